@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cpulist.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The number at *s, which is moved behind it; CPULIST_MAX_CPUS stands for all that are too large.
+ */
+static int parse_cpu(const char **s, int *cpu)
+{
+	int value = 0;
+
+	if (**s < '0' || **s > '9')
+		return -EINVAL;
+	for (; **s >= '0' && **s <= '9'; (*s)++) {
+		value = value * 10 + (**s - '0');
+		if (value > CPULIST_MAX_CPUS)
+			value = CPULIST_MAX_CPUS;
+	}
+	*cpu = value;
+	return 0;
+}
+
+/* Marks the CPUs of the list; malformed wins over too large, wherever in the list each is. */
+static int mark_cpus(const char *s, bool set[static CPULIST_MAX_CPUS + 1])
+{
+	for (;; s++) {
+		int first, last, r;
+
+		r = parse_cpu(&s, &first);
+		if (r)
+			return r;
+		last = first;
+		if (*s == '-') {
+			s++;
+			r = parse_cpu(&s, &last);
+			if (r)
+				return r;
+		}
+		if (last < first || (*s && *s != ','))
+			return -EINVAL;
+		memset(&set[first], true, last - first + 1);
+		if (!*s)
+			return set[CPULIST_MAX_CPUS] ? -ERANGE : 0;
+	}
+}
+
+int cpulist_parse(const char *s, int **cpus, size_t *nr)
+{
+	bool set[CPULIST_MAX_CPUS + 1] = { false };
+	size_t count = 0, at = 0;
+	int *array;
+	int r;
+
+	r = mark_cpus(s, set);
+	if (r)
+		return r;
+	for (int cpu = 0; cpu < CPULIST_MAX_CPUS; cpu++)
+		count += set[cpu];
+	array = malloc(count * sizeof(*array));
+	if (!array)
+		return -ENOMEM;
+	for (int cpu = 0; cpu < CPULIST_MAX_CPUS; cpu++) {
+		if (set[cpu])
+			array[at++] = cpu;
+	}
+	*cpus = array;
+	*nr = count;
+	return 0;
+}
+
+int cpulist_read(const char *path, int **cpus, size_t *nr)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	if (getline(&line, &size, file) < 0)
+		return errno ? -errno : -EINVAL;
+	line[strcspn(line, "\n")] = '\0';
+	if (!*line) {
+		*cpus = NULL;
+		*nr = 0;
+		return 0;
+	}
+	return cpulist_parse(line, cpus, nr);
+}
+
+int cpulist_format(const int *cpus, size_t nr, char **list)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0, last; i < nr; i = last + 1) {
+		const char *comma = i ? "," : "";
+
+		for (last = i; last + 1 < nr && cpus[last + 1] == cpus[last] + 1; last++)
+			;
+		if (last == i)
+			fprintf(file, "%s%d", comma, cpus[i]);
+		else
+			fprintf(file, "%s%d-%d", comma, cpus[i], cpus[last]);
+	}
+	if (fclose(file))
+		return -ENOMEM;
+	*list = TAKE_PTR(text);
+	return 0;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define NS_PER_US 1000ULL
+#define NS_PER_MS (1000 * NS_PER_US)
+#define NS_PER_S (1000 * NS_PER_MS)
+#define NS_PER_MIN (60 * NS_PER_S)
+#define NS_PER_H (60 * NS_PER_MIN)
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The digits at *s, which is moved behind them, also when the number does not fit. */
+static int parse_digits(const char **s, uint64_t *value)
+{
+	uint64_t sum = 0;
+	int r = 0;
+
+	if (!is_digit(**s))
+		return -EINVAL;
+	for (; is_digit(**s); (*s)++) {
+		if (__builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)(**s - '0'), &sum))
+			r = -ERANGE;
+	}
+	*value = sum;
+	return r;
+}
+
+static int time_unit(const char *name, uint64_t *unit)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "", NS_PER_US }, { "ns", 1 },		{ "us", NS_PER_US }, { "ms", NS_PER_MS },
+		{ "s", NS_PER_S }, { "m", NS_PER_MIN }, { "h", NS_PER_H },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (!strcmp(name, units[i].name)) {
+			*unit = units[i].ns;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int units_parse_time(const char *s, uint64_t *ns)
+{
+	const char *fraction = NULL;
+	uint64_t whole, unit, value;
+	int range, r;
+
+	range = parse_digits(&s, &whole);
+	if (range == -EINVAL)
+		return range;
+	if (*s == '.') {
+		fraction = ++s;
+		if (!is_digit(*s))
+			return -EINVAL;
+		while (is_digit(*s))
+			s++;
+	}
+	r = time_unit(s, &unit);
+	if (r)
+		return r;
+	if (range || __builtin_mul_overflow(whole, unit, &value))
+		return -ERANGE;
+	for (; fraction && is_digit(*fraction); fraction++) {
+		unit /= 10;
+		if (__builtin_add_overflow(value, unit * (uint64_t)(*fraction - '0'), &value))
+			return -ERANGE;
+	}
+	*ns = value;
+	return 0;
+}
+
+static int size_shift(char c, unsigned int *shift)
+{
+	switch (c) {
+	case 'K':
+	case 'k':
+		*shift = 10;
+		return 0;
+	case 'M':
+	case 'm':
+		*shift = 20;
+		return 0;
+	case 'G':
+	case 'g':
+		*shift = 30;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int units_parse_size(const char *s, uint64_t *bytes)
+{
+	unsigned int shift = 0;
+	uint64_t value;
+	int r;
+
+	r = parse_digits(&s, &value);
+	if (r == -EINVAL)
+		return r;
+	if (*s && (size_shift(*s, &shift) || s[1]))
+		return -EINVAL;
+	if (r || value > UINT64_MAX >> shift)
+		return -ERANGE;
+	*bytes = value << shift;
+	return 0;
+}
+
+int units_parse_count(const char *s, uint64_t *count)
+{
+	uint64_t value;
+	int r;
+
+	r = parse_digits(&s, &value);
+	if (r == -EINVAL || *s)
+		return -EINVAL;
+	if (r)
+		return r;
+	*count = value;
+	return 0;
+}
+
+static const char *format_long_time(char *buf, size_t size, uint64_t ns)
+{
+	uint64_t seconds = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
+	uint64_t major = seconds / 60, minor = seconds % 60;
+	char major_unit = 'm', minor_unit = 's';
+
+	if (seconds >= 3600) {
+		uint64_t minutes = (seconds + 30) / 60;
+
+		major = minutes / 60;
+		minor = minutes % 60;
+		major_unit = 'h';
+		minor_unit = 'm';
+	}
+	if (minor)
+		snprintf(buf, size, "%" PRIu64 "%c%02" PRIu64 "%c", major, major_unit, minor,
+			 minor_unit);
+	else
+		snprintf(buf, size, "%" PRIu64 "%c", major, major_unit);
+	return buf;
+}
+
+const char *units_format_time(char *buf, size_t size, uint64_t ns)
+{
+	static const char *const names[] = { "ns", "us", "ms", "s" };
+	uint64_t step = 1, unit = 1, thousandths;
+	size_t name = 0;
+	int decimals = 3;
+
+	if (ns >= NS_PER_MIN)
+		return format_long_time(buf, size, ns);
+	while (ns / step >= 1000)
+		step *= 10;
+	ns = (ns + step / 2) / step * step;
+	if (ns >= NS_PER_MIN)
+		return format_long_time(buf, size, ns);
+
+	for (; ns / unit >= 1000; name++)
+		unit *= 1000;
+	/* Rounding left three digits, so that of three decimals only zeros are ever cut. */
+	thousandths = ns % unit * 1000 / unit;
+	for (; decimals && thousandths % 10 == 0; decimals--)
+		thousandths /= 10;
+	if (decimals)
+		snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 "%s", ns / unit, decimals, thousandths,
+			 names[name]);
+	else
+		snprintf(buf, size, "%" PRIu64 "%s", ns / unit, names[name]);
+	return buf;
+}
+
+const char *units_format_size(char *buf, size_t size, uint64_t bytes)
+{
+	static const char names[] = { 'B', 'K', 'M', 'G' };
+	uint64_t whole = bytes, rest = 0;
+	size_t name = 0;
+
+	/* Up to the tenth that would be shown, so that 1023.96K becomes 1M. */
+	while (name + 1 < ARRAY_SIZE(names) && whole + (rest >= 973) >= 1024) {
+		rest = whole % 1024;
+		whole /= 1024;
+		name++;
+	}
+	rest = (rest * 10 + 512) / 1024;
+	if (rest == 10) {
+		whole++;
+		rest = 0;
+	}
+	if (rest)
+		snprintf(buf, size, "%" PRIu64 ".%" PRIu64 "%c", whole, rest, names[name]);
+	else
+		snprintf(buf, size, "%" PRIu64 "%c", whole, names[name]);
+	return buf;
+}

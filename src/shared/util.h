@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Small helpers without domain knowledge. Never installed. */
+#ifndef SHARED_UTIL_H
+#define SHARED_UTIL_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
+
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
+#define _must_check_ __attribute__((warn_unused_result))
+
+/* Ownership leaves a local variable only through these. */
+#define TAKE_PTR(p)                                                                                \
+	({                                                                                         \
+		__typeof__(p) *_p = &(p);                                                          \
+		__typeof__(p) _taken = *_p;                                                        \
+		*_p = NULL;                                                                        \
+		_taken;                                                                            \
+	})
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int *_fd = &(fd);                                                                  \
+		int _taken = *_fd;                                                                 \
+		*_fd = -1;                                                                         \
+		_taken;                                                                            \
+	})
+
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+/* Keeps errno, so that it can stand between a failure and its report. */
+static inline void closep(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+static inline void fclosep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+static inline void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+#define _cleanup_free_ _cleanup_(freep)
+#define _cleanup_close_ _cleanup_(closep)
+#define _cleanup_fclose_ _cleanup_(fclosep)
+#define _cleanup_closedir_ _cleanup_(closedirp)
+
+#endif
