@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The trigger: takes the latency of every hrtimer that expires on a watched CPU, keeps statistics,
+ * and on the first latency at or over the threshold after arming, tells the controller. */
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "trigger.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile __u64 threshold_ns = 0;
+const volatile __u64 function = 0; /* of the timers to look at; 0 for all */
+/* The tracepoint's second argument: `ktime_t *now` at first, `ktime_t now` in later kernels. */
+const volatile __u32 now_is_pointer = 1;
+
+/* 1 while a spike may be taken. User space sets it, the program that takes the spike clears it. */
+__u32 armed = 0;
+__u64 sequence = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set to the number of possible CPUs before load */
+	__type(key, __u32);
+	__type(value, struct trigger_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* there is at most one record for each arming */
+} spikes SEC(".maps");
+
+static __noinline int spike(struct hrtimer *timer, __u64 now, __u64 latency_ns)
+{
+	struct trigger_spike s = {};
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u64 offset = 0;
+
+	if (bpf_core_field_exists(timer->base->offset))
+		offset = BPF_CORE_READ(timer, base, offset);
+	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	s.time_ns = bpf_ktime_get_ns();
+	s.latency_ns = latency_ns;
+	s.actual_ns = now - offset;
+	s.expected_ns = s.actual_ns - latency_ns;
+	s.function = (__u64)BPF_CORE_READ(timer, function);
+	s.timer = (__u64)timer;
+	s.cpu = bpf_get_smp_processor_id();
+	s.pid = pid_tgid >> 32;
+	s.tid = pid_tgid;
+	bpf_get_current_comm(s.comm, sizeof(s.comm));
+	return bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int trigger_hrtimer(__u64 *ctx)
+{
+	struct hrtimer *timer = (struct hrtimer *)ctx[0];
+	__u32 key = bpf_get_smp_processor_id();
+	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
+	__u64 now, latency_ns, inverse;
+	__s64 late;
+	__u32 bucket;
+
+	if (!cpu || !cpu->watched)
+		return 0;
+	if (function && (__u64)timer->function != function)
+		return 0;
+
+	now = ctx[1];
+	if (now_is_pointer && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
+		return 0;
+	late = now - timer->node.expires;
+	latency_ns = late > 0 ? late : 0;
+
+	cpu->count++;
+	cpu->sum_ns += latency_ns;
+	inverse = ~latency_ns;
+	if (inverse > cpu->min_inverse)
+		cpu->min_inverse = inverse;
+	if (latency_ns > cpu->max_ns)
+		cpu->max_ns = latency_ns;
+	bucket = trigger_bucket(latency_ns);
+	if (bucket < TRIGGER_BUCKETS)
+		cpu->buckets[bucket]++;
+
+	if (latency_ns < threshold_ns)
+		return 0;
+	cpu->spikes++;
+	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
+		cpu->unarmed++;
+		return 0;
+	}
+	if (spike(timer, now, latency_ns)) {
+		/* Nothing was told, so nothing was taken: the next spike may. */
+		cpu->unarmed++;
+		__sync_lock_test_and_set(&armed, 1);
+	}
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the trigger program and user space share: the spike record, the statistics of a CPU, and the
+ * buckets of the latency histogram. All times are nanoseconds. */
+#ifndef TRIGGER_H
+#define TRIGGER_H
+
+#ifndef __bpf__
+#include <assert.h>
+#include <linux/types.h>
+#endif
+
+/* The histogram is log-linear: two nanoseconds is its unit, each power of two units from 64 on has
+ * 64 buckets of equal width. So a bucket is at most 1/64 of its value wide from 128 ns on, and 2 ns
+ * below. The last bucket takes everything from 2^30 ns (1.07 s) on. */
+#define TRIGGER_UNIT_SHIFT 1
+#define TRIGGER_SUB_BITS 6
+#define TRIGGER_SUB_BUCKETS (1U << TRIGGER_SUB_BITS)
+#define TRIGGER_TOP_BITS 30
+#define TRIGGER_BUCKETS                                                                            \
+	((TRIGGER_TOP_BITS - TRIGGER_UNIT_SHIFT - TRIGGER_SUB_BITS + 1) * TRIGGER_SUB_BUCKETS + 1)
+
+/* Written by one CPU, in its timer interrupt; read by user space through a mapping at any time. */
+struct trigger_cpu {
+	__u64 watched; /* set by user space before the program is attached */
+	__u64 count;
+	__u64 sum_ns;
+	__u64 min_inverse; /* ~minimum, so that zero-filled memory means "none yet" */
+	__u64 max_ns;
+	__u64 spikes;
+	__u64 unarmed;
+	__u64 reserved;
+	__u64 buckets[TRIGGER_BUCKETS];
+};
+
+/* One ring buffer record: the spike that found the session armed. */
+struct trigger_spike {
+	__u64 sequence;
+	__u64 time_ns; /* CLOCK_MONOTONIC when the program ran */
+	__u64 latency_ns;
+	__u64 expected_ns; /* both in CLOCK_MONOTONIC whatever the timer's clock */
+	__u64 actual_ns;
+	__u64 function;
+	__u64 timer;
+	__u32 cpu;
+	__u32 pid;
+	__u32 tid;
+	__u32 reserved;
+	char comm[16];
+};
+
+#ifndef __bpf__
+static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 88, "no hidden padding");
+#endif
+
+static inline __u32 trigger_log2(__u64 v)
+{
+	__u32 log = 0;
+
+	if (v >= 1ULL << 16) {
+		v >>= 16;
+		log += 16;
+	}
+	if (v >= 1ULL << 8) {
+		v >>= 8;
+		log += 8;
+	}
+	if (v >= 1ULL << 4) {
+		v >>= 4;
+		log += 4;
+	}
+	if (v >= 1ULL << 2) {
+		v >>= 2;
+		log += 2;
+	}
+	return log + (v >= 2);
+}
+
+/* The bucket that a latency falls into. */
+static inline __u32 trigger_bucket(__u64 latency_ns)
+{
+	__u64 units = latency_ns >> TRIGGER_UNIT_SHIFT;
+	__u32 octave;
+
+	if (latency_ns >> TRIGGER_TOP_BITS)
+		return TRIGGER_BUCKETS - 1;
+	if (units < TRIGGER_SUB_BUCKETS)
+		return units;
+	octave = trigger_log2(units) - TRIGGER_SUB_BITS;
+	return octave * TRIGGER_SUB_BUCKETS + (units >> octave);
+}
+
+#endif
