@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What a file tells about the system. A source that cannot be read leaves its feature out. */
+#include "internal.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+#define KERNEL_NAME "[kernel.kallsyms]"
+#define BUILD_ID_SIZE 20
+#define MISC_BUILD_ID_SIZE (1 << 15)
+#define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
+
+static void put_uname(struct perfdata_features *features)
+{
+	struct utsname uts;
+
+	if (uname(&uts) < 0)
+		return;
+	perfdata_buf_string(&features->body[FEATURE_HOSTNAME], uts.nodename);
+	perfdata_buf_string(&features->body[FEATURE_OSRELEASE], uts.release);
+	perfdata_buf_string(&features->body[FEATURE_ARCH], uts.machine);
+}
+
+/* The record that perf keeps for each object with a build id. */
+static void put_kernel_build_id(struct perfdata_buf *body, const uint8_t *id, size_t size)
+{
+	const size_t name_size = 64;
+	const struct perf_event_header header = {
+		.misc = PERF_RECORD_MISC_KERNEL | MISC_BUILD_ID_SIZE,
+		.size = sizeof(header) + sizeof(uint32_t) + BUILD_ID_SIZE + sizeof(uint32_t) +
+			name_size,
+	};
+
+	perfdata_buf_add(body, &header, sizeof(header));
+	perfdata_buf_u32(body, -1);
+	perfdata_buf_add(body, id, size);
+	perfdata_buf_zero(body, BUILD_ID_SIZE - size);
+	perfdata_buf_add(body, &(uint8_t){ size }, 1);
+	perfdata_buf_zero(body, 3);
+	perfdata_buf_add(body, KERNEL_NAME, sizeof(KERNEL_NAME));
+	perfdata_buf_zero(body, name_size - sizeof(KERNEL_NAME));
+}
+
+static void put_build_id(struct perfdata_buf *body, int rootfd)
+{
+	_cleanup_buf_ struct perfdata_buf notes = {};
+	size_t at = 0;
+
+	if (perfdata_buf_read_file(&notes, rootfd, "sys/kernel/notes") < 0)
+		return;
+	while (notes.len - at >= sizeof(Elf64_Nhdr)) {
+		const uint8_t *name = notes.data + at + sizeof(Elf64_Nhdr);
+		size_t name_size, desc_size;
+		Elf64_Nhdr note;
+
+		memcpy(&note, notes.data + at, sizeof(note));
+		name_size = NOTE_ALIGN(note.n_namesz);
+		desc_size = NOTE_ALIGN(note.n_descsz);
+		at += sizeof(note);
+		if (notes.len - at < name_size + desc_size)
+			return;
+		at += name_size + desc_size;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    !memcmp(name, "GNU", sizeof("GNU")) && note.n_descsz <= BUILD_ID_SIZE) {
+			put_kernel_build_id(body, name + name_size, note.n_descsz);
+			return;
+		}
+	}
+}
+
+/* Returns how many CPUs there may be, 0 if unknown. */
+static unsigned int put_nr_cpus(struct perfdata_buf *body, int rootfd)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int present;
+	char list[4096];
+	char *last;
+
+	if (online < 1 ||
+	    perfdata_read_string(rootfd, "sys/devices/system/cpu/present", list, sizeof(list)) < 1)
+		return 0;
+	last = list + strlen(list);
+	while (last > list && isdigit(last[-1]))
+		last--;
+	present = strtoul(last, NULL, 10) + 1;
+	perfdata_buf_u32(body, present);
+	perfdata_buf_u32(body, online);
+	return present;
+}
+
+static void squeeze_spaces(char *string)
+{
+	char *to = string;
+
+	for (const char *from = string; *from; from++)
+		if (*from != ' ' || from[1] != ' ')
+			*to++ = *from;
+	*to = '\0';
+}
+
+static void put_cpu_desc(struct perfdata_buf *body, int rootfd)
+{
+	/* The first CPU will do: the file is long, and the kernel works for each CPU in it. */
+	char cpuinfo[4096];
+	char *desc;
+
+	if (perfdata_read_string(rootfd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) < 0)
+		return;
+	desc = strstr(cpuinfo, "model name");
+	if (!desc)
+		return;
+	desc[strcspn(desc, "\n")] = '\0';
+	desc = strchr(desc, ':');
+	if (!desc)
+		return;
+	desc += 1 + strspn(desc + 1, " ");
+	squeeze_spaces(desc);
+	perfdata_buf_string(body, desc);
+}
+
+static void put_cpuid(struct perfdata_buf *body)
+{
+#ifdef __x86_64__
+	unsigned int max, eax, ebx, ecx, edx, family, model;
+	uint32_t vendor[4] = {};
+	char text[64];
+
+	if (!__get_cpuid(0, &max, &vendor[0], &vendor[2], &vendor[1]) ||
+	    !__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+		return;
+	family = eax >> 8 & 0xf;
+	model = eax >> 4 & 0xf;
+	if (family == 0xf)
+		family += eax >> 20 & 0xff;
+	if (family >= 6)
+		model += (eax >> 16 & 0xf) << 4;
+	snprintf(text, sizeof(text), "%s,%u,%u,%u", (const char *)vendor, family, model, eax & 0xf);
+	perfdata_buf_string(body, text);
+#else
+	(void)body;
+#endif
+}
+
+static void put_total_mem(struct perfdata_buf *body, int rootfd)
+{
+	char meminfo[4096];
+	const char *total;
+
+	if (perfdata_read_string(rootfd, "proc/meminfo", meminfo, sizeof(meminfo)) < 0)
+		return;
+	total = strstr(meminfo, "MemTotal:");
+	if (total)
+		perfdata_buf_u64(body, strtoull(total + strlen("MemTotal:"), NULL, 10));
+}
+
+static void put_cmdline(struct perfdata_buf *body, const char *const *argv, size_t argc)
+{
+	if (!argc)
+		return;
+	perfdata_buf_u32(body, argc);
+	for (size_t i = 0; i < argc; i++)
+		perfdata_buf_string(body, argv[i]);
+}
+
+static void put_pmu_mappings(struct perfdata_buf *body, int rootfd)
+{
+	_cleanup_buf_ struct perfdata_buf pmus = {};
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	uint32_t nr = 0;
+
+	if (perfdata_opendir(&dir, rootfd, "sys/bus/event_source/devices") < 0)
+		return;
+	while ((entry = readdir(dir))) {
+		char path[sizeof(entry->d_name) + sizeof("/type")], type[16];
+
+		snprintf(path, sizeof(path), "%s/type", entry->d_name);
+		if (perfdata_read_string(dirfd(dir), path, type, sizeof(type)) < 1)
+			continue;
+		perfdata_buf_u32(&pmus, strtoul(type, NULL, 10));
+		perfdata_buf_string(&pmus, entry->d_name);
+		nr++;
+	}
+	perfdata_buf_u32(body, nr);
+	perfdata_buf_append(body, &pmus);
+}
+
+static int features_error(const struct perfdata_features *features)
+{
+	for (int i = 0; i < FEATURE_NR; i++)
+		if (features->body[i].error)
+			return features->body[i].error;
+	return 0;
+}
+
+static void freep_features(struct perfdata_features **features)
+{
+	perfdata_features_free(*features);
+}
+
+int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char *version,
+			  const char *const *argv, size_t argc)
+{
+	_cleanup_(freep_features) struct perfdata_features *features = calloc(1, sizeof(*features));
+	unsigned int nr_cpus;
+	int r;
+
+	if (!features)
+		return -ENOMEM;
+	put_uname(features);
+	put_build_id(&features->body[FEATURE_BUILD_ID], rootfd);
+	perfdata_buf_string(&features->body[FEATURE_VERSION], version);
+	nr_cpus = put_nr_cpus(&features->body[FEATURE_NRCPUS], rootfd);
+	put_cpu_desc(&features->body[FEATURE_CPUDESC], rootfd);
+	put_cpuid(&features->body[FEATURE_CPUID]);
+	put_total_mem(&features->body[FEATURE_TOTAL_MEM], rootfd);
+	put_cmdline(&features->body[FEATURE_CMDLINE], argv, argc);
+	perfdata_topology(&features->body[FEATURE_CPU_TOPOLOGY], rootfd, nr_cpus);
+	put_pmu_mappings(&features->body[FEATURE_PMU_MAPPINGS], rootfd);
+
+	r = features_error(features);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(features);
+	return 0;
+}
+
+void perfdata_features_free(struct perfdata_features *features)
+{
+	if (!features)
+		return;
+	for (int i = 0; i < FEATURE_NR; i++)
+		perfdata_buf_release(&features->body[i]);
+	free(features);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* kcore_dir: the kernel's symbols beside the data, so that a capture can be read elsewhere and
+ * later. */
+#include "internal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static const char *const names[] = { "kallsyms", "modules" };
+
+static int make_dir(int *ret, int dirfd)
+{
+	int fd;
+
+	if (mkdirat(dirfd, "kcore_dir", 0700) < 0)
+		return -errno;
+	fd = openat(dirfd, "kcore_dir", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+/* A file that is not there is copied as an empty one: perf wants `modules` even of a kernel without
+ * modules. */
+static int copy_file(int from_fd, int to_fd, const char *name)
+{
+	_cleanup_buf_ struct perfdata_buf content = {};
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = perfdata_buf_read_file(&content, from_fd, name);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	fd = openat(to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return -errno;
+	r = perfdata_write_all(fd, content.data, content.len);
+	if (r < 0)
+		return r;
+	if (close(TAKE_FD(fd)) < 0)
+		return -errno;
+	return 0;
+}
+
+int perfdata_kcore_dir(int dirfd, int rootfd)
+{
+	_cleanup_close_ int from_fd = openat(rootfd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int to_fd = -1;
+	int r;
+
+	if (from_fd < 0)
+		return -errno;
+	r = make_dir(&to_fd, dirfd);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		r = copy_file(from_fd, to_fd, names[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd)
+{
+	_cleanup_close_ int from_fd =
+		openat(from_dirfd, "kcore_dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int to_fd = -1;
+	int r;
+
+	if (from_fd < 0)
+		return -errno;
+	r = make_dir(&to_fd, to_dirfd);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (linkat(from_fd, names[i], to_fd, names[i], 0) == 0)
+			continue;
+		r = copy_file(from_fd, to_fd, names[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

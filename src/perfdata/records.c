@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Records the kernel did not write: what was there before the trace began. */
+#include "internal.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define RECORD_FINISHED_ROUND 68 /* perf's own, from 64 on */
+#define COMM_SIZE 16
+#define ALIGN8(size) (((size) + 7) & ~(size_t)7)
+
+/* Size of what the kernel puts behind each record that is not a sample. */
+static size_t trailer_size(const struct perf_event_attr *attr)
+{
+	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+
+	if (!attr->sample_id_all)
+		return 0;
+	return __builtin_popcountll(attr->sample_type & fields) * sizeof(uint64_t);
+}
+
+/* A record of `body` bytes, a name and the trailer. */
+static void put_header(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t type,
+		       uint16_t misc, size_t body, const char *name)
+{
+	const struct perf_event_header header = {
+		.type = type,
+		.misc = misc,
+		.size = sizeof(header) + body + ALIGN8(strlen(name) + 1) + trailer_size(attr),
+	};
+
+	perfdata_buf_add(buf, &header, sizeof(header));
+}
+
+/* A trailer of zeros means: no time, so at once, and of the first event. */
+static void put_name_and_trailer(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+				 const char *name)
+{
+	size_t len = strlen(name);
+
+	perfdata_buf_add(buf, name, len);
+	perfdata_buf_zero(buf, ALIGN8(len + 1) - len + trailer_size(attr));
+}
+
+static void put_mmap(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint64_t start,
+		     uint64_t len, uint64_t pgoff, const char *name)
+{
+	put_header(buf, attr, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, 32, name);
+	perfdata_buf_u32(buf, -1);
+	perfdata_buf_u32(buf, 0);
+	perfdata_buf_u64(buf, start);
+	perfdata_buf_u64(buf, len);
+	perfdata_buf_u64(buf, pgoff);
+	put_name_and_trailer(buf, attr, name);
+}
+
+static void put_comm(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t pid,
+		     uint32_t tid, const char *comm)
+{
+	put_header(buf, attr, PERF_RECORD_COMM, 0, 8, comm);
+	perfdata_buf_u32(buf, pid);
+	perfdata_buf_u32(buf, tid);
+	put_name_and_trailer(buf, attr, comm);
+}
+
+/* Address of a symbol of the kernel proper; 0 if it is hidden or not there. */
+static uint64_t symbol_address(const char *kallsyms, const char *name)
+{
+	const char *line;
+	char end[64];
+
+	snprintf(end, sizeof(end), " %s\n", name);
+	line = strstr(kallsyms, end);
+	if (!line)
+		return 0;
+	while (line > kallsyms && line[-1] != '\n')
+		line--;
+	return strtoull(line, NULL, 16);
+}
+
+/* The symbol after the name lets perf notice a kernel that was moved in memory (KASLR). */
+static void put_kernel_map(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			   const char *kallsyms)
+{
+	const char *name = "[kernel.kallsyms]_text";
+	uint64_t start = symbol_address(kallsyms, "_text");
+	uint64_t end = symbol_address(kallsyms, "_etext");
+
+	if (!start) {
+		name = "[kernel.kallsyms]_stext";
+		start = symbol_address(kallsyms, "_stext");
+	}
+	if (start && end > start)
+		put_mmap(buf, attr, start, end - start, start, name);
+}
+
+static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			    char *modules)
+{
+	char name[66], *rest = modules, *line;
+	uint64_t size, start;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, name + 1, &size,
+			   &start) != 3 ||
+		    !start)
+			continue;
+		name[0] = '[';
+		strcat(name, "]");
+		put_mmap(buf, attr, start, size, 0, name);
+	}
+}
+
+/* Kernels without modules have no such file. */
+static int read_text(struct perfdata_buf *text, int rootfd, const char *path)
+{
+	int r = perfdata_buf_read_file(text, rootfd, path);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	perfdata_buf_zero(text, 1);
+	return text->error;
+}
+
+int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+{
+	_cleanup_buf_ struct perfdata_buf kallsyms = {};
+	_cleanup_buf_ struct perfdata_buf modules = {};
+	int r;
+
+	r = read_text(&kallsyms, rootfd, "proc/kallsyms");
+	if (r < 0)
+		return r;
+	r = read_text(&modules, rootfd, "proc/modules");
+	if (r < 0)
+		return r;
+	put_kernel_map(buf, attr, (const char *)kallsyms.data);
+	put_module_maps(buf, attr, (char *)modules.data);
+	return buf->error;
+}
+
+/* Whether a task ended while it was read, or is not ours to see. */
+static bool is_out_of_sight(int error)
+{
+	return error == -ENOENT || error == -ESRCH || error == -EACCES || error == -EPERM;
+}
+
+static int put_task(struct perfdata_buf *buf, const struct perf_event_attr *attr, int tasks_fd,
+		    const char *pid, const char *tid)
+{
+	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/comm")];
+	char comm[COMM_SIZE];
+	ssize_t r;
+
+	snprintf(path, sizeof(path), "%s/comm", tid);
+	r = perfdata_read_string(tasks_fd, path, comm, sizeof(comm));
+	if (r < 0)
+		return is_out_of_sight(r) ? 0 : r;
+	put_comm(buf, attr, strtoul(pid, NULL, 10), strtoul(tid, NULL, 10), comm);
+	return 0;
+}
+
+/* All threads of a process: their records name it, so that perf needs no FORK to know whose they
+ * are. */
+static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *attr, int proc_fd,
+		       const char *pid)
+{
+	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/task")];
+	_cleanup_closedir_ DIR *tasks = NULL;
+	const struct dirent *entry;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/task", pid);
+	r = perfdata_opendir(&tasks, proc_fd, path);
+	if (r < 0)
+		return is_out_of_sight(r) ? 0 : r;
+	while ((entry = readdir(tasks))) {
+		if (!isdigit(entry->d_name[0]))
+			continue;
+		r = put_task(buf, attr, dirfd(tasks), pid, entry->d_name);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+{
+	_cleanup_closedir_ DIR *proc = NULL;
+	const struct dirent *entry;
+	int r;
+
+	r = perfdata_opendir(&proc, rootfd, "proc");
+	if (r < 0)
+		return r;
+	while ((entry = readdir(proc))) {
+		if (!isdigit(entry->d_name[0]))
+			continue;
+		r = put_process(buf, attr, dirfd(proc), entry->d_name);
+		if (r < 0)
+			return r;
+	}
+	return buf->error;
+}
+
+int perfdata_put_finished_round(struct perfdata_buf *buf)
+{
+	const struct perf_event_header header = { .type = RECORD_FINISHED_ROUND,
+						  .size = sizeof(header) };
+
+	perfdata_buf_add(buf, &header, sizeof(header));
+	return buf->error;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "helpers.h"
+#include "perfdata.h"
+#include "util.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#define CPU "sys/devices/system/cpu/"
+
+static const char *const argv[] = { "perf-poke-ctl", "start", "--cpu", "1" };
+
+/* A file with the features of the system below `rootfd`. */
+static struct bytes write_features(const struct folder *folder, int rootfd)
+{
+	const struct perfdata_event event = { .name = "dummy" };
+	struct perfdata_features *features = NULL;
+	struct perfdata *pd = NULL;
+
+	assert_int_equal(perfdata_features_new(&features, rootfd, "1.2.3", argv, ARRAY_SIZE(argv)),
+			 0);
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
+	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
+	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
+	perfdata_free(pd);
+	perfdata_features_free(features);
+	return load_file(folder->fd, "perf.data/data");
+}
+
+static void check_string(struct bytes body, const char *expected)
+{
+	assert_string_equal(take_string(&body), expected);
+	assert_int_equal(body.len, 0);
+}
+
+static void test_this_system(void **state)
+{
+	_cleanup_close_ int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct bytes file = write_features(*state, rootfd);
+	struct bytes body;
+	struct utsname uts;
+
+	assert_int_equal(uname(&uts), 0);
+	check_string(feature(file, 3), uts.nodename);
+	check_string(feature(file, 4), uts.release);
+	check_string(feature(file, 5), "1.2.3");
+	check_string(feature(file, 6), uts.machine);
+	body = feature(file, 7);
+	assert_true(take_u32(&body) >= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	assert_int_equal(take_u32(&body), sysconf(_SC_NPROCESSORS_ONLN));
+	body = feature(file, 10);
+	assert_in_range(take_u64(&body), 1, UINT64_MAX);
+	body = feature(file, 11);
+	assert_int_equal(take_u32(&body), ARRAY_SIZE(argv));
+	for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
+		assert_string_equal(take_string(&body), argv[i]);
+	assert_int_equal(body.len, 0);
+	assert_null(feature(file, 24).at);
+	free((void *)file.at);
+}
+
+#ifdef __x86_64__
+static void test_cpuid(void **state)
+{
+	const struct folder *folder = *state;
+	struct bytes file = write_features(folder, folder->fd);
+	struct bytes body = feature(file, 9);
+	unsigned int family, model, stepping;
+	char vendor[13];
+
+	assert_int_equal(
+		sscanf(take_string(&body), "%12[^,],%u,%u,%u", vendor, &family, &model, &stepping),
+		4);
+	assert_in_range(family, 4, 300);
+	free((void *)file.at);
+}
+#endif
+
+static void put_cpu(int fd, int cpu, const char *package, const char *core)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), CPU "cpu%d/topology/physical_package_id", cpu);
+	put_file(fd, path, package);
+	snprintf(path, sizeof(path), CPU "cpu%d/topology/core_id", cpu);
+	put_file(fd, path, core);
+	snprintf(path, sizeof(path), CPU "cpu%d/topology/die_id", cpu);
+	put_file(fd, path, "5\n");
+	snprintf(path, sizeof(path), CPU "cpu%d/topology/package_cpus_list", cpu);
+	put_file(fd, path, "0-1,3\n");
+	snprintf(path, sizeof(path), CPU "cpu%d/topology/die_cpus_list", cpu);
+	put_file(fd, path, "0-1,3\n");
+	snprintf(path, sizeof(path), CPU "cpu%d/topology/core_cpus_list", cpu);
+	put_file(fd, path, cpu == 3 ? "3\n" : "0-1\n");
+}
+
+/* CPU 2 is offline; 0 and 1 are threads of one core. */
+static void test_topology(void **state)
+{
+	static const uint32_t ids[] = { 7, 0, 7, 0, -1, -1, 9, 0 };
+	const struct folder *folder = *state;
+	struct bytes file, body;
+
+	put_file(folder->fd, CPU "present", "0-3\n");
+	put_cpu(folder->fd, 0, "0\n", "7\n");
+	put_cpu(folder->fd, 1, "0\n", "7\n");
+	put_cpu(folder->fd, 3, "0\n", "9\n");
+	file = write_features(folder, folder->fd);
+
+	body = feature(file, 7);
+	assert_int_equal(take_u32(&body), 4);
+	body = feature(file, 13);
+	assert_int_equal(take_u32(&body), 1);
+	assert_string_equal(take_string(&body), "0-1,3");
+	assert_int_equal(take_u32(&body), 2);
+	assert_string_equal(take_string(&body), "0-1");
+	assert_string_equal(take_string(&body), "3");
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		assert_int_equal(take_u32(&body), ids[i]);
+	assert_int_equal(take_u32(&body), 1);
+	assert_string_equal(take_string(&body), "0-1,3");
+	assert_int_equal(take_u32(&body), 5);
+	assert_int_equal(take_u32(&body), 5);
+	assert_int_equal(take_u32(&body), UINT32_MAX);
+	assert_int_equal(take_u32(&body), 5);
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+}
+
+static void test_topology_perf_would_refuse(void **state)
+{
+	const struct folder *folder = *state;
+	struct bytes file;
+
+	put_file(folder->fd, CPU "present", "0\n");
+	put_cpu(folder->fd, 0, "36\n", "0\n");
+	file = write_features(folder, folder->fd);
+	assert_non_null(feature(file, 7).at);
+	assert_null(feature(file, 13).at);
+	free((void *)file.at);
+}
+
+static void test_text_files(void **state)
+{
+	const struct folder *folder = *state;
+	struct bytes file, body;
+
+	put_file(
+		folder->fd, "proc/cpuinfo",
+		"processor\t: 0\nmodel\t\t: 2\nmodel name\t: Some  CPU   @ 3 GHz\nstepping\t: 1\n");
+	put_file(folder->fd, "proc/meminfo", "MemTotal:       24683668 kB\nMemFree:  1 kB\n");
+	file = write_features(folder, folder->fd);
+	check_string(feature(file, 8), "Some CPU @ 3 GHz");
+	body = feature(file, 10);
+	assert_int_equal(take_u64(&body), 24683668);
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+}
+
+static void test_pmus(void **state)
+{
+	const struct folder *folder = *state;
+	struct bytes file, body;
+
+	put_file(folder->fd, "sys/bus/event_source/devices/software/type", "1\n");
+	put_file(folder->fd, "sys/bus/event_source/devices/intel_pt/type", "9\n");
+	file = write_features(folder, folder->fd);
+	body = feature(file, 16);
+	assert_int_equal(take_u32(&body), 2);
+	for (int i = 0; i < 2; i++) {
+		uint32_t type = take_u32(&body);
+
+		assert_true(type == 1 || type == 9);
+		assert_string_equal(take_string(&body), type == 1 ? "software" : "intel_pt");
+	}
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+}
+
+static void put_notes(int dirfd, size_t cut)
+{
+	static const uint32_t notes[] = { 6,	      5,	  0x101,      0x756e694c,
+					  0x78,	      1,	  2,	      4,
+					  20,	      3,	  0x554e47,   0x03020100,
+					  0x07060504, 0x0b0a0908, 0x0f0e0d0c, 0x13121110 };
+	_cleanup_close_ int fd = -1;
+
+	put_file(dirfd, "sys/kernel/notes", "");
+	fd = openat(dirfd, "sys/kernel/notes", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, notes, sizeof(notes) - cut), sizeof(notes) - cut);
+}
+
+static void test_build_id(void **state)
+{
+	const struct folder *folder = *state;
+	struct bytes file, body;
+
+	put_notes(folder->fd, 0);
+	file = write_features(folder, folder->fd);
+	body = feature(file, 2);
+	assert_int_equal(body.len, 100);
+	assert_int_equal(take_u32(&body), 0);
+	assert_int_equal(take_u16(&body), 1 << 15 | 1);
+	assert_int_equal(take_u16(&body), 100);
+	assert_int_equal(take_u32(&body), UINT32_MAX);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(take_u8(&body), i);
+	assert_int_equal(take_u32(&body), 20);
+	assert_string_equal(take_cstring(&body), "[kernel.kallsyms]");
+	free((void *)file.at);
+}
+
+static void test_damaged_notes(void **state)
+{
+	const struct folder *folder = *state;
+	struct bytes file;
+
+	put_notes(folder->fd, 4);
+	file = write_features(folder, folder->fd);
+	assert_null(feature(file, 2).at);
+	free((void *)file.at);
+}
+
+static void test_bare_system(void **state)
+{
+	static const int absent[] = { 1, 2, 7, 8, 10, 13, 16, 21, 23, 29 };
+	const struct folder *folder = *state;
+	struct bytes file = write_features(folder, folder->fd);
+
+	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
+		assert_null(feature(file, absent[i]).at);
+	free((void *)file.at);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_this_system, make_folder, remove_folder),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_cpuid, make_folder, remove_folder),
+#endif
+		cmocka_unit_test_setup_teardown(test_topology, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_topology_perf_would_refuse, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(test_text_files, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_pmus, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_build_id, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_damaged_notes, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_bare_system, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "helpers.h"
+#include "perfdata.h"
+#include "util.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const uint64_t first_ids[] = { 11, 12 };
+static const uint64_t second_ids[] = { 21 };
+
+static const struct perfdata_event events[] = {
+	{
+		/* As on a system whose perf_event_attr is longer than what is written. */
+		.attr = { .type = PERF_TYPE_TRACEPOINT,
+			  .size = 144,
+			  .config = 371,
+			  .sample_id_all = 1 },
+		.name = "sched:sched_switch",
+		.ids = first_ids,
+		.nr_ids = ARRAY_SIZE(first_ids),
+	},
+	{
+		.attr = { .type = PERF_TYPE_TRACEPOINT,
+			  .size = 144,
+			  .config = 459,
+			  .sample_id_all = 1 },
+		.name = "timer:hrtimer_expire_entry",
+		.ids = second_ids,
+		.nr_ids = ARRAY_SIZE(second_ids),
+	},
+};
+
+static struct perfdata *create(const struct folder *folder, const struct perfdata_event *of)
+{
+	struct perfdata *pd = NULL;
+
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", of, ARRAY_SIZE(events)), 0);
+	assert_non_null(pd);
+	return pd;
+}
+
+static void check_attr(struct bytes *at, uint64_t config)
+{
+	struct bytes attr = take(at, 128);
+
+	assert_int_equal(take_u32(&attr), PERF_TYPE_TRACEPOINT);
+	assert_int_equal(take_u32(&attr), 128);
+	assert_int_equal(take_u64(&attr), config);
+}
+
+static void check_header(struct bytes file, uint64_t data_size)
+{
+	struct bytes header = slice(file, 0, 104);
+
+	assert_memory_equal(take(&header, 8).at, "PERFILE2", 8);
+	assert_int_equal(take_u64(&header), 104);
+	assert_int_equal(take_u64(&header), 144);
+	assert_int_equal(take_u64(&header), 104 + 3 * 8);
+	assert_int_equal(take_u64(&header), 2 * 144);
+	assert_int_equal(take_u64(&header), 104 + 3 * 8 + 2 * 144);
+	assert_int_equal(take_u64(&header), data_size);
+	assert_int_equal(take_u64(&header), 0);
+	assert_int_equal(take_u64(&header), 0);
+}
+
+static void check_event_desc(struct bytes body)
+{
+	assert_int_equal(take_u32(&body), 2);
+	assert_int_equal(take_u32(&body), 128);
+	check_attr(&body, 371);
+	assert_int_equal(take_u32(&body), 2);
+	assert_string_equal(take_string(&body), "sched:sched_switch");
+	assert_int_equal(take_u64(&body), 11);
+	assert_int_equal(take_u64(&body), 12);
+	check_attr(&body, 459);
+	assert_int_equal(take_u32(&body), 1);
+	assert_string_equal(take_string(&body), "timer:hrtimer_expire_entry");
+	assert_int_equal(take_u64(&body), 21);
+	assert_int_equal(body.len, 0);
+}
+
+static void test_layout(void **state)
+{
+	static const char records[] = "0123456789abcdefghijklmnopqrstuv";
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events);
+	struct bytes file, at, body;
+
+	assert_int_equal(perfdata_write(pd, records, 8), 0);
+	assert_int_equal(perfdata_write(pd, records + 8, 24), 0);
+	assert_int_equal(perfdata_finish(pd, NULL, 1000, 2000), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	assert_int_equal(perfdata_size(pd), file.len);
+
+	check_header(file, 32);
+	at = slice(file, 104, file.len - 104);
+	assert_int_equal(take_u64(&at), 11);
+	assert_int_equal(take_u64(&at), 12);
+	assert_int_equal(take_u64(&at), 21);
+	check_attr(&at, 371);
+	assert_int_equal(take_u64(&at), 104);
+	assert_int_equal(take_u64(&at), 16);
+	check_attr(&at, 459);
+	assert_int_equal(take_u64(&at), 104 + 16);
+	assert_int_equal(take_u64(&at), 8);
+	assert_memory_equal(take(&at, 32).at, records, 32);
+
+	check_event_desc(feature(file, 12));
+	body = feature(file, 21);
+	assert_int_equal(take_u64(&body), 1000);
+	assert_int_equal(take_u64(&body), 2000);
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static void test_only_needed_features(void **state)
+{
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events);
+	struct bytes file, header;
+
+	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	header = slice(file, 72, 32);
+	assert_int_equal(take_u64(&header), 1 << 12);
+	assert_int_equal(take_u64(&header), 0);
+	assert_int_equal(take_u64(&header), 0);
+	assert_int_equal(take_u64(&header), 0);
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	assert_int_equal(clock_gettime(clock, &ts), 0);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static void test_clock(void **state)
+{
+	const struct folder *folder = *state;
+	uint64_t day = now_ns(CLOCK_REALTIME), monotonic = now_ns(CLOCK_MONOTONIC);
+	struct perfdata_event timed[ARRAY_SIZE(events)];
+	struct bytes file, body;
+	struct perfdata *pd;
+
+	memcpy(timed, events, sizeof(events));
+	timed[1].attr.use_clockid = 1;
+	timed[1].attr.clockid = CLOCK_MONOTONIC;
+	pd = create(folder, timed);
+	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(folder->fd, "perf.data/data");
+
+	body = feature(file, 23);
+	assert_in_range(take_u64(&body), 1, 10000000);
+	assert_int_equal(body.len, 0);
+	body = feature(file, 29);
+	assert_int_equal(take_u32(&body), 1);
+	assert_int_equal(take_u32(&body), CLOCK_MONOTONIC);
+	assert_in_range(take_u64(&body), day, now_ns(CLOCK_REALTIME));
+	assert_in_range(take_u64(&body), monotonic, now_ns(CLOCK_MONOTONIC));
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static void test_many_records(void **state)
+{
+	static const size_t sizes[] = { 8,     1 << 20,	      24, (1 << 20) + 8, 3 << 20, 40,
+					65528, (1 << 20) - 8, 16 };
+	_cleanup_free_ uint64_t *records = malloc(8 << 20);
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events);
+	uint64_t start = perfdata_size(pd);
+	struct bytes file;
+	size_t at = 0;
+
+	assert_non_null(records);
+	for (size_t i = 0; i < (8 << 20) / sizeof(*records); i++)
+		records[i] = i * 0x9e3779b97f4a7c15ULL;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_int_equal(perfdata_write(pd, (uint8_t *)records + at, sizes[i]), 0);
+		at += sizes[i];
+		assert_int_equal(perfdata_size(pd), start + at);
+	}
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	check_header(file, at);
+	assert_memory_equal(slice(file, start, at).at, records, at);
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static void test_folder(void **state)
+{
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events), *untouched = NULL;
+	struct stat st;
+
+	assert_int_equal(fstat(perfdata_dirfd(pd), &st), 0);
+	assert_int_equal(st.st_mode, S_IFDIR | 0700);
+	assert_int_equal(fstatat(folder->fd, "perf.data/data", &st, 0), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0600);
+	assert_int_equal(st.st_uid, geteuid());
+	assert_int_equal(perfdata_create(&untouched, folder->fd, "perf.data", events, 2), -EEXIST);
+	assert_int_equal(perfdata_create(&untouched, folder->fd, "no/perf.data", events, 2),
+			 -ENOENT);
+	assert_null(untouched);
+	perfdata_free(pd);
+	perfdata_free(NULL);
+}
+
+static void test_unfinished(void **state)
+{
+	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events);
+	struct bytes file;
+
+	assert_int_equal(perfdata_write(pd, records, 2 << 20), 0);
+	perfdata_free(pd);
+	file = load_file(folder->fd, "perf.data/data");
+	check_header(file, 0);
+	free((void *)file.at);
+}
+
+/* Files may grow to `limit` bytes; what goes past it fails with EFBIG, as ENOSPC does on a full
+ * disk. */
+static rlim_t limit_file_size(rlim_t limit)
+{
+	struct rlimit rlimit;
+	rlim_t before;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &rlimit), 0);
+	before = rlimit.rlim_cur;
+	rlimit.rlim_cur = limit;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &rlimit), 0);
+	return before;
+}
+
+static void test_full_disk_at_write(void **state)
+{
+	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
+	struct perfdata *pd = create(*state, events);
+	rlim_t before = limit_file_size(1 << 20);
+	int at_write = perfdata_write(pd, records, 2 << 20);
+	int later = perfdata_write(pd, records, 8);
+	int at_finish;
+
+	limit_file_size(before);
+	at_finish = perfdata_finish(pd, NULL, 0, 0);
+	assert_int_equal(at_write, -EFBIG);
+	assert_int_equal(later, -EFBIG);
+	assert_int_equal(at_finish, -EFBIG);
+	perfdata_free(pd);
+}
+
+static void test_full_disk_at_finish(void **state)
+{
+	uint8_t records[4096] = {};
+	struct perfdata *pd = create(*state, events);
+	rlim_t before = limit_file_size(sizeof(records));
+	int at_write = perfdata_write(pd, records, sizeof(records));
+	int at_finish = perfdata_finish(pd, NULL, 0, 0);
+
+	limit_file_size(before);
+	assert_int_equal(at_write, 0);
+	assert_int_equal(at_finish, -EFBIG);
+	perfdata_free(pd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_layout, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_only_needed_features, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(test_clock, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_many_records, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_folder, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_unfinished, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_full_disk_at_write, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(test_full_disk_at_finish, make_folder,
+						remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "helpers.h"
+#include "util.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int make_folder(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct folder *folder = calloc(1, sizeof(*folder));
+	char path[PATH_MAX];
+
+	assert_non_null(folder);
+	snprintf(path, sizeof(path), "%s/perfdata-XXXXXX", tmp ? tmp : "/tmp");
+	folder->path = strdup(path);
+	assert_non_null(folder->path);
+	assert_non_null(mkdtemp(folder->path));
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(folder->fd >= 0);
+	*state = folder;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+int remove_folder(void **state)
+{
+	struct folder *folder = *state;
+	int r = nftw(folder->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+
+	close(folder->fd);
+	free(folder->path);
+	free(folder);
+	return r;
+}
+
+void put_file(int dirfd, const char *path, const char *content)
+{
+	_cleanup_close_ int fd = -1;
+	char folder[PATH_MAX];
+	const char *slash = path;
+
+	while ((slash = strchr(slash, '/'))) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+		assert_true(mkdirat(dirfd, folder, 0700) == 0 || errno == EEXIST);
+		slash++;
+	}
+	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+}
+
+struct bytes load_file(int dirfd, const char *path)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	uint8_t *bytes;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	bytes = malloc(st.st_size + 1);
+	assert_non_null(bytes);
+	assert_int_equal(read(fd, bytes, st.st_size), st.st_size);
+	return (struct bytes){ bytes, st.st_size };
+}
+
+struct bytes slice(struct bytes bytes, uint64_t offset, uint64_t len)
+{
+	assert_true(offset <= bytes.len && len <= bytes.len - offset);
+	return (struct bytes){ bytes.at + offset, len };
+}
+
+struct bytes take(struct bytes *bytes, size_t len)
+{
+	struct bytes taken = slice(*bytes, 0, len);
+
+	bytes->at += len;
+	bytes->len -= len;
+	return taken;
+}
+
+uint8_t take_u8(struct bytes *bytes)
+{
+	return *take(bytes, 1).at;
+}
+
+uint16_t take_u16(struct bytes *bytes)
+{
+	uint16_t value;
+
+	memcpy(&value, take(bytes, sizeof(value)).at, sizeof(value));
+	return value;
+}
+
+uint32_t take_u32(struct bytes *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, take(bytes, sizeof(value)).at, sizeof(value));
+	return value;
+}
+
+uint64_t take_u64(struct bytes *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, take(bytes, sizeof(value)).at, sizeof(value));
+	return value;
+}
+
+const char *take_string(struct bytes *bytes)
+{
+	uint32_t len = take_u32(bytes);
+	struct bytes string = take(bytes, len);
+
+	assert_int_equal(len % 64, 0);
+	assert_non_null(memchr(string.at, '\0', len));
+	return (const char *)string.at;
+}
+
+const char *take_cstring(struct bytes *bytes)
+{
+	const uint8_t *end = memchr(bytes->at, '\0', bytes->len);
+
+	assert_non_null(end);
+	return (const char *)take(bytes, end - bytes->at + 1).at;
+}
+
+struct bytes feature(struct bytes file, int bit)
+{
+	struct bytes header = slice(file, 0, 104);
+	struct bytes table;
+	uint64_t data_offset, data_size, bits, offset;
+
+	take(&header, 8 + 8 + 8 + 16);
+	data_offset = take_u64(&header);
+	data_size = take_u64(&header);
+	take(&header, 16);
+	bits = take_u64(&header);
+	if (!(bits >> bit & 1))
+		return (struct bytes){};
+	table = slice(file, data_offset + data_size, 16 * __builtin_popcountll(bits));
+	take(&table, 16 * __builtin_popcountll(bits & ((1ULL << bit) - 1)));
+	offset = take_u64(&table);
+	return slice(file, offset, take_u64(&table));
+}

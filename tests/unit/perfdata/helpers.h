@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A folder for each test, and a reader of perf.data that shares nothing with the writer. */
+#ifndef TEST_PERFDATA_HELPERS_H
+#define TEST_PERFDATA_HELPERS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct folder {
+	char *path;
+	int fd;
+};
+
+/* cmocka setup and teardown: *state is a struct folder. */
+int make_folder(void **state);
+int remove_folder(void **state);
+
+/* Write a file and make the folders it is in. */
+void put_file(int dirfd, const char *path, const char *content);
+
+/* Bytes not read yet. Reading past the end fails the test. */
+struct bytes {
+	const uint8_t *at;
+	size_t len;
+};
+
+/* The whole file; free `at` after use. */
+struct bytes load_file(int dirfd, const char *path);
+
+struct bytes slice(struct bytes bytes, uint64_t offset, uint64_t len);
+struct bytes take(struct bytes *bytes, size_t len);
+uint8_t take_u8(struct bytes *bytes);
+uint16_t take_u16(struct bytes *bytes);
+uint32_t take_u32(struct bytes *bytes);
+uint64_t take_u64(struct bytes *bytes);
+const char *take_string(struct bytes *bytes);  /* as features have it */
+const char *take_cstring(struct bytes *bytes); /* up to its NUL */
+
+/* The body of a feature; `at` is NULL when it is not there. */
+struct bytes feature(struct bytes file, int bit);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "helpers.h"
+#include "perfdata.h"
+#include "util.h"
+
+#include <endian.h>
+#include <string.h>
+
+static void put_tracefs(int fd)
+{
+	put_file(fd, "events/header_page", "page\n");
+	put_file(fd, "events/header_event", "event\n");
+	put_file(fd, "events/sched/sched_switch/format", "format of sched_switch\n");
+	put_file(fd, "events/sched/sched_wakeup/format", "format of sched_wakeup\n");
+	put_file(fd, "events/sched/sched_migrate_task/format", "not asked for\n");
+	put_file(fd, "events/timer/hrtimer_start/format", "format of hrtimer_start\n");
+	put_file(fd, "events/ftrace/function/format", "format of function\n");
+}
+
+static struct perfdata_features *new_features(const struct folder *folder)
+{
+	struct perfdata_features *features = NULL;
+
+	assert_int_equal(perfdata_features_new(&features, folder->fd, "1", NULL, 0), 0);
+	return features;
+}
+
+static struct bytes write_tracing(const struct folder *folder, const char *const *names, size_t nr)
+{
+	struct perfdata_features *features = new_features(folder);
+	const struct perfdata_event event = { .name = names[0] };
+	struct perfdata *pd = NULL;
+
+	assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names, nr), 0);
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
+	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
+	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
+	perfdata_free(pd);
+	perfdata_features_free(features);
+	return load_file(folder->fd, "perf.data/data");
+}
+
+static void check_content(struct bytes *body, uint64_t len, const char *expected)
+{
+	assert_int_equal(len, strlen(expected));
+	assert_memory_equal(take(body, len).at, expected, len);
+}
+
+static void check_head(struct bytes *body)
+{
+	assert_memory_equal(take(body, 10).at, "\027\010\104tracing", 10);
+	assert_string_equal(take_cstring(body), "0.6");
+	assert_int_equal(take_u8(body), BYTE_ORDER == BIG_ENDIAN);
+	assert_int_equal(take_u8(body), sizeof(long));
+	assert_int_equal(take_u32(body), sysconf(_SC_PAGESIZE));
+	assert_string_equal(take_cstring(body), "header_page");
+	check_content(body, take_u64(body), "page\n");
+	assert_string_equal(take_cstring(body), "header_event");
+	check_content(body, take_u64(body), "event\n");
+}
+
+static void test_formats(void **state)
+{
+	static const char *const names[] = { "sched:sched_switch", "timer:hrtimer_start",
+					     "sched:sched_wakeup", "sched:sched_switch",
+					     "ftrace:function" };
+	const struct folder *folder = *state;
+	struct bytes file, body;
+
+	put_tracefs(folder->fd);
+	put_file(folder->fd, "printk_formats", "0xffffffff82000000 : \"rcu\"\n");
+	put_file(folder->fd, "saved_cmdlines", "1 init\n2 kthreadd\n");
+	file = write_tracing(folder, names, ARRAY_SIZE(names));
+
+	body = feature(file, 1);
+	check_head(&body);
+	assert_int_equal(take_u32(&body), 0);
+	assert_int_equal(take_u32(&body), 3);
+	assert_string_equal(take_cstring(&body), "sched");
+	assert_int_equal(take_u32(&body), 2);
+	check_content(&body, take_u64(&body), "format of sched_switch\n");
+	check_content(&body, take_u64(&body), "format of sched_wakeup\n");
+	assert_string_equal(take_cstring(&body), "timer");
+	assert_int_equal(take_u32(&body), 1);
+	check_content(&body, take_u64(&body), "format of hrtimer_start\n");
+	assert_string_equal(take_cstring(&body), "ftrace");
+	assert_int_equal(take_u32(&body), 1);
+	check_content(&body, take_u64(&body), "format of function\n");
+	assert_int_equal(take_u32(&body), 0);
+	check_content(&body, take_u32(&body), "0xffffffff82000000 : \"rcu\"\n");
+	check_content(&body, take_u64(&body), "1 init\n2 kthreadd\n");
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+}
+
+static void test_optional_files(void **state)
+{
+	static const char *const names[] = { "timer:hrtimer_start" };
+	const struct folder *folder = *state;
+	struct bytes file, body;
+
+	put_tracefs(folder->fd);
+	file = write_tracing(folder, names, ARRAY_SIZE(names));
+	body = feature(file, 1);
+	check_head(&body);
+	assert_int_equal(take_u32(&body), 0);
+	assert_int_equal(take_u32(&body), 1);
+	assert_string_equal(take_cstring(&body), "timer");
+	assert_int_equal(take_u32(&body), 1);
+	check_content(&body, take_u64(&body), "format of hrtimer_start\n");
+	assert_int_equal(take_u32(&body), 0);
+	assert_int_equal(take_u32(&body), 0);
+	assert_int_equal(take_u64(&body), 0);
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+}
+
+static void test_bad_names(void **state)
+{
+	static const struct {
+		const char *name;
+		int error;
+	} cases[] = {
+		{ "sched", -EINVAL },	  { ":sched_switch", -EINVAL },
+		{ "sched:", -EINVAL },	  { "../x:sched_switch", -EINVAL },
+		{ "sched:a:b", -EINVAL }, { "sched:no_such_event", -ENOENT },
+	};
+	const struct folder *folder = *state;
+	struct perfdata_features *features = new_features(folder);
+
+	put_tracefs(folder->fd);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const names[] = { "sched:sched_switch", cases[i].name };
+
+		assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names,
+							       ARRAY_SIZE(names)),
+				 cases[i].error);
+	}
+	perfdata_features_free(features);
+}
+
+static void test_no_tracefs(void **state)
+{
+	static const char *const names[] = { "sched:sched_switch" };
+	const struct folder *folder = *state;
+	struct perfdata_features *features = new_features(folder);
+
+	assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names, 1), -ENOENT);
+	perfdata_features_free(features);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_formats, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_optional_files, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_bad_names, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_no_tracefs, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
