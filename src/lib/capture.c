@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "capture_json.h"
+#include "clock.h"
+#include "kallsyms.h"
+
+#define PARTIAL ".partial-"
+#define NAME_TRIES 1000
+
+static int remove_tree(int dirfd, const char *name);
+
+static int remove_entries(int dirfd, const char *prefix)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	TAKE_FD(fd);
+	while ((entry = readdir(dir))) {
+		int err;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)))
+			continue;
+		err = remove_tree(dirfd, entry->d_name);
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+static int remove_tree(int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	int err;
+
+	if (!unlinkat(dirfd, name, 0))
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = remove_entries(fd, "");
+	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
+		return 0;
+	return err ? err : -errno;
+}
+
+/* Each session holds a shared lock on the folder while it lives. Who gets it exclusively is alone,
+ * and what is half-written there is nobody's. */
+static void output_sweep(int fd)
+{
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		remove_entries(fd, PARTIAL);
+	flock(fd, LOCK_SH | LOCK_NB);
+}
+
+int capture_output_open(const char *output, const struct log *log)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (mkdir(output, 0777) && errno != EEXIST)
+		return log_error(log, -errno, "output '%s': cannot make this folder: %s", output,
+				 strerror(errno));
+	fd = open(output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return log_error(log, -errno, "output '%s': cannot open this folder: %s", output,
+				 strerror(errno));
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
+		return log_error(log, -errno, "output '%s': cannot write to this folder: %s",
+				 output, strerror(errno));
+	output_sweep(fd);
+	return TAKE_FD(fd);
+}
+
+uint64_t capture_history_ns(const struct capture *capture)
+{
+	uint64_t oldest_ns = capture->facts.oldest_ns;
+
+	return oldest_ns && oldest_ns < capture->spike.time_ns ? capture->spike.time_ns - oldest_ns
+							       : 0;
+}
+
+/* A name that sorts by time and says what it is about: 20261121-093015.042-cpu3-83us */
+static void capture_name(const struct perf_poke_spike *spike, char *name, size_t size)
+{
+	uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - spike->time_ns);
+	time_t seconds = wall_ns / NSEC_PER_SEC;
+	struct tm tm;
+	size_t len;
+
+	localtime_r(&seconds, &tm);
+	len = strftime(name, size, "%Y%m%d-%H%M%S", &tm);
+	len += snprintf(name + len, size - len, ".%03u",
+			(unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
+	if (spike->poked)
+		snprintf(name + len, size - len, "-poke");
+	else
+		snprintf(name + len, size - len, "-cpu%d-%" PRIu64 "us", spike->cpu,
+			 spike->latency_ns / 1000);
+}
+
+/* Gives the complete capture its name; one that is taken is left alone. */
+static int capture_publish(const struct capture_env *env, const char *partial,
+			   struct capture *capture)
+{
+	char wanted[80], name[96];
+
+	capture_name(&capture->spike, wanted, sizeof(wanted));
+	for (int i = 1; i <= NAME_TRIES; i++) {
+		if (i == 1)
+			snprintf(name, sizeof(name), "%s", wanted);
+		else
+			snprintf(name, sizeof(name), "%s-%d", wanted, i);
+		if (!renameat2(env->output_fd, partial, env->output_fd, name, RENAME_NOREPLACE))
+			return asprintf(&capture->path, "%s/%s", env->config->output, name) < 0
+				       ? -ENOMEM
+				       : 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return -errno;
+}
+
+static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)
+{
+	struct perf_poke_spike *spike = &capture->spike;
+	int err;
+
+	err = env->recorder->ops->write(env->recorder, capture->snapshot, dirfd, spike->cpu,
+					&capture->facts);
+	if (err)
+		return err;
+	/* A function without a symbol is no reason to lose the capture. */
+	if (!kallsyms_name(spike->function, capture->function_name, sizeof(capture->function_name)))
+		spike->function_name = capture->function_name;
+	return capture_json_write(env, capture, dirfd);
+}
+
+static int capture_try(const struct capture_env *env, struct capture *capture)
+{
+	_cleanup_close_ int fd = -1;
+	char partial[64];
+	int err;
+
+	snprintf(partial, sizeof(partial), PARTIAL "%d-%" PRIu64, getpid(), capture->still_ns);
+	if (mkdirat(env->output_fd, partial, 0777))
+		return -errno;
+	fd = openat(env->output_fd, partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = fd < 0 ? -errno : capture_fill(env, fd, capture);
+	if (!err)
+		err = capture_publish(env, partial, capture);
+	if (err)
+		remove_tree(env->output_fd, partial);
+	return err;
+}
+
+void capture_write(const struct capture_env *env, struct capture *capture)
+{
+	capture->error = capture_try(env, capture);
+	env->recorder->ops->snapshot_free(capture->snapshot);
+	capture->snapshot = NULL;
+}
+
+void capture_free(const struct capture_env *env, struct capture *capture)
+{
+	if (!capture)
+		return;
+	env->recorder->ops->snapshot_free(capture->snapshot);
+	free(capture->path);
+	free(capture);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A capture is a folder: perf.data/ and capture.json. It appears under its name complete, or not at
+ * all. */
+#ifndef LIB_CAPTURE_H
+#define LIB_CAPTURE_H
+
+#include "config.h"
+#include "recorder.h"
+
+struct capture {
+	struct capture *next;
+	struct perf_poke_spike spike; /* function_name: see below */
+	struct snapshot *snapshot;    /* owned; freed once written */
+	uint64_t still_ns;	      /* when the trace stood still */
+	uint64_t armed_ns;	      /* when the session was armed again */
+	/* Filled in by capture_write(): */
+	int error;
+	char *path;
+	char function_name[128];
+	struct snapshot_facts facts;
+};
+
+/* What is the same for all captures of a session. */
+struct capture_env {
+	const struct config *config;
+	struct recorder *recorder;
+	int output_fd;
+};
+
+/* Opens the folder for captures, makes it when missing, and sweeps what a killed session left
+ * half-written. */
+int capture_output_open(const char *output, const struct log *log);
+
+/* Sets capture->error, and path unless it failed. Any thread. */
+void capture_write(const struct capture_env *env, struct capture *capture);
+
+/* How much of the past the capture shows before its spike. */
+uint64_t capture_history_ns(const struct capture *capture);
+
+void capture_free(const struct capture_env *env, struct capture *capture);
+
+#endif

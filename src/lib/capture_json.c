@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture_json.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include <json-c/json.h>
+
+#include "capture.h"
+#include "clock.h"
+
+#define SCHEMA 1
+
+static void put_string(struct json_object *to, const char *key, const char *value)
+{
+	json_object_object_add(to, key, value ? json_object_new_string(value) : NULL);
+}
+
+static void put_uint(struct json_object *to, const char *key, uint64_t value)
+{
+	json_object_object_add(to, key, json_object_new_uint64(value));
+}
+
+static void put_int(struct json_object *to, const char *key, int value)
+{
+	json_object_object_add(to, key, json_object_new_int(value));
+}
+
+static void put_bool(struct json_object *to, const char *key, bool value)
+{
+	json_object_object_add(to, key, json_object_new_boolean(value));
+}
+
+/* JSON numbers are doubles to many readers: an address would lose its last bits. */
+static void put_address(struct json_object *to, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	put_string(to, key, text);
+}
+
+/* A task's name is whatever its owner chose; JSON is UTF-8. */
+static void put_comm(struct json_object *to, const char *key, const char *comm)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%s", comm);
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	}
+	put_string(to, key, text);
+}
+
+static void put_wall_time(struct json_object *to, const char *key, uint64_t time_ns)
+{
+	uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - time_ns);
+	time_t seconds = wall_ns / NSEC_PER_SEC;
+	char text[64];
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&seconds, &tm);
+	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + len, sizeof(text) - len, ".%06uZ",
+		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000));
+	put_string(to, key, text);
+}
+
+static struct json_object *spike_json(const struct perf_poke_spike *spike)
+{
+	struct json_object *json = json_object_new_object();
+
+	put_uint(json, "sequence", spike->sequence);
+	put_int(json, "cpu", spike->cpu);
+	put_uint(json, "latency_ns", spike->latency_ns);
+	put_uint(json, "time_ns", spike->time_ns);
+	put_uint(json, "expected_ns", spike->expected_ns);
+	put_uint(json, "actual_ns", spike->actual_ns);
+	put_wall_time(json, "wall_time", spike->time_ns);
+	put_string(json, "function", spike->function_name);
+	put_address(json, "function_address", spike->function);
+	put_address(json, "timer_address", spike->timer);
+	put_int(json, "pid", spike->pid);
+	put_int(json, "tid", spike->tid);
+	put_comm(json, "comm", spike->comm);
+	put_bool(json, "idle", spike->idle);
+	put_bool(json, "poked", spike->poked);
+	return json;
+}
+
+static struct json_object *trigger_json(const struct config *config)
+{
+	struct json_object *json = json_object_new_object();
+	struct json_object *cpus = json_object_new_array();
+
+	put_string(json, "kind", "irq");
+	put_uint(json, "threshold_ns", config->threshold_ns);
+	put_string(json, "function", config->function ? config->function : "any");
+	for (size_t i = 0; i < config->nr_cpus; i++)
+		json_object_array_add(cpus, json_object_new_int(config->cpus[i]));
+	json_object_object_add(json, "cpus", cpus);
+	return json;
+}
+
+static struct json_object *workload_json(const struct config *config)
+{
+	struct json_object *json = json_object_new_object();
+
+	put_string(json, "kind", config_workload(config));
+	if (config->workload != PERF_POKE_WORKLOAD_NONE) {
+		put_uint(json, "period_ns", config->period_ns);
+		put_int(json, "priority", config->priority);
+	}
+	return json;
+}
+
+/* The processor's name as /proc/cpuinfo has it (not on all architectures). */
+static void put_cpu_model(struct json_object *to)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		char *value = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) || !value)
+			continue;
+		value[strcspn(value, "\n")] = '\0';
+		put_string(to, "cpu", value + 1 + strspn(value + 1, " \t"));
+		return;
+	}
+}
+
+static void put_system(struct json_object *json)
+{
+	struct json_object *kernel = json_object_new_object();
+	struct json_object *machine = json_object_new_object();
+	struct utsname names;
+
+	uname(&names);
+	put_string(kernel, "release", names.release);
+	put_string(kernel, "version", names.version);
+	put_string(machine, "hostname", names.nodename);
+	put_string(machine, "arch", names.machine);
+	put_cpu_model(machine);
+	put_int(machine, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
+	json_object_object_add(json, "kernel", kernel);
+	json_object_object_add(json, "machine", machine);
+}
+
+static struct json_object *capture_json(const struct capture_env *env,
+					const struct capture *capture)
+{
+	struct json_object *json = json_object_new_object();
+	struct json_object *recorder = json_object_new_object();
+	struct json_object *argv = json_object_new_array();
+
+	put_int(json, "schema", SCHEMA);
+	put_string(json, "version", perf_poke__version());
+	json_object_object_add(json, "spike", spike_json(&capture->spike));
+	put_uint(json, "threshold_ns", env->config->threshold_ns);
+	put_uint(json, "skid_ns", capture->still_ns - capture->spike.time_ns);
+	put_uint(json, "blind_ns", capture->armed_ns - capture->spike.time_ns);
+	put_uint(json, "history_ns", capture_history_ns(capture));
+	put_uint(json, "events", capture->facts.events);
+	put_uint(json, "lost", capture->facts.lost);
+	json_object_object_add(json, "trigger", trigger_json(env->config));
+	json_object_object_add(json, "workload", workload_json(env->config));
+	put_string(recorder, "kind", env->recorder->ops->name);
+	env->recorder->ops->describe(env->recorder, recorder);
+	json_object_object_add(json, "recorder", recorder);
+	put_system(json);
+	for (size_t i = 0; i < env->config->argc; i++)
+		json_object_array_add(argv, json_object_new_string(env->config->argv[i]));
+	json_object_object_add(json, "command_line", argv);
+	return json;
+}
+
+int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd)
+{
+	struct json_object *json = capture_json(env, capture);
+	_cleanup_close_ int fd = -1;
+	int err = 0;
+
+	fd = openat(dirfd, "capture.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		err = -errno;
+	else if (json_object_to_fd(fd, json,
+				   JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE))
+		err = errno ? -errno : -EIO;
+	else if (write(fd, "\n", 1) != 1)
+		err = errno ? -errno : -ENOSPC;
+	/* Some file systems tell of a full disk only here. */
+	else if (close(TAKE_FD(fd)))
+		err = -errno;
+	json_object_put(json);
+	return err;
+}

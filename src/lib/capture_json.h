@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef LIB_CAPTURE_JSON_H
+#define LIB_CAPTURE_JSON_H
+
+struct capture;
+struct capture_env;
+
+/* Writes capture.json into the folder dirfd: what README.md documents under "capture.json". */
+int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cpulist.h"
+
+#define THRESHOLD_DEFAULT_NS 30000
+#define PERIOD_DEFAULT_NS 1000000
+#define PERIOD_MIN_NS 10000
+#define PERIOD_MAX_NS 1000000000
+#define PRIORITY_DEFAULT 95
+#define BUFFER_MAX (1ULL << 31) /* the kernel's own limit for the mapping of one event */
+#define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
+
+#define ONLINE "/sys/devices/system/cpu/online"
+
+/* Callers compiled against another version have shorter or longer options. */
+static int config_read_opts(struct perf_poke_opts *to, const struct perf_poke_opts *opts)
+{
+	const char *tail = (const char *)opts + sizeof(*to);
+
+	if (opts->sz < SIZE_MIN)
+		return -EINVAL;
+	for (size_t i = sizeof(*to); i < opts->sz; i++) {
+		if (*tail++)
+			return -EINVAL;
+	}
+	memset(to, 0, sizeof(*to));
+	memcpy(to, opts, opts->sz < sizeof(*to) ? opts->sz : sizeof(*to));
+	return 0;
+}
+
+static int config_cpus(struct config *config, const char *list)
+{
+	_cleanup_free_ char *online_list = NULL;
+	_cleanup_free_ int *online = NULL;
+	size_t nr = 0, o = 0;
+	int err;
+
+	err = cpulist_parse(list ? list : "", &config->cpus, &config->nr_cpus);
+	if (err == -ENOMEM)
+		return err;
+	if (err || !config->nr_cpus)
+		return log_error(&config->log, -EINVAL,
+				 "cpu '%s': not a list of CPUs (as in 3 or 2,4-7)",
+				 list ? list : "");
+	err = cpulist_read(ONLINE, &online, &nr);
+	if (err)
+		return log_error(&config->log, err, "cannot read " ONLINE ": %s", strerror(-err));
+	for (size_t i = 0; i < config->nr_cpus; i++) {
+		while (o < nr && online[o] < config->cpus[i])
+			o++;
+		if (o < nr && online[o] == config->cpus[i])
+			continue;
+		err = cpulist_format(online, nr, &online_list);
+		if (err)
+			return err;
+		return log_error(&config->log, -ENXIO,
+				 "cpu %d: does not exist or is offline; online are %s",
+				 config->cpus[i], online_list);
+	}
+	return 0;
+}
+
+static int config_numbers(struct config *config, const struct perf_poke_opts *opts)
+{
+	config->threshold_ns = opts->threshold_ns ? opts->threshold_ns : THRESHOLD_DEFAULT_NS;
+	config->period_ns = opts->period_ns ? opts->period_ns : PERIOD_DEFAULT_NS;
+	config->priority = opts->priority ? opts->priority : PRIORITY_DEFAULT;
+	config->max_captures = opts->max_captures ? opts->max_captures : UINT64_MAX;
+	config->buffer_size = opts->buffer_size;
+	config->workload = opts->workload;
+
+	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
+		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
+				 config->period_ns);
+	if (config->priority < 1 || config->priority > 99)
+		return log_error(&config->log, -EINVAL, "priority %d: must be 1 to 99",
+				 config->priority);
+	if (config->buffer_size > BUFFER_MAX)
+		return log_error(&config->log, -EINVAL,
+				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
+				 config->buffer_size);
+	if (config->workload > PERF_POKE_WORKLOAD_NONE)
+		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
+	if (opts->recorder > PERF_POKE_RECORDER_EVENTS)
+		return log_error(&config->log, -EINVAL, "recorder %d: unknown", opts->recorder);
+	return 0;
+}
+
+static int config_strings(struct config *config, const struct perf_poke_opts *opts)
+{
+	bool any = !opts->function || !strcmp(opts->function, "any");
+
+	if (!any && !*opts->function)
+		return log_error(&config->log, -EINVAL,
+				 "function '': not a symbol, an 0xADDRESS, or any");
+	if (!any && !(config->function = strdup(opts->function)))
+		return -ENOMEM;
+	if (opts->output && !*opts->output)
+		return log_error(&config->log, -EINVAL, "output '': not the name of a folder");
+	config->output = strdup(opts->output ? opts->output : "perf-poke.data");
+	if (!config->output)
+		return -ENOMEM;
+	config->argv = calloc(opts->argc + 1, sizeof(*config->argv));
+	if (!config->argv)
+		return -ENOMEM;
+	for (; config->argc < opts->argc; config->argc++) {
+		config->argv[config->argc] = strdup(opts->argv[config->argc]);
+		if (!config->argv[config->argc])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int config_events(struct config *config, const struct perf_poke_opts *opts)
+{
+	config->events = calloc(opts->nr_events + 1, sizeof(*config->events));
+	if (!config->events)
+		return -ENOMEM;
+	for (size_t i = 0; opts->events && i < opts->nr_events; i++) {
+		struct perf_poke_event *event = &config->events[config->nr_events++];
+
+		if (!opts->events[i].name)
+			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
+		event->name = strdup(opts->events[i].name);
+		if (opts->events[i].filter)
+			event->filter = strdup(opts->events[i].filter);
+		if (!event->name || (opts->events[i].filter && !event->filter))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int config_init(struct config *config, const struct perf_poke_opts *opts)
+{
+	struct perf_poke_opts known;
+	int err;
+
+	err = config_read_opts(&known, opts);
+	if (err)
+		return err;
+	*config = (struct config){
+		.log = { known.log, known.log_ctx },
+		.on_capture = known.on_capture,
+		.capture_ctx = known.capture_ctx,
+	};
+	err = config_cpus(config, known.cpus);
+	if (!err)
+		err = config_numbers(config, &known);
+	if (!err)
+		err = config_strings(config, &known);
+	if (!err)
+		err = config_events(config, &known);
+	if (err)
+		config_destroy(config);
+	return err;
+}
+
+const char *config_workload(const struct config *config)
+{
+	return config->workload == PERF_POKE_WORKLOAD_NONE ? "none" : "cyclic";
+}
+
+void config_destroy(struct config *config)
+{
+	free(config->cpus);
+	free(config->function);
+	free(config->output);
+	for (size_t i = 0; i < config->argc; i++)
+		free(config->argv[i]);
+	free(config->argv);
+	for (size_t i = 0; i < config->nr_events; i++) {
+		free((char *)config->events[i].name);
+		free((char *)config->events[i].filter);
+	}
+	free(config->events);
+	*config = (struct config){};
+}

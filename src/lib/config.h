@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The options of a session, checked, copied and with defaults filled in. */
+#ifndef LIB_CONFIG_H
+#define LIB_CONFIG_H
+
+#include "log.h"
+#include "perf_poke.h"
+
+struct config {
+	int *cpus;
+	size_t nr_cpus;
+	uint64_t threshold_ns;
+	char *function; /* NULL: any */
+	enum perf_poke_workload workload;
+	uint64_t period_ns;
+	int priority;
+	struct perf_poke_event *events;
+	size_t nr_events;
+	uint64_t buffer_size;  /* 0: the recorder's choice */
+	uint64_t max_captures; /* UINT64_MAX: no limit */
+	char *output;
+	char **argv;
+	size_t argc;
+	struct log log;
+	perf_poke_capture_fn on_capture;
+	void *capture_ctx;
+};
+
+/* On failure says why, and leaves nothing to free. */
+int config_init(struct config *config, const struct perf_poke_opts *opts);
+/* The name of the workload that is used. */
+const char *config_workload(const struct config *config);
+void config_destroy(struct config *config);
+
+#endif

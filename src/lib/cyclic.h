@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The cyclic workload: on each CPU a real-time thread that sleeps to absolute times, as
+ * cyclictest's do. It measures nothing: that its timer expires is what the trigger sees. */
+#ifndef LIB_CYCLIC_H
+#define LIB_CYCLIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log.h"
+
+struct cyclic;
+
+int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
+		 int priority, const struct log *log);
+/* Ends the threads; NULL does nothing. */
+void cyclic_stop(struct cyclic *cyclic);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "log.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+static void log_vwrite(const struct log *log, enum perf_poke_log_level level, const char *format,
+		       va_list ap)
+{
+	char msg[1024];
+	size_t len;
+
+	if (!log->fn)
+		return;
+	vsnprintf(msg, sizeof(msg), format, ap);
+	len = strlen(msg);
+	while (len && msg[len - 1] == '\n')
+		msg[--len] = '\0';
+	log->fn(log->ctx, level, msg);
+}
+
+void log_write(const struct log *log, enum perf_poke_log_level level, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	log_vwrite(log, level, format, ap);
+	va_end(ap);
+}
+
+int log_error(const struct log *log, int error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	log_vwrite(log, PERF_POKE_LOG_ERROR, format, ap);
+	va_end(ap);
+	return error;
+}
+
+/* libbpf's print function has no context argument: the thread that loads says whose messages these
+ * are. */
+static __thread const struct log *capturing;
+static __thread libbpf_print_fn_t previous;
+
+static int log_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
+{
+	if (!capturing)
+		return previous ? previous(level, format, ap) : 0;
+	log_vwrite(capturing, PERF_POKE_LOG_DEBUG, format, ap);
+	return 0;
+}
+
+void log_capture(const struct log *log)
+{
+	capturing = log;
+	previous = libbpf_set_print(log_libbpf);
+}
+
+void log_release(void)
+{
+	libbpf_set_print(previous);
+	capturing = NULL;
+}

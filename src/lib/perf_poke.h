@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/**
+ * @file
+ * libperfpoke: catch the timer that fires late, and keep what the CPU did before.
+ *
+ * A session watches the latency of hrtimers on a set of CPUs with one BPF program. When a latency
+ *reaches the threshold (a spike), the recorder is frozen, its rings are copied out (the snapshot),
+ *the session is re-armed, and the snapshot is written as a folder that stock perf reads (the
+ *capture).
+ *
+ *	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "3", .threshold_ns = 50000 };
+ *	struct perf_poke *pp = perf_poke__new(&opts);
+ *
+ *	if (!pp || perf_poke__start(pp))
+ *		return 1;
+ *	while (perf_poke__poll(pp, 1000) >= 0 && captures < 1)
+ *		;
+ *	perf_poke__stop(pp);
+ *	perf_poke__free(pp);
+ *
+ * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return int
+ *return 0 or more, or a negative errno. Structs that callers fill begin with `sz`, their size when
+ *compiled; bytes past what this library knows must be zero. The library never exits, never prints
+ *and keeps no global state; what a person should read goes to `opts.log`.
+ *
+ * Threads. A session belongs to one thread at a time: calls on the same session must not overlap.
+ *Different sessions are independent. Callbacks run in the thread that called the library function,
+ *never in a thread of the library's own.
+ *
+ * What latency means. The latency of one expiry is the time the kernel took as "now" for the timer
+ *interrupt (the argument of the tracepoint timer:hrtimer_expire_entry) minus the expiry the timer
+ *was programmed for, both in the timer's own clock base. The kernel reads the clock once per timer
+ *interrupt and uses that value for all timers that expire in it. So the latency is what made the
+ *interrupt late, not what earlier timers of the same interrupt added: timerlat and cyclictest read
+ *the clock themselves, later, and show a little more. A timer that fires early within its slack has
+ *latency 0.
+ */
+#ifndef PERF_POKE_H
+#define PERF_POKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One armed run. Opaque. */
+struct perf_poke;
+
+/** How urgent a message is. */
+enum perf_poke_log_level {
+	PERF_POKE_LOG_ERROR,
+	PERF_POKE_LOG_WARN,
+	PERF_POKE_LOG_INFO,
+	PERF_POKE_LOG_DEBUG,
+};
+
+/**
+ * Receives one message, without a trailing newline.
+ *
+ * @param ctx  `log_ctx` of the options
+ * @param level how urgent it is
+ * @param msg  the text; valid during the call only
+ */
+typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, const char *msg);
+
+/** What arms the timers. */
+enum perf_poke_workload {
+	PERF_POKE_WORKLOAD_AUTO,   /**< the best there is; cyclic for now */
+	PERF_POKE_WORKLOAD_CYCLIC, /**< a SCHED_FIFO thread of the session per CPU, sleeping to
+				      absolute times */
+	PERF_POKE_WORKLOAD_NONE,   /**< whatever the machine runs */
+};
+
+/** Who holds the trace. */
+enum perf_poke_recorder {
+	PERF_POKE_RECORDER_AUTO,   /**< the best there is; events for now */
+	PERF_POKE_RECORDER_EVENTS, /**< tracepoints in overwrite rings */
+};
+
+/** An event to record: `sys:name`, where name may be a glob, and NULL or a filter as in `perf
+ * record --filter`. */
+struct perf_poke_event {
+	const char *name;
+	const char *filter;
+};
+
+/** What was caught. Times: see the file's head. */
+struct perf_poke_spike {
+	uint64_t sequence;	   /**< 1 for the first spike of the session */
+	uint64_t time_ns;	   /**< when the trigger saw it */
+	uint64_t latency_ns;	   /**< actual_ns - expected_ns; 0 when poked */
+	uint64_t expected_ns;	   /**< when the timer should have expired */
+	uint64_t actual_ns;	   /**< the kernel's "now" of the timer interrupt */
+	uint64_t function;	   /**< address of the timer's function */
+	uint64_t timer;		   /**< address of the timer */
+	const char *function_name; /**< its symbol, or NULL if unknown */
+	int cpu;		   /**< -1 when poked */
+	int pid;		   /**< process that was interrupted (as `tgid` in the kernel) */
+	int tid;		   /**< thread that was interrupted */
+	char comm[16];		   /**< its name */
+	bool idle;		   /**< the idle task was interrupted */
+	bool poked;		   /**< asked for by perf_poke__poke() rather than by a timer */
+};
+
+/** One finished, or failed, capture. */
+struct perf_poke_capture {
+	size_t sz;	  /**< size of this struct as the library knows it */
+	int error;	  /**< 0, or a negative errno: nothing was kept, `path` is NULL */
+	const char *path; /**< the folder; valid during the callback only */
+	struct perf_poke_spike spike;
+	const char *recorder; /**< its name, for people */
+	uint64_t skid_ns;     /**< from the spike to the moment the trace stood still */
+	uint64_t blind_ns;    /**< from the spike to the moment the session was armed again */
+	uint64_t history_ns;  /**< from the oldest event of the spike's CPU to the spike */
+	uint64_t events;      /**< records in the capture */
+	uint64_t lost;	      /**< events that should be in its history and are not */
+	uint64_t size;	      /**< bytes of perf.data */
+};
+
+/** Called by perf_poke__poll() and perf_poke__stop() for each capture. */
+typedef void (*perf_poke_capture_fn)(void *ctx, const struct perf_poke_capture *capture);
+
+/** How a session is to be. Zero or NULL asks for the default, except for `sz` and `cpus`. */
+struct perf_poke_opts {
+	size_t sz;	       /**< sizeof(struct perf_poke_opts) */
+	const char *cpus;      /**< CPUs to watch, a list as `2,4-7`; required */
+	uint64_t threshold_ns; /**< a latency of at least this is a spike; default 30 us */
+	const char *function;  /**< only timers that run this: a kernel symbol, an 0xADDRESS, or
+				  "any" (default) */
+	enum perf_poke_workload workload;
+	uint64_t period_ns; /**< of the cyclic workload; default 1 ms */
+	int priority;	    /**< SCHED_FIFO priority of the cyclic workload, 1 to 99; default 95 */
+	enum perf_poke_recorder recorder;
+	const struct perf_poke_event *events; /**< what the events recorder records; NULL for a
+						 choice that suits timers */
+	size_t nr_events;
+	uint64_t buffer_size;  /**< bytes of ring per CPU, rounded up to a power of two pages;
+				  default 4 MiB */
+	uint64_t max_captures; /**< disarm after this many complete ones; default: no limit */
+	const char *output; /**< folder for captures; default "perf-poke.data"; made when missing */
+	const char *const
+		*argv; /**< command line to note in captures, `argc` strings; may be NULL */
+	size_t argc;
+	perf_poke_log_fn log;
+	void *log_ctx;
+	perf_poke_capture_fn on_capture;
+	void *capture_ctx;
+};
+
+/** Latencies seen on one CPU, or on all. */
+struct perf_poke_stats {
+	size_t sz;	 /**< sizeof(struct perf_poke_stats), set by the caller */
+	uint64_t count;	 /**< expiries watched */
+	uint64_t min_ns; /**< 0 when count is 0 */
+	uint64_t max_ns;
+	uint64_t sum_ns;
+	uint64_t spikes;  /**< expiries at or over the threshold */
+	uint64_t unarmed; /**< spikes while the session was not armed: counted, not captured */
+	uint64_t missed;  /**< expiries the trigger could not see (BPF recursion); the same number
+			     for every CPU */
+};
+
+/** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
+struct perf_poke_bucket {
+	uint64_t low_ns;
+	uint64_t high_ns; /**< UINT64_MAX in the last one */
+	uint64_t count;
+};
+
+/** Whether the running system has a capability. */
+enum perf_poke_have {
+	PERF_POKE_HAVE_NO,
+	PERF_POKE_HAVE_YES,
+};
+
+/** One row of perf_poke__check(). Strings are valid during the callback only. */
+struct perf_poke_capability {
+	size_t sz;	     /**< size of this struct as the library knows it */
+	const char *name;    /**< one word, stable */
+	const char *purpose; /**< what it is for */
+	const char *detail;  /**< what was found, or why not; never NULL */
+	const char
+		*remedy; /**< what to do where it is missing, or what is used instead; never NULL */
+	enum perf_poke_have have;
+	bool required; /**< a session cannot start without it */
+};
+
+/** Called once for each capability. */
+typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability *capability);
+
+/**
+ * Make a session from options: check them, take a copy, open nothing.
+ *
+ * @param opts  options; cannot be NULL
+ *
+ * Returns: the session, for perf_poke__free(), or NULL with errno set (a message says which option
+ * and why):
+ * - EINVAL: an option is malformed or out of range
+ * - ENXIO: a CPU does not exist or is offline
+ * - ENOMEM
+ *
+ * Since: 0.1
+ */
+struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts);
+
+/**
+ * What the session uses where the options left the choice: the names as on the command line.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: a static string, as "events".
+ *
+ * Since: 0.1
+ */
+const char *perf_poke__recorder(const struct perf_poke *pp);
+
+/**
+ * As perf_poke__recorder(), for the workload.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: a static string, as "cyclic".
+ *
+ * Since: 0.1
+ */
+const char *perf_poke__workload(const struct perf_poke *pp);
+
+/**
+ * Load the trigger, open the recorder, start the workload, arm.
+ *
+ * On failure everything is undone, and the session may be started again.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: 0 or
+ * - -EPERM: a capability or kernel setting forbids it (the message names it)
+ * - -ENOENT: no such event or symbol
+ * - -EINVAL: a filter the kernel does not take; a CPU outside the cpuset
+ * - -EOPNOTSUPP: the kernel has no BTF or no hrtimer tracepoint
+ * - -EBUSY: already started
+ * - -EACCES, -EROFS, -ENOSPC, -ENOTDIR: `output` cannot be written
+ * - -ENOMEM, -EMFILE
+ *
+ * Since: 0.1
+ */
+int perf_poke__start(struct perf_poke *pp);
+
+/**
+ * The descriptor to wait on: readable while perf_poke__poll() has work to do. Valid from start to
+ * free; owned by the session.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: a file descriptor, or -ENOTCONN before perf_poke__start().
+ *
+ * Since: 0.1
+ */
+int perf_poke__fd(const struct perf_poke *pp);
+
+/**
+ * Wait for spikes and finished captures, and handle them: freeze, copy, re-arm, report.
+ *
+ * The thread that calls this is the one that copies rings: give it a real-time priority for a short
+ * skid.
+ *
+ * @param pp  session; cannot be NULL
+ * @param timeout_ms  longest wait; 0 does not wait, -1 waits for ever
+ *
+ * Returns: the number of captures reported by this call, complete or failed; 0 at timeout; or
+ * - -EINTR: a signal came
+ * - -ENOTCONN: not started
+ * - -EIO, -ENOMEM: a snapshot could not be taken (there is a message, and no callback); the session
+ * is armed again
+ *
+ * Since: 0.1
+ */
+int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
+
+/**
+ * Take a capture now, as if a spike had happened.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: 0, and the capture is reported by a later perf_poke__poll(); or
+ * - -ENOTCONN: not started
+ * - -EBUSY: not armed: another capture is being taken, or max_captures is reached
+ * - -ENOMEM: no memory for the snapshot
+ *
+ * Since: 0.1
+ */
+int perf_poke__poke(struct perf_poke *pp);
+
+/**
+ * Latencies so far; also after perf_poke__stop().
+ *
+ * @param pp  session; cannot be NULL
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param stats  filled in; `stats->sz` set by the caller
+ *
+ * Returns: 0 or
+ * - -ENOTCONN: never started
+ * - -ENXIO: the CPU is not watched
+ * - -EINVAL: stats is NULL or its sz makes no sense
+ *
+ * Since: 0.1
+ */
+int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats);
+
+/**
+ * The latency that a share of the expiries did not exceed, to within the width of a bucket (1.6 %).
+ *
+ * @param pp  session; cannot be NULL
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param percent  0 to 100, for instance 99.9
+ * @param latency_ns  filled in; 0 when there were no expiries; cannot be NULL
+ *
+ * Returns: 0, or -ENOTCONN, -ENXIO as perf_poke__stats(), or -EINVAL: percent is out of range.
+ *
+ * Since: 0.1
+ */
+int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent,
+			  uint64_t *latency_ns);
+
+/**
+ * The histogram's buckets that are not empty, in rising order.
+ *
+ * @param pp  session; cannot be NULL
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param fn  called for each; cannot be NULL
+ * @param ctx  passed to fn
+ *
+ * Returns: the number of buckets, or -ENOTCONN, -ENXIO as perf_poke__stats().
+ *
+ * Since: 0.1
+ */
+int perf_poke__histogram(const struct perf_poke *pp, int cpu,
+			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx);
+
+/**
+ * The CPUs that are watched, in rising order.
+ *
+ * @param pp  session; cannot be NULL
+ * @param nr  set to their number; cannot be NULL
+ *
+ * Returns: an array owned by the session, valid until perf_poke__free().
+ *
+ * Since: 0.1
+ */
+const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
+
+/**
+ * Disarm, finish writing the captures at hand (their callbacks run), close recorder, workload and
+ * trigger. Statistics stay readable.
+ *
+ * @param pp  session; NULL does nothing
+ *
+ * Returns: 0, also when it was not started.
+ *
+ * Since: 0.1
+ */
+int perf_poke__stop(struct perf_poke *pp);
+
+/**
+ * Stop, and free.
+ *
+ * @param pp  session; NULL does nothing
+ *
+ * Since: 0.1
+ */
+void perf_poke__free(struct perf_poke *pp);
+
+/**
+ * Find out what this system can do, by trying each thing.
+ *
+ * @param fn  called once for each capability, always in the same order; cannot be NULL
+ * @param ctx  passed to fn
+ *
+ * Returns: 0 if a session can start, or -EOPNOTSUPP if a required capability is missing.
+ *
+ * Since: 0.1
+ */
+int perf_poke__check(perf_poke_check_fn fn, void *ctx);
+
+/**
+ * The library's version, as "0.1.0". Static.
+ *
+ * Returns: the string; never NULL.
+ *
+ * Since: 0.1
+ */
+const char *perf_poke__version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What a recorder is: it holds what the CPUs did, can be frozen, copied out and resumed by the
+ * controller, and writes a copy as perf.data. Each kind is a table of these functions. */
+#ifndef LIB_RECORDER_H
+#define LIB_RECORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log.h"
+#include "perf_poke.h"
+
+struct json_object;
+
+struct recorder_config {
+	const int *cpus;
+	size_t nr_cpus;
+	const struct perf_poke_event *events; /* NULL: the recorder's own choice */
+	size_t nr_events;
+	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's own choice */
+	const char *const *argv;
+	size_t argc;
+};
+
+/* Bytes copied out; the recorder's own. */
+struct snapshot;
+
+/* What writing a snapshot found out about it. */
+struct snapshot_facts {
+	uint64_t oldest_ns; /* first event of the spike's CPU; 0: there is none */
+	uint64_t events;
+	uint64_t lost;
+	uint64_t size; /* bytes of perf.data */
+};
+
+struct recorder {
+	const struct recorder_ops *ops;
+};
+
+/* All return 0 or a negative errno. `write` alone is called from the writer's thread: what it uses
+ * is in the snapshot, constant while the recorder runs, or used by it alone. */
+struct recorder_ops {
+	const char *name;
+	int (*open)(struct recorder **ret, const struct recorder_config *config,
+		    const struct log *log);
+	/* Makes the trace of all CPUs stand still, of first_cpu first. */
+	int (*freeze)(struct recorder *recorder, int first_cpu);
+	int (*copy)(struct recorder *recorder, struct snapshot **ret);
+	int (*resume)(struct recorder *recorder);
+	/* Makes perf.data in the folder dirfd; spike_cpu -1: none in particular. */
+	int (*write)(struct recorder *recorder, const struct snapshot *snapshot, int dirfd,
+		     int spike_cpu, struct snapshot_facts *facts);
+	/* Adds what describes the recorder to capture.json. */
+	void (*describe)(const struct recorder *recorder, struct json_object *json);
+	void (*snapshot_free)(struct snapshot *snapshot);
+	void (*free)(struct recorder *recorder);
+};
+
+extern const struct recorder_ops events_recorder;
+
+#endif

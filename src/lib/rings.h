@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Overwrite rings of perf events, one for each CPU, opened through libperf. */
+#ifndef LIB_RINGS_H
+#define LIB_RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/perf_event.h>
+
+#include "log.h"
+
+/* An event to open on every CPU. */
+struct ring_event {
+	struct perf_event_attr attr;
+	const char *name;
+	const char *filter;
+	bool optional; /* left out where the kernel refuses it: some tracepoints are not for
+			  sampling */
+	/* Set by rings_open(): */
+	bool opened;
+	uint64_t *ids; /* one for each CPU; owned by the rings */
+};
+
+/* What one ring held: records, newest first, as the kernel lays them in a backward ring. The oldest
+ * may be torn. */
+struct ring_copy {
+	int cpu;
+	char *data;
+	size_t size;
+};
+
+struct rings;
+
+/* Opens and maps, enabled. pages: of 4096 bytes or whatever the machine's are, a power of two. */
+int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
+	       size_t nr_cpus, size_t pages, const struct log *log);
+int rings_pause(struct rings *rings, int first_cpu);
+int rings_resume(struct rings *rings);
+/* Fills `copies`, one for each CPU; `data` is the caller's to free, also on failure. */
+int rings_copy(const struct rings *rings, struct ring_copy *copies);
+void rings_free(struct rings *rings);
+
+#endif

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The session: what happens when, from start to stop, and on a spike. */
+#include "session.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "caps.h"
+#include "clock.h"
+#include "kallsyms.h"
+
+/* Snapshots in memory at a time: one that is being written, one that waits. */
+#define PENDING_MAX 2
+
+struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
+{
+	struct perf_poke *pp = calloc(1, sizeof(*pp));
+	int err;
+
+	if (!pp)
+		return NULL;
+	pp->epoll_fd = -1;
+	pp->env.output_fd = -1;
+	err = opts ? config_init(&pp->config, opts) : -EINVAL;
+	if (err) {
+		free(pp);
+		errno = -err;
+		return NULL;
+	}
+	return pp;
+}
+
+static int session_function(const struct config *config, uint64_t *address)
+{
+	const char *name = config->function;
+	char *end;
+	int err;
+
+	*address = 0;
+	if (!name)
+		return 0;
+	if (!strncmp(name, "0x", 2)) {
+		errno = 0;
+		*address = strtoull(name, &end, 16);
+		if (*end || errno || !*address)
+			return log_error(&config->log, -EINVAL, "function '%s': not an address",
+					 name);
+		return 0;
+	}
+	err = kallsyms_find(name, address);
+	if (err == -ENOENT)
+		log_error(
+			&config->log, err,
+			"function '%s': the kernel has no such symbol (/proc/kallsyms shows them)",
+			name);
+	else if (err == -EPERM)
+		log_error(&config->log, err,
+			  "function '%s': the kernel hides its addresses: needs CAP_SYSLOG, and "
+			  "kernel.kptr_restrict below 2",
+			  name);
+	else if (err == -ENOTUNIQ)
+		log_error(&config->log, -EINVAL,
+			  "function '%s': several symbols have this name: give the 0xADDRESS of "
+			  "one from /proc/kallsyms",
+			  name);
+	else if (err)
+		log_error(&config->log, err, "function '%s': cannot read /proc/kallsyms: %s", name,
+			  strerror(-err));
+	return err == -ENOTUNIQ ? -EINVAL : err;
+}
+
+static int session_privileges(const struct config *config)
+{
+	bool realtime = config->workload != PERF_POKE_WORKLOAD_NONE;
+	char names[128];
+	int err;
+
+	err = caps_missing(realtime, names, sizeof(names));
+	if (err == -EPERM)
+		log_error(&config->log, err, "not allowed: needs root, or %s", names);
+	return err;
+}
+
+static int session_open_recorder(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+	const struct recorder_config recorder = {
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.events = config->events,
+		.nr_events = config->nr_events,
+		.buffer_size = config->buffer_size,
+		.argv = (const char *const *)config->argv,
+		.argc = config->argc,
+	};
+
+	return events_recorder.open(&pp->recorder, &recorder, &config->log);
+}
+
+static int session_open_trigger(struct perf_poke *pp, uint64_t function)
+{
+	const struct trigger_config trigger = {
+		.cpus = pp->config.cpus,
+		.nr_cpus = pp->config.nr_cpus,
+		.threshold_ns = pp->config.threshold_ns,
+		.function = function,
+	};
+
+	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
+}
+
+static int session_watch(struct perf_poke *pp, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(pp->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int session_start_writer(struct perf_poke *pp)
+{
+	int err;
+
+	pp->env.config = &pp->config;
+	pp->env.recorder = pp->recorder;
+	err = writer_start(&pp->writer, &pp->env);
+	if (err)
+		return err;
+	pp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (pp->epoll_fd < 0)
+		return -errno;
+	err = session_watch(pp, trigger_fd(pp->trigger));
+	return err ? err : session_watch(pp, writer_fd(pp->writer));
+}
+
+static int session_start_workload(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+
+	if (config->workload == PERF_POKE_WORKLOAD_NONE)
+		return 0;
+	return cyclic_start(&pp->cyclic, config->cpus, config->nr_cpus, config->period_ns,
+			    config->priority, &config->log);
+}
+
+/* From what fails cheaply to what others can notice. */
+static int session_start(struct perf_poke *pp)
+{
+	uint64_t function;
+	int err;
+
+	err = session_privileges(&pp->config);
+	if (err)
+		return err;
+	err = session_function(&pp->config, &function);
+	if (err)
+		return err;
+	pp->env.output_fd = capture_output_open(pp->config.output, &pp->config.log);
+	if (pp->env.output_fd < 0)
+		return pp->env.output_fd;
+	err = session_open_recorder(pp);
+	if (!err)
+		err = session_open_trigger(pp, function);
+	if (!err)
+		err = session_start_writer(pp);
+	if (!err)
+		err = session_start_workload(pp);
+	return err;
+}
+
+int perf_poke__start(struct perf_poke *pp)
+{
+	int err;
+
+	if (pp->started)
+		return -EBUSY;
+	trigger_free(TAKE_PTR(pp->trigger));
+	pp->complete = pp->pending = 0;
+	pp->held = false;
+	pp->started = true;
+	err = session_start(pp);
+	if (err) {
+		perf_poke__stop(pp);
+		trigger_free(TAKE_PTR(pp->trigger));
+		return err;
+	}
+	trigger_arm(pp->trigger);
+	return 0;
+}
+
+int perf_poke__fd(const struct perf_poke *pp)
+{
+	return pp->started ? pp->epoll_fd : -ENOTCONN;
+}
+
+static void session_rearm(struct perf_poke *pp)
+{
+	pp->held =
+		pp->pending >= PENDING_MAX || pp->complete + pp->pending >= pp->config.max_captures;
+	if (!pp->held)
+		trigger_arm(pp->trigger);
+}
+
+/* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all
+ * else later. */
+static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike)
+{
+	const struct recorder_ops *ops = pp->recorder->ops;
+	struct capture *capture = calloc(1, sizeof(*capture));
+	int err, resumed;
+
+	err = ops->freeze(pp->recorder, spike->cpu);
+	if (capture) {
+		capture->spike = *spike;
+		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	if (!err)
+		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
+	resumed = ops->resume(pp->recorder);
+	if (err || resumed) {
+		session_rearm(pp);
+		capture_free(&pp->env, capture);
+		err = err ? err : resumed;
+		return log_error(&pp->config.log, err == -ENOMEM ? err : -EIO,
+				 "cannot take the snapshot: %s", strerror(-err));
+	}
+	pp->pending++;
+	session_rearm(pp);
+	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
+	writer_give(pp->writer, capture);
+	return 0;
+}
+
+static int session_take_spikes(struct perf_poke *pp)
+{
+	struct trigger_spike seen;
+	int ret;
+
+	ret = trigger_read(pp->trigger, &seen);
+	if (ret > 0) {
+		struct perf_poke_spike spike = {
+			.sequence = seen.sequence,
+			.time_ns = seen.time_ns,
+			.latency_ns = seen.latency_ns,
+			.expected_ns = seen.expected_ns,
+			.actual_ns = seen.actual_ns,
+			.function = seen.function,
+			.timer = seen.timer,
+			.cpu = seen.cpu,
+			.pid = seen.pid,
+			.tid = seen.tid,
+			.idle = !seen.tid,
+		};
+
+		memcpy(spike.comm, seen.comm, sizeof(spike.comm));
+		ret = session_capture(pp, &spike);
+	}
+	return ret;
+}
+
+static void session_report(struct perf_poke *pp, struct capture *done)
+{
+	const struct perf_poke_capture capture = {
+		.sz = sizeof(capture),
+		.error = done->error,
+		.path = done->path,
+		.spike = done->spike,
+		.recorder = pp->recorder->ops->name,
+		.skid_ns = done->still_ns - done->spike.time_ns,
+		.blind_ns = done->armed_ns - done->spike.time_ns,
+		.history_ns = capture_history_ns(done),
+		.events = done->facts.events,
+		.lost = done->facts.lost,
+		.size = done->facts.size,
+	};
+
+	if (done->error)
+		log_error(&pp->config.log, done->error, "output '%s': the capture is lost: %s",
+			  pp->config.output, strerror(-done->error));
+	if (pp->config.on_capture)
+		pp->config.on_capture(pp->config.capture_ctx, &capture);
+}
+
+static int session_take_captures(struct perf_poke *pp)
+{
+	struct capture *done;
+	int nr = 0;
+
+	while ((done = writer_take(pp->writer))) {
+		pp->pending--;
+		pp->complete += !done->error;
+		session_report(pp, done);
+		capture_free(&pp->env, done);
+		nr++;
+	}
+	return nr;
+}
+
+int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
+{
+	struct epoll_event events[2];
+	int err, nr;
+
+	if (!pp->started)
+		return -ENOTCONN;
+	if (epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms) < 0)
+		return -errno;
+	err = session_take_spikes(pp);
+	nr = session_take_captures(pp);
+	if (nr && pp->held)
+		session_rearm(pp);
+	return err ? err : nr;
+}
+
+int perf_poke__poke(struct perf_poke *pp)
+{
+	struct perf_poke_spike spike = { .cpu = -1, .poked = true };
+
+	if (!pp->started)
+		return -ENOTCONN;
+	spike.sequence = trigger_take(pp->trigger);
+	if (!spike.sequence)
+		return -EBUSY;
+	spike.time_ns = clock_ns(CLOCK_MONOTONIC);
+	return session_capture(pp, &spike);
+}
+
+const char *perf_poke__recorder(const struct perf_poke *pp __attribute__((unused)))
+{
+	return events_recorder.name;
+}
+
+const char *perf_poke__workload(const struct perf_poke *pp)
+{
+	return config_workload(&pp->config);
+}
+
+const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
+{
+	*nr = pp->config.nr_cpus;
+	return pp->config.cpus;
+}
+
+int perf_poke__stop(struct perf_poke *pp)
+{
+	if (!pp || !pp->started)
+		return 0;
+	/* A spike that came before the end is still captured, unless the limit is reached. */
+	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
+		session_take_spikes(pp);
+	if (pp->trigger)
+		trigger_take(pp->trigger);
+	cyclic_stop(TAKE_PTR(pp->cyclic));
+	if (pp->writer) {
+		writer_finish(pp->writer);
+		session_take_captures(pp);
+		writer_free(TAKE_PTR(pp->writer));
+	}
+	if (pp->trigger)
+		trigger_detach(pp->trigger);
+	if (pp->recorder)
+		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
+	closep(&pp->env.output_fd);
+	closep(&pp->epoll_fd);
+	pp->started = false;
+	return 0;
+}
+
+void perf_poke__free(struct perf_poke *pp)
+{
+	if (!pp)
+		return;
+	perf_poke__stop(pp);
+	trigger_free(pp->trigger);
+	config_destroy(&pp->config);
+	free(pp);
+}
+
+const char *perf_poke__version(void)
+{
+	return PERF_POKE_VERSION;
+}

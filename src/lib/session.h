@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef LIB_SESSION_H
+#define LIB_SESSION_H
+
+#include "bucket.h"
+#include "capture.h"
+#include "config.h"
+#include "cyclic.h"
+#include "recorder.h"
+#include "trigger.h"
+#include "writer.h"
+
+struct perf_poke {
+	struct config config;
+	bool started;
+	int epoll_fd;		 /* -1 unless started */
+	struct trigger *trigger; /* from the first start on: statistics outlive the run */
+	struct recorder *recorder;
+	struct cyclic *cyclic;
+	struct writer *writer;
+	struct capture_env env;
+	uint64_t complete; /* captures reported without error */
+	uint64_t pending;  /* captures given to the writer and not reported yet */
+	bool held;	   /* not armed until a pending capture is reported */
+};
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "tracefs.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/syscall.h>
+
+#include "util.h"
+
+/* glibc has wrappers for these from 2.36 on only. */
+static int sys_fsopen(const char *fs, unsigned int flags)
+{
+	return syscall(SYS_fsopen, fs, flags);
+}
+
+static int sys_fsconfig(int fd, unsigned int command)
+{
+	return syscall(SYS_fsconfig, fd, command, NULL, NULL, 0);
+}
+
+static int sys_fsmount(int fd, unsigned int flags, unsigned int attributes)
+{
+	return syscall(SYS_fsmount, fd, flags, attributes);
+}
+
+static int tracefs_mount_detached(void)
+{
+	_cleanup_close_ int fs = sys_fsopen("tracefs", FSOPEN_CLOEXEC);
+	int fd;
+
+	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE) < 0)
+		return -errno;
+	fd = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return fd < 0 ? -errno : fd;
+}
+
+int tracefs_open(void)
+{
+	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		_cleanup_close_ int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd >= 0 && !faccessat(fd, "events", R_OK | X_OK, 0))
+			return TAKE_FD(fd);
+	}
+	return tracefs_mount_detached();
+}

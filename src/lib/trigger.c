@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/trigger.skel.h"
+
+struct trigger {
+	struct trigger_bpf *skel;
+	struct ring_buffer *ring;
+	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
+	size_t cpus_size;
+	uint64_t missed; /* final, once detached */
+	struct trigger_spike spike;
+	bool have_spike;
+};
+
+int trigger_now_is_pointer(const struct log *log)
+{
+	const struct btf_type *type;
+	struct btf *btf;
+	int id, ret = -ENOENT;
+
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return log_error(
+			log, -EOPNOTSUPP,
+			"the kernel has no BTF (/sys/kernel/btf/vmlinux): it must be built "
+			"with CONFIG_DEBUG_INFO_BTF");
+	id = btf__find_by_name_kind(btf, "btf_trace_hrtimer_expire_entry", BTF_KIND_TYPEDEF);
+	if (id < 0)
+		goto out;
+	/* typedef void (*btf_trace_hrtimer_expire_entry)(void *, struct hrtimer *, ktime_t [*]now)
+	 */
+	type = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+	if (btf_is_ptr(type))
+		type = btf__type_by_id(btf, type->type);
+	if (!btf_is_func_proto(type) || btf_vlen(type) < 3)
+		goto out;
+	ret = btf_is_ptr(btf__type_by_id(btf, btf_params(type)[2].type));
+out:
+	btf__free(btf);
+	if (ret < 0)
+		log_write(log, PERF_POKE_LOG_ERROR,
+			  "the kernel has no tracepoint timer:hrtimer_expire_entry to attach to");
+	return ret;
+}
+
+static int trigger_on_record(void *ctx, void *data, size_t size)
+{
+	struct trigger *trigger = ctx;
+
+	if (size < sizeof(trigger->spike))
+		return 0;
+	memcpy(&trigger->spike, data, sizeof(trigger->spike));
+	trigger->have_spike = true;
+	return 0;
+}
+
+static int trigger_map_cpus(struct trigger *trigger, const struct trigger_config *config)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd = bpf_map__fd(trigger->skel->maps.cpus);
+	void *map;
+
+	trigger->cpus_size =
+		bpf_map__max_entries(trigger->skel->maps.cpus) * sizeof(struct trigger_cpu);
+	trigger->cpus_size = (trigger->cpus_size + page - 1) & ~(page - 1);
+	map = mmap(NULL, trigger->cpus_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	trigger->cpus = map;
+	for (size_t i = 0; i < config->nr_cpus; i++)
+		trigger->cpus[config->cpus[i]].watched = 1;
+	return 0;
+}
+
+static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
+			const struct log *log)
+{
+	int now_is_pointer, possible, err;
+
+	now_is_pointer = trigger_now_is_pointer(log);
+	if (now_is_pointer < 0)
+		return now_is_pointer;
+	possible = libbpf_num_possible_cpus();
+	if (possible < 0)
+		return possible;
+	trigger->skel = trigger_bpf__open();
+	if (!trigger->skel)
+		return log_error(log, -errno, "cannot open the trigger program: %s",
+				 strerror(errno));
+	trigger->skel->rodata->threshold_ns = config->threshold_ns;
+	trigger->skel->rodata->function = config->function;
+	trigger->skel->rodata->now_is_pointer = now_is_pointer;
+	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
+	err = trigger_bpf__load(trigger->skel);
+	if (err)
+		return log_error(log, err, "the kernel does not load the trigger program: %s",
+				 strerror(-err));
+	err = trigger_map_cpus(trigger, config);
+	if (err)
+		return log_error(log, err, "cannot map the trigger's statistics: %s",
+				 strerror(-err));
+	trigger->ring = ring_buffer__new(bpf_map__fd(trigger->skel->maps.spikes), trigger_on_record,
+					 trigger, NULL);
+	if (!trigger->ring)
+		return log_error(log, -errno, "cannot map the trigger's ring: %s", strerror(errno));
+	err = trigger_bpf__attach(trigger->skel);
+	if (err)
+		return log_error(log, err, "cannot attach to hrtimer_expire_entry: %s",
+				 strerror(-err));
+	return 0;
+}
+
+int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log)
+{
+	struct trigger *trigger = calloc(1, sizeof(*trigger));
+	int err;
+
+	if (!trigger)
+		return -ENOMEM;
+	log_capture(log);
+	err = trigger_load(trigger, config, log);
+	log_release();
+	if (err) {
+		trigger_free(trigger);
+		return err;
+	}
+	*ret = trigger;
+	return 0;
+}
+
+int trigger_fd(const struct trigger *trigger)
+{
+	return ring_buffer__epoll_fd(trigger->ring);
+}
+
+void trigger_arm(struct trigger *trigger)
+{
+	__atomic_store_n(&trigger->skel->bss->armed, 1, __ATOMIC_RELEASE);
+}
+
+uint64_t trigger_take(struct trigger *trigger)
+{
+	__u32 expected = 1;
+
+	if (!__atomic_compare_exchange_n(&trigger->skel->bss->armed, &expected, 0, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return 0;
+	return __atomic_add_fetch(&trigger->skel->bss->sequence, 1, __ATOMIC_RELAXED);
+}
+
+int trigger_read(struct trigger *trigger, struct trigger_spike *spike)
+{
+	int err;
+
+	if (!trigger->have_spike) {
+		err = ring_buffer__consume(trigger->ring);
+		if (err < 0)
+			return err;
+	}
+	if (!trigger->have_spike)
+		return 0;
+	*spike = trigger->spike;
+	trigger->have_spike = false;
+	return 1;
+}
+
+const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu)
+{
+	return &trigger->cpus[cpu];
+}
+
+uint64_t trigger_missed(const struct trigger *trigger)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	if (!trigger->skel ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(trigger->skel->progs.trigger_hrtimer), &info,
+				   &size))
+		return trigger->missed;
+	return info.recursion_misses;
+}
+
+void trigger_detach(struct trigger *trigger)
+{
+	trigger->missed = trigger_missed(trigger);
+	ring_buffer__free(trigger->ring);
+	trigger->ring = NULL;
+	trigger_bpf__destroy(trigger->skel);
+	trigger->skel = NULL;
+}
+
+void trigger_free(struct trigger *trigger)
+{
+	if (!trigger)
+		return;
+	trigger_detach(trigger);
+	if (trigger->cpus)
+		munmap(trigger->cpus, trigger->cpus_size);
+	free(trigger);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The controller's side of bpf/trigger.bpf.c: load, arm, read. */
+#ifndef LIB_TRIGGER_H
+#define LIB_TRIGGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/trigger.h"
+#include "log.h"
+
+struct trigger;
+
+struct trigger_config {
+	const int *cpus;
+	size_t nr_cpus;
+	uint64_t threshold_ns;
+	uint64_t function; /* address; 0 for any */
+};
+
+/* How the running kernel passes `now` to the tracepoint: 1 by pointer, 0 by value; -EOPNOTSUPP: no
+ * BTF (the message says so); -ENOENT: no such tracepoint. */
+int trigger_now_is_pointer(const struct log *log);
+
+/* Loads and attaches, not armed: statistics begin. */
+int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log);
+
+/* Readable when there may be a spike. */
+int trigger_fd(const struct trigger *trigger);
+
+void trigger_arm(struct trigger *trigger);
+/* The sequence number of the spike that the caller takes by this; 0 if it was not armed. */
+uint64_t trigger_take(struct trigger *trigger);
+/* 1 and the spike, or 0. */
+int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
+
+/* Live memory: each field may change between two looks. */
+const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);
+/* Expiries on any CPU that the program did not see because it was running already on that CPU. */
+uint64_t trigger_missed(const struct trigger *trigger);
+
+/* Takes the program out of the kernel; statistics stay. */
+void trigger_detach(struct trigger *trigger);
+void trigger_free(struct trigger *trigger);
+
+#endif
