@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "console.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "json.h"
+#include "text.h"
+
+void console_log(struct console *con, enum perf_poke_log_level level, const char *msg)
+{
+	_cleanup_free_ char *line = NULL;
+
+	enum perf_poke_log_level least = con->json ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_INFO;
+
+	if (level > (con->verbose ? PERF_POKE_LOG_DEBUG : least))
+		return;
+	if (level == PERF_POKE_LOG_ERROR)
+		con->errors++;
+	line = strdup(msg);
+	if (!line)
+		return;
+	if (con->json && level == PERF_POKE_LOG_ERROR)
+		console_json(con, json_error(line));
+	console_clear_status(con);
+	fprintf(con->err, "perf-poke-ctl: %s\n", text_printable(line));
+}
+
+static void _printf_(3, 0) log_formatted(struct console *con, enum perf_poke_log_level level,
+					 const char *format, va_list args)
+{
+	_cleanup_free_ char *msg = NULL;
+
+	if (vasprintf(&msg, format, args) < 0)
+		msg = NULL;
+	console_log(con, level, msg ?: strerror(ENOMEM));
+}
+
+void console_error(struct console *con, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_formatted(con, PERF_POKE_LOG_ERROR, format, args);
+	va_end(args);
+}
+
+void console_warn(struct console *con, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_formatted(con, PERF_POKE_LOG_WARN, format, args);
+	va_end(args);
+}
+
+void console_info(struct console *con, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_formatted(con, PERF_POKE_LOG_INFO, format, args);
+	va_end(args);
+}
+
+void console_json(struct console *con, json_object *object)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	fprintf(con->out, "%s\n", json_object_to_json_string_ext(object, flags));
+	fflush(con->out);
+	json_object_put(object);
+}
+
+bool console_has_status(const struct console *con)
+{
+	return !con->json && isatty(fileno(con->err));
+}
+
+void console_status(struct console *con, const char *text)
+{
+	struct winsize size = { 0 };
+	int width = 80;
+
+	if (!ioctl(fileno(con->err), TIOCGWINSZ, &size) && size.ws_col)
+		width = size.ws_col;
+	/* Not the last column: some terminals wrap when it is written. */
+	fprintf(con->err, "\r%.*s\033[K", width - 1, text);
+	fflush(con->err);
+	con->drawn = true;
+}
+
+void console_clear_status(struct console *con)
+{
+	if (con->drawn)
+		fputs("\r\033[K", con->err);
+	con->drawn = false;
+}

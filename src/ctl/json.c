@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "json.h"
+
+#include <string.h>
+
+#include "text.h"
+
+static json_object *new_line(const char *type)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "type", json_object_new_string(type));
+	return object;
+}
+
+static void add_number(json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static void add_bool(json_object *object, const char *key, bool value)
+{
+	json_object_object_add(object, key, json_object_new_boolean(value));
+}
+
+/* NULL becomes null. */
+static void add_string(json_object *object, const char *key, const char *value)
+{
+	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
+
+	json_object_object_add(object, key, copy ? json_object_new_string(text_utf8(copy)) : NULL);
+}
+
+/* Addresses are text: a JSON number of 64 bits does not survive most readers. */
+static void add_address(json_object *object, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+	add_string(object, key, text);
+}
+
+json_object *json_error(const char *message)
+{
+	json_object *object = new_line("error");
+
+	add_string(object, "message", message);
+	return object;
+}
+
+json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
+			const char *recorder, const char *workload)
+{
+	json_object *object = new_line("armed");
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < nr; i++)
+		json_object_array_add(list, json_object_new_int(cpus[i]));
+	json_object_object_add(object, "cpus", list);
+	add_number(object, "threshold_ns", opts->threshold_ns);
+	add_string(object, "function", opts->function ?: "any");
+	add_string(object, "recorder", recorder);
+	add_string(object, "workload", workload);
+	return object;
+}
+
+static void add_spike(json_object *object, const struct perf_poke_spike *spike)
+{
+	char comm[sizeof(spike->comm) + 1] = "";
+
+	memcpy(comm, spike->comm, sizeof(spike->comm));
+	add_number(object, "sequence", spike->sequence);
+	add_bool(object, "poked", spike->poked);
+	json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
+	add_number(object, "time_ns", spike->time_ns);
+	add_number(object, "latency_ns", spike->latency_ns);
+	add_number(object, "expected_ns", spike->expected_ns);
+	add_number(object, "actual_ns", spike->actual_ns);
+	add_address(object, "timer", spike->timer);
+	add_address(object, "function", spike->function);
+	add_string(object, "function_name", spike->function_name);
+	add_bool(object, "idle", spike->idle);
+	json_object_object_add(object, "pid", json_object_new_int(spike->pid));
+	json_object_object_add(object, "tid", json_object_new_int(spike->tid));
+	add_string(object, "comm", comm);
+}
+
+json_object *json_capture(const struct perf_poke_capture *capture)
+{
+	json_object *object = new_line("capture");
+
+	add_string(object, "error", capture->error ? strerror(-capture->error) : NULL);
+	add_string(object, "path", capture->path);
+	add_string(object, "recorder", capture->recorder);
+	add_spike(object, &capture->spike);
+	add_number(object, "skid_ns", capture->skid_ns);
+	add_number(object, "blind_ns", capture->blind_ns);
+	add_number(object, "history_ns", capture->history_ns);
+	add_number(object, "events", capture->events);
+	add_number(object, "lost", capture->lost);
+	add_number(object, "size_bytes", capture->size);
+	return object;
+}
+
+static json_object *new_histogram(const struct result_row *row)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < row->nr_buckets; i++) {
+		const struct perf_poke_bucket *bucket = &row->buckets[i];
+		json_object *triple = json_object_new_array();
+
+		json_object_array_add(triple, json_object_new_uint64(bucket->low_ns));
+		json_object_array_add(triple, bucket->high_ns == UINT64_MAX
+						      ? NULL
+						      : json_object_new_uint64(bucket->high_ns));
+		json_object_array_add(triple, json_object_new_uint64(bucket->count));
+		json_object_array_add(list, triple);
+	}
+	return list;
+}
+
+static json_object *new_row(const struct result_row *row)
+{
+	const struct perf_poke_stats *stats = &row->stats;
+	json_object *object = json_object_new_object();
+
+	if (row->cpu != ALL_CPUS)
+		json_object_object_add(object, "cpu", json_object_new_int(row->cpu));
+	add_number(object, "count", stats->count);
+	add_number(object, "min_ns", stats->min_ns);
+	add_number(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
+	add_number(object, "p50_ns", row->p50_ns);
+	add_number(object, "p99_ns", row->p99_ns);
+	add_number(object, "p99_9_ns", row->p999_ns);
+	add_number(object, "max_ns", stats->max_ns);
+	add_number(object, "spikes", stats->spikes);
+	add_number(object, "unarmed", stats->unarmed);
+	json_object_object_add(object, "histogram", new_histogram(row));
+	return object;
+}
+
+json_object *json_summary(const struct results *results)
+{
+	json_object *object = new_line("summary");
+	json_object *cpus = json_object_new_array();
+
+	for (size_t i = 0; i < results->nr_rows; i++)
+		json_object_array_add(cpus, new_row(&results->rows[i]));
+	json_object_object_add(object, "cpus", cpus);
+	json_object_object_add(object, "all", new_row(&results->all));
+	add_number(object, "missed", results->all.stats.missed);
+	add_number(object, "captures", results->nr_captures);
+	add_number(object, "failed", results->nr_failed);
+	add_number(object, "elapsed_ns", results->elapsed_ns);
+	return object;
+}
+
+json_object *json_capability(const struct perf_poke_capability *capability)
+{
+	json_object *object = new_line("capability");
+
+	add_string(object, "name", capability->name);
+	add_bool(object, "have", capability->have == PERF_POKE_HAVE_YES);
+	add_bool(object, "required", capability->required);
+	add_string(object, "purpose", capability->purpose);
+	add_string(object, "detail", capability->detail);
+	add_string(object, "remedy", capability->remedy);
+	return object;
+}
+
+json_object *json_check(bool can_start)
+{
+	json_object *object = new_line("check");
+
+	add_bool(object, "can_start", can_start);
+	return object;
+}

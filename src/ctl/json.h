@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The objects of --json, for console_json(). Times are nanoseconds, in keys that end in _ns. */
+#ifndef CTL_JSON_H
+#define CTL_JSON_H
+
+#include <json-c/json.h>
+
+#include "results.h"
+
+json_object *json_error(const char *message);
+json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
+			const char *recorder, const char *workload);
+json_object *json_capture(const struct perf_poke_capture *capture);
+json_object *json_summary(const struct results *results);
+json_object *json_capability(const struct perf_poke_capability *capability);
+json_object *json_check(bool can_start);
+
+#endif

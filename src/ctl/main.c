@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command.h"
+
+int main(int argc, char **argv)
+{
+	static const struct command *const commands[] = { &command_start, &command_check, NULL };
+
+	return command_dispatch(commands, argc, argv);
+}

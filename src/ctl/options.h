@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Options of a command as data: one row each. */
+#ifndef CTL_OPTIONS_H
+#define CTL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "util.h"
+
+enum option_kind {
+	OPTION_FLAG,   /* bool */
+	OPTION_TIME,   /* uint64_t, ns */
+	OPTION_SIZE,   /* uint64_t, bytes */
+	OPTION_COUNT,  /* uint64_t */
+	OPTION_CPUS,   /* const char *, a valid list of CPUs */
+	OPTION_ENUM,   /* int or an enum, one of `choices` */
+	OPTION_STRING, /* const char *, not empty */
+	OPTION_PARSED, /* whatever `parse` makes of it */
+};
+
+struct option_choice {
+	const char *name;
+	int value;
+	const char *instead; /* not in this version; use this */
+};
+
+struct option_spec {
+	const char *name; /* without dashes */
+	char short_name;  /* or 0 */
+	enum option_kind kind;
+	bool required;
+	bool repeatable;
+	uint64_t min, max; /* of times, sizes and counts */
+	const struct option_choice *choices;
+	size_t nr_choices;
+	/* Returns 0, or a negative errno with *why saying what the value is or should be. */
+	int (*parse)(void *target, const char *value, char **why);
+	size_t offset;	     /* of the variable in the target */
+	const char *metavar; /* the value's name in help */
+	const char *help;    /* lines after the first are indented alike */
+};
+
+/*
+ * Reads argv, which is nothing but options, into target. Strings are not copied.
+ *
+ * Returns 0, 1 if --help was asked for, -EINVAL with *error (one line, for the caller to free) set,
+ * or -ENOMEM.
+ */
+int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
+		  char **error) _must_check_;
+
+/* Sets *why, for the caller to free. Returns r, or -ENOMEM when there is no memory to say why. */
+int options_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
+
+void options_help(FILE *file, const struct option_spec *specs, size_t nr);
+
+#endif

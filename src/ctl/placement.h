@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where, and how urgently, the thread that copies rings runs. */
+#ifndef CTL_PLACEMENT_H
+#define CTL_PLACEMENT_H
+
+#include <stddef.h>
+
+/*
+ * Keep the calling thread off these CPUs, unless it may run nowhere else, and give it a real-time
+ * priority. Threads made later get the CPUs but not the priority. Returns 0 or a negative errno: no
+ * priority.
+ */
+int placement_apply(const int *watched, size_t nr);
+
+#endif

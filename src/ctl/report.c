@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "histogram.h"
+#include "text.h"
+#include "units.h"
+
+static void print_row(FILE *file, const struct result_row *row)
+{
+	const struct perf_poke_stats *stats = &row->stats;
+
+	if (row->cpu == ALL_CPUS)
+		fprintf(file, "%5s", "all");
+	else
+		fprintf(file, "%5d", row->cpu);
+	fprintf(file, " %12" PRIu64, stats->count);
+	if (stats->count)
+		fprintf(file, " %8s %8s %8s %8s %8s %8s", FORMAT_TIME(stats->min_ns),
+			FORMAT_TIME(stats->sum_ns / stats->count), FORMAT_TIME(row->p50_ns),
+			FORMAT_TIME(row->p99_ns), FORMAT_TIME(row->p999_ns),
+			FORMAT_TIME(stats->max_ns));
+	else
+		fprintf(file, " %8s %8s %8s %8s %8s %8s", "-", "-", "-", "-", "-", "-");
+	fprintf(file, " %8" PRIu64 "\n", stats->spikes);
+}
+
+static void print_table(FILE *file, const struct results *results)
+{
+	fprintf(file, "%5s %12s %8s %8s %8s %8s %8s %8s %8s\n", "CPU", "expiries", "min", "avg",
+		"p50", "p99", "p99.9", "max", "spikes");
+	for (size_t i = 0; i < results->nr_rows; i++)
+		print_row(file, &results->rows[i]);
+	if (results->nr_rows > 1)
+		print_row(file, &results->all);
+}
+
+static void print_notes(FILE *file, const struct perf_poke_stats *all)
+{
+	if (all->missed)
+		fprintf(file,
+			"\nnote: %" PRIu64
+			" expiries were not seen: they came while another BPF program ran\n",
+			all->missed);
+	if (all->unarmed)
+		fprintf(file,
+			"\nnote: %" PRIu64
+			" spikes were counted only: they came while a capture was being taken\n",
+			all->unarmed);
+}
+
+/* Who was interrupted, as `stress/812` or `idle`. Returns buf. */
+static const char *format_task(char *buf, size_t size, const struct perf_poke_spike *spike)
+{
+	char comm[sizeof(spike->comm) + 1] = "";
+
+	if (spike->idle) {
+		snprintf(buf, size, "idle");
+		return buf;
+	}
+	memcpy(comm, spike->comm, sizeof(spike->comm));
+	text_printable(comm);
+	if (spike->tid == spike->pid)
+		snprintf(buf, size, "%s/%d", comm, spike->pid);
+	else
+		snprintf(buf, size, "%s/%d, thread %d", comm, spike->pid, spike->tid);
+	return buf;
+}
+
+static void print_spike(FILE *file, const struct perf_poke_spike *spike)
+{
+	char task[64];
+
+	if (spike->poked) {
+		fprintf(file, "  %-12s poked\n", "reason");
+		return;
+	}
+	fprintf(file, "  %-12s %s on CPU %d\n", "latency", FORMAT_TIME(spike->latency_ns),
+		spike->cpu);
+	if (spike->function_name)
+		fprintf(file, "  %-12s %s\n", "timer", spike->function_name);
+	else
+		fprintf(file, "  %-12s 0x%" PRIx64 "\n", "timer", spike->function);
+	fprintf(file, "  %-12s %s\n", "interrupted", format_task(task, sizeof(task), spike));
+}
+
+static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_free_ char *word = NULL;
+	int r;
+
+	if (asprintf(&data, "%s/perf.data", capture->path) < 0) {
+		data = NULL;
+		return -ENOMEM;
+	}
+	r = text_shell_word(data, &word);
+	if (r)
+		return r;
+	fprintf(file, "\ncapture %zu: %s\n", number, capture->path);
+	print_spike(file, &capture->spike);
+	fprintf(file, "  %-12s %s, %" PRIu64 " events, %" PRIu64 " lost, %s (%s)\n", "history",
+		FORMAT_TIME(capture->history_ns), capture->events, capture->lost,
+		FORMAT_SIZE(capture->size), capture->recorder);
+	fprintf(file, "  %-12s %s, armed again after %s\n", "skid", FORMAT_TIME(capture->skid_ns),
+		FORMAT_TIME(capture->blind_ns));
+	fprintf(file, "  %-12s perf script -i %s\n", "open", word);
+	return 0;
+}
+
+int report_print(FILE *file, const struct results *results)
+{
+	print_table(file, results);
+	if (results->all.nr_buckets)
+		fputc('\n', file);
+	histogram_print(file, results->all.buckets, results->all.nr_buckets);
+	print_notes(file, &results->all.stats);
+	for (size_t i = 0; i < results->nr_captures; i++) {
+		int r = print_capture(file, i + 1, &results->captures[i]);
+
+		if (r)
+			return r;
+	}
+	fprintf(file, "\ncaptures: %zu complete, %zu failed, in %s\n", results->nr_captures,
+		results->nr_failed, FORMAT_TIME(results->elapsed_ns));
+	return 0;
+}

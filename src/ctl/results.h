@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a session came to, apart from the session: plain data for report and JSON. */
+#ifndef CTL_RESULTS_H
+#define CTL_RESULTS_H
+
+#include <perf_poke.h>
+
+#include "util.h"
+
+/* The row of all CPUs together, as in perf_poke__stats(). */
+#define ALL_CPUS (-1)
+
+struct result_row {
+	int cpu;
+	struct perf_poke_stats stats;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+	uint64_t p999_ns;
+	struct perf_poke_bucket *buckets;
+	size_t nr_buckets;
+};
+
+struct results {
+	struct result_row *rows; /* one for each CPU */
+	size_t nr_rows;
+	struct result_row all;
+	struct perf_poke_capture *captures; /* complete ones; strings are copies */
+	size_t nr_captures;
+	size_t nr_failed;
+	uint64_t elapsed_ns;
+};
+
+/* Returns 0 or -ENOMEM. */
+int results_add_capture(struct results *results, const struct perf_poke_capture *capture);
+
+/* Fetch the statistics of a session. Returns 0 or a negative errno. */
+int results_collect(struct results *results, const struct perf_poke *pp);
+
+/* Frees what is in it. */
+void results_release(struct results *results);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "cpulist.h"
+#include "json.h"
+#include "placement.h"
+#include "report.h"
+#include "results.h"
+#include "units.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Between two updates of the status line. */
+#define TICK_NS (NS_PER_S / 5)
+
+struct session {
+	struct console *con;
+	struct perf_poke *pp;
+	struct perf_poke_opts opts;
+	struct results results;
+	int signals;
+	uint64_t armed_ns;
+	uint64_t end_ns;  /* UINT64_MAX: no limit */
+	uint64_t tick_ns; /* when to show the status line; UINT64_MAX: there is none */
+	size_t errors;	  /* con->errors before the library was called */
+	bool failed;	  /* something besides a capture */
+};
+
+static void session_release(struct session *s)
+{
+	perf_poke__free(s->pp);
+	results_release(&s->results);
+	closep(&s->signals);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* The library says more than an errno can; one line for one error. */
+static void report_failure(struct session *s, const char *what, int error)
+{
+	if (s->con->errors == s->errors)
+		console_error(s->con, "%s: %s", what, strerror(-error));
+	s->errors = s->con->errors;
+}
+
+static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+{
+	struct session *s = ctx;
+
+	console_log(s->con, level, msg);
+}
+
+static void on_capture(void *ctx, const struct perf_poke_capture *capture)
+{
+	struct session *s = ctx;
+	int r;
+
+	if (s->con->json)
+		console_json(s->con, json_capture(capture));
+	if (capture->error) {
+		s->results.nr_failed++;
+		report_failure(s, "capture", capture->error);
+		return;
+	}
+	r = results_add_capture(&s->results, capture);
+	if (r) {
+		s->failed = true;
+		report_failure(s, "capture", r);
+		return;
+	}
+	console_info(s->con, "capture %zu: %s on CPU %d, %s", s->results.nr_captures,
+		     FORMAT_TIME(capture->spike.latency_ns), capture->spike.cpu, capture->path);
+}
+
+/* SIGINT and SIGTERM as a descriptor; threads of the library inherit that they do not take them. */
+static int open_signals(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static void announce(struct session *s, const int *cpus, size_t nr)
+{
+	const char *recorder = perf_poke__recorder(s->pp);
+	const char *workload = perf_poke__workload(s->pp);
+	_cleanup_free_ char *list = NULL;
+
+	if (s->con->json)
+		console_json(s->con, json_armed(cpus, nr, &s->opts, recorder, workload));
+	if (cpulist_format(cpus, nr, &list))
+		return;
+	console_info(s->con, "armed: CPU%s %s, threshold %s%s%s, recorder %s, workload %s",
+		     nr > 1 ? "s" : "", list, FORMAT_TIME(s->opts.threshold_ns),
+		     s->opts.function ? ", timer " : "", s->opts.function ?: "", recorder,
+		     workload);
+}
+
+static enum exit_code begin(struct session *s, uint64_t duration_ns)
+{
+	const int *cpus;
+	size_t nr;
+	int r;
+
+	s->pp = perf_poke__new(&s->opts);
+	if (!s->pp) {
+		r = -errno;
+		report_failure(s, "start", r);
+		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
+	}
+	r = perf_poke__start(s->pp);
+	if (r) {
+		report_failure(s, "start", r);
+		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+	}
+	s->armed_ns = now_ns();
+	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
+	s->tick_ns = console_has_status(s->con) ? s->armed_ns : UINT64_MAX;
+
+	cpus = perf_poke__cpus(s->pp, &nr);
+	r = placement_apply(cpus, nr);
+	if (r)
+		console_warn(s->con, "no real-time priority, expect a longer skid: %s",
+			     strerror(-r));
+	announce(s, cpus, nr);
+	return EXIT_FINE;
+}
+
+static void show_status(struct session *s)
+{
+	struct perf_poke_stats stats = { .sz = sizeof(stats) };
+	uint64_t seconds = (now_ns() - s->armed_ns) / NS_PER_S;
+	char text[256];
+
+	if (perf_poke__stats(s->pp, ALL_CPUS, &stats))
+		return;
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " expiries  max %s  %" PRIu64
+		 " spikes  %zu/%" PRIu64 " captures",
+		 seconds / 3600, seconds / 60 % 60, seconds % 60, stats.count,
+		 FORMAT_TIME(stats.max_ns), stats.spikes, s->results.nr_captures,
+		 s->opts.max_captures);
+	console_status(s->con, text);
+}
+
+/* Wait for the library, a signal, the end or the next tick. Returns what ppoll() does. */
+static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
+{
+	uint64_t until = s->tick_ns < s->end_ns ? s->tick_ns : s->end_ns;
+	uint64_t now = now_ns();
+	uint64_t left = until > now ? until - now : 0;
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(left / NS_PER_S),
+		.tv_nsec = (long)(left % NS_PER_S),
+	};
+
+	return ppoll(fds, nr, until == UINT64_MAX ? NULL : &timeout, NULL);
+}
+
+/* Returns false when it makes no sense to go on. */
+static bool handle_library(struct session *s)
+{
+	int r;
+
+	s->errors = s->con->errors;
+	r = perf_poke__poll(s->pp, 0);
+	if (r >= 0 || r == -EINTR)
+		return true;
+	s->failed = true;
+	report_failure(s, "snapshot", r);
+	return r == -EIO || r == -ENOMEM;
+}
+
+static bool is_over(const struct session *s)
+{
+	return s->results.nr_captures >= s->opts.max_captures || now_ns() >= s->end_ns ||
+	       ferror(s->con->out);
+}
+
+static void watch(struct session *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
+		{ .fd = s->signals, .events = POLLIN },
+	};
+
+	while (!is_over(s)) {
+		int r = wait_events(s, fds, ARRAY_SIZE(fds));
+
+		if (r < 0 && errno != EINTR) {
+			s->failed = true;
+			console_error(s->con, "ppoll: %s", strerror(errno));
+			return;
+		}
+		if (r > 0 && fds[1].revents)
+			return;
+		if (r > 0 && fds[0].revents && !handle_library(s))
+			return;
+		if (now_ns() >= s->tick_ns) {
+			show_status(s);
+			s->tick_ns = now_ns() + TICK_NS;
+		}
+	}
+}
+
+static enum exit_code finish(struct session *s)
+{
+	int r;
+
+	s->errors = s->con->errors;
+	s->results.elapsed_ns = now_ns() - s->armed_ns;
+	perf_poke__stop(s->pp);
+	console_clear_status(s->con);
+
+	r = results_collect(&s->results, s->pp);
+	if (!r && s->con->json)
+		console_json(s->con, json_summary(&s->results));
+	else if (!r)
+		r = report_print(s->con->out, &s->results);
+	if (r) {
+		s->failed = true;
+		report_failure(s, "results", r);
+	}
+	if (s->failed || s->results.nr_failed)
+		return EXIT_FAILED;
+	return s->results.nr_captures ? EXIT_FINE : EXIT_NO_SPIKE;
+}
+
+enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
+			   uint64_t duration_ns)
+{
+	_cleanup_(session_release) struct session s = { .con = con, .opts = *opts };
+	enum exit_code code;
+
+	s.opts.log = on_log;
+	s.opts.log_ctx = &s;
+	s.opts.on_capture = on_capture;
+	s.opts.capture_ctx = &s;
+	s.errors = con->errors;
+	s.signals = open_signals();
+	if (s.signals < 0) {
+		report_failure(&s, "signals", s.signals);
+		return EXIT_FAILED;
+	}
+	code = begin(&s, duration_ns);
+	if (code != EXIT_FINE)
+		return code;
+	watch(&s);
+	return finish(&s);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "start.h"
+
+#include <string.h>
+
+#include "session.h"
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_H (3600 * NS_PER_S)
+
+static int check_event(const struct start_args *args, const char *name, char **why)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
+		return options_explain(
+			why, -EINVAL,
+			"'%s' is not an event (use SYSTEM:NAME, as sched:sched_switch)", name);
+	for (size_t i = 0; i < args->nr_events; i++) {
+		if (!strcmp(args->events[i].name, name))
+			return options_explain(why, -EINVAL, "'%s' is named twice", name);
+	}
+	return 0;
+}
+
+static int add_event(struct start_args *args, const char *name, size_t length, char **why)
+{
+	_cleanup_free_ char *copy = strndup(name, length);
+	struct perf_poke_event *events;
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	r = check_event(args, copy, why);
+	if (r)
+		return r;
+	events = reallocarray(args->events, args->nr_events + 1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	args->events = events;
+	events[args->nr_events++] = (struct perf_poke_event){ .name = TAKE_PTR(copy) };
+	return 0;
+}
+
+static int parse_events(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	args->last_events = args->nr_events;
+	for (;;) {
+		size_t length = strcspn(value, ",");
+		int r = add_event(args, value, length, why);
+
+		if (r || !value[length])
+			return r;
+		value += length + 1;
+	}
+}
+
+static int parse_filter(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	if (!args->nr_events)
+		return options_explain(why, -EINVAL, "no --event before it that it could filter");
+	if (args->events[args->last_events].filter)
+		return options_explain(why, -EINVAL,
+				       "the --event before it has a filter; join them with &&");
+	for (size_t i = args->last_events; i < args->nr_events; i++)
+		args->events[i].filter = value;
+	return 0;
+}
+
+enum trigger {
+	TRIGGER_IRQ,
+};
+
+static const struct option_choice triggers[] = {
+	{ "irq", TRIGGER_IRQ },
+	{ "thread", .instead = "irq" },
+	{ "user", .instead = "irq" },
+};
+
+static const struct option_choice workloads[] = {
+	{ "auto", PERF_POKE_WORKLOAD_AUTO },	 { "cyclic", PERF_POKE_WORKLOAD_CYCLIC },
+	{ "none", PERF_POKE_WORKLOAD_NONE },	 { "timerlat", .instead = "cyclic or none" },
+	{ "user", .instead = "cyclic or none" },
+};
+
+static const struct option_choice recorders[] = {
+	{ "auto", PERF_POKE_RECORDER_AUTO },
+	{ "events", PERF_POKE_RECORDER_EVENTS },
+	{ "pt", .instead = "events" },
+	{ "perf", .instead = "events" },
+};
+
+#define CHOICES(list) .choices = (list), .nr_choices = ARRAY_SIZE(list)
+#define TARGET(member) .offset = offsetof(struct start_args, member)
+
+static const struct option_spec options[] = {
+	{ "cpu", 'c', OPTION_CPUS, .required = true, TARGET(opts.cpus), .metavar = "LIST",
+	  .help = "CPUs to watch, as 3 or 2,4-7" },
+	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
+	  .metavar = "TIME", .help = "a latency of at least this is a spike (30us)" },
+	{ "trigger", 0, OPTION_ENUM, CHOICES(triggers), TARGET(trigger), .metavar = "WHAT",
+	  .help = "what is late: irq, the timer interrupt (the only one yet)" },
+	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
+	  .help = "only timers that run this kernel function, or any (any)" },
+	{ "workload", 0, OPTION_ENUM, CHOICES(workloads), TARGET(opts.workload), .metavar = "NAME",
+	  .help = "what arms timers: cyclic, a real-time thread on each CPU;\n"
+		  "none, whatever the machine runs; auto (auto)" },
+	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
+	  .metavar = "TIME", .help = "of the cyclic workload (1ms)" },
+	{ "priority", 0, OPTION_COUNT, .min = 1, .max = 99, TARGET(priority), .metavar = "N",
+	  .help = "SCHED_FIFO priority of the cyclic workload, 1 to 99 (95)" },
+	{ "recorder", 0, OPTION_ENUM, CHOICES(recorders), TARGET(opts.recorder), .metavar = "NAME",
+	  .help = "who holds the trace: events, tracepoints in rings that\n"
+		  "are overwritten; auto (auto)" },
+	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
+	  .metavar = "EVENT,...",
+	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
+		  "(a choice that suits timers)" },
+	{ "filter", 0, OPTION_PARSED, .repeatable = true, .parse = parse_filter, .metavar = "EXPR",
+	  .help = "of the --event before it, as in perf record" },
+	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
+	  .metavar = "SIZE", .help = "ring of each CPU (4M)" },
+	{ "count", 0, OPTION_COUNT, .min = 1, .max = UINT64_MAX, TARGET(opts.max_captures),
+	  .metavar = "N", .help = "end after this many complete captures (1)" },
+	{ "duration", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
+	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
+	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
+	  .help = "folder for captures, made when missing (perf-poke.data)" },
+	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+};
+
+static const char notes[] =
+	"Times take ns, us, ms, s, m or h; a bare number is microseconds. Sizes take K, M or G.\n"
+	"Ctrl-C (SIGINT) or SIGTERM ends the session and prints the results.\n"
+	"\n"
+	"Exit codes: 0 at least one capture is complete, 1 something failed (a capture too),\n"
+	"2 usage, 3 no spike in the time given or before Ctrl-C.\n"
+	"\n"
+	"With --json each line on standard output is an object, written as it happens:\n"
+	"  {\"type\":\"armed\"}    cpus, threshold_ns, function, recorder, workload\n"
+	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
+	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...\n"
+	"  {\"type\":\"error\"}    message\n"
+	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
+	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
+	"                      histogram: [[low_ns, high_ns, count], ...]}, ...],\n"
+	"                      all: the same of all CPUs; missed, captures, failed,\n"
+	"                      elapsed_ns\n"
+	"A high_ns of null is no upper end.\n";
+
+int start_parse(struct start_args *args, struct console *con, int argc, char **argv)
+{
+	int r;
+
+	*args = (struct start_args){
+		.opts = {
+			.sz = sizeof(args->opts),
+			.threshold_ns = 30 * NS_PER_US,
+			.max_captures = 1,
+			.argv = (const char *const *)argv,
+			.argc = (size_t)argc,
+		},
+	};
+	r = command_options(&command_start, con, argc, argv, args);
+	if (r)
+		return r;
+	args->opts.priority = (int)args->priority;
+	args->opts.events = args->events;
+	args->opts.nr_events = args->nr_events;
+	return 0;
+}
+
+void start_release(struct start_args *args)
+{
+	for (size_t i = 0; i < args->nr_events; i++)
+		free((char *)args->events[i].name);
+	free(args->events);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_(start_release) struct start_args args;
+	int r;
+
+	r = start_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	con->json = args.json;
+	con->verbose = args.verbose;
+	return session_run(con, &args.opts, args.duration_ns);
+}
+
+const struct command command_start = {
+	.name = "start",
+	.summary = "Watch CPUs for late timers and capture what ran before each.",
+	.arguments = "--cpu LIST [OPTIONS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

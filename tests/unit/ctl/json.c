@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "console.h"
+
+/* Writes an object as the program does, checks that it is one line, and reads it back. */
+static json_object *round_trip(json_object *object, const char *type)
+{
+	struct console con = { .json = true };
+	_cleanup_free_ char *text = NULL;
+	json_object *read, *value;
+	size_t size;
+
+	con.out = open_memstream(&text, &size);
+	assert_non_null(con.out);
+	console_json(&con, object);
+	fclose(con.out);
+	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+
+	read = json_tokener_parse(text);
+	assert_non_null(read);
+	assert_true(json_object_object_get_ex(read, "type", &value));
+	assert_string_equal(json_object_get_string(value), type);
+	return read;
+}
+
+static json_object *get(json_object *object, const char *key)
+{
+	json_object *value = NULL;
+
+	if (!json_object_object_get_ex(object, key, &value))
+		fail_msg("no %s", key);
+	return value;
+}
+
+static void check_keys(json_object *object, const char *const *keys, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		get(object, keys[i]);
+	assert_int_equal(json_object_object_length(object), nr);
+}
+
+static void writes_errors(void **state)
+{
+	json_object *read = round_trip(json_error("a \"b\"\n\377"), "error");
+
+	(void)state;
+	assert_string_equal(json_object_get_string(get(read, "message")), "a \"b\"\n?");
+	json_object_put(read);
+}
+
+static void writes_armed(void **state)
+{
+	static const char *const keys[] = { "type",	"cpus",	    "threshold_ns",
+					    "function", "recorder", "workload" };
+	const struct perf_poke_opts opts = { .threshold_ns = 30000 };
+	json_object *read =
+		round_trip(json_armed((const int[]){ 1, 3 }, 2, &opts, "events", "none"), "armed");
+
+	(void)state;
+	check_keys(read, keys, ARRAY_SIZE(keys));
+	assert_string_equal(json_object_get_string(get(read, "cpus")), "[ 1, 3 ]");
+	assert_string_equal(json_object_get_string(get(read, "function")), "any");
+	json_object_put(read);
+}
+
+static void writes_captures(void **state)
+{
+	static const char *const keys[] = {
+		"type",	    "error",	"path",		 "recorder",	"sequence",  "poked",
+		"cpu",	    "time_ns",	"latency_ns",	 "expected_ns", "actual_ns", "timer",
+		"function", "idle",	"function_name", "pid",		"tid",	     "comm",
+		"skid_ns",  "blind_ns", "history_ns",	 "events",	"lost",	     "size_bytes",
+	};
+	struct perf_poke_capture capture = {
+		.path = "a/b",
+		.recorder = "events",
+		.spike = { .latency_ns = UINT64_MAX, .comm = "0123456789abcdef", .cpu = 3 },
+	};
+	json_object *read = round_trip(json_capture(&capture), "capture");
+
+	(void)state;
+	check_keys(read, keys, ARRAY_SIZE(keys));
+	assert_null(get(read, "error"));
+	assert_null(get(read, "function_name"));
+	assert_string_equal(json_object_get_string(get(read, "path")), "a/b");
+	assert_string_equal(json_object_get_string(get(read, "comm")), "0123456789abcdef");
+	assert_true(json_object_get_uint64(get(read, "latency_ns")) == UINT64_MAX);
+	json_object_put(read);
+
+	capture.error = -ENOSPC;
+	capture.path = NULL;
+	read = round_trip(json_capture(&capture), "capture");
+	assert_string_equal(json_object_get_string(get(read, "error")), strerror(ENOSPC));
+	assert_null(get(read, "path"));
+	json_object_put(read);
+}
+
+static void writes_summaries(void **state)
+{
+	static const char *const keys[] = { "type",	"cpus",	  "all",       "missed",
+					    "captures", "failed", "elapsed_ns" };
+	static const char *const row_keys[] = { "cpu",	  "count",   "min_ns",	 "avg_ns",
+						"p50_ns", "p99_ns",  "max_ns",	 "p99_9_ns",
+						"spikes", "unarmed", "histogram" };
+	struct perf_poke_bucket buckets[] = { { 1, 2, 7 }, { 2, UINT64_MAX, 1 } };
+	struct result_row row = {
+		.cpu = 3,
+		.stats = { .count = 8, .sum_ns = 80 },
+		.buckets = buckets,
+		.nr_buckets = ARRAY_SIZE(buckets),
+	};
+	const struct results results = { .rows = &row, .nr_rows = 1, .all = { .cpu = ALL_CPUS } };
+	json_object *read = round_trip(json_summary(&results), "summary"), *cpu, *all;
+
+	(void)state;
+	check_keys(read, keys, ARRAY_SIZE(keys));
+	cpu = json_object_array_get_idx(get(read, "cpus"), 0);
+	check_keys(cpu, row_keys, ARRAY_SIZE(row_keys));
+	assert_int_equal(json_object_get_int(get(cpu, "avg_ns")), 10);
+	assert_string_equal(json_object_get_string(get(cpu, "histogram")),
+			    "[ [ 1, 2, 7 ], [ 2, null, 1 ] ]");
+	all = get(read, "all");
+	assert_false(json_object_object_get_ex(all, "cpu", NULL));
+	assert_int_equal(json_object_get_int(get(all, "avg_ns")), 0);
+	json_object_put(read);
+}
+
+static void writes_checks(void **state)
+{
+	static const char *const keys[] = { "type",    "name",	 "have",  "required",
+					    "purpose", "detail", "remedy" };
+	const struct perf_poke_capability capability = {
+		.name = "btf",
+		.purpose = "p",
+		.detail = "d",
+		.remedy = "r",
+		.have = PERF_POKE_HAVE_YES,
+	};
+	json_object *read = round_trip(json_capability(&capability), "capability");
+
+	(void)state;
+	check_keys(read, keys, ARRAY_SIZE(keys));
+	assert_true(json_object_get_boolean(get(read, "have")));
+	json_object_put(read);
+
+	read = round_trip(json_check(false), "check");
+	assert_false(json_object_get_boolean(get(read, "can_start")));
+	json_object_put(read);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_errors),   cmocka_unit_test(writes_armed),
+		cmocka_unit_test(writes_captures), cmocka_unit_test(writes_summaries),
+		cmocka_unit_test(writes_checks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

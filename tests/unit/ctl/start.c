@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "start.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct parsed {
+	struct start_args args;
+	int r;
+	char *out;
+	char *err;
+};
+
+static void release(struct parsed *p)
+{
+	start_release(&p->args);
+	free(p->out);
+	free(p->err);
+}
+
+static void parse(struct parsed *p, char **argv)
+{
+	struct console con = { 0 };
+	size_t out_size, err_size;
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	con.out = open_memstream(&p->out, &out_size);
+	con.err = open_memstream(&p->err, &err_size);
+	assert_non_null(con.out);
+	assert_non_null(con.err);
+	p->r = start_parse(&p->args, &con, argc, argv);
+	fclose(con.out);
+	fclose(con.err);
+}
+
+#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", "start", __VA_ARGS__, NULL })
+
+static void has_defaults(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "--cpu", "3");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.err, "");
+	assert_int_equal(p.args.opts.sz, sizeof(struct perf_poke_opts));
+	assert_string_equal(p.args.opts.cpus, "3");
+	assert_int_equal(p.args.opts.threshold_ns, 30000);
+	assert_int_equal(p.args.opts.max_captures, 1);
+	assert_null(p.args.opts.function);
+	assert_int_equal(p.args.opts.workload, PERF_POKE_WORKLOAD_AUTO);
+	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_AUTO);
+	assert_null(p.args.opts.events);
+	assert_int_equal(p.args.opts.nr_events, 0);
+	assert_null(p.args.opts.output);
+	assert_int_equal(p.args.opts.argc, 4);
+	assert_string_equal(p.args.opts.argv[0], "perf-poke-ctl");
+	assert_int_equal(p.args.duration_ns, 0);
+	assert_false(p.args.json);
+}
+
+static void maps_all(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "-c2,4-7", "--threshold", "50", "--trigger", "irq", "--function",
+	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--priority", "7", "--recorder",
+	      "events", "--buffer", "1M", "--count=3", "--duration", "3h", "-o", "dir", "--json");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.opts.cpus, "2,4-7");
+	assert_int_equal(p.args.opts.threshold_ns, 50000);
+	assert_string_equal(p.args.opts.function, "hrtimer_wakeup");
+	assert_int_equal(p.args.opts.workload, PERF_POKE_WORKLOAD_NONE);
+	assert_int_equal(p.args.opts.period_ns, 2000000);
+	assert_int_equal(p.args.opts.priority, 7);
+	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_EVENTS);
+	assert_int_equal(p.args.opts.buffer_size, 1 << 20);
+	assert_int_equal(p.args.opts.max_captures, 3);
+	assert_int_equal(p.args.duration_ns, 3 * 3600 * UINT64_C(1000000000));
+	assert_string_equal(p.args.opts.output, "dir");
+	assert_true(p.args.json);
+}
+
+static void maps_events(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+	const struct perf_poke_event *events;
+
+	(void)state;
+	PARSE(&p, "-c1", "-e", "sched:sched_switch", "-eirq:*,timer:*", "--filter", "irq == 3",
+	      "--event=a:b", "--filter=c");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.nr_events, 4);
+	events = p.args.opts.events;
+	assert_string_equal(events[0].name, "sched:sched_switch");
+	assert_null(events[0].filter);
+	assert_string_equal(events[1].name, "irq:*");
+	assert_string_equal(events[1].filter, "irq == 3");
+	assert_string_equal(events[2].name, "timer:*");
+	assert_string_equal(events[2].filter, "irq == 3");
+	assert_string_equal(events[3].filter, "c");
+}
+
+#define REFUSES(text, ...)                                                                         \
+	do {                                                                                       \
+		_cleanup_(release) struct parsed p = { 0 };                                        \
+                                                                                                   \
+		PARSE(&p, __VA_ARGS__);                                                            \
+		assert_int_equal(p.r, -EINVAL);                                                    \
+		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
+		assert_string_equal(p.out, "");                                                    \
+	} while (0)
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("--cpu LIST is required", "--json");
+	REFUSES("--threshold '30xs': not a time "
+		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
+		"-c1", "--threshold", "30xs");
+	REFUSES("--threshold '0': must be 1ns or more (a bare number is microseconds)", "-c1",
+		"--threshold", "0");
+	REFUSES("--threshold '1 2': not a time "
+		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
+		"-c1", "--threshold", "1\n2");
+	REFUSES("--count '0': must be 1 or more", "-c1", "--count", "0");
+	REFUSES("--priority '100': must be 99 or less", "-c1", "--priority", "100");
+	REFUSES("--duration '0': must be 1ns or more (a bare number is microseconds)", "-c1",
+		"--duration", "0");
+	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
+	REFUSES("--workload 'timerlat': not in this version yet; use cyclic or none", "-c1",
+		"--workload", "timerlat");
+	REFUSES("--workload 'user': not in this version yet; use cyclic or none", "-c1",
+		"--workload", "user");
+	REFUSES("--recorder 'pt': not in this version yet; use events", "-c1", "--recorder", "pt");
+	REFUSES("--recorder 'perf': not in this version yet; use events", "-c1", "--recorder",
+		"perf");
+	REFUSES("--trigger 'thread': not in this version yet; use irq", "-c1", "--trigger",
+		"thread");
+	REFUSES("--recorder 'x': not a recorder (use auto, events)", "-c1", "--recorder", "x");
+}
+
+static void refuses_events(void **state)
+{
+	(void)state;
+	REFUSES("--filter 'x': no --event before it that it could filter", "-c1", "--filter", "x",
+		"-e", "a:b");
+	REFUSES("--filter 'y': the --event before it has a filter; join them with &&", "-c1", "-e",
+		"a:b", "--filter", "x", "--filter", "y");
+	REFUSES("-e 'a': 'a' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1", "-e",
+		"a");
+	REFUSES("-e 'a:b,': '' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
+		"-e", "a:b,");
+	REFUSES("-e 'a:': 'a:' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
+		"-e", "a:");
+	REFUSES("-e 'a:b:c': 'a:b:c' is not an event (use SYSTEM:NAME, as sched:sched_switch)",
+		"-c1", "-e", "a:b:c");
+	REFUSES("--event 'a:b': 'a:b' is named twice", "-c1", "-e", "a:b", "--event", "a:b");
+}
+
+static void helps(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "--help");
+	assert_int_equal(p.r, 1);
+	assert_string_equal(p.err, "");
+	assert_non_null(strstr(p.out, "Usage: perf-poke-ctl start --cpu LIST"));
+	for (size_t i = 0; i < command_start.nr_options; i++)
+		assert_non_null(strstr(p.out, command_start.options[i].name));
+	assert_non_null(strstr(p.out, "Exit codes: 0 "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_defaults),	  cmocka_unit_test(maps_all),
+		cmocka_unit_test(maps_events),	  cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_events), cmocka_unit_test(helps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

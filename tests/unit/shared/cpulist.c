@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cpulist.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* What a list is after it was read and written. */
+static void check_list(const char *text, const char *canonical, size_t expected)
+{
+	_cleanup_free_ int *cpus = NULL;
+	_cleanup_free_ char *list = NULL;
+	size_t nr = 0;
+
+	assert_int_equal(cpulist_parse(text, &cpus, &nr), 0);
+	assert_int_equal(nr, expected);
+	for (size_t i = 1; i < nr; i++)
+		assert_true(cpus[i - 1] < cpus[i]);
+	assert_int_equal(cpulist_format(cpus, nr, &list), 0);
+	assert_string_equal(list, canonical);
+}
+
+static void parses_lists(void **state)
+{
+	(void)state;
+	check_list("0", "0", 1);
+	check_list("2,4-7", "2,4-7", 5);
+	check_list("7,4-6,2,2", "2,4-7", 5);
+	check_list("4-7,5-9", "4-9", 6);
+	check_list("3-3", "3", 1);
+	check_list("0,1", "0-1", 2);
+	check_list("03", "3", 1);
+	check_list("0-8191", "0-8191", 8192);
+	check_list("8191", "8191", 1);
+}
+
+static void refuses_lists(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+	} rows[] = {
+		{ "", -EINVAL },
+		{ "a", -EINVAL },
+		{ "3-1", -EINVAL },
+		{ "1,,2", -EINVAL },
+		{ ",1", -EINVAL },
+		{ "1,", -EINVAL },
+		{ "-1", -EINVAL },
+		{ "1-", -EINVAL },
+		{ "1-2-3", -EINVAL },
+		{ " 1", -EINVAL },
+		{ "1 ", -EINVAL },
+		{ "1, 2", -EINVAL },
+		{ "0-7:2", -EINVAL },
+		{ "1\n", -EINVAL },
+		{ "0x1", -EINVAL },
+		{ "8192", -ERANGE },
+		{ "0-8192", -ERANGE },
+		{ "1,9000-9001", -ERANGE },
+		{ "99999999999", -ERANGE },
+		{ "9000,x", -EINVAL },
+		{ "4294967296", -ERANGE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int *cpus = (int *)-1;
+		size_t nr = 4711;
+
+		assert_int_equal(cpulist_parse(rows[i].text, &cpus, &nr), rows[i].r);
+		assert_ptr_equal(cpus, (int *)-1);
+		assert_int_equal(nr, 4711);
+	}
+}
+
+static void formats_nothing(void **state)
+{
+	_cleanup_free_ char *list = NULL;
+
+	(void)state;
+	assert_int_equal(cpulist_format(NULL, 0, &list), 0);
+	assert_string_equal(list, "");
+}
+
+static int read_text(const char *text, int **cpus, size_t *nr)
+{
+	char path[] = "/tmp/cpulist-XXXXXX";
+	_cleanup_close_ int fd = mkstemp(path);
+	int r;
+
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "%s", text) >= 0);
+	r = cpulist_read(path, cpus, nr);
+	unlink(path);
+	return r;
+}
+
+static void reads_files(void **state)
+{
+	_cleanup_free_ int *cpus = NULL;
+	int *none = NULL;
+	size_t nr = 0;
+
+	(void)state;
+	assert_int_equal(read_text("1,3-4\n", &cpus, &nr), 0);
+	assert_int_equal(nr, 3);
+	assert_int_equal(cpus[2], 4);
+	assert_int_equal(read_text("\n", &none, &nr), 0);
+	assert_null(none);
+	assert_int_equal(nr, 0);
+	assert_int_equal(read_text("", &none, &nr), -EINVAL);
+	assert_int_equal(read_text("1 3\n", &none, &nr), -EINVAL);
+	assert_int_equal(cpulist_read("/nonexistent/online", &none, &nr), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses_lists),
+		cmocka_unit_test(refuses_lists),
+		cmocka_unit_test(formats_nothing),
+		cmocka_unit_test(reads_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
