@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "utf8.h"
 
 static json_object *new_line(const char *type)
 {
@@ -28,7 +29,8 @@ static void add_string(json_object *object, const char *key, const char *value)
 {
 	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
 
-	json_object_object_add(object, key, copy ? json_object_new_string(text_utf8(copy)) : NULL);
+	json_object_object_add(object, key,
+			       copy ? json_object_new_string(utf8_repair(copy)) : NULL);
 }
 
 /* Addresses are text: a JSON number of 64 bits does not survive most readers. */

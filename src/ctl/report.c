@@ -41,8 +41,8 @@ static void print_notes(FILE *file, const struct perf_poke_stats *all)
 {
 	if (all->missed)
 		fprintf(file,
-			"\nnote: %" PRIu64
-			" expiries were not seen: they came while another BPF program ran\n",
+			"\nnote: %" PRIu64 " expiries were not seen: they came while the trigger "
+			"ran already on their CPU\n",
 			all->missed);
 	if (all->unarmed)
 		fprintf(file,

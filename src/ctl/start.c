@@ -125,7 +125,7 @@ static const struct option_spec options[] = {
 	  .help = "of the --event before it, as in perf record" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
 	  .metavar = "SIZE", .help = "ring of each CPU (4M)" },
-	{ "count", 0, OPTION_COUNT, .min = 1, .max = UINT64_MAX, TARGET(opts.max_captures),
+	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),
 	  .metavar = "N", .help = "end after this many complete captures (1)" },
 	{ "duration", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },

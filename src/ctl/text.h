@@ -8,9 +8,6 @@
 /* Replaces control characters by spaces in place: one line, and no escape sequence. Returns s. */
 char *text_printable(char *s);
 
-/* Replaces bytes that are not UTF-8 by '?' in place. Returns s. */
-char *text_utf8(char *s);
-
 /* One word of a shell command, quoted only where it has to be; for the caller to free. Returns 0 or
  * -ENOMEM. */
 int text_shell_word(const char *s, char **word) _must_check_;

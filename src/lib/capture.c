@@ -74,7 +74,9 @@ int capture_output_open(const char *output, const struct log *log)
 	_cleanup_close_ int fd = -1;
 
 	if (mkdir(output, 0777) && errno != EEXIST)
-		return log_error(log, -errno, "output '%s': cannot make this folder: %s", output,
+		/* -ENOENT is for events and symbols. */
+		return log_error(log, errno == ENOENT ? -ENOTDIR : -errno,
+				 "output '%s': cannot make this folder: %s", output,
 				 strerror(errno));
 	fd = open(output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -10,12 +10,21 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "utf8.h"
 
 #define SCHEMA 1
 
+/* Names of tasks and arguments are any bytes; JSON is UTF-8. */
+static struct json_object *string_json(const char *value)
+{
+	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
+
+	return copy ? json_object_new_string(utf8_repair(copy)) : NULL;
+}
+
 static void put_string(struct json_object *to, const char *key, const char *value)
 {
-	json_object_object_add(to, key, value ? json_object_new_string(value) : NULL);
+	json_object_object_add(to, key, string_json(value));
 }
 
 static void put_uint(struct json_object *to, const char *key, uint64_t value)
@@ -39,19 +48,6 @@ static void put_address(struct json_object *to, const char *key, uint64_t value)
 	char text[32];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	put_string(to, key, text);
-}
-
-/* A task's name is whatever its owner chose; JSON is UTF-8. */
-static void put_comm(struct json_object *to, const char *key, const char *comm)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%s", comm);
-	for (char *c = text; *c; c++) {
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	}
 	put_string(to, key, text);
 }
 
@@ -86,7 +82,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_address(json, "timer_address", spike->timer);
 	put_int(json, "pid", spike->pid);
 	put_int(json, "tid", spike->tid);
-	put_comm(json, "comm", spike->comm);
+	put_string(json, "comm", spike->comm);
 	put_bool(json, "idle", spike->idle);
 	put_bool(json, "poked", spike->poked);
 	return json;
@@ -176,7 +172,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 	json_object_object_add(json, "recorder", recorder);
 	put_system(json);
 	for (size_t i = 0; i < env->config->argc; i++)
-		json_object_array_add(argv, json_object_new_string(env->config->argv[i]));
+		json_object_array_add(argv, string_json(env->config->argv[i]));
 	json_object_object_add(json, "command_line", argv);
 	return json;
 }

@@ -32,6 +32,14 @@ static int config_read_opts(struct perf_poke_opts *to, const struct perf_poke_op
 	return 0;
 }
 
+static bool cpu_exists(int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpu);
+	return !access(path, F_OK);
+}
+
 static int config_cpus(struct config *config, const char *list)
 {
 	_cleanup_free_ char *online_list = NULL;
@@ -42,6 +50,9 @@ static int config_cpus(struct config *config, const char *list)
 	err = cpulist_parse(list ? list : "", &config->cpus, &config->nr_cpus);
 	if (err == -ENOMEM)
 		return err;
+	if (err == -ERANGE)
+		return log_error(&config->log, -ENXIO, "cpu '%s': no kernel has so many CPUs",
+				 list);
 	if (err || !config->nr_cpus)
 		return log_error(&config->log, -EINVAL,
 				 "cpu '%s': not a list of CPUs (as in 3 or 2,4-7)",
@@ -57,9 +68,9 @@ static int config_cpus(struct config *config, const char *list)
 		err = cpulist_format(online, nr, &online_list);
 		if (err)
 			return err;
-		return log_error(&config->log, -ENXIO,
-				 "cpu %d: does not exist or is offline; online are %s",
-				 config->cpus[i], online_list);
+		return log_error(&config->log, -ENXIO, "cpu %d: %s; online are %s", config->cpus[i],
+				 cpu_exists(config->cpus[i]) ? "is offline" : "does not exist",
+				 online_list);
 	}
 	return 0;
 }
@@ -107,7 +118,7 @@ static int config_strings(struct config *config, const struct perf_poke_opts *op
 	config->argv = calloc(opts->argc + 1, sizeof(*config->argv));
 	if (!config->argv)
 		return -ENOMEM;
-	for (; config->argc < opts->argc; config->argc++) {
+	for (; opts->argv && config->argc < opts->argc; config->argc++) {
 		config->argv[config->argc] = strdup(opts->argv[config->argc]);
 		if (!config->argv[config->argc])
 			return -ENOMEM;

@@ -179,6 +179,15 @@ int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const i
 	return 0;
 }
 
+size_t rings_pages(uint64_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE), pages = 1;
+
+	while (pages * page < size)
+		pages <<= 1;
+	return pages;
+}
+
 static int rings_pause_cpu(struct rings *rings, size_t cpu, unsigned int paused)
 {
 	return ioctl(rings->evlist->mmap_ovw[cpu].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused) ? -errno
@@ -232,9 +241,8 @@ static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy 
 	/* A record that was being written when the ring was paused has overwritten the oldest ones.
 	 */
 	overwritten = head - __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	copy->size = held;
-	if (held == size)
-		copy->size -= overwritten < held ? overwritten : held;
+	overwritten = overwritten < size ? overwritten : size;
+	copy->size = held < size - overwritten ? held : size - overwritten;
 	return 0;
 }
 

@@ -36,6 +36,9 @@ struct rings;
 /* Opens and maps, enabled. pages: of 4096 bytes or whatever the machine's are, a power of two. */
 int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
 	       size_t nr_cpus, size_t pages, const struct log *log);
+/* The pages of a ring that holds at least so many bytes. */
+size_t rings_pages(uint64_t size);
+
 int rings_pause(struct rings *rings, int first_cpu);
 int rings_resume(struct rings *rings);
 /* Fills `copies`, one for each CPU; `data` is the caller's to free, also on failure. */

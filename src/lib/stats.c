@@ -59,6 +59,7 @@ int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats
 	sum.missed = trigger_missed(pp->trigger);
 	size = stats->sz < sizeof(sum) ? stats->sz : sizeof(sum);
 	sum.sz = stats->sz;
+	memset(stats, 0, sum.sz);
 	memcpy(stats, &sum, size);
 	return 0;
 }
@@ -113,7 +114,7 @@ int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent, u
 	/* One look at each bucket: the total is that of what was seen. */
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
 		total += counts[i] = bucket_count(pp, &selection, i);
-	wanted = total * (percent / 100);
+	wanted = total * percent / 100;
 	*latency_ns = 0;
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS && total; i++) {
 		seen += counts[i];

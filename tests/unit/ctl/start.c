@@ -132,7 +132,7 @@ static void refuses(void **state)
 		"-c1", "--threshold", "1\n2");
 	REFUSES("--count '0': must be 1 or more", "-c1", "--count", "0");
 	REFUSES("--priority '100': must be 99 or less", "-c1", "--priority", "100");
-	REFUSES("--duration '0': must be 1ns or more (a bare number is microseconds)", "-c1",
+	REFUSES("--duration '0': must be 1ms or more (a bare number is microseconds)", "-c1",
 		"--duration", "0");
 	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
 	REFUSES("--workload 'timerlat': not in this version yet; use cyclic or none", "-c1",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "text.h"
+#include "utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,7 @@ static void check_utf8(const char *text, const char *expected)
 	char copy[64];
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	assert_string_equal(text_utf8(copy), expected);
+	assert_string_equal(utf8_repair(copy), expected);
 }
 
 static void makes_utf8(void **state)

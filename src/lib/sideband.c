@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "sideband.h"
+
+#include <string.h>
+
+#include "cpulist.h"
+#include "records.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+/* Of each CPU's ring: some 600 forks, executions and renamings. */
+#define RING_SIZE (64 << 10)
+
+struct sideband {
+	struct ring_event event;
+	struct rings *rings;
+	int *cpus;
+	size_t nr_cpus;
+	int root_fd;
+	struct perfdata_buf tasks; /* of when the session began */
+};
+
+int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
+		  const struct log *log)
+{
+	struct sideband *sideband = calloc(1, sizeof(*sideband));
+	int err;
+
+	if (!sideband)
+		return -ENOMEM;
+	sideband->root_fd = root_fd;
+	sideband->event.name = "dummy:HG";
+	sideband->event.attr = *attr;
+	sideband->event.attr.type = PERF_TYPE_SOFTWARE;
+	sideband->event.attr.config = PERF_COUNT_SW_DUMMY;
+	sideband->event.attr.comm = 1;
+	sideband->event.attr.task = 1;
+	err = cpulist_read(ONLINE, &sideband->cpus, &sideband->nr_cpus);
+	if (!err)
+		err = rings_open(&sideband->rings, &sideband->event, 1, sideband->cpus,
+				 sideband->nr_cpus, rings_pages(RING_SIZE), log);
+	/* After the rings: who comes meanwhile is in both. */
+	if (!err)
+		err = perfdata_put_tasks(&sideband->tasks, attr, root_fd);
+	if (err) {
+		sideband_free(sideband);
+		return err;
+	}
+	*ret = sideband;
+	return 0;
+}
+
+struct perfdata_event sideband_event(const struct sideband *sideband)
+{
+	return (struct perfdata_event){ sideband->event.attr, sideband->event.name,
+					sideband->event.ids, sideband->nr_cpus };
+}
+
+int sideband_copy(const struct sideband *sideband, struct ring_copy **ret)
+{
+	struct ring_copy *copies = calloc(sideband->nr_cpus, sizeof(*copies));
+	int err;
+
+	if (!copies)
+		return -ENOMEM;
+	err = rings_copy(sideband->rings, copies);
+	if (err) {
+		sideband_copies_free(sideband, copies);
+		return err;
+	}
+	*ret = copies;
+	return 0;
+}
+
+void sideband_copies_free(const struct sideband *sideband, struct ring_copy *copies)
+{
+	for (size_t i = 0; copies && i < sideband->nr_cpus; i++)
+		free(copies[i].data);
+	free(copies);
+}
+
+int sideband_write(const struct sideband *sideband, struct perfdata *pd,
+		   const struct ring_copy *copies)
+{
+	struct records_facts facts = {};
+	struct perfdata_buf buf = {};
+	int err;
+
+	err = perfdata_put_kernel(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	if (!err)
+		err = perfdata_write(pd, sideband->tasks.data, sideband->tasks.len);
+	perfdata_buf_release(&buf);
+	if (!err)
+		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	perfdata_buf_release(&buf);
+	for (size_t i = 0; i < sideband->nr_cpus && !err; i++)
+		err = records_write(pd, &copies[i], &facts);
+	return err;
+}
+
+void sideband_free(struct sideband *sideband)
+{
+	if (!sideband)
+		return;
+	rings_free(sideband->rings);
+	perfdata_buf_release(&sideband->tasks);
+	free(sideband->cpus);
+	free(sideband);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SHARED_UTF8_H
+#define SHARED_UTF8_H
+
+/* Replaces bytes that are not UTF-8 by '?' in place: names of tasks and files are any bytes, JSON
+ * is not. Returns s. */
+char *utf8_repair(char *s);
+
+#endif

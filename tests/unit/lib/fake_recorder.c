@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "fake_recorder.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "clock.h"
+#include "helpers.h"
+
+struct fake_recorder fake;
+
+static int fake_write(struct recorder *recorder, const struct snapshot *snapshot, int dirfd,
+		      int spike_cpu, struct snapshot_facts *facts)
+{
+	char text[32];
+
+	assert_ptr_equal(recorder, &fake.recorder);
+	snprintf(text, sizeof(text), "%u", snapshot->number);
+	put_file(dirfd, "perf.data/data", text);
+	put_file(dirfd, "perf.data/kcore_dir/kallsyms", "");
+	if (fake.also)
+		put_file(dirfd, fake.also, "");
+	if (fake.on_write)
+		fake.on_write(snapshot->number);
+	facts->events = 1234;
+	facts->lost = 5;
+	facts->size = 6789;
+	fake.spike_cpu = spike_cpu;
+	fake.written++;
+	return fake.error;
+}
+
+static void fake_describe(const struct recorder *recorder, struct json_object *json)
+{
+	assert_ptr_equal(recorder, &fake.recorder);
+	json_object_object_add(json, "buffer_size", json_object_new_int(4096));
+}
+
+static void fake_snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	fake.freed++;
+	free(snapshot);
+}
+
+static const struct recorder_ops fake_recorder_ops = {
+	.name = "fake",
+	.write = fake_write,
+	.describe = fake_describe,
+	.snapshot_free = fake_snapshot_free,
+};
+
+void fake_reset(void)
+{
+	fake = (struct fake_recorder){ .recorder.ops = &fake_recorder_ops };
+}
+
+struct capture *fake_capture(unsigned int number)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	assert_non_null(capture);
+	assert_non_null(snapshot);
+	snapshot->number = number;
+	capture->snapshot = snapshot;
+	capture->spike = (struct perf_poke_spike){
+		.sequence = number,
+		.time_ns = now_ns,
+		.latency_ns = 83500,
+		.cpu = 3,
+	};
+	capture->still_ns = now_ns + 1000 + number;
+	capture->armed_ns = now_ns + 5000;
+	return capture;
+}
+
+unsigned int fake_entries(const struct capture_env *env)
+{
+	int fd = openat(env->output_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
+	unsigned int nr = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		nr += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+	return nr;
+}

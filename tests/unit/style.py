@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""House rules that a machine can check: licences, file sizes, layout. Usage: style.py TREE"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+LIBRARY = "LGPL-2.1-only OR BSD-2-Clause"
+PROGRAM = "GPL-2.0-only"
+BOTH_SIDES = "GPL-2.0-only OR BSD-2-Clause"
+
+# The first that fits.
+LICENCES = (
+    (r".*\bmeson\.build", {LIBRARY, PROGRAM}),
+    (r"src/(lib|perfdata|shared)/.*", {LIBRARY}),
+    (r"tests/unit/(lib|perfdata|shared)/.*", {LIBRARY}),
+    (r"bpf/.*\.h", {PROGRAM, BOTH_SIDES}),
+    (r"(bpf|src/ctl|tests/unit/ctl|tests/host|tests/bench)/.*", {PROGRAM}),
+    (r".*", {LIBRARY, PROGRAM}),
+)
+MARKED = re.compile(r".*\.(c|h|py|sh|map)|meson\.build|meson_options\.txt")
+LINES_MAX = 600
+
+# Others lay some lines out differently.
+CLANG_FORMAT_MAJOR = 14
+
+
+def files_of(tree):
+    """The paths of all files, without build folders, captures and what is hidden (but for .ci)."""
+    for folder, subfolders, names in os.walk(tree):
+        subfolders[:] = [
+            name for name in subfolders
+            if (name == ".ci" or not name.startswith("."))
+            and name not in ("__pycache__", "perf-poke.data")
+            and not os.path.isdir(os.path.join(folder, name, "meson-info"))
+        ]
+        for name in names:
+            path = pathlib.Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def is_marked(path):
+    if MARKED.fullmatch(path.name):
+        return True
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
+
+
+def licence_problem(path, relative):
+    with path.open(errors="replace") as file:
+        lines = [file.readline() for _ in range(2)]
+    wanted = 1 if lines[0].startswith("#!") else 0
+    found = re.fullmatch(r"(?://|#|/\*) SPDX-License-Identifier: ([^*]+?)(?: \*/)?",
+                         lines[wanted].rstrip("\n"))
+    if not found:
+        return f"no SPDX-License-Identifier in line {wanted + 1}"
+    allowed = next(allowed for pattern, allowed in LICENCES if re.fullmatch(pattern, relative))
+    if found[1] not in allowed:
+        return f"its licence is {found[1]}, not {' or '.join(sorted(allowed))}"
+    return None
+
+
+def size_problem(path):
+    lines = path.read_bytes().count(b"\n")
+    return f"{lines} lines, more than {LINES_MAX}" if lines > LINES_MAX else None
+
+
+def problems(tree, paths):
+    for path in paths:
+        relative = path.relative_to(tree).as_posix()
+        found = licence_problem(path, relative)
+        if found:
+            yield f"{relative}: {found}"
+        if relative.startswith(("src/", "bpf/")):
+            found = size_problem(path)
+            if found:
+                yield f"{relative}: {found}"
+
+
+def layout_problems(tree, paths):
+    tool = shutil.which("clang-format")
+    version = tool and subprocess.run([tool, "--version"], capture_output=True, text=True,
+                                      check=True).stdout
+    if not tool or f"version {CLANG_FORMAT_MAJOR}." not in version:
+        print(f"no clang-format {CLANG_FORMAT_MAJOR}: layout is not checked")
+        return
+    sources = [str(path) for path in paths if path.suffix in (".c", ".h")
+               and "subprojects" not in path.relative_to(tree).parts]
+    result = subprocess.run([tool, "--dry-run", "-Werror", "--style=file", *sources],
+                            capture_output=True, text=True, check=False)
+    seen = re.findall(r"^(\S+?):\d+:\d+: error: ", result.stderr, re.MULTILINE)
+    if result.returncode and not seen:
+        yield f"clang-format: {result.stderr.strip()}"
+    for path in dict.fromkeys(seen):
+        yield f"{pathlib.Path(path).relative_to(tree)}: not as clang-format lays it out"
+
+
+def main():
+    tree = pathlib.Path(sys.argv[1]).resolve()
+    paths = sorted(path for path in files_of(tree) if is_marked(path))
+    found = [*problems(tree, paths), *layout_problems(tree, paths)]
+    print("\n".join(found) if found else f"{len(paths)} files are fine")
+    return 1 if found or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
