@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What one expiry costs in the trigger program, and in the two programs of the older design, by the
+ * kernel's own count of the time that BPF programs run. All are attached at the same time and see
+ * the same timers. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "cyclic.h"
+#include "reference.skel.h"
+#include "trigger.h"
+#include "trigger.skel.h"
+
+#define SECONDS 4
+#define PERIOD_NS 200000
+#define PRIORITY 50
+/* No timer is that late: what is measured is an expiry that is no spike. */
+#define THRESHOLD_NS 10000000000
+#define EXIT_SKIP 77
+#define TRACEFS "/sys/kernel/tracing"
+
+struct cost {
+	const char *name;
+	uint64_t runs;
+	double ns;
+};
+
+static void print_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+{
+	(void)ctx;
+	if (level <= PERF_POKE_LOG_WARN)
+		fprintf(stderr, "%s\n", msg);
+}
+
+static const struct log log = { .fn = print_log };
+
+static size_t my_cpus(int *cpus, size_t size)
+{
+	cpu_set_t set;
+	size_t nr = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE && nr < size; cpu++) {
+		if (CPU_ISSET(cpu, &set))
+			cpus[nr++] = cpu;
+	}
+	return nr;
+}
+
+/* Watches all CPUs, also those without the workload: the reference sees them too. */
+static int watch_all(struct trigger_bpf *skel)
+{
+	static struct trigger_cpu watched = { .watched = 1 };
+	int possible = bpf_map__max_entries(skel->maps.cpus);
+
+	for (int cpu = 0; cpu < possible; cpu++) {
+		if (bpf_map_update_elem(bpf_map__fd(skel->maps.cpus), &cpu, &watched, BPF_ANY))
+			return -errno;
+	}
+	return trigger_bpf__attach(skel);
+}
+
+static struct trigger_bpf *load_trigger(void)
+{
+	struct trigger_bpf *skel = trigger_bpf__open();
+	int now_is_pointer = trigger_now_is_pointer(&log);
+
+	if (!skel || now_is_pointer < 0)
+		goto fail;
+	skel->rodata->threshold_ns = THRESHOLD_NS;
+	skel->rodata->now_is_pointer = now_is_pointer;
+	if (bpf_map__set_max_entries(skel->maps.cpus, libbpf_num_possible_cpus()) ||
+	    trigger_bpf__load(skel) || watch_all(skel))
+		goto fail;
+	return skel;
+fail:
+	trigger_bpf__destroy(skel);
+	return NULL;
+}
+
+/* libbpf attaches classic tracepoints by what tracefs says, and looks for it in its usual places
+ * only. Where it is not mounted: a mount that nobody else sees and that ends with this process. */
+static int see_tracefs(void)
+{
+	if (!access(TRACEFS "/events", F_OK) || !access("/sys/kernel/debug/tracing/events", F_OK))
+		return 0;
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tracefs", TRACEFS, "tracefs", 0, NULL))
+		return -errno;
+	return 0;
+}
+
+static struct reference_bpf *load_reference(void)
+{
+	struct reference_bpf *skel = reference_bpf__open();
+
+	if (!skel || see_tracefs())
+		goto fail;
+	skel->rodata->threshold_ns = THRESHOLD_NS;
+	if (!reference_bpf__load(skel) && !reference_bpf__attach(skel))
+		return skel;
+fail:
+	reference_bpf__destroy(skel);
+	return NULL;
+}
+
+static struct cost cost_of(const struct bpf_program *program)
+{
+	struct cost cost = { .name = bpf_program__name(program) };
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) && info.run_cnt) {
+		cost.runs = info.run_cnt;
+		cost.ns = (double)info.run_time_ns / (double)info.run_cnt;
+	}
+	return cost;
+}
+
+static void print_cost(const struct cost *cost)
+{
+	printf("%-20s %10" PRIu64 " %8.0f\n", cost->name, cost->runs, cost->ns);
+}
+
+static int print_table(const struct trigger_bpf *trigger, const struct reference_bpf *reference)
+{
+	struct cost ours = cost_of(trigger->progs.trigger_hrtimer);
+	struct cost start = cost_of(reference->progs.reference_start);
+	struct cost expire = cost_of(reference->progs.reference_expire);
+
+	if (!ours.runs || !start.runs || !expire.runs) {
+		fprintf(stderr, "a program did not run\n");
+		return 1;
+	}
+	printf("%-20s %10s %8s %14s\n", "program", "runs", "ns/run", "ns/expiry");
+	print_cost(&start);
+	print_cost(&expire);
+	printf("%-20s %10s %8s %14.0f\n", "reference, both", "", "", start.ns + expire.ns);
+	printf("%-20s %10" PRIu64 " %8.0f %14.0f\n", ours.name, ours.runs, ours.ns, ours.ns);
+	printf("ratio, ours to the reference: %.2f (aim: at most 0.33)\n",
+	       ours.ns / (start.ns + expire.ns));
+	return 0;
+}
+
+static int measure(const int *cpus, size_t nr_cpus)
+{
+	struct trigger_bpf *trigger = load_trigger();
+	struct reference_bpf *reference = load_reference();
+	struct cyclic *cyclic = NULL;
+	int stats = -1, ret = 1;
+
+	if (!trigger || !reference) {
+		fprintf(stderr, "cannot load the programs\n");
+		goto out;
+	}
+	if (cyclic_start(&cyclic, cpus, nr_cpus, PERIOD_NS, PRIORITY, &log))
+		goto out;
+	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (stats < 0) {
+		fprintf(stderr, "cannot enable BPF statistics: %s\n", strerror(errno));
+		goto out;
+	}
+	sleep(SECONDS);
+	ret = print_table(trigger, reference);
+out:
+	if (stats >= 0)
+		close(stats);
+	cyclic_stop(cyclic);
+	reference_bpf__destroy(reference);
+	trigger_bpf__destroy(trigger);
+	return ret;
+}
+
+int main(void)
+{
+	int cpus[CPU_SETSIZE];
+	size_t nr_cpus = my_cpus(cpus, CPU_SETSIZE);
+
+	if (geteuid()) {
+		printf("needs root\n");
+		return EXIT_SKIP;
+	}
+	printf("%zu CPUs, a timer every %d us on each, for %d s\n", nr_cpus, PERIOD_NS / 1000,
+	       SECONDS);
+	fflush(stdout);
+	return measure(cpus, nr_cpus);
+}
