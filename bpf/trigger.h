@@ -19,6 +19,8 @@
 #define TRIGGER_BUCKETS                                                                            \
 	((TRIGGER_TOP_BITS - TRIGGER_UNIT_SHIFT - TRIGGER_SUB_BITS + 1) * TRIGGER_SUB_BUCKETS + 1)
 
+#define TRIGGER_MESSAGE_SIZE 32
+
 /* Written by one CPU, in its timer interrupt; read by user space through a mapping at any time. */
 struct trigger_cpu {
 	__u64 watched; /* set by user space before the program is attached */
@@ -35,7 +37,8 @@ struct trigger_cpu {
 /* One ring buffer record: the spike that found the session armed. */
 struct trigger_spike {
 	__u64 sequence;
-	__u64 time_ns; /* CLOCK_MONOTONIC when the program ran */
+	__u64 time_ns;	 /* CLOCK_MONOTONIC when the program ran */
+	__u64 frozen_ns; /* when the trace stood still; 0: the program did not stop it */
 	__u64 latency_ns;
 	__u64 expected_ns; /* both in CLOCK_MONOTONIC whatever the timer's clock */
 	__u64 actual_ns;
@@ -50,7 +53,7 @@ struct trigger_spike {
 
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
-static_assert(sizeof(struct trigger_spike) == 88, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 96, "no hidden padding");
 #endif
 
 static inline __u32 trigger_log2(__u64 v)

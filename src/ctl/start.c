@@ -13,6 +13,9 @@ static int check_event(const struct start_args *args, const char *name, char **w
 {
 	const char *colon = strchr(name, ':');
 
+	/* intel_pt/TERMS/MODIFIERS: the library knows the terms. */
+	if (strchr(name, '/') || !strcmp(name, "intel_pt"))
+		return 0;
 	if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
 		return options_explain(
 			why, -EINVAL,
@@ -49,7 +52,8 @@ static int parse_events(void *target, const char *value, char **why)
 
 	args->last_events = args->nr_events;
 	for (;;) {
-		size_t length = strcspn(value, ",");
+		/* Between slashes are commas too. */
+		size_t length = strchr(value, '/') ? strlen(value) : strcspn(value, ",");
 		int r = add_event(args, value, length, why);
 
 		if (r || !value[length])
@@ -91,8 +95,8 @@ static const struct option_choice workloads[] = {
 static const struct option_choice recorders[] = {
 	{ "auto", PERF_POKE_RECORDER_AUTO },
 	{ "events", PERF_POKE_RECORDER_EVENTS },
-	{ "pt", .instead = "events" },
-	{ "perf", .instead = "events" },
+	{ "pt", PERF_POKE_RECORDER_PT },
+	{ "perf", .instead = "pt or events" },
 };
 
 #define CHOICES(list) .choices = (list), .nr_choices = ARRAY_SIZE(list)

@@ -10,62 +10,16 @@
 #include "capture_json.h"
 #include "clock.h"
 #include "kallsyms.h"
+#include "tree.h"
 
-#define PARTIAL ".partial-"
 #define NAME_TRIES 1000
-
-static int remove_tree(int dirfd, const char *name);
-
-static int remove_entries(int dirfd, const char *prefix)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	_cleanup_close_ int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	TAKE_FD(fd);
-	while ((entry = readdir(dir))) {
-		int err;
-
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-		    strncmp(entry->d_name, prefix, strlen(prefix)))
-			continue;
-		err = remove_tree(dirfd, entry->d_name);
-		if (err && !ret)
-			ret = err;
-	}
-	return ret;
-}
-
-static int remove_tree(int dirfd, const char *name)
-{
-	_cleanup_close_ int fd = -1;
-	int err;
-
-	if (!unlinkat(dirfd, name, 0))
-		return 0;
-	if (errno != EISDIR && errno != EPERM)
-		return -errno;
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = remove_entries(fd, "");
-	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
-		return 0;
-	return err ? err : -errno;
-}
 
 /* Each session holds a shared lock on the folder while it lives. Who gets it exclusively is alone,
  * and what is half-written there is nobody's. */
 static void output_sweep(int fd)
 {
 	if (!flock(fd, LOCK_EX | LOCK_NB))
-		remove_entries(fd, PARTIAL);
+		tree_remove_entries(fd, CAPTURE_PARTIAL);
 	flock(fd, LOCK_SH | LOCK_NB);
 }
 
@@ -159,7 +113,8 @@ static int capture_try(const struct capture_env *env, struct capture *capture)
 	char partial[64];
 	int err;
 
-	snprintf(partial, sizeof(partial), PARTIAL "%d-%" PRIu64, getpid(), capture->still_ns);
+	snprintf(partial, sizeof(partial), CAPTURE_PARTIAL "%d-%" PRIu64, getpid(),
+		 capture->still_ns);
 	if (mkdirat(env->output_fd, partial, 0777))
 		return -errno;
 	fd = openat(env->output_fd, partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -167,7 +122,7 @@ static int capture_try(const struct capture_env *env, struct capture *capture)
 	if (!err)
 		err = capture_publish(env, partial, capture);
 	if (err)
-		remove_tree(env->output_fd, partial);
+		tree_remove(env->output_fd, partial);
 	return err;
 }
 

@@ -7,6 +7,9 @@
 #include "config.h"
 #include "recorder.h"
 
+/* How names of folders begin that are not complete captures. */
+#define CAPTURE_PARTIAL ".partial-"
+
 struct capture {
 	struct capture *next;
 	struct perf_poke_spike spike; /* function_name: see below */

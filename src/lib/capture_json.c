@@ -169,6 +169,8 @@ static struct json_object *capture_json(const struct capture_env *env,
 	json_object_object_add(json, "workload", workload_json(env->config));
 	put_string(recorder, "kind", env->recorder->ops->name);
 	env->recorder->ops->describe(env->recorder, recorder);
+	if (env->recorder->ops->describe_snapshot)
+		env->recorder->ops->describe_snapshot(capture->snapshot, recorder);
 	json_object_object_add(json, "recorder", recorder);
 	put_system(json);
 	for (size_t i = 0; i < env->config->argc; i++)

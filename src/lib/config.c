@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpulist.h"
+#include "pt_config.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define PERIOD_DEFAULT_NS 1000000
@@ -96,7 +97,7 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 				 config->buffer_size);
 	if (config->workload > PERF_POKE_WORKLOAD_NONE)
 		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
-	if (opts->recorder > PERF_POKE_RECORDER_EVENTS)
+	if (opts->recorder > PERF_POKE_RECORDER_PT)
 		return log_error(&config->log, -EINVAL, "recorder %d: unknown", opts->recorder);
 	return 0;
 }
@@ -145,6 +146,15 @@ static int config_events(struct config *config, const struct perf_poke_opts *opt
 	return 0;
 }
 
+/* Events that are named say which recorder they are for. */
+static enum perf_poke_recorder config_choose_recorder(const struct config *config)
+{
+	if (config->nr_events)
+		return pt_config_is_pt(config->events[0].name) ? PERF_POKE_RECORDER_PT
+							       : PERF_POKE_RECORDER_EVENTS;
+	return access(PT_PMU_DIR, F_OK) ? PERF_POKE_RECORDER_EVENTS : PERF_POKE_RECORDER_PT;
+}
+
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
 	struct perf_poke_opts known;
@@ -165,6 +175,8 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 		err = config_strings(config, &known);
 	if (!err)
 		err = config_events(config, &known);
+	if (!err)
+		config->recorder = known.recorder ? known.recorder : config_choose_recorder(config);
 	if (err)
 		config_destroy(config);
 	return err;

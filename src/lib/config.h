@@ -14,6 +14,7 @@ struct config {
 	enum perf_poke_workload workload;
 	uint64_t period_ns;
 	int priority;
+	enum perf_poke_recorder recorder; /* not AUTO */
 	struct perf_poke_event *events;
 	size_t nr_events;
 	uint64_t buffer_size;  /* 0: the recorder's choice */

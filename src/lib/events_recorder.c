@@ -28,7 +28,7 @@ struct events_recorder {
 	uint64_t buffer_size;
 	struct perfdata_features *features;
 	int root_fd;
-	int symbols_fd; /* perf.data folder that has the symbols; used by write alone */
+	struct symbols symbols; /* used by write alone */
 };
 
 struct snapshot {
@@ -52,7 +52,7 @@ static void events_free(struct recorder *recorder)
 	event_list_close(&events->list);
 	free(events->ring_events);
 	closep(&events->root_fd);
-	closep(&events->symbols_fd);
+	symbols_close(&events->symbols);
 	free(events);
 }
 
@@ -152,7 +152,7 @@ static int events_open(struct recorder **ret, const struct recorder_config *conf
 		return -ENOMEM;
 	events->base.ops = &events_recorder;
 	events->root_fd = -1;
-	events->symbols_fd = -1;
+	symbols_init(&events->symbols, config->output_fd);
 	err = events_open_all(events, config, log);
 	if (err) {
 		events_free(&events->base);
@@ -233,7 +233,7 @@ static int write_records(struct events_recorder *events, struct perfdata *pd,
 	return err ? err : perfdata_finish(pd, events->features, first_ns, last_ns);
 }
 
-static int events_write(struct recorder *recorder, const struct snapshot *snapshot, int dirfd,
+static int events_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 			int spike_cpu, struct snapshot_facts *facts)
 {
 	struct events_recorder *events = to_events(recorder);
@@ -260,7 +260,7 @@ static int events_write(struct recorder *recorder, const struct snapshot *snapsh
 	if (!err)
 		err = write_records(events, pd, snapshot, spike_cpu, facts);
 	if (!err)
-		err = symbols_write(&events->symbols_fd, pd, events->root_fd);
+		err = symbols_write(&events->symbols, pd, events->root_fd);
 	facts->size = perfdata_size(pd);
 	perfdata_free(pd);
 	return err;

@@ -9,12 +9,11 @@
 static void log_vwrite(const struct log *log, enum perf_poke_log_level level, const char *format,
 		       va_list ap)
 {
-	char msg[1024];
+	_cleanup_free_ char *msg = NULL;
 	size_t len;
 
-	if (!log->fn)
+	if (!log->fn || vasprintf(&msg, format, ap) < 0)
 		return;
-	vsnprintf(msg, sizeof(msg), format, ap);
 	len = strlen(msg);
 	while (len && msg[len - 1] == '\n')
 		msg[--len] = '\0';

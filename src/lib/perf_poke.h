@@ -76,8 +76,10 @@ enum perf_poke_workload {
 
 /** Who holds the trace. */
 enum perf_poke_recorder {
-	PERF_POKE_RECORDER_AUTO,   /**< the best there is; events for now */
+	PERF_POKE_RECORDER_AUTO,   /**< pt where the machine has it and no other events are named,
+				      else events */
 	PERF_POKE_RECORDER_EVENTS, /**< tracepoints in overwrite rings */
+	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
 };
 
 /** An event to record: `sys:name`, where name may be a glob, and NULL or a filter as in `perf

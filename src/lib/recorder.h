@@ -20,6 +20,8 @@ struct recorder_config {
 	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's own choice */
 	const char *const *argv;
 	size_t argc;
+	int output_fd; /* the folder of the captures; a recorder that keeps files for them begins
+			  their names with a dot */
 };
 
 /* Bytes copied out; the recorder's own. */
@@ -35,6 +37,10 @@ struct snapshot_facts {
 
 struct recorder {
 	const struct recorder_ops *ops;
+	/* What BPF prints to stop the trace of its CPU at the spike, and to start it again; empty:
+	 * the trace stands still only once the controller has frozen it. */
+	char pause_message[32];
+	char resume_message[32];
 };
 
 /* All return 0 or a negative errno. `write` alone is called from the writer's thread: what it uses
@@ -43,19 +49,25 @@ struct recorder_ops {
 	const char *name;
 	int (*open)(struct recorder **ret, const struct recorder_config *config,
 		    const struct log *log);
+	/* Begins to record. After this, programs that are traced are not changed any more; NULL:
+	 * records since open. */
+	int (*start)(struct recorder *recorder, const struct log *log);
 	/* Makes the trace of all CPUs stand still, of first_cpu first. */
 	int (*freeze)(struct recorder *recorder, int first_cpu);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
 	/* Makes perf.data in the folder dirfd; spike_cpu -1: none in particular. */
-	int (*write)(struct recorder *recorder, const struct snapshot *snapshot, int dirfd,
-		     int spike_cpu, struct snapshot_facts *facts);
+	int (*write)(struct recorder *recorder, struct snapshot *snapshot, int dirfd, int spike_cpu,
+		     struct snapshot_facts *facts);
 	/* Adds what describes the recorder to capture.json. */
 	void (*describe)(const struct recorder *recorder, struct json_object *json);
+	/* Adds what describes the snapshot; NULL: nothing does. */
+	void (*describe_snapshot)(const struct snapshot *snapshot, struct json_object *json);
 	void (*snapshot_free)(struct snapshot *snapshot);
 	void (*free)(struct recorder *recorder);
 };
 
 extern const struct recorder_ops events_recorder;
+extern const struct recorder_ops pt_recorder;
 
 #endif

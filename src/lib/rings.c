@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "rings.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -16,9 +15,9 @@
 #include <internal/evlist.h>
 #include <internal/evsel.h>
 #include <internal/mmap.h>
-#include <internal/xyarray.h>
 
 #include "cpulist.h"
+#include "evsel.h"
 
 struct rings {
 	struct perf_evlist *evlist;
@@ -35,11 +34,6 @@ static int rings_silent(enum libperf_print_level level __attribute__((unused)),
 	return 0;
 }
 
-static int evsel_fd(struct perf_evsel *evsel, size_t cpu)
-{
-	return *(int *)xyarray__entry(evsel->fd, cpu, 0);
-}
-
 /* Each event on each CPU is a descriptor: the soft limit of 1024 is soon reached. */
 static void rings_raise_nofile(void)
 {
@@ -51,17 +45,6 @@ static void rings_raise_nofile(void)
 	}
 }
 
-/* perf_evsel__delete() of most versions leaks the ids and the maps. */
-static void rings_delete_event(struct perf_evsel *evsel)
-{
-	perf_evsel__free_id(evsel);
-	perf_cpu_map__put(evsel->cpus);
-	perf_thread_map__put(evsel->threads);
-	evsel->cpus = NULL;
-	evsel->threads = NULL;
-	perf_evsel__delete(evsel);
-}
-
 static int rings_open_event(struct rings *rings, struct ring_event *event, const struct log *log)
 {
 	struct perf_evsel *evsel = perf_evsel__new(&event->attr);
@@ -70,12 +53,12 @@ static int rings_open_event(struct rings *rings, struct ring_event *event, const
 	if (!evsel)
 		return -ENOMEM;
 	perf_evlist__add(rings->evlist, evsel);
-	err = perf_evsel__open(evsel, rings->cpus, rings->threads);
+	err = evsel_open(evsel, rings->cpus, rings->threads);
 	if ((err == -EACCES || err == -EPERM) && event->optional) {
 		log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
 			  event->name);
 		perf_evlist__remove(rings->evlist, evsel);
-		rings_delete_event(evsel);
+		evsel_delete(evsel);
 		return 0;
 	}
 	event->opened = true;
@@ -93,8 +76,6 @@ static int rings_open_event(struct rings *rings, struct ring_event *event, const
 	for (size_t cpu = 0; cpu < rings->nr_cpus; cpu++) {
 		int fd = evsel_fd(evsel, cpu);
 
-		/* libperf does not ask for it. */
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		if (event->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter))
 			return log_error(log, -errno,
 					 "event %s: the kernel does not take the filter '%s': %s",
@@ -268,7 +249,7 @@ void rings_free(struct rings *rings)
 		perf_evlist__close(rings->evlist);
 		while ((evsel = perf_evlist__next(rings->evlist, NULL))) {
 			perf_evlist__remove(rings->evlist, evsel);
-			rings_delete_event(evsel);
+			evsel_delete(evsel);
 		}
 		perf_evlist__delete(rings->evlist);
 	}

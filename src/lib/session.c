@@ -81,6 +81,11 @@ static int session_privileges(const struct config *config)
 	return err;
 }
 
+static const struct recorder_ops *session_recorder_ops(const struct perf_poke *pp)
+{
+	return pp->config.recorder == PERF_POKE_RECORDER_PT ? &pt_recorder : &events_recorder;
+}
+
 static int session_open_recorder(struct perf_poke *pp)
 {
 	const struct config *config = &pp->config;
@@ -92,9 +97,10 @@ static int session_open_recorder(struct perf_poke *pp)
 		.buffer_size = config->buffer_size,
 		.argv = (const char *const *)config->argv,
 		.argc = config->argc,
+		.output_fd = pp->env.output_fd,
 	};
 
-	return events_recorder.open(&pp->recorder, &recorder, &config->log);
+	return session_recorder_ops(pp)->open(&pp->recorder, &recorder, &config->log);
 }
 
 static int session_open_trigger(struct perf_poke *pp, uint64_t function)
@@ -104,6 +110,8 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.nr_cpus = pp->config.nr_cpus,
 		.threshold_ns = pp->config.threshold_ns,
 		.function = function,
+		.pause_message = pp->recorder->pause_message,
+		.resume_message = pp->recorder->resume_message,
 	};
 
 	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
@@ -160,6 +168,8 @@ static int session_start(struct perf_poke *pp)
 	err = session_open_recorder(pp);
 	if (!err)
 		err = session_open_trigger(pp, function);
+	if (!err && pp->recorder->ops->start)
+		err = pp->recorder->ops->start(pp->recorder, &pp->config.log);
 	if (!err)
 		err = session_start_writer(pp);
 	if (!err)
@@ -200,9 +210,18 @@ static void session_rearm(struct perf_poke *pp)
 		trigger_arm(pp->trigger);
 }
 
+/* frozen_cpu: the one whose trace the trigger has stopped. */
+static int session_resume(struct perf_poke *pp, int frozen_cpu)
+{
+	int err = pp->recorder->ops->resume(pp->recorder);
+
+	return frozen_cpu < 0 || err ? err : trigger_resume(pp->trigger, frozen_cpu);
+}
+
 /* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all
  * else later. */
-static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike)
+static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
+			   uint64_t frozen_ns)
 {
 	const struct recorder_ops *ops = pp->recorder->ops;
 	struct capture *capture = calloc(1, sizeof(*capture));
@@ -211,11 +230,11 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	err = ops->freeze(pp->recorder, spike->cpu);
 	if (capture) {
 		capture->spike = *spike;
-		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
+		capture->still_ns = frozen_ns ? frozen_ns : clock_ns(CLOCK_MONOTONIC);
 	}
 	if (!err)
 		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
-	resumed = ops->resume(pp->recorder);
+	resumed = session_resume(pp, frozen_ns ? spike->cpu : -1);
 	if (err || resumed) {
 		session_rearm(pp);
 		capture_free(&pp->env, capture);
@@ -252,7 +271,7 @@ static int session_take_spikes(struct perf_poke *pp)
 		};
 
 		memcpy(spike.comm, seen.comm, sizeof(spike.comm));
-		ret = session_capture(pp, &spike);
+		ret = session_capture(pp, &spike, seen.frozen_ns);
 	}
 	return ret;
 }
@@ -321,12 +340,12 @@ int perf_poke__poke(struct perf_poke *pp)
 	if (!spike.sequence)
 		return -EBUSY;
 	spike.time_ns = clock_ns(CLOCK_MONOTONIC);
-	return session_capture(pp, &spike);
+	return session_capture(pp, &spike, 0);
 }
 
-const char *perf_poke__recorder(const struct perf_poke *pp __attribute__((unused)))
+const char *perf_poke__recorder(const struct perf_poke *pp)
 {
-	return events_recorder.name;
+	return session_recorder_ops(pp)->name;
 }
 
 const char *perf_poke__workload(const struct perf_poke *pp)

@@ -2,24 +2,61 @@
 #include "symbols.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include "capture.h"
+#include "tree.h"
 #include "util.h"
 
-int symbols_write(int *fd, struct perfdata *pd, int root_fd)
+void symbols_init(struct symbols *symbols, int output_fd)
+{
+	*symbols = (struct symbols){ .fd = -1, .output_fd = output_fd };
+}
+
+int symbols_prepare(struct symbols *symbols, int root_fd)
+{
+	int err;
+
+	snprintf(symbols->own, sizeof(symbols->own), CAPTURE_PARTIAL "%d-kernel", getpid());
+	tree_remove(symbols->output_fd, symbols->own);
+	if (mkdirat(symbols->output_fd, symbols->own, 0700))
+		return -errno;
+	symbols->fd = openat(symbols->output_fd, symbols->own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (symbols->fd < 0)
+		return -errno;
+	err = perfdata_kcore_dir(symbols->fd, root_fd);
+	if (err)
+		return err;
+	err = perfdata_kcore(symbols->fd, root_fd);
+	if (err == -ENOSPC)
+		return err;
+	symbols->kcore_error = err;
+	return 0;
+}
+
+int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 {
 	_cleanup_close_ int to = fcntl(perfdata_dirfd(pd), F_DUPFD_CLOEXEC, 0);
 	int err = -ENOENT;
 
 	if (to < 0)
 		return -errno;
-	if (*fd >= 0)
-		err = perfdata_kcore_dir_link(*fd, to);
-	/* Somebody has removed the capture that had them. */
-	if (err == -ENOENT)
-		err = perfdata_kcore_dir(to, root_fd);
+	if (symbols->fd >= 0)
+		err = perfdata_kcore_dir_link(symbols->fd, to);
+	if (err != -ENOENT)
+		return err;
+	/* The first, or somebody has removed the capture that had them. */
+	err = perfdata_kcore_dir(to, root_fd);
 	if (err)
 		return err;
-	closep(fd);
-	*fd = TAKE_FD(to);
+	closep(&symbols->fd);
+	symbols->fd = TAKE_FD(to);
 	return 0;
+}
+
+void symbols_close(struct symbols *symbols)
+{
+	closep(&symbols->fd);
+	if (symbols->own[0])
+		tree_remove(symbols->output_fd, symbols->own);
 }

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The kernel's symbols in a capture: the same for all captures of a session, so the first has them
- * written and later ones link to them. */
+/* The kernel's symbols, and its code where a trace needs it, in captures. They are the same for all
+ * of a session: there is one copy, and each capture links to it. */
 #ifndef LIB_SYMBOLS_H
 #define LIB_SYMBOLS_H
 
 #include "perfdata.h"
 
-/* fd: a perf.data folder that has the symbols; -1 at first, owned by who holds it. */
-int symbols_write(int *fd, struct perfdata *pd, int root_fd);
+struct symbols {
+	int fd;	       /* folder that has the copy; -1: none yet */
+	int output_fd; /* the folder of the captures, the caller's */
+	char own[64]; /* name in it of a folder made for the copy; empty: the copy is a capture's */
+	int kcore_error; /* why there is no code; 0: there is, or it was not asked for */
+};
+
+void symbols_init(struct symbols *symbols, int output_fd);
+
+/* Copies symbols and code now. Without code kcore_error is set, and it is no failure. */
+int symbols_prepare(struct symbols *symbols, int root_fd);
+
+/* Puts them into a perf.data; copies the symbols when there is no copy (any more). */
+int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd);
+
+void symbols_close(struct symbols *symbols);
 
 #endif

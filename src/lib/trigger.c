@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -9,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/trigger.skel.h"
+#include "tracefs.h"
 
 struct trigger {
 	struct trigger_bpf *skel;
@@ -80,6 +82,39 @@ static int trigger_map_cpus(struct trigger *trigger, const struct trigger_config
 	return 0;
 }
 
+static void trigger_set_messages(struct trigger *trigger, const struct trigger_config *config)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	bool pauses = config->pause_message && *config->pause_message;
+
+	bpf_program__set_autoload(trigger->skel->progs.trigger_resume, pauses);
+	if (!pauses)
+		return;
+	snprintf((char *)rodata->pause_message, sizeof(rodata->pause_message), "%s",
+		 config->pause_message);
+	snprintf((char *)rodata->resume_message, sizeof(rodata->resume_message), "%s",
+		 config->resume_message);
+}
+
+/* Loading a program that prints makes the kernel write all such messages to the trace buffer: an
+ * event of tracefs is enabled, which was somebody's to enable. Perf events on it need none of that.
+ */
+static int trigger_load_quietly(struct trigger *trigger)
+{
+	const char *event = "events/bpf_trace/bpf_trace_printk/enable";
+	_cleanup_close_ int tracefs = tracefs_open();
+	_cleanup_close_ int fd = tracefs < 0 ? -1 : openat(tracefs, event, O_RDWR | O_CLOEXEC);
+	char enabled = '1';
+	int err;
+
+	if (fd >= 0 && pread(fd, &enabled, 1, 0) != 1)
+		enabled = '1';
+	err = trigger_bpf__load(trigger->skel);
+	if (enabled == '0' && pwrite(fd, "0", 1, 0) != 1 && !err)
+		err = -errno;
+	return err;
+}
+
 static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log)
 {
@@ -99,7 +134,8 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->skel->rodata->function = config->function;
 	trigger->skel->rodata->now_is_pointer = now_is_pointer;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
-	err = trigger_bpf__load(trigger->skel);
+	trigger_set_messages(trigger, config);
+	err = trigger_load_quietly(trigger);
 	if (err)
 		return log_error(log, err, "the kernel does not load the trigger program: %s",
 				 strerror(-err));
@@ -111,10 +147,11 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 					 trigger, NULL);
 	if (!trigger->ring)
 		return log_error(log, -errno, "cannot map the trigger's ring: %s", strerror(errno));
-	err = trigger_bpf__attach(trigger->skel);
-	if (err)
-		return log_error(log, err, "cannot attach to hrtimer_expire_entry: %s",
-				 strerror(-err));
+	trigger->skel->links.trigger_hrtimer =
+		bpf_program__attach(trigger->skel->progs.trigger_hrtimer);
+	if (!trigger->skel->links.trigger_hrtimer)
+		return log_error(log, -errno, "cannot attach to hrtimer_expire_entry: %s",
+				 strerror(errno));
 	return 0;
 }
 
@@ -170,6 +207,13 @@ int trigger_read(struct trigger *trigger, struct trigger_spike *spike)
 	*spike = trigger->spike;
 	trigger->have_spike = false;
 	return 1;
+}
+
+int trigger_resume(const struct trigger *trigger, int cpu)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(trigger->skel->progs.trigger_resume), &opts);
 }
 
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu)

@@ -17,6 +17,9 @@ struct trigger_config {
 	size_t nr_cpus;
 	uint64_t threshold_ns;
 	uint64_t function; /* address; 0 for any */
+	/* What stops and starts a trace from within the kernel, less than TRIGGER_MESSAGE_SIZE
+	 * bytes; NULL or empty for not. */
+	const char *pause_message, *resume_message;
 };
 
 /* How the running kernel passes `now` to the tracepoint: 1 by pointer, 0 by value; -EOPNOTSUPP: no
@@ -34,6 +37,9 @@ void trigger_arm(struct trigger *trigger);
 uint64_t trigger_take(struct trigger *trigger);
 /* 1 and the spike, or 0. */
 int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
+
+/* Starts the trace of a CPU again that the trigger has stopped. */
+int trigger_resume(const struct trigger *trigger, int cpu);
 
 /* Live memory: each field may change between two looks. */
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);

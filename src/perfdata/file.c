@@ -12,6 +12,7 @@
 #define MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
 #define HEADER_SIZE 104
 #define ATTR_SIZE 128
+#define AUX_ACTION_OFFSET 116
 #define BLOCK_SIZE (1024 * 1024)
 
 static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");
@@ -29,7 +30,8 @@ struct perfdata {
 	struct section attrs;
 	struct section data;
 	struct perfdata_buf pending;
-	struct perfdata_features own; /* those that differ from file to file */
+	struct perfdata_features own;  /* those that differ from file to file */
+	struct perfdata_buf auxtraces; /* where they are */
 	bool use_clockid;
 	clockid_t clockid;
 };
@@ -57,6 +59,9 @@ static void put_attr(struct perfdata_buf *buf, const struct perf_event_attr *att
 	struct perf_event_attr cut = *attr;
 
 	cut.size = ATTR_SIZE;
+	/* Decoding needs no aux_action (Linux 6.13), and older perf takes it for a reserved field.
+	 */
+	memset((char *)&cut + AUX_ACTION_OFFSET, 0, sizeof(uint32_t));
 	perfdata_buf_add(buf, &cut, ATTR_SIZE);
 }
 
@@ -253,6 +258,11 @@ int perfdata_finish(struct perfdata *pd, const struct perfdata_features *feature
 	int r;
 
 	pd->data.size = pd->size - pd->data.offset;
+	if (pd->auxtraces.len) {
+		perfdata_buf_u64(&pd->own.body[FEATURE_AUXTRACE],
+				 pd->auxtraces.len / (2 * sizeof(uint64_t)));
+		perfdata_buf_append(&pd->own.body[FEATURE_AUXTRACE], &pd->auxtraces);
+	}
 	if (last_ns)
 		put_sample_time(pd, first_ns, last_ns);
 	if (pd->use_clockid)
@@ -266,6 +276,12 @@ int perfdata_finish(struct perfdata *pd, const struct perfdata_features *feature
 	if (close(TAKE_FD(pd->fd)) < 0)
 		return -errno;
 	return 0;
+}
+
+void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size)
+{
+	perfdata_buf_u64(&pd->auxtraces, pd->size);
+	perfdata_buf_u64(&pd->auxtraces, record_size);
 }
 
 uint64_t perfdata_size(const struct perfdata *pd)
@@ -285,6 +301,7 @@ void perfdata_free(struct perfdata *pd)
 	closep(&pd->fd);
 	closep(&pd->dirfd);
 	perfdata_buf_release(&pd->pending);
+	perfdata_buf_release(&pd->auxtraces);
 	for (int i = 0; i < FEATURE_NR; i++)
 		perfdata_buf_release(&pd->own.body[i]);
 	free(pd);

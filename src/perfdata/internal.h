@@ -24,6 +24,7 @@ enum perfdata_feature {
 	FEATURE_EVENT_DESC,
 	FEATURE_CPU_TOPOLOGY,
 	FEATURE_PMU_MAPPINGS = 16,
+	FEATURE_AUXTRACE = 18,
 	FEATURE_SAMPLE_TIME = 21,
 	FEATURE_CLOCKID = 23,
 	FEATURE_CLOCK_DATA = 29,
@@ -55,6 +56,9 @@ int perfdata_buf_read_file(struct perfdata_buf *buf, int dirfd, const char *path
 ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size);
 
 int perfdata_opendir(DIR **ret, int dirfd, const char *path);
+
+/* Notes that an AUXTRACE record of so many bytes, less its trace, comes next. */
+void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size);
 
 int perfdata_write_all(int fd, const void *data, size_t len);
 

@@ -4,9 +4,12 @@
 #include "internal.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 static const char *const names[] = { "kallsyms", "modules" };
+/* Large, and not always there. */
+static const char code[] = "kcore";
 
 static int make_dir(int *ret, int dirfd)
 {
@@ -62,6 +65,35 @@ int perfdata_kcore_dir(int dirfd, int rootfd)
 	return 0;
 }
 
+static int copy_code(int from_dirfd, int to_dirfd)
+{
+	_cleanup_close_ int from = openat(from_dirfd, code, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int to = -1;
+	ssize_t n;
+
+	if (from < 0)
+		return -errno;
+	to = openat(to_dirfd, code, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (to < 0)
+		return -errno;
+	do
+		n = sendfile(to, from, NULL, 1 << 30);
+	while (n > 0);
+	if (n < 0)
+		return -errno;
+	return close(TAKE_FD(to)) ? -errno : 0;
+}
+
+static int link_code(int from_dirfd, int to_dirfd)
+{
+	int r;
+
+	if (linkat(from_dirfd, code, to_dirfd, code, 0) == 0)
+		return 0;
+	r = errno == ENOENT ? -ENOENT : copy_code(from_dirfd, to_dirfd);
+	return r == -ENOENT ? 0 : r;
+}
+
 int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd)
 {
 	_cleanup_close_ int from_fd =
@@ -81,5 +113,5 @@ int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return link_code(from_fd, to_fd);
 }

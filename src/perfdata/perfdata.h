@@ -146,6 +146,59 @@ int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *a
  */
 int perfdata_put_finished_round(struct perfdata_buf *buf);
 
+/** What the Intel PT decoder is told, in the order of perf's AUXTRACE_INFO
+ * (tools/perf/util/intel-pt.h). */
+enum perfdata_pt_field {
+	PERFDATA_PT_PMU_TYPE,	/**< type of the PT event's attr */
+	PERFDATA_PT_TIME_SHIFT, /**< of the ring's first page, as the next two */
+	PERFDATA_PT_TIME_MULT,
+	PERFDATA_PT_TIME_ZERO,
+	PERFDATA_PT_CAP_USER_TIME_ZERO,
+	PERFDATA_PT_TSC_BIT, /**< ..._BIT, ..._BITS: masks of attr.config */
+	PERFDATA_PT_NORETCOMP_BIT,
+	PERFDATA_PT_HAVE_SCHED_SWITCH, /**< PERFDATA_PT_SWITCH_... */
+	PERFDATA_PT_SNAPSHOT_MODE,
+	PERFDATA_PT_PER_CPU_MMAPS,
+	PERFDATA_PT_MTC_BIT,
+	PERFDATA_PT_MTC_FREQ_BITS,
+	PERFDATA_PT_TSC_CTC_N, /**< ratio of TSC to crystal clock */
+	PERFDATA_PT_TSC_CTC_D,
+	PERFDATA_PT_CYC_BIT,
+	PERFDATA_PT_MAX_NONTURBO_RATIO,
+	PERFDATA_PT_FILTER_STR_LEN, /**< set by perfdata_put_pt_info() */
+	PERFDATA_PT_CAP_EVENT_TRACE,
+	PERFDATA_PT_NR,
+};
+
+#define PERFDATA_PT_SWITCH_NONE 0
+#define PERFDATA_PT_SWITCH_CPU_WIDE 3 /**< PERF_RECORD_SWITCH_CPU_WIDE */
+
+/** Append what the decoder is told. Before the first perfdata_write_auxtrace(). filter: the address
+ * filter, or NULL. */
+int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDATA_PT_NR],
+			 const char *filter);
+
+/** Append how TSC and perf's time relate, from the first page of a ring. */
+int perfdata_put_time_conv(struct perfdata_buf *buf, const struct perf_event_mmap_page *page);
+
+/** Append which CPU each id of the events is for; `cpus` has as many as each event has ids. */
+int perfdata_put_id_index(struct perfdata_buf *buf, const struct perfdata_event *events, size_t nr,
+			  const int *cpus);
+
+/** The trace of one CPU. */
+struct perfdata_auxtrace {
+	uint32_t index; /**< the same for all of one CPU, and of no other */
+	int cpu;
+	uint64_t reference; /**< TSC when the trace was taken; never 0 */
+	struct {
+		const void *data;
+		size_t len;
+	} parts[2]; /**< the bytes, oldest first, in two pieces as in a ring */
+};
+
+/** Append trace. Those of one CPU must come in the order of time. */
+int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace *trace);
+
 /**
  * Make the folder `kcore_dir` with the kernel's symbols (`kallsyms`) and modules (`modules`, may be
  * empty).
@@ -154,6 +207,18 @@ int perfdata_put_finished_round(struct perfdata_buf *buf);
  * @param rootfd  see above
  */
 int perfdata_kcore_dir(int dirfd, int rootfd);
+
+/**
+ * Add the kernel's code (`kcore`): of the kernel proper, of modules, and of BPF programs and
+ * trampolines that have symbols.
+ *
+ * @param dirfd  folder of a perf.data that has a kcore_dir, whose symbols say where the code is
+ * @param rootfd  see above
+ *
+ * Returns: 0, -ENOENT: the kernel has no /proc/kcore; -EPERM: it must not be read, or addresses are
+ * hidden; or what reading or writing gave.
+ */
+int perfdata_kcore(int dirfd, int rootfd);
 
 /**
  * Make the same `kcore_dir` in another perf.data: by hard links, or by copying where these cannot

@@ -139,12 +139,11 @@ static void refuses(void **state)
 		"--workload", "timerlat");
 	REFUSES("--workload 'user': not in this version yet; use cyclic or none", "-c1",
 		"--workload", "user");
-	REFUSES("--recorder 'pt': not in this version yet; use events", "-c1", "--recorder", "pt");
-	REFUSES("--recorder 'perf': not in this version yet; use events", "-c1", "--recorder",
+	REFUSES("--recorder 'perf': not in this version yet; use pt or events", "-c1", "--recorder",
 		"perf");
 	REFUSES("--trigger 'thread': not in this version yet; use irq", "-c1", "--trigger",
 		"thread");
-	REFUSES("--recorder 'x': not a recorder (use auto, events)", "-c1", "--recorder", "x");
+	REFUSES("--recorder 'x': not a recorder (use auto, events, pt)", "-c1", "--recorder", "x");
 }
 
 static void refuses_events(void **state)

@@ -114,7 +114,7 @@ static void refuses_numbers(void **state)
 		.buffer_size = (1ULL << 31) + 1);
 	REFUSES(-EINVAL, "workload 3: unknown", .workload = PERF_POKE_WORKLOAD_NONE + 1);
 	REFUSES(-EINVAL, "workload -1: unknown", .workload = -1);
-	REFUSES(-EINVAL, "recorder 2: unknown", .recorder = PERF_POKE_RECORDER_EVENTS + 1);
+	REFUSES(-EINVAL, "recorder 3: unknown", .recorder = PERF_POKE_RECORDER_PT + 1);
 	REFUSES(-EINVAL, "recorder -1: unknown", .recorder = -1);
 }
 

@@ -11,7 +11,7 @@
 
 struct fake_recorder fake;
 
-static int fake_write(struct recorder *recorder, const struct snapshot *snapshot, int dirfd,
+static int fake_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		      int spike_cpu, struct snapshot_facts *facts)
 {
 	char text[32];

@@ -10,7 +10,7 @@
 struct messages {
 	unsigned int nr;
 	enum perf_poke_log_level level;
-	char text[1200];
+	char text[6000];
 };
 
 static inline void messages_add(void *ctx, enum perf_poke_log_level level, const char *msg)

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "pt_events.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <perf/core.h>
+#include <perf/cpumap.h>
+#include <perf/evsel.h>
+#include <perf/threadmap.h>
+
+/* To put events in a group one by one. */
+#include <internal/evsel.h>
+
+#include "cpulist.h"
+#include "evsel.h"
+
+/* For the few records of the PT event itself, which are not kept. */
+#define DATA_PAGES 8
+
+/* include/uapi/linux/perf_event.h of Linux 6.13: a field that older headers call reserved. */
+#define AUX_ACTION_OFFSET 116
+#define AUX_PAUSE 2U
+#define AUX_RESUME 4U
+
+struct pt_events {
+	struct perf_cpu_map *cpus;
+	struct perf_thread_map *threads;
+	struct perf_evsel *pt, *pause, *resume;
+	size_t nr_cpus, aux_size, page_size;
+	void **aux; /* mappings, one for each CPU */
+	uint64_t *ids;
+};
+
+static int pt_silent(enum libperf_print_level level __attribute__((unused)),
+		     const char *format __attribute__((unused)), va_list ap __attribute__((unused)))
+{
+	return 0;
+}
+
+static int explain_open(int err, const struct pt_events_config *config, const struct log *log)
+{
+	if (err == -EBUSY)
+		return log_error(log, err,
+				 "intel_pt is in use on one of the CPUs: end the other perf "
+				 "record, or tool, that traces it");
+	if (err == -EACCES || err == -EPERM)
+		return log_error(
+			log, -EPERM,
+			"intel_pt: the kernel refuses: needs CAP_PERFMON, and no lockdown");
+	if (err == -ENODEV)
+		return log_error(log, err, "intel_pt: a CPU went offline");
+	return log_error(log, err, "intel_pt: cannot open with config %#llx: %s",
+			 (unsigned long long)config->attr.config, strerror(-err));
+}
+
+/* An event that pauses or resumes the PT event of its CPU whenever a BPF program prints its message
+ * there. It takes no samples; it is enabled from the start, because one that is enabled while its
+ * leader is active does not begin. */
+static int open_action(struct pt_events *events, const struct pt_events_config *config,
+		       uint32_t action, const char *message, struct perf_evsel **ret)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = config->printk_id,
+		.sample_period = 1,
+	};
+	char filter[128];
+	int err;
+
+	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
+	*ret = perf_evsel__new(&attr);
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->leader = events->pt;
+	err = evsel_open(*ret, events->cpus, events->threads);
+	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
+	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
+		if (ioctl(evsel_fd(*ret, cpu), PERF_EVENT_IOC_SET_FILTER, filter))
+			err = -errno;
+	}
+	/* EINVAL of kernels that do not know the field, EOPNOTSUPP of PMUs that cannot. */
+	return err == -EINVAL ? -EOPNOTSUPP : err;
+}
+
+static int open_events(struct pt_events *events, const struct pt_events_config *config,
+		       const struct log *log)
+{
+	struct perf_event_attr attr = config->attr;
+	int err;
+
+	events->pt = perf_evsel__new(&attr);
+	if (!events->pt)
+		return -ENOMEM;
+	err = evsel_open(events->pt, events->cpus, events->threads);
+	if (err)
+		return explain_open(err, config, log);
+	for (size_t cpu = 0; cpu < events->nr_cpus; cpu++) {
+		int fd = evsel_fd(events->pt, cpu);
+
+		if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
+			return log_error(
+				log, -errno,
+				"intel_pt: the kernel does not take the address filter '%s': %s",
+				config->filter, strerror(errno));
+		if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[cpu]))
+			return -errno;
+	}
+	if (!config->printk_id)
+		return 0;
+	err = open_action(events, config, AUX_PAUSE, config->pause_message, &events->pause);
+	return err ? err
+		   : open_action(events, config, AUX_RESUME, config->resume_message,
+				 &events->resume);
+}
+
+/* Read-only means for the kernel: overwrite. */
+static int map_aux(struct pt_events *events, size_t cpu)
+{
+	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	void *aux;
+
+	page->aux_offset = (DATA_PAGES + 1) * events->page_size;
+	page->aux_size = events->aux_size;
+	aux = mmap(NULL, events->aux_size, PROT_READ, MAP_SHARED, evsel_fd(events->pt, cpu),
+		   page->aux_offset);
+	if (aux == MAP_FAILED)
+		return -errno;
+	events->aux[cpu] = aux;
+	return 0;
+}
+
+static int map_events(struct pt_events *events, const struct log *log)
+{
+	int err = perf_evsel__mmap(events->pt, DATA_PAGES) ? -errno : 0;
+
+	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++)
+		err = map_aux(events, cpu);
+	if (err == -EPERM)
+		return log_error(log, err,
+				 "buffer %zu: AUX rings of this size on %zu CPUs exceed the limit "
+				 "on locked memory "
+				 "(needs CAP_IPC_LOCK, a larger kernel.perf_event_mlock_kb, or a "
+				 "smaller buffer)",
+				 events->aux_size, events->nr_cpus);
+	if (err)
+		return log_error(log, err,
+				 "buffer %zu: cannot map AUX rings of this size on %zu CPUs: %s",
+				 events->aux_size, events->nr_cpus, strerror(-err));
+	return 0;
+}
+
+int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
+		   const struct log *log)
+{
+	_cleanup_free_ char *list = NULL;
+	struct pt_events *events;
+	int err;
+
+	err = cpulist_format(config->cpus, config->nr_cpus, &list);
+	if (err)
+		return err;
+	events = calloc(1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	libperf_init(pt_silent);
+	events->nr_cpus = config->nr_cpus;
+	events->aux_size = config->aux_size;
+	events->page_size = sysconf(_SC_PAGESIZE);
+	events->cpus = perf_cpu_map__new(list);
+	events->threads = perf_thread_map__new_dummy();
+	events->aux = calloc(config->nr_cpus, sizeof(*events->aux));
+	events->ids = calloc(config->nr_cpus, sizeof(*events->ids));
+	err = events->cpus && events->threads && events->aux && events->ids ? 0 : -ENOMEM;
+	if (!err)
+		err = open_events(events, config, log);
+	if (!err)
+		err = map_events(events, log);
+	if (err) {
+		pt_events_free(events);
+		return err;
+	}
+	*ret = events;
+	return 0;
+}
+
+int pt_events_enable(struct pt_events *events, size_t cpu)
+{
+	return ioctl(evsel_fd(events->pt, cpu), PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+int pt_events_disable(struct pt_events *events, size_t cpu)
+{
+	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+
+	if (ioctl(evsel_fd(events->pt, cpu), PERF_EVENT_IOC_DISABLE, 0))
+		return -errno;
+	/* Nobody reads the event's own records. */
+	page->data_tail = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	return 0;
+}
+
+/* In an overwrite ring aux_head is where the next byte would go, and says nothing about how often
+ * the ring went round: from there on are the oldest bytes, or what never was written, which
+ * decoders take for padding. */
+int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data)
+{
+	const struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	size_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE) & (events->aux_size - 1);
+	const uint8_t *aux = events->aux[cpu];
+	uint8_t *copy = malloc(events->aux_size);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, aux + head, events->aux_size - head);
+	memcpy(copy + events->aux_size - head, aux, head);
+	*data = copy;
+	return 0;
+}
+
+const struct perf_event_mmap_page *pt_events_page(const struct pt_events *events, size_t cpu)
+{
+	return perf_evsel__mmap_base(events->pt, cpu, 0);
+}
+
+const uint64_t *pt_events_ids(const struct pt_events *events)
+{
+	return events->ids;
+}
+
+void pt_events_free(struct pt_events *events)
+{
+	if (!events)
+		return;
+	for (size_t cpu = 0; events->aux && cpu < events->nr_cpus; cpu++) {
+		if (events->aux[cpu])
+			munmap(events->aux[cpu], events->aux_size);
+	}
+	if (events->pt)
+		perf_evsel__munmap(events->pt);
+	evsel_delete(events->resume);
+	evsel_delete(events->pause);
+	evsel_delete(events->pt);
+	perf_thread_map__put(events->threads);
+	perf_cpu_map__put(events->cpus);
+	free(events->aux);
+	free(events->ids);
+	free(events);
+}

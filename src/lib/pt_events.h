@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The Intel PT event of each watched CPU with its AUX ring, and the events beside it that stop and
+ * start the trace from within the kernel. */
+#ifndef LIB_PT_EVENTS_H
+#define LIB_PT_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/perf_event.h>
+
+#include "log.h"
+
+struct pt_events;
+
+struct pt_events_config {
+	struct perf_event_attr attr; /* of the PT event */
+	const char *filter;	     /* address filter, or NULL */
+	const int *cpus;
+	size_t nr_cpus;
+	size_t aux_size; /* bytes of each ring, a power of two pages */
+	/* Where the kernel is to pause and resume the trace: the tracepoint
+	 * bpf_trace:bpf_trace_printk, 0 for not, and the messages that do it. */
+	uint64_t printk_id;
+	const char *pause_message, *resume_message;
+};
+
+/* Opened, not enabled. -EOPNOTSUPP, without a message: this kernel or PMU cannot pause. */
+int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
+		   const struct log *log);
+
+int pt_events_enable(struct pt_events *events, size_t cpu);
+/* Stops, and makes the kernel say where the trace ends. */
+int pt_events_disable(struct pt_events *events, size_t cpu);
+
+/* A copy of the ring's bytes, oldest first, for the caller to free. Only while disabled. */
+int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data);
+
+/* The ring's first page: how time is computed. */
+const struct perf_event_mmap_page *pt_events_page(const struct pt_events *events, size_t cpu);
+
+/* The kernel's ids, one for each CPU. */
+const uint64_t *pt_events_ids(const struct pt_events *events);
+
+void pt_events_free(struct pt_events *events);
+
+#endif

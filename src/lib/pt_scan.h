@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A look into Intel PT packets: only as far as needed to know how old a piece of trace is. */
+#ifndef LIB_PT_SCAN_H
+#define LIB_PT_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A synchronisation point: where a decoder can begin. */
+struct pt_psb {
+	size_t offset;
+	uint64_t tsc; /* 56 bits, as in the trace; 0 if the point has no time */
+};
+
+/* The next synchronisation point at or after `from`. 1 and the point, or 0: there is none. */
+int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb);
+
+/* How much of the beginning of a ring's trace to leave out, so that it begins at a synchronisation
+ * point and not before `since_tsc` (when this trace began; what is older was in the ring before).
+ * Where the trace since then has none, it begins at the last one before, for nothing could be
+ * decoded otherwise. len: there is none at all. */
+size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc, uint64_t *begin_tsc);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The clock of Intel PT, and how it relates to the times of perf events. */
+#ifndef LIB_TSC_H
+#define LIB_TSC_H
+
+#include <stdint.h>
+
+#include <linux/perf_event.h>
+
+/* 1 on processors without: there is no Intel PT either. */
+static inline uint64_t tsc_read(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	return 1;
+#endif
+}
+
+/* As linux/perf_event.h says of cap_user_time_zero. */
+static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, uint64_t tsc)
+{
+	uint64_t quotient = tsc >> page->time_shift;
+	uint64_t remainder = tsc & ((1ULL << page->time_shift) - 1);
+
+	return page->time_zero + quotient * page->time_mult +
+	       ((remainder * page->time_mult) >> page->time_shift);
+}
+
+/* Intel PT tells the lower 56 bits: the rest is that of a moment at most some years later. */
+static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
+{
+	const uint64_t mask = (1ULL << 56) - 1;
+	uint64_t tsc = (later & ~mask) | tsc56;
+
+	return tsc > later ? tsc - mask - 1 : tsc;
+}
+
+#endif

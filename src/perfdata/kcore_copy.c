@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The kernel's code: from /proc/kcore, which shows all memory as an ELF file, the parts that hold
+ * code. */
+#include "internal.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define PAGE 4096ULL
+#define BLOCK (1024 * 1024)
+/* Nothing that is traced is larger; what says otherwise is a mistake. */
+#define MODULES_MAX (1ULL << 30)
+
+struct range {
+	uint64_t start, end; /* empty: end is not more than start */
+};
+
+/* The two parts where code is. */
+struct code {
+	struct range kernel;
+	struct range modules; /* and BPF programs and trampolines */
+};
+
+static void range_extend(struct range *range, uint64_t start, uint64_t end)
+{
+	if (!range->end || start < range->start)
+		range->start = start;
+	if (end > range->end)
+		range->end = end;
+}
+
+/* kallsyms names the module of each symbol that is not the kernel's in brackets; BPF programs are
+ * of [bpf]. */
+static void code_add_symbol(struct code *code, const char *line)
+{
+	uint64_t address;
+	char type, name[512], module[128];
+	int nr;
+
+	nr = sscanf(line, "%" SCNx64 " %c %511s %127s", &address, &type, name, module);
+	if (nr < 3 || !address)
+		return;
+	if (nr == 4 && module[0] == '[') {
+		if (strchr("tTwW", type))
+			range_extend(&code->modules, address, address + 1);
+	} else if (!strcmp(name, "_stext")) {
+		code->kernel.start = address & ~(PAGE - 1);
+	} else if (!strcmp(name, "_etext")) {
+		code->kernel.end = (address + PAGE - 1) & ~(PAGE - 1);
+	}
+}
+
+/* A module's text begins where /proc/modules says: code without symbols may come before the first
+ * symbol. */
+static void code_add_module(struct code *code, const char *line)
+{
+	uint64_t size, start;
+
+	if (sscanf(line, "%*s %" SCNu64 " %*s %*s %*s %" SCNx64, &size, &start) == 2 && start)
+		range_extend(&code->modules, start, start + size);
+}
+
+static int each_line(int dirfd, const char *path, void (*add)(struct code *, const char *),
+		     struct code *code)
+{
+	_cleanup_buf_ struct perfdata_buf text = {};
+	char *rest, *line;
+	int r;
+
+	r = perfdata_buf_read_file(&text, dirfd, path);
+	if (r < 0)
+		return r;
+	perfdata_buf_zero(&text, 1);
+	if (text.error)
+		return text.error;
+	for (rest = (char *)text.data; (line = strsep(&rest, "\n"));)
+		add(code, line);
+	return 0;
+}
+
+static int code_find(struct code *code, int dirfd)
+{
+	int r;
+
+	r = each_line(dirfd, "kcore_dir/kallsyms", code_add_symbol, code);
+	if (!r)
+		r = each_line(dirfd, "kcore_dir/modules", code_add_module, code);
+	if (r)
+		return r;
+	if (code->kernel.end <= code->kernel.start)
+		return -EPERM;
+	if (code->modules.end) {
+		code->modules.start &= ~(PAGE - 1);
+		/* The last symbol says where it begins only. */
+		code->modules.end = (code->modules.end + 2 * PAGE - 1) & ~(PAGE - 1);
+		if (code->modules.end - code->modules.start > MODULES_MAX)
+			code->modules = (struct range){};
+	}
+	return 0;
+}
+
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[2];
+	uint64_t sources[2]; /* where in /proc/kcore */
+	size_t nr;
+};
+
+/* kcore has a segment for each piece of memory; a range is cut to the one that holds its beginning.
+ */
+static int image_add(struct image *image, int kcore_fd, struct range range)
+{
+	uint64_t offset = PAGE;
+	Elf64_Phdr segment;
+
+	if (range.end <= range.start)
+		return 0;
+	if (image->nr)
+		offset = image->segments[image->nr - 1].p_offset +
+			 image->segments[image->nr - 1].p_filesz;
+	for (unsigned int i = 0; i < image->header.e_phnum; i++) {
+		uint64_t end, at = image->header.e_phoff + i * sizeof(segment);
+
+		if (pread(kcore_fd, &segment, sizeof(segment), at) != sizeof(segment))
+			return -EIO;
+		end = segment.p_vaddr + segment.p_memsz;
+		if (segment.p_type != PT_LOAD || range.start < segment.p_vaddr ||
+		    range.start >= end)
+			continue;
+		if (range.end < end)
+			end = range.end;
+		image->sources[image->nr] = segment.p_offset + range.start - segment.p_vaddr;
+		image->segments[image->nr++] = (Elf64_Phdr){
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_W | PF_X,
+			.p_offset = offset,
+			.p_vaddr = range.start,
+			.p_filesz = end - range.start,
+			.p_memsz = end - range.start,
+			.p_align = PAGE,
+		};
+		return 0;
+	}
+	return 0;
+}
+
+static int copy_bytes(int to_fd, uint64_t to, int from_fd, uint64_t from, uint64_t len)
+{
+	_cleanup_free_ char *block = malloc(BLOCK);
+
+	if (!block)
+		return -ENOMEM;
+	while (len) {
+		ssize_t n = pread(from_fd, block, len < BLOCK ? len : BLOCK, from);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		for (ssize_t done = 0, w; done < n; done += w) {
+			w = pwrite(to_fd, block + done, n - done, to + done);
+			if (w < 0)
+				return -errno;
+		}
+		to += n;
+		from += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int image_write(const struct image *image, int fd, int kcore_fd)
+{
+	Elf64_Ehdr header = image->header;
+	size_t size = image->nr * sizeof(image->segments[0]);
+	int r = 0;
+
+	header.e_phoff = sizeof(header);
+	header.e_phnum = image->nr;
+	header.e_shoff = header.e_shnum = header.e_shstrndx = 0;
+	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    pwrite(fd, image->segments, size, sizeof(header)) != (ssize_t)size)
+		return errno ? -errno : -ENOSPC;
+	for (size_t i = 0; i < image->nr && !r; i++)
+		r = copy_bytes(fd, image->segments[i].p_offset, kcore_fd, image->sources[i],
+			       image->segments[i].p_filesz);
+	return r;
+}
+
+int perfdata_kcore(int dirfd, int rootfd)
+{
+	_cleanup_close_ int kcore_fd = openat(rootfd, "proc/kcore", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	struct image image = {};
+	struct code code = {};
+	int r;
+
+	if (kcore_fd < 0)
+		return -errno;
+	r = code_find(&code, dirfd);
+	if (r)
+		return r;
+	if (pread(kcore_fd, &image.header, sizeof(image.header), 0) != sizeof(image.header))
+		return -EPERM; /* lockdown gives an empty file */
+	if (image.header.e_ident[EI_CLASS] != ELFCLASS64)
+		return -EOPNOTSUPP;
+	r = image_add(&image, kcore_fd, code.kernel);
+	if (!r)
+		r = image_add(&image, kcore_fd, code.modules);
+	if (r)
+		return r;
+	fd = openat(dirfd, "kcore_dir/kcore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return -errno;
+	r = image_write(&image, fd, kcore_fd);
+	if (r)
+		return r;
+	return close(TAKE_FD(fd)) ? -errno : 0;
+}

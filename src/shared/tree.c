@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "tree.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "util.h"
+
+int tree_remove_entries(int dirfd, const char *prefix)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	TAKE_FD(fd);
+	while ((entry = readdir(dir))) {
+		int err;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)))
+			continue;
+		err = tree_remove(dirfd, entry->d_name);
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+int tree_remove(int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	int err;
+
+	if (!unlinkat(dirfd, name, 0))
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = tree_remove_entries(fd, "");
+	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
+		return 0;
+	return err ? err : -errno;
+}
