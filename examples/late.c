@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Makes timers late on purpose: `late CPU DURATION [EVERY [TIMES]]` keeps the CPU busy with
  * interrupts off for DURATION microseconds, every EVERY milliseconds (default 100), TIMES times
- * (default: until killed). */
+ * (default: until killed). Needs a second CPU to do it from. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "affinity.h"
 #include "late.skel.h"
 
 #define DURATION_MAX_US 100000
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 	if (argc > 4)
 		times = number(argv[4], 1000000000);
 
+	/* On its own CPU the program would run in place, with interrupts on. */
+	affinity_leave(&(int){ cpu }, 1);
 	skel = late_bpf__open_and_load();
 	if (!skel) {
 		fprintf(stderr, "late: cannot load the BPF program: %s\n", strerror(errno));

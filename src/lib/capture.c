@@ -23,11 +23,12 @@ static void output_sweep(int fd)
 	flock(fd, LOCK_SH | LOCK_NB);
 }
 
-int capture_output_open(const char *output, const struct log *log)
+int capture_output_open(const char *output, bool *made, const struct log *log)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (mkdir(output, 0777) && errno != EEXIST)
+	*made = !mkdir(output, 0777);
+	if (!*made && errno != EEXIST)
 		/* -ENOENT is for events and symbols. */
 		return log_error(log, errno == ENOENT ? -ENOTDIR : -errno,
 				 "output '%s': cannot make this folder: %s", output,

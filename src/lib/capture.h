@@ -4,6 +4,8 @@
 #ifndef LIB_CAPTURE_H
 #define LIB_CAPTURE_H
 
+#include <stdbool.h>
+
 #include "config.h"
 #include "recorder.h"
 
@@ -28,11 +30,12 @@ struct capture_env {
 	const struct config *config;
 	struct recorder *recorder;
 	int output_fd;
+	bool output_made; /* by this session: removed if it stays empty */
 };
 
-/* Opens the folder for captures, makes it when missing, and sweeps what a killed session left
- * half-written. */
-int capture_output_open(const char *output, const struct log *log);
+/* Opens the folder for captures, makes it when missing (then `made` is set), and sweeps what a
+ * killed session left half-written. */
+int capture_output_open(const char *output, bool *made, const struct log *log);
 
 /* Sets capture->error, and path unless it failed. Any thread. */
 void capture_write(const struct capture_env *env, struct capture *capture);

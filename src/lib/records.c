@@ -21,17 +21,12 @@ static uint64_t record_time(const struct perf_event_header *header)
 }
 
 /* An overwrite ring loses events only while it is paused for a copy; the kernel notes how many in a
- * LOST record (header, id, lost, sample id). For perf, LOST means that the machine was too slow,
- * and it warns; the record that fits is LOST_SAMPLES (header, lost, sample id). */
-static uint64_t record_convert_lost(struct perf_event_header *header)
+ * LOST record: header, id, lost, sample id. */
+static uint64_t record_lost(const struct perf_event_header *header)
 {
-	char *fields = (char *)(header + 1);
 	uint64_t lost;
 
-	memcpy(&lost, fields + 8, sizeof(lost));
-	memmove(fields, fields + 8, header->size - sizeof(*header) - 8);
-	header->type = PERF_RECORD_LOST_SAMPLES;
-	header->size -= 8;
+	memcpy(&lost, (const char *)(header + 1) + 8, sizeof(lost));
 	return lost;
 }
 
@@ -71,11 +66,15 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 	if (!offsets)
 		return -ENOMEM;
 	for (size_t nr = records_find(copy, offsets); nr && !err; nr--) {
-		struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
+		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
 
+		/* Told in capture.json: perf would take it for a machine that is too slow, and
+		 * warn. */
+		if (header->type == PERF_RECORD_LOST) {
+			facts->lost += record_lost(header);
+			continue;
+		}
 		facts_add(facts, header);
-		if (header->type == PERF_RECORD_LOST)
-			facts->lost += record_convert_lost(header);
 		err = perfdata_write(pd, header, header->size);
 	}
 	return err;

@@ -162,7 +162,8 @@ static int session_start(struct perf_poke *pp)
 	err = session_function(&pp->config, &function);
 	if (err)
 		return err;
-	pp->env.output_fd = capture_output_open(pp->config.output, &pp->config.log);
+	pp->env.output_fd =
+		capture_output_open(pp->config.output, &pp->env.output_made, &pp->config.log);
 	if (pp->env.output_fd < 0)
 		return pp->env.output_fd;
 	err = session_open_recorder(pp);
@@ -379,6 +380,8 @@ int perf_poke__stop(struct perf_poke *pp)
 	if (pp->recorder)
 		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
 	closep(&pp->env.output_fd);
+	if (pp->env.output_made)
+		rmdir(pp->config.output);
 	closep(&pp->epoll_fd);
 	pp->started = false;
 	return 0;

@@ -29,7 +29,8 @@ static int make_output(void **state)
 	snprintf(output, sizeof(output), "%s/captures", folder->path);
 	fake_reset();
 	config = (struct config){ .cpus = cpus, .nr_cpus = 1, .output = output };
-	env = (struct capture_env){ &config, &fake.recorder, capture_output_open(output, &silent) };
+	env = (struct capture_env){ &config, &fake.recorder,
+				    capture_output_open(output, &(bool){ false }, &silent) };
 	return env.output_fd >= 0 ? 0 : -1;
 }
 
@@ -244,18 +245,18 @@ static void sweeps_only_when_alone(void **state)
 
 	put_half_written(folder);
 	/* The session that `env` stands for lives: its partial folders may be in the making. */
-	second = capture_output_open(config.output, &silent);
+	second = capture_output_open(config.output, &(bool){ false }, &silent);
 	assert_true(second >= 0);
 	assert_int_equal(fake_entries(&env), 5);
 	closep(&env.output_fd);
-	third = capture_output_open(config.output, &silent);
+	third = capture_output_open(config.output, &(bool){ false }, &silent);
 	assert_true(third >= 0);
 	env.output_fd = TAKE_FD(third);
 	assert_int_equal(fake_entries(&env), 5);
 
 	closep(&env.output_fd);
 	closep(&second);
-	env.output_fd = capture_output_open(config.output, &silent);
+	env.output_fd = capture_output_open(config.output, &(bool){ false }, &silent);
 	assert_true(env.output_fd >= 0);
 	assert_int_equal(fake_entries(&env), 2);
 	assert_true(exists(".hidden/file"));
@@ -270,7 +271,7 @@ static void check_output(const char *output, int error, const char *problem, int
 	const struct log log = { messages_add, &messages };
 	char message[5000];
 
-	assert_int_equal(capture_output_open(output, &log), error);
+	assert_int_equal(capture_output_open(output, &(bool){ false }, &log), error);
 	snprintf(message, sizeof(message), "output '%s': %s: %s", output, problem,
 		 strerror(reason));
 	assert_string_equal(messages.text, message);

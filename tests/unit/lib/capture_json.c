@@ -52,7 +52,8 @@ static int make_output(void **state)
 		.argc = ARRAY_SIZE(argv),
 	};
 	env = (struct capture_env){ &config, &fake.recorder,
-				    capture_output_open(output, &(struct log){}) };
+				    capture_output_open(output, &(bool){ false },
+							&(struct log){}) };
 	return env.output_fd < 0 ? -1 : 0;
 }
 

@@ -53,7 +53,8 @@ static int start(void **state)
 	nr_order = 0;
 	config = (struct config){ .output = output };
 	env = (struct capture_env){ &config, &fake.recorder,
-				    capture_output_open(output, &(struct log){}) };
+				    capture_output_open(output, &(bool){ false },
+							&(struct log){}) };
 	writer = NULL;
 	return env.output_fd < 0 ? -1 : writer_start(&writer, &env);
 }

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stock perf reads captures, and what is in them is what the machine did."""
+import json
+import os
+import platform
+import re
+
+import common
+
+NUMBER = int
+SCHEMA = {
+    "schema": NUMBER, "version": str, "threshold_ns": NUMBER, "skid_ns": NUMBER, "blind_ns": NUMBER,
+    "history_ns": NUMBER, "events": NUMBER, "lost": NUMBER, "command_line": list,
+    "spike": {
+        "sequence": NUMBER, "cpu": NUMBER, "latency_ns": NUMBER, "time_ns": NUMBER,
+        "expected_ns": NUMBER, "actual_ns": NUMBER, "wall_time": str, "function": str,
+        "function_address": str, "timer_address": str, "pid": NUMBER, "tid": NUMBER, "comm": str,
+        "idle": bool, "poked": bool,
+    },
+    "trigger": {"kind": str, "threshold_ns": NUMBER, "function": str, "cpus": list},
+    "workload": {"kind": str, "period_ns": NUMBER, "priority": NUMBER},
+    "recorder": {"kind": str, "buffer_size": NUMBER, "events": list},
+    "kernel": {"release": str, "version": str},
+    "machine": {"hostname": str, "arch": str, "cpus_online": NUMBER},
+}
+# Between a record's time and its place in the ring a clock may be corrected.
+CLOCK_SLACK_NS = 10000
+TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FORK|EXIT)\b.*")
+
+
+class CaptureTest(common.HostTest):
+    def take(self, cpus, *args):
+        """Returns one capture and its capture.json."""
+        capture = self.capture_spikes(cpus, 1, *args).captures[0]
+        with open(os.path.join(capture["path"], "capture.json")) as file:
+            return capture, json.load(file)
+
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+
+
+class StockPerf(CaptureTest):
+    def test_reads_without_a_warning(self):
+        with common.busy(self.cpu):
+            capture, facts = self.take([self.cpu])
+        data = os.path.join(capture["path"], "perf.data")
+        self.assertEqual(len(self.samples(capture["path"])), capture["events"])
+        self.check_header(self.perf("report", "--header-only", "-i", data), facts)
+        self.check_evlist(self.perf("evlist", "-v", "-i", data), facts)
+        self.perf("report", "--stdio", "-i", data)
+
+        converted = os.path.join(self.folder, "converted.json")
+        self.perf("data", "convert", "--to-json", converted, "-i", data)
+        with open(converted) as file:
+            samples = json.load(file)["samples"]
+        self.assertEqual(len(samples), capture["events"])
+        self.assertEqual({sample["cpu"] for sample in samples}, {self.cpu})
+
+    def check_header(self, header, facts):
+        self.assertRegex(header, r"hostname : %s\n" % re.escape(platform.node()))
+        self.assertRegex(header, r"os release : %s\n" % re.escape(platform.release()))
+        self.assertRegex(header, r"arch : %s\n" % platform.machine())
+        self.assertRegex(header, r"nrcpus online : %d\n" % os.sysconf("SC_NPROCESSORS_ONLN"))
+        self.assertIn("cmdline : " + " ".join(facts["command_line"]), header)
+        self.assertIn("clockid: monotonic (1)", header)
+        for event in facts["recorder"]["events"]:
+            self.assertIn("event : name = %s," % event["name"], header)
+
+    def check_evlist(self, evlist, facts):
+        # Perf adds hints as comments.
+        listed = {line.split(": ")[0] for line in evlist.splitlines() if not line.startswith("#")}
+        self.assertEqual(listed - {"dummy:HG"},
+                         {event["name"] for event in facts["recorder"]["events"]})
+        self.assertIn("clockid: 1", evlist)
+
+    def test_fields_are_decoded(self):
+        with common.busy(self.cpu):
+            capture, _ = self.take([self.cpu])
+        traces = {}
+        for sample in self.samples(capture["path"]):
+            traces.setdefault(sample["event"], []).append(sample["trace"])
+        for trace in traces["sched:sched_switch"]:
+            self.assertRegex(trace, r"prev_comm=.+ prev_pid=\d+ prev_prio=-?\d+ prev_state=\S+ ==> "
+                             r"next_comm=.+ next_pid=\d+ next_prio=-?\d+")
+        for trace in traces["timer:hrtimer_start"]:
+            self.assertRegex(trace, r"hrtimer=(0x)?[0-9a-f]+ function=[a-z_]\w+")
+        self.assertTrue([t for t in traces["timer:hrtimer_start"] if "function=hrtimer_wakeup" in t])
+        for trace in traces["timer:hrtimer_expire_entry"]:
+            self.assertRegex(trace, r"function=[a-z_]\w+ now=\d+")
+
+
+class Contents(CaptureTest):
+    def test_capture_json(self):
+        capture, facts = self.take([self.cpu], "--period", "2ms", "--priority", "40", "--buffer", "1M")
+        self.check_schema(facts, SCHEMA, "")
+        self.assertEqual(facts["schema"], 1)
+        self.assertEqual(facts["threshold_ns"], common.THRESHOLD_NS)
+        self.assertEqual(facts["trigger"], {"kind": "irq", "threshold_ns": common.THRESHOLD_NS,
+                                            "function": "any", "cpus": [self.cpu]})
+        self.assertEqual(facts["workload"], {"kind": "cyclic", "period_ns": 2000000, "priority": 40})
+        self.assertEqual(facts["recorder"]["buffer_size"], 1 << 20)
+        self.assertEqual(facts["kernel"]["release"], platform.release())
+        self.assertEqual(facts["machine"]["hostname"], platform.node())
+        self.assertEqual(facts["machine"]["arch"], platform.machine())
+        self.assertEqual(facts["command_line"][0], common.CTL)
+        self.assertEqual(facts["command_line"][-2:], ["--buffer", "1M"])
+        for key in ("skid_ns", "history_ns", "events", "lost"):
+            self.assertEqual(facts[key], capture[key], key)
+        self.assertLess(0, facts["skid_ns"])
+        self.assertLessEqual(facts["skid_ns"], facts["blind_ns"])
+
+    def check_schema(self, value, schema, path):
+        for key, kind in schema.items():
+            where = "%s.%s" % (path, key)
+            self.assertIn(key, value, where)
+            if isinstance(kind, dict):
+                self.check_schema(value[key], kind, where)
+            else:
+                self.assertIs(type(value[key]), kind, where)
+
+    def test_times_line_up_with_the_spike(self):
+        with common.busy(self.cpu):
+            capture, _ = self.take([self.cpu])
+        spike_ns = capture["time_ns"]
+        times = [sample["time_ns"] for sample in self.samples(capture["path"])]
+        self.assertEqual(times, sorted(times))
+        self.assertLess(times[0], capture["expected_ns"])
+        # Nothing is seen while interrupts are off; the timer that was late is the first that is.
+        self.assertTrue([t for t in times if abs(t - spike_ns) < 1000000], (times[-1], spike_ns))
+        self.assertLessEqual(times[-1], spike_ns + capture["skid_ns"] + CLOCK_SLACK_NS)
+
+    def test_trace_stands_still(self):
+        """What other CPUs do while their rings are copied is not in the capture."""
+        cpus = common.find_cpus(2)
+        with common.switching(cpus[0]), common.switching(cpus[1]):
+            with common.Session(cpus, self.output, *common.SPIKES, "--buffer", "16M", "-e",
+                                "sched:*") as session:
+                ready_ns = common.now_ns() + 3000000000
+                common.wait_for(lambda: common.now_ns() > ready_ns, "time to fill the rings")
+                with common.late(cpus[0]):
+                    self.assertEqual(session.finish(), 0, session.__dict__)
+        capture = session.captures[0]
+        still_ns = capture["time_ns"] + capture["skid_ns"]
+        last = self.samples(capture["path"])[-1]
+        self.assertLessEqual(last["time_ns"], still_ns + CLOCK_SLACK_NS, (last, capture))
+
+    def test_expiry_of_the_spike_is_there(self):
+        """The event that the trigger took the latency from is in the trace, with the same time and timer."""
+        with common.busy(self.cpu):
+            capture, _ = self.take([self.cpu], "--function", "hrtimer_wakeup")
+        timer = capture["timer"][2:]
+        expiries = [s for s in self.samples(capture["path"])
+                    if s["event"] == "timer:hrtimer_expire_entry" and timer in s["trace"]
+                    and "now=%d" % capture["actual_ns"] in s["trace"]]
+        if not expiries and capture["idle"]:
+            self.skipTest("the idle task was interrupted, of which some machines give no samples")
+        self.assertEqual(len(expiries), 1)
+        self.assertIn("function=hrtimer_wakeup", expiries[0]["trace"])
+
+    def test_history(self):
+        """history_ns goes back to the oldest record of the spike's CPU."""
+        with common.busy(self.cpu):
+            capture, _ = self.take([self.cpu])
+        times = [sample["time_ns"] for sample in self.samples(capture["path"])]
+        data = os.path.join(capture["path"], "perf.data")
+        for line in self.perf("script", "--ns", "--show-task-events", "-i", data).splitlines():
+            match = TASK_RECORD.fullmatch(line)
+            # Those of time 0 tell of the tasks there were when the capture was written.
+            if match and int(match[2]) and int(match[1]) == self.cpu:
+                times.append(int(match[2]) * 1000000000 + int(match[3]))
+        self.assertEqual(capture["time_ns"] - min(times), capture["history_ns"])
+
+    def test_small_ring_holds_less(self):
+        """A ring that is full begins with a whole record, and holds less history than has passed."""
+        with common.busy(self.cpu), common.ticker(self.cpu, 100):
+            with common.Session([self.cpu], self.output, *common.SPIKES, "--buffer", "16K") as session:
+                armed_ns = common.now_ns()
+                common.wait_for(lambda: common.now_ns() > armed_ns + 1000000000, "a second later")
+                with common.late(self.cpu):
+                    self.assertEqual(session.finish(), 0, session.__dict__)
+        capture = session.captures[0]
+        samples = self.samples(capture["path"])
+        self.assertGreater(len(samples), 20)
+        self.assertLess(capture["size_bytes"], 200000)
+        self.assertLess(capture["history_ns"], capture["time_ns"] - armed_ns)
+
+    def test_tasks_are_named(self):
+        with common.busy(self.cpu) as task:
+            capture, _ = self.take([self.cpu])
+        samples = self.samples(capture["path"])
+        for sample in samples:
+            # Of a task that has ended the kernel may give no id, and /proc no name.
+            if os.path.exists("/proc/%d" % sample["tid"]):
+                self.assertNotRegex(sample["comm"], r"^(:-?\d+|<.*>)$")
+        named = {sample["tid"]: sample["comm"] for sample in samples}
+        self.assertTrue(named[task.pid].startswith("python"), named)
+        self.assertIn("pp-cyclic/%d" % self.cpu, named.values())
+
+    def test_several_cpus(self):
+        cpus = common.find_cpus(2)
+        with common.busy(cpus[0]), common.busy(cpus[1]):
+            capture, facts = self.take(cpus)
+        self.assertEqual(facts["trigger"]["cpus"], cpus)
+        self.assertEqual({sample["cpu"] for sample in self.samples(capture["path"])}, set(cpus))
+
+
+class Choice(CaptureTest):
+    def samples_of(self, *args):
+        with common.busy(self.cpu):
+            capture, facts = self.take([self.cpu], *args)
+        return self.samples(capture["path"]), facts["recorder"]["events"]
+
+    def test_event(self):
+        samples, recorded = self.samples_of("-e", "sched:sched_switch")
+        self.assertEqual(recorded, [{"name": "sched:sched_switch"}])
+        self.assertEqual({sample["event"] for sample in samples}, {"sched:sched_switch"})
+
+    def test_list_and_glob(self):
+        samples, recorded = self.samples_of("-e", "sched:sched_switch,timer:hrtimer_s*")
+        names = {event["name"] for event in recorded}
+        self.assertLessEqual({"sched:sched_switch", "timer:hrtimer_start"}, names)
+        self.assertFalse([n for n in names if not n.startswith(("sched:sched_switch", "timer:hrtimer_s"))])
+        self.assertLessEqual({"sched:sched_switch", "timer:hrtimer_start"},
+                             {sample["event"] for sample in samples})
+
+    def test_filter(self):
+        """Of all switches those to the cyclic thread, by its priority; of the other event everything."""
+        samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "next_prio==4",
+                                            "-e", "timer:hrtimer_start")
+        self.assertEqual(recorded, [{"name": "sched:sched_switch", "filter": "next_prio==4"},
+                                    {"name": "timer:hrtimer_start"}])
+        switches = [s for s in samples if s["event"] == "sched:sched_switch"]
+        self.assertTrue(switches)
+        for sample in switches:
+            self.assertTrue(sample["trace"].endswith("next_prio=4"), sample)
+        self.assertLess(len(switches), len(samples))
+
+    def test_filter_that_nothing_passes(self):
+        samples, _ = self.samples_of("-e", "sched:sched_switch", "--filter", "prev_pid==-5",
+                                     "-e", "timer:hrtimer_start")
+        self.assertEqual({sample["event"] for sample in samples}, {"timer:hrtimer_start"})
+
+    def test_filter_of_a_glob(self):
+        samples, recorded = self.samples_of("-e", "timer:hrtimer_expire_*", "--filter", "common_pid>0")
+        self.assertEqual({event.get("filter") for event in recorded}, {"common_pid>0"})
+        self.assertTrue(samples)
+        self.assertNotIn(0, {sample["tid"] for sample in samples})
+
+
+if __name__ == "__main__":
+    common.main()

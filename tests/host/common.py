@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests on the running kernel share. Paths of the built programs come in the environment."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+CTL = os.environ["PERF_POKE_CTL"]
+LATE = os.environ["PERF_POKE_LATE"]
+EMBED = os.environ["PERF_POKE_EMBED"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+BTF = "/sys/kernel/btf/vmlinux"
+SKIP = 77
+PATIENCE = 60.0  # seconds for what takes a moment on an idle machine
+
+# Spikes that are meant: far over what a busy machine does by itself, and the threshold for them.
+SPIN_US = 10000
+EVERY_MS = 40
+THRESHOLD_NS = 5000000
+SPIKES = ["--threshold", "5ms", "--recorder", "events"]
+NO_SPIKES = ["--threshold", "1h", "--recorder", "events"]
+
+
+def skip(reason):
+    print("skipped:", reason)
+    sys.exit(SKIP)
+
+
+def require_host():
+    if os.geteuid() != 0:
+        skip("needs root")
+    if not os.path.exists(BTF):
+        skip("this kernel has no BTF (" + BTF + ")")
+
+
+def main():
+    """Runs the tests of the script; a script of which nothing could run is skipped as a whole."""
+    require_host()
+    program = unittest.main(exit=False, verbosity=2)
+    result = program.result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        skip("; ".join(sorted({reason for _, reason in result.skipped})))
+
+
+def enter_mount_namespace():
+    """Starts the script again where its mounts are its own."""
+    if os.environ.get("PERF_POKE_TEST_UNSHARED"):
+        return
+    if not shutil.which("unshare"):
+        skip("needs unshare (util-linux)")
+    if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        skip("mount namespaces are not allowed here")
+    os.environ["PERF_POKE_TEST_UNSHARED"] = "1"
+    os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable] + sys.argv)
+
+
+def now_ns():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def find_cpus(wanted):
+    """The last CPUs that this process may use: the first ones have most of the machine's own work."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < wanted:
+        raise unittest.SkipTest("needs %d CPUs, there are %d" % (wanted, len(allowed)))
+    return allowed[-wanted:]
+
+
+def cpu_list(cpus):
+    return ",".join(str(cpu) for cpu in cpus)
+
+
+def symbol_address(name):
+    with open("/proc/kallsyms") as file:
+        return next("0x" + line.split()[0] for line in file if line.split()[2] == name)
+
+
+def wait_for(condition, what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("after %d s still not: %s" % (seconds, what))
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def running(argv, ready=False, cpus=None):
+    """A program that runs for as long as the block, and must not have ended before. Those that are `ready` only after
+    a while print a line then."""
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if ready else None,
+                               preexec_fn=cpus and (lambda: os.sched_setaffinity(0, cpus)))
+    try:
+        if ready:
+            process.stdout.readline()
+        yield process
+        if process.poll() is not None:
+            raise AssertionError("%s ended by itself: %d" % (argv[0], process.returncode))
+    finally:
+        process.kill()
+        process.wait()
+        if ready:
+            process.stdout.close()
+
+
+def late(cpu, spin_us=SPIN_US, every_ms=EVERY_MS):
+    # From another CPU it is an interrupt that spins there; on the CPU itself, a task that others preempt.
+    cpus = os.sched_getaffinity(0) - {cpu}
+    if not cpus:
+        raise unittest.SkipTest("needs 2 CPUs: one to be late, one to make it so")
+    return running([LATE, str(cpu), str(spin_us), str(every_ms)], cpus=cpus)
+
+
+def ticker(cpu, period_us, clock="monotonic"):
+    return running([sys.executable, os.path.join(HERE, "ticker.py"), str(cpu), str(period_us), clock])
+
+
+def busy(cpu):
+    """A CPU that never idles: what its timers do is seen even where samples of the idle task are dropped."""
+    return python_on(cpu, "while True: pass")
+
+
+def switching(cpu):
+    """Two tasks that wake each other on the CPU for ever: more events than anything else makes."""
+    return python_on(cpu, "to_child, to_parent = os.pipe(), os.pipe()\n"
+                     "source, sink = ((to_parent[0], to_child[1]) if os.fork()\n"
+                     "                else (to_child[0], to_parent[1]))\n"
+                     "os.close(to_child[1] if sink == to_parent[1] else to_parent[1])\n"
+                     "if sink == to_child[1]: os.write(sink, b'x')\n"
+                     "while os.read(source, 1): os.write(sink, b'x')")
+
+
+def python_on(cpu, code):
+    """A program that is running by its own name on the CPU when this returns."""
+    start = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\n" % cpu
+    return running([sys.executable, "-c", start + code], ready=True)
+
+
+def run_ctl(*args, prefix=(), env=None, cwd=None, timeout=PATIENCE):
+    return subprocess.run([*prefix, CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, env=env, cwd=cwd, timeout=timeout)
+
+
+def parse_lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def of_type(lines, kind):
+    return [line for line in lines if line["type"] == kind]
+
+
+class Session:
+    """perf-poke-ctl start --json as a child, armed."""
+
+    def __init__(self, cpus, output, *args, **popen):
+        self.lines = []
+        self.process = subprocess.Popen(
+            [CTL, "start", "--json", "--cpu", cpu_list(cpus), "--output", output, *args],
+            stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, **popen)
+        first = self.read_line()
+        if first["type"] != "armed":
+            raise AssertionError("not armed: %s" % first)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def read_line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            raise AssertionError("the session ended with %d: %s" % (
+                self.process.returncode, self.process.stderr.read()))
+        self.lines.append(json.loads(line))
+        return self.lines[-1]
+
+    def read_capture(self):
+        while True:
+            line = self.read_line()
+            if line["type"] == "capture":
+                return line
+
+    def finish(self, signal=None, timeout=PATIENCE):
+        """Returns the exit code; the rest of the output is in lines and stderr."""
+        if signal is not None:
+            self.process.send_signal(signal)
+        out, self.stderr = self.process.communicate(timeout=timeout)
+        self.lines += parse_lines(out)
+        return self.process.returncode
+
+    def of_type(self, kind):
+        return of_type(self.lines, kind)
+
+    @property
+    def captures(self):
+        return [line for line in self.of_type("capture") if line["error"] is None]
+
+    @property
+    def summary(self):
+        return self.of_type("summary")[0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class HostTest(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="perf-poke-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.output = os.path.join(self.folder, "captures")
+
+    def assert_one_line(self, text, *parts):
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 1, text)
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+    def assert_fails(self, result, code, *parts):
+        """One line on stderr that has the parts, nothing on stdout, and the exit code."""
+        self.assert_one_line(result.stderr, *parts)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.returncode, code, result.stderr)
+
+    def capture_spikes(self, cpus, count, *args):
+        """A session that ends after `count` captures of spikes made on each of the CPUs."""
+        with contextlib.ExitStack() as stack:
+            for cpu in cpus:
+                stack.enter_context(late(cpu))
+            session = stack.enter_context(
+                Session(cpus, self.output, *SPIKES, "--count", str(count), *args))
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        return session
+
+    def folders(self):
+        return sorted(os.listdir(self.output))
+
+    def partial(self):
+        return [name for name in self.folders() if name.startswith(".partial-")]
+
+    def perf(self, *args):
+        """Stock perf, which must have nothing to complain about."""
+        if not shutil.which("perf"):
+            self.skipTest("needs perf")
+        result = subprocess.run(["perf", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+                                cwd=self.folder, env={**os.environ, "LC_ALL": "C"})
+        self.assertEqual(result.returncode, 0, (args, result.stderr))
+        stderr = [line for line in result.stderr.splitlines() if "Converted" not in line]
+        self.assertEqual(stderr, [], args)
+        return result.stdout
+
+    def samples(self, path):
+        """What perf script shows: a list of dicts."""
+        pattern = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<tid>-?\d+)\s+\[(?P<cpu>\d+)\]"
+                             r"\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\w+:\w+):\s*(?P<trace>.*)")
+        found = []
+        for line in self.perf("script", "--ns", "-i", os.path.join(path, "perf.data")).splitlines():
+            match = pattern.fullmatch(line)
+            self.assertTrue(match, line)
+            sample = match.groupdict()
+            sample["time_ns"] = int(sample["s"]) * 1000000000 + int(sample["ns"])
+            sample["cpu"] = int(sample["cpu"])
+            sample["tid"] = int(sample["tid"])
+            found.append(sample)
+        return found

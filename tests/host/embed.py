@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The library in a program that is not ours gets its capture."""
+import os
+import re
+import subprocess
+
+import common
+
+
+class Embed(common.HostTest):
+    def run_embed(self, cpu):
+        return subprocess.run([common.EMBED, str(cpu)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=common.PATIENCE)
+
+    def test_capture(self):
+        cpu = common.find_cpus(1)[0]
+        with common.late(cpu):
+            result = self.run_embed(cpu)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        match = re.fullmatch(r"(\d+) ns late on CPU (\d+), in (.+): (perf-poke\.data/\S+)\n", result.stdout)
+        self.assertTrue(match, result.stdout)
+        self.assertGreaterEqual(int(match[1]), 50000)
+        self.assertEqual(int(match[2]), cpu)
+        path = os.path.join(self.folder, match[4])
+        self.assertTrue(os.path.exists(os.path.join(path, "capture.json")))
+        self.samples(path)
+
+    def test_bad_cpu(self):
+        result = self.run_embed("nonsense")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assert_one_line(result.stderr, "cpu", "'nonsense'")
+
+
+if __name__ == "__main__":
+    common.main()

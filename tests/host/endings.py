@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""However a session ends, what is complete stays, what is not goes, and nothing else is left behind."""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+
+import common
+
+NO_SPIKE = 3
+
+
+class EndingTest(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+
+    def quiet_session(self, *args, **popen):
+        return common.Session([self.cpu], self.output, *common.NO_SPIKES, *args, **popen)
+
+
+class Signals(EndingTest):
+    def check_without_spike(self, number):
+        with self.quiet_session() as session:
+            self.assertEqual(session.finish(number), NO_SPIKE)
+        self.assertEqual(session.stderr, "")
+        self.assertEqual([line["type"] for line in session.lines], ["armed", "summary"])
+        self.assertEqual(os.listdir(self.output), [])
+
+    def check_with_spike(self, number):
+        with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
+            with common.late(self.cpu):
+                session.read_capture()
+                session.read_capture()
+                self.assertEqual(session.finish(number), 0)
+        self.assertEqual(session.stderr, "")
+        self.assertEqual(session.summary["captures"], len(session.captures))
+        self.assertEqual(self.folders(), sorted(os.path.basename(c["path"]) for c in session.captures))
+        for capture in session.captures:
+            self.assertEqual(len(self.samples(capture["path"])), capture["events"])
+
+    def test_interrupt(self):
+        self.check_without_spike(signal.SIGINT)
+        self.check_with_spike(signal.SIGINT)
+
+    def test_terminate(self):
+        self.check_without_spike(signal.SIGTERM)
+        self.check_with_spike(signal.SIGTERM)
+
+    def test_human_summary(self):
+        with common.late(self.cpu):
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        folder = os.path.join(self.output, self.folders()[0])
+        self.assertIn(folder, result.stdout)
+        self.assertIn("perf script", result.stdout)
+        self.assertIn("captures: 1 complete, 0 failed", result.stdout)
+        self.assertNotIn("\r", result.stderr)
+        self.assertIn("armed", result.stderr)
+
+    def test_duration(self):
+        before_ns = common.now_ns()
+        with self.quiet_session("--duration", "1500ms") as session:
+            self.assertEqual(session.finish(), NO_SPIKE)
+        self.assertGreaterEqual(common.now_ns() - before_ns, 1500000000)
+        self.assertGreaterEqual(session.summary["elapsed_ns"], 1500000000)
+
+
+def bpf_objects(pid):
+    """(kind, id) of what the process holds."""
+    found = set()
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            with open(path) as file:
+                fields = dict(line.split(":", 1) for line in file if ":" in line)
+        except FileNotFoundError:
+            continue
+        for kind in ("prog", "map", "link"):
+            if kind + "_id" in fields:
+                found.add((kind, int(fields[kind + "_id"])))
+    return found
+
+
+def find_bpftool():
+    return shutil.which("bpftool") or shutil.which("/usr/sbin/bpftool")
+
+
+def bpf_exists(kind, number):
+    return not subprocess.run([find_bpftool(), kind, "show", "id", str(number)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+def members(session_id):
+    """Processes of a session of the kernel's sense."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path) as file:
+                fields = file.read().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[3]) == session_id:
+            found.append(path)
+    return found
+
+
+def threads_named(name):
+    found = []
+    for path in glob.glob("/proc/[0-9]*/task/[0-9]*/comm"):
+        try:
+            with open(path) as file:
+                if file.read().strip() == name:
+                    found.append(int(path.split("/")[2]))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def our_mounts():
+    with open("/proc/self/mountinfo") as file:
+        return [line for line in file if " - tracefs " in line or " - bpf " in line]
+
+
+class Traces(EndingTest):
+    """What a session leaves in the kernel."""
+
+    def check_nothing_left(self, end):
+        if not find_bpftool():
+            self.skipTest("needs bpftool")
+        mounts, pins = our_mounts(), sorted(glob.glob("/sys/fs/bpf/**", recursive=True))
+        thread = "pp-cyclic/%d" % self.cpu
+        with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000",
+                            start_new_session=True) as session:
+            with common.late(self.cpu):
+                session.read_capture()
+                objects = bpf_objects(session.pid)
+                # Seen while they are there, so that their absence says something.
+                self.assertEqual({kind for kind, _ in objects}, {"prog", "map", "link"})
+                self.assertTrue(all(bpf_exists(*each) for each in objects))
+                self.assertIn(session.pid, threads_named(thread))
+                self.assertTrue(members(session.pid))
+                self.assertEqual(our_mounts(), mounts)
+                end(session)
+        common.wait_for(lambda: not [each for each in objects if bpf_exists(*each)],
+                        "its BPF programs, maps and links are gone")
+        self.assertNotIn(session.pid, threads_named(thread))
+        self.assertEqual(members(session.pid), [])
+        self.assertEqual(our_mounts(), mounts)
+        self.assertEqual(sorted(glob.glob("/sys/fs/bpf/**", recursive=True)), pins)
+
+    def test_kill(self):
+        def kill(session):
+            session.process.kill()
+            self.assertEqual(session.process.wait(timeout=common.PATIENCE), -signal.SIGKILL)
+
+        self.check_nothing_left(kill)
+        # What is there under its own name is complete.
+        for name in set(self.folders()) - set(self.partial()):
+            self.assertTrue(self.samples(os.path.join(self.output, name)))
+            self.assertTrue(os.path.exists(os.path.join(self.output, name, "capture.json")))
+
+    def test_interrupt(self):
+        self.check_nothing_left(lambda session: self.assertEqual(session.finish(signal.SIGINT), 0))
+
+
+class Sweep(EndingTest):
+    """Half-written captures of a session that was killed go when the next one starts."""
+
+    def make_partial(self):
+        folder = os.path.join(self.output, ".partial-1-1")
+        os.makedirs(os.path.join(folder, "perf.data", "kcore_dir"))
+        with open(os.path.join(folder, "perf.data", "data"), "w") as file:
+            file.write("half")
+        return folder
+
+    def run_quietly(self):
+        with self.quiet_session() as session:
+            self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
+
+    def test_what_is_nobodys(self):
+        os.mkdir(self.output)
+        bystander = os.path.join(self.output, "20260101-000000.000-cpu0-1us")
+        os.mkdir(bystander)
+        self.make_partial()
+        self.run_quietly()
+        self.assertEqual(self.folders(), [os.path.basename(bystander)])
+
+    def test_what_a_living_session_writes(self):
+        with self.quiet_session() as living:
+            folder = self.make_partial()
+            self.run_quietly()
+            self.assertTrue(os.path.exists(os.path.join(folder, "perf.data", "data")))
+            self.assertEqual(living.finish(signal.SIGINT), NO_SPIKE)
+        self.run_quietly()
+        self.assertEqual(self.folders(), [])
+
+    def test_after_a_kill(self):
+        """A session killed while it writes, some times; the next finds a folder without its remains."""
+        for _ in range(3):
+            with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
+                with common.late(self.cpu):
+                    session.read_capture()
+                    session.process.kill()
+                    session.process.wait()
+        self.make_partial()
+        self.run_quietly()
+        self.assertEqual(self.partial(), [])
+        self.assertTrue(self.folders())
+
+
+class Streams(EndingTest):
+    def test_stdin_closed(self):
+        """Descriptor 0 is then one of the session's own."""
+        with common.late(self.cpu):
+            result = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", common.CTL, "start", "--json", "--cpu",
+                                     str(self.cpu), "--output", self.output, *common.SPIKES, "--count", "2"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    timeout=common.PATIENCE)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        captures = common.of_type(common.parse_lines(result.stdout), "capture")
+        self.assertEqual([capture["error"] for capture in captures], [None, None])
+        for capture in captures:
+            self.assertEqual(len(self.samples(capture["path"])), capture["events"])
+
+    def run_deaf(self, redirection):
+        """With --json nobody can follow, the session ends at its first line."""
+        return subprocess.run(["sh", "-c", 'exec "$@" ' + redirection, "sh", common.CTL, "start", "--json",
+                               "--cpu", str(self.cpu), "--output", self.output, *common.NO_SPIKES],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              timeout=common.PATIENCE)
+
+    def test_stdout_is_full(self):
+        result = self.run_deaf(">/dev/full")
+        self.assertEqual(result.returncode, 1)
+        self.assert_one_line(result.stderr, "standard output")
+
+    def test_reader_gone(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            process = subprocess.run([common.CTL, "start", "--json", "--cpu", str(self.cpu), "--output",
+                                      self.output, *common.NO_SPIKES], stdin=subprocess.DEVNULL,
+                                     stdout=writer, stderr=subprocess.PIPE, text=True,
+                                     timeout=common.PATIENCE)
+        finally:
+            os.close(writer)
+        self.assertEqual(process.returncode, 1)
+        self.assert_one_line(process.stderr, "standard output")
+
+
+if __name__ == "__main__":
+    common.main()

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What cannot work gets one line that names the option and the value, the right exit code, and leaves nothing."""
+import contextlib
+import glob
+import os
+import platform
+import shutil
+import stat
+import subprocess
+
+import common
+
+FAILED = 1
+USAGE = 2
+NOBODY = 65534
+
+
+class ErrorTest(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+
+    def start(self, *args, cpu=None, prefix=(), output=None):
+        cpu = str(self.cpu) if cpu is None else cpu
+        # A second at most, should it start after all.
+        return common.run_ctl("start", "--cpu", cpu, "--output", output or self.output,
+                              *common.NO_SPIKES, "--duration", "1s", *args, prefix=prefix)
+
+    def assert_usage(self, result, *parts):
+        self.assert_fails(result, USAGE, *parts)
+        self.assertFalse(os.path.exists(self.output) and os.listdir(self.output))
+
+
+class Values(ErrorTest):
+    """Options that are wrong by themselves."""
+
+    def check(self, option, values):
+        for number, value in enumerate(values):
+            output = "%s%s-%d" % (self.output, option, number)
+            with self.subTest(option=option, value=value):
+                options = {"--cpu": str(self.cpu), "--duration": "1s", option: value}
+                words = [word for pair in options.items() for word in pair]
+                result = common.run_ctl("start", "--output", output, *words)
+                self.assert_fails(result, USAGE, option, "'%s'" % value)
+                self.assertFalse(os.path.exists(output))
+
+    def test_lists(self):
+        self.check("--cpu", ["", "a", "3-1", "1,", ",1", "1-", "-1", "1,,2", "1 2", "0x1", "99999999999"])
+
+    def test_times(self):
+        for option in ("--threshold", "--period", "--duration"):
+            self.check(option, ["", "a", "-1", "-5us", "1x", "1 us us", "0", "0ns", "1u", "10kB",
+                                "99999999999999999999", "18446744073709551615s"])
+
+    def test_sizes(self):
+        self.check("--buffer", ["", "a", "-1", "1x", "4ms", "0", "1T1", "99999999999999999999",
+                                "17179869184G"])
+
+    def test_numbers(self):
+        self.check("--count", ["", "0", "-1", "a", "1.5", "3x", "18446744073709551616"])
+        self.check("--priority", ["", "0", "-1", "100", "a", "99999999999999999999"])
+
+    def test_names(self):
+        self.check("--trigger", ["", "nothing", "thread", "user"])
+        self.check("--workload", ["", "nothing", "timerlat", "user"])
+        self.check("--recorder", ["", "nothing", "perf"])
+
+    def test_events(self):
+        self.check("--event", ["", "sched_switch", ":sched_switch", "sched:", "a:b:c", "sched:sched_switch,",
+                               "sched:sched_switch,sched:sched_switch"])
+        self.check("--filter", ["prev_pid==0"])
+
+    def test_period_is_limited(self):
+        for value in ("9us", "2s"):
+            with self.subTest(value=value):
+                self.assert_usage(self.start("--period", value), "period")
+
+    def test_buffer_that_no_kernel_maps(self):
+        self.assert_usage(self.start("--buffer", "4G"), "--buffer", "'4G'")
+
+
+class Words(ErrorTest):
+    """Words that are not what they should be."""
+
+    def test_options(self):
+        self.assert_usage(self.start("--bogus"), "--bogus", "no such option")
+        self.assert_usage(self.start("-x"), "-x", "no such option")
+        self.assert_usage(self.start("--json=yes"), "--json", "'yes'")
+        self.assert_usage(self.start("--count", "1", "--count", "2"), "--count", "given twice")
+        self.assert_usage(self.start("word"), "'word'")
+        self.assert_usage(self.start("--count"), "--count", "missing")
+        self.assert_usage(common.run_ctl("start"), "--cpu", "required")
+        self.assert_usage(common.run_ctl("bogus"), "'bogus'")
+
+    def test_no_command(self):
+        result = common.run_ctl()
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn("Usage", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_help_is_no_error(self):
+        for args in (["--help"], ["start", "--help"], ["check", "--help"], ["--version"]):
+            with self.subTest(args=args):
+                result = common.run_ctl(*args)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertTrue(result.stdout)
+
+    def test_json_says_it_too(self):
+        result = self.start("--json", "--function", "no_such_symbol")
+        self.assertEqual(result.returncode, USAGE)
+        self.assert_one_line(result.stderr, "function", "'no_such_symbol'")
+        lines = common.parse_lines(result.stdout)
+        self.assertEqual([line["type"] for line in lines], ["error"])
+        self.assertIn(lines[0]["message"], result.stderr)
+
+
+class Kernel(ErrorTest):
+    """Names and filters that this kernel does not know."""
+
+    def test_symbol(self):
+        self.assert_usage(self.start("--function", "no_such_symbol"), "function", "'no_such_symbol'")
+        self.assert_usage(self.start("--function", "0xzz"), "function", "'0xzz'")
+        self.assert_usage(self.start("--function", "0x0"), "function", "'0x0'")
+
+    def test_event(self):
+        for name in ("sched:no_such_event", "nosuch:event", "sched:no_such_*", "../sched:sched_switch",
+                     "sched:../sched/sched_switch"):
+            with self.subTest(name=name):
+                self.assert_usage(self.start("-e", name), "event", name)
+
+    def test_filter(self):
+        for text in ("no_such_field==1", "prev_pid==", "((", "prev_pid=~1"):
+            with self.subTest(filter=text):
+                self.assert_usage(self.start("-e", "sched:sched_switch", "--filter", text),
+                                  "sched:sched_switch", "filter '%s'" % text)
+
+    def test_recorder(self):
+        if os.path.exists("/sys/bus/event_source/devices/intel_pt"):
+            self.skipTest("this machine has Intel PT")
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--recorder", "pt")
+        self.assert_fails(result, FAILED, "recorder pt", "no Intel PT")
+
+    def test_cpu_that_does_not_exist(self):
+        with open("/sys/devices/system/cpu/possible") as file:
+            beyond = int(file.read().strip().replace("-", ",").split(",")[-1]) + 1
+        self.assert_usage(self.start(cpu=str(beyond)), "cpu", str(beyond), "does not exist")
+        self.assert_usage(self.start(cpu="%d,%d" % (self.cpu, beyond)), "cpu", str(beyond))
+
+    def test_cpu_that_is_offline(self):
+        switch = "/sys/devices/system/cpu/cpu%d/online" % self.cpu
+        if self.cpu == 0 or not os.path.exists(switch):
+            self.skipTest("CPU %d cannot be taken offline" % self.cpu)
+        try:
+            write(switch, "0")
+        except OSError as error:
+            self.skipTest("CPU %d cannot be taken offline: %s" % (self.cpu, error))
+        try:
+            result = self.start()
+        finally:
+            write(switch, "1")
+        self.assert_usage(result, "cpu", str(self.cpu), "offline")
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def cpuset_of(cpus):
+    """A cpuset of these CPUs, of either version. Gives the file that processes enter it by."""
+    name = "perf-poke-test-%d" % os.getpid()
+    mems, entrance = None, "cgroup.procs"
+    if os.path.exists("/sys/fs/cgroup/cpuset/cpuset.cpus"):
+        folder, mems = "/sys/fs/cgroup/cpuset/" + name, "/sys/fs/cgroup/cpuset/cpuset.mems"
+    else:
+        folder = "/sys/fs/cgroup/" + name
+        write("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset")
+    os.mkdir(folder)
+    try:
+        if mems:
+            with open(mems) as file:
+                write(os.path.join(folder, "cpuset.mems"), file.read())
+        write(os.path.join(folder, "cpuset.cpus"), common.cpu_list(cpus))
+        yield os.path.join(folder, entrance)
+    finally:
+        os.rmdir(folder)
+
+
+class Cpuset(ErrorTest):
+    def test_cpu_outside(self):
+        inside, outside = common.find_cpus(2)
+        with contextlib.ExitStack() as stack:
+            try:
+                entrance = stack.enter_context(cpuset_of([inside]))
+            except OSError as error:
+                self.skipTest("no cpuset can be made: %s" % error)
+            enter = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', entrance]
+            self.assert_usage(self.start(cpu=str(outside), prefix=enter), "cpu", str(outside), "cpuset")
+            self.assertEqual(self.start(cpu=str(inside), prefix=enter).returncode, 3)
+            # Without a thread of ours, nothing has to run there.
+            self.assertEqual(self.start("--workload", "none", cpu=str(outside), prefix=enter).returncode, 3)
+
+
+class Output(ErrorTest):
+    def check(self, output, *parts, prefix=()):
+        self.assert_fails(self.start(output=output, prefix=prefix), FAILED, "output", "'%s'" % output, *parts)
+
+    def test_file_in_the_way(self):
+        with open(self.output, "w"):
+            pass
+        self.check(self.output)
+        self.assertTrue(stat.S_ISREG(os.stat(self.output).st_mode))
+
+    def test_missing_parent(self):
+        self.check(os.path.join(self.folder, "no", "such"))
+
+    def test_file_as_parent(self):
+        self.check("/dev/null/captures")
+
+    def test_read_only_mount(self):
+        place = os.path.join(self.folder, "read-only")
+        os.mkdir(place)
+        mount = unshared('mount -t tmpfs -o ro tmpfs "%s"' % place)
+        self.check(place, "Read-only", prefix=mount)
+        self.check(os.path.join(place, "captures"), "Read-only", prefix=mount)
+
+    def test_folder_of_somebody_else(self):
+        if not shutil.which("setpriv"):
+            self.skipTest("needs setpriv (util-linux)")
+        place = os.path.join(self.folder, "closed")
+        os.mkdir(place, 0o500)
+        os.chown(place, NOBODY, NOBODY)
+        without = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+        self.check(place, "Permission denied", prefix=without)
+
+
+def unshared(commands):
+    """A prefix that runs a program where the commands have changed the mounts."""
+    return ["unshare", "-m", "--propagation", "private", "sh", "-ec", commands + '\nexec "$@"', "sh"]
+
+
+class Privileges(ErrorTest):
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("setpriv"):
+            self.skipTest("needs setpriv (util-linux)")
+
+    def test_not_root(self):
+        # The program has to be where nobody may go, and so has its library.
+        os.chmod(self.folder, 0o777)
+        become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        if subprocess.run([*become, common.CTL, "--version"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("nobody cannot run programs of this build folder")
+        self.assert_fails(self.start(prefix=become), FAILED, "not allowed", "root", "CAP_BPF",
+                          "CAP_PERFMON")
+        check = common.run_ctl("check", prefix=become)
+        self.assertEqual(check.returncode, FAILED)
+
+    def test_missing_capability(self):
+        for drop, name in (("-sys_admin,-bpf", "CAP_BPF"), ("-sys_admin,-perfmon", "CAP_PERFMON"),
+                           ("-sys_nice", "CAP_SYS_NICE")):
+            with self.subTest(name=name):
+                result = self.start(prefix=["setpriv", "--bounding-set", drop])
+                self.assert_fails(result, FAILED, "not allowed", name)
+                self.assertEqual(result.stderr.count("CAP_"), 1, result.stderr)
+
+    def test_real_time_priority_is_for_the_workload(self):
+        """Without the workload it is not asked for; that the controller has none is worth a line."""
+        result = self.start("--workload", "none", prefix=["setpriv", "--bounding-set", "-sys_nice"])
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("real-time priority", result.stderr)
+
+
+class Missing(ErrorTest):
+    """Kernels that lack something, as far as a mount namespace can make them."""
+
+    def test_no_btf(self):
+        release = platform.release()
+        elsewhere = [path for pattern in ("/boot/vmlinux-%s", "/lib/modules/%s/vmlinux-%s",
+                                          "/lib/modules/%s/build/vmlinux",
+                                          "/usr/lib/modules/%s/kernel/vmlinux",
+                                          "/usr/lib/debug/boot/vmlinux-%s*")
+                     for path in glob.glob(pattern.replace("%s", release))]
+        if elsewhere:
+            self.skipTest("BTF is in %s too" % elsewhere[0])
+        prefix = unshared("mount -t tmpfs tmpfs /sys/kernel/btf")
+        self.assert_fails(self.start(prefix=prefix), FAILED, "BTF", "CONFIG_DEBUG_INFO_BTF")
+        check = common.run_ctl("check", "--json", prefix=prefix)
+        self.assertEqual(check.returncode, FAILED)
+        lines = common.parse_lines(check.stdout)
+        self.assertFalse(lines[-1]["can_start"])
+        missing = {line["name"] for line in common.of_type(lines, "capability")
+                   if line["required"] and not line["have"]}
+        self.assertIn("btf", missing)
+        self.assertNotIn("events", missing)
+
+    def test_no_tracefs(self):
+        """Where it is not mounted the program mounts it for itself, which needs CAP_SYS_ADMIN."""
+        away = unshared("for place in /sys/kernel/tracing /sys/kernel/debug; do\n"
+                        "while mountpoint -q $place; do umount -l $place; done; done")
+        self.assertEqual(self.start(prefix=away).returncode, 3)
+        if not shutil.which("setpriv"):
+            self.skipTest("needs setpriv (util-linux)")
+        self.assert_fails(self.start(prefix=[*away, "setpriv", "--bounding-set", "-sys_admin"]),
+                          FAILED, "no tracefs", "mount -t tracefs")
+
+
+class Check(common.HostTest):
+    def test_check(self):
+        """Where the other tests run, a session can start."""
+        result = common.run_ctl("check", "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = common.parse_lines(result.stdout)
+        self.assertEqual(lines[-1], {"type": "check", "can_start": True})
+        rows = common.of_type(lines, "capability")
+        self.assertEqual(len(rows), len(lines) - 1)
+        self.assertTrue(all(row["have"] for row in rows if row["required"]))
+        for row in rows:
+            self.assertTrue(row["purpose"] and row["remedy"], row)
+        text = common.run_ctl("check")
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        for row in rows:
+            self.assertIn(row["name"], text.stdout)
+
+
+if __name__ == "__main__":
+    common.main()

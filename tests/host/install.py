@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is installed is enough for others: header, library, pkg-config file and program work from there."""
+import glob
+import os
+import shutil
+import subprocess
+
+import common
+
+BUILD = os.environ["PERF_POKE_BUILD"]
+VERSION = os.environ["PERF_POKE_VERSION"]
+SOURCE = os.environ["PERF_POKE_SOURCE"]
+CC = os.environ["PERF_POKE_CC"].split()
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+class Install(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.root = os.path.join(self.folder, "root")
+        self.run_tool("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", self.root)
+
+    def run_tool(self, *argv, env=None):
+        if not shutil.which(argv[0]):
+            self.skipTest("needs " + argv[0])
+        result = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return result.stdout
+
+    def find(self, name):
+        found = glob.glob(os.path.join(self.root, "**", name), recursive=True)
+        self.assertEqual(len(found), 1, (name, found))
+        return found[0]
+
+    def pkg_config(self, *args):
+        folder = os.path.dirname(self.find("libperfpoke.pc"))
+        return self.run_tool("pkg-config", *args, "libperfpoke",
+                             env={"PKG_CONFIG_PATH": folder, "PKG_CONFIG_SYSROOT_DIR": self.root}).split()
+
+    def library_path(self):
+        return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
+
+    def test_files(self):
+        """The program, one header, and one library, shared; nothing of what it is made of."""
+        files = []
+        for folder, _, names in os.walk(self.root):
+            files += [os.path.join(folder, name) for name in names]
+        names = sorted(os.path.basename(file) for file in files)
+        self.assertEqual(names, ["libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0",
+                                 "libperfpoke.so." + VERSION, "perf-poke-ctl", "perf_poke.h"])
+        self.assertEqual(self.pkg_config("--modversion"), [VERSION])
+
+    def test_program(self):
+        program = self.find("perf-poke-ctl")
+        self.assertEqual(self.run_tool(program, "--version", env=self.library_path()), "perf-poke-ctl %s\n" % VERSION)
+        linked = self.run_tool("ldd", program, env=self.library_path())
+        self.assertIn("libperfpoke.so.0 => " + self.root, linked)
+
+    def test_consumer_in_c(self):
+        source, program = os.path.join(SOURCE, "examples", "embed.c"), os.path.join(self.folder, "embed")
+        self.run_tool(*CC, "-std=c11", *STRICT, source, "-o", program,
+                      *self.pkg_config("--cflags", "--libs"))
+        result = subprocess.run([program, "nonsense"], env={**os.environ, **self.library_path()},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assert_one_line(result.stderr, "cpu", "'nonsense'")
+
+    def test_consumer_in_cpp(self):
+        source, program = os.path.join(self.folder, "consumer.cc"), os.path.join(self.folder, "consumer")
+        with open(source, "w") as file:
+            file.write("#include <perf_poke.h>\n"
+                       "int main()\n{\n"
+                       "\tstruct perf_poke_opts opts = {};\n"
+                       "\topts.sz = sizeof(opts);\n"
+                       "\treturn perf_poke__new(&opts) ? 1 : perf_poke__version()[0] != '0';\n"
+                       "}\n")
+        self.run_tool("c++", "-std=c++17", *STRICT, source, "-o", program,
+                      *self.pkg_config("--cflags", "--libs"))
+        self.run_tool(program, env=self.library_path())
+
+
+if __name__ == "__main__":
+    common.main()

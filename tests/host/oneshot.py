@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""One spike for each arming, whatever number of CPUs hit together; --count N makes N captures."""
+import contextlib
+import json
+import os
+
+import common
+
+
+class CaptureChecks(common.HostTest):
+    def check_captures(self, session, count):
+        """As many complete captures as asked for, each once, and the folder has nothing else."""
+        captures = session.captures
+        self.assertEqual(len(captures), count)
+        self.assertEqual(session.summary["captures"], count)
+        self.assertEqual(session.summary["failed"], 0)
+        self.assertEqual(len({capture["path"] for capture in captures}), count)
+        times = [capture["time_ns"] for capture in captures]
+        self.assertEqual(times, sorted(set(times)))
+        for capture in captures:
+            with open(os.path.join(capture["path"], "capture.json")) as file:
+                self.assertEqual(json.load(file)["spike"]["sequence"], capture["sequence"])
+            self.assertTrue(os.path.getsize(os.path.join(capture["path"], "perf.data", "data")))
+
+    def check_folder(self, count):
+        self.assertEqual(len(self.folders()), count)
+        self.assertEqual(self.partial(), [])
+
+    def check_armings(self, session, count):
+        """Spikes that were taken are those of the captures: a second one of the same arming would be too many,
+        in the numbers or in the sequence."""
+        self.assertEqual([c["sequence"] for c in session.captures], list(range(1, count + 1)))
+        row = session.summary["all"]
+        self.assertEqual(row["spikes"] - row["unarmed"], count)
+
+
+class OneShot(CaptureChecks):
+    def check_count(self, count):
+        cpus = common.find_cpus(2)
+        session = self.capture_spikes(cpus, count)
+        self.check_captures(session, count)
+        self.check_folder(count)
+        self.check_armings(session, count)
+
+    def test_count_1(self):
+        self.check_count(1)
+
+    def test_count_3(self):
+        self.check_count(3)
+
+    def test_count_10(self):
+        self.check_count(10)
+
+    def test_cpus_that_hit_together(self):
+        """Tickers wake all CPUs at the same instant, and each wakeup is a spike."""
+        # One CPU is for the controller, where there are enough.
+        cpus = common.find_cpus(max(2, min(4, len(os.sched_getaffinity(0)) - 1)))
+        # Few of the armings have CPUs within the nanoseconds that matter.
+        count = 300
+        with contextlib.ExitStack() as stack:
+            for cpu in cpus:
+                stack.enter_context(common.ticker(cpu, 1000))
+            session = stack.enter_context(common.Session(
+                cpus, self.output, "--threshold", "1ns", "--recorder", "events", "--workload", "none",
+                "--function", "hrtimer_wakeup", "--count", str(count), "-e", "sched:sched_switch"))
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        self.check_captures(session, count)
+        self.check_folder(count)
+        self.check_armings(session, count)
+        # They did compete.
+        self.assertGreater(session.summary["all"]["unarmed"], count)
+        self.assertGreater(len({capture["cpu"] for capture in session.captures}), 1)
+
+
+class Together(CaptureChecks):
+    def run_two(self, outputs):
+        cpu = common.find_cpus(1)[0]
+        with contextlib.ExitStack() as stack:
+            sessions = [
+                stack.enter_context(common.Session([cpu], output, *common.SPIKES, "--count", "3"))
+                for output in outputs
+            ]
+            stack.enter_context(common.late(cpu))
+            for session in sessions:
+                self.assertEqual(session.finish(), 0, session.__dict__)
+        for session in sessions:
+            self.check_captures(session, 3)
+            self.check_armings(session, 3)
+        return [capture["path"] for session in sessions for capture in session.captures]
+
+    def test_sessions_on_the_same_cpu(self):
+        other = os.path.join(self.folder, "other")
+        self.run_two([self.output, other])
+        self.check_folder(3)
+        self.assertEqual(len(os.listdir(other)), 3)
+
+    def test_sessions_with_the_same_output(self):
+        self.assertEqual(len(set(self.run_two([self.output, self.output]))), 6)
+        self.check_folder(6)
+
+
+if __name__ == "__main__":
+    common.main()
