@@ -99,6 +99,13 @@ static const struct option_choice recorders[] = {
 	{ "perf", .instead = "pt or events" },
 };
 
+static const struct option_choice freezes[] = {
+	{ "auto", PERF_POKE_FREEZE_AUTO },
+	{ "pause", PERF_POKE_FREEZE_PAUSE },
+	{ "sample", PERF_POKE_FREEZE_SAMPLE },
+	{ "signal", PERF_POKE_FREEZE_SIGNAL },
+};
+
 #define CHOICES(list) .choices = (list), .nr_choices = ARRAY_SIZE(list)
 #define TARGET(member) .offset = offsetof(struct start_args, member)
 
@@ -119,22 +126,36 @@ static const struct option_spec options[] = {
 	{ "priority", 0, OPTION_COUNT, .min = 1, .max = 99, TARGET(priority), .metavar = "N",
 	  .help = "SCHED_FIFO priority of the cyclic workload, 1 to 99 (95)" },
 	{ "recorder", 0, OPTION_ENUM, CHOICES(recorders), TARGET(opts.recorder), .metavar = "NAME",
-	  .help = "who holds the trace: events, tracepoints in rings that\n"
-		  "are overwritten; auto (auto)" },
+	  .help = "who holds the trace: pt, Intel PT; events, tracepoints;\n"
+		  "both in rings that are overwritten; auto (auto)" },
 	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
 	  .metavar = "EVENT,...",
 	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
-		  "(a choice that suits timers)" },
+		  "(a choice that suits timers), or\n"
+		  "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)" },
 	{ "filter", 0, OPTION_PARSED, .repeatable = true, .parse = parse_filter, .metavar = "EXPR",
 	  .help = "of the --event before it, as in perf record" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
-	  .metavar = "SIZE", .help = "ring of each CPU (4M)" },
+	  .metavar = "SIZE", .help = "ring of each CPU (events 4M, pt 16M)" },
 	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),
 	  .metavar = "N", .help = "end after this many complete captures (1)" },
 	{ "duration", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
 	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
 	  .help = "folder for captures, made when missing (perf-poke.data)" },
+	{ "freeze", 0, OPTION_ENUM, CHOICES(freezes), TARGET(opts.freeze), .metavar = "HOW",
+	  .help = "Intel PT: pause, the kernel stops the trace at the spike;\n"
+		  "sample, it copies the newest part of it; signal, this\n"
+		  "program stops it; auto, the first that works (auto)" },
+	{ "freeze-all", 0, OPTION_FLAG, TARGET(opts.freeze_all),
+	  .help = "Intel PT: a capture holds the traces of all watched CPUs" },
+	{ "sample-size", 0, OPTION_SIZE, .min = 4096, .max = 60 << 10, TARGET(opts.sample_size),
+	  .metavar = "SIZE", .help = "Intel PT: trace in a sample, at most 60K (60K)" },
+	{ "history", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30,
+	  TARGET(opts.history_size), .metavar = "SIZE",
+	  .help = "Intel PT: write so much of the newest trace (all)" },
+	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
+	  .help = "Intel PT: do not record context switches" },
 	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 };

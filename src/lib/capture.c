@@ -98,7 +98,7 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	struct perf_poke_spike *spike = &capture->spike;
 	int err;
 
-	err = env->recorder->ops->write(env->recorder, capture->snapshot, dirfd, spike->cpu,
+	err = env->recorder->ops->write(env->recorder, capture->snapshot, dirfd, spike,
 					&capture->facts);
 	if (err)
 		return err;

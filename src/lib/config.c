@@ -13,6 +13,9 @@
 #define PERIOD_MAX_NS 1000000000
 #define PRIORITY_DEFAULT 95
 #define BUFFER_MAX (1ULL << 31) /* the kernel's own limit for the mapping of one event */
+/* A record of perf is at most 64 KiB, the rest of it included: what perf record --aux-sample
+ * allows. */
+#define SAMPLE_MAX (60ULL << 10)
 #define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -85,6 +88,12 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->buffer_size = opts->buffer_size;
 	config->workload = opts->workload;
 
+	config->freeze = opts->freeze;
+	config->freeze_all = opts->freeze_all;
+	config->no_switch_events = opts->no_switch_events;
+	config->sample_size = opts->sample_size ? opts->sample_size : SAMPLE_MAX;
+	config->history_size = opts->history_size ? opts->history_size : UINT64_MAX;
+
 	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
 				 config->period_ns);
@@ -95,6 +104,12 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 		return log_error(&config->log, -EINVAL,
 				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
 				 config->buffer_size);
+	if (config->sample_size > SAMPLE_MAX)
+		return log_error(&config->log, -EINVAL,
+				 "sample size %" PRIu64 ": a record holds at most 60K",
+				 config->sample_size);
+	if (config->freeze > PERF_POKE_FREEZE_SIGNAL)
+		return log_error(&config->log, -EINVAL, "freeze %d: unknown", config->freeze);
 	if (config->workload > PERF_POKE_WORKLOAD_NONE)
 		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
 	if (opts->recorder > PERF_POKE_RECORDER_PT)

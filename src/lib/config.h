@@ -17,7 +17,11 @@ struct config {
 	enum perf_poke_recorder recorder; /* not AUTO */
 	struct perf_poke_event *events;
 	size_t nr_events;
-	uint64_t buffer_size;  /* 0: the recorder's choice */
+	uint64_t buffer_size; /* 0: the recorder's choice */
+	enum perf_poke_freeze freeze;
+	bool freeze_all, no_switch_events;
+	uint64_t sample_size;
+	uint64_t history_size; /* UINT64_MAX: all */
 	uint64_t max_captures; /* UINT64_MAX: no limit */
 	char *output;
 	char **argv;

@@ -234,7 +234,7 @@ static int write_records(struct events_recorder *events, struct perfdata *pd,
 }
 
 static int events_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
-			int spike_cpu, struct snapshot_facts *facts)
+			const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
 	struct events_recorder *events = to_events(recorder);
 	_cleanup_free_ struct perfdata_event *described = NULL;
@@ -256,9 +256,9 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
 	if (err)
 		return err;
-	err = sideband_write(events->sideband, pd, snapshot->sideband);
+	err = sideband_write(events->sideband, pd, snapshot->sideband, false);
 	if (!err)
-		err = write_records(events, pd, snapshot, spike_cpu, facts);
+		err = write_records(events, pd, snapshot, spike->cpu, facts);
 	if (!err)
 		err = symbols_write(&events->symbols, pd, events->root_fd);
 	facts->size = perfdata_size(pd);

@@ -125,31 +125,61 @@ struct perf_poke_capture {
 /** Called by perf_poke__poll() and perf_poke__stop() for each capture. */
 typedef void (*perf_poke_capture_fn)(void *ctx, const struct perf_poke_capture *capture);
 
-/** How a session is to be. Zero or NULL asks for the default, except for `sz` and `cpus`. */
+/** How the recorder pt holds the trace at the spike. */
+enum perf_poke_freeze {
+	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works here */
+	PERF_POKE_FREEZE_PAUSE,	 /**< the kernel pauses the trace at the spike */
+	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies the newest part of it at the spike */
+	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it when it has woken up */
+};
+
+/**
+ * How a session is to be. Zero or NULL asks for the default, except for `sz` and `cpus`. Strings
+ * and arrays are copied by perf_poke__new().
+ */
 struct perf_poke_opts {
-	size_t sz;	       /**< sizeof(struct perf_poke_opts) */
-	const char *cpus;      /**< CPUs to watch, a list as `2,4-7`; required */
-	uint64_t threshold_ns; /**< a latency of at least this is a spike; default 30 us */
-	const char *function;  /**< only timers that run this: a kernel symbol, an 0xADDRESS, or
-				  "any" (default) */
+	/** sizeof(struct perf_poke_opts) */
+	size_t sz;
+	/** CPUs to watch, a list as `2,4-7`; required */
+	const char *cpus;
+	/** a latency of at least this is a spike; default 30 us */
+	uint64_t threshold_ns;
+	/** only timers that run this: a kernel symbol, an 0xADDRESS, or "any" (default) */
+	const char *function;
 	enum perf_poke_workload workload;
-	uint64_t period_ns; /**< of the cyclic workload; default 1 ms */
-	int priority;	    /**< SCHED_FIFO priority of the cyclic workload, 1 to 99; default 95 */
+	/** of the cyclic workload; default 1 ms */
+	uint64_t period_ns;
+	/** SCHED_FIFO priority of the cyclic workload, 1 to 99; default 95 */
+	int priority;
 	enum perf_poke_recorder recorder;
-	const struct perf_poke_event *events; /**< what the events recorder records; NULL for a
-						 choice that suits timers */
+	/** what is recorded: tracepoints, or one intel_pt/TERMS/MODIFIERS; NULL for the recorder's
+	 * choice */
+	const struct perf_poke_event *events;
 	size_t nr_events;
-	uint64_t buffer_size;  /**< bytes of ring per CPU, rounded up to a power of two pages;
-				  default 4 MiB */
-	uint64_t max_captures; /**< disarm after this many complete ones; default: no limit */
-	const char *output; /**< folder for captures; default "perf-poke.data"; made when missing */
-	const char *const
-		*argv; /**< command line to note in captures, `argc` strings; may be NULL */
+	/** bytes of ring per CPU, rounded up to a power of two pages; default 4 MiB (events), 16
+	 * MiB (pt) */
+	uint64_t buffer_size;
+	/** disarm after this many complete captures; default: no limit */
+	uint64_t max_captures;
+	/** folder for captures; default "perf-poke.data"; made when missing */
+	const char *output;
+	/** command line to note in captures, `argc` strings; may be NULL */
+	const char *const *argv;
 	size_t argc;
 	perf_poke_log_fn log;
 	void *log_ctx;
 	perf_poke_capture_fn on_capture;
 	void *capture_ctx;
+	/** of the recorder pt, as what follows */
+	enum perf_poke_freeze freeze;
+	/** a capture holds the traces of all watched CPUs, not only that of the spike's */
+	bool freeze_all;
+	/** no record of context switches: all of a trace is of one task */
+	bool no_switch_events;
+	/** bytes of trace that FREEZE_SAMPLE copies; default, and most: 60 KiB */
+	uint64_t sample_size;
+	/** write only so many of the newest bytes of trace; default: all */
+	uint64_t history_size;
 };
 
 /** Latencies seen on one CPU, or on all. */

@@ -17,8 +17,9 @@
 #include "cpulist.h"
 #include "evsel.h"
 
-/* For the few records of the PT event itself, which are not kept. */
-#define DATA_PAGES 8
+/* For the few records of the PT event itself, which are not kept, and some samples of at most 64
+ * KiB. */
+#define DATA_PAGES 64
 
 /* include/uapi/linux/perf_event.h of Linux 6.13: a field that older headers call reserved. */
 #define AUX_ACTION_OFFSET 116
@@ -28,10 +29,10 @@
 struct pt_events {
 	struct perf_cpu_map *cpus;
 	struct perf_thread_map *threads;
-	struct perf_evsel *pt, *pause, *resume;
+	struct perf_evsel *pt, *pause, *resume, *sample;
 	size_t nr_cpus, aux_size, page_size;
 	void **aux; /* mappings, one for each CPU */
-	uint64_t *ids;
+	uint64_t *ids, *sample_ids;
 };
 
 static int pt_silent(enum libperf_print_level level __attribute__((unused)),
@@ -56,23 +57,16 @@ static int explain_open(int err, const struct pt_events_config *config, const st
 			 (unsigned long long)config->attr.config, strerror(-err));
 }
 
-/* An event that pauses or resumes the PT event of its CPU whenever a BPF program prints its message
- * there. It takes no samples; it is enabled from the start, because one that is enabled while its
- * leader is active does not begin. */
-static int open_action(struct pt_events *events, const struct pt_events_config *config,
-		       uint32_t action, const char *message, struct perf_evsel **ret)
+/* An event in the group of the PT event of its CPU, that overflows whenever a BPF program prints
+ * its message there. It is enabled from the start, because one that is enabled while its leader is
+ * active does not begin. */
+static int open_on_message(struct pt_events *events, struct perf_event_attr *attr,
+			   const char *message, struct perf_evsel **ret)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
-		.config = config->printk_id,
-		.sample_period = 1,
-	};
 	char filter[128];
 	int err;
 
-	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
-	*ret = perf_evsel__new(&attr);
+	*ret = perf_evsel__new(attr);
 	if (!*ret)
 		return -ENOMEM;
 	(*ret)->leader = events->pt;
@@ -84,6 +78,57 @@ static int open_action(struct pt_events *events, const struct pt_events_config *
 	}
 	/* EINVAL of kernels that do not know the field, EOPNOTSUPP of PMUs that cannot. */
 	return err == -EINVAL ? -EOPNOTSUPP : err;
+}
+
+static struct perf_event_attr message_attr(const struct pt_events_config *config)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = config->printk_id,
+		.sample_period = 1,
+	};
+}
+
+static int open_action(struct pt_events *events, const struct pt_events_config *config,
+		       uint32_t action, const char *message, struct perf_evsel **ret)
+{
+	struct perf_event_attr attr = message_attr(config);
+
+	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
+	return open_on_message(events, &attr, message, ret);
+}
+
+static int open_sample(struct pt_events *events, const struct pt_events_config *config)
+{
+	struct perf_event_attr attr = message_attr(config);
+	int err;
+
+	attr.sample_type = config->sample_type | PERF_SAMPLE_AUX;
+	attr.sample_id_all = 1;
+	attr.read_format = PERF_FORMAT_ID;
+	attr.aux_sample_size = config->sample_size;
+	err = open_on_message(events, &attr, config->pause_message, &events->sample);
+	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
+		if (ioctl(evsel_fd(events->sample, cpu), PERF_EVENT_IOC_ID,
+			  &events->sample_ids[cpu]))
+			err = -errno;
+	}
+	return err;
+}
+
+static int open_siblings(struct pt_events *events, const struct pt_events_config *config)
+{
+	int err;
+
+	if (!config->printk_id)
+		return 0;
+	if (config->sample_size)
+		return open_sample(events, config);
+	err = open_action(events, config, AUX_PAUSE, config->pause_message, &events->pause);
+	return err ? err
+		   : open_action(events, config, AUX_RESUME, config->resume_message,
+				 &events->resume);
 }
 
 static int open_events(struct pt_events *events, const struct pt_events_config *config,
@@ -109,12 +154,7 @@ static int open_events(struct pt_events *events, const struct pt_events_config *
 		if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[cpu]))
 			return -errno;
 	}
-	if (!config->printk_id)
-		return 0;
-	err = open_action(events, config, AUX_PAUSE, config->pause_message, &events->pause);
-	return err ? err
-		   : open_action(events, config, AUX_RESUME, config->resume_message,
-				 &events->resume);
+	return open_siblings(events, config);
 }
 
 /* Read-only means for the kernel: overwrite. */
@@ -137,8 +177,14 @@ static int map_events(struct pt_events *events, const struct log *log)
 {
 	int err = perf_evsel__mmap(events->pt, DATA_PAGES) ? -errno : 0;
 
-	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++)
+	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
 		err = map_aux(events, cpu);
+		/* Once the ring has all it needs: samples go there too. */
+		if (!err && events->sample &&
+		    ioctl(evsel_fd(events->sample, cpu), PERF_EVENT_IOC_SET_OUTPUT,
+			  evsel_fd(events->pt, cpu)))
+			err = -errno;
+	}
 	if (err == -EPERM)
 		return log_error(log, err,
 				 "buffer %zu: AUX rings of this size on %zu CPUs exceed the limit "
@@ -173,7 +219,8 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 	events->cpus = perf_cpu_map__new(list);
 	events->threads = perf_thread_map__new_dummy();
 	events->aux = calloc(config->nr_cpus, sizeof(*events->aux));
-	events->ids = calloc(config->nr_cpus, sizeof(*events->ids));
+	events->ids = calloc(2 * config->nr_cpus, sizeof(*events->ids));
+	events->sample_ids = events->ids + config->nr_cpus;
 	err = events->cpus && events->threads && events->aux && events->ids ? 0 : -ENOMEM;
 	if (!err)
 		err = open_events(events, config, log);
@@ -221,6 +268,53 @@ int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data)
 	return 0;
 }
 
+/* Bytes of a ring that may go round its end. */
+static void ring_read(const char *ring, size_t size, uint64_t at, void *to, size_t len)
+{
+	size_t offset = at & (size - 1);
+	size_t first = len < size - offset ? len : size - offset;
+
+	memcpy(to, ring + offset, first);
+	memcpy((char *)to + first, ring, len - first);
+}
+
+int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record)
+{
+	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	const char *ring = (const char *)page + events->page_size;
+	size_t size = DATA_PAGES * events->page_size;
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	struct perf_event_header header = {}, found = {};
+	uint64_t at, found_at = 0;
+
+	*record = NULL;
+	for (at = page->data_tail; at < head; at += header.size) {
+		ring_read(ring, size, at, &header, sizeof(header));
+		if (header.size < sizeof(header))
+			break;
+		if (header.type == PERF_RECORD_SAMPLE) {
+			found = header;
+			found_at = at;
+		}
+	}
+	if (found.size && (*record = malloc(found.size)))
+		ring_read(ring, size, found_at, *record, found.size);
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	if (!found.size)
+		return -ENODATA;
+	return *record ? 0 : -ENOMEM;
+}
+
+const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events)
+{
+	return &events->sample->attr;
+}
+
+const uint64_t *pt_events_sample_ids(const struct pt_events *events)
+{
+	return events->sample_ids;
+}
+
 const struct perf_event_mmap_page *pt_events_page(const struct pt_events *events, size_t cpu)
 {
 	return perf_evsel__mmap_base(events->pt, cpu, 0);
@@ -241,6 +335,7 @@ void pt_events_free(struct pt_events *events)
 	}
 	if (events->pt)
 		perf_evsel__munmap(events->pt);
+	evsel_delete(events->sample);
 	evsel_delete(events->resume);
 	evsel_delete(events->pause);
 	evsel_delete(events->pt);

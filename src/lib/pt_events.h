@@ -22,7 +22,11 @@ struct pt_events_config {
 	/* Where the kernel is to pause and resume the trace: the tracepoint
 	 * bpf_trace:bpf_trace_printk, 0 for not, and the messages that do it. */
 	uint64_t printk_id;
+	uint64_t sample_type; /* of samples, besides the trace */
 	const char *pause_message, *resume_message;
+	/* Instead of pausing: the pause message has so many bytes of the newest trace copied into a
+	 * sample. */
+	size_t sample_size;
 };
 
 /* Opened, not enabled. -EOPNOTSUPP, without a message: this kernel or PMU cannot pause. */
@@ -35,6 +39,14 @@ int pt_events_disable(struct pt_events *events, size_t cpu);
 
 /* A copy of the ring's bytes, oldest first, for the caller to free. Only while disabled. */
 int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data);
+
+/* The newest sample of the CPU's trace since the last call, a whole record, for the caller to free.
+ * -ENODATA: none. */
+int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record);
+
+/* The event of the samples, and its ids. */
+const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events);
+const uint64_t *pt_events_sample_ids(const struct pt_events *events);
 
 /* The ring's first page: how time is computed. */
 const struct perf_event_mmap_page *pt_events_page(const struct pt_events *events, size_t cpu);

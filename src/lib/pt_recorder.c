@@ -5,76 +5,16 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <json-c/json.h>
-
 #include "clock.h"
 #include "perfdata.h"
-#include "pt_config.h"
-#include "pt_events.h"
-#include "pt_scan.h"
-#include "recorder.h"
+#include "pt_recorder.h"
 #include "records.h"
-#include "rings.h"
-#include "sideband.h"
-#include "symbols.h"
 #include "tracefs.h"
 #include "tsc.h"
 
 #define AUX_DEFAULT (16ULL << 20)
 /* Of each watched CPU: some 10,000 context switches. */
 #define SWITCH_RING (512 << 10)
-
-enum freeze {
-	FREEZE_PAUSE,
-	FREEZE_SIGNAL,
-};
-
-static const char *const freeze_names[] = { "pause", "signal" };
-
-struct pt_cpu {
-	int cpu;
-	bool frozen;
-	uint64_t started_tsc; /* not later than the oldest byte of its trace */
-};
-
-struct pt_recorder {
-	struct recorder base;
-	struct pt_config config;
-	enum freeze freeze;
-	size_t aux_size;
-	struct perf_event_attr attr; /* of the PT event */
-	struct pt_events *events;
-	struct ring_event switch_event;
-	struct rings *switches;
-	struct sideband *sideband;
-	struct perfdata_features *features;
-	struct symbols symbols;
-	int root_fd;
-	size_t nr_cpus;
-	struct pt_cpu cpus[];
-};
-
-/* The trace of one CPU. */
-struct pt_trace {
-	size_t index; /* of the CPU in the recorder */
-	uint8_t *data;
-	uint64_t started_tsc;
-	size_t begin; /* of what is written; set by write */
-};
-
-struct snapshot {
-	struct pt_recorder *pt;
-	uint64_t tsc, monotonic_ns, perf_ns; /* the same moment, when it was taken */
-	struct ring_copy *sideband;
-	struct ring_copy *switches;
-	size_t nr;
-	struct pt_trace traces[];
-};
-
-static struct pt_recorder *to_pt(struct recorder *recorder)
-{
-	return (struct pt_recorder *)recorder;
-}
 
 static void pt_free(struct recorder *recorder)
 {
@@ -109,6 +49,10 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 	const char *event = config->nr_events ? config->events[0].name : NULL;
 	int err;
 
+	if (config->freeze_all && config->freeze == PERF_POKE_FREEZE_SAMPLE)
+		return log_error(log, -EINVAL,
+				 "freeze sample: holds the trace of one CPU, so not together with "
+				 "freeze-all");
 	if (fd < 0)
 		return log_error(log, -ENODEV,
 				 "recorder pt: this machine has no Intel PT (no PMU intel_pt): use "
@@ -130,16 +74,20 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 }
 
 /* Nobody can guess the messages, so nobody else stops or starts the trace by printing them. */
-static int pt_make_messages(struct recorder *recorder)
+static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze freeze)
 {
 	uint64_t nonce;
 
+	recorder->pause_message[0] = recorder->resume_message[0] = '\0';
+	if (freeze == PERF_POKE_FREEZE_SIGNAL)
+		return 0;
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -errno;
 	snprintf(recorder->pause_message, sizeof(recorder->pause_message), "pp-%016" PRIx64 "-p",
 		 nonce);
-	snprintf(recorder->resume_message, sizeof(recorder->resume_message), "pp-%016" PRIx64 "-r",
-		 nonce);
+	if (freeze == PERF_POKE_FREEZE_PAUSE)
+		snprintf(recorder->resume_message, sizeof(recorder->resume_message),
+			 "pp-%016" PRIx64 "-r", nonce);
 	return 0;
 }
 
@@ -157,9 +105,9 @@ static uint64_t printk_id(void)
 	return strtoull(text, NULL, 10);
 }
 
-/* The best way to freeze that works here. */
-static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *config,
-			  const struct log *log)
+/* -EOPNOTSUPP, without a message: this way does not work here. */
+static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
+		  enum perf_poke_freeze freeze, const struct log *log)
 {
 	struct pt_events_config events = {
 		.attr = pt->attr,
@@ -167,22 +115,60 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,
 		.aux_size = pt->aux_size,
-		.printk_id = printk_id(),
+		.sample_type = RECORDS_SAMPLE_TYPE,
 		.pause_message = pt->base.pause_message,
 		.resume_message = pt->base.resume_message,
 	};
-	int err = pt_make_messages(&pt->base);
+	int err = pt_make_messages(&pt->base, freeze);
 
 	if (err)
 		return err;
-	pt->freeze = FREEZE_PAUSE;
-	err = events.printk_id ? pt_events_open(&pt->events, &events, log) : -EOPNOTSUPP;
-	if (err != -EOPNOTSUPP)
-		return err;
-	pt->freeze = FREEZE_SIGNAL;
-	pt->base.pause_message[0] = pt->base.resume_message[0] = '\0';
-	events.printk_id = 0;
+	if (freeze == PERF_POKE_FREEZE_SAMPLE)
+		events.sample_size = config->sample_size;
+	if (freeze != PERF_POKE_FREEZE_SIGNAL) {
+		events.printk_id = printk_id();
+		if (!events.printk_id)
+			return -EOPNOTSUPP;
+	}
+	pt->freeze = freeze;
 	return pt_events_open(&pt->events, &events, log);
+}
+
+/* The first way to freeze that works here, or the one that is wanted. */
+static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *config,
+			  const struct log *log)
+{
+	int err = -EOPNOTSUPP;
+
+	for (int i = PERF_POKE_FREEZE_PAUSE; i <= PERF_POKE_FREEZE_SIGNAL && err == -EOPNOTSUPP;
+	     i++) {
+		enum perf_poke_freeze freeze = i;
+
+		if (config->freeze ? config->freeze == freeze
+				   : freeze != PERF_POKE_FREEZE_SAMPLE || !config->freeze_all)
+			err = pt_try(pt, config, freeze, log);
+	}
+	if (err == -EOPNOTSUPP)
+		log_error(log, err,
+			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample 5.5): use "
+			  "another, or auto",
+			  pt_freeze_name(config->freeze));
+	return err;
+}
+
+/* A file with the event of the samples needs its format, though nobody reads its fields. */
+static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	const char *const event = "bpf_trace:bpf_trace_printk";
+	int err;
+
+	if (pt->freeze != PERF_POKE_FREEZE_SAMPLE)
+		return 0;
+	err = tracefs < 0 ? tracefs
+			  : perfdata_features_add_tracing(pt->features, tracefs, &event, 1);
+	return err ? log_error(log, err, "cannot read the format of %s: %s", event, strerror(-err))
+		   : 0;
 }
 
 static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config *config,
@@ -194,10 +180,14 @@ static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config
 	pt_attr(&attr);
 	attr.write_backward = 1;
 	attr.text_poke = 1;
+	if (!pt->config.exclude_user)
+		attr.mmap = attr.mmap2 = 1;
 	err = sideband_open(&pt->sideband, &attr, pt->root_fd, log);
 	if (err)
 		return err;
-	attr.text_poke = 0;
+	if (config->no_switch_events)
+		return 0;
+	attr.text_poke = attr.mmap = attr.mmap2 = 0;
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.context_switch = 1;
@@ -222,6 +212,8 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 					    config->argv, config->argc);
 	if (!err)
 		err = pt_open_events(pt, config, log);
+	if (!err)
+		err = pt_describe_sample(pt, log);
 	return err ? err : pt_open_sideband(pt, config, log);
 }
 
@@ -236,6 +228,8 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->base.ops = &pt_recorder;
 	pt->root_fd = -1;
 	pt->nr_cpus = config->nr_cpus;
+	pt->freeze_all = config->freeze_all;
+	pt->history_size = config->history_size;
 	symbols_init(&pt->symbols, config->output_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		pt->cpus[i].cpu = config->cpus[i];
@@ -275,15 +269,25 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 	return err ? log_error(log, err, "cannot start Intel PT: %s", strerror(-err)) : 0;
 }
 
+/* In sample mode the kernel has taken the trace of the spike's CPU already; a poke has no sample.
+ */
+static bool pt_is_sampled(const struct pt_recorder *pt, int spike_cpu)
+{
+	return pt->freeze == PERF_POKE_FREEZE_SAMPLE && spike_cpu >= 0;
+}
+
 static int pt_freeze(struct recorder *recorder, int first_cpu)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	int ret = 0;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
+		bool first = pt->cpus[i].cpu == first_cpu;
 		int err;
 
-		pt->cpus[i].frozen = first_cpu < 0 || pt->cpus[i].cpu == first_cpu;
+		pt->cpus[i].sampled = first && pt_is_sampled(pt, first_cpu);
+		pt->cpus[i].frozen =
+			!pt->cpus[i].sampled && (first || first_cpu < 0 || pt->freeze_all);
 		err = pt->cpus[i].frozen ? pt_events_disable(pt->events, i) : 0;
 		if (err && !ret)
 			ret = err;
@@ -310,8 +314,10 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	for (size_t i = 0; i < snapshot->nr; i++)
+	for (size_t i = 0; i < snapshot->nr; i++) {
 		free(snapshot->traces[i].data);
+		free(snapshot->traces[i].sample);
+	}
 	for (size_t i = 0; snapshot->switches && i < snapshot->pt->nr_cpus; i++)
 		free(snapshot->switches[i].data);
 	free(snapshot->switches);
@@ -325,11 +331,14 @@ static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 		struct pt_trace *trace = &snapshot->traces[snapshot->nr];
 		int err;
 
-		if (!pt->cpus[i].frozen)
+		if (!pt->cpus[i].frozen && !pt->cpus[i].sampled)
 			continue;
 		trace->index = i;
 		trace->started_tsc = pt->cpus[i].started_tsc;
-		err = pt_events_copy(pt->events, i, &trace->data);
+		if (pt->cpus[i].sampled)
+			err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
+		else
+			err = pt_events_copy(pt->events, i, &trace->data);
 		if (err)
 			return err;
 		snapshot->nr++;
@@ -351,9 +360,10 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	snapshot->tsc = tsc_read();
 	snapshot->perf_ns = tsc_to_perf_ns(pt_events_page(pt->events, 0), snapshot->tsc);
 	err = pt_copy_traces(pt, snapshot);
-	snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
-	if (!err)
+	if (pt->switches && !err) {
+		snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
 		err = snapshot->switches ? rings_copy(pt->switches, snapshot->switches) : -ENOMEM;
+	}
 	if (!err)
 		err = sideband_copy(pt->sideband, &snapshot->sideband);
 	if (err) {
@@ -362,162 +372,6 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	}
 	*ret = snapshot;
 	return 0;
-}
-
-static void pt_info(const struct pt_recorder *pt, uint64_t fields[PERFDATA_PT_NR])
-{
-	const struct perf_event_mmap_page *page = pt_events_page(pt->events, 0);
-	const struct pt_config *config = &pt->config;
-
-	memset(fields, 0, PERFDATA_PT_NR * sizeof(fields[0]));
-	fields[PERFDATA_PT_PMU_TYPE] = config->type;
-	fields[PERFDATA_PT_TIME_SHIFT] = page->time_shift;
-	fields[PERFDATA_PT_TIME_MULT] = page->time_mult;
-	fields[PERFDATA_PT_TIME_ZERO] = page->time_zero;
-	fields[PERFDATA_PT_CAP_USER_TIME_ZERO] = page->cap_user_time_zero && page->time_mult;
-	fields[PERFDATA_PT_TSC_BIT] = config->tsc_bit;
-	fields[PERFDATA_PT_NORETCOMP_BIT] = config->noretcomp_bit;
-	fields[PERFDATA_PT_HAVE_SCHED_SWITCH] = PERFDATA_PT_SWITCH_CPU_WIDE;
-	fields[PERFDATA_PT_SNAPSHOT_MODE] = 1;
-	fields[PERFDATA_PT_PER_CPU_MMAPS] = 1;
-	fields[PERFDATA_PT_MTC_BIT] = config->mtc_bit;
-	fields[PERFDATA_PT_MTC_FREQ_BITS] = config->mtc_period_bits;
-	fields[PERFDATA_PT_TSC_CTC_N] = config->tsc_ctc_n;
-	fields[PERFDATA_PT_TSC_CTC_D] = config->tsc_ctc_d;
-	fields[PERFDATA_PT_CYC_BIT] = config->cyc_bit;
-	fields[PERFDATA_PT_MAX_NONTURBO_RATIO] = config->max_nonturbo_ratio;
-	fields[PERFDATA_PT_CAP_EVENT_TRACE] = config->cap_event_trace;
-}
-
-static int write_head(const struct pt_recorder *pt, struct perfdata *pd)
-{
-	uint64_t fields[PERFDATA_PT_NR];
-	struct perfdata_buf buf = {};
-	int err;
-
-	pt_info(pt, fields);
-	err = perfdata_put_time_conv(&buf, pt_events_page(pt->events, 0));
-	if (!err)
-		err = perfdata_put_pt_info(&buf, fields, NULL);
-	if (!err)
-		err = perfdata_write(pd, buf.data, buf.len);
-	perfdata_buf_release(&buf);
-	return err;
-}
-
-/* Each CPU's trace from where a decoder can begin, without what the ring held before it. */
-static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
-			struct snapshot *snapshot, int spike_cpu, struct snapshot_facts *facts,
-			uint64_t *first_ns)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < snapshot->nr && !err; i++) {
-		struct pt_trace *trace = &snapshot->traces[i];
-		int cpu = pt->cpus[trace->index].cpu;
-		uint64_t tsc, perf_ns;
-
-		trace->begin = pt_scan_begin(trace->data, pt->aux_size, trace->started_tsc, &tsc);
-		err = perfdata_write_auxtrace(pd,
-					      &(struct perfdata_auxtrace){
-						      .index = trace->index,
-						      .cpu = cpu,
-						      .reference = snapshot->tsc,
-						      .parts = { { trace->data + trace->begin,
-								   pt->aux_size - trace->begin } },
-					      });
-		if (!tsc)
-			continue;
-		perf_ns = tsc_to_perf_ns(pt_events_page(pt->events, trace->index),
-					 tsc_extend(tsc, snapshot->tsc));
-		if (perf_ns < *first_ns)
-			*first_ns = perf_ns;
-		if (cpu == spike_cpu || (spike_cpu < 0 && !facts->oldest_ns))
-			facts->oldest_ns = snapshot->monotonic_ns - (snapshot->perf_ns - perf_ns);
-	}
-	return err;
-}
-
-static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct snapshot *snapshot,
-			 int spike_cpu, struct snapshot_facts *facts)
-{
-	uint64_t first_ns = snapshot->perf_ns;
-	struct records_facts switches = {};
-	struct perfdata_buf round = {};
-	int err;
-
-	err = write_head(pt, pd);
-	if (!err)
-		err = sideband_write(pt->sideband, pd, snapshot->sideband);
-	for (size_t i = 0; i < pt->nr_cpus && !err; i++)
-		err = records_write(pd, &snapshot->switches[i], &switches);
-	if (!err)
-		err = write_traces(pt, pd, snapshot, spike_cpu, facts, &first_ns);
-	if (!err)
-		err = perfdata_put_finished_round(&round);
-	if (!err)
-		err = perfdata_write(pd, round.data, round.len);
-	perfdata_buf_release(&round);
-	return err ? err : perfdata_finish(pd, pt->features, first_ns, snapshot->perf_ns);
-}
-
-static int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd, int spike_cpu,
-		    struct snapshot_facts *facts)
-{
-	struct pt_recorder *pt = to_pt(recorder);
-	const struct perfdata_event described[] = {
-		{ pt->attr, "intel_pt//", pt_events_ids(pt->events), pt->nr_cpus },
-		{ pt->switch_event.attr, pt->switch_event.name, pt->switch_event.ids, pt->nr_cpus },
-		sideband_event(pt->sideband),
-	};
-	struct perfdata *pd;
-	int err;
-
-	err = perfdata_create(&pd, dirfd, "perf.data", described, ARRAY_SIZE(described));
-	if (err)
-		return err;
-	err = write_records(pt, pd, snapshot, spike_cpu, facts);
-	if (!err)
-		err = symbols_write(&pt->symbols, pd, pt->root_fd);
-	facts->size = perfdata_size(pd);
-	perfdata_free(pd);
-	return err;
-}
-
-static void pt_describe(const struct recorder *recorder, struct json_object *json)
-{
-	const struct pt_recorder *pt = (const struct pt_recorder *)recorder;
-	char config[32];
-
-	snprintf(config, sizeof(config), "%#" PRIx64, pt->config.config);
-	json_object_object_add(json, "buffer_size", json_object_new_uint64(pt->aux_size));
-	json_object_object_add(json, "freeze", json_object_new_string(freeze_names[pt->freeze]));
-	json_object_object_add(json, "config", json_object_new_string(config));
-	json_object_object_add(json, "kcore", json_object_new_boolean(!pt->symbols.kcore_error));
-}
-
-static void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *json)
-{
-	struct json_object *clock = json_object_new_object();
-	struct json_object *traces = json_object_new_array();
-
-	json_object_object_add(clock, "monotonic_ns",
-			       json_object_new_uint64(snapshot->monotonic_ns));
-	json_object_object_add(clock, "perf_ns", json_object_new_uint64(snapshot->perf_ns));
-	json_object_object_add(clock, "tsc", json_object_new_uint64(snapshot->tsc));
-	json_object_object_add(json, "clock", clock);
-	for (size_t i = 0; i < snapshot->nr; i++) {
-		const struct pt_trace *trace = &snapshot->traces[i];
-		struct json_object *one = json_object_new_object();
-
-		json_object_object_add(one, "cpu",
-				       json_object_new_int(snapshot->pt->cpus[trace->index].cpu));
-		json_object_object_add(
-			one, "bytes",
-			json_object_new_uint64(snapshot->pt->aux_size - trace->begin));
-		json_object_array_add(traces, one);
-	}
-	json_object_object_add(json, "traces", traces);
 }
 
 const struct recorder_ops pt_recorder = {

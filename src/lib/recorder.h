@@ -4,6 +4,7 @@
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ struct recorder_config {
 	const struct perf_poke_event *events; /* NULL: the recorder's own choice */
 	size_t nr_events;
 	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's own choice */
+	enum perf_poke_freeze freeze;
+	bool freeze_all, no_switch_events;
+	uint64_t sample_size, history_size;
 	const char *const *argv;
 	size_t argc;
 	int output_fd; /* the folder of the captures; a recorder that keeps files for them begins
@@ -56,9 +60,9 @@ struct recorder_ops {
 	int (*freeze)(struct recorder *recorder, int first_cpu);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
-	/* Makes perf.data in the folder dirfd; spike_cpu -1: none in particular. */
-	int (*write)(struct recorder *recorder, struct snapshot *snapshot, int dirfd, int spike_cpu,
-		     struct snapshot_facts *facts);
+	/* Makes perf.data in the folder dirfd. */
+	int (*write)(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+		     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
 	/* Adds what describes the recorder to capture.json. */
 	void (*describe)(const struct recorder *recorder, struct json_object *json);
 	/* Adds what describes the snapshot; NULL: nothing does. */

@@ -57,6 +57,31 @@ static size_t records_find(const struct ring_copy *copy, uint32_t *offsets)
 	return nr;
 }
 
+bool records_first_task(const struct ring_copy *copy, struct records_task *task)
+{
+	const struct switch_record {
+		struct perf_event_header header;
+		struct records_task other; /* who comes next, or was there before */
+		struct records_task own;   /* of the sample id: whom the record is about */
+	} *found = NULL;
+	size_t offset = 0;
+
+	while (offset + sizeof(*found) <= copy->size) {
+		const struct switch_record *record = (const void *)(copy->data + offset);
+
+		if (record->header.size < sizeof(record->header) ||
+		    record->header.size > copy->size - offset)
+			break;
+		if (record->header.type == PERF_RECORD_SWITCH_CPU_WIDE)
+			found = record;
+		offset += record->header.size;
+	}
+	if (found)
+		*task = found->header.misc & PERF_RECORD_MISC_SWITCH_OUT ? found->own
+									 : found->other;
+	return found;
+}
+
 int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts)
 {
 	_cleanup_free_ uint32_t *offsets = NULL;

@@ -3,6 +3,7 @@
 #ifndef LIB_RECORDS_H
 #define LIB_RECORDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "perfdata.h"
@@ -20,6 +21,15 @@ struct records_facts {
 	uint64_t samples;
 	uint64_t lost;
 };
+
+/* A task, as in a record. */
+struct records_task {
+	uint32_t pid, tid;
+};
+
+/* Who ran before the oldest context switch of a ring (PERF_RECORD_SWITCH_CPU_WIDE). False: there is
+ * none. */
+bool records_first_task(const struct ring_copy *copy, struct records_task *task);
 
 /* Writes one ring's records, oldest first; adds to `facts`. */
 int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts);

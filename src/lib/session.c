@@ -95,6 +95,11 @@ static int session_open_recorder(struct perf_poke *pp)
 		.events = config->events,
 		.nr_events = config->nr_events,
 		.buffer_size = config->buffer_size,
+		.freeze = config->freeze,
+		.freeze_all = config->freeze_all,
+		.no_switch_events = config->no_switch_events,
+		.sample_size = config->sample_size,
+		.history_size = config->history_size,
 		.argv = (const char *const *)config->argv,
 		.argc = config->argc,
 		.output_fd = pp->env.output_fd,
@@ -216,7 +221,9 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 {
 	int err = pp->recorder->ops->resume(pp->recorder);
 
-	return frozen_cpu < 0 || err ? err : trigger_resume(pp->trigger, frozen_cpu);
+	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
+		return err;
+	return trigger_resume(pp->trigger, frozen_cpu);
 }
 
 /* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all

@@ -79,7 +79,7 @@ void sideband_copies_free(const struct sideband *sideband, struct ring_copy *cop
 }
 
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct ring_copy *copies)
+		   const struct ring_copy *copies, bool maps)
 {
 	struct records_facts facts = {};
 	struct perfdata_buf buf = {};
@@ -93,6 +93,8 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 	perfdata_buf_release(&buf);
 	if (!err)
 		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err && maps)
+		err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd);
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	perfdata_buf_release(&buf);

@@ -85,15 +85,12 @@ static int trigger_map_cpus(struct trigger *trigger, const struct trigger_config
 static void trigger_set_messages(struct trigger *trigger, const struct trigger_config *config)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	bool pauses = config->pause_message && *config->pause_message;
+	const char *resume = config->resume_message ? config->resume_message : "";
 
-	bpf_program__set_autoload(trigger->skel->progs.trigger_resume, pauses);
-	if (!pauses)
-		return;
 	snprintf((char *)rodata->pause_message, sizeof(rodata->pause_message), "%s",
-		 config->pause_message);
-	snprintf((char *)rodata->resume_message, sizeof(rodata->resume_message), "%s",
-		 config->resume_message);
+		 config->pause_message ? config->pause_message : "");
+	snprintf((char *)rodata->resume_message, sizeof(rodata->resume_message), "%s", resume);
+	bpf_program__set_autoload(trigger->skel->progs.trigger_resume, *resume);
 }
 
 /* Loading a program that prints makes the kernel write all such messages to the trace buffer: an

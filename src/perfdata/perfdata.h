@@ -142,6 +142,20 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
  */
 int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
+/**
+ * Append where the code of all tasks is mapped, for traces of user space.
+ *
+ * @param buf  where to
+ * @param attr  of one of the file's events
+ * @param rootfd  see above
+ */
+int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			   int rootfd);
+
+/** Append which task ran on a CPU when its trace began. For attrs whose sample_type has TID, TIME,
+ * CPU and IDENTIFIER. */
+int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, uint32_t tid);
+
 /** Append the promise that what follows is not older than anything before the previous such record.
  */
 int perfdata_put_finished_round(struct perfdata_buf *buf);

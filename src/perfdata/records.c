@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define RECORD_FINISHED_ROUND 68 /* perf's own, from 64 on */
 #define COMM_SIZE 16
@@ -163,6 +164,58 @@ static int put_task(struct perfdata_buf *buf, const struct perf_event_attr *attr
 	return 0;
 }
 
+/* A line of /proc/PID/maps that is code from a file (or a special one, as [vdso]). */
+static void put_map(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t pid,
+		    const char *line)
+{
+	unsigned int major, minor;
+	uint64_t start, end, pgoff, inode;
+	char flags[5], *name;
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
+		   &end, flags, &pgoff, &major, &minor, &inode, &at) < 7 ||
+	    flags[2] != 'x')
+		return;
+	name = strdup(at && line[at] ? line + at : "//anon");
+	if (!name)
+		return;
+	put_header(buf, attr, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 64, name);
+	perfdata_buf_u32(buf, pid);
+	perfdata_buf_u32(buf, pid);
+	perfdata_buf_u64(buf, start);
+	perfdata_buf_u64(buf, end - start);
+	perfdata_buf_u64(buf, pgoff);
+	perfdata_buf_u32(buf, major);
+	perfdata_buf_u32(buf, minor);
+	perfdata_buf_u64(buf, inode);
+	perfdata_buf_u64(buf, 0); /* generation of the inode */
+	perfdata_buf_u32(buf, PROT_READ | PROT_EXEC);
+	perfdata_buf_u32(buf, flags[3] == 's' ? MAP_SHARED : MAP_PRIVATE);
+	put_name_and_trailer(buf, attr, name);
+	free(name);
+}
+
+static int put_process_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			    int proc_fd, const char *pid)
+{
+	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/maps")];
+	_cleanup_buf_ struct perfdata_buf maps = {};
+	char *rest, *line;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/maps", pid);
+	r = perfdata_buf_read_file(&maps, proc_fd, path);
+	if (r < 0)
+		return is_out_of_sight(r) ? 0 : r;
+	perfdata_buf_zero(&maps, 1);
+	if (maps.error)
+		return maps.error;
+	for (rest = (char *)maps.data; (line = strsep(&rest, "\n"));)
+		put_map(buf, attr, strtoul(pid, NULL, 10), line);
+	return 0;
+}
+
 /* All threads of a process: their records name it, so that perf needs no FORK to know whose they
  * are. */
 static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *attr, int proc_fd,
@@ -187,7 +240,9 @@ static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *a
 	return 0;
 }
 
-int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+static int each_process(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd,
+			int (*put)(struct perfdata_buf *, const struct perf_event_attr *, int,
+				   const char *))
 {
 	_cleanup_closedir_ DIR *proc = NULL;
 	const struct dirent *entry;
@@ -199,10 +254,38 @@ int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *a
 	while ((entry = readdir(proc))) {
 		if (!isdigit(entry->d_name[0]))
 			continue;
-		r = put_process(buf, attr, dirfd(proc), entry->d_name);
+		r = put(buf, attr, dirfd(proc), entry->d_name);
 		if (r < 0)
 			return r;
 	}
+	return buf->error;
+}
+
+int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+{
+	return each_process(buf, attr, rootfd, put_process);
+}
+
+int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+{
+	return each_process(buf, attr, rootfd, put_process_maps);
+}
+
+int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, uint32_t tid)
+{
+	const struct perf_event_header header = { .type = PERF_RECORD_ITRACE_START,
+						  .size = sizeof(header) + 40 };
+
+	perfdata_buf_add(buf, &header, sizeof(header));
+	/* The record's own, then the sample id's. */
+	for (int i = 0; i < 2; i++) {
+		perfdata_buf_u32(buf, pid);
+		perfdata_buf_u32(buf, tid);
+	}
+	perfdata_buf_u64(buf, 0);
+	perfdata_buf_u32(buf, cpu);
+	perfdata_buf_u32(buf, 0);
+	perfdata_buf_u64(buf, 0);
 	return buf->error;
 }
 

@@ -424,11 +424,12 @@ static void list_records(int dirfd, char *list, size_t size)
 
 static struct snapshot_facts write_snapshot(struct recorder *recorder, int dirfd, int spike_cpu)
 {
+	const struct perf_poke_spike spike = { .cpu = spike_cpu };
 	struct snapshot_facts facts = {};
 	struct snapshot *snapshot = NULL;
 
 	assert_int_equal(recorder->ops->copy(recorder, &snapshot), 0);
-	assert_int_equal(recorder->ops->write(recorder, snapshot, dirfd, spike_cpu, &facts), 0);
+	assert_int_equal(recorder->ops->write(recorder, snapshot, dirfd, &spike, &facts), 0);
 	recorder->ops->snapshot_free(snapshot);
 	return facts;
 }
@@ -504,7 +505,9 @@ static void empty_rings_make_a_file(void **state)
 	assert_int_equal(facts.lost, 0);
 	/* Nothing is overwritten. */
 	assert_int_equal(recorder->ops->copy(recorder, &snapshot), 0);
-	assert_int_equal(recorder->ops->write(recorder, snapshot, folder->fd, 1, &facts), -EEXIST);
+	assert_int_equal(recorder->ops->write(recorder, snapshot, folder->fd,
+					      &(struct perf_poke_spike){ .cpu = 1 }, &facts),
+			 -EEXIST);
 	recorder->ops->snapshot_free(snapshot);
 	recorder->ops->free(recorder);
 }

@@ -12,7 +12,7 @@
 struct fake_recorder fake;
 
 static int fake_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
-		      int spike_cpu, struct snapshot_facts *facts)
+		      const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
 	char text[32];
 
@@ -27,7 +27,7 @@ static int fake_write(struct recorder *recorder, struct snapshot *snapshot, int 
 	facts->events = 1234;
 	facts->lost = 5;
 	facts->size = 6789;
-	fake.spike_cpu = spike_cpu;
+	fake.spike_cpu = spike->cpu;
 	fake.written++;
 	return fake.error;
 }

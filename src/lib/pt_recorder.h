@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the two halves of the recorder `pt` share: pt_recorder.c records, pt_write.c writes. */
+#ifndef LIB_PT_RECORDER_H
+#define LIB_PT_RECORDER_H
+
+#include "pt_config.h"
+#include "pt_events.h"
+#include "recorder.h"
+#include "rings.h"
+#include "sideband.h"
+#include "symbols.h"
+
+struct pt_cpu {
+	int cpu;
+	bool frozen;	      /* by the controller, to be copied */
+	bool sampled;	      /* by the kernel */
+	uint64_t started_tsc; /* not later than the oldest byte of its trace */
+};
+
+struct pt_recorder {
+	struct recorder base;
+	struct pt_config config;
+	enum perf_poke_freeze freeze; /* not AUTO */
+	bool freeze_all;
+	size_t aux_size;
+	uint64_t sample_size, history_size;
+	struct perf_event_attr attr; /* of the PT event */
+	struct pt_events *events;
+	struct ring_event switch_event;
+	struct rings *switches; /* NULL: not wanted */
+	struct sideband *sideband;
+	struct perfdata_features *features;
+	struct symbols symbols;
+	int root_fd;
+	size_t nr_cpus;
+	struct pt_cpu cpus[];
+};
+
+/* The trace of one CPU: bytes of its ring, or a sample that the kernel made of it. */
+struct pt_trace {
+	size_t index; /* of the CPU in the recorder */
+	uint8_t *data;
+	struct perf_event_header *sample;
+	uint64_t started_tsc;
+	size_t begin; /* of what is written; set by pt_write() */
+};
+
+struct snapshot {
+	struct pt_recorder *pt;
+	uint64_t tsc, monotonic_ns, perf_ns; /* the same moment, when it was taken */
+	struct ring_copy *sideband;
+	struct ring_copy *switches;
+	size_t nr;
+	struct pt_trace traces[];
+};
+
+static inline struct pt_recorder *to_pt(struct recorder *recorder)
+{
+	return (struct pt_recorder *)recorder;
+}
+
+const char *pt_freeze_name(enum perf_poke_freeze freeze);
+
+/* As recorder_ops says. */
+int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+	     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
+void pt_describe(const struct recorder *recorder, struct json_object *json);
+void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *json);
+
+#endif
