@@ -26,6 +26,7 @@ struct command {
 
 extern const struct command command_start;
 extern const struct command command_check;
+extern const struct command command_script;
 
 /*
  * Reads the options of a command into target. Returns 0, 1 if it was --help and help has been

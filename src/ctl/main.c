@@ -3,7 +3,8 @@
 
 int main(int argc, char **argv)
 {
-	static const struct command *const commands[] = { &command_start, &command_check, NULL };
+	static const struct command *const commands[] = { &command_start, &command_script,
+							  &command_check, NULL };
 
 	return command_dispatch(commands, argc, argv);
 }

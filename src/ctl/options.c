@@ -135,7 +135,9 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 		r = check_cpus(value, why);
 		break;
 	case OPTION_STRING:
+	case OPTION_WORD:
 	case OPTION_FLAG:
+	case OPTION_REST:
 		break;
 	}
 	if (!r)
@@ -155,6 +157,8 @@ static const struct option_spec *find_option(const struct parser *p, const char 
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct option_spec *spec = &p->specs[i];
 
+		if (!spec->name)
+			continue;
 		if (is_long ? !strcmp(name + 2, spec->name) : name[1] == spec->short_name)
 			return spec;
 	}
@@ -194,12 +198,58 @@ static int parse_option(struct parser *p, const char *word, uint64_t *seen)
 	return r;
 }
 
+/* Of the rows without a name, the first of the kind that has no value yet; *seen says that it has.
+ */
+static const struct option_spec *take_unnamed(const struct parser *p, enum option_kind kind,
+					      uint64_t *seen)
+{
+	for (size_t i = 0; i < p->nr; i++) {
+		if (p->specs[i].kind != kind || *seen & UINT64_C(1) << i)
+			continue;
+		*seen |= UINT64_C(1) << i;
+		return &p->specs[i];
+	}
+	return NULL;
+}
+
+static int parse_word(struct parser *p, char *word, uint64_t *seen)
+{
+	const struct option_spec *spec = take_unnamed(p, OPTION_WORD, seen);
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	if (!spec)
+		return options_explain(p->error, -EINVAL, "'%s': only options are taken", word);
+	r = parse_value(spec, word, p->target, &why);
+	if (r && why)
+		return options_explain(p->error, -EINVAL, "%s: %s", spec->metavar, why);
+	return r;
+}
+
+/* All that follows `--`. */
+static int parse_rest(struct parser *p, uint64_t *seen)
+{
+	const struct option_spec *spec = take_unnamed(p, OPTION_REST, seen);
+
+	if (spec)
+		*(char ***)((char *)p->target + spec->offset) = &p->argv[p->at];
+	else if (p->at < p->argc)
+		return options_explain(p->error, -EINVAL, "'%s': only options are taken",
+				       p->argv[p->at]);
+	return 0;
+}
+
 static int check_required(const struct parser *p, uint64_t seen)
 {
 	for (size_t i = 0; i < p->nr; i++) {
-		if (p->specs[i].required && !(seen & UINT64_C(1) << i))
-			return options_explain(p->error, -EINVAL, "--%s %s is required",
-					       p->specs[i].name, p->specs[i].metavar);
+		const struct option_spec *spec = &p->specs[i];
+
+		if (!spec->required || seen & UINT64_C(1) << i)
+			continue;
+		if (!spec->name)
+			return options_explain(p->error, -EINVAL, "%s is required", spec->metavar);
+		return options_explain(p->error, -EINVAL, "--%s %s is required", spec->name,
+				       spec->metavar);
 	}
 	return 0;
 }
@@ -216,25 +266,22 @@ int options_parse(const struct option_spec *specs, size_t nr, int argc, char **a
 		.error = error,
 	};
 	uint64_t seen = 0;
+	int r = 0;
 
-	while (p.at < argc) {
-		const char *word = argv[p.at];
-		int r;
+	while (p.at < argc && !r) {
+		char *word = argv[p.at];
 
-		if (word[0] != '-' || !word[1] || !strcmp(word, "--"))
-			break;
 		if (!strcmp(word, "--help") || !strcmp(word, "-h"))
 			return 1;
 		p.at++;
-		r = parse_option(&p, word, &seen);
-		if (r)
-			return r;
+		if (!strcmp(word, "--")) {
+			r = parse_rest(&p, &seen);
+			break;
+		}
+		r = word[0] == '-' && word[1] ? parse_option(&p, word, &seen)
+					      : parse_word(&p, word, &seen);
 	}
-	if (p.at < argc && !strcmp(argv[p.at], "--"))
-		p.at++;
-	if (p.at < argc)
-		return options_explain(error, -EINVAL, "'%s': only options are taken", argv[p.at]);
-	return check_required(&p, seen);
+	return r ? r : check_required(&p, seen);
 }
 
 void options_help(FILE *file, const struct option_spec *specs, size_t nr)
@@ -250,8 +297,8 @@ void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 
 		width = spec->short_name ? fprintf(file, "  -%c, ", spec->short_name)
 					 : fprintf(file, "      ");
-		width += fprintf(file, "--%s%s%s", spec->name, spec->metavar ? " " : "",
-				 spec->metavar ?: "");
+		width += fprintf(file, "%s%s%s%s", spec->name ? "--" : "", spec->name ?: "",
+				 spec->name && spec->metavar ? " " : "", spec->metavar ?: "");
 		for (; *line; width = 0) {
 			int length = (int)strcspn(line, "\n");
 

@@ -18,6 +18,8 @@ enum option_kind {
 	OPTION_ENUM,   /* int or an enum, one of `choices` */
 	OPTION_STRING, /* const char *, not empty */
 	OPTION_PARSED, /* whatever `parse` makes of it */
+	OPTION_WORD,   /* const char *, not empty: a word that is not an option; has no name */
+	OPTION_REST,   /* char **, up to a NULL: all that follows `--`; has no name */
 };
 
 struct option_choice {
@@ -27,7 +29,7 @@ struct option_choice {
 };
 
 struct option_spec {
-	const char *name; /* without dashes */
+	const char *name; /* without dashes; NULL if it is given without one */
 	char short_name;  /* or 0 */
 	enum option_kind kind;
 	bool required;
@@ -43,7 +45,7 @@ struct option_spec {
 };
 
 /*
- * Reads argv, which is nothing but options, into target. Strings are not copied.
+ * Reads argv into target; for an OPTION_REST argv[argc] is NULL. Strings are not copied.
  *
  * Returns 0, 1 if --help was asked for, -EINVAL with *error (one line, for the caller to free) set,
  * or -ENOMEM.

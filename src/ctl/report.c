@@ -89,14 +89,17 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
 {
 	_cleanup_free_ char *data = NULL;
-	_cleanup_free_ char *word = NULL;
+	_cleanup_free_ char *folder_word = NULL;
+	_cleanup_free_ char *data_word = NULL;
 	int r;
 
 	if (asprintf(&data, "%s/perf.data", capture->path) < 0) {
 		data = NULL;
 		return -ENOMEM;
 	}
-	r = text_shell_word(data, &word);
+	r = text_shell_word(capture->path, &folder_word);
+	if (!r)
+		r = text_shell_word(data, &data_word);
 	if (r)
 		return r;
 	fprintf(file, "\ncapture %zu: %s\n", number, capture->path);
@@ -106,7 +109,8 @@ static int print_capture(FILE *file, size_t number, const struct perf_poke_captu
 		FORMAT_SIZE(capture->size), capture->recorder);
 	fprintf(file, "  %-12s %s, armed again after %s\n", "skid", FORMAT_TIME(capture->skid_ns),
 		FORMAT_TIME(capture->blind_ns));
-	fprintf(file, "  %-12s perf script -i %s\n", "open", word);
+	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
+	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
 	return 0;
 }
 

@@ -18,6 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 BTF = "/sys/kernel/btf/vmlinux"
 SKIP = 77
+# An emulated machine: what needs its clock and its processes to go together cannot be shown there.
+EMULATED = "PERF_POKE_EMULATED" in os.environ
 PATIENCE = 60.0  # seconds for what takes a moment on an idle machine
 
 # Spikes that are meant: far over what a busy machine does by itself, and the threshold for them.

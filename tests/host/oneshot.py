@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import unittest
 
 import common
 
@@ -52,6 +53,7 @@ class OneShot(CaptureChecks):
     def test_count_10(self):
         self.check_count(10)
 
+    @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_cpus_that_hit_together(self):
         """Tickers wake all CPUs at the same instant, and each wakeup is a spike."""
         # One CPU is for the controller, where there are enough.

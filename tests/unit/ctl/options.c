@@ -154,6 +154,85 @@ static void refuses(void **state)
 	}
 }
 
+struct words {
+	bool flag;
+	const char *first;
+	const char *second;
+	char **rest;
+};
+
+#define WORD(member) .offset = offsetof(struct words, member)
+
+static const struct option_spec word_specs[] = {
+	{ NULL, 0, OPTION_WORD, .required = true, WORD(first), .metavar = "FIRST", .help = "one" },
+	{ NULL, 0, OPTION_WORD, WORD(second), .metavar = "SECOND", .help = "two" },
+	{ "flag", 'f', OPTION_FLAG, WORD(flag), .help = "a flag" },
+	{ NULL, 0, OPTION_REST, WORD(rest), .metavar = "-- REST", .help = "what follows" },
+};
+
+static int parse_words(char **argv, struct words *words, char **error)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	*words = (struct words){ 0 };
+	return options_parse(word_specs, ARRAY_SIZE(word_specs), argc, argv, words, error);
+}
+
+#define PARSE_WORDS(words, error, ...) parse_words((char *[]){ __VA_ARGS__, NULL }, words, error)
+
+static void takes_words(void **state)
+{
+	_cleanup_free_ char *error = NULL;
+	struct words w;
+
+	(void)state;
+	assert_int_equal(PARSE_WORDS(&w, &error, "a", "-f", "-", "--", "-f", "--", "x"), 0);
+	assert_true(w.flag);
+	assert_string_equal(w.first, "a");
+	assert_string_equal(w.second, "-");
+	assert_string_equal(w.rest[0], "-f");
+	assert_string_equal(w.rest[1], "--");
+	assert_string_equal(w.rest[2], "x");
+	assert_null(w.rest[3]);
+
+	assert_int_equal(PARSE_WORDS(&w, &error, "-f", "a"), 0);
+	assert_true(w.flag);
+	assert_string_equal(w.first, "a");
+	assert_null(w.second);
+	assert_null(w.rest);
+	assert_null(error);
+}
+
+static void refuses_words(void **state)
+{
+	_cleanup_free_ char *none = NULL, *empty = NULL, *third = NULL;
+	struct words w;
+
+	(void)state;
+	assert_int_equal(PARSE_WORDS(&w, &none, "-f", "--", "a"), -EINVAL);
+	assert_string_equal(none, "FIRST is required");
+	assert_int_equal(PARSE_WORDS(&w, &empty, ""), -EINVAL);
+	assert_string_equal(empty, "FIRST: empty; a value is needed");
+	assert_int_equal(PARSE_WORDS(&w, &third, "a", "b", "c"), -EINVAL);
+	assert_string_equal(third, "'c': only options are taken");
+}
+
+static void helps_with_words(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(file);
+	options_help(file, word_specs, ARRAY_SIZE(word_specs));
+	fclose(file);
+	assert_non_null(strstr(text, "      FIRST                 one\n"));
+	assert_non_null(strstr(text, "      -- REST               what follows\n"));
+}
+
 static void helps(void **state)
 {
 	_cleanup_free_ char *error = NULL;
@@ -180,9 +259,9 @@ static void helps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_all_forms),
-		cmocka_unit_test(refuses),
-		cmocka_unit_test(helps),
+		cmocka_unit_test(takes_all_forms), cmocka_unit_test(refuses),
+		cmocka_unit_test(helps),	   cmocka_unit_test(takes_words),
+		cmocka_unit_test(refuses_words),   cmocka_unit_test(helps_with_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,10 @@ static void prints_captures(void **state)
 				     "  interrupted  st ress/12\n"
 				     "  history      98.8ms, 4567 events, 2 lost, 3.2M (events)\n"
 				     "  skid         12.3us, armed again after 1.23ms\n"
-				     "  open         perf script -i 'out dir/1/perf.data'\n"));
+				     "  open         perf-poke-ctl script 'out dir/1'\n"
+				     "               perf script -i 'out dir/1/perf.data'\n"));
+	assert_non_null(strstr(text, "  open         perf-poke-ctl script 2\n"
+				     "               perf script -i 2/perf.data\n"));
 	assert_non_null(strstr(text, "  timer        0xffffffff81000000\n  interrupted  idle\n"));
 	assert_non_null(strstr(text, "  interrupted  0123456789abcdef/12, thread 13\n"));
 	assert_non_null(strstr(text, "\ncapture 4: 4\n  reason       poked\n  history"));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "text.h"
-#include "utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,35 +38,11 @@ static void makes_printable(void **state)
 	assert_string_equal(text_printable(text), "a [2J   b\303\244");
 }
 
-static void check_utf8(const char *text, const char *expected)
-{
-	char copy[64];
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	assert_string_equal(utf8_repair(copy), expected);
-}
-
-static void makes_utf8(void **state)
-{
-	(void)state;
-	check_utf8("", "");
-	check_utf8("plain\n", "plain\n");
-	check_utf8("\303\244\342\202\254\360\237\230\200", "\303\244\342\202\254\360\237\230\200");
-	check_utf8("a\377b", "a?b");
-	check_utf8("a\303", "a?");
-	check_utf8("\342\202", "??");
-	check_utf8("\300\200", "??");
-	check_utf8("\340\200\200", "???");
-	check_utf8("\355\240\200", "???");
-	check_utf8("\364\220\200\200", "????");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quotes_for_the_shell),
 		cmocka_unit_test(makes_printable),
-		cmocka_unit_test(makes_utf8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

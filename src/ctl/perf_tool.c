@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "perf_tool.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "options.h"
+#include "text.h"
+
+#define VARIABLE "PERF_POKE_PERF"
+#define INSTALL                                                                                    \
+	"install linux-perf (Debian), linux-tools-generic and linux-tools-$(uname -r) (Ubuntu) "   \
+	"or perf (Fedora, RHEL)"
+
+/* Its exit status when it does not understand its arguments. */
+#define PERF_USAGE 129
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+int perf_tool_search(const char *name, char **path)
+{
+	const char *folders = getenv("PATH") ?: "/bin:/usr/bin";
+
+	if (strchr(name, '/')) {
+		if (!is_program(name))
+			return -ENOENT;
+		*path = strdup(name);
+		return *path ? 0 : -ENOMEM;
+	}
+	for (;;) {
+		int length = (int)strcspn(folders, ":");
+		_cleanup_free_ char *candidate = NULL;
+
+		/* An empty one is the working folder. */
+		if (asprintf(&candidate, "%.*s/%s", length ?: 1, length ? folders : ".", name) <
+		    0) {
+			candidate = NULL;
+			return -ENOMEM;
+		}
+		if (is_program(candidate)) {
+			*path = TAKE_PTR(candidate);
+			return 0;
+		}
+		if (!folders[length])
+			return -ENOENT;
+		folders += length + 1;
+	}
+}
+
+/* The child, its standard output in a pipe. Returns its pid or a negative errno. */
+static int spawn(const char *path, char *const argv[], int *output)
+{
+	_cleanup_close_ int reader = -1, writer = -1;
+	posix_spawn_file_actions_t actions;
+	int fds[2], r;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	reader = fds[0];
+	writer = fds[1];
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY,
+						     0);
+	if (!r)
+		r = posix_spawn(&pid, path, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (r)
+		return -r;
+	*output = TAKE_FD(reader);
+	return pid;
+}
+
+/* Runs a program to its end. Keeps what fits of the first line that it prints. Returns its exit
+ * status, or a negative errno. */
+static int run(const char *path, char *const argv[], char *line, size_t size)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *rest = NULL;
+	size_t rest_size = 0;
+	int pid, fd = -1, status;
+
+	pid = spawn(path, argv, &fd);
+	if (pid < 0)
+		return pid;
+	file = fdopen(fd, "r");
+	if (!file)
+		close(fd);
+	if (file && !fgets(line, (int)size, file))
+		line[0] = '\0';
+	while (file && getdelim(&rest, &rest_size, '\0', file) > 0)
+		;
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	text_printable(line);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
+}
+
+int perf_tool_find(struct perf_tool *perf, char **why)
+{
+	const char *wanted = getenv(VARIABLE);
+	bool named = wanted && *wanted;
+	int r;
+
+	*perf = (struct perf_tool){ 0 };
+	r = perf_tool_search(named ? wanted : "perf", &perf->path);
+	if (r == -ENOENT && named)
+		return options_explain(why, r, VARIABLE " '%s': no such program", wanted);
+	if (r == -ENOENT)
+		return options_explain(why, r, "there is no perf in PATH: " INSTALL);
+	if (r)
+		return r;
+	r = run(perf->path, (char *[]){ perf->path, "--version", NULL }, perf->version,
+		sizeof(perf->version));
+	/* Ubuntu's is a script that fails when there is none for the running kernel. */
+	if (r)
+		r = options_explain(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
+	else if (strncmp(perf->version, "perf ", 5))
+		r = options_explain(why, -ENOEXEC, "'%s' is not perf: it says '%s'", perf->path,
+				    perf->version);
+	if (r)
+		perf_tool_release(perf);
+	return r;
+}
+
+/* Perf checks its options before it finds that there is nothing to read. Those that were built
+ * without a disassembler take it for bad usage. */
+bool perf_tool_disassembles(const struct perf_tool *perf)
+{
+	char *const argv[] = {
+		perf->path, "script", "-i", "/dev/null", "--insn-trace=disasm", NULL
+	};
+	char line[8];
+	int r = run(perf->path, argv, line, sizeof(line));
+
+	return r >= 0 && r != PERF_USAGE;
+}
+
+void perf_tool_release(struct perf_tool *perf)
+{
+	free(perf->path);
+	perf->path = NULL;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "script.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "perf_tool.h"
+#include "text.h"
+
+#define NS_PER_H UINT64_C(3600000000000)
+#define TARGET(member) .offset = offsetof(struct script_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
+	  .help = "folder of a capture" },
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(view.window_ns),
+	  .metavar = "TIME",
+	  .help = "begin this long before the spike (200us of Intel PT,\n10ms of events)" },
+	{ "all", 'a', OPTION_FLAG, TARGET(view.all), .help = "all the time that was recorded" },
+	{ "all-cpus", 0, OPTION_FLAG, TARGET(view.all_cpus),
+	  .help = "not only of the spike's CPU" },
+	{ "insns", 0, OPTION_FLAG, TARGET(insns),
+	  .help = "each instruction of Intel PT: as assembler by xed, or by\n"
+		  "perf if it was built with capstone; else its bytes" },
+	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
+	  .help = "print the command line, for a shell, and do not run it" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "do not say which perf it is" },
+	{ NULL, 0, OPTION_REST, TARGET(view.rest), .metavar = "-- ARGS",
+	  .help = "for perf script, after ours, as -- -F +srcline" },
+};
+
+static const char notes[] =
+	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike;\n"
+	"Intel PT is calls and returns, and ends where it was frozen.\n"
+	"Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
+	"\n"
+	"Exit codes: perf's own; without it 1 the capture cannot be read or there is no perf,\n"
+	"2 usage.\n";
+
+int script_parse(struct script_args *args, struct console *con, int argc, char **argv)
+{
+	int r;
+
+	*args = (struct script_args){ 0 };
+	r = command_options(&command_script, con, argc, argv, args);
+	if (r)
+		return r;
+	if (args->view.all && args->view.window_ns) {
+		console_error(con, "--all and --window do not go together");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* All of a file that has no NUL. */
+static int read_text(const char *path, char **text)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	size_t size = 0;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	if (getdelim(text, &size, '\0', file) < 0)
+		return errno ? -errno : -ENODATA;
+	return 0;
+}
+
+static int join(char **path, const char *folder, const char *name)
+{
+	if (asprintf(path, "%s/%s", folder, name) >= 0)
+		return 0;
+	*path = NULL;
+	return -ENOMEM;
+}
+
+/* Returns 0, or a negative errno and the error has been printed. */
+static int read_capture(struct console *con, const char *folder, struct view_capture *capture,
+			char **data)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *file = NULL;
+	int r;
+
+	r = join(&path, folder, "capture.json");
+	if (!r)
+		r = join(data, folder, "perf.data");
+	if (!r)
+		r = join(&file, *data, "data");
+	if (r) {
+		console_error(con, "%s", strerror(-r));
+		return r;
+	}
+	r = read_text(path, &text);
+	if (r) {
+		console_error(con, "'%s' is not a capture: cannot read %s: %s", folder, path,
+			      r == -ENODATA ? "it is empty" : strerror(-r));
+		return r;
+	}
+	r = view_read(capture, text, &why);
+	if (r) {
+		console_error(con, "%s: %s", path, why ?: strerror(-r));
+		return r;
+	}
+	if (access(file, R_OK)) {
+		r = -errno;
+		console_error(con, "'%s': cannot read %s: %s", folder, file, strerror(-r));
+	}
+	return r;
+}
+
+static enum view_insns choose_insns(const struct perf_tool *perf)
+{
+	_cleanup_free_ char *xed = NULL;
+
+	if (!perf_tool_search("xed", &xed))
+		return VIEW_INSNS_XED;
+	return perf_tool_disassembles(perf) ? VIEW_INSNS_DISASM : VIEW_INSNS_RAW;
+}
+
+static enum exit_code print_words(struct console *con, char *const *argv)
+{
+	for (size_t i = 0; argv[i]; i++) {
+		_cleanup_free_ char *word = NULL;
+
+		if (text_shell_word(argv[i], &word)) {
+			console_error(con, "%s", strerror(ENOMEM));
+			return EXIT_FAILED;
+		}
+		fprintf(con->out, "%s%s", i ? " " : "", word);
+	}
+	fputc('\n', con->out);
+	return EXIT_FINE;
+}
+
+/* Becomes perf; returns only when that fails. */
+static enum exit_code become(struct console *con, char **argv)
+{
+	/* What reads perf's output may go away, as head does: perf ends by the signal. */
+	signal(SIGPIPE, SIG_DFL);
+	fflush(con->out);
+	execv(argv[0], argv);
+	console_error(con, "'%s': %s", argv[0], strerror(errno));
+	return EXIT_FAILED;
+}
+
+static enum exit_code show(struct console *con, const struct script_args *args,
+			   const struct view_capture *capture, const char *data)
+{
+	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
+	_cleanup_(view_free_argv) char **argv = NULL;
+	struct view_options view = args->view;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = perf_tool_find(&perf, &why);
+	if (r) {
+		console_error(con, "%s", why ?: strerror(-r));
+		return EXIT_FAILED;
+	}
+	if (!args->quiet)
+		console_info(con, "%s (%s)", perf.version, perf.path);
+	if (args->insns)
+		view.insns = choose_insns(&perf);
+	if (view.insns == VIEW_INSNS_RAW)
+		console_warn(con, "instructions are shown as bytes: for assembler install xed, or "
+				  "a perf that was built with capstone");
+	r = view_argv(capture, &view, perf.path, data, &argv);
+	if (r) {
+		console_error(con, "%s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	return args->dry_run ? print_words(con, argv) : become(con, argv);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_free_ char *data = NULL;
+	struct view_capture capture;
+	struct script_args args;
+	int r;
+
+	r = script_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	r = read_capture(con, args.capture, &capture, &data);
+	if (r)
+		return EXIT_FAILED;
+	if (args.insns && capture.kind != VIEW_PT) {
+		console_error(con, "--insns: '%s' has events, not the instructions of Intel PT",
+			      args.capture);
+		return EXIT_USAGE;
+	}
+	return show(con, &args, &capture, data);
+}
+
+const struct command command_script = {
+	.name = "script",
+	.summary = "Show what a capture holds of the time before the spike, with perf.",
+	.arguments = "CAPTURE [OPTIONS] [-- ARGS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What perf is asked to show of a capture: from its capture.json to the words of a command. */
+#ifndef CTL_VIEW_H
+#define CTL_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util.h"
+
+#define VIEW_WINDOW_PT_NS UINT64_C(200000)
+#define VIEW_WINDOW_EVENTS_NS UINT64_C(10000000)
+
+enum view_kind {
+	VIEW_EVENTS,
+	VIEW_PT,
+};
+
+struct view_capture {
+	enum view_kind kind;
+	bool sampled;	   /* Intel PT in a sample of an event, not in a ring */
+	int cpu;	   /* of the spike; negative: of no CPU in particular */
+	uint64_t spike_ns; /* on the clock of what was recorded */
+};
+
+enum view_insns {
+	VIEW_INSNS_NONE, /* calls and returns */
+	VIEW_INSNS_RAW,
+	VIEW_INSNS_XED,
+	VIEW_INSNS_DISASM,
+};
+
+struct view_options {
+	uint64_t window_ns; /* before the spike; 0: what suits the kind */
+	bool all;	    /* no window */
+	bool all_cpus;
+	enum view_insns insns;
+	char **rest; /* for perf as they are, up to a NULL; or NULL */
+};
+
+/* From the text of capture.json. Returns 0, or a negative errno with *why, for the caller to free,
+ * saying what is wrong with it. */
+int view_read(struct view_capture *capture, const char *text, char **why) _must_check_;
+
+/* The words of the command, up to a NULL, for view_free_argv(). Returns 0 or -ENOMEM. */
+int view_argv(const struct view_capture *capture, const struct view_options *options,
+	      const char *perf, const char *data, char ***argv) _must_check_;
+
+void view_free_argv(char ***argv);
+
+#endif

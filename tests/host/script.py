@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke-ctl script runs stock perf on a capture, and says what is wrong with what is none."""
+import json
+import os
+import re
+import shutil
+import shlex
+import signal
+import subprocess
+import unittest
+
+import common
+
+FAILED = 1
+USAGE = 2
+LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
+WINDOW_NS = 10000000  # without --window
+
+
+def script(*args, **kwargs):
+    return common.run_ctl("script", *args, **kwargs)
+
+
+def environment(**variables):
+    return {**os.environ, **variables}
+
+
+@unittest.skipUnless(shutil.which("perf"), "needs perf")
+class Events(common.HostTest):
+    """On a capture of two CPUs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.taker = common.HostTest()
+        cls.taker.setUp()
+        cls.addClassCleanup(cls.taker.doCleanups)
+        cpus = common.find_cpus(2)
+        # One spikes; both are busy.
+        with common.busy(cpus[0]), common.busy(cpus[1]), common.late(cpus[1]):
+            with common.Session(cpus, cls.taker.output, *common.SPIKES) as session:
+                cls.taker.assertEqual(session.finish(), 0, session.__dict__)
+        cls.path = session.captures[0]["path"]
+        with open(os.path.join(cls.path, "capture.json")) as file:
+            cls.spike = json.load(file)["spike"]
+
+    def shown(self, *args):
+        """CPUs and times, ns, of the lines that perf prints."""
+        result = script(self.path, "--quiet", *args)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = [LINE.fullmatch(line) for line in result.stdout.splitlines()]
+        self.assertTrue(lines)
+        self.assertTrue(all(lines), result.stdout)
+        return [(int(line["cpu"]), int(line["s"] + line["ns"])) for line in lines]
+
+    def expected(self, begin_ns, end_ns, cpus):
+        times = ((sample["cpu"], sample["time_ns"]) for sample in self.samples(self.path))
+        return [(cpu, time_ns) for cpu, time_ns in times
+                if begin_ns <= time_ns <= end_ns and (cpus is None or cpu in cpus)]
+
+    def test_shows_the_time_before_the_spike(self):
+        cpu, end = self.spike["cpu"], self.spike["time_ns"]
+        for args, begin, end, cpus in (
+                ([], end - WINDOW_NS, end, [cpu]),
+                (["--window", "1s"], end - 1000000000, end, [cpu]),
+                (["--window", "500", "--all-cpus"], end - 500000, end, None),
+                (["--all"], 0, 1 << 63, [cpu]),
+                (["--all", "--all-cpus"], 0, 1 << 63, None)):
+            with self.subTest(args=args):
+                self.assertEqual(self.shown(*args), self.expected(begin, end, cpus))
+        # All of these differ, or nothing was tested.
+        self.assertGreater(len(self.shown("--all")), len(self.shown("--window", "1s")))
+        self.assertGreater(len(self.shown("--window", "1s")), len(self.shown()))
+        self.assertGreater(len(self.shown("--all", "--all-cpus")), len(self.shown("--all")))
+
+    def test_says_which_perf(self):
+        version = subprocess.run(["perf", "--version"], stdout=subprocess.PIPE, text=True,
+                                 check=True).stdout.strip()
+        result = script(self.path)
+        self.assertEqual(result.returncode, 0)
+        self.assert_one_line(result.stderr, version, "(%s)" % shutil.which("perf"))
+
+    def test_passes_arguments_on(self):
+        result = script(self.path, "--quiet", "--all", "--", "-F", "event")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual([line for line in result.stdout.splitlines()
+                          if not re.fullmatch(r"\s*\w+:\w+:\s*", line)], [])
+        refused = script(self.path, "--quiet", "--", "--no-such-option")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("no-such-option", refused.stderr)
+
+    def test_dry_run_is_what_runs(self):
+        strange = os.path.join(self.folder, "a 'strange' name")
+        shutil.copytree(self.path, strange)
+        printed = script(strange, "--dry-run", "--quiet", "--", "-F", "+pid")
+        self.assertEqual((printed.returncode, printed.stderr), (0, ""))
+        self.assertEqual(shlex.split(printed.stdout)[-2:], ["-F", "+pid"])
+        by_shell = subprocess.run(["sh", "-c", printed.stdout], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, text=True, check=True)
+        self.assertTrue(by_shell.stdout)
+        self.assertEqual(script(strange, "--", "-F", "+pid").stdout, by_shell.stdout)
+
+    def test_status_is_that_of_perf(self):
+        fake = self.program("perf", "[ \"$1\" = --version ] && echo perf version 0 && exit; kill -TERM $$")
+        result = script(self.path, env=environment(PERF_POKE_PERF=fake))
+        self.assertEqual(result.returncode, -signal.SIGTERM)
+        self.assert_one_line(result.stderr, "perf version 0 (%s)" % fake)
+
+    def test_reader_goes_away(self):
+        """What is run must not have inherited that SIGPIPE is ignored."""
+        fake = self.program("perf", "[ \"$1\" = --version ] && echo perf version 0 && exit; "
+                            "grep SigIgn /proc/$$/status")
+        ignored = script(self.path, env=environment(PERF_POKE_PERF=fake)).stdout.split()[1]
+        self.assertEqual(int(ignored, 16) & 1 << (signal.SIGPIPE - 1), 0)
+
+    def test_no_perf(self):
+        result = script(self.path, env=environment(PATH=self.folder))
+        self.assert_fails(result, FAILED, "no perf", "linux-perf", "linux-tools", "Fedora")
+        result = script(self.path, env=environment(PERF_POKE_PERF="/nowhere/perf"))
+        self.assert_fails(result, FAILED, "PERF_POKE_PERF", "'/nowhere/perf'")
+
+    def test_no_instructions(self):
+        self.assert_fails(script(self.path, "--insns"), USAGE, "--insns", self.path)
+
+    def test_broken_captures(self):
+        broken = os.path.join(self.folder, "broken")
+        shutil.copytree(self.path, broken)
+        os.rename(os.path.join(broken, "perf.data", "data"), os.path.join(broken, "data"))
+        self.assert_fails(script(broken), FAILED, broken, "perf.data/data", "No such file")
+        facts = os.path.join(broken, "capture.json")
+        for text, why in (("", "empty"), ("{", "not JSON"), ("{}", "schema"), ('{"schema":1}', "recorder")):
+            with self.subTest(text=text):
+                with open(facts, "w") as file:
+                    file.write(text)
+                self.assert_fails(script(broken), FAILED, facts, why)
+
+    def program(self, name, body):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\n" + body + "\n")
+        os.chmod(path, 0o755)
+        return path
+
+
+class Errors(common.HostTest):
+    def test_not_a_capture(self):
+        for path in (self.folder, os.path.join(self.folder, "nothing"), "/dev/null"):
+            with self.subTest(path=path):
+                self.assert_fails(script(path), FAILED, "'%s' is not a capture" % path, "capture.json")
+
+    def test_usage(self):
+        for args, parts in (([], ["CAPTURE"]), (["a", "b"], ["'b'"]), ([""], ["CAPTURE", "empty"]),
+                            (["a", "--window", "1x"], ["--window", "'1x'"]),
+                            (["a", "--window", "1ms", "--all"], ["--window", "--all"]),
+                            (["a", "--what"], ["--what"])):
+            with self.subTest(args=args):
+                self.assert_fails(script(*args), USAGE, *parts)
+
+
+if __name__ == "__main__":
+    common.main()

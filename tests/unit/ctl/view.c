@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PT                                                                                         \
+	"{\"schema\":1,\"spike\":{\"cpu\":3,\"time_ns\":7361536417},"                              \
+	"\"recorder\":{\"kind\":\"pt\",\"clock\":"                                                 \
+	"{\"monotonic_ns\":7366384740,\"perf_ns\":7380134244}}}"
+#define SAMPLED(cpu, freeze)                                                                       \
+	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":5},\"recorder\":{\"kind\":\"pt\","   \
+	"\"freeze\":\"" freeze "\",\"clock\":{\"monotonic_ns\":5,\"perf_ns\":7}}}"
+#define EVENTS(cpu, time_ns)                                                                       \
+	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
+	"\"recorder\":{\"kind\":\"events\"}}"
+
+/* The words, each behind a blank; for the caller to free. */
+static char *words(const char *text, const struct view_options *options)
+{
+	_cleanup_(view_free_argv) char **argv = NULL;
+	struct view_capture capture;
+	char *line = NULL, *why = NULL;
+	size_t size;
+	FILE *file;
+
+	assert_int_equal(view_read(&capture, text, &why), 0);
+	assert_null(why);
+	assert_int_equal(view_argv(&capture, options, "/bin/perf", "a dir/perf.data", &argv), 0);
+	file = open_memstream(&line, &size);
+	assert_non_null(file);
+	for (size_t i = 0; argv[i]; i++)
+		fprintf(file, "%s<%s>", i ? " " : "", argv[i]);
+	fclose(file);
+	return line;
+}
+
+#define BEGIN "</bin/perf> <script> <-i> <a dir/perf.data> <--ns>"
+#define CHECK(text, expected, ...)                                                                 \
+	do {                                                                                       \
+		const struct view_options options = { __VA_ARGS__ };                               \
+		_cleanup_free_ char *line = words(text, &options);                                 \
+                                                                                                   \
+		assert_string_equal(line, BEGIN expected);                                         \
+	} while (0)
+
+#define CALLS " <--call-ret-trace> <-F> <-dso>"
+
+/* In the clock of perf the spike is at 7361536417 - 7366384740 + 7380134244. */
+static void shows_pt(void **state)
+{
+	(void)state;
+	CHECK(PT, " <-C> <3> <--time> <7.375085921,>" CALLS, 0);
+	CHECK(PT, " <-C> <3> <--time> <7.370285921,>" CALLS, .window_ns = 5000000);
+	CHECK(PT, " <-C> <3> <--time> <0.000000000,>" CALLS, .window_ns = 7375285922);
+	CHECK(PT, " <-C> <3>" CALLS, .all = true);
+	CHECK(PT, " <--time> <7.375085921,>" CALLS, .all_cpus = true);
+	CHECK(PT, CALLS, .all = true, .all_cpus = true);
+}
+
+static void shows_instructions(void **state)
+{
+	(void)state;
+	CHECK(PT, " <-C> <3> <--insn-trace>", .all = true, .insns = VIEW_INSNS_RAW);
+	CHECK(PT, " <-C> <3> <--insn-trace> <--xed>", .all = true, .insns = VIEW_INSNS_XED);
+	CHECK(PT, " <-C> <3> <--insn-trace=disasm>", .all = true, .insns = VIEW_INSNS_DISASM);
+}
+
+static void names_the_sample(void **state)
+{
+	(void)state;
+	CHECK(SAMPLED("2", "sample"), " <-C> <2>" CALLS " <-F> <trace:+event>", .all = true);
+	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--insn-trace> <-F> <trace:+event>", .all = true,
+	      .insns = VIEW_INSNS_RAW);
+	/* Perf refuses fields of events that are not there. */
+	CHECK(SAMPLED("-1", "sample"), CALLS, .all = true);
+	CHECK(SAMPLED("2", "pause"), " <-C> <2>" CALLS, .all = true);
+}
+
+static void shows_events(void **state)
+{
+	(void)state;
+	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.990000009,12345.000000009>",
+	      0);
+	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.000000009,12345.000000009>",
+	      .window_ns = 1000000000);
+	CHECK(EVENTS("0", "5000"), " <-C> <0> <--time> <0.000000000,0.000005000>", 0);
+	/* One that was poked is of no CPU in particular. */
+	CHECK(EVENTS("-1", "5000"), " <--time> <0.000000000,0.000005000>", 0);
+}
+
+static void passes_the_rest_on(void **state)
+{
+	char *none[] = { NULL };
+	char *rest[] = { "-F", "+srcline", "a b", "", NULL };
+
+	(void)state;
+	CHECK(PT, " <-C> <3>" CALLS " <-F> <+srcline> <a b> <>", .all = true, .rest = rest);
+	CHECK(EVENTS("1", "5"), " <-C> <1>", .all = true, .rest = none);
+}
+
+static void refuses(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why;
+	} rows[] = {
+		{ "", "not JSON: " },
+		{ "{\"schema\":1,", "not JSON: " },
+		{ "[1]", "schema is missing, or no number" },
+		{ "{}", "schema is missing, or no number" },
+		{ "{\"schema\":\"1\"}", "schema is missing, or no number" },
+		{ "{\"schema\":2}", "schema 2: this version reads 1" },
+		{ "{\"schema\":1}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":\"pt\"}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":null}}",
+		  "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"tape\"}}",
+		  "recorder.kind 'tape': this version does not know it" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"events\"}}",
+		  "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "-5"), "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "\"5\""), "spike.time_ns is missing, or no time" },
+		{ EVENTS("null", "5"), "spike.cpu is missing, or no number" },
+		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
+		  "{\"kind\":\"pt\"}}",
+		  "recorder.clock.monotonic_ns is missing, or no time" },
+		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
+		  "{\"kind\":\"pt\",\"clock\":{\"monotonic_ns\":5}}}",
+		  "recorder.clock.perf_ns is missing, or no time" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *why = NULL;
+		struct view_capture capture;
+
+		assert_int_equal(view_read(&capture, rows[i].text, &why), -EINVAL);
+		assert_non_null(why);
+		assert_memory_equal(why, rows[i].why, strlen(rows[i].why));
+		/* What JSON's reader says is its own. */
+		if (strncmp(why, "not JSON", 8))
+			assert_string_equal(why, rows[i].why);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shows_pt),	      cmocka_unit_test(shows_instructions),
+		cmocka_unit_test(names_the_sample),   cmocka_unit_test(shows_events),
+		cmocka_unit_test(passes_the_rest_on), cmocka_unit_test(refuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
