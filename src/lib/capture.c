@@ -83,14 +83,16 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 			snprintf(name, sizeof(name), "%s", wanted);
 		else
 			snprintf(name, sizeof(name), "%s-%d", wanted, i);
-		if (!renameat2(env->output_fd, partial, env->output_fd, name, RENAME_NOREPLACE))
+		/* Of what is there, a folder is replaced by this only if it is empty. Not every
+		 * file system has RENAME_NOREPLACE. */
+		if (!renameat(env->output_fd, partial, env->output_fd, name))
 			return asprintf(&capture->path, "%s/%s", env->config->output, name) < 0
 				       ? -ENOMEM
 				       : 0;
-		if (errno != EEXIST)
-			break;
+		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+			return -errno;
 	}
-	return -errno;
+	return -EEXIST;
 }
 
 static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)

@@ -124,7 +124,9 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 	if (err)
 		return err;
 	if (freeze == PERF_POKE_FREEZE_SAMPLE)
-		events.sample_size = config->sample_size;
+		events.sample_size = config->sample_size < config->history_size
+					     ? config->sample_size
+					     : config->history_size;
 	if (freeze != PERF_POKE_FREEZE_SIGNAL) {
 		events.printk_id = printk_id();
 		if (!events.printk_id)
