@@ -4,9 +4,7 @@
 #include "util.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -232,21 +230,6 @@ static void test_unfinished(void **state)
 	file = load_file(folder->fd, "perf.data/data");
 	check_header(file, 0);
 	free((void *)file.at);
-}
-
-/* Files may grow to `limit` bytes; what goes past it fails with EFBIG, as ENOSPC does on a full
- * disk. */
-static rlim_t limit_file_size(rlim_t limit)
-{
-	struct rlimit rlimit;
-	rlim_t before;
-
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &rlimit), 0);
-	before = rlimit.rlim_cur;
-	rlimit.rlim_cur = limit;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &rlimit), 0);
-	return before;
 }
 
 static void test_full_disk_at_write(void **state)

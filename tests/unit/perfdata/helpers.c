@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -58,6 +59,19 @@ void put_file(int dirfd, const char *path, const char *content)
 	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+}
+
+rlim_t limit_file_size(rlim_t limit)
+{
+	struct rlimit rlimit;
+	rlim_t before;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &rlimit), 0);
+	before = rlimit.rlim_cur;
+	rlimit.rlim_cur = limit;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &rlimit), 0);
+	return before;
 }
 
 struct bytes load_file(int dirfd, const char *path)
@@ -134,6 +148,19 @@ const char *take_cstring(struct bytes *bytes)
 
 	assert_non_null(end);
 	return (const char *)take(bytes, end - bytes->at + 1).at;
+}
+
+struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc)
+{
+	struct bytes header = slice(*records, 0, 8);
+	struct bytes record;
+
+	assert_int_equal(take_u32(&header), type);
+	assert_int_equal(take_u16(&header), misc);
+	record = take(records, take_u16(&header));
+	assert_int_equal(record.len % 8, 0);
+	take(&record, 8);
+	return record;
 }
 
 struct bytes feature(struct bytes file, int bit)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -21,6 +22,10 @@ int remove_folder(void **state);
 
 /* Write a file and make the folders it is in. */
 void put_file(int dirfd, const char *path, const char *content);
+
+/* Files may grow to `limit` bytes; what goes past it fails with EFBIG, as ENOSPC does on a full
+ * disk. Returns the limit before. */
+rlim_t limit_file_size(rlim_t limit);
 
 /* Bytes not read yet. Reading past the end fails the test. */
 struct bytes {
@@ -39,6 +44,9 @@ uint32_t take_u32(struct bytes *bytes);
 uint64_t take_u64(struct bytes *bytes);
 const char *take_string(struct bytes *bytes);  /* as features have it */
 const char *take_cstring(struct bytes *bytes); /* up to its NUL */
+
+/* What is behind the header of the record that comes next, which must be of this kind. */
+struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc);
 
 /* The body of a feature; `at` is NULL when it is not there. */
 struct bytes feature(struct bytes file, int bit);

@@ -3,11 +3,26 @@
 #include "perfdata.h"
 #include "util.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define KALLSYMS "ffffffff81000000 T _text\n"
+
+int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+
+static int link_error; /* what hard links fail with; 0: they do not */
+
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+	if (!link_error)
+		return __real_linkat(from_fd, from, to_fd, to, flags);
+	if (faccessat(from_fd, from, F_OK, 0) == 0)
+		errno = link_error;
+	return -1;
+}
 
 static int open_folder(int dirfd, const char *name)
 {
@@ -63,44 +78,360 @@ static void test_link(void **state)
 	assert_int_equal(perfdata_kcore_dir_link(from, to), -ENOENT);
 	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
 	assert_int_equal(perfdata_kcore_dir(from, folder->fd), 0);
+	put_file(from, "kcore_dir/kcore", "code");
+	assert_int_equal(fchmodat(from, "kcore_dir/kcore", 0400, 0), 0);
 	assert_int_equal(perfdata_kcore_dir_link(from, to), 0);
+	st = check_file(to, "kcore_dir/kcore", "code");
+	assert_int_equal(st.st_ino, check_file(from, "kcore_dir/kcore", "code").st_ino);
 	st = check_file(to, "kcore_dir/kallsyms", KALLSYMS);
 	assert_int_equal(st.st_ino, check_file(from, "kcore_dir/kallsyms", KALLSYMS).st_ino);
 	check_file(to, "kcore_dir/modules", "");
 	assert_int_equal(perfdata_kcore_dir_link(from, to), -EEXIST);
 }
 
-static void test_link_across_filesystems(void **state)
+/* Other filesystems, filesystems without hard links, too many of them. */
+static void test_link_by_copying(void **state)
 {
+	static const int errors[] = { EXDEV, EPERM, EMLINK };
+	static const char *const names[] = { "exdev", "eperm", "emlink" };
 	const struct folder *folder = *state;
-	char elsewhere[] = "/dev/shm/perfdata-XXXXXX";
 	_cleanup_close_ int from = open_folder(folder->fd, "from");
-	_cleanup_close_ int to = -1;
-	struct stat here, there;
+	struct stat st;
 
-	if (fstat(from, &here) < 0 || stat("/dev/shm", &there) < 0 || here.st_dev == there.st_dev ||
-	    !mkdtemp(elsewhere))
-		skip();
-	to = open(elsewhere, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
 	assert_int_equal(perfdata_kcore_dir(from, folder->fd), 0);
-	assert_int_equal(perfdata_kcore_dir_link(from, to), 0);
-	check_file(to, "kcore_dir/kallsyms", KALLSYMS);
-	check_file(to, "kcore_dir/modules", "");
-	assert_int_equal(unlinkat(to, "kcore_dir/kallsyms", 0), 0);
-	assert_int_equal(unlinkat(to, "kcore_dir/modules", 0), 0);
-	assert_int_equal(unlinkat(to, "kcore_dir", AT_REMOVEDIR), 0);
-	assert_int_equal(rmdir(elsewhere), 0);
+	put_file(from, "kcore_dir/kcore", "code");
+	assert_int_equal(fchmodat(from, "kcore_dir/kcore", 0400, 0), 0);
+	st = check_file(from, "kcore_dir/kcore", "code");
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		_cleanup_close_ int to = open_folder(folder->fd, names[i]);
+		int r;
+
+		link_error = errors[i];
+		r = perfdata_kcore_dir_link(from, to);
+		link_error = 0;
+		assert_int_equal(r, 0);
+		check_file(to, "kcore_dir/kallsyms", KALLSYMS);
+		check_file(to, "kcore_dir/modules", "");
+		assert_int_not_equal(check_file(to, "kcore_dir/kcore", "code").st_ino, st.st_ino);
+	}
 }
+
+static void test_link_by_copying_without_code(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_close_ int from = open_folder(folder->fd, "from");
+	_cleanup_close_ int to = open_folder(folder->fd, "to");
+	int r;
+
+	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
+	assert_int_equal(perfdata_kcore_dir(from, folder->fd), 0);
+	link_error = EXDEV;
+	r = perfdata_kcore_dir_link(from, to);
+	link_error = 0;
+	assert_int_equal(r, 0);
+	check_file(to, "kcore_dir/kallsyms", KALLSYMS);
+	assert_int_equal(faccessat(to, "kcore_dir/kcore", F_OK, 0), -1);
+}
+
+/* A piece of memory, and where in the file it is. */
+struct piece {
+	uint64_t start, len, offset;
+};
+
+#define KERNEL 0xffffffff81000000
+#define MODULES 0xffffffffc0000000
+
+/* As /proc/kcore has them, a note first; not sorted. */
+static const struct piece memory[] = {
+	{ 0xffffc90000000000, 0x4000, 0x1000 },
+	{ KERNEL, 0x300000, 0x100000 },
+	{ MODULES, 0x8000, 0x5000 },
+	{ 0xffff888000001000, 0x2000, 0x10000 },
+};
+
+static const char symbols[] = "0000000000000000 A fixed_percpu_data\n"
+			      "ffffffff81000000 T _text\n"
+			      "ffffffff81000080 T _stext\n"
+			      "ffffffff81280123 T _etext\n"
+			      "ffffffff81290000 D _edata\n"
+			      "0000000000000000 t hidden\t[mod]\n"
+			      "ffffffffc0002010 t mod_late\t[mod]\n"
+			      "ffffffffc0007000 d mod_data\t[mod]\n"
+			      "ffffffffc0004abc t bpf_prog_0123456789abcdef_trigger\t[bpf]\n"
+			      "ffffffffc0003000 T _etext\t[mod]\n";
+static const char modules[] = "hidden 4096 0 - Live 0x0000000000000000\n"
+			      "mod 4096 0 - Live 0xffffffffc0001000 (OE)\n";
+
+/* Memory in which each word is its own address. */
+static void put_kcore(int dirfd, const struct piece *pieces, size_t nr, unsigned char class)
+{
+	Elf64_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', class, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_CORE,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(header),
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = nr + 1,
+		.e_shoff = 12,
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	};
+	/* Would hold the kernel, were it a piece of memory. */
+	Elf64_Phdr segment = { .p_type = PT_NOTE, .p_vaddr = KERNEL, .p_memsz = 0x400000 };
+	_cleanup_close_ int fd = -1;
+
+	put_file(dirfd, "proc/kcore", "");
+	fd = openat(dirfd, "proc/kcore", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(pwrite(fd, &segment, sizeof(segment), sizeof(header)), sizeof(segment));
+	for (size_t i = 0; i < nr; i++) {
+		_cleanup_free_ uint64_t *words = malloc(pieces[i].len);
+
+		for (size_t w = 0; w < pieces[i].len / 8; w++)
+			words[w] = pieces[i].start + w * 8;
+		segment = (Elf64_Phdr){ .p_type = PT_LOAD,
+					.p_offset = pieces[i].offset,
+					.p_vaddr = pieces[i].start,
+					.p_filesz = pieces[i].len,
+					.p_memsz = pieces[i].len };
+		assert_int_equal(pwrite(fd, &segment, sizeof(segment),
+					sizeof(header) + (i + 1) * sizeof(segment)),
+				 sizeof(segment));
+		assert_int_equal(pwrite(fd, words, pieces[i].len, pieces[i].offset), pieces[i].len);
+	}
+}
+
+static void put_system(int dirfd, const struct piece *pieces, size_t nr, const char *kallsyms,
+		       const char *module_list)
+{
+	put_file(dirfd, "proc/kallsyms", kallsyms);
+	put_file(dirfd, "proc/modules", module_list);
+	put_kcore(dirfd, pieces, nr, ELFCLASS64);
+	assert_int_equal(perfdata_kcore_dir(dirfd, dirfd), 0);
+}
+
+static void check_elf_header(struct bytes *file, unsigned int segments)
+{
+	assert_memory_equal(take(file, 7).at, "\177ELF\2\1\1", 7);
+	take(file, 9);
+	assert_int_equal(take_u16(file), ET_CORE);
+	assert_int_equal(take_u16(file), EM_X86_64);
+	assert_int_equal(take_u32(file), EV_CURRENT);
+	assert_int_equal(take_u64(file), 0);
+	assert_int_equal(take_u64(file), 64); /* program headers follow */
+	assert_int_equal(take_u64(file), 0);
+	assert_int_equal(take_u32(file), 0);
+	assert_int_equal(take_u16(file), 64);
+	assert_int_equal(take_u16(file), 56);
+	assert_int_equal(take_u16(file), segments);
+	take(file, 2);
+	assert_int_equal(take_u16(file), 0);
+	assert_int_equal(take_u16(file), 0);
+}
+
+static void check_segment(struct bytes file, struct bytes *headers, const struct piece *piece)
+{
+	struct bytes words = slice(file, piece->offset, piece->len);
+
+	assert_int_equal(take_u32(headers), PT_LOAD);
+	assert_int_equal(take_u32(headers), PF_R | PF_W | PF_X);
+	assert_int_equal(take_u64(headers), piece->offset);
+	assert_int_equal(take_u64(headers), piece->start);
+	assert_int_equal(take_u64(headers), 0);
+	assert_int_equal(take_u64(headers), piece->len);
+	assert_int_equal(take_u64(headers), piece->len);
+	assert_int_equal(take_u64(headers), 4096);
+	for (uint64_t at = 0; at < piece->len; at += 8)
+		assert_int_equal(take_u64(&words), piece->start + at);
+}
+
+/* The copy has these pieces and nothing behind them. */
+static void check_kcore(int dirfd, const struct piece *pieces, size_t nr)
+{
+	struct bytes file = load_file(dirfd, "kcore_dir/kcore"), headers = file;
+	struct stat st;
+
+	check_elf_header(&headers, nr);
+	for (size_t i = 0; i < nr; i++)
+		check_segment(file, &headers, &pieces[i]);
+	assert_int_equal(file.len, pieces[nr - 1].offset + pieces[nr - 1].len);
+	free((void *)file.at);
+	assert_int_equal(fstatat(dirfd, "kcore_dir/kcore", &st, 0), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0400);
+}
+
+static void check_no_kcore(int dirfd, int error)
+{
+	assert_int_equal(perfdata_kcore(dirfd, dirfd), error);
+	assert_int_equal(faccessat(dirfd, "kcore_dir/kcore", F_OK, 0), -1);
+}
+
+/* From the page of _stext to that of _etext; from the module's beginning to a page after that of
+ * the last symbol. */
+static void test_code(void **state)
+{
+	static const struct piece expected[] = {
+		{ KERNEL, 0x281000, 0x1000 },
+		{ MODULES + 0x1000, 0x5000, 0x282000 },
+	};
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
+	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
+	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
+	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), -EEXIST);
+	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
+}
+
+static void test_code_without_modules(void **state)
+{
+	static const struct piece expected[] = { { KERNEL + 0x1000, 0x2000, 0x1000 } };
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory),
+		   "ffffffff81001000 T _stext\nffffffff81003000 T _etext\n", "");
+	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
+	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
+}
+
+/* Programs and trampolines of BPF, where there are no modules. */
+static void test_code_of_bpf(void **state)
+{
+	static const struct piece expected[] = {
+		{ KERNEL, 0x1000, 0x1000 },
+		{ MODULES + 0x2000, 0x3000, 0x2000 },
+	};
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory),
+		   "ffffffff81000000 T _stext\nffffffff81000001 T _etext\n"
+		   "ffffffffc0003fff t bpf_trampoline_1\t[bpf]\n"
+		   "ffffffffc0002004 t bpf_prog_1\t[bpf]\n",
+		   "");
+	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
+	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
+}
+
+/* Each ends where its piece of memory does. */
+static void test_clipped_code(void **state)
+{
+	static const struct piece pieces[] = {
+		{ MODULES, 0x5000, 0x1000 },
+		{ KERNEL, 0x200000, 0x10000 },
+		{ KERNEL + 0x200000, 0x100000, 0x300000 },
+	};
+	static const struct piece expected[] = {
+		{ KERNEL, 0x200000, 0x1000 },
+		{ MODULES + 0x1000, 0x4000, 0x201000 },
+	};
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, pieces, ARRAY_SIZE(pieces), symbols, modules);
+	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
+	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
+}
+
+/* Modules in memory that kcore does not show, or that cannot be. */
+static void test_modules_out_of_reach(void **state)
+{
+	static const char *const lists[] = { "mod 4096 0 - Live 0xffffffffd0000000\n",
+					     "mod 4096 0 - Live 0xffffffffc0001000\n"
+					     "far 4096 0 - Live 0xffff888000001000\n" };
+	static const struct piece expected[] = { { KERNEL, 0x1000, 0x1000 } };
+	const struct folder *folder = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		put_system(folder->fd, memory, ARRAY_SIZE(memory),
+			   "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n", lists[i]);
+		assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
+		check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
+		assert_int_equal(unlinkat(folder->fd, "kcore_dir/kcore", 0), 0);
+		assert_int_equal(unlinkat(folder->fd, "kcore_dir/kallsyms", 0), 0);
+		assert_int_equal(unlinkat(folder->fd, "kcore_dir/modules", 0), 0);
+		assert_int_equal(unlinkat(folder->fd, "kcore_dir", AT_REMOVEDIR), 0);
+	}
+}
+
+static void test_hidden_code(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory),
+		   "0000000000000000 T _stext\n0000000000000000 T _etext\n"
+		   "0000000000000000 t mod_late\t[mod]\n",
+		   "mod 4096 0 - Live 0x0000000000000000\n");
+	check_no_kcore(folder->fd, -EPERM);
+}
+
+/* Lockdown. */
+static void test_empty_kcore(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
+	put_file(folder->fd, "proc/kcore", "");
+	check_no_kcore(folder->fd, -EPERM);
+}
+
+static void test_no_kcore(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
+	assert_int_equal(unlinkat(folder->fd, "proc/kcore", 0), 0);
+	check_no_kcore(folder->fd, -ENOENT);
+}
+
+static void test_kcore_of_32_bits(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
+	put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS32);
+	check_no_kcore(folder->fd, -EOPNOTSUPP);
+}
+
+/* Ends within the program headers, and within the code. */
+static void test_truncated_kcore(void **state)
+{
+	static const off_t sizes[] = { sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), 0x200000 };
+	const struct folder *folder = *state;
+
+	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		_cleanup_close_ int fd = -1;
+
+		put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS64);
+		fd = openat(folder->fd, "proc/kcore", O_WRONLY | O_CLOEXEC);
+		assert_int_equal(ftruncate(fd, sizes[i]), 0);
+		assert_int_equal(perfdata_kcore(folder->fd, folder->fd), -EIO);
+		unlinkat(folder->fd, "kcore_dir/kcore", 0);
+	}
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_copy, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_no_modules, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_link, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_link_across_filesystems, make_folder,
-						remove_folder),
+		IN_FOLDER(test_copy),
+		IN_FOLDER(test_no_modules),
+		IN_FOLDER(test_link),
+		IN_FOLDER(test_link_by_copying),
+		IN_FOLDER(test_link_by_copying_without_code),
+		IN_FOLDER(test_code),
+		IN_FOLDER(test_code_without_modules),
+		IN_FOLDER(test_code_of_bpf),
+		IN_FOLDER(test_clipped_code),
+		IN_FOLDER(test_modules_out_of_reach),
+		IN_FOLDER(test_hidden_code),
+		IN_FOLDER(test_empty_kcore),
+		IN_FOLDER(test_no_kcore),
+		IN_FOLDER(test_kcore_of_32_bits),
+		IN_FOLDER(test_truncated_kcore),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,19 +26,6 @@ static const struct perf_event_attr attr = {
 };
 static const size_t trailer = 32;
 
-static struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc)
-{
-	struct bytes header = slice(*records, 0, 8);
-	struct bytes record;
-
-	assert_int_equal(take_u32(&header), type);
-	assert_int_equal(take_u16(&header), misc);
-	record = take(records, take_u16(&header));
-	assert_int_equal(record.len % 8, 0);
-	take(&record, 8);
-	return record;
-}
-
 static void check_name_and_trailer(struct bytes record, const char *name)
 {
 	size_t padded = (strlen(name) / 8 + 1) * 8;

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "helpers.h"
+#include "perfdata.h"
+#include "util.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define AUX_ACTION_OFFSET 116
+#define AUXTRACE_RECORD 71
+#define AUXTRACE_SIZE 48
+#define FEATURE_AUXTRACE 18
+#define FEATURE_EVENT_DESC 12
+
+static const uint64_t pt_ids[] = { 11, 12 };
+static const uint64_t side_ids[] = { 21, 22 };
+
+static const struct perfdata_event events[] = {
+	{
+		.attr = { .type = 8,
+			  .size = sizeof(struct perf_event_attr),
+			  .config = 0x300ee03,
+			  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+					 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+			  .sample_id_all = 1 },
+		.name = "intel_pt//",
+		.ids = pt_ids,
+		.nr_ids = ARRAY_SIZE(pt_ids),
+	},
+	{
+		.attr = { .type = PERF_TYPE_SOFTWARE,
+			  .size = sizeof(struct perf_event_attr),
+			  .config = PERF_COUNT_SW_DUMMY,
+			  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+					 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+			  .sample_id_all = 1 },
+		.name = "dummy",
+		.ids = side_ids,
+		.nr_ids = ARRAY_SIZE(side_ids),
+	},
+};
+
+static struct perfdata *create(const struct folder *folder, const struct perfdata_event *of)
+{
+	struct perfdata *pd = NULL;
+
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", of, ARRAY_SIZE(events)), 0);
+	return pd;
+}
+
+static struct bytes records_of(const struct perfdata_buf *buf)
+{
+	return (struct bytes){ buf->data, buf->len };
+}
+
+static void check_pt_info(const char *filter, size_t len, size_t padded)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	uint64_t fields[PERFDATA_PT_NR];
+	struct bytes records, record;
+
+	for (int i = 0; i < PERFDATA_PT_NR; i++)
+		fields[i] = 0x1000000000000000 + i;
+	assert_int_equal(perfdata_put_pt_info(&buf, fields, filter), 0);
+	records = records_of(&buf);
+	record = take_record(&records, 70, 0);
+	assert_int_equal(records.len, 0);
+	assert_int_equal(take_u32(&record), 1); /* Intel PT */
+	assert_int_equal(take_u32(&record), 0);
+	for (int i = 0; i < 18; i++)
+		assert_int_equal(take_u64(&record), i == 16 ? len : fields[i]);
+	assert_int_equal(record.len, padded);
+	if (padded)
+		assert_string_equal(take_cstring(&record), filter);
+	while (record.len)
+		assert_int_equal(take_u8(&record), 0);
+}
+
+static void test_pt_info(void **state)
+{
+	(void)state;
+	check_pt_info(NULL, 0, 0);
+	check_pt_info("", 0, 0);
+	check_pt_info("filter*", 7, 8);
+	check_pt_info("filter *", 8, 16);
+	check_pt_info("filter main @ /bin/true", 23, 24);
+}
+
+/* The decoder reads these by number: tools/perf/util/intel-pt.h. */
+static void test_pt_fields(void **state)
+{
+	(void)state;
+	assert_int_equal(PERFDATA_PT_PMU_TYPE, 0);
+	assert_int_equal(PERFDATA_PT_TIME_SHIFT, 1);
+	assert_int_equal(PERFDATA_PT_TIME_MULT, 2);
+	assert_int_equal(PERFDATA_PT_TIME_ZERO, 3);
+	assert_int_equal(PERFDATA_PT_CAP_USER_TIME_ZERO, 4);
+	assert_int_equal(PERFDATA_PT_TSC_BIT, 5);
+	assert_int_equal(PERFDATA_PT_NORETCOMP_BIT, 6);
+	assert_int_equal(PERFDATA_PT_HAVE_SCHED_SWITCH, 7);
+	assert_int_equal(PERFDATA_PT_SNAPSHOT_MODE, 8);
+	assert_int_equal(PERFDATA_PT_PER_CPU_MMAPS, 9);
+	assert_int_equal(PERFDATA_PT_MTC_BIT, 10);
+	assert_int_equal(PERFDATA_PT_MTC_FREQ_BITS, 11);
+	assert_int_equal(PERFDATA_PT_TSC_CTC_N, 12);
+	assert_int_equal(PERFDATA_PT_TSC_CTC_D, 13);
+	assert_int_equal(PERFDATA_PT_CYC_BIT, 14);
+	assert_int_equal(PERFDATA_PT_MAX_NONTURBO_RATIO, 15);
+	assert_int_equal(PERFDATA_PT_FILTER_STR_LEN, 16);
+	assert_int_equal(PERFDATA_PT_CAP_EVENT_TRACE, 17);
+}
+
+static void test_time_conv(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		const struct perf_event_mmap_page page = {
+			.time_shift = 31,
+			.time_mult = 0xfedcba98,
+			.time_zero = 0x123456789abcdef0,
+			.time_cycles = 77,
+			.time_mask = 0xffffffffffff,
+			.cap_user_time = 1,
+			.cap_user_time_zero = i & 1,
+			.cap_user_time_short = i >> 1,
+		};
+		_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+		struct bytes records, record;
+
+		assert_int_equal(perfdata_put_time_conv(&buf, &page), 0);
+		records = records_of(&buf);
+		record = take_record(&records, 79, 0);
+		assert_int_equal(records.len, 0);
+		assert_int_equal(take_u64(&record), 31);
+		assert_int_equal(take_u64(&record), 0xfedcba98);
+		assert_int_equal(take_u64(&record), 0x123456789abcdef0);
+		assert_int_equal(take_u64(&record), 77);
+		assert_int_equal(take_u64(&record), 0xffffffffffff);
+		assert_int_equal(take_u8(&record), i & 1);
+		assert_int_equal(take_u8(&record), i >> 1);
+		for (int unused = 0; unused < 6; unused++)
+			assert_int_equal(take_u8(&record), 0);
+		assert_int_equal(record.len, 0);
+	}
+	(void)state;
+}
+
+static void test_id_index(void **state)
+{
+	static const uint64_t ids[] = { 11, 12, 21, 22 };
+	static const int cpus[] = { 2, 7 };
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	struct bytes records, record;
+
+	(void)state;
+	assert_int_equal(perfdata_put_id_index(&buf, events, ARRAY_SIZE(events), cpus), 0);
+	records = records_of(&buf);
+	record = take_record(&records, 69, 0);
+	assert_int_equal(records.len, 0);
+	assert_int_equal(take_u64(&record), ARRAY_SIZE(ids));
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		assert_int_equal(take_u64(&record), ids[i]);
+		assert_int_equal(take_u64(&record), i % 2); /* the trace's index */
+		assert_int_equal(take_u64(&record), cpus[i % 2]);
+		assert_int_equal(take_u64(&record), UINT64_MAX); /* any thread */
+	}
+	assert_int_equal(record.len, 0);
+}
+
+/* The record at the place where the index says that it is, and what it holds. */
+static struct bytes check_auxtrace(struct bytes file, struct bytes *index,
+				   const struct perfdata_auxtrace *trace)
+{
+	size_t len = trace->parts[0].len + trace->parts[1].len;
+	uint64_t offset = take_u64(index);
+	struct bytes at = slice(file, offset, file.len - offset), record, data;
+
+	assert_int_equal(take_u64(index), AUXTRACE_SIZE);
+	record = take_record(&at, AUXTRACE_RECORD, 0);
+	assert_int_equal(record.len, AUXTRACE_SIZE - 8);
+	data = take(&at, take_u64(&record));
+	assert_int_equal(data.len, (len + 7) / 8 * 8);
+	assert_int_equal(take_u64(&record), 0);
+	assert_int_equal(take_u64(&record), trace->reference);
+	assert_int_equal(take_u32(&record), trace->index);
+	assert_int_equal(take_u32(&record), UINT32_MAX);
+	assert_int_equal(take_u32(&record), trace->cpu);
+	assert_int_equal(take_u32(&record), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(trace->parts); i++) {
+		size_t part = trace->parts[i].len;
+
+		if (part)
+			assert_memory_equal(take(&data, part).at, trace->parts[i].data, part);
+	}
+	while (data.len)
+		assert_int_equal(take_u8(&data), 0);
+	return at;
+}
+
+static void test_auxtrace(void **state)
+{
+	_cleanup_free_ uint8_t *large = malloc((3 << 20) + 5);
+	const struct perfdata_auxtrace traces[] = {
+		{ 0, 2, 0x1122334455667788, { { "0123456789abcdef", 16 } } },
+		{ 1, 7, 2, { { "0123456789", 10 }, { "abc", 3 } } },
+		{ 0, 2, 3, { { NULL, 0 }, { "x", 1 } } },
+		{ 0, 2, 4, { { large, 3 << 20 }, { large + (2 << 20), (1 << 20) + 5 } } },
+		{ 1, 7, 5, { { NULL, 0 }, { NULL, 0 } } },
+	};
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events);
+	struct bytes file, index, rest = {};
+
+	for (size_t i = 0; i < (3 << 20) + 5; i++)
+		large[i] = i * 31 + (i >> 13);
+	for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
+		assert_int_equal(perfdata_write(pd, "record..", 8), 0);
+		assert_int_equal(perfdata_write_auxtrace(pd, &traces[i]), 0);
+	}
+	assert_int_equal(perfdata_write(pd, "the last", 8), 0);
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	assert_int_equal(perfdata_size(pd), file.len);
+	index = feature(file, FEATURE_AUXTRACE);
+	assert_int_equal(take_u64(&index), ARRAY_SIZE(traces));
+	for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
+		rest = check_auxtrace(file, &index, &traces[i]);
+		assert_memory_equal(take(&rest, 8).at,
+				    i + 1 < ARRAY_SIZE(traces) ? "record.." : "the last", 8);
+	}
+	assert_int_equal(index.len, 0);
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static void test_no_auxtrace(void **state)
+{
+	const struct folder *folder = *state;
+	struct perfdata *pd = create(folder, events);
+	struct bytes file;
+
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	assert_null(feature(file, FEATURE_AUXTRACE).at);
+	assert_non_null(feature(file, FEATURE_EVENT_DESC).at);
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static void test_full_disk(void **state)
+{
+	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
+	const struct perfdata_auxtrace large = { 0, 2, 1, { { bytes, 2 << 20 }, { bytes, 1 } } };
+	const struct perfdata_auxtrace small = { 0, 2, 1, { { bytes, 8 } } };
+	struct perfdata *pd = create(*state, events);
+	rlim_t before = limit_file_size(1 << 20);
+	int at_write = perfdata_write_auxtrace(pd, &large);
+
+	limit_file_size(before);
+	assert_int_equal(at_write, -EFBIG);
+	assert_int_equal(perfdata_write_auxtrace(pd, &small), -EFBIG);
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), -EFBIG);
+	perfdata_free(pd);
+}
+
+/* Also in the first part's rest, when the second one is what does not fit. */
+static void test_full_disk_in_second_part(void **state)
+{
+	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
+	const struct perfdata_auxtrace trace = { 0, 2, 1, { { bytes, 9 }, { bytes, 2 << 20 } } };
+	struct perfdata *pd = create(*state, events);
+	rlim_t before = limit_file_size(1 << 20);
+	int at_write = perfdata_write_auxtrace(pd, &trace);
+
+	limit_file_size(before);
+	assert_int_equal(at_write, -EFBIG);
+	perfdata_free(pd);
+}
+
+static void check_attr(struct bytes attr)
+{
+	static const uint8_t zeros[4];
+	struct bytes at = attr;
+
+	assert_int_equal(take_u32(&at), 8);
+	assert_int_equal(take_u32(&at), 128);
+	assert_memory_equal(slice(attr, AUX_ACTION_OFFSET, 4).at, zeros, 4);
+	at = slice(attr, AUX_ACTION_OFFSET - 4, 4);
+	assert_int_equal(take_u32(&at), 4096); /* aux_sample_size */
+	at = slice(attr, AUX_ACTION_OFFSET + 4, 8);
+	assert_int_equal(take_u64(&at), 0x0123456789abcdef); /* sig_data */
+}
+
+/* Older perf takes aux_action for a reserved field, and refuses the file. */
+static void test_aux_action(void **state)
+{
+	static const uint32_t start_paused = 1;
+	const struct folder *folder = *state;
+	struct perfdata_event of[] = { events[0], events[1] };
+	struct bytes file, body;
+	struct perfdata *pd;
+
+	of[0].attr.aux_sample_size = 4096;
+	of[0].attr.sig_data = 0x0123456789abcdef;
+	memcpy((char *)&of[0].attr + AUX_ACTION_OFFSET, &start_paused, sizeof(start_paused));
+	pd = create(folder, of);
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	check_attr(slice(file, 104 + 4 * 8, 128));
+	body = feature(file, FEATURE_EVENT_DESC);
+	check_attr(slice(body, 8, 128));
+	assert_memory_equal((char *)&of[0].attr + AUX_ACTION_OFFSET, &start_paused,
+			    sizeof(start_paused));
+	free((void *)file.at);
+	perfdata_free(pd);
+}
+
+static void test_itrace_start(void **state)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	struct bytes records, record;
+
+	(void)state;
+	assert_int_equal(perfdata_put_itrace_start(&buf, 3, 100, 101), 0);
+	records = records_of(&buf);
+	record = take_record(&records, PERF_RECORD_ITRACE_START, 0);
+	assert_int_equal(records.len, 0);
+	assert_int_equal(take_u32(&record), 100);
+	assert_int_equal(take_u32(&record), 101);
+	assert_int_equal(take_u32(&record), 100);
+	assert_int_equal(take_u32(&record), 101);
+	assert_int_equal(take_u64(&record), 0); /* time */
+	assert_int_equal(take_u32(&record), 3);
+	assert_int_equal(take_u32(&record), 0);
+	assert_int_equal(take_u64(&record), 0); /* id: the first event's */
+	assert_int_equal(record.len, 0);
+}
+
+static void check_map(struct bytes *records, const uint64_t map[3], const uint64_t file[3],
+		      uint32_t pid, uint32_t flags, const char *name)
+{
+	struct bytes record = take_record(records, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+
+	assert_int_equal(take_u32(&record), pid);
+	assert_int_equal(take_u32(&record), pid);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(take_u64(&record), map[i]);
+	assert_int_equal(take_u32(&record), file[0]);
+	assert_int_equal(take_u32(&record), file[1]);
+	assert_int_equal(take_u64(&record), file[2]);
+	assert_int_equal(take_u64(&record), 0);
+	assert_int_equal(take_u32(&record), PROT_READ | PROT_EXEC);
+	assert_int_equal(take_u32(&record), flags);
+	assert_int_equal(record.len, (strlen(name) / 8 + 1) * 8 + 32);
+	assert_string_equal(take_cstring(&record), name);
+	while (record.len)
+		assert_int_equal(take_u8(&record), 0);
+}
+
+#define MAP(...) ((const uint64_t[3]){ __VA_ARGS__ })
+
+static void test_task_maps(void **state)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	const struct folder *folder = *state;
+	struct bytes records;
+
+	put_file(folder->fd, "proc/120/maps",
+		 "5581c0a00000-5581c0a2f000 r--p 00000000 fd:1f 1179650    /usr/bin/a name\n"
+		 "5581c0a2f000-5581c0a30000 r-xp 0002f000 fd:1f 1179650    /usr/bin/a name\n"
+		 "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
+		 "7f1000000000-7f1000001000 rwxp 00000000 00:00 0 \n"
+		 "7f2000000000-7f2000400000 r-xs 00001000 00:01 4026531840 /memfd:x (deleted)\n"
+		 "7ffd0b9f6000-7ffd0b9f8000 r-xp 00000000 00:00 0          [vdso]\n"
+		 "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n");
+	put_file(folder->fd, "proc/self/maps", "00400000-00401000 r-xp 00000000 fd:1f 1 /not\n");
+	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), 0);
+	records = records_of(&buf);
+	check_map(&records, MAP(0x5581c0a2f000, 0x1000, 0x2f000), MAP(0xfd, 0x1f, 1179650), 120,
+		  MAP_PRIVATE, "/usr/bin/a name");
+	check_map(&records, MAP(0x7f1000000000, 0x1000, 0), MAP(0, 0, 0), 120, MAP_PRIVATE,
+		  "//anon");
+	check_map(&records, MAP(0x7f2000000000, 0x400000, 0x1000), MAP(0, 1, 4026531840), 120,
+		  MAP_SHARED, "/memfd:x (deleted)");
+	check_map(&records, MAP(0x7ffd0b9f6000, 0x2000, 0), MAP(0, 0, 0), 120, MAP_PRIVATE,
+		  "[vdso]");
+	check_map(&records, MAP(0xffffffffff600000, 0x1000, 0), MAP(0, 0, 0), 120, MAP_PRIVATE,
+		  "[vsyscall]");
+	assert_int_equal(records.len, 0);
+}
+
+/* Process 10 ended; kernel threads, as 20, have no maps; what 30 says is no map. */
+static void test_tasks_without_maps(void **state)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	const struct folder *folder = *state;
+	struct bytes records;
+
+	put_file(folder->fd, "proc/10/status", "");
+	put_file(folder->fd, "proc/20/maps", "");
+	put_file(folder->fd, "proc/30/maps", "junk\n\n1000-2000\n1000-2000 r-xp 0\n");
+	put_file(folder->fd, "proc/40/maps", "1000-3000 r-xp 00000000 08:01 9 /end");
+	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), 0);
+	records = records_of(&buf);
+	check_map(&records, MAP(0x1000, 0x2000, 0), MAP(8, 1, 9), 40, MAP_PRIVATE, "/end");
+	assert_int_equal(records.len, 0);
+}
+
+static void test_no_proc(void **state)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	const struct folder *folder = *state;
+
+	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), -ENOENT);
+	assert_int_equal(buf.len, 0);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pt_info),	  cmocka_unit_test(test_pt_fields),
+		cmocka_unit_test(test_time_conv), cmocka_unit_test(test_id_index),
+		IN_FOLDER(test_auxtrace),	  IN_FOLDER(test_no_auxtrace),
+		IN_FOLDER(test_full_disk),	  IN_FOLDER(test_full_disk_in_second_part),
+		IN_FOLDER(test_aux_action),	  cmocka_unit_test(test_itrace_start),
+		IN_FOLDER(test_task_maps),	  IN_FOLDER(test_tasks_without_maps),
+		IN_FOLDER(test_no_proc),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* With the CPUs that this process may run on, however many these are. */
+#include "affinity.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cpulist.h"
+
+static cpu_set_t at_start;
+
+static int keep(void **state)
+{
+	(void)state;
+	return sched_getaffinity(0, sizeof(at_start), &at_start);
+}
+
+static int restore(void **state)
+{
+	(void)state;
+	return sched_setaffinity(0, sizeof(at_start), &at_start);
+}
+
+static void check_set(const cpu_set_t *expected)
+{
+	cpu_set_t set;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	assert_true(CPU_EQUAL(&set, expected));
+}
+
+/* Those that it may run on, in `cpus`. */
+static size_t list_cpus(int cpus[CPU_SETSIZE])
+{
+	size_t nr = 0;
+
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &at_start))
+			cpus[nr++] = cpu;
+	}
+	return nr;
+}
+
+static void leaves_cpus(void **state)
+{
+	cpu_set_t rest = at_start;
+	int cpus[CPU_SETSIZE];
+	size_t nr = list_cpus(cpus);
+
+	(void)state;
+	if (nr < 2) {
+		print_message("needs two CPUs\n");
+		skip();
+	}
+	affinity_leave(cpus + nr - 1, 1);
+	CPU_CLR(cpus[nr - 1], &rest);
+	check_set(&rest);
+	/* The others but one, too. */
+	affinity_leave(cpus + 1, nr - 1);
+	CPU_ZERO(&rest);
+	CPU_SET(cpus[0], &rest);
+	check_set(&rest);
+}
+
+static void stays_when_there_is_no_other(void **state)
+{
+	int cpus[CPU_SETSIZE];
+	size_t nr = list_cpus(cpus);
+
+	(void)state;
+	affinity_leave(cpus, nr);
+	check_set(&at_start);
+}
+
+static void stays_when_there_is_nothing_to_leave(void **state)
+{
+	const int far = CPULIST_MAX_CPUS - 1;
+
+	(void)state;
+	affinity_leave(NULL, 0);
+	check_set(&at_start);
+	affinity_leave(&far, 1);
+	check_set(&at_start);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(leaves_cpus, keep, restore),
+		cmocka_unit_test_setup_teardown(stays_when_there_is_no_other, keep, restore),
+		cmocka_unit_test_setup_teardown(stays_when_there_is_nothing_to_leave, keep,
+						restore),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

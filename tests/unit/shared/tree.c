@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "tree.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "helpers.h"
+#include "util.h"
+
+int __real_unlinkat(int dirfd, const char *name, int flags);
+int __wrap_unlinkat(int dirfd, const char *name, int flags);
+
+static const char *stuck; /* name of what cannot be removed */
+
+int __wrap_unlinkat(int dirfd, const char *name, int flags)
+{
+	if (!stuck || strcmp(name, stuck))
+		return __real_unlinkat(dirfd, name, flags);
+	errno = EBUSY;
+	return -1;
+}
+
+static bool exists(const struct folder *folder, const char *path)
+{
+	struct stat st;
+
+	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void removes_folders(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "gone/a", "");
+	put_file(folder->fd, "gone/.hidden", "");
+	put_file(folder->fd, "gone/in/deep/er/file", "");
+	put_file(folder->fd, "gone/in/other", "");
+	assert_int_equal(mkdirat(folder->fd, "gone/empty", 0700), 0);
+	put_file(folder->fd, "kept/in/file", "");
+	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
+	assert_false(exists(folder, "gone"));
+	assert_true(exists(folder, "kept/in/file"));
+}
+
+static void removes_files(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "gone", "");
+	put_file(folder->fd, "gone.too", "");
+	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
+	assert_false(exists(folder, "gone"));
+	assert_true(exists(folder, "gone.too"));
+	assert_int_equal(tree_remove(folder->fd, "gone"), -ENOENT);
+	assert_int_equal(tree_remove(folder->fd, "no/such"), -ENOENT);
+}
+
+static void removes_many(void **state)
+{
+	const struct folder *folder = *state;
+	char path[32];
+
+	for (int i = 0; i < 1500; i++) {
+		snprintf(path, sizeof(path), "gone/%d/%d", i % 3, i);
+		put_file(folder->fd, path, "");
+	}
+	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
+	assert_false(exists(folder, "gone"));
+}
+
+static void does_not_follow_links(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "kept/file", "");
+	put_file(folder->fd, "gone/file", "");
+	assert_int_equal(symlinkat("../kept", folder->fd, "gone/to_folder"), 0);
+	assert_int_equal(symlinkat("../kept/file", folder->fd, "gone/to_file"), 0);
+	assert_int_equal(symlinkat("nowhere", folder->fd, "gone/to_nothing"), 0);
+	assert_int_equal(symlinkat("kept", folder->fd, "link"), 0);
+	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
+	assert_int_equal(tree_remove(folder->fd, "link"), 0);
+	assert_false(exists(folder, "gone"));
+	assert_false(exists(folder, "link"));
+	assert_true(exists(folder, "kept/file"));
+}
+
+static void removes_entries_by_prefix(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, ".tmp-a", "");
+	put_file(folder->fd, ".tmp-b/in/file", "");
+	put_file(folder->fd, ".tmp-", "");
+	put_file(folder->fd, ".tmp", "");
+	put_file(folder->fd, "a.tmp-", "");
+	put_file(folder->fd, "kept/.tmp-c", "");
+	assert_int_equal(tree_remove_entries(folder->fd, ".tmp-"), 0);
+	assert_false(exists(folder, ".tmp-a"));
+	assert_false(exists(folder, ".tmp-b"));
+	assert_false(exists(folder, ".tmp-"));
+	assert_true(exists(folder, ".tmp"));
+	assert_true(exists(folder, "a.tmp-"));
+	assert_true(exists(folder, "kept/.tmp-c"));
+	assert_int_equal(tree_remove_entries(folder->fd, "none of these"), 0);
+}
+
+static void removes_all_entries(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "in/.a", "");
+	put_file(folder->fd, "in/b/c", "");
+	put_file(folder->fd, "out", "");
+	{
+		_cleanup_close_ int fd =
+			openat(folder->fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		assert_int_equal(tree_remove_entries(fd, ""), 0);
+		/* It is still there to be used, from the beginning. */
+		put_file(fd, "new", "");
+		assert_int_equal(tree_remove_entries(fd, ""), 0);
+	}
+	assert_true(exists(folder, "in"));
+	assert_int_equal(unlinkat(folder->fd, "in", AT_REMOVEDIR), 0);
+	assert_true(exists(folder, "out"));
+}
+
+/* What cannot be removed stays, with the folders above it; all else goes. */
+static void goes_on_after_a_failure(void **state)
+{
+	const struct folder *folder = *state;
+	int removed, entries;
+
+	put_file(folder->fd, "gone/a/1", "");
+	put_file(folder->fd, "gone/a/stuck", "");
+	put_file(folder->fd, "gone/a/z", "");
+	put_file(folder->fd, "gone/b/2", "");
+	put_file(folder->fd, "gone/3", "");
+	stuck = "stuck";
+	removed = tree_remove(folder->fd, "gone");
+	entries = tree_remove_entries(folder->fd, "go");
+	stuck = NULL;
+	/* Of the folder above, the reason is the one that matters: not ENOTEMPTY. */
+	assert_int_equal(removed, -EBUSY);
+	assert_int_equal(entries, -EBUSY);
+	assert_true(exists(folder, "gone/a/stuck"));
+	assert_false(exists(folder, "gone/a/1"));
+	assert_false(exists(folder, "gone/a/z"));
+	assert_false(exists(folder, "gone/b"));
+	assert_false(exists(folder, "gone/3"));
+}
+
+static void refuses_a_bad_descriptor(void **state)
+{
+	(void)state;
+	assert_int_equal(tree_remove(-1, "relative"), -EBADF);
+	assert_int_equal(tree_remove_entries(-1, ""), -EBADF);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_FOLDER(removes_folders),
+		IN_FOLDER(removes_files),
+		IN_FOLDER(removes_many),
+		IN_FOLDER(does_not_follow_links),
+		IN_FOLDER(removes_entries_by_prefix),
+		IN_FOLDER(removes_all_entries),
+		IN_FOLDER(goes_on_after_a_failure),
+		cmocka_unit_test(refuses_a_bad_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
