@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests that run inside a lab guest share. A test ends with 0 passed, 1 failed, 77 skipped."""
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+CPU = 1
+PTSIM = pathlib.Path("/sys/kernel/debug/ptsim")
+PARAMETERS = pathlib.Path("/sys/module/ptsim/parameters")
+PMU = pathlib.Path("/sys/bus/event_source/devices/intel_pt")
+KERNEL = os.environ.get("LAB_KERNEL", "")
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def check(condition, message):
+    if not condition:
+        print(f"FAILED: {message}", flush=True)
+        sys.exit(1)
+
+
+def equal(got, expected, message):
+    check(got == expected, f"{message}: {got}, not {expected}")
+
+
+def wait_for(condition, message, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, f"no {message} within {seconds} s")
+        time.sleep(0.02)
+
+
+def need_root():
+    if os.geteuid():
+        skip("needs root")
+    if "LAB_MODULES" not in os.environ:
+        skip("runs in a lab guest: tests/lab/lab run KERNEL -- ...")
+
+
+def load(module, **parameters):
+    need_root()
+    path = f"{os.environ['LAB_MODULES']}/{module}.ko"
+    subprocess.run(["insmod", path, *(f"{k}={v}" for k, v in parameters.items())], check=True)
+
+
+def unload(module):
+    subprocess.run(["rmmod", module], check=True)
+
+
+def set_parameter(name, value):
+    (PARAMETERS / name).write_text(str(value))
+
+
+# -- What ptsim did ---------------------------------------------------------------------------------------------------
+
+def counter(name, cpu=CPU):
+    return int((PTSIM / f"cpu{cpu}" / name).read_text())
+
+
+def log(cpu=CPU):
+    """The last calls, the oldest first: dicts of numbers, and `what`."""
+    entries = []
+    for line in (PTSIM / f"cpu{cpu}/log").read_text().splitlines():
+        what, *fields = line.split()
+        entries.append({"what": what, **{k: int(v) for k, v in (f.split("=") for f in fields)}})
+    return entries
+
+
+def program_counts(name):
+    """What one iteration of a program is."""
+    return {f.name: int(f.read_text()) for f in (PTSIM / "programs" / name).iterdir()}
+
+
+# -- perf -------------------------------------------------------------------------------------------------------------
+
+class Record:
+    """A running `perf record` of the distribution; its output is in `data`."""
+
+    def __init__(self, *args, event="intel_pt/cyc,noretcomp/k", data="data", cpu=CPU):
+        self.cpu = cpu
+        self.data = data
+        before = counter("start", cpu)
+        self.process = subprocess.Popen(["perf", "record", "-q", "-e", event, "--kcore", "-C", str(cpu), "-o", data, *args])
+        wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None, "start of the trace")
+        check(self.process.poll() is None, f"perf record ended: {self.process.args}")
+
+    def snapshot(self):
+        """Returns the log entry of the stop."""
+        time.sleep(0.5)
+        stops, starts = counter("stop", self.cpu), counter("start", self.cpu)
+        self.process.send_signal(signal.SIGUSR2)
+        wait_for(lambda: counter("start", self.cpu) > starts, "snapshot")
+        entry = [e for e in log(self.cpu) if e["what"] == "stop"][-1]
+        equal(counter("stop", self.cpu), stops + 1, "stops by a snapshot")
+        return entry
+
+    def end(self):
+        time.sleep(0.3)
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+        stops = [e for e in log(self.cpu) if e["what"] in ("stop", "truncated")]
+        return stops[-1]
+
+
+@contextlib.contextmanager
+def in_folder(path):
+    os.makedirs(path, exist_ok=True)
+    old = os.getcwd()
+    os.chdir(path)
+    try:
+        yield
+    finally:
+        os.chdir(old)
+
+
+Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_symbol")
+LINE = re.compile(r"^ *(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
+
+
+class Decoded:
+    """What `perf script` says."""
+
+    def __init__(self, data="data", itrace="be", perf="perf"):
+        self.branches = []
+        self.edges = []  # where the trace begins and ends: flags, how many branches there are before
+        self.errors = []
+        out = subprocess.run([perf, "script", "-i", data, f"--itrace={itrace}", "--ns", "-F", "hw:flags,ip,sym,addr"],
+                             capture_output=True, text=True, check=False)
+        equal(out.returncode, 0, f"exit status of perf script ({out.stderr[-300:]})")
+        for line in out.stdout.splitlines():
+            # The event that a sample of the trace came with has fields of its own.
+            if not line.strip() or "bpf_trace:bpf_trace_printk:" in line:
+                continue
+            match = LINE.match(line)
+            if not match:
+                self.errors.append(line)
+                continue
+            flags = match["flags"].strip()
+            branch = Branch(flags, int(match["from"], 16), match["from_sym"], int(match["to"], 16), match["to_sym"])
+            if flags.startswith("tr "):
+                self.edges.append((flags, len(self.branches)))
+            else:
+                self.branches.append(branch)
+
+    def iterations(self, main):
+        """Lists of branches, each ended by the jump of the function `main` to its own beginning."""
+        found, current = [], []
+        for branch in self.branches:
+            current.append(branch)
+            if branch.flags == "jcc" and branch.from_symbol == branch.to_symbol == main:
+                found.append(current)
+                current = []
+        equal(current, [], "branches after the last whole iteration")
+        return found
+
+
+MAINS = {"mixed": "ptsim_main", "loop": "ptsim_loop", "deep": "ptsim_deep"}
+
+
+def check_whole_iterations(decoded, program="mixed", errors=0):
+    """All that was decoded is whole, equal iterations, of just what ptsim says that one is. Returns how many."""
+    equal(len(decoded.errors), errors, f"errors of the decoder {decoded.errors[:5]}")
+    check(decoded.branches, "nothing was decoded")
+    counts = program_counts(program)
+    if program == "loop":
+        # The loop's own jumps look like the end of an iteration, but for where they go.
+        begin = min(b.to_ip for b in decoded.branches)
+        rounds = [i for i, b in enumerate(decoded.branches) if b.to_ip == begin]
+        equal(len(decoded.branches), len(rounds) * counts["branches"], "branches")
+        return len(rounds)
+    iterations = decoded.iterations(MAINS[program])
+    first = iterations[0]
+    kinds = collections.Counter(b.flags for b in first)
+    equal(len(first), counts["branches"], "branches of an iteration")
+    for flags, name in (("call", "calls"), ("return", "returns"), ("jmp", "jumps"), ("jcc", "taken"),
+                        ("hw int", "interrupts"), ("iret", "irets")):
+        equal(kinds[flags], counts[name], f"{name} of an iteration")
+    for number, iteration in enumerate(iterations):
+        equal(iteration, first, f"iteration {number}")
+    return len(iterations)
+
+
+def call_tree(iteration):
+    """The pairs of functions of which one calls the other."""
+    return {(b.from_symbol, b.to_symbol) for b in iteration if b.flags in ("call", "hw int")}
+
+
+# -- Plain system calls -----------------------------------------------------------------------------------------------
+
+CONFIG = {"pt": 1 << 0, "cyc": 1 << 1, "mtc": 1 << 9, "tsc": 1 << 10, "noretcomp": 1 << 11, "branch": 1 << 13}
+
+
+class AuxEvents:
+    """The program aux_events, and Intel PT with its siblings in it."""
+
+    def __init__(self, program, size, config=CONFIG["pt"] | CONFIG["tsc"] | CONFIG["branch"], start_paused=False, siblings=True):
+        argv = [program, CPU, size, config, int(start_paused), int(siblings)]
+        self.process = subprocess.Popen(list(map(str, argv)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.answer = self.process.stdout.readline().split()
+
+    def do(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        check(answer and not answer.startswith(("failed", "unknown")), f"{command}: {answer}")
+        return answer
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(30)

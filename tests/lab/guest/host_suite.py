@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The parts of the suite host that an emulated machine can show, on this kernel: the trigger, exact numbers of captures, stock
+perf as their reader, the library in a foreign program."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import common
+
+PARTS = ["trigger", "oneshot", "capture", "embed"]
+
+common.need_root()
+ctl, late, embed = sys.argv[1:4]
+folder = pathlib.Path(__file__).resolve().parents[2] / "host"
+env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_EMULATED": "1",
+       "PYTHONDONTWRITEBYTECODE": "1"}
+failed = [part for part in PARTS if subprocess.run([sys.executable, folder / f"{part}.py"], env=env, check=False).returncode]
+common.equal(failed, [], "parts that failed")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""late_timer makes timers late by as much as it is told, and timerlat sees it."""
+import pathlib
+import re
+import subprocess
+import time
+
+import common
+from common import check
+
+LATE = pathlib.Path("/sys/kernel/debug/late_timer")
+TRACING = pathlib.Path("/sys/kernel/tracing")
+INJECTED_US = 20000
+
+
+def worst_us(context):
+    """The worst latency of that kind (irq or thread) in the tracer's output, microseconds."""
+    lines = [line for line in (TRACING / "trace").read_text().splitlines() if f"context {context:>6}" in line]
+    return max((int(re.search(r"timer_latency +(\d+) ns", line)[1]) for line in lines), default=0) // 1000
+
+
+def function_seen(function):
+    out = subprocess.run(["grep", "-c", f" {function}$", "/proc/kallsyms"], capture_output=True, text=True, check=False)
+    return int(out.stdout or 0)
+
+
+def measure(kind):
+    (TRACING / "trace").write_text("")
+    time.sleep(0.3)
+    (LATE / kind).write_text(f"{common.CPU} {INJECTED_US}\n")
+    time.sleep(0.3)
+    return worst_us("irq"), worst_us("thread")
+
+
+common.load("late_timer")
+if "timerlat" not in (TRACING / "available_tracers").read_text():
+    common.skip("this kernel has no timerlat tracer")
+(TRACING / "osnoise/cpus").write_text(str(common.CPU))
+(TRACING / "current_tracer").write_text("timerlat")
+(TRACING / "tracing_on").write_text("1")
+try:
+    irq, thread = measure("irqs_off")
+    print(f"{INJECTED_US} us with interrupts off: irq {irq} us, thread {thread} us late")
+    # The timer fires somewhere in the first period of 1 ms.
+    check(irq >= INJECTED_US - 1500, f"the timer was only {irq} us late")
+    _, thread = measure("preempt_off")
+    print(f"{INJECTED_US} us with preemption off: thread {thread} us late")
+    check(thread >= INJECTED_US - 1500, f"the thread was only {thread} us late")
+finally:
+    (TRACING / "current_tracer").write_text("nop")
+for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin"):
+    check(function_seen(f"{name}\t\\[late_timer\\]") == 1, f"{name} is not one symbol")
+for bad in ("x", "1", "1 2 3", "9999 10", "1 999999999"):
+    try:
+        (LATE / "irqs_off").write_text(bad)
+    except OSError:
+        continue
+    check(False, f"'{bad}' was accepted")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke captures a late timer with Intel PT: one capture, decoded to the last branch by stock perf, that ends where the
+trace was held."""
+import sys
+
+import capture
+import common
+from capture import take
+from common import check, equal
+
+CTL = sys.argv[1]
+
+
+def check_capture(one, freeze):
+    """Whole iterations and no error; returns how many iterations."""
+    equal(one.json["recorder"]["kind"], "pt", "recorder")
+    equal(one.json["recorder"]["freeze"], freeze, "freeze")
+    check(one.json["recorder"]["kcore"], "no kernel code in the capture")
+    check(one.line["latency_ns"] >= capture.THRESHOLD_US * 1000, f"latency {one.line}")
+    decoded = one.decoded()
+    iterations = common.check_whole_iterations(decoded)
+    equal(decoded.edges[-1][1], len(decoded.branches), "the trace ends behind the last branch")
+    return iterations
+
+
+def check_end(one, entry):
+    """The trace ends where the PMU says it was held, and nothing of what came before is missing."""
+    first_ns, last_ns = one.times_ns()
+    check(last_ns <= entry["mono_ns"], f"the last branch is at {last_ns}, after the trace was held at {entry['mono_ns']}")
+    check(entry["mono_ns"] - last_ns < 5_000_000, f"the last branch is {entry['mono_ns'] - last_ns} ns before the end")
+    check(first_ns < one.line["time_ns"], "the trace begins after the spike")
+
+
+def one_spike(freeze, options):
+    output = f"/tmp/pt_capture_{freeze}{len(options)}"
+    one = take(CTL, output, *options)[0]
+    iterations = check_capture(one, freeze)
+    entry = capture.first_after({"pause": "pause", "sample": "snapshot", "signal": "stop"}[freeze], one.line["time_ns"])
+    if freeze != "sample":
+        check_end(one, entry)
+    skid_us = (entry["mono_ns"] - one.line["time_ns"]) / 1000
+    print(f"{freeze} {options}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
+          f"{skid_us:.0f} us after the spike; told: {one.line['skid_ns'] / 1000:.0f} us")
+    capture.same_text(one, capture.perfs())
+    return one
+
+
+def nothing_after_a_pause(one):
+    """What the PMU wrote at the pause is all there is: the stop that followed wrote nothing."""
+    pauses = [e for e in common.log() if e["what"] == "pause"]
+    stops = [e for e in common.log() if e["what"] == "stop" and e["tsc"] > pauses[-1]["tsc"]]
+    equal(stops[0]["head"], pauses[-1]["head"], "bytes written after the pause")
+    check(one.line["skid_ns"] > 0, "no skid is told")
+
+
+capture.load()
+for way in capture.ways():
+    held = one_spike(way, ["--freeze", way])
+    if way == "pause":
+        nothing_after_a_pause(held)
+equal(one_spike(capture.ways()[0], []).json["recorder"]["freeze"], capture.ways()[0], "the way that auto chooses")

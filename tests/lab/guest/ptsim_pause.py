@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""aux_pause and aux_resume by plain system calls: ptsim stops where it is told to, and goes on where it is told to.
+Where they are not known, or the PMU cannot, they are refused. Usage: ptsim_pause.py PATH_OF_AUX_EVENTS"""
+import errno
+import re
+import sys
+import time
+
+import common
+from common import check, equal
+
+SIZE = 1 << 20
+
+
+def Events(**options):
+    return common.AuxEvents(sys.argv[1], SIZE, **options)
+
+
+def refusals(errors):
+    """What is refused, each with its error; `refused pause 22` is how it is told."""
+    for name, options in (("pause", {}), ("leader", {"start_paused": True, "siblings": False})):
+        with Events(**options) as events:
+            equal(events.answer, ["refused", name, str(errors[name])], f"answer to {options}")
+    # It works without.
+    with Events(siblings=False) as events:
+        equal(events.answer, ["ready"], "answer")
+        is_tracing(events)
+
+
+def is_tracing(events, enable=True):
+    if enable:
+        events.do("enable")
+    before = common.counter("iterations")
+    common.wait_for(lambda: common.counter("iterations") > before, "iteration")
+
+
+def is_still():
+    before = common.counter("iterations"), common.counter("bytes")
+    time.sleep(0.1)
+    equal((common.counter("iterations"), common.counter("bytes")), before, "iterations and bytes of a paused trace")
+
+
+def pause(events):
+    count = common.counter("pause")
+    begin, end = map(int, events.do("print PTSIM-PAUSE").split())
+    equal(common.counter("pause"), count + 1, "pauses")
+    entry = common.log()[-1]
+    equal(entry["what"], "pause", "last call")
+    check(begin <= entry["mono_ns"] <= end, f"pause at {entry['mono_ns']}, not from {begin} to {end}")
+    is_still()
+    return entry, entry["mono_ns"] - begin
+
+
+def resume(events):
+    count = common.counter("resume")
+    events.do("print PTSIM-RESUME")
+    equal(common.counter("resume"), count + 1, "resumes")
+    is_tracing(events, enable=False)
+
+
+def by_printk(events):
+    is_tracing(events)
+    latencies = []
+    for _ in range(5):
+        entry, latency = pause(events)
+        latencies.append(latency // 1000)
+        # Only the first one counts.
+        events.do("print PTSIM-PAUSE again")
+        equal(common.log()[-1], entry, "last call")
+        events.do("print something else")
+        equal(common.log()[-1], entry, "last call")
+        resume(events)
+    print(f"from the BPF program's start to the pause: {latencies} us")
+
+
+def by_clock(events):
+    """Paused, disabled, read; the sibling on cpu-clock brings it back."""
+    entry, _ = pause(events)
+    events.do("disable")
+    equal(int(events.do("head")), entry["head"] % SIZE, "aux_head")
+    events.do("enable")
+    is_still()
+    events.do("disable")
+    count = common.counter("resume")
+    events.do("refresh")
+    events.do("enable")
+    common.wait_for(lambda: common.counter("resume") == count + 1, "resume")
+    is_tracing(events, enable=False)
+
+
+def pauses_and_resumes():
+    with Events() as events:
+        equal(events.answer, ["ready"], "answer")
+        by_printk(events)
+        by_clock(events)
+        events.do("disable")
+    with Events(start_paused=True) as events:
+        events.do("enable")
+        is_still()
+        resume(events)
+
+
+def kernel_knows():
+    """Whether it should: Linux 6.13, and Debian's 6.12."""
+    return tuple(map(int, re.match(r"(\d+)\.(\d+)", common.KERNEL).groups())) >= (6, 12)
+
+
+common.load("ptsim", bytes_per_sec=100000)
+if not kernel_knows():
+    refusals({"pause": errno.EINVAL, "leader": errno.EINVAL})
+    print("refused, as by any kernel that does not know it")
+    sys.exit(0)
+pauses_and_resumes()
+common.unload("ptsim")
+common.load("ptsim", bytes_per_sec=100000, refuse_aux_pause=1)
+refusals({"pause": errno.EINVAL, "leader": errno.EOPNOTSUPP})

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A PMU that perf takes for Intel PT, and that traces programs of its own. See ptsim.h for the
+ * parts. */
+#include "program.h"
+#include "ptsim.h"
+
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+
+unsigned long ptsim_bytes_per_sec = 1000000;
+module_param_named(bytes_per_sec, ptsim_bytes_per_sec, ulong, 0644);
+MODULE_PARM_DESC(bytes_per_sec, "How much trace a CPU makes");
+
+unsigned int ptsim_period_us = 1000;
+module_param_named(period_us, ptsim_period_us, uint, 0644);
+MODULE_PARM_DESC(period_us,
+		 "How often what is due is written; starts, stops, pauses and snapshots do it too");
+
+unsigned int ptsim_max_burst = 128 << 10;
+module_param_named(max_burst, ptsim_max_burst, uint, 0644);
+MODULE_PARM_DESC(max_burst,
+		 "Bytes written at a time; when more is due, the older iterations are left out");
+
+bool ptsim_refuse_aux_pause;
+module_param_named(refuse_aux_pause, ptsim_refuse_aux_pause, bool, 0444);
+MODULE_PARM_DESC(refuse_aux_pause, "Be unable to pause, as before Linux 6.13");
+
+unsigned int ptsim_fail_start;
+module_param_named(fail_start, ptsim_fail_start, uint, 0644);
+MODULE_PARM_DESC(fail_start, "The n-th start from now on fails; 0: none");
+
+unsigned int ptsim_inject_overflow;
+module_param_named(inject_overflow, ptsim_inject_overflow, uint, 0644);
+MODULE_PARM_DESC(inject_overflow,
+		 "Lose an iteration at each of the next n times that packets are written");
+
+bool ptsim_long_tnt;
+module_param_named(long_tnt, ptsim_long_tnt, bool, 0644);
+MODULE_PARM_DESC(long_tnt, "Write TNT packets of up to 47 branches instead of 6");
+
+bool ptsim_pip_packets = true;
+module_param_named(pip, ptsim_pip_packets, bool, 0644);
+MODULE_PARM_DESC(pip, "Write PIP packets (CR3)");
+
+unsigned int ptsim_program_index;
+
+static int program_set(const char *value, const struct kernel_param *kp)
+{
+	for (unsigned int i = 0; i < ptsim_program_count; i++) {
+		if (sysfs_streq(value, ptsim_programs[i].name)) {
+			ptsim_program_index = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int program_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", ptsim_programs[ptsim_program_index].name);
+}
+
+static const struct kernel_param_ops program_ops = { .set = program_set, .get = program_get };
+module_param_cb(program, &program_ops, NULL, 0644);
+MODULE_PARM_DESC(program, "mixed, loop or deep; from the next start of an event on");
+
+static int __init ptsim_init(void)
+{
+	int err = ptsim_programs_init();
+
+	if (err)
+		return err;
+	ptsim_clock_init();
+	err = ptsim_pmu_init();
+	if (err)
+		goto programs;
+	err = ptsim_report_init();
+	if (err)
+		goto pmu;
+	return 0;
+pmu:
+	ptsim_pmu_exit();
+programs:
+	ptsim_programs_exit();
+	return err;
+}
+
+static void __exit ptsim_exit(void)
+{
+	ptsim_report_exit();
+	ptsim_pmu_exit();
+	ptsim_programs_exit();
+}
+
+module_init(ptsim_init);
+module_exit(ptsim_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Simulated Intel PT");
