@@ -41,8 +41,7 @@ static int read_field(int dirfd, const char *name, struct field *field)
 	char text[64];
 	int nr;
 
-	if (strchr(name, '/') || name[0] == '.' ||
-	    read_text(dirfd, "format", name, text, sizeof(text)))
+	if (name[0] == '.' || read_text(dirfd, "format", name, text, sizeof(text)))
 		return -ENOENT;
 	nr = sscanf(text, "config:%u-%u", &field->first, &field->last);
 	if (nr < 1)
@@ -69,17 +68,18 @@ static uint64_t field_mask(int dirfd, const char *name)
 static const struct need {
 	const char *term, *cap;
 	bool mask;
+	bool zero; /* asks for nothing */
 } needs[] = {
-	{ "cyc", "psb_cyc", false },
-	{ "psb_period", "psb_periods", true },
-	{ "cyc_thresh", "cycle_thresholds", true },
-	{ "mtc", "mtc", false },
-	{ "mtc_period", "mtc_periods", true },
-	{ "ptw", "ptwrite", false },
-	{ "fup_on_ptw", "ptwrite", false },
-	{ "pwr_evt", "power_event_trace", false },
-	{ "event", "event_trace", false },
-	{ "notnt", "tnt_disable", false },
+	{ "cyc", "psb_cyc", false, true },
+	{ "psb_period", "psb_periods", true, true },
+	{ "cyc_thresh", "cycle_thresholds", true, true },
+	{ "mtc", "mtc", false, true },
+	{ "mtc_period", "mtc_periods", true, false },
+	{ "ptw", "ptwrite", false, true },
+	{ "fup_on_ptw", "ptwrite", false, true },
+	{ "pwr_evt", "power_event_trace", false, true },
+	{ "event", "event_trace", false, true },
+	{ "notnt", "tnt_disable", false, true },
 };
 
 static int check_cap(int dirfd, const char *term, uint64_t value, const struct log *log)
@@ -87,7 +87,7 @@ static int check_cap(int dirfd, const char *term, uint64_t value, const struct l
 	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
 		uint64_t have;
 
-		if (strcmp(term, needs[i].term) || !value)
+		if (strcmp(term, needs[i].term) || (!value && needs[i].zero))
 			continue;
 		have = read_cap(dirfd, needs[i].cap);
 		if (needs[i].mask && !(value < 64 && have >> value & 1))
@@ -169,7 +169,7 @@ static int set_defaults(struct pt_config *config, int dirfd, const struct log *l
 		if (!err)
 			err = set_term(config, dirfd, "mtc_period", pick_bit(mtc_periods, 3), log);
 	}
-	if (!err && read_cap(dirfd, "psb_cyc") && psb_periods)
+	if (!err && read_cap(dirfd, "psb_cyc") && mtc_periods && psb_periods)
 		err = set_term(config, dirfd, "psb_period", pick_bit(psb_periods, 3), log);
 	/* Older drivers have neither, and always trace branches. */
 	if (!err && field_mask(dirfd, "pt") && field_mask(dirfd, "branch")) {
