@@ -3,10 +3,10 @@
  * @file
  * libperfpoke: catch the timer that fires late, and keep what the CPU did before.
  *
- * A session watches the latency of hrtimers on a set of CPUs with one BPF program. When a latency
- *reaches the threshold (a spike), the recorder is frozen, its rings are copied out (the snapshot),
- *the session is re-armed, and the snapshot is written as a folder that stock perf reads (the
- *capture).
+ * A session watches the latency of hrtimers on a set of CPUs with one BPF program. When a
+ * latency reaches the threshold (a spike), the recorder is frozen, its rings are copied out (the
+ * snapshot), the session is re-armed, and the snapshot is written as a folder that stock perf
+ * reads (the capture).
  *
  *	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "3", .threshold_ns = 50000 };
  *	struct perf_poke *pp = perf_poke__new(&opts);
@@ -18,22 +18,22 @@
  *	perf_poke__stop(pp);
  *	perf_poke__free(pp);
  *
- * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return int
- *return 0 or more, or a negative errno. Structs that callers fill begin with `sz`, their size when
- *compiled; bytes past what this library knows must be zero. The library never exits, never prints
- *and keeps no global state; what a person should read goes to `opts.log`.
+ * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return
+ * int return 0 or more, or a negative errno. Structs that callers fill begin with `sz`, their
+ * size when compiled; bytes past what this library knows must be zero. The library never exits,
+ * never prints and keeps no global state; what a person should read goes to `opts.log`.
  *
- * Threads. A session belongs to one thread at a time: calls on the same session must not overlap.
- *Different sessions are independent. Callbacks run in the thread that called the library function,
- *never in a thread of the library's own.
+ * Threads. A session belongs to one thread at a time: calls on the same session must not
+ * overlap. Different sessions are independent. Callbacks run in the thread that called the
+ * library function, never in a thread of the library's own.
  *
- * What latency means. The latency of one expiry is the time the kernel took as "now" for the timer
- *interrupt (the argument of the tracepoint timer:hrtimer_expire_entry) minus the expiry the timer
- *was programmed for, both in the timer's own clock base. The kernel reads the clock once per timer
- *interrupt and uses that value for all timers that expire in it. So the latency is what made the
- *interrupt late, not what earlier timers of the same interrupt added: timerlat and cyclictest read
- *the clock themselves, later, and show a little more. A timer that fires early within its slack has
- *latency 0.
+ * What latency means. The latency of one expiry is the time the kernel took as "now" for the
+ * timer interrupt (the argument of the tracepoint timer:hrtimer_expire_entry) minus the expiry
+ * the timer was programmed for, both in the timer's own clock base. The kernel reads the clock
+ * once per timer interrupt and uses that value for all timers that expire in it. So the latency
+ * is what made the interrupt late, not what earlier timers of the same interrupt added: timerlat
+ * and cyclictest read the clock themselves, later, and show a little more. A timer that fires
+ * early within its slack has latency 0.
  */
 #ifndef PERF_POKE_H
 #define PERF_POKE_H

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "pt_events.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -41,12 +44,71 @@ static int pt_silent(enum libperf_print_level level __attribute__((unused)),
 	return 0;
 }
 
+static bool has_perf_events(int proc, const char *pid)
+{
+	char folder[300], target[64];
+	struct dirent *entry;
+	bool found = false;
+	ssize_t len;
+	DIR *fds;
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%s/fd", pid);
+	fd = openat(proc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fds = fd < 0 ? NULL : fdopendir(fd);
+	if (!fds) {
+		closep(&fd);
+		return false;
+	}
+	while (!found && (entry = readdir(fds))) {
+		len = readlinkat(fd, entry->d_name, target, sizeof(target) - 1);
+		target[len < 0 ? 0 : len] = '\0';
+		found = !strcmp(target, "anon_inode:[perf_event]");
+	}
+	closedir(fds);
+	return found;
+}
+
+/* The other processes that have perf events open, as far as they fit: `: perf (123), ...` */
+static void list_holders(char *text, size_t size)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t len = 0;
+
+	text[0] = '\0';
+	while (proc && (entry = readdir(proc))) {
+		char path[300], name[32] = "";
+		_cleanup_close_ int fd = -1;
+
+		if (!isdigit(entry->d_name[0]) || atoi(entry->d_name) == getpid() ||
+		    !has_perf_events(dirfd(proc), entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%s/comm", entry->d_name);
+		fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (len + strlen(name) + strlen(entry->d_name) + 5 >= size)
+			break;
+		len += snprintf(text + len, size - len, "%s%s (%s)", len ? ", " : ": ", name,
+				entry->d_name);
+	}
+	if (proc)
+		closedir(proc);
+}
+
 static int explain_open(int err, const struct pt_events_config *config, const struct log *log)
 {
-	if (err == -EBUSY)
+	char holders[256];
+
+	if (err == -EBUSY) {
+		list_holders(holders, sizeof(holders));
 		return log_error(log, err,
 				 "intel_pt is in use on one of the CPUs: end the other perf "
-				 "record, or tool, that traces it");
+				 "record, or tool, that traces it%s%s",
+				 *holders ? "; these have perf events open" : "", holders);
+	}
 	if (err == -EACCES || err == -EPERM)
 		return log_error(
 			log, -EPERM,
@@ -173,10 +235,39 @@ static int map_aux(struct pt_events *events, size_t cpu)
 	return 0;
 }
 
+/* In bytes; of kernels that do not say, as much as can be. */
+static uint64_t available_memory(void)
+{
+	_cleanup_close_ int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	const char *const name = "MemAvailable:";
+	char text[512], *line;
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	text[len < 0 ? 0 : len] = '\0';
+	line = strstr(text, name);
+	return line ? strtoull(line + strlen(name), NULL, 10) << 10 : UINT64_MAX;
+}
+
+/* The kernel would take what there is for the rings and leave others, and the snapshot, without. */
+static int check_memory(const struct pt_events *events, const struct log *log)
+{
+	uint64_t available = available_memory();
+
+	if ((events->nr_cpus + 1) * events->aux_size <= available)
+		return 0;
+	return log_error(log, -ENOMEM,
+			 "buffer %zu: AUX rings of this size on %zu CPUs, and the copy of one, do "
+			 "not fit in the memory available, %llu MiB: use a smaller buffer",
+			 events->aux_size, events->nr_cpus, (unsigned long long)available >> 20);
+}
+
 static int map_events(struct pt_events *events, const struct log *log)
 {
-	int err = perf_evsel__mmap(events->pt, DATA_PAGES) ? -errno : 0;
+	int err = check_memory(events, log);
 
+	if (err)
+		return err;
+	err = perf_evsel__mmap(events->pt, DATA_PAGES) ? -errno : 0;
 	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
 		err = map_aux(events, cpu);
 		/* Once the ring has all it needs: samples go there too. */

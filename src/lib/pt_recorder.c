@@ -262,10 +262,14 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 				 strerror(-err));
 	if (pt->symbols.kcore_error)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "cannot read /proc/kcore: %s; captures are without the kernel's code, "
+			  "cannot read /proc/kcore: %s%s; captures are without the kernel's code, "
 			  "and decode only "
 			  "where perf finds it otherwise",
-			  strerror(-pt->symbols.kcore_error));
+			  strerror(-pt->symbols.kcore_error),
+			  pt->symbols.kcore_error == -EPERM
+				  ? " (needs CAP_SYS_RAWIO and CAP_SYSLOG, kernel.kptr_restrict "
+				    "below 2, and no lockdown)"
+				  : "");
 	for (size_t i = 0; i < pt->nr_cpus && !err; i++)
 		err = pt_enable(pt, i);
 	return err ? log_error(log, err, "cannot start Intel PT: %s", strerror(-err)) : 0;

@@ -7,16 +7,17 @@
  *	perfdata_put_kernel(&buf, &events[0].attr, rootfd);	// before any record with a time
  *	perfdata_put_tasks(&buf, &events[0].attr, rootfd);
  *	perfdata_write(pd, buf.data, buf.len);
- *	perfdata_write(pd, records, len);			// what came from the rings, oldest
- *first perfdata_finish(pd, features, first_ns, last_ns); perfdata_kcore_dir(perfdata_dirfd(pd),
- *rootfd); perfdata_free(pd);
+ *	perfdata_write(pd, records, len);	// what came from the rings, oldest first
+ *	perfdata_finish(pd, features, first_ns, last_ns);
+ *	perfdata_kcore_dir(perfdata_dirfd(pd), rootfd);
+ *	perfdata_free(pd);
  *
  * What describes the system is read once a session into a struct perfdata_features and goes into
- *each file.
+ * each file.
  *
  * `rootfd` is a descriptor of "/" (O_PATH is enough), below which proc/ and sys/ are read.
- *Functions that return int return 0 or a negative errno. Objects are not locked: const ones may be
- *shared by threads, others belong to one at a time.
+ * Functions that return int return 0 or a negative errno. Objects are not locked: const ones may
+ * be shared by threads, others belong to one at a time.
  */
 #ifndef PERFDATA_H
 #define PERFDATA_H
