@@ -344,7 +344,7 @@ int pt_events_disable(struct pt_events *events, size_t cpu)
 /* In an overwrite ring aux_head is where the next byte would go, and says nothing about how often
  * the ring went round: from there on are the oldest bytes, or what never was written, which
  * decoders take for padding. */
-int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data)
+int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data, size_t *next)
 {
 	const struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
 	size_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE) & (events->aux_size - 1);
@@ -356,6 +356,7 @@ int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data)
 	memcpy(copy, aux + head, events->aux_size - head);
 	memcpy(copy + events->aux_size - head, aux, head);
 	*data = copy;
+	*next = head;
 	return 0;
 }
 

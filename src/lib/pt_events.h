@@ -37,8 +37,9 @@ int pt_events_enable(struct pt_events *events, size_t cpu);
 /* Stops, and makes the kernel say where the trace ends. */
 int pt_events_disable(struct pt_events *events, size_t cpu);
 
-/* A copy of the ring's bytes, oldest first, for the caller to free. Only while disabled. */
-int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data);
+/* A copy of the ring's bytes, oldest first, for the caller to free, and where in the ring the next
+ * byte would go. Only while disabled. */
+int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data, size_t *next);
 
 /* The newest sample of the CPU's trace since the last call, a whole record, for the caller to free.
  * -ENODATA: none. */

@@ -331,6 +331,16 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 	free(snapshot);
 }
 
+static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
+{
+	size_t next = 0;
+	int err = pt_events_copy(pt->events, i, &trace->data, &next);
+
+	trace->moved = next != pt->cpus[i].next;
+	pt->cpus[i].next = next;
+	return err;
+}
+
 static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
@@ -344,7 +354,7 @@ static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 		if (pt->cpus[i].sampled)
 			err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
 		else
-			err = pt_events_copy(pt->events, i, &trace->data);
+			err = pt_copy_ring(pt, i, trace);
 		if (err)
 			return err;
 		snapshot->nr++;
@@ -368,7 +378,8 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	err = pt_copy_traces(pt, snapshot);
 	if (pt->switches && !err) {
 		snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
-		err = snapshot->switches ? rings_copy(pt->switches, snapshot->switches) : -ENOMEM;
+		err = snapshot->switches ? rings_copy_running(pt->switches, snapshot->switches)
+					 : -ENOMEM;
 	}
 	if (!err)
 		err = sideband_copy(pt->sideband, &snapshot->sideband);

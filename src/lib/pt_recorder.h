@@ -14,6 +14,7 @@ struct pt_cpu {
 	int cpu;
 	bool frozen;	      /* by the controller, to be copied */
 	bool sampled;	      /* by the kernel */
+	size_t next;	      /* where in its ring the trace ended when it was last copied */
 	uint64_t started_tsc; /* not later than the oldest byte of its trace */
 };
 
@@ -42,6 +43,7 @@ struct pt_trace {
 	uint8_t *data;
 	struct perf_event_header *sample;
 	uint64_t started_tsc;
+	bool moved;   /* bytes were written since the trace began */
 	size_t begin; /* of what is written; set by pt_write() */
 };
 

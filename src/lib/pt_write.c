@@ -88,13 +88,22 @@ static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_
 
 /* Where the trace begins that is written: at a synchronisation point, for nothing is decoded before
  * the first. */
-static size_t trace_begin(const struct pt_recorder *pt, const struct pt_trace *trace, uint64_t *tsc)
+static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
+			  const struct pt_trace *trace, uint64_t *tsc)
 {
 	struct pt_psb psb;
 	size_t len, begin;
 	const uint8_t *bytes = trace_bytes(pt, trace, &len);
 
 	begin = pt_scan_begin(bytes, len, trace->started_tsc, tsc);
+	/* All is of an earlier capture: the kernel does not trace a CPU again that was offline.
+	 * Where there are new bytes, but no point among them, the decoder needs the last point
+	 * before. */
+	if (!trace->sample && !trace->moved && *tsc &&
+	    tsc_extend(*tsc, snapshot->tsc) < trace->started_tsc) {
+		*tsc = 0;
+		return len;
+	}
 	/* A sample is written as the kernel made it. */
 	if (trace->sample || len - begin <= pt->history_size ||
 	    !pt_scan_psb(bytes, len, len - pt->history_size, &psb))
@@ -129,7 +138,7 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		int cpu = pt->cpus[trace->index].cpu;
 		uint64_t tsc, perf_ns;
 
-		trace->begin = trace_begin(pt, trace, &tsc);
+		trace->begin = trace_begin(pt, snapshot, trace, &tsc);
 		err = write_trace(pt, pd, snapshot, trace);
 		if (!tsc)
 			continue;

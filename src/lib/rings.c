@@ -19,6 +19,10 @@
 #include "cpulist.h"
 #include "evsel.h"
 
+/* What the kernel may be writing to a ring at a time: one record with the longest of paths, and
+ * more. */
+#define WRITING_MAX 8192
+
 struct rings {
 	struct perf_evlist *evlist;
 	struct perf_cpu_map *cpus;
@@ -227,15 +231,27 @@ static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy 
 	return 0;
 }
 
-int rings_copy(const struct rings *rings, struct ring_copy *copies)
+static int rings_copy_all(const struct rings *rings, struct ring_copy *copies, size_t left_out)
 {
 	for (size_t i = 0; i < rings->nr_cpus; i++) {
 		int err = ring_copy(&rings->evlist->mmap_ovw[i], rings->size, &copies[i]);
 
 		if (err)
 			return err;
+		if (copies[i].size > rings->size - left_out)
+			copies[i].size = rings->size - left_out;
 	}
 	return 0;
+}
+
+int rings_copy(const struct rings *rings, struct ring_copy *copies)
+{
+	return rings_copy_all(rings, copies, 0);
+}
+
+int rings_copy_running(const struct rings *rings, struct ring_copy *copies)
+{
+	return rings_copy_all(rings, copies, WRITING_MAX);
 }
 
 void rings_free(struct rings *rings)

@@ -43,6 +43,9 @@ int rings_pause(struct rings *rings, int first_cpu);
 int rings_resume(struct rings *rings);
 /* Fills `copies`, one for each CPU; `data` is the caller's to free, also on failure. */
 int rings_copy(const struct rings *rings, struct ring_copy *copies);
+/* The same of rings that are not paused. A full one is less some of its oldest records, for the
+ * kernel may be writing over them. */
+int rings_copy_running(const struct rings *rings, struct ring_copy *copies);
 void rings_free(struct rings *rings);
 
 #endif

@@ -62,7 +62,7 @@ int sideband_copy(const struct sideband *sideband, struct ring_copy **ret)
 
 	if (!copies)
 		return -ENOMEM;
-	err = rings_copy(sideband->rings, copies);
+	err = rings_copy_running(sideband->rings, copies);
 	if (err) {
 		sideband_copies_free(sideband, copies);
 		return err;
