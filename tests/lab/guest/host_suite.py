@@ -11,7 +11,7 @@ import common
 PARTS = ["trigger", "oneshot", "capture", "embed"]
 
 common.need_root()
-ctl, late, embed = map(os.path.abspath, sys.argv[1:4])
+ctl, late, embed = sys.argv[1:4]
 folder = pathlib.Path(__file__).resolve().parents[2] / "host"
 env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_EMULATED": "1",
        "PYTHONDONTWRITEBYTECODE": "1"}
