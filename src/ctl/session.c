@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 
+#include "clock.h"
 #include "cpulist.h"
 #include "json.h"
 #include "placement.h"
@@ -15,9 +15,8 @@
 #include "results.h"
 #include "units.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /* Between two updates of the status line. */
-#define TICK_NS (NS_PER_S / 5)
+#define TICK_NS (NSEC_PER_SEC / 5)
 
 struct session {
 	struct console *con;
@@ -37,14 +36,6 @@ static void session_release(struct session *s)
 	perf_poke__free(s->pp);
 	results_release(&s->results);
 	closep(&s->signals);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* The library says more than an errno can; one line for one error. */
@@ -132,7 +123,7 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 		report_failure(s, "start", r);
 		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
 	}
-	s->armed_ns = now_ns();
+	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
 	s->tick_ns = console_has_status(s->con) ? s->armed_ns : UINT64_MAX;
 
@@ -148,7 +139,7 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 static void show_status(struct session *s)
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
-	uint64_t seconds = (now_ns() - s->armed_ns) / NS_PER_S;
+	uint64_t seconds = (clock_ns(CLOCK_MONOTONIC) - s->armed_ns) / NSEC_PER_SEC;
 	char text[256];
 
 	if (perf_poke__stats(s->pp, ALL_CPUS, &stats))
@@ -166,11 +157,11 @@ static void show_status(struct session *s)
 static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
 {
 	uint64_t until = s->tick_ns < s->end_ns ? s->tick_ns : s->end_ns;
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t left = until > now ? until - now : 0;
 	const struct timespec timeout = {
-		.tv_sec = (time_t)(left / NS_PER_S),
-		.tv_nsec = (long)(left % NS_PER_S),
+		.tv_sec = (time_t)(left / NSEC_PER_SEC),
+		.tv_nsec = (long)(left % NSEC_PER_SEC),
 	};
 
 	return ppoll(fds, nr, until == UINT64_MAX ? NULL : &timeout, NULL);
@@ -192,8 +183,8 @@ static bool handle_library(struct session *s)
 
 static bool is_over(const struct session *s)
 {
-	return s->results.nr_captures >= s->opts.max_captures || now_ns() >= s->end_ns ||
-	       ferror(s->con->out);
+	return s->results.nr_captures >= s->opts.max_captures ||
+	       clock_ns(CLOCK_MONOTONIC) >= s->end_ns || ferror(s->con->out);
 }
 
 static void watch(struct session *s)
@@ -215,9 +206,9 @@ static void watch(struct session *s)
 			return;
 		if (r > 0 && fds[0].revents && !handle_library(s))
 			return;
-		if (now_ns() >= s->tick_ns) {
+		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
 			show_status(s);
-			s->tick_ns = now_ns() + TICK_NS;
+			s->tick_ns = clock_ns(CLOCK_MONOTONIC) + TICK_NS;
 		}
 	}
 }
@@ -227,7 +218,7 @@ static enum exit_code finish(struct session *s)
 	int r;
 
 	s->errors = s->con->errors;
-	s->results.elapsed_ns = now_ns() - s->armed_ns;
+	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
 	perf_poke__stop(s->pp);
 	console_clear_status(s->con);
 

@@ -55,7 +55,7 @@ uint64_t capture_history_ns(const struct capture *capture)
 /* A name that sorts by time and says what it is about: 20261121-093015.042-cpu3-83us */
 static void capture_name(const struct perf_poke_spike *spike, char *name, size_t size)
 {
-	uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - spike->time_ns);
+	uint64_t wall_ns = clock_wall_ns(spike->time_ns);
 	time_t seconds = wall_ns / NSEC_PER_SEC;
 	struct tm tm;
 	size_t len;

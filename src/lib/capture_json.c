@@ -53,7 +53,7 @@ static void put_address(struct json_object *to, const char *key, uint64_t value)
 
 static void put_wall_time(struct json_object *to, const char *key, uint64_t time_ns)
 {
-	uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - time_ns);
+	uint64_t wall_ns = clock_wall_ns(time_ns);
 	time_t seconds = wall_ns / NSEC_PER_SEC;
 	char text[64];
 	struct tm tm;

@@ -79,7 +79,6 @@ static int event_list_add_matching(struct event_list *list, int tracefs_fd, cons
 				   const char *pattern, const char *filter)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	_cleanup_close_ int fd = -1;
 	unsigned int matches = 0;
 	struct dirent *entry;
 	char path[300];
@@ -87,13 +86,9 @@ static int event_list_add_matching(struct event_list *list, int tracefs_fd, cons
 
 	if ((size_t)snprintf(path, sizeof(path), "events/%s", system) >= sizeof(path))
 		return -ENAMETOOLONG;
-	fd = openat(tracefs_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	TAKE_FD(fd);
+	err = opendir_at(&dir, tracefs_fd, path);
+	if (err)
+		return err;
 	while ((entry = readdir(dir))) {
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
 		    fnmatch(pattern, entry->d_name, 0))

@@ -3,12 +3,24 @@
 
 #include <fcntl.h>
 
+#include <perf/core.h>
 #include <perf/cpumap.h>
 #include <perf/evsel.h>
 #include <perf/threadmap.h>
 
 #include <internal/evsel.h>
 #include <internal/xyarray.h>
+
+static int silent(enum libperf_print_level level __attribute__((unused)),
+		  const char *format __attribute__((unused)), va_list ap __attribute__((unused)))
+{
+	return 0;
+}
+
+void evsel_init(void)
+{
+	libperf_init(silent);
+}
 
 int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus, struct perf_thread_map *threads)
 {

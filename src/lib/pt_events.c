@@ -9,7 +9,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#include <perf/core.h>
 #include <perf/cpumap.h>
 #include <perf/evsel.h>
 #include <perf/threadmap.h>
@@ -37,12 +36,6 @@ struct pt_events {
 	void **aux; /* mappings, one for each CPU */
 	uint64_t *ids, *sample_ids;
 };
-
-static int pt_silent(enum libperf_print_level level __attribute__((unused)),
-		     const char *format __attribute__((unused)), va_list ap __attribute__((unused)))
-{
-	return 0;
-}
 
 static bool has_perf_events(int proc, const char *pid)
 {
@@ -303,7 +296,7 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 	events = calloc(1, sizeof(*events));
 	if (!events)
 		return -ENOMEM;
-	libperf_init(pt_silent);
+	evsel_init();
 	events->nr_cpus = config->nr_cpus;
 	events->aux_size = config->aux_size;
 	events->page_size = sysconf(_SC_PAGESIZE);

@@ -5,7 +5,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
-#include <perf/core.h>
 #include <perf/cpumap.h>
 #include <perf/evlist.h>
 #include <perf/evsel.h>
@@ -30,13 +29,6 @@ struct rings {
 	size_t nr_cpus;
 	size_t size; /* bytes of a ring, without its control page */
 };
-
-static int rings_silent(enum libperf_print_level level __attribute__((unused)),
-			const char *format __attribute__((unused)),
-			va_list ap __attribute__((unused)))
-{
-	return 0;
-}
 
 /* Each event on each CPU is a descriptor: the soft limit of 1024 is soon reached. */
 static void rings_raise_nofile(void)
@@ -141,7 +133,7 @@ int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const i
 	rings = calloc(1, sizeof(*rings));
 	if (!rings)
 		return -ENOMEM;
-	libperf_init(rings_silent);
+	evsel_init();
 	rings_raise_nofile();
 	rings->nr_cpus = nr_cpus;
 	rings->size = pages * sysconf(_SC_PAGESIZE);

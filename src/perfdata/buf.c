@@ -120,21 +120,6 @@ ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t s
 	return len;
 }
 
-int perfdata_opendir(DIR **ret, int dirfd, const char *path)
-{
-	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir;
-
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	TAKE_FD(fd);
-	*ret = dir;
-	return 0;
-}
-
 int perfdata_write_all(int fd, const void *data, size_t len)
 {
 	const char *from = data;

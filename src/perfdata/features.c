@@ -175,7 +175,7 @@ static void put_pmu_mappings(struct perfdata_buf *body, int rootfd)
 	const struct dirent *entry;
 	uint32_t nr = 0;
 
-	if (perfdata_opendir(&dir, rootfd, "sys/bus/event_source/devices") < 0)
+	if (opendir_at(&dir, rootfd, "sys/bus/event_source/devices") < 0)
 		return;
 	while ((entry = readdir(dir))) {
 		char path[sizeof(entry->d_name) + sizeof("/type")], type[16];

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+
+#include "clock.h"
 
 #define MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
 #define HEADER_SIZE 104
@@ -169,14 +170,6 @@ int perfdata_write(struct perfdata *pd, const void *records, size_t len)
 	return pd->error;
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 /* The time of day lies between two readings of the clock: take their middle. */
 static void put_clock(struct perfdata *pd)
 {
@@ -186,12 +179,12 @@ static void put_clock(struct perfdata *pd)
 
 	if (clock_getres(pd->clockid, &resolution) < 0)
 		return;
-	before = now_ns(pd->clockid);
-	day = now_ns(CLOCK_REALTIME);
-	after = now_ns(pd->clockid);
+	before = clock_ns(pd->clockid);
+	day = clock_ns(CLOCK_REALTIME);
+	after = clock_ns(pd->clockid);
 
 	perfdata_buf_u64(&pd->own.body[FEATURE_CLOCKID],
-			 resolution.tv_sec * 1000000000ULL + resolution.tv_nsec);
+			 resolution.tv_sec * NSEC_PER_SEC + resolution.tv_nsec);
 	perfdata_buf_u32(body, 1);
 	perfdata_buf_u32(body, pd->clockid);
 	perfdata_buf_u64(body, day);

@@ -55,8 +55,6 @@ int perfdata_buf_read_file(struct perfdata_buf *buf, int dirfd, const char *path
  */
 ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size);
 
-int perfdata_opendir(DIR **ret, int dirfd, const char *path);
-
 /* Notes that an AUXTRACE record of so many bytes, less its trace, comes next. */
 void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size);
 

@@ -227,7 +227,7 @@ static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *a
 	int r;
 
 	snprintf(path, sizeof(path), "%s/task", pid);
-	r = perfdata_opendir(&tasks, proc_fd, path);
+	r = opendir_at(&tasks, proc_fd, path);
 	if (r < 0)
 		return is_out_of_sight(r) ? 0 : r;
 	while ((entry = readdir(tasks))) {
@@ -248,7 +248,7 @@ static int each_process(struct perfdata_buf *buf, const struct perf_event_attr *
 	const struct dirent *entry;
 	int r;
 
-	r = perfdata_opendir(&proc, rootfd, "proc");
+	r = opendir_at(&proc, rootfd, "proc");
 	if (r < 0)
 		return r;
 	while ((entry = readdir(proc))) {

@@ -9,16 +9,12 @@
 int tree_remove_entries(int dirfd, const char *prefix)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	_cleanup_close_ int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *entry;
-	int ret = 0;
+	int ret;
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	TAKE_FD(fd);
+	ret = opendir_at(&dir, dirfd, ".");
+	if (ret)
+		return ret;
 	while ((entry = readdir(dir))) {
 		int err;
 

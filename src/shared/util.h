@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -57,6 +58,20 @@ static inline void closedirp(DIR **dir)
 {
 	if (*dir)
 		closedir(*dir);
+}
+
+/* A folder to read, for the caller to close. Returns 0 or a negative errno. */
+static inline int opendir_at(DIR **ret, int dirfd, const char *path)
+{
+	int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int err = dir ? 0 : -errno;
+
+	if (dir)
+		*ret = dir;
+	else if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 #define _cleanup_free_ _cleanup_(freep)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef LIB_CLOCK_H
-#define LIB_CLOCK_H
+#ifndef SHARED_CLOCK_H
+#define SHARED_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
@@ -13,6 +13,12 @@ static inline uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+/* When a point in CLOCK_MONOTONIC was, or will be, by the clock on the wall. */
+static inline uint64_t clock_wall_ns(uint64_t monotonic_ns)
+{
+	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - monotonic_ns);
 }
 
 #endif
