@@ -32,12 +32,16 @@ int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDAT
 			   padded);
 	perfdata_buf_u32(buf, AUXTRACE_INTEL_PT);
 	perfdata_buf_u32(buf, 0);
-	for (int i = 0; i < PERFDATA_PT_NR; i++)
-		perfdata_buf_u64(buf, i == PERFDATA_PT_FILTER_STR_LEN ? len : fields[i]);
+	for (int i = 0; i < PERFDATA_PT_FILTER_STR_LEN; i++)
+		perfdata_buf_u64(buf, fields[i]);
+	perfdata_buf_u64(buf, len);
 	if (len) {
 		perfdata_buf_add(buf, filter, len);
 		perfdata_buf_zero(buf, padded - len);
 	}
+	/* What came later in perf's history is behind the text. */
+	for (int i = PERFDATA_PT_FILTER_STR_LEN + 1; i < PERFDATA_PT_NR; i++)
+		perfdata_buf_u64(buf, fields[i]);
 	return buf->error;
 }
 

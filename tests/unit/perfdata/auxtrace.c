@@ -57,7 +57,7 @@ static void check_pt_info(const char *filter, size_t len, size_t padded)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 	uint64_t fields[PERFDATA_PT_NR];
-	struct bytes records, record;
+	struct bytes records, record, text;
 
 	for (int i = 0; i < PERFDATA_PT_NR; i++)
 		fields[i] = 0x1000000000000000 + i;
@@ -67,13 +67,15 @@ static void check_pt_info(const char *filter, size_t len, size_t padded)
 	assert_int_equal(records.len, 0);
 	assert_int_equal(take_u32(&record), 1); /* Intel PT */
 	assert_int_equal(take_u32(&record), 0);
-	for (int i = 0; i < 18; i++)
+	for (int i = 0; i < 17; i++)
 		assert_int_equal(take_u64(&record), i == 16 ? len : fields[i]);
-	assert_int_equal(record.len, padded);
+	text = take(&record, padded);
 	if (padded)
-		assert_string_equal(take_cstring(&record), filter);
-	while (record.len)
-		assert_int_equal(take_u8(&record), 0);
+		assert_string_equal(take_cstring(&text), filter);
+	while (text.len)
+		assert_int_equal(take_u8(&text), 0);
+	assert_int_equal(take_u64(&record), fields[17]);
+	assert_int_equal(record.len, 0);
 }
 
 static void test_pt_info(void **state)
