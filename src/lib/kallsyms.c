@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "kallsyms.h"
 
-#include <stdbool.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "util.h"
@@ -108,4 +108,105 @@ int kallsyms_name(uint64_t address, char *name, size_t size)
 	if (err)
 		return err;
 	return ctx.found ? 0 : -ENOENT;
+}
+
+struct ranges {
+	const char *name;
+	struct symbol_range *at;
+	size_t nr;
+	bool hidden;
+	int error;
+};
+
+static bool range_match(void *ctx, const struct symbol *symbol)
+{
+	struct ranges *ranges = ctx;
+	struct symbol_range *at;
+
+	if (!strchr("tTwW", symbol->type) || strcmp(symbol->name, ranges->name))
+		return false;
+	if (!symbol->address) {
+		ranges->hidden = true;
+		return false;
+	}
+	at = reallocarray(ranges->at, ranges->nr + 1, sizeof(*at));
+	if (!at) {
+		ranges->error = -ENOMEM;
+		return true;
+	}
+	at[ranges->nr++] = (struct symbol_range){ symbol->address, 0, isupper(symbol->type) };
+	ranges->at = at;
+	return false;
+}
+
+/* Those of modules are in no order. */
+static bool range_end(void *ctx, const struct symbol *symbol)
+{
+	struct ranges *ranges = ctx;
+
+	for (size_t i = 0; i < ranges->nr; i++) {
+		struct symbol_range *range = &ranges->at[i];
+
+		if (symbol->address > range->start &&
+		    (!range->size || symbol->address - range->start < range->size))
+			range->size = symbol->address - range->start;
+	}
+	return false;
+}
+
+int kallsyms_ranges(const char *name, struct symbol_range **ret, size_t *nr)
+{
+	struct ranges ranges = { .name = name };
+	int err = kallsyms_each(range_match, &ranges);
+
+	if (!err)
+		err = ranges.error;
+	if (!err && ranges.hidden)
+		err = -EPERM;
+	if (!err && !ranges.nr)
+		err = -ENOENT;
+	if (!err)
+		err = kallsyms_each(range_end, &ranges);
+	if (err) {
+		free(ranges.at);
+		return err;
+	}
+	*ret = ranges.at;
+	*nr = ranges.nr;
+	return 0;
+}
+
+struct whole {
+	uint64_t first, last;
+};
+
+static bool whole_match(void *ctx, const struct symbol *symbol)
+{
+	struct whole *whole = ctx;
+
+	if (!symbol->address || !strchr("tTwW", symbol->type))
+		return false;
+	if (symbol->address < whole->first)
+		whole->first = symbol->address;
+	if (symbol->address > whole->last)
+		whole->last = symbol->address;
+	return false;
+}
+
+int kallsyms_whole(struct symbol_range *range)
+{
+	struct whole whole = { .first = UINT64_MAX };
+	const uint64_t page = 4096;
+	int err = kallsyms_each(whole_match, &whole);
+
+	if (err)
+		return err;
+	if (!whole.last)
+		return -EPERM;
+	/* Nothing tells where the last one ends: as perf does, a page is added. */
+	*range = (struct symbol_range){
+		.start = whole.first,
+		.size = (whole.last + page - 1) / page * page + page - whole.first,
+	};
+	return 0;
 }

@@ -83,7 +83,7 @@ enum perf_poke_recorder {
 };
 
 /** An event to record: `sys:name`, where name may be a glob, and NULL or a filter as in `perf
- * record --filter`. */
+ * record --filter`: of `intel_pt//` an address filter, symbols of which are resolved at start. */
 struct perf_poke_event {
 	const char *name;
 	const char *filter;

@@ -212,6 +212,11 @@ static int read_cpu(struct pt_config *config, int dirfd)
 	config->mtc_period_bits = field_mask(dirfd, "mtc_period");
 	config->cyc_bit = field_mask(dirfd, "cyc");
 	config->cap_event_trace = read_cap(dirfd, "event_trace");
+	/* The second is what older kernels have. */
+	if (!read_text(dirfd, ".", "nr_addr_filters", text, sizeof(text)))
+		config->nr_addr_filters = strtoul(text, NULL, 10);
+	else
+		config->nr_addr_filters = read_cap(dirfd, "num_address_ranges");
 	if (!read_text(dirfd, ".", "max_nonturbo_ratio", text, sizeof(text)))
 		config->max_nonturbo_ratio = strtoull(text, NULL, 10);
 	if (!read_text(dirfd, ".", "tsc_art_ratio", text, sizeof(text)))

@@ -20,6 +20,7 @@ struct pt_config {
 	uint64_t tsc_bit, noretcomp_bit, mtc_bit, mtc_period_bits, cyc_bit;
 	/* Of this CPU. */
 	uint64_t max_nonturbo_ratio, tsc_ctc_n, tsc_ctc_d, cap_event_trace;
+	unsigned int nr_addr_filters;
 };
 
 /* Whether an event is for this recorder: intel_pt, intel_pt/.../ and the same with modifiers. */

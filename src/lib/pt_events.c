@@ -16,6 +16,7 @@
 /* To put events in a group one by one. */
 #include <internal/evsel.h>
 
+#include "addr_filter.h"
 #include "cpulist.h"
 #include "evsel.h"
 
@@ -112,6 +113,14 @@ static int explain_open(int err, const struct pt_events_config *config, const st
 			 (unsigned long long)config->attr.config, strerror(-err));
 }
 
+/* EOPNOTSUPP stands for something else with those that call this: the way to freeze. */
+static int explain_filter(int err, const char *filter, const struct log *log)
+{
+	return log_error(log, -EINVAL,
+			 "intel_pt: the kernel does not take the address filter '%s': %s", filter,
+			 err == EOPNOTSUPP ? addr_filter_unsupported(filter) : strerror(err));
+}
+
 /* An event in the group of the PT event of its CPU, that overflows whenever a BPF program prints
  * its message there. It is enabled from the start, because one that is enabled while its leader is
  * active does not begin. */
@@ -202,10 +211,7 @@ static int open_events(struct pt_events *events, const struct pt_events_config *
 		int fd = evsel_fd(events->pt, cpu);
 
 		if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
-			return log_error(
-				log, -errno,
-				"intel_pt: the kernel does not take the address filter '%s': %s",
-				config->filter, strerror(errno));
+			return explain_filter(errno, config->filter, log);
 		if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[cpu]))
 			return -errno;
 	}

@@ -15,7 +15,7 @@ struct pt_events;
 
 struct pt_events_config {
 	struct perf_event_attr attr; /* of the PT event */
-	const char *filter;	     /* address filter, or NULL */
+	const char *filter;	     /* address filter, resolved, or NULL */
 	const int *cpus;
 	size_t nr_cpus;
 	size_t aux_size; /* bytes of each ring, a power of two pages */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "addr_filter.h"
 #include "clock.h"
 #include "perfdata.h"
 #include "pt_recorder.h"
@@ -26,6 +27,7 @@ static void pt_free(struct recorder *recorder)
 	perfdata_features_free(pt->features);
 	symbols_close(&pt->symbols);
 	closep(&pt->root_fd);
+	free(pt->filter);
 	free(pt);
 }
 
@@ -40,6 +42,23 @@ static void pt_attr(struct perf_event_attr *attr)
 		.read_format = PERF_FORMAT_ID,
 		.sample_id_all = 1,
 	};
+}
+
+static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *config,
+			  const struct log *log)
+{
+	const char *text = config->nr_events ? config->events[0].filter : NULL;
+	int err;
+
+	if (!text)
+		return 0;
+	err = addr_filter_resolve(&pt->filter, text, pt->config.nr_addr_filters, log);
+	if (!err && pt->config.exclude_kernel && !strchr(pt->filter, '@'))
+		return log_error(log, -EINVAL,
+				 "address filter '%s': of the kernel, that event '%s' leaves out: "
+				 "use the modifier k",
+				 text, config->events[0].name);
+	return err;
 }
 
 static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *config,
@@ -61,6 +80,8 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 		return log_error(log, -EINVAL, "event '%s': Intel PT is one event",
 				 config->events[1].name);
 	err = pt_config_parse(&pt->config, fd, event, log);
+	if (!err)
+		err = pt_read_filter(pt, config, log);
 	if (err)
 		return err;
 	pt_attr(&pt->attr);
@@ -111,7 +132,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 {
 	struct pt_events_config events = {
 		.attr = pt->attr,
-		.filter = config->nr_events ? config->events[0].filter : NULL,
+		.filter = pt->filter,
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,
 		.aux_size = pt->aux_size,

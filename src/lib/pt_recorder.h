@@ -21,6 +21,7 @@ struct pt_cpu {
 struct pt_recorder {
 	struct recorder base;
 	struct pt_config config;
+	char *filter;		      /* address filter, resolved; NULL: none */
 	enum perf_poke_freeze freeze; /* not AUTO */
 	bool freeze_all;
 	size_t aux_size;

@@ -62,7 +62,7 @@ static int write_head(const struct pt_recorder *pt, struct perfdata *pd,
 	if (!err)
 		err = perfdata_put_id_index(&buf, events, nr, cpus);
 	if (!err)
-		err = perfdata_put_pt_info(&buf, fields, NULL);
+		err = perfdata_put_pt_info(&buf, fields, pt->filter);
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	perfdata_buf_release(&buf);

@@ -57,6 +57,8 @@ static const struct sysfs_file skylake[] = {
 	{ "caps/power_event_trace", "0\n" },
 	{ "caps/event_trace", "0\n" },
 	{ "caps/tnt_disable", "0\n" },
+	{ "nr_addr_filters", "2\n" },
+	{ "caps/num_address_ranges", "3\n" },
 	{ "max_nonturbo_ratio", "34\n" },
 	{ "tsc_art_ratio", "284:2\n" },
 };
@@ -67,6 +69,7 @@ static const struct sysfs_file broadwell[] = {
 	{ "caps/psb_cyc", "0\n" },
 	{ "caps/psb_periods", "0\n" },
 	{ "caps/cycle_thresholds", "0\n" },
+	{ "caps/num_address_ranges", "a\n" },
 	{ "max_nonturbo_ratio", "28\n" },
 };
 
@@ -175,6 +178,7 @@ static void knows_this_cpu(void **state)
 	assert_int_equal(config.mtc_period_bits, MTC_PERIOD(15));
 	assert_int_equal(config.cyc_bit, CYC);
 	assert_int_equal(config.max_nonturbo_ratio, 34);
+	assert_int_equal(config.nr_addr_filters, 2);
 	assert_int_equal(config.tsc_ctc_n, 284);
 	assert_int_equal(config.tsc_ctc_d, 2);
 	assert_int_equal(config.cap_event_trace, 0);
@@ -191,6 +195,8 @@ static void leaves_out_what_an_old_cpu_has_not(void **state)
 	assert_true(config.exclude_user);
 	assert_false(config.exclude_kernel);
 	assert_int_equal(config.max_nonturbo_ratio, 28);
+	/* Older drivers have no other file of it. */
+	assert_int_equal(config.nr_addr_filters, 10);
 	assert_int_equal(config.tsc_ctc_n, 0);
 	assert_int_equal(config.tsc_ctc_d, 0);
 	check_config(state, "intel_pt//", PT | TSC | BRANCH);
