@@ -76,10 +76,18 @@ def check_fail_start():
         common.wait_for(lambda: common.counter("start") > starts, "start after the one that failed")
 
 
-def check_filter_refused():
-    out = subprocess.run(["perf", "record", "-e", "intel_pt//k", "--filter", "filter 0xffffffff81000000/0x1000", "-C", "1",
-                          "-o", "/dev/null", "true"], capture_output=True, text=True, check=False)
-    check(out.returncode, "an address filter was taken")
+def takes_filter(text):
+    return not subprocess.run(["perf", "record", "-e", "intel_pt//k", "--filter", text, "-C", "1", "-o", "/tmp/filtered", "true"],
+                              capture_output=True, check=False).returncode
+
+
+def check_filters():
+    one = "filter 0xffffffff81000000/0x1000"
+    check(takes_filter(one), "an address filter was refused")
+    check(takes_filter(f"{one},{one}"), "two address filters were refused")
+    for text in (f"{one},{one},{one}", "filter 0x1000/0x1000", "start 0xffffffff81000000", "stop 0xffffffff81000000",
+                 "tracestop 0xffffffff81000000/0x1000"):
+        check(not takes_filter(text), f"this was taken: {text}")
 
 
 common.load("ptsim")
@@ -87,5 +95,5 @@ check_sysfs()
 check_configs()
 check_exclusive()
 check_fail_start()
-check_filter_refused()
+check_filters()
 common.unload("ptsim")

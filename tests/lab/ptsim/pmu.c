@@ -207,9 +207,28 @@ static void run(struct ptsim_cpu *c, struct perf_event *event, struct ptsim_mome
 	hrtimer_start(&c->timer, tick_period(), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/* The ranges of the event's address filter, as they are now */
+static void read_ranges(struct ptsim_config *config, struct perf_event *event)
+{
+	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
+	struct perf_addr_filter *filter;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&head->lock, flags);
+	list_for_each_entry(filter, &head->list, entry)
+	{
+		if (config->range_count == PTSIM_ADDRESS_RANGES)
+			break;
+		config->ranges[config->range_count++] =
+			(struct ptsim_range){ .start = filter->offset, .size = filter->size };
+	}
+	raw_spin_unlock_irqrestore(&head->lock, flags);
+}
+
 static void start_stream(struct ptsim_cpu *c, struct perf_event *event)
 {
 	ptsim_config_read(&c->stream.config, &event->attr);
+	read_ranges(&c->stream.config, event);
 	source->configure(&c->stream);
 	/* The event's first start: what perf_event_itrace_started() does; and the count of bytes to
 	 * a PSB begins. */
@@ -333,9 +352,27 @@ static int event_init(struct perf_event *event)
 	return ptsim_config_valid(event->attr.config) ? 0 : -EINVAL;
 }
 
+static bool is_kernel_range(const struct perf_addr_filter *filter)
+{
+	return (long)filter->offset < 0 && (long)(filter->offset + filter->size - 1) < 0;
+}
+
+/* What hardware's driver takes, but for what the programs here have no use for: TraceStop, and
+ * ranges of files. */
 static int addr_filters_validate(struct list_head *filters)
 {
-	return list_empty(filters) ? 0 : -EOPNOTSUPP;
+	const struct perf_addr_filter *filter;
+	unsigned int count = 0;
+
+	list_for_each_entry(filter, filters, entry)
+	{
+		if (!filter->size || filter->action != PERF_ADDR_FILTER_ACTION_FILTER ||
+		    filter->path.dentry || ++count > PTSIM_ADDRESS_RANGES)
+			return -EOPNOTSUPP;
+		if (!is_kernel_range(filter))
+			return -EINVAL;
+	}
+	return 0;
 }
 
 static struct pmu ptsim_pmu = {

@@ -55,18 +55,21 @@ static int push(struct machine *m, const u8 *ip)
 	return 0;
 }
 
-static int call(struct machine *m, const u8 *to, unsigned int length)
+static int call(struct machine *m, enum ptsim_step_kind kind, const u8 *to, unsigned int length)
 {
 	int err = push(m, m->ip + length);
 
+	step(m, kind, to, true);
+	m->program->steps[m->program->step_count - 1].call = true;
 	m->program->counts.calls++;
 	m->program->counts.branches++;
 	m->ip = to;
 	return err;
 }
 
-static int jump(struct machine *m, const u8 *to)
+static int jump(struct machine *m, enum ptsim_step_kind kind, const u8 *to)
 {
+	step(m, kind, to, true);
 	m->program->counts.jumps++;
 	m->program->counts.branches++;
 	m->ip = to;
@@ -119,16 +122,14 @@ static int execute_ff(struct machine *m)
 		m->ip += 2;
 		return 0;
 	case 0xd0:
-		step(m, PTSIM_INDIRECT, to, true);
 		m->program->counts.indirect++;
-		return call(m, to, 2);
+		return call(m, PTSIM_INDIRECT, to, 2);
 	case 0x20:
 		if (modrm != 0x24 || m->ip[2] != 0xc2) /* (%rdx, %rax, 8) */
 			return -EINVAL;
 		to = ((const u8 *const *)m->registers[2])[m->registers[0]];
-		step(m, PTSIM_INDIRECT, to, true);
 		m->program->counts.indirect++;
-		return jump(m, to);
+		return jump(m, PTSIM_INDIRECT, to);
 	}
 	return -EINVAL;
 }
@@ -181,11 +182,11 @@ static int execute(struct machine *m)
 	case 0xc3:
 		return leave(m, PTSIM_RETURN, &m->program->counts.returns);
 	case 0xe8:
-		return call(m, ip + 5 + read_s32(ip + 1), 5);
+		return call(m, PTSIM_DIRECT, ip + 5 + read_s32(ip + 1), 5);
 	case 0xe9:
-		return jump(m, ip + 5 + read_s32(ip + 1));
+		return jump(m, PTSIM_DIRECT, ip + 5 + read_s32(ip + 1));
 	case 0xeb:
-		return jump(m, ip + 2 + (s8)ip[1]);
+		return jump(m, PTSIM_DIRECT, ip + 2 + (s8)ip[1]);
 	case 0xf3: /* pause */
 		m->ip += 2;
 		return ip[1] == 0x90 ? 0 : -EINVAL;

@@ -14,6 +14,7 @@ enum ptsim_step_kind {
 	PTSIM_RETURN,	   /* a TNT bit if returns are compressed, else a TIP */
 	PTSIM_INDIRECT,	   /* a TIP: indirect jumps and calls, iret */
 	PTSIM_INTERRUPT,   /* a FUP and a TIP */
+	PTSIM_DIRECT,	   /* nothing: direct jumps and calls; they can cross the edge of a range */
 };
 
 struct ptsim_step {
@@ -22,6 +23,15 @@ struct ptsim_step {
 	u32 cycle; /* since the iteration began, with this instruction */
 	u8 kind;
 	bool taken;
+	bool call;
+};
+
+/* What of an iteration is traced: all of it, or what is inside of an address filter. */
+struct ptsim_traced {
+	u32 instructions;
+	u32 branches; /* from inside to inside */
+	u32 entered;
+	u32 left;
 };
 
 /* Exactly what one iteration is. A branch is what `perf script --itrace=b` shows: a taken one, or

@@ -14,7 +14,10 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
-/* attr.config of an event, taken apart */
+/* As many address filters as a Skylake has */
+#define PTSIM_ADDRESS_RANGES 2
+
+/* attr.config of an event, taken apart, and its address filter */
 struct ptsim_config {
 	u64 bits;
 	bool tsc, mtc, cyc;
@@ -23,6 +26,11 @@ struct ptsim_config {
 	u8 mtc_period;
 	u32 cyc_min;   /* cycles; fewer make no CYC packet */
 	u32 psb_bytes; /* from a PSB to the next */
+	/* Address filter: branches are traced inside of these only; without any, everywhere. */
+	unsigned int range_count;
+	struct ptsim_range {
+		u64 start, size;
+	} ranges[PTSIM_ADDRESS_RANGES];
 };
 
 /* An AUX area: pages that need not be contiguous. */
@@ -39,8 +47,9 @@ struct ptsim_aux {
 /* What was traced since the module was loaded */
 struct ptsim_totals {
 	u64 iterations, instructions, branches, bytes;
-	u64 skipped;   /* iterations left out because more was due than is written at a time */
-	u64 overflows; /* each lost one iteration */
+	u64 entered, left; /* ranges of the address filter */
+	u64 skipped;	   /* iterations left out because more was due than is written at a time */
+	u64 overflows;	   /* each lost one iteration */
 };
 
 /* One CPU's trace, between a source and the PMU */
@@ -91,9 +100,6 @@ struct ptsim_clock {
 	u32 n, d;
 	u32 max_nonturbo_ratio;
 };
-
-/* As many address filters as a Skylake has, in sysfs; none is taken. */
-#define PTSIM_ADDRESS_RANGES 2
 
 extern struct ptsim_clock ptsim_clock;
 extern const struct attribute_group *ptsim_attr_groups[];

@@ -11,7 +11,20 @@ struct rendering {
 	u32 tnt_cycle; /* of the youngest branch not written yet */
 	u64 tsc;       /* at cycle 0 */
 	u64 *next_mtc;
+	struct ptsim_traced traced;
+	bool inside;
+	u32 calls; /* inside of the ranges, not returned from, since they were entered */
+	u32 last;  /* cycle of the last step */
 };
+
+bool ptsim_is_inside(const struct ptsim_config *config, u64 ip)
+{
+	for (unsigned int i = 0; i < config->range_count; i++) {
+		if (ip - config->ranges[i].start < config->ranges[i].size)
+			return true;
+	}
+	return !config->range_count;
+}
 
 u64 ptsim_ctc(u64 tsc)
 {
@@ -94,29 +107,83 @@ static void render_branch(struct rendering *r, const struct ptsim_step *step)
 		render_tnt(r);
 }
 
-static void render_step(struct rendering *r, const struct ptsim_step *step)
+/* A return is compressed if its call was traced: with an address filter that is not sure. */
+static bool is_compressed(struct rendering *r, const struct ptsim_step *step)
 {
-	render_mtc(r, step->cycle);
-	if (step->kind == PTSIM_CONDITIONAL ||
-	    (step->kind == PTSIM_RETURN && !r->config->noretcomp)) {
-		render_branch(r, step);
-		return;
-	}
+	if (step->kind != PTSIM_RETURN || r->config->noretcomp)
+		return false;
+	if (!r->config->range_count)
+		return true;
+	if (!r->calls)
+		return false;
+	r->calls--;
+	return true;
+}
+
+static void render_ip(struct rendering *r, const struct ptsim_step *step, enum ptsim_ip_packet type)
+{
 	render_tnt(r);
 	render_cyc(r, step->cycle);
 	if (step->kind == PTSIM_INTERRUPT)
 		ptsim_ip(r->p, PTSIM_FUP, step->from);
-	ptsim_ip(r->p, PTSIM_TIP, step->to);
+	ptsim_ip(r->p, type, step->to);
 }
 
-void ptsim_render_iteration(struct ptsim_packets *p, const struct ptsim_program *program,
-			    const struct ptsim_config *config, u64 tsc, u64 *next_mtc)
+static void render_inside(struct rendering *r, const struct ptsim_step *step)
+{
+	r->traced.branches += step->taken;
+	r->calls += step->call;
+	if (step->kind == PTSIM_CONDITIONAL || is_compressed(r, step))
+		render_branch(r, step);
+	else if (step->kind != PTSIM_DIRECT)
+		render_ip(r, step, PTSIM_TIP);
+}
+
+static void render_enter(struct rendering *r, const struct ptsim_step *step)
+{
+	render_cyc(r, step->cycle);
+	ptsim_mode_exec_64(r->p);
+	ptsim_ip(r->p, PTSIM_TIP_PGE, step->to);
+	r->calls = 0;
+	r->traced.entered++;
+}
+
+/* Whatever branch it is that leaves: there is a TIP.PGD in place of its TNT, TIP or nothing. */
+static void render_leave(struct rendering *r, const struct ptsim_step *step)
+{
+	render_ip(r, step, PTSIM_TIP_PGD);
+	r->traced.left++;
+}
+
+static void render_step(struct rendering *r, const struct ptsim_step *step)
+{
+	bool inside = ptsim_is_inside(r->config, step->to);
+
+	render_mtc(r, step->cycle);
+	if (r->inside)
+		r->traced.instructions += step->cycle - r->last;
+	r->last = step->cycle;
+	if (r->inside && inside)
+		render_inside(r, step);
+	else if (inside)
+		render_enter(r, step);
+	else if (r->inside)
+		render_leave(r, step);
+	r->inside = inside;
+}
+
+struct ptsim_traced ptsim_render_iteration(struct ptsim_packets *p,
+					   const struct ptsim_program *program,
+					   const struct ptsim_config *config, u64 tsc,
+					   u64 *next_mtc)
 {
 	struct rendering r = { .p = p, .config = config, .tsc = tsc, .next_mtc = next_mtc };
 
 	p->last_ip_known = false;
+	r.inside = ptsim_is_inside(config, (u64)program->entry);
 	for (unsigned int i = 0; i < program->step_count; i++)
 		render_step(&r, &program->steps[i]);
 	render_tnt(&r);
 	render_cyc(&r, program->counts.cycles);
+	return r.traced;
 }

@@ -73,6 +73,8 @@ static void report_cpu(int cpu)
 	debugfs_create_u64("iterations", 0444, dir, &totals->iterations);
 	debugfs_create_u64("instructions", 0444, dir, &totals->instructions);
 	debugfs_create_u64("branches", 0444, dir, &totals->branches);
+	debugfs_create_u64("entered", 0444, dir, &totals->entered);
+	debugfs_create_u64("left", 0444, dir, &totals->left);
 	debugfs_create_u64("bytes", 0444, dir, &totals->bytes);
 	debugfs_create_u64("skipped", 0444, dir, &totals->skipped);
 	debugfs_create_u64("overflows", 0444, dir, &totals->overflows);

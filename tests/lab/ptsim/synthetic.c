@@ -14,6 +14,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 /* What an MTC packet adds, with two CYC packets and a TNT packet that it cuts in two */
 #define MTC_MAX 8
@@ -26,6 +27,7 @@ struct synthetic {
 	size_t iteration_size;
 	bool long_tnt; /* of the iteration: */
 	struct ptsim_config config;
+	struct ptsim_traced traced;
 	u8 iteration[PTSIM_ITERATION_MAX]; /* its packets, without MTC */
 	u8 scratch[2 * PTSIM_ITERATION_MAX];
 };
@@ -48,12 +50,12 @@ static void configure(struct ptsim_stream *s)
 	struct ptsim_packets p = { .data = y->iteration };
 
 	if (y->program == program && y->long_tnt == ptsim_long_tnt &&
-	    y->config.bits == s->config.bits)
+	    !memcmp(&y->config, &s->config, sizeof(y->config)))
 		return;
 	y->program = program;
 	y->long_tnt = ptsim_long_tnt;
 	y->config = s->config;
-	ptsim_render_iteration(&p, program, &s->config, 0, NULL);
+	y->traced = ptsim_render_iteration(&p, program, &s->config, 0, NULL);
 	y->iteration_size = p.size;
 	s->chunk_max = p.size + PTSIM_PSB_MAX;
 	if (s->config.mtc)
@@ -64,6 +66,12 @@ static void configure(struct ptsim_stream *s)
 static u64 entry(const struct synthetic *y)
 {
 	return (u64)y->program->entry;
+}
+
+/* Between iterations */
+static bool branches_on(const struct ptsim_stream *s)
+{
+	return s->config.packets && ptsim_is_inside(&s->config, entry(s->private));
 }
 
 static bool psb_due(const struct ptsim_stream *s)
@@ -98,7 +106,7 @@ static void start(struct ptsim_stream *s, u64 tsc)
 		ptsim_render_time(&p, &s->config, tsc);
 		ptsim_cbr(&p, ptsim_clock.max_nonturbo_ratio);
 	}
-	if (s->config.packets) {
+	if (branches_on(s)) {
 		ptsim_mode_exec_64(&p);
 		p.last_ip_known = false;
 		ptsim_ip(&p, PTSIM_TIP_PGE, entry(y));
@@ -113,7 +121,7 @@ static void stop(struct ptsim_stream *s, u64 tsc)
 	struct synthetic *y = s->private;
 	struct ptsim_packets p = { .data = y->scratch };
 
-	if (!s->config.packets)
+	if (!branches_on(s))
 		return;
 	if (tsc > y->last_tsc)
 		ptsim_render_time(&p, &s->config, tsc);
@@ -164,7 +172,7 @@ static void emit_iteration(struct ptsim_stream *s, u64 tsc)
 	u64 end = tsc + y->program->counts.cycles;
 
 	if (psb_due(s)) {
-		ptsim_render_psb(&p, &s->config, tsc, entry(y));
+		ptsim_render_psb(&p, &s->config, tsc, branches_on(s) ? entry(y) : 0);
 		psb_written(s);
 	} else if (tsc > y->last_tsc) {
 		ptsim_render_time(&p, &s->config, tsc);
@@ -194,8 +202,10 @@ static bool next(struct ptsim_stream *s, u64 tsc)
 		return false;
 	emit_iteration(s, y->next_tsc);
 	s->totals.iterations++;
-	s->totals.instructions += counts->instructions;
-	s->totals.branches += counts->branches;
+	s->totals.instructions += y->traced.instructions;
+	s->totals.branches += y->traced.branches;
+	s->totals.entered += y->traced.entered;
+	s->totals.left += y->traced.left;
 	y->next_tsc += every;
 	return true;
 }
@@ -207,7 +217,7 @@ static void overflow(struct ptsim_stream *s, u64 tsc)
 	struct ptsim_packets p = { .data = y->scratch };
 
 	ptsim_ovf(&p);
-	if (s->config.packets)
+	if (branches_on(s))
 		ptsim_ip(&p, PTSIM_FUP, entry(y));
 	ptsim_emit(s, p.data, p.size);
 	y->next_tsc += period(y);

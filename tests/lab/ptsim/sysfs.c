@@ -6,6 +6,7 @@
 #include <linux/bits.h>
 #include <linux/device.h>
 #include <linux/kernel.h>
+#include <linux/string.h>
 
 #define FORMAT(name, bits) PMU_FORMAT_ATTR(name, "config:" bits)
 
@@ -172,6 +173,8 @@ void ptsim_config_read(struct ptsim_config *config, const struct perf_event_attr
 	u64 bits = attr->config;
 	unsigned int thresh = field(bits, BITS_CYC_THRESH);
 
+	/* All of it: configurations are compared as bytes. */
+	memset(config, 0, sizeof(*config));
 	config->bits = bits;
 	config->tsc = bits & BIT_TSC;
 	config->mtc = bits & BIT_MTC && ptsim_clock.n && ptsim_clock.d;
