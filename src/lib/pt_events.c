@@ -247,22 +247,25 @@ static uint64_t available_memory(void)
 	return line ? strtoull(line + strlen(name), NULL, 10) << 10 : UINT64_MAX;
 }
 
-/* The kernel would take what there is for the rings and leave others, and the snapshot, without. */
-static int check_memory(const struct pt_events *events, const struct log *log)
+/* The kernel would take what there is for the rings and leave others, and the snapshots, without.
+ */
+static int check_memory(const struct pt_events_config *config, const struct log *log)
 {
 	uint64_t available = available_memory();
 
-	if ((events->nr_cpus + 1) * events->aux_size <= available)
+	if ((config->nr_cpus + config->nr_copies) * config->aux_size <= available)
 		return 0;
 	return log_error(log, -ENOMEM,
-			 "buffer %zu: AUX rings of this size on %zu CPUs, and the copy of one, do "
+			 "buffer %zu: AUX rings of this size on %zu CPUs, and copies of %zu, do "
 			 "not fit in the memory available, %llu MiB: use a smaller buffer",
-			 events->aux_size, events->nr_cpus, (unsigned long long)available >> 20);
+			 config->aux_size, config->nr_cpus, config->nr_copies,
+			 (unsigned long long)available >> 20);
 }
 
-static int map_events(struct pt_events *events, const struct log *log)
+static int map_events(struct pt_events *events, const struct pt_events_config *config,
+		      const struct log *log)
 {
-	int err = check_memory(events, log);
+	int err = check_memory(config, log);
 
 	if (err)
 		return err;
@@ -315,7 +318,7 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 	if (!err)
 		err = open_events(events, config, log);
 	if (!err)
-		err = map_events(events, log);
+		err = map_events(events, config, log);
 	if (err) {
 		pt_events_free(events);
 		return err;
@@ -343,20 +346,15 @@ int pt_events_disable(struct pt_events *events, size_t cpu)
 /* In an overwrite ring aux_head is where the next byte would go, and says nothing about how often
  * the ring went round: from there on are the oldest bytes, or what never was written, which
  * decoders take for padding. */
-int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data, size_t *next)
+size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
 {
 	const struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
 	size_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE) & (events->aux_size - 1);
 	const uint8_t *aux = events->aux[cpu];
-	uint8_t *copy = malloc(events->aux_size);
 
-	if (!copy)
-		return -ENOMEM;
 	memcpy(copy, aux + head, events->aux_size - head);
 	memcpy(copy + events->aux_size - head, aux, head);
-	*data = copy;
-	*next = head;
-	return 0;
+	return head;
 }
 
 /* Bytes of a ring that may go round its end. */

@@ -18,7 +18,8 @@ struct pt_events_config {
 	const char *filter;	     /* address filter, resolved, or NULL */
 	const int *cpus;
 	size_t nr_cpus;
-	size_t aux_size; /* bytes of each ring, a power of two pages */
+	size_t aux_size;  /* bytes of each ring, a power of two pages */
+	size_t nr_copies; /* of rings, for which there must be memory too */
 	/* Where the kernel is to pause and resume the trace: the tracepoint
 	 * bpf_trace:bpf_trace_printk, 0 for not, and the messages that do it. */
 	uint64_t printk_id;
@@ -37,9 +38,9 @@ int pt_events_enable(struct pt_events *events, size_t cpu);
 /* Stops, and makes the kernel say where the trace ends. */
 int pt_events_disable(struct pt_events *events, size_t cpu);
 
-/* A copy of the ring's bytes, oldest first, for the caller to free, and where in the ring the next
- * byte would go. Only while disabled. */
-int pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t **data, size_t *next);
+/* Copies the ring's bytes, oldest first, and returns where in the ring the next byte would go. Only
+ * while disabled. */
+size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy);
 
 /* The newest sample of the CPU's trace since the last call, a whole record, for the caller to free.
  * -ENODATA: none. */

@@ -22,6 +22,7 @@ static void pt_free(struct recorder *recorder)
 	struct pt_recorder *pt = to_pt(recorder);
 
 	pt_events_free(pt->events);
+	pt_pool_free(pt->pool);
 	rings_free(pt->switches);
 	sideband_free(pt->sideband);
 	perfdata_features_free(pt->features);
@@ -126,6 +127,12 @@ static uint64_t printk_id(void)
 	return strtoull(text, NULL, 10);
 }
 
+/* Rings that a spike copies. A poke copies all, also where a spike copies none. */
+static size_t pt_nr_copies(const struct pt_recorder *pt)
+{
+	return pt->freeze_all ? pt->nr_cpus : 1;
+}
+
 /* -EOPNOTSUPP, without a message: this way does not work here. */
 static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 		  enum perf_poke_freeze freeze, const struct log *log)
@@ -136,6 +143,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,
 		.aux_size = pt->aux_size,
+		.nr_copies = pt_nr_copies(pt),
 		.sample_type = RECORDS_SAMPLE_TYPE,
 		.pause_message = pt->base.pause_message,
 		.resume_message = pt->base.resume_message,
@@ -194,6 +202,19 @@ static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
 		   : 0;
 }
 
+/* After the rings, which need memory that is not to be had otherwise, and once it is known that all
+ * fits. */
+static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
+{
+	/* In sample mode the kernel makes the copy at a spike. */
+	size_t kept = pt->freeze == PERF_POKE_FREEZE_SAMPLE ? 0 : pt_nr_copies(pt);
+	int err = pt_pool_new(&pt->pool, kept, pt->aux_size);
+
+	return err ? log_error(log, err, "buffer %zu: no memory for copies of %zu AUX rings",
+			       pt->aux_size, kept)
+		   : 0;
+}
+
 static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config *config,
 			    const struct log *log)
 {
@@ -235,6 +256,8 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 					    config->argv, config->argc);
 	if (!err)
 		err = pt_open_events(pt, config, log);
+	if (!err)
+		err = pt_open_pool(pt, log);
 	if (!err)
 		err = pt_describe_sample(pt, log);
 	return err ? err : pt_open_sideband(pt, config, log);
@@ -342,7 +365,7 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	for (size_t i = 0; i < snapshot->nr; i++) {
-		free(snapshot->traces[i].data);
+		pt_pool_give(snapshot->pt->pool, snapshot->traces[i].data);
 		free(snapshot->traces[i].sample);
 	}
 	for (size_t i = 0; snapshot->switches && i < snapshot->pt->nr_cpus; i++)
@@ -354,12 +377,15 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 
 static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
 {
-	size_t next = 0;
-	int err = pt_events_copy(pt->events, i, &trace->data, &next);
+	size_t next;
 
+	trace->data = pt_pool_take(pt->pool);
+	if (!trace->data)
+		return -ENOMEM;
+	next = pt_events_copy(pt->events, i, trace->data);
 	trace->moved = next != pt->cpus[i].next;
 	pt->cpus[i].next = next;
-	return err;
+	return 0;
 }
 
 static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)

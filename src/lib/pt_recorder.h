@@ -5,6 +5,7 @@
 
 #include "pt_config.h"
 #include "pt_events.h"
+#include "pt_pool.h"
 #include "recorder.h"
 #include "rings.h"
 #include "sideband.h"
@@ -28,6 +29,7 @@ struct pt_recorder {
 	uint64_t sample_size, history_size;
 	struct perf_event_attr attr; /* of the PT event */
 	struct pt_events *events;
+	struct pt_pool *pool; /* of copies of rings */
 	struct ring_event switch_event;
 	struct rings *switches; /* NULL: not wanted */
 	struct sideband *sideband;
@@ -40,8 +42,8 @@ struct pt_recorder {
 
 /* The trace of one CPU: bytes of its ring, or a sample that the kernel made of it. */
 struct pt_trace {
-	size_t index; /* of the CPU in the recorder */
-	uint8_t *data;
+	size_t index;  /* of the CPU in the recorder */
+	uint8_t *data; /* of the recorder's pool */
 	struct perf_event_header *sample;
 	uint64_t started_tsc;
 	bool moved;   /* bytes were written since the trace began */

@@ -47,8 +47,9 @@ struct recorder {
 	char resume_message[32];
 };
 
-/* All return 0 or a negative errno. `write` alone is called from the writer's thread: what it uses
- * is in the snapshot, constant while the recorder runs, or used by it alone. */
+/* All return 0 or a negative errno. `write` is called from the writer's thread, and so is
+ * `snapshot_free` after it: what they use is in the snapshot, constant while the recorder runs,
+ * used by that thread alone, or safe to share. */
 struct recorder_ops {
 	const char *name;
 	int (*open)(struct recorder **ret, const struct recorder_config *config,

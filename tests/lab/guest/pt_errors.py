@@ -130,8 +130,11 @@ def limits():
     fails(start(*NO_SPIKE, buffer="2G"), "buffer 2147483648", "memory available", "MiB")
     # Of 1 GiB: the ring would fit, its copy not.
     fails(start(*NO_SPIKE, buffer="512M"), "memory available")
-    check(free < 1024, f"a guest with {free} MiB")
+    # Two rings and a copy would fit, two copies not.
+    fails(start(*NO_SPIKE, "--freeze-all", buffer="256M", cpu="0-1"), "on 2 CPUs, and copies of 2", "memory available")
+    check(3 * 256 < free < 1024, f"a guest with {free} MiB")
     works(buffer="64M")
+    works("--freeze-all", buffer="64M", cpu="0-1")
 
 
 def full_at_start():
