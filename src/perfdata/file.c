@@ -153,13 +153,33 @@ static int flush(struct perfdata *pd)
 	return pd->error;
 }
 
+/* Nothing is pending. In pieces that end at multiples of BLOCK_SIZE in the file: the page cache
+ * takes those faster than one large piece, or pieces that end anywhere. */
+static int write_large(struct perfdata *pd, const char *records, size_t len)
+{
+	uint64_t at = pd->size;
+	int err = 0;
+
+	while (len && !err) {
+		size_t piece = BLOCK_SIZE - at % BLOCK_SIZE;
+
+		if (piece > len)
+			piece = len;
+		err = perfdata_write_all(pd->fd, records, piece);
+		records += piece;
+		at += piece;
+		len -= piece;
+	}
+	return err;
+}
+
 int perfdata_write(struct perfdata *pd, const void *records, size_t len)
 {
 	if (pd->pending.len + len > BLOCK_SIZE)
 		flush(pd);
 	if (len > BLOCK_SIZE) {
 		if (!pd->error)
-			pd->error = perfdata_write_all(pd->fd, records, len);
+			pd->error = write_large(pd, records, len);
 	} else {
 		perfdata_buf_add(&pd->pending, records, len);
 		if (!pd->error)
