@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a snapshot costs besides the PMU, for rings of some sizes: to copy the ring out, while the
  * trace stands still, and to write the copy as a perf.data, which happens later. Beside each the
- * plain way: one memcpy, and write() of the same bytes in pieces of a megabyte as dd does. The ring
- * is shared memory of this process with noise in it: no Intel PT takes part. */
+ * plain way: one memcpy, and write() of the same bytes in pieces of a megabyte as dd does. The
+ * plain write() is measured as two, which differ by chance only: their ratio says what the others
+ * are worth. The ring is shared memory of this process with noise in it: no Intel PT takes part. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,15 +18,25 @@
 #include <unistd.h>
 
 #include "perfdata.h"
+#include "pt_pool.h"
 
 #define MIB (1024ULL * 1024)
-#define ROUNDS 5
+#define ROUNDS 9
 #define BLOCK MIB
 
+enum what {
+	COPY,	/* as the recorder does it, to memory that is kept */
+	FRESH,	/* the same to memory that is new, as when the kept one is in use */
+	MEMCPY, /* to memory that is there already */
+	CAPTURE,
+	WRITE,
+	CONTROL, /* WRITE again */
+	NR_TIMED,
+};
+
 struct figures {
-	double copy_s, memcpy_s, touched_s; /* touched: to memory that is there already */
-	double capture_s, capture_disk_s;   /* disk: until fdatasync() has returned */
-	double dd_s, dd_disk_s;
+	double s[NR_TIMED][ROUNDS];
+	double disk_s[NR_TIMED][ROUNDS]; /* until fdatasync() has returned */
 };
 
 static double now_s(void)
@@ -36,10 +47,17 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void keep_least(double *least, double seconds)
+static int compare(const void *a, const void *b)
 {
-	if (*least == 0 || seconds < *least)
-		*least = seconds;
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return (one > other) - (one < other);
+}
+
+static double median(double seconds[ROUNDS])
+{
+	qsort(seconds, ROUNDS, sizeof(seconds[0]), compare);
+	return seconds[ROUNDS / 2];
 }
 
 static uint8_t *make_ring(size_t size)
@@ -59,37 +77,41 @@ static uint8_t *make_ring(size_t size)
 	return ring;
 }
 
-/* As the recorder does it: fresh memory, oldest byte first. */
-static uint8_t *copy_out(const uint8_t *ring, size_t size, size_t head)
+/* As the recorder does it: oldest byte first. */
+static void copy_out(const uint8_t *ring, size_t size, uint8_t *copy)
 {
-	uint8_t *copy = malloc(size);
+	size_t head = size / 3;
 
-	if (!copy)
-		return NULL;
 	memcpy(copy, ring + head, size - head);
 	memcpy(copy + size - head, ring, head);
-	return copy;
-}
-
-static int time_copies(const uint8_t *ring, size_t size, struct figures *figures)
-{
-	double begin = now_s();
-	uint8_t *copy = malloc(size);
-
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, ring, size);
-	keep_least(&figures->memcpy_s, now_s() - begin);
-	begin = now_s();
-	memcpy(copy, ring, size);
 	/* So that no copy may be left out. */
 	__asm__ volatile("" ::"r"(copy) : "memory");
-	keep_least(&figures->touched_s, now_s() - begin);
-	free(copy);
-	return 0;
 }
 
-static int write_capture(int dirfd, const uint8_t *copy, size_t size, struct figures *figures)
+/* The kept memory is what the pool gives first. */
+static int time_copies(struct pt_pool *pool, const uint8_t *ring, size_t size,
+		       struct figures *figures, int round)
+{
+	double begin = now_s();
+	uint8_t *kept = pt_pool_take(pool), *fresh;
+
+	copy_out(ring, size, kept);
+	figures->s[COPY][round] = now_s() - begin;
+	begin = now_s();
+	fresh = pt_pool_take(pool);
+	if (fresh)
+		copy_out(ring, size, fresh);
+	figures->s[FRESH][round] = now_s() - begin;
+	pt_pool_give(pool, fresh);
+	begin = now_s();
+	memcpy(kept, ring, size);
+	__asm__ volatile("" ::"r"(kept) : "memory");
+	figures->s[MEMCPY][round] = now_s() - begin;
+	pt_pool_give(pool, kept);
+	return fresh ? 0 : -ENOMEM;
+}
+
+static int write_capture(int dirfd, const uint8_t *copy, size_t size, double *s, double *disk_s)
 {
 	const struct perfdata_event event = {
 		.attr = { .size = sizeof(event.attr),
@@ -107,11 +129,11 @@ static int write_capture(int dirfd, const uint8_t *copy, size_t size, struct fig
 		err = perfdata_write_auxtrace(pd, &trace);
 	if (!err)
 		err = perfdata_finish(pd, NULL, 0, 0);
-	keep_least(&figures->capture_s, now_s() - begin);
+	*s = now_s() - begin;
 	fd = openat(dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
 	if (!err && (fd < 0 || fdatasync(fd)))
 		err = -errno;
-	keep_least(&figures->capture_disk_s, now_s() - begin);
+	*disk_s = now_s() - begin;
 	if (fd >= 0)
 		close(fd);
 	perfdata_free(pd);
@@ -120,7 +142,7 @@ static int write_capture(int dirfd, const uint8_t *copy, size_t size, struct fig
 	return err;
 }
 
-static int write_plainly(int dirfd, const uint8_t *copy, size_t size, struct figures *figures)
+static int write_plainly(int dirfd, const uint8_t *copy, size_t size, double *s, double *disk_s)
 {
 	double begin = now_s();
 	int fd = openat(dirfd, "plain", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -135,53 +157,75 @@ static int write_plainly(int dirfd, const uint8_t *copy, size_t size, struct fig
 		else
 			at += written;
 	}
-	keep_least(&figures->dd_s, now_s() - begin);
+	*s = now_s() - begin;
 	if (!err && fdatasync(fd))
 		err = -errno;
-	keep_least(&figures->dd_disk_s, now_s() - begin);
+	*disk_s = now_s() - begin;
 	if (fd >= 0)
 		close(fd);
 	unlinkat(dirfd, "plain", 0);
 	return err;
 }
 
-/* The plain ways come after what they are compared with, and before it the next time. */
-static int round_of(int dirfd, const uint8_t *ring, size_t size, struct figures *figures)
+/* Each way comes first, second and last equally often. What the one before left to do for the file
+ * system, as to discard the blocks of its file, is done before the clock starts. */
+static int time_writes(int dirfd, const uint8_t *copy, size_t size, struct figures *figures,
+		       int round)
 {
-	double begin = now_s();
-	uint8_t *copy = copy_out(ring, size, size / 3);
-	int err = copy ? 0 : -ENOMEM;
+	int err = 0;
 
-	keep_least(&figures->copy_s, now_s() - begin);
-	if (!err)
-		err = write_capture(dirfd, copy, size, figures);
-	if (!err)
-		err = write_plainly(dirfd, copy, size, figures);
-	free(copy);
-	return err ? err : time_copies(ring, size, figures);
+	for (int i = 0; i < 3 && !err; i++) {
+		int what = CAPTURE + (round + i) % 3;
+		double *s = &figures->s[what][round], *disk_s = &figures->disk_s[what][round];
+
+		syncfs(dirfd);
+		err = what == CAPTURE ? write_capture(dirfd, copy, size, s, disk_s)
+				      : write_plainly(dirfd, copy, size, s, disk_s);
+	}
+	return err;
 }
 
-static void print_row(const struct figures *f, size_t size)
+static int round_of(int dirfd, struct pt_pool *pool, const uint8_t *ring, size_t size,
+		    struct figures *figures, int round)
 {
-	double mib = (double)size / MIB;
+	int err = time_copies(pool, ring, size, figures, round);
+	uint8_t *copy = pt_pool_take(pool);
+
+	copy_out(ring, size, copy);
+	if (!err)
+		err = time_writes(dirfd, copy, size, figures, round);
+	pt_pool_give(pool, copy);
+	return err;
+}
+
+static void print_row(struct figures *figures, size_t size)
+{
+	double mib = (double)size / MIB, s[NR_TIMED], disk_s[NR_TIMED];
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%5.0fM %9.0f %9.0f %5.2f %9.0f %9.0f %9.0f %5.2f %9.0f %9.0f %5.2f %7.2f %8ld\n",
-	       mib, mib / f->copy_s, mib / f->memcpy_s, f->memcpy_s / f->copy_s, mib / f->touched_s,
-	       mib / f->capture_s, mib / f->dd_s, f->dd_s / f->capture_s, mib / f->capture_disk_s,
-	       mib / f->dd_disk_s, f->dd_disk_s / f->capture_disk_s, f->copy_s * 1e3,
-	       usage.ru_maxrss / 1024);
+	for (int i = 0; i < NR_TIMED; i++) {
+		s[i] = median(figures->s[i]);
+		disk_s[i] = median(figures->disk_s[i]);
+	}
+	printf("%5.0fM %8.0f %8.0f %5.2f %8.0f %8.0f %8.0f %5.2f %7.2f %8.0f %8.0f %5.2f %7.2f "
+	       "%7.2f %8ld\n",
+	       mib, mib / s[COPY], mib / s[MEMCPY], s[MEMCPY] / s[COPY], mib / s[FRESH],
+	       mib / s[CAPTURE], mib / s[WRITE], s[WRITE] / s[CAPTURE], s[WRITE] / s[CONTROL],
+	       mib / disk_s[CAPTURE], mib / disk_s[WRITE], disk_s[WRITE] / disk_s[CAPTURE],
+	       disk_s[WRITE] / disk_s[CONTROL], s[COPY] * 1e3, usage.ru_maxrss / 1024);
 }
 
 static int measure(int dirfd, size_t size)
 {
 	uint8_t *ring = make_ring(size);
+	struct pt_pool *pool = NULL;
 	struct figures figures = {};
-	int err = ring ? 0 : -ENOMEM;
+	int err = ring ? pt_pool_new(&pool, 1, size) : -ENOMEM;
 
 	for (int round = 0; round < ROUNDS && !err; round++)
-		err = round_of(dirfd, ring, size, &figures);
+		err = round_of(dirfd, pool, ring, size, &figures, round);
+	pt_pool_free(pool);
 	if (err) {
 		fprintf(stderr, "%llu MiB: %s\n", size / MIB, strerror(-err));
 		return 1;
@@ -190,13 +234,13 @@ static int measure(int dirfd, size_t size)
 	return 0;
 }
 
-/* Room for the ring, its copy and what is not yet on the disk; and on the disk for one file. */
+/* Room for the ring, its copies and what is not yet on the disk; and on the disk for one file. */
 static const char *no_room(int dirfd, size_t size)
 {
 	uint64_t free_memory = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	struct statvfs fs;
 
-	if (free_memory < 3 * size)
+	if (free_memory < 4 * size)
 		return "memory";
 	if (fstatvfs(dirfd, &fs) || fs.f_bavail * fs.f_frsize < 2 * size)
 		return "disk space";
@@ -234,10 +278,10 @@ int main(void)
 		return 1;
 	}
 	dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	printf("memory of this process as the ring: no Intel PT here. MiB/s, best of %d; ratios "
-	       "to the plain way (aim: 0.80)\n"
-	       "  ring  copy-out    memcpy ratio  mem.warm   capture     write ratio "
-	       "+disk:cap    +write ratio copy ms RSS MiB\n",
+	printf("memory of this process as the ring: no Intel PT here. MiB/s, medians of %d; ratios "
+	       "to the plain way (aim: 0.80); control: of the plain way to itself\n"
+	       "  ring copy-out   memcpy ratio    fresh  capture    write ratio control "
+	       "+disk:cap   +write ratio control copy ms RSS MiB\n",
 	       ROUNDS);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !failed; i++)
 		failed = dirfd < 0 || measure_alone(dirfd, sizes[i]);
