@@ -218,7 +218,8 @@ static int open_events(struct pt_events *events, const struct pt_events_config *
 	return open_siblings(events, config);
 }
 
-/* Read-only means for the kernel: overwrite. */
+/* Read-only means for the kernel: overwrite. Some kernels map a page when it is first read, which
+ * would be in the first copy. */
 static int map_aux(struct pt_events *events, size_t cpu)
 {
 	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
@@ -226,8 +227,8 @@ static int map_aux(struct pt_events *events, size_t cpu)
 
 	page->aux_offset = (DATA_PAGES + 1) * events->page_size;
 	page->aux_size = events->aux_size;
-	aux = mmap(NULL, events->aux_size, PROT_READ, MAP_SHARED, evsel_fd(events->pt, cpu),
-		   page->aux_offset);
+	aux = mmap(NULL, events->aux_size, PROT_READ, MAP_SHARED | MAP_POPULATE,
+		   evsel_fd(events->pt, cpu), page->aux_offset);
 	if (aux == MAP_FAILED)
 		return -errno;
 	events->aux[cpu] = aux;
