@@ -16,7 +16,8 @@ struct sideband {
 	int *cpus;
 	size_t nr_cpus;
 	int root_fd;
-	struct perfdata_buf tasks; /* of when the session began */
+	struct perfdata_buf tasks;	      /* of when the session began */
+	struct perfdata_build_ids *build_ids; /* used by sideband_write() alone */
 };
 
 int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
@@ -38,6 +39,8 @@ int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int
 	if (!err)
 		err = rings_open(&sideband->rings, &sideband->event, 1, sideband->cpus,
 				 sideband->nr_cpus, rings_pages(RING_SIZE), log);
+	if (!err)
+		err = perfdata_build_ids_new(&sideband->build_ids, root_fd);
 	/* After the rings: who comes meanwhile is in both. */
 	if (!err)
 		err = perfdata_put_tasks(&sideband->tasks, attr, root_fd);
@@ -78,6 +81,30 @@ void sideband_copies_free(const struct sideband *sideband, struct ring_copy *cop
 	free(copies);
 }
 
+/* Of what is mapped now, and of what was mapped by tasks that may have gone. */
+static int write_maps(const struct sideband *sideband, struct perfdata *pd,
+		      const struct ring_copy *copies)
+{
+	_cleanup_free_ struct perfdata_records *records =
+		calloc(sideband->nr_cpus + 1, sizeof(*records));
+	struct perfdata_buf buf = {};
+	int err;
+
+	if (!records)
+		return -ENOMEM;
+	err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	records[0] = (struct perfdata_records){ buf.data, buf.len };
+	for (size_t i = 0; i < sideband->nr_cpus; i++)
+		records[i + 1] = (struct perfdata_records){ copies[i].data, copies[i].size };
+	if (!err)
+		err = perfdata_put_build_ids(pd, sideband->build_ids, records,
+					     sideband->nr_cpus + 1);
+	perfdata_buf_release(&buf);
+	return err;
+}
+
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 		   const struct ring_copy *copies, bool maps)
 {
@@ -93,11 +120,11 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 	perfdata_buf_release(&buf);
 	if (!err)
 		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
-	if (!err && maps)
-		err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd);
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	perfdata_buf_release(&buf);
+	if (!err && maps)
+		err = write_maps(sideband, pd, copies);
 	for (size_t i = 0; i < sideband->nr_cpus && !err; i++)
 		err = records_write(pd, &copies[i], &facts);
 	return err;
@@ -109,6 +136,7 @@ void sideband_free(struct sideband *sideband)
 		return;
 	rings_free(sideband->rings);
 	perfdata_buf_release(&sideband->tasks);
+	perfdata_build_ids_free(sideband->build_ids);
 	free(sideband->cpus);
 	free(sideband);
 }

@@ -24,8 +24,8 @@ struct perfdata_event sideband_event(const struct sideband *sideband);
 int sideband_copy(const struct sideband *sideband, struct ring_copy **copies);
 void sideband_copies_free(const struct sideband *sideband, struct ring_copy *copies);
 
-/* Kernel maps, task names and, for traces of user space, the maps of tasks, all to be written
- * before all records with a time; then the rings. */
+/* Kernel maps, task names and, for traces of user space, the maps of tasks and the build ids of
+ * what is mapped, all to be written before all records with a time; then the rings. */
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 		   const struct ring_copy *copies, bool maps);
 

@@ -3,18 +3,12 @@
 #include "internal.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-
-#define KERNEL_NAME "[kernel.kallsyms]"
-#define BUILD_ID_SIZE 20
-#define MISC_BUILD_ID_SIZE (1 << 15)
-#define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
 
 static void put_uname(struct perfdata_features *features)
 {
@@ -25,53 +19,6 @@ static void put_uname(struct perfdata_features *features)
 	perfdata_buf_string(&features->body[FEATURE_HOSTNAME], uts.nodename);
 	perfdata_buf_string(&features->body[FEATURE_OSRELEASE], uts.release);
 	perfdata_buf_string(&features->body[FEATURE_ARCH], uts.machine);
-}
-
-/* The record that perf keeps for each object with a build id. */
-static void put_kernel_build_id(struct perfdata_buf *body, const uint8_t *id, size_t size)
-{
-	const size_t name_size = 64;
-	const struct perf_event_header header = {
-		.misc = PERF_RECORD_MISC_KERNEL | MISC_BUILD_ID_SIZE,
-		.size = sizeof(header) + sizeof(uint32_t) + BUILD_ID_SIZE + sizeof(uint32_t) +
-			name_size,
-	};
-
-	perfdata_buf_add(body, &header, sizeof(header));
-	perfdata_buf_u32(body, -1);
-	perfdata_buf_add(body, id, size);
-	perfdata_buf_zero(body, BUILD_ID_SIZE - size);
-	perfdata_buf_add(body, &(uint8_t){ size }, 1);
-	perfdata_buf_zero(body, 3);
-	perfdata_buf_add(body, KERNEL_NAME, sizeof(KERNEL_NAME));
-	perfdata_buf_zero(body, name_size - sizeof(KERNEL_NAME));
-}
-
-static void put_build_id(struct perfdata_buf *body, int rootfd)
-{
-	_cleanup_buf_ struct perfdata_buf notes = {};
-	size_t at = 0;
-
-	if (perfdata_buf_read_file(&notes, rootfd, "sys/kernel/notes") < 0)
-		return;
-	while (notes.len - at >= sizeof(Elf64_Nhdr)) {
-		const uint8_t *name = notes.data + at + sizeof(Elf64_Nhdr);
-		size_t name_size, desc_size;
-		Elf64_Nhdr note;
-
-		memcpy(&note, notes.data + at, sizeof(note));
-		name_size = NOTE_ALIGN(note.n_namesz);
-		desc_size = NOTE_ALIGN(note.n_descsz);
-		at += sizeof(note);
-		if (notes.len - at < name_size + desc_size)
-			return;
-		at += name_size + desc_size;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
-		    !memcmp(name, "GNU", sizeof("GNU")) && note.n_descsz <= BUILD_ID_SIZE) {
-			put_kernel_build_id(body, name + name_size, note.n_descsz);
-			return;
-		}
-	}
 }
 
 /* Returns how many CPUs there may be, 0 if unknown. */
@@ -214,7 +161,7 @@ int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char
 	if (!features)
 		return -ENOMEM;
 	put_uname(features);
-	put_build_id(&features->body[FEATURE_BUILD_ID], rootfd);
+	perfdata_kernel_build_ids(&features->body[FEATURE_BUILD_ID], rootfd);
 	perfdata_buf_string(&features->body[FEATURE_VERSION], version);
 	nr_cpus = put_nr_cpus(&features->body[FEATURE_NRCPUS], rootfd);
 	put_cpu_desc(&features->body[FEATURE_CPUDESC], rootfd);

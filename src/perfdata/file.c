@@ -217,6 +217,20 @@ static void put_sample_time(struct perfdata *pd, uint64_t first_ns, uint64_t las
 	perfdata_buf_u64(&pd->own.body[FEATURE_SAMPLE_TIME], last_ns);
 }
 
+/* The kernel first, as perf has it. */
+static void merge_build_ids(struct perfdata *pd, const struct perfdata_features *features)
+{
+	struct perfdata_buf *own = perfdata_own_build_ids(pd);
+	struct perfdata_buf merged = {};
+
+	if (!own->len || !features)
+		return;
+	perfdata_buf_append(&merged, &features->body[FEATURE_BUILD_ID]);
+	perfdata_buf_append(&merged, own);
+	perfdata_buf_release(own);
+	*own = merged;
+}
+
 /* Sets the bits of what was written. */
 static int write_features(struct perfdata *pd, const struct perfdata_features *features,
 			  uint64_t *bits)
@@ -276,6 +290,7 @@ int perfdata_finish(struct perfdata *pd, const struct perfdata_features *feature
 				 pd->auxtraces.len / (2 * sizeof(uint64_t)));
 		perfdata_buf_append(&pd->own.body[FEATURE_AUXTRACE], &pd->auxtraces);
 	}
+	merge_build_ids(pd, features);
 	if (last_ns)
 		put_sample_time(pd, first_ns, last_ns);
 	if (pd->use_clockid)
@@ -295,6 +310,11 @@ void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size)
 {
 	perfdata_buf_u64(&pd->auxtraces, pd->size);
 	perfdata_buf_u64(&pd->auxtraces, record_size);
+}
+
+struct perfdata_buf *perfdata_own_build_ids(struct perfdata *pd)
+{
+	return &pd->own.body[FEATURE_BUILD_ID];
 }
 
 uint64_t perfdata_size(const struct perfdata *pd)

@@ -60,6 +60,12 @@ void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size);
 
 int perfdata_write_all(int fd, const void *data, size_t len);
 
+/* The kernel and its modules. */
+void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd);
+
+/* Where build ids go that are of one file only; they follow those of the features. */
+struct perfdata_buf *perfdata_own_build_ids(struct perfdata *pd);
+
 void perfdata_topology(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus);
 
 #endif

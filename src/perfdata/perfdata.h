@@ -153,6 +153,37 @@ int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *a
 int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
 			   int rootfd);
 
+/** The build ids of files that were read before. */
+struct perfdata_build_ids;
+
+/**
+ * @param ret  set on success
+ * @param rootfd  see above; must stay open
+ */
+int perfdata_build_ids_new(struct perfdata_build_ids **ret, int rootfd);
+
+/** Free. NULL does nothing. */
+void perfdata_build_ids_free(struct perfdata_build_ids *ids);
+
+/** Whole records, one after another; what is behind the last whole one is not looked at. */
+struct perfdata_records {
+	const void *data;
+	size_t len;
+};
+
+/**
+ * Tell the build ids of the files whose code is mapped. Those that have vanished, or are no ELF
+ * files, are left out. Once for a file, before perfdata_finish().
+ *
+ * @param pd  file
+ * @param ids  what is known already; a file is read once, unless it changes
+ * @param records  those of type MMAP2, as perfdata_put_task_maps() and the kernel make them, are
+ *                 looked at; those of the tasks that still run first
+ * @param nr  their number
+ */
+int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
+			   const struct perfdata_records *records, size_t nr);
+
 /** Append which task ran on a CPU when its trace began. For attrs whose sample_type has TID, TIME,
  * CPU and IDENTIFIER. */
 int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, uint32_t tid);
@@ -231,7 +262,8 @@ int perfdata_kcore_dir(int dirfd, int rootfd);
  * @param rootfd  see above
  *
  * Returns: 0, -ENOENT: the kernel has no /proc/kcore; -EPERM: it must not be read, or addresses are
- * hidden; or what reading or writing gave.
+ * hidden; -ENODATA: the kernel's text is not in it; or what reading or writing gave. After a
+ * failure there is no `kcore`.
  */
 int perfdata_kcore(int dirfd, int rootfd);
 

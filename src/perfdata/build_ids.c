@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Build ids: what tells later whether a file is still the one that ran. */
+#include "internal.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <link.h>
+#include <search.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#define KERNEL_NAME "[kernel.kallsyms]"
+#define VDSO_NAME "[vdso]"
+#define MISC_BUILD_ID_SIZE (1 << 15)
+#define NAME_ALIGN 64
+/* Perf reads names into PATH_MAX bytes, padding included. */
+#define NAME_MAX_SIZE 4032
+/* Of the notes in one segment; what says it is larger is damaged. */
+#define NOTES_MAX (64 << 10)
+#define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
+
+struct build_id {
+	uint8_t size; /* 0: none */
+	uint8_t bytes[20];
+};
+
+/* A file that was read, whether it has a build id or not. */
+struct file {
+	dev_t dev;
+	ino_t ino;
+	struct timespec mtime;
+	struct build_id id;
+};
+
+struct perfdata_build_ids {
+	int rootfd;
+	void *files; /* tree of struct file */
+};
+
+/* What PERF_RECORD_MMAP2 is, up to the name. */
+struct mmap2 {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, len, pgoff;
+	uint32_t major, minor;
+	uint64_t ino, generation;
+	uint32_t prot, flags;
+	char name[];
+};
+
+/* The one among the notes of the kernel or of an ELF file. */
+static struct build_id find_note(const uint8_t *notes, size_t len)
+{
+	struct build_id id = {};
+	size_t at = 0;
+
+	while (len - at >= sizeof(Elf64_Nhdr)) {
+		const uint8_t *name = notes + at + sizeof(Elf64_Nhdr);
+		size_t name_size, desc_size;
+		Elf64_Nhdr note;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name_size = NOTE_ALIGN(note.n_namesz);
+		desc_size = NOTE_ALIGN(note.n_descsz);
+		at += sizeof(note);
+		if (len - at < name_size + desc_size)
+			break;
+		at += name_size + desc_size;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    !memcmp(name, "GNU", sizeof("GNU")) && note.n_descsz <= sizeof(id.bytes)) {
+			id.size = note.n_descsz;
+			memcpy(id.bytes, name + name_size, id.size);
+			break;
+		}
+	}
+	return id;
+}
+
+static struct build_id read_notes(int dirfd, const char *path)
+{
+	_cleanup_buf_ struct perfdata_buf notes = {};
+
+	if (perfdata_buf_read_file(&notes, dirfd, path) < 0)
+		return (struct build_id){};
+	return find_note(notes.data, notes.len);
+}
+
+static struct build_id read_elf(int fd)
+{
+	struct build_id id = {};
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	size_t nr = 0;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
+		nr = 0;
+	for (size_t i = 0; i < nr && !id.size; i++) {
+		const Elf_Data *notes;
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(elf, i, &segment) || segment.p_type != PT_NOTE ||
+		    segment.p_filesz > NOTES_MAX)
+			continue;
+		notes = elf_getdata_rawchunk(elf, segment.p_offset, segment.p_filesz, ELF_T_BYTE);
+		if (notes)
+			id = find_note(notes->d_buf, notes->d_size);
+	}
+	elf_end(elf);
+	return id;
+}
+
+/* That of this process, which all others have too, but those of 32 bits: perf gives these another
+ * name. */
+static struct build_id read_vdso(void)
+{
+	const uint8_t *base = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = (const void *)base;
+	const ElfW(Phdr) *segments = (const void *)(base ? base + header->e_phoff : NULL);
+	struct build_id id = {};
+
+	for (int i = 0; base && i < header->e_phnum && !id.size; i++)
+		if (segments[i].p_type == PT_NOTE)
+			id = find_note(base + segments[i].p_offset, segments[i].p_filesz);
+	return id;
+}
+
+/* The record that perf keeps for each object with a build id. */
+static void put(struct perfdata_buf *body, uint16_t misc, const struct build_id *id,
+		const char *name)
+{
+	const size_t len = strlen(name), padded = (len / NAME_ALIGN + 1) * NAME_ALIGN;
+	const struct perf_event_header header = {
+		.misc = misc | MISC_BUILD_ID_SIZE,
+		.size = sizeof(header) + sizeof(uint32_t) + sizeof(id->bytes) + sizeof(uint32_t) +
+			padded,
+	};
+
+	if (!id->size || padded > NAME_MAX_SIZE)
+		return;
+	perfdata_buf_add(body, &header, sizeof(header));
+	perfdata_buf_u32(body, -1);
+	perfdata_buf_add(body, id->bytes, sizeof(id->bytes));
+	perfdata_buf_add(body, &id->size, 1);
+	perfdata_buf_zero(body, 3);
+	perfdata_buf_add(body, name, len);
+	perfdata_buf_zero(body, padded - len);
+}
+
+/* Named as in the records of perfdata_put_kernel(). */
+static void put_modules(struct perfdata_buf *body, int rootfd)
+{
+	_cleanup_closedir_ DIR *modules = NULL;
+	const struct dirent *entry;
+
+	if (opendir_at(&modules, rootfd, "sys/module") < 0)
+		return;
+	while ((entry = readdir(modules))) {
+		char path[sizeof(entry->d_name) + sizeof("/notes/.note.gnu.build-id")];
+		char name[sizeof(entry->d_name) + sizeof("[]")];
+		struct build_id id;
+
+		snprintf(path, sizeof(path), "%s/notes/.note.gnu.build-id", entry->d_name);
+		snprintf(name, sizeof(name), "[%s]", entry->d_name);
+		id = read_notes(dirfd(modules), path);
+		put(body, PERF_RECORD_MISC_KERNEL, &id, name);
+	}
+}
+
+void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd)
+{
+	struct build_id id = read_notes(rootfd, "sys/kernel/notes");
+
+	put(body, PERF_RECORD_MISC_KERNEL, &id, KERNEL_NAME);
+	put_modules(body, rootfd);
+}
+
+int perfdata_build_ids_new(struct perfdata_build_ids **ret, int rootfd)
+{
+	struct perfdata_build_ids *ids = calloc(1, sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	elf_version(EV_CURRENT);
+	ids->rootfd = rootfd;
+	*ret = ids;
+	return 0;
+}
+
+void perfdata_build_ids_free(struct perfdata_build_ids *ids)
+{
+	if (!ids)
+		return;
+	tdestroy(ids->files, free);
+	free(ids);
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct file *one = a, *other = b;
+	int r = compare(one->dev, other->dev);
+
+	if (!r)
+		r = compare(one->ino, other->ino);
+	if (!r)
+		r = compare(one->mtime.tv_sec, other->mtime.tv_sec);
+	return r ? r : compare(one->mtime.tv_nsec, other->mtime.tv_nsec);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Opens nothing: that is not for every kind of file. */
+static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st)
+{
+	_cleanup_close_ int fd = openat(rootfd, path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || (ino && st->st_ino != ino))
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* The mapping itself leads to its file, wherever that is and even when it was deleted. A process
+ * that has gone, or unmapped it, leaves the name: in its root, or in ours. There may be another
+ * file by now; its device is not compared, for overlayfs and btrfs tell another one there. */
+static int find_file(int rootfd, const struct mmap2 *map, struct stat *st)
+{
+	_cleanup_free_ char *path = NULL;
+	char link[96];
+	int fd;
+
+	snprintf(link, sizeof(link), "proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->pid, map->start,
+		 map->start + map->len);
+	fd = find_path(rootfd, link, 0, st);
+	if (fd >= 0)
+		return fd;
+	if (asprintf(&path, "proc/%u/root%s", map->pid, map->name) < 0)
+		return -1;
+	fd = find_path(rootfd, path, map->ino, st);
+	return fd >= 0 ? fd : find_path(rootfd, map->name + 1, map->ino, st);
+}
+
+static struct build_id read_path(int path_fd)
+{
+	_cleanup_close_ int fd = -1;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? (struct build_id){} : read_elf(fd);
+}
+
+/* One that is not there or is no ELF file has none. */
+static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map,
+			 struct build_id *id)
+{
+	_cleanup_free_ struct file *file = calloc(1, sizeof(*file));
+	_cleanup_close_ int fd = -1;
+	struct file **found;
+	struct stat st;
+
+	if (!file)
+		return -ENOMEM;
+	fd = find_file(ids->rootfd, map, &st);
+	if (fd < 0)
+		return 0;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	file->mtime = st.st_mtim;
+	found = tsearch(file, &ids->files, compare_files);
+	if (!found)
+		return -ENOMEM;
+	if (*found == file) {
+		file->id = read_path(fd);
+		TAKE_PTR(file);
+	}
+	*id = (*found)->id;
+	return 0;
+}
+
+/* Of files that have the same name, in other mount namespaces, perf gives the build id to the one
+ * that comes first. */
+static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
+		   const struct mmap2 *map)
+{
+	struct build_id id = {};
+	bool is_vdso = !strcmp(map->name, VDSO_NAME);
+	char *name, **found;
+	int r = 0;
+
+	if (!is_vdso && (map->name[0] != '/' || map->name[1] == '/'))
+		return 0;
+	name = strdup(map->name);
+	if (!name)
+		return -ENOMEM;
+	found = tsearch(name, names, compare_names);
+	if (!found || *found != name) {
+		free(name);
+		return found ? 0 : -ENOMEM;
+	}
+	if (is_vdso)
+		id = read_vdso();
+	else
+		r = file_build_id(ids, map, &id);
+	put(body, PERF_RECORD_MISC_USER, &id, map->name);
+	return r;
+}
+
+static bool is_code(const struct mmap2 *map)
+{
+	return map->header.type == PERF_RECORD_MMAP2 && map->header.size > sizeof(*map) &&
+	       !(map->header.misc & PERF_RECORD_MISC_MMAP_DATA) &&
+	       memchr(map->name, '\0', map->header.size - sizeof(*map));
+}
+
+static int add_records(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
+		       const struct perfdata_records *records)
+{
+	size_t at = 0;
+	int r = 0;
+
+	while (records->len - at >= sizeof(struct perf_event_header) && !r) {
+		const struct mmap2 *map = (const void *)((const uint8_t *)records->data + at);
+
+		if (map->header.size < sizeof(map->header) || map->header.size > records->len - at)
+			break;
+		if (is_code(map))
+			r = add_map(ids, names, body, map);
+		at += map->header.size;
+	}
+	return r;
+}
+
+int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
+			   const struct perfdata_records *records, size_t nr)
+{
+	struct perfdata_buf *body = perfdata_own_build_ids(pd);
+	void *names = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < nr && !r; i++)
+		r = add_records(ids, &names, body, &records[i]);
+	tdestroy(names, free);
+	return r ? r : body->error;
+}
