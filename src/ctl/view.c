@@ -11,7 +11,7 @@
 #define SCHEMA 1
 #define NS_PER_S UINT64_C(1000000000)
 /* More than view_argv() adds of its own. */
-#define MAX_WORDS 16
+#define MAX_WORDS 20
 
 static void json_putp(json_object **object)
 {
@@ -149,32 +149,39 @@ static void add_window(struct words *words, const struct view_capture *capture, 
 		    begin % NS_PER_S, end / NS_PER_S, end % NS_PER_S);
 }
 
+/* What --call-ret-trace and --insn-trace are short for, but for the sample's line, of which they
+ * leave nothing: they change all kinds of events, and perf warns of a field asked for after that.
+ */
+static void add_trace_by_kind(struct words *words, enum view_insns insns)
+{
+	const char *fields = "-ip,-addr,-event,-period,-dso,+callindent,+flags";
+
+	if (insns == VIEW_INSNS_DISASM)
+		fields = "-event,-period,+disasm";
+	else if (insns != VIEW_INSNS_NONE)
+		fields = "-event,-period,+insn";
+	add(words, "--itrace=%s", insns == VIEW_INSNS_NONE ? "crewp" : "i0nse");
+	add(words, "-F");
+	add(words, "hw:%s", fields);
+	add(words, "-F");
+	add(words, "synth:%s", fields);
+}
+
 static void add_trace(struct words *words, const struct view_capture *capture,
 		      enum view_insns insns)
 {
-	switch (insns) {
-	case VIEW_INSNS_NONE:
+	if (capture->sampled) {
+		add_trace_by_kind(words, insns);
+	} else if (insns == VIEW_INSNS_NONE) {
 		add(words, "--call-ret-trace");
 		/* That almost all of it is the kernel is known. */
 		add(words, "-F");
 		add(words, "-dso");
-		break;
-	case VIEW_INSNS_RAW:
-	case VIEW_INSNS_XED:
-		add(words, "--insn-trace");
-		if (insns == VIEW_INSNS_XED)
-			add(words, "--xed");
-		break;
-	case VIEW_INSNS_DISASM:
-		add(words, "--insn-trace=disasm");
-		break;
+	} else {
+		add(words, "--insn-trace%s", insns == VIEW_INSNS_DISASM ? "=disasm" : "");
 	}
-	/* The sample has a line, with nothing in it but its name, which is off by now. Perf warns
-	 * that it is on again. */
-	if (capture->sampled) {
-		add(words, "-F");
-		add(words, "trace:+event");
-	}
+	if (insns == VIEW_INSNS_XED)
+		add(words, "--xed");
 }
 
 int view_argv(const struct view_capture *capture, const struct view_options *options,

@@ -70,13 +70,22 @@ static void shows_instructions(void **state)
 	CHECK(PT, " <-C> <3> <--insn-trace=disasm>", .all = true, .insns = VIEW_INSNS_DISASM);
 }
 
+#define CALL_FIELDS "-ip,-addr,-event,-period,-dso,+callindent,+flags"
+#define BY_KIND(fields) " <-F> <hw:" fields "> <-F> <synth:" fields ">"
+
 static void names_the_sample(void **state)
 {
 	(void)state;
-	CHECK(SAMPLED("2", "sample"), " <-C> <2>" CALLS " <-F> <trace:+event>", .all = true);
-	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--insn-trace> <-F> <trace:+event>", .all = true,
-	      .insns = VIEW_INSNS_RAW);
-	/* Perf refuses fields of events that are not there. */
+	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=crewp>" BY_KIND(CALL_FIELDS),
+	      .all = true);
+	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+insn"),
+	      .all = true, .insns = VIEW_INSNS_RAW);
+	CHECK(SAMPLED("2", "sample"),
+	      " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+insn") " <--xed>", .all = true,
+	      .insns = VIEW_INSNS_XED);
+	CHECK(SAMPLED("2", "sample"),
+	      " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+disasm"), .all = true,
+	      .insns = VIEW_INSNS_DISASM);
 	CHECK(SAMPLED("-1", "sample"), CALLS, .all = true);
 	CHECK(SAMPLED("2", "pause"), " <-C> <2>" CALLS, .all = true);
 }
