@@ -294,6 +294,19 @@ static int pt_enable(struct pt_recorder *pt, size_t i)
 	return pt_events_enable(pt->events, i);
 }
 
+static const char *kcore_advice(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return " (needs CAP_SYS_RAWIO and CAP_SYSLOG, kernel.kptr_restrict below 2, and no "
+		       "lockdown)";
+	case -ENODATA:
+		return " (none of its segments holds the kernel's text)";
+	default:
+		return "";
+	}
+}
+
 /* The kernel's code is copied before the trace begins: what is patched later is in the trace's
  * side-band. */
 static int pt_start(struct recorder *recorder, const struct log *log)
@@ -310,10 +323,7 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 			  "and decode only "
 			  "where perf finds it otherwise",
 			  strerror(-pt->symbols.kcore_error),
-			  pt->symbols.kcore_error == -EPERM
-				  ? " (needs CAP_SYS_RAWIO and CAP_SYSLOG, kernel.kptr_restrict "
-				    "below 2, and no lockdown)"
-				  : "");
+			  kcore_advice(pt->symbols.kcore_error));
 	for (size_t i = 0; i < pt->nr_cpus && !err; i++)
 		err = pt_enable(pt, i);
 	return err ? log_error(log, err, "cannot start Intel PT: %s", strerror(-err)) : 0;

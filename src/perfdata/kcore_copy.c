@@ -206,6 +206,8 @@ int perfdata_kcore(int dirfd, int rootfd)
 	if (image.header.e_ident[EI_CLASS] != ELFCLASS64)
 		return -EOPNOTSUPP;
 	r = image_add(&image, kcore_fd, code.kernel);
+	if (!r && !image.nr)
+		r = -ENODATA;
 	if (!r)
 		r = image_add(&image, kcore_fd, code.modules);
 	if (r)
@@ -214,7 +216,9 @@ int perfdata_kcore(int dirfd, int rootfd)
 	if (fd < 0)
 		return -errno;
 	r = image_write(&image, fd, kcore_fd);
+	if (!r && close(TAKE_FD(fd)))
+		r = -errno;
 	if (r)
-		return r;
-	return close(TAKE_FD(fd)) ? -errno : 0;
+		unlinkat(dirfd, "kcore_dir/kcore", 0);
+	return r;
 }
