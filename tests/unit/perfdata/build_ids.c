@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "helpers.h"
+#include "perfdata.h"
+#include "util.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define HEADER_SIZE 8
+#define MAP_SIZE 72
+
+static void put_bytes(int dirfd, const char *path, const void *bytes, size_t len)
+{
+	_cleanup_close_ int fd = -1;
+
+	put_file(dirfd, path, "");
+	fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, bytes, len), len);
+}
+
+/* An ELF file of nothing but a segment of notes; its build id is `id` repeated. */
+static void put_elf(int dirfd, const char *path, uint8_t id, size_t size)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segment;
+		Elf64_Nhdr note;
+		char name[4];
+		uint8_t bytes[32];
+	} elf = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf64_Ehdr),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 1,
+		},
+		.segment = {
+			.p_type = PT_NOTE,
+			.p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+			.p_filesz = sizeof(Elf64_Nhdr) + 4 + 32,
+		},
+		.note = { .n_namesz = 4, .n_descsz = size, .n_type = NT_GNU_BUILD_ID },
+		.name = "GNU",
+	};
+
+	memset(elf.bytes, id, size);
+	put_bytes(dirfd, path, &elf, sizeof(elf));
+}
+
+static void cut_file(int dirfd, const char *path, off_t size)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, size), 0);
+}
+
+static uint64_t inode(int dirfd, const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(dirfd, path, &st, 0), 0);
+	return st.st_ino;
+}
+
+/* As the kernel writes it. */
+static void add_map(struct perfdata_buf *buf, uint16_t misc, uint32_t pid, uint64_t ino,
+		    const char *name)
+{
+	uint64_t words[MAP_SIZE / 8] = { 0, (uint64_t)pid << 32 | pid, 0x400000, 0x1000 };
+	struct perf_event_header header = { .type = PERF_RECORD_MMAP2, .misc = misc };
+	char padded[4096] = "";
+	size_t size = (strlen(name) / 8 + 1) * 8;
+
+	header.size = MAP_SIZE + size;
+	memcpy(words, &header, sizeof(header));
+	words[6] = ino;
+	words[8] = PROT_READ | PROT_EXEC;
+	memcpy(padded, name, strlen(name));
+	buf->data = realloc(buf->data, buf->len + header.size);
+	assert_non_null(buf->data);
+	memcpy(buf->data + buf->len, words, MAP_SIZE);
+	memcpy(buf->data + buf->len + MAP_SIZE, padded, size);
+	buf->len += header.size;
+}
+
+struct session {
+	const struct folder *folder;
+	struct perfdata_build_ids *ids;
+	struct perfdata_buf maps;
+	int files;
+};
+
+/* The entries of a file with these maps. */
+static struct bytes write_file(struct session *session)
+{
+	const struct perfdata_records records = { session->maps.data, session->maps.len };
+	const struct perfdata_event event = { .name = "event" };
+	struct perfdata *pd;
+	struct bytes file;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", session->files++);
+	assert_int_equal(perfdata_create(&pd, session->folder->fd, name, &event, 1), 0);
+	assert_int_equal(perfdata_put_build_ids(pd, session->ids, &records, 1), 0);
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	file = load_file(perfdata_dirfd(pd), "data");
+	perfdata_free(pd);
+	return file;
+}
+
+static void check_entry(struct bytes *body, uint8_t id, size_t size, const char *name)
+{
+	struct bytes entry = take(body, HEADER_SIZE + 28 + (strlen(name) / 64 + 1) * 64);
+	size_t len = entry.len;
+
+	assert_int_equal(take_u32(&entry), 0);
+	assert_int_equal(take_u16(&entry), 1 << 15 | PERF_RECORD_MISC_USER);
+	assert_int_equal(take_u16(&entry), len);
+	assert_int_equal(take_u32(&entry), UINT32_MAX);
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(take_u8(&entry), i < size ? id : 0);
+	assert_int_equal(take_u32(&entry), size);
+	assert_string_equal(take_cstring(&entry), name);
+}
+
+/* The file has the build id of this name and no other, or none if id is 0. */
+static void check_file(struct session *session, const char *name, int id)
+{
+	struct bytes file = write_file(session), body = feature(file, 2);
+
+	if (id)
+		check_entry(&body, id, 20, name);
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+}
+
+static void begin(struct session *session, void **state)
+{
+	*session = (struct session){ .folder = *state };
+	assert_int_equal(perfdata_build_ids_new(&session->ids, session->folder->fd), 0);
+}
+
+static void end(struct session *session)
+{
+	perfdata_build_ids_free(session->ids);
+	perfdata_buf_release(&session->maps);
+}
+
+/* Where the mapping leads first, then the root of the process, then ours. */
+static void test_places(void **state)
+{
+	struct session session;
+	int fd;
+
+	begin(&session, state);
+	fd = session.folder->fd;
+	put_elf(fd, "lib/a", 3, 20);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(fd, "lib/a"), "/lib/a");
+	check_file(&session, "/lib/a", 3);
+	put_elf(fd, "proc/7/root/lib/a", 2, 20);
+	check_file(&session, "/lib/a", 3); /* another inode than was mapped */
+	session.maps.len = 0;
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(fd, "proc/7/root/lib/a"), "/lib/a");
+	check_file(&session, "/lib/a", 2);
+	put_elf(fd, "proc/7/map_files/400000-401000", 1, 20);
+	check_file(&session, "/lib/a", 1);
+	end(&session);
+}
+
+/* Data, other records, files that are not there, not regular, no ELF or damaged, and what is no
+ * file at all. */
+static void test_left_out(void **state)
+{
+	static const char *const names[] = { "/gone",  "/text",	  "/empty", "/none",
+					     "/big",   "/folder", "/fifo",  "//anon",
+					     "[heap]", "a",	  "/cut" };
+	struct session session;
+	int fd;
+
+	begin(&session, state);
+	fd = session.folder->fd;
+	put_file(fd, "text", "#!/bin/sh\n");
+	put_file(fd, "empty", "");
+	put_elf(fd, "none", 1, 0);
+	put_elf(fd, "big", 1, 24);
+	put_elf(fd, "a", 1, 20);
+	put_elf(fd, "cut", 1, 20);
+	put_file(fd, "folder/file", "");
+	cut_file(fd, "cut", sizeof(Elf64_Ehdr) + 80);
+	assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, names[i]);
+	add_map(&session.maps, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA, 7, 0, "/a");
+	check_file(&session, NULL, 0);
+	/* The same name as code */
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(fd, "a") + 1, "/a");
+	check_file(&session, NULL, 0);
+	end(&session);
+}
+
+/* Read once in a session, again when it changes; each name once in a file. */
+static void test_once(void **state)
+{
+	const struct timespec times[] = { { 1, 5 }, { 1, 5 } }, later[] = { { 1, 6 }, { 1, 6 } };
+	struct session session;
+	int fd;
+
+	begin(&session, state);
+	fd = session.folder->fd;
+	put_elf(fd, "a", 1, 20);
+	assert_int_equal(utimensat(fd, "a", times, 0), 0);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 8, 0, "/a");
+	check_file(&session, "/a", 1);
+	put_elf(fd, "a", 2, 20);
+	assert_int_equal(utimensat(fd, "a", times, 0), 0);
+	check_file(&session, "/a", 1);
+	assert_int_equal(utimensat(fd, "a", later, 0), 0);
+	check_file(&session, "/a", 2);
+	assert_int_equal(unlinkat(fd, "a", 0), 0);
+	check_file(&session, NULL, 0);
+	end(&session);
+}
+
+/* Ids shorter than 20 bytes; names that fill their field; the end of the last record is missing. */
+static void test_sizes(void **state)
+{
+	static const char name[] =
+		"/0123456789012345678901234567890123456789012345678901234567890123";
+	struct session session;
+	struct bytes file, body;
+
+	begin(&session, state);
+	put_elf(session.folder->fd, "a", 1, 8);
+	put_elf(session.folder->fd, "b", 4, 20);
+	put_elf(session.folder->fd, name + 1, 2, 16);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, name);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/b");
+	session.maps.len--;
+	file = write_file(&session);
+	body = feature(file, 2);
+	check_entry(&body, 1, 8, "/a");
+	check_entry(&body, 2, 16, name);
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+	end(&session);
+}
+
+/* The kernel's and its modules' come first, and perf has the vDSO as it has a file. */
+static void test_all_kinds(void **state)
+{
+	static const char note[] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU\0"
+				   "kkkkkkkkkkkkkkkkkkkk";
+	static const char *const names[] = { "[kernel.kallsyms]", "[mod]", "/a", "[vdso]" };
+	const struct perfdata_event event = { .name = "event" };
+	struct perfdata_features *features;
+	struct perfdata_records records;
+	struct session session;
+	struct perfdata *pd;
+	struct bytes file, body;
+	int fd;
+
+	begin(&session, state);
+	fd = session.folder->fd;
+	put_bytes(fd, "sys/kernel/notes", note, sizeof(note) - 1);
+	put_bytes(fd, "sys/module/mod/notes/.note.gnu.build-id", note, sizeof(note) - 1);
+	put_file(fd, "sys/module/builtin/uevent", "");
+	put_elf(fd, "a", 1, 20);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "[vdso]");
+	records = (struct perfdata_records){ session.maps.data, session.maps.len };
+	assert_int_equal(perfdata_features_new(&features, fd, "1", NULL, 0), 0);
+	assert_int_equal(perfdata_create(&pd, fd, "f", &event, 1), 0);
+	assert_int_equal(perfdata_put_build_ids(pd, session.ids, &records, 1), 0);
+	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
+	file = load_file(perfdata_dirfd(pd), "data");
+	body = feature(file, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct bytes entry = take(&body, 100);
+
+		take(&entry, 4);
+		assert_int_equal(take_u16(&entry), 1 << 15 | (i < 2 ? PERF_RECORD_MISC_KERNEL
+								    : PERF_RECORD_MISC_USER));
+		take(&entry, 30);
+		assert_string_equal(take_cstring(&entry), names[i]);
+	}
+	assert_int_equal(body.len, 0);
+	free((void *)file.at);
+	perfdata_free(pd);
+	perfdata_features_free(features);
+	end(&session);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_FOLDER(test_places), IN_FOLDER(test_left_out),  IN_FOLDER(test_once),
+		IN_FOLDER(test_sizes),	IN_FOLDER(test_all_kinds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
