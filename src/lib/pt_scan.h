@@ -3,6 +3,7 @@
 #ifndef LIB_PT_SCAN_H
 #define LIB_PT_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,24 @@ int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *ps
  * Where the trace since then has none, it begins at the last one before, for nothing could be
  * decoded otherwise. len: there is none at all. */
 size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc, uint64_t *begin_tsc);
+
+/* What the packets that tell time are counted in. Of what is 0 there is none. */
+struct pt_clock {
+	uint64_t max_nonturbo_ratio;   /* TSC to bus clock */
+	uint64_t tsc_ctc_n, tsc_ctc_d; /* TSC to CTC */
+	unsigned int mtc_shift;	       /* an MTC packet has the CTC's bits from here on */
+};
+
+/* Where a trace is cut in two by a moment. */
+struct pt_cut {
+	size_t offset; /* of the first byte that may have been written after it */
+	bool exact;    /* that byte was; else some of those behind it may be older */
+};
+
+/* Cuts a trace at `tsc` (its lower 56 bits count). Time is that of TSC packets, with MTC and CYC
+ * packets between them; where these are not, the cut is at the last time told, so that what is
+ * behind is an upper bound. A trace that begins later is all behind. False: it tells no time. */
+bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt_clock *clock,
+		 struct pt_cut *cut);
 
 #endif

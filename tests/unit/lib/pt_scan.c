@@ -217,6 +217,337 @@ static void takes_truncated_points(void **state)
 	}
 }
 
+/* -- The cut: a trace is put together packet by packet. */
+
+static void put(struct trace *trace, const void *bytes, size_t len)
+{
+	assert_true(trace->len + len <= SIZE);
+	memcpy(trace->bytes + trace->len, bytes, len);
+	trace->len += len;
+}
+
+/* A string of bytes, without its end. */
+#define PUT(trace, bytes) put((trace), (bytes), sizeof(bytes) - 1)
+
+#define TNT "\x06"
+#define TIP "\x2d\x34\x12"
+#define FUP "\x3d\x34\x12"
+#define TIP_PGD "\x01"
+#define PSBEND "\x02\x23"
+#define OVF "\x02\xf3"
+#define UNKNOWN "\x02\xff"
+
+static void put_tsc(struct trace *trace, uint64_t tsc)
+{
+	put(trace, "\x19", 1);
+	put(trace, &tsc, TSC_LEN - 1);
+}
+
+static void put_cbr(struct trace *trace, uint8_t ratio)
+{
+	put(trace, (uint8_t[]){ 0x02, 0x03, ratio, 0 }, 4);
+}
+
+/* At a TSC, a synchronisation point with a ratio. */
+static void put_sync(struct trace *trace, uint64_t tsc, uint8_t ratio)
+{
+	put_psb(trace, trace->len);
+	trace->len += PSB_LEN;
+	put_tsc(trace, tsc);
+	put_cbr(trace, ratio);
+	PUT(trace, PSBEND);
+}
+
+/* Of less than 32 cycles. */
+static void put_cyc(struct trace *trace, uint8_t cycles)
+{
+	put(trace, (uint8_t[]){ cycles << 3 | 3 }, 1);
+}
+
+static const struct pt_clock clock_of_tests = { 20, 250, 2, 3 };
+
+static void check_cut_by(const struct pt_clock *clock, const struct trace *trace, uint64_t tsc,
+			 size_t offset, bool exact)
+{
+	/* Of its own, so that a sanitizer sees what is read past the end. */
+	_cleanup_free_ uint8_t *bytes = malloc(trace->len ?: 1);
+	struct pt_cut cut = {};
+
+	assert_non_null(bytes);
+	memcpy(bytes, trace->bytes, trace->len);
+	assert_true(pt_scan_cut(bytes, trace->len, tsc, clock, &cut));
+	assert_int_equal(cut.offset, offset);
+	assert_int_equal(cut.exact, exact);
+}
+
+static void check_cut(const struct trace *trace, uint64_t tsc, size_t offset, bool exact)
+{
+	check_cut_by(&clock_of_tests, trace, tsc, offset, exact);
+}
+
+static void cuts_by_tsc_alone(void **state)
+{
+	struct trace trace = {};
+	size_t begin;
+
+	(void)state;
+	put_sync(&trace, 1000, 20);
+	PUT(&trace, TIP);
+	begin = trace.len;
+	PUT(&trace, TNT TNT TIP);
+	put_sync(&trace, 2000, 20);
+	/* Nobody knows when the branches after the first were. */
+	check_cut(&trace, 1000, begin, false);
+	check_cut(&trace, 1999, begin, false);
+	check_cut(&trace, 2000, trace.len, true);
+	PUT(&trace, TIP TIP);
+	check_cut(&trace, 2000, trace.len - 3, false);
+	/* All is later: no byte of before is here. */
+	check_cut(&trace, 999, 0, false);
+}
+
+static void cuts_between_cycles(void **state)
+{
+	struct trace trace = {};
+	size_t cuts[3];
+
+	(void)state;
+	/* Each cycle of the core is two of the TSC. */
+	put_sync(&trace, 1000, 10);
+	cuts[0] = trace.len;
+	put_cyc(&trace, 5);
+	PUT(&trace, TNT);
+	cuts[1] = trace.len;
+	put_cyc(&trace, 31);
+	PUT(&trace, FUP TIP);
+	cuts[2] = trace.len;
+	/* 1 + (1 << 5) + (1 << 12) cycles */
+	PUT(&trace, "\x0f\x03\x02" TIP_PGD);
+	check_cut(&trace, 1000, cuts[0], true);
+	check_cut(&trace, 1009, cuts[0], true);
+	check_cut(&trace, 1010, cuts[1], true);
+	check_cut(&trace, 1071, cuts[1], true);
+	check_cut(&trace, 1072, cuts[2], true);
+	check_cut(&trace, 1072 + 2 * (1 + 32 + 4096) - 1, cuts[2], true);
+	check_cut(&trace, 1072 + 2 * (1 + 32 + 4096), trace.len, true);
+	/* Without the ratio of the processor cycles tell nothing. */
+	check_cut_by(&(struct pt_clock){}, &trace, 1072, cuts[0], false);
+}
+
+/* A ratio is of the cycles after it. */
+static void follows_the_ratio(void **state)
+{
+	struct trace trace = {};
+	size_t cut;
+
+	(void)state;
+	put_sync(&trace, 1000, 10);
+	put_cyc(&trace, 10);
+	PUT(&trace, TNT);
+	put_cbr(&trace, 40);
+	cut = trace.len;
+	put_cyc(&trace, 10);
+	PUT(&trace, TNT);
+	check_cut(&trace, 1024, cut - 4, false);
+	check_cut(&trace, 1025, trace.len, true);
+}
+
+/* Two branches with no cycles between need not be of one moment. */
+static void does_not_trust_what_has_no_cycles(void **state)
+{
+	struct trace trace = {};
+	size_t cut;
+
+	(void)state;
+	put_sync(&trace, 1000, 20);
+	put_cyc(&trace, 10);
+	PUT(&trace, TNT);
+	cut = trace.len;
+	PUT(&trace, TNT TIP);
+	put_cyc(&trace, 10);
+	PUT(&trace, TNT);
+	check_cut(&trace, 1019, cut, false);
+	check_cut(&trace, 1020, trace.len, true);
+}
+
+/* 125 TSC for each of the CTC, of which an MTC packet comes each 8. */
+static void cuts_by_mtc(void **state)
+{
+	struct trace trace = {};
+	size_t cuts[4];
+
+	(void)state;
+	put_sync(&trace, 100000, 20);
+	/* The CTC changed to 0x7fb 7 of the TSC before. */
+	PUT(&trace, "\x02\x73\xfb\x07\x00\x07\x00");
+	PUT(&trace, TNT);
+	cuts[0] = trace.len;
+	PUT(&trace, TNT);
+	PUT(&trace, "\x59\x00");
+	cuts[1] = trace.len;
+	PUT(&trace, TNT TNT);
+	/* Two are missing. */
+	PUT(&trace, "\x59\x03");
+	cuts[2] = trace.len;
+	PUT(&trace, "\x59\x04");
+	cuts[3] = trace.len;
+	check_cut(&trace, 99993 + 5 * 125 - 1, cuts[0], false);
+	check_cut(&trace, 99993 + 5 * 125, cuts[1], false);
+	check_cut(&trace, 99993 + 29 * 125 - 1, cuts[1], false);
+	check_cut(&trace, 99993 + 29 * 125, cuts[2], true);
+	check_cut(&trace, 99993 + 37 * 125, cuts[3], true);
+	/* CTC of no known ratio */
+	check_cut_by(&(struct pt_clock){ .max_nonturbo_ratio = 20 }, &trace, 99993 + 29 * 125,
+		     cuts[0], false);
+}
+
+/* An MTC packet may have bits of the CTC that the TMA packet before has not. */
+static void cuts_by_mtc_of_a_long_period(void **state)
+{
+	static const struct pt_clock clock = { 20, 1, 1, 12 };
+	struct trace trace = {};
+	size_t cut;
+
+	(void)state;
+	put_sync(&trace, 1000000, 20);
+	PUT(&trace, "\x02\x73\x00\xe0\x00\x00\x00");
+	PUT(&trace, "\x59\x5f");
+	cut = trace.len;
+	PUT(&trace, "\x59\x60\x59\x80");
+	check_cut_by(&clock, &trace, 1000000 + 0x1000, cut, true);
+	check_cut_by(&clock, &trace, 1000000 + 0x2000, cut + 2, true);
+	check_cut_by(&clock, &trace, 1000000 + 0x21fff, cut + 2, true);
+	check_cut_by(&clock, &trace, 1000000 + 0x22000, cut + 4, true);
+}
+
+/* What is cut off within a packet is not read, nor of a known time. */
+static void cuts_truncated_traces(void **state)
+{
+	struct trace trace = {};
+	size_t begin;
+
+	(void)state;
+	put_sync(&trace, 1000, 20);
+	begin = trace.len;
+	PUT(&trace, "\xdd\x19\x19\x19\x19\x19\x19\x19\x19");
+	check_cut(&trace, 1000, trace.len, true);
+	for (trace.len--; trace.len > begin; trace.len--)
+		check_cut(&trace, 1000, begin, false);
+	check_cut(&trace, 1000, begin, true);
+	PUT(&trace, "\x07");
+	check_cut(&trace, 1000, begin, false);
+	/* More than 64 bits */
+	PUT(&trace, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00");
+	check_cut(&trace, 1000, begin, false);
+}
+
+static void goes_on_at_the_next_point(void **state)
+{
+	struct trace trace = {};
+	size_t garbage, again;
+
+	(void)state;
+	put_sync(&trace, 1000, 20);
+	garbage = trace.len;
+	PUT(&trace, UNKNOWN);
+	put_cyc(&trace, 31);
+	put_tsc(&trace, 9000);
+	again = trace.len;
+	put_sync(&trace, 2000, 20);
+	put_cyc(&trace, 31);
+	PUT(&trace, TNT);
+	check_cut(&trace, 1999, garbage, false);
+	check_cut(&trace, 2000, trace.len - 2, true);
+	check_cut(&trace, 2031, trace.len, true);
+	/* One without time is passed over, and tells none. */
+	trace.bytes[again + PSB_LEN] = 0x99;
+	trace.bytes[again + PSB_LEN + 1] = 0x01;
+	memset(trace.bytes + again + PSB_LEN + 2, 0, TSC_LEN - 2);
+	check_cut(&trace, 1000 + 30, garbage, false);
+}
+
+static void does_not_trust_what_is_lost(void **state)
+{
+	struct trace trace = {};
+	size_t cut;
+
+	(void)state;
+	put_sync(&trace, 1000, 20);
+	cut = trace.len;
+	PUT(&trace, OVF FUP);
+	put_tsc(&trace, 3000);
+	check_cut(&trace, 2999, cut, false);
+	check_cut(&trace, 3000, trace.len, true);
+}
+
+static void cuts_by_56_bits(void **state)
+{
+	struct trace trace = {};
+	size_t cut;
+
+	(void)state;
+	put_sync(&trace, 0xfffffffffffff0, 20);
+	cut = trace.len;
+	put_cyc(&trace, 31);
+	PUT(&trace, TNT);
+	check_cut(&trace, 0xabfffffffffffff0, cut, true);
+	check_cut(&trace, 0xac0000000000000e, cut, true);
+	check_cut(&trace, 0xac0000000000000f, trace.len, true);
+}
+
+static void cuts_nothing_without_time(void **state)
+{
+	struct trace trace = { .len = SIZE };
+	struct pt_cut cut;
+
+	(void)state;
+	assert_false(pt_scan_cut(trace.bytes, 0, 1, &clock_of_tests, &cut));
+	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
+	put_psb(&trace, 8);
+	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
+	/* The first later point with a time is where it begins, also behind one without. */
+	put_timed_psb(&trace, 100, 7);
+	check_cut(&trace, 6, 100, false);
+}
+
+/* Xorshift: the same bytes each time. */
+static uint64_t random_next(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	return *seed ^= *seed << 17;
+}
+
+/* Anything is a trace; synchronisation points have it walked through. */
+static void survives_any_bytes(void **state)
+{
+	uint64_t seed = 20261121;
+
+	(void)state;
+	for (int round = 0; round < 50000; round++) {
+		size_t len = random_next(&seed) % SIZE;
+		_cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
+		struct pt_clock clock = { random_next(&seed) % 3 * random_next(&seed),
+					  random_next(&seed) % 3 * random_next(&seed),
+					  random_next(&seed) % 3 * random_next(&seed),
+					  random_next(&seed) % 20 };
+		struct trace trace = {};
+		struct pt_cut cut;
+
+		assert_non_null(bytes);
+		for (size_t i = 0; i < SIZE; i++)
+			trace.bytes[i] = random_next(&seed) >> 32;
+		/* More of what is long or has a second byte */
+		for (size_t i = 0; i < SIZE; i += 1 + random_next(&seed) % 8)
+			trace.bytes[i] = round % 2 ? 0x02 : trace.bytes[i] | 0x07;
+		for (size_t at = round % 7; at + 100 < SIZE; at += 100 + random_next(&seed) % 100)
+			put_timed_psb(&trace, at, round % 5 ? 1 + at : random_next(&seed));
+		memcpy(bytes, trace.bytes, len);
+		if (pt_scan_cut(bytes, len, random_next(&seed) % (2 * SIZE), &clock, &cut))
+			assert_in_range(cut.offset, 0, len);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +561,18 @@ int main(void)
 		cmocka_unit_test(compares_the_bits_of_a_trace),
 		cmocka_unit_test(takes_a_point_at_the_very_end),
 		cmocka_unit_test(takes_truncated_points),
+		cmocka_unit_test(cuts_by_tsc_alone),
+		cmocka_unit_test(cuts_between_cycles),
+		cmocka_unit_test(follows_the_ratio),
+		cmocka_unit_test(does_not_trust_what_has_no_cycles),
+		cmocka_unit_test(cuts_by_mtc),
+		cmocka_unit_test(cuts_by_mtc_of_a_long_period),
+		cmocka_unit_test(cuts_truncated_traces),
+		cmocka_unit_test(goes_on_at_the_next_point),
+		cmocka_unit_test(does_not_trust_what_is_lost),
+		cmocka_unit_test(cuts_by_56_bits),
+		cmocka_unit_test(cuts_nothing_without_time),
+		cmocka_unit_test(survives_any_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

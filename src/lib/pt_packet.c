@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Numbers here are of the Intel SDM, volume 3, chapter "Intel Processor Trace", section "Packet
+ * Definitions", each in the table of its packet. */
+#include "pt_packet.h"
+
+#include <string.h>
+
+#include "util.h"
+
+#define PSB_LEN 16
+#define PSB_BYTES "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
+
+#define PAD 0x00
+#define EXTENDED 0x02
+#define MODE 0x99
+#define TSC 0x19
+#define MTC 0x59
+/* The lower bits of the first byte, of packets that have more in it. */
+#define CYC_MASK 0x03
+#define CYC 0x03
+#define IP_MASK 0x1f
+#define TIP_PGD 0x01
+#define TIP 0x0d
+#define TIP_PGE 0x11
+#define FUP 0x1d
+#define BIP_MASK 0x07
+#define BIP 0x04
+
+/* The second byte, after EXTENDED. */
+#define CBR 0x03
+#define BEP 0x33
+#define BEP_IP 0xb3
+#define BBP 0x63
+#define TMA 0x73
+#define PSB 0x82
+#define LONG_TNT 0xa3
+#define MNT 0xc3
+#define MNT_THIRD 0x88
+#define OVF 0xf3
+#define PTW_MASK 0x1f
+#define PTW 0x12
+
+/* A CYC packet counts in 5 bits, then 7 of each byte: no more fit in 64. */
+#define CYC_LEN_MAX 10
+
+static const struct {
+	uint8_t second, len;
+	enum pt_packet_type type;
+} extended[] = {
+	{ CBR, 4, PT_PACKET_CBR },	   { 0x13, 4, PT_PACKET_OTHER }, /* CFE */
+	{ 0x22, 4, PT_PACKET_OTHER },					 /* PWRE */
+	{ 0x23, 2, PT_PACKET_OTHER },					 /* PSBEND */
+	{ BEP, 2, PT_PACKET_BEP },	   { 0x43, 8, PT_PACKET_OTHER }, /* PIP */
+	{ 0x53, 11, PT_PACKET_OTHER },					 /* EVD */
+	{ 0x62, 2, PT_PACKET_OTHER },					 /* EXSTOP */
+	{ BBP, 3, PT_PACKET_BBP },	   { TMA, 7, PT_PACKET_TMA },
+	{ PSB, PSB_LEN, PT_PACKET_PSB },   { 0x83, 2, PT_PACKET_OTHER }, /* TraceStop */
+	{ 0xa2, 7, PT_PACKET_OTHER },					 /* PWRX */
+	{ LONG_TNT, 8, PT_PACKET_BRANCH }, { BEP_IP, 2, PT_PACKET_BEP },
+	{ 0xc2, 10, PT_PACKET_OTHER },					 /* MWAIT */
+	{ MNT, 11, PT_PACKET_OTHER },	   { 0xc8, 7, PT_PACKET_OTHER }, /* VMCS */
+	{ 0xe2, 2, PT_PACKET_OTHER }, /* EXSTOP with the IP after it */
+	{ OVF, 2, PT_PACKET_OVF },
+};
+
+static bool read_extended_value(const uint8_t *at, struct pt_packet *packet)
+{
+	switch (at[1]) {
+	case PSB:
+		return !memcmp(at, PSB_BYTES, PSB_LEN);
+	case MNT:
+		return at[2] == MNT_THIRD;
+	case CBR:
+		packet->value = at[2];
+		break;
+	case TMA:
+		packet->value = at[2] | at[3] << 8;
+		packet->fast = at[5] | (at[6] & 1) << 8;
+		break;
+	case BBP:
+		packet->value = at[2] & 0x80 ? 5 : 9;
+		break;
+	}
+	return true;
+}
+
+static bool read_extended(const uint8_t *at, size_t left, struct pt_packet *packet)
+{
+	if (left < 2)
+		return false;
+	if ((at[1] & PTW_MASK) == PTW) {
+		unsigned int size = at[1] >> 5 & 3;
+
+		packet->len = size ? 10 : 6;
+		return size <= 1 && packet->len <= left;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(extended); i++) {
+		if (extended[i].second != at[1])
+			continue;
+		packet->type = extended[i].type;
+		packet->len = extended[i].len;
+		return packet->len <= left && read_extended_value(at, packet);
+	}
+	return false;
+}
+
+static bool read_cyc(const uint8_t *at, size_t left, struct pt_packet *packet)
+{
+	bool more = at[0] & 4;
+
+	packet->type = PT_PACKET_CYC;
+	packet->value = at[0] >> 3;
+	packet->len = 1;
+	for (unsigned int shift = 5; more; shift += 7) {
+		if (packet->len >= left || packet->len >= CYC_LEN_MAX)
+			return false;
+		more = at[packet->len] & 1;
+		packet->value |= (uint64_t)(at[packet->len] >> 1) << shift;
+		packet->len++;
+	}
+	return true;
+}
+
+/* How the address is compressed is in the upper three bits. */
+static bool read_ip(const uint8_t *at, size_t left, struct pt_packet *packet)
+{
+	static const uint8_t ip_bytes[] = { 0, 2, 4, 6, 6, 0, 8, 0 };
+	unsigned int compression = at[0] >> 5;
+
+	if (compression == 5 || compression == 7)
+		return false;
+	packet->type = (at[0] & IP_MASK) == FUP ? PT_PACKET_OTHER : PT_PACKET_BRANCH;
+	packet->len = 1 + ip_bytes[compression];
+	return packet->len <= left;
+}
+
+static bool read_plain(size_t len, size_t left, enum pt_packet_type type, struct pt_packet *packet)
+{
+	packet->type = type;
+	packet->len = len;
+	return len <= left;
+}
+
+static bool read_odd(const uint8_t *at, size_t left, struct pt_packet *packet)
+{
+	switch (at[0] & IP_MASK) {
+	case TIP_PGD:
+	case TIP:
+	case TIP_PGE:
+	case FUP:
+		return read_ip(at, left, packet);
+	}
+	switch (at[0]) {
+	case MODE:
+		return read_plain(2, left, PT_PACKET_OTHER, packet);
+	case MTC:
+		packet->value = left > 1 ? at[1] : 0;
+		return read_plain(2, left, PT_PACKET_MTC, packet);
+	case TSC:
+		if (!read_plain(8, left, PT_PACKET_TSC, packet))
+			return false;
+		memcpy(&packet->value, at, sizeof(packet->value));
+		packet->value >>= 8;
+		return true;
+	}
+	return false;
+}
+
+bool pt_packet_read(const uint8_t *at, size_t left, size_t bip_len, struct pt_packet *packet)
+{
+	*packet = (struct pt_packet){ .type = PT_PACKET_OTHER };
+	if (!left)
+		return false;
+	if (bip_len && (at[0] & BIP_MASK) == BIP)
+		return read_plain(bip_len, left, PT_PACKET_OTHER, packet);
+	if (at[0] == PAD)
+		return read_plain(1, left, PT_PACKET_OTHER, packet);
+	if (at[0] == EXTENDED)
+		return read_extended(at, left, packet);
+	if (!(at[0] & 1))
+		return read_plain(1, left, PT_PACKET_BRANCH, packet);
+	return (at[0] & CYC_MASK) == CYC ? read_cyc(at, left, packet) : read_odd(at, left, packet);
+}
