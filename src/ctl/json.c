@@ -87,6 +87,19 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	add_string(object, "comm", comm);
 }
 
+/* Of Intel PT only: other recorders have no such bytes. */
+static void add_trace(json_object *object, const struct perf_poke_capture *capture)
+{
+	if (!capture->trace_bytes)
+		return;
+	add_number(object, "trace_bytes", capture->trace_bytes);
+	if (capture->bytes_after_spike == UINT64_MAX)
+		json_object_object_add(object, "bytes_after_spike", NULL);
+	else
+		add_number(object, "bytes_after_spike", capture->bytes_after_spike);
+	add_bool(object, "bytes_after_spike_exact", capture->bytes_after_spike_exact);
+}
+
 json_object *json_capture(const struct perf_poke_capture *capture)
 {
 	json_object *object = new_line("capture");
@@ -101,6 +114,7 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 	add_number(object, "events", capture->events);
 	add_number(object, "lost", capture->lost);
 	add_number(object, "size_bytes", capture->size);
+	add_trace(object, capture);
 	return object;
 }
 

@@ -86,6 +86,30 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 	fprintf(file, "  %-12s %s\n", "interrupted", format_task(task, sizeof(task), spike));
 }
 
+/* Of events what counts is how many there are; of Intel PT, bytes. */
+static void print_history(FILE *file, const struct perf_poke_capture *capture)
+{
+	fprintf(file, "  %-12s %s, ", "history", FORMAT_TIME(capture->history_ns));
+	if (capture->trace_bytes)
+		fprintf(file, "%s of trace, %s (%s)\n", FORMAT_SIZE(capture->trace_bytes),
+			FORMAT_SIZE(capture->size), capture->recorder);
+	else
+		fprintf(file, "%" PRIu64 " events, %" PRIu64 " lost, %s (%s)\n", capture->events,
+			capture->lost, FORMAT_SIZE(capture->size), capture->recorder);
+}
+
+static void print_skid(FILE *file, const struct perf_poke_capture *capture)
+{
+	fprintf(file, "  %-12s %s, ", "skid", FORMAT_TIME(capture->skid_ns));
+	if (capture->trace_bytes && capture->bytes_after_spike != UINT64_MAX)
+		fprintf(file, "%s%s of trace after the spike, ",
+			capture->bytes_after_spike_exact ? ""
+			: capture->history_ns		 ? "at most "
+							 : "more than ",
+			FORMAT_SIZE(capture->bytes_after_spike));
+	fprintf(file, "armed again after %s\n", FORMAT_TIME(capture->blind_ns));
+}
+
 static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
 {
 	_cleanup_free_ char *data = NULL;
@@ -104,11 +128,8 @@ static int print_capture(FILE *file, size_t number, const struct perf_poke_captu
 		return r;
 	fprintf(file, "\ncapture %zu: %s\n", number, capture->path);
 	print_spike(file, &capture->spike);
-	fprintf(file, "  %-12s %s, %" PRIu64 " events, %" PRIu64 " lost, %s (%s)\n", "history",
-		FORMAT_TIME(capture->history_ns), capture->events, capture->lost,
-		FORMAT_SIZE(capture->size), capture->recorder);
-	fprintf(file, "  %-12s %s, armed again after %s\n", "skid", FORMAT_TIME(capture->skid_ns),
-		FORMAT_TIME(capture->blind_ns));
+	print_history(file, capture);
+	print_skid(file, capture);
 	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
 	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
 	return 0;

@@ -149,6 +149,18 @@ static void put_system(struct json_object *json)
 	json_object_object_add(json, "machine", machine);
 }
 
+/* Of Intel PT only: other recorders have no such bytes. */
+static void put_trace(struct json_object *json, const struct snapshot_facts *facts)
+{
+	if (!facts->trace_bytes)
+		return;
+	if (facts->bytes_after_spike == UINT64_MAX)
+		json_object_object_add(json, "bytes_after_spike", NULL);
+	else
+		put_uint(json, "bytes_after_spike", facts->bytes_after_spike);
+	put_bool(json, "bytes_after_spike_exact", facts->bytes_after_spike_exact);
+}
+
 static struct json_object *capture_json(const struct capture_env *env,
 					const struct capture *capture)
 {
@@ -165,6 +177,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_uint(json, "history_ns", capture_history_ns(capture));
 	put_uint(json, "events", capture->facts.events);
 	put_uint(json, "lost", capture->facts.lost);
+	put_trace(json, &capture->facts);
 	json_object_object_add(json, "trigger", trigger_json(env->config));
 	json_object_object_add(json, "workload", workload_json(env->config));
 	put_string(recorder, "kind", env->recorder->ops->name);

@@ -120,6 +120,13 @@ struct perf_poke_capture {
 	uint64_t events;      /**< records in the capture */
 	uint64_t lost;	      /**< events that should be in its history and are not */
 	uint64_t size;	      /**< bytes of perf.data */
+	/** bytes of Intel PT of the spike's CPU in the capture; 0: it has none */
+	uint64_t trace_bytes;
+	/** those that the CPU wrote after the spike; UINT64_MAX: the trace does not tell */
+	uint64_t bytes_after_spike;
+	/** false: the trace tells the time too seldom, there are at most so many. Or its ring has
+	 * gone round since the spike, history_ns is 0: there were more */
+	bool bytes_after_spike_exact;
 };
 
 /** Called by perf_poke__poll() and perf_poke__stop() for each capture. */

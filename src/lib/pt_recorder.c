@@ -16,6 +16,7 @@
 #define AUX_DEFAULT (16ULL << 20)
 /* Of each watched CPU: some 10,000 context switches. */
 #define SWITCH_RING (512 << 10)
+#define CLOCK_TRIES 3
 
 static void pt_free(struct recorder *recorder)
 {
@@ -419,6 +420,25 @@ static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 	return 0;
 }
 
+/* The same moment on three clocks. Whoever is interrupted between two of them tries again. */
+static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t tsc = tsc_read();
+		uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+
+		if (took_ns >= best_ns)
+			continue;
+		best_ns = took_ns;
+		snapshot->monotonic_ns = before_ns + took_ns / 2;
+		snapshot->tsc = tsc;
+	}
+	snapshot->perf_ns = tsc_to_perf_ns(pt_events_page(pt->events, 0), snapshot->tsc);
+}
+
 static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 {
 	struct pt_recorder *pt = to_pt(recorder);
@@ -429,9 +449,7 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	if (!snapshot)
 		return -ENOMEM;
 	snapshot->pt = pt;
-	snapshot->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-	snapshot->tsc = tsc_read();
-	snapshot->perf_ns = tsc_to_perf_ns(pt_events_page(pt->events, 0), snapshot->tsc);
+	pt_read_clocks(pt, snapshot);
 	err = pt_copy_traces(pt, snapshot);
 	if (pt->switches && !err) {
 		snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));

@@ -46,8 +46,11 @@ struct pt_trace {
 	uint8_t *data; /* of the recorder's pool */
 	struct perf_event_header *sample;
 	uint64_t started_tsc;
-	bool moved;   /* bytes were written since the trace began */
-	size_t begin; /* of what is written; set by pt_write() */
+	bool moved; /* bytes were written since the trace began */
+	/* Set by pt_write(): */
+	size_t begin;	      /* of what is written */
+	uint64_t after_spike; /* bytes of it; UINT64_MAX: not known */
+	bool after_spike_exact;
 };
 
 struct snapshot {

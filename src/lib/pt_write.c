@@ -112,6 +112,57 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	return psb.offset;
 }
 
+/* 0: TSC is not a clock of perf's here. */
+static uint64_t spike_tsc(const struct pt_recorder *pt, const struct snapshot *snapshot,
+			  const struct perf_poke_spike *spike)
+{
+	uint64_t perf_ns = snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns);
+
+	return perf_ns_to_tsc(pt_events_page(pt->events, 0), perf_ns);
+}
+
+static struct pt_clock trace_clock(const struct pt_config *config)
+{
+	uint64_t bits = config->mtc_period_bits;
+
+	return (struct pt_clock){
+		.max_nonturbo_ratio = config->max_nonturbo_ratio,
+		.tsc_ctc_n = config->tsc_ctc_n,
+		.tsc_ctc_d = config->tsc_ctc_d,
+		.mtc_shift = bits ? (config->config & bits) >> __builtin_ctzll(bits) : 0,
+	};
+}
+
+/* Of the whole ring: the synchronisation point before the spike may be older than what is
+ * written. */
+static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *snapshot,
+			 struct pt_trace *trace, const struct perf_poke_spike *spike)
+{
+	const struct pt_clock clock = trace_clock(&pt->config);
+	uint64_t tsc = spike_tsc(pt, snapshot, spike);
+	struct pt_cut cut;
+	size_t len;
+	const uint8_t *bytes = trace_bytes(pt, trace, &len);
+
+	trace->after_spike = UINT64_MAX;
+	trace->after_spike_exact = false;
+	if (!tsc || trace->begin >= len || !pt_scan_cut(bytes, len, tsc, &clock, &cut))
+		return;
+	trace->after_spike = len - cut.offset;
+	trace->after_spike_exact = cut.exact;
+}
+
+static void put_trace_facts(const struct pt_recorder *pt, const struct pt_trace *trace,
+			    struct snapshot_facts *facts)
+{
+	size_t len;
+
+	trace_bytes(pt, trace, &len);
+	facts->trace_bytes = len - trace->begin;
+	facts->bytes_after_spike = trace->after_spike;
+	facts->bytes_after_spike_exact = trace->after_spike_exact;
+}
+
 static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 		       const struct snapshot *snapshot, const struct pt_trace *trace)
 {
@@ -128,8 +179,8 @@ static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 }
 
 static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
-			struct snapshot *snapshot, int spike_cpu, struct snapshot_facts *facts,
-			uint64_t *first_ns)
+			struct snapshot *snapshot, const struct perf_poke_spike *spike,
+			struct snapshot_facts *facts, uint64_t *first_ns)
 {
 	int err = 0;
 
@@ -139,6 +190,9 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		uint64_t tsc, perf_ns;
 
 		trace->begin = trace_begin(pt, snapshot, trace, &tsc);
+		cut_at_spike(pt, snapshot, trace, spike);
+		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes))
+			put_trace_facts(pt, trace, facts);
 		err = write_trace(pt, pd, snapshot, trace);
 		if (!tsc)
 			continue;
@@ -146,7 +200,7 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 					 tsc_extend(tsc, snapshot->tsc));
 		if (perf_ns < *first_ns)
 			*first_ns = perf_ns;
-		if (cpu == spike_cpu || (spike_cpu < 0 && !facts->oldest_ns))
+		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->oldest_ns))
 			facts->oldest_ns = snapshot->monotonic_ns - (snapshot->perf_ns - perf_ns);
 	}
 	return err;
@@ -195,7 +249,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	for (size_t i = 0; snapshot->switches && i < pt->nr_cpus && !err; i++)
 		err = records_write(pd, &snapshot->switches[i], &switches);
 	if (!err)
-		err = write_traces(pt, pd, snapshot, spike->cpu, facts, &first_ns);
+		err = write_traces(pt, pd, snapshot, spike, facts, &first_ns);
 	if (!err)
 		err = perfdata_put_finished_round(&round);
 	if (!err)
@@ -279,10 +333,15 @@ void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *j
 		size_t len;
 
 		trace_bytes(snapshot->pt, trace, &len);
-
 		json_object_object_add(one, "cpu",
 				       json_object_new_int(snapshot->pt->cpus[trace->index].cpu));
 		json_object_object_add(one, "bytes", json_object_new_uint64(len - trace->begin));
+		json_object_object_add(one, "bytes_after_spike",
+				       trace->after_spike == UINT64_MAX
+					       ? NULL
+					       : json_object_new_uint64(trace->after_spike));
+		json_object_object_add(one, "bytes_after_spike_exact",
+				       json_object_new_boolean(trace->after_spike_exact));
 		json_object_array_add(traces, one);
 	}
 	json_object_object_add(json, "traces", traces);

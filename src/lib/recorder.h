@@ -37,6 +37,10 @@ struct snapshot_facts {
 	uint64_t events;
 	uint64_t lost;
 	uint64_t size; /* bytes of perf.data */
+	/* Of Intel PT, of the spike's CPU: */
+	uint64_t trace_bytes;	    /* 0: there is none */
+	uint64_t bytes_after_spike; /* of them; UINT64_MAX: not known */
+	bool bytes_after_spike_exact;
 };
 
 struct recorder {

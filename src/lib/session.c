@@ -298,6 +298,9 @@ static void session_report(struct perf_poke *pp, struct capture *done)
 		.events = done->facts.events,
 		.lost = done->facts.lost,
 		.size = done->facts.size,
+		.trace_bytes = done->facts.trace_bytes,
+		.bytes_after_spike = done->facts.bytes_after_spike,
+		.bytes_after_spike_exact = done->facts.bytes_after_spike_exact,
 	};
 
 	if (done->error)

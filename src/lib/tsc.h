@@ -27,6 +27,17 @@ static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, u
 	       ((remainder * page->time_mult) >> page->time_shift);
 }
 
+/* The other way, as said there too. */
+static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, uint64_t perf_ns)
+{
+	uint64_t time = perf_ns - page->time_zero;
+
+	if (!page->time_mult)
+		return 0;
+	return ((time / page->time_mult) << page->time_shift) +
+	       ((time % page->time_mult) << page->time_shift) / page->time_mult;
+}
+
 /* Intel PT tells the lower 56 bits: the rest is that of a moment at most some years later. */
 static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
 {

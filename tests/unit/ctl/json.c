@@ -103,6 +103,31 @@ static void writes_captures(void **state)
 	json_object_put(read);
 }
 
+/* Bytes of trace are told of captures that have a trace. */
+static void writes_traces(void **state)
+{
+	struct perf_poke_capture capture = {
+		.recorder = "pt",
+		.trace_bytes = 5000,
+		.bytes_after_spike = 70,
+		.bytes_after_spike_exact = true,
+	};
+	json_object *read = round_trip(json_capture(&capture), "capture");
+
+	(void)state;
+	assert_int_equal(json_object_get_int(get(read, "trace_bytes")), 5000);
+	assert_int_equal(json_object_get_int(get(read, "bytes_after_spike")), 70);
+	assert_true(json_object_get_boolean(get(read, "bytes_after_spike_exact")));
+	json_object_put(read);
+
+	capture.bytes_after_spike = UINT64_MAX;
+	capture.bytes_after_spike_exact = false;
+	read = round_trip(json_capture(&capture), "capture");
+	assert_null(get(read, "bytes_after_spike"));
+	assert_false(json_object_get_boolean(get(read, "bytes_after_spike_exact")));
+	json_object_put(read);
+}
+
 static void writes_summaries(void **state)
 {
 	static const char *const keys[] = { "type",	"cpus",	  "all",       "missed",
@@ -159,9 +184,9 @@ static void writes_checks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_errors),   cmocka_unit_test(writes_armed),
-		cmocka_unit_test(writes_captures), cmocka_unit_test(writes_summaries),
-		cmocka_unit_test(writes_checks),
+		cmocka_unit_test(writes_errors),    cmocka_unit_test(writes_armed),
+		cmocka_unit_test(writes_captures),  cmocka_unit_test(writes_traces),
+		cmocka_unit_test(writes_summaries), cmocka_unit_test(writes_checks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

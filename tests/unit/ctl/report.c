@@ -108,6 +108,44 @@ static void prints_captures(void **state)
 	assert_non_null(strstr(text, "\ncapture 4: 4\n  reason       poked\n  history"));
 }
 
+/* Of a trace there are bytes to tell, and no events. */
+static void prints_traces(void **state)
+{
+	struct perf_poke_capture captures[] = {
+		{ .recorder = "pt",
+		  .path = "1",
+		  .history_ns = 3000000,
+		  .size = 3355443,
+		  .skid_ns = 12345,
+		  .blind_ns = 1234567,
+		  .trace_bytes = 2000000,
+		  .bytes_after_spike = 512,
+		  .bytes_after_spike_exact = true },
+		{ .recorder = "pt",
+		  .path = "2",
+		  .history_ns = 3000000,
+		  .trace_bytes = 1,
+		  .bytes_after_spike = 512 },
+		{ .recorder = "pt", .path = "3", .trace_bytes = 1, .bytes_after_spike = 512 },
+		{ .recorder = "pt",
+		  .path = "4",
+		  .trace_bytes = 1,
+		  .bytes_after_spike = UINT64_MAX },
+	};
+	const struct results results = { .captures = captures,
+					 .nr_captures = ARRAY_SIZE(captures) };
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_non_null(strstr(text, "\n  history      3ms, 1.9M of trace, 3.2M (pt)\n"
+				     "  skid         12.3us, 512B of trace after the spike, armed "
+				     "again after 1.23ms\n"));
+	assert_non_null(strstr(text, "  skid         0ns, at most 512B of trace after"));
+	assert_non_null(strstr(text, "  skid         0ns, more than 512B of trace after"));
+	assert_non_null(strstr(text, "  skid         0ns, armed again after 0ns\n"));
+	assert_null(strstr(text, " events"));
+}
+
 /* A result outlives the callback that brought it. */
 static void copies_captures(void **state)
 {
@@ -132,9 +170,8 @@ static void copies_captures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_one_cpu),
-		cmocka_unit_test(prints_several_cpus),
-		cmocka_unit_test(prints_captures),
+		cmocka_unit_test(prints_one_cpu),  cmocka_unit_test(prints_several_cpus),
+		cmocka_unit_test(prints_captures), cmocka_unit_test(prints_traces),
 		cmocka_unit_test(copies_captures),
 	};
 

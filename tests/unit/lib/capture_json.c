@@ -281,6 +281,30 @@ static void tells_other_choices(void **state)
 	capture_free(&env, capture);
 }
 
+/* Only where there is a trace: has_these_keys() has none of these. */
+static void tells_of_the_trace(void **state)
+{
+	struct capture *captures[] = { example(), example() };
+	struct json_object *json;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(captures); i++)
+		captures[i]->facts.trace_bytes = 5000;
+	captures[0]->facts.bytes_after_spike = 70;
+	captures[0]->facts.bytes_after_spike_exact = true;
+	captures[1]->facts.bytes_after_spike = UINT64_MAX;
+	json = written(captures[0]);
+	assert_int_equal(get_uint(json, "bytes_after_spike"), 70);
+	assert_true(json_object_get_boolean(get(json, "bytes_after_spike_exact")));
+	json_object_put(json);
+	json = written(captures[1]);
+	assert_null(get(json, "bytes_after_spike"));
+	assert_false(json_object_get_boolean(get(json, "bytes_after_spike_exact")));
+	json_object_put(json);
+	for (size_t i = 0; i < ARRAY_SIZE(captures); i++)
+		capture_free(&env, captures[i]);
+}
+
 static void a_function_without_symbol_is_null(void **state)
 {
 	struct capture *capture = example();
@@ -365,7 +389,7 @@ int main(void)
 		JSON_TEST(holds_the_spike),	 JSON_TEST(holds_the_rest),
 		JSON_TEST(tells_other_choices),	 JSON_TEST(a_function_without_symbol_is_null),
 		JSON_TEST(any_comm_is_text),	 JSON_TEST(wall_time_is_utc),
-		JSON_TEST(refuses_to_overwrite),
+		JSON_TEST(refuses_to_overwrite), JSON_TEST(tells_of_the_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
