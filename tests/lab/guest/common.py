@@ -75,6 +75,11 @@ def log(cpu=CPU):
     return entries
 
 
+def marks(cpu=CPU):
+    """The times that packets told of late, the oldest first: TSC, bytes written before."""
+    return [tuple(map(int, line.split())) for line in (PTSIM / f"cpu{cpu}/marks").read_text().splitlines()]
+
+
 def program_counts(name):
     """What one iteration of a program is."""
     return {f.name: int(f.read_text()) for f in (PTSIM / "programs" / name).iterdir()}

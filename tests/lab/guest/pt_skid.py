@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Side by side: late timers captured by `perf record -S` that a process pokes when the trigger program has told it, and by perf-poke
-with each way to hold the trace. The simulated PMU's own log says when the trace was held and when it went on. Only what does not
-depend on time decides: that all decodes, to the same branches, and that nothing is written after a pause."""
+with each way to hold the trace. The simulated PMU's own log says when the trace was held and when it went on, and which bytes came
+after the spike. Only what does not depend on time decides: that all decodes, to the same branches in the time before the spikes,
+that nothing is written after a pause, and that the bytes after the spike are as many as the PMU wrote."""
+import itertools
 import pathlib
 import statistics
 import subprocess
@@ -18,7 +20,12 @@ AIM = 20
 BUFFER = "128K"
 HOLDS = {"relay": "stop", "pause": "pause", "sample": "snapshot", "signal": "stop"}
 RUNS_AGAIN = {"relay": "start", "pause": "resume", "signal": "start"}
-COLUMNS = ["skid us", "bytes after", "blind us", "file bytes"]
+COLUMNS = ["skid us", "bytes after", "blind us", "file bytes", "buffer needed"]
+# What a buffer has to hold before the spike, to compare what the ways need.
+HISTORY_NS = 100_000_000
+# Between the clock of the trace and that of the spike, in a guest whose CPUs are threads of a busy host. An iteration of the
+# traced program is there each 1.2 ms.
+CLOCK_NS = 20_000
 
 
 class Relay:
@@ -54,15 +61,54 @@ def rate_bytes_per_ns(log, hold):
     return (hold["bytes"] - begun["bytes"]) / (hold["mono_ns"] - begun["mono_ns"])
 
 
-def row(way, log, spike_ns, blind_ns=None):
+class Truth:
+    """What the PMU knows of its trace."""
+
+    def __init__(self):
+        self.log, self.marks = common.log(), common.marks()
+        first, last = self.log[0], self.log[-1]
+        self.tsc_per_ns = (last["tsc"] - first["tsc"]) / (last["mono_ns"] - first["mono_ns"])
+
+    def hold(self, way, spike_ns):
+        """What held the trace of a spike."""
+        check(self.log[0]["mono_ns"] < spike_ns, f"{way}: the PMU's log does not go back to the spike")
+        return [e for e in self.log if e["what"] == HOLDS[way] and e["mono_ns"] >= spike_ns][0]
+
+    def end(self, way, hold):
+        """Bytes written when the trace was held. A sample's entry is of when it had begun again."""
+        return next(b for t, b in self.marks if t > hold["tsc"]) if way == "sample" else hold["bytes"]
+
+    def bytes_after(self, way, spike_ns, clock_ns=0):
+        """Those of the trace that are of a later time than the spike, or than so long after it."""
+        hold = self.hold(way, spike_ns)
+        tsc = hold["tsc"] - (hold["mono_ns"] - spike_ns - clock_ns) * self.tsc_per_ns
+        check(self.marks[0][0] < tsc, f"{way}: the PMU's marks do not go back to the spike")
+        end = self.end(way, hold)
+        return end - min([b for t, b in self.marks if t > tsc] + [end])
+
+
+def check_bytes_after(way, one, truth):
+    """Just as many as the PMU wrote; only what was written within the error of the clocks may be on either side."""
+    spike_ns, told = one.line["time_ns"], one.json["bytes_after_spike"]
+    least, most = truth.bytes_after(way, spike_ns, CLOCK_NS), truth.bytes_after(way, spike_ns, -CLOCK_NS)
+    check(least <= told <= most, f"{way}: {told} bytes after the spike, by the PMU {least} to {most}")
+    check(one.json["bytes_after_spike_exact"], f"{way}: the bytes after the spike are an upper bound")
+    equal(one.line["bytes_after_spike"], told, "bytes after the spike in the results")
+    traces = one.json["recorder"]["traces"]
+    equal([t["bytes_after_spike"] for t in traces], [told], "bytes after the spike of the CPU's trace")
+    equal(one.line["trace_bytes"], traces[0]["bytes"], "bytes of trace in the results")
+    return least == most
+
+
+def row(way, truth, spike_ns, blind_ns=None):
     """A spike's figures, but the file's size. What `blind_ns` is not given for is in the log."""
-    check(log[0]["mono_ns"] < spike_ns, f"{way}: the PMU's log does not go back to the spike")
-    hold = [e for e in log if e["what"] == HOLDS[way] and e["mono_ns"] >= spike_ns][0]
+    log, hold = truth.log, truth.hold(way, spike_ns)
     skid_ns = hold["mono_ns"] - spike_ns
     if blind_ns is None:
         again = [e for e in log if e["what"] == RUNS_AGAIN[way] and e["mono_ns"] > hold["mono_ns"]][0]
         blind_ns = again["mono_ns"] - spike_ns
-    return [skid_ns / 1000, rate_bytes_per_ns(log, hold) * skid_ns, blind_ns / 1000]
+    needed = rate_bytes_per_ns(log, hold) * (skid_ns + HISTORY_NS)
+    return [skid_ns / 1000, truth.bytes_after(way, spike_ns), blind_ns / 1000, needed]
 
 
 def nothing_after(log, spike_ns):
@@ -72,6 +118,48 @@ def nothing_after(log, spike_ns):
     equal((later[0]["head"], later[0]["bytes"]), (hold["head"], hold["bytes"]), "place and bytes of the trace after a pause")
 
 
+class Before:
+    """The iterations in the time before a spike, in which its trace was not interrupted: branches, and when each ended."""
+
+    def __init__(self, way, truth, spike_ns):
+        begun = [e for e in truth.log if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < spike_ns][-1]
+        self.way, self.spike_ns, self.length_ns = way, spike_ns, spike_ns - begun["mono_ns"]
+        self.iterations, self.to_perf_ns = [], None
+
+    def read(self, data, to_perf_ns):
+        self.to_perf_ns = to_perf_ns
+        argv = ["perf", "script", "-i", data, "--itrace=be", "--ns", "-F", "hw:time,ip,sym,addr"]
+        out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        branches, main = [], common.MAINS["mixed"]
+        for line in out.splitlines():
+            time, _, branch = line.strip().partition(": ")
+            if "=>" not in branch:
+                continue
+            branches.append(" ".join(branch.split()))
+            if [w for w in branch.split() if w.startswith("ptsim_")] == [main, main]:
+                self.iterations.append((int(time.replace(".", "")) - to_perf_ns, branches))
+                branches = []
+        # The trace begins to be decoded at its first synchronisation point, later than it began.
+        begun_ns = self.spike_ns - self.length_ns
+        self.length_ns = self.spike_ns - min([t for t, _ in self.iterations if begun_ns <= t <= self.spike_ns] + [self.spike_ns])
+        return self
+
+    def last(self, length_ns):
+        """In so long before the spike; what was begun by what is not a branch of the program is left out."""
+        return [b for t, b in self.iterations if self.spike_ns - length_ns <= t <= self.spike_ns]
+
+
+def same_before(one, other):
+    """Both have the same branches over the time that both have, but for an iteration at either end."""
+    length_ns = min(one.length_ns, other.length_ns)
+    found, expected = one.last(length_ns), other.last(length_ns)
+    print(f"{one.way} and {other.way}: {len(found)} and {len(expected)} iterations in {length_ns / 1e6:.0f} ms before the spike")
+    check(len(expected) > 10, f"{other.way}: {len(expected)} iterations before the spike")
+    check(abs(len(found) - len(expected)) <= 2, f"iterations before the spike: {len(found)}, not {len(expected)}")
+    for mine, others in itertools.islice(zip(reversed(found), reversed(expected)), min(len(found), len(expected)) - 1):
+        equal(mine, others, f"branches of an iteration by {one.way}, and by {other.way}")
+
+
 def decoded_iteration(data):
     """What was executed again and again, the same each time."""
     decoded = common.Decoded(data)
@@ -79,42 +167,50 @@ def decoded_iteration(data):
     return decoded.iterations(common.MAINS["mixed"])[0]
 
 
-def by_relay(iterations):
+def by_relay(iterations, before):
     rows = []
     with common.in_folder("/tmp/pt_skid_relay"):
         record = common.Record("-S", "-m", f",{BUFFER}")
         with Relay(record.process) as relay:
             for _ in range(COUNT):
                 spike_ns = relay.spike_ns()
-                rows.append(row("relay", common.log(), spike_ns))
+                truth = Truth()
+                rows.append(row("relay", truth, spike_ns))
+                before["relay"] = Before("relay", truth, spike_ns)
         record.end()
         iterations["relay"] = decoded_iteration("data")
         size = sum(f.stat().st_size for f in pathlib.Path("data").iterdir() if f.name == "data")
     return [r + [size / COUNT] for r in rows]
 
 
-def by_perf_poke(way, iterations):
+def by_perf_poke(way, iterations, before):
     captures = take(CTL, f"/tmp/pt_skid_{way}", "--freeze", way, count=COUNT, buffer=BUFFER)
-    log, rows = common.log(), []
+    truth, rows, sharp = Truth(), [], 0
     for one in captures:
         spike_ns = one.line["time_ns"]
         equal(one.json["recorder"]["freeze"], way, "freeze")
         if way == "pause":
-            nothing_after(log, spike_ns)
+            nothing_after(truth.log, spike_ns)
+        sharp += check_bytes_after(way, one, truth)
         found = decoded_iteration(one.data)
         equal(found, iterations.setdefault(way, found), f"branches of a capture by {way}")
         # The last one is not traced on after; and what a sample is taken of goes on at once, unlogged.
         last = one is captures[-1] or way == "sample"
         size = (one.folder / "perf.data/data").stat().st_size
-        rows.append(row(way, log, spike_ns, one.line["blind_ns"] if last else None) + [size])
+        rows.append(row(way, truth, spike_ns, one.line["blind_ns"] if last else None) + [size])
+    before[way] = Before(way, truth, captures[-1].line["time_ns"]).read(captures[-1].data, captures[-1].to_perf_ns)
+    print(f"{way}: bytes after the spike to the byte as the PMU says in {sharp} of {COUNT}, in the others within the clocks' error")
+    check(sharp, f"{way}: none to the byte")
     return rows
 
 
 def print_table(rows):
-    print(f"{COUNT} spikes each, median and most; ring {BUFFER}, {capture.CALM['bytes_per_sec']} bytes/s of trace; simulated PMU")
+    print(f"{COUNT} spikes each, median and most; ring {BUFFER}, {capture.CALM['bytes_per_sec']} bytes/s of trace; buffer needed for "
+          f"{HISTORY_NS / 1e6:.0f} ms before the spike; simulated PMU")
     print("held by " + "".join(f"{column:>24}" for column in COLUMNS))
     for way, of_way in rows.items():
-        columns = [f"{statistics.median(c):.0f} {max(c):.0f}" for c in zip(*of_way)]
+        # The buffer comes last, for what it follows from.
+        columns = [f"{statistics.median(c):.0f} {max(c):.0f}" for c in zip(*([*r[:3], r[4], r[3]] for r in of_way))]
         print(f"{way:8}" + "".join(f"{column:>24}" for column in columns))
     best = next(way for way in rows if way != "relay")
     medians = {way: statistics.median(r[0] for r in rows[way]) for way in ("relay", best)}
@@ -123,9 +219,14 @@ def print_table(rows):
 
 capture.load()
 found_iterations = {}
-figures = {"relay": by_relay(found_iterations)}
+found_before = {}
+figures = {"relay": by_relay(found_iterations, found_before)}
 for freeze in capture.ways():
-    figures[freeze] = by_perf_poke(freeze, found_iterations)
+    figures[freeze] = by_perf_poke(freeze, found_iterations, found_before)
 print_table(figures)
 for freeze in capture.ways():
     equal(found_iterations[freeze], found_iterations["relay"], f"branches by {freeze}, and by perf record")
+    # The clock of perf's own file is the same, and nothing in it says how far it is from the PMU's.
+    if not found_before["relay"].iterations:
+        found_before["relay"].read("/tmp/pt_skid_relay/data", found_before[freeze].to_perf_ns)
+    same_before(found_before[freeze], found_before["relay"])
