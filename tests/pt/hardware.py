@@ -52,6 +52,7 @@ class Trace:
         clock = about["recorder"]["clock"]
         self.branches, self.errors, self.functions = 0, [], set()
         self.first_ns = self.last_ns = None
+        self.branches_after_spike = 0
         argv = ["perf", "script", "-i", data, "--itrace=be", "--ns", "-C", str(cpu), "-F", "hw:cpu,time,flags,ip,sym,addr"]
         with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "LC_ALL": "C"}) as perf:
@@ -71,6 +72,7 @@ class Trace:
         self.branches += 1
         self.first_ns = self.first_ns or time_ns
         self.last_ns = time_ns
+        self.branches_after_spike += time_ns > spike_ns + CLOCK_NS
         if time_ns <= spike_ns:
             self.functions.update(word for word in match["rest"].split() if not re.fullmatch("[0-9a-f]+", word))
 

@@ -5,6 +5,11 @@ import os
 import hardware
 import common  # the path is set by hardware
 
+# Trace after the spike against that before: the CPU spins before, and handles the spike after.
+RATE_MAX = 50
+# What stopping writes (TSC, TMA, FUP, TIP.PGD), and a synchronisation point.
+EDGE_BYTES = 128
+
 
 class Spike(hardware.PtTest):
     def check_facts(self, about, way):
@@ -33,6 +38,21 @@ class Spike(hardware.PtTest):
         self.assertLess(abs(about["history_ns"] - history_ns), hardware.QUIET_NS_MAX + hardware.CLOCK_NS)
         self.assertLessEqual(size, about["recorder"]["buffer_size"])
 
+    def check_bytes_after(self, about, trace):
+        """The bytes told to be after the spike fit the branches that the decoder puts there, and the skid by the trace."""
+        told, exact = about["bytes_after_spike"], about["bytes_after_spike_exact"]
+        size = about["recorder"]["traces"][0]["bytes"]
+        skid_ns = max(trace.last_ns - about["spike"]["time_ns"], 0)
+        print("  %s%s bytes after the spike, %d branches, in %d ns of skid by the trace: %.0f bytes per ms" % (
+            "" if exact else "at most ", told, trace.branches_after_spike, skid_ns, told / max(skid_ns, 1) * 1e6), flush=True)
+        self.assertIsNotNone(told, "the trace tells no time")
+        self.assertLessEqual(told, size)
+        # A byte holds up to 6 branches (TNT) and, with return compression off, a TIP is longer.
+        self.assertGreaterEqual(told * 6, trace.branches_after_spike)
+        # As much trace as there was in the time before the spike, in the same time: but for bursts, by far.
+        rate = (size - told) / max(about["spike"]["time_ns"] - trace.first_ns, 1)
+        self.assertLessEqual(told, RATE_MAX * rate * (skid_ns + hardware.QUIET_NS_MAX) + EDGE_BYTES)
+
     def check_program(self, trace):
         """What made the timer late is in the trace, before the spike."""
         if hardware.SIMULATED:
@@ -56,6 +76,7 @@ class Spike(hardware.PtTest):
         trace = self.decode(about, cpu, hardware.ERRORS_MAX[way])
         self.check_end(about, trace)
         self.check_size(about, trace)
+        self.check_bytes_after(about, trace)
         self.check_program(trace)
         self.check_script(about)
 
