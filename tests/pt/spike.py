@@ -41,11 +41,11 @@ class Spike(hardware.PtTest):
     def check_bytes_after(self, about, trace):
         """The bytes told to be after the spike fit the branches that the decoder puts there, and the skid by the trace."""
         told, exact = about["bytes_after_spike"], about["bytes_after_spike_exact"]
+        self.assertIsNotNone(told, "the trace tells no time")
         size = about["recorder"]["traces"][0]["bytes"]
         skid_ns = max(trace.last_ns - about["spike"]["time_ns"], 0)
         print("  %s%s bytes after the spike, %d branches, in %d ns of skid by the trace: %.0f bytes per ms" % (
             "" if exact else "at most ", told, trace.branches_after_spike, skid_ns, told / max(skid_ns, 1) * 1e6), flush=True)
-        self.assertIsNotNone(told, "the trace tells no time")
         self.assertLessEqual(told, size)
         # A byte holds up to 6 branches (TNT) and, with return compression off, a TIP is longer.
         self.assertGreaterEqual(told * 6, trace.branches_after_spike)
