@@ -47,7 +47,7 @@ class Spike(hardware.PtTest):
         print("  %s%s bytes after the spike, %d branches, in %d ns of skid by the trace: %.0f bytes per ms" % (
             "" if exact else "at most ", told, trace.branches_after_spike, skid_ns, told / max(skid_ns, 1) * 1e6), flush=True)
         self.assertLessEqual(told, size)
-        # A byte holds up to 6 branches (TNT) and, with return compression off, a TIP is longer.
+        # A byte of TNT is of up to 6 branches. Direct calls and jumps take none, but a CYC goes with each TNT and TIP.
         self.assertGreaterEqual(told * 6, trace.branches_after_spike)
         # As much trace as there was in the time before the spike, in the same time: but for bursts, by far.
         rate = (size - told) / max(about["spike"]["time_ns"] - trace.first_ns, 1)
