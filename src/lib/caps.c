@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "caps.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/capability.h>
 
@@ -42,4 +43,14 @@ int caps_missing(bool realtime, char *names, size_t size)
 	}
 	cap_free(caps);
 	return len ? -EPERM : 0;
+}
+
+bool caps_locked_down(void)
+{
+	_cleanup_close_ int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
+	char levels[64] = "";
+
+	/* The level that is in force is in brackets. */
+	return fd >= 0 && read(fd, levels, sizeof(levels) - 1) > 0 &&
+	       strstr(levels, "[confidentiality]");
 }

@@ -10,4 +10,8 @@
  * none is missing, -EPERM if some are. */
 int caps_missing(bool realtime, char *names, size_t size);
 
+/* Whether the kernel is locked down so far that nobody may read its memory, root neither; false
+ * where that cannot be told. */
+bool caps_locked_down(void);
+
 #endif

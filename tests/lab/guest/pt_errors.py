@@ -210,6 +210,16 @@ def offline(*options):
     equal(session.returncode, 0, "exit status")
 
 
+def lockdown():
+    """Once it is on, the kernel does not lower it again."""
+    level = pathlib.Path("/sys/kernel/security/lockdown")
+    with mounted("-t", "securityfs", "securityfs", "/sys/kernel/security"):
+        level.write_text("integrity")
+        works()
+        level.write_text("confidentiality")
+        fails(start(*NO_SPIKE), "does not load the trigger program", "locked down", "confidentiality")
+
+
 common.need_root()
 no_pmu()
 capture.load()
@@ -223,3 +233,4 @@ full_at_capture()
 for way in capture.ways():
     offline("--freeze", way)
 offline("--freeze", next(way for way in capture.ways() if way != "sample"), "--freeze-all")
+lockdown()
