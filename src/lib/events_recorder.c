@@ -33,7 +33,8 @@ struct events_recorder {
 
 struct snapshot {
 	const struct events_recorder *events;
-	struct ring_copy *sideband;
+	struct sideband_copy *sideband;
+	uint64_t *ids;		   /* of the events, as rings_ids() gives them */
 	struct ring_copy copies[]; /* one for each watched CPU */
 };
 
@@ -172,13 +173,23 @@ static int events_resume(struct recorder *recorder)
 	return rings_resume(to_events(recorder)->rings);
 }
 
+static int events_cpu_online(struct recorder *recorder, int cpu)
+{
+	struct events_recorder *events = to_events(recorder);
+	int err = rings_reopen(events->rings, cpu);
+	int sideband_err = sideband_cpu_online(events->sideband, cpu);
+
+	return err ? err : sideband_err;
+}
+
 static void events_snapshot_free(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
 	for (size_t i = 0; i < snapshot->events->nr_cpus; i++)
 		free(snapshot->copies[i].data);
-	sideband_copies_free(snapshot->events->sideband, snapshot->sideband);
+	sideband_copy_free(snapshot->sideband);
+	free(snapshot->ids);
 	free(snapshot);
 }
 
@@ -186,13 +197,15 @@ static int events_copy(struct recorder *recorder, struct snapshot **ret)
 {
 	struct events_recorder *events = to_events(recorder);
 	struct snapshot *snapshot;
+	size_t nr_ids;
 	int err;
 
 	snapshot = calloc(1, sizeof(*snapshot) + events->nr_cpus * sizeof(snapshot->copies[0]));
 	if (!snapshot)
 		return -ENOMEM;
 	snapshot->events = events;
-	err = rings_copy(events->rings, snapshot->copies);
+	snapshot->ids = rings_ids(events->rings, &nr_ids);
+	err = snapshot->ids ? rings_copy(events->rings, snapshot->copies) : -ENOMEM;
 	if (!err)
 		err = sideband_copy(events->sideband, &snapshot->sideband);
 	if (err) {
@@ -247,12 +260,13 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 		return -ENOMEM;
 	for (size_t i = 0; i < events->list.nr; i++) {
 		const struct ring_event *event = &events->ring_events[i];
+		const uint64_t *ids = snapshot->ids + nr * events->nr_cpus;
 
 		if (event->opened)
-			described[nr++] = (struct perfdata_event){ event->attr, event->name,
-								   event->ids, events->nr_cpus };
+			described[nr++] = (struct perfdata_event){ event->attr, event->name, ids,
+								   events->nr_cpus };
 	}
-	described[nr++] = sideband_event(events->sideband);
+	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
 	if (err)
 		return err;
@@ -296,6 +310,7 @@ const struct recorder_ops events_recorder = {
 	.freeze = events_freeze,
 	.copy = events_copy,
 	.resume = events_resume,
+	.cpu_online = events_cpu_online,
 	.write = events_write,
 	.describe = events_describe,
 	.snapshot_free = events_snapshot_free,

@@ -17,7 +17,6 @@
 #include <internal/evsel.h>
 
 #include "addr_filter.h"
-#include "cpulist.h"
 #include "evsel.h"
 
 /* For the few records of the PT event itself, which are not kept, and some samples of at most 64
@@ -29,13 +28,21 @@
 #define AUX_PAUSE 2U
 #define AUX_RESUME 4U
 
-struct pt_events {
-	struct perf_cpu_map *cpus;
-	struct perf_thread_map *threads;
+/* The group of one CPU; without events (pt is NULL) when they could not be opened again. */
+struct pt_group {
+	struct perf_cpu_map *cpus; /* the one */
 	struct perf_evsel *pt, *pause, *resume, *sample;
+	void *aux; /* mapping */
+};
+
+struct pt_events {
+	struct pt_events_config config;
+	struct perf_thread_map *threads;
 	size_t nr_cpus, aux_size, page_size;
-	void **aux; /* mappings, one for each CPU */
+	struct perf_event_mmap_page clock;
+	struct perf_event_attr sample_attr;
 	uint64_t *ids, *sample_ids;
+	struct pt_group groups[];
 };
 
 static bool has_perf_events(int proc, const char *pid)
@@ -124,8 +131,9 @@ static int explain_filter(int err, const char *filter, const struct log *log)
 /* An event in the group of the PT event of its CPU, that overflows whenever a BPF program prints
  * its message there. It is enabled from the start, because one that is enabled while its leader is
  * active does not begin. */
-static int open_on_message(struct pt_events *events, struct perf_event_attr *attr,
-			   const char *message, struct perf_evsel **ret)
+static int open_on_message(struct pt_events *events, struct pt_group *group,
+			   struct perf_event_attr *attr, const char *message,
+			   struct perf_evsel **ret)
 {
 	char filter[128];
 	int err;
@@ -133,13 +141,11 @@ static int open_on_message(struct pt_events *events, struct perf_event_attr *att
 	*ret = perf_evsel__new(attr);
 	if (!*ret)
 		return -ENOMEM;
-	(*ret)->leader = events->pt;
-	err = evsel_open(*ret, events->cpus, events->threads);
+	(*ret)->leader = group->pt;
+	err = evsel_open(*ret, group->cpus, events->threads);
 	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
-	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
-		if (ioctl(evsel_fd(*ret, cpu), PERF_EVENT_IOC_SET_FILTER, filter))
-			err = -errno;
-	}
+	if (!err && ioctl(evsel_fd(*ret, 0), PERF_EVENT_IOC_SET_FILTER, filter))
+		err = -errno;
 	/* EINVAL of kernels that do not know the field, EOPNOTSUPP of PMUs that cannot. */
 	return err == -EINVAL ? -EOPNOTSUPP : err;
 }
@@ -154,85 +160,116 @@ static struct perf_event_attr message_attr(const struct pt_events_config *config
 	};
 }
 
-static int open_action(struct pt_events *events, const struct pt_events_config *config,
-		       uint32_t action, const char *message, struct perf_evsel **ret)
+static int open_action(struct pt_events *events, struct pt_group *group, uint32_t action,
+		       const char *message, struct perf_evsel **ret)
 {
-	struct perf_event_attr attr = message_attr(config);
+	struct perf_event_attr attr = message_attr(&events->config);
 
 	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
-	return open_on_message(events, &attr, message, ret);
+	return open_on_message(events, group, &attr, message, ret);
 }
 
-static int open_sample(struct pt_events *events, const struct pt_events_config *config)
+static void make_sample_attr(struct pt_events *events)
 {
-	struct perf_event_attr attr = message_attr(config);
-	int err;
+	events->sample_attr = message_attr(&events->config);
+	events->sample_attr.sample_type = events->config.sample_type | PERF_SAMPLE_AUX;
+	events->sample_attr.sample_id_all = 1;
+	events->sample_attr.read_format = PERF_FORMAT_ID;
+	events->sample_attr.aux_sample_size = events->config.sample_size;
+}
 
-	attr.sample_type = config->sample_type | PERF_SAMPLE_AUX;
-	attr.sample_id_all = 1;
-	attr.read_format = PERF_FORMAT_ID;
-	attr.aux_sample_size = config->sample_size;
-	err = open_on_message(events, &attr, config->pause_message, &events->sample);
-	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
-		if (ioctl(evsel_fd(events->sample, cpu), PERF_EVENT_IOC_ID,
-			  &events->sample_ids[cpu]))
-			err = -errno;
-	}
+static int open_sample(struct pt_events *events, struct pt_group *group)
+{
+	struct perf_event_attr attr = events->sample_attr;
+	int err =
+		open_on_message(events, group, &attr, events->config.pause_message, &group->sample);
+
+	if (!err && ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_ID,
+			  &events->sample_ids[group - events->groups]))
+		err = -errno;
 	return err;
 }
 
-static int open_siblings(struct pt_events *events, const struct pt_events_config *config)
+static int open_siblings(struct pt_events *events, struct pt_group *group)
 {
+	const struct pt_events_config *config = &events->config;
 	int err;
 
 	if (!config->printk_id)
 		return 0;
 	if (config->sample_size)
-		return open_sample(events, config);
-	err = open_action(events, config, AUX_PAUSE, config->pause_message, &events->pause);
+		return open_sample(events, group);
+	err = open_action(events, group, AUX_PAUSE, config->pause_message, &group->pause);
 	return err ? err
-		   : open_action(events, config, AUX_RESUME, config->resume_message,
-				 &events->resume);
+		   : open_action(events, group, AUX_RESUME, config->resume_message, &group->resume);
 }
 
-static int open_events(struct pt_events *events, const struct pt_events_config *config,
-		       const struct log *log)
+static int open_group(struct pt_events *events, struct pt_group *group, const struct log *log)
 {
+	const struct pt_events_config *config = &events->config;
 	struct perf_event_attr attr = config->attr;
-	int err;
+	int err, fd;
 
-	events->pt = perf_evsel__new(&attr);
-	if (!events->pt)
+	group->pt = perf_evsel__new(&attr);
+	if (!group->pt)
 		return -ENOMEM;
-	err = evsel_open(events->pt, events->cpus, events->threads);
+	err = evsel_open(group->pt, group->cpus, events->threads);
 	if (err)
 		return explain_open(err, config, log);
-	for (size_t cpu = 0; cpu < events->nr_cpus; cpu++) {
-		int fd = evsel_fd(events->pt, cpu);
+	fd = evsel_fd(group->pt, 0);
+	if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
+		return explain_filter(errno, config->filter, log);
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[group - events->groups]))
+		return -errno;
+	return open_siblings(events, group);
+}
 
-		if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
-			return explain_filter(errno, config->filter, log);
-		if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[cpu]))
-			return -errno;
-	}
-	return open_siblings(events, config);
+static void close_group(const struct pt_events *events, struct pt_group *group)
+{
+	if (group->aux)
+		munmap(group->aux, events->aux_size);
+	if (group->pt)
+		perf_evsel__munmap(group->pt);
+	evsel_delete(group->sample);
+	evsel_delete(group->resume);
+	evsel_delete(group->pause);
+	evsel_delete(group->pt);
+	*group = (struct pt_group){ .cpus = group->cpus };
+}
+
+static struct perf_event_mmap_page *group_page(const struct pt_group *group)
+{
+	return perf_evsel__mmap_base(group->pt, 0, 0);
 }
 
 /* Read-only means for the kernel: overwrite. Some kernels map a page when it is first read, which
  * would be in the first copy. */
-static int map_aux(struct pt_events *events, size_t cpu)
+static int map_aux(const struct pt_events *events, struct pt_group *group)
 {
-	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	struct perf_event_mmap_page *page = group_page(group);
 	void *aux;
 
 	page->aux_offset = (DATA_PAGES + 1) * events->page_size;
 	page->aux_size = events->aux_size;
 	aux = mmap(NULL, events->aux_size, PROT_READ, MAP_SHARED | MAP_POPULATE,
-		   evsel_fd(events->pt, cpu), page->aux_offset);
+		   evsel_fd(group->pt, 0), page->aux_offset);
 	if (aux == MAP_FAILED)
 		return -errno;
-	events->aux[cpu] = aux;
+	group->aux = aux;
 	return 0;
+}
+
+static int map_group(const struct pt_events *events, struct pt_group *group)
+{
+	int err = perf_evsel__mmap(group->pt, DATA_PAGES) ? -errno : 0;
+
+	if (!err)
+		err = map_aux(events, group);
+	/* Once the ring has all it needs: samples go there too. */
+	if (!err && group->sample &&
+	    ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_SET_OUTPUT, evsel_fd(group->pt, 0)))
+		err = -errno;
+	return err;
 }
 
 /* In bytes; of kernels that do not say, as much as can be. */
@@ -263,22 +300,14 @@ static int check_memory(const struct pt_events_config *config, const struct log 
 			 (unsigned long long)available >> 20);
 }
 
-static int map_events(struct pt_events *events, const struct pt_events_config *config,
-		      const struct log *log)
+static int map_groups(struct pt_events *events, const struct log *log)
 {
-	int err = check_memory(config, log);
+	int err = check_memory(&events->config, log);
 
 	if (err)
 		return err;
-	err = perf_evsel__mmap(events->pt, DATA_PAGES) ? -errno : 0;
-	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++) {
-		err = map_aux(events, cpu);
-		/* Once the ring has all it needs: samples go there too. */
-		if (!err && events->sample &&
-		    ioctl(evsel_fd(events->sample, cpu), PERF_EVENT_IOC_SET_OUTPUT,
-			  evsel_fd(events->pt, cpu)))
-			err = -errno;
-	}
+	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++)
+		err = map_group(events, &events->groups[cpu]);
 	if (err == -EPERM)
 		return log_error(log, err,
 				 "buffer %zu: AUX rings of this size on %zu CPUs exceed the limit "
@@ -293,51 +322,80 @@ static int map_events(struct pt_events *events, const struct pt_events_config *c
 	return 0;
 }
 
+static int open_groups(struct pt_events *events, const struct log *log)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < events->nr_cpus && !err; i++) {
+		struct pt_group *group = &events->groups[i];
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", events->config.cpus[i]);
+		group->cpus = perf_cpu_map__new(name);
+		err = group->cpus ? open_group(events, group, log) : -ENOMEM;
+	}
+	return err ? err : map_groups(events, log);
+}
+
 int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
 		   const struct log *log)
 {
-	_cleanup_free_ char *list = NULL;
-	struct pt_events *events;
+	struct pt_events *events =
+		calloc(1, sizeof(*events) + config->nr_cpus * sizeof(events->groups[0]));
 	int err;
 
-	err = cpulist_format(config->cpus, config->nr_cpus, &list);
-	if (err)
-		return err;
-	events = calloc(1, sizeof(*events));
 	if (!events)
 		return -ENOMEM;
 	evsel_init();
+	events->config = *config;
 	events->nr_cpus = config->nr_cpus;
 	events->aux_size = config->aux_size;
 	events->page_size = sysconf(_SC_PAGESIZE);
-	events->cpus = perf_cpu_map__new(list);
 	events->threads = perf_thread_map__new_dummy();
-	events->aux = calloc(config->nr_cpus, sizeof(*events->aux));
 	events->ids = calloc(2 * config->nr_cpus, sizeof(*events->ids));
 	events->sample_ids = events->ids + config->nr_cpus;
-	err = events->cpus && events->threads && events->aux && events->ids ? 0 : -ENOMEM;
-	if (!err)
-		err = open_events(events, config, log);
-	if (!err)
-		err = map_events(events, config, log);
+	make_sample_attr(events);
+	err = events->threads && events->ids ? open_groups(events, log) : -ENOMEM;
 	if (err) {
 		pt_events_free(events);
 		return err;
 	}
+	events->clock = *group_page(&events->groups[0]);
 	*ret = events;
 	return 0;
 }
 
+int pt_events_reopen(struct pt_events *events, size_t cpu)
+{
+	const struct log none = {};
+	struct pt_group *group = &events->groups[cpu];
+	int err;
+
+	/* First, for the limit on locked memory may have no room for both. */
+	close_group(events, group);
+	err = open_group(events, group, &none);
+	if (!err)
+		err = map_group(events, group);
+	if (err)
+		close_group(events, group);
+	return err;
+}
+
+bool pt_events_has(const struct pt_events *events, size_t cpu)
+{
+	return events->groups[cpu].pt;
+}
+
 int pt_events_enable(struct pt_events *events, size_t cpu)
 {
-	return ioctl(evsel_fd(events->pt, cpu), PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+	return ioctl(evsel_fd(events->groups[cpu].pt, 0), PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 }
 
 int pt_events_disable(struct pt_events *events, size_t cpu)
 {
-	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
 
-	if (ioctl(evsel_fd(events->pt, cpu), PERF_EVENT_IOC_DISABLE, 0))
+	if (ioctl(evsel_fd(events->groups[cpu].pt, 0), PERF_EVENT_IOC_DISABLE, 0))
 		return -errno;
 	/* Nobody reads the event's own records. */
 	page->data_tail = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -349,9 +407,9 @@ int pt_events_disable(struct pt_events *events, size_t cpu)
  * decoders take for padding. */
 size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
 {
-	const struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	const struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
 	size_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE) & (events->aux_size - 1);
-	const uint8_t *aux = events->aux[cpu];
+	const uint8_t *aux = events->groups[cpu].aux;
 
 	memcpy(copy, aux + head, events->aux_size - head);
 	memcpy(copy + events->aux_size - head, aux, head);
@@ -370,7 +428,7 @@ static void ring_read(const char *ring, size_t size, uint64_t at, void *to, size
 
 int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record)
 {
-	struct perf_event_mmap_page *page = perf_evsel__mmap_base(events->pt, cpu, 0);
+	struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
 	const char *ring = (const char *)page + events->page_size;
 	size_t size = DATA_PAGES * events->page_size;
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -397,41 +455,33 @@ int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record)
 
 const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events)
 {
-	return &events->sample->attr;
+	return &events->sample_attr;
 }
 
-const uint64_t *pt_events_sample_ids(const struct pt_events *events)
+const struct perf_event_mmap_page *pt_events_clock(const struct pt_events *events)
 {
-	return events->sample_ids;
+	return &events->clock;
 }
 
-const struct perf_event_mmap_page *pt_events_page(const struct pt_events *events, size_t cpu)
+uint64_t *pt_events_ids(const struct pt_events *events)
 {
-	return perf_evsel__mmap_base(events->pt, cpu, 0);
-}
+	const size_t size = 2 * events->nr_cpus * sizeof(*events->ids);
+	uint64_t *ids = malloc(size);
 
-const uint64_t *pt_events_ids(const struct pt_events *events)
-{
-	return events->ids;
+	if (ids)
+		memcpy(ids, events->ids, size);
+	return ids;
 }
 
 void pt_events_free(struct pt_events *events)
 {
 	if (!events)
 		return;
-	for (size_t cpu = 0; events->aux && cpu < events->nr_cpus; cpu++) {
-		if (events->aux[cpu])
-			munmap(events->aux[cpu], events->aux_size);
+	for (size_t i = 0; i < events->nr_cpus; i++) {
+		close_group(events, &events->groups[i]);
+		perf_cpu_map__put(events->groups[i].cpus);
 	}
-	if (events->pt)
-		perf_evsel__munmap(events->pt);
-	evsel_delete(events->sample);
-	evsel_delete(events->resume);
-	evsel_delete(events->pause);
-	evsel_delete(events->pt);
 	perf_thread_map__put(events->threads);
-	perf_cpu_map__put(events->cpus);
-	free(events->aux);
 	free(events->ids);
 	free(events);
 }

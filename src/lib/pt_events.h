@@ -4,6 +4,7 @@
 #ifndef LIB_PT_EVENTS_H
 #define LIB_PT_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +31,18 @@ struct pt_events_config {
 	size_t sample_size;
 };
 
-/* Opened, not enabled. -EOPNOTSUPP, without a message: this kernel or PMU cannot pause. */
+/* Opened, not enabled. What the config points to must outlive the events. -EOPNOTSUPP, without a
+ * message: this kernel or PMU cannot pause. */
 int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
 		   const struct log *log);
+
+/* After a CPU was offline, for which the kernel has detached its events for good: opens them again,
+ * not enabled, with a new and empty ring. On failure it has none from now on. */
+int pt_events_reopen(struct pt_events *events, size_t cpu);
+
+/* Whether there are events of that CPU; those that are offline have some. The functions with a
+ * `cpu` below are only for it then. */
+bool pt_events_has(const struct pt_events *events, size_t cpu);
 
 int pt_events_enable(struct pt_events *events, size_t cpu);
 /* Stops, and makes the kernel say where the trace ends. */
@@ -46,15 +56,15 @@ size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
  * -ENODATA: none. */
 int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record);
 
-/* The event of the samples, and its ids. */
+/* The event of the samples. */
 const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events);
-const uint64_t *pt_events_sample_ids(const struct pt_events *events);
 
-/* The ring's first page: how time is computed. */
-const struct perf_event_mmap_page *pt_events_page(const struct pt_events *events, size_t cpu);
+/* A ring's first page as it was when the events were opened: how time is computed, on all CPUs. */
+const struct perf_event_mmap_page *pt_events_clock(const struct pt_events *events);
 
-/* The kernel's ids, one for each CPU. */
-const uint64_t *pt_events_ids(const struct pt_events *events);
+/* A copy, for the caller to free, of the kernel's ids: one of the PT event for each CPU, then one
+ * of the samples for each. NULL: no memory. */
+uint64_t *pt_events_ids(const struct pt_events *events);
 
 void pt_events_free(struct pt_events *events);
 

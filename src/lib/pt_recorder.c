@@ -330,6 +330,27 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 	return err ? log_error(log, err, "cannot start Intel PT: %s", strerror(-err)) : 0;
 }
 
+static int pt_cpu_online(struct recorder *recorder, int cpu)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	int err = 0, switch_err, sideband_err;
+
+	for (size_t i = 0; i < pt->nr_cpus; i++) {
+		if (pt->cpus[i].cpu != cpu)
+			continue;
+		pt->cpus[i].next = 0;
+		pt->cpus[i].frozen = pt->cpus[i].sampled = false;
+		err = pt_events_reopen(pt->events, i);
+		if (!err)
+			err = pt_enable(pt, i);
+	}
+	switch_err = pt->switches ? rings_reopen(pt->switches, cpu) : 0;
+	sideband_err = sideband_cpu_online(pt->sideband, cpu);
+	if (!err)
+		err = switch_err;
+	return err ? err : sideband_err;
+}
+
 /* In sample mode the kernel has taken the trace of the spike's CPU already; a poke has no sample.
  */
 static bool pt_is_sampled(const struct pt_recorder *pt, int spike_cpu)
@@ -346,6 +367,8 @@ static int pt_freeze(struct recorder *recorder, int first_cpu)
 		bool first = pt->cpus[i].cpu == first_cpu;
 		int err;
 
+		if (!pt_events_has(pt->events, i))
+			continue;
 		pt->cpus[i].sampled = first && pt_is_sampled(pt, first_cpu);
 		pt->cpus[i].frozen =
 			!pt->cpus[i].sampled && (first || first_cpu < 0 || pt->freeze_all);
@@ -382,7 +405,9 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 	for (size_t i = 0; snapshot->switches && i < snapshot->pt->nr_cpus; i++)
 		free(snapshot->switches[i].data);
 	free(snapshot->switches);
-	sideband_copies_free(snapshot->pt->sideband, snapshot->sideband);
+	free(snapshot->switch_ids);
+	free(snapshot->ids);
+	sideband_copy_free(snapshot->sideband);
 	free(snapshot);
 }
 
@@ -399,6 +424,32 @@ static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace
 	return 0;
 }
 
+/* There is none where the CPU was offline and its events are not open again yet: then the ring. */
+static int pt_take_sample(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
+{
+	int err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
+
+	if (err != -ENODATA)
+		return err;
+	pt->cpus[i].sampled = false;
+	pt->cpus[i].frozen = true;
+	err = pt_events_disable(pt->events, i);
+	return err ? err : pt_copy_ring(pt, i, trace);
+}
+
+static int pt_copy_switches(const struct pt_recorder *pt, struct snapshot *snapshot)
+{
+	size_t nr_ids;
+
+	if (!pt->switches)
+		return 0;
+	snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
+	snapshot->switch_ids = rings_ids(pt->switches, &nr_ids);
+	if (!snapshot->switches || !snapshot->switch_ids)
+		return -ENOMEM;
+	return rings_copy_running(pt->switches, snapshot->switches);
+}
+
 static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
@@ -410,7 +461,7 @@ static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 		trace->index = i;
 		trace->started_tsc = pt->cpus[i].started_tsc;
 		if (pt->cpus[i].sampled)
-			err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
+			err = pt_take_sample(pt, i, trace);
 		else
 			err = pt_copy_ring(pt, i, trace);
 		if (err)
@@ -436,7 +487,7 @@ static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 		snapshot->monotonic_ns = before_ns + took_ns / 2;
 		snapshot->tsc = tsc;
 	}
-	snapshot->perf_ns = tsc_to_perf_ns(pt_events_page(pt->events, 0), snapshot->tsc);
+	snapshot->perf_ns = tsc_to_perf_ns(pt_events_clock(pt->events), snapshot->tsc);
 }
 
 static int pt_copy(struct recorder *recorder, struct snapshot **ret)
@@ -450,12 +501,10 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 		return -ENOMEM;
 	snapshot->pt = pt;
 	pt_read_clocks(pt, snapshot);
-	err = pt_copy_traces(pt, snapshot);
-	if (pt->switches && !err) {
-		snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
-		err = snapshot->switches ? rings_copy_running(pt->switches, snapshot->switches)
-					 : -ENOMEM;
-	}
+	snapshot->ids = pt_events_ids(pt->events);
+	err = snapshot->ids ? pt_copy_traces(pt, snapshot) : -ENOMEM;
+	if (!err)
+		err = pt_copy_switches(pt, snapshot);
 	if (!err)
 		err = sideband_copy(pt->sideband, &snapshot->sideband);
 	if (err) {
@@ -473,6 +522,7 @@ const struct recorder_ops pt_recorder = {
 	.freeze = pt_freeze,
 	.copy = pt_copy,
 	.resume = pt_resume,
+	.cpu_online = pt_cpu_online,
 	.write = pt_write,
 	.describe = pt_describe,
 	.describe_snapshot = pt_describe_snapshot,

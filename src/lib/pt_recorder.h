@@ -56,7 +56,8 @@ struct pt_trace {
 struct snapshot {
 	struct pt_recorder *pt;
 	uint64_t tsc, monotonic_ns, perf_ns; /* the same moment, when it was taken */
-	struct ring_copy *sideband;
+	uint64_t *ids, *switch_ids;	     /* as pt_events_ids() and rings_ids() give them */
+	struct sideband_copy *sideband;
 	struct ring_copy *switches;
 	size_t nr;
 	struct pt_trace traces[];

@@ -21,7 +21,7 @@ const char *pt_freeze_name(enum perf_poke_freeze freeze)
 
 static void pt_info(const struct pt_recorder *pt, uint64_t fields[PERFDATA_PT_NR])
 {
-	const struct perf_event_mmap_page *page = pt_events_page(pt->events, 0);
+	const struct perf_event_mmap_page *page = pt_events_clock(pt->events);
 	const struct pt_config *config = &pt->config;
 
 	memset(fields, 0, PERFDATA_PT_NR * sizeof(fields[0]));
@@ -58,7 +58,7 @@ static int write_head(const struct pt_recorder *pt, struct perfdata *pd,
 		cpus[i] = pt->cpus[i].cpu;
 	pt_info(pt, fields);
 	fields[PERFDATA_PT_SNAPSHOT_MODE] = !sampled;
-	err = perfdata_put_time_conv(&buf, pt_events_page(pt->events, 0));
+	err = perfdata_put_time_conv(&buf, pt_events_clock(pt->events));
 	if (!err)
 		err = perfdata_put_id_index(&buf, events, nr, cpus);
 	if (!err)
@@ -96,7 +96,7 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	const uint8_t *bytes = trace_bytes(pt, trace, &len);
 
 	begin = pt_scan_begin(bytes, len, trace->started_tsc, tsc);
-	/* All is of an earlier capture: the kernel does not trace a CPU again that was offline.
+	/* All is of an earlier capture: the CPU is offline.
 	 * Where there are new bytes, but no point among them, the decoder needs the last point
 	 * before. */
 	if (!trace->sample && !trace->moved && *tsc &&
@@ -118,7 +118,7 @@ static uint64_t spike_tsc(const struct pt_recorder *pt, const struct snapshot *s
 {
 	uint64_t perf_ns = snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns);
 
-	return perf_ns_to_tsc(pt_events_page(pt->events, 0), perf_ns);
+	return perf_ns_to_tsc(pt_events_clock(pt->events), perf_ns);
 }
 
 static struct pt_clock trace_clock(const struct pt_config *config)
@@ -196,8 +196,8 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		err = write_trace(pt, pd, snapshot, trace);
 		if (!tsc)
 			continue;
-		perf_ns = tsc_to_perf_ns(pt_events_page(pt->events, trace->index),
-					 tsc_extend(tsc, snapshot->tsc));
+		perf_ns =
+			tsc_to_perf_ns(pt_events_clock(pt->events), tsc_extend(tsc, snapshot->tsc));
 		if (perf_ns < *first_ns)
 			*first_ns = perf_ns;
 		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->oldest_ns))
@@ -260,24 +260,24 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 
 /* The kinds of events in the file. Those with an id for each watched CPU come first, `indexed` of
  * them. */
-static size_t describe_events(const struct pt_recorder *pt, bool sampled,
+static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 			      struct perfdata_event *events, size_t *indexed)
 {
+	const struct pt_recorder *pt = snapshot->pt;
 	size_t nr = 0;
 
-	events[nr++] = (struct perfdata_event){ pt->attr, "intel_pt//", pt_events_ids(pt->events),
-						pt->nr_cpus };
+	events[nr++] =
+		(struct perfdata_event){ pt->attr, "intel_pt//", snapshot->ids, pt->nr_cpus };
 	if (sampled)
-		events[nr++] =
-			(struct perfdata_event){ *pt_events_sample_attr(pt->events),
-						 "bpf_trace:bpf_trace_printk",
-						 pt_events_sample_ids(pt->events), pt->nr_cpus };
+		events[nr++] = (struct perfdata_event){ *pt_events_sample_attr(pt->events),
+							"bpf_trace:bpf_trace_printk",
+							snapshot->ids + pt->nr_cpus, pt->nr_cpus };
 	if (pt->switches)
 		events[nr++] =
 			(struct perfdata_event){ pt->switch_event.attr, pt->switch_event.name,
-						 pt->switch_event.ids, pt->nr_cpus };
+						 snapshot->switch_ids, pt->nr_cpus };
 	*indexed = nr;
-	events[nr++] = sideband_event(pt->sideband);
+	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
 	return nr;
 }
 
@@ -291,7 +291,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	size_t nr, indexed;
 	int err;
 
-	nr = describe_events(pt, sampled, events, &indexed);
+	nr = describe_events(snapshot, sampled, events, &indexed);
 	err = perfdata_create(&pd, dirfd, "perf.data", events, nr);
 	if (err)
 		return err;

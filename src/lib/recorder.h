@@ -65,6 +65,10 @@ struct recorder_ops {
 	int (*freeze)(struct recorder *recorder, int first_cpu);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
+	/* Records a CPU again, any of the machine, that was offline; never between freeze and
+	 * resume. While a CPU is offline, the functions above do with it what they can: what it
+	 * recorded before is there to copy. */
+	int (*cpu_online)(struct recorder *recorder, int cpu);
 	/* Makes perf.data in the folder dirfd. */
 	int (*write)(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		     const struct perf_poke_spike *spike, struct snapshot_facts *facts);

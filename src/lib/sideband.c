@@ -52,41 +52,53 @@ int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int
 	return 0;
 }
 
-struct perfdata_event sideband_event(const struct sideband *sideband)
+int sideband_cpu_online(struct sideband *sideband, int cpu)
 {
-	return (struct perfdata_event){ sideband->event.attr, sideband->event.name,
-					sideband->event.ids, sideband->nr_cpus };
+	/* What was patched into the kernel, and who forked, before the CPU went is still needed. */
+	return rings_join(sideband->rings, cpu);
 }
 
-int sideband_copy(const struct sideband *sideband, struct ring_copy **ret)
+struct perfdata_event sideband_event(const struct sideband *sideband,
+				     const struct sideband_copy *copy)
 {
-	struct ring_copy *copies = calloc(sideband->nr_cpus, sizeof(*copies));
+	return (struct perfdata_event){ sideband->event.attr, sideband->event.name, copy->ids,
+					copy->nr_ids };
+}
+
+int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret)
+{
+	struct sideband_copy *copy =
+		calloc(1, sizeof(*copy) + sideband->nr_cpus * sizeof(copy->rings[0]));
 	int err;
 
-	if (!copies)
+	if (!copy)
 		return -ENOMEM;
-	err = rings_copy_running(sideband->rings, copies);
+	copy->nr = sideband->nr_cpus;
+	copy->ids = rings_ids(sideband->rings, &copy->nr_ids);
+	err = copy->ids ? rings_copy_running(sideband->rings, copy->rings) : -ENOMEM;
 	if (err) {
-		sideband_copies_free(sideband, copies);
+		sideband_copy_free(copy);
 		return err;
 	}
-	*ret = copies;
+	*ret = copy;
 	return 0;
 }
 
-void sideband_copies_free(const struct sideband *sideband, struct ring_copy *copies)
+void sideband_copy_free(struct sideband_copy *copy)
 {
-	for (size_t i = 0; copies && i < sideband->nr_cpus; i++)
-		free(copies[i].data);
-	free(copies);
+	if (!copy)
+		return;
+	for (size_t i = 0; i < copy->nr; i++)
+		free(copy->rings[i].data);
+	free(copy->ids);
+	free(copy);
 }
 
 /* Of what is mapped now, and of what was mapped by tasks that may have gone. */
 static int write_maps(const struct sideband *sideband, struct perfdata *pd,
-		      const struct ring_copy *copies)
+		      const struct sideband_copy *copy)
 {
-	_cleanup_free_ struct perfdata_records *records =
-		calloc(sideband->nr_cpus + 1, sizeof(*records));
+	_cleanup_free_ struct perfdata_records *records = calloc(copy->nr + 1, sizeof(*records));
 	struct perfdata_buf buf = {};
 	int err;
 
@@ -96,17 +108,17 @@ static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	records[0] = (struct perfdata_records){ buf.data, buf.len };
-	for (size_t i = 0; i < sideband->nr_cpus; i++)
-		records[i + 1] = (struct perfdata_records){ copies[i].data, copies[i].size };
+	for (size_t i = 0; i < copy->nr; i++)
+		records[i + 1] =
+			(struct perfdata_records){ copy->rings[i].data, copy->rings[i].size };
 	if (!err)
-		err = perfdata_put_build_ids(pd, sideband->build_ids, records,
-					     sideband->nr_cpus + 1);
+		err = perfdata_put_build_ids(pd, sideband->build_ids, records, copy->nr + 1);
 	perfdata_buf_release(&buf);
 	return err;
 }
 
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct ring_copy *copies, bool maps)
+		   const struct sideband_copy *copy, bool maps)
 {
 	struct records_facts facts = {};
 	struct perfdata_buf buf = {};
@@ -124,9 +136,9 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 		err = perfdata_write(pd, buf.data, buf.len);
 	perfdata_buf_release(&buf);
 	if (!err && maps)
-		err = write_maps(sideband, pd, copies);
-	for (size_t i = 0; i < sideband->nr_cpus && !err; i++)
-		err = records_write(pd, &copies[i], &facts);
+		err = write_maps(sideband, pd, copy);
+	for (size_t i = 0; i < copy->nr && !err; i++)
+		err = records_write(pd, &copy->rings[i], &facts);
 	return err;
 }
 

@@ -30,6 +30,7 @@ static struct {
 	int open_error, copy_error;
 	int paused; /* first CPU, or -2 */
 	bool resumed, freed;
+	int reopened, reopen_error;
 	char data[ARRAY_SIZE(cpus)][RING_SIZE];
 	size_t size[ARRAY_SIZE(cpus)];
 } kernel;
@@ -37,9 +38,10 @@ static struct {
 static struct {
 	struct ring_event *event;
 	size_t nr_cpus;
+	int joined;
 	bool freed;
 } side;
-static uint64_t ids[16][ARRAY_SIZE(cpus)], side_ids[CPULIST_MAX_CPUS];
+static uint64_t first_id; /* of the events; the next ones follow it */
 static int tracefs_dir;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
@@ -49,6 +51,9 @@ int __wrap_rings_open(struct rings **ret, struct ring_event *events, size_t nr, 
 		      size_t nr_cpus, size_t pages, const struct log *log);
 int __wrap_rings_pause(struct rings *rings, int first_cpu);
 int __wrap_rings_resume(struct rings *rings);
+int __wrap_rings_reopen(struct rings *rings, int cpu);
+int __wrap_rings_join(struct rings *rings, int cpu);
+uint64_t *__wrap_rings_ids(const struct rings *rings, size_t *nr);
 int __wrap_rings_copy(const struct rings *rings, struct ring_copy *copies);
 int __wrap_rings_copy_running(const struct rings *rings, struct ring_copy *copies);
 void __wrap_rings_free(struct rings *rings);
@@ -63,7 +68,6 @@ static int open_side(struct rings **ret, struct ring_event *event, size_t nr_cpu
 	side.event = event;
 	side.nr_cpus = nr_cpus;
 	event->opened = true;
-	event->ids = side_ids;
 	*ret = (struct rings *)&side;
 	return 0;
 }
@@ -87,7 +91,6 @@ int __wrap_rings_open(struct rings **ret, struct ring_event *events, size_t nr, 
 		if (kernel.refused && !strcmp(events[i].name, kernel.refused))
 			continue;
 		events[i].opened = true;
-		events[i].ids = ids[i];
 	}
 	*ret = (struct rings *)&kernel;
 	return 0;
@@ -105,6 +108,37 @@ int __wrap_rings_resume(struct rings *rings)
 	assert_ptr_equal(rings, &kernel);
 	kernel.resumed = true;
 	return -ENOTTY;
+}
+
+int __wrap_rings_reopen(struct rings *rings, int cpu)
+{
+	assert_ptr_equal(rings, &kernel);
+	kernel.reopened = cpu;
+	first_id += 100;
+	return kernel.reopen_error;
+}
+
+int __wrap_rings_join(struct rings *rings, int cpu)
+{
+	assert_ptr_equal(rings, &side);
+	side.joined = cpu;
+	return 0;
+}
+
+uint64_t *__wrap_rings_ids(const struct rings *rings, size_t *nr)
+{
+	bool of_side = rings == (const struct rings *)&side;
+	size_t opened = 0;
+	uint64_t *ids;
+
+	for (size_t i = 0; !of_side && i < kernel.nr; i++)
+		opened += kernel.events[i].opened;
+	*nr = of_side ? side.nr_cpus : opened * ARRAY_SIZE(cpus);
+	ids = calloc(*nr, sizeof(*ids));
+	assert_non_null(ids);
+	for (size_t i = 0; i < *nr; i++)
+		ids[i] = of_side ? 1000 + i : first_id + i;
+	return ids;
 }
 
 struct sample_id {
@@ -517,6 +551,63 @@ static void empty_rings_make_a_file(void **state)
 	recorder->ops->free(recorder);
 }
 
+/* The ids of the nth event of a file, whose attributes of 136 bytes each end with where they are.
+ */
+static struct bytes ids_of(struct bytes file, size_t event)
+{
+	struct bytes attrs = slice(file, 24, 16);
+	uint64_t offset = take_u64(&attrs), entry_size;
+	struct bytes size = slice(file, 16, 8), section;
+
+	entry_size = take_u64(&size);
+	section = slice(file, offset + (event + 1) * entry_size - 16, 16);
+	offset = take_u64(&section);
+	return slice(file, offset, take_u64(&section));
+}
+
+static void check_first_id(const struct folder *folder, const char *name, struct recorder *recorder,
+			   struct snapshot *snapshot, uint64_t first)
+{
+	const struct perf_poke_spike spike = { .cpu = 1 };
+	_cleanup_close_ int fd = new_folder(folder, name);
+	struct snapshot_facts facts = {};
+	struct bytes file, ids;
+
+	assert_int_equal(recorder->ops->write(recorder, snapshot, fd, &spike, &facts), 0);
+	recorder->ops->snapshot_free(snapshot);
+	file = load_file(fd, "perf.data/data");
+	for (size_t event = 0; event < 2; event++) {
+		ids = ids_of(file, event);
+		assert_int_equal(ids.len, ARRAY_SIZE(cpus) * sizeof(uint64_t));
+		for (size_t i = 0; i < ARRAY_SIZE(cpus); i++)
+			assert_int_equal(take_u64(&ids), first + event * ARRAY_SIZE(cpus) + i);
+	}
+	free((void *)file.at);
+}
+
+/* What was copied before a CPU came back keeps its ids, though it is written later. */
+static void opens_again_what_was_offline(void **state)
+{
+	const struct folder *folder = *state;
+	struct recorder *recorder = open_recorder(NULL, 0, 0);
+	struct snapshot *before = NULL, *after = NULL;
+
+	first_id = 1;
+	assert_int_equal(recorder->ops->copy(recorder, &before), 0);
+	assert_int_equal(recorder->ops->cpu_online(recorder, 2), 0);
+	assert_int_equal(kernel.reopened, 2);
+	assert_int_equal(side.joined, 2);
+	assert_int_equal(recorder->ops->copy(recorder, &after), 0);
+	check_first_id(folder, "before", recorder, before, 1);
+	check_first_id(folder, "after", recorder, after, 101);
+
+	/* The sideband is tried also when the events fail. */
+	kernel.reopen_error = -EPERM;
+	assert_int_equal(recorder->ops->cpu_online(recorder, 5), -EPERM);
+	assert_int_equal(side.joined, 5);
+	recorder->ops->free(recorder);
+}
+
 static ino_t symbols_of(int dirfd)
 {
 	struct stat st;
@@ -555,6 +646,7 @@ int main(void)
 		TRACEFS_TEST(writes_oldest_first),
 		TRACEFS_TEST(history_is_of_the_spikes_cpu),
 		TRACEFS_TEST(empty_rings_make_a_file),
+		TRACEFS_TEST(opens_again_what_was_offline),
 		TRACEFS_TEST(symbols_are_shared),
 	};
 

@@ -44,6 +44,8 @@ static struct {
 	int fds[MANY];
 	size_t nr_fds;
 	uint64_t write_on_malloc; /* bytes */
+	uint64_t last_id;
+	int output_errno, output; /* of SET_OUTPUT */
 } kernel;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
@@ -61,20 +63,28 @@ int __wrap_perf_evsel__open(struct perf_evsel *evsel, struct perf_cpu_map *on,
 	static const int errors[] = {
 		[REFUSED] = -EACCES, [NO_FILES] = -EMFILE, [OFFLINE] = -ENODEV, [BROKEN] = -EINVAL
 	};
+	int fd;
 
 	assert_non_null(threads);
-	assert_int_equal(perf_cpu_map__nr(on), CPUS);
+	assert_int_equal(perf_cpu_map__nr(on), 1);
 	if (evsel->attr.config != FINE)
 		return errors[evsel->attr.config];
-	assert_int_equal(perf_evsel__alloc_fd(evsel, CPUS, 1), 0);
-	for (int i = 0; i < CPUS; i++) {
-		int fd = open("/dev/null", O_RDONLY);
-
-		assert_true(fd >= 0 && kernel.nr_fds < MANY);
-		*(int *)xyarray__entry(evsel->fd, i, 0) = fd;
-		kernel.fds[kernel.nr_fds++] = fd;
-	}
+	assert_int_equal(perf_evsel__alloc_fd(evsel, 1, 1), 0);
+	fd = open("/dev/null", O_RDONLY);
+	assert_true(fd >= 0 && kernel.nr_fds < MANY);
+	*(int *)xyarray__entry(evsel->fd, 0, 0) = fd;
+	kernel.fds[kernel.nr_fds++] = fd;
 	return 0;
+}
+
+static int index_of(int cpu)
+{
+	int i = 0;
+
+	while (i < CPUS && cpus[i] != cpu)
+		i++;
+	assert_true(i < CPUS);
+	return i;
 }
 
 static void map_ring(struct perf_mmap *map, int i)
@@ -93,22 +103,21 @@ static void map_ring(struct perf_mmap *map, int i)
 int __wrap_perf_evlist__mmap(struct perf_evlist *evlist, int pages)
 {
 	struct perf_evsel *evsel;
-	uint64_t id = 100;
+	int i;
 
 	errno = kernel.map_errno;
 	if (errno)
 		return -1;
 	kernel.size = pages * sysconf(_SC_PAGESIZE);
 	perf_evlist__for_each_evsel (evlist, evsel) {
-		assert_int_equal(perf_evsel__alloc_id(evsel, CPUS, 1), 0);
-		for (int i = 0; i < CPUS; i++)
-			evsel->id[i] = id++;
+		assert_int_equal(perf_evsel__alloc_id(evsel, 1, 1), 0);
+		evsel->id[0] = ++kernel.last_id;
 	}
-	evlist->mmap_ovw = calloc(CPUS, sizeof(*evlist->mmap_ovw));
+	evlist->mmap_ovw = calloc(1, sizeof(*evlist->mmap_ovw));
 	assert_non_null(evlist->mmap_ovw);
-	evlist->nr_mmaps = CPUS;
-	for (int i = 0; i < CPUS; i++)
-		map_ring(&evlist->mmap_ovw[i], i);
+	evlist->nr_mmaps = 1;
+	i = index_of(perf_cpu_map__cpu(evlist->user_requested_cpus, 0).cpu);
+	map_ring(&evlist->mmap_ovw[0], i);
 	return 0;
 }
 
@@ -131,6 +140,15 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (request == PERF_EVENT_IOC_PAUSE_OUTPUT)
 		return pause_ring(fd - RING_FD, argument);
+	if (request == PERF_EVENT_IOC_ID) {
+		*(uint64_t *)argument = ++kernel.last_id;
+		return 0;
+	}
+	if (request == PERF_EVENT_IOC_SET_OUTPUT) {
+		kernel.output = argument;
+		errno = kernel.output_errno;
+		return errno ? -1 : 0;
+	}
 	assert_int_equal(request, PERF_EVENT_IOC_SET_FILTER);
 	assert_string_equal((const char *)argument, "prev_pid == 1");
 	kernel.filters++;
@@ -185,6 +203,17 @@ static void check_all_closed(void)
 		assert_int_equal(fcntl(kernel.fds[i], F_GETFD), -1);
 }
 
+static void check_ids(const struct rings *rings, const uint64_t *expected, size_t nr)
+{
+	size_t found;
+	_cleanup_free_ uint64_t *ids = rings_ids(rings, &found);
+
+	assert_non_null(ids);
+	assert_int_equal(found, nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(ids[i], expected[i]);
+}
+
 static void gives_ids(void **state)
 {
 	struct ring_event events[] = {
@@ -197,12 +226,9 @@ static void gives_ids(void **state)
 	(void)state;
 	assert_true(events[0].opened);
 	assert_false(events[1].opened);
-	assert_null(events[1].ids);
 	assert_true(events[2].opened);
-	for (int i = 0; i < CPUS; i++) {
-		assert_int_equal(events[0].ids[i], 100 + i);
-		assert_int_equal(events[2].ids[i], 100 + CPUS + i);
-	}
+	/* Each CPU's are opened together. */
+	check_ids(rings, (uint64_t[]){ 1, 3, 5, 2, 4, 6 }, 6);
 	assert_int_equal(kernel.filters, CPUS);
 	assert_int_equal(kernel.nr_fds, 2 * CPUS);
 	for (size_t i = 0; i < kernel.nr_fds; i++)
@@ -227,7 +253,7 @@ static void check_open_fails(uint64_t config, int error, const char *message)
 	if (strncmp(messages.text, message, strlen(message)))
 		fail_msg("'%s' is not '%s'", messages.text, message);
 	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
-	assert_true(kernel.nr_fds >= CPUS);
+	assert_true(kernel.nr_fds >= 1);
 	check_all_closed();
 	forget(NULL);
 }
@@ -372,6 +398,94 @@ static void leaves_out_what_was_overwritten(void **state)
 	rings_free(rings);
 }
 
+static void opens_again(void **state)
+{
+	struct ring_event events[] = {
+		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
+		{ .attr.config = FINE, .name = "c:c" },
+	};
+	struct rings *rings = open_rings(events, 2, 1);
+	struct ring_copy copies[CPUS] = {};
+
+	(void)state;
+	write_records(0, 1, 3);
+	write_records(1, 1, 3);
+	kernel.filters = 0;
+	assert_int_equal(rings_reopen(rings, 2), 0);
+	assert_int_equal(kernel.filters, 1);
+	check_ids(rings, (uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
+	/* What it held is gone, and that of the others is not. */
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[0], 1, 3, 3 * RECORD);
+	check_copy(&copies[1], 2, 0, 0);
+	free_copies(copies);
+	write_records(1, 4, 5);
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[1], 2, 5, 2 * RECORD);
+	free_copies(copies);
+	/* One that is none of them. */
+	assert_int_equal(rings_reopen(rings, 4), 0);
+	assert_int_equal(rings_join(rings, 4), 0);
+	check_ids(rings, (uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
+	rings_free(rings);
+	check_all_closed();
+}
+
+static void goes_on_without_what_cannot_be_opened_again(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a", .optional = true };
+	struct rings *rings = open_rings(&event, 1, 1);
+	struct ring_copy copies[CPUS] = {};
+
+	(void)state;
+	write_records(0, 1, 3);
+	event.attr.config = REFUSED;
+	assert_int_equal(rings_reopen(rings, 1), -EPERM);
+	assert_true(event.opened);
+	assert_int_equal(rings_pause(rings, 1), 0);
+	check_order("2 5 ");
+	assert_int_equal(rings_copy(rings, copies), 0);
+	assert_int_equal(copies[0].cpu, 1);
+	assert_int_equal(copies[0].size, 0);
+	assert_int_equal(rings_resume(rings), 0);
+	check_order("2 5 ");
+	free_copies(copies);
+	/* Nor does the next try say anything by itself. */
+	event.attr.config = FINE;
+	kernel.map_errno = EPERM;
+	assert_int_equal(rings_reopen(rings, 1), -EPERM);
+	assert_int_equal(messages.nr, 0);
+	kernel.map_errno = 0;
+	assert_int_equal(rings_reopen(rings, 1), 0);
+	assert_int_equal(rings_pause(rings, 1), 0);
+	check_order("1 2 5 ");
+	rings_free(rings);
+	check_all_closed();
+}
+
+static void joins_the_ring_there_was(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
+	struct rings *rings = open_rings(&event, 1, 1);
+	struct ring_copy copies[CPUS] = {};
+
+	(void)state;
+	write_records(1, 1, 3);
+	assert_int_equal(rings_join(rings, 2), 0);
+	assert_int_equal(kernel.output, RING_FD + 1);
+	check_ids(rings, (uint64_t[]){ 1, 4, 3, 2 }, 4);
+	assert_int_equal(rings_join(rings, 2), 0);
+	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[1], 2, 3, 3 * RECORD);
+	free_copies(copies);
+	kernel.output_errno = EINVAL;
+	assert_int_equal(rings_join(rings, 2), -EINVAL);
+	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
+	rings_free(rings);
+	check_all_closed();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +494,9 @@ int main(void)
 		cmocka_unit_test_setup(pauses_the_spikes_cpu_first, forget),
 		cmocka_unit_test_setup(copies_newest_first, forget),
 		cmocka_unit_test_setup(leaves_out_what_was_overwritten, forget),
+		cmocka_unit_test_setup(opens_again, forget),
+		cmocka_unit_test_setup(goes_on_without_what_cannot_be_opened_again, forget),
+		cmocka_unit_test_setup(joins_the_ring_there_was, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
