@@ -11,9 +11,13 @@
 
 #include "clock.h"
 
+/* How many periods a thread tries to go back to its CPU after that was offline. */
+#define RETURN_TRIES 1000
+
 struct cyclic_thread {
 	pthread_t thread;
 	int cpu;
+	unsigned int tries; /* left to go back to its CPU */
 	void *stack;
 	size_t stack_size;
 	struct cyclic *cyclic;
@@ -25,6 +29,37 @@ struct cyclic {
 	size_t nr; /* threads that run */
 	struct cyclic_thread threads[];
 };
+
+static int cyclic_cpu_set(int cpu, cpu_set_t **ret, size_t *size)
+{
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+
+	if (!set)
+		return -ENOMEM;
+	*size = CPU_ALLOC_SIZE(cpu + 1);
+	CPU_ZERO_S(*size, set);
+	CPU_SET_S(cpu, *size, set);
+	*ret = set;
+	return 0;
+}
+
+static int cyclic_place(struct cyclic_thread *thread)
+{
+	_cleanup_free_ cpu_set_t *set = NULL;
+	size_t size;
+	int err = cyclic_cpu_set(thread->cpu, &set, &size);
+
+	return err ? err : -pthread_setaffinity_np(thread->thread, size, set);
+}
+
+static void cyclic_return(struct cyclic_thread *thread)
+{
+	unsigned int tries = __atomic_load_n(&thread->tries, __ATOMIC_ACQUIRE);
+
+	if (tries)
+		__atomic_store_n(&thread->tries, cyclic_place(thread) ? tries - 1 : 0,
+				 __ATOMIC_RELAXED);
+}
 
 static void *cyclic_run(void *arg)
 {
@@ -47,6 +82,7 @@ static void *cyclic_run(void *arg)
 		ts.tv_sec = next_ns / NSEC_PER_SEC;
 		ts.tv_nsec = next_ns % NSEC_PER_SEC;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		cyclic_return(thread);
 	}
 	return NULL;
 }
@@ -69,16 +105,14 @@ static int cyclic_lock_stack(struct cyclic_thread *thread)
 static int cyclic_create(struct cyclic_thread *thread, int priority)
 {
 	struct sched_param param = { .sched_priority = priority };
-	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(thread->cpu + 1);
-	size_t set_size = CPU_ALLOC_SIZE(thread->cpu + 1);
+	_cleanup_free_ cpu_set_t *set = NULL;
 	sigset_t all, saved;
 	pthread_attr_t attr;
-	int err;
+	size_t set_size;
+	int err = cyclic_cpu_set(thread->cpu, &set, &set_size);
 
-	if (!set)
-		return -ENOMEM;
-	CPU_ZERO_S(set_size, set);
-	CPU_SET_S(thread->cpu, set_size, set);
+	if (err)
+		return err;
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, thread->stack, thread->stack_size);
 	pthread_attr_setaffinity_np(&attr, set_size, set);
@@ -149,6 +183,25 @@ int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t 
 	}
 	*ret = cyclic;
 	return 0;
+}
+
+int cyclic_cpu_online(struct cyclic *cyclic, int cpu)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < cyclic->nr && !err; i++) {
+		struct cyclic_thread *thread = &cyclic->threads[i];
+
+		if (thread->cpu != cpu)
+			continue;
+		err = cyclic_place(thread);
+		/* Up to Linux 6.8 the cpusets hear of the CPU only some time after it is back. */
+		if (err == -EINVAL) {
+			__atomic_store_n(&thread->tries, RETURN_TRIES, __ATOMIC_RELEASE);
+			err = 0;
+		}
+	}
+	return err;
 }
 
 void cyclic_stop(struct cyclic *cyclic)

@@ -13,6 +13,8 @@ struct cyclic;
 
 int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
 		 int priority, const struct log *log);
+/* Puts the thread of a CPU back there: the kernel moves it away when the CPU goes offline. */
+int cyclic_cpu_online(struct cyclic *cyclic, int cpu);
 /* Ends the threads; NULL does nothing. */
 void cyclic_stop(struct cyclic *cyclic);
 
