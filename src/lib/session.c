@@ -7,6 +7,7 @@
 
 #include "caps.h"
 #include "clock.h"
+#include "hotplug.h"
 #include "kallsyms.h"
 
 /* Snapshots in memory at a time: one that is being written, one that waits. */
@@ -19,7 +20,7 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 
 	if (!pp)
 		return NULL;
-	pp->epoll_fd = -1;
+	pp->epoll_fd = pp->hotplug_fd = -1;
 	pp->env.output_fd = -1;
 	err = opts ? config_init(&pp->config, opts) : -EINVAL;
 	if (err) {
@@ -124,7 +125,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 
 static int session_watch(struct perf_poke *pp, int fd)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
 	return epoll_ctl(pp->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -142,7 +143,11 @@ static int session_start_writer(struct perf_poke *pp)
 	if (pp->epoll_fd < 0)
 		return -errno;
 	err = session_watch(pp, trigger_fd(pp->trigger));
-	return err ? err : session_watch(pp, writer_fd(pp->writer));
+	if (!err)
+		err = session_watch(pp, writer_fd(pp->writer));
+	if (!err && pp->hotplug_fd >= 0)
+		err = session_watch(pp, pp->hotplug_fd);
+	return err;
 }
 
 static int session_start_workload(struct perf_poke *pp)
@@ -171,6 +176,8 @@ static int session_start(struct perf_poke *pp)
 		capture_output_open(pp->config.output, &pp->env.output_made, &pp->config.log);
 	if (pp->env.output_fd < 0)
 		return pp->env.output_fd;
+	/* Before the recorder: what goes from then on is noticed. */
+	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	err = session_open_recorder(pp);
 	if (!err)
 		err = session_open_trigger(pp, function);
@@ -223,7 +230,9 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 
 	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
 		return err;
-	return trigger_resume(pp->trigger, frozen_cpu);
+	err = trigger_resume(pp->trigger, frozen_cpu);
+	/* Offline since the spike: the trace begins anew when it is back. */
+	return err == -ENXIO ? 0 : err;
 }
 
 /* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all
@@ -325,16 +334,72 @@ static int session_take_captures(struct perf_poke *pp)
 	return nr;
 }
 
+static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
+{
+	for (size_t i = 0; i < pp->config.nr_cpus; i++) {
+		if (pp->config.cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+/* Of CPUs that are not watched, the recorder may have something too. */
+static void session_cpu_online(struct perf_poke *pp, int cpu)
+{
+	const struct log *log = &pp->config.log;
+	int err = pp->recorder->ops->cpu_online(pp->recorder, cpu);
+
+	if (!session_watches_cpu(pp, cpu)) {
+		if (err)
+			log_write(log, PERF_POKE_LOG_DEBUG, "CPU %d is back: %s", cpu,
+				  strerror(-err));
+		return;
+	}
+	if (!err && pp->cyclic)
+		err = cyclic_cpu_online(pp->cyclic, cpu);
+	if (err)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "CPU %d is back, but cannot be watched again: %s", cpu, strerror(-err));
+	else
+		log_write(log, PERF_POKE_LOG_INFO, "CPU %d is back: watched again", cpu);
+}
+
+static void session_take_hotplug(struct perf_poke *pp)
+{
+	struct hotplug_event event;
+	int ret;
+
+	while ((ret = hotplug_read(pp->hotplug_fd, &event)) > 0) {
+		if (event.online)
+			session_cpu_online(pp, event.cpu);
+		else if (session_watches_cpu(pp, event.cpu))
+			log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+				  "CPU %d went offline: it is not watched until it is back",
+				  event.cpu);
+	}
+	if (ret < 0)
+		log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+			  "cannot read which CPUs went offline or came back: %s; such are not "
+			  "watched",
+			  strerror(-ret));
+}
+
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 {
-	struct epoll_event events[2];
-	int err, nr;
+	struct epoll_event events[3];
+	int err, nr, ready;
 
 	if (!pp->started)
 		return -ENOTCONN;
-	if (epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms) < 0)
+	ready = epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms);
+	if (ready < 0)
 		return -errno;
 	err = session_take_spikes(pp);
+	/* After the spikes, for it takes away what the rings of CPUs held before. */
+	for (int i = 0; i < ready; i++) {
+		if (events[i].data.fd == pp->hotplug_fd)
+			session_take_hotplug(pp);
+	}
 	nr = session_take_captures(pp);
 	if (nr && pp->held)
 		session_rearm(pp);
@@ -389,6 +454,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		trigger_detach(pp->trigger);
 	if (pp->recorder)
 		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
+	closep(&pp->hotplug_fd);
 	closep(&pp->env.output_fd);
 	if (pp->env.output_made)
 		rmdir(pp->config.output);

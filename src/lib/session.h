@@ -14,6 +14,7 @@ struct perf_poke {
 	struct config config;
 	bool started;
 	int epoll_fd;		 /* -1 unless started */
+	int hotplug_fd;		 /* -1 where there is none */
 	struct trigger *trigger; /* from the first start on: statistics outlive the run */
 	struct recorder *recorder;
 	struct cyclic *cyclic;
