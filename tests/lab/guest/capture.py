@@ -41,7 +41,8 @@ class Capture:
         self.folder = pathlib.Path(line["path"])
         self.data = str(self.folder / "perf.data")
         self.json = json.loads((self.folder / "capture.json").read_text())
-        clock = self.json["recorder"]["clock"]
+        # Other recorders have the clock of the spike.
+        clock = self.json["recorder"].get("clock", {"perf_ns": 0, "monotonic_ns": 0})
         self.to_perf_ns = clock["perf_ns"] - clock["monotonic_ns"]
 
     def decoded(self, perf="perf"):

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A watched CPU goes offline and comes back: spikes of the others are captured meanwhile, its own before and again after; nothing
+of before is taken for new."""
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import capture
+import common
+from common import check, equal
+
+CTL = sys.argv[1]
+ONLINE = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+WENT = "CPU 1 went offline: it is not watched until it is back"
+BACK = "CPU 1 is back: watched again"
+# Longer than the guest is ever late by itself, by what it does to a CPU that comes or goes
+LATE_US = 900000
+THRESHOLD = "500ms"
+
+
+def make_late(cpu):
+    now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    capture.LATE.write_text(f"{cpu} {LATE_US}\n")
+    return now_ns
+
+
+class Session:
+    """A running `perf-poke-ctl start`, what it tells and the captures it makes."""
+
+    def __init__(self, name, *options, workload="none", cpu="0-1"):
+        argv = [CTL, "start", "--json", "--cpu", cpu, "--output", f"/tmp/hotplug_{name}", "--workload", workload, "--threshold",
+                THRESHOLD, "--count", "99", "--verbose", *options]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.lines, self.said = queue.Queue(), []
+        for job in (self.read_lines, self.read_said):
+            threading.Thread(target=job, daemon=True).start()
+        equal(self.next()["type"], "armed", f"first line ({self.said})")
+
+    def read_lines(self):
+        for line in self.process.stdout:
+            self.lines.put(json.loads(line))
+
+    def read_said(self):
+        for line in self.process.stderr:
+            if "libbpf: " not in line:
+                self.said.append(line.strip())
+
+    def next(self):
+        try:
+            return self.lines.get(timeout=60)
+        except queue.Empty:
+            check(False, f"nothing more from the session: {self.said}")
+
+    def spike(self, cpu):
+        since_ns = make_late(cpu)
+        return self.captured(cpu, since_ns)
+
+    def captured(self, cpu, since_ns):
+        """The first capture of a spike of that CPU since then: several timers can be late at once."""
+        line = self.next()
+        while line["type"] == "capture" and (line["cpu"] != cpu or line["time_ns"] < since_ns):
+            line = self.next()
+        equal(line["type"], "capture", "line")
+        return capture.Capture(line)
+
+    def count(self, text):
+        return sum(text in line for line in self.said)
+
+    def goes(self):
+        before = self.count(WENT)
+        ONLINE.write_text("0")
+        common.wait_for(lambda: self.count(WENT) > before, f"warning, of {self.said}")
+
+    def comes(self):
+        before = self.count(BACK)
+        at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        ONLINE.write_text("1")
+        common.wait_for(lambda: self.count(BACK) > before, f"message, of {self.said}")
+        return at_ns
+
+    def end(self, status=0):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+        equal(self.process.returncode, status, f"exit status ({self.said})")
+        equal(self.count("went offline"), self.count(WENT), f"other words about the CPU: {self.said}")
+
+
+@contextlib.contextmanager
+def session(name, *options, status=0, **kwargs):
+    one = Session(name, *options, **kwargs)
+    try:
+        yield one
+        one.end(status)
+    finally:
+        ONLINE.write_text("1")
+        one.process.kill()
+
+
+def bytes_of(one, cpu):
+    return [t["bytes"] for t in one.json["recorder"]["traces"] if t["cpu"] == cpu]
+
+
+def check_trace(one, cpu, since_ns=0):
+    """Its trace of that CPU is there, decodes, and has nothing older."""
+    sizes = bytes_of(one, cpu)
+    check(len(sizes) == 1 and sizes[0] > 0, f"traces of the capture of CPU {cpu}: {one.json['recorder']['traces']}")
+    decoded = one.decoded()
+    equal(decoded.errors, [], "errors of the decoder")
+    check(decoded.branches, "nothing was decoded")
+    out = subprocess.run(["perf", "script", "-i", one.data, "--itrace=be", "--ns", "-C", str(cpu), "-F", "time"], capture_output=True,
+                         text=True, check=True).stdout.split()
+    times = [int(t.rstrip(":").replace(".", "")) - one.to_perf_ns for t in out]
+    check(times, f"nothing of CPU {cpu}")
+    check(min(times) > since_ns, f"CPU {cpu}: the trace begins at {min(times)}, before {since_ns}")
+
+
+def pt(way, *options):
+    everyone = "--freeze-all" in options
+    name = f"{way}{len(options)}"
+    with session(name, "--recorder", "pt", "--buffer", "128K", "--freeze", way, *options) as one:
+        check_trace(one.spike(1), 1)
+        for _ in range(1 if everyone else 2):
+            one.goes()
+            away = one.spike(0)
+            check_trace(away, 0)
+            equal([t["cpu"] for t in away.json["recorder"]["traces"]], [0, 1] if everyone else [0], "CPUs with a trace")
+            since_ns = one.comes()
+            time.sleep(0.3)
+            for _ in range(2):
+                back = one.spike(1)
+                check_trace(back, 1, since_ns)
+                since_ns = back.line["time_ns"] if way != "sample" else since_ns
+    print(f"pt, {way} {options}: well", flush=True)
+
+
+def names(one, cpu):
+    """Of the events, and their times."""
+    out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", "time,event"], capture_output=True, text=True,
+                         check=False)
+    equal((out.returncode, out.stderr), (0, ""), "perf script")
+    return [(int(w[0].rstrip(":").replace(".", "")), w[1]) for w in map(str.split, out.stdout.splitlines())]
+
+
+def check_events(one, cpu, since_ns=0):
+    found = names(one, cpu)
+    check(any(name.startswith("timer:hrtimer") for _, name in found), f"no timer of CPU {cpu} among {len(found)} events")
+    check(found[0][0] > since_ns, f"CPU {cpu}: events from {found[0][0]}, before {since_ns}")
+
+
+def events():
+    with session("events", "--recorder", "events", "--buffer", "64K") as one:
+        check_events(one.spike(1), 1)
+        for _ in range(2):
+            one.goes()
+            check_events(one.spike(0), 0)
+            since_ns = one.comes()
+            back = one.spike(1)
+            check_events(back, 1, since_ns)
+            check_events(back, 0)
+    print("events: well", flush=True)
+
+
+def between(way, *options):
+    """The CPU goes between the spike and the re-arming, as near as can be: the session is stopped when the spike comes, and goes on
+    when the CPU has gone; once more, when it is back already."""
+    for again in (False, True) if not options else (False,):
+        with session(f"between_{way}{len(options)}{again}", "--recorder", "pt", "--buffer", "128K", "--freeze", way, *options) as one:
+            time.sleep(0.3)
+            one.process.send_signal(signal.SIGSTOP)
+            spike_ns = make_late(1)
+            ONLINE.write_text("0")
+            if again:
+                ONLINE.write_text("1")
+            one.process.send_signal(signal.SIGCONT)
+            check_trace(one.captured(1, spike_ns), 1)
+            common.wait_for(lambda: one.count(WENT), "warning")
+            if again:
+                common.wait_for(lambda: one.count(BACK), "message")
+                since_ns = 0
+            else:
+                since_ns = one.comes()
+            time.sleep(0.3)
+            check_trace(one.spike(1), 1, since_ns)
+    print(f"gone between spike and re-arming, {way} {options}: well", flush=True)
+
+
+def between_events():
+    with session("between_events", "--recorder", "events") as one:
+        one.process.send_signal(signal.SIGSTOP)
+        spike_ns = make_late(1)
+        ONLINE.write_text("0")
+        one.process.send_signal(signal.SIGCONT)
+        check_events(one.captured(1, spike_ns), 1)
+        common.wait_for(lambda: one.count(WENT), "warning")
+        since_ns = one.comes()
+        check_events(one.spike(1), 1, since_ns)
+
+
+def only_cpu():
+    """All that is watched is away: the session waits, also for its workload."""
+    with session("only", "--recorder", "pt", "--buffer", "128K", workload="cyclic", cpu="1") as one:
+        check_trace(one.spike(1), 1)
+        one.goes()
+        time.sleep(0.5)
+        equal(one.process.poll(), None, "exit status of a session without a CPU")
+        since_ns = one.comes()
+        common.wait_for(lambda: cyclic_affinity(one.process.pid) == "1", "affinity of the workload's thread")
+        check_trace(one.spike(1), 1, since_ns)
+
+
+def cyclic_affinity(pid):
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        if (task / "comm").read_text() == "pp-cyclic/1\n":
+            status = (task / "status").read_text()
+            return status.split("Cpus_allowed_list:")[1].split()[0]
+    return None
+
+
+def reopening_fails():
+    """Somebody else has taken the CPU's Intel PT: said, and the session goes on."""
+    with session("fails", "--recorder", "pt", "--buffer", "128K") as one:
+        one.goes()
+        one.process.send_signal(signal.SIGSTOP)
+        before = common.counter("start")
+        ONLINE.write_text("1")
+        with subprocess.Popen(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", "1", "-o", "/tmp/hotplug_other"]) as other:
+            common.wait_for(lambda: common.counter("start") > before, "start of the other's trace")
+            one.process.send_signal(signal.SIGCONT)
+            text = "CPU 1 is back, but cannot be watched again: Device or resource busy"
+            common.wait_for(lambda: one.count(text), "warning")
+            equal(one.count(BACK), 0, "messages that it is watched")
+            check_trace(one.spike(0), 0)
+            equal(one.spike(1).json["recorder"]["traces"], [], "traces")
+            other.send_signal(signal.SIGINT)
+        one.goes()
+        since_ns = one.comes()
+        time.sleep(0.3)
+        check_trace(one.spike(1), 1, since_ns)
+
+
+def offline_at_start():
+    ONLINE.write_text("0")
+    try:
+        result = subprocess.run([CTL, "start", "--cpu", "1", "--recorder", "pt"], capture_output=True, text=True, check=False)
+    finally:
+        ONLINE.write_text("1")
+    equal(result.returncode, 2, "exit status")
+    check("is offline" in result.stderr, f"said: {result.stderr}")
+
+
+def main():
+    capture.load()
+    if not os.access(ONLINE, os.W_OK):
+        common.skip("this kernel has no CPU hotplug")
+    for way in capture.ways():
+        pt(way)
+        between(way)
+    for way in capture.ways():
+        if way != "sample":
+            pt(way, "--freeze-all")
+            between(way, "--freeze-all")
+    events()
+    between_events()
+    only_cpu()
+    reopening_fails()
+    offline_at_start()
+
+
+main()
