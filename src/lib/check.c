@@ -65,9 +65,12 @@ static bool try_privileges(struct detail *detail)
 {
 	char names[128];
 
-	if (!caps_missing(false, names, sizeof(names)))
+	if (caps_missing(false, names, sizeof(names)))
+		detail_set(detail, "missing: %s", names);
+	else if (caps_locked_down())
+		detail_set(detail, "the kernel is locked down (lockdown=confidentiality)");
+	else
 		return true;
-	detail_set(detail, "missing: %s", names);
 	return false;
 }
 

@@ -78,7 +78,12 @@ static int session_privileges(const struct config *config)
 
 	err = caps_missing(realtime, names, sizeof(names));
 	if (err == -EPERM)
-		log_error(&config->log, err, "not allowed: needs root, or %s", names);
+		return log_error(&config->log, err, "not allowed: needs root, or %s", names);
+	if (!err && caps_locked_down())
+		return log_error(&config->log, -EPERM,
+				 "not allowed: the kernel is locked down "
+				 "(lockdown=confidentiality forbids what the trigger reads; "
+				 "integrity, or none, does not)");
 	return err;
 }
 

@@ -10,7 +10,6 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/trigger.skel.h"
-#include "caps.h"
 #include "tracefs.h"
 
 struct trigger {
@@ -135,13 +134,8 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger_set_messages(trigger, config);
 	err = trigger_load_quietly(trigger);
 	if (err)
-		return log_error(log, err, "the kernel does not load the trigger program: %s%s",
-				 strerror(-err),
-				 caps_locked_down()
-					 ? " (it is locked down: lockdown=confidentiality "
-					   "forbids what the trigger reads; integrity, or "
-					   "none, does not)"
-					 : "");
+		return log_error(log, err, "the kernel does not load the trigger program: %s",
+				 strerror(-err));
 	err = trigger_map_cpus(trigger, config);
 	if (err)
 		return log_error(log, err, "cannot map the trigger's statistics: %s",

@@ -218,7 +218,7 @@ def lockdown():
         level.write_text("integrity")
         works()
         level.write_text("confidentiality")
-        fails(start(*NO_SPIKE), "does not load the trigger program", "locked down", "confidentiality")
+        fails(start(*NO_SPIKE), "not allowed", "locked down", "confidentiality")
 
 
 common.need_root()
