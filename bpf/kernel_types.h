@@ -5,6 +5,8 @@
 #define KERNEL_TYPES_H
 
 #include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef __s64 ktime_t;
 
@@ -24,6 +26,23 @@ struct hrtimer {
 	struct hrtimer_clock_base *base;
 };
 
+struct task_struct {
+	__s32 pid, tgid;
+	__u64 start_boottime;
+};
+
+enum pid_type {
+	PIDTYPE_PID,
+};
+
+struct bpf_map;
+
 #pragma clang attribute pop
+
+#ifndef HAVE_BPF_TASK_WORK
+struct bpf_task_work {
+	__u64 opaque;
+} __attribute__((aligned(8)));
+#endif
 
 #endif

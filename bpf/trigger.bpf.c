@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The trigger: takes the latency of every hrtimer that expires on a watched CPU, keeps statistics,
- * and on the first latency at or over the threshold after arming, tells the controller. */
+ * and on the first latency at or over the threshold after arming, freezes the trace, pokes the
+ * targets, and tells the controller. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>
@@ -8,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "poke.h"
 #include "trigger.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -40,10 +42,28 @@ struct {
 	__uint(max_entries, 4096); /* there is at most one record for each arming */
 } spikes SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trigger_session);
+} session SEC(".maps");
+
+#include "poke/poke.h"
+
+static __always_inline void fill_task(struct trigger_spike *s)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	s->pid = pid_tgid >> 32;
+	s->tid = pid_tgid;
+	bpf_get_current_comm(s->comm, sizeof(s->comm));
+}
+
 static __noinline int spike(struct hrtimer *timer, __u64 now, __u64 latency_ns)
 {
 	struct trigger_spike s = { .time_ns = bpf_ktime_get_ns() };
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u64 offset = 0;
 
 	/* First of all: what comes after is not of interest. */
@@ -51,18 +71,17 @@ static __noinline int spike(struct hrtimer *timer, __u64 now, __u64 latency_ns)
 		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
 		s.frozen_ns = bpf_ktime_get_ns();
 	}
+	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	poke_targets(s.sequence);
 	if (bpf_core_field_exists(timer->base->offset))
 		offset = BPF_CORE_READ(timer, base, offset);
-	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
 	s.latency_ns = latency_ns;
 	s.actual_ns = now - offset;
 	s.expected_ns = s.actual_ns - latency_ns;
 	s.function = (__u64)BPF_CORE_READ(timer, function);
 	s.timer = (__u64)timer;
 	s.cpu = bpf_get_smp_processor_id();
-	s.pid = pid_tgid >> 32;
-	s.tid = pid_tgid;
-	bpf_get_current_comm(s.comm, sizeof(s.comm));
+	fill_task(&s);
 	return bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP);
 }
 
@@ -116,11 +135,43 @@ int trigger_hrtimer(__u64 *ctx)
 	return 0;
 }
 
-/* User space runs it on a CPU by BPF_PROG_TEST_RUN. */
+/* What follows is run by user space, by BPF_PROG_TEST_RUN. */
+
+/* Starts the trace of this CPU again. */
 SEC("raw_tp")
 int trigger_resume(void *ctx)
 {
 	(void)ctx;
 	bpf_trace_printk((const char *)resume_message, sizeof(resume_message));
 	return 0;
+}
+
+/* As if a spike had happened. Returns 0, 1 if the session is not armed, 2 if it could not be told. */
+SEC("raw_tp")
+int trigger_poke(void *ctx)
+{
+	struct trigger_spike s = { .what = TRIGGER_POKE };
+
+	(void)ctx;
+	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1)
+		return 1;
+	s.time_ns = bpf_ktime_get_ns();
+	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	poke_targets(s.sequence);
+	fill_task(&s);
+	if (!bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP))
+		return 0;
+	__sync_lock_test_and_set(&armed, 1);
+	return 2;
+}
+
+/* Asks the controller to end the session. Returns 0 or 2. */
+SEC("raw_tp")
+int trigger_stop(void *ctx)
+{
+	struct trigger_spike s = { .what = TRIGGER_STOP };
+
+	(void)ctx;
+	fill_task(&s);
+	return bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP) ? 2 : 0;
 }

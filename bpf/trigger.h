@@ -34,7 +34,13 @@ struct trigger_cpu {
 	__u64 buckets[TRIGGER_BUCKETS];
 };
 
-/* One ring buffer record: the spike that found the session armed. */
+/* What a ring buffer record is about. */
+enum trigger_what {
+	TRIGGER_SPIKE, /* a spike that found the session armed */
+	TRIGGER_POKE,  /* somebody wants a capture as if there had been one */
+	TRIGGER_STOP,  /* somebody wants the session to end; nothing else is filled in */
+};
+
 struct trigger_spike {
 	__u64 sequence;
 	__u64 time_ns;	 /* CLOCK_MONOTONIC when the program ran */
@@ -47,13 +53,34 @@ struct trigger_spike {
 	__u32 cpu;
 	__u32 pid;
 	__u32 tid;
-	__u32 reserved;
+	__u32 what; /* enum trigger_what */
 	char comm[16];
+};
+
+/* The session as others see it, in a pinned map of one. Written by the controller alone; strings
+ * end with a zero. */
+struct trigger_session {
+	__u32 size; /* of this struct */
+	__u32 pid;  /* of the controller, in the first pid namespace */
+	__u64 start_ns; /* of the controller: CLOCK_BOOTTIME */
+	__u64 armed_ns; /* CLOCK_BOOTTIME; 0: not yet */
+	__u64 threshold_ns;
+	__u64 period_ns;
+	__u64 captures, failed; /* captures complete, and lost */
+	__u64 max_captures;	/* UINT64_MAX: no limit */
+	char function[64];
+	char recorder[16];
+	char freeze[16];
+	char delivery[16];
+	char workload[16];
+	char output[256];
+	char last_capture[256];
 };
 
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 96, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 704, "no hidden padding");
 #endif
 
 static inline __u32 trigger_log2(__u64 v)

@@ -76,10 +76,11 @@ enum perf_poke_workload {
 
 /** Who holds the trace. */
 enum perf_poke_recorder {
-	PERF_POKE_RECORDER_AUTO,   /**< pt where the machine has it and no other events are named,
-				      else events */
+	PERF_POKE_RECORDER_AUTO,   /**< perf where there are targets; else pt where the machine has
+				      it and no other events are named; else events */
 	PERF_POKE_RECORDER_EVENTS, /**< tracepoints in overwrite rings */
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
+	PERF_POKE_RECORDER_PERF,   /**< somebody's own perf record, which is poked: see `targets` */
 };
 
 /** An event to record: `sys:name`, where name may be a glob, and NULL or a filter as in `perf
@@ -140,6 +141,32 @@ enum perf_poke_freeze {
 	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it when it has woken up */
 };
 
+/** The way that the signal takes to a target. What refuses at a spike is followed by the next way
+ * that works here, at once; the last is RELAY. */
+enum perf_poke_delivery {
+	PERF_POKE_DELIVERY_AUTO,       /**< the first of these that works here */
+	PERF_POKE_DELIVERY_TASK_WORK,  /**< a callback in the target's context (Linux 6.18) */
+	PERF_POKE_DELIVERY_FASYNC,     /**< the target owns a perf event that overflows */
+	PERF_POKE_DELIVERY_TRACEPOINT, /**< the target signals itself when it polls its events:
+					  needs `wake` */
+	PERF_POKE_DELIVERY_DIRECT,     /**< from the interrupted task, never from idle (Linux 6.13) */
+	PERF_POKE_DELIVERY_RELAY,      /**< by the thread that calls perf_poke__poll() */
+};
+
+/** A thread that each spike signals. */
+struct perf_poke_target {
+	/** process or thread, as the caller sees it (in its pid namespace) */
+	int pid;
+	/** 0: SIGUSR2 */
+	int signal;
+	/** it need not look like perf */
+	bool any_process;
+	/** it waits on a perf event bpf_trace:bpf_trace_printk with the filter
+	 * `bpf_string ~ "WAKE*"`, this being WAKE (at most 23 bytes); NULL: it does not. Only one
+	 * target can. */
+	const char *wake;
+};
+
 /**
  * How a session is to be. Zero or NULL asks for the default, except for `sz` and `cpus`. Strings
  * and arrays are copied by perf_poke__new().
@@ -187,6 +214,15 @@ struct perf_poke_opts {
 	uint64_t sample_size;
 	/** write only so many of the newest bytes of trace; default: all */
 	uint64_t history_size;
+	/** whom each spike signals, at most 16; any recorder can have targets */
+	const struct perf_poke_target *targets;
+	size_t nr_targets;
+	enum perf_poke_delivery delivery;
+	/** perf_poke__poll() says -ESRCH when the last target has ended */
+	bool exit_with_target;
+	/** the name under which others see the session, as perf_poke__sessions() does: at most 63
+	 * of A-Za-z0-9._- ; default: they do not */
+	const char *session;
 };
 
 /** Latencies seen on one CPU, or on all. */
@@ -313,6 +349,8 @@ int perf_poke__fd(const struct perf_poke *pp);
  * - -ENOTCONN: not started
  * - -EIO, -ENOMEM: a snapshot could not be taken (there is a message, and no callback); the session
  * is armed again
+ * - -ECANCELED: somebody called perf_poke__session_stop(): the caller should call perf_poke__stop()
+ * - -ESRCH: the last target has ended (exit_with_target)
  *
  * Since: 0.1
  */
@@ -323,10 +361,10 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
  *
  * @param pp  session; cannot be NULL
  *
- * Returns: 0, and the capture is reported by a later perf_poke__poll(); or
+ * Returns: 0, and the capture is taken and reported by a later perf_poke__poll(); or
  * - -ENOTCONN: not started
  * - -EBUSY: not armed: another capture is being taken, or max_captures is reached
- * - -ENOMEM: no memory for the snapshot
+ * - -ENOMEM
  *
  * Since: 0.1
  */
@@ -422,6 +460,89 @@ void perf_poke__free(struct perf_poke *pp);
  * Since: 0.1
  */
 int perf_poke__check(perf_poke_check_fn fn, void *ctx);
+
+/** A session of this machine that has a name, from what it has pinned: it need not answer. Strings
+ * and arrays are valid during the callback only. */
+struct perf_poke_session {
+	size_t sz;	  /**< size of this struct as the library knows it */
+	const char *name;
+	bool alive;	  /**< its controller is */
+	int pid;	  /**< of the controller; in the first pid namespace */
+	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
+	const int *cpus;
+	size_t nr_cpus;
+	uint64_t threshold_ns;
+	const char *function; /**< "any" */
+	const char *recorder, *freeze, *delivery, *workload, *output; /**< "" for none */
+	uint64_t captures, failed;
+	uint64_t max_captures;	  /**< UINT64_MAX: no limit */
+	const char *last_capture; /**< folder; "" for none yet */
+	struct perf_poke_stats stats; /**< of all CPUs together */
+	uint64_t p50_ns, p99_ns, p999_ns;
+	/** one for each of cpus */
+	const struct perf_poke_stats *cpu_stats;
+	/** targets that it pokes: their ids in the first pid namespace */
+	const int *targets;
+	size_t nr_targets;
+	uint64_t pokes; /**< signals that became pending at targets */
+};
+
+/** Called once for each session. */
+typedef void (*perf_poke_session_fn)(void *ctx, const struct perf_poke_session *session);
+
+/**
+ * The sessions of this machine that have names, in the order of their names, alive or dead (whose
+ * controllers were killed).
+ *
+ * @param fn  called for each; cannot be NULL
+ * @param ctx  passed to fn
+ *
+ * Returns: their number, or
+ * - -EPERM, -EACCES: needs root
+ * - -ENOMEM
+ *
+ * Since: 0.1
+ */
+int perf_poke__sessions(perf_poke_session_fn fn, void *ctx);
+
+/**
+ * Ask a session to end: its perf_poke__poll() returns -ECANCELED. Does not wait. Of a dead session,
+ * removes what it has pinned.
+ *
+ * @param name  of the session; cannot be NULL
+ *
+ * Returns: 1 if it was alive and has been asked, 0 if it was dead and is removed, or
+ * - -ENOENT: there is no such session
+ * - -EPERM, -EACCES: needs root
+ *
+ * Since: 0.1
+ */
+int perf_poke__session_stop(const char *name);
+
+/**
+ * Take a capture now in a session, as perf_poke__poke() does.
+ *
+ * @param name  of the session; cannot be NULL
+ *
+ * Returns: 0 or
+ * - -ENOENT: there is no such session, or it is dead
+ * - -EBUSY: not armed: another capture is being taken, or the last was
+ * - -EPERM, -EACCES: needs root
+ *
+ * Since: 0.1
+ */
+int perf_poke__session_poke(const char *name);
+
+/**
+ * As perf_poke__recorder(), for the preferred way of delivery; "none" without targets.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: a static string, as "task-work".
+ *
+ * Since: 0.1
+ */
+const char *perf_poke__delivery(const struct perf_poke *pp);
 
 /**
  * The library's version, as "0.1.0". Static.

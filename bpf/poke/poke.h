@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Signals the targets of a session from the trigger's program: one way after the other, until one
+ * does not refuse. */
+#ifndef POKE_POKE_H
+#define POKE_POKE_H
+
+/* Bits of enum poke_way, constant from loading on: what is not used is not even verified. */
+const volatile __u32 poke_ways = 0;
+/* Printed for the ways that a perf event takes part in: FASYNC's, whose owner the target is, and
+ * TRACEPOINT's, which the target waits on. */
+const volatile char poke_message[TRIGGER_MESSAGE_SIZE] = "";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, POKE_TARGETS);
+	__type(key, __u32);
+	__type(value, struct poke_target);
+} targets SEC(".maps");
+
+#include "direct.h"
+#include "task_work.h"
+
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __weak __ksym;
+extern void bpf_task_release(struct task_struct *task) __weak __ksym;
+
+#define POKE_HAS(way) (poke_ways & (1U << (way)))
+
+static __always_inline bool poke_took(struct poke_target *target, __u32 way, int err)
+{
+	if (err) {
+		__sync_fetch_and_add(&target->refused[way], 1);
+		return false;
+	}
+	target->way = way;
+	__sync_fetch_and_add(&target->sent[way], 1);
+	return true;
+}
+
+/* The ways that need the task itself. */
+static __always_inline bool poke_task(struct poke_target *target, __u32 index)
+{
+	struct task_struct *task = bpf_task_from_pid(target->tid);
+	bool done = false;
+
+	if (!task)
+		return false;
+	if (task->start_boottime == target->start_ns) {
+		if (POKE_HAS(POKE_WAY_DIRECT))
+			done = poke_took(target, POKE_WAY_DIRECT,
+					 poke_direct(task, target->signal));
+		if (!done && POKE_HAS(POKE_WAY_TASK_WORK))
+			done = poke_took(target, POKE_WAY_TASK_WORK, poke_task_work(task, index));
+	}
+	bpf_task_release(task);
+	return done;
+}
+
+/* Returns whether it takes the message to reach the target. */
+static __noinline bool poke_one(__u32 index, __u64 number)
+{
+	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
+
+	if (!target || !target->tid)
+		return false;
+	target->sequence = number;
+	target->way = POKE_WAY_NONE;
+	target->pending_ns = 0;
+	target->poked_ns = bpf_ktime_get_ns();
+	if (POKE_HAS(POKE_WAY_DIRECT) || POKE_HAS(POKE_WAY_TASK_WORK)) {
+		if (poke_task(target, index))
+			return false;
+	}
+	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
+		target->owed = 1;
+		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
+	}
+	return POKE_HAS(POKE_WAY_FASYNC) && poke_took(target, POKE_WAY_FASYNC, 0);
+}
+
+static __always_inline void poke_targets(__u64 number)
+{
+	bool message = false;
+
+	if (!poke_ways)
+		return;
+	for (__u32 i = 0; i < POKE_TARGETS; i++)
+		message |= poke_one(i, number);
+	if (message && poke_message[0])
+		bpf_trace_printk((const char *)poke_message, sizeof(poke_message));
+}
+
+static __always_inline bool poke_is(const struct poke_target *target,
+				    const struct task_struct *task)
+{
+	return (__u32)task->pid == target->tid && task->start_boottime == target->start_ns;
+}
+
+/* The target passes here whenever it waits for its perf events, and right after it was woken. */
+SEC("?fentry/perf_poll")
+int poke_pass(void *ctx)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	(void)ctx;
+	for (__u32 i = 0; i < POKE_TARGETS; i++) {
+		__u32 index = i;
+		struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
+
+		if (!target || !target->tid)
+			break;
+		if (!target->owed || !poke_is(target, task))
+			continue;
+		if (__sync_val_compare_and_swap(&target->owed, 1, 0) == 1)
+			bpf_send_signal_thread(target->signal);
+	}
+	return 0;
+}
+
+/* enum of include/trace/events/signal.h: TRACE_SIGNAL_DELIVERED, _ALREADY_PENDING */
+#define SIGNAL_DELIVERED 0
+#define SIGNAL_ALREADY_PENDING 2
+
+/* Sees every signal of the system become pending: proof that a poke arrived, and when. */
+SEC("?tp_btf/signal_generate")
+int poke_pending(__u64 *ctx)
+{
+	const struct task_struct *task = (const struct task_struct *)ctx[2];
+	int signal = ctx[0], result = ctx[4];
+
+	for (__u32 i = 0; i < POKE_TARGETS; i++) {
+		__u32 index = i;
+		struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
+
+		if (!target || !target->tid)
+			break;
+		if (target->signal != signal || !poke_is(target, task))
+			continue;
+		if (!target->pending_ns)
+			target->pending_ns = bpf_ktime_get_ns();
+		if (result == SIGNAL_DELIVERED)
+			__sync_fetch_and_add(&target->pending, 1);
+		else if (result == SIGNAL_ALREADY_PENDING)
+			__sync_fetch_and_add(&target->merged, 1);
+	}
+	return 0;
+}
+
+#endif

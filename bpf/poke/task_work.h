@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* task-work, Linux 6.18: a callback is queued for the target, which is woken up like by a signal;
+ * the callback runs in the target's own context and signals it there. Works whatever was
+ * interrupted, idle too. */
+#ifndef POKE_TASK_WORK_H
+#define POKE_TASK_WORK_H
+
+struct poke_work {
+	struct bpf_task_work work;
+};
+
+/* On its own, because a map with such a field cannot be mapped by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, POKE_TARGETS);
+	__type(key, __u32);
+	__type(value, struct poke_work);
+} works SEC(".maps");
+
+typedef int (*poke_callback)(struct bpf_map *map, void *key, void *value);
+
+/* The same function: 6.18 is given the program too, later kernels find it by themselves. */
+const volatile bool task_work_impl = false;
+extern int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work *work,
+					 void *map, poke_callback callback) __weak __ksym;
+extern int bpf_task_work_schedule_signal_impl(struct task_struct *task, struct bpf_task_work *work,
+					      void *map, poke_callback callback,
+					      void *prog) __weak __ksym;
+
+static int poke_task_work_run(struct bpf_map *map, void *key, void *value)
+{
+	__u32 index = *(__u32 *)key;
+	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
+
+	(void)map;
+	(void)value;
+	if (target)
+		bpf_send_signal_thread(target->signal);
+	return 0;
+}
+
+static __always_inline int poke_task_work(struct task_struct *task, __u32 index)
+{
+	struct poke_work *value = bpf_map_lookup_elem(&works, &index);
+
+	if (!value)
+		return -1;
+	if (task_work_impl)
+		return bpf_task_work_schedule_signal_impl(task, &value->work, &works,
+							  poke_task_work_run, NULL);
+	return bpf_task_work_schedule_signal(task, &value->work, &works, poke_task_work_run);
+}
+
+#endif
