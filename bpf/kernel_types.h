@@ -26,16 +26,43 @@ struct hrtimer {
 	struct hrtimer_clock_base *base;
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	__s32 pid, tgid;
 	__u64 start_boottime;
+	struct pid *thread_pid;
+};
+
+struct bpf_iter__task {
+	void *meta;
+	struct task_struct *task;
 };
 
 enum pid_type {
 	PIDTYPE_PID,
 };
 
-struct bpf_map;
+/* Not only declared, because a kernel function that takes one is compared with what is here. */
+struct bpf_map {
+	__u32 id;
+};
 
 #pragma clang attribute pop
 

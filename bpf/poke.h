@@ -17,7 +17,7 @@ enum poke_way {
 	POKE_WAY_FASYNC,     /* the owner of a perf event is signalled when it overflows */
 	POKE_WAY_TRACEPOINT, /* the target signals itself when it next polls its perf events */
 	POKE_WAY_DIRECT,     /* from the interrupted task: not from idle */
-	POKE_WAY_RELAY,      /* by the controller, once it has woken up */
+	POKE_WAY_RELAY,	     /* by the controller, once it has woken up */
 	POKE_WAYS,
 };
 
@@ -25,19 +25,19 @@ enum poke_way {
  * with the time it started at, it never is. Targets are at the beginning of their map, with no gap:
  * the first without a tid ends them. */
 struct poke_target {
-	__u32 tgid, tid;  /* in the first pid namespace */
-	__u64 start_ns;	  /* CLOCK_BOOTTIME */
+	__u32 tgid, tid; /* in the first pid namespace */
+	__u64 start_ns;	 /* CLOCK_BOOTTIME */
 	__s32 signal;
 	__u32 reserved;
 	/* Of the newest spike: */
 	__u64 sequence;
-	__u64 poked_ns;	   /* when it was poked; this and the next CLOCK_MONOTONIC */
-	__u64 pending_ns;  /* when the signal was pending; 0: it is not yet */
-	__u32 way;	   /* enum poke_way; NONE: all that were tried refused */
-	__u32 owed;	   /* 1: to be signalled when it polls */
+	__u64 poked_ns;	  /* when it was poked; this and the next CLOCK_MONOTONIC */
+	__u64 pending_ns; /* when the signal was pending; 0: it is not yet */
+	__u32 way;	  /* enum poke_way; NONE: all that were tried refused */
+	__u32 owed;	  /* 1: to be signalled when it polls */
 	/* Since the session began: */
-	__u64 pending;	   /* signals that became pending, whoever sent them */
-	__u64 merged;	   /* that came while an earlier one was still pending: the target sees one */
+	__u64 pending; /* signals that became pending, whoever sent them */
+	__u64 merged;  /* that came while an earlier one was still pending: the target sees one */
 	__u64 sent[POKE_WAYS];
 	__u64 refused[POKE_WAYS];
 };

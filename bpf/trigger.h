@@ -60,8 +60,8 @@ struct trigger_spike {
 /* The session as others see it, in a pinned map of one. Written by the controller alone; strings
  * end with a zero. */
 struct trigger_session {
-	__u32 size; /* of this struct */
-	__u32 pid;  /* of the controller, in the first pid namespace */
+	__u32 size;	/* of this struct */
+	__u32 pid;	/* of the controller, in the first pid namespace */
 	__u64 start_ns; /* of the controller: CLOCK_BOOTTIME */
 	__u64 armed_ns; /* CLOCK_BOOTTIME; 0: not yet */
 	__u64 threshold_ns;

@@ -24,6 +24,7 @@ struct {
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __weak __ksym;
 extern void bpf_task_release(struct task_struct *task) __weak __ksym;
 
+#define POKE_LOOP _Pragma("clang loop unroll(disable)")
 #define POKE_HAS(way) (poke_ways & (1U << (way)))
 
 static __always_inline bool poke_took(struct poke_target *target, __u32 way, int err)
@@ -84,6 +85,7 @@ static __always_inline void poke_targets(__u64 number)
 
 	if (!poke_ways)
 		return;
+	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++)
 		message |= poke_one(i, number);
 	if (message && poke_message[0])
@@ -103,6 +105,7 @@ int poke_pass(void *ctx)
 	const struct task_struct *task = (void *)bpf_get_current_task_btf();
 
 	(void)ctx;
+	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++) {
 		__u32 index = i;
 		struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
@@ -128,6 +131,7 @@ int poke_pending(__u64 *ctx)
 	const struct task_struct *task = (const struct task_struct *)ctx[2];
 	int signal = ctx[0], result = ctx[4];
 
+	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++) {
 		__u32 index = i;
 		struct poke_target *target = bpf_map_lookup_elem(&targets, &index);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "config.h"
+#include "poke.h"
 #include "recorder.h"
 
 /* How names of folders begin that are not complete captures. */
@@ -30,7 +31,8 @@ struct capture_env {
 	const struct config *config;
 	struct recorder *recorder;
 	int output_fd;
-	bool output_made; /* by this session: removed if it stays empty */
+	bool output_made;	 /* by this session: removed if it stays empty */
+	const struct poke *poke; /* NULL: there are no targets */
 };
 
 /* Opens the folder for captures, makes it when missing (then `made` is set), and sweeps what a

@@ -185,6 +185,12 @@ static struct json_object *capture_json(const struct capture_env *env,
 	if (env->recorder->ops->describe_snapshot)
 		env->recorder->ops->describe_snapshot(capture->snapshot, recorder);
 	json_object_object_add(json, "recorder", recorder);
+	if (env->poke) {
+		struct json_object *poke = json_object_new_object();
+
+		poke_describe(env->poke, capture->spike.sequence, poke);
+		json_object_object_add(json, "poke", poke);
+	}
 	put_system(json);
 	for (size_t i = 0; i < env->config->argc; i++)
 		json_object_array_add(argv, string_json(env->config->argv[i]));

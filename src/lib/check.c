@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include <bpf/btf.h>
 #include <linux/perf_event.h>
 
 #include "caps.h"
 #include "clock.h"
 #include "cyclic.h"
+#include "delivery/delivery.h"
 #include "kallsyms.h"
 #include "recorder.h"
 #include "tracefs.h"
@@ -195,23 +195,35 @@ static bool try_aux_sample(struct detail *detail)
 	return fd >= 0 ? true : pt_failed(detail, fd);
 }
 
-/* A function that BPF programs may call is in the kernel's BTF under its own name. */
+static bool try_delivery(struct detail *detail, const struct delivery *delivery)
+{
+	int err = delivery->try();
+
+	if (err)
+		detail_set(detail, "%s",
+			   err == -EOPNOTSUPP ? "the kernel has not what it takes"
+					      : strerror(-err));
+	return !err;
+}
+
 static bool try_task_work(struct detail *detail)
 {
-	static const char *const spellings[] = { "bpf_task_work_schedule_signal",
-						 "bpf_task_work_schedule_signal_impl" };
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = false;
+	return try_delivery(detail, &delivery_task_work);
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(spellings) && btf && !found; i++) {
-		found = btf__find_by_name_kind(btf, spellings[i], BTF_KIND_FUNC) > 0;
-		if (found)
-			detail_set(detail, "%s", spellings[i]);
-	}
-	btf__free(btf);
-	if (!found)
-		detail_set(detail, "the kernel has no %s", spellings[0]);
-	return found;
+static bool try_fasync(struct detail *detail)
+{
+	return try_delivery(detail, &delivery_fasync);
+}
+
+static bool try_tracepoint(struct detail *detail)
+{
+	return try_delivery(detail, &delivery_tracepoint);
+}
+
+static bool try_direct(struct detail *detail)
+{
+	return try_delivery(detail, &delivery_direct);
 }
 
 static bool try_timerlat(struct detail *detail)
@@ -290,8 +302,17 @@ static const struct probe probes[] = {
 	{ "aux_sample", "copy Intel PT data at the spike, in the kernel",
 	  "needs Linux 5.5 and intel_pt; a signal and an ioctl are used instead", false,
 	  try_aux_sample },
-	{ "task_work", "signal a perf task from BPF, whatever was interrupted",
-	  "needs Linux 6.18; other ways of delivery are used instead", false, try_task_work },
+	{ "task_work", "delivery task-work: perf signals itself, whatever was interrupted",
+	  "needs Linux 6.18; another way of delivery is used instead", false, try_task_work },
+	{ "fasync", "delivery fasync: perf is signalled by an event that it owns",
+	  "needs tracefs and CONFIG_BPF_EVENTS; the controller signals instead", false,
+	  try_fasync },
+	{ "tracepoint", "delivery tracepoint: perf signals itself when it polls its events",
+	  "needs function trampolines (CONFIG_DYNAMIC_FTRACE); another way of delivery is used "
+	  "instead",
+	  false, try_tracepoint },
+	{ "direct", "delivery direct: the interrupted task signals perf",
+	  "needs Linux 6.13; another way of delivery is used instead", false, try_direct },
 	{ "perf", "read captures (perf script, perf report)",
 	  "install linux-perf (Debian), linux-tools-generic (Ubuntu) or perf (Fedora, RHEL)", false,
 	  try_perf },

@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
+#include "bpf/poke.h"
 #include "cpulist.h"
 #include "pt_config.h"
 
@@ -16,6 +18,9 @@
 /* A record of perf is at most 64 KiB, the rest of it included: what perf record --aux-sample
  * allows. */
 #define SAMPLE_MAX (60ULL << 10)
+/* Of the word that wakes a target */
+#define WAKE_MAX 23
+#define WAKE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 #define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -88,6 +93,8 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->buffer_size = opts->buffer_size;
 	config->workload = opts->workload;
 
+	config->delivery = opts->delivery;
+	config->exit_with_target = opts->exit_with_target;
 	config->freeze = opts->freeze;
 	config->freeze_all = opts->freeze_all;
 	config->no_switch_events = opts->no_switch_events;
@@ -112,7 +119,9 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 		return log_error(&config->log, -EINVAL, "freeze %d: unknown", config->freeze);
 	if (config->workload > PERF_POKE_WORKLOAD_NONE)
 		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
-	if (opts->recorder > PERF_POKE_RECORDER_PT)
+	if (config->delivery > PERF_POKE_DELIVERY_RELAY)
+		return log_error(&config->log, -EINVAL, "delivery %d: unknown", config->delivery);
+	if (opts->recorder > PERF_POKE_RECORDER_PERF)
 		return log_error(&config->log, -EINVAL, "recorder %d: unknown", opts->recorder);
 	return 0;
 }
@@ -161,9 +170,57 @@ static int config_events(struct config *config, const struct perf_poke_opts *opt
 	return 0;
 }
 
-/* Events that are named say which recorder they are for. */
+static int config_target(struct config *config, const struct perf_poke_target *wanted)
+{
+	struct perf_poke_target *target = &config->targets[config->nr_targets++];
+
+	*target = *wanted;
+	target->wake = NULL;
+	if (wanted->pid <= 0)
+		return log_error(&config->log, -EINVAL, "target %d: not the id of a process",
+				 wanted->pid);
+	if (wanted->signal < 0 || wanted->signal > SIGRTMAX)
+		return log_error(&config->log, -EINVAL, "target %d: signal %d: must be 1 to %d",
+				 wanted->pid, wanted->signal, SIGRTMAX);
+	if (!wanted->wake)
+		return 0;
+	/* It becomes part of a filter. */
+	if (!*wanted->wake || strlen(wanted->wake) > WAKE_MAX ||
+	    wanted->wake[strspn(wanted->wake, WAKE_CHARACTERS)])
+		return log_error(&config->log, -EINVAL,
+				 "target %d: wake '%s': must be 1 to %d letters, digits, - or _",
+				 wanted->pid, wanted->wake, WAKE_MAX);
+	target->wake = strdup(wanted->wake);
+	return target->wake ? 0 : -ENOMEM;
+}
+
+static int config_targets(struct config *config, const struct perf_poke_opts *opts)
+{
+	size_t wakes = 0;
+
+	if (opts->nr_targets > POKE_TARGETS)
+		return log_error(&config->log, -EINVAL, "%zu targets: at most %d can be poked",
+				 opts->nr_targets, POKE_TARGETS);
+	config->targets = calloc(opts->nr_targets + 1, sizeof(*config->targets));
+	if (!config->targets)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->nr_targets; i++) {
+		int err = config_target(config, &opts->targets[i]);
+
+		if (err)
+			return err;
+		wakes += !!opts->targets[i].wake;
+	}
+	if (wakes > 1)
+		return log_error(&config->log, -EINVAL, "wake: of one target only");
+	return 0;
+}
+
+/* Targets and events that are named say which recorder they are for. */
 static enum perf_poke_recorder config_choose_recorder(const struct config *config)
 {
+	if (config->nr_targets && !config->nr_events)
+		return PERF_POKE_RECORDER_PERF;
 	if (config->nr_events)
 		return pt_config_is_pt(config->events[0].name) ? PERF_POKE_RECORDER_PT
 							       : PERF_POKE_RECORDER_EVENTS;
@@ -191,7 +248,12 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (!err)
 		err = config_events(config, &known);
 	if (!err)
+		err = config_targets(config, &known);
+	if (!err)
 		config->recorder = known.recorder ? known.recorder : config_choose_recorder(config);
+	if (!err && config->recorder == PERF_POKE_RECORDER_PERF && !config->nr_targets)
+		err = log_error(&config->log, -EINVAL,
+				"recorder perf: needs a target: a running perf record");
 	if (err)
 		config_destroy(config);
 	return err;
@@ -215,5 +277,8 @@ void config_destroy(struct config *config)
 		free((char *)config->events[i].filter);
 	}
 	free(config->events);
+	for (size_t i = 0; i < config->nr_targets; i++)
+		free((char *)config->targets[i].wake);
+	free(config->targets);
 	*config = (struct config){};
 }

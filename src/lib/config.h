@@ -22,6 +22,10 @@ struct config {
 	bool freeze_all, no_switch_events;
 	uint64_t sample_size;
 	uint64_t history_size; /* UINT64_MAX: all */
+	struct perf_poke_target *targets;
+	size_t nr_targets;
+	enum perf_poke_delivery delivery;
+	bool exit_with_target;
 	uint64_t max_captures; /* UINT64_MAX: no limit */
 	char *output;
 	char **argv;

@@ -114,20 +114,6 @@ static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze fre
 	return 0;
 }
 
-static uint64_t printk_id(void)
-{
-	_cleanup_close_ int tracefs = tracefs_open();
-	_cleanup_close_ int fd = tracefs < 0
-					 ? -1
-					 : openat(tracefs, "events/bpf_trace/bpf_trace_printk/id",
-						  O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
-
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return 0;
-	return strtoull(text, NULL, 10);
-}
-
 /* Rings that a spike copies. A poke copies all, also where a spike copies none. */
 static size_t pt_nr_copies(const struct pt_recorder *pt)
 {
@@ -158,7 +144,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 					     ? config->sample_size
 					     : config->history_size;
 	if (freeze != PERF_POKE_FREEZE_SIGNAL) {
-		events.printk_id = printk_id();
+		events.printk_id = tracefs_printk_id();
 		if (!events.printk_id)
 			return -EOPNOTSUPP;
 	}

@@ -81,6 +81,7 @@ struct recorder_ops {
 };
 
 extern const struct recorder_ops events_recorder;
+extern const struct recorder_ops perf_recorder;
 extern const struct recorder_ops pt_recorder;
 
 #endif

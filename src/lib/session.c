@@ -89,7 +89,14 @@ static int session_privileges(const struct config *config)
 
 static const struct recorder_ops *session_recorder_ops(const struct perf_poke *pp)
 {
-	return pp->config.recorder == PERF_POKE_RECORDER_PT ? &pt_recorder : &events_recorder;
+	switch (pp->config.recorder) {
+	case PERF_POKE_RECORDER_PT:
+		return &pt_recorder;
+	case PERF_POKE_RECORDER_PERF:
+		return &perf_recorder;
+	default:
+		return &events_recorder;
+	}
 }
 
 static int session_open_recorder(struct perf_poke *pp)
@@ -116,7 +123,7 @@ static int session_open_recorder(struct perf_poke *pp)
 
 static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 {
-	const struct trigger_config trigger = {
+	struct trigger_config trigger = {
 		.cpus = pp->config.cpus,
 		.nr_cpus = pp->config.nr_cpus,
 		.threshold_ns = pp->config.threshold_ns,
@@ -125,6 +132,8 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.resume_message = pp->recorder->resume_message,
 	};
 
+	if (pp->poke)
+		poke_configure(pp->poke, &trigger);
 	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
 }
 
@@ -141,6 +150,7 @@ static int session_start_writer(struct perf_poke *pp)
 
 	pp->env.config = &pp->config;
 	pp->env.recorder = pp->recorder;
+	pp->env.poke = pp->poke;
 	err = writer_start(&pp->writer, &pp->env);
 	if (err)
 		return err;
@@ -150,6 +160,8 @@ static int session_start_writer(struct perf_poke *pp)
 	err = session_watch(pp, trigger_fd(pp->trigger));
 	if (!err)
 		err = session_watch(pp, writer_fd(pp->writer));
+	if (!err && pp->poke)
+		err = session_watch(pp, poke_fd(pp->poke));
 	if (!err && pp->hotplug_fd >= 0)
 		err = session_watch(pp, pp->hotplug_fd);
 	return err;
@@ -184,8 +196,12 @@ static int session_start(struct perf_poke *pp)
 	/* Before the recorder: what goes from then on is noticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	err = session_open_recorder(pp);
+	if (!err && pp->config.nr_targets)
+		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
 	if (!err)
 		err = session_open_trigger(pp, function);
+	if (!err && pp->poke)
+		err = poke_start(pp->poke, pp->trigger);
 	if (!err && pp->recorder->ops->start)
 		err = pp->recorder->ops->start(pp->recorder, &pp->config.log);
 	if (!err)
@@ -294,6 +310,8 @@ static int session_take_spikes(struct perf_poke *pp)
 
 		memcpy(spike.comm, seen.comm, sizeof(spike.comm));
 		ret = session_capture(pp, &spike, seen.frozen_ns);
+		if (pp->poke)
+			poke_settle(pp->poke, spike.sequence, !spike.poked);
 	}
 	return ret;
 }
@@ -362,6 +380,8 @@ static void session_cpu_online(struct perf_poke *pp, int cpu)
 	}
 	if (!err && pp->cyclic)
 		err = cyclic_cpu_online(pp->cyclic, cpu);
+	if (!err && pp->poke)
+		err = poke_cpu_online(pp->poke);
 	if (err)
 		log_write(log, PERF_POKE_LOG_WARN,
 			  "CPU %d is back, but cannot be watched again: %s", cpu, strerror(-err));
@@ -391,7 +411,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 {
-	struct epoll_event events[3];
+	struct epoll_event events[4];
 	int err, nr, ready;
 
 	if (!pp->started)
@@ -408,6 +428,8 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	nr = session_take_captures(pp);
 	if (nr && pp->held)
 		session_rearm(pp);
+	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
+		err = -ESRCH;
 	return err ? err : nr;
 }
 
@@ -427,6 +449,11 @@ int perf_poke__poke(struct perf_poke *pp)
 const char *perf_poke__recorder(const struct perf_poke *pp)
 {
 	return session_recorder_ops(pp)->name;
+}
+
+const char *perf_poke__delivery(const struct perf_poke *pp)
+{
+	return pp->poke ? poke_delivery(pp->poke) : "none";
 }
 
 const char *perf_poke__workload(const struct perf_poke *pp)
@@ -457,6 +484,7 @@ int perf_poke__stop(struct perf_poke *pp)
 	}
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
+	poke_free(TAKE_PTR(pp->poke));
 	if (pp->recorder)
 		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
 	closep(&pp->hotplug_fd);

@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "config.h"
 #include "cyclic.h"
+#include "poke.h"
 #include "recorder.h"
 #include "trigger.h"
 #include "writer.h"
@@ -17,6 +18,7 @@ struct perf_poke {
 	int hotplug_fd;		 /* -1 where there is none */
 	struct trigger *trigger; /* from the first start on: statistics outlive the run */
 	struct recorder *recorder;
+	struct poke *poke; /* NULL: there are no targets */
 	struct cyclic *cyclic;
 	struct writer *writer;
 	struct capture_env env;

@@ -46,3 +46,17 @@ int tracefs_open(void)
 	}
 	return tracefs_mount_detached();
 }
+
+uint64_t tracefs_printk_id(void)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	_cleanup_close_ int fd = tracefs < 0
+					 ? -1
+					 : openat(tracefs, "events/bpf_trace/bpf_trace_printk/id",
+						  O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}

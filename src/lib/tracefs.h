@@ -3,9 +3,15 @@
 #ifndef LIB_TRACEFS_H
 #define LIB_TRACEFS_H
 
+#include <stdint.h>
+
 /* A directory descriptor of tracefs, owned by the caller. Where it is not mounted, of a mount of
  * our own that is attached nowhere and goes away with the descriptor. -EPERM, -ENODEV: the kernel
  * has none, or not for us. */
 int tracefs_open(void);
+
+/* For perf: what BPF programs print, by bpf_trace_printk(), is this tracepoint. 0: there is none,
+ * or not for us. */
+uint64_t tracefs_printk_id(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/trigger.skel.h"
+#include "delivery/delivery.h"
 #include "tracefs.h"
 
 struct trigger {
@@ -17,6 +18,8 @@ struct trigger {
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
 	size_t cpus_size;
+	struct poke_target *targets; /* mapping of the map `targets` */
+	size_t targets_size;
 	uint64_t missed; /* final, once detached */
 	struct trigger_spike spike;
 	bool have_spike;
@@ -64,21 +67,35 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int trigger_map_cpus(struct trigger *trigger, const struct trigger_config *config)
+/* An array that user space may map; its values are as large as they are here. */
+static int trigger_map(const struct bpf_map *map, void **ret, size_t *size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	int fd = bpf_map__fd(trigger->skel->maps.cpus);
-	void *map;
+	void *memory;
 
-	trigger->cpus_size =
-		bpf_map__max_entries(trigger->skel->maps.cpus) * sizeof(struct trigger_cpu);
-	trigger->cpus_size = (trigger->cpus_size + page - 1) & ~(page - 1);
-	map = mmap(NULL, trigger->cpus_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
+	*size = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	*size = (*size + page - 1) & ~(page - 1);
+	memory = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (memory == MAP_FAILED)
 		return -errno;
-	trigger->cpus = map;
+	*ret = memory;
+	return 0;
+}
+
+static int trigger_map_all(struct trigger *trigger, const struct trigger_config *config)
+{
+	int err;
+
+	err = trigger_map(trigger->skel->maps.cpus, (void **)&trigger->cpus, &trigger->cpus_size);
+	if (!err)
+		err = trigger_map(trigger->skel->maps.targets, (void **)&trigger->targets,
+				  &trigger->targets_size);
+	if (err)
+		return err;
 	for (size_t i = 0; i < config->nr_cpus; i++)
 		trigger->cpus[config->cpus[i]].watched = 1;
+	for (size_t i = 0; i < config->nr_targets; i++)
+		trigger->targets[i] = config->targets[i];
 	return 0;
 }
 
@@ -91,6 +108,19 @@ static void trigger_set_messages(struct trigger *trigger, const struct trigger_c
 		 config->pause_message ? config->pause_message : "");
 	snprintf((char *)rodata->resume_message, sizeof(rodata->resume_message), "%s", resume);
 	bpf_program__set_autoload(trigger->skel->progs.trigger_resume, *resume);
+}
+
+static void trigger_set_pokes(struct trigger *trigger, const struct trigger_config *config)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+
+	rodata->poke_ways = config->poke_ways;
+	rodata->task_work_impl = config->task_work_impl;
+	snprintf((char *)rodata->poke_message, sizeof(rodata->poke_message), "%s",
+		 config->poke_message ? config->poke_message : "");
+	bpf_program__set_autoload(trigger->skel->progs.poke_pending, config->poke_ways);
+	bpf_program__set_autoload(trigger->skel->progs.poke_pass,
+				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
 }
 
 /* Loading a program that prints makes the kernel write all such messages to the trace buffer: an
@@ -110,6 +140,31 @@ static int trigger_load_quietly(struct trigger *trigger)
 	if (enabled == '0' && pwrite(fd, "0", 1, 0) != 1 && !err)
 		err = -errno;
 	return err;
+}
+
+static int trigger_attach(struct trigger *trigger, const struct log *log)
+{
+	struct trigger_bpf *skel = trigger->skel;
+	const struct {
+		const struct bpf_program *program;
+		struct bpf_link **link;
+		const char *to;
+	} attach[] = {
+		{ skel->progs.poke_pending, &skel->links.poke_pending, "signal_generate" },
+		{ skel->progs.poke_pass, &skel->links.poke_pass, "perf_poll" },
+		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
+		  "hrtimer_expire_entry" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(attach); i++) {
+		if (!bpf_program__autoload(attach[i].program))
+			continue;
+		*attach[i].link = bpf_program__attach(attach[i].program);
+		if (!*attach[i].link)
+			return log_error(log, -errno, "cannot attach to %s: %s", attach[i].to,
+					 strerror(errno));
+	}
+	return 0;
 }
 
 static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
@@ -132,11 +187,12 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->skel->rodata->now_is_pointer = now_is_pointer;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger_set_messages(trigger, config);
+	trigger_set_pokes(trigger, config);
 	err = trigger_load_quietly(trigger);
 	if (err)
 		return log_error(log, err, "the kernel does not load the trigger program: %s",
 				 strerror(-err));
-	err = trigger_map_cpus(trigger, config);
+	err = trigger_map_all(trigger, config);
 	if (err)
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
@@ -144,12 +200,22 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 					 trigger, NULL);
 	if (!trigger->ring)
 		return log_error(log, -errno, "cannot map the trigger's ring: %s", strerror(errno));
-	trigger->skel->links.trigger_hrtimer =
-		bpf_program__attach(trigger->skel->progs.trigger_hrtimer);
-	if (!trigger->skel->links.trigger_hrtimer)
-		return log_error(log, -errno, "cannot attach to hrtimer_expire_entry: %s",
-				 strerror(errno));
-	return 0;
+	return trigger_attach(trigger, log);
+}
+
+int trigger_try(enum poke_way way)
+{
+	const struct trigger_config config = {
+		.threshold_ns = UINT64_MAX,
+		.poke_ways = 1U << way,
+		.task_work_impl = way == POKE_WAY_TASK_WORK && delivery_task_work_impl(),
+	};
+	struct trigger *trigger;
+	int err = trigger_open(&trigger, &config, &(struct log){});
+
+	if (!err)
+		trigger_free(trigger);
+	return err;
 }
 
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log)
@@ -213,6 +279,11 @@ int trigger_resume(const struct trigger *trigger, int cpu)
 	return bpf_prog_test_run_opts(bpf_program__fd(trigger->skel->progs.trigger_resume), &opts);
 }
 
+volatile struct poke_target *trigger_targets(const struct trigger *trigger)
+{
+	return trigger->targets;
+}
+
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu)
 {
 	return &trigger->cpus[cpu];
@@ -246,5 +317,7 @@ void trigger_free(struct trigger *trigger)
 	trigger_detach(trigger);
 	if (trigger->cpus)
 		munmap(trigger->cpus, trigger->cpus_size);
+	if (trigger->targets)
+		munmap(trigger->targets, trigger->targets_size);
 	free(trigger);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/poke.h"
 #include "bpf/trigger.h"
 #include "log.h"
 
@@ -20,6 +21,12 @@ struct trigger_config {
 	/* What stops and starts a trace from within the kernel, less than TRIGGER_MESSAGE_SIZE
 	 * bytes; NULL or empty for not. */
 	const char *pause_message, *resume_message;
+	/* Whom to poke, and how: bits of enum poke_way; 0: nobody. */
+	const struct poke_target *targets;
+	size_t nr_targets;
+	uint32_t poke_ways;
+	const char *poke_message; /* as the others */
+	bool task_work_impl;	  /* see bpf/poke/task_work.h */
 };
 
 /* How the running kernel passes `now` to the tracepoint: 1 by pointer, 0 by value; -EOPNOTSUPP: no
@@ -28,6 +35,9 @@ int trigger_now_is_pointer(const struct log *log);
 
 /* Loads and attaches, not armed: statistics begin. */
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log);
+
+/* Whether the kernel takes the program with this way to poke. Returns 0 or a negative errno. */
+int trigger_try(enum poke_way way);
 
 /* Readable when there may be a spike. */
 int trigger_fd(const struct trigger *trigger);
@@ -40,6 +50,9 @@ int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
 
 /* Starts the trace of a CPU again that the trigger has stopped. */
 int trigger_resume(const struct trigger *trigger, int cpu);
+
+/* The targets as they are now; NULL when there are none. Live memory, as the next. */
+volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 
 /* Live memory: each field may change between two looks. */
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);

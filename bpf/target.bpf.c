@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds the task that a number means in a pid namespace: what the number is in the first namespace,
+ * and when the task was started, are what identifies it to the trigger. */
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* MAX_PID_NS_LEVEL of the kernel */
+#define LEVELS 32
+
+const volatile __u32 wanted = 0;
+const volatile __u32 namespace = 0; /* inode of the namespace */
+
+__u32 tgid = 0, tid = 0;
+__u64 start_ns = 0;
+
+static __always_inline bool is_wanted(struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	for (__u32 i = 0; i <= LEVELS && i <= level; i++) {
+		struct upid *number = (void *)pid + bpf_core_field_offset(pid->numbers) +
+				      i * bpf_core_type_size(struct upid);
+
+		if ((__u32)BPF_CORE_READ(number, nr) == wanted &&
+		    BPF_CORE_READ(number, ns, ns.inum) == namespace)
+			return true;
+	}
+	return false;
+}
+
+SEC("iter/task")
+int target_find(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task || tid || !is_wanted(task))
+		return 0;
+	tgid = task->tgid;
+	tid = task->pid;
+	start_ns = task->start_boottime;
+	return 0;
+}

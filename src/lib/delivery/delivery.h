@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The ways that a signal can take from the trigger to a target: one file each, and this is what all
+ * of them are. What runs in the kernel is in bpf/poke/. */
+#ifndef LIB_DELIVERY_H
+#define LIB_DELIVERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/poke.h"
+#include "log.h"
+
+struct delivery_config {
+	const struct poke_target *targets;
+	const int *tids; /* of the targets, in our own pid namespace */
+	size_t nr_targets;
+	const int *cpus;
+	size_t nr_cpus;
+	const char *message; /* what the trigger prints for the ways that need a perf event */
+};
+
+/* What a way keeps open; each has its own. */
+struct delivery_state;
+
+struct delivery {
+	const char *name;
+	enum poke_way way;
+	/* Whether it works on this system: 0 or a negative errno. */
+	int (*try)(void);
+	/* Both NULL: the trigger's program is all it takes. */
+	int (*open)(struct delivery_state **ret, const struct delivery_config *config,
+		    const struct log *log);
+	void (*close)(struct delivery_state *state);
+};
+
+extern const struct delivery delivery_task_work, delivery_fasync, delivery_tracepoint,
+	delivery_direct, delivery_relay;
+
+/* In the order of preference, up to a NULL. */
+extern const struct delivery *const deliveries[];
+
+const struct delivery *delivery_of(enum poke_way way);
+
+/* Whether the kernel has a function that BPF programs may call by this name. */
+bool delivery_has_kfunc(const char *name);
+
+/* Whether the kernel wants the first spelling of it: see bpf/poke/task_work.h. */
+bool delivery_task_work_impl(void);
+
+#endif

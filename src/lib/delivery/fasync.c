@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* A perf event on what BPF programs print, on each watched CPU for each target. The target owns it,
+ * so the kernel signals it when the event overflows: an owner is the thread itself, not its number.
+ */
+#include "delivery.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "tracefs.h"
+
+struct delivery_state {
+	size_t nr;
+	int fds[];
+};
+
+static int open_event(uint64_t id, int cpu, const char *message)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	_cleanup_close_ int fd =
+		syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	char filter[64];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+static int set_owner(int fd, int tid, int signal)
+{
+	const struct f_owner_ex owner = { F_OWNER_TID, tid };
+
+	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, signal) ||
+	    fcntl(fd, F_SETFL, O_RDWR | O_ASYNC))
+		return -errno;
+	return 0;
+}
+
+static void fasync_close(struct delivery_state *state)
+{
+	for (size_t i = 0; state && i < state->nr; i++)
+		close(state->fds[i]);
+	free(state);
+}
+
+static int fasync_open_all(struct delivery_state *state, const struct delivery_config *config)
+{
+	uint64_t id = tracefs_printk_id();
+
+	if (!id)
+		return -EOPNOTSUPP;
+	for (size_t t = 0; t < config->nr_targets; t++) {
+		for (size_t c = 0; c < config->nr_cpus; c++) {
+			int fd = open_event(id, config->cpus[c], config->message);
+			int err;
+
+			if (fd < 0)
+				return fd;
+			state->fds[state->nr++] = fd;
+			err = set_owner(fd, config->tids[t], config->targets[t].signal);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int fasync_open(struct delivery_state **ret, const struct delivery_config *config,
+		       const struct log *log)
+{
+	struct delivery_state *state;
+	int err;
+
+	state = calloc(1, sizeof(*state) +
+				  config->nr_targets * config->nr_cpus * sizeof(state->fds[0]));
+	if (!state)
+		return -ENOMEM;
+	err = fasync_open_all(state, config);
+	if (err) {
+		fasync_close(state);
+		return log_error(log, err, "delivery fasync: cannot open its perf events: %s",
+				 strerror(-err));
+	}
+	*ret = state;
+	return 0;
+}
+
+static int fasync_try(void)
+{
+	uint64_t id = tracefs_printk_id();
+	_cleanup_close_ int fd = id ? open_event(id, sched_getcpu(), "perf-poke-try") : -EOPNOTSUPP;
+
+	return fd < 0 ? fd : 0;
+}
+
+const struct delivery delivery_fasync = {
+	.name = "fasync",
+	.way = POKE_WAY_FASYNC,
+	.try = fasync_try,
+	.open = fasync_open,
+	.close = fasync_close,
+};

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "poke.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+
+#include <json-c/json.h>
+
+#include "clock.h"
+#include "delivery/delivery.h"
+#include "target.h"
+#include "trigger.h"
+
+/* A perf event that overflows is not lost sight of at once: so long for the signal to be pending,
+ * before the controller sends it. */
+#define GRACE_NS 5000000
+
+struct poke {
+	const struct log *log;
+	const struct delivery *preferred;
+	uint32_t ways; /* bits of enum poke_way */
+	char message[TRIGGER_MESSAGE_SIZE];
+	struct delivery_state *states[POKE_WAYS];
+	volatile struct poke_target *live; /* the trigger's map */
+	struct delivery_config delivery;
+	int epoll_fd, timer_fd;
+	uint64_t settling; /* sequence of the spike that the timer is for */
+	size_t nr, nr_ended;
+	bool ended[POKE_TARGETS];
+	struct poke_target tasks[POKE_TARGETS];
+	int tids[POKE_TARGETS];
+	struct target targets[POKE_TARGETS];
+};
+
+static const enum poke_way wanted_way[] = {
+	[PERF_POKE_DELIVERY_TASK_WORK] = POKE_WAY_TASK_WORK,
+	[PERF_POKE_DELIVERY_FASYNC] = POKE_WAY_FASYNC,
+	[PERF_POKE_DELIVERY_TRACEPOINT] = POKE_WAY_TRACEPOINT,
+	[PERF_POKE_DELIVERY_DIRECT] = POKE_WAY_DIRECT,
+	[PERF_POKE_DELIVERY_RELAY] = POKE_WAY_RELAY,
+};
+
+static bool poke_has(const struct poke *poke, enum poke_way way)
+{
+	return poke->ways & 1U << way;
+}
+
+/* -- Choosing ways */
+
+static int poke_prefer(struct poke *poke, const struct delivery *delivery, const char *wake)
+{
+	int err;
+
+	if (delivery->way == POKE_WAY_TRACEPOINT && !wake)
+		return log_error(
+			poke->log, -EINVAL,
+			"delivery tracepoint: the target must wait on a perf event that "
+			"wakes it (perf that perf-poke starts does): use another, or auto");
+	err = delivery->try();
+	if (err)
+		return log_error(poke->log, err,
+				 "delivery %s: not on this kernel: %s (use another, or auto)",
+				 delivery->name, strerror(-err));
+	poke->preferred = delivery;
+	poke->ways |= 1U << delivery->way;
+	return 0;
+}
+
+/* Where the one that is preferred refuses, another that the trigger can try in the same breath.
+ * With `tracepoint` there is none: it does not refuse, and both need the message. */
+static void poke_add_next(struct poke *poke)
+{
+	enum poke_way way = poke->preferred->way;
+
+	if (way == POKE_WAY_DIRECT && !delivery_task_work.try())
+		poke->ways |= 1U << POKE_WAY_TASK_WORK;
+	if ((way == POKE_WAY_DIRECT || way == POKE_WAY_TASK_WORK) && !delivery_fasync.try())
+		poke->ways |= 1U << POKE_WAY_FASYNC;
+	poke->ways |= 1U << POKE_WAY_RELAY;
+}
+
+static int poke_choose(struct poke *poke, enum perf_poke_delivery wanted, const char *wake)
+{
+	int err = -EOPNOTSUPP;
+
+	if (wanted)
+		err = poke_prefer(poke, delivery_of(wanted_way[wanted]), wake);
+	/* The kernel has one of these, the last for sure; `tracepoint` and `direct` are for who
+	 * asks for them. */
+	else if (!delivery_task_work.try())
+		err = poke_prefer(poke, &delivery_task_work, wake);
+	else if (!delivery_fasync.try())
+		err = poke_prefer(poke, &delivery_fasync, wake);
+	else
+		err = poke_prefer(poke, &delivery_relay, wake);
+	if (!err)
+		poke_add_next(poke);
+	return err;
+}
+
+/* Nobody can guess it, so nobody else pokes by printing it. */
+static int poke_make_message(struct poke *poke, const char *wake)
+{
+	uint64_t nonce;
+
+	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+		return -errno;
+	if (wake)
+		snprintf(poke->message, sizeof(poke->message), "%s", wake);
+	else
+		snprintf(poke->message, sizeof(poke->message), "pp-%016" PRIx64 "-s", nonce);
+	return 0;
+}
+
+/* -- Opening */
+
+static int poke_add_target(struct poke *poke, const struct perf_poke_target *wanted)
+{
+	struct target *target = &poke->targets[poke->nr];
+	int err = target_open(target, wanted, poke->log);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < poke->nr; i++) {
+		if (poke->targets[i].task.tid != target->task.tid)
+			continue;
+		target_close(target);
+		return log_error(poke->log, -EINVAL, "target %d: named twice", wanted->pid);
+	}
+	poke->tasks[poke->nr] = target->task;
+	poke->tids[poke->nr] = target->tid;
+	poke->nr++;
+	return 0;
+}
+
+static int poke_watch(struct poke *poke, int fd, uint64_t what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = what };
+
+	return epoll_ctl(poke->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int poke_open_all(struct poke *poke, const struct config *config)
+{
+	const char *wake = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < config->nr_targets && !err; i++) {
+		err = poke_add_target(poke, &config->targets[i]);
+		if (config->targets[i].wake)
+			wake = config->targets[i].wake;
+	}
+	if (!err)
+		err = poke_choose(poke, config->delivery, wake);
+	if (!err)
+		err = poke_make_message(poke, poke_has(poke, POKE_WAY_TRACEPOINT) ? wake : NULL);
+	if (err)
+		return err;
+	poke->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	poke->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (poke->epoll_fd < 0 || poke->timer_fd < 0)
+		return -errno;
+	err = poke_watch(poke, poke->timer_fd, poke->nr);
+	for (size_t i = 0; i < poke->nr && !err; i++)
+		err = poke_watch(poke, poke->targets[i].pidfd, i);
+	return err;
+}
+
+int poke_open(struct poke **ret, const struct config *config, const struct log *log)
+{
+	struct poke *poke = calloc(1, sizeof(*poke));
+	int err;
+
+	if (!poke)
+		return -ENOMEM;
+	poke->log = log;
+	poke->epoll_fd = poke->timer_fd = -1;
+	err = poke_open_all(poke, config);
+	if (err) {
+		poke_free(poke);
+		return err;
+	}
+	poke->delivery = (struct delivery_config){
+		.targets = poke->tasks,
+		.tids = poke->tids,
+		.nr_targets = poke->nr,
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.message = poke->message,
+	};
+	*ret = poke;
+	return 0;
+}
+
+void poke_configure(const struct poke *poke, struct trigger_config *config)
+{
+	config->targets = poke->tasks;
+	config->nr_targets = poke->nr;
+	config->poke_ways = poke->ways;
+	config->poke_message = poke->message;
+	config->task_work_impl = poke_has(poke, POKE_WAY_TASK_WORK) && delivery_task_work_impl();
+}
+
+static void poke_close_states(struct poke *poke)
+{
+	for (size_t i = 0; deliveries[i]; i++) {
+		const struct delivery *delivery = deliveries[i];
+
+		if (poke->states[delivery->way])
+			delivery->close(TAKE_PTR(poke->states[delivery->way]));
+	}
+}
+
+static int poke_open_states(struct poke *poke)
+{
+	int err = 0;
+
+	for (size_t i = 0; deliveries[i] && !err; i++) {
+		const struct delivery *delivery = deliveries[i];
+
+		if (poke_has(poke, delivery->way) && delivery->open)
+			err = delivery->open(&poke->states[delivery->way], &poke->delivery,
+					     poke->log);
+	}
+	return err;
+}
+
+int poke_start(struct poke *poke, struct trigger *trigger)
+{
+	int err;
+
+	poke->live = trigger_targets(trigger);
+	err = poke_open_states(poke);
+	if (err)
+		return err;
+	/* What was opened for a number is theirs only if nobody else took it meanwhile. */
+	for (size_t i = 0; i < poke->nr; i++) {
+		if (!target_is_same(&poke->targets[i]))
+			return log_error(poke->log, -ESRCH, "target %d: has ended",
+					 poke->targets[i].tid);
+	}
+	return 0;
+}
+
+int poke_cpu_online(struct poke *poke)
+{
+	poke_close_states(poke);
+	return poke_open_states(poke);
+}
+
+const char *poke_delivery(const struct poke *poke)
+{
+	return poke->preferred->name;
+}
+
+int poke_fd(const struct poke *poke)
+{
+	return poke->epoll_fd;
+}
+
+/* -- Spikes */
+
+static void poke_relay(struct poke *poke, size_t i)
+{
+	volatile struct poke_target *live = &poke->live[i];
+
+	if (target_signal(&poke->targets[i])) {
+		live->refused[POKE_WAY_RELAY]++;
+		return;
+	}
+	live->way = POKE_WAY_RELAY;
+	live->sent[POKE_WAY_RELAY]++;
+}
+
+/* Whether a way was taken that may yet turn out to have gone nowhere. */
+static bool is_open(const volatile struct poke_target *live)
+{
+	return (live->way == POKE_WAY_FASYNC || live->way == POKE_WAY_TRACEPOINT) &&
+	       !live->pending_ns;
+}
+
+static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
+{
+	live->way = POKE_WAY_NONE;
+	live->pending_ns = 0;
+	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
+	live->sequence = sequence;
+}
+
+void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
+{
+	const struct itimerspec grace = { .it_value.tv_nsec = GRACE_NS };
+	bool open = false;
+
+	for (size_t i = 0; i < poke->nr; i++) {
+		volatile struct poke_target *live = &poke->live[i];
+
+		if (!tried)
+			poke_begin(live, sequence);
+		if (live->sequence != sequence || poke->ended[i])
+			continue;
+		if (live->way == POKE_WAY_NONE)
+			poke_relay(poke, i);
+		open |= is_open(live);
+	}
+	if (!open)
+		return;
+	poke->settling = sequence;
+	timerfd_settime(poke->timer_fd, 0, &grace, NULL);
+}
+
+static void poke_settle_rest(struct poke *poke)
+{
+	for (size_t i = 0; i < poke->nr; i++) {
+		volatile struct poke_target *live = &poke->live[i];
+		uint32_t way = live->way;
+
+		if (live->sequence != poke->settling || poke->ended[i] || !is_open(live))
+			continue;
+		/* It is poked by the one or the other. */
+		if (way == POKE_WAY_TRACEPOINT && !__sync_bool_compare_and_swap(&live->owed, 1, 0))
+			continue;
+		live->refused[way]++;
+		poke_relay(poke, i);
+	}
+}
+
+static void poke_end(struct poke *poke, size_t i)
+{
+	const struct target *target = &poke->targets[i];
+
+	poke->ended[i] = true;
+	poke->nr_ended++;
+	epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
+	log_write(poke->log, PERF_POKE_LOG_WARN,
+		  "target %d (%s) has ended: it is not poked any more", target->tid, target->comm);
+}
+
+size_t poke_poll(struct poke *poke)
+{
+	struct epoll_event events[POKE_TARGETS + 1];
+	int nr = epoll_wait(poke->epoll_fd, events, ARRAY_SIZE(events), 0);
+	uint64_t expirations;
+
+	for (int i = 0; i < nr; i++) {
+		if (events[i].data.u64 < poke->nr)
+			poke_end(poke, events[i].data.u64);
+		else if (read(poke->timer_fd, &expirations, sizeof(expirations)) > 0)
+			poke_settle_rest(poke);
+	}
+	return poke->nr - poke->nr_ended;
+}
+
+static struct json_object *ways_json(const volatile __u64 *counts)
+{
+	struct json_object *json = json_object_new_object();
+
+	for (size_t i = 0; deliveries[i]; i++) {
+		if (counts[deliveries[i]->way])
+			json_object_object_add(json, deliveries[i]->name,
+					       json_object_new_uint64(counts[deliveries[i]->way]));
+	}
+	return json;
+}
+
+static struct json_object *target_json(const struct poke *poke, size_t i, uint64_t sequence)
+{
+	const volatile struct poke_target *live = &poke->live[i];
+	const struct delivery *way = delivery_of(live->way);
+	struct json_object *json = json_object_new_object();
+	struct json_object *pending = NULL;
+
+	/* A newer spike may have come since. */
+	if (live->sequence != sequence)
+		way = NULL;
+	else if (live->pending_ns)
+		pending = json_object_new_uint64(live->pending_ns - live->poked_ns);
+	json_object_object_add(json, "pid", json_object_new_int(poke->targets[i].tgid));
+	json_object_object_add(json, "tid", json_object_new_int(poke->targets[i].tid));
+	json_object_object_add(json, "comm", json_object_new_string(poke->targets[i].comm));
+	json_object_object_add(json, "signal", json_object_new_int(poke->tasks[i].signal));
+	json_object_object_add(json, "delivery", way ? json_object_new_string(way->name) : NULL);
+	json_object_object_add(json, "pending_after_ns", pending);
+	json_object_object_add(json, "sent", ways_json(live->sent));
+	json_object_object_add(json, "refused", ways_json(live->refused));
+	json_object_object_add(json, "merged", json_object_new_uint64(live->merged));
+	return json;
+}
+
+void poke_describe(const struct poke *poke, uint64_t sequence, struct json_object *json)
+{
+	struct json_object *targets = json_object_new_array();
+
+	for (size_t i = 0; i < poke->nr; i++)
+		json_object_array_add(targets, target_json(poke, i, sequence));
+	json_object_object_add(json, "delivery", json_object_new_string(poke->preferred->name));
+	json_object_object_add(json, "targets", targets);
+}
+
+void poke_free(struct poke *poke)
+{
+	if (!poke)
+		return;
+	poke_close_states(poke);
+	for (size_t i = 0; i < poke->nr; i++)
+		target_close(&poke->targets[i]);
+	closep(&poke->timer_fd);
+	closep(&poke->epoll_fd);
+	free(poke);
+}
