@@ -114,7 +114,7 @@ static void refuses_numbers(void **state)
 		.buffer_size = (1ULL << 31) + 1);
 	REFUSES(-EINVAL, "workload 3: unknown", .workload = PERF_POKE_WORKLOAD_NONE + 1);
 	REFUSES(-EINVAL, "workload -1: unknown", .workload = -1);
-	REFUSES(-EINVAL, "recorder 3: unknown", .recorder = PERF_POKE_RECORDER_PT + 1);
+	REFUSES(-EINVAL, "recorder 4: unknown", .recorder = PERF_POKE_RECORDER_PERF + 1);
 	REFUSES(-EINVAL, "recorder -1: unknown", .recorder = -1);
 }
 
@@ -265,6 +265,64 @@ static void newer_callers(void **state)
 	config_destroy(&config);
 }
 
+#define TARGETS(...)                                                                               \
+	.targets = (const struct perf_poke_target[]){ __VA_ARGS__ },                               \
+	.nr_targets = sizeof((struct perf_poke_target[]){ __VA_ARGS__ }) /                         \
+		      sizeof(struct perf_poke_target)
+
+static void takes_targets(void **state)
+{
+	char wake[] = "word-1";
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
+		.delivery = PERF_POKE_DELIVERY_DIRECT, .exit_with_target = true);
+	memset(wake, 'x', sizeof(wake) - 1);
+	assert_int_equal(config.nr_targets, 2);
+	assert_int_equal(config.targets[0].pid, 7);
+	assert_int_equal(config.targets[0].signal, 10);
+	assert_string_equal(config.targets[0].wake, "word-1");
+	assert_int_equal(config.targets[1].pid, 8);
+	assert_null(config.targets[1].wake);
+	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_DIRECT);
+	assert_true(config.exit_with_target);
+	/* Who names no events wants the target's. */
+	assert_int_equal(config.recorder, PERF_POKE_RECORDER_PERF);
+	config_destroy(&config);
+
+	ACCEPTS(&config, TARGETS({ .pid = 7 }), .recorder = PERF_POKE_RECORDER_EVENTS);
+	assert_int_equal(config.recorder, PERF_POKE_RECORDER_EVENTS);
+	config_destroy(&config);
+}
+
+static void refuses_targets(void **state)
+{
+	struct perf_poke_target many[17] = {};
+
+	(void)state;
+	for (size_t i = 0; i < 17; i++)
+		many[i].pid = 100 + i;
+	REFUSES(-EINVAL, "target 0: not the id of a process", TARGETS({ .pid = 0 }));
+	REFUSES(-EINVAL, "target -3: not the id of a process", TARGETS({ .pid = -3 }));
+	REFUSES(-EINVAL, "target 5: signal 65: must be 1 to 64",
+		TARGETS({ .pid = 5, .signal = 65 }));
+	REFUSES(-EINVAL, "target 5: wake '': must be 1 to 23 letters, digits, - or _",
+		TARGETS({ .pid = 5, .wake = "" }));
+	REFUSES(-EINVAL, "target 5: wake 'a\"b': must be 1 to 23 letters, digits, - or _",
+		TARGETS({ .pid = 5, .wake = "a\"b" }));
+	REFUSES(-EINVAL,
+		"target 5: wake 'abcdefghijklmnopqrstuvwx': must be 1 to 23 letters, digits, - or "
+		"_",
+		TARGETS({ .pid = 5, .wake = "abcdefghijklmnopqrstuvwx" }));
+	REFUSES(-EINVAL, "wake: of one target only",
+		TARGETS({ .pid = 5, .wake = "a" }, { .pid = 6, .wake = "b" }));
+	REFUSES(-EINVAL, "17 targets: at most 16 can be poked", .targets = many, .nr_targets = 17);
+	REFUSES(-EINVAL, "recorder perf: needs a target: a running perf record",
+		.recorder = PERF_POKE_RECORDER_PERF);
+	REFUSES(-EINVAL, "delivery 6: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
+}
+
 static void a_session_passes_errors_on(void **state)
 {
 	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "8191" };
@@ -298,7 +356,8 @@ int main(void)
 		cmocka_unit_test(refuses_numbers),   cmocka_unit_test(refuses_strings),
 		cmocka_unit_test(refuses_cpus),	     cmocka_unit_test(takes_online_cpus),
 		cmocka_unit_test(copies_everything), cmocka_unit_test(older_callers),
-		cmocka_unit_test(newer_callers),     cmocka_unit_test(a_session_passes_errors_on),
+		cmocka_unit_test(newer_callers),     cmocka_unit_test(takes_targets),
+		cmocka_unit_test(refuses_targets),   cmocka_unit_test(a_session_passes_errors_on),
 	};
 
 	return cmocka_run_group_tests(tests, read_online, NULL);
