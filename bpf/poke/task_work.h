@@ -19,13 +19,20 @@ struct {
 
 typedef int (*poke_callback)(struct bpf_map *map, void *key, void *value);
 
-/* The same function: 6.18 is given the program too, later kernels find it by themselves. */
-const volatile bool task_work_impl = false;
-extern int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work *work,
-					 void *map, poke_callback callback) __weak __ksym;
+/* The same function: 6.18 is given the program too, later kernels find it by themselves. Not in one
+ * object, because libbpf does not load one whose declaration of a function is not the kernel's, and
+ * in later kernels the first name is that of another. */
+#ifdef TASK_WORK_IMPL
 extern int bpf_task_work_schedule_signal_impl(struct task_struct *task, struct bpf_task_work *work,
 					      void *map, poke_callback callback,
 					      void *prog) __weak __ksym;
+#define task_work_schedule(task, work, map, callback)                                              \
+	bpf_task_work_schedule_signal_impl(task, work, map, callback, NULL)
+#else
+extern int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work *work,
+					 void *map, poke_callback callback) __weak __ksym;
+#define task_work_schedule bpf_task_work_schedule_signal
+#endif
 
 static int poke_task_work_run(struct bpf_map *map, void *key, void *value)
 {
@@ -45,10 +52,7 @@ static __always_inline int poke_task_work(struct task_struct *task, __u32 index)
 
 	if (!value)
 		return -1;
-	if (task_work_impl)
-		return bpf_task_work_schedule_signal_impl(task, &value->work, &works,
-							  poke_task_work_run, NULL);
-	return bpf_task_work_schedule_signal(task, &value->work, &works, poke_task_work_run);
+	return task_work_schedule(task, &value->work, &works, poke_task_work_run);
 }
 
 #endif

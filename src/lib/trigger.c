@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/trigger.skel.h"
+#include "bpf/trigger_impl.skel.h"
 #include "delivery/delivery.h"
 #include "tracefs.h"
 
@@ -115,7 +116,6 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 
 	rodata->poke_ways = config->poke_ways;
-	rodata->task_work_impl = config->task_work_impl;
 	snprintf((char *)rodata->poke_message, sizeof(rodata->poke_message), "%s",
 		 config->poke_message ? config->poke_message : "");
 	bpf_program__set_autoload(trigger->skel->progs.poke_pending, config->poke_ways);
@@ -140,6 +140,16 @@ static int trigger_load_quietly(struct trigger *trigger)
 	if (enabled == '0' && pwrite(fd, "0", 1, 0) != 1 && !err)
 		err = -errno;
 	return err;
+}
+
+/* Both are compiled from one source, and are alike but for a name in it. */
+static struct trigger_bpf *trigger_skeleton(bool task_work_impl)
+{
+	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf),
+		      "one may be taken for the other");
+
+	return task_work_impl ? (struct trigger_bpf *)trigger_impl_bpf__open()
+			      : trigger_bpf__open();
 }
 
 static int trigger_attach(struct trigger *trigger, const struct log *log)
@@ -178,7 +188,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	possible = libbpf_num_possible_cpus();
 	if (possible < 0)
 		return possible;
-	trigger->skel = trigger_bpf__open();
+	trigger->skel = trigger_skeleton(config->task_work_impl);
 	if (!trigger->skel)
 		return log_error(log, -errno, "cannot open the trigger program: %s",
 				 strerror(errno));

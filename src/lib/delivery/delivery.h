@@ -44,7 +44,7 @@ const struct delivery *delivery_of(enum poke_way way);
 /* Whether the kernel has a function that BPF programs may call by this name. */
 bool delivery_has_kfunc(const char *name);
 
-/* Whether the kernel wants the first spelling of it: see bpf/poke/task_work.h. */
+/* How the kernel spells the function of `task-work`: see bpf/poke/task_work.h. */
 bool delivery_task_work_impl(void);
 
 #endif

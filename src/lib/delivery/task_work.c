@@ -3,14 +3,16 @@
 
 #include "trigger.h"
 
+#define NAME "bpf_task_work_schedule_signal"
+
 bool delivery_task_work_impl(void)
 {
-	return delivery_has_kfunc("bpf_task_work_schedule_signal_impl");
+	return !delivery_has_kfunc(NAME);
 }
 
 static int task_work_try(void)
 {
-	if (!delivery_task_work_impl() && !delivery_has_kfunc("bpf_task_work_schedule_signal"))
+	if (!delivery_has_kfunc(NAME) && !delivery_has_kfunc(NAME "_impl"))
 		return -EOPNOTSUPP;
 	return trigger_try(POKE_WAY_TASK_WORK);
 }
