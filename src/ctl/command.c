@@ -94,6 +94,12 @@ enum exit_code command_dispatch(const struct command *const *commands, int argc,
 	 * well. */
 	signal(SIGPIPE, SIG_IGN);
 	code = dispatch(&con, commands, argc, argv);
+	logger_release(&con.log);
+	if (con.log.failed) {
+		con.json = false;
+		console_error(&con, "the log could not be written");
+		return EXIT_FAILED;
+	}
 	if (fflush(con.out) || ferror(con.out)) {
 		con.json = false;
 		console_error(&con, "standard output could not be written");

@@ -8,6 +8,28 @@
 #include "json.h"
 #include "text.h"
 
+static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
+{
+	if (con->detached) {
+		logger_result(&con->log, level, text);
+		return;
+	}
+	fputs(text, con->out);
+	fflush(con->out);
+}
+
+static void put_json(struct console *con, enum perf_poke_log_level level, json_object *object)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	_cleanup_free_ char *line = NULL;
+
+	if (asprintf(&line, "%s\n", json_object_to_json_string_ext(object, flags)) < 0)
+		line = NULL;
+	json_object_put(object);
+	if (line)
+		put_result(con, level, line);
+}
+
 void console_log(struct console *con, enum perf_poke_log_level level, const char *msg)
 {
 	_cleanup_free_ char *line = NULL;
@@ -21,10 +43,18 @@ void console_log(struct console *con, enum perf_poke_log_level level, const char
 	line = strdup(msg);
 	if (!line)
 		return;
-	if (con->json && level == PERF_POKE_LOG_ERROR)
-		console_json(con, json_error(line));
+	if (con->json && level == PERF_POKE_LOG_ERROR) {
+		put_json(con, level, json_error(line));
+		/* Both would be in the same place. */
+		if (con->detached)
+			return;
+	}
 	console_clear_status(con);
-	fprintf(con->err, "perf-poke-ctl: %s\n", text_printable(line));
+	text_printable(line);
+	if (con->log.kind)
+		logger_line(&con->log, level, line);
+	else
+		fprintf(con->err, "perf-poke-ctl: %s\n", line);
 }
 
 static void _printf_(3, 0) log_formatted(struct console *con, enum perf_poke_log_level level,
@@ -66,16 +96,22 @@ void console_info(struct console *con, const char *format, ...)
 
 void console_json(struct console *con, json_object *object)
 {
-	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	put_json(con, PERF_POKE_LOG_INFO, object);
+}
 
-	fprintf(con->out, "%s\n", json_object_to_json_string_ext(object, flags));
-	fflush(con->out);
-	json_object_put(object);
+void console_result(struct console *con, const char *text)
+{
+	put_result(con, PERF_POKE_LOG_INFO, text);
+}
+
+bool console_is_deaf(const struct console *con)
+{
+	return !con->detached && ferror(con->out);
 }
 
 bool console_has_status(const struct console *con)
 {
-	return !con->json && isatty(fileno(con->err));
+	return !con->json && !con->log.kind && isatty(fileno(con->err));
 }
 
 void console_status(struct console *con, const char *text)

@@ -66,6 +66,16 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 	return object;
 }
 
+json_object *json_detached(const char *session, int pid, const char *log)
+{
+	json_object *object = new_line("detached");
+
+	add_string(object, "session", session);
+	json_object_object_add(object, "pid", json_object_new_int(pid));
+	add_string(object, "log", log);
+	return object;
+}
+
 static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 {
 	char comm[sizeof(spike->comm) + 1] = "";
