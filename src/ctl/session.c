@@ -9,24 +9,28 @@
 
 #include "clock.h"
 #include "cpulist.h"
+#include "detach.h"
 #include "json.h"
 #include "placement.h"
 #include "report.h"
 #include "results.h"
+#include "systemd.h"
 #include "units.h"
 
-/* Between two updates of the status line. */
+/* Between two updates of the status line, and of what a service manager is told. */
 #define TICK_NS (NSEC_PER_SEC / 5)
+#define NOTIFY_TICK_NS (10 * NSEC_PER_SEC)
 
 struct session {
 	struct console *con;
 	struct perf_poke *pp;
 	struct perf_poke_opts opts;
 	struct results results;
+	struct detach *detach; /* NULL: in the foreground */
 	int signals;
 	uint64_t armed_ns;
 	uint64_t end_ns;  /* UINT64_MAX: no limit */
-	uint64_t tick_ns; /* when to show the status line; UINT64_MAX: there is none */
+	uint64_t tick_ns; /* when to show the status; UINT64_MAX: nobody wants it */
 	size_t errors;	  /* con->errors before the library was called */
 	bool failed;	  /* something besides a capture */
 };
@@ -71,6 +75,8 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 		report_failure(s, "capture", r);
 		return;
 	}
+	if (systemd_wants_notify())
+		s->tick_ns = 0;
 	console_info(s->con, "capture %zu: %s on CPU %d, %s", s->results.nr_captures,
 		     FORMAT_TIME(capture->spike.latency_ns), capture->spike.cpu, capture->path);
 }
@@ -125,14 +131,21 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
-	s->tick_ns = console_has_status(s->con) ? s->armed_ns : UINT64_MAX;
 
 	cpus = perf_poke__cpus(s->pp, &nr);
 	r = placement_apply(cpus, nr);
 	if (r)
 		console_warn(s->con, "no real-time priority, expect a longer skid: %s",
 			     strerror(-r));
+	if (s->detach && detach_release(s->detach, s->con, &s->opts))
+		return EXIT_FAILED;
 	announce(s, cpus, nr);
+	systemd_notify("READY=1");
+	/* Not the process that was started. */
+	if (s->detach)
+		systemd_notify("MAINPID=%d", getpid());
+	s->tick_ns =
+		console_has_status(s->con) || systemd_wants_notify() ? s->armed_ns : UINT64_MAX;
 	return EXIT_FINE;
 }
 
@@ -150,7 +163,14 @@ static void show_status(struct session *s)
 		 seconds / 3600, seconds / 60 % 60, seconds % 60, stats.count,
 		 FORMAT_TIME(stats.max_ns), stats.spikes, s->results.nr_captures,
 		 s->opts.max_captures);
-	console_status(s->con, text);
+	if (console_has_status(s->con))
+		console_status(s->con, text);
+	systemd_notify("STATUS=%s", text);
+}
+
+static uint64_t next_tick(const struct session *s)
+{
+	return clock_ns(CLOCK_MONOTONIC) + (console_has_status(s->con) ? TICK_NS : NOTIFY_TICK_NS);
 }
 
 /* Wait for the library, a signal, the end or the next tick. Returns what ppoll() does. */
@@ -184,7 +204,7 @@ static bool handle_library(struct session *s)
 static bool is_over(const struct session *s)
 {
 	return s->results.nr_captures >= s->opts.max_captures ||
-	       clock_ns(CLOCK_MONOTONIC) >= s->end_ns || ferror(s->con->out);
+	       clock_ns(CLOCK_MONOTONIC) >= s->end_ns || console_is_deaf(s->con);
 }
 
 static void watch(struct session *s)
@@ -208,15 +228,33 @@ static void watch(struct session *s)
 			return;
 		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
 			show_status(s);
-			s->tick_ns = clock_ns(CLOCK_MONOTONIC) + TICK_NS;
+			s->tick_ns = next_tick(s);
 		}
 	}
+}
+
+static int print_report(const struct session *s)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = report_print(file, &s->results);
+	if (fclose(file))
+		return -ENOMEM;
+	if (!r)
+		console_result(s->con, text);
+	return r;
 }
 
 static enum exit_code finish(struct session *s)
 {
 	int r;
 
+	systemd_notify("STOPPING=1\nSTATUS=ending: captures at hand are written");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
 	perf_poke__stop(s->pp);
@@ -226,7 +264,7 @@ static enum exit_code finish(struct session *s)
 	if (!r && s->con->json)
 		console_json(s->con, json_summary(&s->results));
 	else if (!r)
-		r = report_print(s->con->out, &s->results);
+		r = print_report(s);
 	if (r) {
 		s->failed = true;
 		report_failure(s, "results", r);
@@ -237,11 +275,12 @@ static enum exit_code finish(struct session *s)
 }
 
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
-			   uint64_t duration_ns)
+			   uint64_t duration_ns, struct detach *detach)
 {
 	_cleanup_(session_release) struct session s = { .con = con, .opts = *opts };
 	enum exit_code code;
 
+	s.detach = detach;
 	s.opts.log = on_log;
 	s.opts.log_ctx = &s;
 	s.opts.on_capture = on_capture;

@@ -5,11 +5,14 @@
 
 #include "command.h"
 
+struct detach;
+
 /*
  * Blocks until opts->max_captures are complete, duration_ns has passed since arming (0: no limit),
  * or SIGINT or SIGTERM comes. Prints everything. The log and callbacks of opts are not used.
+ * `detach` is that of the child whose caller waits for the session to be armed, or NULL.
  */
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
-			   uint64_t duration_ns);
+			   uint64_t duration_ns, struct detach *detach);
 
 #endif

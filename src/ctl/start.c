@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "detach.h"
 #include "session.h"
 
 #define NS_PER_US UINT64_C(1000)
@@ -156,6 +157,13 @@ static const struct option_spec options[] = {
 	  .help = "Intel PT: write so much of the newest trace (all)" },
 	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
 	  .help = "Intel PT: do not record context switches" },
+	{ "detach", 0, OPTION_FLAG, TARGET(detach),
+	  .help = "return when armed; the session goes on in the background" },
+	{ "log", 0, OPTION_STRING, TARGET(log), .metavar = "FILE",
+	  .help = "append lines to this instead of standard error; with\n"
+		  "--detach results too. journal: the journal, ./journal if\n"
+		  "that is a file (with --detach journal where there is one,\n"
+		  "else SESSION.log in the folder for captures)" },
 	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 };
@@ -163,11 +171,17 @@ static const struct option_spec options[] = {
 static const char notes[] =
 	"Times take ns, us, ms, s, m or h; a bare number is microseconds. Sizes take K, M or G.\n"
 	"Ctrl-C (SIGINT) or SIGTERM ends the session and prints the results.\n"
+	"With NOTIFY_SOCKET set, a service manager (systemd) is told when it is armed.\n"
+	"\n"
+	"With --detach the exit code is 0 once the session is armed. What keeps it from that is\n"
+	"printed as usual, and the exit code is the session's.\n"
 	"\n"
 	"Exit codes: 0 at least one capture is complete, 1 something failed (a capture too),\n"
 	"2 usage, 3 no spike in the time given or before Ctrl-C.\n"
 	"\n"
 	"With --json each line on standard output is an object, written as it happens:\n"
+	"  {\"type\":\"detached\"} session, pid, log: with --detach the only one, the others are\n"
+	"                      in the log\n"
 	"  {\"type\":\"armed\"}    cpus, threshold_ns, function, recorder, workload\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
@@ -213,6 +227,9 @@ void start_release(struct start_args *args)
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_(start_release) struct start_args args;
+	_cleanup_free_ char *why = NULL;
+	struct detach detach = { 0 };
+	enum exit_code code;
 	int r;
 
 	r = start_parse(&args, con, argc, argv);
@@ -220,7 +237,17 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return command_options_exit(r);
 	con->json = args.json;
 	con->verbose = args.verbose;
-	return session_run(con, &args.opts, args.duration_ns);
+	detach.where = args.log;
+	if (args.detach) {
+		r = detach_fork(&detach, con, &code);
+		if (r)
+			return r < 0 ? EXIT_FAILED : code;
+	}
+	if (args.log && logger_open(args.detach ? &detach.log : &con->log, args.log, &why)) {
+		console_error(con, "%s", why ?: strerror(ENOMEM));
+		return EXIT_USAGE;
+	}
+	return session_run(con, &args.opts, args.duration_ns, args.detach ? &detach : NULL);
 }
 
 const struct command command_start = {

@@ -63,6 +63,8 @@ static void has_defaults(void **state)
 	assert_string_equal(p.args.opts.argv[0], "perf-poke-ctl");
 	assert_int_equal(p.args.duration_ns, 0);
 	assert_false(p.args.json);
+	assert_false(p.args.detach);
+	assert_null(p.args.log);
 }
 
 static void maps_all(void **state)
@@ -72,7 +74,8 @@ static void maps_all(void **state)
 	(void)state;
 	PARSE(&p, "-c2,4-7", "--threshold", "50", "--trigger", "irq", "--function",
 	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--priority", "7", "--recorder",
-	      "events", "--buffer", "1M", "--count=3", "--duration", "3h", "-o", "dir", "--json");
+	      "events", "--buffer", "1M", "--count=3", "--duration", "3h", "-o", "dir", "--json",
+	      "--detach", "--log", "journal");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.opts.cpus, "2,4-7");
 	assert_int_equal(p.args.opts.threshold_ns, 50000);
@@ -86,6 +89,8 @@ static void maps_all(void **state)
 	assert_int_equal(p.args.duration_ns, 3 * 3600 * UINT64_C(1000000000));
 	assert_string_equal(p.args.opts.output, "dir");
 	assert_true(p.args.json);
+	assert_true(p.args.detach);
+	assert_string_equal(p.args.log, "journal");
 }
 
 static void maps_events(void **state)
@@ -141,6 +146,8 @@ static void refuses(void **state)
 		"--workload", "user");
 	REFUSES("--recorder 'perf': not in this version yet; use pt or events", "-c1", "--recorder",
 		"perf");
+	REFUSES("--log '': empty; a value is needed", "-c1", "--log=");
+	REFUSES("--detach 'yes': takes no value", "-c1", "--detach=yes");
 	REFUSES("--trigger 'thread': not in this version yet; use irq", "-c1", "--trigger",
 		"thread");
 	REFUSES("--recorder 'x': not a recorder (use auto, events, pt)", "-c1", "--recorder", "x");
