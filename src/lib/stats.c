@@ -1,48 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Statistics and percentiles, read from the memory that the trigger writes. */
+#include "stats.h"
+
 #include <string.h>
 
+#include "bucket.h"
 #include "session.h"
 
-struct selection {
-	const int *cpus;
-	size_t nr;
-};
-
-static int stats_select(const struct perf_poke *pp, int cpu, struct selection *selection)
+static uint64_t bucket_count(const struct stats_table *table, unsigned int bucket)
 {
-	const struct config *config = &pp->config;
+	uint64_t count = 0;
 
-	if (!pp->trigger)
-		return -ENOTCONN;
-	if (cpu == -1) {
-		*selection = (struct selection){ config->cpus, config->nr_cpus };
-		return 0;
-	}
-	for (size_t i = 0; i < config->nr_cpus; i++) {
-		if (config->cpus[i] != cpu)
-			continue;
-		*selection = (struct selection){ &config->cpus[i], 1 };
-		return 0;
-	}
-	return -ENXIO;
+	for (size_t i = 0; i < table->nr; i++)
+		count += table->table[table->cpus[i]].buckets[bucket];
+	return count;
 }
 
-int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats)
+struct perf_poke_stats stats_sum(const struct stats_table *table)
 {
-	struct perf_poke_stats sum = { .min_ns = UINT64_MAX };
-	struct selection selection;
-	size_t size;
-	int err;
+	struct perf_poke_stats sum = { .sz = sizeof(sum), .min_ns = UINT64_MAX };
 
-	if (!stats || stats->sz < sizeof(stats->sz))
-		return -EINVAL;
-	err = stats_select(pp, cpu, &selection);
-	if (err)
-		return err;
-	for (size_t i = 0; i < selection.nr; i++) {
-		const volatile struct trigger_cpu *one =
-			trigger_cpu(pp->trigger, selection.cpus[i]);
+	for (size_t i = 0; i < table->nr; i++) {
+		const volatile struct trigger_cpu *one = &table->table[table->cpus[i]];
 		uint64_t min_ns = ~one->min_inverse, max_ns = one->max_ns;
 
 		sum.count += one->count;
@@ -56,6 +35,65 @@ int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats
 	}
 	if (sum.min_ns == UINT64_MAX)
 		sum.min_ns = 0;
+	return sum;
+}
+
+uint64_t stats_percentile(const struct stats_table *table, double percent)
+{
+	uint64_t max_ns = stats_sum(table).max_ns;
+	uint64_t total = 0, seen = 0, counts[TRIGGER_BUCKETS];
+	double wanted;
+
+	/* One look at each bucket: the total is that of what was seen. */
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
+		total += counts[i] = bucket_count(table, i);
+	wanted = total * percent / 100;
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS && total; i++) {
+		uint64_t high_ns = i + 1 < TRIGGER_BUCKETS ? bucket_low_ns(i + 1) - 1 : UINT64_MAX;
+
+		seen += counts[i];
+		/* The bucket's upper end, unless the maximum is known to be less. */
+		if (seen && seen >= wanted)
+			return high_ns < max_ns ? high_ns : max_ns;
+	}
+	return 0;
+}
+
+static int stats_select(const struct perf_poke *pp, int cpu, struct stats_table *table)
+{
+	const struct config *config = &pp->config;
+
+	if (!pp->trigger)
+		return -ENOTCONN;
+	*table = (struct stats_table){ .table = trigger_cpu(pp->trigger, 0) };
+	if (cpu == -1) {
+		table->cpus = config->cpus;
+		table->nr = config->nr_cpus;
+		return 0;
+	}
+	for (size_t i = 0; i < config->nr_cpus; i++) {
+		if (config->cpus[i] != cpu)
+			continue;
+		table->cpus = &config->cpus[i];
+		table->nr = 1;
+		return 0;
+	}
+	return -ENXIO;
+}
+
+int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats)
+{
+	struct perf_poke_stats sum;
+	struct stats_table table;
+	size_t size;
+	int err;
+
+	if (!stats || stats->sz < sizeof(stats->sz))
+		return -EINVAL;
+	err = stats_select(pp, cpu, &table);
+	if (err)
+		return err;
+	sum = stats_sum(&table);
 	sum.missed = trigger_missed(pp->trigger);
 	size = stats->sz < sizeof(sum) ? stats->sz : sizeof(sum);
 	sum.sz = stats->sz;
@@ -64,27 +102,17 @@ int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats
 	return 0;
 }
 
-static uint64_t bucket_count(const struct perf_poke *pp, const struct selection *selection,
-			     unsigned int bucket)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < selection->nr; i++)
-		count += trigger_cpu(pp->trigger, selection->cpus[i])->buckets[bucket];
-	return count;
-}
-
 int perf_poke__histogram(const struct perf_poke *pp, int cpu,
 			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx)
 {
-	struct selection selection;
+	struct stats_table table;
 	int err, nr = 0;
 
-	err = stats_select(pp, cpu, &selection);
+	err = stats_select(pp, cpu, &table);
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++) {
-		struct perf_poke_bucket bucket = { .count = bucket_count(pp, &selection, i) };
+		struct perf_poke_bucket bucket = { .count = bucket_count(&table, i) };
 
 		if (!bucket.count)
 			continue;
@@ -98,33 +126,13 @@ int perf_poke__histogram(const struct perf_poke *pp, int cpu,
 
 int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent, uint64_t *latency_ns)
 {
-	struct perf_poke_stats stats = { .sz = sizeof(stats) };
-	uint64_t total = 0, seen = 0, counts[TRIGGER_BUCKETS];
-	struct selection selection;
-	double wanted;
+	struct stats_table table;
 	int err;
 
 	if (!(percent >= 0 && percent <= 100) || !latency_ns)
 		return -EINVAL;
-	err = stats_select(pp, cpu, &selection);
+	err = stats_select(pp, cpu, &table);
 	if (!err)
-		err = perf_poke__stats(pp, cpu, &stats);
-	if (err)
-		return err;
-	/* One look at each bucket: the total is that of what was seen. */
-	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
-		total += counts[i] = bucket_count(pp, &selection, i);
-	wanted = total * percent / 100;
-	*latency_ns = 0;
-	for (unsigned int i = 0; i < TRIGGER_BUCKETS && total; i++) {
-		seen += counts[i];
-		if (!seen || seen < wanted)
-			continue;
-		/* The bucket's upper end, unless the maximum is known to be less. */
-		*latency_ns = i + 1 < TRIGGER_BUCKETS ? bucket_low_ns(i + 1) - 1 : UINT64_MAX;
-		if (*latency_ns > stats.max_ns)
-			*latency_ns = stats.max_ns;
-		break;
-	}
-	return 0;
+		*latency_ns = stats_percentile(&table, percent);
+	return err;
 }
