@@ -48,6 +48,7 @@ struct task_struct {
 	__s32 pid, tgid;
 	__u64 start_boottime;
 	struct pid *thread_pid;
+	struct task_struct *group_leader;
 };
 
 struct bpf_iter__task {

@@ -146,6 +146,22 @@ int trigger_resume(void *ctx)
 	return 0;
 }
 
+/* Run by the controller itself: who it is, whatever pid namespace it is in. */
+SEC("raw_tp")
+int trigger_self(void *ctx)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u32 key = 0;
+	struct trigger_session *self = bpf_map_lookup_elem(&session, &key);
+
+	(void)ctx;
+	if (!self)
+		return 0;
+	self->pid = task->tgid;
+	self->start_ns = task->group_leader->start_boottime;
+	return 0;
+}
+
 /* As if a spike had happened, but the controller pokes the targets: nothing is late. Returns 0, 1
  * if the session is not armed, 2 if it could not be told.
  */

@@ -67,6 +67,7 @@ struct trigger_session {
 	__u64 threshold_ns;
 	__u64 period_ns;
 	__u64 captures, failed; /* captures complete, and lost */
+	__u64 pending;		/* being written */
 	__u64 max_captures;	/* UINT64_MAX: no limit */
 	char function[64];
 	char recorder[16];
@@ -80,7 +81,7 @@ struct trigger_session {
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 96, "no hidden padding");
-static_assert(sizeof(struct trigger_session) == 704, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 712, "no hidden padding");
 #endif
 
 static inline __u32 trigger_log2(__u64 v)

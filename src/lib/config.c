@@ -7,6 +7,7 @@
 
 #include "bpf/poke.h"
 #include "cpulist.h"
+#include "pins.h"
 #include "pt_config.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
@@ -140,6 +141,13 @@ static int config_strings(struct config *config, const struct perf_poke_opts *op
 	config->output = strdup(opts->output ? opts->output : "perf-poke.data");
 	if (!config->output)
 		return -ENOMEM;
+	if (opts->session && !pins_name_valid(opts->session))
+		return log_error(&config->log, -EINVAL,
+				 "session '%s': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other "
+				 "than . and ..)",
+				 opts->session);
+	if (opts->session && !(config->session = strdup(opts->session)))
+		return -ENOMEM;
 	config->argv = calloc(opts->argc + 1, sizeof(*config->argv));
 	if (!config->argv)
 		return -ENOMEM;
@@ -269,6 +277,7 @@ void config_destroy(struct config *config)
 	free(config->cpus);
 	free(config->function);
 	free(config->output);
+	free(config->session);
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);
 	free(config->argv);

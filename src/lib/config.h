@@ -28,6 +28,7 @@ struct config {
 	bool exit_with_target;
 	uint64_t max_captures; /* UINT64_MAX: no limit */
 	char *output;
+	char *session; /* NULL: others do not see it */
 	char **argv;
 	size_t argc;
 	struct log log;

@@ -149,8 +149,8 @@ enum perf_poke_delivery {
 	PERF_POKE_DELIVERY_FASYNC,     /**< the target owns a perf event that overflows */
 	PERF_POKE_DELIVERY_TRACEPOINT, /**< the target signals itself when it polls its events:
 					  needs `wake` */
-	PERF_POKE_DELIVERY_DIRECT,     /**< from the interrupted task, never from idle (Linux 6.13) */
-	PERF_POKE_DELIVERY_RELAY,      /**< by the thread that calls perf_poke__poll() */
+	PERF_POKE_DELIVERY_DIRECT, /**< from the interrupted task, never from idle (Linux 6.13) */
+	PERF_POKE_DELIVERY_RELAY,  /**< by the thread that calls perf_poke__poll() */
 };
 
 /** A thread that each spike signals. */
@@ -221,7 +221,8 @@ struct perf_poke_opts {
 	/** perf_poke__poll() says -ESRCH when the last target has ended */
 	bool exit_with_target;
 	/** the name under which others see the session, as perf_poke__sessions() does: at most 63
-	 * of A-Za-z0-9._- ; default: they do not */
+	 * of A-Za-z0-9._- ; default: they do not. Where the kernel or its rights do not allow it a
+	 * warning says so, and they do not */
 	const char *session;
 };
 
@@ -304,6 +305,17 @@ const char *perf_poke__recorder(const struct perf_poke *pp);
 const char *perf_poke__workload(const struct perf_poke *pp);
 
 /**
+ * The name under which others see the session, as perf_poke__sessions() does.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: a string owned by the session, valid until perf_poke__stop(); NULL: they do not see it.
+ *
+ * Since: 0.1
+ */
+const char *perf_poke__session(const struct perf_poke *pp);
+
+/**
  * Load the trigger, open the recorder, start the workload, arm.
  *
  * On failure everything is undone, and the session may be started again.
@@ -316,6 +328,7 @@ const char *perf_poke__workload(const struct perf_poke *pp);
  * - -EINVAL: a filter the kernel does not take; a CPU outside the cpuset
  * - -EOPNOTSUPP: the kernel has no BTF or no hrtimer tracepoint
  * - -EBUSY: already started
+ * - -EEXIST: a session of this name is alive
  * - -EACCES, -EROFS, -ENOSPC, -ENOTDIR: `output` cannot be written
  * - -ENOMEM, -EMFILE
  *
@@ -464,20 +477,21 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx);
 /** A session of this machine that has a name, from what it has pinned: it need not answer. Strings
  * and arrays are valid during the callback only. */
 struct perf_poke_session {
-	size_t sz;	  /**< size of this struct as the library knows it */
+	size_t sz; /**< size of this struct as the library knows it */
 	const char *name;
-	bool alive;	  /**< its controller is */
-	int pid;	  /**< of the controller; in the first pid namespace */
+	bool alive;	       /**< its controller is */
+	int pid;	       /**< of the controller; in the first pid namespace */
 	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
 	const int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
-	const char *function; /**< "any" */
+	const char *function;					      /**< "any" */
 	const char *recorder, *freeze, *delivery, *workload, *output; /**< "" for none */
 	uint64_t captures, failed;
-	uint64_t max_captures;	  /**< UINT64_MAX: no limit */
-	const char *last_capture; /**< folder; "" for none yet */
-	struct perf_poke_stats stats; /**< of all CPUs together */
+	uint64_t pending;	      /**< captures that are being written */
+	uint64_t max_captures;	      /**< UINT64_MAX: no limit */
+	const char *last_capture;     /**< folder; "" for none yet */
+	struct perf_poke_stats stats; /**< of all CPUs together; `missed` is not known here: 0 */
 	uint64_t p50_ns, p99_ns, p999_ns;
 	/** one for each of cpus */
 	const struct perf_poke_stats *cpu_stats;

@@ -149,6 +149,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 			return -EOPNOTSUPP;
 	}
 	pt->freeze = freeze;
+	pt->base.freeze = pt_freeze_name(freeze);
 	return pt_events_open(&pt->events, &events, log);
 }
 

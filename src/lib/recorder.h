@@ -49,6 +49,7 @@ struct recorder {
 	 * the trace stands still only once the controller has frozen it. */
 	char pause_message[32];
 	char resume_message[32];
+	const char *freeze; /* the name of how it is stopped; NULL: there is but one way */
 };
 
 /* All return 0 or a negative errno. `write` is called from the writer's thread, and so is

@@ -177,6 +177,57 @@ static int session_start_workload(struct perf_poke *pp)
 			    config->priority, &config->log);
 }
 
+/* What others see of the session that does not change any more. */
+static int session_describe(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	const struct config *config = &pp->config;
+	_cleanup_free_ char *output = realpath(config->output, NULL);
+
+	if (!output)
+		return -errno;
+	seen->threshold_ns = config->threshold_ns;
+	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
+	seen->max_captures = config->max_captures;
+	snprintf(seen->function, sizeof(seen->function), "%s",
+		 config->function ? config->function : "any");
+	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder->ops->name);
+	snprintf(seen->freeze, sizeof(seen->freeze), "%s",
+		 pp->recorder->freeze ? pp->recorder->freeze : "");
+	snprintf(seen->workload, sizeof(seen->workload), "%s", config_workload(config));
+	snprintf(seen->output, sizeof(seen->output), "%s", output);
+	return 0;
+}
+
+/* What changes, as it changes. */
+static void session_count(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+
+	seen->captures = pp->complete;
+	seen->failed = pp->failed;
+	seen->pending = pp->pending;
+}
+
+/* A session can do without being seen; two of one name cannot be told apart. */
+static int session_open_pins(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+	int err = session_describe(pp);
+
+	if (err || !config->session)
+		return err;
+	err = pins_open(&pp->pins, config->session, pp->trigger, &config->log);
+	if (err && err != -EEXIST) {
+		log_write(&config->log, PERF_POKE_LOG_WARN,
+			  "session '%s': status, stop and poke will not find it: cannot pin "
+			  "to " PINS_DIR ": %s",
+			  config->session, strerror(-err));
+		err = 0;
+	}
+	return err;
+}
+
 /* From what fails cheaply to what others can notice. */
 static int session_start(struct perf_poke *pp)
 {
@@ -207,6 +258,8 @@ static int session_start(struct perf_poke *pp)
 	if (!err)
 		err = session_start_writer(pp);
 	if (!err)
+		err = session_open_pins(pp);
+	if (!err)
 		err = session_start_workload(pp);
 	return err;
 }
@@ -218,7 +271,7 @@ int perf_poke__start(struct perf_poke *pp)
 	if (pp->started)
 		return -EBUSY;
 	trigger_free(TAKE_PTR(pp->trigger));
-	pp->complete = pp->pending = 0;
+	pp->complete = pp->failed = pp->pending = 0;
 	pp->held = false;
 	pp->started = true;
 	err = session_start(pp);
@@ -227,6 +280,7 @@ int perf_poke__start(struct perf_poke *pp)
 		trigger_free(TAKE_PTR(pp->trigger));
 		return err;
 	}
+	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
 	trigger_arm(pp->trigger);
 	return 0;
 }
@@ -274,6 +328,8 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->cpu : -1);
 	if (err || resumed) {
+		pp->failed++;
+		session_count(pp);
 		session_rearm(pp);
 		capture_free(&pp->env, capture);
 		err = err ? err : resumed;
@@ -281,38 +337,48 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 				 "cannot take the snapshot: %s", strerror(-err));
 	}
 	pp->pending++;
+	session_count(pp);
 	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	writer_give(pp->writer, capture);
 	return 0;
 }
 
+static struct perf_poke_spike session_spike(const struct trigger_spike *seen)
+{
+	bool poked = seen->what == TRIGGER_POKE;
+	struct perf_poke_spike spike = {
+		.sequence = seen->sequence,
+		.time_ns = seen->time_ns,
+		.latency_ns = seen->latency_ns,
+		.expected_ns = seen->expected_ns,
+		.actual_ns = seen->actual_ns,
+		.function = seen->function,
+		.timer = seen->timer,
+		.cpu = poked ? -1 : (int)seen->cpu,
+		.pid = seen->pid,
+		.tid = seen->tid,
+		.idle = !seen->tid,
+		.poked = poked,
+	};
+
+	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
+	return spike;
+}
+
 static int session_take_spikes(struct perf_poke *pp)
 {
+	struct perf_poke_spike spike;
 	struct trigger_spike seen;
 	int ret;
 
 	ret = trigger_read(pp->trigger, &seen);
-	if (ret > 0) {
-		struct perf_poke_spike spike = {
-			.sequence = seen.sequence,
-			.time_ns = seen.time_ns,
-			.latency_ns = seen.latency_ns,
-			.expected_ns = seen.expected_ns,
-			.actual_ns = seen.actual_ns,
-			.function = seen.function,
-			.timer = seen.timer,
-			.cpu = seen.cpu,
-			.pid = seen.pid,
-			.tid = seen.tid,
-			.idle = !seen.tid,
-		};
-
-		memcpy(spike.comm, seen.comm, sizeof(spike.comm));
-		ret = session_capture(pp, &spike, seen.frozen_ns);
-		if (pp->poke)
-			poke_settle(pp->poke, spike.sequence, !spike.poked);
-	}
+	if (ret <= 0)
+		return ret;
+	spike = session_spike(&seen);
+	ret = session_capture(pp, &spike, seen.frozen_ns);
+	if (pp->poke)
+		poke_settle(pp->poke, spike.sequence, !spike.poked);
 	return ret;
 }
 
@@ -342,6 +408,18 @@ static void session_report(struct perf_poke *pp, struct capture *done)
 		pp->config.on_capture(pp->config.capture_ctx, &capture);
 }
 
+static void session_note_capture(struct perf_poke *pp, const struct capture *done)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	const char *name = done->path ? strrchr(done->path, '/') : NULL;
+
+	if (!done->error && name &&
+	    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output, name) >=
+		    (int)sizeof(seen->last_capture))
+		seen->last_capture[0] = '\0';
+	session_count(pp);
+}
+
 static int session_take_captures(struct perf_poke *pp)
 {
 	struct capture *done;
@@ -350,6 +428,8 @@ static int session_take_captures(struct perf_poke *pp)
 	while ((done = writer_take(pp->writer))) {
 		pp->pending--;
 		pp->complete += !done->error;
+		pp->failed += !!done->error;
+		session_note_capture(pp, done);
 		session_report(pp, done);
 		capture_free(&pp->env, done);
 		nr++;
@@ -416,6 +496,8 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 
 	if (!pp->started)
 		return -ENOTCONN;
+	if (trigger_stop_asked(pp->trigger))
+		timeout_ms = 0;
 	ready = epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms);
 	if (ready < 0)
 		return -errno;
@@ -426,6 +508,8 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 			session_take_hotplug(pp);
 	}
 	nr = session_take_captures(pp);
+	if (trigger_stop_asked(pp->trigger))
+		return -ECANCELED;
 	if (nr && pp->held)
 		session_rearm(pp);
 	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
@@ -435,15 +519,12 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 
 int perf_poke__poke(struct perf_poke *pp)
 {
-	struct perf_poke_spike spike = { .cpu = -1, .poked = true };
+	return pp->started ? trigger_poke(pp->trigger) : -ENOTCONN;
+}
 
-	if (!pp->started)
-		return -ENOTCONN;
-	spike.sequence = trigger_take(pp->trigger);
-	if (!spike.sequence)
-		return -EBUSY;
-	spike.time_ns = clock_ns(CLOCK_MONOTONIC);
-	return session_capture(pp, &spike, 0);
+const char *perf_poke__session(const struct perf_poke *pp)
+{
+	return pp->pins ? pp->config.session : NULL;
 }
 
 const char *perf_poke__recorder(const struct perf_poke *pp)
@@ -491,6 +572,8 @@ int perf_poke__stop(struct perf_poke *pp)
 	closep(&pp->env.output_fd);
 	if (pp->env.output_made)
 		rmdir(pp->config.output);
+	/* For those who wait for the end of the session, this is it. */
+	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;
 	return 0;

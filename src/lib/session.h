@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "config.h"
 #include "cyclic.h"
+#include "pins.h"
 #include "poke.h"
 #include "recorder.h"
 #include "trigger.h"
@@ -21,8 +22,10 @@ struct perf_poke {
 	struct poke *poke; /* NULL: there are no targets */
 	struct cyclic *cyclic;
 	struct writer *writer;
+	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */
+	uint64_t failed;   /* captures and snapshots that were lost */
 	uint64_t pending;  /* captures given to the writer and not reported yet */
 	bool held;	   /* not armed until a pending capture is reported */
 };

@@ -19,11 +19,12 @@ struct trigger {
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
 	size_t cpus_size;
-	struct poke_target *targets; /* mapping of the map `targets` */
-	size_t targets_size;
-	uint64_t missed; /* final, once detached */
-	struct trigger_spike spike;
+	struct poke_target *targets;	 /* mapping of the map `targets` */
+	struct trigger_session *session; /* mapping of the map `session` */
+	uint64_t missed;		 /* final, once detached */
+	struct trigger_spike spike;	 /* there is at most one for each arming */
 	bool have_spike;
+	bool stop_asked;
 };
 
 int trigger_now_is_pointer(const struct log *log)
@@ -59,38 +60,55 @@ out:
 
 static int trigger_on_record(void *ctx, void *data, size_t size)
 {
+	const struct trigger_spike *record = data;
 	struct trigger *trigger = ctx;
 
-	if (size < sizeof(trigger->spike))
+	if (size < sizeof(*record))
 		return 0;
-	memcpy(&trigger->spike, data, sizeof(trigger->spike));
+	if (record->what == TRIGGER_STOP) {
+		trigger->stop_asked = true;
+		return 0;
+	}
+	trigger->spike = *record;
 	trigger->have_spike = true;
 	return 0;
 }
 
-/* An array that user space may map; its values are as large as they are here. */
-static int trigger_map(const struct bpf_map *map, void **ret, size_t *size)
+static size_t trigger_pages(size_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	void *memory;
 
-	*size = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-	*size = (*size + page - 1) & ~(page - 1);
-	memory = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (memory == MAP_FAILED)
+	return (size + page - 1) & ~(page - 1);
+}
+
+/* An array that user space may map; its values are as large as they are here. */
+static size_t trigger_map_size(const struct bpf_map *map)
+{
+	return trigger_pages((size_t)bpf_map__max_entries(map) * bpf_map__value_size(map));
+}
+
+static int trigger_map(void **ret, const struct bpf_map *map)
+{
+	void *mapping = mmap(NULL, trigger_map_size(map), PROT_READ | PROT_WRITE, MAP_SHARED,
+			     bpf_map__fd(map), 0);
+
+	if (mapping == MAP_FAILED)
 		return -errno;
-	*ret = memory;
+	*ret = mapping;
 	return 0;
 }
 
 static int trigger_map_all(struct trigger *trigger, const struct trigger_config *config)
 {
+	struct trigger_bpf *skel = trigger->skel;
 	int err;
 
-	err = trigger_map(trigger->skel->maps.cpus, (void **)&trigger->cpus, &trigger->cpus_size);
+	trigger->cpus_size = trigger_map_size(skel->maps.cpus);
+	err = trigger_map((void **)&trigger->cpus, skel->maps.cpus);
 	if (!err)
-		err = trigger_map(trigger->skel->maps.targets, (void **)&trigger->targets,
-				  &trigger->targets_size);
+		err = trigger_map((void **)&trigger->targets, skel->maps.targets);
+	if (!err)
+		err = trigger_map((void **)&trigger->session, skel->maps.session);
 	if (err)
 		return err;
 	for (size_t i = 0; i < config->nr_cpus; i++)
@@ -98,6 +116,25 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	for (size_t i = 0; i < config->nr_targets; i++)
 		trigger->targets[i] = config->targets[i];
 	return 0;
+}
+
+/* Runs a program here and now. */
+static int trigger_run(const struct bpf_program *prog, __u32 *ret)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
+
+	*ret = opts.retval;
+	return err;
+}
+
+/* Says who the controller is. */
+static int trigger_tell_self(struct trigger *trigger)
+{
+	__u32 ret;
+
+	trigger->session->size = sizeof(*trigger->session);
+	return trigger_run(trigger->skel->progs.trigger_self, &ret);
 }
 
 static void trigger_set_messages(struct trigger *trigger, const struct trigger_config *config)
@@ -206,6 +243,10 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (err)
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
+	err = trigger_tell_self(trigger);
+	if (err)
+		return log_error(log, err, "cannot map the session's description: %s",
+				 strerror(-err));
 	trigger->ring = ring_buffer__new(bpf_map__fd(trigger->skel->maps.spikes), trigger_on_record,
 					 trigger, NULL);
 	if (!trigger->ring)
@@ -282,6 +323,58 @@ int trigger_read(struct trigger *trigger, struct trigger_spike *spike)
 	return 1;
 }
 
+bool trigger_stop_asked(const struct trigger *trigger)
+{
+	return trigger->stop_asked;
+}
+
+int trigger_poke(const struct trigger *trigger)
+{
+	__u32 ret;
+	int err = trigger_run(trigger->skel->progs.trigger_poke, &ret);
+
+	if (err || !ret)
+		return err;
+	return ret == 1 ? -EBUSY : -ENOMEM;
+}
+
+struct trigger_session *trigger_session(const struct trigger *trigger)
+{
+	return trigger->session;
+}
+
+static int trigger_pin_one(int fd, const char *folder, const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return bpf_obj_pin(fd, path);
+}
+
+int trigger_pin(const struct trigger *trigger, const char *folder)
+{
+	const struct trigger_bpf *skel = trigger->skel;
+	/* Who finds the last of them finds all. */
+	const struct {
+		int fd;
+		const char *name;
+	} pins[] = {
+		{ bpf_program__fd(skel->progs.trigger_poke), TRIGGER_PIN_POKE },
+		{ bpf_program__fd(skel->progs.trigger_stop), TRIGGER_PIN_STOP },
+		{ bpf_map__fd(skel->maps.cpus), TRIGGER_PIN_CPUS },
+		{ bpf_map__fd(skel->maps.targets), TRIGGER_PIN_TARGETS },
+		{ bpf_map__fd(skel->maps.session), TRIGGER_PIN_SESSION },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pins) && !err; i++)
+		err = trigger_pin_one(pins[i].fd, folder, pins[i].name);
+	return err;
+}
+
 int trigger_resume(const struct trigger *trigger, int cpu)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
@@ -328,6 +421,8 @@ void trigger_free(struct trigger *trigger)
 	if (trigger->cpus)
 		munmap(trigger->cpus, trigger->cpus_size);
 	if (trigger->targets)
-		munmap(trigger->targets, trigger->targets_size);
+		munmap(trigger->targets, trigger_pages(POKE_TARGETS * sizeof(*trigger->targets)));
+	if (trigger->session)
+		munmap(trigger->session, trigger_pages(sizeof(*trigger->session)));
 	free(trigger);
 }

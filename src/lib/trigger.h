@@ -13,6 +13,13 @@
 
 struct trigger;
 
+/* Names in that folder. */
+#define TRIGGER_PIN_SESSION "session"
+#define TRIGGER_PIN_CPUS "cpus"
+#define TRIGGER_PIN_TARGETS "targets"
+#define TRIGGER_PIN_POKE "poke"
+#define TRIGGER_PIN_STOP "stop"
+
 struct trigger_config {
 	const int *cpus;
 	size_t nr_cpus;
@@ -45,8 +52,18 @@ int trigger_fd(const struct trigger *trigger);
 void trigger_arm(struct trigger *trigger);
 /* The sequence number of the spike that the caller takes by this; 0 if it was not armed. */
 uint64_t trigger_take(struct trigger *trigger);
-/* 1 and the spike, or 0. */
+/* 1 and the spike, or who pokes; or 0. */
 int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
+/* Whether somebody wants the session to end, as far as has been read. */
+bool trigger_stop_asked(const struct trigger *trigger);
+
+/* A record of a spike that was none; -EBUSY: not armed. */
+int trigger_poke(const struct trigger *trigger);
+
+/* What others see of the session, with who the controller is. */
+struct trigger_session *trigger_session(const struct trigger *trigger);
+/* Gives maps and programs names in a folder of bpffs. */
+int trigger_pin(const struct trigger *trigger, const char *folder);
 
 /* Starts the trace of a CPU again that the trigger has stopped. */
 int trigger_resume(const struct trigger *trigger, int cpu);

@@ -74,6 +74,7 @@ static void has_defaults(void **state)
 	assert_int_equal(config.buffer_size, 0);
 	assert_int_equal(config.max_captures, UINT64_MAX);
 	assert_string_equal(config.output, "perf-poke.data");
+	assert_null(config.session);
 	assert_int_equal(config.argc, 0);
 	config_destroy(&config);
 	assert_null(config.output);
@@ -125,6 +126,9 @@ static void refuses_strings(void **state)
 	(void)state;
 	REFUSES(-EINVAL, "function '': not a symbol, an 0xADDRESS, or any", .function = "");
 	REFUSES(-EINVAL, "output '': not the name of a folder", .output = "");
+	REFUSES(-EINVAL,
+		"session 'a/b': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other than . and ..)",
+		.session = "a/b");
 	REFUSES(-EINVAL, "event 1: has no name", .events = nameless, .nr_events = 2);
 }
 
@@ -186,14 +190,15 @@ static void copies_everything(void **state)
 			  copy_of("irq:*"),
 			  copy_of("out"),
 			  copy_of("perf-poke-ctl"),
-			  copy_of("start") };
+			  copy_of("start"),
+			  copy_of("noon") };
 	struct perf_poke_event events[] = { { texts[2], texts[3] }, { texts[4], NULL } };
 	const char *argv[] = { texts[6], texts[7] };
 	struct config config;
 
 	(void)state;
 	ACCEPTS(&config, .cpus = texts[0], .function = texts[1], .events = events, .nr_events = 2,
-		.output = texts[5], .argv = argv, .argc = 2);
+		.output = texts[5], .argv = argv, .argc = 2, .session = texts[8]);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		scrap(texts[i]);
 	memset(events, 0, sizeof(events));
@@ -207,6 +212,7 @@ static void copies_everything(void **state)
 	assert_string_equal(config.events[1].name, "irq:*");
 	assert_null(config.events[1].filter);
 	assert_string_equal(config.output, "out");
+	assert_string_equal(config.session, "noon");
 	assert_int_equal(config.argc, 2);
 	assert_string_equal(config.argv[0], "perf-poke-ctl");
 	assert_string_equal(config.argv[1], "start");
@@ -343,6 +349,7 @@ static void a_session_passes_errors_on(void **state)
 	assert_int_equal(perf_poke__fd(pp), -ENOTCONN);
 	assert_int_equal(perf_poke__poll(pp, 0), -ENOTCONN);
 	assert_int_equal(perf_poke__poke(pp), -ENOTCONN);
+	assert_null(perf_poke__session(pp));
 	assert_int_equal(perf_poke__stop(pp), 0);
 	perf_poke__free(pp);
 	perf_poke__free(NULL);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "pins.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "tree.h"
+
+/* A name may look taken for a moment, while somebody removes a dead session. */
+#define CLAIM_TRIES 10
+#define CLAIM_PAUSE_US 2000
+
+struct pins {
+	char folder[PINS_NAME_MAX + 1];
+	int dirfd;
+	int fd; /* locked */
+};
+
+bool pins_name_valid(const char *name)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789._-";
+	size_t len = strlen(name);
+
+	return len && len <= PINS_NAME_MAX && strspn(name, allowed) == len && strcmp(name, ".") &&
+	       strcmp(name, "..");
+}
+
+static void copy_with(char *to, const char *from, char replaced, char by)
+{
+	size_t len = strnlen(from, PINS_NAME_MAX);
+
+	for (size_t i = 0; i < len; i++)
+		to[i] = from[i] == replaced ? by : from[i];
+	to[len] = '\0';
+}
+
+void pins_folder_name(char *to, const char *name)
+{
+	copy_with(to, name, '.', ':');
+}
+
+void pins_session_name(char *to, const char *folder)
+{
+	copy_with(to, folder, ':', '.');
+}
+
+static int pins_mount(const struct log *log)
+{
+	struct statfs fs;
+
+	if (statfs(PINS_BPFFS, &fs))
+		return -errno;
+	if ((unsigned long)fs.f_type == BPF_FS_MAGIC)
+		return 0;
+	if (mount("bpf", PINS_BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+		return -errno;
+	log_write(log, PERF_POKE_LOG_INFO, "mounted bpffs on " PINS_BPFFS);
+	return 0;
+}
+
+int pins_open_dir(void)
+{
+	int fd = open(PINS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Where bpffs is mounted for everybody, as the kernel does by default, the folder may be
+ * somebody's who waits for our programs. */
+static int pins_make_dir(void)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (mkdir(PINS_DIR, 0700) && errno != EEXIST)
+		return -errno;
+	fd = pins_open_dir();
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid())
+		return -EPERM;
+	if ((st.st_mode & 0777) != 0700 && fchmod(fd, 0700))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+int pins_open_session(int dirfd, const char *folder)
+{
+	int fd = openat(dirfd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Who looks takes a shared lock, so that two who look do not take each other for the controller. */
+bool pins_is_alive(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
+static bool is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !st.st_nlink;
+}
+
+/* Without waiting: it may have been made just now, by a session that is about to lock it. */
+int pins_remove(int dirfd, const char *folder, int fd)
+{
+	int err = 0;
+
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	if (!is_removed(fd))
+		err = tree_remove(dirfd, folder);
+	flock(fd, LOCK_UN);
+	return err;
+}
+
+static void pins_sweep(int dirfd)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (opendir_at(&dir, dirfd, "."))
+		return;
+	while ((entry = readdir(dir))) {
+		_cleanup_close_ int fd = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = pins_open_session(dirfd, entry->d_name);
+		if (fd >= 0)
+			pins_remove(dirfd, entry->d_name, fd);
+	}
+}
+
+/* 0, or -EAGAIN: somebody was faster, with making it or with removing it. */
+static int pins_try_claim(struct pins *pins)
+{
+	closep(&pins->fd);
+	closep(&pins->dirfd);
+	pins->dirfd = pins_make_dir();
+	if (pins->dirfd < 0)
+		return pins->dirfd == -ENOENT ? -EAGAIN : pins->dirfd;
+	pins_sweep(pins->dirfd);
+	if (mkdirat(pins->dirfd, pins->folder, 0700))
+		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
+	pins->fd = pins_open_session(pins->dirfd, pins->folder);
+	if (pins->fd < 0)
+		return pins->fd == -ENOENT ? -EAGAIN : pins->fd;
+	if (flock(pins->fd, LOCK_EX))
+		return -errno;
+	if (is_removed(pins->fd)) {
+		closep(&pins->fd);
+		return -EAGAIN;
+	}
+	return fchmod(pins->fd, 0700) ? -errno : 0;
+}
+
+static int pins_claim(struct pins *pins, const char *name, const struct log *log)
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; i < CLAIM_TRIES && err == -EAGAIN; i++) {
+		if (i)
+			usleep(CLAIM_PAUSE_US);
+		err = pins_try_claim(pins);
+	}
+	if (err == -EAGAIN)
+		return log_error(log, -EEXIST,
+				 "session '%s': there is one of this name already: use another, or "
+				 "end it (perf-poke-ctl stop %s)",
+				 name, name);
+	return err;
+}
+
+int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
+	      const struct log *log)
+{
+	char path[sizeof(PINS_DIR) + PINS_NAME_MAX + 1];
+	struct pins *pins = calloc(1, sizeof(*pins));
+	int err;
+
+	if (!pins)
+		return -ENOMEM;
+	pins->dirfd = pins->fd = -1;
+	pins_folder_name(pins->folder, name);
+	snprintf(path, sizeof(path), PINS_DIR "/%s", pins->folder);
+	err = pins_mount(log);
+	if (!err)
+		err = pins_claim(pins, name, log);
+	if (!err)
+		err = trigger_pin(trigger, path);
+	if (err) {
+		pins_free(pins);
+		return err;
+	}
+	*ret = pins;
+	return 0;
+}
+
+void pins_free(struct pins *pins)
+{
+	if (!pins)
+		return;
+	if (pins->fd >= 0)
+		tree_remove(pins->dirfd, pins->folder);
+	closep(&pins->fd);
+	/* The last one out. */
+	if (pins->dirfd >= 0)
+		rmdir(PINS_DIR);
+	closep(&pins->dirfd);
+	free(pins);
+}
