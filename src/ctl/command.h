@@ -27,6 +27,9 @@ struct command {
 extern const struct command command_start;
 extern const struct command command_check;
 extern const struct command command_script;
+extern const struct command command_status;
+extern const struct command command_stop;
+extern const struct command command_poke;
 
 /*
  * Reads the options of a command into target. Returns 0, 1 if it was --help and help has been

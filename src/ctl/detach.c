@@ -106,14 +106,14 @@ int detach_fork(struct detach *detach, struct console *con, enum exit_code *code
 }
 
 /* The journal where there is one, else a file among the captures. Returns its name. */
-static int choose_log(struct detach *detach, const struct perf_poke_opts *opts, const char *session,
-		      char **where, char **why)
+static int choose_log(struct detach *detach, const struct perf_poke_opts *opts, char **where,
+		      char **why)
 {
 	if (detach->where)
 		*where = strdup(detach->where);
 	else if (systemd_has_journal())
 		*where = strdup("journal");
-	else if (asprintf(where, "%s/%s.log", opts->output ?: "perf-poke.data", session) < 0)
+	else if (asprintf(where, "%s/%s.log", opts->output ?: "perf-poke.data", opts->session) < 0)
 		*where = NULL;
 	if (!*where)
 		return -ENOMEM;
@@ -137,25 +137,18 @@ int detach_release(struct detach *detach, struct console *con, const struct perf
 {
 	_cleanup_free_ char *where = NULL;
 	_cleanup_free_ char *why = NULL;
-	const char *session = opts->session;
-	char number[16];
-	int r;
+	int r = choose_log(detach, opts, &where, &why);
 
-	if (!session) {
-		snprintf(number, sizeof(number), "%d", getpid());
-		session = number;
-	}
-	r = choose_log(detach, opts, session, &where, &why);
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
 		return r;
 	}
 	if (con->json)
-		console_json(con, json_detached(session, getpid(), where));
+		console_json(con, json_detached(opts->session, getpid(), where));
 	console_info(con,
 		     "session %s, pid %d, log %s; see it with perf-poke-ctl status %s, end it "
 		     "with perf-poke-ctl stop %s",
-		     session, getpid(), where, session, session);
+		     opts->session, getpid(), where, opts->session, opts->session);
 	if (console_is_deaf(con))
 		return -EPIPE;
 	r = close_streams(con);

@@ -50,15 +50,22 @@ json_object *json_error(const char *message)
 	return object;
 }
 
-json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
-			const char *recorder, const char *workload)
+static void add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)
 {
-	json_object *object = new_line("armed");
 	json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(list, json_object_new_int(cpus[i]));
-	json_object_object_add(object, "cpus", list);
+		json_object_array_add(list, json_object_new_int(numbers[i]));
+	json_object_object_add(object, key, list);
+}
+
+json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
+			const char *session, const char *recorder, const char *workload)
+{
+	json_object *object = new_line("armed");
+
+	add_string(object, "session", session);
+	add_numbers(object, "cpus", cpus, nr);
 	add_number(object, "threshold_ns", opts->threshold_ns);
 	add_string(object, "function", opts->function ?: "any");
 	add_string(object, "recorder", recorder);
@@ -146,22 +153,31 @@ static json_object *new_histogram(const struct result_row *row)
 	return list;
 }
 
+static void add_stats(json_object *object, const struct perf_poke_stats *stats)
+{
+	add_number(object, "count", stats->count);
+	add_number(object, "min_ns", stats->min_ns);
+	add_number(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
+	add_number(object, "max_ns", stats->max_ns);
+	add_number(object, "spikes", stats->spikes);
+	add_number(object, "unarmed", stats->unarmed);
+}
+
+static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_ns, uint64_t p999_ns)
+{
+	add_number(object, "p50_ns", p50_ns);
+	add_number(object, "p99_ns", p99_ns);
+	add_number(object, "p99_9_ns", p999_ns);
+}
+
 static json_object *new_row(const struct result_row *row)
 {
-	const struct perf_poke_stats *stats = &row->stats;
 	json_object *object = json_object_new_object();
 
 	if (row->cpu != ALL_CPUS)
 		json_object_object_add(object, "cpu", json_object_new_int(row->cpu));
-	add_number(object, "count", stats->count);
-	add_number(object, "min_ns", stats->min_ns);
-	add_number(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
-	add_number(object, "p50_ns", row->p50_ns);
-	add_number(object, "p99_ns", row->p99_ns);
-	add_number(object, "p99_9_ns", row->p999_ns);
-	add_number(object, "max_ns", stats->max_ns);
-	add_number(object, "spikes", stats->spikes);
-	add_number(object, "unarmed", stats->unarmed);
+	add_stats(object, &row->stats);
+	add_percentiles(object, row->p50_ns, row->p99_ns, row->p999_ns);
 	json_object_object_add(object, "histogram", new_histogram(row));
 	return object;
 }
@@ -200,5 +216,58 @@ json_object *json_check(bool can_start)
 	json_object *object = new_line("check");
 
 	add_bool(object, "can_start", can_start);
+	return object;
+}
+
+/* Names that are empty are of what there is not. */
+static void add_name(json_object *object, const char *key, const char *name)
+{
+	add_string(object, key, *name ? name : NULL);
+}
+
+static json_object *new_cpu_stats(const struct perf_poke_session *session)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < session->nr_cpus; i++) {
+		json_object *object = json_object_new_object();
+
+		json_object_object_add(object, "cpu", json_object_new_int(session->cpus[i]));
+		add_stats(object, &session->cpu_stats[i]);
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
+json_object *json_session(const struct perf_poke_session *session)
+{
+	json_object *object = new_line("session");
+	json_object *all = json_object_new_object();
+
+	add_string(object, "session", session->name);
+	add_bool(object, "alive", session->alive);
+	json_object_object_add(object, "pid", json_object_new_int(session->pid));
+	add_number(object, "armed_for_ns", session->armed_for_ns);
+	add_number(object, "threshold_ns", session->threshold_ns);
+	add_name(object, "function", session->function);
+	add_name(object, "recorder", session->recorder);
+	add_name(object, "freeze", session->freeze);
+	add_name(object, "delivery", session->delivery);
+	add_name(object, "workload", session->workload);
+	add_numbers(object, "targets", session->targets, session->nr_targets);
+	add_number(object, "pokes", session->pokes);
+	json_object_object_add(object, "cpus", new_cpu_stats(session));
+	add_stats(all, &session->stats);
+	add_percentiles(all, session->p50_ns, session->p99_ns, session->p999_ns);
+	json_object_object_add(object, "all", all);
+	add_number(object, "captures", session->captures);
+	add_number(object, "failed", session->failed);
+	add_number(object, "pending", session->pending);
+	if (session->max_captures == UINT64_MAX)
+		json_object_object_add(object, "max_captures", NULL);
+	else
+		add_number(object, "max_captures", session->max_captures);
+	add_name(object, "output", session->output);
+	add_name(object, "last_capture", session->last_capture);
 	return object;
 }

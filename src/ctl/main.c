@@ -3,8 +3,10 @@
 
 int main(int argc, char **argv)
 {
-	static const struct command *const commands[] = { &command_start, &command_script,
-							  &command_check, NULL };
+	static const struct command *const commands[] = {
+		&command_start,	 &command_status, &command_stop, &command_poke,
+		&command_script, &command_check,  NULL,
+	};
 
 	return command_dispatch(commands, argc, argv);
 }

@@ -25,6 +25,7 @@ struct session {
 	struct console *con;
 	struct perf_poke *pp;
 	struct perf_poke_opts opts;
+	char name[16]; /* when it was given none */
 	struct results results;
 	struct detach *detach; /* NULL: in the foreground */
 	int signals;
@@ -100,13 +101,15 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 {
 	const char *recorder = perf_poke__recorder(s->pp);
 	const char *workload = perf_poke__workload(s->pp);
+	const char *session = perf_poke__session(s->pp);
 	_cleanup_free_ char *list = NULL;
 
 	if (s->con->json)
-		console_json(s->con, json_armed(cpus, nr, &s->opts, recorder, workload));
+		console_json(s->con, json_armed(cpus, nr, &s->opts, session, recorder, workload));
 	if (cpulist_format(cpus, nr, &list))
 		return;
-	console_info(s->con, "armed: CPU%s %s, threshold %s%s%s, recorder %s, workload %s",
+	console_info(s->con, "armed: %s%s%sCPU%s %s, threshold %s%s%s, recorder %s, workload %s",
+		     session ? "session " : "", session ?: "", session ? ", " : "",
 		     nr > 1 ? "s" : "", list, FORMAT_TIME(s->opts.threshold_ns),
 		     s->opts.function ? ", timer " : "", s->opts.function ?: "", recorder,
 		     workload);
@@ -127,7 +130,7 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	r = perf_poke__start(s->pp);
 	if (r) {
 		report_failure(s, "start", r);
-		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+		return r == -EINVAL || r == -ENOENT || r == -EEXIST ? EXIT_USAGE : EXIT_FAILED;
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
@@ -196,6 +199,10 @@ static bool handle_library(struct session *s)
 	r = perf_poke__poll(s->pp, 0);
 	if (r >= 0 || r == -EINTR)
 		return true;
+	if (r == -ECANCELED) {
+		console_info(s->con, "asked to stop");
+		return false;
+	}
 	s->failed = true;
 	report_failure(s, "snapshot", r);
 	return r == -EIO || r == -ENOMEM;
@@ -281,6 +288,10 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	enum exit_code code;
 
 	s.detach = detach;
+	if (!s.opts.session) {
+		snprintf(s.name, sizeof(s.name), "%d", getpid());
+		s.opts.session = s.name;
+	}
 	s.opts.log = on_log;
 	s.opts.log_ctx = &s;
 	s.opts.on_capture = on_capture;

@@ -9,7 +9,8 @@ struct detach;
 
 /*
  * Blocks until opts->max_captures are complete, duration_ns has passed since arming (0: no limit),
- * or SIGINT or SIGTERM comes. Prints everything. The log and callbacks of opts are not used.
+ * SIGINT or SIGTERM comes, or somebody stops the session from outside; without a name in opts it
+ * has the process id for one. Prints everything. The log and callbacks of opts are not used.
  * `detach` is that of the child whose caller waits for the session to be armed, or NULL.
  */
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,

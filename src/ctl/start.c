@@ -157,6 +157,8 @@ static const struct option_spec options[] = {
 	  .help = "Intel PT: write so much of the newest trace (all)" },
 	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
 	  .help = "Intel PT: do not record context switches" },
+	{ "session", 0, OPTION_STRING, TARGET(opts.session), .metavar = "NAME",
+	  .help = "name for status, stop and poke (the process id)" },
 	{ "detach", 0, OPTION_FLAG, TARGET(detach),
 	  .help = "return when armed; the session goes on in the background" },
 	{ "log", 0, OPTION_STRING, TARGET(log), .metavar = "FILE",
@@ -170,19 +172,21 @@ static const struct option_spec options[] = {
 
 static const char notes[] =
 	"Times take ns, us, ms, s, m or h; a bare number is microseconds. Sizes take K, M or G.\n"
-	"Ctrl-C (SIGINT) or SIGTERM ends the session and prints the results.\n"
+	"Ctrl-C (SIGINT), SIGTERM or perf-poke-ctl stop ends the session and prints the results.\n"
 	"With NOTIFY_SOCKET set, a service manager (systemd) is told when it is armed.\n"
 	"\n"
 	"With --detach the exit code is 0 once the session is armed. What keeps it from that is\n"
 	"printed as usual, and the exit code is the session's.\n"
 	"\n"
 	"Exit codes: 0 at least one capture is complete, 1 something failed (a capture too),\n"
-	"2 usage, 3 no spike in the time given or before Ctrl-C.\n"
+	"2 usage, 3 no spike in the time given or before the session was ended.\n"
 	"\n"
 	"With --json each line on standard output is an object, written as it happens:\n"
 	"  {\"type\":\"detached\"} session, pid, log: with --detach the only one, the others are\n"
 	"                      in the log\n"
-	"  {\"type\":\"armed\"}    cpus, threshold_ns, function, recorder, workload\n"
+	"  {\"type\":\"armed\"}    session (null: others do not see it), cpus, threshold_ns, "
+	"function,\n"
+	"                      recorder, workload\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
 	"                      Intel PT: trace_bytes, bytes_after_spike (null: not known),\n"

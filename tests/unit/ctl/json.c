@@ -58,14 +58,15 @@ static void writes_errors(void **state)
 
 static void writes_armed(void **state)
 {
-	static const char *const keys[] = { "type",	"cpus",	    "threshold_ns",
+	static const char *const keys[] = { "type",	"session",  "cpus",    "threshold_ns",
 					    "function", "recorder", "workload" };
 	const struct perf_poke_opts opts = { .threshold_ns = 30000 };
-	json_object *read =
-		round_trip(json_armed((const int[]){ 1, 3 }, 2, &opts, "events", "none"), "armed");
+	json_object *read = round_trip(
+		json_armed((const int[]){ 1, 3 }, 2, &opts, "me", "events", "none"), "armed");
 
 	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
+	assert_string_equal(json_object_get_string(get(read, "session")), "me");
 	assert_string_equal(json_object_get_string(get(read, "cpus")), "[ 1, 3 ]");
 	assert_string_equal(json_object_get_string(get(read, "function")), "any");
 	json_object_put(read);
@@ -181,12 +182,69 @@ static void writes_checks(void **state)
 	json_object_put(read);
 }
 
+static void writes_sessions(void **state)
+{
+	static const char *const keys[] = {
+		"type",		"session",  "alive",	"pid",		"armed_for_ns",
+		"threshold_ns", "function", "recorder", "freeze",	"delivery",
+		"workload",	"targets",  "pokes",	"cpus",		"all",
+		"captures",	"failed",   "pending",	"max_captures", "output",
+		"last_capture",
+	};
+	static const char *const cpu_keys[] = { "cpu",	  "count",  "min_ns", "avg_ns",
+						"max_ns", "spikes", "unarmed" };
+	const struct perf_poke_stats stats = { .count = 4, .sum_ns = 20, .spikes = 2 };
+	struct perf_poke_session session = {
+		.name = "noon",
+		.pid = 7,
+		.cpus = (const int[]){ 3 },
+		.nr_cpus = 1,
+		.cpu_stats = &stats,
+		.stats = stats,
+		.p999_ns = 99,
+		.function = "any",
+		.recorder = "events",
+		.freeze = "",
+		.delivery = "",
+		.workload = "none",
+		.output = "/o",
+		.last_capture = "",
+		.max_captures = UINT64_MAX,
+		.targets = (const int[]){ 8, 9 },
+		.nr_targets = 2,
+	};
+	json_object *read = round_trip(json_session(&session), "session"), *cpu;
+
+	(void)state;
+	check_keys(read, keys, ARRAY_SIZE(keys));
+	assert_string_equal(json_object_get_string(get(read, "session")), "noon");
+	assert_false(json_object_get_boolean(get(read, "alive")));
+	assert_null(get(read, "freeze"));
+	assert_null(get(read, "last_capture"));
+	assert_null(get(read, "max_captures"));
+	assert_string_equal(json_object_get_string(get(read, "targets")), "[ 8, 9 ]");
+	cpu = json_object_array_get_idx(get(read, "cpus"), 0);
+	check_keys(cpu, cpu_keys, ARRAY_SIZE(cpu_keys));
+	assert_int_equal(json_object_get_int(get(cpu, "cpu")), 3);
+	assert_int_equal(json_object_get_int(get(cpu, "avg_ns")), 5);
+	assert_int_equal(json_object_get_int(get(get(read, "all"), "p99_9_ns")), 99);
+	json_object_put(read);
+
+	session.max_captures = 5;
+	session.freeze = "pause";
+	read = round_trip(json_session(&session), "session");
+	assert_int_equal(json_object_get_int(get(read, "max_captures")), 5);
+	assert_string_equal(json_object_get_string(get(read, "freeze")), "pause");
+	json_object_put(read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_errors),    cmocka_unit_test(writes_armed),
 		cmocka_unit_test(writes_captures),  cmocka_unit_test(writes_traces),
 		cmocka_unit_test(writes_summaries), cmocka_unit_test(writes_checks),
+		cmocka_unit_test(writes_sessions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

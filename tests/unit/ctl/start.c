@@ -59,6 +59,7 @@ static void has_defaults(void **state)
 	assert_null(p.args.opts.events);
 	assert_int_equal(p.args.opts.nr_events, 0);
 	assert_null(p.args.opts.output);
+	assert_null(p.args.opts.session);
 	assert_int_equal(p.args.opts.argc, 4);
 	assert_string_equal(p.args.opts.argv[0], "perf-poke-ctl");
 	assert_int_equal(p.args.duration_ns, 0);
@@ -75,7 +76,7 @@ static void maps_all(void **state)
 	PARSE(&p, "-c2,4-7", "--threshold", "50", "--trigger", "irq", "--function",
 	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--priority", "7", "--recorder",
 	      "events", "--buffer", "1M", "--count=3", "--duration", "3h", "-o", "dir", "--json",
-	      "--detach", "--log", "journal");
+	      "--detach", "--log", "journal", "--session", "noon");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.opts.cpus, "2,4-7");
 	assert_int_equal(p.args.opts.threshold_ns, 50000);
@@ -88,6 +89,7 @@ static void maps_all(void **state)
 	assert_int_equal(p.args.opts.max_captures, 3);
 	assert_int_equal(p.args.duration_ns, 3 * 3600 * UINT64_C(1000000000));
 	assert_string_equal(p.args.opts.output, "dir");
+	assert_string_equal(p.args.opts.session, "noon");
 	assert_true(p.args.json);
 	assert_true(p.args.detach);
 	assert_string_equal(p.args.log, "journal");

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util.h"
+
+static const int cpus[] = { 2, 4, 5 };
+static const int targets[] = { 4712, 4713 };
+static const struct perf_poke_stats cpu_stats[3];
+
+static struct perf_poke_session session(void)
+{
+	return (struct perf_poke_session){
+		.sz = sizeof(struct perf_poke_session),
+		.name = "noon",
+		.alive = true,
+		.pid = 4711,
+		.armed_for_ns = UINT64_C(123000000000),
+		.cpus = cpus,
+		.nr_cpus = ARRAY_SIZE(cpus),
+		.threshold_ns = 30000,
+		.function = "hrtimer_wakeup",
+		.recorder = "pt",
+		.freeze = "pause",
+		.delivery = "task-work",
+		.workload = "cyclic",
+		.output = "/tmp/out",
+		.captures = 3,
+		.failed = 1,
+		.max_captures = 10,
+		.last_capture = "/tmp/out/a\nb",
+		.stats = { .count = 1000, .max_ns = 83000, .spikes = 4 },
+		.p50_ns = 1200,
+		.p99_ns = 3400,
+		.p999_ns = 8000,
+		.cpu_stats = cpu_stats,
+		.targets = targets,
+		.nr_targets = ARRAY_SIZE(targets),
+		.pokes = 8,
+	};
+}
+
+static void check(const struct perf_poke_session *shown, const char *expected)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(file);
+	status_print(file, shown);
+	fclose(file);
+	assert_string_equal(text, expected);
+}
+
+static void shows_all(void **state)
+{
+	const struct perf_poke_session shown = session();
+
+	(void)state;
+	check(&shown,
+	      "noon  alive, pid 4711, armed for 2m03s\n"
+	      "  watches    CPUs 2,4-5, threshold 30us, timer hrtimer_wakeup, workload cyclic\n"
+	      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 8 pokes\n"
+	      "  latency    1000 expiries, p50 1.2us, p99 3.4us, p99.9 8us, max 83us, 4 spikes\n"
+	      "  captures   3 of 10, 1 failed\n"
+	      "  output     /tmp/out\n"
+	      "  last       /tmp/out/a b\n");
+}
+
+static void shows_little(void **state)
+{
+	struct perf_poke_session shown = session();
+
+	(void)state;
+	shown.alive = false;
+	shown.nr_cpus = 1;
+	shown.freeze = shown.last_capture = "";
+	shown.nr_targets = 0;
+	shown.stats = (struct perf_poke_stats){ 0 };
+	shown.pending = 2;
+	shown.max_captures = UINT64_MAX;
+	check(&shown, "noon  dead, pid 4711, armed 2m03s ago\n"
+		      "  watches    CPU 2, threshold 30us, timer hrtimer_wakeup, workload cyclic\n"
+		      "  recorder   pt\n"
+		      "  latency    0 expiries, 0 spikes\n"
+		      "  captures   3, 1 failed, 2 being written\n"
+		      "  output     /tmp/out\n");
+}
+
+static void shows_the_name(void **state)
+{
+	struct perf_poke_session shown = session();
+
+	(void)state;
+	shown.pid = 0;
+	shown.armed_for_ns = 0;
+	shown.nr_cpus = 0;
+	check(&shown, "noon  alive\n");
+	shown.alive = false;
+	check(&shown, "noon  dead\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shows_all),
+		cmocka_unit_test(shows_little),
+		cmocka_unit_test(shows_the_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
