@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests on the running kernel share. Paths of the built programs come in the environment."""
 import contextlib
+import glob
 import json
 import os
 import re
@@ -17,6 +18,7 @@ EMBED = os.environ["PERF_POKE_EMBED"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 BTF = "/sys/kernel/btf/vmlinux"
+BPFFS = "/sys/fs/bpf"
 SKIP = 77
 # An emulated machine: what needs its clock and its processes to go together cannot be shown there.
 EMULATED = "PERF_POKE_EMULATED" in os.environ
@@ -42,9 +44,21 @@ def require_host():
         skip("this kernel has no BTF (" + BTF + ")")
 
 
+def enter_own_bpffs():
+    """Where the sessions of others are not seen, nor ours by them, and where `start` mounts nothing that stays."""
+    allowed = shutil.which("unshare") and not subprocess.run(["unshare", "-m", "true"],
+                                                             stderr=subprocess.DEVNULL).returncode
+    if os.environ.get("PERF_POKE_TEST_BPFFS") or not allowed:
+        return
+    enter_mount_namespace()
+    subprocess.run(["mount", "-t", "bpf", "bpf", BPFFS], check=True)
+    os.environ["PERF_POKE_TEST_BPFFS"] = "1"
+
+
 def main():
     """Runs the tests of the script; a script of which nothing could run is skipped as a whole."""
     require_host()
+    enter_own_bpffs()
     program = unittest.main(exit=False, verbosity=2)
     result = program.result
     if not result.wasSuccessful():
@@ -146,6 +160,35 @@ def python_on(cpu, code):
     return running([sys.executable, "-c", start + code], ready=True)
 
 
+def unshared(commands):
+    """A prefix that runs a program where the commands have changed the mounts."""
+    return ["unshare", "-m", "--propagation", "private", "sh", "-ec", commands + '\nexec "$@"', "sh"]
+
+
+def find_bpftool():
+    return shutil.which("bpftool") or shutil.which("/usr/sbin/bpftool")
+
+
+def bpf_exists(kind, number):
+    return not subprocess.run([find_bpftool(), kind, "show", "id", str(number)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+def bpf_objects(pid):
+    """(kind, id) of what the process holds."""
+    found = set()
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            with open(path) as file:
+                fields = dict(line.split(":", 1) for line in file if ":" in line)
+        except FileNotFoundError:
+            continue
+        for kind in ("prog", "map", "link"):
+            if kind + "_id" in fields:
+                found.add((kind, int(fields[kind + "_id"])))
+    return found
+
+
 def run_ctl(*args, prefix=(), env=None, cwd=None, timeout=PATIENCE):
     return subprocess.run([*prefix, CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, env=env, cwd=cwd, timeout=timeout)
@@ -171,6 +214,7 @@ class Session:
         first = self.read_line()
         if first["type"] != "armed":
             raise AssertionError("not armed: %s" % first)
+        self.name = first["session"]
 
     @property
     def pid(self):

@@ -68,30 +68,6 @@ class Signals(EndingTest):
         self.assertGreaterEqual(session.summary["elapsed_ns"], 1500000000)
 
 
-def bpf_objects(pid):
-    """(kind, id) of what the process holds."""
-    found = set()
-    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
-        try:
-            with open(path) as file:
-                fields = dict(line.split(":", 1) for line in file if ":" in line)
-        except FileNotFoundError:
-            continue
-        for kind in ("prog", "map", "link"):
-            if kind + "_id" in fields:
-                found.add((kind, int(fields[kind + "_id"])))
-    return found
-
-
-def find_bpftool():
-    return shutil.which("bpftool") or shutil.which("/usr/sbin/bpftool")
-
-
-def bpf_exists(kind, number):
-    return not subprocess.run([find_bpftool(), kind, "show", "id", str(number)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-
-
 def members(session_id):
     """Processes of a session of the kernel's sense."""
     found = []
@@ -127,7 +103,7 @@ class Traces(EndingTest):
     """What a session leaves in the kernel."""
 
     def check_nothing_left(self, end):
-        if not find_bpftool():
+        if not common.find_bpftool():
             self.skipTest("needs bpftool")
         mounts, pins = our_mounts(), sorted(glob.glob("/sys/fs/bpf/**", recursive=True))
         thread = "pp-cyclic/%d" % self.cpu
@@ -135,15 +111,15 @@ class Traces(EndingTest):
                             start_new_session=True) as session:
             with common.late(self.cpu):
                 session.read_capture()
-                objects = bpf_objects(session.pid)
+                objects = common.bpf_objects(session.pid)
                 # Seen while they are there, so that their absence says something.
                 self.assertEqual({kind for kind, _ in objects}, {"prog", "map", "link"})
-                self.assertTrue(all(bpf_exists(*each) for each in objects))
+                self.assertTrue(all(common.bpf_exists(*each) for each in objects))
                 self.assertIn(session.pid, threads_named(thread))
                 self.assertTrue(members(session.pid))
                 self.assertEqual(our_mounts(), mounts)
                 end(session)
-        common.wait_for(lambda: not [each for each in objects if bpf_exists(*each)],
+        common.wait_for(lambda: not [each for each in objects if common.bpf_exists(*each)],
                         "its BPF programs, maps and links are gone")
         self.assertNotIn(session.pid, threads_named(thread))
         self.assertEqual(members(session.pid), [])
@@ -154,6 +130,8 @@ class Traces(EndingTest):
         def kill(session):
             session.process.kill()
             self.assertEqual(session.process.wait(timeout=common.PATIENCE), -signal.SIGKILL)
+            # What others saw it by is there until somebody looks after it: see sessions.py.
+            self.assertEqual(common.run_ctl("stop", session.name).returncode, 0)
 
         self.check_nothing_left(kill)
         # What is there under its own name is complete.

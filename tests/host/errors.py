@@ -222,7 +222,7 @@ class Output(ErrorTest):
     def test_read_only_mount(self):
         place = os.path.join(self.folder, "read-only")
         os.mkdir(place)
-        mount = unshared('mount -t tmpfs -o ro tmpfs "%s"' % place)
+        mount = common.unshared('mount -t tmpfs -o ro tmpfs "%s"' % place)
         self.check(place, "Read-only", prefix=mount)
         self.check(os.path.join(place, "captures"), "Read-only", prefix=mount)
 
@@ -234,11 +234,6 @@ class Output(ErrorTest):
         os.chown(place, NOBODY, NOBODY)
         without = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
         self.check(place, "Permission denied", prefix=without)
-
-
-def unshared(commands):
-    """A prefix that runs a program where the commands have changed the mounts."""
-    return ["unshare", "-m", "--propagation", "private", "sh", "-ec", commands + '\nexec "$@"', "sh"]
 
 
 class Privileges(ErrorTest):
@@ -286,7 +281,7 @@ class Missing(ErrorTest):
                      for path in glob.glob(pattern.replace("%s", release))]
         if elsewhere:
             self.skipTest("BTF is in %s too" % elsewhere[0])
-        prefix = unshared("mount -t tmpfs tmpfs /sys/kernel/btf")
+        prefix = common.unshared("mount -t tmpfs tmpfs /sys/kernel/btf")
         self.assert_fails(self.start(prefix=prefix), FAILED, "BTF", "CONFIG_DEBUG_INFO_BTF")
         check = common.run_ctl("check", "--json", prefix=prefix)
         self.assertEqual(check.returncode, FAILED)
@@ -299,7 +294,7 @@ class Missing(ErrorTest):
 
     def test_no_tracefs(self):
         """Where it is not mounted the program mounts it for itself, which needs CAP_SYS_ADMIN."""
-        away = unshared("for place in /sys/kernel/tracing /sys/kernel/debug; do\n"
+        away = common.unshared("for place in /sys/kernel/tracing /sys/kernel/debug; do\n"
                         "while mountpoint -q $place; do umount -l $place; done; done")
         self.assertEqual(self.start(prefix=away).returncode, 3)
         if not shutil.which("setpriv"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of the suite host that an emulated machine can show, on this kernel: the trigger, exact numbers of captures, stock
-perf as their reader, the library in a foreign program."""
+perf as their reader, the library in a foreign program, sessions that others see."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import sys
 
 import common
 
-PARTS = ["trigger", "oneshot", "capture", "embed"]
+PARTS = ["trigger", "oneshot", "capture", "embed", "sessions"]
 
 common.need_root()
 ctl, late, embed = sys.argv[1:4]
