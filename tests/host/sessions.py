@@ -87,7 +87,8 @@ class Status(SessionTest):
         self.assertEqual([before[key] for key in ("captures", "failed", "pending", "max_captures", "targets", "pokes")],
                          [0, 0, 0, 100000, [], 0])
         self.assertEqual([cpu["cpu"] for cpu in before["cpus"]], [self.cpu])
-        self.assertEqual(before["cpus"][0]["count"], before["all"]["count"])
+        # One is read after the other.
+        self.assertTrue(0 < before["cpus"][0]["count"] <= before["all"]["count"], before)
         self.assertEqual(before["all"]["spikes"], 0)
         self.assertLessEqual(before["all"]["count"], summary["count"])
         self.assertLessEqual(before["all"]["max_ns"], summary["max_ns"])
@@ -175,11 +176,8 @@ class Stop(SessionTest):
             self.assertEqual(common.run_ctl("poke").returncode, 0)
             self.assert_fails(common.run_ctl("poke"), FAILED, session.name, "not armed")
             self.assert_fails(common.run_ctl("stop", "--timeout", "100ms"), FAILED, session.name, "100ms")
-            self.assert_fails(common.run_ctl("stop", "--timeout", "100ms"), FAILED, session.name, "100ms")
             self.assertEqual(self.folders(), [])
             session.process.send_signal(signal.SIGCONT)
-            result = common.run_ctl("stop")
-            self.assertIn(result.returncode, (0, FAILED))  # it may be gone already
             common.wait_for(lambda: not pins(), "the session has ended")
             self.assertEqual(len(self.folders()), 1)
             self.assertEqual(self.partial(), [])
@@ -329,10 +327,7 @@ class Bpffs(SessionTest):
         self.assertIn("session", next(line for line in result.stderr.splitlines() if "armed" in line))
 
     def test_cannot_be_mounted(self):
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
-        tracefs = "\nmountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing"
-        result = self.start(prefix=[*common.unshared(self.AWAY + tracefs), "setpriv", "--bounding-set", "-sys_admin"])
+        result = self.start(prefix=common.unshared("mount -t tmpfs tmpfs /sys/fs"))
         self.assertEqual(result.returncode, NO_SPIKE, result.stderr)
         self.assertIn("cannot pin", result.stderr)
         armed = next(line for line in result.stderr.splitlines() if "armed" in line)
@@ -347,7 +342,7 @@ class Namespace(SessionTest):
         command = [common.CTL, "start", "--json", "--cpu", str(self.cpu), "--output", self.output, *common.NO_SPIKES,
                    "--session", "inside"]
         with contextlib.ExitStack() as stack:
-            outer = subprocess.Popen(["unshare", "-p", "-f", *command], stdin=subprocess.DEVNULL,
+            outer = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", *command], stdin=subprocess.DEVNULL,
                                      stdout=subprocess.PIPE, text=True)
             stack.callback(outer.wait)
             stack.callback(outer.stdout.close)
