@@ -38,7 +38,15 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 	return true;
 }
 
-/* The ways that need the task itself. */
+/* The ways that need the task itself, and functions that not every kernel has. Without those libbpf
+ * looks for them in all modules, for which it needs CAP_SYS_ADMIN; so there is an object without.
+ */
+#ifdef POKE_BARE
+#define POKE_HAS_TASK 0
+#else
+#define POKE_HAS_TASK (POKE_HAS(POKE_WAY_DIRECT) || POKE_HAS(POKE_WAY_TASK_WORK))
+#endif
+
 static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 {
 	struct task_struct *task = bpf_task_from_pid(target->tid);
@@ -68,10 +76,8 @@ static __noinline bool poke_one(__u32 index, __u64 number)
 	target->way = POKE_WAY_NONE;
 	target->pending_ns = 0;
 	target->poked_ns = bpf_ktime_get_ns();
-	if (POKE_HAS(POKE_WAY_DIRECT) || POKE_HAS(POKE_WAY_TASK_WORK)) {
-		if (poke_task(target, index))
-			return false;
-	}
+	if (POKE_HAS_TASK && poke_task(target, index))
+		return false;
 	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
 		target->owed = 1;
 		return poke_took(target, POKE_WAY_TRACEPOINT, 0);

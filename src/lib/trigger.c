@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/trigger.skel.h"
+#include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
 #include "delivery/delivery.h"
 #include "tracefs.h"
@@ -179,14 +180,17 @@ static int trigger_load_quietly(struct trigger *trigger)
 	return err;
 }
 
-/* Both are compiled from one source, and are alike but for a name in it. */
-static struct trigger_bpf *trigger_skeleton(bool task_work_impl)
+/* All are compiled from one source, and are alike but for the functions of the kernel they call. */
+static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 {
-	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf),
+	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf) &&
+			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
 		      "one may be taken for the other");
 
-	return task_work_impl ? (struct trigger_bpf *)trigger_impl_bpf__open()
-			      : trigger_bpf__open();
+	if (!(config->poke_ways & (1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK)))
+		return (struct trigger_bpf *)trigger_bare_bpf__open();
+	return config->task_work_impl ? (struct trigger_bpf *)trigger_impl_bpf__open()
+				      : trigger_bpf__open();
 }
 
 static int trigger_attach(struct trigger *trigger, const struct log *log)
@@ -225,7 +229,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	possible = libbpf_num_possible_cpus();
 	if (possible < 0)
 		return possible;
-	trigger->skel = trigger_skeleton(config->task_work_impl);
+	trigger->skel = trigger_skeleton(config);
 	if (!trigger->skel)
 		return log_error(log, -errno, "cannot open the trigger program: %s",
 				 strerror(errno));
