@@ -84,7 +84,7 @@ class Background(DetachTest):
             common.wait_for(lambda: "capture 2:" in read(log), "two captures")
         self.assertEqual(self.end(pid), 0)
         text = read(log)
-        self.has_line(pid, text, r"armed: CPU %d, " % self.cpu)
+        self.has_line(pid, text, r"armed: session %d, CPU %d, " % (pid, self.cpu))
         folders = [name for name in self.folders() if not name.startswith(".")]
         for number, name in enumerate(folders, 1):
             path = os.path.join(self.output, name)
