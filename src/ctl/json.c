@@ -24,13 +24,17 @@ static void add_bool(json_object *object, const char *key, bool value)
 	json_object_object_add(object, key, json_object_new_boolean(value));
 }
 
+static json_object *new_string(const char *value)
+{
+	_cleanup_free_ char *copy = strdup(value);
+
+	return copy ? json_object_new_string(utf8_repair(copy)) : NULL;
+}
+
 /* NULL becomes null. */
 static void add_string(json_object *object, const char *key, const char *value)
 {
-	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
-
-	json_object_object_add(object, key,
-			       copy ? json_object_new_string(utf8_repair(copy)) : NULL);
+	json_object_object_add(object, key, value ? new_string(value) : NULL);
 }
 
 /* Addresses are text: a JSON number of 64 bits does not survive most readers. */
@@ -60,9 +64,11 @@ static void add_numbers(json_object *object, const char *key, const int *numbers
 }
 
 json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
-			const char *session, const char *recorder, const char *workload)
+			const char *session, const char *recorder, const char *workload,
+			const char *delivery)
 {
 	json_object *object = new_line("armed");
+	json_object *targets = json_object_new_array();
 
 	add_string(object, "session", session);
 	add_numbers(object, "cpus", cpus, nr);
@@ -70,6 +76,10 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 	add_string(object, "function", opts->function ?: "any");
 	add_string(object, "recorder", recorder);
 	add_string(object, "workload", workload);
+	add_string(object, "delivery", delivery);
+	for (size_t i = 0; i < opts->nr_targets; i++)
+		json_object_array_add(targets, json_object_new_int(opts->targets[i].pid));
+	json_object_object_add(object, "targets", targets);
 	return object;
 }
 
@@ -182,6 +192,23 @@ static json_object *new_row(const struct result_row *row)
 	return object;
 }
 
+static json_object *new_perf(const struct result_perf *perf)
+{
+	json_object *object = json_object_new_object();
+	json_object *command = json_object_new_array();
+	json_object *data = json_object_new_array();
+
+	json_object_object_add(object, "pid", json_object_new_int(perf->pid));
+	for (char **word = perf->command; *word; word++)
+		json_object_array_add(command, new_string(*word));
+	json_object_object_add(object, "command", command);
+	json_object_object_add(object, "status", json_object_new_int(perf->status));
+	for (size_t i = 0; i < perf->data.nr; i++)
+		json_object_array_add(data, new_string(perf->data.files[i].path));
+	json_object_object_add(object, "data", data);
+	return object;
+}
+
 json_object *json_summary(const struct results *results)
 {
 	json_object *object = new_line("summary");
@@ -195,6 +222,8 @@ json_object *json_summary(const struct results *results)
 	add_number(object, "captures", results->nr_captures);
 	add_number(object, "failed", results->nr_failed);
 	add_number(object, "elapsed_ns", results->elapsed_ns);
+	if (results->perf.pid)
+		json_object_object_add(object, "perf", new_perf(&results->perf));
 	return object;
 }
 

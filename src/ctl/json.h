@@ -9,7 +9,8 @@
 
 json_object *json_error(const char *message);
 json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
-			const char *session, const char *recorder, const char *workload);
+			const char *session, const char *recorder, const char *workload,
+			const char *delivery);
 json_object *json_detached(const char *session, int pid, const char *log);
 json_object *json_capture(const struct perf_poke_capture *capture);
 json_object *json_summary(const struct results *results);

@@ -5,6 +5,11 @@
 
 #include <stddef.h>
 
+#include "util.h"
+
+/* Keeps the calling thread, and those made later, on these CPUs. Returns 0 or a negative errno. */
+int placement_keep(const char *cpus) _must_check_;
+
 /*
  * Keep the calling thread off these CPUs, unless it may run nowhere else, and give it a real-time
  * priority. Threads made later get the CPUs but not the priority. Returns 0 or a negative errno: no

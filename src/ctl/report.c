@@ -110,7 +110,8 @@ static void print_skid(FILE *file, const struct perf_poke_capture *capture)
 	fprintf(file, "armed again after %s\n", FORMAT_TIME(capture->blind_ns));
 }
 
-static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
+/* Where it is, and what shows it. */
+static int print_place(FILE *file, const struct perf_poke_capture *capture)
 {
 	_cleanup_free_ char *data = NULL;
 	_cleanup_free_ char *folder_word = NULL;
@@ -126,28 +127,55 @@ static int print_capture(FILE *file, size_t number, const struct perf_poke_captu
 		r = text_shell_word(data, &data_word);
 	if (r)
 		return r;
-	fprintf(file, "\ncapture %zu: %s\n", number, capture->path);
-	print_spike(file, &capture->spike);
-	print_history(file, capture);
-	print_skid(file, capture);
 	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
 	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
 	return 0;
 }
 
+static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
+{
+	fprintf(file, "\ncapture %zu: %s\n", number, capture->path);
+	print_spike(file, &capture->spike);
+	/* Somebody else has the trace. */
+	if (!strcmp(capture->recorder, "perf"))
+		return 0;
+	print_history(file, capture);
+	print_skid(file, capture);
+	return print_place(file, capture);
+}
+
+static int print_perf(FILE *file, const struct result_perf *perf)
+{
+	if (!perf->pid)
+		return 0;
+	fprintf(file, "\nperf %d: exit status %d\n", perf->pid, perf->status);
+	for (size_t i = 0; i < perf->data.nr; i++) {
+		_cleanup_free_ char *word = NULL;
+
+		if (text_shell_word(perf->data.files[i].path, &word))
+			return -ENOMEM;
+		fprintf(file, "  %-12s perf script -i %s\n", i ? "" : "open", word);
+	}
+	return 0;
+}
+
 int report_print(FILE *file, const struct results *results)
 {
+	int r;
+
 	print_table(file, results);
 	if (results->all.nr_buckets)
 		fputc('\n', file);
 	histogram_print(file, results->all.buckets, results->all.nr_buckets);
 	print_notes(file, &results->all.stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
-		int r = print_capture(file, i + 1, &results->captures[i]);
-
+		r = print_capture(file, i + 1, &results->captures[i]);
 		if (r)
 			return r;
 	}
+	r = print_perf(file, &results->perf);
+	if (r)
+		return r;
 	fprintf(file, "\ncaptures: %zu complete, %zu failed, in %s\n", results->nr_captures,
 		results->nr_failed, FORMAT_TIME(results->elapsed_ns));
 	return 0;

@@ -112,4 +112,5 @@ void results_release(struct results *results)
 	for (size_t i = 0; i < results->nr_captures; i++)
 		release_capture(&results->captures[i]);
 	free(results->captures);
+	perf_files_release(&results->perf.data);
 }

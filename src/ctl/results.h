@@ -5,7 +5,7 @@
 
 #include <perf_poke.h>
 
-#include "util.h"
+#include "perf_files.h"
 
 /* The row of all CPUs together, as in perf_poke__stats(). */
 #define ALL_CPUS (-1)
@@ -20,6 +20,14 @@ struct result_row {
 	size_t nr_buckets;
 };
 
+/* The perf record, or other command, of the session. */
+struct result_perf {
+	int pid;	/* 0: there was none */
+	char **command; /* as it was run, up to a NULL; not a copy */
+	int status;	/* as a shell has it */
+	struct perf_files data;
+};
+
 struct results {
 	struct result_row *rows; /* one for each CPU */
 	size_t nr_rows;
@@ -28,6 +36,7 @@ struct results {
 	size_t nr_captures;
 	size_t nr_failed;
 	uint64_t elapsed_ns;
+	struct result_perf perf;
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -12,10 +12,14 @@
 #include "detach.h"
 #include "json.h"
 #include "placement.h"
+#include "poked.h"
 #include "report.h"
 #include "results.h"
 #include "systemd.h"
 #include "units.h"
+
+/* The library's, see perf_poke.h. */
+#define DEFAULT_OUTPUT "perf-poke.data"
 
 /* Between two updates of the status line, and of what a service manager is told. */
 #define TICK_NS (NSEC_PER_SEC / 5)
@@ -28,6 +32,8 @@ struct session {
 	char name[16]; /* when it was given none */
 	struct results results;
 	struct detach *detach; /* NULL: in the foreground */
+	const struct target_args *targets;
+	struct poked poked;
 	int signals;
 	uint64_t armed_ns;
 	uint64_t end_ns;  /* UINT64_MAX: no limit */
@@ -39,6 +45,7 @@ struct session {
 static void session_release(struct session *s)
 {
 	perf_poke__free(s->pp);
+	poked_release(&s->poked);
 	results_release(&s->results);
 	closep(&s->signals);
 }
@@ -97,36 +104,79 @@ static int open_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* " to 812 and 813", or nothing */
+static int format_targets(const struct perf_poke_opts *opts, char **text)
+{
+	size_t size;
+	FILE *file = open_memstream(text, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->nr_targets; i++)
+		fprintf(file, "%s %d", i ? " and" : " to", opts->targets[i].pid);
+	return fclose(file) ? -ENOMEM : 0;
+}
+
 static void announce(struct session *s, const int *cpus, size_t nr)
 {
 	const char *recorder = perf_poke__recorder(s->pp);
 	const char *workload = perf_poke__workload(s->pp);
 	const char *session = perf_poke__session(s->pp);
+	const char *delivery = perf_poke__delivery(s->pp);
+	_cleanup_free_ char *targets = NULL;
 	_cleanup_free_ char *list = NULL;
 
 	if (s->con->json)
-		console_json(s->con, json_armed(cpus, nr, &s->opts, session, recorder, workload));
-	if (cpulist_format(cpus, nr, &list))
+		console_json(s->con,
+			     json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
+	if (cpulist_format(cpus, nr, &list) || format_targets(&s->opts, &targets))
 		return;
-	console_info(s->con, "armed: %s%s%sCPU%s %s, threshold %s%s%s, recorder %s, workload %s",
+	console_info(s->con,
+		     "armed: %s%s%sCPU%s %s, threshold %s%s%s, recorder %s, workload %s%s%s%s",
 		     session ? "session " : "", session ?: "", session ? ", " : "",
 		     nr > 1 ? "s" : "", list, FORMAT_TIME(s->opts.threshold_ns),
-		     s->opts.function ? ", timer " : "", s->opts.function ?: "", recorder,
-		     workload);
+		     s->opts.function ? ", timer " : "", s->opts.function ?: "", recorder, workload,
+		     *targets ? ", delivery " : "", *targets ? delivery : "", targets);
 }
 
-static enum exit_code begin(struct session *s, uint64_t duration_ns)
+/* The program that is poked is there before the session, and ready before that is armed. */
+static enum exit_code make(struct session *s)
 {
-	const int *cpus;
-	size_t nr;
-	int r;
+	const char *housekeeping = s->targets->housekeeping;
+	int r = housekeeping ? placement_keep(housekeeping) : 0;
 
+	if (r) {
+		console_error(s->con, "--housekeeping '%s': %s", housekeeping,
+			      r == -EINVAL ? "none of these CPUs is online and allowed"
+					   : strerror(-r));
+		return EXIT_USAGE;
+	}
+	r = poked_prepare(&s->poked, s->targets, s->con, &s->opts);
+	if (r)
+		return EXIT_FAILED;
 	s->pp = perf_poke__new(&s->opts);
 	if (!s->pp) {
 		r = -errno;
 		report_failure(s, "start", r);
 		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
 	}
+	r = poked_start(&s->poked, s->signals);
+	if (!r)
+		return EXIT_FINE;
+	return r == -EINTR ? EXIT_NO_SPIKE : EXIT_FAILED;
+}
+
+static enum exit_code begin(struct session *s, uint64_t duration_ns)
+{
+	enum exit_code code;
+	const int *cpus;
+	size_t nr;
+	int r;
+
+	code = make(s);
+	if (code != EXIT_FINE)
+		return code;
+	s->errors = s->con->errors;
 	r = perf_poke__start(s->pp);
 	if (r) {
 		report_failure(s, "start", r);
@@ -199,8 +249,11 @@ static bool handle_library(struct session *s)
 	r = perf_poke__poll(s->pp, 0);
 	if (r >= 0 || r == -EINTR)
 		return true;
-	if (r == -ECANCELED) {
-		console_info(s->con, "asked to stop");
+	if (r == -ECANCELED || r == -ESRCH) {
+		if (r == -ECANCELED)
+			console_info(s->con, "asked to stop");
+		else if (!child_has_ended(&s->poked.child))
+			console_info(s->con, "nobody is left to poke");
 		return false;
 	}
 	s->failed = true;
@@ -219,6 +272,7 @@ static void watch(struct session *s)
 	struct pollfd fds[] = {
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
+		{ .fd = s->poked.child.pidfd, .events = POLLIN },
 	};
 
 	while (!is_over(s)) {
@@ -232,6 +286,8 @@ static void watch(struct session *s)
 		if (r > 0 && fds[1].revents)
 			return;
 		if (r > 0 && fds[0].revents && !handle_library(s))
+			return;
+		if (r > 0 && fds[2].revents && child_has_ended(&s->poked.child))
 			return;
 		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
 			show_status(s);
@@ -266,6 +322,10 @@ static enum exit_code finish(struct session *s)
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
 	perf_poke__stop(s->pp);
 	console_clear_status(s->con);
+	/* No more pokes come. */
+	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
+		s->failed = true;
+	s->errors = s->con->errors;
 
 	r = results_collect(&s->results, s->pp);
 	if (!r && s->con->json)
@@ -282,9 +342,15 @@ static enum exit_code finish(struct session *s)
 }
 
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
-			   uint64_t duration_ns, struct detach *detach)
+			   const struct target_args *targets, uint64_t duration_ns,
+			   struct detach *detach)
 {
-	_cleanup_(session_release) struct session s = { .con = con, .opts = *opts };
+	_cleanup_(session_release) struct session s = {
+		.con = con,
+		.opts = *opts,
+		.targets = targets,
+		.poked = poked_none,
+	};
 	enum exit_code code;
 
 	s.detach = detach;

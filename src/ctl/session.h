@@ -4,16 +4,19 @@
 #define CTL_SESSION_H
 
 #include "command.h"
+#include "targets.h"
 
 struct detach;
 
 /*
  * Blocks until opts->max_captures are complete, duration_ns has passed since arming (0: no limit),
- * SIGINT or SIGTERM comes, or somebody stops the session from outside; without a name in opts it
- * has the process id for one. Prints everything. The log and callbacks of opts are not used.
- * `detach` is that of the child whose caller waits for the session to be armed, or NULL.
+ * SIGINT or SIGTERM comes, somebody stops the session from outside, or there is nobody left to
+ * poke; without a name in opts it has the process id for one. Prints everything. The log and
+ * callbacks of opts are not used. `detach` is that of the child whose caller waits for the session
+ * to be armed, or NULL.
  */
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
-			   uint64_t duration_ns, struct detach *detach);
+			   const struct target_args *targets, uint64_t duration_ns,
+			   struct detach *detach);
 
 #endif

@@ -97,7 +97,7 @@ static const struct option_choice recorders[] = {
 	{ "auto", PERF_POKE_RECORDER_AUTO },
 	{ "events", PERF_POKE_RECORDER_EVENTS },
 	{ "pt", PERF_POKE_RECORDER_PT },
-	{ "perf", .instead = "pt or events" },
+	{ "perf", PERF_POKE_RECORDER_PERF },
 };
 
 static const struct option_choice freezes[] = {
@@ -106,6 +106,26 @@ static const struct option_choice freezes[] = {
 	{ "sample", PERF_POKE_FREEZE_SAMPLE },
 	{ "signal", PERF_POKE_FREEZE_SIGNAL },
 };
+
+static const struct option_choice deliveries[] = {
+	{ "auto", PERF_POKE_DELIVERY_AUTO },	 { "task-work", PERF_POKE_DELIVERY_TASK_WORK },
+	{ "fasync", PERF_POKE_DELIVERY_FASYNC }, { "tracepoint", PERF_POKE_DELIVERY_TRACEPOINT },
+	{ "direct", PERF_POKE_DELIVERY_DIRECT }, { "relay", PERF_POKE_DELIVERY_RELAY },
+};
+
+static int parse_pid(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	return targets_parse_pid(&args->targets, value, why);
+}
+
+static int parse_signal(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	return targets_parse_signal(&args->targets, value, why);
+}
 
 #define CHOICES(list) .choices = (list), .nr_choices = ARRAY_SIZE(list)
 #define TARGET(member) .offset = offsetof(struct start_args, member)
@@ -128,7 +148,8 @@ static const struct option_spec options[] = {
 	  .help = "SCHED_FIFO priority of the cyclic workload, 1 to 99 (95)" },
 	{ "recorder", 0, OPTION_ENUM, CHOICES(recorders), TARGET(opts.recorder), .metavar = "NAME",
 	  .help = "who holds the trace: pt, Intel PT; events, tracepoints;\n"
-		  "both in rings that are overwritten; auto (auto)" },
+		  "both in rings that are overwritten; perf, a perf record\n"
+		  "that is poked; auto (auto)" },
 	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
 	  .metavar = "EVENT,...",
 	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
@@ -157,6 +178,26 @@ static const struct option_spec options[] = {
 	  .help = "Intel PT: write so much of the newest trace (all)" },
 	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
 	  .help = "Intel PT: do not record context switches" },
+	{ "perf-pid", 0, OPTION_PARSED, .repeatable = true, .parse = parse_pid, .metavar = "PID",
+	  .help = "a perf record that runs already: each spike signals it" },
+	{ "signal", 0, OPTION_PARSED, .parse = parse_signal, .metavar = "NAME|N",
+	  .help = "to poke with (SIGUSR2)" },
+	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
+	  .help = "what is poked need not be perf" },
+	{ "delivery", 0, OPTION_ENUM, CHOICES(deliveries), TARGET(opts.delivery), .metavar = "HOW",
+	  .help = "the way of the signal: task-work, fasync, tracepoint,\n"
+		  "direct, relay; auto, the first that works (auto)" },
+	{ "exit-with-target", 0, OPTION_FLAG, TARGET(opts.exit_with_target),
+	  .help = "end when all that are poked have ended" },
+	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
+	  .help = "CPUs for this program and the perf that it starts (all\n"
+		  "but the watched ones)" },
+	{ "perf-priority", 0, OPTION_COUNT, .max = 99, TARGET(targets.priority), .metavar = "N",
+	  .help = "SCHED_FIFO priority of the perf that it starts, and of\n"
+		  "what that starts; 0: none (10)" },
+	{ "archive", 0, OPTION_FLAG, TARGET(targets.archive),
+	  .help = "at the end move what perf wrote into a folder in --output,\n"
+		  "and have perf archive add the programs it refers to" },
 	{ "session", 0, OPTION_STRING, TARGET(opts.session), .metavar = "NAME",
 	  .help = "name for status, stop and poke (the process id)" },
 	{ "detach", 0, OPTION_FLAG, TARGET(detach),
@@ -168,6 +209,9 @@ static const struct option_spec options[] = {
 		  "else SESSION.log in the folder for captures)" },
 	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
+	  .help = "a perf record with -S or --switch-output=signal: started\n"
+		  "for the session, poked at each spike, stopped at the end" },
 };
 
 static const char notes[] =
@@ -178,15 +222,19 @@ static const char notes[] =
 	"With --detach the exit code is 0 once the session is armed. What keeps it from that is\n"
 	"printed as usual, and the exit code is the session's.\n"
 	"\n"
+	"Of -- perf record, the events are off until all is ready; then the session is armed.\n"
+	"Perf ends with the session, and the session with perf. The next Ctrl-C does not wait\n"
+	"for perf to write its data. --archive moves by rename: data on another file system\n"
+	"than --output stays where it is, and exit code 1 says so.\n"
+	"\n"
 	"Exit codes: 0 at least one capture is complete, 1 something failed (a capture too),\n"
 	"2 usage, 3 no spike in the time given or before the session was ended.\n"
 	"\n"
 	"With --json each line on standard output is an object, written as it happens:\n"
 	"  {\"type\":\"detached\"} session, pid, log: with --detach the only one, the others are\n"
 	"                      in the log\n"
-	"  {\"type\":\"armed\"}    session (null: others do not see it), cpus, threshold_ns, "
-	"function,\n"
-	"                      recorder, workload\n"
+	"  {\"type\":\"armed\"}    session (null: others do not see it), cpus, threshold_ns,\n"
+	"                      function, recorder, workload, delivery, targets\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
 	"                      Intel PT: trace_bytes, bytes_after_spike (null: not known),\n"
@@ -196,8 +244,18 @@ static const char notes[] =
 	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
 	"                      histogram: [[low_ns, high_ns, count], ...]}, ...],\n"
 	"                      all: the same of all CPUs; missed, captures, failed,\n"
-	"                      elapsed_ns\n"
+	"                      elapsed_ns; perf: {pid, command, status, data: [...]}\n"
 	"A high_ns of null is no upper end.\n";
+
+static int check_targets(struct start_args *args, struct console *con)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = targets_check(&args->targets, &args->opts, &why);
+
+	if (r)
+		console_error(con, "%s", why ?: strerror(-r));
+	return r;
+}
 
 int start_parse(struct start_args *args, struct console *con, int argc, char **argv)
 {
@@ -211,6 +269,7 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 			.argv = (const char *const *)argv,
 			.argc = (size_t)argc,
 		},
+		.targets = targets_none,
 	};
 	r = command_options(&command_start, con, argc, argv, args);
 	if (r)
@@ -218,7 +277,7 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	args->opts.priority = (int)args->priority;
 	args->opts.events = args->events;
 	args->opts.nr_events = args->nr_events;
-	return 0;
+	return check_targets(args, con);
 }
 
 void start_release(struct start_args *args)
@@ -251,13 +310,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_USAGE;
 	}
-	return session_run(con, &args.opts, args.duration_ns, args.detach ? &detach : NULL);
+	return session_run(con, &args.opts, &args.targets, args.duration_ns,
+			   args.detach ? &detach : NULL);
 }
 
 const struct command command_start = {
 	.name = "start",
 	.summary = "Watch CPUs for late timers and capture what ran before each.",
-	.arguments = "--cpu LIST [OPTIONS]",
+	.arguments = "--cpu LIST [OPTIONS] [-- perf record ...]",
 	.notes = notes,
 	.options = options,
 	.nr_options = ARRAY_SIZE(options),

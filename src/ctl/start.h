@@ -4,12 +4,14 @@
 #define CTL_START_H
 
 #include "command.h"
+#include "targets.h"
 
 struct start_args {
 	struct perf_poke_opts opts;
 	struct perf_poke_event *events; /* names are copies, filters are not */
 	size_t nr_events;
 	size_t last_events; /* the first of those that the last --event added */
+	struct target_args targets;
 	uint64_t priority;
 	uint64_t duration_ns;
 	int trigger;

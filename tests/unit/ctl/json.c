@@ -58,17 +58,26 @@ static void writes_errors(void **state)
 
 static void writes_armed(void **state)
 {
-	static const char *const keys[] = { "type",	"session",  "cpus",    "threshold_ns",
-					    "function", "recorder", "workload" };
-	const struct perf_poke_opts opts = { .threshold_ns = 30000 };
+	static const char *const keys[] = { "type",	    "session",	"cpus",
+					    "threshold_ns", "function", "recorder",
+					    "workload",	    "delivery", "targets" };
+	const struct perf_poke_target targets[] = { { .pid = 7 }, { .pid = 8 } };
+	const struct perf_poke_opts opts = {
+		.threshold_ns = 30000,
+		.targets = targets,
+		.nr_targets = ARRAY_SIZE(targets),
+	};
 	json_object *read = round_trip(
-		json_armed((const int[]){ 1, 3 }, 2, &opts, "me", "events", "none"), "armed");
+		json_armed((const int[]){ 1, 3 }, 2, &opts, "me", "events", "none", "relay"),
+		"armed");
 
 	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
 	assert_string_equal(json_object_get_string(get(read, "session")), "me");
 	assert_string_equal(json_object_get_string(get(read, "cpus")), "[ 1, 3 ]");
 	assert_string_equal(json_object_get_string(get(read, "function")), "any");
+	assert_string_equal(json_object_get_string(get(read, "delivery")), "relay");
+	assert_string_equal(json_object_get_string(get(read, "targets")), "[ 7, 8 ]");
 	json_object_put(read);
 }
 
@@ -159,6 +168,23 @@ static void writes_summaries(void **state)
 	json_object_put(read);
 }
 
+static void writes_perf(void **state)
+{
+	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
+	struct perf_file file = { .path = (char[]){ "a b" } };
+	const struct results results = {
+		.perf = { .pid = 7, .command = command, .status = 130, .data = { &file, 1 } },
+	};
+	json_object *read = round_trip(json_summary(&results), "summary");
+
+	(void)state;
+	assert_string_equal(
+		json_object_to_json_string_ext(get(read, "perf"), JSON_C_TO_STRING_PLAIN),
+		"{\"pid\":7,\"command\":[\"perf\",\"re?cord\"],\"status\":130,"
+		"\"data\":[\"a b\"]}");
+	json_object_put(read);
+}
+
 static void writes_checks(void **state)
 {
 	static const char *const keys[] = { "type",    "name",	 "have",  "required",
@@ -244,7 +270,7 @@ int main(void)
 		cmocka_unit_test(writes_errors),    cmocka_unit_test(writes_armed),
 		cmocka_unit_test(writes_captures),  cmocka_unit_test(writes_traces),
 		cmocka_unit_test(writes_summaries), cmocka_unit_test(writes_checks),
-		cmocka_unit_test(writes_sessions),
+		cmocka_unit_test(writes_sessions),  cmocka_unit_test(writes_perf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

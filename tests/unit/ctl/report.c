@@ -146,6 +146,25 @@ static void prints_traces(void **state)
 	assert_null(strstr(text, " events"));
 }
 
+/* Whoever has the trace, says so. */
+static void prints_perf(void **state)
+{
+	struct perf_poke_capture capture = { .path = "1", .recorder = "perf" };
+	struct perf_file files[] = { { .path = (char[]){ "a b" } }, { .path = (char[]){ "c" } } };
+	const struct results results = {
+		.captures = &capture,
+		.nr_captures = 1,
+		.perf = { .pid = 7, .status = 1, .data = { files, 2 } },
+	};
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_null(strstr(text, "perf-poke-ctl script"));
+	assert_non_null(strstr(text, "\n\nperf 7: exit status 1\n"
+				     "  open         perf script -i 'a b'\n"
+				     "               perf script -i c\n\ncaptures: 1 "));
+}
+
 /* A result outlives the callback that brought it. */
 static void copies_captures(void **state)
 {
@@ -172,7 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_one_cpu),  cmocka_unit_test(prints_several_cpus),
 		cmocka_unit_test(prints_captures), cmocka_unit_test(prints_traces),
-		cmocka_unit_test(copies_captures),
+		cmocka_unit_test(prints_perf),	   cmocka_unit_test(copies_captures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "start.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -146,13 +147,12 @@ static void refuses(void **state)
 		"--workload", "timerlat");
 	REFUSES("--workload 'user': not in this version yet; use cyclic or none", "-c1",
 		"--workload", "user");
-	REFUSES("--recorder 'perf': not in this version yet; use pt or events", "-c1", "--recorder",
-		"perf");
 	REFUSES("--log '': empty; a value is needed", "-c1", "--log=");
 	REFUSES("--detach 'yes': takes no value", "-c1", "--detach=yes");
 	REFUSES("--trigger 'thread': not in this version yet; use irq", "-c1", "--trigger",
 		"thread");
-	REFUSES("--recorder 'x': not a recorder (use auto, events, pt)", "-c1", "--recorder", "x");
+	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder",
+		"x");
 }
 
 static void refuses_events(void **state)
@@ -173,6 +173,70 @@ static void refuses_events(void **state)
 	REFUSES("--event 'a:b': 'a:b' is named twice", "-c1", "-e", "a:b", "--event", "a:b");
 }
 
+static void maps_targets(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 }, q = { 0 };
+
+	(void)state;
+	PARSE(&p, "-c1", "--perf-pid", "12", "--perf-pid=13", "--signal", "SIGUSR1",
+	      "--any-process", "--delivery", "direct", "--exit-with-target", "--recorder", "perf",
+	      "--housekeeping", "0,2");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.targets.nr_pids, 2);
+	assert_int_equal(p.args.targets.pids[0], 12);
+	assert_int_equal(p.args.targets.pids[1], 13);
+	assert_int_equal(p.args.targets.signal, SIGUSR1);
+	assert_true(p.args.targets.any_process);
+	assert_true(p.args.opts.exit_with_target);
+	assert_int_equal(p.args.opts.delivery, PERF_POKE_DELIVERY_DIRECT);
+	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_PERF);
+	assert_string_equal(p.args.targets.housekeeping, "0,2");
+	assert_null(p.args.targets.command);
+	PARSE(&q, "-c1", "--archive", "--signal=usr2", "--delivery", "tracepoint", "--", "perf",
+	      "record", "-e", "a:b", "-S");
+	assert_int_equal(q.r, 0);
+	assert_true(q.args.targets.archive);
+	assert_int_equal(q.args.targets.signal, SIGUSR2);
+	assert_int_equal(q.args.targets.priority, 10);
+	assert_string_equal(q.args.targets.command[0], "perf");
+	assert_int_equal(q.args.targets.record.at, 1);
+}
+
+#define NEEDS_TARGET " needs a target (use --perf-pid PID, or -- perf record ...)"
+
+static void refuses_targets(void **state)
+{
+	(void)state;
+	REFUSES("--perf-pid '0': not the number of a process or thread", "-c1", "--perf-pid", "0");
+	REFUSES("--perf-pid 'x': not the number of a process or thread", "-c1", "--perf-pid", "x");
+	REFUSES("--perf-pid '99999999999': not the number of a process or thread", "-c1",
+		"--perf-pid", "99999999999");
+	REFUSES("--perf-pid '7': given twice", "-c1", "--perf-pid", "7", "--perf-pid", "7");
+	REFUSES("--signal 'SIGX': not a signal (use SIGUSR2, USR2 or 12)", "-c1", "--signal",
+		"SIGX");
+	REFUSES("--signal '0': not a signal (use SIGUSR2, USR2 or 12)", "-c1", "--signal", "0");
+	REFUSES("--signal: perf takes SIGUSR2 only (others: --any-process)", "-c1", "--signal",
+		"10", "--perf-pid", "7");
+	REFUSES("--recorder perf" NEEDS_TARGET, "-c1", "--recorder", "perf");
+	REFUSES("--any-process" NEEDS_TARGET, "-c1", "--any-process");
+	REFUSES("--signal" NEEDS_TARGET, "-c1", "--signal", "12");
+	REFUSES("--delivery" NEEDS_TARGET, "-c1", "--delivery", "relay");
+	REFUSES("--exit-with-target" NEEDS_TARGET, "-c1", "--exit-with-target");
+	REFUSES("--archive needs -- perf record ...", "-c1", "--archive");
+	REFUSES("--perf-priority needs -- perf record ...", "-c1", "--perf-priority", "10",
+		"--perf-pid", "7");
+	REFUSES("--delivery tracepoint needs -- perf record ...", "-c1", "--delivery", "tracepoint",
+		"--perf-pid", "7");
+	REFUSES("--housekeeping '0-3': CPU 1 is watched", "-c1", "--housekeeping", "0-3");
+	REFUSES("--: a command is missing", "-c1", "--");
+	REFUSES("-- 'true': not a perf record (use -- perf record ..., or --any-process)", "-c1",
+		"--", "true");
+	REFUSES("--archive: the command is no perf record", "-c1", "--any-process", "--archive",
+		"--", "true");
+	REFUSES("--delivery tracepoint: perf record must name its events, as -e intel_pt//k", "-c1",
+		"--delivery", "tracepoint", "--", "perf", "record", "-S");
+}
+
 static void helps(void **state)
 {
 	_cleanup_(release) struct parsed p = { 0 };
@@ -183,7 +247,8 @@ static void helps(void **state)
 	assert_string_equal(p.err, "");
 	assert_non_null(strstr(p.out, "Usage: perf-poke-ctl start --cpu LIST"));
 	for (size_t i = 0; i < command_start.nr_options; i++)
-		assert_non_null(strstr(p.out, command_start.options[i].name));
+		assert_non_null(strstr(p.out, command_start.options[i].name
+						      ?: command_start.options[i].metavar));
 	assert_non_null(strstr(p.out, "Exit codes: 0 "));
 }
 
@@ -193,6 +258,7 @@ int main(void)
 		cmocka_unit_test(has_defaults),	  cmocka_unit_test(maps_all),
 		cmocka_unit_test(maps_events),	  cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_events), cmocka_unit_test(helps),
+		cmocka_unit_test(maps_targets),	  cmocka_unit_test(refuses_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
