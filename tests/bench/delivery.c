@@ -5,8 +5,8 @@
  * calls kill(), as the older design did it.
  *
  * The target waits like perf does, in poll() on a perf event. It and the relaying process are on
- * one CPU, the timer on another. In half of the rows the CPU of the target is kept busy by a
- * process of normal priority; in half, target and relay are SCHED_FIFO.
+ * one CPU, the timer on another. In half of the rows the CPU of the target is kept busy by some
+ * processes of normal priority; in half, target and relay are SCHED_FIFO.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +34,7 @@
 #include "trigger.h"
 
 #define SHOTS 200
+#define HOGS 8
 #define PERIOD_NS 2000000
 #define LOST_NS 200000000
 #define WAKE "pp-bench-delivery"
@@ -147,7 +148,8 @@ static pid_t start_target(int cpu, int spike_cpu, bool fifo)
 	return pid;
 }
 
-static pid_t start_hog(int cpu)
+/* They end with the first. */
+static pid_t start_hogs(int cpu)
 {
 	pid_t pid = fork();
 
@@ -155,6 +157,12 @@ static pid_t start_hog(int cpu)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(cpu);
+	for (int i = 1; i < HOGS; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		break;
+	}
 	for (;;)
 		;
 }
@@ -293,7 +301,7 @@ static void measure_condition(const struct condition *condition, int cpu, int sp
 		PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_DIRECT,
 		PERF_POKE_DELIVERY_RELAY,
 	};
-	pid_t hog = condition->busy ? start_hog(cpu) : 0;
+	pid_t hogs = condition->busy ? start_hogs(cpu) : 0;
 	uint64_t medians[ARRAY_SIZE(wanted)] = {};
 	uint64_t relay;
 
@@ -304,7 +312,7 @@ static void measure_condition(const struct condition *condition, int cpu, int sp
 		else
 			medians[i] = measure(condition, wanted[i], deliveries[i], cpu, spike_cpu);
 	}
-	end(hog);
+	end(hogs);
 	relay = medians[ARRAY_SIZE(wanted) - 1];
 	printf("%-11s the relay's median, in times of each:", condition->name);
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(wanted); i++) {
