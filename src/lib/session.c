@@ -194,6 +194,8 @@ static int session_describe(struct perf_poke *pp)
 	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder->ops->name);
 	snprintf(seen->freeze, sizeof(seen->freeze), "%s",
 		 pp->recorder->freeze ? pp->recorder->freeze : "");
+	snprintf(seen->delivery, sizeof(seen->delivery), "%s",
+		 pp->poke ? poke_delivery(pp->poke) : "");
 	snprintf(seen->workload, sizeof(seen->workload), "%s", config_workload(config));
 	snprintf(seen->output, sizeof(seen->output), "%s", output);
 	return 0;
