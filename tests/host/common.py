@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -106,6 +107,11 @@ def wait_for(condition, what, seconds=PATIENCE):
         if time.monotonic() > end:
             raise AssertionError("after %d s still not: %s" % (seconds, what))
         time.sleep(0.02)
+
+
+def readable(source, seconds):
+    """Whether it has something to read, within that time. What it has read ahead is not seen: it must not be buffered."""
+    return bool(select.select([source], [], [], seconds)[0])
 
 
 @contextlib.contextmanager

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""A perf record that is started for the session: armed when perf is, poked at each spike, placed, ended in order, and whatever
+can go wrong with it. Stock perf, with the event cpu-clock: what it records does not matter here."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+
+import common
+import poked
+
+FAILED, USAGE, NO_SPIKE = 1, 2, 3
+PRIORITY = 10  # of perf, unless told
+
+
+def tasks(pid):
+    return [int(name) for name in os.listdir("/proc/%d/task" % pid)]
+
+
+def is_alive(pid):
+    """A zombie is not."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def poke_of(capture):
+    """What capture.json says of the only target."""
+    with open(os.path.join(capture["path"], "capture.json")) as file:
+        poke = json.load(file)["poke"]
+    assert len(poke["targets"]) == 1, poke
+    return poke["targets"][0]
+
+
+class ChildTest(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("perf"):
+            self.skipTest("needs perf")
+        self.cpu = common.find_cpus(2)[-1]
+        self.data = os.path.join(self.folder, "perf.data")
+
+    def command(self, *more, perf="perf", data=None):
+        """Of the clock of the spikes."""
+        return ["--", perf, "record", "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-C", str(self.cpu), "--switch-output=signal",
+                "-o", data or self.data, *more]
+
+    @contextlib.contextmanager
+    def session(self, *options, command=None, count=100000, limits=poked.THRESHOLD):
+        with common.Session([self.cpu], self.output, *limits, "--count", str(count), *options,
+                            *(command or self.command())) as session:
+            self.perf_pid = session.lines[0]["targets"][-1]
+            yield session
+
+    def fails(self, code, *parts, options=(), command=None):
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--threshold", "1h", *options,
+                                *(command or self.command()))
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        ours = [line for line in result.stderr.splitlines() if line.startswith("perf-poke-ctl: ")]
+        self.assertEqual(len(ours), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, ours[0])
+
+    def times_ns(self, path):
+        """Of the samples in a file."""
+        text = self.perf("script", "--ns", "-F", "time", "-i", path)
+        return [int(time.rstrip(":").replace(".", "")) for time in text.split()]
+
+    def script(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+
+class Poked(ChildTest):
+    def test_one_file_per_spike(self):
+        """What was recorded up to a spike is in a file of its own, and what came after in the next."""
+        captures = []
+        with common.busy(self.cpu), self.session(count=3) as session:
+            for number in range(1, 4):
+                captures.append(poked.spike(session, self.cpu))
+                if number < 3:
+                    common.wait_for(lambda: len(poked.dumps(self.data)) >= number, "file of spike %d" % number)
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        perf = session.summary["perf"]
+        self.assertEqual((perf["pid"], perf["status"]), (self.perf_pid, 0))
+        self.assertEqual(perf["command"][:2], ["perf", "record"])
+        self.assertEqual(perf["command"][-len(self.command()) + 3:], self.command()[3:])
+        files = poked.dumps(self.data)
+        self.assertEqual(len(files), 4, session.stderr)
+        self.assertEqual(perf["data"], files)
+        times = [self.times_ns(path) for path in files]
+        for number, capture in enumerate(captures):
+            self.assertTrue(times[number] and times[number + 1], (number, times))
+            self.assertLess(times[number][0], capture["time_ns"])
+            self.assertLess(capture["time_ns"], times[number + 1][0])
+
+    def test_json(self):
+        """The lines, and what capture.json says of the poke."""
+        with self.session(count=2) as session:
+            armed = session.lines[0]
+            self.assertEqual((armed["recorder"], armed["targets"]), ("perf", [self.perf_pid]))
+            first = poked.spike(session, self.cpu)
+            common.wait_for(lambda: poked.dumps(self.data), "a file")
+            seen = poked.status(session)
+            self.assertEqual((seen["recorder"], seen["targets"], seen["delivery"]),
+                             ("perf", [self.perf_pid], armed["delivery"]))
+            self.assertEqual(seen["pokes"], 1)
+            poked.spike(session, self.cpu)
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        target = poke_of(first)
+        self.assertEqual((target["pid"], target["tid"], target["comm"], target["signal"]),
+                         (self.perf_pid, self.perf_pid, "perf", signal.SIGUSR2))
+        self.assertEqual(target["sent"], {target["delivery"]: 1})
+        self.assertEqual((first["recorder"], first["trace_bytes"] if "trace_bytes" in first else 0), ("perf", 0))
+        kinds = [line["type"] for line in session.lines]
+        self.assertEqual(kinds, ["armed", "capture", "capture", "summary"])
+
+    def test_human(self):
+        """The command to read the data with is in the report."""
+        late = common.late(self.cpu, poked.SPIN_US, 300)
+        with late:
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *poked.THRESHOLD, *self.command())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        files = poked.dumps(self.data)
+        self.assertEqual(re.findall(r"perf script -i (\S+)", result.stdout), files, result.stdout)
+
+    def test_accounts_for_all(self):
+        """Spikes so dense that perf is still writing: a signal that comes then perf drops, by itself. None is lost on its way."""
+        home = min(os.sched_getaffinity(0) - {self.cpu})
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                stack.enter_context(common.busy(home))
+            session = stack.enter_context(self.session("--housekeeping", str(home), "--perf-priority", "0", count=20,
+                                                       limits=["--threshold", "3ms"]))
+            stack.enter_context(common.late(self.cpu, 5000, 10))
+            captures = [session.read_capture() for _ in range(19)]
+            seen = poked.status(session)
+            self.assertEqual(session.finish(timeout=5 * common.PATIENCE), 0, session.__dict__)
+        spikes = session.captures
+        self.assertEqual([capture["sequence"] for capture in spikes], list(range(1, 21)))
+        last = poke_of(spikes[-1])
+        self.assertEqual(sum(last["sent"].values()), 20, last)
+        # One that comes while the one before is still pending is one signal with it.
+        self.assertGreaterEqual(seen["pokes"] + last["merged"], len(captures))
+        snapshots = len(poked.dumps(self.data)) - 1
+        self.assertGreaterEqual(snapshots, 1)
+        self.assertLessEqual(snapshots, 20 - last["merged"])
+        print("20 spikes: %d merged, %d snapshots, %d dropped by perf" % (last["merged"], snapshots,
+                                                                         20 - last["merged"] - snapshots))
+
+    def test_stopped_perf(self):
+        """Nothing is lost on a perf that cannot run: the signal is pending until it can, and a second is one with it."""
+        with self.session(count=2) as session:
+            os.kill(self.perf_pid, signal.SIGSTOP)
+            try:
+                first = poked.spike(session, self.cpu)
+                second = poked.spike(session, self.cpu)
+                self.assertEqual(poked.dumps(self.data), [])
+            finally:
+                os.kill(self.perf_pid, signal.SIGCONT)
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        self.assertEqual((first["error"], second["error"]), (None, None))
+        self.assertEqual(len(session.summary["perf"]["data"]), 2)
+
+
+class Placed(ChildTest):
+    def check(self, options, cpus, priority):
+        with self.session(*options, limits=["--threshold", "1h"]) as session:
+            for task in tasks(self.perf_pid):
+                self.assertEqual(os.sched_getaffinity(task), cpus)
+                if priority:
+                    self.assertEqual(os.sched_getscheduler(task), os.SCHED_FIFO)
+                else:
+                    self.assertEqual(os.sched_getscheduler(task), os.SCHED_OTHER)
+                self.assertEqual(os.sched_getparam(task).sched_priority, priority)
+            self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
+
+    def test_default(self):
+        self.check([], os.sched_getaffinity(0) - {self.cpu}, PRIORITY)
+
+    def test_priority(self):
+        self.check(["--perf-priority", "37"], os.sched_getaffinity(0) - {self.cpu}, 37)
+        self.check(["--perf-priority", "0"], os.sched_getaffinity(0) - {self.cpu}, 0)
+
+    def test_housekeeping(self):
+        home = min(os.sched_getaffinity(0) - {self.cpu})
+        self.check(["--housekeeping", str(home)], {home}, PRIORITY)
+
+    def test_housekeeping_is_watched(self):
+        self.fails(USAGE, "--housekeeping", "CPU %d is watched" % self.cpu, options=["--housekeeping", str(self.cpu)])
+
+
+class Ends(ChildTest):
+    def assert_readable(self, path):
+        self.assertIn("cpu-clock", self.perf("evlist", "-i", path))
+
+    def end(self, number):
+        with self.session() as session:
+            poked.spike(session, self.cpu)
+            common.wait_for(lambda: poked.dumps(self.data), "a file")
+            self.assertEqual(session.finish(number), 0, session.__dict__)
+        self.assertFalse(is_alive(self.perf_pid))
+        self.assertEqual(session.summary["perf"]["status"], 0)
+        for path in session.summary["perf"]["data"]:
+            self.assert_readable(path)
+        self.assertGreaterEqual(len(session.summary["perf"]["data"]), 2)
+
+    def test_sigint(self):
+        self.end(signal.SIGINT)
+
+    def test_sigterm(self):
+        self.end(signal.SIGTERM)
+
+    def test_stop(self):
+        with self.session() as session:
+            self.assertEqual(common.run_ctl("stop", session.name).returncode, 0)
+            self.assertEqual(session.finish(), NO_SPIKE, session.__dict__)
+        self.assertFalse(is_alive(self.perf_pid))
+        for path in poked.dumps(self.data):
+            self.assert_readable(path)
+
+    def test_duration(self):
+        with self.session("--duration", "300ms", limits=["--threshold", "1h"]) as session:
+            self.assertEqual(session.finish(), NO_SPIKE, session.__dict__)
+        self.assertEqual(session.summary["perf"]["status"], 0)
+
+    def test_killed_controller(self):
+        """Perf does not outlive it, and has written what it had."""
+        with self.session() as session:
+            poked.spike(session, self.cpu)
+            common.wait_for(lambda: poked.dumps(self.data), "a file")
+            session.process.kill()
+            session.process.wait()
+            common.wait_for(lambda: not is_alive(self.perf_pid), "perf has ended")
+        files = poked.dumps(self.data)
+        self.assertEqual(len(files), 2)
+        for path in files:
+            self.assert_readable(path)
+
+    def test_killed_perf(self):
+        with self.session() as session:
+            os.kill(self.perf_pid, signal.SIGKILL)
+            self.assertEqual(session.finish(), FAILED, session.__dict__)
+        errors = session.of_type("error")
+        self.assertEqual(len(errors), 1, session.lines)
+        self.assertIn("perf (%d) ended by itself: signal 9" % self.perf_pid, errors[0]["message"])
+        self.assertEqual(session.summary["perf"]["status"], 128 + signal.SIGKILL)
+
+    def test_workload_of_perf_ends(self):
+        """perf record COMMAND ends with it, and the session with perf."""
+        with self.session(command=self.command("sleep", "0.5"), limits=["--threshold", "1h"]) as session:
+            self.assertEqual(session.finish(), NO_SPIKE, session.__dict__)
+        self.assertEqual(session.summary["perf"]["status"], 0)
+
+
+class Refused(ChildTest):
+    def test_dies_at_once(self):
+        self.fails(FAILED, "perf ended before it was ready", "exit status 129", command=self.command("--no-such-option"))
+
+    def test_no_such_program(self):
+        self.fails(FAILED, "'perf-none'", "No such file", command=self.command(perf="perf-none"))
+
+    def test_does_not_answer(self):
+        perf = self.script("perf-mute", "exec sleep 100\n")
+        self.fails(FAILED, "perf-mute", "does not answer on --control", command=self.command(perf=perf))
+
+    def test_would_do_nothing(self):
+        self.fails(USAGE, "would do nothing when poked", "-S",
+                   command=["--", "perf", "record", "-e", "cpu-clock", "-C", str(self.cpu), "-o", self.data])
+
+    def test_not_perf(self):
+        self.fails(USAGE, "'sleep'", "not a perf record", "--any-process", command=["--", "sleep", "1"])
+
+    def test_any_command(self):
+        """Once it has said that it is any process, it is waited for to catch the signal."""
+        with self.session("--any-process", command=["--", "python3", "-c", poked.COUNTER, str(int(signal.SIGUSR2)), "600"]) as session:
+            poked.spike(session, self.cpu)
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+        # What it prints goes to standard error: its thread, and the signal.
+        self.assertIn("\n%d\n" % signal.SIGUSR2, session.stderr)
+
+    def test_does_not_catch(self):
+        self.fails(FAILED, "takes no such signal", options=["--any-process"], command=["--", "sleep", "100"])
+
+
+class Archive(ChildTest):
+    def test_archive(self):
+        with common.busy(self.cpu), self.session("--archive", count=1) as session:
+            poked.spike(session, self.cpu)
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        data = session.summary["perf"]["data"]
+        self.assertEqual(len(data), 2)
+        folder = os.path.dirname(data[0])
+        self.assertEqual(os.path.dirname(folder), self.output)
+        self.assertTrue(os.path.basename(folder).startswith("perf-"))
+        self.assertEqual(poked.dumps(self.data), [])
+        for path in data:
+            self.assertTrue(stat.S_ISREG(os.stat(path).st_mode))
+            self.assertIn("cpu-clock", self.perf("evlist", "-i", path))
+        tarballs = [name for name in os.listdir(folder) if name.endswith(".tar.bz2")]
+        if not tarballs:
+            self.assertIn("archive", session.stderr)
+            print("perf archive makes nothing here")
+
+    def test_other_file_system(self):
+        """What cannot be renamed stays where it is, and that is said."""
+        prefix = common.unshared("mkdir -p %s/other; mount -t tmpfs tmpfs %s/other" % (self.folder, self.folder))
+        data = os.path.join(self.folder, "other", "perf.data")
+        result = subprocess.run([*prefix, common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, "--archive",
+                                 "--duration", "200ms", "--threshold", "1h", *self.command(data=data)],
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=common.PATIENCE)
+        self.assertEqual(result.returncode, FAILED, result.stderr)
+        self.assertIn("stays where it is", result.stderr)
+        self.assertIn("another file system", result.stderr)
+
+
+if __name__ == "__main__":
+    common.main()

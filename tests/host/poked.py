@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests share that poke a perf, or what stands for one: single spikes, processes that count signals, and processes of
+a number that is asked for."""
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import common
+
+# Above what a machine busy with other things makes late by itself.
+SPIN_US = 60000
+THRESHOLD = ["--threshold", "30ms"]
+SYS_CLONE3 = 435
+
+
+def spike(session, cpu):
+    """Makes a timer late, from another CPU; until the session has taken it. Returns what it says."""
+    with common.late(cpu, SPIN_US, 1000):
+        return session.read_capture()
+
+
+def status(session):
+    lines = common.parse_lines(common.run_ctl("status", "--json", session.name).stdout)
+    return lines[0]
+
+
+# Counts signals, of whatever thread, and prints a line for each. It waits as perf does: in poll(), on a perf event.
+COUNTER = """
+import ctypes, os, select, signal, struct, sys, threading, time
+number, seconds = int(sys.argv[1]), float(sys.argv[2])
+reader, writer = os.pipe()
+os.set_blocking(writer, False)
+signal.set_wakeup_fd(writer)
+signal.signal(number, lambda *_: None)
+dummy = struct.pack("=IIQ", 1, 120, 9).ljust(120, b"\\0")
+event = ctypes.CDLL(None).syscall(298, dummy, 0, -1, -1, 0)
+thread = threading.Thread(target=time.sleep, args=(seconds,), daemon=True)
+thread.start()
+print(thread.native_id, flush=True)
+end = time.monotonic() + seconds
+while time.monotonic() < end:
+    select.select([reader], [], [], 0.01)
+    poll = select.poll()
+    if event >= 0:
+        poll.register(event)
+    poll.register(reader, select.POLLIN)
+    if any(ready & select.POLLIN for _, ready in poll.poll(0)):
+        for got in os.read(reader, 64):
+            print(got, flush=True)
+"""
+
+
+class Counter:
+    """A process that counts the signals it gets."""
+
+    def __init__(self, number=signal.SIGUSR2, command=()):
+        self.process = subprocess.Popen([*command, sys.executable, "-c", COUNTER, str(int(number)), "600"],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        self.thread = int(self.process.stdout.readline())
+
+    def wait_signal(self, number=signal.SIGUSR2):
+        assert common.readable(self.process.stdout, common.PATIENCE), "no signal came"
+        got = int(self.process.stdout.readline())
+        assert got == number, got
+
+    def has_signal(self, seconds=0.3):
+        return common.readable(self.process.stdout, seconds)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class CloneArgs(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size",
+                                                     "tls", "set_tid", "set_tid_size", "cgroup")]
+
+
+def fork_as(pid):
+    """As fork(), but the child has that number. Raises OSError: it is taken, or this is not allowed."""
+    wanted = ctypes.c_int(pid)
+    args = CloneArgs(exit_signal=signal.SIGCHLD, set_tid=ctypes.addressof(wanted), set_tid_size=1)
+    libc = ctypes.CDLL(None, use_errno=True)
+    made = libc.syscall(SYS_CLONE3, ctypes.byref(args), ctypes.sizeof(args))
+    if made < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return made
+
+
+class Newcomer:
+    """A counter of signals that has the number of a process that was."""
+
+    def __init__(self, pid, number=signal.SIGUSR2):
+        reader, writer = os.pipe()
+        end = time.monotonic() + common.PATIENCE
+        while True:
+            try:
+                self.pid = fork_as(pid)
+                break
+            except FileExistsError:
+                # The dead one is not quite gone.
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        if not self.pid:
+            os.dup2(writer, 1)
+            os.execv(sys.executable, [sys.executable, "-c", COUNTER, str(int(number)), "600"])
+        assert self.pid == pid, self.pid
+        os.close(writer)
+        self.out = os.fdopen(reader, "rb", 0)
+        self.thread = int(self.out.readline())
+
+    def has_signal(self, seconds=0.3):
+        return common.readable(self.out, seconds)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self.out.close()
+
+
+@contextlib.contextmanager
+def perf_record(folder, cpu, name, *args):
+    """A perf record that runs already, and takes SIGUSR2."""
+    data = os.path.join(folder, name)
+    control = os.path.join(folder, name + ".control")
+    ack = os.path.join(folder, name + ".ack")
+    os.mkfifo(control)
+    os.mkfifo(ack)
+    fds = [os.open(path, os.O_RDWR) for path in (control, ack)]
+    process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-C", str(cpu), "-o", data, "--switch-output=signal",
+                                "--delay=-1", "--control", "fifo:%s,%s" % (control, ack), *args], stdin=subprocess.DEVNULL)
+    try:
+        os.write(fds[0], b"enable\n")
+        assert common.readable(fds[1], common.PATIENCE), "perf does not answer"
+        yield process, data
+    finally:
+        for fd in fds:
+            os.close(fd)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.wait(common.PATIENCE)
+
+
+def dumps(data):
+    """The data files of a perf with --switch-output, the oldest first."""
+    folder, name = os.path.split(data)
+    return sorted(os.path.join(folder, entry) for entry in os.listdir(folder)
+                  if entry.startswith(name + ".") and entry[len(name) + 1:].isdigit())
