@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Processes that run already, poked: perf and others, several by one spike, by each way of delivery, and never a wrong one. The
+process that has taken the number of a target counts the signals it gets."""
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import common
+import poked
+
+FAILED, USAGE, NO_SPIKE = 1, 2, 3
+# For those that the kernel refuses the session says so, and the test skips. A target of `tracepoint` must be one of its children.
+DELIVERIES = ["task-work", "fasync", "direct", "relay"]
+
+
+def poke_of(capture):
+    with open(os.path.join(capture["path"], "capture.json")) as file:
+        return json.load(file)["poke"]
+
+
+class PidTest(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(2)[-1]
+
+    @contextlib.contextmanager
+    def session(self, pids, *options, recorder="perf", limits=poked.THRESHOLD, **popen):
+        targets = [word for pid in pids for word in ("--perf-pid", str(pid))]
+        with common.Session([self.cpu], self.output, *limits, "--recorder", recorder, "--count", "100000", *targets, *options,
+                            **popen) as session:
+            self.assertEqual(session.lines[0]["targets"], list(pids))
+            yield session
+
+    def refuses(self, pid, code, *parts, options=(), prefix=()):
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--threshold", "1h", "--perf-pid",
+                                str(pid), *options, prefix=prefix)
+        self.assert_fails(result, code, *parts)
+
+    def need_delivery(self, delivery):
+        name = delivery.replace("-", "_")
+        if delivery == "relay":
+            return
+        lines = common.parse_lines(common.run_ctl("check", "--json").stdout)
+        found = next(line for line in lines if line.get("name") == name)
+        if not found["have"]:
+            self.skipTest("%s: %s" % (delivery, found["detail"]))
+
+
+class Targets(PidTest):
+    def test_several_perfs(self):
+        """The same spike pokes them all: each writes a file."""
+        if not shutil.which("perf"):
+            self.skipTest("needs perf")
+        with contextlib.ExitStack() as stack:
+            perfs = [stack.enter_context(poked.perf_record(self.folder, self.cpu, name)) for name in ("a", "b", "c")]
+            pids = [process.pid for process, _ in perfs]
+            session = stack.enter_context(self.session(pids))
+            for number in (1, 2):
+                capture = poked.spike(session, self.cpu)
+                for _, data in perfs:
+                    common.wait_for(lambda data=data: len(poked.dumps(data)) >= number, "file %d of %s" % (number, data))
+            self.assertEqual(poked.status(session)["targets"], pids)
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+            # They are not ours to end.
+            for process, _ in perfs:
+                self.assertIsNone(process.poll())
+        self.assertEqual([target["pid"] for target in poke_of(capture)["targets"]], pids)
+        for _, data in perfs:
+            for path in poked.dumps(data):
+                self.assertIn("cpu-clock", self.perf("evlist", "-i", path))
+
+    def test_beside_another_recorder(self):
+        """Our own recorder holds its trace, and perf is poked as well."""
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process", recorder="events") as session:
+            capture = poked.spike(session, self.cpu)
+            counter.wait_signal()
+            self.assertGreater(capture["events"], 0)
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+
+    def test_signal(self):
+        for name, number in (("usr1", signal.SIGUSR1), ("35", 35)):
+            with self.subTest(name=name), poked.Counter(number) as counter, \
+                    self.session([counter.pid], "--any-process", "--signal", name) as session:
+                poked.spike(session, self.cpu)
+                counter.wait_signal(number)
+                self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+
+    def test_poke_command(self):
+        """perf-poke-ctl poke is a spike to the targets too."""
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process", limits=["--threshold", "1h"]) as session:
+            self.assertEqual(common.run_ctl("poke", session.name, "--wait").returncode, 0)
+            counter.wait_signal()
+            self.assertEqual(poke_of(session.read_capture())["targets"][0]["delivery"], "relay")
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+
+    def test_thread(self):
+        with poked.Counter() as counter, self.session([counter.thread], "--any-process") as session:
+            capture = poked.spike(session, self.cpu)
+            counter.wait_signal()
+            target = poke_of(capture)["targets"][0]
+            self.assertEqual((target["pid"], target["tid"]), (counter.pid, counter.thread))
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+
+    def test_ends(self):
+        """One that ends is said to have, and the others are poked on; --exit-with-target ends with the last."""
+        with poked.Counter() as one, poked.Counter() as other, \
+                self.session([one.pid, other.pid], "--any-process", "--exit-with-target") as session:
+            one.process.kill()
+            one.process.wait()
+            poked.spike(session, self.cpu)
+            other.wait_signal()
+            other.process.kill()
+            other.process.wait()
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        for counter in (one, other):
+            self.assertIn("target %d" % counter.pid, session.stderr)
+        self.assertEqual(session.stderr.count("has ended"), 2, session.stderr)
+
+    def test_stays_without(self):
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process") as session:
+            counter.process.kill()
+            counter.process.wait()
+            poked.spike(session, self.cpu)
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+        self.assertIn("has ended", session.stderr)
+
+
+class Refused(PidTest):
+    def test_default_action(self):
+        """SIGUSR2 would end it."""
+        with common.running(["sleep", "100"]) as process:
+            # It is what it is to be only after exec().
+            common.wait_for(lambda: os.readlink("/proc/%d/exe" % process.pid).endswith("sleep") or
+                            "python" not in os.readlink("/proc/%d/exe" % process.pid), "sleep runs")
+            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not look like perf")
+            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch", "SIGUSR2", options=["--any-process"])
+
+    def test_perf_that_does_not_catch(self):
+        """perf record without -S or --switch-output takes no SIGUSR2."""
+        if not shutil.which("perf"):
+            self.skipTest("needs perf")
+        with common.running(["perf", "stat", "-e", "cpu-clock", "sleep", "100"]) as process:
+            common.wait_for(lambda: "perf" in os.readlink("/proc/%d/exe" % process.pid), "perf runs")
+            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch", "perf record")
+
+    def test_nobody(self):
+        pid = poked.free_pid()
+        self.refuses(pid, FAILED, "target %d" % pid, "no such process")
+
+    def test_twice(self):
+        with poked.Counter() as counter:
+            self.refuses(counter.pid, USAGE, "given twice", options=["--any-process", "--perf-pid", str(counter.pid)])
+
+
+class Namespace(PidTest):
+    """A number is what it is where the caller is."""
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("pid namespaces are not allowed here")
+
+    def inner(self, outer):
+        """Our number of the child of a process."""
+        with open("/proc/%d/task/%d/children" % (outer, outer)) as file:
+            return int(file.read())
+
+    def test_target_inside(self):
+        """It is process 1 there, and another here."""
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.need_delivery(delivery)
+                self.target_inside(delivery)
+
+    def target_inside(self, delivery):
+        with poked.Counter(command=["unshare", "-p", "-f", "--kill-child", "--mount-proc"]) as counter:
+            pid = self.inner(counter.pid)
+            with self.session([pid], "--any-process", "--delivery", delivery) as session:
+                poked.spike(session, self.cpu)
+                counter.wait_signal()
+                self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+
+    def test_both_inside(self):
+        """The number that the session is given there is another process's here, which gets nothing."""
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.need_delivery(delivery)
+                poked.need_newcomers(self)
+                self.both_inside(delivery)
+
+    def both_inside(self, delivery):
+        code = """
+import json, os, signal, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+import common, poked
+with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+    file.write(str(int(sys.stdin.readline()) - 1))
+with poked.Counter() as counter:
+    print(counter.pid, flush=True)
+    sys.stdin.readline()
+    with common.Session([%d], sys.argv[2], *poked.THRESHOLD, "--count", "100", "--recorder", "perf", "--any-process",
+                        "--delivery", "%s", "--perf-pid", str(counter.pid)) as session:
+        poked.spike(session, %d)
+        counter.wait_signal()
+        assert session.finish(signal.SIGINT) == 0, session.__dict__
+print("fine", flush=True)
+""" % (self.cpu, delivery, self.cpu)
+        with subprocess.Popen(["unshare", "-p", "-f", "--kill-child", "--mount-proc", "python3", "-c", code, common.HERE, self.output],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as outer:
+            outer.stdin.write("%d\n" % poked.free_pid())
+            outer.stdin.flush()
+            with poked.Newcomer(int(outer.stdout.readline())) as bystander:
+                out, _ = outer.communicate("\n", timeout=common.PATIENCE)
+                self.assertEqual((outer.returncode, out), (0, "fine\n"))
+                self.assertFalse(bystander.has_signal())
+
+
+class Reused(PidTest):
+    """A target that ended, and a process that has its number now: it gets nothing, by no way."""
+
+    def setUp(self):
+        super().setUp()
+        poked.need_newcomers(self)
+
+    def check(self, delivery, stopped):
+        """stopped: the controller cannot notice that the target has ended, before the spike."""
+        self.need_delivery(delivery)
+        with poked.Counter() as other, poked.Counter() as target, \
+                self.session([target.pid, other.pid], "--any-process", "--delivery", delivery) as session:
+            poked.spike(session, self.cpu)
+            target.wait_signal()
+            other.wait_signal()
+            if stopped:
+                session.process.send_signal(signal.SIGSTOP)
+            target.process.kill()
+            target.process.wait()
+            with poked.Newcomer(target.pid) as newcomer:
+                if stopped:
+                    with common.late(self.cpu, poked.SPIN_US, 200):
+                        common.wait_for(lambda: poked.status(session)["all"]["spikes"] >= 2, "another spike")
+                    session.process.send_signal(signal.SIGCONT)
+                    session.read_capture()
+                else:
+                    poked.spike(session, self.cpu)
+                other.wait_signal()
+                self.assertFalse(newcomer.has_signal(), "the newcomer was signalled")
+                # It can be: by somebody who means it.
+                os.kill(newcomer.pid, signal.SIGUSR2)
+                self.assertTrue(newcomer.has_signal(common.PATIENCE))
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+        self.assertIn("target %d" % target.pid, session.stderr)
+
+    def test_noticed(self):
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.check(delivery, stopped=False)
+
+    def test_unnoticed(self):
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.check(delivery, stopped=True)
+
+
+class Killed(PidTest):
+    """Nothing in the kernel goes on when the controller is gone."""
+
+    def test_kill(self):
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.need_delivery(delivery)
+                self.kill(delivery)
+
+    def kill(self, delivery):
+        with poked.Counter() as counter:
+            with self.session([counter.pid], "--any-process", "--delivery", delivery) as session:
+                poked.spike(session, self.cpu)
+                counter.wait_signal()
+                links = {each for each in common.bpf_objects(session.pid) if each[0] == "link"}
+                session.process.kill()
+                session.process.wait()
+            if common.find_bpftool():
+                common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
+            with common.late(self.cpu, poked.SPIN_US, 200), common.ticker(self.cpu, 1000):
+                self.assertFalse(counter.has_signal(1), "signalled by a session that was killed")
+            folders = os.listdir(os.path.join(common.BPFFS, "perf-poke"))
+            self.assertEqual(folders, [session.name])
+            with self.session([counter.pid], "--any-process", "--delivery", delivery) as session:
+                self.assertEqual(os.listdir(os.path.join(common.BPFFS, "perf-poke")), [session.name])
+                poked.spike(session, self.cpu)
+                counter.wait_signal()
+                self.assertFalse(counter.has_signal())
+                self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+
+
+if __name__ == "__main__":
+    common.main()
