@@ -95,6 +95,30 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 	return -EEXIST;
 }
 
+static int capture_find_function(struct capture_functions *functions, uint64_t address, char *name,
+				 size_t size)
+{
+	struct capture_function *function;
+	int err;
+
+	if (!functions)
+		return kallsyms_name(address, name, size);
+	for (size_t i = 0; i < ARRAY_SIZE(functions->known); i++) {
+		function = &functions->known[i];
+		if (address && function->address == address) {
+			snprintf(name, size, "%s", function->name);
+			return 0;
+		}
+	}
+	err = kallsyms_name(address, name, size);
+	if (err)
+		return err;
+	function = &functions->known[functions->next++ % ARRAY_SIZE(functions->known)];
+	function->address = address;
+	snprintf(function->name, sizeof(function->name), "%s", name);
+	return 0;
+}
+
 static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)
 {
 	struct perf_poke_spike *spike = &capture->spike;
@@ -105,7 +129,8 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	if (err)
 		return err;
 	/* A function without a symbol is no reason to lose the capture. */
-	if (!kallsyms_name(spike->function, capture->function_name, sizeof(capture->function_name)))
+	if (!capture_find_function(env->functions, spike->function, capture->function_name,
+				   sizeof(capture->function_name)))
 		spike->function_name = capture->function_name;
 	return capture_json_write(env, capture, dirfd);
 }

@@ -26,13 +26,24 @@ struct capture {
 	struct snapshot_facts facts;
 };
 
+/* Functions that earlier spikes of the session had: looking one up reads all symbols of the kernel,
+ * which takes longer than all the rest of a capture that has no trace. */
+struct capture_functions {
+	struct capture_function {
+		uint64_t address; /* 0: none */
+		char name[128];
+	} known[8];
+	size_t next; /* to be replaced */
+};
+
 /* What is the same for all captures of a session. */
 struct capture_env {
 	const struct config *config;
 	struct recorder *recorder;
 	int output_fd;
-	bool output_made;	 /* by this session: removed if it stays empty */
-	const struct poke *poke; /* NULL: there are no targets */
+	bool output_made;		     /* by this session: removed if it stays empty */
+	const struct poke *poke;	     /* NULL: there are no targets */
+	struct capture_functions *functions; /* NULL: none is remembered */
 };
 
 /* Opens the folder for captures, makes it when missing (then `made` is set), and sweeps what a

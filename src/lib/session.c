@@ -151,6 +151,8 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.config = &pp->config;
 	pp->env.recorder = pp->recorder;
 	pp->env.poke = pp->poke;
+	pp->functions = (struct capture_functions){ 0 };
+	pp->env.functions = &pp->functions;
 	err = writer_start(&pp->writer, &pp->env);
 	if (err)
 		return err;

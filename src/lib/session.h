@@ -23,6 +23,7 @@ struct perf_poke {
 	struct cyclic *cyclic;
 	struct writer *writer;
 	struct pins *pins; /* NULL: others do not see the session */
+	struct capture_functions functions;
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */
 	uint64_t failed;   /* captures and snapshots that were lost */
