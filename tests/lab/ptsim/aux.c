@@ -26,23 +26,30 @@ void ptsim_aux_free(void *aux)
 	kfree(aux);
 }
 
-void ptsim_aux_write(struct ptsim_aux *aux, const void *data, size_t size)
+void ptsim_aux_written(struct ptsim_aux *aux, size_t size)
 {
-	const char *from = data;
-
+	aux->head += size;
 	aux->pending += size;
 	aux->written += size;
 	if (!aux->overwrite)
 		aux->room -= size;
+}
+
+void ptsim_aux_write(struct ptsim_aux *aux, const void *data, size_t size)
+{
+	const char *from = data;
+	u64 head = aux->head;
+
+	ptsim_aux_written(aux, size);
 	while (size) {
-		size_t offset = aux->head & (aux->size - 1);
+		size_t offset = head & (aux->size - 1);
 		size_t part = min_t(size_t, size, PAGE_SIZE - offset_in_page(offset));
 
 		memcpy((char *)aux->pages[offset >> PAGE_SHIFT] + offset_in_page(offset), from,
 		       part);
 		from += part;
 		size -= part;
-		aux->head += part;
+		head += part;
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A PMU that perf takes for Intel PT, and that traces programs of its own. See ptsim.h for the
- * parts. */
+/* A PMU that perf takes for Intel PT, and that traces programs of its own, or what QEMU's plugin
+ * sees. See ptsim.h for the parts. */
 #include "program.h"
 #include "ptsim.h"
 
@@ -43,6 +43,30 @@ bool ptsim_pip_packets = true;
 module_param_named(pip, ptsim_pip_packets, bool, 0644);
 MODULE_PARM_DESC(pip, "Write PIP packets (CR3)");
 
+unsigned int ptsim_logging;
+module_param_named(logging, ptsim_logging, uint, 0644);
+MODULE_PARM_DESC(logging,
+		 "Of the emulated source: 1: log what is executed, 2: from an empty log on");
+
+static char *source = "";
+module_param(source, charp, 0444);
+MODULE_PARM_DESC(source, "synthetic or emulated; default: emulated where QEMU has the plugin");
+
+const struct ptsim_source *ptsim_source = &ptsim_synthetic;
+
+static int choose_source(void)
+{
+	bool present = ptsim_emulated_present();
+
+	if (!strcmp(source, "synthetic"))
+		return 0;
+	if (*source && strcmp(source, "emulated"))
+		return -EINVAL;
+	if (present)
+		ptsim_source = &ptsim_emulated;
+	return present || !*source ? 0 : -ENODEV;
+}
+
 unsigned int ptsim_program_index;
 
 static int program_set(const char *value, const struct kernel_param *kp)
@@ -67,8 +91,10 @@ MODULE_PARM_DESC(program, "mixed, loop or deep; from the next start of an event 
 
 static int __init ptsim_init(void)
 {
-	int err = ptsim_programs_init();
+	int err = choose_source();
 
+	if (!err)
+		err = ptsim_programs_init();
 	if (err)
 		return err;
 	ptsim_clock_init();

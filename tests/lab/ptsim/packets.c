@@ -78,6 +78,13 @@ void ptsim_mode_exec_64(struct ptsim_packets *p)
 	put(p, 0x01, 1);
 }
 
+/* Outside of transactions */
+void ptsim_mode_tsx(struct ptsim_packets *p)
+{
+	put(p, 0x99, 1);
+	put(p, 0x20, 1);
+}
+
 void ptsim_pip(struct ptsim_packets *p, u64 cr3)
 {
 	put_extended(p, 0x43);

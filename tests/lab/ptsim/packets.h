@@ -39,6 +39,7 @@ void ptsim_mtc(struct ptsim_packets *p, u8 ctc);
 void ptsim_cyc(struct ptsim_packets *p, u64 cycles);
 void ptsim_cbr(struct ptsim_packets *p, u8 ratio);
 void ptsim_mode_exec_64(struct ptsim_packets *p);
+void ptsim_mode_tsx(struct ptsim_packets *p);
 void ptsim_pip(struct ptsim_packets *p, u64 cr3);
 void ptsim_ip(struct ptsim_packets *p, enum ptsim_ip_packet type, u64 ip);
 void ptsim_tip_pgd_no_ip(struct ptsim_packets *p);

@@ -31,7 +31,6 @@ struct ptsim_cpu {
 };
 
 static DEFINE_PER_CPU(struct ptsim_cpu, ptsim_cpus);
-static const struct ptsim_source *const source = &ptsim_synthetic;
 
 /* Not exported to modules */
 static long (*output_copy_aux)(struct perf_output_handle *aux_handle,
@@ -66,7 +65,7 @@ static bool injected(unsigned int *count)
 
 static bool has_room(const struct ptsim_stream *s)
 {
-	return ptsim_aux_room(s->aux) >= s->chunk_max + 2 * source->edge_max;
+	return ptsim_aux_room(s->aux) >= s->chunk_max + 2 * ptsim_source->edge_max;
 }
 
 /* Writes what was executed until now, and returns whether there was room for it. */
@@ -76,9 +75,9 @@ static bool write_until(struct ptsim_cpu *c, u64 tsc)
 
 	s->burst = min_t(u64, READ_ONCE(ptsim_max_burst), ptsim_aux_room(s->aux));
 	if (has_room(s) && injected(&ptsim_inject_overflow))
-		source->overflow(s, tsc);
+		ptsim_source->overflow(s, tsc);
 	while (has_room(s)) {
-		if (!source->next(s, tsc))
+		if (!ptsim_source->next(s, tsc))
 			return true;
 	}
 	return false;
@@ -88,21 +87,22 @@ static void trace_on(struct ptsim_cpu *c, struct perf_event *event, u64 tsc)
 {
 	if (c->tracing || ptsim_is_paused(event) || !has_room(&c->stream))
 		return;
-	source->start(&c->stream, tsc);
+	ptsim_source->start(&c->stream, tsc);
 	c->tracing = true;
 }
 
 /* False: the area was full before. */
 static bool trace_off(struct ptsim_cpu *c, u64 tsc)
 {
-	bool room;
+	bool room = true;
 
 	if (!c->tracing)
 		return true;
-	room = write_until(c, tsc);
-	source->stop(&c->stream, tsc);
+	if (!ptsim_source->by_itself)
+		room = write_until(c, tsc);
+	ptsim_source->stop(&c->stream, tsc);
 	c->tracing = false;
-	return room;
+	return room && (!ptsim_source->by_itself || has_room(&c->stream));
 }
 
 static void log_call(struct ptsim_cpu *c, enum ptsim_what what, struct ptsim_moment at)
@@ -198,13 +198,21 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
  * -----------------------------------------------------------------------------------------------
  */
 
+/* Without it a ring that is overwritten is left to the source. */
+static bool needs_tick(const struct ptsim_cpu *c)
+{
+	return !ptsim_source->by_itself || !c->stream.aux->overwrite ||
+	       READ_ONCE(ptsim_inject_overflow);
+}
+
 static void run(struct ptsim_cpu *c, struct perf_event *event, struct ptsim_moment at)
 {
 	c->running = true;
 	c->resume_allowed = true;
 	trace_on(c, event, at.tsc);
 	c->pause_allowed = true;
-	hrtimer_start(&c->timer, tick_period(), HRTIMER_MODE_REL_PINNED_HARD);
+	if (needs_tick(c))
+		hrtimer_start(&c->timer, tick_period(), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /* The ranges of the event's address filter, as they are now */
@@ -229,7 +237,7 @@ static void start_stream(struct ptsim_cpu *c, struct perf_event *event)
 {
 	ptsim_config_read(&c->stream.config, &event->attr);
 	read_ranges(&c->stream.config, event);
-	source->configure(&c->stream);
+	ptsim_source->configure(&c->stream);
 	/* The event's first start: what perf_event_itrace_started() does; and the count of bytes to
 	 * a PSB begins. */
 	if (!(event->attach_state & PERF_ATTACH_ITRACE)) {
@@ -415,7 +423,7 @@ static void close_streams(void)
 	for_each_possible_cpu(cpu)
 	{
 		hrtimer_cancel(&per_cpu(ptsim_cpus, cpu).timer);
-		source->close(ptsim_stream_of(cpu));
+		ptsim_source->close(ptsim_stream_of(cpu));
 		kvfree(ptsim_stream_of(cpu)->marks);
 	}
 }
@@ -429,7 +437,7 @@ static int open_streams(void)
 		ptsim_timer_setup(&per_cpu(ptsim_cpus, cpu).timer, tick,
 				  HRTIMER_MODE_REL_PINNED_HARD);
 		ptsim_stream_of(cpu)->cpu = cpu;
-		err = err ?: source->open(ptsim_stream_of(cpu));
+		err = err ?: ptsim_source->open(ptsim_stream_of(cpu));
 		ptsim_stream_of(cpu)->marks =
 			kvcalloc(PTSIM_MARKS, sizeof(struct ptsim_mark), GFP_KERNEL);
 		err = err ?: (ptsim_stream_of(cpu)->marks ? 0 : -ENOMEM);

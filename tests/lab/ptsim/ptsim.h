@@ -6,6 +6,7 @@
  *	aux.c		the AUX area that packets are written to
  *	sysfs.c		how the PMU looks in sysfs, and which configurations it takes
  *	synthetic.c	a source of packets: a CPU that runs a program of code.S again and again
+ *	emulated.c	another: what this CPU executes, as QEMU sees it
  *	report.c	debugfs: what was executed, and when the trace was started and stopped
  */
 #ifndef PTSIM_H
@@ -22,7 +23,8 @@ struct ptsim_config {
 	u64 bits;
 	bool tsc, mtc, cyc;
 	bool noretcomp;
-	bool packets; /* of branches: not without `branch`, nor if the kernel is excluded */
+	bool packets;	   /* of branches: not without `branch`, nor if the kernel is excluded */
+	bool user_packets; /* of user space's branches; a source may have none */
 	u8 mtc_period;
 	u32 cyc_min;   /* cycles; fewer make no CYC packet */
 	u32 psb_bytes; /* from a PSB to the next */
@@ -50,6 +52,8 @@ struct ptsim_totals {
 	u64 entered, left; /* ranges of the address filter */
 	u64 skipped;	   /* iterations left out because more was due than is written at a time */
 	u64 overflows;	   /* each lost one iteration */
+	u64 cycles;	   /* told by CYC packets; of the emulated source only, as what follows */
+	u64 unexplained;   /* steps from an instruction to another that are none */
 };
 
 /* What is behind so many bytes is of this time, up to the next one. */
@@ -83,6 +87,7 @@ struct ptsim_stream {
 struct ptsim_source {
 	const char *name;
 	size_t edge_max; /* bytes that start, stop or overflow write at most */
+	bool by_itself;	 /* packets are written meanwhile: next only tells how many */
 	int (*open)(struct ptsim_stream *s);
 	void (*close)(struct ptsim_stream *s);
 	void (*configure)(struct ptsim_stream *s); /* config is new, and tracing off */
@@ -93,7 +98,10 @@ struct ptsim_source {
 	void (*overflow)(struct ptsim_stream *s, u64 tsc);
 };
 
-extern const struct ptsim_source ptsim_synthetic;
+extern const struct ptsim_source ptsim_synthetic, ptsim_emulated;
+
+/* Whether there is what the source `emulated` needs */
+bool ptsim_emulated_present(void);
 
 static inline u64 ptsim_aux_room(const struct ptsim_aux *aux)
 {
@@ -102,6 +110,8 @@ static inline u64 ptsim_aux_room(const struct ptsim_aux *aux)
 
 void *ptsim_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void ptsim_aux_free(void *aux);
+/* So many bytes have come, by whatever way. */
+void ptsim_aux_written(struct ptsim_aux *aux, size_t size);
 void ptsim_aux_write(struct ptsim_aux *aux, const void *data, size_t size);
 void ptsim_emit(struct ptsim_stream *s, const void *data, size_t size);
 
@@ -163,7 +173,8 @@ struct ptsim_log *ptsim_log_of(int cpu);
 /* Parameters of the module, in main.c */
 extern unsigned long ptsim_bytes_per_sec;
 extern unsigned int ptsim_period_us, ptsim_program_index, ptsim_max_burst, ptsim_fail_start,
-	ptsim_inject_overflow;
+	ptsim_inject_overflow, ptsim_logging;
 extern bool ptsim_refuse_aux_pause, ptsim_long_tnt, ptsim_pip_packets;
+extern const struct ptsim_source *ptsim_source;
 
 #endif

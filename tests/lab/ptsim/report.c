@@ -102,6 +102,8 @@ static void report_cpu(int cpu)
 	debugfs_create_u64("bytes", 0444, dir, &totals->bytes);
 	debugfs_create_u64("skipped", 0444, dir, &totals->skipped);
 	debugfs_create_u64("overflows", 0444, dir, &totals->overflows);
+	debugfs_create_u64("cycles", 0444, dir, &totals->cycles);
+	debugfs_create_u64("unexplained", 0444, dir, &totals->unexplained);
 	for (int what = 0; what < PTSIM_WHATS; what++)
 		debugfs_create_u64(what_names[what], 0444, dir, &log->counts[what]);
 	debugfs_create_file("log", 0444, dir, log, &log_fops);

@@ -181,6 +181,7 @@ void ptsim_config_read(struct ptsim_config *config, const struct perf_event_attr
 	config->cyc = bits & BIT_CYC;
 	config->noretcomp = bits & BIT_NORETCOMP;
 	config->packets = !attr->exclude_kernel && (!(bits & BIT_PT) || bits & BIT_BRANCH);
+	config->user_packets = !attr->exclude_user && (!(bits & BIT_PT) || bits & BIT_BRANCH);
 	config->mtc_period = field(bits, BITS_MTC_PERIOD);
 	config->cyc_min = thresh ? 1 << (thresh - 1) : 1;
 	config->psb_bytes = 2048 << field(bits, BITS_PSB_PERIOD);

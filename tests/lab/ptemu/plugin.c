@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A plugin of QEMU that is the Intel PT of each vCPU: it sees all that is executed, and writes
+ * packets where the guest's module (../ptsim, source "emulated") asks for them; see ptemu.h.
+ *
+ *	-plugin ptemu.so[,log=FOLDER]
+ *
+ * With a folder, what is executed while the module asks for a log goes to FOLDER/vcpuN: addresses
+ * of 8 bytes each; after an address of 0 there is a time (TSC).
+ */
+#include "qemu.h"
+#include "trace.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#define VCPUS 64
+#define PAGE 4096
+/* Left of the limit: what an end needs, and what the module takes for too little */
+#define RESERVE 4096
+
+struct vcpu {
+	struct trace trace;
+	struct ptemu_block block;
+	u64 block_at; /* in the guest */
+	u64 *pages;
+	u64 room, place; /* in the area; where the next byte goes to */
+	struct qemu_bytes *bytes;
+	void *registers[16], *cr3;
+};
+
+__attribute__((visibility("default"))) int qemu_plugin_version = PTEMU_QEMU_API;
+__attribute__((visibility("default"))) int
+qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv);
+
+static struct vcpu vcpus[VCPUS];
+static const char *log_folder;
+static s64 tsc_offset = INT64_MIN;
+static pthread_mutex_t tsc_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* -- The guest's memory and registers --------------------------------------------------------- */
+
+static bool read_guest(struct vcpu *v, u64 address, void *to, size_t size)
+{
+	if (!qemu_plugin_read_memory_vaddr(address, v->bytes, size))
+		return false;
+	memcpy(to, v->bytes->data, size);
+	return true;
+}
+
+static bool write_guest(u64 address, const void *from, size_t size)
+{
+	struct qemu_bytes bytes = { .data = (u8 *)from, .len = size };
+
+	return qemu_plugin_write_memory_vaddr(address, &bytes);
+}
+
+static u64 read_register(struct vcpu *v, void *handle)
+{
+	u64 value = 0;
+
+	g_byte_array_set_size(v->bytes, 0);
+	if (handle && qemu_plugin_read_register(handle, v->bytes) && v->bytes->len >= sizeof(value))
+		memcpy(&value, v->bytes->data, sizeof(value));
+	return value;
+}
+
+/* The array that the handles are found in stays QEMU's. */
+static void find_registers(struct vcpu *v)
+{
+	static const char *const names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
+					       "rsi", "rdi", "r8",  "r9",  "r10", "r11",
+					       "r12", "r13", "r14", "r15" };
+	struct qemu_registers *all = qemu_plugin_get_registers();
+
+	for (unsigned int i = 0; i < all->len; i++) {
+		if (!strcmp(all->data[i].name, "cr3"))
+			v->cr3 = all->data[i].handle;
+		for (unsigned int n = 0; n < 16; n++) {
+			if (!strcmp(all->data[i].name, names[n]))
+				v->registers[n] = all->data[i].handle;
+		}
+	}
+}
+
+/* -- Output ----------------------------------------------------------------------------------- */
+
+static void fail(struct vcpu *v, const char *what)
+{
+	fprintf(stderr, "ptemu: %s failed\n", what);
+	v->trace.on = false;
+	v->block.unexplained++;
+}
+
+/* Writes what there is to the AUX area, page by page. */
+static void flush(struct vcpu *v)
+{
+	const u8 *from = v->trace.buffer;
+	size_t left = v->trace.p.size;
+
+	v->block.written += left;
+	while (left) {
+		u64 offset = v->place % PAGE;
+		size_t part = left < PAGE - offset ? left : PAGE - offset;
+
+		if (!write_guest(v->pages[v->place / PAGE] + offset, from, part)) {
+			fail(v, "writing to the AUX area");
+			return;
+		}
+		from += part;
+		left -= part;
+		v->place = (v->place + part) % v->room;
+	}
+	v->trace.p.size = 0;
+}
+
+/* The module's part of the block is not written. */
+static void publish(struct vcpu *v)
+{
+	size_t from = offsetof(struct ptemu_block, answer);
+
+	if (!write_guest(v->block_at + from, (u8 *)&v->block + from, sizeof(v->block) - from))
+		fail(v, "writing to the block");
+}
+
+static bool is_full(const struct vcpu *v)
+{
+	return v->block.limit != UINT64_MAX &&
+	       v->block.written + v->trace.p.size + RESERVE > v->block.limit;
+}
+
+static void take(struct vcpu *v, const struct insn *insn)
+{
+	if (v->trace.p.size >= TRACE_BUFFER)
+		flush(v);
+	if (!is_full(v))
+		return;
+	trace_stop(&v->trace, insn);
+	flush(v);
+	v->block.full = 1;
+}
+
+/* -- Commands --------------------------------------------------------------------------------- */
+
+/* The module's time is a little older than ours, now more, now less. */
+static void learn_time(const struct ptemu_block *block)
+{
+	s64 offset = block->tsc - __rdtsc();
+
+	pthread_mutex_lock(&tsc_lock);
+	if (offset > tsc_offset)
+		tsc_offset = offset;
+	pthread_mutex_unlock(&tsc_lock);
+}
+
+static void open_log(struct vcpu *v, unsigned int index, u64 how)
+{
+	char path[4096];
+
+	if (v->trace.log) {
+		fclose(v->trace.log);
+		v->trace.log = NULL;
+	}
+	if (!how || !log_folder)
+		return;
+	snprintf(path, sizeof(path), "%s/vcpu%u", log_folder, index);
+	v->trace.log = fopen(path, how > 1 ? "w" : "a");
+	if (!v->trace.log)
+		perror(path);
+}
+
+static bool set_area(struct vcpu *v)
+{
+	u64 count = v->block.page_count;
+	u64 *pages = realloc(v->pages, count * sizeof(*pages));
+
+	if (!pages)
+		abort();
+	v->pages = pages;
+	v->room = count * PAGE;
+	v->place = v->block.offset % v->room;
+	return read_guest(v, v->block.pages, pages, count * sizeof(*pages));
+}
+
+static void start(struct vcpu *v, unsigned int index, const struct ptemu_block *told)
+{
+	size_t size = offsetof(struct ptemu_block, answer);
+
+	memcpy(&v->block, told, size);
+	v->block.written = 0;
+	v->block.full = 0;
+	if (!v->block.page_count || !set_area(v)) {
+		fail(v, "reading the list of pages");
+		return;
+	}
+	open_log(v, index, v->block.logging);
+	v->trace.block = &v->block;
+	v->trace.tsc_offset = tsc_offset;
+	trace_start(&v->trace, read_register(v, v->cr3));
+}
+
+static void command(struct vcpu *v, unsigned int index, const struct insn *insn)
+{
+	struct ptemu_block told;
+	u64 at = read_register(v, v->registers[0]);
+
+	if (!read_guest(v, at, &told, sizeof(told)))
+		return;
+	v->block_at = at;
+	v->block.answer = PTEMU_VERSION;
+	switch (told.command) {
+	case PTEMU_HELLO:
+		learn_time(&told);
+		break;
+	case PTEMU_START:
+		start(v, index, &told);
+		break;
+	case PTEMU_STOP:
+		if (v->trace.on)
+			trace_stop(&v->trace, insn);
+		if (v->trace.log)
+			fflush(v->trace.log);
+		break;
+	case PTEMU_SYNC:
+		v->block.limit = told.limit;
+		break;
+	case PTEMU_OVERFLOW:
+		if (v->trace.on)
+			trace_overflow(&v->trace);
+		break;
+	}
+	flush(v);
+	publish(v);
+}
+
+/* -- What QEMU calls -------------------------------------------------------------------------- */
+
+static void on_insn(unsigned int index, void *data)
+{
+	struct vcpu *v = &vcpus[index];
+
+	if (!v->trace.on)
+		return;
+	trace_insn(&v->trace, data);
+	take(v, data);
+}
+
+static void on_cr3(unsigned int index, void *data)
+{
+	struct vcpu *v = &vcpus[index];
+	const struct insn *insn = data;
+
+	if (!v->trace.on)
+		return;
+	on_insn(index, data);
+	v->trace.new_cr3 = read_register(v, v->registers[insn->reg]);
+}
+
+static void on_magic(unsigned int index, void *data)
+{
+	on_insn(index, data);
+	command(&vcpus[index], index, data);
+}
+
+static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 to, void *data)
+{
+	struct vcpu *v = &vcpus[index];
+
+	(void)data;
+	if (v->trace.on)
+		trace_event(&v->trace, type == QEMU_INTERRUPT, from, to);
+}
+
+static void instrument(struct qemu_plugin_insn *of)
+{
+	u8 bytes[INSN_BYTES_MAX];
+	size_t size = qemu_plugin_insn_data(of, bytes, sizeof(bytes));
+	struct insn *insn = insn_get(qemu_plugin_insn_vaddr(of), bytes, size);
+
+	if (insn->kind == INSN_MAGIC)
+		qemu_plugin_register_vcpu_insn_exec_cb(of, on_magic, QEMU_READ_REGS, insn);
+	else if (insn->kind == INSN_CR3)
+		qemu_plugin_register_vcpu_insn_exec_cb(of, on_cr3, QEMU_READ_REGS, insn);
+	else
+		qemu_plugin_register_vcpu_insn_exec_cb(of, on_insn, QEMU_NO_REGS, insn);
+}
+
+static void on_translate(struct qemu_plugin_tb *tb, void *data)
+{
+	(void)data;
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
+		instrument(qemu_plugin_tb_get_insn(tb, i));
+}
+
+static void on_vcpu(unsigned int index, void *data)
+{
+	struct vcpu *v = &vcpus[index];
+
+	(void)data;
+	v->trace.block = &v->block;
+	v->trace.p.data = v->trace.buffer;
+	v->bytes = g_byte_array_new();
+	find_registers(v);
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
+{
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64") ||
+	    info->system.max_vcpus > VCPUS) {
+		fprintf(stderr, "ptemu: for qemu-system-x86_64 with at most %d CPUs\n", VCPUS);
+		return -1;
+	}
+	for (int i = 0; i < argc; i++) {
+		if (strncmp(argv[i], "log=", 4)) {
+			fprintf(stderr, "ptemu: '%s': the only option is log=FOLDER\n", argv[i]);
+			return -1;
+		}
+		log_folder = argv[i] + 4;
+	}
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, NULL);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);
+	qemu_plugin_register_vcpu_discon_cb(id, QEMU_INTERRUPT | QEMU_EXCEPTION, on_discon, NULL);
+	return 0;
+}
