@@ -37,13 +37,15 @@ static u64 mtc_ticks(const struct trace *t)
 	return ctc_begin(t, 1ULL << t->block->mtc_period);
 }
 
-static void tell_cycles(struct trace *t, u64 tsc)
+static void tell_cycles(struct trace *t, u64 tsc, u64 min)
 {
-	if (!t->block->cyc_on || tsc < t->cycle || tsc - t->cycle < t->block->cyc_min)
+	u64 cycles = tsc > t->cycle ? tsc - t->cycle : 0;
+
+	if (!t->block->cyc_on || cycles < min)
 		return;
-	ptsim_cyc(&t->p, tsc - t->cycle);
-	t->block->cycles += tsc - t->cycle;
-	t->cycle = tsc;
+	ptsim_cyc(&t->p, cycles);
+	t->block->cycles += cycles;
+	t->cycle += cycles;
 }
 
 static void log_time(struct trace *t, u64 tsc)
@@ -54,20 +56,24 @@ static void log_time(struct trace *t, u64 tsc)
 		fwrite(mark, sizeof(mark), 1, t->log);
 }
 
-static void tell_time_anew(struct trace *t, u64 tsc)
+/* The CPU slept from `asleep` on. A CYC packet makes decoders count cycles from the time told on.
+ */
+static void tell_time_anew(struct trace *t, u64 asleep, u64 tsc)
 {
-	t->time = t->cycle = tsc;
+	tell_cycles(t, asleep, 0);
+	t->cycle = tsc;
 	if (t->block->mtc_on)
 		t->next_mtc = next_mtc(t, tsc);
-	if (!t->block->tsc_on)
-		return;
-	log_time(t, tsc);
-	ptsim_tsc(&t->p, tsc);
-	if (t->block->mtc_on) {
+	if (t->block->tsc_on) {
+		log_time(t, tsc);
+		ptsim_tsc(&t->p, tsc);
+	}
+	if (t->block->tsc_on && t->block->mtc_on) {
 		u64 now = ctc(t, tsc);
 
 		ptsim_tma(&t->p, now, tsc - ctc_begin(t, now));
 	}
+	ptsim_cbr(&t->p, t->block->ratio);
 }
 
 /* Before the packet of something that has just happened */
@@ -76,16 +82,15 @@ static void tell_time(struct trace *t)
 	u64 tsc = trace_now(t);
 
 	if (t->block->mtc_on && tsc > t->next_mtc + MTC_MAX * mtc_ticks(t))
-		tell_time_anew(t, tsc);
+		tell_time_anew(t, tsc, tsc);
 	while (t->block->mtc_on && t->next_mtc <= tsc) {
 		u64 after = t->next_mtc + 1;
 
-		tell_cycles(t, t->next_mtc);
+		tell_cycles(t, t->next_mtc, t->block->cyc_min);
 		ptsim_mtc(&t->p, ctc(t, after) >> t->block->mtc_period);
 		t->next_mtc = next_mtc(t, after);
 	}
-	tell_cycles(t, tsc);
-	t->time = tsc;
+	tell_cycles(t, tsc, t->block->cyc_min);
 }
 
 /* -- Branches --------------------------------------------------------------------------------- */
@@ -251,8 +256,6 @@ static void retire(struct trace *t, const struct insn *insn, u64 to)
 
 	if (t->enabled && !t->lose)
 		log_insn(t, insn);
-	if (insn->kind == INSN_HALT)
-		t->halted = true;
 	if (insn->kind == INSN_CR3 && t->enabled)
 		write_pip(t);
 	if (t->enabled && enabled)
@@ -268,9 +271,9 @@ static void wake(struct trace *t)
 {
 	if (!t->halted)
 		return;
-	t->halted = false;
 	write_tnt(t);
-	tell_time_anew(t, trace_now(t));
+	tell_time_anew(t, t->halted, trace_now(t));
+	t->halted = 0;
 }
 
 /* An interrupt or exception */
@@ -296,19 +299,14 @@ static void write_event(struct trace *t, u64 from, u64 to)
 
 /* -- Beginning, end, and what comes now and then ---------------------------------------------- */
 
-static void write_frequency(struct trace *t)
-{
-	ptsim_cbr(&t->p, t->block->ratio);
-}
-
 static void write_psb(struct trace *t, u64 ip)
 {
+	u64 tsc;
+
 	write_tnt(t);
-	if (ip)
-		tell_time(t);
 	ptsim_psb(&t->p);
-	tell_time_anew(t, trace_now(t));
-	write_frequency(t);
+	tsc = trace_now(t);
+	tell_time_anew(t, tsc, tsc);
 	if (t->block->pip)
 		ptsim_pip(&t->p, t->cr3);
 	if (ip) {
@@ -323,13 +321,13 @@ static void write_psb(struct trace *t, u64 ip)
 
 static void begin(struct trace *t, u64 ip)
 {
+	t->cycle = trace_now(t);
 	t->p.last_ip_known = false;
 	if (t->block->psb_due || t->since_psb >= t->block->psb_bytes) {
 		write_psb(t, 0);
 		t->block->psb_due = 0;
 	} else {
-		tell_time_anew(t, trace_now(t));
-		write_frequency(t);
+		tell_time_anew(t, t->cycle, t->cycle);
 	}
 	t->enabled = is_traced(t, ip);
 	if (t->enabled) {
@@ -344,7 +342,7 @@ void trace_start(struct trace *t, u64 cr3)
 	t->enabled = false;
 	t->last = NULL;
 	t->expected = 0;
-	t->halted = false;
+	t->halted = 0;
 	t->lose = 0;
 	t->cr3 = cr3;
 	t->p = (struct ptsim_packets){ .data = t->buffer };
@@ -378,7 +376,7 @@ static void lose(struct trace *t, u64 ip, size_t size)
 	forget_calls(t);
 	t->p.last_ip_known = false;
 	ptsim_ovf(&t->p);
-	tell_time_anew(t, trace_now(t));
+	tell_time_anew(t, t->cycle, trace_now(t));
 	if (t->enabled)
 		ptsim_ip(&t->p, PTSIM_FUP, ip);
 }
@@ -407,6 +405,7 @@ void trace_insn(struct trace *t, const struct insn *insn)
 		unexplained(t, insn->ip);
 	t->last = insn;
 	t->expected = insn->ip;
+	t->halted = insn->kind == INSN_HALT ? trace_now(t) : 0;
 	if (t->lose)
 		lose(t, insn->ip, before);
 	t->since_psb += t->p.size - before;

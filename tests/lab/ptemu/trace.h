@@ -21,8 +21,8 @@ struct trace {
 	bool enabled;		 /* PacketEn: the last ip is of what is traced */
 	const struct insn *last; /* begun; whether it is done the next one tells */
 	u64 expected;		 /* without `last`: where the CPU goes on, 0 if that is open */
-	bool halted;
-	u64 lose; /* so many more instructions */
+	u64 halted;		 /* when, while the CPU sleeps */
+	u64 lose;		 /* so many more instructions */
 	u64 cr3, new_cr3;
 	/* Time, in the guest's TSC */
 	s64 tsc_offset;
