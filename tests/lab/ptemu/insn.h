@@ -30,6 +30,11 @@ struct insn {
 	u8 bytes[INSN_BYTES_MAX + 3]; /* a search for the opcode ends in them */
 };
 
+static inline bool insn_is_user(u64 ip)
+{
+	return !(ip >> 63);
+}
+
 static inline u64 insn_end(const struct insn *insn)
 {
 	return insn->ip + insn->size;

@@ -27,8 +27,9 @@ struct vcpu {
 	u64 block_at; /* in the guest */
 	u64 *pages;
 	u64 room, place; /* in the area; where the next byte goes to */
+	u64 shift;	 /* of the user space code that is running, see on_user_block() */
 	struct qemu_bytes *bytes;
-	void *registers[16], *cr3;
+	void *registers[16], *cr3, *rip;
 };
 
 __attribute__((visibility("default"))) int qemu_plugin_version = PTEMU_QEMU_API;
@@ -78,6 +79,8 @@ static void find_registers(struct vcpu *v)
 	for (unsigned int i = 0; i < all->len; i++) {
 		if (!strcmp(all->data[i].name, "cr3"))
 			v->cr3 = all->data[i].handle;
+		if (!strcmp(all->data[i].name, "rip"))
+			v->rip = all->data[i].handle;
 		for (unsigned int n = 0; n < 16; n++) {
 			if (!strcmp(all->data[i].name, names[n]))
 				v->registers[n] = all->data[i].handle;
@@ -247,6 +250,31 @@ static void on_insn(unsigned int index, void *data)
 	take(v, data);
 }
 
+/*
+ * QEMU translates a page once for all the addresses that it is mapped at, and here has those of the
+ * first. While a block begins, rip is exact.
+ */
+static void on_user_block(unsigned int index, void *data)
+{
+	struct vcpu *v = &vcpus[index];
+	const struct insn *first = data;
+
+	if (v->trace.on && v->block.user)
+		v->shift = read_register(v, v->rip) - first->ip;
+}
+
+static void on_user_insn(unsigned int index, void *data)
+{
+	struct vcpu *v = &vcpus[index];
+	const struct insn *insn = data;
+
+	if (!v->trace.on)
+		return;
+	if (v->block.user && v->shift)
+		insn = insn_get(insn->ip + v->shift, insn->bytes, insn->size);
+	on_insn(index, (void *)insn);
+}
+
 static void on_cr3(unsigned int index, void *data)
 {
 	struct vcpu *v = &vcpus[index];
@@ -273,13 +301,21 @@ static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 t
 		trace_event(&v->trace, type == QEMU_INTERRUPT, from, to);
 }
 
-static void instrument(struct qemu_plugin_insn *of)
+static struct insn *insn_of(struct qemu_plugin_insn *of)
 {
 	u8 bytes[INSN_BYTES_MAX];
 	size_t size = qemu_plugin_insn_data(of, bytes, sizeof(bytes));
-	struct insn *insn = insn_get(qemu_plugin_insn_vaddr(of), bytes, size);
 
-	if (insn->kind == INSN_MAGIC)
+	return insn_get(qemu_plugin_insn_vaddr(of), bytes, size);
+}
+
+static void instrument(struct qemu_plugin_insn *of)
+{
+	struct insn *insn = insn_of(of);
+
+	if (insn_is_user(insn->ip))
+		qemu_plugin_register_vcpu_insn_exec_cb(of, on_user_insn, QEMU_NO_REGS, insn);
+	else if (insn->kind == INSN_MAGIC)
 		qemu_plugin_register_vcpu_insn_exec_cb(of, on_magic, QEMU_READ_REGS, insn);
 	else if (insn->kind == INSN_CR3)
 		qemu_plugin_register_vcpu_insn_exec_cb(of, on_cr3, QEMU_READ_REGS, insn);
@@ -289,7 +325,11 @@ static void instrument(struct qemu_plugin_insn *of)
 
 static void on_translate(struct qemu_plugin_tb *tb, void *data)
 {
+	struct insn *first = insn_of(qemu_plugin_tb_get_insn(tb, 0));
+
 	(void)data;
+	if (insn_is_user(first->ip))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user_block, QEMU_READ_REGS, first);
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
 		instrument(qemu_plugin_tb_get_insn(tb, i));
 }

@@ -162,16 +162,11 @@ static void write_pip(struct trace *t)
 	ptsim_pip(&t->p, t->cr3);
 }
 
-static bool is_user(u64 ip)
-{
-	return !(ip >> 63);
-}
-
 static bool is_traced(const struct trace *t, u64 ip)
 {
 	const struct ptemu_block *b = t->block;
 
-	if (!(is_user(ip) ? b->user : b->kernel))
+	if (!(insn_is_user(ip) ? b->user : b->kernel))
 		return false;
 	for (u64 i = 0; i < b->range_count; i++) {
 		if (ip - b->ranges[i][0] < b->ranges[i][1])
@@ -189,7 +184,7 @@ static void enter(struct trace *t, u64 to)
 /* Where it goes is told by a filter of addresses, not by one of privilege. */
 static void leave(struct trace *t, u64 from, u64 to)
 {
-	if (is_user(from) == is_user(to)) {
+	if (insn_is_user(from) == insn_is_user(to)) {
 		write_ip(t, PTSIM_TIP_PGD, to);
 		return;
 	}
@@ -286,7 +281,7 @@ static void write_event(struct trace *t, u64 from, u64 to)
 		write_ip(t, PTSIM_FUP, from);
 		if (enabled)
 			ptsim_ip(&t->p, PTSIM_TIP, to);
-		else if (is_user(from) == is_user(to))
+		else if (insn_is_user(from) == insn_is_user(to))
 			ptsim_ip(&t->p, PTSIM_TIP_PGD, to);
 		else
 			ptsim_tip_pgd_no_ip(&t->p);
