@@ -88,13 +88,14 @@ def program_counts(name):
 # -- perf -------------------------------------------------------------------------------------------------------------
 
 class Record:
-    """A running `perf record` of the distribution; its output is in `data`."""
+    """A running `perf record` of the distribution, of a CPU or several ("0,1"); its output is in `data`."""
 
     def __init__(self, *args, event="intel_pt/cyc,noretcomp/k", data="data", cpu=CPU):
+        cpus, cpu = str(cpu), int(str(cpu).rpartition(",")[2])
         self.cpu = cpu
         self.data = data
         before = counter("start", cpu)
-        self.process = subprocess.Popen(["perf", "record", "-q", "-e", event, "--kcore", "-C", str(cpu), "-o", data, *args])
+        self.process = subprocess.Popen(["perf", "record", "-q", "-e", event, "--kcore", "-C", cpus, "-o", data, *args])
         wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None, "start of the trace")
         check(self.process.poll() is None, f"perf record ended: {self.process.args}")
 

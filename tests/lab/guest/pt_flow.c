@@ -4,11 +4,12 @@
  * as the plugin ptemu writes it. Prints what there is as NAME=NUMBER; the exit code is 1 if there
  * is an error or a difference.
  *
- *	pt_flow TRACE LOG RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO [IMAGE BASE]...
+ *	pt_flow TRACE LOG RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO CORE
  *
- * IMAGE is what is in memory from address BASE on. The trace may begin later than the log, for a
- * ring may have been overwritten.
+ * CORE is an ELF core file with the code, as perf's copy of /proc/kcore. The trace may begin later
+ *than the log, for a ring may have been overwritten.
  */
+#include <elf.h>
 #include <intel-pt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -153,6 +154,26 @@ static uint64_t compare(const struct ips *got, const struct ips *log)
 	return different;
 }
 
+static void add_core(struct pt_image *image, const char *path)
+{
+	size_t size;
+	uint8_t *core = read_file(path, &size);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)core;
+	const Elf64_Phdr *segments = (const Elf64_Phdr *)(core + header->e_phoff);
+
+	for (int i = 0; i < header->e_phnum; i++) {
+		const Elf64_Phdr *s = &segments[i];
+
+		if (s->p_type == PT_LOAD && s->p_filesz &&
+		    pt_image_add_file(image, path, s->p_offset, s->p_filesz, NULL, s->p_vaddr) <
+			    0) {
+			fprintf(stderr, "%s: segment %d cannot be taken as an image\n", path, i);
+			exit(2);
+		}
+	}
+	free(core);
+}
+
 int main(int argc, char **argv)
 {
 	struct pt_image *image = pt_image_alloc("guest");
@@ -161,9 +182,8 @@ int main(int argc, char **argv)
 	uint64_t different;
 	size_t size;
 
-	if (argc < 7 || argc % 2 == 0) {
-		fputs("usage: pt_flow TRACE LOG RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO [IMAGE "
-		      "BASE]...\n",
+	if (argc != 8) {
+		fputs("usage: pt_flow TRACE LOG RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO CORE\n",
 		      stderr);
 		return 2;
 	}
@@ -175,14 +195,7 @@ int main(int argc, char **argv)
 	config.cpuid_0x15_eax = strtoul(argv[4], NULL, 0);
 	config.mtc_freq = strtoul(argv[5], NULL, 0);
 	config.nom_freq = strtoul(argv[6], NULL, 0);
-	for (int i = 7; i < argc; i += 2) {
-		read_file(argv[i], &size);
-		if (pt_image_add_file(image, argv[i], 0, size, NULL,
-				      strtoull(argv[i + 1], NULL, 0)) < 0) {
-			fprintf(stderr, "%s cannot be taken as an image\n", argv[i]);
-			return 2;
-		}
-	}
+	add_core(image, argv[7]);
 	decode(&config, image, &got);
 	different = compare(&got, &log);
 	printf("decoded=%zu\nexecuted=%zu\ndifferent=%" PRIu64 "\nerrors=%u\nresyncs=%u\n"

@@ -44,8 +44,9 @@ static void tell_cycles(struct trace *t, u64 tsc, u64 min)
 	if (!t->block->cyc_on || cycles < min)
 		return;
 	ptsim_cyc(&t->p, cycles);
-	t->block->cycles += cycles;
 	t->cycle += cycles;
+	if (t->enabled)
+		t->block->cycles += cycles;
 }
 
 static void log_time(struct trace *t, u64 tsc)
