@@ -64,7 +64,7 @@ def patching(window):
 @contextlib.contextmanager
 def trigger():
     """The BPF program of perf-poke on all timers, with a spike that never comes."""
-    argv = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic", "--cpu", "1", "--threshold", "10s",
+    argv = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic", "--period", "20ms", "--cpu", "1", "--threshold", "10s",
             "--duration", "200s", "--output", "/tmp/ptemu-none"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         check('"armed"' in session.stdout.readline(), "the session is not armed")

@@ -57,11 +57,8 @@ static void log_time(struct trace *t, u64 tsc)
 		fwrite(mark, sizeof(mark), 1, t->log);
 }
 
-/* The CPU slept from `asleep` on. A CYC packet makes decoders count cycles from the time told on.
- */
-static void tell_time_anew(struct trace *t, u64 asleep, u64 tsc)
+static void write_time(struct trace *t, u64 tsc)
 {
-	tell_cycles(t, asleep, 0);
 	t->cycle = tsc;
 	if (t->block->mtc_on)
 		t->next_mtc = next_mtc(t, tsc);
@@ -75,6 +72,14 @@ static void tell_time_anew(struct trace *t, u64 asleep, u64 tsc)
 		ptsim_tma(&t->p, now, tsc - ctc_begin(t, now));
 	}
 	ptsim_cbr(&t->p, t->block->ratio);
+}
+
+/* The CPU slept from `asleep` on. A CYC packet makes decoders count cycles from the time told on.
+ */
+static void tell_time_anew(struct trace *t, u64 asleep, u64 tsc)
+{
+	tell_cycles(t, asleep, 0);
+	write_time(t, tsc);
 }
 
 /* Before the packet of something that has just happened */
@@ -300,9 +305,10 @@ static void write_psb(struct trace *t, u64 ip)
 	u64 tsc;
 
 	write_tnt(t);
-	ptsim_psb(&t->p);
 	tsc = trace_now(t);
-	tell_time_anew(t, tsc, tsc);
+	tell_cycles(t, tsc, t->block->cyc_min);
+	ptsim_psb(&t->p);
+	write_time(t, tsc);
 	if (t->block->pip)
 		ptsim_pip(&t->p, t->cr3);
 	if (ip) {
@@ -319,7 +325,7 @@ static void begin(struct trace *t, u64 ip)
 {
 	t->cycle = trace_now(t);
 	t->p.last_ip_known = false;
-	if (t->block->psb_due || t->since_psb >= t->block->psb_bytes) {
+	if (t->block->psb_due) {
 		write_psb(t, 0);
 		t->block->psb_due = 0;
 	} else {
