@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "calls.h"
+
+#include <string.h>
+
+#define KOID_IDLE UINT64_C(0x6f000000)
+/* Longer than any code without a taken branch. */
+#define STRAIGHT_MAX 65536
+#define INSN_LENGTH_MAX 15
+#define DEPTH_MAX 100000
+
+struct calls {
+	struct calls_opts opts;
+	struct timeline *timeline;
+	struct names *names;
+	struct stack_env env;
+	struct cpu_names cpu_names;
+	struct cpu *cpus;
+	struct thread *threads;
+	uint32_t nr_threads;
+	struct symbol unknown;
+	uint64_t last; /* ns */
+	uint64_t gaps;
+	uint64_t expected_at;
+	bool has_expected, has_spike;
+	int r;
+};
+
+int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline *timeline,
+	      struct names *names)
+{
+	struct calls *calls = calloc(1, sizeof(*calls));
+	int r;
+
+	if (!calls)
+		return -ENOMEM;
+	calls->opts = *opts;
+	calls->timeline = timeline;
+	calls->names = names;
+	calls->unknown.name = calls->unknown.base = names_add(names, "[unknown]");
+	r = stack_env_new(&calls->env, timeline, names);
+	if (!r)
+		r = cpu_names_new(&calls->cpu_names, names);
+	if (r)
+		calls_free(calls);
+	else
+		*ret = calls;
+	return r;
+}
+
+void calls_free(struct calls *calls)
+{
+	struct thread *next_thread;
+	struct cpu *next_cpu;
+
+	if (!calls)
+		return;
+	for (struct thread *thread = calls->threads; thread; thread = next_thread) {
+		next_thread = thread->next;
+		stack_release(&thread->stack);
+		free(thread);
+	}
+	for (struct cpu *cpu = calls->cpus; cpu; cpu = next_cpu) {
+		next_cpu = cpu->next;
+		free(cpu);
+	}
+	lines_release(&calls->env.lines);
+	free(calls);
+}
+
+static struct cpu *find_cpu(struct calls *calls, int number)
+{
+	struct cpu *cpu = calls->cpus;
+
+	while (cpu && cpu->number != number)
+		cpu = cpu->next;
+	if (cpu)
+		return cpu;
+	cpu = cpu_new(calls->timeline, calls->names, &calls->cpu_names, number);
+	if (!cpu) {
+		calls->r = -ENOMEM;
+		return NULL;
+	}
+	cpu->next = calls->cpus;
+	calls->cpus = cpu;
+	return cpu;
+}
+
+static const struct symbol *resolve(struct calls *calls, const struct calls_event *event,
+				    uint64_t ip)
+{
+	return calls->opts.resolve(calls->opts.arg, event, ip) ?: &calls->unknown;
+}
+
+/* Parts of one function have symbols of their own. */
+static bool is_same(const struct symbol *a, const struct symbol *b)
+{
+	return a == b || a->base == b->base;
+}
+
+static struct thread *new_thread(struct calls *calls, struct cpu *cpu,
+				 const struct calls_event *event)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	const char *comm = calls->opts.comm(calls->opts.arg, event);
+	bool idle = event->tid <= 0;
+	uint64_t process = idle ? KOID_IDLE : (uint64_t)event->pid;
+	uint64_t koid = idle ? KOID_IDLE + 1 + (uint64_t)cpu->number : (uint64_t)event->tid;
+	char name[64];
+
+	if (!thread)
+		return NULL;
+	snprintf(name, sizeof(name), idle ? "%s/%d" : "%s %d", comm ?: "?",
+		 idle ? cpu->number : event->tid);
+	thread->tid = event->tid;
+	thread->pid = event->pid;
+	thread->cpu = idle ? cpu->number : -1;
+	thread->name = names_add(calls->names, name);
+	thread->stack.env = &calls->env;
+	thread->stack.id = ++calls->nr_threads;
+	thread->stack.track = timeline_track(calls->timeline, process, koid,
+					     names_add(calls->names, comm ?: "?"), thread->name);
+	if (!thread->stack.track) {
+		free(thread);
+		return NULL;
+	}
+	stack_restart(&thread->stack, &cpu->now);
+	thread->next = calls->threads;
+	calls->threads = thread;
+	return thread;
+}
+
+static struct thread *find_thread(struct calls *calls, struct cpu *cpu,
+				  const struct calls_event *event)
+{
+	int number = event->tid <= 0 ? cpu->number : -1;
+	struct thread *thread = calls->threads;
+
+	while (thread && (thread->tid != event->tid || thread->cpu != number))
+		thread = thread->next;
+	if (!thread)
+		thread = new_thread(calls, cpu, event);
+	if (!thread)
+		calls->r = -ENOMEM;
+	return thread;
+}
+
+/* Those on the CPU's track of interrupts end with their frames. */
+static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
+{
+	struct stack *stack = &cpu->thread->stack;
+
+	while (stack->nr > nr) {
+		bool interrupt = stack_top(stack)->kind == FRAME_INTERRUPT;
+
+		stack_pop(stack, &cpu->now, stack->nr - 1);
+		if (interrupt)
+			cpu_interrupt_end(cpu, &calls->cpu_names);
+	}
+}
+
+/* What is known of the thread's stack is no more; it is in a function. */
+static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
+{
+	struct stack *stack = &cpu->thread->stack;
+
+	pop(calls, cpu, 0);
+	stack_restart(stack, &cpu->now);
+	stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
+}
+
+/* Execution goes on somewhere, and what led there is not known. */
+static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
+{
+	struct stack *stack = &cpu->thread->stack;
+
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind != FRAME_UNTRACED &&
+		    is_same(stack->frames[i].symbol, symbol)) {
+			pop(calls, cpu, i + 1);
+			return;
+		}
+	}
+	restart(calls, cpu, symbol);
+}
+
+/* What is executed there is of the innermost function: else code ran on from one into the next. */
+static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
+				  const struct calls_event *event, uint64_t ip)
+{
+	struct stack *stack = &cpu->thread->stack;
+	struct frame *top = stack_top(stack);
+	const struct symbol *symbol;
+
+	if (top && symbol_has(top->symbol, ip) && top->kind != FRAME_UNTRACED)
+		return top->symbol;
+	symbol = resolve(calls, event, ip);
+	if (!top)
+		stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
+	else if (!is_same(top->symbol, symbol))
+		stack_replace(stack, &cpu->now, symbol);
+	return symbol;
+}
+
+static void switch_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
+			  struct thread *thread)
+{
+	struct thread *previous = cpu->thread;
+	struct stack *stack = &thread->stack;
+	uint64_t ip = event->from ?: event->to;
+	const struct symbol *symbol;
+
+	cpu_switch(cpu, &calls->cpu_names, thread);
+	if (previous)
+		timeline_switch(calls->timeline, cpu->now.at, cpu->number, previous->stack.track,
+				stack->track);
+	if (!stack->nr || !ip)
+		return;
+	/* It has been elsewhere if this is not where it was. */
+	symbol = resolve(calls, event, ip);
+	if (!is_same(stack_top(stack)->symbol, symbol))
+		resync(calls, cpu, symbol);
+}
+
+/* The trace begins, or goes on after a gap. */
+static void trace_begins(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
+			 uint64_t ip)
+{
+	struct stack *stack = &cpu->thread->stack;
+	const struct symbol *symbol = resolve(calls, event, ip);
+	struct frame *top = stack_top(stack);
+
+	if (cpu->ip || cpu->off) {
+		calls->gaps += !cpu->off;
+		cpu_gap(cpu, &calls->cpu_names, cpu->ended, !cpu->off);
+	}
+	/* Every way into the kernel turns interrupts off. */
+	if (cpu->off && cpu->left && symbol->kernel)
+		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
+	if (top && top->kind == FRAME_UNTRACED && top->back == ip)
+		pop(calls, cpu, stack->nr - 1);
+	else if (!top)
+		restart(calls, cpu, symbol);
+	else
+		resync(calls, cpu, symbol);
+	cpu->off = cpu->left = false;
+	cpu->ip = cpu->begin = ip;
+	cpu->sequential = false;
+}
+
+/* Whether this is where execution was to go on. */
+static bool is_next(const struct cpu *cpu, const struct calls_event *event)
+{
+	uint64_t ip = event->from;
+
+	if (!cpu->ip || cpu->off)
+		return false;
+	/* Between branches each instruction follows the last one. */
+	if (event->flags & CALLS_INSN && cpu->sequential)
+		return ip > cpu->ip && ip - cpu->ip <= INSN_LENGTH_MAX;
+	if (event->flags & CALLS_INSN)
+		return ip == cpu->ip;
+	return ip >= cpu->ip && ip - cpu->ip < STRAIGHT_MAX;
+}
+
+static uint64_t position(const struct calls *calls, const struct cpu *cpu)
+{
+	switch (calls->opts.axis) {
+	case CALLS_CYCLES:
+		return cpu->counts.cycles - cpu->origin.cycles;
+	case CALLS_INSNS:
+		return cpu->counts.insns - cpu->origin.insns;
+	case CALLS_TIME:
+		break;
+	}
+	return cpu->now.time;
+}
+
+static void advance_timeline(struct calls *calls, uint64_t time)
+{
+	if (!timeline_advance(calls->timeline, time))
+		return;
+	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next)
+		cpu->origin = cpu->counts;
+}
+
+static void mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time)
+{
+	const struct calls_opts *opts = &calls->opts;
+	bool counted = opts->axis != CALLS_TIME;
+	struct moment now = cpu->now;
+
+	if (calls->has_spike || !opts->spike ||
+	    (opts->spike_cpu >= 0 && cpu->number != opts->spike_cpu))
+		return;
+	if (!calls->has_expected && time >= opts->expected) {
+		calls->has_expected = true;
+		calls->expected_at = counted ? now.at : opts->expected;
+	}
+	if (time < opts->spike)
+		return;
+	calls->has_spike = true;
+	advance_timeline(calls, opts->spike);
+	cpu->now.at = counted ? now.at : opts->spike;
+	cpu_spike(cpu, &calls->cpu_names, calls->expected_at, opts->spike - opts->expected);
+	cpu->now = now;
+}
+
+static void advance(struct calls *calls, struct cpu *cpu, uint64_t time)
+{
+	if (time > calls->last)
+		calls->last = time;
+	mark_spike(calls, cpu, time);
+	advance_timeline(calls, time);
+	cpu->now.time = time;
+	cpu->now.at = position(calls, cpu);
+}
+
+static void count(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	struct counts *counts = &cpu->thread->stack.counts;
+
+	counts->insns += event->insns;
+	counts->cycles += event->cycles;
+	cpu->counts.insns += event->insns;
+	cpu->counts.cycles += event->cycles;
+	cpu->now.at = position(calls, cpu);
+}
+
+static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	const struct symbol *symbol = be_at(calls, cpu, event, event->from);
+
+	count(calls, cpu, event);
+	cpu_irqs(cpu, &calls->cpu_names, event->irqs, symbol);
+	cpu->ip = event->from;
+	cpu->sequential = true;
+}
+
+/* A frame that is returned from, but for those outside of an interrupt. The stack's size if there
+ * is none.
+ */
+static size_t find_return(const struct stack *stack, uint64_t to)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind == FRAME_INTERRUPT)
+			break;
+		if (stack->frames[i].back == to)
+			return i;
+	}
+	return stack->nr;
+}
+
+/* A frame of this function, that is not outside of an interrupt. The stack's size if there is none.
+ */
+static size_t find_function(const struct stack *stack, const struct symbol *symbol)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (is_same(stack->frames[i].symbol, symbol))
+			return i;
+		if (stack->frames[i].kind != FRAME_CALL)
+			break;
+	}
+	return stack->nr;
+}
+
+static bool is_in_interrupt(const struct stack *stack)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind == FRAME_INTERRUPT)
+			return true;
+	}
+	return false;
+}
+
+/* To what is below all that is known: that was there from where the stack begins. */
+static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
+{
+	pop(calls, cpu, 0);
+	stack_uncover(&cpu->thread->stack, symbol);
+}
+
+static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	struct stack *stack = &cpu->thread->stack;
+	size_t i = find_return(stack, event->to);
+	const struct symbol *symbol;
+
+	if (i < stack->nr) {
+		pop(calls, cpu, i);
+		return;
+	}
+	symbol = resolve(calls, event, event->to);
+	/* No call returns to where a function begins: a jump, as those of retpolines. */
+	if (event->to == symbol->start) {
+		if (!is_same(stack_top(stack)->symbol, symbol))
+			stack_replace(stack, &cpu->now, symbol);
+		return;
+	}
+	i = find_function(stack, symbol);
+	if (i < stack->nr)
+		pop(calls, cpu, i + 1);
+	else if (is_in_interrupt(stack))
+		stack_replace(stack, &cpu->now, symbol);
+	else
+		uncover(calls, cpu, symbol);
+}
+
+/* Of an interrupt, an exception or a system call; iret does for all. */
+static void on_kernel_return(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	struct stack *stack = &cpu->thread->stack;
+	bool interrupt = event->flags & CALLS_INTERRUPT;
+	size_t i = stack->nr;
+
+	while (i--) {
+		enum frame_kind kind = stack->frames[i].kind;
+
+		if (kind == FRAME_SYSCALL || (interrupt && kind == FRAME_INTERRUPT)) {
+			pop(calls, cpu, i);
+			break;
+		}
+	}
+	if (i == SIZE_MAX && event->to)
+		uncover(calls, cpu, resolve(calls, event, event->to));
+	else if (i == SIZE_MAX)
+		pop(calls, cpu, 0);
+	/* After an interrupt they are as before it. */
+	if (i == SIZE_MAX || !interrupt)
+		cpu_irqs(cpu, &calls->cpu_names, IRQ_ON, &calls->unknown);
+}
+
+static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	struct stack *stack = &cpu->thread->stack;
+	const struct symbol *symbol = resolve(calls, event, event->to);
+	uint64_t back = event->length ? event->from + event->length : 0;
+	enum frame_kind kind = event->flags & CALLS_SYSCALL ? FRAME_SYSCALL : FRAME_CALL;
+
+	/* Into the middle of itself: to learn an address, or to return elsewhere. */
+	if (kind == FRAME_CALL && event->to != symbol->start && symbol != &calls->unknown &&
+	    is_same(stack_top(stack)->symbol, symbol))
+		return;
+	if (kind == FRAME_SYSCALL)
+		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
+	/* Those that are never returned from are not kept for ever. */
+	if (stack->nr == DEPTH_MAX)
+		restart(calls, cpu, symbol);
+	else
+		stack_push(stack, &cpu->now, symbol, kind, back);
+}
+
+static void on_jump(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	struct stack *stack = &cpu->thread->stack;
+	const struct frame *top = stack_top(stack);
+	const struct symbol *symbol;
+
+	if (symbol_has(top->symbol, event->to))
+		return;
+	symbol = resolve(calls, event, event->to);
+	if (!is_same(top->symbol, symbol))
+		stack_replace(stack, &cpu->now, symbol);
+}
+
+static void on_interrupt(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	const struct symbol *symbol = resolve(calls, event, event->to);
+
+	stack_push(&cpu->thread->stack, &cpu->now, symbol, FRAME_INTERRUPT, event->from);
+	cpu_interrupt(cpu, &calls->cpu_names, symbol);
+}
+
+static void trace_ends(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	uint32_t flags = event->flags;
+
+	cpu->off = true;
+	cpu->ended = cpu->now.at;
+	if (flags & CALLS_ASYNC)
+		return;
+	if (flags & CALLS_RETURN && flags & (CALLS_INTERRUPT | CALLS_SYSCALL)) {
+		on_kernel_return(calls, cpu, event);
+		cpu->left = true;
+	} else if (flags & CALLS_CALL && event->length) {
+		stack_push(&cpu->thread->stack, &cpu->now, &calls->unknown, FRAME_UNTRACED,
+			   event->from + event->length);
+	} else if (flags & CALLS_RETURN) {
+		pop(calls, cpu, cpu->thread->stack.nr - 1);
+	}
+}
+
+static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+{
+	uint32_t flags = event->flags;
+	/* What is interrupted has not been executed. */
+	uint64_t end = event->from + (flags & CALLS_ASYNC ? 0 : event->length ?: 1);
+
+	be_at(calls, cpu, event, event->from);
+	if (!cpu->thread->stack.nr)
+		return;
+	count(calls, cpu, event);
+	if (end > cpu->begin)
+		stack_touch(&cpu->thread->stack, cpu->begin, end - 1);
+	if (!event->to)
+		trace_ends(calls, cpu, event);
+	else if (flags & CALLS_INTERRUPT && !(flags & CALLS_RETURN))
+		on_interrupt(calls, cpu, event);
+	else if (flags & CALLS_RETURN && flags & (CALLS_INTERRUPT | CALLS_SYSCALL))
+		on_kernel_return(calls, cpu, event);
+	else if (flags & CALLS_RETURN)
+		on_return(calls, cpu, event);
+	else if (flags & CALLS_CALL)
+		on_call(calls, cpu, event);
+	else
+		on_jump(calls, cpu, event);
+	cpu->ip = cpu->begin = event->to;
+	cpu->sequential = false;
+}
+
+void calls_add(struct calls *calls, const struct calls_event *event)
+{
+	struct cpu *cpu = find_cpu(calls, event->cpu);
+	struct thread *thread;
+
+	if (!cpu || calls->r)
+		return;
+	advance(calls, cpu, event->time);
+	thread = cpu->thread;
+	if (!thread || thread->tid != event->tid) {
+		thread = find_thread(calls, cpu, event);
+		if (!thread)
+			return;
+		switch_thread(calls, cpu, event, thread);
+	}
+	if (!event->from) {
+		if (event->to)
+			trace_begins(calls, cpu, event, event->to);
+		return;
+	}
+	if (!is_next(cpu, event))
+		trace_begins(calls, cpu, event, event->from);
+	if (event->flags & CALLS_INSN)
+		on_insn(calls, cpu, event);
+	else
+		on_branch(calls, cpu, event);
+	cpu->ended = cpu->now.at;
+}
+
+uint64_t calls_gaps(const struct calls *calls)
+{
+	return calls->gaps;
+}
+
+int calls_finish(struct calls *calls, uint64_t *at)
+{
+	struct moment end = { .time = calls->last, .at = calls->last };
+
+	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next) {
+		cpu->now.time = calls->last;
+		cpu->now.at = position(calls, cpu);
+		/* After the end of the trace. */
+		mark_spike(calls, cpu, UINT64_MAX);
+	}
+	if (calls->opts.axis != CALLS_TIME) {
+		end.at = 0;
+		for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next)
+			end.at = cpu->now.at > end.at ? cpu->now.at : end.at;
+	}
+	for (struct thread *thread = calls->threads; thread; thread = thread->next)
+		stack_finish(&thread->stack, &end);
+	*at = end.at;
+	return calls->r ?: calls->env.r;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From executed instructions and branches to call stacks, and to what happened on each CPU. */
+#ifndef DLFILTER_CALLS_H
+#define DLFILTER_CALLS_H
+
+#include "cpu.h"
+#include "stack.h"
+
+enum calls_flags {
+	CALLS_CALL = 1 << 0,
+	CALLS_RETURN = 1 << 1,
+	CALLS_ASYNC = 1 << 2,
+	CALLS_INTERRUPT = 1 << 3, /* and exceptions; with CALLS_RETURN iret */
+	CALLS_SYSCALL = 1 << 4,	  /* with CALLS_RETURN sysret */
+	CALLS_TRACE_BEGIN = 1 << 5,
+	CALLS_TRACE_END = 1 << 6,
+	CALLS_INSN = 1 << 7, /* an instruction; it may be a branch, which follows by itself */
+};
+
+struct calls_event {
+	uint64_t time;
+	int cpu, pid, tid;
+	uint32_t flags;
+	uint64_t from, to; /* 0: not traced */
+	uint8_t length;	   /* of the instruction; 0: not known */
+	enum irq_change irqs;
+	uint64_t insns, cycles; /* since the last event of the kind */
+};
+
+enum calls_axis {
+	CALLS_TIME,
+	CALLS_CYCLES,
+	CALLS_INSNS,
+};
+
+struct calls_opts {
+	enum calls_axis axis;
+	/* The spike; a time of 0: there is none. */
+	uint64_t spike, expected;
+	int spike_cpu; /* negative: any */
+	/* Where an address is, NULL if that is not known. It stays. */
+	const struct symbol *(*resolve)(void *arg, const struct calls_event *event, uint64_t ip);
+	/* The name of the event's thread, not for long. */
+	const char *(*comm)(void *arg, const struct calls_event *event);
+	void *arg;
+};
+
+struct calls;
+
+int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline *timeline,
+	      struct names *names) _must_check_;
+void calls_free(struct calls *calls);
+
+void calls_add(struct calls *calls, const struct calls_event *event);
+
+/* Gaps that were found in the trace. */
+uint64_t calls_gaps(const struct calls *calls);
+
+/* The trace ends; after that the timeline is to be finished, at the position that is returned.
+ * Returns a negative errno once something failed, else 0. */
+int calls_finish(struct calls *calls, uint64_t *at) _must_check_;
+
+#endif

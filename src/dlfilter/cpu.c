@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cpu.h"
+
+/* Far from real ones, and in 32 bits, which is what Perfetto has. */
+#define KOID_CPUS UINT64_C(0x70000000)
+#define FLOW_SPIKE 1
+
+static const char *const track_names[] = {
+	[CPU_TASKS] = "tasks",		 [CPU_TIMER] = "timer",
+	[CPU_INTERRUPTS] = "interrupts", [CPU_IRQS_OFF] = "interrupts off",
+	[CPU_TRACE] = "trace",
+};
+_Static_assert(ARRAY_SIZE(track_names) == CPU_NR_TRACKS, "each has a name");
+
+int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
+{
+	*cpu_names = (struct cpu_names){
+		.process = names_add(names, "CPUs"),
+		.category = names_add(names, "cpu"),
+		.lost = names_add(names, "[lost]"),
+		.untraced = names_add(names, "[not traced]"),
+		.latency = names_add(names, "latency ns"),
+		.late = names_add(names, "timer is late"),
+		.spike = names_add(names, "spike"),
+	};
+	return names_error(names);
+}
+
+struct cpu *cpu_new(struct timeline *timeline, struct names *names,
+		    const struct cpu_names *cpu_names, int number)
+{
+	struct cpu *cpu = calloc(1, sizeof(*cpu));
+
+	if (!cpu)
+		return NULL;
+	cpu->number = number;
+	for (size_t i = 0; i < CPU_NR_TRACKS; i++) {
+		uint64_t koid = KOID_CPUS + 1 + (uint64_t)number * CPU_NR_TRACKS + i;
+		char name[48];
+
+		snprintf(name, sizeof(name), "CPU %d %s", number, track_names[i]);
+		cpu->tracks[i] = timeline_track(timeline, KOID_CPUS, koid, cpu_names->process,
+						names_add(names, name));
+		if (!cpu->tracks[i]) {
+			free(cpu);
+			return NULL;
+		}
+	}
+	return cpu;
+}
+
+void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
+	      const struct symbol *by)
+{
+	struct track *track = cpu->tracks[CPU_IRQS_OFF];
+
+	if (change == IRQ_SAME || cpu->irqs_off == (change == IRQ_OFF))
+		return;
+	cpu->irqs_off = change == IRQ_OFF;
+	if (cpu->irqs_off)
+		track_begin(track, cpu->now.at, names->category, by->name);
+	else
+		track_end(track, cpu->now.at, NULL, 0);
+}
+
+/* The CPU turns interrupts off by itself. */
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, const struct symbol *handler)
+{
+	if (cpu->nesting < CPU_NESTING_MAX)
+		cpu->saved[cpu->nesting] = cpu->irqs_off;
+	cpu->nesting++;
+	cpu_irqs(cpu, names, IRQ_OFF, handler);
+	track_begin(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, names->category, handler->name);
+}
+
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names)
+{
+	static const struct symbol none;
+	bool were_off = false;
+
+	if (cpu->nesting) {
+		cpu->nesting--;
+		were_off = cpu->nesting < CPU_NESTING_MAX && cpu->saved[cpu->nesting];
+		track_end(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, NULL, 0);
+	}
+	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, &none);
+}
+
+/* A task that is switched away from in an exception leaves that to its next turn. */
+static void leave_interrupts(struct cpu *cpu)
+{
+	while (track_depth(cpu->tracks[CPU_INTERRUPTS]))
+		track_end(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, NULL, 0);
+	cpu->nesting = 0;
+}
+
+void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread)
+{
+	struct track *track = cpu->tracks[CPU_TASKS];
+
+	if (cpu->thread) {
+		track_end(track, cpu->now.at, NULL, 0);
+		leave_interrupts(cpu);
+	}
+	track_begin(track, cpu->now.at, names->category, thread->name);
+	cpu->thread = thread;
+}
+
+void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost)
+{
+	struct track *track = cpu->tracks[CPU_TRACE];
+
+	track_begin(track, since, names->category, lost ? names->lost : names->untraced);
+	track_end(track, cpu->now.at, NULL, 0);
+}
+
+void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
+	       uint64_t latency_ns)
+{
+	struct track *track = cpu->tracks[CPU_TIMER];
+	const struct fxt_arg arg = { .key = names->latency, .u64 = latency_ns };
+	struct track *thread = cpu->thread ? cpu->thread->stack.track : NULL;
+
+	track_begin(track, expected_at, names->category, names->late);
+	track_flow(track, expected_at, FXT_FLOW_BEGIN, names->category, names->spike, FLOW_SPIKE);
+	track_instant(track, cpu->now.at, names->category, names->spike, &arg, 1);
+	/* An arrow leads to the function of the spike, or to a slice of this track's own. */
+	if (!thread || !track_depth(thread))
+		thread = track;
+	track_flow(thread, cpu->now.at, FXT_FLOW_END, names->category, names->spike, FLOW_SPIKE);
+	track_end(track, cpu->now.at, &arg, 1);
+	if (thread != track)
+		track_instant(thread, cpu->now.at, names->category, names->spike, &arg, 1);
+}

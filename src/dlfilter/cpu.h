@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a CPU does beside functions: its tasks, interrupts, interrupts off, gaps in its trace. */
+#ifndef DLFILTER_CPU_H
+#define DLFILTER_CPU_H
+
+#include "stack.h"
+
+enum irq_change {
+	IRQ_SAME,
+	IRQ_OFF,
+	IRQ_ON,
+	IRQ_RESTORED, /* to what is not known: code that has them off turns them on */
+};
+
+enum cpu_track {
+	CPU_TASKS,
+	CPU_TIMER,
+	CPU_INTERRUPTS,
+	CPU_IRQS_OFF,
+	CPU_TRACE,
+	CPU_NR_TRACKS,
+};
+
+#define CPU_NESTING_MAX 16
+
+struct thread {
+	struct stack stack;
+	int tid, pid;
+	int cpu; /* idle tasks have one each; others -1 */
+	uint32_t name;
+	struct thread *next;
+};
+
+struct cpu {
+	int number;
+	struct track *tracks[CPU_NR_TRACKS];
+	struct thread *thread; /* that runs */
+	struct counts counts, origin;
+	struct moment now;
+	uint64_t ip;		    /* where execution goes on; 0: not known */
+	uint64_t begin;		    /* of the code since the last branch */
+	uint64_t ended;		    /* position of the end of the trace; it is off */
+	bool off, sequential, left; /* `left` by a return to where is no trace */
+	/* Whether interrupts were off before each interrupt, and are. */
+	bool irqs_off, saved[CPU_NESTING_MAX];
+	size_t nesting;
+	struct cpu *next;
+};
+
+struct cpu_names {
+	uint32_t process, category, lost, untraced, latency, late, spike;
+};
+
+int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_;
+
+/* NULL if there is no memory. */
+struct cpu *cpu_new(struct timeline *timeline, struct names *names,
+		    const struct cpu_names *cpu_names, int number);
+
+/* Interrupts off are a slice that is called as the function that turned them off. */
+void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
+	      const struct symbol *by);
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, const struct symbol *handler);
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names);
+
+/* Another task runs. */
+void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);
+
+/* From there to now there is no trace. */
+void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost);
+
+/* A timer that was to expire at a position before is late now. */
+void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
+	       uint64_t latency_ns);
+
+#endif

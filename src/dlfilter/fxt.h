@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Records of the Fuchsia trace format:
+ * https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format */
+#ifndef DLFILTER_FXT_H
+#define DLFILTER_FXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "names.h"
+
+#define FXT_STRINGS_MAX 32767
+#define FXT_THREADS_MAX 255
+#define FXT_ARGS_MAX 15
+
+enum fxt_event_type {
+	FXT_INSTANT = 0,
+	FXT_BEGIN = 2,
+	FXT_END = 3,
+	FXT_FLOW_BEGIN = 8,
+	FXT_FLOW_END = 10,
+};
+
+enum fxt_arg_type {
+	FXT_ARG_U64,
+	FXT_ARG_DOUBLE,
+	FXT_ARG_TEXT, /* once, not in the table of strings */
+	FXT_ARG_NAME,
+	FXT_ARG_BOOL,
+};
+
+struct fxt_arg {
+	enum fxt_arg_type type;
+	uint32_t key; /* of struct names, as all names here */
+	union {
+		uint64_t u64;
+		double number;
+		const char *text;
+		uint32_t name;
+		bool boolean;
+	};
+};
+
+struct fxt_thread {
+	uint64_t process, thread; /* koids */
+	uint8_t index;		  /* in the table of threads, if that has it still */
+};
+
+struct fxt_event {
+	enum fxt_event_type type;
+	uint64_t at; /* ticks */
+	struct fxt_thread *thread;
+	uint32_t category, name;
+	const struct fxt_arg *args;
+	size_t nr_args;
+	uint64_t flow;
+};
+
+struct fxt;
+
+/* Tables are of so many entries; 0 for what the format allows. What is written goes to a file of
+ * fxt_begin(). */
+int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings,
+	    uint8_t max_threads) _must_check_;
+void fxt_free(struct fxt *fxt);
+
+/* What follows goes to this file and refers to nothing that was written before. */
+void fxt_begin(struct fxt *fxt, FILE *file);
+
+/* Begins an archive: whose it is, and that a tick is a nanosecond. */
+void fxt_header(struct fxt *fxt, const char *provider);
+
+void fxt_event(struct fxt *fxt, const struct fxt_event *event);
+
+/* What a process, or a thread of it, is called. */
+void fxt_process(struct fxt *fxt, uint64_t process, uint32_t name);
+void fxt_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
+		uint32_t process_key);
+
+/* A CPU goes from one thread to another. */
+void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to);
+
+/* The first failure to write, as a negative errno. */
+int fxt_error(const struct fxt *fxt);
+
+#endif

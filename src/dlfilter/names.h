@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Strings that occur often, each kept once and called by a number. */
+#ifndef DLFILTER_NAMES_H
+#define DLFILTER_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util.h"
+
+/* Longer ones are cut: the format's own limit is 32000. */
+#define NAMES_LENGTH_MAX 1000
+
+struct names;
+
+int names_new(struct names **ret) _must_check_;
+void names_free(struct names *names);
+
+/* The number of a string: 0 of the empty one, and when there is no memory. What is not UTF-8 is
+ * replaced.
+ */
+uint32_t names_add(struct names *names, const char *s);
+
+const char *names_get(const struct names *names, uint32_t name);
+size_t names_length(const struct names *names, uint32_t name);
+
+/* One more than the largest number. */
+uint32_t names_count(const struct names *names);
+
+/* -ENOMEM once a string could not be kept. */
+int names_error(const struct names *names);
+
+#endif

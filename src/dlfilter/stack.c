@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "stack.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names *names)
+{
+	*env = (struct stack_env){ .timeline = timeline };
+	env->category.kernel = names_add(names, "kernel");
+	env->category.user = names_add(names, "user");
+	env->category.interrupt = names_add(names, "interrupt");
+	env->category.syscall = names_add(names, "syscall");
+	env->category.untraced = names_add(names, "untraced");
+	env->key.insns = names_add(names, "instructions");
+	env->key.cycles = names_add(names, "cycles");
+	env->key.ipc = names_add(names, "IPC");
+	env->key.icache = names_add(names, "icache bytes");
+	env->key.span = names_add(names, "time");
+	env->key.before = names_add(names, "began before the trace");
+	env->key.unfinished = names_add(names, "unfinished");
+	env->untraced = names_add(names, "[not traced]");
+	return names_error(names);
+}
+
+void stack_release(struct stack *stack)
+{
+	free(stack->frames);
+	*stack = (struct stack){ 0 };
+}
+
+static uint32_t category(const struct stack_env *env, const struct frame *frame)
+{
+	switch (frame->kind) {
+	case FRAME_INTERRUPT:
+		return env->category.interrupt;
+	case FRAME_SYSCALL:
+		return env->category.syscall;
+	case FRAME_UNTRACED:
+		return env->category.untraced;
+	case FRAME_CALL:
+		break;
+	}
+	return frame->symbol->kernel ? env->category.kernel : env->category.user;
+}
+
+static struct frame *add_frame(struct stack *stack)
+{
+	size_t room = stack->room ? 2 * stack->room : 32;
+	struct frame *frames;
+
+	if (stack->nr < stack->room)
+		return &stack->frames[stack->nr++];
+	frames = realloc(stack->frames, room * sizeof(*frames));
+	if (!frames) {
+		stack->env->r = -ENOMEM;
+		return NULL;
+	}
+	stack->frames = frames;
+	stack->room = room;
+	return &stack->frames[stack->nr++];
+}
+
+static void begin_frame(struct stack *stack, struct frame *frame, const struct moment *now)
+{
+	frame->before = false;
+	frame->time = now->time;
+	frame->counts = stack->counts;
+	frame->touches = stack->touches;
+	frame->lines = 0;
+}
+
+void stack_restart(struct stack *stack, const struct moment *now)
+{
+	stack_pop(stack, now, 0);
+	stack->begin_at = track_after(stack->track, now->at);
+	begin_frame(stack, &stack->root, now);
+}
+
+void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
+		enum frame_kind kind, uint64_t back)
+{
+	struct frame *frame = add_frame(stack);
+	uint64_t at = now->at;
+
+	if (!frame)
+		return;
+	begin_frame(stack, frame, now);
+	frame->symbol = symbol;
+	frame->kind = kind;
+	frame->back = back;
+	if (at < stack->begin_at)
+		at = stack->begin_at;
+	track_begin(stack->track, at, category(stack->env, frame),
+		    kind == FRAME_UNTRACED ? stack->env->untraced : symbol->name);
+}
+
+static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
+		      bool unfinished)
+{
+	const struct stack_env *env = stack->env;
+	uint64_t insns = stack->counts.insns - frame->counts.insns;
+	uint64_t cycles = stack->counts.cycles - frame->counts.cycles;
+	struct fxt_arg args[8];
+	char span[48];
+	size_t nr = 0;
+
+	snprintf(span, sizeof(span), "%" PRIu64 ".%09" PRIu64 ",%" PRIu64 ".%09" PRIu64,
+		 frame->time / NS_PER_S, frame->time % NS_PER_S, now->time / NS_PER_S,
+		 now->time % NS_PER_S);
+	args[nr++] = (struct fxt_arg){ .type = FXT_ARG_TEXT, .key = env->key.span, .text = span };
+	args[nr++] = (struct fxt_arg){ .key = env->key.insns, .u64 = insns };
+	if (cycles) {
+		args[nr++] = (struct fxt_arg){ .key = env->key.cycles, .u64 = cycles };
+		args[nr++] = (struct fxt_arg){ .type = FXT_ARG_DOUBLE,
+					       .key = env->key.ipc,
+					       .number = (double)insns / (double)cycles };
+	}
+	args[nr++] = (struct fxt_arg){ .key = env->key.icache,
+				       .u64 = (uint64_t)frame->lines * LINE_SIZE };
+	if (frame->before)
+		args[nr++] = (struct fxt_arg){ .type = FXT_ARG_BOOL,
+					       .key = env->key.before,
+					       .boolean = true };
+	if (unfinished)
+		args[nr++] = (struct fxt_arg){ .type = FXT_ARG_BOOL,
+					       .key = env->key.unfinished,
+					       .boolean = true };
+	track_end(stack->track, now->at, args, nr);
+}
+
+static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
+{
+	struct frame frame = stack->frames[--stack->nr];
+	struct frame *outer = stack_top(stack) ?: &stack->root;
+
+	outer->lines += frame.lines;
+	end_slice(stack, &frame, now, unfinished);
+}
+
+void stack_pop(struct stack *stack, const struct moment *now, size_t nr)
+{
+	while (stack->nr > nr)
+		pop_one(stack, now, false);
+}
+
+void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol)
+{
+	const struct frame top = *stack_top(stack);
+
+	stack_pop(stack, now, stack->nr - 1);
+	stack_push(stack, now, symbol, top.kind, top.back);
+}
+
+void stack_uncover(struct stack *stack, const struct symbol *symbol)
+{
+	struct frame *frame = add_frame(stack);
+
+	if (!frame)
+		return;
+	*frame = stack->root;
+	frame->symbol = symbol;
+	frame->kind = FRAME_CALL;
+	frame->back = 0;
+	frame->before = true;
+	stack->root.lines = 0;
+	track_begin_late(stack->track, stack->begin_at, category(stack->env, frame), symbol->name);
+}
+
+/* It is new to all frames that began after the line was last touched. These are the innermost ones:
+ * it is counted in the innermost, and taken back where they end. */
+static void count_line(struct stack *stack, uint64_t last)
+{
+	size_t low = 0, high = stack->nr;
+	struct frame *outer = &stack->root;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stack->frames[middle].touches >= last)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low < stack->nr)
+		stack_top(stack)->lines++;
+	else if (stack->nr || stack->root.touches < last)
+		return;
+	else
+		stack->root.lines++;
+	if (low)
+		stack->frames[low - 1].lines--;
+	else if (outer->touches < last)
+		outer->lines--;
+}
+
+static void touch_line(struct stack *stack, uint64_t number)
+{
+	const struct frame *top = stack_top(stack);
+	struct line *line;
+
+	/* In a loop; all frames have it. */
+	if (number == stack->last_line && stack->last_touch > (top ?: &stack->root)->touches)
+		return;
+	line = lines_find(&stack->env->lines, stack->id, number);
+	if (!line) {
+		stack->env->r = -ENOMEM;
+		return;
+	}
+	count_line(stack, line->last);
+	line->last = ++stack->touches;
+	stack->last_line = number;
+	stack->last_touch = line->last;
+}
+
+void stack_touch(struct stack *stack, uint64_t first, uint64_t last)
+{
+	for (uint64_t line = first / LINE_SIZE; line <= last / LINE_SIZE; line++)
+		touch_line(stack, line);
+}
+
+void stack_finish(struct stack *stack, const struct moment *now)
+{
+	while (stack->nr)
+		pop_one(stack, now, true);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The call stack of a thread, as slices on its track. */
+#ifndef DLFILTER_STACK_H
+#define DLFILTER_STACK_H
+
+#include "lines.h"
+#include "timeline.h"
+
+struct symbol {
+	uint64_t start, end; /* both 0: not known */
+	uint32_t name;
+	uint32_t base; /* the name without .cold and the like */
+	bool kernel;
+};
+
+enum frame_kind {
+	FRAME_CALL,
+	FRAME_INTERRUPT, /* an exception too */
+	FRAME_SYSCALL,
+	FRAME_UNTRACED, /* a call to where is no trace */
+};
+
+/* What is counted from the beginning of the trace, at some moment. */
+struct counts {
+	uint64_t insns, cycles;
+};
+
+struct frame {
+	const struct symbol *symbol;
+	enum frame_kind kind;
+	bool before;   /* began before the trace */
+	uint64_t back; /* where it returns to; 0: not known */
+	uint64_t time; /* ns */
+	struct counts counts;
+	uint64_t touches; /* of lines by the thread, when it began */
+	int64_t lines;	  /* that were touched since, less what inner frames did not pass on yet */
+};
+
+/* What all stacks have in common. */
+struct stack_env {
+	struct timeline *timeline;
+	struct lines lines;
+	struct {
+		uint32_t kernel, user, interrupt, syscall, untraced;
+	} category;
+	struct {
+		uint32_t insns, cycles, ipc, icache, span, before, unfinished;
+	} key;
+	uint32_t untraced; /* name */
+	int r;
+};
+
+struct stack {
+	struct stack_env *env;
+	struct track *track;
+	uint32_t id; /* from 1 */
+	struct frame *frames;
+	size_t nr, room;
+	struct counts counts; /* of the thread */
+	uint64_t touches;
+	uint64_t last_line, last_touch;
+	uint64_t begin_at; /* position where what is known of the stack begins */
+	struct frame root; /* what there is of this since then */
+};
+
+/* A moment: the time, and the position on the axis. */
+struct moment {
+	uint64_t time, at;
+};
+
+int stack_env_new(struct stack_env *env, struct timeline *timeline,
+		  struct names *names) _must_check_;
+void stack_release(struct stack *stack);
+
+/* What is known of the stack begins here, with nothing on it. */
+void stack_restart(struct stack *stack, const struct moment *now);
+
+void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
+		enum frame_kind kind, uint64_t back);
+/* Leaves nr frames. */
+void stack_pop(struct stack *stack, const struct moment *now, size_t nr);
+/* The innermost frame becomes another function without a call. */
+void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol);
+/* The stack is empty: this was below what is known of it. */
+void stack_uncover(struct stack *stack, const struct symbol *symbol);
+
+/* Code of these addresses was executed, both inclusive. */
+void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
+
+/* Ends all, at the end of the trace. */
+void stack_finish(struct stack *stack, const struct moment *now);
+
+static inline struct frame *stack_top(const struct stack *stack)
+{
+	return stack->nr ? &stack->frames[stack->nr - 1] : NULL;
+}
+
+static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
+{
+	return ip >= symbol->start && ip < symbol->end;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracks with slices in them, written to one file or, cut at equal times, to several. Slices that
+ * turn out to have begun before anything that is written already are put in front at the end: what
+ * is written goes to a nameless file first.
+ */
+#ifndef DLFILTER_TIMELINE_H
+#define DLFILTER_TIMELINE_H
+
+#include "fxt.h"
+
+struct timeline_opts {
+	const char *path;     /* of the result; with .gz at its end it is compressed */
+	uint64_t begin, end;  /* what is written of the time; 0 and UINT64_MAX for all */
+	uint64_t split;	      /* so much time in a file; 0 for one file */
+	bool counted;	      /* positions are counted, not times: 0 where the window opens */
+	uint16_t max_strings; /* as of fxt_new() */
+	uint8_t max_threads;
+};
+
+struct timeline;
+struct track;
+
+int timeline_new(struct timeline **ret, const struct timeline_opts *opts,
+		 struct names *names) _must_check_;
+void timeline_free(struct timeline *timeline);
+
+/* A new track; NULL if there is no memory, which is kept for timeline_finish(). */
+struct track *timeline_track(struct timeline *timeline, uint64_t process, uint64_t thread,
+			     uint32_t process_name, uint32_t thread_name);
+
+/* To be called with the time of what comes next. Returns true when the window opens: counted
+ * positions begin anew then. */
+bool timeline_advance(struct timeline *timeline, uint64_t time);
+
+/* Nothing of the time after the window is written. */
+bool timeline_closed(const struct timeline *timeline);
+
+/* Positions never go back on a track: one that would is where the track is. */
+void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
+/* What is open at the bottom of a track without open slices, since then. */
+void track_begin_late(struct track *track, uint64_t at, uint32_t category, uint32_t name);
+void track_end(struct track *track, uint64_t at, const struct fxt_arg *args, size_t nr_args);
+void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
+		   const struct fxt_arg *args, size_t nr_args);
+void track_flow(struct track *track, uint64_t at, enum fxt_event_type type, uint32_t category,
+		uint32_t name, uint64_t flow);
+/* Where nothing that comes now may begin at the same position as what ended. */
+uint64_t track_after(const struct track *track, uint64_t at);
+size_t track_depth(const struct track *track);
+
+/* A CPU goes from the thread of one track to that of another. */
+void timeline_switch(struct timeline *timeline, uint64_t at, int cpu, struct track *from,
+		     struct track *to);
+
+uint64_t timeline_slices(const struct timeline *timeline);
+
+/* Ends what is open, and makes the files appear under their names. Returns 0 or a negative errno,
+ * and then there are none. */
+int timeline_finish(struct timeline *timeline, uint64_t at) _must_check_;
+
+#endif
