@@ -26,6 +26,7 @@ struct command {
 
 extern const struct command command_start;
 extern const struct command command_check;
+extern const struct command command_export;
 extern const struct command command_script;
 extern const struct command command_status;
 extern const struct command command_stop;

@@ -4,8 +4,8 @@
 int main(int argc, char **argv)
 {
 	static const struct command *const commands[] = {
-		&command_start,	 &command_status, &command_stop, &command_poke,
-		&command_script, &command_check,  NULL,
+		&command_start,	 &command_status, &command_stop,  &command_poke,
+		&command_script, &command_export, &command_check, NULL,
 	};
 
 	return command_dispatch(commands, argc, argv);

@@ -74,8 +74,7 @@ static int join(char **path, const char *folder, const char *name)
 	return -ENOMEM;
 }
 
-/* Returns 0, or a negative errno and the error has been printed. */
-static int read_capture(struct console *con, const char *folder, struct view_capture *capture,
+int script_read_capture(struct console *con, const char *folder, struct view_capture *capture,
 			char **data)
 {
 	_cleanup_free_ char *path = NULL;
@@ -120,7 +119,7 @@ static enum view_insns choose_insns(const struct perf_tool *perf)
 	return perf_tool_disassembles(perf) ? VIEW_INSNS_DISASM : VIEW_INSNS_RAW;
 }
 
-static enum exit_code print_words(struct console *con, char *const *argv)
+enum exit_code script_print_words(struct console *con, char *const *argv)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		_cleanup_free_ char *word = NULL;
@@ -172,7 +171,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 		console_error(con, "%s", strerror(-r));
 		return EXIT_FAILED;
 	}
-	return args->dry_run ? print_words(con, argv) : become(con, argv);
+	return args->dry_run ? script_print_words(con, argv) : become(con, argv);
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)
@@ -185,7 +184,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = script_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	r = read_capture(con, args.capture, &capture, &data);
+	r = script_read_capture(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
 	if (args.insns && capture.kind != VIEW_PT) {

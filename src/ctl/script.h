@@ -17,4 +17,12 @@ struct script_args {
 /* Returns as command_options(). The result refers to argv. */
 int script_parse(struct script_args *args, struct console *con, int argc, char **argv) _must_check_;
 
+/* What is in the folder of a capture, and the path of its perf.data, for the caller to free.
+ * Returns 0, or a negative errno and the error has been printed. */
+int script_read_capture(struct console *con, const char *folder, struct view_capture *capture,
+			char **data) _must_check_;
+
+/* A command line, for a shell. */
+enum exit_code script_print_words(struct console *con, char *const *argv);
+
 #endif

@@ -78,6 +78,15 @@ static int read_kind(json_object *json, enum view_kind *kind, char **why)
 	return 0;
 }
 
+/* Captures tell these since there are any, but nothing depends on them. */
+static uint64_t read_duration(json_object *json, const char *path)
+{
+	json_object *value = find(json, path, json_type_int);
+
+	return value && json_object_get_int64(value) > 0 ? (uint64_t)json_object_get_int64(value)
+							 : 0;
+}
+
 int view_read(struct view_capture *capture, const char *text, char **why)
 {
 	_cleanup_(json_putp) json_object *json = NULL;
@@ -104,6 +113,8 @@ int view_read(struct view_capture *capture, const char *text, char **why)
 	if (!value)
 		return options_explain(why, -EINVAL, "spike.cpu is missing, or no number");
 	capture->cpu = json_object_get_int(value);
+	capture->latency_ns = read_duration(json, "spike.latency_ns");
+	capture->history_ns = read_duration(json, "history_ns");
 	value = find(json, "recorder.freeze", json_type_string);
 	/* Those that were poked, and not of a spike, are not sampled. */
 	capture->sampled = capture->kind == VIEW_PT && capture->cpu >= 0 && value &&

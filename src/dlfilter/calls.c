@@ -280,8 +280,13 @@ static void advance_timeline(struct calls *calls, uint64_t time)
 {
 	if (!timeline_advance(calls->timeline, time))
 		return;
-	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next)
+	/* What is counted, is so from where the window opens. */
+	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next) {
 		cpu->origin = cpu->counts;
+		cpu->now.at = position(calls, cpu);
+	}
+	if (calls->opts.axis != CALLS_TIME)
+		calls->expected_at = 0;
 }
 
 static void mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time)
@@ -301,7 +306,8 @@ static void mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time)
 		return;
 	calls->has_spike = true;
 	advance_timeline(calls, opts->spike);
-	cpu->now.at = counted ? now.at : opts->spike;
+	if (!counted)
+		cpu->now.at = opts->spike;
 	cpu_spike(cpu, &calls->cpu_names, calls->expected_at, opts->spike - opts->expected);
 	cpu->now = now;
 }

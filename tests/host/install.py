@@ -43,13 +43,14 @@ class Install(common.HostTest):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, one header, and one library, shared; nothing of what it is made of."""
+        """The program, one header, one library, shared, and perf's filter; nothing of what they are made of."""
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
         self.assertEqual(names, ["libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0",
-                                 "libperfpoke.so." + VERSION, "perf-poke-ctl", "perf_poke.h"])
+                                 "libperfpoke.so." + VERSION, "perf-poke-ctl", "perf-poke-fxt.so",
+                                 "perf_poke.h"])
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])
 
     def test_program(self):

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "perf_tool.h"
+#include "script.h"
+#include "tree.h"
+#include "units.h"
+#include "window.h"
+
+#define FILTER "perf-poke-fxt.so"
+#define NS_PER_H UINT64_C(3600000000000)
+#define TARGET(member) .offset = offsetof(struct export_args, member)
+/* More than export_argv() adds of its own. */
+#define MAX_WORDS 32
+
+static const struct option_choice axes[] = {
+	{ "time", 0, NULL },
+	{ "cycles", 1, NULL },
+	{ "instructions", 2, NULL },
+};
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
+	  .help = "folder of a capture with Intel PT" },
+	{ "output", 'o', OPTION_STRING, .required = true, TARGET(output), .metavar = "FILE",
+	  .help = "what to write: FILE.fxt, or compressed FILE.fxt.gz" },
+	{ "time", 't', OPTION_STRING, TARGET(time), .metavar = "BEGIN,END",
+	  .help = "only this: -200us,50us from before to after the spike, or\n"
+		  "seconds of the trace's clock as 7.788,7.789; a side may be\n"
+		  "empty" },
+	{ "axis", 0, OPTION_ENUM, TARGET(axis), .choices = axes, .nr_choices = ARRAY_SIZE(axes),
+	  .metavar = "AXIS", .help = "time (default), cycles or instructions" },
+	{ "split", 0, OPTION_TIME, .min = 1000, .max = 8760 * NS_PER_H, TARGET(split_ns),
+	  .metavar = "TIME", .help = "a file for each such time: FILE.000.fxt and so on" },
+	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
+	  .help = "print perf's command line, for a shell, and do not run it" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
+	{ NULL, 0, OPTION_REST, TARGET(rest), .metavar = "-- ARGS",
+	  .help = "for perf script, after ours" },
+};
+
+static const char notes[] =
+	"Open the file in https://ui.perfetto.dev. Runs the perf in PATH, or the one that\n"
+	"PERF_POKE_PERF names, with the filter perf-poke-fxt.so, which works by hand too:\n"
+	"--dry-run shows how.\n"
+	"Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
+	"\n"
+	"Exit codes: 0 the file is complete, 1 it is not there, 2 usage.\n";
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t length = strlen(s), wanted = strlen(end);
+
+	return length > wanted && !strcmp(s + length - wanted, end);
+}
+
+int export_parse(struct export_args *args, struct console *con, int argc, char **argv)
+{
+	uint64_t begin, end;
+	int r;
+
+	*args = (struct export_args){ 0 };
+	r = command_options(&command_export, con, argc, argv, args);
+	if (r)
+		return r;
+	if (!ends_with(args->output, ".fxt") && !ends_with(args->output, ".fxt.gz")) {
+		console_error(con, "--output '%s': must end with .fxt or .fxt.gz", args->output);
+		return -EINVAL;
+	}
+	if (args->split_ns && args->axis) {
+		console_error(con, "--split and --axis %s do not go together",
+			      axes[args->axis].name);
+		return -EINVAL;
+	}
+	/* The spike is not known yet, but that there is one. */
+	r = args->time ? window_parse(args->time, UINT64_MAX / 2, &begin, &end) : 0;
+	if (r && r != -ENOMEM) {
+		console_error(con,
+			      "--time '%s': must be BEGIN,END, as -200us,50us or 7.788,7.789%s",
+			      args->time, r == -ERANGE ? ", with BEGIN before END" : "");
+		return -EINVAL;
+	}
+	return r;
+}
+
+struct words {
+	char **argv;
+	size_t nr;
+	int r;
+};
+
+/* What fails is kept, and checked at the end. */
+static void _printf_(2, 3) add(struct words *words, const char *format, ...)
+{
+	va_list list;
+
+	if (words->r)
+		return;
+	va_start(list, format);
+	if (vasprintf(&words->argv[words->nr], format, list) < 0) {
+		words->argv[words->nr] = NULL;
+		words->r = -ENOMEM;
+	} else {
+		words->nr++;
+	}
+	va_end(list);
+}
+
+static void add_filter_args(struct words *words, const struct export_args *args,
+			    const struct view_capture *capture, const char *output)
+{
+	uint64_t spike = capture->spike_ns;
+
+	add(words, "--dlarg");
+	add(words, "output=%s", output);
+	if (args->time) {
+		add(words, "--dlarg");
+		add(words, "time=%s", args->time);
+	}
+	add(words, "--dlarg");
+	add(words, "axis=%s", axes[args->axis].name);
+	if (args->split_ns) {
+		add(words, "--dlarg");
+		add(words, "split=%" PRIu64 "ns", args->split_ns);
+	}
+	add(words, "--dlarg");
+	add(words, "spike=%" PRIu64, spike);
+	add(words, "--dlarg");
+	add(words, "expected=%" PRIu64,
+	    capture->latency_ns < spike ? spike - capture->latency_ns : 0);
+	if (capture->cpu >= 0) {
+		add(words, "--dlarg");
+		add(words, "spike-cpu=%d", capture->cpu);
+	}
+	if (!args->dry_run) {
+		add(words, "--dlarg");
+		add(words, "progress=%d", EXPORT_PROGRESS_FD);
+	}
+}
+
+int export_argv(const struct export_args *args, const struct view_capture *capture,
+		const char *perf, const char *dlfilter, const char *data, const char *output,
+		char ***argv)
+{
+	struct words words = { 0 };
+	size_t nr_rest = 0;
+
+	while (args->rest && args->rest[nr_rest])
+		nr_rest++;
+	words.argv = calloc(MAX_WORDS + nr_rest, sizeof(*words.argv));
+	if (!words.argv)
+		return -ENOMEM;
+	add(&words, "%s", perf);
+	add(&words, "script");
+	add(&words, "-i");
+	add(&words, "%s", data);
+	add(&words, "--itrace=bei0ns");
+	add(&words, "--dlfilter");
+	add(&words, "%s", dlfilter);
+	add_filter_args(&words, args, capture, output);
+	for (size_t i = 0; i < nr_rest; i++)
+		add(&words, "%s", args->rest[i]);
+	if (words.r)
+		view_free_argv(&words.argv);
+	else
+		*argv = words.argv;
+	return words.r;
+}
+
+/* The filter of this build, or of this installation: where it was put, or where that was moved. */
+static int find_filter(char **ret)
+{
+	static const char *const folders[] = { "../dlfilter", DLFILTER_FROM_BIN };
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (length < 0)
+		return -errno;
+	self[length] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i <= ARRAY_SIZE(folders); i++) {
+		_cleanup_free_ char *path = NULL;
+		int r = i < ARRAY_SIZE(folders) ? asprintf(&path, "%s/%s/" FILTER, self, folders[i])
+						: asprintf(&path, "%s/" FILTER, DLFILTER_DIR);
+
+		if (r < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		if (access(path, R_OK))
+			continue;
+		*ret = realpath(path, NULL);
+		return *ret ? 0 : -errno;
+	}
+	return -ENOENT;
+}
+
+/* The files in the folder get their place beside it. Returns how many, or a negative errno. */
+static int publish(const char *folder, const char *output)
+{
+	const char *slash = strrchr(output, '/');
+	int length = slash ? (int)(slash - output) + 1 : 0;
+	_cleanup_closedir_ DIR *dir = opendir(folder);
+	struct dirent *entry;
+	int nr = 0;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		_cleanup_free_ char *path = NULL;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (asprintf(&path, "%.*s%s", length, output, entry->d_name) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		if (renameat(dirfd(dir), entry->d_name, AT_FDCWD, path))
+			return -errno;
+		nr++;
+	}
+	return nr;
+}
+
+static void tell(struct console *con, const struct export_args *args,
+		 const struct export_result *result, int nr)
+{
+	if (result->errors)
+		console_warn(con, "%" PRIu64 " errors of decoding, the first: %s", result->errors,
+			     result->error ?: "?");
+	if (args->quiet)
+		return;
+	if (args->split_ns)
+		console_info(con, "%s: %" PRIu64 " slices in %d files", args->output,
+			     result->slices, nr);
+	else
+		console_info(con, "%s: %" PRIu64 " slices", args->output, result->slices);
+	if (result->gaps)
+		console_info(con, "%" PRIu64 " gaps in the trace", result->gaps);
+}
+
+static enum exit_code run_in(struct console *con, const struct export_args *args,
+			     const struct view_capture *capture, char *const *argv,
+			     const char *folder)
+{
+	_cleanup_(export_result_release) struct export_result result = { 0 };
+	int r = export_run(con, capture, argv, &result);
+
+	if (r) {
+		console_error(con, "'%s': %s", argv[0], strerror(-r));
+		return EXIT_FAILED;
+	}
+	if (result.interrupted) {
+		console_error(con, "interrupted: nothing is written");
+		return EXIT_FAILED;
+	}
+	if (!result.done) {
+		console_error(con, "'%s' cannot be exported: %s", args->capture,
+			      result.complaint ?: "perf ended without a word");
+		return EXIT_FAILED;
+	}
+	r = publish(folder, args->output);
+	if (r < 0) {
+		console_error(con, "--output '%s': %s", args->output, strerror(-r));
+		return EXIT_FAILED;
+	}
+	tell(con, args, &result, r);
+	return EXIT_FINE;
+}
+
+/* What perf writes is put into a folder of its own, until it is complete. */
+static enum exit_code write_output(struct console *con, const struct export_args *args,
+				   const struct view_capture *capture, const char *perf,
+				   const char *dlfilter, const char *data)
+{
+	const char *slash = strrchr(args->output, '/');
+	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *output = NULL;
+	enum exit_code code = EXIT_FAILED;
+
+	if (asprintf(&folder, "%s.XXXXXX", args->output) < 0) {
+		folder = NULL;
+		console_error(con, "%s", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
+	if (!mkdtemp(folder)) {
+		console_error(con, "--output '%s': %s", args->output, strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (asprintf(&output, "%s/%s", folder, slash ? slash + 1 : args->output) < 0)
+		output = NULL;
+	if (!output || export_argv(args, capture, perf, dlfilter, data, output, &argv))
+		console_error(con, "%s", strerror(ENOMEM));
+	else
+		code = run_in(con, args, capture, argv, folder);
+	tree_remove(AT_FDCWD, folder);
+	return code;
+}
+
+static enum exit_code export_capture(struct console *con, const struct export_args *args,
+				     const struct view_capture *capture, const char *data)
+{
+	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
+	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_free_ char *dlfilter = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = perf_tool_find(&perf, &why);
+	if (r) {
+		console_error(con, "%s", why ?: strerror(-r));
+		return EXIT_FAILED;
+	}
+	r = find_filter(&dlfilter);
+	if (r == -ENOENT)
+		console_error(con, "there is no " FILTER " in " DLFILTER_DIR ": build perf-poke "
+				   "with zlib and perf's perf_dlfilter.h (Debian: zlib1g-dev, "
+				   "linux-perf), and install it");
+	else if (r)
+		console_error(con, FILTER ": %s", strerror(-r));
+	if (r)
+		return EXIT_FAILED;
+	if (!args->dry_run)
+		return write_output(con, args, capture, perf.path, dlfilter, data);
+	r = export_argv(args, capture, perf.path, dlfilter, data, args->output, &argv);
+	if (r) {
+		console_error(con, "%s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	return script_print_words(con, argv);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_free_ char *data = NULL;
+	struct view_capture capture;
+	struct export_args args;
+	int r;
+
+	r = export_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	r = script_read_capture(con, args.capture, &capture, &data);
+	if (r)
+		return EXIT_FAILED;
+	if (capture.kind != VIEW_PT) {
+		console_error(con, "'%s' has events, not Intel PT: see them with script",
+			      args.capture);
+		return EXIT_USAGE;
+	}
+	return export_capture(con, &args, &capture, data);
+}
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "Write a capture's Intel PT as a file for ui.perfetto.dev.",
+	.arguments = "CAPTURE -o FILE [OPTIONS] [-- ARGS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};
