@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 		  "seconds of the trace's clock as 7.788,7.789; a side may be\n"
 		  "empty" },
 	{ "axis", 0, OPTION_ENUM, TARGET(axis), .choices = axes, .nr_choices = ARRAY_SIZE(axes),
-	  .metavar = "AXIS", .help = "time (default), cycles or instructions" },
+	  .metavar = "KIND", .help = "time (default), cycles or instructions" },
 	{ "split", 0, OPTION_TIME, .min = 1000, .max = 8760 * NS_PER_H, TARGET(split_ns),
 	  .metavar = "TIME", .help = "a file for each such time: FILE.000.fxt and so on" },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),

@@ -112,7 +112,8 @@ static int parse_choice(const struct option_spec *spec, const char *value, int *
 	}
 	if (fclose(file))
 		return -ENOMEM;
-	return options_explain(why, -EINVAL, "not a %s (use %s)", spec->name, names);
+	return options_explain(why, -EINVAL, "not a%s %s (use %s)",
+			       strchr("aeiou", *spec->name) ? "n" : "", spec->name, names);
 }
 
 static int parse_value(const struct option_spec *spec, const char *value, void *target, char **why)

@@ -155,7 +155,8 @@ static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 
 		stack_pop(stack, &cpu->now, stack->nr - 1);
 		if (interrupt)
-			cpu_interrupt_end(cpu, &calls->cpu_names);
+			cpu_interrupt_end(cpu, &calls->cpu_names,
+					  stack->nr ? stack_top(stack)->symbol : &calls->unknown);
 	}
 }
 

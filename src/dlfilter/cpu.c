@@ -73,17 +73,16 @@ void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, const struct 
 	track_begin(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, names->category, handler->name);
 }
 
-void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names)
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, const struct symbol *to)
 {
-	static const struct symbol none;
 	bool were_off = false;
 
 	if (cpu->nesting) {
 		cpu->nesting--;
-		were_off = cpu->nesting < CPU_NESTING_MAX && cpu->saved[cpu->nesting];
+		were_off = cpu->nesting >= CPU_NESTING_MAX || cpu->saved[cpu->nesting];
 		track_end(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, NULL, 0);
 	}
-	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, &none);
+	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, to);
 }
 
 /* A task that is switched away from in an exception leaves that to its next turn. */

@@ -61,7 +61,8 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
 	      const struct symbol *by);
 void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, const struct symbol *handler);
-void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names);
+/* Interrupts are as they were before it. */
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, const struct symbol *to);
 
 /* Another task runs. */
 void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);

@@ -16,6 +16,7 @@ struct track {
 	struct slice *slices; /* open ones */
 	size_t nr, room;
 	uint64_t last;	/* position */
+	bool ended;	/* a slice, there or before */
 	uint32_t named; /* one more than the part that has the names */
 	struct track *next;
 };
@@ -318,6 +319,7 @@ void track_end(struct track *track, uint64_t at, const struct fxt_arg *args, siz
 	if (!track->nr)
 		return;
 	track->nr--;
+	track->ended = true;
 	write_slice(track, FXT_END, &track->slices[track->nr], at, args, nr_args);
 }
 
@@ -344,7 +346,7 @@ void track_flow(struct track *track, uint64_t at, enum fxt_event_type type, uint
 
 uint64_t track_after(const struct track *track, uint64_t at)
 {
-	return at > track->last ? at : track->last + 1;
+	return !track->ended || at > track->last ? at : track->last + 1;
 }
 
 size_t track_depth(const struct track *track)

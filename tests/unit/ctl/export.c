@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct parsed {
+	struct export_args args;
+	int r;
+	char *out;
+	char *err;
+};
+
+static void release(struct parsed *p)
+{
+	free(p->out);
+	free(p->err);
+}
+
+static void parse(struct parsed *p, char **argv)
+{
+	struct console con = { 0 };
+	size_t out_size, err_size;
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	con.out = open_memstream(&p->out, &out_size);
+	con.err = open_memstream(&p->err, &err_size);
+	assert_non_null(con.out);
+	assert_non_null(con.err);
+	p->r = export_parse(&p->args, &con, argc, argv);
+	fclose(con.out);
+	fclose(con.err);
+}
+
+#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", "export", __VA_ARGS__, NULL })
+
+/* The words but for perf script -i. */
+static void check_words(const struct export_args *args, const struct view_capture *capture,
+			const char *expected)
+{
+	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_int_equal(export_argv(args, capture, "perf", "f.so", "data", "out.fxt", &argv), 0);
+	for (size_t i = 0; argv[i]; i++)
+		fprintf(file, "%s%s", i ? " " : "", argv[i]);
+	fclose(file);
+	assert_string_equal(text, expected);
+}
+
+static void makes_command_lines(void **state)
+{
+	const struct view_capture capture = {
+		.kind = VIEW_PT, .cpu = 3, .spike_ns = 5000, .latency_ns = 2000
+	};
+	const struct view_capture poked = { .kind = VIEW_PT, .cpu = -1, .spike_ns = 5000 };
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "folder", "-o", "a.fxt.gz");
+	assert_int_equal(p.r, 0);
+	check_words(&p.args, &capture,
+		    "perf script -i data --itrace=bei0ns --dlfilter f.so --dlarg output=out.fxt "
+		    "--dlarg axis=time --dlarg spike=5000 --dlarg expected=3000 --dlarg "
+		    "spike-cpu=3 --dlarg progress=3");
+	check_words(&p.args, &poked,
+		    "perf script -i data --itrace=bei0ns --dlfilter f.so --dlarg output=out.fxt "
+		    "--dlarg axis=time --dlarg spike=5000 --dlarg expected=5000 --dlarg "
+		    "progress=3");
+	free(p.out);
+	free(p.err);
+	PARSE(&p, "folder", "-o", "a.fxt", "-n", "--time", "-5us,", "--split", "25ms", "-q", "--",
+	      "--symfs", "dir");
+	assert_int_equal(p.r, 0);
+	assert_true(p.args.quiet);
+	check_words(&p.args, &capture,
+		    "perf script -i data --itrace=bei0ns --dlfilter f.so --dlarg output=out.fxt "
+		    "--dlarg time=-5us, --dlarg axis=time --dlarg split=25000000ns --dlarg "
+		    "spike=5000 --dlarg expected=3000 --dlarg spike-cpu=3 --symfs dir");
+}
+
+#define REFUSES(text, ...)                                                                         \
+	do {                                                                                       \
+		_cleanup_(release) struct parsed p = { 0 };                                        \
+                                                                                                   \
+		PARSE(&p, __VA_ARGS__);                                                            \
+		assert_int_equal(p.r, -EINVAL);                                                    \
+		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
+		assert_string_equal(p.out, "");                                                    \
+	} while (0)
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("--output FILE is required", "a");
+	REFUSES("CAPTURE is required", "-o", "a.fxt");
+	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
+	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");
+	REFUSES("--split and --axis cycles do not go together", "a", "-o", "a.fxt", "--split",
+		"1ms", "--axis", "cycles");
+	REFUSES("--time '5': must be BEGIN,END, as -200us,50us or 7.788,7.789", "a", "-o", "a.fxt",
+		"--time", "5");
+	REFUSES("--time '5,4': must be BEGIN,END, as -200us,50us or 7.788,7.789, with BEGIN before "
+		"END",
+		"a", "-o", "a.fxt", "--time", "5,4");
+	REFUSES("--axis 'space': not an axis (use time, cycles, instructions)", "a", "-o", "a.fxt",
+		"--axis", "space");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(makes_command_lines),
+		cmocka_unit_test(refuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
