@@ -26,6 +26,11 @@ static const struct option_choice axes[] = {
 	{ "instructions", 2, NULL },
 };
 
+static const struct option_choice tracks[] = {
+	{ "all", 0, NULL },
+	{ "threads", 1, NULL },
+};
+
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
 	  .help = "folder of a capture with Intel PT" },
@@ -37,6 +42,10 @@ static const struct option_spec options[] = {
 		  "empty" },
 	{ "axis", 0, OPTION_ENUM, TARGET(axis), .choices = axes, .nr_choices = ARRAY_SIZE(axes),
 	  .metavar = "KIND", .help = "time (default), cycles or instructions" },
+	{ "tracks", 0, OPTION_ENUM, TARGET(tracks), .choices = tracks,
+	  .nr_choices = ARRAY_SIZE(tracks), .metavar = "KIND",
+	  .help = "all (default): functions of each thread, and of each CPU;\n"
+		  "threads: half as much" },
 	{ "split", 0, OPTION_TIME, .min = 1000, .max = 8760 * NS_PER_H, TARGET(split_ns),
 	  .metavar = "TIME", .help = "a file for each such time: FILE.000.fxt and so on" },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
@@ -126,6 +135,10 @@ static void add_filter_args(struct words *words, const struct export_args *args,
 	}
 	add(words, "--dlarg");
 	add(words, "axis=%s", axes[args->axis].name);
+	if (args->tracks) {
+		add(words, "--dlarg");
+		add(words, "tracks=%s", tracks[args->tracks].name);
+	}
 	if (args->split_ns) {
 		add(words, "--dlarg");
 		add(words, "split=%" PRIu64 "ns", args->split_ns);

@@ -14,6 +14,7 @@ struct export_args {
 	const char *output;
 	const char *time; /* or NULL */
 	int axis;
+	int tracks;
 	uint64_t split_ns; /* 0: one file */
 	bool dry_run;
 	bool quiet;

@@ -56,6 +56,12 @@ static int parse_axis(const char *value, struct args *args)
 	return -EINVAL;
 }
 
+static int parse_tracks(const char *value, struct args *args)
+{
+	args->calls.threads_only = !strcmp(value, "threads");
+	return args->calls.threads_only || !strcmp(value, "all") ? 0 : -EINVAL;
+}
+
 static int parse(struct args *args, struct texts *texts, const char *name, const char *value)
 {
 	if (!strcmp(name, "output")) {
@@ -68,6 +74,8 @@ static int parse(struct args *args, struct texts *texts, const char *name, const
 	}
 	if (!strcmp(name, "axis"))
 		return parse_axis(value, args);
+	if (!strcmp(name, "tracks"))
+		return parse_tracks(value, args);
 	if (!strcmp(name, "split"))
 		return units_parse_time(value, &args->timeline.split)
 			       ?: args->timeline.split ? 0
@@ -96,10 +104,11 @@ static int parse_word(struct args *args, struct texts *texts, char *word, char *
 		return explain(why, -EINVAL, "--dlarg '%s': NAME=VALUE is needed", word);
 	r = parse(args, texts, name, word + strlen(name) + 1);
 	if (r == -ENOENT)
-		return explain(why, -EINVAL,
-			       "--dlarg '%s': no such name (use output, time, axis, split, spike, "
-			       "expected, spike-cpu, cpu or progress)",
-			       name);
+		return explain(
+			why, -EINVAL,
+			"--dlarg '%s': no such name (use output, time, axis, tracks, split, spike, "
+			"expected, spike-cpu, cpu or progress)",
+			name);
 	if (r)
 		return explain(why, r, "--dlarg '%s': not such a value", word);
 	return 0;

@@ -211,7 +211,11 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 	uint64_t ip = event->from ?: event->to;
 	const struct symbol *symbol;
 
+	if (previous)
+		stack_run_on(&previous->stack, &cpu->now, NULL);
 	cpu_switch(cpu, &calls->cpu_names, thread);
+	if (!calls->opts.threads_only)
+		stack_run_on(stack, &cpu->now, cpu->tracks[CPU_CODE]);
 	if (previous)
 		timeline_switch(calls->timeline, cpu->now.at, cpu->number, previous->stack.track,
 				stack->track);

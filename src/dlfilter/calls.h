@@ -35,6 +35,7 @@ enum calls_axis {
 
 struct calls_opts {
 	enum calls_axis axis;
+	bool threads_only; /* functions are not on the tracks of CPUs too */
 	/* The spike; a time of 0: there is none. */
 	uint64_t spike, expected;
 	int spike_cpu; /* negative: any */

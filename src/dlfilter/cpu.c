@@ -6,8 +6,11 @@
 #define FLOW_SPIKE 1
 
 static const char *const track_names[] = {
-	[CPU_TASKS] = "tasks",		 [CPU_TIMER] = "timer",
-	[CPU_INTERRUPTS] = "interrupts", [CPU_IRQS_OFF] = "interrupts off",
+	[CPU_CODE] = "functions",
+	[CPU_TASKS] = "tasks",
+	[CPU_TIMER] = "timer",
+	[CPU_INTERRUPTS] = "interrupts",
+	[CPU_IRQS_OFF] = "interrupts off",
 	[CPU_TRACE] = "trace",
 };
 _Static_assert(ARRAY_SIZE(track_names) == CPU_NR_TRACKS, "each has a name");

@@ -13,6 +13,7 @@ enum irq_change {
 };
 
 enum cpu_track {
+	CPU_CODE,
 	CPU_TASKS,
 	CPU_TIMER,
 	CPU_INTERRUPTS,

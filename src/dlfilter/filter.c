@@ -259,7 +259,8 @@ VISIBLE const char *filter_description(const char **long_description)
 		"Writes calls of Intel PT in the Fuchsia trace format, for ui.perfetto.dev:\n"
 		"perf script --itrace=bei0ns --dlfilter perf-poke-fxt.so --dlarg "
 		"output=FILE.fxt.gz\n"
-		"--dlarg also takes time=BEGIN,END axis=time|cycles|instructions split=TIME cpu=N\n"
-		"spike=NS expected=NS spike-cpu=N.";
+		"--dlarg also takes time=BEGIN,END axis=time|cycles|instructions "
+		"tracks=all|threads\n"
+		"split=TIME cpu=N spike=NS expected=NS spike-cpu=N.";
 	return "Export Intel PT to Perfetto";
 }

@@ -76,14 +76,43 @@ void stack_restart(struct stack *stack, const struct moment *now)
 {
 	stack_pop(stack, now, 0);
 	stack->begin_at = track_after(stack->track, now->at);
+	if (stack->cpu)
+		stack->cpu_begin = track_after(stack->cpu, now->at);
 	begin_frame(stack, &stack->root, now);
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t name(const struct stack *stack, const struct frame *frame)
+{
+	return frame->kind == FRAME_UNTRACED ? stack->env->untraced : frame->symbol->name;
+}
+
+static void begin_on_cpu(struct stack *stack, const struct frame *frame, uint64_t at)
+{
+	if (stack->cpu)
+		track_begin(stack->cpu, later(at, stack->cpu_begin), category(stack->env, frame),
+			    name(stack, frame));
+}
+
+void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu)
+{
+	for (size_t i = 0; stack->cpu && i < stack->nr; i++)
+		track_end(stack->cpu, now->at, NULL, 0);
+	stack->cpu = cpu;
+	if (cpu)
+		stack->cpu_begin = track_after(cpu, now->at);
+	for (size_t i = 0; i < stack->nr; i++)
+		begin_on_cpu(stack, &stack->frames[i], now->at);
 }
 
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
 		enum frame_kind kind, uint64_t back)
 {
 	struct frame *frame = add_frame(stack);
-	uint64_t at = now->at;
 
 	if (!frame)
 		return;
@@ -91,10 +120,9 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 	frame->symbol = symbol;
 	frame->kind = kind;
 	frame->back = back;
-	if (at < stack->begin_at)
-		at = stack->begin_at;
-	track_begin(stack->track, at, category(stack->env, frame),
-		    kind == FRAME_UNTRACED ? stack->env->untraced : symbol->name);
+	track_begin(stack->track, later(now->at, stack->begin_at), category(stack->env, frame),
+		    name(stack, frame));
+	begin_on_cpu(stack, frame, now->at);
 }
 
 static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
@@ -129,6 +157,8 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 					       .key = env->key.unfinished,
 					       .boolean = true };
 	track_end(stack->track, now->at, args, nr);
+	if (stack->cpu)
+		track_end(stack->cpu, now->at, args, nr);
 }
 
 static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
@@ -167,6 +197,9 @@ void stack_uncover(struct stack *stack, const struct symbol *symbol)
 	frame->before = true;
 	stack->root.lines = 0;
 	track_begin_late(stack->track, stack->begin_at, category(stack->env, frame), symbol->name);
+	if (stack->cpu)
+		track_begin_late(stack->cpu, stack->cpu_begin, category(stack->env, frame),
+				 symbol->name);
 }
 
 /* It is new to all frames that began after the line was last touched. These are the innermost ones:

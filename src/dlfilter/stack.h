@@ -53,7 +53,9 @@ struct stack_env {
 struct stack {
 	struct stack_env *env;
 	struct track *track;
-	uint32_t id; /* from 1 */
+	struct track *cpu;  /* the same on the track of the CPU that it runs on; or NULL */
+	uint64_t cpu_begin; /* position where that begins */
+	uint32_t id;	    /* from 1 */
 	struct frame *frames;
 	size_t nr, room;
 	struct counts counts; /* of the thread */
@@ -74,6 +76,9 @@ void stack_release(struct stack *stack);
 
 /* What is known of the stack begins here, with nothing on it. */
 void stack_restart(struct stack *stack, const struct moment *now);
+
+/* It runs on the CPU of this track from now on; NULL: on none. */
+void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu);
 
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
 		enum frame_kind kind, uint64_t back);

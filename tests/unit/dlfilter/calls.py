@@ -453,6 +453,13 @@ class Switches(CallsTest):
         self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "task 11", "task 12"])
         self.assertEqual([(s.before, s.after, s.cpu) for s in self.trace.switches], [(11, 12, 1), (12, 11, 1), (11, 12, 1)])
         self.assertEqual(self.gaps, 0)
+        # What the CPU did is what its tasks did in their turns.
+        self.assertEqual(self.names(track="CPU 1 functions"),
+                         ["a", "  schedule", "    switch_asm", "    __switch_to",
+                          "other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
+                          "a", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
+                          "other", "  schedule", "    __switch_to"])
+        self.assertNotIn("CPU 1 functions", self.tracks("tracks=threads"))
 
     def test_idle_tasks(self):
         """Each CPU has its own."""
@@ -594,8 +601,8 @@ class Output(CallsTest):
         for args, message in (
                 ([], "--dlarg output=FILE is needed"),
                 (["output"], "--dlarg 'output': NAME=VALUE is needed"),
-                (["output=x", "bogus=1"], "--dlarg 'bogus': no such name (use output, time, axis, split, spike, expected, "
-                                          "spike-cpu, cpu or progress)"),
+                (["output=x", "bogus=1"], "--dlarg 'bogus': no such name (use output, time, axis, tracks, split, spike, "
+                                          "expected, spike-cpu, cpu or progress)"),
                 (["output=x", "axis=y"], "--dlarg 'axis=y': not such a value"),
                 (["output=x", "split=0"], "--dlarg 'split=0': not such a value"),
                 (["output=x", "split=5", "axis=cycles"], "--dlarg split: for axis=time only"),
@@ -671,6 +678,10 @@ class Random(CallsTest):
         for tid, slices in expected.items():
             found = [piece[:4] for piece in tracks.get(f"task {tid}", [])]
             self.assertEqual(sorted(found), sorted(slices), f"seed {seed}, thread {tid}")
+        # Each CPU track has all the same, in turns.
+        turns = tracks["CPU 1 functions"]
+        self.assertEqual({piece.name for piece in turns}, {slice[3] for slices in expected.values() for slice in slices})
+        self.assertGreaterEqual(len(turns), sum(map(len, expected.values())))
 
     def test_random(self):
         for seed in range(40):

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke-ctl export writes what the simulated PMU executed: each call of its program, by name, in order, nested, with its
+instructions and cycles; with each perf the same file.
+
+usage: export.py PERF_POKE_CTL [CAPTURES]; captures are kept in the folder CAPTURES.
+"""
+import gzip
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import capture
+import common
+from common import check, equal
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import fxt  # noqa: E402  # pylint: disable=wrong-import-position
+
+CTL = sys.argv[1]
+OUTPUT = pathlib.Path("/var/tmp/export-captures")
+RESULTS = pathlib.Path("/var/tmp/exported")
+BASE = "ptsim_main"
+# One iteration of the program, as code.S has it: function, calls deep, instructions with those of what it calls, category.
+TREE = [("ptsim_outer", 1, 33), ("ptsim_middle", 2, 30), ("ptsim_inner", 3, 27), ("ptsim_leaf", 4, 23),
+        ("ptsim_indirect", 1, 10), ("ptsim_callee_a", 2, 2), ("ptsim_callee_b", 2, 3),
+        ("ptsim_switch", 1, 19),
+        ("ptsim_interrupted", 1, 13), ("ptsim_interrupt", 2, 9), ("ptsim_softirq", 3, 5)]
+ITERATION = 33 + 10 + 19 + 13 + 7  # and seven of ptsim_main itself
+
+
+def export(path, name, *args, perf="perf", status=0):
+    result = subprocess.run([CTL, "export", path, "-o", RESULTS / name, *args], capture_output=True, text=True, check=False,
+                            env={**os.environ, "PERF_POKE_PERF": shutil.which(perf)})
+    equal(result.returncode, status, f"exit status of export {args} ({result.stderr[-500:]})")
+    check(all(line.startswith("perf-poke-ctl: ") for line in result.stderr.splitlines()), f"it said: {result.stderr}")
+    return result.stderr
+
+
+def in_order(trace, track):
+    """Slices of a track in the order in which they begin: those that begin at the same time are as in the file."""
+    stack, slices = [], []
+    for event in sorted((e for e in trace.events if trace.name_of(e.track) == track), key=lambda e: e.at):
+        if event.type == fxt.BEGIN:
+            stack.append(len(slices))
+            slices.append([event.name, len(stack) - 1, event.at, None, event])
+        elif event.type == fxt.END:
+            index = stack.pop()
+            slices[index][3] = event.at
+            slices[index][4] = event
+    return slices
+
+
+def the_thread(tracks):
+    """Without context switches all is of one."""
+    names = [name for name in tracks if not name.startswith("CPU ")]
+    equal(len(names), 1, f"threads in {sorted(tracks)}")
+    return names[0]
+
+
+def check_program(trace, tracks, decoded):
+    """Every call of every whole iteration, and nothing else."""
+    slices = in_order(trace, the_thread(tracks))
+    equal(slices[0][:2], [BASE, 0], "the first slice")
+    calls = slices[1:]
+    for i, (name, depth, _, _, end) in enumerate(calls):
+        expected, expected_depth, insns = TREE[i % len(TREE)]
+        equal((name, depth), (expected, expected_depth), f"call {i}")
+        if "unfinished" not in end.args:
+            equal(end.args["instructions"], insns, f"instructions of {name} at {end.at}")
+        equal(end.category, "interrupt" if name == "ptsim_interrupt" else "kernel", f"category of {name}")
+    kinds = [line.split()[0] for line in decoded]
+    equal(len(calls), kinds.count("call") + kinds.count("hw"), "calls that perf shows")
+    iterations = kinds.count("iret")
+    main = slices[0][4]
+    check(iterations * ITERATION <= main.args["instructions"] < (iterations + 2) * ITERATION,
+          f"{main.args['instructions']} instructions in {iterations} iterations")
+    # The simulation's CPU takes a cycle for each; the last ones have no packet.
+    check(0 <= main.args["instructions"] - main.args["cycles"] < 100, f"cycles of the whole: {main.args}")
+    equal(len(tracks["CPU 1 interrupts"]), kinds.count("hw"), "interrupts")
+    equal({piece.name for piece in tracks["CPU 1 interrupts off"]}, {"ptsim_interrupt"}, "who turned interrupts off")
+    equal(tracks["CPU 1 functions"], tracks[the_thread(tracks)], "functions of the CPU")
+    print(f"{len(calls)} calls, {main.args['instructions']} instructions")
+
+
+def check_times(trace, tracks, decoded):
+    """Calls begin when perf says they do."""
+    begins = [piece[2] for piece in in_order(trace, the_thread(tracks))[1:]]
+    times = [int(line.split()[-1].rstrip(":").replace(".", "")) for line in decoded if line.split()[0] in ("call", "hw")]
+    equal(begins, times, "times of calls")
+
+
+def check_spike(trace, tracks, taken):
+    spike = taken.json["spike"]["time_ns"] + taken.to_perf_ns
+    expected = spike - taken.json["spike"]["latency_ns"]
+    equal([tuple(piece[:4]) for piece in tracks["CPU 1 timer"]], [(expected, spike, 0, "timer is late")], "the late timer")
+    flows = [(e.at, trace.name_of(e.track)) for e in trace.events if e.type == fxt.FLOW_END]
+    equal(flows, [(spike, the_thread(tracks))], "where the arrow leads")
+
+
+def decode(taken):
+    """Lines of `flags time:` of perf alone."""
+    out = subprocess.run(["perf", "script", "-i", taken.data, "--itrace=be", "--ns", "-F", "flags,time"], capture_output=True, text=True,
+                         check=True).stdout
+    lines = [line.split() for line in out.splitlines()]
+    return [" ".join(words[1:] + words[:1]) for words in lines]
+
+
+def check_variants(taken, whole):
+    """Compressed, a window, pieces, other axes: the same slices."""
+    export(taken.folder, "a.fxt.gz")
+    equal(gzip.decompress((RESULTS / "a.fxt.gz").read_bytes()), (RESULTS / "a.fxt").read_bytes(), "what is compressed")
+    export(taken.folder, "window.fxt", "--time", "-2ms,0")
+    spike = taken.json["spike"]["time_ns"] + taken.to_perf_ns
+    window = fxt.read(RESULTS / "window.fxt").check()
+    thread = the_thread(whole)
+    expected = [(max(s.begin, spike - 2000000), min(s.end, spike), s.depth, s.name) for s in whole[thread]
+                if s.end >= spike - 2000000 and s.begin <= spike]
+    equal(sorted(tuple(s[:4]) for s in window[thread]), sorted(expected), "slices in the window")
+    # What a slice says of its time is good for --time.
+    span = next(s.args["time"] for s in whole[thread] if s.name == "ptsim_outer" and s.end > s.begin)
+    export(taken.folder, "span.fxt", "--time", span)
+    check("ptsim_outer" in [s.name for s in fxt.read(RESULTS / "span.fxt").check()[thread]], f"no ptsim_outer in {span}")
+    export(taken.folder, "split.fxt", "--split", "25ms")
+    pieces = sorted(RESULTS.glob("split.*.fxt"))
+    check(len(pieces) > 1, f"pieces: {pieces}")
+    together = sum(s.end - s.begin for piece in pieces for s in fxt.read(piece).check()[thread])
+    equal(together, sum(s.end - s.begin for s in whole[thread]), "time of all slices in all pieces")
+    export(taken.folder, "insns.fxt", "--axis", "instructions")
+    for piece in fxt.read(RESULTS / "insns.fxt").check()[thread]:
+        equal(piece.end - piece.begin, piece.args["instructions"], f"length of {piece}")
+
+
+def check_switches(taken):
+    """With context switches: a track for each task, and what the CPU did is the sequence of them."""
+    export(taken.folder, "tasks.fxt")
+    trace = fxt.read(RESULTS / "tasks.fxt")
+    tracks = trace.check()
+    tasks = tracks["CPU 1 tasks"]
+    equal(len(trace.switches), len(tasks) - 1, "context switches")
+    check(len(tasks) > 1, "only one task")
+    for before, after in zip(tasks, tasks[1:]):
+        equal(before.end, after.begin, "end of a task's turn")
+    check({piece.name for piece in tasks} <= set(tracks), f"tasks without a track: {sorted(tracks)}")
+    equal(tasks[-1].name.rsplit(" ", 1)[-1], str(taken.json["spike"]["tid"]), "the task of the spike")
+
+
+def check_broken(taken):
+    """Half a file: an error in one line, or what there is; never a part of a result."""
+    broken = RESULTS / "broken"
+    shutil.copytree(taken.folder, broken)
+    data = broken / "perf.data/data"
+    whole = data.read_bytes()
+    for size in (0, 100, len(whole) // 2, len(whole) - 5000):
+        data.write_bytes(whole[:size])
+        result = subprocess.run([CTL, "export", broken, "-o", RESULTS / "broken.fxt"], capture_output=True, text=True, check=False)
+        check(result.returncode in (0, 1), f"{size} bytes: {result}")
+        equal(len(result.stderr.splitlines()), 1, f"{size} bytes: lines: {result.stderr}")
+        equal((RESULTS / "broken.fxt").exists(), result.returncode == 0, f"{size} bytes: {result.stderr}")
+        if result.returncode == 0:
+            fxt.read(RESULTS / "broken.fxt").check()
+            (RESULTS / "broken.fxt").unlink()
+        equal([p.name for p in RESULTS.glob("broken.fxt*")], [], "what is left")
+        print(f"{size} bytes: {result.stderr.strip()}")
+
+
+capture.load()
+for folder in (OUTPUT, RESULTS):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+alone = capture.take(CTL, OUTPUT / "alone", "--no-switch-events")[0]
+switched = capture.take(CTL, OUTPUT / "switched")[0]
+if len(sys.argv) > 2:
+    shutil.copytree(OUTPUT, sys.argv[2], dirs_exist_ok=True)
+shown = decode(alone)
+files = set()
+for tool in capture.perfs():
+    export(alone.folder, "a.fxt", perf=tool)
+    files.add((RESULTS / "a.fxt").read_bytes())
+equal(len(files), 1, "different files of different versions of perf")
+exported = fxt.read(RESULTS / "a.fxt")
+all_tracks = exported.check()
+check_program(exported, all_tracks, shown)
+check_times(exported, all_tracks, shown)
+check_spike(exported, all_tracks, alone)
+check_variants(alone, all_tracks)
+check_switches(switched)
+check_broken(alone)
+sampled = capture.take(CTL, OUTPUT / "sampled", "--freeze", "sample", "--no-switch-events")[0]
+export(sampled.folder, "sampled.fxt")
+check("ptsim_outer" in {s.name for found in fxt.read(RESULTS / "sampled.fxt").check().values() for s in found}, "nothing sampled")
