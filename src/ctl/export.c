@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "perf_tool.h"
 #include "script.h"
@@ -262,6 +262,21 @@ static void tell(struct console *con, const struct export_args *args,
 		console_info(con, "%" PRIu64 " gaps in the trace", result->gaps);
 }
 
+static void explain_failure(struct console *con, const struct export_args *args,
+			    const struct export_result *result)
+{
+	if (result->complaint)
+		console_error(con, "'%s' cannot be exported: %s", args->capture, result->complaint);
+	else if (WIFSIGNALED(result->status))
+		console_error(con, "'%s' cannot be exported: perf died of signal %d", args->capture,
+			      WTERMSIG(result->status));
+	else
+		console_error(con,
+			      "'%s' cannot be exported: perf failed with status %d, and did "
+			      "not say why",
+			      args->capture, WEXITSTATUS(result->status));
+}
+
 static enum exit_code run_in(struct console *con, const struct export_args *args,
 			     const struct view_capture *capture, char *const *argv,
 			     const char *folder)
@@ -278,8 +293,7 @@ static enum exit_code run_in(struct console *con, const struct export_args *args
 		return EXIT_FAILED;
 	}
 	if (!result.done) {
-		console_error(con, "'%s' cannot be exported: %s", args->capture,
-			      result.complaint ?: "perf ended without a word");
+		explain_failure(con, args, &result);
 		return EXIT_FAILED;
 	}
 	r = publish(folder, args->output);

@@ -36,6 +36,7 @@ struct export_result {
 	uint64_t errors;       /* of decoding */
 	char *error;	       /* the first of these */
 	char *complaint;       /* what perf, or the filter, said last if it failed */
+	int status;	       /* of perf, as waitpid() has it */
 	bool done;
 	bool interrupted;
 };

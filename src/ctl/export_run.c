@@ -199,6 +199,7 @@ int export_run(struct console *con, const struct view_capture *capture, char *co
 		follow(con, capture, pid, readers);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
+		result->status = status;
 		result->done = result->done && WIFEXITED(status) && !WEXITSTATUS(status);
 		result->interrupted = interrupted;
 	}

@@ -75,15 +75,10 @@ static void begin_frame(struct stack *stack, struct frame *frame, const struct m
 void stack_restart(struct stack *stack, const struct moment *now)
 {
 	stack_pop(stack, now, 0);
-	stack->begin_at = track_after(stack->track, now->at);
+	track_restart(stack->track, now->at);
 	if (stack->cpu)
-		stack->cpu_begin = track_after(stack->cpu, now->at);
+		track_restart(stack->cpu, now->at);
 	begin_frame(stack, &stack->root, now);
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 static uint32_t name(const struct stack *stack, const struct frame *frame)
@@ -94,8 +89,7 @@ static uint32_t name(const struct stack *stack, const struct frame *frame)
 static void begin_on_cpu(struct stack *stack, const struct frame *frame, uint64_t at)
 {
 	if (stack->cpu)
-		track_begin(stack->cpu, later(at, stack->cpu_begin), category(stack->env, frame),
-			    name(stack, frame));
+		track_begin(stack->cpu, at, category(stack->env, frame), name(stack, frame));
 }
 
 void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu)
@@ -104,7 +98,7 @@ void stack_run_on(struct stack *stack, const struct moment *now, struct track *c
 		track_end(stack->cpu, now->at, NULL, 0);
 	stack->cpu = cpu;
 	if (cpu)
-		stack->cpu_begin = track_after(cpu, now->at);
+		track_restart(cpu, now->at);
 	for (size_t i = 0; i < stack->nr; i++)
 		begin_on_cpu(stack, &stack->frames[i], now->at);
 }
@@ -120,8 +114,7 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 	frame->symbol = symbol;
 	frame->kind = kind;
 	frame->back = back;
-	track_begin(stack->track, later(now->at, stack->begin_at), category(stack->env, frame),
-		    name(stack, frame));
+	track_begin(stack->track, now->at, category(stack->env, frame), name(stack, frame));
 	begin_on_cpu(stack, frame, now->at);
 }
 
@@ -196,10 +189,9 @@ void stack_uncover(struct stack *stack, const struct symbol *symbol)
 	frame->back = 0;
 	frame->before = true;
 	stack->root.lines = 0;
-	track_begin_late(stack->track, stack->begin_at, category(stack->env, frame), symbol->name);
+	track_begin_late(stack->track, category(stack->env, frame), symbol->name);
 	if (stack->cpu)
-		track_begin_late(stack->cpu, stack->cpu_begin, category(stack->env, frame),
-				 symbol->name);
+		track_begin_late(stack->cpu, category(stack->env, frame), symbol->name);
 }
 
 /* It is new to all frames that began after the line was last touched. These are the innermost ones:

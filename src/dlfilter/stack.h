@@ -53,16 +53,14 @@ struct stack_env {
 struct stack {
 	struct stack_env *env;
 	struct track *track;
-	struct track *cpu;  /* the same on the track of the CPU that it runs on; or NULL */
-	uint64_t cpu_begin; /* position where that begins */
-	uint32_t id;	    /* from 1 */
+	struct track *cpu; /* the same on the track of the CPU that it runs on; or NULL */
+	uint32_t id;	   /* from 1 */
 	struct frame *frames;
 	size_t nr, room;
 	struct counts counts; /* of the thread */
 	uint64_t touches;
 	uint64_t last_line, last_touch;
-	uint64_t begin_at; /* position where what is known of the stack begins */
-	struct frame root; /* what there is of this since then */
+	struct frame root; /* what is counted since the stack began to be known */
 };
 
 /* A moment: the time, and the position on the axis. */

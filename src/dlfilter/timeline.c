@@ -15,9 +15,12 @@ struct track {
 	uint32_t process_name, thread_name;
 	struct slice *slices; /* open ones */
 	size_t nr, room;
-	uint64_t last;	/* position */
-	bool ended;	/* a slice, there or before */
-	uint32_t named; /* one more than the part that has the names */
+	uint64_t last;		/* position */
+	bool ended;		/* a slice, there or before */
+	uint64_t restart;	/* position */
+	uint32_t restart_parts; /* parts there were then */
+	uint32_t named_front;	/* as named, of what is in front of a part */
+	uint32_t named;		/* one more than the part that has the names */
 	struct track *next;
 };
 
@@ -130,21 +133,28 @@ struct track *timeline_track(struct timeline *timeline, uint64_t process, uint64
 	track->thread = (struct fxt_thread){ .process = process, .thread = thread };
 	track->process_name = process_name;
 	track->thread_name = thread_name;
+	if (timeline->nr_parts)
+		track->last = timeline->parts[timeline->nr_parts - 1].begin;
 	*timeline->tail = track;
 	timeline->tail = &track->next;
 	return track;
 }
 
-/* Before a track is first written of in a part. */
-static void write_names(struct track *track)
+static void write_names_of(struct track *track)
 {
 	struct timeline *timeline = track->timeline;
 
-	if (track->named == timeline->nr_parts)
-		return;
-	track->named = timeline->nr_parts;
 	fxt_process(timeline->fxt, track->thread.process, track->process_name);
 	fxt_thread(timeline->fxt, &track->thread, track->thread_name, timeline->process_key);
+}
+
+/* Before a track is first written of in a part. */
+static void write_names(struct track *track)
+{
+	if (track->named == track->timeline->nr_parts)
+		return;
+	track->named = track->timeline->nr_parts;
+	write_names_of(track);
 }
 
 static void write_event(struct track *track, struct fxt_event *event)
@@ -280,38 +290,41 @@ void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t n
 	write_slice(track, FXT_BEGIN, &track->slices[track->nr - 1], at, NULL, 0);
 }
 
-static void add_late(struct track *track, uint32_t number, uint64_t at, const struct slice *slice)
+static void add_late(struct track *track, uint32_t number, const struct slice *slice)
 {
 	struct timeline *timeline = track->timeline;
 	const struct part *part = &timeline->parts[number];
-
-	if (!make_room(timeline, (void **)&timeline->late, timeline->nr_late, &timeline->late_room,
-		       sizeof(*timeline->late)))
-		return;
-	timeline->late[timeline->nr_late] = (struct late){
+	struct late late = {
 		.part = number,
 		.number = (uint32_t)timeline->nr_late,
 		.ends = part->ended,
-		.begin = at > part->begin ? at : part->begin,
+		.begin = part->begin,
 		.end = part->end,
 		.track = track,
 		.slice = *slice,
 	};
-	timeline->nr_late++;
+
+	if (!make_room(timeline, (void **)&timeline->late, timeline->nr_late, &timeline->late_room,
+		       sizeof(*timeline->late)))
+		return;
+	if (number + 1 == track->restart_parts && track->restart > late.begin)
+		late.begin = track->restart;
+	if (late.end < late.begin)
+		late.end = late.begin;
+	timeline->late[timeline->nr_late++] = late;
 }
 
-void track_begin_late(struct track *track, uint64_t at, uint32_t category, uint32_t name)
+void track_begin_late(struct track *track, uint32_t category, uint32_t name)
 {
 	struct timeline *timeline = track->timeline;
+	uint32_t first = track->restart_parts ? track->restart_parts - 1 : 0;
 
 	if (!push(track, category, name) || !timeline->nr_parts)
 		return;
 	timeline->slices++;
 	/* In all parts that there are since: also after the window. */
-	for (uint32_t i = timeline->nr_parts; i--;) {
-		if (!timeline->parts[i].ended || at < timeline->parts[i].end)
-			add_late(track, i, at, &track->slices[track->nr - 1]);
-	}
+	for (uint32_t i = first; i < timeline->nr_parts; i++)
+		add_late(track, i, &track->slices[track->nr - 1]);
 }
 
 void track_end(struct track *track, uint64_t at, const struct fxt_arg *args, size_t nr_args)
@@ -344,9 +357,13 @@ void track_flow(struct track *track, uint64_t at, enum fxt_event_type type, uint
 	write_event(track, &event);
 }
 
-uint64_t track_after(const struct track *track, uint64_t at)
+void track_restart(struct track *track, uint64_t at)
 {
-	return !track->ended || at > track->last ? at : track->last + 1;
+	if (at < track->last + track->ended)
+		at = track->last + track->ended;
+	track->last = at;
+	track->restart = at;
+	track->restart_parts = track->timeline->nr_parts;
 }
 
 size_t track_depth(const struct track *track)
@@ -392,6 +409,14 @@ static void write_late(struct timeline *timeline, const struct late *late, bool 
 	fxt_event(timeline->fxt, &event);
 }
 
+static void write_front_names(struct track *track, uint32_t part)
+{
+	if (track->named_front == part + 1)
+		return;
+	track->named_front = part + 1;
+	write_names_of(track);
+}
+
 /* What comes before and after the body of a part, each with tables of its own. */
 static int write_ends(struct timeline *timeline, const struct late *late, size_t nr,
 		      struct archive *archive, bool in_front)
@@ -406,8 +431,10 @@ static int write_ends(struct timeline *timeline, const struct late *late, size_t
 	fxt_begin(timeline->fxt, file);
 	if (in_front)
 		fxt_header(timeline->fxt, "perf-poke");
-	for (size_t i = 0; in_front && i < nr; i++)
+	for (size_t i = 0; in_front && i < nr; i++) {
+		write_front_names(late[i].track, late[i].part);
 		write_late(timeline, &late[i], true);
+	}
 	for (size_t i = nr; !in_front && i--;) {
 		if (late[i].ends)
 			write_late(timeline, &late[i], false);

@@ -38,15 +38,15 @@ bool timeline_closed(const struct timeline *timeline);
 
 /* Positions never go back on a track: one that would is where the track is. */
 void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
-/* What is open at the bottom of a track without open slices, since then. */
-void track_begin_late(struct track *track, uint64_t at, uint32_t category, uint32_t name);
+/* On a track without open slices: what has been open around all since track_restart(). */
+void track_begin_late(struct track *track, uint32_t category, uint32_t name);
 void track_end(struct track *track, uint64_t at, const struct fxt_arg *args, size_t nr_args);
 void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
 		   const struct fxt_arg *args, size_t nr_args);
 void track_flow(struct track *track, uint64_t at, enum fxt_event_type type, uint32_t category,
 		uint32_t name, uint64_t flow);
-/* Where nothing that comes now may begin at the same position as what ended. */
-uint64_t track_after(const struct track *track, uint64_t at);
+/* On a track without open slices: what comes now begins after what ended. */
+void track_restart(struct track *track, uint64_t at);
 size_t track_depth(const struct track *track);
 
 /* A CPU goes from the thread of one track to that of another. */

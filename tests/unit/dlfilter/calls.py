@@ -689,6 +689,35 @@ class Random(CallsTest):
                 self.program = Program()
                 self.check_one(seed)
 
+    def test_garbage(self):
+        """Events that make no sense still give a file in order."""
+        for seed in range(60):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                p = self.program = Program()
+                places = [p.at(f"f{i}", offset) for i in range(6) for offset in (0, 4, 60)]
+                places += [p.at("u_f", 8), 0, 1, 0xffffffffffffffff, 0x8000000000000000]
+                for _ in range(300):
+                    p.time = max(0, p.time + rng.choice([0, 0, 1, 1, 5, 1000, -3]))
+                    p.cpu, p.tid = rng.choice([0, 1, 1, 1]), rng.choice([0, 11, 11, 12])
+                    p.ip = rng.choice(places + [p.ip, p.ip, p.ip])
+                    if rng.random() < 0.4:
+                        p.insn(rng.randrange(4))
+                    else:
+                        p.raw(p.ip, rng.choice(places), rng.randrange(128), rng.choice([0, 2, 4]))
+                args = rng.choice([[], ["axis=cycles"], ["split=1us"], ["time=0.000001010,0.000001900"],
+                                   ["spike=1500", "expected=1200", "axis=instructions"], ["max-strings=33", "max-threads=1"]])
+                self.feed(*args)
+                paths = list(self.folder.glob("*.fxt"))
+                traces = [fxt.read(path) for path in paths]
+                for path in paths:
+                    path.unlink()
+                for trace in traces:
+                    try:
+                        trace.check()
+                    except fxt.Malformed as error:
+                        self.fail(f"{args}: {error}")
+
 
 if __name__ == "__main__":
     unittest.main()
