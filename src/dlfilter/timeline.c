@@ -471,7 +471,8 @@ static int write_parts(struct timeline *timeline)
 	archives = calloc(timeline->nr_parts, sizeof(*archives));
 	if (!archives)
 		return -ENOMEM;
-	qsort(timeline->late, timeline->nr_late, sizeof(*timeline->late), compare_late);
+	if (timeline->nr_late)
+		qsort(timeline->late, timeline->nr_late, sizeof(*timeline->late), compare_late);
 	for (uint32_t i = 0; i < timeline->nr_parts && !r; i++) {
 		size_t first = late;
 
