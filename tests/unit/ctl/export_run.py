@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke-ctl export makes of what perf does a file or one line, with a perf that does as it is told. Usage: export_run.py CTL"""
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+CTL = os.path.abspath(sys.argv.pop(1))
+CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1, "latency_ns": 50000}, "history_ns": 2000000000,
+           "recorder": {"kind": "pt", "freeze": "pause", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}
+PERF = """#!/usr/bin/env python3
+import os, sys, time
+if sys.argv[1:] == ["--version"]:
+    print("perf version 0")
+    sys.exit()
+output = next(word[7:] for word in sys.argv if word.startswith("output="))
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+def tell(text):
+    os.write(3, text.encode() + b"\\n")
+"""
+
+
+class ExportTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.results = self.folder / "results"
+        self.results.mkdir()
+        self.output = self.results / "a.fxt"
+        self.make_capture(CAPTURE)
+
+    def make_capture(self, about):
+        (self.folder / "capture/perf.data").mkdir(parents=True, exist_ok=True)
+        (self.folder / "capture/perf.data/data").write_text("")
+        (self.folder / "capture/capture.json").write_text(json.dumps(about))
+
+    def command(self, does, *args):
+        """With a perf that runs these lines of Python."""
+        perf = self.folder / "perf"
+        perf.write_text(PERF + does)
+        perf.chmod(0o755)
+        return {"args": [CTL, "export", self.folder / "capture", "-o", self.output, *args], "text": True,
+                "env": {**os.environ, "PERF_POKE_PERF": str(perf)}, "stdin": subprocess.DEVNULL}
+
+    def export(self, does, *args):
+        return subprocess.run(**self.command(does, *args), capture_output=True, check=False)
+
+    def check_failure(self, result, message):
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (1, "", f"perf-poke-ctl: {message}\n"))
+        self.assertEqual(os.listdir(self.results), [])
+
+    def needs_filter(self):
+        if not os.path.exists(os.path.join(os.path.dirname(CTL), "../dlfilter/perf-poke-fxt.so")):
+            self.skipTest("the filter was not built")
+
+    def test_fine(self):
+        self.needs_filter()
+        self.output.write_text("old")
+        result = self.export("write(output, 'new'); tell('at 5'); tell('done 7 0')")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", f"perf-poke-ctl: {self.output}: 7 slices\n"))
+        self.assertEqual(self.output.read_text(), "new")
+        self.assertEqual(os.listdir(self.results), ["a.fxt"])
+        self.assertEqual(self.export("write(output, 'new'); tell('done 7 0')", "-q").stderr, "")
+
+    def test_several_files(self):
+        self.needs_filter()
+        result = self.export("write(output[:-3] + '000.fxt', 'x'); write(output[:-3] + '001.fxt', 'y'); tell('done 9 2')", "--split", "1ms")
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, f"perf-poke-ctl: {self.output}: 9 slices in 2 files\nperf-poke-ctl: 2 gaps in the trace\n"))
+        self.assertEqual(sorted(os.listdir(self.results)), ["a.000.fxt", "a.001.fxt"])
+
+    def test_errors_of_decoding(self):
+        self.needs_filter()
+        result = self.export("write(output, 'x'); tell('done 9 0'); print(' instruction trace error type 1 x\\n instruction trace error y')", "-q")
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "perf-poke-ctl: 2 errors of decoding, the first: instruction trace error type 1 x\n"))
+
+    def test_failures(self):
+        self.needs_filter()
+        capture = f"'{self.folder}/capture' cannot be exported: "
+        write = "write(output, 'part'); "
+        for does, message in (
+                (write + "sys.exit(3)", "perf failed with status 3, and did not say why"),
+                (write + "os.kill(os.getpid(), 11)", "perf died of signal 11"),
+                (write + "tell('done 1 0'); print('no data', file=sys.stderr); sys.exit(1)", "no data"),
+                (write + "print('warning', file=sys.stderr); print('perf-poke-fxt: no space'); print('and more')", "perf-poke-fxt: no space"),
+                (write + "print('  Error: unknown option', file=sys.stderr); print(' usage')", "Error: unknown option"),
+                (write + "print('a' * 100000)", "a" * 1023)):
+            with self.subTest(does=does):
+                self.check_failure(self.export(does), capture + message)
+
+    def test_output_that_cannot_be(self):
+        self.needs_filter()
+        self.output = self.folder / "nowhere/a.fxt"
+        self.check_failure(self.export(""), f"--output '{self.output}': No such file or directory")
+
+    def test_not_intel_pt(self):
+        self.make_capture({**CAPTURE, "recorder": {"kind": "events"}})
+        result = self.export("")
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, f"perf-poke-ctl: '{self.folder}/capture' has events, not Intel PT: see them with script\n"))
+
+    def test_dry_run(self):
+        self.needs_filter()
+        result = self.export("", "-n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn(f" --dlarg output={self.output} ", result.stdout)
+        self.assertIn(" --dlarg spike=3000000000 --dlarg expected=2999950000 --dlarg spike-cpu=1\n", result.stdout)
+        self.assertNotIn("progress", result.stdout)
+        self.assertEqual(os.listdir(self.results), [])
+
+    def test_interrupted(self):
+        self.needs_filter()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen(**self.command("write(output, 'part'); tell('at 5'); time.sleep(100)"), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as process:
+                while not list(self.results.glob("a.fxt.*/a.fxt")):
+                    time.sleep(0.01)
+                process.send_signal(number)
+                out, err = process.communicate()
+            self.assertEqual((process.returncode, out, err), (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
+            self.assertEqual(os.listdir(self.results), [])
+
+    def test_progress(self):
+        """On a terminal, of what takes more than a second; it is wiped away."""
+        self.needs_filter()
+        terminal, tty = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        does = "tell('at 2000000000'); time.sleep(1.2); tell('at 2500000000'); time.sleep(0.2); write(output, 'x'); tell('done 3 0')"
+        subprocess.run(**self.command(does, "-q"), stderr=tty, check=True)
+        os.close(tty)
+        shown = os.read(terminal, 10000).decode()
+        self.assertRegex(shown, r"exporting: 75%")
+        self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown))
+        self.assertEqual(re.findall(r"slices", shown), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
