@@ -17,6 +17,8 @@
 
 /* Between two looks at what cannot be waited for. */
 #define LOOK_NS (NSEC_PER_SEC / 100)
+/* More than the resolution of times in the names of perf's files */
+#define FILE_NAME_NS (NSEC_PER_SEC / 50)
 /* After that long, a word on what takes so long. */
 #define SILENT_NS (2 * NSEC_PER_SEC)
 
@@ -439,11 +441,28 @@ static void send_signal(struct child *child, int number)
 	kill(child->pid, number);
 }
 
+/* Perf names the files of --switch-output by time, in hundredths of a second: what it writes at its
+ * end would replace what it wrote at a poke right before. Its second answer comes after the latter,
+ * because it looks for pokes each time before it looks for words. */
+static void settle(struct child *child, int signals)
+{
+	const struct timespec pause = { .tv_nsec = FILE_NAME_NS };
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + child->config->ready_ns;
+
+		if (tell(child, "ping\n") || read_ack(child, signals, until_ns))
+			return;
+	}
+	nanosleep(&pause, NULL);
+}
+
 static void end(struct child *child, int signals)
 {
 	const struct child_config *config = child->config;
 
 	drain(signals);
+	settle(child, signals);
 	child->stopped_by = SIGINT;
 	if (tell(child, "stop\n"))
 		send_signal(child, SIGINT);

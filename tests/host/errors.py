@@ -64,7 +64,7 @@ class Values(ErrorTest):
     def test_names(self):
         self.check("--trigger", ["", "nothing", "thread", "user"])
         self.check("--workload", ["", "nothing", "timerlat", "user"])
-        self.check("--recorder", ["", "nothing", "perf"])
+        self.check("--recorder", ["", "nothing"])
 
     def test_events(self):
         self.check("--event", ["", "sched_switch", ":sched_switch", "sched:", "a:b:c", "sched:sched_switch,",

@@ -163,7 +163,7 @@ static void lives(void **state)
 	assert_non_null(strstr(log, "\nblocked 0 "));
 	assert_non_null(strstr(log, "\ngroup True\n"));
 	assert_non_null(strstr(log, "\nstreams True\n"));
-	assert_non_null(strstr(log, "\nwords b'enable\\nstop\\n' pokes 1\n"));
+	assert_non_null(strstr(log, "\nwords b'enable\\nping\\nping\\nstop\\n' pokes 1\n"));
 	end(&f);
 }
 
