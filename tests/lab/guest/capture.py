@@ -59,9 +59,9 @@ class Capture:
 class Late(threading.Thread):
     """Makes timers of a CPU late again and again while it runs."""
 
-    def __init__(self, cpus=(common.CPU,), every_s=0.3):
+    def __init__(self, cpus=(common.CPU,), every_s=0.3, late_us=INJECTED_US):
         super().__init__(daemon=True)
-        self.cpus, self.every_s, self.stop = cpus, every_s, threading.Event()
+        self.cpus, self.every_s, self.late_us, self.stop = cpus, every_s, late_us, threading.Event()
 
     def __enter__(self):
         self.start()
@@ -70,7 +70,7 @@ class Late(threading.Thread):
     def run(self):
         while not self.stop.wait(self.every_s):
             for cpu in self.cpus:
-                LATE.write_text(f"{cpu} {INJECTED_US}\n")
+                LATE.write_text(f"{cpu} {self.late_us}\n")
 
     def __exit__(self, *_):
         self.stop.set()

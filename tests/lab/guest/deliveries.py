@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stock `perf record -S` poked by each delivery that the kernel has, at a spike each 100 ms: from idle, from a kernel thread and from
+a user task interrupted. A signal becomes pending for each, and is a snapshot; of those that come while perf still writes the snapshot
+before it drops some by itself: they were pending, and are counted on their own.
+PERF_POKE_SPIKES: how many spikes for each delivery."""
+import collections
+import contextlib
+import json
+import os
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+import capture
+import common
+from common import check, equal
+
+CTL, LATE = sys.argv[1:3]
+COUNT = int(os.environ.get("PERF_POKE_SPIKES", "99"))
+# One spike each 100 ms: there is a timer in the first 40 ms, and those that follow are less late than the threshold.
+LATE_US = 60000
+# It waits there with preemption off. Perf and its controller are on CPU 0.
+LATE_CPU = 2
+PAUSE_MS = 40
+PERIOD_US = 40000
+# A signal is pending by then.
+SETTLED_NS = 100_000_000
+DELIVERIES = ["task-work", "fasync", "tracepoint", "direct", "relay"]
+# What is interrupted by the timer that is late.
+KINDS = ["idle", "kernel thread", "user task"]
+PERF_RECORD_AUXTRACE = 71
+BUSY = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\nwhile True: pass" % common.CPU
+
+
+def deliveries():
+    """Those of this kernel; the others with the reason."""
+    out = subprocess.run([CTL, "check", "--json"], capture_output=True, text=True, check=False).stdout
+    rows = {row["name"]: row for row in map(json.loads, out.splitlines()) if row["type"] == "capability"}
+    found = []
+    for delivery in DELIVERIES:
+        row = rows.get(delivery.replace("-", "_"))
+        if row and not row["have"]:
+            print(f"{delivery}: not on this kernel: {row['detail']}")
+        else:
+            found.append(delivery)
+    return found
+
+
+@contextlib.contextmanager
+def running(argv, ready=False):
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE if ready else None,
+                               preexec_fn=lambda: os.sched_setaffinity(0, {LATE_CPU}))
+    if ready:
+        process.stdout.readline()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def late(kind):
+    """Timers that are late while that runs on their CPU: late_timer is in a worker, the other in an interrupt of whatever there is."""
+    with contextlib.ExitStack() as stack:
+        if kind == "kernel thread":
+            stack.enter_context(capture.Late(every_s=PAUSE_MS / 1000, late_us=LATE_US))
+        else:
+            stack.enter_context(running([LATE, str(common.CPU), str(LATE_US), str(PAUSE_MS)]))
+        if kind == "user task":
+            stack.enter_context(running([sys.executable, "-c", BUSY], ready=True))
+        yield
+
+
+def kind_of(line):
+    """What was interrupted."""
+    if line["idle"]:
+        return "idle"
+    return "user task" if line["comm"].startswith("python") else "kernel thread" if line["comm"].startswith("kworker") else line["comm"]
+
+
+class Session:
+    """perf-poke-ctl with a perf record of its own."""
+
+    def __init__(self, output, options, record):
+        argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--count", "1000000",
+                "--output", output, *options, "--", "perf", "record", "-q", *record]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        self.lines = []
+        armed = self.read()
+        equal(armed["type"], "armed", f"first line {armed}")
+        self.name, self.perf = armed["session"], armed["targets"][0]
+
+    def read(self):
+        line = self.process.stdout.readline()
+        check(line, f"the session ended by itself: {self.process.poll()}")
+        self.lines.append(json.loads(line))
+        return self.lines[-1]
+
+    def read_capture(self):
+        line = self.read()
+        equal((line["type"], line.get("error")), ("capture", None), f"{line}")
+        return line
+
+    def status(self):
+        out = subprocess.run([CTL, "status", "--json", self.name], capture_output=True, text=True, check=True).stdout
+        return json.loads(out)
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.lines += map(json.loads, self.process.stdout)
+        equal(self.process.wait(), 0, "exit status")
+        return [line for line in self.lines if line["type"] == "capture"], self.lines[-1]
+
+
+def auxtrace_records(path):
+    """How many snapshots are in the data."""
+    with open(path, "rb") as file:
+        header = struct.unpack("<8s7Q", file.read(64))
+        at, end, found = header[5], header[5] + header[6], 0
+        while at < end:
+            file.seek(at)
+            kind, _, size, more = struct.unpack("<IHHQ", file.read(16))
+            check(size >= 8, f"{path}: a record of {size} bytes at {at}")
+            at += size
+            if kind == PERF_RECORD_AUXTRACE:
+                found += 1
+                at += more
+    return found
+
+
+def make_spikes(session, kind, count):
+    with late(kind):
+        for _ in range(count):
+            session.read_capture()
+
+
+def target_of(line):
+    with open(f"{line['path']}/capture.json", encoding="utf-8") as file:
+        return json.load(file)["poke"]["targets"][0]
+
+
+def check_kinds(delivery, lines):
+    """That what was to be interrupted was, and by which way those were poked."""
+    others = collections.Counter(kind_of(line) for line in lines if kind_of(line) not in KINDS)
+    print(f"  from others: {dict(others)}")
+    for kind in KINDS:
+        of_kind = [line for line in lines if kind_of(line) == kind]
+        check(len(of_kind) * 9 > len(lines), f"{delivery}: {len(of_kind)} of {len(lines)} spikes from {kind}")
+        # It is not told of a spike that the next one came too soon after.
+        ways = list(filter(None, (target_of(line)["delivery"] for line in of_kind)))
+        counts = {way: ways.count(way) for way in sorted(set(ways))}
+        print(f"  from {kind}: {counts}")
+        if delivery == "direct" and kind != "user task":
+            check("direct" not in counts, f"direct from {kind}: {counts}")
+        elif delivery in ("task-work", "fasync", "relay"):
+            check(counts.get(delivery, 0) * 2 >= len(ways), f"{delivery} from {kind}: {counts}")
+
+
+def check_deliveries(delivery):
+    """All spikes are signals, and all signals that perf was ready for are snapshots."""
+    data, output = f"/tmp/{delivery}.data", f"/tmp/deliveries-{delivery}"
+    record = ["-S", "-e", "intel_pt//k", "-C", str(common.CPU), "-m", ",16K", "-o", data]
+    session = Session(output, ["--delivery", delivery, "--period", f"{PERIOD_US}us", "--housekeeping", "0"], record)
+    for kind in KINDS:
+        make_spikes(session, kind, COUNT // 3)
+    before_ns = time.monotonic_ns() - SETTLED_NS
+    status = session.status()
+    lines, summary = session.end()
+    spikes = len(lines)
+    last = target_of(lines[-1])
+    snapshots = auxtrace_records(data)
+    equal(summary["perf"]["status"], 0, "exit status of perf")
+    equal(summary["failed"], 0, "captures that failed")
+    # Perf drops them by itself, and nothing else is between a signal that is pending and its handler.
+    dropped = spikes - last["merged"] - snapshots
+    gaps = sorted((b["time_ns"] - a["time_ns"]) / 1e6 for a, b in zip(lines, lines[1:]))
+    print(f"{delivery}: {spikes} spikes, {gaps[0]:.0f} to {gaps[-1]:.0f} ms apart, {statistics.median(gaps):.0f} at the median; "
+          f"{status['pokes']} signals pending, {last['merged']} merged with one, {snapshots} snapshots, "
+          f"{dropped} dropped by perf while it wrote; sent {last['sent']}, refused {last['refused']}", flush=True)
+    settled = sum(line["time_ns"] < before_ns for line in lines)
+    check(status["pokes"] + last["merged"] >= settled, f"{delivery}: signals that never became pending")
+    # What turned out to have gone nowhere was sent again.
+    again = sum(last["refused"].get(way, 0) for way in ("fasync", "tracepoint"))
+    check(settled <= sum(last["sent"].values()) - again <= spikes, f"{delivery}: pokes sent")
+    check(0 <= dropped < spikes / 2, f"{delivery}: {dropped} dropped by perf")
+    check_kinds(delivery, lines)
+
+
+if os.cpu_count() <= LATE_CPU:
+    common.skip(f"needs {LATE_CPU + 1} CPUs (LAB_OPTIONS=--cpus {LATE_CPU + 1})")
+capture.load()
+for one in deliveries():
+    check_deliveries(one)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What took two terminals, five variables and a tarball in the older design (walac/perf-poke, README.md), as one command: a perf
+record of one's own, with its own options, snapshot by a spike, ended and kept. Stock perf decodes it, the spike is in its trace."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import capture
+import common
+from common import check, equal
+
+CTL = sys.argv[1]
+OUTPUT = pathlib.Path("/tmp/one_command")
+# As there, but for the size of the ring: the guest has no 4G.
+RECORD = ["record", "-m", ",128K", "--cpu", str(common.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"]
+
+
+def clock():
+    """From CLOCK_MONOTONIC to perf's clock: a capture of perf-poke's own recorder has the same moment on both."""
+    return capture.take(CTL, "/tmp/one_command_clock")[0].to_perf_ns
+
+
+def run():
+    """Returns the lines; perf.data is in the current folder."""
+    argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--duration", "100s",
+            "--housekeeping", "0", "--output", OUTPUT, "--archive", "--", "perf", *RECORD]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
+        lines = [json.loads(session.stdout.readline())]
+        equal(lines[0]["type"], "armed", f"first line {lines[0]}")
+        with capture.Late():
+            lines += map(json.loads, session.stdout)
+        equal(session.wait(), 0, "exit status")
+    return lines
+
+
+def times_ns(data):
+    out = subprocess.run(["perf", "script", "-i", data, "--itrace=be", "--ns", "-F", "time"], capture_output=True, text=True, check=True)
+    return [int(time.rstrip(":").replace(".", "")) for time in out.stdout.split()]
+
+
+def check_trace(data, spike_ns):
+    decoded = common.Decoded(data)
+    iterations = common.check_whole_iterations(decoded)
+    times = times_ns(data)
+    check(times[0] < spike_ns < times[-1], f"the spike at {spike_ns} is not within the trace, {times[0]} to {times[-1]}")
+    print(f"{iterations} iterations decoded; the trace begins {(spike_ns - times[0]) / 1e6:.1f} ms before the spike, and ends "
+          f"{(times[-1] - spike_ns) / 1e6:.1f} ms after it")
+
+
+def check_shown(data):
+    """The command that shows it there, but for the assembler, which needs xed."""
+    out = subprocess.run(["perf", "script", "-i", data, "--deltatime", "--call-ret-trace", "-F", "-cpu,+flags,+callindent"],
+                         capture_output=True, text=True, check=False)
+    equal((out.returncode, out.stderr), (0, ""), "perf script")
+    check(len(re.findall(r" call .*\sptsim_\w+", out.stdout)) > 10, f"calls in {out.stdout[:500]}")
+
+
+capture.load()
+to_perf_ns = clock()
+with common.in_folder("/tmp/one_command_here"):
+    said = run()
+    equal(list(pathlib.Path(".").glob("perf.data*")), [], "data that is not in the archive")
+spikes = [line for line in said if line["type"] == "capture"]
+perf = said[-1]["perf"]
+equal([line["type"] for line in said], ["armed", "capture", "summary"], "lines")
+equal(perf["status"], 0, "exit status of perf")
+equal(len(perf["data"]), 1, f"data of perf {perf}")
+check(pathlib.Path(perf["data"][0]).parent.parent == OUTPUT, f"data of perf {perf}")
+check_trace(perf["data"][0], spikes[0]["time_ns"] + to_perf_ns)
+check_shown(perf["data"][0])

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The delivery `tracepoint`: a target that polls its perf event signals itself. Another process that does the same and has the number of
+a target that ended gets nothing. The suite host shows it of the other deliveries, but not on kernels without that one."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import capture
+import common
+from common import check, equal
+
+POKER, LATE = sys.argv[1:3]
+# The helpers of the suite host, which are told of its programs in the environment.
+for name in ("PERF_POKE_CTL", "PERF_POKE_EMBED"):
+    os.environ.setdefault(name, "")
+os.environ["PERF_POKE_LATE"] = LATE
+HOST = pathlib.Path(__file__).resolve().parents[2] / "host"
+
+
+def host_helpers():
+    """They have a module `common` too."""
+    ours = sys.modules.pop("common")
+    sys.path.insert(0, str(HOST))
+    try:
+        import poked  # pylint: disable=import-outside-toplevel
+    finally:
+        sys.path.remove(str(HOST))
+        sys.modules["common"] = ours
+    return poked
+
+
+class Poker:
+    def __init__(self, pids):
+        argv = [POKER, str(common.CPU), str(capture.THRESHOLD_US * 1000), "/tmp/wrong_target", "pp-wrong-target", *map(str, pids)]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        equal(self.process.stdout.readline(), b"armed\n", "first line")
+
+    def spike(self):
+        with capture.Late():
+            equal(self.process.stdout.readline(), b"0\n", "line of a capture")
+
+    def end(self):
+        self.process.stdin.close()
+        equal(self.process.wait(30), 0, "exit status")
+
+
+common.load("late_timer")
+poked = host_helpers()
+with poked.Counter() as other, poked.Counter() as target:
+    poker = Poker([target.pid, other.pid])
+    poker.spike()
+    target.wait_signal()
+    other.wait_signal()
+    target.process.kill()
+    target.process.wait()
+    with poked.Newcomer(target.pid) as newcomer:
+        poker.spike()
+        other.wait_signal()
+        check(not newcomer.has_signal(2), "the newcomer was signalled")
+        # It can be, and is for who means it.
+        second = Poker([newcomer.pid])
+        second.spike()
+        check(newcomer.has_signal(10), "the newcomer was not signalled by its own session")
+        second.end()
+    poker.end()
+print(f"process {target.pid} was signalled, the next of this number was not")
