@@ -339,7 +339,7 @@ static void runs_others(void **state)
 	static char shell[] = "sh", c[] = "-c";
 	static char script[] = "sleep 0.2; trap 'echo poked > log' USR2; trap - INT; "
 			       "while :; do sleep 0.05; done";
-	static char sleeps[] = "sleep 1000";
+	static char sleeps[] = "exec sleep 1000";
 	struct fixture f;
 
 	(void)state;
