@@ -4,9 +4,11 @@ instructions and cycles; with each perf the same file.
 
 usage: export.py PERF_POKE_CTL [CAPTURES]; captures are kept in the folder CAPTURES.
 """
+import collections
 import gzip
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -165,6 +167,41 @@ def check_broken(taken):
         print(f"{size} bytes: {result.stderr.strip()}")
 
 
+def check_damaged(taken):
+    """Bytes of the trace that are others: errors of decoding are told, and what is shown is in order."""
+    damaged = RESULTS / "damaged"
+    shutil.copytree(taken.folder, damaged)
+    data = damaged / "perf.data/data"
+    data.chmod(0o600)
+    whole = data.read_bytes()
+    # The trace is the last record of the file that is so large.
+    begin, end = len(whole) // 3, len(whole) * 2 // 3
+    data.write_bytes(whole[:begin] + bytes(b ^ 0x55 if i % 1499 < 3 else b for i, b in enumerate(whole[begin:end])) + whole[end:])
+    said = export(damaged, "damaged.fxt")
+    check("errors of decoding, the first: instruction trace error" in said, f"no errors were told: {said}")
+    check(re.search(r"\d+ gaps in the trace", said), f"no gaps were told: {said}")
+    trace = fxt.read(RESULTS / "damaged.fxt")
+    tracks = trace.check()
+    check("[lost]" in {piece.name for piece in tracks["CPU 1 trace"]}, f"nothing is lost: {sorted(tracks)}")
+    calls = tracks[the_thread(tracks)]
+    check(len(calls) > 100, f"only {len(calls)} calls are left")
+    # Where nothing is damaged calls are as ever.
+    deep = [piece.depth for piece in calls if piece.name == "ptsim_leaf"]
+    check(deep.count(4) > len(deep) / 2, f"ptsim_leaf is called {collections.Counter(deep)} deep")
+    print(f"damaged: {said.strip()}")
+
+
+def check_overflow():
+    """A PMU that cannot keep up: what is lost is told, what is not is there."""
+    for name, value in {"bytes_per_sec": 2000000, "max_burst": 4096}.items():
+        common.set_parameter(name, value)
+    taken = capture.take(CTL, OUTPUT / "overflow", "--no-switch-events")[0]
+    capture.be_calm()
+    print(f"overflow: {export(taken.folder, 'overflow.fxt').strip()}")
+    tracks = fxt.read(RESULTS / "overflow.fxt").check()
+    check("ptsim_leaf" in {piece.name for piece in tracks[the_thread(tracks)]}, "nothing of the program")
+
+
 capture.load()
 for folder in (OUTPUT, RESULTS):
     shutil.rmtree(folder, ignore_errors=True)
@@ -187,6 +224,8 @@ check_spike(exported, all_tracks, alone)
 check_variants(alone, all_tracks)
 check_switches(switched)
 check_broken(alone)
+check_damaged(alone)
 sampled = capture.take(CTL, OUTPUT / "sampled", "--freeze", "sample", "--no-switch-events")[0]
 export(sampled.folder, "sampled.fxt")
 check("ptsim_outer" in {s.name for found in fxt.read(RESULTS / "sampled.fxt").check().values() for s in found}, "nothing sampled")
+check_overflow()
