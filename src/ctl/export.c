@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "perf_file.h"
 #include "perf_tool.h"
 #include "script.h"
 #include "tree.h"
@@ -371,6 +372,8 @@ static enum exit_code export_capture(struct console *con, const struct export_ar
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *data = NULL;
+	_cleanup_free_ char *file = NULL;
+	_cleanup_free_ char *why = NULL;
 	struct view_capture capture;
 	struct export_args args;
 	int r;
@@ -385,6 +388,16 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "'%s' has events, not Intel PT: see them with script",
 			      args.capture);
 		return EXIT_USAGE;
+	}
+	if (asprintf(&file, "%s/data", data) < 0) {
+		file = NULL;
+		console_error(con, "%s", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
+	r = perf_file_check(file, &why);
+	if (r) {
+		console_error(con, "'%s': %s", args.capture, why ?: strerror(-r));
+		return EXIT_FAILED;
 	}
 	return export_capture(con, &args, &capture, data);
 }

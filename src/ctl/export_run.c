@@ -14,6 +14,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SHOW_AFTER_NS NS_PER_S
+#define PATIENCE_S 3
 #define ERROR "instruction trace error"
 #define COMPLAINT "perf-poke-fxt: "
 #define PERF_COMPLAINT "Error: "
@@ -137,13 +138,12 @@ static void follow(struct console *con, const struct view_capture *capture, pid_
 {
 	struct pollfd fds[2] = { { readers[0].fd, POLLIN, 0 }, { readers[1].fd, POLLIN, 0 } };
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
-	bool told = false;
+	int told = 0;
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-		if (interrupted && !told) {
-			kill(pid, SIGINT);
-			told = true;
-		}
+		/* Perf may be where it does not look at that. */
+		if (interrupted)
+			kill(pid, told++ < PATIENCE_S ? SIGINT : SIGKILL);
 		if (poll(fds, 2, 1000) < 0)
 			continue;
 		for (size_t i = 0; i < 2; i++) {

@@ -149,7 +149,7 @@ def check_switches(taken):
 
 
 def check_broken(taken):
-    """Half a file: an error in one line, or what there is; never a part of a result."""
+    """A part of the file: an error in one line, without perf, which may crash or hang."""
     broken = RESULTS / "broken"
     shutil.copytree(taken.folder, broken)
     data = broken / "perf.data/data"
@@ -157,12 +157,7 @@ def check_broken(taken):
     for size in (0, 100, len(whole) // 2, len(whole) - 5000):
         data.write_bytes(whole[:size])
         result = subprocess.run([CTL, "export", broken, "-o", RESULTS / "broken.fxt"], capture_output=True, text=True, check=False)
-        check(result.returncode in (0, 1), f"{size} bytes: {result}")
-        equal(len(result.stderr.splitlines()), 1, f"{size} bytes: lines: {result.stderr}")
-        equal((RESULTS / "broken.fxt").exists(), result.returncode == 0, f"{size} bytes: {result.stderr}")
-        if result.returncode == 0:
-            fxt.read(RESULTS / "broken.fxt").check()
-            (RESULTS / "broken.fxt").unlink()
+        equal((result.returncode, len(result.stderr.splitlines())), (1, 1), f"{size} bytes: exit status and lines: {result.stderr}")
         equal([p.name for p in RESULTS.glob("broken.fxt*")], [], "what is left")
         print(f"{size} bytes: {result.stderr.strip()}")
 

@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,11 @@ class ExportTest(unittest.TestCase):
 
     def make_capture(self, about):
         (self.folder / "capture/perf.data").mkdir(parents=True, exist_ok=True)
-        (self.folder / "capture/perf.data/data").write_text("")
+        self.data = self.folder / "capture/perf.data/data"
+        # Data of 8 bytes at 104, then a table of two features, then these.
+        self.whole = (struct.pack("<8s8Q", b"PERFILE2", 104, 136, 104, 0, 104, 8, 0, 0) + struct.pack("<4Q", 3, 0, 0, 0) + b"x" * 8 +
+                      struct.pack("<4Q", 144, 4, 148, 12) + b"y" * 16)
+        self.data.write_bytes(self.whole)
         (self.folder / "capture/capture.json").write_text(json.dumps(about))
 
     def command(self, does, *args):
@@ -105,6 +110,16 @@ class ExportTest(unittest.TestCase):
         self.output = self.folder / "nowhere/a.fxt"
         self.check_failure(self.export(""), f"--output '{self.output}': No such file or directory")
 
+    def test_truncated(self):
+        """Perf is not even asked."""
+        for size in range(len(self.whole)):
+            self.data.write_bytes(self.whole[:size])
+            needed = 128 if size < 128 else 144 if size < 144 else 160
+            message = f"{self.data} is truncated: it has {size} bytes, not {needed}"
+            if size < 104:
+                message = f"{self.data} is not a file of perf"
+            self.check_failure(self.export("write(output, 'x'); tell('done 1 0')"), f"'{self.folder}/capture': {message}")
+
     def test_not_intel_pt(self):
         self.make_capture({**CAPTURE, "recorder": {"kind": "events"}})
         result = self.export("")
@@ -131,6 +146,17 @@ class ExportTest(unittest.TestCase):
                 out, err = process.communicate()
             self.assertEqual((process.returncode, out, err), (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
             self.assertEqual(os.listdir(self.results), [])
+
+    def test_perf_that_does_not_end(self):
+        self.needs_filter()
+        does = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); write(output, 'part'); time.sleep(100)"
+        with subprocess.Popen(**self.command(does), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            while not list(self.results.glob("a.fxt.*/a.fxt")):
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            err = process.communicate()[1]
+        self.assertEqual((process.returncode, err), (1, "perf-poke-ctl: interrupted: nothing is written\n"))
+        self.assertEqual(os.listdir(self.results), [])
 
     def test_progress(self):
         """On a terminal, of what takes more than a second; it is wiped away."""
