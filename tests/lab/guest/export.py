@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -169,9 +170,12 @@ def check_damaged(taken):
     data = damaged / "perf.data/data"
     data.chmod(0o600)
     whole = data.read_bytes()
-    # The trace is the last record of the file that is so large.
-    begin, end = len(whole) // 3, len(whole) * 2 // 3
-    data.write_bytes(whole[:begin] + bytes(b ^ 0x55 if i % 1499 < 3 else b for i, b in enumerate(whole[begin:end])) + whole[end:])
+    # The record of the trace, of type 71, which is followed by it
+    record = whole.rindex(struct.pack("<IHH", 71, 0, 48))
+    begin = record + 48
+    size = struct.unpack_from("<Q", whole, record + 8)[0]
+    middle = range(begin + size // 3, begin + size * 2 // 3)
+    data.write_bytes(bytes(b ^ 0x55 if i in middle and i % 1499 < 3 else b for i, b in enumerate(whole)))
     said = export(damaged, "damaged.fxt")
     check("errors of decoding, the first: instruction trace error" in said, f"no errors were told: {said}")
     check(re.search(r"\d+ gaps in the trace", said), f"no gaps were told: {said}")
@@ -186,15 +190,25 @@ def check_damaged(taken):
     print(f"damaged: {said.strip()}")
 
 
+class Overflow(capture.Late):
+    """A moment before the timer is late, the PMU loses a part of the trace."""
+    def run(self):
+        while not self.stop.wait(self.every_s):
+            common.set_parameter("inject_overflow", 1)
+            self.stop.wait(0.02)
+            capture.LATE.write_text(f"{common.CPU} {capture.INJECTED_US}\n")
+
+
 def check_overflow():
-    """A PMU that cannot keep up: what is lost is told, what is not is there."""
-    for name, value in {"bytes_per_sec": 2000000, "max_burst": 4096}.items():
-        common.set_parameter(name, value)
-    taken = capture.take(CTL, OUTPUT / "overflow", "--no-switch-events")[0]
-    capture.be_calm()
-    print(f"overflow: {export(taken.folder, 'overflow.fxt').strip()}")
+    taken = capture.take(CTL, OUTPUT / "overflow", "--no-switch-events", late=Overflow())[0]
+    said = export(taken.folder, "overflow.fxt")
+    check("Overflow packet" in said, f"no overflow was told: {said}")
+    check(re.search(r"\d+ gaps in the trace", said), f"no gaps were told: {said}")
     tracks = fxt.read(RESULTS / "overflow.fxt").check()
-    check("ptsim_leaf" in {piece.name for piece in tracks[the_thread(tracks)]}, "nothing of the program")
+    check("[lost]" in {piece.name for piece in tracks["CPU 1 trace"]}, "nothing is lost")
+    # It goes on as it was: the function that runs all the time is one slice.
+    equal([piece.name for piece in tracks[the_thread(tracks)] if piece.depth == 0], [BASE], "what is below all")
+    print(f"overflow: {said.strip()}")
 
 
 capture.load()
