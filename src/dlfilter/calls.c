@@ -233,7 +233,6 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 {
 	struct stack *stack = &cpu->thread->stack;
 	const struct symbol *symbol = resolve(calls, event, ip);
-	struct frame *top = stack_top(stack);
 
 	if (cpu->ip || cpu->off) {
 		calls->gaps += !cpu->off;
@@ -242,9 +241,7 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 	/* Every way into the kernel turns interrupts off. */
 	if (cpu->off && cpu->left && symbol->kernel)
 		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
-	if (top && top->kind == FRAME_UNTRACED && top->back == ip)
-		pop(calls, cpu, stack->nr - 1);
-	else if (!top)
+	if (!stack->nr)
 		restart(calls, cpu, symbol);
 	else
 		resync(calls, cpu, symbol);

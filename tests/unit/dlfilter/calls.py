@@ -159,6 +159,17 @@ class Stacks(CallsTest):
         found = [(piece.name, piece.args["icache bytes"] // LINE) for piece in self.tracks()["task 11"]]
         self.assertEqual(found, 2 * [*3 * [("c", 2)], ("b", 3)] + [("a", 4)])
 
+    def test_icache_of_what_is_interrupted(self):
+        """The instruction that is interrupted has not been executed yet."""
+        p = self.program
+        p.begin("a")
+        p.run(LINE // INSN)
+        p.interrupt("irq")
+        p.run(1)
+        p.end()
+        lines = {piece.name: piece.args["icache bytes"] // LINE for piece in self.tracks()["task 11"]}
+        self.assertEqual(lines, {"a": 2, "irq": 1})
+
     def test_unmatched_returns(self):
         """What is returned to began where the trace did."""
         p = self.program
@@ -175,6 +186,8 @@ class Stacks(CallsTest):
         outer = [piece for piece in self.trace.check()["task 11"] if piece.name == "a"][0]
         self.assertTrue(outer.args["began before the trace"])
         self.assertEqual(outer.args["instructions"], 8)
+        lines = {piece.name: piece.args["icache bytes"] // LINE for piece in self.trace.check()["task 11"]}
+        self.assertEqual(lines, {"a": 4, "b": 3, "c": 1, "d": 1})
 
     def test_tail_call(self):
         p = self.program
@@ -438,14 +451,13 @@ class Switches(CallsTest):
         p.ret(inner)
         p.ret(back)
         p.run(1)
-        again = p.call("schedule")
-        again_inner = p.call("switch_asm")
+        p.call("schedule")
+        p.call("switch_asm")
         self.switch(12)
         p.ret(other_inner)
         p.ret(other)
         p.run(1)
         p.end()
-        del again, again_inner
         self.assertEqual(self.names(track="task 11"),
                          ["a", "  schedule", "    switch_asm", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to"])
         self.assertEqual(self.names(track="task 12"),
@@ -471,6 +483,20 @@ class Switches(CallsTest):
             p.run(2)
         tracks = self.tracks()
         self.assertEqual([piece.name for piece in tracks["swapper/0"] + tracks["swapper/1"]], ["idle", "idle"])
+
+    def test_been_elsewhere(self):
+        """A task that was on a CPU without a trace meanwhile."""
+        p = self.program
+        p.begin("a")
+        p.call("b")
+        p.run(1)
+        p.tid = 12
+        p.run(1)
+        p.ret(p.at("a", 40))
+        p.tid = 11
+        p.run(1)
+        p.end()
+        self.assertEqual(self.names(), ["a", "  b"])
 
     def test_exception_that_sleeps(self):
         """A task that is switched away from in an exception comes back to it; the CPU's track does not wait."""
@@ -562,6 +588,8 @@ class Output(CallsTest):
             self.assertEqual(piece.end - piece.begin, piece.args["cycles"])
         window = self.tracks("axis=instructions", "time=0.000001100,0.000001200")["task 11"]
         self.assertEqual(min(piece.begin for piece in window), 0)
+        # One a nanosecond
+        self.assertTrue(95 <= max(piece.end for piece in window) <= 101)
 
     def test_small_tables(self):
         """Entries that are replaced, and come again, change nothing."""
