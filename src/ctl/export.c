@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "perf_file.h"
+#include "perf_data.h"
 #include "perf_tool.h"
 #include "script.h"
 #include "tree.h"
@@ -394,7 +394,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "%s", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	r = perf_file_check(file, &why);
+	r = perf_data_check(file, &why);
 	if (r) {
 		console_error(con, "'%s': %s", args.capture, why ?: strerror(-r));
 		return EXIT_FAILED;

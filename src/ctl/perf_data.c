@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "perf_file.h"
+#include "perf_data.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -53,7 +53,7 @@ static uint64_t find_end(int fd, const struct header *header)
 	return end;
 }
 
-int perf_file_check(const char *path, char **why)
+int perf_data_check(const char *path, char **why)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct header header;
