@@ -25,7 +25,7 @@ WINDOWS = {
     "compressed": ("intel_pt/cyc,psb_period=0/k", {"long_tnt": 1}, [1]),
     "patched": ("intel_pt/cyc,noretcomp/k", {}, [1]),
     "user": ("intel_pt/cyc/", {}, [1]),
-    "two": ("intel_pt/cyc/k", {}, [0, 1]),
+    "two": ("intel_pt/cyc/k", {}, [1, 2]),
     "overflow": ("intel_pt/cyc/k", {}, [1]),
 }
 FACTS = ("bytes", "instructions", "branches", "cycles", "overflows", "skipped", "unexplained", "truncated")
