@@ -3,6 +3,7 @@
 
 usage: ptemu_windows.py PERF_POKE_CTL INSTRUCTIONS WINDOW... in a guest with --pt emulated; ../ptemu_flow.py decodes them on the
 host. A window goes to a folder of its name in the scratch folder: perf's `data`, vcpuN (the log), facts.json."""
+import bisect
 import contextlib
 import json
 import os
@@ -19,14 +20,17 @@ CTL, INSTRUCTIONS = sys.argv[1], int(sys.argv[2])
 TRACING = pathlib.Path("/sys/kernel/tracing")
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 
-# What is recorded, parameters of ptsim, CPUs
+# What is recorded, parameters of ptsim, CPUs, options of perf record
+FULL = ["-m", "1024,32M"]
 WINDOWS = {
-    "kernel": ("intel_pt/cyc,noretcomp/k", {}, [1]),
-    "compressed": ("intel_pt/cyc,psb_period=0/k", {"long_tnt": 1}, [1]),
-    "patched": ("intel_pt/cyc,noretcomp/k", {}, [1]),
-    "user": ("intel_pt/cyc/", {}, [1]),
-    "two": ("intel_pt/cyc/k", {}, [1, 2]),
-    "overflow": ("intel_pt/cyc/k", {}, [1]),
+    "kernel": ("intel_pt/cyc,noretcomp/k", {}, [1], FULL),
+    "compressed": ("intel_pt/cyc,psb_period=0/k", {"long_tnt": 1}, [1], FULL),
+    "patched": ("intel_pt/cyc,noretcomp/k", {}, [1], FULL),
+    "user": ("intel_pt/cyc/", {}, [1], FULL),
+    "two": ("intel_pt/cyc/k", {}, [1, 2], FULL),
+    "overflow": ("intel_pt/cyc/k", {}, [1], FULL),
+    "ring": ("intel_pt/cyc/k", {}, [1], ["-S", "-m", "1024,1M"]),
+    "ranges": ("intel_pt/cyc/k", {}, [1], FULL),
 }
 FACTS = ("bytes", "instructions", "branches", "cycles", "overflows", "skipped", "unexplained", "truncated")
 
@@ -68,28 +72,44 @@ def trigger():
             "--duration", "200s", "--output", "/tmp/ptemu-none"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         check('"armed"' in session.stdout.readline(), "the session is not armed")
-        yield
-        session.terminate()
-        session.communicate()
+        try:
+            yield
+        finally:
+            session.terminate()
+            session.communicate()
+
+
+def range_filter(*functions):
+    """Of whole functions, as addresses: stock perf looks for no names in modules."""
+    lines = [line.split()[:3] for line in pathlib.Path("/proc/kallsyms").read_text().splitlines()]
+    starts = sorted({int(address, 16) for address, _, _ in lines})
+    places = {name: int(address, 16) for address, _, name in lines}
+    return ", ".join(f"filter {places[f]:#x}/{starts[bisect.bisect(starts, places[f])] - places[f]:#x}" for f in functions)
 
 
 def record(window):
-    event, parameters, cpus = WINDOWS[window]
+    event, parameters, cpus, options = WINDOWS[window]
     folder = ptemu.SCRATCH / window
     folder.mkdir()
     for name, value in {"long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters}.items():
         common.set_parameter(name, value)
     for log in ptemu.LOGS.iterdir():
         log.unlink()
+    if window == "ranges":
+        options = [*options, "--filter", range_filter("late_timer_spin", "vfs_write")]
     before = counters(cpus)
-    recording = common.Record("-m", "1024,32M", event=event, cpu=",".join(map(str, cpus)))
+    recording = common.Record(*options, event=event, cpu=",".join(map(str, cpus)))
     work(cpus)
     if window == "overflow":
         common.set_parameter("inject_overflow", 3)
     with patching(window):
         work(cpus)
-        while any(common.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
+        # A ring is counted when it stops only, and of ranges there is little.
+        while window not in ("ring", "ranges") and \
+                any(common.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
             work(cpus)
+    if window == "ring":
+        recording.snapshot()
     recording.end()
     after = counters(cpus)
     facts = {cpu: {name: after[cpu][name] - before[cpu][name] for name in FACTS} for cpu in cpus}
