@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What perf-poke is for: a timer is late because of a function, and the capture names it.
 
-usage: ptemu_spike.py PERF_POKE_CTL, in a guest with --pt emulated; $PTEMU_RUNS is how often"""
+usage: ptemu_spike.py PERF_POKE_CTL, in a guest with --pt emulated; $PTEMU_RUNS is how often, $PTEMU_WAYS by which --freeze"""
+import collections
 import os
 import re
 import subprocess
@@ -15,22 +16,27 @@ from common import check, equal
 CTL = sys.argv[1]
 RUNS = int(os.environ.get("PTEMU_RUNS", "2"))
 CULPRIT = ("late_timer_irqs_off", "late_timer_spin")
+CLOCK_SLACK_NS = 2000
 TIMER = "asm_sysvec_apic_timer_interrupt"
 # A sample is too small for what happens in so long a time here.
-WAYS = [way for way in capture.ways() if way != "sample"]
+WAYS = os.environ.get("PTEMU_WAYS", " ".join(way for way in capture.ways() if way != "sample")).split()
+
+
+Line = collections.namedtuple("Line", "flags symbol time")
 
 
 def script(one):
-    """The lines from well before the culprit on: flags and symbol."""
+    """The lines from well before the culprit on."""
     out = subprocess.run([CTL, "script", str(one.folder), "--quiet", "--window", f"{3 * capture.INJECTED_US}us"],
                          capture_output=True, text=True, check=False)
     equal((out.returncode, out.stderr), (0, ""), "result of script")
     equal(re.findall(r"^.*instruction trace error.*$", out.stdout, re.M), [], "errors of the decoder")
-    return re.findall(r"^.*?\[00\d\] +\d+\.\d+: +([a-z][a-z ]*?) {2,}(\S+)", out.stdout, re.M)
+    lines = re.findall(r"^.*?\[00\d\] +(\d+\.\d+): +([a-z][a-z ]*?) {2,}(\S+)", out.stdout, re.M)
+    return [Line(flags, symbol, int(time.replace(".", ""))) for time, flags, symbol in lines]
 
 
 def position(lines, flags, symbol, begin=0):
-    found = next((i for i in range(begin, len(lines)) if lines[i][0] == flags and re.fullmatch(symbol, lines[i][1])), None)
+    found = next((i for i in range(begin, len(lines)) if lines[i].flags == flags and re.fullmatch(symbol, lines[i].symbol)), None)
     check(found is not None, f"no {flags} of {symbol} after line {begin} of {len(lines)}: {lines[-30:]}")
     return found
 
@@ -41,23 +47,36 @@ def check_story(lines, way):
     spin = position(lines, "call", CULPRIT[1], culprit)
     back = position(lines, "return", CULPRIT[1], spin)
     # Nothing but the culprit runs while it holds interrupts off.
-    between = {symbol for flags, symbol in lines[spin:back] if flags in ("hw int", "iret", "syscall", "call")}
+    between = {line.symbol for line in lines[spin:back] if line.flags in ("hw int", "iret", "syscall", "call")}
     check(between <= {*CULPRIT, "ktime_get_mono_fast_ns", "read_tsc"}, f"with interrupts off there were {between}")
     interrupt = position(lines, "hw int", TIMER, back)
     program = position(lines, "call", r"bpf_prog_[0-9a-f]+_\w+", interrupt)
     end = len(lines) - 1
-    check(lines[end][0].startswith("tr end"), f"the last line is {lines[end]}")
+    check(lines[end].flags.startswith("tr end"), f"the last line is {lines[end]}")
     if way == "pause":
         position(lines, "call", "perf_event_aux_pause", program)
-        equal([line for line in lines[program:] if re.match(r"(__)?schedule|ep_poll|x64_sys_epoll", line[1])], [],
+        equal([line for line in lines[program:] if re.match(r"(__)?schedule|ep_poll|x64_sys_epoll", line.symbol)], [],
               "switches of tasks after the spike")
     return end - program
+
+
+def check_time(lines, one):
+    """Where ptsim reads CLOCK_MONOTONIC on its way to hold the trace, the trace has the same time."""
+    mark = capture.first_after("pause", one.line["time_ns"])["mono_ns"] + one.to_perf_ns
+    begin = position(lines, "call", "present", position(lines, "call", "perf_event_aux_pause"))
+    end = position(lines, "return", "present", begin)
+    check(lines[begin].time - CLOCK_SLACK_NS <= mark <= lines[end].time + CLOCK_SLACK_NS,
+          f"the clock was read at {mark}, in the trace from {lines[begin].time} to {lines[end].time}")
+    return lines[end].time - lines[begin].time
 
 
 def spike(way, number):
     one = capture.take(CTL, f"/tmp/ptemu_{way}{number}", "--freeze", way, buffer="1M" if way == "pause" else "4M")[0]
     equal(one.json["recorder"]["freeze"], way, "freeze")
-    after = check_story(script(one), way)
+    lines = script(one)
+    after = check_story(lines, way)
+    if way == "pause":
+        print(f"a mark of CLOCK_MONOTONIC lies where the trace has it, within {check_time(lines, one)} ns")
     equal(common.counter("unexplained"), 0, "steps that no packet tells")
     print(f"{way}: the timer was {one.line['latency_ns'] / 1000:.0f} us late, {CULPRIT[0]} is named; "
           f"{one.line['bytes_after_spike']} bytes and {after} lines after the spike", flush=True)
