@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""QEMU with the interface for plugins that ptemu needs: Debian bookworm's is too old, trixie-backports' runs with its own libraries."""
+"""QEMU with the interface for plugins that ptemu needs. Debian bookworm's is too old; trixie-backports' runs with its own libraries."""
 import os
 import pathlib
 import shutil

@@ -59,7 +59,7 @@ def patching(window):
     if window != "patched":
         yield
         return
-    (TRACING / "set_ftrace_filter").write_text("wake_up_process\npick_task_fair\nvfs_read\nvfs_write\n__handle_mm_fault\n")
+    (TRACING / "set_ftrace_filter").write_text("wake_up_process\nvfs_read\nvfs_write\n")
     (TRACING / "current_tracer").write_text("function")
     yield
     (TRACING / "current_tracer").write_text("nop")
@@ -68,8 +68,8 @@ def patching(window):
 @contextlib.contextmanager
 def trigger():
     """The BPF program of perf-poke on all timers, with a spike that never comes."""
-    argv = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic", "--period", "20ms", "--cpu", "1", "--threshold", "10s",
-            "--duration", "200s", "--output", "/tmp/ptemu-none"]
+    argv = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic",
+            "--period", "20ms", "--cpu", "1", "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu-none"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         check('"armed"' in session.stdout.readline(), "the session is not armed")
         try:

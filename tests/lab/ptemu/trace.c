@@ -74,8 +74,7 @@ static void write_time(struct trace *t, u64 tsc)
 	ptsim_cbr(&t->p, t->block->ratio);
 }
 
-/* The CPU slept from `asleep` on. A CYC packet makes decoders count cycles from the time told on.
- */
+/* The CPU slept since `asleep`. A CYC packet makes decoders count cycles from the time told on. */
 static void tell_time_anew(struct trace *t, u64 asleep, u64 tsc)
 {
 	tell_cycles(t, asleep, 0);
