@@ -4,7 +4,9 @@
 usage: ptemu_spike.py PERF_POKE_CTL, in a guest with --pt emulated; $PTEMU_RUNS is how often, $PTEMU_WAYS by which --freeze"""
 import collections
 import os
+import pathlib
 import re
+import struct
 import subprocess
 import sys
 
@@ -17,6 +19,7 @@ CTL = sys.argv[1]
 RUNS = int(os.environ.get("PTEMU_RUNS", "2"))
 CULPRIT = ("late_timer_irqs_off", "late_timer_spin")
 CLOCK_SLACK_NS = 2000
+AUXTRACE_INFO = 70
 TIMER = "asm_sysvec_apic_timer_interrupt"
 # A sample is too small for what happens in so long a time here.
 WAYS = os.environ.get("PTEMU_WAYS", " ".join(way for way in capture.ways() if way != "sample")).split()
@@ -60,14 +63,35 @@ def check_story(lines, way):
     return end - program
 
 
+def tsc_to_perf_ns(one, tsc):
+    """As perf's file says that it is done."""
+    content = pathlib.Path(one.data, "data").read_bytes()
+    at, _ = struct.unpack_from("<QQ", content, 40)
+    while at < len(content):
+        kind, _, length = struct.unpack_from("<IHH", content, at)
+        if kind == AUXTRACE_INFO:
+            shift, mult, zero = struct.unpack_from("<3Q", content, at + 24)
+            return ((tsc * mult >> shift) + zero) % 2**64
+        at += length
+    return check(False, "no AUXTRACE_INFO")
+
+
 def check_time(lines, one):
-    """Where ptsim reads CLOCK_MONOTONIC on its way to hold the trace, the trace has the same time."""
-    mark = capture.first_after("pause", one.line["time_ns"])["mono_ns"] + one.to_perf_ns
+    """Where ptsim reads the TSC on its way to hold the trace, the trace has the same time."""
+    mark = tsc_to_perf_ns(one, capture.first_after("pause", one.line["time_ns"])["tsc"])
     begin = position(lines, "call", "present", position(lines, "call", "perf_event_aux_pause"))
     end = position(lines, "return", "present", begin)
     check(lines[begin].time - CLOCK_SLACK_NS <= mark <= lines[end].time + CLOCK_SLACK_NS,
-          f"the clock was read at {mark}, in the trace from {lines[begin].time} to {lines[end].time}")
+          f"the TSC was read at {mark}, in the trace from {lines[begin].time} to {lines[end].time}")
     return lines[end].time - lines[begin].time
+
+
+def instructions_after(one):
+    """How many the CPU still executed with the trace on when the spike had been seen: the skid, whatever the speed."""
+    spike_ns = one.line["time_ns"] + one.to_perf_ns
+    out = subprocess.run(["perf", "script", "-i", one.data, "--itrace=i0ns", "--ns", "-F", "ip", "--time",
+                          f"{spike_ns // 10**9}.{spike_ns % 10**9:09},"], capture_output=True, text=True, check=True)
+    return len(out.stdout.splitlines())
 
 
 def spike(way, number):
@@ -76,10 +100,10 @@ def spike(way, number):
     lines = script(one)
     after = check_story(lines, way)
     if way == "pause":
-        print(f"a mark of CLOCK_MONOTONIC lies where the trace has it, within {check_time(lines, one)} ns")
+        print(f"a mark of the guest lies where the trace has it, within {check_time(lines, one)} ns")
     equal(common.counter("unexplained"), 0, "steps that no packet tells")
-    print(f"{way}: the timer was {one.line['latency_ns'] / 1000:.0f} us late, {CULPRIT[0]} is named; "
-          f"{one.line['bytes_after_spike']} bytes and {after} lines after the spike", flush=True)
+    print(f"{way}: the timer was {one.line['latency_ns'] / 1000:.0f} us late, {CULPRIT[0]} is named; after the spike "
+          f"{instructions_after(one)} instructions, {one.line['bytes_after_spike']} bytes, {after} lines", flush=True)
 
 
 ptemu.load()
