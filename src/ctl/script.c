@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "capture_file.h"
 #include "perf_tool.h"
 #include "text.h"
 
@@ -52,20 +53,6 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 	return 0;
 }
 
-/* All of a file that has no NUL. */
-static int read_text(const char *path, char **text)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	size_t size = 0;
-
-	if (!file)
-		return -errno;
-	errno = 0;
-	if (getdelim(text, &size, '\0', file) < 0)
-		return errno ? -errno : -ENODATA;
-	return 0;
-}
-
 static int join(char **path, const char *folder, const char *name)
 {
 	if (asprintf(path, "%s/%s", folder, name) >= 0)
@@ -74,38 +61,43 @@ static int join(char **path, const char *folder, const char *name)
 	return -ENOMEM;
 }
 
+/* Returns 0, or a negative errno and the error has been printed. */
+static int read_facts(struct console *con, const char *folder, struct capture_file *file)
+{
+	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *why = NULL;
+	int r = fd < 0 ? -errno : capture_file_read(file, fd, &why);
+
+	if (r && why)
+		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why);
+	else if (r)
+		console_error(con,
+			      "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
+			      folder, folder, strerror(-r));
+	return r;
+}
+
 int script_read_capture(struct console *con, const char *folder, struct view_capture *capture,
 			char **data)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_free_ char *text = NULL;
-	_cleanup_free_ char *why = NULL;
-	_cleanup_free_ char *file = NULL;
+	_cleanup_free_ char *events = NULL;
+	struct capture_file facts;
 	int r;
 
-	r = join(&path, folder, "capture.json");
+	r = read_facts(con, folder, &facts);
+	if (r)
+		return r;
+	*capture = facts.view;
+	r = join(data, folder, "perf.data");
 	if (!r)
-		r = join(data, folder, "perf.data");
-	if (!r)
-		r = join(&file, *data, "data");
+		r = join(&events, *data, "data");
 	if (r) {
 		console_error(con, "%s", strerror(-r));
 		return r;
 	}
-	r = read_text(path, &text);
-	if (r) {
-		console_error(con, "'%s' is not a capture: cannot read %s: %s", folder, path,
-			      r == -ENODATA ? "it is empty" : strerror(-r));
-		return r;
-	}
-	r = view_read(capture, text, &why);
-	if (r) {
-		console_error(con, "%s: %s", path, why ?: strerror(-r));
-		return r;
-	}
-	if (access(file, R_OK)) {
+	if (access(events, R_OK)) {
 		r = -errno;
-		console_error(con, "'%s': cannot read %s: %s", folder, file, strerror(-r));
+		console_error(con, "'%s': cannot read %s: %s", folder, events, strerror(-r));
 	}
 	return r;
 }

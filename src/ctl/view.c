@@ -2,125 +2,12 @@
 #include "view.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "options.h"
-
-#define SCHEMA 1
 #define NS_PER_S UINT64_C(1000000000)
 /* More than view_argv() adds of its own. */
 #define MAX_WORDS 20
-
-static void json_putp(json_object **object)
-{
-	json_object_put(*object);
-}
-
-/* A value by the names that lead to it; NULL if it is not there or of another type. */
-static json_object *find(json_object *from, const char *path, json_type type)
-{
-	char name[32];
-
-	while (*path) {
-		size_t length = strcspn(path, ".");
-
-		snprintf(name, sizeof(name), "%.*s", (int)length, path);
-		if (!json_object_object_get_ex(from, name, &from))
-			return NULL;
-		path += length + (path[length] == '.');
-	}
-	return json_object_is_type(from, type) ? from : NULL;
-}
-
-static int read_time(json_object *json, const char *path, uint64_t *time_ns, char **why)
-{
-	json_object *value = find(json, path, json_type_int);
-
-	if (!value || json_object_get_int64(value) < 0)
-		return options_explain(why, -EINVAL, "%s is missing, or no time", path);
-	*time_ns = (uint64_t)json_object_get_int64(value);
-	return 0;
-}
-
-/* Events have the clock of the spike, Intel PT has perf's own: capture.json says what both were at
- * one moment. */
-static int read_spike_time(json_object *json, struct view_capture *capture, char **why)
-{
-	uint64_t monotonic_ns, perf_ns;
-	int r = read_time(json, "spike.time_ns", &capture->spike_ns, why);
-
-	if (r || capture->kind != VIEW_PT)
-		return r;
-	r = read_time(json, "recorder.clock.monotonic_ns", &monotonic_ns, why);
-	if (!r)
-		r = read_time(json, "recorder.clock.perf_ns", &perf_ns, why);
-	if (!r)
-		capture->spike_ns += perf_ns - monotonic_ns;
-	return r;
-}
-
-static int read_kind(json_object *json, enum view_kind *kind, char **why)
-{
-	json_object *value = find(json, "recorder.kind", json_type_string);
-	const char *name = value ? json_object_get_string(value) : NULL;
-
-	if (!name)
-		return options_explain(why, -EINVAL, "recorder.kind is missing, or no name");
-	if (!strcmp(name, "pt"))
-		*kind = VIEW_PT;
-	else if (!strcmp(name, "events"))
-		*kind = VIEW_EVENTS;
-	else
-		return options_explain(why, -EINVAL,
-				       "recorder.kind '%s': this version does not know it", name);
-	return 0;
-}
-
-/* Captures tell these since there are any, but nothing depends on them. */
-static uint64_t read_duration(json_object *json, const char *path)
-{
-	json_object *value = find(json, path, json_type_int);
-
-	return value && json_object_get_int64(value) > 0 ? (uint64_t)json_object_get_int64(value)
-							 : 0;
-}
-
-int view_read(struct view_capture *capture, const char *text, char **why)
-{
-	_cleanup_(json_putp) json_object *json = NULL;
-	enum json_tokener_error error;
-	json_object *value;
-	int r;
-
-	json = json_tokener_parse_verbose(text, &error);
-	if (!json)
-		return options_explain(why, -EINVAL, "not JSON: %s",
-				       json_tokener_error_desc(error));
-	value = find(json, "schema", json_type_int);
-	if (!value)
-		return options_explain(why, -EINVAL, "schema is missing, or no number");
-	if (json_object_get_int(value) != SCHEMA)
-		return options_explain(why, -EINVAL, "schema %d: this version reads %d",
-				       json_object_get_int(value), SCHEMA);
-	r = read_kind(json, &capture->kind, why);
-	if (!r)
-		r = read_spike_time(json, capture, why);
-	if (r)
-		return r;
-	value = find(json, "spike.cpu", json_type_int);
-	if (!value)
-		return options_explain(why, -EINVAL, "spike.cpu is missing, or no number");
-	capture->cpu = json_object_get_int(value);
-	capture->latency_ns = read_duration(json, "spike.latency_ns");
-	capture->history_ns = read_duration(json, "history_ns");
-	value = find(json, "recorder.freeze", json_type_string);
-	/* Those that were poked, and not of a spike, are not sampled. */
-	capture->sampled = capture->kind == VIEW_PT && capture->cpu >= 0 && value &&
-			   !strcmp(json_object_get_string(value), "sample");
-	return 0;
-}
 
 struct words {
 	char **argv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What perf is asked to show of a capture: from its capture.json to the words of a command. */
+/* What perf is asked to show of a capture, as the words of a command. */
 #ifndef CTL_VIEW_H
 #define CTL_VIEW_H
 
@@ -39,10 +39,6 @@ struct view_options {
 	enum view_insns insns;
 	char **rest; /* for perf as they are, up to a NULL; or NULL */
 };
-
-/* From the text of capture.json. Returns 0, or a negative errno with *why, for the caller to free,
- * saying what is wrong with it. */
-int view_read(struct view_capture *capture, const char *text, char **why) _must_check_;
 
 /* The words of the command, up to a NULL, for view_free_argv(). Returns 0 or -ENOMEM. */
 int view_argv(const struct view_capture *capture, const struct view_options *options,

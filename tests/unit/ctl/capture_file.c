@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "tree.h"
+
+#define EVENTS(cpu, time_ns)                                                                       \
+	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
+	"\"recorder\":{\"kind\":\"events\"}}"
+#define SPIKE(member)                                                                              \
+	"{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5," member "},"                            \
+	"\"recorder\":{\"kind\":\"events\"}}"
+#define PT(time_ns, monotonic_ns, perf_ns)                                                         \
+	"{\"schema\":1,\"spike\":{\"cpu\":2,\"time_ns\":" time_ns "},\"recorder\":"                \
+	"{\"kind\":\"pt\",\"freeze\":\"sample\","                                                  \
+	"\"clock\":{\"monotonic_ns\":" monotonic_ns ",\"perf_ns\":" perf_ns "}}}"
+#define WHOLE                                                                                      \
+	"{\"schema\":1,\"history_ns\":90562087,\"spike\":{\"sequence\":7,\"cpu\":1,"               \
+	"\"latency_ns\":29841094,\"time_ns\":7881842767,\"expected_ns\":7851933892,"               \
+	"\"actual_ns\":7881774986,\"wall_time\":\"2026-11-21T07:01:43.081833Z\","                  \
+	"\"function\":\"hrtimer_wakeup\",\"pid\":24,\"tid\":25,\"comm\":\"kworker/1:0\","          \
+	"\"idle\":true,\"poked\":true},\"recorder\":{\"kind\":\"events\"},\"more\":[{}],"          \
+	"\"kernel\":{\"release\":\"7.3.4\",\"version\":\"#1 SMP\"},"                               \
+	"\"machine\":{\"hostname\":\"lab\"}}\n"
+
+static int parse(struct capture_file *file, const char *text, char **why)
+{
+	return capture_file_parse(file, text, strlen(text), why);
+}
+
+static void reads_all(void **state)
+{
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+
+	(void)state;
+	assert_int_equal(parse(&file, WHOLE, &why), 0);
+	assert_null(why);
+	assert_int_equal(file.view.kind, VIEW_EVENTS);
+	assert_int_equal(file.view.cpu, 1);
+	assert_int_equal(file.view.spike_ns, 7881842767);
+	assert_int_equal(file.view.latency_ns, 29841094);
+	assert_int_equal(file.view.history_ns, 90562087);
+	assert_int_equal(file.sequence, 7);
+	assert_int_equal(file.time_ns, 7881842767);
+	assert_int_equal(file.expected_ns, 7851933892);
+	assert_int_equal(file.actual_ns, 7881774986);
+	/* date -d 2026-11-21T07:01:43Z +%s */
+	assert_int_equal(file.wall_ns, 1795244503081833000);
+	assert_true(file.poked && file.idle);
+	assert_int_equal(file.pid, 24);
+	assert_int_equal(file.tid, 25);
+	assert_string_equal(file.comm, "kworker/1:0");
+	assert_string_equal(file.function, "hrtimer_wakeup");
+	assert_string_equal(file.release, "7.3.4");
+	assert_string_equal(file.version, "#1 SMP");
+	assert_string_equal(file.hostname, "lab");
+}
+
+static void reads_the_least(void **state)
+{
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+
+	(void)state;
+	assert_int_equal(parse(&file, EVENTS("-1", "5"), &why), 0);
+	assert_int_equal(file.view.cpu, -1);
+	assert_int_equal(file.wall_ns, 0);
+	assert_string_equal(file.comm, "");
+	assert_int_equal(parse(&file, SPIKE("\"function\":null"), &why), 0);
+	assert_string_equal(file.function, "");
+	assert_int_equal(parse(&file, PT("7361536417", "7366384740", "7380134244"), &why), 0);
+	assert_int_equal(file.view.kind, VIEW_PT);
+	assert_true(file.view.sampled);
+	assert_int_equal(file.time_ns, 7361536417);
+	assert_int_equal(file.view.spike_ns, 7375285921);
+	assert_null(why);
+}
+
+static void cuts_what_is_long(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+	char comm[200];
+
+	(void)state;
+	memset(comm, 'a', sizeof(comm));
+	assert_true(asprintf(&text, SPIKE("\"comm\":\"%.*s\""), (int)sizeof(comm), comm) > 0);
+	assert_int_equal(parse(&file, text, &why), 0);
+	assert_int_equal(strlen(file.comm), sizeof(file.comm) - 1);
+}
+
+static void refuses(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why;
+	} rows[] = {
+		{ "", "not JSON: " },
+		{ "{\"schema\":1,", "not JSON: " },
+		{ "{\"schema\":1}x", "not JSON: " },
+		{ "{\"schema\":1}{}", "not JSON: " },
+		{ "{\"schema\":1,}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":\"\xff\"}", "not JSON: " },
+		{ "[[[[[[[[[[[[[[[[[[[[", "not JSON: " },
+		{ "[1]", "schema is missing, or no number" },
+		{ "{}", "schema is missing, or no number" },
+		{ "{\"schema\":\"1\"}", "schema is missing, or no number" },
+		{ "{\"schema\":2}", "schema 2: this version reads 1" },
+		{ "{\"schema\":1}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":\"pt\"}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":null}}",
+		  "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"tape\"}}",
+		  "recorder.kind 'tape': this version does not know it" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"events\"}}",
+		  "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "-5"), "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "\"5\""), "spike.time_ns is missing, or no time" },
+		{ EVENTS("null", "5"), "spike.cpu is missing, or no number" },
+		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
+		  "{\"kind\":\"pt\"}}",
+		  "recorder.clock.monotonic_ns is missing, or no time" },
+		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
+		  "{\"kind\":\"pt\",\"clock\":{\"monotonic_ns\":5}}}",
+		  "recorder.clock.perf_ns is missing, or no time" },
+		{ EVENTS("-2", "5"), "spike.cpu -2: there is no such CPU" },
+		{ EVENTS("8192", "5"), "spike.cpu 8192: there is no such CPU" },
+		{ EVENTS("1", "9223372036854775807"), "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "1e30"), "spike.time_ns is missing, or no time" },
+		{ PT("5", "9", "3"), "recorder.clock: the spike is before the clock began" },
+		{ SPIKE("\"latency_ns\":-1"), "spike.latency_ns is not a number from 0 on" },
+		{ SPIKE("\"latency_ns\":99999999999999999999"),
+		  "spike.latency_ns is not a number from 0 on" },
+		{ SPIKE("\"pid\":-1"), "spike.pid is no task" },
+		{ SPIKE("\"tid\":4294967297"), "spike.tid is no task" },
+		{ SPIKE("\"idle\":1"), "spike.idle is neither true nor false" },
+		{ SPIKE("\"comm\":[]"), "spike.comm is no text" },
+		{ SPIKE("\"wall_time\":5"), "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43Z\""), "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.88183Z\""),
+		  "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.+88183Z\""),
+		  "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.881833\""),
+		  "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"1026-11-21T07:01:43.881833Z\""),
+		  "spike.wall_time is no date" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *why = NULL;
+		struct capture_file file;
+
+		assert_int_equal(parse(&file, rows[i].text, &why), -EINVAL);
+		assert_non_null(why);
+		assert_memory_equal(why, rows[i].why, strlen(rows[i].why));
+		/* What JSON's reader says is its own. */
+		if (strncmp(why, "not JSON", 8))
+			assert_string_equal(why, rows[i].why);
+	}
+}
+
+static void refuses_bytes(void **state)
+{
+	static const char with_nul[] = EVENTS("1", "5") "\0";
+	_cleanup_free_ char *large = malloc(CAPTURE_FILE_MAX_SIZE + 1);
+	_cleanup_free_ char *nul = NULL;
+	_cleanup_free_ char *size = NULL;
+	struct capture_file file;
+
+	(void)state;
+	assert_int_equal(capture_file_parse(&file, with_nul, sizeof(with_nul) - 1, &nul), -EINVAL);
+	assert_string_equal(nul, "not JSON: it has a NUL");
+	assert_non_null(large);
+	memset(large, ' ', CAPTURE_FILE_MAX_SIZE + 1);
+	assert_int_equal(capture_file_parse(&file, large, CAPTURE_FILE_MAX_SIZE + 1, &size),
+			 -EINVAL);
+	assert_string_equal(size, "larger than 1M, no capture.json is");
+}
+
+struct folder {
+	char path[32];
+	int fd;
+};
+
+static int make_folder(void **state)
+{
+	struct folder *folder = calloc(1, sizeof(*folder));
+
+	assert_non_null(folder);
+	strcpy(folder->path, "/tmp/perf-poke-test-XXXXXX");
+	assert_non_null(mkdtemp(folder->path));
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*state = folder;
+	return folder->fd < 0;
+}
+
+static int remove_folder(void **state)
+{
+	struct folder *folder = *state;
+	int r = tree_remove(AT_FDCWD, folder->path);
+
+	close(folder->fd);
+	free(folder);
+	return r;
+}
+
+static void put(const struct folder *folder, const char *text)
+{
+	_cleanup_close_ int fd = openat(folder->fd, CAPTURE_FILE_NAME,
+					O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void reads_files(void **state)
+{
+	const struct folder *folder = *state;
+	struct capture_file file;
+	char *why = NULL;
+
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), -ENOENT);
+	assert_null(why);
+	put(folder, WHOLE);
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), 0);
+	assert_int_equal(file.sequence, 7);
+	put(folder, "");
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
+	assert_string_equal(why, "it is empty");
+	free(why);
+	assert_int_equal(unlinkat(folder->fd, CAPTURE_FILE_NAME, 0), 0);
+	/* Reading would wait for a writer. */
+	assert_int_equal(mkfifoat(folder->fd, CAPTURE_FILE_NAME, 0600), 0);
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
+	assert_string_equal(why, "not a file");
+	free(why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_all),
+		cmocka_unit_test(reads_the_least),
+		cmocka_unit_test(cuts_what_is_long),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_bytes),
+		cmocka_unit_test_setup_teardown(reads_files, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
