@@ -27,6 +27,9 @@ struct command {
 extern const struct command command_start;
 extern const struct command command_check;
 extern const struct command command_export;
+extern const struct command command_archive;
+extern const struct command command_list;
+extern const struct command command_open;
 extern const struct command command_script;
 extern const struct command command_status;
 extern const struct command command_stop;

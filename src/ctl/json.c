@@ -37,6 +37,12 @@ static void add_string(json_object *object, const char *key, const char *value)
 	json_object_object_add(object, key, value ? new_string(value) : NULL);
 }
 
+/* Names that are empty are of what there is not. */
+static void add_name(json_object *object, const char *key, const char *name)
+{
+	add_string(object, key, *name ? name : NULL);
+}
+
 /* Addresses are text: a JSON number of 64 bits does not survive most readers. */
 static void add_address(json_object *object, const char *key, uint64_t value)
 {
@@ -145,6 +151,34 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 	return object;
 }
 
+/* As the line of `start` where that has the same. */
+json_object *json_listed(const struct list_entry *entry)
+{
+	const struct capture_file *file = &entry->file;
+	json_object *object = new_line("capture");
+
+	add_string(object, "path", entry->path);
+	add_string(object, "recorder", file->view.kind == VIEW_PT ? "pt" : "events");
+	add_number(object, "wall_time_ns", file->wall_ns);
+	add_number(object, "sequence", file->sequence);
+	add_bool(object, "poked", file->poked);
+	json_object_object_add(object, "cpu", json_object_new_int(file->view.cpu));
+	add_number(object, "time_ns", file->time_ns);
+	add_number(object, "latency_ns", file->view.latency_ns);
+	add_number(object, "expected_ns", file->expected_ns);
+	add_number(object, "actual_ns", file->actual_ns);
+	add_name(object, "function_name", file->function);
+	add_bool(object, "idle", file->idle);
+	json_object_object_add(object, "pid", json_object_new_int(file->pid));
+	json_object_object_add(object, "tid", json_object_new_int(file->tid));
+	add_name(object, "comm", file->comm);
+	add_number(object, "history_ns", file->view.history_ns);
+	add_name(object, "kernel", file->release);
+	add_name(object, "hostname", file->hostname);
+	add_number(object, "size_bytes", entry->size);
+	return object;
+}
+
 static json_object *new_histogram(const struct result_row *row)
 {
 	json_object *list = json_object_new_array();
@@ -246,12 +280,6 @@ json_object *json_check(bool can_start)
 
 	add_bool(object, "can_start", can_start);
 	return object;
-}
-
-/* Names that are empty are of what there is not. */
-static void add_name(json_object *object, const char *key, const char *name)
-{
-	add_string(object, key, *name ? name : NULL);
 }
 
 static json_object *new_cpu_stats(const struct perf_poke_session *session)

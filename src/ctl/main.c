@@ -4,7 +4,7 @@
 int main(int argc, char **argv)
 {
 	static const struct command *const commands[] = {
-		&command_start,	 &command_status, &command_stop,  &command_poke,
+		&command_start,	 &command_status, &command_stop,  &command_poke, &command_list,
 		&command_script, &command_export, &command_check, NULL,
 	};
 
