@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Build ids: what tells later whether a file is still the one that ran. */
+/* The build ids of what was mapped, as perf keeps them in a file. */
 #include "internal.h"
 
 #include <fcntl.h>
-#include <gelf.h>
 #include <inttypes.h>
-#include <link.h>
 #include <search.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
+
+#include "build_id.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"
@@ -18,14 +17,6 @@
 #define NAME_ALIGN 64
 /* Perf reads names into PATH_MAX bytes, padding included. */
 #define NAME_MAX_SIZE 4032
-/* Of the notes in one segment; what says it is larger is damaged. */
-#define NOTES_MAX (64 << 10)
-#define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
-
-struct build_id {
-	uint8_t size; /* 0: none */
-	uint8_t bytes[20];
-};
 
 /* A file that was read, whether it has a build id or not. */
 struct file {
@@ -51,79 +42,13 @@ struct mmap2 {
 	char name[];
 };
 
-/* The one among the notes of the kernel or of an ELF file. */
-static struct build_id find_note(const uint8_t *notes, size_t len)
-{
-	struct build_id id = {};
-	size_t at = 0;
-
-	while (len - at >= sizeof(Elf64_Nhdr)) {
-		const uint8_t *name = notes + at + sizeof(Elf64_Nhdr);
-		size_t name_size, desc_size;
-		Elf64_Nhdr note;
-
-		memcpy(&note, notes + at, sizeof(note));
-		name_size = NOTE_ALIGN(note.n_namesz);
-		desc_size = NOTE_ALIGN(note.n_descsz);
-		at += sizeof(note);
-		if (len - at < name_size + desc_size)
-			break;
-		at += name_size + desc_size;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
-		    !memcmp(name, "GNU", sizeof("GNU")) && note.n_descsz <= sizeof(id.bytes)) {
-			id.size = note.n_descsz;
-			memcpy(id.bytes, name + name_size, id.size);
-			break;
-		}
-	}
-	return id;
-}
-
 static struct build_id read_notes(int dirfd, const char *path)
 {
 	_cleanup_buf_ struct perfdata_buf notes = {};
 
 	if (perfdata_buf_read_file(&notes, dirfd, path) < 0)
 		return (struct build_id){};
-	return find_note(notes.data, notes.len);
-}
-
-static struct build_id read_elf(int fd)
-{
-	struct build_id id = {};
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	size_t nr = 0;
-
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
-		nr = 0;
-	for (size_t i = 0; i < nr && !id.size; i++) {
-		const Elf_Data *notes;
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(elf, i, &segment) || segment.p_type != PT_NOTE ||
-		    segment.p_filesz > NOTES_MAX)
-			continue;
-		notes = elf_getdata_rawchunk(elf, segment.p_offset, segment.p_filesz, ELF_T_BYTE);
-		if (notes)
-			id = find_note(notes->d_buf, notes->d_size);
-	}
-	elf_end(elf);
-	return id;
-}
-
-/* That of this process, which all others have too, but those of 32 bits: perf gives these another
- * name. */
-static struct build_id read_vdso(void)
-{
-	const uint8_t *base = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Ehdr) *header = (const void *)base;
-	const ElfW(Phdr) *segments = (const void *)(base ? base + header->e_phoff : NULL);
-	struct build_id id = {};
-
-	for (int i = 0; base && i < header->e_phnum && !id.size; i++)
-		if (segments[i].p_type == PT_NOTE)
-			id = find_note(base + segments[i].p_offset, segments[i].p_filesz);
-	return id;
+	return build_id_of_notes(notes.data, notes.len);
 }
 
 /* The record that perf keeps for each object with a build id. */
@@ -182,7 +107,6 @@ int perfdata_build_ids_new(struct perfdata_build_ids **ret, int rootfd)
 
 	if (!ids)
 		return -ENOMEM;
-	elf_version(EV_CURRENT);
 	ids->rootfd = rootfd;
 	*ret = ids;
 	return 0;
@@ -255,7 +179,7 @@ static struct build_id read_path(int path_fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? (struct build_id){} : read_elf(fd);
+	return fd < 0 ? (struct build_id){} : build_id_of_elf(fd);
 }
 
 /* One that is not there or is no ELF file has none. */
@@ -307,7 +231,8 @@ static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata
 		return found ? 0 : -ENOMEM;
 	}
 	if (is_vdso)
-		id = read_vdso();
+		/* Perf gives that of 32 bits another name. */
+		id = build_id_of_vdso();
 	else
 		r = file_build_id(ids, map, &id);
 	put(body, PERF_RECORD_MISC_USER, &id, map->name);
