@@ -2,19 +2,17 @@
 #include "list.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "clock.h"
 #include "cpulist.h"
 #include "json.h"
 #include "text.h"
+#include "tree.h"
 #include "units.h"
 
 #define DEFAULT_FOLDER "perf-poke.data"
 #define NS_PER_H UINT64_C(3600000000000)
-/* Captures have two folders in each other. */
-#define MAX_DEPTH 8
 #define TARGET(member) .offset = offsetof(struct list_args, member)
 
 static int parse_since(void *target, const char *value, char **why);
@@ -145,29 +143,6 @@ void list_sort(struct list_entry *entries, size_t nr, enum list_order order)
 		qsort_r(entries, nr, sizeof(*entries), compare_entries, &order);
 }
 
-/* What cannot be looked into counts nothing: whether a capture can be read is told elsewhere. */
-static uint64_t tree_size(int dirfd, const char *name, int depth)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	_cleanup_close_ int fd = -1;
-	struct dirent *entry;
-	uint64_t size = 0;
-	struct stat st;
-
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	if (!S_ISDIR(st.st_mode))
-		return S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (depth == MAX_DEPTH || fd < 0 || opendir_at(&dir, fd, "."))
-		return 0;
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			size += tree_size(fd, entry->d_name, depth + 1);
-	}
-	return size;
-}
-
 struct list {
 	struct console *con;
 	const struct list_args *args;
@@ -230,7 +205,7 @@ static int add_capture(struct list *list, int dirfd, char *path)
 	}
 	if (!list_wants(list->args, list->cpus, list->nr_cpus, &entry.file))
 		return 0;
-	entry.size = tree_size(dirfd, ".", 0);
+	entry.size = tree_size(dirfd, ".");
 	r = add_entry(list, &entry);
 	if (!r)
 		TAKE_PTR(own);

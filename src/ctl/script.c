@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "archiving.h"
 #include "capture_file.h"
 #include "perf_tool.h"
 #include "text.h"
@@ -102,6 +103,15 @@ int script_read_capture(struct console *con, const char *folder, struct view_cap
 	return r;
 }
 
+int script_buildid_dir(const char *folder, char **buildid_dir)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = join(&path, folder, ARCHIVING_BUILDID);
+
+	*buildid_dir = r || access(path, X_OK) ? NULL : TAKE_PTR(path);
+	return r;
+}
+
 static enum view_insns choose_insns(const struct perf_tool *perf)
 {
 	_cleanup_free_ char *xed = NULL;
@@ -143,6 +153,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
 	_cleanup_(view_free_argv) char **argv = NULL;
 	struct view_options view = args->view;
+	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
 	int r;
 
@@ -158,7 +169,10 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	if (view.insns == VIEW_INSNS_RAW)
 		console_warn(con, "instructions are shown as bytes: for assembler install xed, or "
 				  "a perf that was built with capstone");
-	r = view_argv(capture, &view, perf.path, data, &argv);
+	r = script_buildid_dir(args->capture, &buildid_dir);
+	view.buildid_dir = buildid_dir;
+	if (!r)
+		r = view_argv(capture, &view, perf.path, data, &argv);
 	if (r) {
 		console_error(con, "%s", strerror(-r));
 		return EXIT_FAILED;

@@ -22,6 +22,10 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 int script_read_capture(struct console *con, const char *folder, struct view_capture *capture,
 			char **data) _must_check_;
 
+/* For perf's --buildid-dir: the folder with the files that were traced, if the capture has been
+ * opened from an archive; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
+int script_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
+
 /* A command line, for a shell. */
 enum exit_code script_print_words(struct console *con, char *const *argv);
 

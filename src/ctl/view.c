@@ -7,7 +7,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 /* More than view_argv() adds of its own. */
-#define MAX_WORDS 20
+#define MAX_WORDS 24
 
 struct words {
 	char **argv;
@@ -95,6 +95,10 @@ int view_argv(const struct view_capture *capture, const struct view_options *opt
 	if (!words.argv)
 		return -ENOMEM;
 	add(&words, "%s", perf);
+	if (options->buildid_dir) {
+		add(&words, "--buildid-dir");
+		add(&words, "%s", options->buildid_dir);
+	}
 	add(&words, "script");
 	add(&words, "-i");
 	add(&words, "%s", data);

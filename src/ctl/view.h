@@ -37,7 +37,8 @@ struct view_options {
 	bool all;	    /* no window */
 	bool all_cpus;
 	enum view_insns insns;
-	char **rest; /* for perf as they are, up to a NULL; or NULL */
+	const char *buildid_dir; /* where the files are that were traced; NULL: as perf has it */
+	char **rest;		 /* for perf as they are, up to a NULL; or NULL */
 };
 
 /* The words of the command, up to a NULL, for view_free_argv(). Returns 0 or -ENOMEM. */

@@ -3,8 +3,12 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "util.h"
+
+/* Descriptors that are open at once, in counting. */
+#define MAX_DEPTH 16
 
 int tree_remove_entries(int dirfd, const char *prefix)
 {
@@ -44,4 +48,31 @@ int tree_remove(int dirfd, const char *name)
 	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
 		return 0;
 	return err ? err : -errno;
+}
+
+static uint64_t entry_size(int dirfd, const char *name, int depth)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = -1;
+	struct dirent *entry;
+	uint64_t size = 0;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (!S_ISDIR(st.st_mode))
+		return S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (depth == MAX_DEPTH || fd < 0 || opendir_at(&dir, fd, "."))
+		return 0;
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			size += entry_size(fd, entry->d_name, depth + 1);
+	}
+	return size;
+}
+
+uint64_t tree_size(int dirfd, const char *name)
+{
+	return entry_size(dirfd, name, 0);
 }

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "archiving.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "binaries.h"
+#include "capture_file.h"
+#include "host.h"
+#include "output_file.h"
+#include "pack.h"
+#include "progress.h"
+#include "tree.h"
+#include "units.h"
+
+#define TARGET(member) .offset = offsetof(struct archiving_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
+	  .help = "folder of a capture" },
+	{ "output", 'o', OPTION_STRING, .required = true, TARGET(output), .metavar = "FILE",
+	  .help = "what to write, as spike.tar.zst; - for standard output" },
+	{ "no-binaries", 0, OPTION_FLAG, TARGET(no_binaries),
+	  .help = "leave out the programs and libraries that were traced" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
+};
+
+static const char notes[] =
+	"Archive it on the machine it was taken on: what is added, facts of the machine and the\n"
+	"files that were traced, is looked for here. On any other machine, without root:\n"
+	"perf-poke-ctl open FILE\n"
+	"\n"
+	"Exit codes: 0 the file is complete, 1 it is not there, 2 usage.\n";
+
+int archiving_parse(struct archiving_args *args, struct console *con, int argc, char **argv)
+{
+	*args = (struct archiving_args){ 0 };
+	return command_options(&command_archive, con, argc, argv, args);
+}
+
+int archiving_top(const char *folder, char **top)
+{
+	_cleanup_free_ char *path = realpath(folder, NULL);
+	const char *name;
+
+	if (!path)
+		return -errno;
+	name = strrchr(path, '/') + 1;
+	/* In each locale the same. */
+	for (const char *c = name; *c; c++) {
+		if (*c < ' ' || *c > '~')
+			name = "";
+	}
+	*top = strdup(*name ? name : "capture");
+	return *top ? 0 : -ENOMEM;
+}
+
+struct archiving {
+	struct console *con;
+	const struct archiving_args *args;
+	struct capture_file facts;
+	int dirfd; /* of the capture */
+	struct progress progress;
+	struct pack *pack;
+	size_t nr_binaries;
+	char *why;
+};
+
+static void skipped(void *ctx, const char *name)
+{
+	struct progress *progress = ctx;
+
+	console_warn(progress->con, "left out %s: neither file nor folder", name);
+}
+
+static int pack_host(struct archiving *a)
+{
+	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
+	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, &a->facts);
+	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
+	json_object *same = NULL;
+	int r = -ENOMEM;
+
+	if (text)
+		r = pack_text(a->pack, ARCHIVING_HOST, text, strlen(text), &a->why);
+	if (!r && json_object_object_get_ex(facts, "of_capture", &same) &&
+	    !json_object_get_boolean(same))
+		console_warn(a->con,
+			     "'%s' is of %s with Linux %s: " ARCHIVING_HOST
+			     " and what was traced are of this machine",
+			     a->args->capture, *a->facts.hostname ? a->facts.hostname : "?",
+			     *a->facts.release ? a->facts.release : "?");
+	json_object_put(facts);
+	return r;
+}
+
+/* What was unpacked has all of this already, of where it was taken. */
+static bool was_unpacked(const struct archiving *a)
+{
+	return !faccessat(a->dirfd, ARCHIVING_HOST, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+static int add_what_is_here(struct archiving *a)
+{
+	_cleanup_close_ int fd = -1;
+	struct binaries binaries = { .pack = a->pack, .con = a->con };
+	int r;
+
+	if (was_unpacked(a))
+		return 0;
+	r = pack_host(a);
+	if (r || a->args->no_binaries)
+		return r;
+	fd = openat(a->dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return options_explain(&a->why, -errno, "perf.data/data: %s", strerror(errno));
+	r = binaries_pack(&binaries, fd, &a->why);
+	a->nr_binaries = binaries.nr;
+	return r;
+}
+
+static int pack_all(struct archiving *a, int fd)
+{
+	_cleanup_free_ char *top = NULL;
+	int r = archiving_top(a->args->capture, &top);
+
+	if (!r)
+		r = pack_new(&a->pack, fd, top, progress_add, &a->progress, &a->why);
+	if (!r)
+		r = pack_tree(a->pack, a->dirfd, skipped, &a->why);
+	if (!r)
+		r = add_what_is_here(a);
+	if (!r)
+		r = pack_finish(a->pack, &a->why);
+	pack_free(a->pack);
+	return r;
+}
+
+static int explain(struct archiving *a, int r)
+{
+	if (r == -EINTR)
+		console_error(a->con, "interrupted: nothing is written");
+	else if (r)
+		console_error(a->con, "'%s' cannot be archived: %s", a->args->capture,
+			      a->why ?: strerror(-r));
+	return r;
+}
+
+static void tell(const struct archiving *a, uint64_t size)
+{
+	if (a->nr_binaries)
+		console_info(a->con, "%s: %s, with %zu of the files that were traced",
+			     a->args->output, FORMAT_SIZE(size), a->nr_binaries);
+	else
+		console_info(a->con, "%s: %s", a->args->output, FORMAT_SIZE(size));
+}
+
+static int write_file(struct archiving *a)
+{
+	struct output_file file;
+	struct stat st;
+	int r;
+
+	r = output_file_open(&file, a->args->output);
+	if (!r) {
+		r = explain(a, pack_all(a, file.fd));
+		if (r)
+			goto out;
+		if (!fstat(file.fd, &st) && !a->args->quiet)
+			tell(a, (uint64_t)st.st_size);
+		r = output_file_publish(&file);
+	}
+	if (r)
+		console_error(a->con, "--output '%s': %s", a->args->output,
+			      r == -EEXIST ? "it is there already, and is not replaced"
+					   : strerror(-r));
+out:
+	output_file_close(&file);
+	return r;
+}
+
+static int write_output(struct archiving *a)
+{
+	if (strcmp(a->args->output, "-"))
+		return write_file(a);
+	if (isatty(STDOUT_FILENO)) {
+		console_error(a->con, "--output '-': standard output is a terminal");
+		return -EINVAL;
+	}
+	return explain(a, pack_all(a, STDOUT_FILENO));
+}
+
+static int read_facts(struct archiving *a)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = a->dirfd < 0 ? -errno : capture_file_read(&a->facts, a->dirfd, &why);
+
+	if (r)
+		console_error(a->con, "'%s' is not a capture: %s/" CAPTURE_FILE_NAME ": %s",
+			      a->args->capture, a->args->capture, why ?: strerror(-r));
+	return r;
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	struct archiving_args args;
+	struct archiving a = { .con = con, .args = &args, .dirfd = -1 };
+	int r;
+
+	r = archiving_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	a.dirfd = open(args.capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = read_facts(&a);
+	if (!r) {
+		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, "."));
+		r = write_output(&a);
+		progress_end(&a.progress);
+	}
+	free(a.why);
+	closep(&a.dirfd);
+	return r ? EXIT_FAILED : EXIT_FINE;
+}
+
+const struct command command_archive = {
+	.name = "archive",
+	.summary = "Put a capture, and what reading it elsewhere needs, into one file.",
+	.arguments = "CAPTURE -o FILE [OPTIONS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From the command line of `archive` to what is to be written. */
+#ifndef CTL_ARCHIVING_H
+#define CTL_ARCHIVING_H
+
+#include "command.h"
+
+/* What a capture that was unpacked has more. */
+#define ARCHIVING_HOST "host.json"
+#define ARCHIVING_BUILDID "buildid"
+
+struct archiving_args {
+	const char *capture;
+	const char *output;
+	bool no_binaries;
+	bool quiet;
+};
+
+/* Returns as command_options(). The result refers to argv. */
+int archiving_parse(struct archiving_args *args, struct console *con, int argc,
+		    char **argv) _must_check_;
+
+/* The folder's own name, as that of the folder in the archive, for the caller to free: "capture" if
+ * it has none that goes anywhere. Returns 0 or a negative errno. */
+int archiving_top(const char *folder, char **top) _must_check_;
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "binaries.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "archiving.h"
+#include "traced.h"
+
+/* Files that are missing are named, up to so many: a machine that was upgraded misses all. */
+#define NAMED_MAX 8
+
+/* Where perf looks: by build id, then by what it is. */
+static int part_name(const struct traced_file *file, const char *part, char *name, size_t size)
+{
+	char hex[TRACED_HEX_SIZE];
+
+	traced_hex(&file->id, hex);
+	return snprintf(name, size, ARCHIVING_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
+			*part ? "/" : "", part);
+}
+
+static int pack_part(struct binaries *binaries, const struct traced_file *file, const char *part,
+		     int fd, char **why)
+{
+	char folder[128], name[128];
+	int r;
+
+	part_name(file, "", folder, sizeof(folder));
+	part_name(file, part, name, sizeof(name));
+	r = pack_folder(binaries->pack, folder, why);
+	return r ? r : pack_file(binaries->pack, name, fd, why);
+}
+
+/* That of this process is that of all, if it has the build id. -ESTALE if not. */
+static int pack_vdso(struct binaries *binaries, const struct traced_file *file, char **why)
+{
+	const struct build_id here = build_id_of_vdso();
+	const unsigned long base = getauxval(AT_SYSINFO_EHDR);
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	char folder[128], name[128], line[PATH_MAX];
+	unsigned long begin = 0, end = 0;
+	int r;
+
+	if (here.size != file->id.size || memcmp(here.bytes, file->id.bytes, here.size))
+		return -ESTALE;
+	while (maps && begin != base) {
+		if (!fgets(line, sizeof(line), maps))
+			return -ESTALE;
+		if (sscanf(line, "%lx-%lx", &begin, &end) != 2)
+			begin = 0;
+	}
+	part_name(file, "", folder, sizeof(folder));
+	part_name(file, "vdso", name, sizeof(name));
+	r = pack_folder(binaries->pack, folder, why);
+	return r ? r : pack_text(binaries->pack, name, (const void *)base, end - begin, why);
+}
+
+/* -ENOENT and -ESTALE are of the file, and no failure. */
+static int pack_traced(struct binaries *binaries, const struct traced_file *file, char **why)
+{
+	_cleanup_close_ int fd = -1, debug = -1;
+	int r;
+
+	if (file->is_vdso)
+		return pack_vdso(binaries, file, why);
+	fd = traced_open(file);
+	if (fd < 0)
+		return fd;
+	r = pack_part(binaries, file, "elf", fd, why);
+	debug = r ? -1 : traced_open_debug(file, fd);
+	return debug < 0 ? r : pack_part(binaries, file, "debug", debug, why);
+}
+
+static void tell_missing(const struct binaries *binaries, const struct traced_file *file, int r,
+			 size_t nr)
+{
+	if (nr < NAMED_MAX)
+		console_warn(binaries->con, "left out %s: %s", file->name,
+			     r == -ESTALE ? "it is not the one that was traced any more"
+					  : "it is not here");
+}
+
+int binaries_pack(struct binaries *binaries, int fd, char **why)
+{
+	struct traced_file *files = NULL;
+	size_t nr = 0, missing = 0;
+	int r = traced_read(fd, &files, &nr, why);
+
+	for (size_t i = 0; i < nr && !r; i++) {
+		r = pack_traced(binaries, &files[i], why);
+		if (r == -ENOENT || r == -ESTALE) {
+			tell_missing(binaries, &files[i], r, missing++);
+			r = 0;
+		} else if (!r) {
+			binaries->nr++;
+		}
+	}
+	if (missing > NAMED_MAX)
+		console_warn(binaries->con, "and %zu more that were traced are left out",
+			     missing - NAMED_MAX);
+	traced_free(files, nr);
+	return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Puts the files that were traced into an archive, as a folder for perf's --buildid-dir. */
+#ifndef CTL_BINARIES_H
+#define CTL_BINARIES_H
+
+#include "console.h"
+#include "pack.h"
+
+struct binaries {
+	struct pack *pack;
+	struct console *con; /* is told of what there is not */
+	size_t nr;	     /* that are in it; symbols of their own do not count */
+};
+
+/* Those that the perf.data file names. Returns 0, or a negative errno with or without *why, for the
+ * caller to free. */
+int binaries_pack(struct binaries *binaries, int fd, char **why) _must_check_;
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "traced.h"
+
+#include <gelf.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "options.h"
+
+#define MAGIC "PERFILE2"
+#define FEATURE_BUILD_ID 2
+#define MISC_BUILD_ID_SIZE (1 << 15)
+/* Thousands of files, each with the longest name; what says it is larger is damaged. */
+#define TABLE_MAX (64 << 20)
+#define DEBUG_FOLDER "/usr/lib/debug"
+
+/* What perf.data begins with. */
+struct file_header {
+	char magic[8];
+	uint64_t size;
+	uint64_t attr_size;
+	uint64_t attrs[2];
+	struct {
+		uint64_t offset, size;
+	} data;
+	uint64_t event_types[2];
+	uint64_t features[4];
+};
+
+/* In its build id table, up to the name. */
+struct record {
+	struct perf_event_header header;
+	uint32_t pid;
+	uint8_t id[20];
+	uint8_t id_size;
+	uint8_t reserved[3];
+	char name[];
+};
+
+static int read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+	if (offset > INT64_MAX)
+		return -EINVAL;
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
+
+		if (n <= 0)
+			return n ? -errno : -ENODATA;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Nothing, and no failure, if there is no such table. */
+static int read_table(int fd, uint8_t **table, size_t *size)
+{
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct file_header header;
+	struct {
+		uint64_t offset, size;
+	} section;
+	int r = read_at(fd, &header, sizeof(header), 0);
+
+	if (r)
+		return r;
+	if (memcmp(header.magic, MAGIC, sizeof(header.magic)) || header.size != sizeof(header) ||
+	    header.data.offset > INT64_MAX || header.data.size > INT64_MAX)
+		return -EINVAL;
+	if (!(header.features[0] & 1 << FEATURE_BUILD_ID))
+		return 0;
+	/* There is one for each feature, in their order; two may come before. */
+	r = read_at(fd, &section, sizeof(section),
+		    header.data.offset + header.data.size +
+			    sizeof(section) * __builtin_popcount(header.features[0] &
+								 ((1 << FEATURE_BUILD_ID) - 1)));
+	if (r || section.size > TABLE_MAX)
+		return r ? r : -EINVAL;
+	bytes = malloc(section.size ?: 1);
+	if (!bytes)
+		return -ENOMEM;
+	r = read_at(fd, bytes, section.size, section.offset);
+	if (r)
+		return r;
+	*table = TAKE_PTR(bytes);
+	*size = section.size;
+	return 0;
+}
+
+/* Not of user space, or nothing that can be looked for: then size is 0. */
+static struct build_id read_id(const struct record *record)
+{
+	const int mode = record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	struct build_id id = { .size = sizeof(id.bytes) };
+
+	if (record->header.misc & MISC_BUILD_ID_SIZE)
+		id.size = record->id_size;
+	if (mode != PERF_RECORD_MISC_USER || id.size < 2 || id.size > sizeof(id.bytes) ||
+	    (record->name[0] != '/' && strcmp(record->name, "[vdso]")))
+		id.size = 0;
+	memcpy(id.bytes, record->id, id.size);
+	return id;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct traced_file *one = a, *other = b;
+	int r = memcmp(one->id.bytes, other->id.bytes, sizeof(one->id.bytes));
+
+	return r ? r : one->id.size - other->id.size;
+}
+
+static void sort_files(struct traced_file *files, size_t *nr)
+{
+	size_t kept = 0;
+
+	if (!*nr)
+		return;
+	qsort(files, *nr, sizeof(*files), compare_files);
+	for (size_t i = 1; i < *nr; i++) {
+		if (compare_files(&files[kept], &files[i]))
+			files[++kept] = files[i];
+		else
+			free(files[i].name);
+	}
+	*nr = kept + 1;
+}
+
+static int add_file(struct traced_file **files, size_t *nr, const struct record *record)
+{
+	const struct build_id id = read_id(record);
+	struct traced_file *more;
+
+	if (!id.size)
+		return 0;
+	/* Doubles at each power of two. */
+	if (!(*nr & (*nr - 1))) {
+		more = reallocarray(*files, *nr ? 2 * *nr : 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		*files = more;
+	}
+	(*files)[*nr] = (struct traced_file){
+		.id = id,
+		.is_vdso = record->name[0] == '[',
+		.name = strdup(record->name),
+	};
+	if (!(*files)[*nr].name)
+		return -ENOMEM;
+	++*nr;
+	return 0;
+}
+
+static int parse_table(const uint8_t *table, size_t size, struct traced_file **files, size_t *nr)
+{
+	for (size_t at = 0; size - at >= sizeof(struct perf_event_header);) {
+		const struct record *record = (const void *)(table + at);
+		size_t length = record->header.size;
+		int r;
+
+		/* The name has an end. */
+		if (length <= sizeof(*record) || length % 4 || length > size - at ||
+		    !memchr(record->name, '\0', length - sizeof(*record)))
+			return -EINVAL;
+		r = add_file(files, nr, record);
+		if (r)
+			return r;
+		at += length;
+	}
+	return 0;
+}
+
+int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
+{
+	_cleanup_free_ uint8_t *table = NULL;
+	struct traced_file *found = NULL;
+	size_t size = 0, nr_found = 0;
+	int r = read_table(fd, &table, &size);
+
+	if (!r && table)
+		r = parse_table(table, size, &found, &nr_found);
+	if (r) {
+		traced_free(found, nr_found);
+		return options_explain(why, r, "the table of build ids: %s",
+				       r == -EINVAL || r == -ENODATA ? "it is damaged"
+								     : strerror(-r));
+	}
+	sort_files(found, &nr_found);
+	*files = found;
+	*nr = nr_found;
+	return 0;
+}
+
+void traced_free(struct traced_file *files, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		free(files[i].name);
+	free(files);
+}
+
+void traced_hex(const struct build_id *id, char hex[TRACED_HEX_SIZE])
+{
+	hex[0] = '\0';
+	for (size_t i = 0; i < id->size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
+}
+
+static bool same_id(const struct build_id *a, const struct build_id *b)
+{
+	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
+}
+
+/* Only what has the build id is what was traced, whatever its name is. */
+static int try_open(const char *path, const struct build_id *id)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct build_id found;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	found = build_id_of_elf(fd);
+	return same_id(&found, id) ? TAKE_FD(fd) : -ESTALE;
+}
+
+int traced_open(const struct traced_file *file)
+{
+	char hex[TRACED_HEX_SIZE], path[PATH_MAX];
+	const char *home = getenv("HOME");
+	int fd = try_open(file->name, &file->id), cached = -ENOENT;
+
+	if (fd >= 0 || !home)
+		return fd;
+	traced_hex(&file->id, hex);
+	if (snprintf(path, sizeof(path), "%s/.debug/.build-id/%.2s/%s/elf", home, hex, hex + 2) <
+	    (int)sizeof(path))
+		cached = try_open(path, &file->id);
+	return cached >= 0 ? cached : fd;
+}
+
+/* The name in .gnu_debuglink, which has no slash. */
+static int read_debuglink(int fd, char *name, size_t size)
+{
+	Elf_Scn *section = NULL;
+	size_t names, length;
+	Elf_Data *data;
+	int r = -ENOENT;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		goto out;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *its_name;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		its_name = elf_strptr(elf, names, header.sh_name);
+		if (!its_name || strcmp(its_name, ".gnu_debuglink"))
+			continue;
+		data = elf_rawdata(section, NULL);
+		length = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
+		if (length && length < data->d_size && length < size &&
+		    !memchr(data->d_buf, '/', length)) {
+			memcpy(name, data->d_buf, length + 1);
+			r = 0;
+		}
+		break;
+	}
+out:
+	elf_end(elf);
+	return r;
+}
+
+static bool same_file(int a, int b)
+{
+	struct stat one, other;
+
+	return !fstat(a, &one) && !fstat(b, &other) && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
+/* Where gdb looks, in its order: by the build id, then by the link. */
+int traced_open_debug(const struct traced_file *file, int fd)
+{
+	static const struct {
+		const char *before, *after;
+	} places[] = { { "", "" }, { "", "/.debug" }, { DEBUG_FOLDER, "" } };
+	const char *slash = strrchr(file->name, '/');
+	int folder = slash ? (int)(slash - file->name) : 0;
+	char hex[TRACED_HEX_SIZE], link[NAME_MAX + 1], path[PATH_MAX];
+	int found;
+
+	traced_hex(&file->id, hex);
+	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	found = try_open(path, &file->id);
+	if (found >= 0 || read_debuglink(fd, link, sizeof(link)))
+		return found;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, folder,
+			     file->name, places[i].after, link) >= (int)sizeof(path))
+			continue;
+		found = try_open(path, &file->id);
+		if (found >= 0 && !same_file(found, fd))
+			return found;
+		closep(&found);
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The files whose code may be in a trace: which ones, by perf.data, and where they are here. */
+#ifndef CTL_TRACED_H
+#define CTL_TRACED_H
+
+#include <stdbool.h>
+
+#include "build_id.h"
+#include "util.h"
+
+#define TRACED_HEX_SIZE (2 * sizeof(((struct build_id *)NULL)->bytes) + 1)
+
+struct traced_file {
+	struct build_id id;
+	bool is_vdso;
+	char *name; /* as the traced task had it */
+};
+
+/* Those of user space in the build id table of a perf.data file, in the order of their build ids,
+ * each once. Returns 0, or a negative errno with *why, for the caller to free. */
+int traced_read(int fd, struct traced_file **files, size_t *nr, char **why) _must_check_;
+
+void traced_free(struct traced_file *files, size_t nr);
+
+/* As hexadecimal text. */
+void traced_hex(const struct build_id *id, char hex[TRACED_HEX_SIZE]);
+
+/* The file itself: under its name, or in perf's cache. Returns an open descriptor, -ENOENT if there
+ * is none, or -ESTALE if there is another one now. */
+int traced_open(const struct traced_file *file);
+
+/* Its symbols, where they are in a file of their own. Returns as above. */
+int traced_open_debug(const struct traced_file *file, int fd);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Unpacks an archive of a capture, which may be of a stranger. */
+#ifndef CTL_UNPACK_H
+#define CTL_UNPACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util.h"
+
+struct unpack_limits {
+	uint64_t max_size;  /* bytes of all files together, holes too */
+	size_t max_entries; /* files and folders */
+};
+
+struct unpack_source {
+	int fd;		  /* of the archive; not used if there is data */
+	const void *data; /* or NULL */
+	size_t size;
+	/* Told of bytes that have been written; what it returns, if not 0, ends it. Or NULL. */
+	int (*progress)(void *ctx, uint64_t bytes);
+	void *ctx;
+};
+
+/*
+ * Unpacks into an empty folder: what is in the one folder that the archive must consist of. That
+ * one's name is left in *top, for the caller to free.
+ *
+ * An archive has files and folders, and hard links among its files; each folder comes before what
+ * is in it. Of one that has anything else, that says a name twice, or a name that leads elsewhere
+ * or has control characters, nothing more is unpacked. What was unpacked by then stays.
+ *
+ * Changes the working folder while it runs. Returns 0; -EINVAL with *why, for the caller to free;
+ * or another negative errno, with or without.
+ */
+int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
+	   char **top, char **why) _must_check_;
+
+#endif
