@@ -96,6 +96,18 @@ static FILE *open_file(int dirfd, const char *path)
 	return file;
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	while (*words) {
+		size_t length = strcspn(words, " ");
+
+		if (length == strlen(word) && !strncmp(words, word, length))
+			return true;
+		words += length + strspn(words + length, " ");
+	}
+	return false;
+}
+
 /* Of the first processor in cpuinfo: others are the same but for what nobody tunes by. */
 static void add_processor(json_object *to, int rootfd)
 {
@@ -127,7 +139,7 @@ static void add_processor(json_object *to, int rootfd)
 		if (length == 5 && !strncmp(line, "flags", 5))
 			json_object_object_add(
 				to, "hypervisor",
-				json_object_new_boolean(strstr(value, " hypervisor") != NULL));
+				json_object_new_boolean(has_word(value, "hypervisor")));
 	}
 }
 

@@ -330,12 +330,14 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry)
 	if (!r)
 		r = check_place(u, name);
 	if (!r)
+		r = make_clean(u, entry, name, is_folder);
+	/* Not before: a link leads to what came earlier. */
+	if (!r)
 		r = remember(u, name, is_folder);
 	/* The folder of all is there already. */
 	if (r || !*name)
 		return r;
-	r = make_clean(u, entry, name, is_folder);
-	return r ? r : write_entry(u, !is_link && !is_folder);
+	return write_entry(u, !is_link && !is_folder);
 }
 
 static int take_all(struct unpacking *u)
@@ -347,8 +349,8 @@ static int take_all(struct unpacking *u)
 		r = archive_read_next_header(u->reader, &entry);
 		if (r == ARCHIVE_EOF)
 			break;
-		/* A warning is of an attribute that is not taken over, or the name is missing. */
-		if (r < ARCHIVE_WARN)
+		/* A warning is of what is not taken over, or of a name, which is missing then. */
+		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return explain_archive(u, u->reader);
 		r = take_entry(u, entry);
 		if (r)

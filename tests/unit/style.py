@@ -19,7 +19,7 @@ LICENCES = (
     (r"src/(lib|perfdata|shared)/.*", {LIBRARY}),
     (r"tests/unit/(lib|perfdata|shared)/.*", {LIBRARY}),
     (r"bpf/.*\.h", {PROGRAM, BOTH_SIDES}),
-    (r"(bpf|src/ctl|tests/unit/ctl|tests/host|tests/bench)/.*", {PROGRAM}),
+    (r"(bpf|src/ctl|tests/unit/ctl|tests/host|tests/bench|tests/fuzz)/.*", {PROGRAM}),
     (r".*", {LIBRARY, PROGRAM}),
 )
 MARKED = re.compile(r".*\.(c|h|py|sh|map)|meson\.build|meson_options\.txt")

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture_file.h"
+
+#include <string.h>
+
+#include "fuzz.h"
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	/* As it is read from a file: with a NUL behind it. */
+	_cleanup_free_ char *text = malloc(size + 1);
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	r = capture_file_parse(&file, text, size, &why);
+	/* One clear line. */
+	if (r ? !why || !*why || strchr(why, '\n') : why || file.view.cpu < -1)
+		abort();
+	return r;
+}

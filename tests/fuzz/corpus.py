@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes the inputs that fuzzing begins with, and that are run as they are. Usage: corpus.py FOLDER
+
+Of those in FOLDER/TARGET good-* must be accepted and bad-* refused.
+"""
+import io
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+
+CAPTURE = {
+    "schema": 1, "version": "0.1.0",
+    "spike": {"sequence": 1, "cpu": 1, "latency_ns": 29841094, "time_ns": 7881842767, "expected_ns": 7851933892,
+              "actual_ns": 7881774986, "wall_time": "2026-11-21T07:01:43.881833Z", "function": "hrtimer_wakeup",
+              "pid": 24, "tid": 24, "comm": "kworker/1:0", "idle": False, "poked": False},
+    "history_ns": 90562087,
+    "recorder": {"kind": "pt", "freeze": "sample", "clock": {"monotonic_ns": 7888409479, "perf_ns": 7879745716}},
+    "kernel": {"release": "7.3.4", "version": "#1 SMP"}, "machine": {"hostname": "lab"},
+}
+MAX_SIZE = 1 << 20  # as the target has it
+
+
+class Archive:
+    """A tar file in memory, in a format whose headers can be lied in."""
+
+    def __init__(self, pax=False):
+        self.file = io.BytesIO()
+        self.tar = tarfile.open(fileobj=self.file, mode="w",
+                                format=tarfile.PAX_FORMAT if pax else tarfile.GNU_FORMAT)
+
+    def add(self, name, data=None, kind=None, **fields):
+        info = tarfile.TarInfo(name)
+        info.type = kind or (tarfile.DIRTYPE if data is None else tarfile.REGTYPE)
+        info.mode = 0o755 if data is None else 0o644
+        info.size = len(data or b"")
+        for field, value in fields.items():
+            setattr(info, field, value)
+        self.tar.addfile(info, io.BytesIO(data) if data and info.size == len(data) else None)
+        return self
+
+    def bytes(self):
+        self.tar.close()
+        return self.file.getvalue()
+
+
+def capture(**kwargs):
+    return (Archive(**kwargs).add("top").add("top/capture.json", json.dumps(CAPTURE).encode())
+            .add("top/perf.data").add("top/perf.data/data", b"PERFILE2" * 100))
+
+
+def nested(depth):
+    archive = Archive()
+    for i in range(depth):
+        archive.add("/".join(["top"] + ["d"] * i))
+    return archive
+
+
+def many(nr):
+    archive = Archive().add("top")
+    for i in range(nr):
+        archive.add("top/%d" % i, b"")
+    return archive
+
+
+def sparse(size):
+    """One byte in a file of that size, as GNU tar has it in pax headers."""
+    return Archive(pax=True).add("top").add(
+        "top/GNUSparseFile.0/hole", b"1\n0\n1\n".ljust(512, b"\0") + b"x",
+        pax_headers={"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "top/hole",
+                     "GNU.sparse.realsize": str(size)})
+
+
+def archives():
+    linked = (capture().add("top/second", kind=tarfile.LNKTYPE, linkname="top/capture.json"))
+    yield "good-capture", capture().bytes()
+    yield "good-pax", capture(pax=True).add("top/n\u00e4me", b"x").bytes()
+    yield "good-link", linked.bytes()
+    yield "good-setuid", capture().add("top/run", b"#!", mode=0o7777, uid=0, gid=0).bytes()
+    yield "good-deep", nested(16).bytes()
+    yield "good-many", many(199).bytes()
+    yield "good-large", Archive().add("top").add("top/a", b"a" * MAX_SIZE).bytes()
+    yield "good-hole", sparse(MAX_SIZE).bytes()
+    yield "good-not-a-capture", Archive().add("top").bytes()
+
+    for name, path in (
+            ("parent", "top/../../outside"), ("parent-first", "../outside"), ("parent-last", "top/.."),
+            ("parent-only", ".."), ("parent-deep", "top/perf.data/../../../outside"), ("dot", "top/./x"),
+            ("dot-first", "./top/x"), ("absolute", "/tmp/perf-poke-fuzz-absolute"), ("empty-part", "top//x"),
+            ("escape", "top/\x1b[2Jx"), ("newline", "top/a\nb"), ("delete", "top/a\x7f"),
+            ("unicode-control", "top/a\u009bx"), ("other-top", "other"), ("no-folder", "top/missing/x"),
+            ("under-file", "top/capture.json/x"), ("long-part", "top/" + "x" * 256),
+            ("long", "top/" + "/".join(["y" * 200] * 30)), ("twice", "top/capture.json"),
+            ("file-for-folder", "top/perf.data"), ("file-for-top", "top")):
+        yield "bad-" + name, capture().add(path, b"x").bytes()
+        yield "bad-pax-" + name, capture(pax=True).add(path, b"x").bytes()
+    yield "bad-folder-twice", capture().add("top/perf.data").bytes()
+    yield "bad-folder-for-file", capture().add("top/capture.json").bytes()
+    yield "bad-top-is-file", Archive().add("top", b"x").bytes()
+    yield "bad-deep", nested(17).bytes()
+    yield "bad-many", many(200).bytes()
+
+    for name, target in (("absolute", "/etc/passwd"), ("parent", "../outside"), ("inside", "capture.json"),
+                         ("folder", "perf.data"), ("up", "..")):
+        link = capture().add("top/link", kind=tarfile.SYMTYPE, linkname=target)
+        yield "bad-symlink-" + name, link.bytes()
+        # What is written through it.
+        link = Archive().add("top").add("top/link", kind=tarfile.SYMTYPE, linkname=target)
+        yield "bad-through-" + name, link.add("top/link/outside", b"x").bytes()
+        yield "bad-hardlink-" + name, capture().add("top/link", kind=tarfile.LNKTYPE, linkname=target).bytes()
+    for name, target in (("missing", "top/missing"), ("to-folder", "top/perf.data"), ("to-top", "top"),
+                         ("to-itself", "top/link"), ("with-parent", "top/../outside"), ("empty", ""),
+                         ("out", "../folder/outside")):
+        yield "bad-hardlink-" + name, capture().add("top/link", kind=tarfile.LNKTYPE, linkname=target).bytes()
+    yield "bad-hardlink-later", (Archive().add("top").add("top/a", kind=tarfile.LNKTYPE, linkname="top/b")
+                                 .add("top/b", b"x").bytes())
+    for name, kind in (("character", tarfile.CHRTYPE), ("block", tarfile.BLKTYPE), ("pipe", tarfile.FIFOTYPE)):
+        yield "bad-device-" + name, capture().add("top/dev", kind=kind, devmajor=1, devminor=3).bytes()
+
+    yield "bad-large", Archive().add("top").add("top/a", b"a" * (MAX_SIZE + 1)).bytes()
+    yield "bad-sum", (Archive().add("top").add("top/a", b"a" * (MAX_SIZE // 2)).add("top/b", b"b" * (MAX_SIZE // 2))
+                      .add("top/c", b"c").bytes())
+    yield "bad-hole", sparse(1 << 60).bytes()
+    yield "bad-hole-a-bit", sparse(MAX_SIZE + 1).bytes()
+    yield "bad-announced", Archive().add("top").add("top/a", b"x", size=1 << 40).bytes()
+    yield "bad-announced-negative", (Archive().add("top").add("top/a", b"x", size=-1).bytes())
+    whole = capture().bytes()
+    yield "bad-empty", b""
+    yield "bad-no-entries", Archive().bytes()
+    yield "bad-text", b"schema\n" * 1000
+    yield "bad-cut-in-header", whole[:700]
+    yield "bad-cut-in-data", whole[:1024 + 600]
+    yield "bad-checksum", whole[:512] + b"x" + whole[513:]
+    if shutil.which("zstd"):
+        packed = subprocess.run(["zstd", "-qc", "--no-check"], input=whole, stdout=subprocess.PIPE, check=True).stdout
+        yield "good-zstd", packed
+        yield "bad-zstd-cut", packed[:-20]
+        yield "bad-zstd-damaged", packed[:60] + bytes(byte ^ 0x55 for byte in packed[60:90]) + packed[90:]
+        zeros = Archive().add("top").add("top/a", b"\0" * (4 * MAX_SIZE)).bytes()
+        yield "bad-zstd-bomb", subprocess.run(["zstd", "-qc"], input=zeros, stdout=subprocess.PIPE, check=True).stdout
+
+
+def captures():
+    def changed(path, value):
+        copy = json.loads(json.dumps(CAPTURE))
+        *folders, last = path.split(".")
+        at = copy
+        for folder in folders:
+            at = at[folder]
+        at[last] = value
+        return json.dumps(copy).encode()
+
+    whole = json.dumps(CAPTURE, indent=2).encode()
+    yield "good-whole", whole
+    yield "good-more", changed("spike.more", {"a": [1, 2.5, None]})
+    yield "good-poked", changed("spike.cpu", -1)
+    yield "good-long-name", changed("spike.comm", "x" * 1000)
+    yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000")
+    for i, value in enumerate((-2, 8192, 1 << 40, 1.5, "1", None, [], {}, True)):
+        yield "bad-cpu-%d" % i, changed("spike.cpu", value)
+        yield "bad-time-%d" % i, changed("spike.time_ns", -1 if isinstance(value, int) else value)
+    for field in ("schema", "spike", "recorder", "recorder.kind", "recorder.clock", "spike.pid", "spike.comm"):
+        yield "bad-" + field, changed(field, [[]])
+    for i in range(0, len(whole) - 1, 97):
+        yield "bad-cut-%d" % i, whole[:i]
+    yield "bad-deep", b"[" * 100000
+    yield "bad-deep-objects", b'{"a":' * 100000
+    yield "bad-nul", whole + b"\0"
+    yield "bad-tail", whole + b"x"
+    yield "bad-utf8", whole.replace(b"lab", b"\xff\xfe")
+    yield "bad-large", b" " * (MAX_SIZE + 1)
+    yield "bad-clock", changed("recorder.clock.monotonic_ns", (1 << 63) - 2)
+
+
+def record(name, build_id=b"\x11" * 20, misc=0x8002, size=None, id_size=20):
+    body = struct.pack("<i20sB3x", -1, build_id, id_size) + name.ljust(-(-(len(name) + 1) // 64) * 64, b"\0")
+    return struct.pack("<IHH", 67, misc, size if size is not None else len(body) + 8) + body
+
+
+def perf_data(table, features=1 << 2, offset=None, size=None, data=(104, 0)):
+    before = bin(features & 3).count("1")
+    at = 104 + 16 * (before + 1)
+    header = struct.pack("<8s2Q2Q2Q2Q4Q", b"PERFILE2", 104, 144, 104, 0, *data, 0, 0, features, 0, 0, 0)
+    sections = struct.pack("<2Q", at, 0) * before
+    sections += struct.pack("<2Q", at if offset is None else offset, len(table) if size is None else size)
+    return header + sections + table
+
+
+def tables():
+    two = record(b"/bin/true") + record(b"[vdso]", b"\x22" * 20)
+    yield "good-two", perf_data(two)
+    yield "good-twice", perf_data(two + two)
+    yield "good-kernel", perf_data(record(b"[kernel.kallsyms]", misc=0x8001) + two)
+    yield "good-short-id", perf_data(record(b"/bin/true", id_size=8))
+    yield "good-id-too-long", perf_data(record(b"/bin/true", id_size=255))
+    yield "good-features-before", perf_data(two, features=7)
+    yield "good-none", perf_data(b"", features=0)
+    yield "good-empty", perf_data(b"")
+    yield "bad-empty", b""
+    yield "bad-magic", b"X" + perf_data(two)[1:]
+    yield "bad-cut", perf_data(two)[:-1]
+    yield "bad-header", perf_data(two)[:100]
+    yield "bad-offset", perf_data(two, offset=1 << 63)
+    yield "bad-offset-end", perf_data(two, offset=1 << 40)
+    yield "bad-size", perf_data(two, size=1 << 62)
+    yield "bad-data", perf_data(two, data=((1 << 64) - 8, 16))
+    yield "bad-record-0", perf_data(record(b"/bin/true", size=0))
+    yield "bad-record-header", perf_data(record(b"/bin/true", size=36))
+    yield "bad-record-odd", perf_data(record(b"/bin/true", size=41))
+    yield "bad-record-long", perf_data(record(b"/bin/true", size=104))
+    yield "bad-no-nul", perf_data(record(b"/" * 63).replace(b"/\0", b"//"))
+
+
+def main():
+    for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables())):
+        folder = os.path.join(sys.argv[1], target)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        # What libFuzzer finds worth keeping, which is neither.
+        os.makedirs(os.path.join(sys.argv[1], "found", target), exist_ok=True)
+        for name, data in inputs:
+            with open(os.path.join(folder, name), "xb") as file:
+                file.write(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "traced.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "fuzz.h"
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	_cleanup_free_ char *why = NULL;
+	struct traced_file *files = NULL;
+	char hex[TRACED_HEX_SIZE];
+	size_t nr = 0;
+	int r;
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return -EIO;
+	r = traced_read(fd, &files, &nr, &why);
+	if (r && !why)
+		abort();
+	for (size_t i = 0; i < nr; i++) {
+		traced_hex(&files[i].id, hex);
+		if (strlen(hex) != 2 * (size_t)files[i].id.size || !*files[i].name)
+			abort();
+	}
+	traced_free(files, nr);
+	return r;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "unpack.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fuzz.h"
+#include "tree.h"
+
+#define MAX_SIZE (1 << 20)
+#define MAX_ENTRIES 200
+/* What is unpacked is two folders below, beside a file that must stay as it is. */
+#define INSIDE "folder/inside"
+#define OUTSIDE "folder/outside"
+#define TEXT "untouched"
+
+struct place {
+	char path[32];
+	int fd;
+};
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void make_place(struct place *place)
+{
+	int fd;
+
+	strcpy(place->path, "/tmp/perf-poke-fuzz-XXXXXX");
+	must(mkdtemp(place->path));
+	place->fd = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(place->fd >= 0 && !mkdirat(place->fd, "folder", 0700) &&
+	     !mkdirat(place->fd, INSIDE, 0700));
+	fd = openat(place->fd, OUTSIDE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	must(write(fd, TEXT, strlen(TEXT)) == (ssize_t)strlen(TEXT));
+	close(fd);
+}
+
+static size_t count_entries(int dirfd, const char *name)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	size_t nr = 0;
+
+	must(!opendir_at(&dir, dirfd, name));
+	while (readdir(dir))
+		nr++;
+	return nr - 2;
+}
+
+/* Files and folders only, of this user, that nobody can run; with no name that is not plain. */
+static void check_tree(int dirfd, const char *name, size_t *nr)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	must(fd >= 0 && !opendir_at(&dir, fd, "."));
+	while ((entry = readdir(dir))) {
+		struct stat st;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		++*nr;
+		must(!fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW));
+		must(st.st_uid == getuid() && !(st.st_mode & (S_ISUID | S_ISGID | S_ISVTX)));
+		must(S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !(st.st_mode & 0111)));
+		for (const char *c = entry->d_name; *c; c++)
+			must((unsigned char)*c >= ' ' && *c != '\177');
+		if (S_ISDIR(st.st_mode))
+			check_tree(fd, entry->d_name, nr);
+	}
+}
+
+static void check_outside(const struct place *place)
+{
+	_cleanup_close_ int fd = openat(place->fd, OUTSIDE, O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	struct stat st;
+
+	must(count_entries(place->fd, ".") == 1 && count_entries(place->fd, "folder") == 2);
+	must(fd >= 0 && read(fd, text, sizeof(text) - 1) == (ssize_t)strlen(TEXT));
+	must(!strcmp(text, TEXT) && !fstat(fd, &st) && st.st_nlink == 1);
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	const struct unpack_limits limits = { .max_size = MAX_SIZE, .max_entries = MAX_ENTRIES };
+	const struct unpack_source source = { .data = data ?: (const uint8_t *)"", .size = size };
+	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *top = NULL;
+	struct place place;
+	size_t nr = 0;
+	int fd, r;
+
+	make_place(&place);
+	fd = openat(place.fd, INSIDE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = unpack(&source, fd, &limits, &top, &why);
+	must(r ? why && !strchr(why, '\n') : top && !strchr(top, '/'));
+	check_tree(fd, ".", &nr);
+	must(nr <= MAX_ENTRIES);
+	/* Of one that is refused, what was announced as too much has not come. */
+	must(tree_size(fd, ".") <= (uint64_t)MAX_SIZE * MAX_ENTRIES);
+	check_outside(&place);
+	close(fd);
+	close(place.fd);
+	must(!tree_remove(AT_FDCWD, place.path));
+	return r;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "archiving.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "host.h"
+#include "open.h"
+#include "output_file.h"
+#include "pack.h"
+#include "traced.h"
+#include "tree.h"
+#include "unpack.h"
+
+struct parsed {
+	struct archiving_args archive;
+	struct open_args open;
+	int r;
+	char *out;
+	char *err;
+};
+
+static void release(struct parsed *p)
+{
+	free(p->out);
+	free(p->err);
+}
+
+static void parse(struct parsed *p, char **argv)
+{
+	struct console con = { 0 };
+	size_t out_size, err_size;
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	con.out = open_memstream(&p->out, &out_size);
+	con.err = open_memstream(&p->err, &err_size);
+	assert_non_null(con.out);
+	assert_non_null(con.err);
+	if (!strcmp(argv[1], "archive"))
+		p->r = archiving_parse(&p->archive, &con, argc, argv);
+	else
+		p->r = open_parse(&p->open, &con, argc, argv);
+	fclose(con.out);
+	fclose(con.err);
+}
+
+#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", __VA_ARGS__, NULL })
+
+static void maps_options(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+	_cleanup_(release) struct parsed q = { 0 };
+	_cleanup_(release) struct parsed none = { 0 };
+
+	(void)state;
+	PARSE(&p, "archive", "folder", "-o", "a.tar.zst", "--no-binaries", "-q");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.archive.capture, "folder");
+	assert_string_equal(p.archive.output, "a.tar.zst");
+	assert_true(p.archive.no_binaries && p.archive.quiet);
+
+	PARSE(&q, "open", "-", "-o", "here", "--max-size", "2M");
+	assert_int_equal(q.r, 0);
+	assert_string_equal(q.open.file, "-");
+	assert_string_equal(q.open.output, "here");
+	assert_int_equal(q.open.max_size, 2 << 20);
+	assert_false(q.open.quiet);
+
+	PARSE(&none, "open", "file");
+	assert_int_equal(none.r, 0);
+	assert_null(none.open.output);
+	assert_int_equal(none.open.max_size, UINT64_C(16) << 30);
+}
+
+#define REFUSES(text, ...)                                                                         \
+	do {                                                                                       \
+		_cleanup_(release) struct parsed p = { 0 };                                        \
+                                                                                                   \
+		PARSE(&p, __VA_ARGS__);                                                            \
+		assert_int_equal(p.r, -EINVAL);                                                    \
+		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
+	} while (0)
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("CAPTURE is required", "archive", "-o", "file");
+	REFUSES("--output FILE is required", "archive", "folder");
+	REFUSES("FILE is required", "open", "-o", "here");
+	REFUSES("--max-size '0': must be 1B or more", "open", "a", "--max-size", "0");
+	REFUSES("'b': only options are taken", "open", "a", "b");
+}
+
+static void helps(void **state)
+{
+	static const struct command *const commands[] = { &command_archive, &command_open };
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_SIZE(commands); c++) {
+		_cleanup_(release) struct parsed p = { 0 };
+
+		PARSE(&p, (char *)commands[c]->name, "--help");
+		assert_int_equal(p.r, 1);
+		for (size_t i = 0; i < commands[c]->nr_options; i++)
+			assert_non_null(strstr(p.out, commands[c]->options[i].name
+							      ?: commands[c]->options[i].metavar));
+		assert_non_null(strstr(p.out, "Exit codes: "));
+	}
+}
+
+struct folder {
+	char path[40];
+	int fd;
+};
+
+static int make_folder(void **state)
+{
+	struct folder *folder = calloc(1, sizeof(*folder));
+
+	assert_non_null(folder);
+	strcpy(folder->path, "/tmp/perf-poke-test-XXXXXX");
+	assert_non_null(mkdtemp(folder->path));
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*state = folder;
+	return folder->fd < 0;
+}
+
+static int remove_folder(void **state)
+{
+	struct folder *folder = *state;
+	int r = tree_remove(AT_FDCWD, folder->path);
+
+	close(folder->fd);
+	free(folder);
+	return r;
+}
+
+static void put(const struct folder *folder, const char *name, const char *text, off_t at)
+{
+	_cleanup_close_ int fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+
+	assert_int_equal(pwrite(fd, text, strlen(text), at), strlen(text));
+}
+
+static void read_back(const struct folder *folder, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, size - 1);
+
+	assert_true(n >= 0);
+	text[n] = '\0';
+}
+
+static void on_skipped(void *ctx, const char *name)
+{
+	assert_string_equal(name, "link");
+	++*(int *)ctx;
+}
+
+static int on_progress(void *ctx, uint64_t bytes)
+{
+	(void)bytes;
+	++*(int *)ctx;
+	return 0;
+}
+
+/* Packs `from` into the file, and unpacks that into `to`. */
+static void round_trip(const struct folder *folder, int *told)
+{
+	const struct unpack_limits limits = { .max_size = UINT64_C(4) << 30, .max_entries = 100 };
+	_cleanup_close_ int from = openat(folder->fd, "from", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int to = openat(folder->fd, "to", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	_cleanup_free_ char *top = NULL;
+	struct unpack_source source = { .fd = fd };
+	struct pack *pack = NULL;
+	char *why = NULL;
+
+	assert_int_equal(pack_new(&pack, fd, "the top", on_progress, told, &why), 0);
+	assert_int_equal(pack_tree(pack, from, on_skipped, &why), 0);
+	assert_int_equal(pack_text(pack, "text", "abc", 3, &why), 0);
+	assert_int_equal(pack_folder(pack, "x/y/1", &why), 0);
+	assert_int_equal(pack_folder(pack, "x/y/2", &why), 0);
+	assert_int_equal(pack_folder(pack, "x/y/1", &why), 0);
+	assert_int_equal(pack_finish(pack, &why), 0);
+	pack_free(pack);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(unpack(&source, to, &limits, &top, &why), 0);
+	assert_null(why);
+	assert_string_equal(top, "the top");
+}
+
+static void packs_and_unpacks(void **state)
+{
+	const struct folder *folder = *state;
+	struct stat st, other;
+	char text[64];
+	int told = 0;
+
+	assert_int_equal(mkdirat(folder->fd, "from", 0700), 0);
+	assert_int_equal(mkdirat(folder->fd, "to", 0700), 0);
+	assert_int_equal(mkdirat(folder->fd, "from/in", 0700), 0);
+	put(folder, "from/in/a", "first", 0);
+	assert_int_equal(linkat(folder->fd, "from/in/a", folder->fd, "from/in/b", 0), 0);
+	put(folder, "from/large", "last", INT64_C(3) << 30);
+	assert_int_equal(symlinkat("in/a", folder->fd, "from/link"), 0);
+	assert_int_equal(fchmodat(folder->fd, "from/in/a", 0755, 0), 0);
+	round_trip(folder, &told);
+	assert_true(told > 2);
+
+	read_back(folder, "to/in/a", text, sizeof(text));
+	assert_string_equal(text, "first");
+	read_back(folder, "to/text", text, sizeof(text));
+	assert_string_equal(text, "abc");
+	/* Holes are holes, a file with two names is one, and nothing can be run. */
+	assert_int_equal(fstatat(folder->fd, "to/large", &st, 0), 0);
+	assert_int_equal(st.st_size, (INT64_C(3) << 30) + 4);
+	assert_true(st.st_blocks < 1000);
+	assert_int_equal(fstatat(folder->fd, "file", &st, 0), 0);
+	assert_true(st.st_size < 100000);
+	assert_int_equal(fstatat(folder->fd, "to/in/a", &st, 0), 0);
+	assert_int_equal(fstatat(folder->fd, "to/in/b", &other, 0), 0);
+	assert_int_equal(st.st_ino, other.st_ino);
+	assert_int_equal(st.st_mode & 0111, 0);
+	assert_int_equal(fstatat(folder->fd, "to/in", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(fstatat(folder->fd, "to/x/y/2", &st, 0), 0);
+	assert_int_equal(fstatat(folder->fd, "to/link", &st, AT_SYMLINK_NOFOLLOW), -1);
+}
+
+static int stops(void *ctx, uint64_t bytes)
+{
+	(void)ctx;
+	(void)bytes;
+	return -EINTR;
+}
+
+static void is_interrupted(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct pack *pack = NULL;
+	char *why = NULL;
+
+	put(folder, "data", "some", 0);
+	assert_int_equal(pack_new(&pack, fd, "top", stops, NULL, &why), 0);
+	assert_int_equal(pack_tree(pack, folder->fd, NULL, &why), -EINTR);
+	assert_null(why);
+	pack_free(pack);
+}
+
+static void names_the_top(void **state)
+{
+	struct folder *folder = *state;
+	_cleanup_free_ char *plain = NULL;
+	_cleanup_free_ char *odd = NULL;
+	_cleanup_free_ char *root = NULL;
+	_cleanup_free_ char *path = NULL;
+	char *none = NULL;
+
+	assert_int_equal(mkdirat(folder->fd, "a capture", 0700), 0);
+	assert_int_equal(mkdirat(folder->fd, "n\xc3\xa4me", 0700), 0);
+	assert_true(asprintf(&path, "%s/a capture/../a capture/.", folder->path) > 0);
+	assert_int_equal(archiving_top(path, &plain), 0);
+	assert_string_equal(plain, "a capture");
+	free(path);
+	assert_true(asprintf(&path, "%s/n\xc3\xa4me", folder->path) > 0);
+	assert_int_equal(archiving_top(path, &odd), 0);
+	assert_string_equal(odd, "capture");
+	assert_int_equal(archiving_top("/", &root), 0);
+	assert_string_equal(root, "capture");
+	assert_int_equal(archiving_top("/nowhere", &none), -ENOENT);
+}
+
+static void publishes_files(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_free_ char *path = NULL;
+	struct output_file file, other;
+	struct stat st;
+
+	assert_true(asprintf(&path, "%s/out", folder->path) > 0);
+	assert_int_equal(output_file_open(&file, path), 0);
+	assert_int_equal(fstatat(folder->fd, "out", &st, 0), -1);
+	assert_int_equal(output_file_open(&other, path), 0);
+	assert_int_equal(output_file_publish(&file), 0);
+	output_file_close(&file);
+	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
+	/* The second is too late, and leaves nothing. */
+	assert_int_equal(output_file_publish(&other), -EEXIST);
+	output_file_close(&other);
+	assert_int_equal(output_file_open(&other, path), -EEXIST);
+	output_file_close(&other);
+	assert_int_equal(unlinkat(folder->fd, "out", 0), 0);
+	assert_int_equal(output_file_open(&file, path), 0);
+	output_file_close(&file);
+	assert_int_equal(rmdir(folder->path), 0);
+	assert_int_equal(mkdir(folder->path, 0700), 0);
+}
+
+/* This program, by its own build id. */
+static void finds_what_was_traced(void **state)
+{
+	char self[64] = "/proc/self/exe";
+	_cleanup_close_ int fd = open(self, O_RDONLY | O_CLOEXEC);
+	struct traced_file file = { .id = build_id_of_elf(fd), .name = self };
+	char hex[TRACED_HEX_SIZE];
+	int found;
+
+	(void)state;
+	if (!file.id.size)
+		skip();
+	found = traced_open(&file);
+	assert_true(found >= 0);
+	closep(&found);
+	/* It has its symbols in it. */
+	assert_int_equal(traced_open_debug(&file, fd), -ENOENT);
+	traced_hex(&file.id, hex);
+	assert_int_equal(strlen(hex), 2 * file.id.size);
+	file.id.bytes[0] ^= 1;
+	assert_int_equal(traced_open(&file), -ESTALE);
+	file.name = "/dev/null";
+	assert_int_equal(traced_open(&file), -ENOENT);
+}
+
+static void put_fact(const struct folder *folder, const char *path, const char *text)
+{
+	char name[128];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
+		mkdirat(folder->fd, name, 0700);
+	}
+	put(folder, path, text, 0);
+}
+
+static void tells_of_the_host(void **state)
+{
+	static const char *const wanted[] = {
+		"\"of_capture\":false",
+		"\"system\":\"Debian GNU\\/Linux 12 (bookworm)\"",
+		"\"cmdline\":\"isolcpus=2 quiet\"",
+		"\"microcode\":\"0x2b\"",
+		"\"model\":\"143\"",
+		"\"hypervisor\":false",
+		"\"isolated\":\"2\"",
+		"\"nohz_full\":null",
+		"\"cpufreq\":[{\"cpu\":2,\"driver\":null,\"governor\":\"performance\"",
+		"\"irqs\":[{\"irq\":9,\"affinity\":\"0-1\",\"effective\":null,\"handlers\":[]},"
+		"{\"irq\":10,\"affinity\":null,\"effective\":null,\"handlers\":[\"eth0\"]}]",
+		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
+	};
+	const struct capture_file capture = { .hostname = "elsewhere" };
+	const struct folder *folder = *state;
+	json_object *facts;
+	const char *text;
+
+	put_fact(folder, "etc/os-release",
+		 "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
+	put_fact(folder, "proc/cmdline", "isolcpus=2 quiet \nmore");
+	put_fact(folder, "proc/cpuinfo",
+		 "processor\t: 0\nmodel\t\t: 143\nmodel name\t: X\nmicrocode\t: 0x2b\n"
+		 "flags\t\t: fpu hypervisors\n\nprocessor\t: 1\nmicrocode\t: 0x1\n");
+	put_fact(folder, "proc/irq/9/smp_affinity_list", "0-1\n");
+	put_fact(folder, "proc/irq/10/eth0/x", "");
+	put_fact(folder, "proc/irq/default_smp_affinity", "f\n");
+	put_fact(folder, "sys/devices/system/cpu/isolated", "2\n");
+	put_fact(folder, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n");
+	put_fact(folder, "sys/devices/system/cpu/cpu0/online", "1\n");
+	put_fact(folder, "sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n");
+	facts = host_facts(folder->fd, &capture);
+	text = json_object_to_json_string_ext(facts, JSON_C_TO_STRING_PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if (!strstr(text, wanted[i]))
+			print_error("%s\nis not in\n%s\n", wanted[i], text);
+		assert_non_null(strstr(text, wanted[i]));
+	}
+	json_object_put(facts);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(maps_options), cmocka_unit_test(refuses),
+		cmocka_unit_test(helps),	IN_FOLDER(packs_and_unpacks),
+		IN_FOLDER(is_interrupted),	IN_FOLDER(names_the_top),
+		IN_FOLDER(publishes_files),	cmocka_unit_test(finds_what_was_traced),
+		IN_FOLDER(tells_of_the_host),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
