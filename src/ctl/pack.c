@@ -32,11 +32,12 @@ static void entry_freep(struct archive_entry **entry)
 
 static int explain(struct pack *pack, const char *name, char **why)
 {
+	const char *text = archive_error_string(pack->archive) ?: "cannot be written";
 	int error = archive_errno(pack->archive);
 
-	return options_explain(why, error > 0 ? -error : -EIO, "%s%s%s", name ?: "",
-			       name ? ": " : "",
-			       archive_error_string(pack->archive) ?: "cannot be written");
+	return options_explain(why, error > 0 ? -error : -EIO, "%s%s%s%s%s", name ?: "",
+			       name ? ": " : "", text, error > 0 ? ": " : "",
+			       error > 0 ? strerror(error) : "");
 }
 
 int pack_new(struct pack **ret, int fd, const char *top, int (*progress)(void *ctx, uint64_t bytes),

@@ -262,10 +262,11 @@ static int explain_archive(struct unpacking *u, struct archive *archive)
 
 	if (!text)
 		return -ENOMEM;
-	/* Of what cannot be read there are many reasons; libarchive's numbers are not all errnos.
-	 */
-	return options_explain(u->why, error > 0 && error < 4096 ? -error : -EINVAL, "%s",
-			       text_printable(text));
+	text_printable(text);
+	/* What is wrong with an archive is said in words, of the disk there is a number. */
+	if (archive == u->disk && error > 0)
+		return options_explain(u->why, -error, "%s: %s", text, strerror(error));
+	return options_explain(u->why, -EINVAL, "%s", text);
 }
 
 /* Blocks may come with holes between them, but not behind the end that was announced. */

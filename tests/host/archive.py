@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""list, archive and open: a capture goes to somebody else, who has no rights, and shows the same."""
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import unittest
+
+import common
+
+FAILED = 1
+USAGE = 2
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all",
+             "--bounding-set=-all"]
+
+PROGRAM = """
+static volatile unsigned long sum;
+__attribute__((noinline)) void acme_burn(void) { for (int i = 0; i < 1000; i++) sum += i; }
+int main(void) { for (int i = 0; i < 300000; i++) acme_burn(); return 0; }
+"""
+
+
+def ctl(*args, **kwargs):
+    return common.run_ctl(*args, **kwargs)
+
+
+@unittest.skipUnless(shutil.which("perf"), "needs perf")
+class Captured(common.HostTest):
+    """On two captures."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.taker = common.HostTest()
+        cls.taker.setUp()
+        cls.addClassCleanup(cls.taker.doCleanups)
+        cpus = common.find_cpus(1)
+        session = cls.taker.capture_spikes(cpus, 2)
+        cls.cpu = cpus[0]
+        cls.captures = session.captures
+        cls.path = cls.captures[0]["path"]
+
+    def setUp(self):
+        super().setUp()
+        # Somebody else's folder.
+        os.chmod(self.folder, 0o755)
+        self.elsewhere = os.path.join(self.folder, "elsewhere")
+        os.mkdir(self.elsewhere)
+        os.chown(self.elsewhere, NOBODY, NOBODY)
+        self.file = os.path.join(self.folder, "a.tar.zst")
+
+    def list(self, *args):
+        result = ctl("list", self.taker.output, "--json", *args)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return common.parse_lines(result.stdout)
+
+    def archive(self, path, *args):
+        result = ctl("archive", path, "-o", self.file, *args)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def open_as_nobody(self, *args):
+        """The program may be where others cannot look."""
+        for command in (["setpriv", "--help"], [*AS_NOBODY, common.CTL, "--version"]):
+            if not shutil.which("setpriv") or subprocess.run(command, stdout=subprocess.DEVNULL,
+                                                             stderr=subprocess.DEVNULL).returncode:
+                self.skipTest("needs setpriv, and a build that others can run")
+        with open(self.file, "rb") as file:
+            result = subprocess.run([*AS_NOBODY, common.CTL, "open", "-", *args], stdin=file, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, cwd=self.elsewhere, timeout=common.PATIENCE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return os.path.join(self.elsewhere, result.stdout.rstrip("\n"))
+
+    def as_nobody(self, *command):
+        result = subprocess.run([*AS_NOBODY, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, cwd=self.elsewhere, timeout=common.PATIENCE,
+                                env={**os.environ, "HOME": self.elsewhere})
+        self.assertEqual(result.returncode, 0, (command, result.stderr))
+        return result.stdout
+
+    def test_lists(self):
+        found = self.list()
+        self.assertEqual([line["path"] for line in found], [capture["path"] for capture in self.captures])
+        for line, capture in zip(found, self.captures):
+            self.assertEqual(line["type"], "capture")
+            for field in ("recorder", "sequence", "poked", "cpu", "time_ns", "latency_ns", "expected_ns", "actual_ns",
+                          "function_name", "idle", "pid", "tid", "comm", "history_ns"):
+                self.assertEqual(line[field], capture[field], field)
+            size = sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(line["path"])
+                       for name in names)
+            self.assertEqual(line["size_bytes"], size)
+        by_latency = [line["latency_ns"] for line in self.list("--sort", "latency")]
+        self.assertEqual(by_latency, sorted(by_latency))
+        worst = max(by_latency)
+        self.assertEqual([line["latency_ns"] for line in self.list("--min-latency", "%dns" % worst)], [worst])
+        self.assertEqual(len(self.list("--cpu", str(self.cpu))), 2)
+        self.assertEqual(self.list("--cpu", str(self.cpu + 1)), [])
+        self.assertEqual(len(self.list("--since", "1h")), 2)
+        self.assertEqual(self.list("--since", "2099-01-01"), [])
+
+    def test_lists_for_people(self):
+        result = ctl("list", self.taker.output)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        head, *lines = result.stdout.splitlines()
+        self.assertEqual(head.split(), ["TIME", "CPU", "LATENCY", "INTERRUPTED", "RECORDER", "SIZE", "CAPTURE"])
+        self.assertEqual([line.split()[-1] for line in lines], [capture["path"] for capture in self.captures])
+        one = ctl("list", self.path)
+        self.assertEqual([line.split()[-1] for line in one.stdout.splitlines()[1:]], [self.path])
+
+    def test_lists_around_broken_ones(self):
+        folder = os.path.join(self.folder, "captures")
+        shutil.copytree(self.taker.output, folder)
+        names = sorted(name for name in os.listdir(folder) if os.path.isdir(os.path.join(folder, name)))
+        with open(os.path.join(folder, names[0], "capture.json"), "r+") as file:
+            file.truncate(100)
+        os.mkdir(os.path.join(folder, "not-a-capture"))
+        os.makedirs(os.path.join(folder, "no-facts", "perf.data"))
+        os.mkdir(os.path.join(folder, "waits"))
+        os.mkfifo(os.path.join(folder, "waits", "capture.json"))
+        result = ctl("list", folder)
+        self.assertEqual(result.returncode, FAILED)
+        complaints = sorted(result.stderr.splitlines())
+        self.assertEqual(len(complaints), 3, result.stderr)
+        for complaint, parts in zip(complaints, ((names[0], "not JSON"), ("no-facts", "No such file"),
+                                                 ("waits", "not a file"))):
+            for part in parts:
+                self.assertIn(part, complaint)
+        self.assertEqual([os.path.basename(line.split()[-1]) for line in result.stdout.splitlines()[1:]], names[1:])
+        as_json = common.parse_lines(ctl("list", folder, "--json").stdout)
+        self.assertEqual(sorted(line["type"] for line in as_json), ["capture"] + ["error"] * 3)
+
+    def test_shows_the_same_elsewhere(self):
+        self.archive(self.path)
+        opened = self.open_as_nobody()
+        self.assertEqual(os.path.basename(opened), os.path.basename(self.path))
+        for args in (["--quiet"], ["--quiet", "--all", "--all-cpus"]):
+            here = ctl("script", self.path, *args)
+            self.assertEqual(here.returncode, 0, here.stderr)
+            self.assertTrue(here.stdout)
+            self.assertEqual(self.as_nobody(common.CTL, "script", opened, *args), here.stdout)
+        data = "perf.data"
+        self.assertEqual(self.as_nobody("perf", "script", "--ns", "-i", os.path.join(opened, data)),
+                         self.perf("script", "--ns", "-i", os.path.join(self.path, data)))
+        # Everything is there as it was, and one thing more.
+        compared = subprocess.run(["diff", "-r", self.path, opened], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(compared.stdout.splitlines(), ["Only in %s: host.json" % opened])
+        with open(os.path.join(opened, "host.json")) as file:
+            host = json.load(file)
+        self.assertTrue(host["of_capture"])
+        self.assertEqual(host["kernel"]["release"], os.uname().release)
+        with open("/proc/cmdline") as file:
+            self.assertEqual(host["kernel"]["cmdline"], file.readline().rstrip())
+        # It can go on from there, as it is.
+        os.remove(self.file)
+        again = ctl("archive", opened, "-o", self.file)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        third = self.open_as_nobody("-o", "third")
+        self.assertEqual(subprocess.run(["diff", "-r", opened, third]).returncode, 0)
+
+    def test_brings_binaries(self):
+        """perf's own recording, of a program that is gone when it is shown."""
+        if not shutil.which("gcc"):
+            self.skipTest("needs gcc")
+        program = os.path.join(self.folder, "acme")
+        subprocess.run(["gcc", "-O1", "-g", "-x", "c", "-", "-o", program], input=PROGRAM.encode(), check=True)
+        capture = os.path.join(self.folder, "capture")
+        os.makedirs(os.path.join(capture, "perf.data"))
+        shutil.copy(os.path.join(self.path, "capture.json"), capture)
+        recorded = subprocess.run(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--buildid-all",
+                                   "-o", os.path.join(self.folder, "data"), program],
+                                  stderr=subprocess.PIPE, cwd=self.folder)
+        if recorded.returncode:
+            self.skipTest("perf record does not work here: %s" % recorded.stderr)
+        shutil.move(os.path.join(self.folder, "data"), os.path.join(capture, "perf.data", "data"))
+        args = ["--all", "--all-cpus", "--quiet", "--", "-F", "ip,sym"]
+        self.assertIn("acme_burn", ctl("script", capture, *args).stdout)
+        # Its symbols are in a file of their own.
+        for command in (["objcopy", "--only-keep-debug", program, program + ".debug"], ["strip", program],
+                        ["objcopy", "--add-gnu-debuglink=" + program + ".debug", program]):
+            subprocess.run(command, check=True, cwd=self.folder)
+        result = self.archive(capture)
+        self.assertIn("files that were traced", result.stderr)
+        os.remove(program)
+        os.remove(program + ".debug")
+        missing = ctl("archive", capture, "-o", self.file + "2")
+        self.assertEqual(missing.returncode, 0, missing.stderr)
+        self.assertIn("left out %s: it is not here" % program, missing.stderr)
+        opened = self.open_as_nobody()
+        self.assertIn("acme_burn", self.as_nobody(common.CTL, "script", opened, *args))
+        self.assertIn("--buildid-dir %s/buildid" % opened,
+                      self.as_nobody(common.CTL, "script", opened, "--dry-run", "--quiet"))
+        self.assertNotIn("--buildid-dir", ctl("script", capture, "--dry-run", "--quiet").stdout)
+        # Without them it is not known: or nothing was shown.
+        os.rename(os.path.join(opened, "buildid"), os.path.join(opened, "hidden"))
+        self.assertNotIn("acme_burn", self.as_nobody(common.CTL, "script", opened, *args))
+
+    def test_goes_through_pipes(self):
+        written = subprocess.run([common.CTL, "archive", self.path, "-o", "-"], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((written.returncode, written.stderr), (0, b""))
+        opened = subprocess.run([common.CTL, "open", "-", "-o", "here", "-q"], input=written.stdout,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+        self.assertEqual((opened.returncode, opened.stdout, opened.stderr), (0, b"here\n", b""))
+        self.assertEqual(subprocess.run(["diff", "-rq", "-x", "host.json", self.path,
+                                         os.path.join(self.folder, "here")]).returncode, 0)
+
+    def test_replaces_nothing(self):
+        with open(self.file, "w") as file:
+            file.write("mine")
+        self.assert_fails(ctl("archive", self.path, "-o", self.file), FAILED, self.file, "not replaced")
+        with open(self.file) as file:
+            self.assertEqual(file.read(), "mine")
+        os.remove(self.file)
+        self.archive(self.path)
+        name = os.path.join(self.folder, os.path.basename(self.path))
+        for path, args in ((name, []), (os.path.join(self.folder, "b"), ["-o", "b"])):
+            os.mkdir(path)
+            self.assert_fails(ctl("open", self.file, *args, cwd=self.folder), FAILED, os.path.basename(path),
+                              "not replaced")
+            self.assertEqual(os.listdir(path), [])
+        self.assert_nothing_partial()
+
+    def test_refuses_what_is_too_large(self):
+        self.archive(self.path)
+        self.assert_fails(ctl("open", self.file, "--max-size", "10K", cwd=self.folder), FAILED, self.file,
+                          "more than 10K", "--max-size")
+        self.assert_nothing_partial()
+
+    def test_full_disk(self):
+        self.archive(self.path)
+        prefix = common.unshared("mount -t tmpfs -o size=64k tmpfs " + self.elsewhere)
+        shown = "test -z \"$(ls -A %s)\"" % self.elsewhere
+        for args in (["open", self.file, "-o", self.elsewhere + "/x"], ["archive", self.path, "-o",
+                                                                        self.elsewhere + "/y"]):
+            result = subprocess.run([*prefix, "sh", "-c", '"$@"; code=$?; ' + shown + " && exit $code; exit 99", "sh",
+                                     common.CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True)
+            self.assert_fails(result, FAILED, "No space left")
+
+    def test_damaged(self):
+        self.archive(self.path)
+        with open(self.file, "rb") as file:
+            whole = file.read()
+        damaged = os.path.join(self.folder, "damaged")
+        middle = len(whole) // 2
+        for data in (b"", b"text", whole[:-10], whole[:middle],
+                     whole[:middle] + bytes(byte ^ 0x55 for byte in whole[middle:middle + 16]) + whole[middle + 16:]):
+            with open(damaged, "wb") as file:
+                file.write(data)
+            self.assert_fails(ctl("open", damaged, cwd=self.folder), FAILED, "'%s' cannot be opened: " % damaged)
+            self.assert_nothing_partial()
+
+    def assert_nothing_partial(self):
+        self.assertEqual([name for name in os.listdir(self.folder) if "partial" in name], [])
+
+
+class Strangers(common.HostTest):
+    """What somebody made to do harm; there are more in tests/fuzz."""
+
+    def pack(self, *infos):
+        path = os.path.join(self.folder, "evil.tar")
+        with tarfile.open(path, "w") as tar:
+            for name, kind, target in (("top", tarfile.DIRTYPE, ""), *infos):
+                info = tarfile.TarInfo(name)
+                info.type, info.linkname, info.size = kind, target, 1 if kind == tarfile.REGTYPE else 0
+                tar.addfile(info, io.BytesIO(b"x"))
+        return path
+
+    def test_refuses(self):
+        inside = os.path.join(self.folder, "inside")
+        os.mkdir(inside)
+        for entries, why in (
+                ([("top/../../outside", tarfile.REGTYPE, "")], "'..'"),
+                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "root"),
+                ([("top/a", tarfile.SYMTYPE, self.folder), ("top/a/outside", tarfile.REGTYPE, "")], "symbolic link"),
+                ([("top/a", tarfile.LNKTYPE, "/etc/passwd")], "root"),
+                ([("top/null", tarfile.CHRTYPE, "")], "device"),
+                ([("top/a\033[31m", tarfile.REGTYPE, "")], "control character"),
+                ([], "capture.json")):
+            with self.subTest(entries=entries):
+                before = sorted(os.listdir(self.folder))
+                path = self.pack(*entries)
+                result = ctl("open", path, cwd=inside)
+                self.assert_fails(result, FAILED, why)
+                self.assertNotIn("\033", result.stderr)
+                self.assertEqual(os.listdir(inside), [])
+                self.assertEqual(sorted(os.listdir(self.folder)), sorted({*before, "evil.tar"}))
+
+    def test_not_a_capture(self):
+        for path in (self.folder, os.path.join(self.folder, "nothing"), "/dev/null"):
+            self.assert_fails(ctl("archive", path, "-o", os.path.join(self.folder, "a")), FAILED,
+                              "'%s' is not a capture" % path)
+        self.assert_fails(ctl("open", os.path.join(self.folder, "nothing")), FAILED, "nothing", "No such file")
+        self.assert_fails(ctl("list", os.path.join(self.folder, "nothing")), FAILED, "nothing", "No such file")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_usage(self):
+        for args, parts in ((["archive"], ["CAPTURE"]), (["archive", "a"], ["--output"]), (["open"], ["FILE"]),
+                            (["open", "a", "--max-size", "x"], ["--max-size", "'x'"]),
+                            (["list", "a", "b"], ["'b'"]), (["list", "--since", "x"], ["--since", "'x'"])):
+            with self.subTest(args=args):
+                self.assert_fails(ctl(*args), USAGE, *parts)
+
+
+if __name__ == "__main__":
+    common.main()
