@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import unittest
 
 import common
@@ -136,7 +137,7 @@ class Captured(common.HostTest):
         self.archive(self.path)
         opened = self.open_as_nobody()
         self.assertEqual(os.path.basename(opened), os.path.basename(self.path))
-        for args in (["--quiet"], ["--quiet", "--all", "--all-cpus"]):
+        for args in (["--quiet", "--window", "1s"], ["--quiet", "--all", "--all-cpus"]):
             here = ctl("script", self.path, *args)
             self.assertEqual(here.returncode, 0, here.stderr)
             self.assertTrue(here.stdout)
@@ -164,12 +165,15 @@ class Captured(common.HostTest):
         """perf's own recording, of a program that is gone when it is shown."""
         if not shutil.which("gcc"):
             self.skipTest("needs gcc")
-        program = os.path.join(self.folder, "acme")
+        # Not in our folder: what is in /tmp/perf-* is the symbols of a compiler to perf.
+        folder = tempfile.mkdtemp(prefix="acme-")
+        self.addCleanup(shutil.rmtree, folder)
+        program = os.path.join(folder, "acme")
         subprocess.run(["gcc", "-O1", "-g", "-x", "c", "-", "-o", program], input=PROGRAM.encode(), check=True)
         capture = os.path.join(self.folder, "capture")
         os.makedirs(os.path.join(capture, "perf.data"))
         shutil.copy(os.path.join(self.path, "capture.json"), capture)
-        recorded = subprocess.run(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--buildid-all",
+        recorded = subprocess.run(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--buildid-all", "-N",
                                    "-o", os.path.join(self.folder, "data"), program],
                                   stderr=subprocess.PIPE, cwd=self.folder)
         if recorded.returncode:
@@ -180,12 +184,12 @@ class Captured(common.HostTest):
         # Its symbols are in a file of their own.
         for command in (["objcopy", "--only-keep-debug", program, program + ".debug"], ["strip", program],
                         ["objcopy", "--add-gnu-debuglink=" + program + ".debug", program]):
-            subprocess.run(command, check=True, cwd=self.folder)
+            subprocess.run(command, check=True, cwd=folder)
         result = self.archive(capture)
         self.assertIn("files that were traced", result.stderr)
         os.remove(program)
         os.remove(program + ".debug")
-        missing = ctl("archive", capture, "-o", self.file + "2")
+        missing = ctl("archive", capture, "-o", self.file + "2", env={**os.environ, "HOME": self.folder})
         self.assertEqual(missing.returncode, 0, missing.stderr)
         self.assertIn("left out %s: it is not here" % program, missing.stderr)
         opened = self.open_as_nobody()
