@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "archive.h"
+#include "fxt_file.h"
 
 struct slice {
 	uint32_t category, name;
@@ -94,7 +94,7 @@ int timeline_new(struct timeline **ret, const struct timeline_opts *opts, struct
 	if (timeline->path)
 		r = fxt_new(&timeline->fxt, names, opts->max_strings, opts->max_threads);
 	if (!r)
-		r = archive_scratch(timeline->path, &timeline->body);
+		r = fxt_file_scratch(timeline->path, &timeline->body);
 	if (r)
 		timeline_free(timeline);
 	else
@@ -419,7 +419,7 @@ static void write_front_names(struct track *track, uint32_t part)
 
 /* What comes before and after the body of a part, each with tables of its own. */
 static int write_ends(struct timeline *timeline, const struct late *late, size_t nr,
-		      struct archive *archive, bool in_front)
+		      struct fxt_file *out, bool in_front)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -440,36 +440,35 @@ static int write_ends(struct timeline *timeline, const struct late *late, size_t
 			write_late(timeline, &late[i], false);
 	}
 	r = fclose(file) ? -ENOMEM : fxt_error(timeline->fxt);
-	return r ?: archive_write(archive, text, size);
+	return r ?: fxt_file_write(out, text, size);
 }
 
 static int write_part(struct timeline *timeline, uint32_t number, const struct late *late,
-		      size_t nr_late, struct archive *archive)
+		      size_t nr_late, struct fxt_file *out)
 {
 	long end = ftell(timeline->body);
 	int r;
 
 	if (number + 1 < timeline->nr_parts)
 		end = timeline->parts[number + 1].offset;
-	r = archive_open(archive, timeline->path, timeline->opts.split ? (int)number : -1);
+	r = fxt_file_open(out, timeline->path, timeline->opts.split ? (int)number : -1);
 	if (!r)
-		r = write_ends(timeline, late, nr_late, archive, true);
+		r = write_ends(timeline, late, nr_late, out, true);
 	if (!r)
-		r = archive_copy(archive, fileno(timeline->body), timeline->parts[number].offset,
-				 end);
+		r = fxt_file_copy(out, fileno(timeline->body), timeline->parts[number].offset, end);
 	if (!r)
-		r = write_ends(timeline, late, nr_late, archive, false);
-	return r ?: archive_close(archive);
+		r = write_ends(timeline, late, nr_late, out, false);
+	return r ?: fxt_file_close(out);
 }
 
 static int write_parts(struct timeline *timeline)
 {
-	struct archive *archives;
+	struct fxt_file *files;
 	size_t late = 0;
 	int r = 0;
 
-	archives = calloc(timeline->nr_parts, sizeof(*archives));
-	if (!archives)
+	files = calloc(timeline->nr_parts, sizeof(*files));
+	if (!files)
 		return -ENOMEM;
 	if (timeline->nr_late)
 		qsort(timeline->late, timeline->nr_late, sizeof(*timeline->late), compare_late);
@@ -478,13 +477,13 @@ static int write_parts(struct timeline *timeline)
 
 		while (late < timeline->nr_late && timeline->late[late].part == i)
 			late++;
-		r = write_part(timeline, i, timeline->late + first, late - first, &archives[i]);
+		r = write_part(timeline, i, timeline->late + first, late - first, &files[i]);
 	}
 	for (uint32_t i = 0; i < timeline->nr_parts && !r; i++)
-		r = archive_publish(&archives[i]);
+		r = fxt_file_publish(&files[i]);
 	for (uint32_t i = 0; i < timeline->nr_parts; i++)
-		archive_release(&archives[i]);
-	free(archives);
+		fxt_file_release(&files[i]);
+	free(files);
 	return r;
 }
 

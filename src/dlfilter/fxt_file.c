@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "archive.h"
+#include "fxt_file.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ static bool ends_with(const char *s, const char *end)
 	return length >= wanted && !strcmp(s + length - wanted, end);
 }
 
-int archive_scratch(const char *path, FILE **ret)
+int fxt_file_scratch(const char *path, FILE **ret)
 {
 	_cleanup_free_ char *name = NULL;
 	_cleanup_close_ int fd = -1;
@@ -39,7 +39,7 @@ int archive_scratch(const char *path, FILE **ret)
 	return 0;
 }
 
-char *archive_path(const char *path, int number)
+char *fxt_file_path(const char *path, int number)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -55,16 +55,16 @@ char *archive_path(const char *path, int number)
 	return result;
 }
 
-static int open_scratch(struct archive *archive, bool compress)
+static int open_scratch(struct fxt_file *out, bool compress)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	fd = mkostemp(archive->scratch, O_CLOEXEC);
+	fd = mkostemp(out->scratch, O_CLOEXEC);
 	if (fd < 0) {
 		r = -errno;
-		free(archive->scratch);
-		archive->scratch = NULL;
+		free(out->scratch);
+		out->scratch = NULL;
 		return r;
 	}
 	/* As a file that is created, and not for its owner only. */
@@ -72,47 +72,47 @@ static int open_scratch(struct archive *archive, bool compress)
 	umask((mode_t)r);
 	if (fchmod(fd, 0666 & ~(mode_t)r))
 		return -errno;
-	archive->file = gzdopen(fd, compress ? "wb" LEVEL : "wbT");
-	if (!archive->file)
+	out->file = gzdopen(fd, compress ? "wb" LEVEL : "wbT");
+	if (!out->file)
 		return -ENOMEM;
 	TAKE_FD(fd);
 	return 0;
 }
 
-int archive_open(struct archive *archive, const char *path, int number)
+int fxt_file_open(struct fxt_file *out, const char *path, int number)
 {
-	*archive = (struct archive){ .path = archive_path(path, number) };
-	if (!archive->path || asprintf(&archive->scratch, "%s.XXXXXX", archive->path) < 0) {
-		archive->scratch = NULL;
+	*out = (struct fxt_file){ .path = fxt_file_path(path, number) };
+	if (!out->path || asprintf(&out->scratch, "%s.XXXXXX", out->path) < 0) {
+		out->scratch = NULL;
 		return -ENOMEM;
 	}
-	return open_scratch(archive, ends_with(path, ".gz"));
+	return open_scratch(out, ends_with(path, ".gz"));
 }
 
-static int write_error(struct archive *archive)
+static int write_error(struct fxt_file *out)
 {
 	int what;
 
-	gzerror(archive->file, &what);
+	gzerror(out->file, &what);
 	return what == Z_ERRNO && errno ? -errno : -EIO;
 }
 
-int archive_write(struct archive *archive, const void *bytes, size_t size)
+int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)
 {
 	const char *from = bytes;
 
 	while (size) {
 		unsigned int nr = size < CHUNK ? (unsigned int)size : CHUNK;
 
-		if (gzwrite(archive->file, from, nr) != (int)nr)
-			return write_error(archive);
+		if (gzwrite(out->file, from, nr) != (int)nr)
+			return write_error(out);
 		from += nr;
 		size -= nr;
 	}
 	return 0;
 }
 
-int archive_copy(struct archive *archive, int fd, int64_t begin, int64_t end)
+int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end)
 {
 	char bytes[CHUNK];
 
@@ -123,7 +123,7 @@ int archive_copy(struct archive *archive, int fd, int64_t begin, int64_t end)
 
 		if (nr <= 0)
 			return nr ? -errno : -EIO;
-		r = archive_write(archive, bytes, (size_t)nr);
+		r = fxt_file_write(out, bytes, (size_t)nr);
 		if (r)
 			return r;
 		begin += nr;
@@ -131,32 +131,32 @@ int archive_copy(struct archive *archive, int fd, int64_t begin, int64_t end)
 	return 0;
 }
 
-int archive_close(struct archive *archive)
+int fxt_file_close(struct fxt_file *out)
 {
-	int r = gzclose(archive->file);
+	int r = gzclose(out->file);
 
-	archive->file = NULL;
+	out->file = NULL;
 	if (r == Z_OK)
 		return 0;
 	return r == Z_ERRNO && errno ? -errno : -EIO;
 }
 
-int archive_publish(struct archive *archive)
+int fxt_file_publish(struct fxt_file *out)
 {
-	if (rename(archive->scratch, archive->path))
+	if (rename(out->scratch, out->path))
 		return -errno;
-	free(archive->scratch);
-	archive->scratch = NULL;
+	free(out->scratch);
+	out->scratch = NULL;
 	return 0;
 }
 
-void archive_release(struct archive *archive)
+void fxt_file_release(struct fxt_file *out)
 {
-	if (archive->file)
-		gzclose(archive->file);
-	if (archive->scratch)
-		unlink(archive->scratch);
-	free(archive->scratch);
-	free(archive->path);
-	*archive = (struct archive){ 0 };
+	if (out->file)
+		gzclose(out->file);
+	if (out->scratch)
+		unlink(out->scratch);
+	free(out->scratch);
+	free(out->path);
+	*out = (struct fxt_file){ 0 };
 }
