@@ -77,6 +77,8 @@ static void restore_signals(int poked_with)
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_DFL);
+	/* A shell has those it starts in the background ignore it; here it means to end. */
+	signal(SIGINT, SIG_DFL);
 	/* It is in the background of the terminal, and may write to it all the same. */
 	signal(SIGTTOU, SIG_IGN);
 	sigemptyset(&set);
@@ -262,7 +264,6 @@ static int tell(const struct child *child, const char *word)
 /* Whether it does something of its own at the signal: before that, the signal would end it. */
 static bool catches(const struct child *child)
 {
-	static const char *const fields[] = { "SigCgt:", "SigBlk:", "SigIgn:" };
 	_cleanup_fclose_ FILE *file = NULL;
 	char path[64], line[256];
 	uint64_t mask = 0;
@@ -270,10 +271,8 @@ static bool catches(const struct child *child)
 	snprintf(path, sizeof(path), "/proc/%d/status", child->pid);
 	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file)) {
-		for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-			if (!strncmp(line, fields[i], strlen(fields[i])))
-				mask |= strtoull(line + strlen(fields[i]), NULL, 16);
-		}
+		if (!strncmp(line, "SigCgt:", 7))
+			mask = strtoull(line + 7, NULL, 16);
 	}
 	return mask & UINT64_C(1) << (child->config->signal - 1);
 }
