@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "journal.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define PREFIX "settings-"
+/* The folder of tracefs whose settings all tracers of that kind share. */
+#define SHARED "osnoise/"
+
+enum kind {
+	KIND_SET = 's',
+	KIND_OPTION = 'o',
+	KIND_MADE = 'm',
+};
+
+/* A line of the file: KIND NAME TAB BEFORE TAB AFTER. An option is its words. */
+struct entry {
+	enum kind kind;
+	char *name, *before, *after;
+};
+
+struct journal {
+	int dirfd, tracefs;
+	int fd; /* of the file, locked */
+	char file[NAME_MAX + 1];
+	struct entry *entries;
+	size_t nr;
+	struct log log;
+};
+
+static int file_read(int tracefs, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(tracefs, name, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+static int file_write(int tracefs, const char *name, const char *value)
+{
+	_cleanup_close_ int fd = openat(tracefs, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *text; text += strspn(text, " ")) {
+		size_t next = strcspn(text, " ");
+
+		if (next == len && !memcmp(text, word, len))
+			return true;
+		text += next;
+	}
+	return false;
+}
+
+/* Whether the setting is `value` now, or a negative errno. */
+static int entry_is(int tracefs, const struct entry *entry, const char *value)
+{
+	char text[4096];
+	int err = file_read(tracefs, entry->name, text, sizeof(text));
+
+	if (err)
+		return err;
+	return entry->kind == KIND_OPTION ? has_word(text, value) : !strcmp(text, value);
+}
+
+static void entry_free(struct entry *entry)
+{
+	free(entry->name);
+	free(entry->before);
+	free(entry->after);
+}
+
+static int journal_add(struct journal *journal, enum kind kind, const char *name,
+		       const char *before, const char *after)
+{
+	struct entry entry = { kind, strdup(name), strdup(before), strdup(after) };
+	struct entry *more =
+		reallocarray(journal->entries, journal->nr + 1, sizeof(*journal->entries));
+
+	if (more)
+		journal->entries = more;
+	if (!more || !entry.name || !entry.before || !entry.after) {
+		entry_free(&entry);
+		return -ENOMEM;
+	}
+	more[journal->nr++] = entry;
+	return 0;
+}
+
+static int journal_note(struct journal *journal, enum kind kind, const char *name,
+			const char *before, const char *after)
+{
+	int err = journal_add(journal, kind, name, before, after);
+
+	if (err)
+		return err;
+	if (dprintf(journal->fd, "%c%s\t%s\t%s\n", kind, name, before, after) < 0) {
+		err = -errno;
+		entry_free(&journal->entries[--journal->nr]);
+	}
+	return err;
+}
+
+int journal_set(struct journal *journal, const char *name, const char *value)
+{
+	char before[4096];
+	int err = file_read(journal->tracefs, name, before, sizeof(before));
+
+	if (err || !strcmp(before, value))
+		return err;
+	err = journal_note(journal, KIND_SET, name, before, value);
+	return err ? err : file_write(journal->tracefs, name, value);
+}
+
+int journal_option(struct journal *journal, const char *name, const char *word, bool on)
+{
+	_cleanup_free_ char *off = NULL;
+	char text[4096];
+	int err = file_read(journal->tracefs, name, text, sizeof(text));
+
+	if (err)
+		return err;
+	if (asprintf(&off, "NO_%s", word) < 0) {
+		off = NULL;
+		return -ENOMEM;
+	}
+	if (has_word(text, on ? word : off))
+		return 0;
+	err = journal_note(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
+	return err ? err : file_write(journal->tracefs, name, on ? word : off);
+}
+
+int journal_mkdir(struct journal *journal, const char *name)
+{
+	struct stat st;
+	int err;
+
+	if (!fstatat(journal->tracefs, name, &st, 0))
+		return -EEXIST;
+	err = journal_note(journal, KIND_MADE, name, "", "");
+	if (err)
+		return err;
+	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
+}
+
+/* 0, or -EBUSY: not now. */
+static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy)
+{
+	int err, is;
+
+	if (entry->kind == KIND_MADE) {
+		err = unlinkat(journal->tracefs, entry->name, AT_REMOVEDIR) ? -errno : 0;
+		if (err && err != -ENOENT)
+			log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove %s: %s",
+				  entry->name, strerror(-err));
+		return err == -EBUSY ? err : 0;
+	}
+	is = entry_is(journal->tracefs, entry, entry->before);
+	if (is > 0 || is == -ENOENT)
+		return 0;
+	if (!entry_is(journal->tracefs, entry, entry->after)) {
+		log_write(
+			&journal->log, PERF_POKE_LOG_WARN,
+			"%s: somebody else has changed it meanwhile: it is left as it is, not put "
+			"back to '%s'",
+			entry->name, entry->before);
+		return 0;
+	}
+	if (busy && !strncmp(entry->name, SHARED, strlen(SHARED)))
+		return -EBUSY;
+	err = file_write(journal->tracefs, entry->name, entry->before);
+	if (err)
+		log_write(&journal->log, PERF_POKE_LOG_WARN, "%s: cannot be put back to '%s': %s",
+			  entry->name, entry->before, strerror(-err));
+	return 0;
+}
+
+static int journal_restore(const struct journal *journal, bool busy)
+{
+	int kept = 0;
+
+	for (size_t i = journal->nr; i--;) {
+		if (entry_restore(journal, &journal->entries[i], busy))
+			kept = -EBUSY;
+	}
+	if (kept)
+		log_write(
+			&journal->log, PERF_POKE_LOG_WARN,
+			"a tracer of somebody else runs: its settings are left alone; once it has "
+			"ended, perf-poke-ctl stop --all puts back what perf-poke had set");
+	return kept;
+}
+
+static void journal_free(struct journal *journal)
+{
+	for (size_t i = 0; i < journal->nr; i++)
+		entry_free(&journal->entries[i]);
+	free(journal->entries);
+	closep(&journal->fd);
+	closep(&journal->dirfd);
+	free(journal);
+}
+
+static int open_dir(const char *dir, bool make)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (make && mkdir(dir, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* What is written in there is done with our rights. */
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & 022)
+		return -EPERM;
+	return TAKE_FD(fd);
+}
+
+static int create_file(struct journal *journal)
+{
+	for (int i = 0; i < 1000000; i++) {
+		snprintf(journal->file, sizeof(journal->file), PREFIX "%d", i);
+		journal->fd = openat(journal->dirfd, journal->file,
+				     O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+		if (journal->fd >= 0)
+			return flock(journal->fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log)
+{
+	struct journal *journal = calloc(1, sizeof(*journal));
+	int err = 0;
+
+	if (!journal)
+		return -ENOMEM;
+	journal->log = *log;
+	journal->tracefs = tracefs;
+	journal->fd = -1;
+	journal->dirfd = open_dir(dir, true);
+	if (journal->dirfd < 0)
+		err = journal->dirfd;
+	/* A file that is not locked is a dead session's: none is while this is held. */
+	else if (flock(journal->dirfd, LOCK_EX))
+		err = -errno;
+	if (!err)
+		err = create_file(journal);
+	if (journal->dirfd >= 0)
+		flock(journal->dirfd, LOCK_UN);
+	if (err) {
+		journal_free(journal);
+		return log_error(log, err,
+				 "cannot note in %s what is to be put back at the end, so nothing "
+				 "is set: %s",
+				 dir, strerror(-err));
+	}
+	*ret = journal;
+	return 0;
+}
+
+void journal_close(struct journal *journal, bool busy)
+{
+	if (!journal)
+		return;
+	if (!journal_restore(journal, busy))
+		unlinkat(journal->dirfd, journal->file, 0);
+	journal_free(journal);
+}
+
+/* A line that was not finished was not acted on. */
+static int journal_parse(struct journal *journal, char *line)
+{
+	char *end = line + strlen(line), *before, *after;
+
+	if (end == line || end[-1] != '\n')
+		return 0;
+	end[-1] = '\0';
+	before = strchr(line, '\t');
+	after = before ? strchr(before + 1, '\t') : NULL;
+	if (!after)
+		return 0;
+	*before++ = *after++ = '\0';
+	return journal_add(journal, line[0], line + 1, before, after);
+}
+
+static int journal_read(struct journal *journal)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	int fd = dup(journal->fd);
+	size_t size = 0;
+	int err = 0;
+
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	while (!err && getline(&line, &size, file) > 0)
+		err = journal_parse(journal, line);
+	return err;
+}
+
+/* 1, or 0 if it is a living session's. */
+static int recover_file(const char *dir, const char *name, int tracefs, bool busy,
+			const struct log *log)
+{
+	struct journal *journal = calloc(1, sizeof(*journal));
+	int ret = 0;
+
+	if (!journal)
+		return -ENOMEM;
+	journal->log = *log;
+	journal->tracefs = tracefs;
+	journal->dirfd = open_dir(dir, false);
+	journal->fd = journal->dirfd < 0
+			      ? -1
+			      : openat(journal->dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(journal->file, sizeof(journal->file), "%s", name);
+	if (journal->fd >= 0 && !flock(journal->fd, LOCK_EX | LOCK_NB)) {
+		ret = journal_read(journal);
+		if (!ret && !journal_restore(journal, busy))
+			unlinkat(journal->dirfd, journal->file, 0);
+		ret = ret ? ret : 1;
+	}
+	journal_free(journal);
+	return ret;
+}
+
+int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log)
+{
+	_cleanup_close_ int dirfd = open_dir(dir, false);
+	_cleanup_closedir_ DIR *entries = NULL;
+	struct dirent *entry;
+	int ret, nr = 0;
+
+	if (dirfd < 0)
+		return dirfd == -ENOENT ? 0 : dirfd;
+	if (flock(dirfd, LOCK_EX))
+		return -errno;
+	ret = opendir_at(&entries, dirfd, ".");
+	while (ret >= 0 && (entry = readdir(entries))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			continue;
+		ret = recover_file(dir, entry->d_name, tracefs, busy, log);
+		nr += ret > 0;
+	}
+	flock(dirfd, LOCK_UN);
+	/* If it is empty. */
+	rmdir(dir);
+	return ret < 0 ? ret : nr;
+}
