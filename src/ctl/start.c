@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "affinity.h"
+#include "cpulist.h"
 #include "detach.h"
 #include "session.h"
+#include "units.h"
 
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -77,6 +80,34 @@ static int parse_filter(void *target, const char *value, char **why)
 	return 0;
 }
 
+/* Zero is a value. */
+static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
+{
+	uint64_t count;
+
+	if (units_parse_count(value, &count) || count > max)
+		return options_explain(why, -EINVAL, "must be a whole number, 0 to %llu",
+				       (unsigned long long)max);
+	*number = (uint32_t)count;
+	return 0;
+}
+
+static int parse_dma_latency(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+
+	opts->hold_dma_latency = true;
+	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
+}
+
+static int parse_idle_state(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+
+	opts->limit_idle_state = true;
+	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
+}
+
 enum trigger {
 	TRIGGER_IRQ,
 };
@@ -88,9 +119,11 @@ static const struct option_choice triggers[] = {
 };
 
 static const struct option_choice workloads[] = {
-	{ "auto", PERF_POKE_WORKLOAD_AUTO },	 { "cyclic", PERF_POKE_WORKLOAD_CYCLIC },
-	{ "none", PERF_POKE_WORKLOAD_NONE },	 { "timerlat", .instead = "cyclic or none" },
-	{ "user", .instead = "cyclic or none" },
+	{ "auto", PERF_POKE_WORKLOAD_AUTO },
+	{ "cyclic", PERF_POKE_WORKLOAD_CYCLIC },
+	{ "none", PERF_POKE_WORKLOAD_NONE },
+	{ "timerlat", PERF_POKE_WORKLOAD_TIMERLAT },
+	{ "user", .instead = "timerlat, cyclic or none" },
 };
 
 static const struct option_choice recorders[] = {
@@ -138,14 +171,29 @@ static const struct option_spec options[] = {
 	{ "trigger", 0, OPTION_ENUM, CHOICES(triggers), TARGET(trigger), .metavar = "WHAT",
 	  .help = "what is late: irq, the timer interrupt (the only one yet)" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
-	  .help = "only timers that run this kernel function, or any (any)" },
+	  .help = "only timers that run this kernel function, or any\n"
+		  "(timerlat_irq with the workload timerlat, else any)" },
 	{ "workload", 0, OPTION_ENUM, CHOICES(workloads), TARGET(opts.workload), .metavar = "NAME",
-	  .help = "what arms timers: cyclic, a real-time thread on each CPU;\n"
-		  "none, whatever the machine runs; auto (auto)" },
+	  .help = "what arms timers: timerlat, the kernel's tracer, one that\n"
+		  "runs already as it is; cyclic, a real-time thread on\n"
+		  "each CPU; none, whatever the machine runs; auto,\n"
+		  "timerlat where the kernel has it, else cyclic (auto)" },
 	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
-	  .metavar = "TIME", .help = "of the cyclic workload (1ms)" },
+	  .metavar = "TIME", .help = "of the workload (1ms)" },
 	{ "priority", 0, OPTION_COUNT, .min = 1, .max = 99, TARGET(priority), .metavar = "N",
-	  .help = "SCHED_FIFO priority of the cyclic workload, 1 to 99 (95)" },
+	  .help = "SCHED_FIFO priority of the workload, 1 to 99 (95)" },
+	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
+	  .help = "scheduler of the workload's threads: f:PRIORITY,\n"
+		  "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)" },
+	{ "cgroup", 0, OPTION_STRING, TARGET(opts.cgroup), .metavar = "NAME",
+	  .help = "cgroup of timerlat's threads, below /sys/fs/cgroup; .,\n"
+		  "this program's" },
+	{ "dma-latency", 0, OPTION_PARSED, .parse = parse_dma_latency, .metavar = "US",
+	  .help = "hold /dev/cpu_dma_latency at this, 0 to 10000 (not held)" },
+	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
+	  .help = "the deepest that the watched CPUs may use (all)" },
+	{ "housekeeping", 0, OPTION_CPUS, TARGET(housekeeping), .metavar = "LIST",
+	  .help = "CPUs for this program's own threads (not the watched)" },
 	{ "recorder", 0, OPTION_ENUM, CHOICES(recorders), TARGET(opts.recorder), .metavar = "NAME",
 	  .help = "who holds the trace: pt, Intel PT; events, tracepoints;\n"
 		  "both in rings that are overwritten; perf, a perf record\n"
@@ -287,6 +335,24 @@ void start_release(struct start_args *args)
 	free(args->events);
 }
 
+/* For the threads that are made from here on. */
+static int keep_house(struct console *con, const char *list)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t nr;
+	int r;
+
+	if (!list)
+		return 0;
+	r = cpulist_parse(list, &cpus, &nr);
+	if (!r)
+		r = affinity_set(cpus, nr);
+	if (r)
+		console_error(con, "--housekeeping: CPUs '%s' cannot be used: %s", list,
+			      strerror(-r));
+	return r;
+}
+
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_(start_release) struct start_args args;
@@ -300,6 +366,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return command_options_exit(r);
 	con->json = args.json;
 	con->verbose = args.verbose;
+	if (keep_house(con, args.housekeeping))
+		return EXIT_USAGE;
 	detach.where = args.log;
 	if (args.detach) {
 		r = detach_fork(&detach, con, &code);

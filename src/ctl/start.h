@@ -15,7 +15,8 @@ struct start_args {
 	uint64_t priority;
 	uint64_t duration_ns;
 	int trigger;
-	const char *log; /* NULL: standard error, or the choice of --detach */
+	const char *housekeeping; /* NULL: all but the watched CPUs */
+	const char *log;	  /* NULL: standard error, or the choice of --detach */
 	bool detach;
 	bool json;
 	bool verbose;

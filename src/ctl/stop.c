@@ -34,13 +34,30 @@ static const char notes[] =
 	"Exit codes: 0 stopped, 1 there is none, it has not ended in time, or something failed,\n"
 	"2 usage, also when no session is named and there are several.\n";
 
+static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+{
+	console_log(ctx, level, msg);
+}
+
+/* What killed sessions have set in the kernel. Returns how many there were, or a negative errno. */
+static int restore(struct console *con)
+{
+	int r = perf_poke__restore(on_log, con);
+
+	if (r > 0)
+		console_info(con, "what killed sessions had set in the kernel is put back");
+	return r;
+}
+
 /* Returns EXIT_FINE when there is something to wait for, or nothing left. */
 static enum exit_code ask(struct console *con, const struct session_entry *entry)
 {
 	int r = perf_poke__session_stop(entry->name);
 
-	if (!r)
+	if (!r) {
 		console_info(con, "session '%s' was dead: removed what it had left", entry->name);
+		r = restore(con);
+	}
 	/* It may have ended by itself. */
 	if (r >= 0 || r == -ENOENT)
 		return EXIT_FINE;
@@ -125,6 +142,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	if (args.all && list.nr)
 		return stop(con, list.entries, list.nr, args.timeout_ns);
+	if (args.all && restore(con) > 0)
+		return EXIT_FINE;
 	code = sessions_choose(&list, con, args.session, &chosen);
 	return code == EXIT_FINE ? stop(con, chosen, 1, args.timeout_ns) : code;
 }

@@ -10,6 +10,7 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "function.h"
 #include "utf8.h"
 
 #define SCHEMA 1
@@ -95,7 +96,7 @@ static struct json_object *trigger_json(const struct config *config)
 
 	put_string(json, "kind", "irq");
 	put_uint(json, "threshold_ns", config->threshold_ns);
-	put_string(json, "function", config->function ? config->function : "any");
+	put_string(json, "function", function_name(config) ? function_name(config) : "any");
 	for (size_t i = 0; i < config->nr_cpus; i++)
 		json_object_array_add(cpus, json_object_new_int(config->cpus[i]));
 	json_object_object_add(json, "cpus", cpus);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "cpulist.h"
 #include "pins.h"
 #include "pt_config.h"
+#include "timerlat.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define PERIOD_DEFAULT_NS 1000000
@@ -118,7 +120,7 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 				 config->sample_size);
 	if (config->freeze > PERF_POKE_FREEZE_SIGNAL)
 		return log_error(&config->log, -EINVAL, "freeze %d: unknown", config->freeze);
-	if (config->workload > PERF_POKE_WORKLOAD_NONE)
+	if (config->workload > PERF_POKE_WORKLOAD_USER)
 		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
 	if (config->delivery > PERF_POKE_DELIVERY_RELAY)
 		return log_error(&config->log, -EINVAL, "delivery %d: unknown", config->delivery);
@@ -127,14 +129,48 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	return 0;
 }
 
+/* What the workload is to be like. */
+static int config_workload_opts(struct config *config, const struct perf_poke_opts *opts)
+{
+	bool timerlat = config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+			config->workload == PERF_POKE_WORKLOAD_USER;
+	char fifo[32];
+
+	config->hold_dma_latency = opts->hold_dma_latency;
+	config->dma_latency_us = opts->dma_latency_us;
+	config->limit_idle_state = opts->limit_idle_state;
+	config->deepest_idle_state = opts->deepest_idle_state;
+	if (opts->cgroup && !(config->cgroup = strdup(opts->cgroup)))
+		return -ENOMEM;
+	if (timerlat && config->period_ns < TIMERLAT_PERIOD_MIN_NS)
+		return log_error(&config->log, -EINVAL,
+				 "period %" PRIu64 " ns: must be 100us to 1s with the workload "
+				 "timerlat",
+				 config->period_ns);
+	snprintf(fifo, sizeof(fifo), "f:%d", config->priority);
+	if (!opts->scheduler && !opts->priority)
+		return 0;
+	if (scheduling_parse(opts->scheduler ? opts->scheduler : fifo, &config->sched))
+		return log_error(
+			&config->log, -EINVAL,
+			"scheduler '%s': must be f:1 to f:99, r:1 to r:99, o:-20 to o:19, or "
+			"d:RUNTIME:PERIOD",
+			opts->scheduler ? opts->scheduler : fifo);
+	if (config->sched.policy == SCHED_FIFO)
+		config->priority = config->sched.priority;
+	else if (config->workload == PERF_POKE_WORKLOAD_CYCLIC)
+		return log_error(&config->log, -EINVAL,
+				 "scheduler '%s': the workload cyclic has f:PRIORITY only",
+				 opts->scheduler);
+	return 0;
+}
+
 static int config_strings(struct config *config, const struct perf_poke_opts *opts)
 {
-	bool any = !opts->function || !strcmp(opts->function, "any");
-
-	if (!any && !*opts->function)
+	if (opts->function && !*opts->function)
 		return log_error(&config->log, -EINVAL,
 				 "function '': not a symbol, an 0xADDRESS, or any");
-	if (!any && !(config->function = strdup(opts->function)))
+	if (opts->function && !(config->function = strdup(opts->function)))
 		return -ENOMEM;
 	if (opts->output && !*opts->output)
 		return log_error(&config->log, -EINVAL, "output '': not the name of a folder");
@@ -252,6 +288,8 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (!err)
 		err = config_numbers(config, &known);
 	if (!err)
+		err = config_workload_opts(config, &known);
+	if (!err)
 		err = config_strings(config, &known);
 	if (!err)
 		err = config_events(config, &known);
@@ -269,7 +307,18 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 
 const char *config_workload(const struct config *config)
 {
-	return config->workload == PERF_POKE_WORKLOAD_NONE ? "none" : "cyclic";
+	switch (config->workload) {
+	case PERF_POKE_WORKLOAD_NONE:
+		return "none";
+	case PERF_POKE_WORKLOAD_TIMERLAT:
+		return "timerlat";
+	case PERF_POKE_WORKLOAD_USER:
+		return "user";
+	case PERF_POKE_WORKLOAD_AUTO:
+		return "auto";
+	default:
+		return "cyclic";
+	}
 }
 
 void config_destroy(struct config *config)
@@ -278,6 +327,7 @@ void config_destroy(struct config *config)
 	free(config->function);
 	free(config->output);
 	free(config->session);
+	free(config->cgroup);
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);
 	free(config->argv);

@@ -5,15 +5,20 @@
 
 #include "log.h"
 #include "perf_poke.h"
+#include "scheduling.h"
 
 struct config {
 	int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
-	char *function; /* NULL: any */
+	char *function; /* NULL: what suits the workload */
 	enum perf_poke_workload workload;
 	uint64_t period_ns;
 	int priority;
+	struct scheduling sched; /* of the workload's threads; size 0: as the kernel has it */
+	char *cgroup;		 /* NULL: not set */
+	bool hold_dma_latency, limit_idle_state;
+	uint32_t dma_latency_us, deepest_idle_state;
 	enum perf_poke_recorder recorder; /* not AUTO */
 	struct perf_poke_event *events;
 	size_t nr_events;

@@ -68,10 +68,13 @@ typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, cons
 
 /** What arms the timers. */
 enum perf_poke_workload {
-	PERF_POKE_WORKLOAD_AUTO,   /**< the best there is; cyclic for now */
-	PERF_POKE_WORKLOAD_CYCLIC, /**< a SCHED_FIFO thread of the session per CPU, sleeping to
-				      absolute times */
-	PERF_POKE_WORKLOAD_NONE,   /**< whatever the machine runs */
+	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat where the kernel has it, else cyclic */
+	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread of the session per CPU, sleeping to
+					absolute times */
+	PERF_POKE_WORKLOAD_NONE,     /**< whatever the machine runs */
+	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; one that runs already is used as it
+					is */
+	PERF_POKE_WORKLOAD_USER,     /**< the same, with threads of the session in user space */
 };
 
 /** Who holds the trace. */
@@ -178,12 +181,13 @@ struct perf_poke_opts {
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
 	uint64_t threshold_ns;
-	/** only timers that run this: a kernel symbol, an 0xADDRESS, or "any" (default) */
+	/** only timers that run this: a kernel symbol, an 0xADDRESS, or "any"; default: any, with
+	 * the workloads timerlat and user timerlat_irq */
 	const char *function;
 	enum perf_poke_workload workload;
-	/** of the cyclic workload; default 1 ms */
+	/** of the workload; default 1 ms; timerlat's is at least 100 us, in whole microseconds */
 	uint64_t period_ns;
-	/** SCHED_FIFO priority of the cyclic workload, 1 to 99; default 95 */
+	/** SCHED_FIFO priority of the workload's threads, 1 to 99; default 95 */
 	int priority;
 	enum perf_poke_recorder recorder;
 	/** what is recorded: tracepoints, or one intel_pt/TERMS/MODIFIERS; NULL for the recorder's
@@ -224,6 +228,19 @@ struct perf_poke_opts {
 	 * of A-Za-z0-9._- ; default: they do not. Where the kernel or its rights do not allow it a
 	 * warning says so, and they do not */
 	const char *session;
+	/** scheduler of the workload's threads instead of `priority`: f:PRIORITY (SCHED_FIFO),
+	 * r:PRIORITY (SCHED_RR), o:NICE (SCHED_OTHER), d:RUNTIME:PERIOD (SCHED_DEADLINE). The
+	 * workload cyclic has f only */
+	const char *scheduler;
+	/** cgroup of the threads of timerlat and user, a folder of /sys/fs/cgroup; "." is that of
+	 * the session */
+	const char *cgroup;
+	/** hold /dev/cpu_dma_latency at dma_latency_us while the session runs */
+	bool hold_dma_latency;
+	uint32_t dma_latency_us;
+	/** let the watched CPUs use no idle state above deepest_idle_state while it runs */
+	bool limit_idle_state;
+	uint32_t deepest_idle_state;
 };
 
 /** Latencies seen on one CPU, or on all. */
@@ -557,6 +574,21 @@ int perf_poke__session_poke(const char *name);
  * Since: 0.1
  */
 const char *perf_poke__delivery(const struct perf_poke *pp);
+
+/**
+ * Put back what sessions that were killed have set in the kernel for their time (the settings of
+ * timerlat, idle states). Sessions do so when they start.
+ *
+ * @param log  receives what is worth saying; may be NULL
+ * @param log_ctx  passed to log
+ *
+ * Returns: how many such sessions there were, or
+ * - -EPERM, -EACCES: needs root
+ * - -ENOMEM
+ *
+ * Since: 0.1
+ */
+int perf_poke__restore(perf_poke_log_fn log, void *log_ctx);
 
 /**
  * The library's version, as "0.1.0". Static.

@@ -7,8 +7,8 @@
 
 #include "caps.h"
 #include "clock.h"
+#include "function.h"
 #include "hotplug.h"
-#include "kallsyms.h"
 
 /* Snapshots in memory at a time: one that is being written, one that waits. */
 #define PENDING_MAX 2
@@ -29,45 +29,6 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 		return NULL;
 	}
 	return pp;
-}
-
-static int session_function(const struct config *config, uint64_t *address)
-{
-	const char *name = config->function;
-	char *end;
-	int err;
-
-	*address = 0;
-	if (!name)
-		return 0;
-	if (!strncmp(name, "0x", 2)) {
-		errno = 0;
-		*address = strtoull(name, &end, 16);
-		if (*end || errno || !*address)
-			return log_error(&config->log, -EINVAL, "function '%s': not an address",
-					 name);
-		return 0;
-	}
-	err = kallsyms_find(name, address);
-	if (err == -ENOENT)
-		log_error(
-			&config->log, err,
-			"function '%s': the kernel has no such symbol (/proc/kallsyms shows them)",
-			name);
-	else if (err == -EPERM)
-		log_error(&config->log, err,
-			  "function '%s': the kernel hides its addresses: needs CAP_SYSLOG, and "
-			  "kernel.kptr_restrict below 2",
-			  name);
-	else if (err == -ENOTUNIQ)
-		log_error(&config->log, -EINVAL,
-			  "function '%s': several symbols have this name: give the 0xADDRESS of "
-			  "one from /proc/kallsyms",
-			  name);
-	else if (err)
-		log_error(&config->log, err, "function '%s': cannot read /proc/kallsyms: %s", name,
-			  strerror(-err));
-	return err == -ENOTUNIQ ? -EINVAL : err;
 }
 
 static int session_privileges(const struct config *config)
@@ -171,12 +132,11 @@ static int session_start_writer(struct perf_poke *pp)
 
 static int session_start_workload(struct perf_poke *pp)
 {
-	const struct config *config = &pp->config;
+	int err = workload_start(&pp->workload, &pp->config);
 
-	if (config->workload == PERF_POKE_WORKLOAD_NONE)
-		return 0;
-	return cyclic_start(&pp->cyclic, config->cpus, config->nr_cpus, config->period_ns,
-			    config->priority, &config->log);
+	if (!err && workload_fd(pp->workload) >= 0)
+		err = session_watch(pp, workload_fd(pp->workload));
+	return err;
 }
 
 /* What others see of the session that does not change any more. */
@@ -192,7 +152,7 @@ static int session_describe(struct perf_poke *pp)
 	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
 	seen->max_captures = config->max_captures;
 	snprintf(seen->function, sizeof(seen->function), "%s",
-		 config->function ? config->function : "any");
+		 function_name(config) ? function_name(config) : "any");
 	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder->ops->name);
 	snprintf(seen->freeze, sizeof(seen->freeze), "%s",
 		 pp->recorder->freeze ? pp->recorder->freeze : "");
@@ -241,7 +201,8 @@ static int session_start(struct perf_poke *pp)
 	err = session_privileges(&pp->config);
 	if (err)
 		return err;
-	err = session_function(&pp->config, &function);
+	workload_choose(&pp->config);
+	err = function_find(&pp->config, &function);
 	if (err)
 		return err;
 	pp->env.output_fd =
@@ -462,8 +423,8 @@ static void session_cpu_online(struct perf_poke *pp, int cpu)
 				  strerror(-err));
 		return;
 	}
-	if (!err && pp->cyclic)
-		err = cyclic_cpu_online(pp->cyclic, cpu);
+	if (!err)
+		err = workload_cpu_online(pp->workload, cpu);
 	if (!err && pp->poke)
 		err = poke_cpu_online(pp->poke);
 	if (err)
@@ -495,7 +456,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 {
-	struct epoll_event events[4];
+	struct epoll_event events[5];
 	int err, nr, ready;
 
 	if (!pp->started)
@@ -510,6 +471,8 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	for (int i = 0; i < ready; i++) {
 		if (events[i].data.fd == pp->hotplug_fd)
 			session_take_hotplug(pp);
+		else if (events[i].data.fd == workload_fd(pp->workload))
+			workload_poll(pp->workload);
 	}
 	nr = session_take_captures(pp);
 	if (trigger_stop_asked(pp->trigger))
@@ -561,7 +524,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		session_take_spikes(pp);
 	if (pp->trigger)
 		trigger_take(pp->trigger);
-	cyclic_stop(TAKE_PTR(pp->cyclic));
+	workload_stop(TAKE_PTR(pp->workload));
 	if (pp->writer) {
 		writer_finish(pp->writer);
 		session_take_captures(pp);

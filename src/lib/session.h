@@ -5,11 +5,11 @@
 #include "bucket.h"
 #include "capture.h"
 #include "config.h"
-#include "cyclic.h"
 #include "pins.h"
 #include "poke.h"
 #include "recorder.h"
 #include "trigger.h"
+#include "workload.h"
 #include "writer.h"
 
 struct perf_poke {
@@ -20,7 +20,7 @@ struct perf_poke {
 	struct trigger *trigger; /* from the first start on: statistics outlive the run */
 	struct recorder *recorder;
 	struct poke *poke; /* NULL: there are no targets */
-	struct cyclic *cyclic;
+	struct workload *workload;
 	struct writer *writer;
 	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_functions functions;

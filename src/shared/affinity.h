@@ -8,4 +8,7 @@
  * else. */
 void affinity_leave(const int *cpus, size_t nr);
 
+/* Moves them to these CPUs. Returns 0 or a negative errno. */
+int affinity_set(const int *cpus, size_t nr);
+
 #endif

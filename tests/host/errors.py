@@ -63,7 +63,7 @@ class Values(ErrorTest):
 
     def test_names(self):
         self.check("--trigger", ["", "nothing", "thread", "user"])
-        self.check("--workload", ["", "nothing", "timerlat", "user"])
+        self.check("--workload", ["", "nothing"])
         self.check("--recorder", ["", "nothing"])
 
     def test_events(self):

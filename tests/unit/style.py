@@ -24,6 +24,8 @@ LICENCES = (
 )
 MARKED = re.compile(r".*\.(c|h|py|sh|map)|meson\.build|meson_options\.txt")
 LINES_MAX = 600
+# The public header is one, and mostly documentation.
+HEADER_LINES_MAX = 900
 
 # Others lay some lines out differently.
 CLANG_FORMAT_MAJOR = 14
@@ -67,7 +69,8 @@ def licence_problem(path, relative):
 
 def size_problem(path):
     lines = path.read_bytes().count(b"\n")
-    return f"{lines} lines, more than {LINES_MAX}" if lines > LINES_MAX else None
+    limit = HEADER_LINES_MAX if path.name == "perf_poke.h" else LINES_MAX
+    return f"{lines} lines, more than {limit}" if lines > limit else None
 
 
 def problems(tree, paths):

@@ -42,6 +42,7 @@ static int make_output(void **state)
 	snprintf(output, sizeof(output), "%s/captures", folder->path);
 	fake_reset();
 	config = (struct config){
+		.workload = PERF_POKE_WORKLOAD_CYCLIC,
 		.cpus = cpus,
 		.nr_cpus = ARRAY_SIZE(cpus),
 		.threshold_ns = 30000,

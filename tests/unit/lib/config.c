@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sched.h>
 
 #include "cpulist.h"
 #include "messages.h"
@@ -100,8 +101,42 @@ static void takes_limits(void **state)
 	assert_int_equal(config.period_ns, 1000000000);
 	assert_int_equal(config.priority, 99);
 	assert_int_equal(config.buffer_size, 1ULL << 31);
-	assert_null(config.function);
+	assert_string_equal(config.function, "any");
 	config_destroy(&config);
+}
+
+static void reads_what_the_workload_is_like(void **state)
+{
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT);
+	assert_int_equal(config.sched.size, 0);
+	assert_false(config.hold_dma_latency);
+	assert_string_equal(config_workload(&config), "timerlat");
+	config_destroy(&config);
+	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT, .priority = 7,
+		.period_ns = 100000, .cgroup = "a/b", .hold_dma_latency = true,
+		.limit_idle_state = true, .deepest_idle_state = 2);
+	assert_int_equal(config.sched.policy, SCHED_FIFO);
+	assert_int_equal(config.sched.priority, 7);
+	assert_string_equal(config.cgroup, "a/b");
+	assert_true(config.hold_dma_latency);
+	assert_int_equal(config.dma_latency_us, 0);
+	assert_true(config.limit_idle_state);
+	assert_int_equal(config.deepest_idle_state, 2);
+	config_destroy(&config);
+	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_CYCLIC, .scheduler = "f:8");
+	assert_int_equal(config.priority, 8);
+	config_destroy(&config);
+	REFUSES(-EINVAL, "period 99999 ns: must be 100us to 1s with the workload timerlat",
+		.period_ns = 99999, .workload = PERF_POKE_WORKLOAD_TIMERLAT);
+	REFUSES(-EINVAL,
+		"scheduler 'f:0': must be f:1 to f:99, r:1 to r:99, o:-20 to o:19, or "
+		"d:RUNTIME:PERIOD",
+		.scheduler = "f:0");
+	REFUSES(-EINVAL, "scheduler 'r:5': the workload cyclic has f:PRIORITY only",
+		.scheduler = "r:5", .workload = PERF_POKE_WORKLOAD_CYCLIC);
 }
 
 static void refuses_numbers(void **state)
@@ -113,7 +148,7 @@ static void refuses_numbers(void **state)
 	REFUSES(-EINVAL, "priority -1: must be 1 to 99", .priority = -1);
 	REFUSES(-EINVAL, "buffer 2147483649: the kernel maps at most 2G for a CPU",
 		.buffer_size = (1ULL << 31) + 1);
-	REFUSES(-EINVAL, "workload 3: unknown", .workload = PERF_POKE_WORKLOAD_NONE + 1);
+	REFUSES(-EINVAL, "workload 5: unknown", .workload = PERF_POKE_WORKLOAD_USER + 1);
 	REFUSES(-EINVAL, "workload -1: unknown", .workload = -1);
 	REFUSES(-EINVAL, "recorder 4: unknown", .recorder = PERF_POKE_RECORDER_PERF + 1);
 	REFUSES(-EINVAL, "recorder -1: unknown", .recorder = -1);
@@ -359,12 +394,19 @@ static void a_session_passes_errors_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_defaults),	     cmocka_unit_test(takes_limits),
-		cmocka_unit_test(refuses_numbers),   cmocka_unit_test(refuses_strings),
-		cmocka_unit_test(refuses_cpus),	     cmocka_unit_test(takes_online_cpus),
-		cmocka_unit_test(copies_everything), cmocka_unit_test(older_callers),
-		cmocka_unit_test(newer_callers),     cmocka_unit_test(takes_targets),
-		cmocka_unit_test(refuses_targets),   cmocka_unit_test(a_session_passes_errors_on),
+		cmocka_unit_test(has_defaults),
+		cmocka_unit_test(takes_limits),
+		cmocka_unit_test(reads_what_the_workload_is_like),
+		cmocka_unit_test(refuses_numbers),
+		cmocka_unit_test(refuses_strings),
+		cmocka_unit_test(refuses_cpus),
+		cmocka_unit_test(takes_online_cpus),
+		cmocka_unit_test(copies_everything),
+		cmocka_unit_test(older_callers),
+		cmocka_unit_test(newer_callers),
+		cmocka_unit_test(takes_targets),
+		cmocka_unit_test(refuses_targets),
+		cmocka_unit_test(a_session_passes_errors_on),
 	};
 
 	return cmocka_run_group_tests(tests, read_online, NULL);

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The workload timerlat: the kernel's tracer runs while a session does, is what it was asked to be, and all that was set is as before
+after every way to end; a tracer that runs already is used as it is."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import common
+from common import check, equal
+
+CTL = sys.argv[1]
+TRACING = pathlib.Path("/sys/kernel/tracing")
+OSNOISE = TRACING / "osnoise"
+THREAD = "timerlat/1"
+
+
+def read(path):
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        return f"error {error.errno}"
+
+
+def state():
+    """Of all that a session may set."""
+    files = [*OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on", *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")]
+    found = {str(path): read(path) for path in files if path.is_file()}
+    found["instances"] = sorted(path.name for path in (TRACING / "instances").iterdir())
+    found["dma latency"] = dma_latency()
+    found["mounts"] = sorted(line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines())
+    found["run"] = os.path.exists("/run/perf-poke")
+    found["threads"] = sorted(comm for comm in comms() if comm.startswith("timerlat"))
+    return found
+
+
+def dma_latency():
+    try:
+        return int.from_bytes(pathlib.Path("/dev/cpu_dma_latency").read_bytes()[:4], sys.byteorder, signed=True)
+    except OSError as error:
+        return f"error {error.errno}"
+
+
+def tasks():
+    for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        try:
+            yield path.parent.name, path.read_text().strip()
+        except OSError:
+            continue
+
+
+def comms():
+    return [comm for _, comm in tasks()]
+
+
+def thread_policy():
+    """Policy and priority of the tracer's thread: fields 41 and 40 of stat."""
+    for pid, comm in tasks():
+        if comm == THREAD:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            return int(fields[38]), int(fields[37])
+    return None
+
+
+class Session:
+    def __init__(self, *options, cpu=1, threshold="1h", expect=None):
+        self.said = open("/tmp/timerlat.said", "w", encoding="utf-8")
+        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", "events", "--output", "/tmp/timerlat.data", "--threshold", threshold,
+                "--count", "99", "--verbose", *options]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.said, text=True)
+        line = self.process.stdout.readline()
+        if expect is not None:
+            equal(self.process.wait(60), expect, f"exit status ({line}{self.text()})")
+            return
+        check(line, f"nothing from the session: {self.text()}")
+        self.armed = json.loads(line)
+        equal(self.armed["type"], "armed", f"first line ({self.text()})")
+
+    def text(self):
+        lines = pathlib.Path(self.said.name).read_text(errors="replace").splitlines(keepends=True)
+        return "".join(line for line in lines if "libbpf" not in line)
+
+    def end(self, how=signal.SIGINT, status=3):
+        self.process.send_signal(how)
+        out, _ = self.process.communicate(timeout=60)
+        equal(self.process.returncode, status, f"exit status after {how} ({self.text()})")
+        return [json.loads(line) for line in out.splitlines()]
+
+
+def as_before(before, message):
+    now = state()
+    for key, value in before.items():
+        equal(now[key], value, f"{message}: {key}")
+
+
+def stop_all(*expected):
+    out = subprocess.run([CTL, "stop", "--all"], capture_output=True, text=True, check=False)
+    equal(out.returncode, 0, f"exit status of stop --all ({out.stderr})")
+    for text in expected:
+        check(text in out.stderr, f"'{text}' not said: {out.stderr}")
+
+
+def ends(before):
+    options = ("--workload", "timerlat", "--period", "2ms", "--prio", "f:70", "--dma-latency", "20")
+    for how, status in ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGKILL, -9)):
+        session = Session(*options)
+        equal(session.armed["workload"], "timerlat", "workload")
+        equal(read(OSNOISE / "cpus"), "1", "cpus")
+        equal(read(OSNOISE / "timerlat_period_us"), "2000", "period")
+        equal(thread_policy(), (1, 70), "policy and priority of the thread")
+        if not str(before["dma latency"]).startswith("error"):
+            equal(dma_latency(), 20, "dma latency")
+        equal(read(TRACING / "current_tracer"), before[str(TRACING / "current_tracer")], "tracer of the main instance")
+        time.sleep(0.5)
+        lines = session.end(how, status)
+        if how == signal.SIGKILL:
+            check(thread_policy(), "the tracer of a killed session has ended by itself: nothing is shown by the rest")
+            stop_all("put back")
+        else:
+            count = lines[-1]["all"]["count"]
+            check(20 < count < 2000, f"{count} expiries of a timer of 2 ms in about 0.5 s")
+        as_before(before, f"after {how.name}")
+    print("ends: well", flush=True)
+
+
+def next_start_restores(before):
+    Session("--workload", "timerlat").end(signal.SIGKILL, -9)
+    session = Session("--workload", "none")
+    check("put back" in session.text(), f"said: {session.text()}")
+    as_before({**before, "run": False}, "after the next start")
+    session.end()
+    as_before(before, "at the end")
+    print("next start: well", flush=True)
+
+
+def others_change(before):
+    """Said, and left as it is."""
+    session = Session("--workload", "timerlat")
+    (OSNOISE / "timerlat_period_us").write_text("3000")
+    common.wait_for(lambda: "timerlat_period_us: changed by somebody else to '3000'" in session.text(), f"warning: {session.text()}")
+    (OSNOISE / "cpus").write_text("0")
+    common.wait_for(lambda: "osnoise/cpus: changed by somebody else to '0'" in session.text(), "warning")
+    session.end()
+    check("cpus: somebody else has changed it meanwhile" in session.text(), f"said: {session.text()}")
+    equal(read(OSNOISE / "cpus"), "0", "cpus")
+    equal(read(OSNOISE / "timerlat_period_us"), "3000", "period")
+    (OSNOISE / "cpus").write_text(before[str(OSNOISE / "cpus")])
+    (OSNOISE / "timerlat_period_us").write_text(before[str(OSNOISE / "timerlat_period_us")])
+    as_before(before, "at the end")
+    print("changed by somebody else: well", flush=True)
+
+
+def runs_already(before):
+    """In an instance of somebody else: used by `auto` and by `timerlat`, never changed."""
+    other = TRACING / "instances/other"
+    other.mkdir()
+    (OSNOISE / "cpus").write_text("1")
+    (other / "current_tracer").write_text("timerlat")
+    try:
+        during = state()
+        for workload in ("auto", "timerlat"):
+            session = Session("--workload", workload, "--period", "5ms")
+            equal(session.armed["workload"], "timerlat", "workload")
+            check("is used as it is" in session.text(), f"said: {session.text()}")
+            as_before({**during, "run": True}, "with a tracer of somebody else")
+            time.sleep(0.5)
+            lines = session.end()
+            check(lines[-1]["all"]["count"] > 50, f"{lines[-1]['all']['count']} expiries")
+            as_before(during, "after the session with a tracer of somebody else")
+        check("on CPUs 1 only" in Session("--workload", "timerlat", cpu=0, expect=1).text(), "why it cannot be used is not said")
+        session = Session(cpu=0)
+        equal(session.armed["workload"], "cyclic", "workload on a CPU that the tracer has not")
+        session.end()
+        session = Session()
+        (other / "current_tracer").write_text("nop")
+        common.wait_for(lambda: "was ended by somebody else" in session.text(), "warning")
+        session.end()
+    finally:
+        (other / "current_tracer").write_text("nop")
+        other.rmdir()
+        (OSNOISE / "cpus").write_text(before[str(OSNOISE / "cpus")])
+    as_before(before, "at the end")
+    print("a tracer that runs already: well", flush=True)
+
+
+def comes_after(before):
+    """Somebody's tracer that begins while ours runs is not disturbed by our end."""
+    other = TRACING / "instances/other"
+    session = Session("--workload", "timerlat")
+    other.mkdir()
+    (other / "current_tracer").write_text("timerlat")
+    pids = [pid for pid, comm in tasks() if comm == THREAD]
+    session.end()
+    equal([pid for pid, comm in tasks() if comm == THREAD], pids, "threads of the tracer of somebody else")
+    check("its settings are left alone" in session.text(), f"said: {session.text()}")
+    (other / "current_tracer").write_text("nop")
+    other.rmdir()
+    stop_all("put back")
+    as_before(before, "at the end")
+    print("a tracer that comes later: well", flush=True)
+
+
+def rtla(before):
+    """Next to rtla each does its work."""
+    if not shutil.which("rtla"):
+        print("no rtla: not tried beside it")
+        return
+    process = subprocess.Popen(["rtla", "timerlat", "top", "-q", "-c", "0-1", "-d", "6s"], stdout=subprocess.PIPE, text=True)
+    common.wait_for(lambda: THREAD in comms(), "thread of rtla's tracer")
+    time.sleep(1)
+    session = Session(cpu="0-1")
+    equal(session.armed["workload"], "timerlat", "workload")
+    time.sleep(1.5)
+    lines = session.end()
+    out, _ = process.communicate(timeout=60)
+    equal(process.returncode, 0, "exit status of rtla")
+    counts = [int(line.split("|")[0].split("#")[1]) for line in out.splitlines() if line.strip().startswith(("0 #", "1 #"))]
+    check(len(counts) == 2 and min(counts) > 1000, f"rtla's counts are {counts}: {out}")
+    for cpu in lines[-1]["cpus"]:
+        check(cpu["count"] > 200, f"{cpu['count']} expiries")
+    as_before(before, "after rtla")
+    print(f"beside rtla: it saw {counts} activations, we saw {[c['count'] for c in lines[-1]['cpus']]} of them", flush=True)
+
+
+def main():
+    common.need_root()
+    if not (OSNOISE / "timerlat_period_us").exists():
+        common.skip("this kernel has no timerlat tracer")
+    before = state()
+    ends(before)
+    next_start_restores(before)
+    others_change(before)
+    runs_already(before)
+    comes_after(before)
+    rtla(before)
+
+
+main()
