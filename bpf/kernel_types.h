@@ -26,6 +26,21 @@ struct hrtimer {
 	struct hrtimer_clock_base *base;
 };
 
+struct hrtimer_sleeper {
+	struct hrtimer timer;
+	struct task_struct *task;
+};
+
+struct timerlat_variables {
+	struct task_struct *kthread;
+	struct hrtimer timer;
+};
+
+struct timerlat_sample {
+	__u64 timer_latency;
+	int context;
+};
+
 struct ns_common {
 	unsigned int inum;
 };
@@ -46,6 +61,7 @@ struct pid {
 
 struct task_struct {
 	__s32 pid, tgid;
+	char comm[16];
 	__u64 start_boottime;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;

@@ -52,6 +52,9 @@ struct {
 
 #include "poke/poke.h"
 
+/* What becomes of the threads that timers wake is watched too. */
+const volatile __u32 has_threads = 0;
+
 static __always_inline void fill_task(struct trigger_spike *s)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -61,28 +64,102 @@ static __always_inline void fill_task(struct trigger_spike *s)
 	bpf_get_current_comm(s->comm, sizeof(s->comm));
 }
 
-static __noinline int spike(struct hrtimer *timer, __u64 now, __u64 latency_ns)
+static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 {
-	struct trigger_spike s = { .time_ns = bpf_ktime_get_ns() };
-	__u64 offset = 0;
+	__u64 inverse = ~latency_ns;
+	__u64 bucket;
 
+	cpu->count++;
+	cpu->sum_ns += latency_ns;
+	if (inverse > cpu->min_inverse)
+		cpu->min_inverse = inverse;
+	if (latency_ns > cpu->max_ns)
+		cpu->max_ns = latency_ns;
+	bucket = trigger_bucket(latency_ns);
+	/* So that the register that is checked is the one that is used: the verifier of Linux 6.1
+	 * does not know that copies are equal. */
+	barrier_var(bucket);
+	if (bucket < TRIGGER_BUCKETS)
+		cpu->buckets[bucket]++;
+}
+
+/* Whether the spike is taken: then the trace stands still, and tell() must follow. */
+static __noinline bool take(struct trigger_cpu *cpu, struct trigger_spike *s)
+{
+	cpu->spikes++;
+	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
+		cpu->unarmed++;
+		return false;
+	}
+	s->time_ns = bpf_ktime_get_ns();
 	/* First of all: what comes after is not of interest. */
 	if (pause_message[0]) {
 		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
-		s.frozen_ns = bpf_ktime_get_ns();
+		s->frozen_ns = bpf_ktime_get_ns();
 	}
-	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
-	poke_targets(s.sequence);
-	if (bpf_core_field_exists(timer->base->offset))
-		offset = BPF_CORE_READ(timer, base, offset);
-	s.latency_ns = latency_ns;
-	s.actual_ns = now - offset;
+	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	poke_targets(s->sequence);
+	return true;
+}
+
+/* Of each CPU, the latencies of the activation that its newest spike was in, those that came after
+ * the spike too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trigger_latencies);
+} latencies SEC(".maps");
+
+static __always_inline void note_spike(const struct trigger_spike *s)
+{
+	__u32 key = s->cpu;
+	struct trigger_latencies *seen = bpf_map_lookup_elem(&latencies, &key);
+
+	if (!seen || s->kind == TRIGGER_WAKEUP)
+		return;
+	seen->sequence = s->sequence;
+	seen->timer = s->timer;
+	seen->expected_ns = s->expected_ns;
+	seen->irq_ns = s->irq_ns;
+	seen->thread_ns = s->thread_ns;
+	seen->user_ns = s->user_ns;
+}
+
+static __noinline int tell(struct trigger_cpu *cpu, struct trigger_spike *s)
+{
+	note_spike(s);
+	if (!bpf_ringbuf_output(&spikes, s, sizeof(*s), BPF_RB_FORCE_WAKEUP))
+		return 0;
+	/* Nothing was told, so nothing was taken: the next spike may. */
+	cpu->unarmed++;
+	__sync_lock_test_and_set(&armed, 1);
+	return 1;
+}
+
+#include "latency.h"
+
+static __always_inline __u64 clock_offset(struct hrtimer *timer)
+{
+	return bpf_core_field_exists(timer->base->offset) ? BPF_CORE_READ(timer, base, offset) : 0;
+}
+
+static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
+			    __u64 latency_ns)
+{
+	struct trigger_spike s = { .kind = TRIGGER_IRQ };
+
+	if (!take(cpu, &s))
+		return 0;
+	s.latency_ns = s.irq_ns = latency_ns;
+	s.actual_ns = now - clock_offset(timer);
 	s.expected_ns = s.actual_ns - latency_ns;
 	s.function = (__u64)BPF_CORE_READ(timer, function);
 	s.timer = (__u64)timer;
 	s.cpu = bpf_get_smp_processor_id();
 	fill_task(&s);
-	return bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP);
+	return tell(cpu, &s);
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
@@ -91,9 +168,8 @@ int trigger_hrtimer(__u64 *ctx)
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
 	__u32 key = bpf_get_smp_processor_id();
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
-	__u64 now, latency_ns, inverse;
+	__u64 now, latency_ns;
 	__s64 late;
-	__u64 bucket;
 
 	if (!cpu || !cpu->watched)
 		return 0;
@@ -106,32 +182,12 @@ int trigger_hrtimer(__u64 *ctx)
 	late = now - timer->node.expires;
 	latency_ns = late > 0 ? late : 0;
 
-	cpu->count++;
-	cpu->sum_ns += latency_ns;
-	inverse = ~latency_ns;
-	if (inverse > cpu->min_inverse)
-		cpu->min_inverse = inverse;
-	if (latency_ns > cpu->max_ns)
-		cpu->max_ns = latency_ns;
-	bucket = trigger_bucket(latency_ns);
-	/* So that the register that is checked is the one that is used: the verifier of Linux 6.1
-	 * does not know that copies are equal. */
-	barrier_var(bucket);
-	if (bucket < TRIGGER_BUCKETS)
-		cpu->buckets[bucket]++;
+	count(cpu, latency_ns);
 
-	if (latency_ns < threshold_ns)
-		return 0;
-	cpu->spikes++;
-	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
-		cpu->unarmed++;
-		return 0;
-	}
-	if (spike(timer, now, latency_ns)) {
-		/* Nothing was told, so nothing was taken: the next spike may. */
-		cpu->unarmed++;
-		__sync_lock_test_and_set(&armed, 1);
-	}
+	if (has_threads)
+		begin(timer, (__u64)timer->function, now - clock_offset(timer) - late, latency_ns);
+	if (latency_ns >= threshold_ns)
+		spike(cpu, timer, now, latency_ns);
 	return 0;
 }
 

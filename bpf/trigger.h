@@ -34,6 +34,22 @@ struct trigger_cpu {
 	__u64 buckets[TRIGGER_BUCKETS];
 };
 
+/* Which latency: the numbers of the first three are timerlat's contexts. */
+enum trigger_kind {
+	TRIGGER_IRQ,	/* the timer interrupt */
+	TRIGGER_THREAD, /* the thread that the timer wakes, when it runs */
+	TRIGGER_USER,	/* when that is back in user space */
+	TRIGGER_WAKEUP, /* from a wakeup until the thread runs */
+	TRIGGER_KINDS,
+};
+
+/* The latencies of the activation that a spike was in; 0: not known. */
+struct trigger_latencies {
+	__u64 sequence; /* of the spike */
+	__u64 timer, expected_ns;
+	__u64 irq_ns, thread_ns, user_ns;
+};
+
 /* What a ring buffer record is about. */
 enum trigger_what {
 	TRIGGER_SPIKE, /* a spike that found the session armed */
@@ -55,6 +71,9 @@ struct trigger_spike {
 	__u32 tid;
 	__u32 what; /* enum trigger_what */
 	char comm[16];
+	__u64 irq_ns, thread_ns, user_ns; /* of the same activation, so far; 0: not known */
+	__u32 kind;			  /* enum trigger_kind */
+	__u32 reserved;
 };
 
 /* The session as others see it, in a pinned map of one. Written by the controller alone; strings
@@ -80,7 +99,8 @@ struct trigger_session {
 
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
-static_assert(sizeof(struct trigger_spike) == 96, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 128, "no hidden padding");
+static_assert(sizeof(struct trigger_latencies) == 48, "no hidden padding");
 static_assert(sizeof(struct trigger_session) == 712, "no hidden padding");
 #endif
 

@@ -69,6 +69,26 @@ static void add_numbers(json_object *object, const char *key, const int *numbers
 	json_object_object_add(object, key, list);
 }
 
+const char *kind_name(enum perf_poke_trigger_kind kind)
+{
+	static const char *const names[] = { "irq", "thread", "user", "wakeup" };
+
+	return names[kind];
+}
+
+/* Each kind with its threshold. */
+static json_object *new_triggers(const struct perf_poke_opts *opts)
+{
+	json_object *object = json_object_new_object();
+
+	if (!opts->nr_triggers)
+		add_number(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts->threshold_ns);
+	for (size_t i = 0; i < opts->nr_triggers; i++)
+		add_number(object, kind_name(opts->triggers[i].kind),
+			   opts->triggers[i].threshold_ns ?: opts->threshold_ns);
+	return object;
+}
+
 json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
 			const char *session, const char *recorder, const char *workload,
 			const char *delivery)
@@ -86,6 +106,7 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 	for (size_t i = 0; i < opts->nr_targets; i++)
 		json_object_array_add(targets, json_object_new_int(opts->targets[i].pid));
 	json_object_object_add(object, "targets", targets);
+	json_object_object_add(object, "triggers", new_triggers(opts));
 	return object;
 }
 
@@ -97,6 +118,12 @@ json_object *json_detached(const char *session, int pid, const char *log)
 	json_object_object_add(object, "pid", json_object_new_int(pid));
 	add_string(object, "log", log);
 	return object;
+}
+
+/* 0: not known */
+static void add_known(json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, value ? json_object_new_uint64(value) : NULL);
 }
 
 static void add_spike(json_object *object, const struct perf_poke_spike *spike)
@@ -118,6 +145,10 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	json_object_object_add(object, "pid", json_object_new_int(spike->pid));
 	json_object_object_add(object, "tid", json_object_new_int(spike->tid));
 	add_string(object, "comm", comm);
+	add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+	add_known(object, "irq_ns", spike->irq_ns);
+	add_known(object, "thread_ns", spike->thread_ns);
+	add_known(object, "user_ns", spike->user_ns);
 }
 
 /* Of Intel PT only: other recorders have no such bytes. */

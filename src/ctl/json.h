@@ -20,4 +20,7 @@ json_object *json_capability(const struct perf_poke_capability *capability);
 json_object *json_check(bool can_start);
 json_object *json_session(const struct perf_poke_session *session);
 
+/* The name of a kind of latency. */
+const char *kind_name(enum perf_poke_trigger_kind kind);
+
 #endif

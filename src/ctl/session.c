@@ -85,8 +85,10 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	}
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
-	console_info(s->con, "capture %zu: %s on CPU %d, %s", s->results.nr_captures,
-		     FORMAT_TIME(capture->spike.latency_ns), capture->spike.cpu, capture->path);
+	console_info(s->con, "capture %zu: %s%s%s on CPU %d, %s", s->results.nr_captures,
+		     capture->spike.kind ? kind_name(capture->spike.kind) : "",
+		     capture->spike.kind ? " " : "", FORMAT_TIME(capture->spike.latency_ns),
+		     capture->spike.cpu, capture->path);
 }
 
 /* SIGINT and SIGTERM as a descriptor; threads of the library inherit that they do not take them. */
@@ -117,6 +119,21 @@ static int format_targets(const struct perf_poke_opts *opts, char **text)
 	return fclose(file) ? -ENOMEM : 0;
 }
 
+static void describe_triggers(const struct perf_poke_opts *opts, char *text, size_t size)
+{
+	size_t len = 0;
+
+	if (!opts->nr_triggers)
+		snprintf(text, size, "%s", FORMAT_TIME(opts->threshold_ns));
+	for (size_t i = 0; i < opts->nr_triggers && len < size; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+
+		len += snprintf(text + len, size - len, "%s%s %s", i ? ", " : "",
+				kind_name(trigger->kind),
+				FORMAT_TIME(trigger->threshold_ns ?: opts->threshold_ns));
+	}
+}
+
 static void announce(struct session *s, const int *cpus, size_t nr)
 {
 	const char *recorder = perf_poke__recorder(s->pp);
@@ -125,7 +142,9 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 	const char *delivery = perf_poke__delivery(s->pp);
 	_cleanup_free_ char *targets = NULL;
 	_cleanup_free_ char *list = NULL;
+	char thresholds[256];
 
+	describe_triggers(&s->opts, thresholds, sizeof(thresholds));
 	if (s->con->json)
 		console_json(s->con,
 			     json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
@@ -134,9 +153,9 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 	console_info(s->con,
 		     "armed: %s%s%sCPU%s %s, threshold %s%s%s, recorder %s, workload %s%s%s%s",
 		     session ? "session " : "", session ?: "", session ? ", " : "",
-		     nr > 1 ? "s" : "", list, FORMAT_TIME(s->opts.threshold_ns),
-		     s->opts.function ? ", timer " : "", s->opts.function ?: "", recorder, workload,
-		     *targets ? ", delivery " : "", *targets ? delivery : "", targets);
+		     nr > 1 ? "s" : "", list, thresholds, s->opts.function ? ", timer " : "",
+		     s->opts.function ?: "", recorder, workload, *targets ? ", delivery " : "",
+		     *targets ? delivery : "", targets);
 }
 
 /* The program that is poked is there before the session, and ready before that is armed. */

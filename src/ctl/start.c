@@ -108,15 +108,45 @@ static int parse_idle_state(void *target, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-enum trigger {
-	TRIGGER_IRQ,
-};
+static const char *const trigger_kinds[] = { "irq", "thread", "user", "wakeup" };
 
-static const struct option_choice triggers[] = {
-	{ "irq", TRIGGER_IRQ },
-	{ "thread", .instead = "irq" },
-	{ "user", .instead = "irq" },
-};
+static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(trigger_kinds); i++) {
+		if (strlen(trigger_kinds[i]) != length || strncmp(trigger_kinds[i], name, length))
+			continue;
+		*kind = (enum perf_poke_trigger_kind)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* KIND or KIND=TIME */
+static int parse_trigger(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+	size_t length = strcspn(value, "=");
+	struct perf_poke_trigger trigger = { 0 };
+
+	if (find_kind(value, length, &trigger.kind))
+		return options_explain(why, -EINVAL,
+				       "not a trigger (use irq, thread, user, wakeup; as irq or "
+				       "irq=30us)");
+	for (size_t i = 0; i < args->nr_triggers; i++) {
+		if (args->triggers[i].kind == trigger.kind)
+			return options_explain(why, -EINVAL, "'%s' is named twice",
+					       trigger_kinds[trigger.kind]);
+	}
+	if (value[length] && (units_parse_time(value + length + 1, &trigger.threshold_ns) ||
+			      !trigger.threshold_ns || trigger.threshold_ns > NS_PER_H))
+		return options_explain(
+			why, -EINVAL,
+			"'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+			"number is microseconds)",
+			value + length + 1);
+	args->triggers[args->nr_triggers++] = trigger;
+	return 0;
+}
 
 static const struct option_choice workloads[] = {
 	{ "auto", PERF_POKE_WORKLOAD_AUTO },
@@ -168,8 +198,14 @@ static const struct option_spec options[] = {
 	  .help = "CPUs to watch, as 3 or 2,4-7" },
 	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
 	  .metavar = "TIME", .help = "a latency of at least this is a spike (30us)" },
-	{ "trigger", 0, OPTION_ENUM, CHOICES(triggers), TARGET(trigger), .metavar = "WHAT",
-	  .help = "what is late: irq, the timer interrupt (the only one yet)" },
+	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
+	  .metavar = "WHAT[=TIME]",
+	  .help = "what is late, each with a threshold of its own: irq, the\n"
+		  "timer interrupt; thread, the thread that the timer\n"
+		  "wakes; user, its return to user space; wakeup, --task\n"
+		  "after any wakeup (irq)" },
+	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
+	  .help = "for --trigger wakeup: a process or thread id, or a name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
 	  .help = "only timers that run this kernel function, or any\n"
 		  "(timerlat_irq with the workload timerlat, else any)" },
@@ -323,6 +359,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (r)
 		return r;
 	args->opts.priority = (int)args->priority;
+	args->opts.triggers = args->triggers;
+	args->opts.nr_triggers = args->nr_triggers;
 	args->opts.events = args->events;
 	args->opts.nr_events = args->nr_events;
 	return check_targets(args, con);

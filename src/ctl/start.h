@@ -14,7 +14,8 @@ struct start_args {
 	struct target_args targets;
 	uint64_t priority;
 	uint64_t duration_ns;
-	int trigger;
+	struct perf_poke_trigger triggers[4];
+	size_t nr_triggers;
 	const char *housekeeping; /* NULL: all but the watched CPUs */
 	const char *log;	  /* NULL: standard error, or the choice of --detach */
 	bool detach;

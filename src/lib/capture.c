@@ -11,8 +11,11 @@
 #include "clock.h"
 #include "kallsyms.h"
 #include "tree.h"
+#include "trigger.h"
 
 #define NAME_TRIES 1000
+#define LATENCY_TRIES 20
+#define LATENCY_PAUSE_US 5000
 
 /* Each session holds a shared lock on the folder while it lives. Who gets it exclusively is alone,
  * and what is half-written there is nobody's. */
@@ -67,7 +70,8 @@ static void capture_name(const struct perf_poke_spike *spike, char *name, size_t
 	if (spike->poked)
 		snprintf(name + len, size - len, "-poke");
 	else
-		snprintf(name + len, size - len, "-cpu%d-%" PRIu64 "us", spike->cpu,
+		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
+			 spike->kind ? config_trigger(spike->kind) : "", spike->kind ? "-" : "",
 			 spike->latency_ns / 1000);
 }
 
@@ -119,6 +123,27 @@ static int capture_find_function(struct capture_functions *functions, uint64_t a
 	return 0;
 }
 
+/* A thread that is late may run only now. */
+static void capture_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
+{
+	bool wants_thread = env->config->thresholds[TRIGGER_THREAD];
+	bool wants_user = env->config->thresholds[TRIGGER_USER];
+	struct trigger_latencies seen;
+
+	if (!env->trigger || spike->poked || (!wants_thread && !wants_user))
+		return;
+	for (int i = 0; i < LATENCY_TRIES; i++) {
+		if (i)
+			usleep(LATENCY_PAUSE_US);
+		if (!trigger_latencies(env->trigger, spike->cpu, spike->sequence, &seen))
+			return;
+		spike->thread_ns = seen.thread_ns;
+		spike->user_ns = seen.user_ns;
+		if (seen.user_ns || (seen.thread_ns && !wants_user))
+			return;
+	}
+}
+
 static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)
 {
 	struct perf_poke_spike *spike = &capture->spike;
@@ -132,6 +157,7 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	if (!capture_find_function(env->functions, spike->function, capture->function_name,
 				   sizeof(capture->function_name)))
 		spike->function_name = capture->function_name;
+	capture_latencies(env, spike);
 	return capture_json_write(env, capture, dirfd);
 }
 

@@ -44,6 +44,7 @@ struct capture_env {
 	bool output_made;		     /* by this session: removed if it stays empty */
 	const struct poke *poke;	     /* NULL: there are no targets */
 	struct capture_functions *functions; /* NULL: none is remembered */
+	const struct trigger *trigger;
 };
 
 /* Opens the folder for captures, makes it when missing (then `made` is set), and sweeps what a

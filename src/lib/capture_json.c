@@ -67,6 +67,12 @@ static void put_wall_time(struct json_object *to, const char *key, uint64_t time
 	put_string(to, key, text);
 }
 
+/* 0: not known */
+static void put_latency(struct json_object *to, const char *key, uint64_t value)
+{
+	json_object_object_add(to, key, value ? json_object_new_uint64(value) : NULL);
+}
+
 static struct json_object *spike_json(const struct perf_poke_spike *spike)
 {
 	struct json_object *json = json_object_new_object();
@@ -86,20 +92,34 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_string(json, "comm", spike->comm);
 	put_bool(json, "idle", spike->idle);
 	put_bool(json, "poked", spike->poked);
+	put_string(json, "trigger", spike->poked ? NULL : config_trigger(spike->kind));
+	put_latency(json, "irq_ns", spike->irq_ns);
+	put_latency(json, "thread_ns", spike->thread_ns);
+	put_latency(json, "user_ns", spike->user_ns);
 	return json;
 }
 
-static struct json_object *trigger_json(const struct config *config)
+static struct json_object *trigger_json(const struct config *config,
+					const struct perf_poke_spike *spike)
 {
 	struct json_object *json = json_object_new_object();
 	struct json_object *cpus = json_object_new_array();
+	struct json_object *thresholds = json_object_new_object();
 
-	put_string(json, "kind", "irq");
-	put_uint(json, "threshold_ns", config->threshold_ns);
+	put_string(json, "kind", config_trigger(spike->kind));
+	put_uint(json, "threshold_ns",
+		 spike->threshold_ns ? spike->threshold_ns : config->threshold_ns);
 	put_string(json, "function", function_name(config) ? function_name(config) : "any");
 	for (size_t i = 0; i < config->nr_cpus; i++)
 		json_object_array_add(cpus, json_object_new_int(config->cpus[i]));
 	json_object_object_add(json, "cpus", cpus);
+	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		if (config->thresholds[kind])
+			put_uint(thresholds, config_trigger(kind), config->thresholds[kind]);
+	}
+	json_object_object_add(json, "thresholds_ns", thresholds);
+	if (config->task)
+		put_string(json, "task", config->task);
 	return json;
 }
 
@@ -172,14 +192,16 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_int(json, "schema", SCHEMA);
 	put_string(json, "version", perf_poke__version());
 	json_object_object_add(json, "spike", spike_json(&capture->spike));
-	put_uint(json, "threshold_ns", env->config->threshold_ns);
+	put_uint(json, "threshold_ns",
+		 capture->spike.threshold_ns ? capture->spike.threshold_ns
+					     : env->config->threshold_ns);
 	put_uint(json, "skid_ns", capture->still_ns - capture->spike.time_ns);
 	put_uint(json, "blind_ns", capture->armed_ns - capture->spike.time_ns);
 	put_uint(json, "history_ns", capture_history_ns(capture));
 	put_uint(json, "events", capture->facts.events);
 	put_uint(json, "lost", capture->facts.lost);
 	put_trace(json, &capture->facts);
-	json_object_object_add(json, "trigger", trigger_json(env->config));
+	json_object_object_add(json, "trigger", trigger_json(env->config, &capture->spike));
 	json_object_object_add(json, "workload", workload_json(env->config));
 	put_string(recorder, "kind", env->recorder->ops->name);
 	env->recorder->ops->describe(env->recorder, recorder);

@@ -165,6 +165,36 @@ static int config_workload_opts(struct config *config, const struct perf_poke_op
 	return 0;
 }
 
+static int config_triggers(struct config *config, const struct perf_poke_opts *opts)
+{
+	if (!opts->nr_triggers)
+		config->thresholds[TRIGGER_IRQ] = config->threshold_ns;
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+
+		if ((unsigned int)trigger->kind >= TRIGGER_KINDS)
+			return log_error(&config->log, -EINVAL, "trigger %d: unknown",
+					 trigger->kind);
+		if (config->thresholds[trigger->kind])
+			return log_error(&config->log, -EINVAL, "trigger %s: is named twice",
+					 config_trigger(trigger->kind));
+		config->thresholds[trigger->kind] =
+			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
+	}
+	for (int kind = TRIGGER_KINDS; kind--;) {
+		if (config->thresholds[kind])
+			config->threshold_ns = config->thresholds[kind];
+	}
+	if (!config->thresholds[TRIGGER_WAKEUP] != !opts->task)
+		return log_error(&config->log, -EINVAL,
+				 opts->task ? "task '%s': is for the trigger wakeup"
+					    : "trigger wakeup: needs a task%s",
+				 opts->task ? opts->task : "");
+	if (opts->task && !(config->task = strdup(opts->task)))
+		return -ENOMEM;
+	return 0;
+}
+
 static int config_strings(struct config *config, const struct perf_poke_opts *opts)
 {
 	if (opts->function && !*opts->function)
@@ -290,6 +320,8 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (!err)
 		err = config_workload_opts(config, &known);
 	if (!err)
+		err = config_triggers(config, &known);
+	if (!err)
 		err = config_strings(config, &known);
 	if (!err)
 		err = config_events(config, &known);
@@ -303,6 +335,13 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (err)
 		config_destroy(config);
 	return err;
+}
+
+const char *config_trigger(unsigned int kind)
+{
+	static const char *const names[] = { "irq", "thread", "user", "wakeup" };
+
+	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
 }
 
 const char *config_workload(const struct config *config)
@@ -328,6 +367,7 @@ void config_destroy(struct config *config)
 	free(config->output);
 	free(config->session);
 	free(config->cgroup);
+	free(config->task);
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);
 	free(config->argv);

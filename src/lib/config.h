@@ -3,6 +3,7 @@
 #ifndef LIB_CONFIG_H
 #define LIB_CONFIG_H
 
+#include "bpf/trigger.h"
 #include "log.h"
 #include "perf_poke.h"
 #include "scheduling.h"
@@ -11,6 +12,9 @@ struct config {
 	int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
+	/* By enum trigger_kind; 0: not watched. threshold_ns is the first that is. */
+	uint64_t thresholds[TRIGGER_KINDS];
+	char *task;
 	char *function; /* NULL: what suits the workload */
 	enum perf_poke_workload workload;
 	uint64_t period_ns;
@@ -45,6 +49,8 @@ struct config {
 int config_init(struct config *config, const struct perf_poke_opts *opts);
 /* The name of the workload that is used. */
 const char *config_workload(const struct config *config);
+/* The name of a kind of latency. */
+const char *config_trigger(unsigned int kind);
 void config_destroy(struct config *config);
 
 #endif

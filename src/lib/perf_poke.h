@@ -93,6 +93,23 @@ struct perf_poke_event {
 	const char *filter;
 };
 
+/** Which latency is watched, all from the moment the timer should have expired. */
+enum perf_poke_trigger_kind {
+	PERF_POKE_TRIGGER_IRQ,	  /**< until the timer's interrupt */
+	PERF_POKE_TRIGGER_THREAD, /**< until the thread runs that the timer wakes: timerlat's, the
+				     cyclic workload's, or, with the workload none, any that sleeps
+				   */
+	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread is back from user space: needs the
+				     workload user, and Linux 6.15 */
+	PERF_POKE_TRIGGER_WAKEUP, /**< not of a timer: from any wakeup of `task` until it runs */
+};
+
+/** A latency of at least this is a spike. */
+struct perf_poke_trigger {
+	enum perf_poke_trigger_kind kind;
+	uint64_t threshold_ns; /**< 0: that of the options */
+};
+
 /** What was caught. Times: see the file's head. */
 struct perf_poke_spike {
 	uint64_t sequence;	   /**< 1 for the first spike of the session */
@@ -109,6 +126,11 @@ struct perf_poke_spike {
 	char comm[16];		   /**< its name */
 	bool idle;		   /**< the idle task was interrupted */
 	bool poked;		   /**< asked for by perf_poke__poke() rather than by a timer */
+	enum perf_poke_trigger_kind kind; /**< which latency it is */
+	uint64_t threshold_ns;		  /**< that it reached */
+	/** all latencies of the same activation of the timer, also those that came after the spike;
+	 * 0: not known */
+	uint64_t irq_ns, thread_ns, user_ns;
 };
 
 /** One finished, or failed, capture. */
@@ -241,6 +263,12 @@ struct perf_poke_opts {
 	/** let the watched CPUs use no idle state above deepest_idle_state while it runs */
 	bool limit_idle_state;
 	uint32_t deepest_idle_state;
+	/** what is watched, each kind once; default: PERF_POKE_TRIGGER_IRQ */
+	const struct perf_poke_trigger *triggers;
+	size_t nr_triggers;
+	/** whose wakeups PERF_POKE_TRIGGER_WAKEUP watches: the id of a process or thread, or a
+	 * name */
+	const char *task;
 };
 
 /** Latencies seen on one CPU, or on all. */

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "function.h"
 #include "hotplug.h"
+#include "threads.h"
 
 /* Snapshots in memory at a time: one that is being written, one that waits. */
 #define PENDING_MAX 2
@@ -84,15 +85,20 @@ static int session_open_recorder(struct perf_poke *pp)
 
 static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 {
+	uint64_t irq_ns = pp->config.thresholds[TRIGGER_IRQ];
 	struct trigger_config trigger = {
 		.cpus = pp->config.cpus,
 		.nr_cpus = pp->config.nr_cpus,
-		.threshold_ns = pp->config.threshold_ns,
+		.threshold_ns = irq_ns ? irq_ns : UINT64_MAX,
 		.function = function,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
 	};
 
+	int err = threads_configure(&pp->config, &trigger.threads);
+
+	if (err)
+		return err;
 	if (pp->poke)
 		poke_configure(pp->poke, &trigger);
 	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
@@ -114,6 +120,7 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.poke = pp->poke;
 	pp->functions = (struct capture_functions){ 0 };
 	pp->env.functions = &pp->functions;
+	pp->env.trigger = pp->trigger;
 	err = writer_start(&pp->writer, &pp->env);
 	if (err)
 		return err;
@@ -309,7 +316,8 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	return 0;
 }
 
-static struct perf_poke_spike session_spike(const struct trigger_spike *seen)
+static struct perf_poke_spike session_spike(const struct config *config,
+					    const struct trigger_spike *seen)
 {
 	bool poked = seen->what == TRIGGER_POKE;
 	struct perf_poke_spike spike = {
@@ -325,6 +333,11 @@ static struct perf_poke_spike session_spike(const struct trigger_spike *seen)
 		.tid = seen->tid,
 		.idle = !seen->tid,
 		.poked = poked,
+		.kind = (enum perf_poke_trigger_kind)seen->kind,
+		.threshold_ns = config->thresholds[seen->kind],
+		.irq_ns = seen->irq_ns,
+		.thread_ns = seen->thread_ns,
+		.user_ns = seen->user_ns,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
@@ -340,7 +353,7 @@ static int session_take_spikes(struct perf_poke *pp)
 	ret = trigger_read(pp->trigger, &seen);
 	if (ret <= 0)
 		return ret;
-	spike = session_spike(&seen);
+	spike = session_spike(&pp->config, &seen);
 	ret = session_capture(pp, &spike, seen.frozen_ns);
 	if (pp->poke)
 		poke_settle(pp->poke, spike.sequence, !spike.poked);

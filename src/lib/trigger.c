@@ -15,11 +15,19 @@
 #include "delivery/delivery.h"
 #include "tracefs.h"
 
+/* Threads whose timers have expired, or that were woken, and that have not run yet. */
+#define SLEEPERS_MAX 4096
+
 struct trigger {
 	struct trigger_bpf *skel;
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
 	size_t cpus_size;
+	struct trigger_cpu *more; /* of cpus_more */
+	size_t more_size;
+	struct trigger_latencies *latencies; /* indexed by CPU */
+	size_t latencies_size;
+	int nr_possible;
 	struct poke_target *targets;	 /* mapping of the map `targets` */
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final, once detached */
@@ -106,6 +114,12 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 
 	trigger->cpus_size = trigger_map_size(skel->maps.cpus);
 	err = trigger_map((void **)&trigger->cpus, skel->maps.cpus);
+	trigger->more_size = trigger_map_size(skel->maps.cpus_more);
+	if (!err)
+		err = trigger_map((void **)&trigger->more, skel->maps.cpus_more);
+	trigger->latencies_size = trigger_map_size(skel->maps.latencies);
+	if (!err)
+		err = trigger_map((void **)&trigger->latencies, skel->maps.latencies);
 	if (!err)
 		err = trigger_map((void **)&trigger->targets, skel->maps.targets);
 	if (!err)
@@ -161,6 +175,40 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
 }
 
+static void trigger_set_threads(struct trigger *trigger, const struct trigger_threads *threads)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const struct trigger_bpf *skel = trigger->skel;
+	bool thread = threads->threshold_ns[TRIGGER_THREAD];
+	bool user = threads->threshold_ns[TRIGGER_USER];
+	bool wakeup = threads->threshold_ns[TRIGGER_WAKEUP];
+	int nr = trigger->nr_possible;
+
+	rodata->nr_cpus = nr;
+	rodata->thread_threshold_ns = threads->threshold_ns[TRIGGER_THREAD];
+	rodata->user_threshold_ns = threads->threshold_ns[TRIGGER_USER];
+	rodata->wakeup_threshold_ns = threads->threshold_ns[TRIGGER_WAKEUP];
+	rodata->has_threads = thread || user;
+	rodata->has_samples = threads->samples;
+	rodata->timerlat_irq = threads->timerlat_irq;
+	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
+	rodata->thread_tgid = threads->tgid;
+	rodata->wakeup_pid = threads->wakeup_pid;
+	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
+		 threads->wakeup_comm);
+	bpf_map__set_max_entries(skel->maps.latencies, nr);
+	if (thread || user || wakeup)
+		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
+	if (thread || user)
+		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
+	if (wakeup)
+		bpf_map__set_max_entries(skel->maps.wakeups, SLEEPERS_MAX);
+	bpf_program__set_autoload(skel->progs.latency_sample, threads->samples && (thread || user));
+	bpf_program__set_autoload(skel->progs.latency_switch,
+				  (thread && !threads->samples) || wakeup);
+	bpf_program__set_autoload(skel->progs.latency_wakeup, wakeup);
+}
+
 /* Loading a program that prints makes the kernel write all such messages to the trace buffer: an
  * event of tracefs is enabled, which was somebody's to enable. Perf events on it need none of that.
  */
@@ -203,6 +251,9 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 	} attach[] = {
 		{ skel->progs.poke_pending, &skel->links.poke_pending, "signal_generate" },
 		{ skel->progs.poke_pass, &skel->links.poke_pass, "perf_poll" },
+		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
+		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
+		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
 		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
 		  "hrtimer_expire_entry" },
 	};
@@ -237,6 +288,8 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->skel->rodata->function = config->function;
 	trigger->skel->rodata->now_is_pointer = now_is_pointer;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
+	trigger->nr_possible = possible;
+	trigger_set_threads(trigger, &config->threads);
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
 	err = trigger_load_quietly(trigger);
@@ -396,6 +449,39 @@ const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, in
 	return &trigger->cpus[cpu];
 }
 
+const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
+						    enum trigger_kind kind)
+{
+	size_t index = (size_t)(kind - 1) * trigger->nr_possible + cpu;
+
+	if (kind == TRIGGER_IRQ)
+		return trigger_cpu(trigger, cpu);
+	return (index + 1) * sizeof(*trigger->more) <= trigger->more_size ? &trigger->more[index]
+									  : NULL;
+}
+
+bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+		       struct trigger_latencies *latencies)
+{
+	const volatile struct trigger_latencies *seen = &trigger->latencies[cpu];
+
+	*latencies = *seen;
+	return latencies->sequence == sequence && seen->sequence == sequence;
+}
+
+bool trigger_has_tracepoint(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	char type[128];
+	int id = -1;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	if (btf)
+		id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	btf__free(btf);
+	return id >= 0;
+}
+
 uint64_t trigger_missed(const struct trigger *trigger)
 {
 	struct bpf_prog_info info = {};
@@ -424,6 +510,10 @@ void trigger_free(struct trigger *trigger)
 	trigger_detach(trigger);
 	if (trigger->cpus)
 		munmap(trigger->cpus, trigger->cpus_size);
+	if (trigger->more)
+		munmap(trigger->more, trigger->more_size);
+	if (trigger->latencies)
+		munmap(trigger->latencies, trigger->latencies_size);
 	if (trigger->targets)
 		munmap(trigger->targets, trigger_pages(POKE_TARGETS * sizeof(*trigger->targets)));
 	if (trigger->session)

@@ -20,11 +20,23 @@ struct trigger;
 #define TRIGGER_PIN_POKE "poke"
 #define TRIGGER_PIN_STOP "stop"
 
+/* What is watched besides the timers themselves. */
+struct trigger_threads {
+	/* By enum trigger_kind, that of TRIGGER_IRQ aside; 0: not watched. */
+	uint64_t threshold_ns[TRIGGER_KINDS];
+	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: there is none */
+	bool samples;			       /* the tracer timerlat tells of each */
+	uint32_t tgid;			       /* only threads of this process; 0: all */
+	uint32_t wakeup_pid;
+	char wakeup_comm[16];
+};
+
 struct trigger_config {
 	const int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
 	uint64_t function; /* address; 0 for any */
+	struct trigger_threads threads;
 	/* What stops and starts a trace from within the kernel, less than TRIGGER_MESSAGE_SIZE
 	 * bytes; NULL or empty for not. */
 	const char *pause_message, *resume_message;
@@ -73,6 +85,15 @@ volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 
 /* Live memory: each field may change between two looks. */
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);
+/* The same of another kind of latency. */
+const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
+						    enum trigger_kind kind);
+/* The latencies of the activation that the spike was in, as far as they are known by now. Any
+ * thread. Returns whether they are still those of this spike. */
+bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+		       struct trigger_latencies *latencies);
+/* Whether the running kernel has a tracepoint, by its name without its system. */
+bool trigger_has_tracepoint(const char *name);
 /* Expiries on any CPU that the program did not see because it was running already on that CPU. */
 uint64_t trigger_missed(const struct trigger *trigger);
 

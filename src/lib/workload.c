@@ -56,6 +56,10 @@ void workload_choose(struct config *config)
 		return;
 	state = tracefs < 0 ? TIMERLAT_MISSING : timerlat_state(tracefs);
 	config->workload = PERF_POKE_WORKLOAD_CYCLIC;
+	/* Timerlat's timers would not be looked at. */
+	if (config->function && strcmp(config->function, "any") &&
+	    strcmp(config->function, "timerlat_irq"))
+		return;
 	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
 		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
 	if (state == TIMERLAT_RUNS) {

@@ -17,9 +17,9 @@ SCHEMA = {
         "sequence": NUMBER, "cpu": NUMBER, "latency_ns": NUMBER, "time_ns": NUMBER,
         "expected_ns": NUMBER, "actual_ns": NUMBER, "wall_time": str, "function": str,
         "function_address": str, "timer_address": str, "pid": NUMBER, "tid": NUMBER, "comm": str,
-        "idle": bool, "poked": bool,
+        "idle": bool, "poked": bool, "trigger": str, "irq_ns": NUMBER, "thread_ns": type(None), "user_ns": type(None),
     },
-    "trigger": {"kind": str, "threshold_ns": NUMBER, "function": str, "cpus": list},
+    "trigger": {"kind": str, "threshold_ns": NUMBER, "function": str, "cpus": list, "thresholds_ns": dict},
     "workload": {"kind": str, "period_ns": NUMBER, "priority": NUMBER},
     "recorder": {"kind": str, "buffer_size": NUMBER, "events": list},
     "kernel": {"release": str, "version": str},
@@ -94,12 +94,14 @@ class StockPerf(CaptureTest):
 
 class Contents(CaptureTest):
     def test_capture_json(self):
-        capture, facts = self.take([self.cpu], "--period", "2ms", "--priority", "40", "--buffer", "1M")
+        capture, facts = self.take([self.cpu], "--workload", "cyclic", "--period", "2ms", "--priority", "40",
+                                   "--buffer", "1M")
         self.check_schema(facts, SCHEMA, "")
         self.assertEqual(facts["schema"], 1)
         self.assertEqual(facts["threshold_ns"], common.THRESHOLD_NS)
         self.assertEqual(facts["trigger"], {"kind": "irq", "threshold_ns": common.THRESHOLD_NS,
-                                            "function": "any", "cpus": [self.cpu]})
+                                            "function": "any", "cpus": [self.cpu],
+                                            "thresholds_ns": {"irq": common.THRESHOLD_NS}})
         self.assertEqual(facts["workload"], {"kind": "cyclic", "period_ns": 2000000, "priority": 40})
         self.assertEqual(facts["recorder"]["buffer_size"], 1 << 20)
         self.assertEqual(facts["kernel"]["release"], platform.release())

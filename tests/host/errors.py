@@ -62,7 +62,7 @@ class Values(ErrorTest):
         self.check("--priority", ["", "0", "-1", "100", "a", "99999999999999999999"])
 
     def test_names(self):
-        self.check("--trigger", ["", "nothing", "thread", "user"])
+        self.check("--trigger", ["", "nothing", "irq=", "irq=x", "=5us", "irq=0"])
         self.check("--workload", ["", "nothing"])
         self.check("--recorder", ["", "nothing"])
 

@@ -58,9 +58,9 @@ static void writes_errors(void **state)
 
 static void writes_armed(void **state)
 {
-	static const char *const keys[] = { "type",	    "session",	"cpus",
-					    "threshold_ns", "function", "recorder",
-					    "workload",	    "delivery", "targets" };
+	static const char *const keys[] = { "type",	"session",  "cpus",	"threshold_ns",
+					    "function", "recorder", "workload", "delivery",
+					    "targets",	"triggers" };
 	const struct perf_poke_target targets[] = { { .pid = 7 }, { .pid = 8 } };
 	const struct perf_poke_opts opts = {
 		.threshold_ns = 30000,
@@ -78,6 +78,32 @@ static void writes_armed(void **state)
 	assert_string_equal(json_object_get_string(get(read, "function")), "any");
 	assert_string_equal(json_object_get_string(get(read, "delivery")), "relay");
 	assert_string_equal(json_object_get_string(get(read, "targets")), "[ 7, 8 ]");
+	assert_string_equal(json_object_get_string(get(read, "triggers")), "{ \"irq\": 30000 }");
+	json_object_put(read);
+}
+
+static void writes_triggers(void **state)
+{
+	const struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_THREAD, 5 },
+						      { PERF_POKE_TRIGGER_IRQ, 0 } };
+	const struct perf_poke_opts opts = { .threshold_ns = 30000,
+					     .triggers = triggers,
+					     .nr_triggers = ARRAY_SIZE(triggers) };
+	const struct perf_poke_capture capture = {
+		.spike = { .kind = PERF_POKE_TRIGGER_THREAD, .irq_ns = 7, .thread_ns = 9 },
+	};
+	json_object *read = round_trip(
+		json_armed((const int[]){ 1 }, 1, &opts, "me", "events", "none", "relay"), "armed");
+
+	(void)state;
+	assert_string_equal(json_object_get_string(get(read, "triggers")),
+			    "{ \"thread\": 5, \"irq\": 30000 }");
+	json_object_put(read);
+	read = round_trip(json_capture(&capture), "capture");
+	assert_string_equal(json_object_get_string(get(read, "trigger")), "thread");
+	assert_int_equal(json_object_get_int(get(read, "irq_ns")), 7);
+	assert_int_equal(json_object_get_int(get(read, "thread_ns")), 9);
+	assert_null(get(read, "user_ns"));
 	json_object_put(read);
 }
 
@@ -88,6 +114,7 @@ static void writes_captures(void **state)
 		"cpu",	    "time_ns",	"latency_ns",	 "expected_ns", "actual_ns", "timer",
 		"function", "idle",	"function_name", "pid",		"tid",	     "comm",
 		"skid_ns",  "blind_ns", "history_ns",	 "events",	"lost",	     "size_bytes",
+		"trigger",  "irq_ns",	"thread_ns",	 "user_ns",
 	};
 	struct perf_poke_capture capture = {
 		.path = "a/b",
@@ -267,10 +294,11 @@ static void writes_sessions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_errors),    cmocka_unit_test(writes_armed),
-		cmocka_unit_test(writes_captures),  cmocka_unit_test(writes_traces),
-		cmocka_unit_test(writes_summaries), cmocka_unit_test(writes_checks),
-		cmocka_unit_test(writes_sessions),  cmocka_unit_test(writes_perf),
+		cmocka_unit_test(writes_errors),   cmocka_unit_test(writes_armed),
+		cmocka_unit_test(writes_captures), cmocka_unit_test(writes_triggers),
+		cmocka_unit_test(writes_traces),   cmocka_unit_test(writes_summaries),
+		cmocka_unit_test(writes_checks),   cmocka_unit_test(writes_sessions),
+		cmocka_unit_test(writes_perf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

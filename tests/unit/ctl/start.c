@@ -151,10 +151,33 @@ static void refuses(void **state)
 		"--deepest-idle-state", "-1");
 	REFUSES("--log '': empty; a value is needed", "-c1", "--log=");
 	REFUSES("--detach 'yes': takes no value", "-c1", "--detach=yes");
-	REFUSES("--trigger 'thread': not in this version yet; use irq", "-c1", "--trigger",
-		"thread");
-	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder",
-		"x");
+	REFUSES("--trigger 'thred': not a trigger (use irq, thread, user, wakeup; as irq or "
+		"irq=30us)",
+		"-c1", "--trigger", "thred");
+	REFUSES("--trigger 'irq=1x': '1x' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+		"number is microseconds)",
+		"-c1", "--trigger", "irq=1x");
+	REFUSES("--trigger 'irq=5': 'irq' is named twice", "-c1", "--trigger", "irq", "--trigger",
+		"irq=5");
+	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder", "x");
+}
+
+static void takes_triggers(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "-c1", "--trigger", "irq", "--trigger=thread=60us", "--trigger=wakeup=2",
+	      "--task", "me");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.nr_triggers, 3);
+	assert_int_equal(p.args.opts.triggers[0].kind, PERF_POKE_TRIGGER_IRQ);
+	assert_int_equal(p.args.opts.triggers[0].threshold_ns, 0);
+	assert_int_equal(p.args.opts.triggers[1].kind, PERF_POKE_TRIGGER_THREAD);
+	assert_int_equal(p.args.opts.triggers[1].threshold_ns, 60000);
+	assert_int_equal(p.args.opts.triggers[2].kind, PERF_POKE_TRIGGER_WAKEUP);
+	assert_int_equal(p.args.opts.triggers[2].threshold_ns, 2000);
+	assert_string_equal(p.args.opts.task, "me");
 }
 
 static void refuses_events(void **state)
@@ -261,6 +284,8 @@ int main(void)
 		cmocka_unit_test(maps_events),	  cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_events), cmocka_unit_test(helps),
 		cmocka_unit_test(maps_targets),	  cmocka_unit_test(refuses_targets),
+		cmocka_unit_test(takes_triggers), cmocka_unit_test(refuses_events),
+		cmocka_unit_test(helps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,8 +124,9 @@ static void has_these_keys(void **state)
 		   "trigger workload recorder kernel machine command_line ");
 	check_keys(json, "spike",
 		   "sequence cpu latency_ns time_ns expected_ns actual_ns wall_time function "
-		   "function_address timer_address pid tid comm idle poked ");
-	check_keys(json, "trigger", "kind threshold_ns function cpus ");
+		   "function_address timer_address pid tid comm idle poked trigger irq_ns "
+		   "thread_ns user_ns ");
+	check_keys(json, "trigger", "kind threshold_ns function cpus thresholds_ns ");
 	check_keys(json, "workload", "kind period_ns priority ");
 	check_keys(json, "recorder", "kind buffer_size ");
 	check_keys(json, "kernel", "release version ");
@@ -239,6 +240,8 @@ static void holds_the_rest(void **state)
 	assert_int_equal(get_uint(json, "lost"), 5);
 	assert_string_equal(get_string(json, "trigger.kind"), "irq");
 	assert_int_equal(get_uint(json, "trigger.threshold_ns"), 30000);
+	assert_string_equal(get_string(json, "spike.trigger"), "irq");
+	assert_null(get(json, "spike.thread_ns"));
 	assert_string_equal(get_string(json, "trigger.function"), "any");
 	assert_string_equal(json_object_to_json_string_ext(get(json, "trigger.cpus"), 0),
 			    "[3,4,7]");

@@ -139,6 +139,38 @@ static void reads_what_the_workload_is_like(void **state)
 		.scheduler = "r:5", .workload = PERF_POKE_WORKLOAD_CYCLIC);
 }
 
+static void knows_triggers(void **state)
+{
+	const struct perf_poke_trigger both[] = { { PERF_POKE_TRIGGER_THREAD, 60000 },
+						  { PERF_POKE_TRIGGER_IRQ, 0 } };
+	const struct perf_poke_trigger twice[] = { { PERF_POKE_TRIGGER_IRQ, 1 },
+						   { PERF_POKE_TRIGGER_IRQ, 2 } };
+	const struct perf_poke_trigger wakeup = { PERF_POKE_TRIGGER_WAKEUP, 5 };
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .threshold_ns = 7);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 7);
+	assert_int_equal(config.thresholds[TRIGGER_THREAD], 0);
+	config_destroy(&config);
+	ACCEPTS(&config, .triggers = both, .nr_triggers = 2);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 30000);
+	assert_int_equal(config.thresholds[TRIGGER_THREAD], 60000);
+	assert_int_equal(config.thresholds[TRIGGER_USER], 0);
+	assert_int_equal(config.threshold_ns, 30000);
+	config_destroy(&config);
+	ACCEPTS(&config, .triggers = both, .nr_triggers = 1);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 0);
+	assert_int_equal(config.threshold_ns, 60000);
+	config_destroy(&config);
+	ACCEPTS(&config, .triggers = &wakeup, .nr_triggers = 1, .task = "me");
+	assert_string_equal(config.task, "me");
+	config_destroy(&config);
+	REFUSES(-EINVAL, "trigger irq: is named twice", .triggers = twice, .nr_triggers = 2);
+	REFUSES(-EINVAL, "trigger wakeup: needs a task", .triggers = &wakeup, .nr_triggers = 1);
+	REFUSES(-EINVAL, "task 'me': is for the trigger wakeup", .task = "me");
+}
+
 static void refuses_numbers(void **state)
 {
 	(void)state;
@@ -397,6 +429,7 @@ int main(void)
 		cmocka_unit_test(has_defaults),
 		cmocka_unit_test(takes_limits),
 		cmocka_unit_test(reads_what_the_workload_is_like),
+		cmocka_unit_test(knows_triggers),
 		cmocka_unit_test(refuses_numbers),
 		cmocka_unit_test(refuses_strings),
 		cmocka_unit_test(refuses_cpus),

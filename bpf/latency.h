@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The latencies that begin where a timer expires and end in a thread: when the thread that the
+ * timer wakes runs, and when timerlat's is back in user space; and the time from any wakeup of a
+ * thread until it runs. Part of the trigger: what it takes is armed, frozen and told there. */
+#ifndef LATENCY_H
+#define LATENCY_H
+
+/* 0: not watched. */
+const volatile __u64 thread_threshold_ns = 0;
+const volatile __u64 user_threshold_ns = 0;
+const volatile __u64 wakeup_threshold_ns = 0;
+
+/* Functions of timers whose thread can be found; 0: the kernel has none. */
+const volatile __u64 timerlat_irq = 0;
+const volatile __u64 hrtimer_wakeup = 0;
+/* Only the threads of this process, by its number in the first pid namespace; 0: of all. */
+const volatile __u32 thread_tgid = 0;
+/* The timerlat tracer tells of each sample by itself. */
+const volatile __u32 has_samples = 0;
+
+/* Whose wakeups: a thread or all of a process; or by name. */
+const volatile __u32 wakeup_pid = 0;
+const volatile char wakeup_comm[16] = "";
+
+/* A timer that has expired, and whose thread has not run yet. */
+struct activation {
+	__u64 expected_ns, irq_ns, thread_ns;
+	__u64 function, timer;
+	__u32 cpu, pid, tid, reserved;
+	char comm[16]; /* of what was interrupted */
+};
+
+/* By the thread that is to run; where there are samples, by CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set before load, as the next two */
+	__type(key, __u32);
+	__type(value, struct activation);
+} activations SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64); /* when the thread was woken */
+} wakeups SEC(".maps");
+
+/* The statistics of the other kinds, one CPU after the other of the first, then of the next. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trigger_cpu);
+} cpus_more SEC(".maps");
+const volatile __u32 nr_cpus = 1;
+
+static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
+{
+	__u32 key = (kind - 1) * nr_cpus + cpu;
+
+	if (kind == TRIGGER_IRQ)
+		return bpf_map_lookup_elem(&cpus, &cpu);
+	return bpf_map_lookup_elem(&cpus_more, &key);
+}
+
+static __always_inline bool is_watched(__u32 key)
+{
+	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
+
+	return cpu && cpu->watched;
+}
+
+static __always_inline struct task_struct *sleeper_task(struct hrtimer *timer)
+{
+	/* Not a pointer to a timer any more, as far as the verifier is concerned. */
+	__u64 at = (__u64)timer;
+
+	if (!bpf_core_type_exists(struct hrtimer_sleeper))
+		return NULL;
+	barrier_var(at);
+	at -= bpf_core_field_offset(struct hrtimer_sleeper, timer);
+	return BPF_CORE_READ((struct hrtimer_sleeper *)at, task);
+}
+
+static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
+{
+	__u64 at = (__u64)timer;
+
+	if (!bpf_core_type_exists(struct timerlat_variables))
+		return NULL;
+	barrier_var(at);
+	at -= bpf_core_field_offset(struct timerlat_variables, timer);
+	return BPF_CORE_READ((struct timerlat_variables *)at, kthread);
+}
+
+/* The thread that the timer wakes: 0 if that is not to be known, or not to be watched. */
+static __always_inline __u32 timer_tid(struct hrtimer *timer, __u64 runs)
+{
+	struct task_struct *task = NULL;
+	__u32 tid;
+
+	if (timerlat_irq && runs == timerlat_irq)
+		task = timerlat_task(timer);
+	else if (hrtimer_wakeup && runs == hrtimer_wakeup)
+		task = sleeper_task(timer);
+	if (!task)
+		return 0;
+	if (thread_tgid && (__u32)BPF_CORE_READ(task, tgid) != thread_tgid)
+		return 0;
+	tid = BPF_CORE_READ(task, pid);
+	/* It is about to sleep, and will not: it runs already. */
+	return tid == (__u32)bpf_get_current_pid_tgid() ? 0 : tid;
+}
+
+/* A timer has expired. expected_ns: CLOCK_MONOTONIC. */
+static __noinline int begin(struct hrtimer *timer, __u64 runs, __u64 expected_ns, __u64 irq_ns)
+{
+	struct activation activation = {
+		.expected_ns = expected_ns,
+		.irq_ns = irq_ns,
+		.function = runs,
+		.timer = (__u64)timer,
+		.cpu = bpf_get_smp_processor_id(),
+	};
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u32 key = activation.cpu;
+
+	if (!has_samples)
+		key = timer_tid(timer, runs);
+	else if (runs != timerlat_irq)
+		return 0;
+	if (!key && !has_samples)
+		return 0;
+	activation.pid = pid_tgid >> 32;
+	activation.tid = pid_tgid;
+	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
+	return bpf_map_update_elem(&activations, &key, &activation, BPF_ANY);
+}
+
+/* What became of the activation that a spike was in. */
+static __always_inline void note_latencies(const struct activation *activation, __u64 user_ns)
+{
+	__u32 key = activation->cpu;
+	struct trigger_latencies *seen = bpf_map_lookup_elem(&latencies, &key);
+
+	if (!seen || seen->timer != activation->timer ||
+	    seen->expected_ns != activation->expected_ns)
+		return;
+	seen->thread_ns = activation->thread_ns;
+	seen->user_ns = user_ns;
+}
+
+/* A latency of a thread that is watched. The last bit of what it takes to be a spike is the
+ * trigger's. */
+static __noinline int judge(__u32 kind, const struct activation *activation, __u64 latency_ns)
+{
+	struct trigger_spike s = { .kind = kind };
+	__u64 threshold = kind == TRIGGER_THREAD ? thread_threshold_ns
+			  : kind == TRIGGER_USER ? user_threshold_ns
+						 : wakeup_threshold_ns;
+	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
+
+	if (!cpu)
+		return 0;
+	count(cpu, latency_ns);
+	if (kind != TRIGGER_WAKEUP)
+		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
+	if (!threshold || latency_ns < threshold || !take(cpu, &s))
+		return 0;
+	s.latency_ns = latency_ns;
+	s.expected_ns = activation->expected_ns;
+	s.actual_ns = activation->expected_ns + latency_ns;
+	s.function = activation->function;
+	s.timer = activation->timer;
+	s.cpu = activation->cpu;
+	s.irq_ns = activation->irq_ns;
+	s.thread_ns = activation->thread_ns;
+	s.user_ns = kind == TRIGGER_USER ? latency_ns : 0;
+	s.pid = activation->pid;
+	s.tid = activation->tid;
+	__builtin_memcpy(s.comm, activation->comm, sizeof(s.comm));
+	return tell(cpu, &s);
+}
+
+/* As the timerlat tracer measures it: osnoise:timerlat_sample, Linux 6.15. */
+SEC("?tp_btf/timerlat_sample")
+int latency_sample(__u64 *ctx)
+{
+	const struct timerlat_sample *sample = (const struct timerlat_sample *)ctx[0];
+	__u32 key = bpf_get_smp_processor_id();
+	struct activation *activation;
+	int context = sample->context;
+
+	if (context != TRIGGER_THREAD && context != TRIGGER_USER)
+		return 0;
+	if (!is_watched(key))
+		return 0;
+	activation = bpf_map_lookup_elem(&activations, &key);
+	if (!activation)
+		return 0;
+	if (context == TRIGGER_THREAD)
+		activation->thread_ns = sample->timer_latency;
+	judge(context, activation, sample->timer_latency);
+	return 0;
+}
+
+static __always_inline void run_after_timer(__u32 tid)
+{
+	struct activation *found = bpf_map_lookup_elem(&activations, &tid), activation;
+
+	if (!found)
+		return;
+	activation = *found;
+	bpf_map_delete_elem(&activations, &tid);
+	activation.thread_ns = bpf_ktime_get_ns() - activation.expected_ns;
+	if (is_watched(activation.cpu))
+		judge(TRIGGER_THREAD, &activation, activation.thread_ns);
+}
+
+static __always_inline void run_after_wakeup(__u32 tid)
+{
+	struct activation activation = { .cpu = bpf_get_smp_processor_id() };
+	__u64 *woken_ns = bpf_map_lookup_elem(&wakeups, &tid);
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	if (!woken_ns)
+		return;
+	activation.expected_ns = *woken_ns;
+	bpf_map_delete_elem(&wakeups, &tid);
+	if (!is_watched(activation.cpu))
+		return;
+	/* What ran instead of it. */
+	activation.pid = pid_tgid >> 32;
+	activation.tid = pid_tgid;
+	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
+	judge(TRIGGER_WAKEUP, &activation, bpf_ktime_get_ns() - activation.expected_ns);
+}
+
+SEC("?tp_btf/sched_switch")
+int latency_switch(__u64 *ctx)
+{
+	__u32 prev = ((struct task_struct *)ctx[1])->pid;
+	__u32 next = ((struct task_struct *)ctx[2])->pid;
+
+	/* Who goes has run, and was not waiting for its CPU when it was woken. */
+	if (prev) {
+		if (thread_threshold_ns)
+			bpf_map_delete_elem(&activations, &prev);
+		if (wakeup_threshold_ns)
+			bpf_map_delete_elem(&wakeups, &prev);
+	}
+	if (!next)
+		return 0;
+	if (thread_threshold_ns)
+		run_after_timer(next);
+	if (wakeup_threshold_ns)
+		run_after_wakeup(next);
+	return 0;
+}
+
+static __always_inline bool is_wakeup_comm(const struct task_struct *task)
+{
+	for (int i = 0; i < 16; i++) {
+		if (task->comm[i] != wakeup_comm[i])
+			return false;
+		if (!wakeup_comm[i])
+			break;
+	}
+	return true;
+}
+
+SEC("?tp_btf/sched_wakeup")
+int latency_wakeup(__u64 *ctx)
+{
+	const struct task_struct *task = (const struct task_struct *)ctx[0];
+	__u64 now = bpf_ktime_get_ns();
+	__u32 tid = task->pid;
+
+	if (wakeup_pid && tid != wakeup_pid && (__u32)task->tgid != wakeup_pid)
+		return 0;
+	if (wakeup_comm[0] && !is_wakeup_comm(task))
+		return 0;
+	bpf_map_update_elem(&wakeups, &tid, &now, BPF_ANY);
+	return 0;
+}
+
+#endif

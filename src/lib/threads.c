@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "threads.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "kallsyms.h"
+#include "target.h"
+
+static bool is_timerlat(const struct config *config)
+{
+	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	       config->workload == PERF_POKE_WORKLOAD_USER;
+}
+
+/* A name as long as a number can be is a number. */
+static int find_task(const struct config *config, struct trigger_threads *threads)
+{
+	struct poke_target task;
+	int err;
+
+	if (!config->task)
+		return 0;
+	if (config->task[strspn(config->task, "0123456789")]) {
+		if (strlen(config->task) >= sizeof(threads->wakeup_comm))
+			return log_error(&config->log, -EINVAL,
+					 "task '%s': names of tasks have 15 characters at most",
+					 config->task);
+		strcpy(threads->wakeup_comm, config->task);
+		return 0;
+	}
+	err = target_find(atoi(config->task), &task);
+	if (err)
+		return log_error(&config->log, err, "task %s: cannot be found: %s", config->task,
+				 strerror(-err));
+	threads->wakeup_pid = task.tid;
+	return 0;
+}
+
+/* Timers of which kinds there are to be seen. */
+static void find_functions(struct trigger_threads *threads)
+{
+	if (kallsyms_find("timerlat_irq", &threads->timerlat_irq))
+		threads->timerlat_irq = 0;
+	if (kallsyms_find("hrtimer_wakeup", &threads->hrtimer_wakeup))
+		threads->hrtimer_wakeup = 0;
+}
+
+static int check_user(const struct config *config, const struct trigger_threads *threads)
+{
+	if (!is_timerlat(config))
+		return log_error(
+			&config->log, -EINVAL,
+			"trigger user: needs --workload user, or a tracer timerlat that runs "
+			"already, with threads in user space");
+	if (!threads->samples)
+		return log_error(
+			&config->log, -EOPNOTSUPP,
+			"trigger user: the kernel has no tracepoint osnoise:timerlat_sample "
+			"(Linux 6.15)");
+	return 0;
+}
+
+int threads_configure(const struct config *config, struct trigger_threads *threads)
+{
+	bool thread = config->thresholds[TRIGGER_THREAD], user = config->thresholds[TRIGGER_USER];
+	struct poke_target self;
+	int err;
+
+	memcpy(threads->threshold_ns, config->thresholds, sizeof(threads->threshold_ns));
+	err = find_task(config, threads);
+	if (err || (!thread && !user))
+		return err;
+	find_functions(threads);
+	threads->samples = is_timerlat(config) && trigger_has_tracepoint("timerlat_sample");
+	if (user)
+		return check_user(config, threads);
+	if (!is_timerlat(config) && !threads->hrtimer_wakeup)
+		return log_error(
+			&config->log, -EOPNOTSUPP,
+			"trigger thread: the kernel hides the address of hrtimer_wakeup, by "
+			"which threads that sleep are known: needs CAP_SYSLOG, and "
+			"kernel.kptr_restrict below 2");
+	if (config->workload != PERF_POKE_WORKLOAD_CYCLIC)
+		return 0;
+	err = target_find(getpid(), &self);
+	if (!err)
+		threads->tgid = self.tgid;
+	return err;
+}

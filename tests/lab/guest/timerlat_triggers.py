@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which latency fires: a timer that is late is the irq trigger's, a thread that is kept from running is the thread trigger's and not the
+irq's, of timerlat, of the cyclic workload, and after any wakeup. And that our latency of the interrupt is that of the tracer itself."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import common
+from common import check, equal
+from tracer import OSNOISE, TRACING, Session, need, state
+
+LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
+# The guest itself is late by tens of milliseconds now and then.
+THRESHOLD_US = 60000
+INJECTED_US = 100000
+ACTIVATIONS = 10000
+
+
+def hog(microseconds):
+    """Keeps CPU 1 from all threads but those of the highest priority, in a task of that name."""
+    code = f"""
+import os, time
+open('/proc/self/comm', 'w').write('the-hog')
+os.sched_setaffinity(0, [1])
+time.sleep(0.2)
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(98))
+end = time.monotonic_ns() + {microseconds} * 1000
+while time.monotonic_ns() < end: pass
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def irqs_off(microseconds):
+    LATE.write_text(f"1 {microseconds}\n")
+
+
+def captured(session):
+    line = json.loads(session.process.stdout.readline())
+    equal(line["type"], "capture", f"line ({session.text()})")
+    check(line["error"] is None, f"the capture failed: {line}")
+    return line, json.loads((pathlib.Path(line["path"]) / "capture.json").read_text())
+
+
+def spike(session, kind, cause, microseconds=INJECTED_US, interrupted=""):
+    """The next capture that this makes. The guest may be late by itself: once more then."""
+    for _ in range(5):
+        cause(microseconds)
+        line, facts = captured(session)
+        # A timer of another sleeper may have been late as well, and looked at first.
+        if line["trigger"] == kind and (kind == "wakeup" or facts["spike"]["thread_ns"]) and line["comm"].startswith(interrupted):
+            break
+        print(f"another spike came first: {line['trigger']} {line['latency_ns']} ns, {line['comm']}", flush=True)
+    equal(line["trigger"], kind, "trigger that fired")
+    equal(facts["spike"]["trigger"], kind, "trigger in capture.json")
+    equal(facts["trigger"]["kind"], kind, "trigger's kind in capture.json")
+    equal(facts["threshold_ns"], THRESHOLD_US * 1000, "threshold in capture.json")
+    check(line["latency_ns"] >= THRESHOLD_US * 1000, f"latency {line['latency_ns']}")
+    equal(line["actual_ns"] - line["expected_ns"], line["latency_ns"], "latency")
+    return line, facts["spike"]
+
+
+def seen_by_perf(line, name, before_ns):
+    """That task ran in the window, by the stock perf."""
+    out = subprocess.run(["perf", "script", "-i", f"{line['path']}/perf.data", "--ns", "-C", "1", "-F", "comm,time,event,trace"], capture_output=True,
+                         text=True, check=True).stdout
+    for text in out.splitlines():
+        match = re.match(r"\s*(.+?)\s+(\d+)\.(\d+):", text)
+        if match and int(match[2]) * 10**9 + int(match[3]) >= before_ns and name in text:
+            return True
+    return False
+
+
+def fires(*workload):
+    thresholds = [f"--trigger={kind}={THRESHOLD_US}us" for kind in ("irq", "thread")]
+    session = Session(*thresholds, *workload)
+    line, facts = spike(session, "irq", irqs_off, interrupted="kworker")
+    check(line["comm"].startswith("kworker"), f"interrupted was {line['comm']}, not the worker that had interrupts off")
+    equal(facts["irq_ns"], line["latency_ns"], "latency of the interrupt")
+    check(facts["thread_ns"] and facts["thread_ns"] >= facts["irq_ns"], f"the thread's latency is {facts['thread_ns']}, the interrupt's {facts['irq_ns']}")
+    irq = facts
+    line, facts = spike(session, "thread", hog, interrupted="the-hog")
+    equal(line["comm"], "the-hog", "task that was interrupted when the timer expired")
+    check(facts["irq_ns"] < THRESHOLD_US * 1000, f"the interrupt was late too: {facts['irq_ns']}")
+    equal(facts["thread_ns"], line["latency_ns"], "latency of the thread")
+    check(seen_by_perf(line, "the-hog", line["expected_ns"] - INJECTED_US * 1000), "perf does not show the hog")
+    session.end(status=0)
+    print(f"{' '.join(workload)}: irq {irq['irq_ns']} (thread {irq['thread_ns']}), then thread {facts['thread_ns']} (irq {facts['irq_ns']})", flush=True)
+
+
+def only_thread():
+    """Without the irq trigger an interrupt that is late is no spike, but its thread is."""
+    session = Session(f"--trigger=thread={THRESHOLD_US}us", "--workload", "timerlat")
+    line, facts = spike(session, "thread", irqs_off)
+    check(facts["irq_ns"] >= THRESHOLD_US * 1000, f"the interrupt was {facts['irq_ns']} late")
+    equal(session.end(status=0)[-1]["all"]["spikes"], 0, "spikes of the interrupt")
+    print("thread alone: well", flush=True)
+
+
+@contextlib.contextmanager
+def sleeper():
+    """A task of an ordinary priority that is woken all the time."""
+    code = """
+import os, time
+open('/proc/self/comm', 'w').write('the-sleeper')
+os.sched_setaffinity(0, [1])
+while True: time.sleep(0.002)
+"""
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        try:
+            common.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "the-sleeper\n", "sleeper")
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def wakeups():
+    with sleeper() as pid:
+        for task in (str(pid), "the-sleeper"):
+            session = Session(f"--trigger=wakeup={THRESHOLD_US}us", "--task", task, "--workload", "none")
+            line, facts = spike(session, "wakeup", hog, interrupted="the-hog")
+            equal(line["comm"], "the-hog", "task that ran instead")
+            equal((facts["irq_ns"], facts["thread_ns"]), (None, None), "latencies of a timer")
+            session.end(status=0)
+        session = Session(f"--trigger=wakeup={THRESHOLD_US}us", "--task", "another", "--workload", "none")
+        hog(INJECTED_US)
+        time.sleep(0.3)
+        session.end(status=3)
+    text = Session("--trigger=wakeup", "--task", "99999", "--workload", "none", expect=1).text()
+    check("task 99999: cannot be found" in text, f"said: {text}")
+    print("wakeups: well", flush=True)
+
+
+def symbol(name):
+    for line in pathlib.Path("/proc/kallsyms").read_text().splitlines():
+        if line.split()[2] == name:
+            return int(line.split()[0], 16)
+    return None
+
+
+def agrees():
+    """The trigger's latencies are those of the tracepoint, to the sum, and ftrace saw exactly as many; and how far they are from what the
+    tracer says itself, activation by activation."""
+    instance, ours = TRACING / "instances/compare", TRACING / "instances/perf-poke"
+    instance.mkdir()
+    try:
+        (instance / "buffer_size_kb").write_text("16384")
+        (instance / "trace_clock").write_text("mono")
+        address = symbol("timerlat_irq")
+        for event in ("timer/hrtimer_start", "timer/hrtimer_expire_entry"):
+            (instance / f"events/{event}/filter").write_text(f"function == {address:#x}")
+            (instance / f"events/{event}/enable").write_text("1")
+        session = Session("--workload", "timerlat", "--trigger=irq=1h")
+        (ours / "buffer_size_kb").write_text("8192")
+        (ours / "trace_clock").write_text("mono")
+        time.sleep(ACTIVATIONS / 1000 * 1.3)
+        theirs = (ours / "trace").read_text()
+        lines = session.end()
+        (instance / "tracing_on").write_text("0")
+        text = (instance / "trace").read_text()
+    finally:
+        instance.rmdir()
+    compare(text, theirs, lines[-1]["cpus"][0])
+
+
+def timed(text, pattern):
+    """The numbers that it finds, with the times of their lines."""
+    found = []
+    for line in text.splitlines():
+        match = re.search(r" (\d+)\.(\d{6}): .*?" + pattern, line)
+        if match:
+            found.append((int(match[1]) * 10**6 + int(match[2]), int(match[3])))
+    return found
+
+
+def compare(text, theirs, summary):
+    starts = timed(text, r"hrtimer_start: .* expires=(\d+)")
+    expiries = timed(text, r"hrtimer_expire_entry: .* now=(\d+)")
+    samples = timed(theirs, r"#\d+ +context +irq timer_latency +(\d+) ns") or timed(theirs, r"context +irq timer_latency +(\d+) ns")
+    equal(len(starts) - len(expiries) in (0, 1), True, f"{len(starts)} timers that were started expire {len(expiries)} times")
+    own = [(at, max(now - expires, 0)) for (at, now), (_, expires) in zip(expiries, starts)]
+    values = [value for _, value in own]
+    equal(len(values), summary["count"], "expiries that ftrace counted, and we")
+    equal(sum(values) // len(values), summary["avg_ns"], "average")
+    equal(max(values), summary["max_ns"], "maximum")
+    pairs, i = [], 0
+    for at, value in samples:
+        while i + 1 < len(own) and own[i + 1][0] <= at:
+            i += 1
+        pairs.append((own[i][1], value))
+    check(len(pairs) >= ACTIVATIONS * 0.7, f"only {len(pairs)} activations of {len(own)} to compare")
+    differences = [value - mine for mine, value in pairs]
+    # What the interrupt runs between the two looks at the clock is always there.
+    median = statistics.median(differences)
+    print(f"{len(pairs)} activations: timerlat reads its clock {median:.0f} ns after ours (median; {min(differences)} to {max(differences)}, 90 % "
+          f"within {sorted(abs(d - median) for d in differences)[len(pairs) * 9 // 10]:.0f}); all {len(own)} expiries are in both", flush=True)
+    check(min(differences) >= 0, "timerlat's clock was read before ours")
+    threshold = sorted(mine for mine, _ in pairs)[-len(pairs) // 100]
+    spikes = sum(mine >= threshold for mine, _ in pairs)
+    missing = sum(value < threshold for mine, value in pairs if mine >= threshold)
+    more = sum(value >= threshold + max(differences) for mine, value in pairs if mine < threshold)
+    print(f"over {threshold} ns: {spikes} spikes, {missing} of them not by timerlat's clock, {more} of its own that the difference does not explain",
+          flush=True)
+    equal((missing, more), (0, 0), "spikes in one only")
+
+
+def main():
+    need()
+    common.load("late_timer")
+    before = state()
+    fires("--workload", "timerlat")
+    fires("--workload", "cyclic", "--function", "hrtimer_wakeup")
+    only_thread()
+    wakeups()
+    agrees()
+    now = state()
+    for key, value in before.items():
+        equal(now[key], value, f"at the end: {key}")
+
+
+main()

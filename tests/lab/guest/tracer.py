@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What tests of the workload timerlat share: sessions, and the state of all that they may set."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import common
+from common import check, equal
+
+CTL = sys.argv[1]
+TRACING = pathlib.Path("/sys/kernel/tracing")
+OSNOISE = TRACING / "osnoise"
+THREAD = "timerlat/1"
+
+
+def read(path):
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        return f"error {error.errno}"
+
+
+def state():
+    """Of all that a session may set."""
+    files = [*OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on", *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")]
+    found = {str(path): read(path) for path in files if path.is_file()}
+    found["instances"] = sorted(path.name for path in (TRACING / "instances").iterdir())
+    found["dma latency"] = dma_latency()
+    found["mounts"] = sorted(line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines())
+    found["run"] = os.path.exists("/run/perf-poke")
+    found["threads"] = sorted(comm for comm in comms() if comm.startswith("timerlat"))
+    return found
+
+
+def dma_latency():
+    try:
+        return int.from_bytes(pathlib.Path("/dev/cpu_dma_latency").read_bytes()[:4], sys.byteorder, signed=True)
+    except OSError as error:
+        return f"error {error.errno}"
+
+
+def tasks():
+    for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        try:
+            yield path.parent.name, path.read_text().strip()
+        except OSError:
+            continue
+
+
+def comms():
+    return [comm for _, comm in tasks()]
+
+
+def thread_policy():
+    """Policy and priority of the tracer's thread: fields 41 and 40 of stat."""
+    for pid, comm in tasks():
+        if comm == THREAD:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            return int(fields[38]), int(fields[37])
+    return None
+
+
+class Session:
+    def __init__(self, *options, cpu=1, threshold="1h", expect=None):
+        self.said = open("/tmp/timerlat.said", "w", encoding="utf-8")
+        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", "events", "--output", "/tmp/timerlat.data", "--threshold", threshold,
+                "--count", "99", "--verbose", *options]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.said, text=True)
+        line = self.process.stdout.readline()
+        if expect is not None:
+            equal(self.process.wait(60), expect, f"exit status ({line}{self.text()})")
+            return
+        check(line, f"nothing from the session: {self.text()}")
+        self.armed = json.loads(line)
+        equal(self.armed["type"], "armed", f"first line ({self.text()})")
+
+    def text(self):
+        lines = pathlib.Path(self.said.name).read_text(errors="replace").splitlines(keepends=True)
+        return "".join(line for line in lines if "libbpf" not in line)
+
+    def end(self, how=signal.SIGINT, status=3):
+        self.process.send_signal(how)
+        out, _ = self.process.communicate(timeout=60)
+        equal(self.process.returncode, status, f"exit status after {how} ({self.text()})")
+        return [json.loads(line) for line in out.splitlines()]
+
+
+def need():
+    common.need_root()
+    if not (OSNOISE / "timerlat_period_us").exists():
+        common.skip("this kernel has no timerlat tracer")
