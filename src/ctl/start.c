@@ -149,11 +149,9 @@ static int parse_trigger(void *target, const char *value, char **why)
 }
 
 static const struct option_choice workloads[] = {
-	{ "auto", PERF_POKE_WORKLOAD_AUTO },
-	{ "cyclic", PERF_POKE_WORKLOAD_CYCLIC },
-	{ "none", PERF_POKE_WORKLOAD_NONE },
-	{ "timerlat", PERF_POKE_WORKLOAD_TIMERLAT },
-	{ "user", .instead = "timerlat, cyclic or none" },
+	{ "auto", PERF_POKE_WORKLOAD_AUTO }, { "cyclic", PERF_POKE_WORKLOAD_CYCLIC },
+	{ "none", PERF_POKE_WORKLOAD_NONE }, { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT },
+	{ "user", PERF_POKE_WORKLOAD_USER },
 };
 
 static const struct option_choice recorders[] = {
@@ -211,7 +209,8 @@ static const struct option_spec options[] = {
 		  "(timerlat_irq with the workload timerlat, else any)" },
 	{ "workload", 0, OPTION_ENUM, CHOICES(workloads), TARGET(opts.workload), .metavar = "NAME",
 	  .help = "what arms timers: timerlat, the kernel's tracer, one that\n"
-		  "runs already as it is; cyclic, a real-time thread on\n"
+		  "runs already as it is; user, the same with threads in\n"
+		  "user space; cyclic, a real-time thread on\n"
 		  "each CPU; none, whatever the machine runs; auto,\n"
 		  "timerlat where the kernel has it, else cyclic (auto)" },
 	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),

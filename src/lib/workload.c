@@ -3,12 +3,14 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "cyclic.h"
 #include "journal.h"
 #include "scheduling.h"
 #include "timerlat.h"
 #include "tracefs.h"
+#include "user_threads.h"
 
 #define DMA_LATENCY "/dev/cpu_dma_latency"
 
@@ -19,6 +21,8 @@ struct workload {
 	struct journal *journal;
 	struct cyclic *cyclic;
 	struct timerlat *timerlat;
+	struct user_threads *users;
+	int epoll; /* of what they have to say; -1: nothing */
 };
 
 static void recover(int tracefs, const struct log *log)
@@ -124,6 +128,17 @@ static int limit_idle_states(struct workload *workload)
 	return 0;
 }
 
+static int workload_watch(struct workload *workload, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (workload->epoll < 0)
+		workload->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (workload->epoll < 0 || epoll_ctl(workload->epoll, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	return 0;
+}
+
 static int start_timerlat(struct workload *workload)
 {
 	const struct config *config = workload->config;
@@ -135,13 +150,37 @@ static int start_timerlat(struct workload *workload)
 		.cgroup = config->cgroup,
 		.user = config->workload == PERF_POKE_WORKLOAD_USER,
 	};
+	int err;
 
 	if (workload->tracefs < 0)
 		return log_error(&config->log, workload->tracefs,
 				 "workload timerlat: no access to tracefs: %s",
 				 strerror(-workload->tracefs));
-	return timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, &timerlat,
-			      &config->log);
+	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, &timerlat,
+			     &config->log);
+	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));
+}
+
+static int start_users(struct workload *workload)
+{
+	const struct config *config = workload->config;
+	struct user_threads_config users = {
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.sched = config->sched,
+		.cgroup = config->cgroup,
+	};
+	int err = start_timerlat(workload);
+
+	/* Who has begun the tracer has its threads. */
+	if (err || !timerlat_is_ours(workload->timerlat))
+		return err;
+	if (!users.sched.size)
+		users.sched = (struct scheduling){ .size = sizeof(users.sched),
+						   .policy = SCHED_FIFO,
+						   .priority = config->priority };
+	err = user_threads_start(&workload->users, workload->tracefs, &users, &config->log);
+	return err ? err : workload_watch(workload, user_threads_fd(workload->users));
 }
 
 static int start_timers(struct workload *workload)
@@ -151,6 +190,8 @@ static int start_timers(struct workload *workload)
 	switch (config->workload) {
 	case PERF_POKE_WORKLOAD_TIMERLAT:
 		return start_timerlat(workload);
+	case PERF_POKE_WORKLOAD_USER:
+		return start_users(workload);
 	case PERF_POKE_WORKLOAD_NONE:
 		return 0;
 	default:
@@ -168,7 +209,8 @@ static int start(struct workload *workload)
 	const struct config *config = workload->config;
 	int err = 0;
 
-	if (config->workload == PERF_POKE_WORKLOAD_TIMERLAT || config->limit_idle_state) {
+	if (config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	    config->workload == PERF_POKE_WORKLOAD_USER || config->limit_idle_state) {
 		workload->tracefs = tracefs_open();
 		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
 				   &config->log);
@@ -188,7 +230,7 @@ int workload_start(struct workload **ret, const struct config *config)
 	if (!workload)
 		return -ENOMEM;
 	workload->config = config;
-	workload->tracefs = workload->dma_latency = -1;
+	workload->tracefs = workload->dma_latency = workload->epoll = -1;
 	err = start(workload);
 	if (err) {
 		workload_stop(workload);
@@ -200,6 +242,8 @@ int workload_start(struct workload **ret, const struct config *config)
 
 int workload_cpu_online(struct workload *workload, int cpu)
 {
+	if (workload->users)
+		return user_threads_cpu_online(workload->users, cpu);
 	if (workload->timerlat)
 		return timerlat_cpu_online(workload->timerlat, cpu);
 	return workload->cyclic ? cyclic_cpu_online(workload->cyclic, cpu) : 0;
@@ -207,13 +251,15 @@ int workload_cpu_online(struct workload *workload, int cpu)
 
 int workload_fd(const struct workload *workload)
 {
-	return workload->timerlat ? timerlat_fd(workload->timerlat) : -1;
+	return workload->epoll;
 }
 
 void workload_poll(struct workload *workload)
 {
 	if (workload->timerlat)
 		timerlat_poll(workload->timerlat);
+	if (workload->users)
+		user_threads_poll(workload->users);
 }
 
 void workload_stop(struct workload *workload)
@@ -221,12 +267,14 @@ void workload_stop(struct workload *workload)
 	if (!workload)
 		return;
 	cyclic_stop(workload->cyclic);
+	user_threads_stop(workload->users);
 	timerlat_free(workload->timerlat);
 	if (workload->journal)
 		journal_close(workload->journal, timerlat_others_run(workload->tracefs));
 	/* If nothing is left to put back. */
 	rmdir(JOURNAL_DIR);
 	closep(&workload->dma_latency);
+	closep(&workload->epoll);
 	closep(&workload->tracefs);
 	free(workload);
 }

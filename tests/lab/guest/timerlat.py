@@ -8,19 +8,12 @@ import time
 
 import common
 from common import check, equal
-from tracer import CTL, OSNOISE, THREAD, TRACING, Session, comms, dma_latency, need, read, state, tasks, thread_policy
+from tracer import CTL, OSNOISE, THREAD, TRACING, Session, comms, dma_latency, need, read, state, stop_all, tasks, thread_policy
 
 def as_before(before, message):
     now = state()
     for key, value in before.items():
         equal(now[key], value, f"{message}: {key}")
-
-
-def stop_all(*expected):
-    out = subprocess.run([CTL, "stop", "--all"], capture_output=True, text=True, check=False)
-    equal(out.returncode, 0, f"exit status of stop --all ({out.stderr})")
-    for text in expected:
-        check(text in out.stderr, f"'{text}' not said: {out.stderr}")
 
 
 def ends(before):

@@ -14,7 +14,7 @@ import time
 
 import common
 from common import check, equal
-from tracer import OSNOISE, TRACING, Session, need, state
+from tracer import OSNOISE, TRACING, Session, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 # The guest itself is late by tens of milliseconds now and then.
@@ -137,6 +137,35 @@ def wakeups():
     print("wakeups: well", flush=True)
 
 
+def users():
+    """Threads in user space, and their return: the whole way of an activation in one capture."""
+    if not (OSNOISE / "per_cpu/cpu1/timerlat_fd").exists():
+        text = Session("--workload", "user", expect=1).text()
+        check("needs Linux 6.5" in text, f"said: {text}")
+        print("no threads in user space on this kernel", flush=True)
+        return
+    session = Session("--workload", "user", f"--trigger=user={THRESHOLD_US}us", "--prio", "f:60")
+    pids = [pid for pid, comm in tasks() if comm == "pp-user/1"]
+    equal(len(pids), 1, "processes of the workload")
+    fields = pathlib.Path(f"/proc/{pids[0]}/stat").read_text().rpartition(")")[2].split()
+    equal((fields[38], fields[37]), ("1", "60"), "policy and priority")
+    line, facts = spike(session, "user", irqs_off)
+    check(facts["irq_ns"] <= facts["thread_ns"] <= facts["user_ns"], f"latencies {facts}")
+    equal(facts["user_ns"], line["latency_ns"], "latency")
+    (OSNOISE / "timerlat_period_us").write_text("2000")
+    (OSNOISE / "cpus").write_text("0-1")
+    common.wait_for(lambda: "user space on CPU 1 was ended" in session.text(), "warning")
+    (OSNOISE / "cpus").write_text("1")
+    (OSNOISE / "timerlat_period_us").write_text("1000")
+    session.end(status=0)
+    session = Session("--workload", "user", "--trigger=user=1h")
+    session.end(signal.SIGKILL, -9)
+    common.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()], "end of the threads of a killed session")
+    stop_all("put back")
+    check("needs --workload user" in Session("--workload", "cyclic", "--trigger=user", expect=2).text(), "trigger user without its workload")
+    print(f"user: irq {facts['irq_ns']}, thread {facts['thread_ns']}, user {facts['user_ns']}", flush=True)
+
+
 def symbol(name):
     for line in pathlib.Path("/proc/kallsyms").read_text().splitlines():
         if line.split()[2] == name:
@@ -218,6 +247,7 @@ def main():
     fires("--workload", "cyclic", "--function", "hrtimer_wakeup")
     only_thread()
     wakeups()
+    users()
     agrees()
     now = state()
     for key, value in before.items():

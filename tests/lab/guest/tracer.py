@@ -88,6 +88,13 @@ class Session:
         return [json.loads(line) for line in out.splitlines()]
 
 
+def stop_all(*expected):
+    out = subprocess.run([CTL, "stop", "--all"], capture_output=True, text=True, check=False)
+    equal(out.returncode, 0, f"exit status of stop --all ({out.stderr})")
+    for text in expected:
+        check(text in out.stderr, f"'{text}' not said: {out.stderr}")
+
+
 def need():
     common.need_root()
     if not (OSNOISE / "timerlat_period_us").exists():

@@ -143,8 +143,6 @@ static void refuses(void **state)
 	REFUSES("--duration '0': must be 1ms or more (a bare number is microseconds)", "-c1",
 		"--duration", "0");
 	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
-	REFUSES("--workload 'user': not in this version yet; use timerlat, cyclic or none", "-c1",
-		"--workload", "user");
 	REFUSES("--dma-latency '10001': must be a whole number, 0 to 10000", "-c1", "--dma-latency",
 		"10001");
 	REFUSES("--deepest-idle-state '-1': must be a whole number, 0 to 9", "-c1",
