@@ -155,7 +155,7 @@ static __always_inline void note_latencies(const struct activation *activation, 
  * trigger's. */
 static __noinline int judge(__u32 kind, const struct activation *activation, __u64 latency_ns)
 {
-	struct trigger_spike s = { .kind = kind };
+	struct trigger_spike s = { .kind = kind, .latency_ns = latency_ns };
 	__u64 threshold = kind == TRIGGER_THREAD ? thread_threshold_ns
 			  : kind == TRIGGER_USER ? user_threshold_ns
 						 : wakeup_threshold_ns;
@@ -168,7 +168,6 @@ static __noinline int judge(__u32 kind, const struct activation *activation, __u
 		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
 	if (!threshold || latency_ns < threshold || !take(cpu, &s))
 		return 0;
-	s.latency_ns = latency_ns;
 	s.expected_ns = activation->expected_ns;
 	s.actual_ns = activation->expected_ns + latency_ns;
 	s.function = activation->function;

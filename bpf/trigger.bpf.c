@@ -25,6 +25,11 @@ const volatile __u32 now_is_pointer = 1;
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
+/* Set by user space: what a latency must be, by kind, to be worth a capture; and until when none is
+ * taken. */
+__u64 floor_ns[TRIGGER_KINDS] = {};
+__u64 quiet_until_ns = 0;
+
 /* 1 while a spike may be taken. User space sets it, the program that takes the spike clears it. */
 __u32 armed = 0;
 __u64 sequence = 0;
@@ -86,7 +91,15 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 /* Whether the spike is taken: then the trace stands still, and tell() must follow. */
 static __noinline bool take(struct trigger_cpu *cpu, struct trigger_spike *s)
 {
+	__u32 kind = s->kind;
+
 	cpu->spikes++;
+	if (kind < TRIGGER_KINDS && s->latency_ns < floor_ns[kind])
+		return false;
+	if (quiet_until_ns && bpf_ktime_get_ns() < quiet_until_ns) {
+		cpu->unarmed++;
+		return false;
+	}
 	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
 		cpu->unarmed++;
 		return false;
@@ -148,11 +161,11 @@ static __always_inline __u64 clock_offset(struct hrtimer *timer)
 static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
 			    __u64 latency_ns)
 {
-	struct trigger_spike s = { .kind = TRIGGER_IRQ };
+	struct trigger_spike s = { .kind = TRIGGER_IRQ, .latency_ns = latency_ns };
 
 	if (!take(cpu, &s))
 		return 0;
-	s.latency_ns = s.irq_ns = latency_ns;
+	s.irq_ns = latency_ns;
 	s.actual_ns = now - clock_offset(timer);
 	s.expected_ns = s.actual_ns - latency_ns;
 	s.function = (__u64)BPF_CORE_READ(timer, function);

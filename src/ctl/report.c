@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "histogram.h"
+#include "json.h"
 #include "text.h"
 #include "units.h"
 
@@ -77,8 +78,21 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 		fprintf(file, "  %-12s poked\n", "reason");
 		return;
 	}
-	fprintf(file, "  %-12s %s on CPU %d\n", "latency", FORMAT_TIME(spike->latency_ns),
+	fprintf(file, "  %-12s %s on CPU %d", "latency", FORMAT_TIME(spike->latency_ns),
 		spike->cpu);
+	if (spike->kind)
+		fprintf(file, ", of the %s", kind_name(spike->kind));
+	if (spike->thread_ns)
+		fprintf(file, " (irq %s, thread %s", FORMAT_TIME(spike->irq_ns),
+			FORMAT_TIME(spike->thread_ns));
+	if (spike->thread_ns && spike->user_ns)
+		fprintf(file, ", user %s", FORMAT_TIME(spike->user_ns));
+	fprintf(file, "%s\n", spike->thread_ns ? ")" : "");
+	if (spike->kind == PERF_POKE_TRIGGER_WAKEUP) {
+		fprintf(file, "  %-12s %s\n", "ran instead",
+			format_task(task, sizeof(task), spike));
+		return;
+	}
 	if (spike->function_name)
 		fprintf(file, "  %-12s %s\n", "timer", spike->function_name);
 	else
@@ -161,6 +175,7 @@ static int print_perf(FILE *file, const struct result_perf *perf)
 
 int report_print(FILE *file, const struct results *results)
 {
+	size_t kept = 0;
 	int r;
 
 	print_table(file, results);
@@ -169,14 +184,22 @@ int report_print(FILE *file, const struct results *results)
 	histogram_print(file, results->all.buckets, results->all.nr_buckets);
 	print_notes(file, &results->all.stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
-		r = print_capture(file, i + 1, &results->captures[i]);
+		const struct perf_poke_capture *capture = &results->captures[i];
+
+		/* Worse ones have taken its place. */
+		if (access(capture->path, F_OK) && errno == ENOENT && results->keeps)
+			continue;
+		kept++;
+		r = print_capture(file, i + 1, capture);
 		if (r)
 			return r;
 	}
 	r = print_perf(file, &results->perf);
 	if (r)
 		return r;
-	fprintf(file, "\ncaptures: %zu complete, %zu failed, in %s\n", results->nr_captures,
-		results->nr_failed, FORMAT_TIME(results->elapsed_ns));
+	fprintf(file, "\ncaptures: %zu complete, ", results->nr_captures);
+	if (results->keeps)
+		fprintf(file, "%zu kept, ", kept);
+	fprintf(file, "%zu failed, in %s\n", results->nr_failed, FORMAT_TIME(results->elapsed_ns));
 	return 0;
 }

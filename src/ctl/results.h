@@ -34,6 +34,7 @@ struct results {
 	struct result_row all;
 	struct perf_poke_capture *captures; /* complete ones; strings are copies */
 	size_t nr_captures;
+	bool keeps; /* captures are removed again: --keep-worst, --max-disk */
 	size_t nr_failed;
 	uint64_t elapsed_ns;
 	struct result_perf perf;

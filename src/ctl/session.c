@@ -225,16 +225,17 @@ static void show_status(struct session *s)
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 	uint64_t seconds = (clock_ns(CLOCK_MONOTONIC) - s->armed_ns) / NSEC_PER_SEC;
-	char text[256];
+	char text[256], limit[32] = "";
 
+	if (s->opts.max_captures != UINT64_MAX)
+		snprintf(limit, sizeof(limit), "/%" PRIu64, s->opts.max_captures);
 	if (perf_poke__stats(s->pp, ALL_CPUS, &stats))
 		return;
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " expiries  max %s  %" PRIu64
-		 " spikes  %zu/%" PRIu64 " captures",
+		 " spikes  %zu%s captures",
 		 seconds / 3600, seconds / 60 % 60, seconds % 60, stats.count,
-		 FORMAT_TIME(stats.max_ns), stats.spikes, s->results.nr_captures,
-		 s->opts.max_captures);
+		 FORMAT_TIME(stats.max_ns), stats.spikes, s->results.nr_captures, limit);
 	if (console_has_status(s->con))
 		console_status(s->con, text);
 	systemd_notify("STATUS=%s", text);
@@ -373,6 +374,7 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	enum exit_code code;
 
 	s.detach = detach;
+	s.results.keeps = opts->keep_worst || opts->max_disk;
 	if (!s.opts.session) {
 		snprintf(s.name, sizeof(s.name), "%d", getpid());
 		s.opts.session = s.name;

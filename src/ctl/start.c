@@ -244,6 +244,14 @@ static const struct option_spec options[] = {
 	  .metavar = "SIZE", .help = "ring of each CPU (events 4M, pt 16M)" },
 	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),
 	  .metavar = "N", .help = "end after this many complete captures (1)" },
+	{ "keep-worst", 0, OPTION_COUNT, .min = 1, .max = 1000000, TARGET(opts.keep_worst),
+	  .metavar = "K",
+	  .help = "keep the K worst captures of each trigger, and go on\n"
+		  "without --count (all)" },
+	{ "max-disk", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(1) << 50, TARGET(opts.max_disk),
+	  .metavar = "SIZE", .help = "keep the worst that so much holds (no limit)" },
+	{ "cooldown", 0, OPTION_TIME, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
+	  .metavar = "TIME", .help = "take no capture for so long after one (0)" },
 	{ "duration", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
 	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
@@ -348,7 +356,6 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 		.opts = {
 			.sz = sizeof(args->opts),
 			.threshold_ns = 30 * NS_PER_US,
-			.max_captures = 1,
 			.argv = (const char *const *)argv,
 			.argc = (size_t)argc,
 		},
@@ -358,6 +365,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (r)
 		return r;
 	args->opts.priority = (int)args->priority;
+	if (!args->opts.max_captures)
+		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	args->opts.triggers = args->triggers;
 	args->opts.nr_triggers = args->nr_triggers;
 	args->opts.events = args->events;

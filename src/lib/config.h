@@ -35,7 +35,9 @@ struct config {
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
 	bool exit_with_target;
-	uint64_t max_captures; /* UINT64_MAX: no limit */
+	uint64_t max_captures;	       /* UINT64_MAX: no limit */
+	uint64_t keep_worst, max_disk; /* the same */
+	uint64_t cooldown_ns;
 	char *output;
 	char *session; /* NULL: others do not see it */
 	char **argv;

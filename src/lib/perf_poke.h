@@ -269,6 +269,13 @@ struct perf_poke_opts {
 	/** whose wakeups PERF_POKE_TRIGGER_WAKEUP watches: the id of a process or thread, or a
 	 * name */
 	const char *task;
+	/** of the complete captures, keep so many of each kind, those of the largest latencies, and
+	 * remove the others as better ones come; default: all */
+	uint64_t keep_worst;
+	/** and, of all kinds, what so many bytes hold; default: no limit */
+	uint64_t max_disk;
+	/** after a spike, take no other for so long */
+	uint64_t cooldown_ns;
 };
 
 /** Latencies seen on one CPU, or on all. */

@@ -10,6 +10,7 @@
 #include "function.h"
 #include "hotplug.h"
 #include "threads.h"
+#include "tree.h"
 
 /* Snapshots in memory at a time: one that is being written, one that waits. */
 #define PENDING_MAX 2
@@ -115,6 +116,9 @@ static int session_start_writer(struct perf_poke *pp)
 {
 	int err;
 
+	err = keep_new(&pp->keep, pp->config.keep_worst, pp->config.max_disk);
+	if (err)
+		return err;
 	pp->env.config = &pp->config;
 	pp->env.recorder = pp->recorder;
 	pp->env.poke = pp->poke;
@@ -310,6 +314,8 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	}
 	pp->pending++;
 	session_count(pp);
+	if (pp->config.cooldown_ns)
+		trigger_set_quiet(pp->trigger, spike->time_ns + pp->config.cooldown_ns);
 	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	writer_give(pp->writer, capture);
@@ -398,6 +404,27 @@ static void session_note_capture(struct perf_poke *pp, const struct capture *don
 	session_count(pp);
 }
 
+/* After it was reported: the one that is dropped may be this. */
+static void session_keep(struct perf_poke *pp, const struct capture *done)
+{
+	unsigned int kind = done->spike.kind;
+	const char *name = done->path ? strrchr(done->path, '/') : NULL;
+
+	if (done->error || !name || done->spike.poked ||
+	    keep_add(pp->keep, kind, done->spike.latency_ns, name + 1, done->facts.size))
+		return;
+	for (;;) {
+		_cleanup_free_ char *dropped = keep_drop(pp->keep);
+
+		if (!dropped)
+			break;
+		tree_remove(pp->env.output_fd, dropped);
+		log_write(&pp->config.log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
+			  dropped);
+	}
+	trigger_set_floor(pp->trigger, kind, keep_floor(pp->keep, kind));
+}
+
 static int session_take_captures(struct perf_poke *pp)
 {
 	struct capture *done;
@@ -409,6 +436,7 @@ static int session_take_captures(struct perf_poke *pp)
 		pp->failed += !!done->error;
 		session_note_capture(pp, done);
 		session_report(pp, done);
+		session_keep(pp, done);
 		capture_free(&pp->env, done);
 		nr++;
 	}
@@ -543,6 +571,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		session_take_captures(pp);
 		writer_free(TAKE_PTR(pp->writer));
 	}
+	keep_free(TAKE_PTR(pp->keep));
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));

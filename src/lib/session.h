@@ -5,6 +5,7 @@
 #include "bucket.h"
 #include "capture.h"
 #include "config.h"
+#include "keep.h"
 #include "pins.h"
 #include "poke.h"
 #include "recorder.h"
@@ -22,6 +23,7 @@ struct perf_poke {
 	struct poke *poke; /* NULL: there are no targets */
 	struct workload *workload;
 	struct writer *writer;
+	struct keep *keep;
 	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_functions functions;
 	struct capture_env env;

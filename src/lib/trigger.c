@@ -354,6 +354,16 @@ void trigger_arm(struct trigger *trigger)
 	__atomic_store_n(&trigger->skel->bss->armed, 1, __ATOMIC_RELEASE);
 }
 
+void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns)
+{
+	__atomic_store_n(&trigger->skel->bss->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);
+}
+
+void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns)
+{
+	__atomic_store_n(&trigger->skel->bss->quiet_until_ns, until_ns, __ATOMIC_RELAXED);
+}
+
 uint64_t trigger_take(struct trigger *trigger)
 {
 	__u32 expected = 1;

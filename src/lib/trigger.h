@@ -62,6 +62,9 @@ int trigger_try(enum poke_way way);
 int trigger_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
+/* Less than this is counted, not taken; neither is anything before that time. */
+void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns);
+void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);
 /* The sequence number of the spike that the caller takes by this; 0 if it was not armed. */
 uint64_t trigger_take(struct trigger *trigger);
 /* 1 and the spike, or who pokes; or 0. */

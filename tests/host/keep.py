@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which captures are kept, how often one is taken, and which thread is meant."""
+import json
+import os
+import unittest
+
+import common
+
+# A timer of each thread of the workload is later than this.
+ANY = ("--threshold", "1us", "--recorder", "events", "--workload", "cyclic", "--buffer", "64K")
+
+
+class Keep(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+
+    def captures(self, *options):
+        result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output, *ANY, *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = common.parse_lines(result.stdout)
+        return [line for line in lines if line["type"] == "capture"], lines[-1]
+
+    def test_the_worst_stay(self):
+        captures, summary = self.captures("--keep-worst", "3", "--duration", "3s")
+        self.assertGreater(len(captures), 3)
+        worst = sorted(captures, key=lambda c: c["latency_ns"])[-3:]
+        # Of equal ones that which came first stays.
+        self.assertEqual(sorted(c["latency_ns"] for c in captures if os.path.exists(c["path"])), [c["latency_ns"] for c in worst])
+        self.assertEqual(len(self.folders()), 3)
+        # Once there are three, only worse ones are taken: far fewer than spikes.
+        self.assertGreater(summary["all"]["spikes"] - summary["all"]["unarmed"], len(captures))
+        self.assertEqual(summary["captures"], len(captures))
+
+    def test_the_disk_is_not_filled(self):
+        captures, _ = self.captures("--max-disk", "200K", "--count", "30")
+        self.assertEqual(len(captures), 30)
+        kept = [c for c in captures if os.path.exists(c["path"])]
+        self.assertTrue(kept)
+        self.assertLess(len(kept), 30)
+        self.assertLessEqual(sum(c["size_bytes"] for c in kept), 200 << 10)
+
+    def test_cooldown(self):
+        captures, summary = self.captures("--cooldown", "300ms", "--count", "4")
+        times = [c["time_ns"] for c in captures]
+        for before, after in zip(times, times[1:]):
+            self.assertGreaterEqual(after - before, 300 * 10**6)
+        self.assertGreater(summary["all"]["unarmed"], 0)
+
+    def test_the_workloads_thread(self):
+        """The latency of a thread is from the expiry of its timer, and never less than its interrupt's."""
+        captures, _ = self.captures("--trigger", "thread=1us", "--count", "5")
+        for capture in captures:
+            self.assertEqual(capture["trigger"], "thread")
+            self.assertEqual(capture["function_name"], "hrtimer_wakeup")
+            self.assertEqual(capture["latency_ns"], capture["thread_ns"])
+            self.assertGreaterEqual(capture["thread_ns"], capture["irq_ns"])
+            with open(os.path.join(capture["path"], "capture.json")) as file:
+                facts = json.load(file)
+            self.assertEqual(facts["trigger"]["thresholds_ns"], {"thread": 1000})
+            self.assertEqual(facts["spike"]["thread_ns"], capture["thread_ns"])
+            self.assertIn("thread-", os.path.basename(capture["path"]))
+
+    def test_any_wakeup(self):
+        with common.busy(self.cpu):
+            captures, _ = self.captures("--trigger", "wakeup=1us", "--task", "pp-cyclic/%d" % self.cpu, "--count", "3")
+        for capture in captures:
+            self.assertEqual(capture["trigger"], "wakeup")
+            self.assertIsNone(capture["irq_ns"])
+            self.assertEqual(capture["cpu"], self.cpu)
+
+
+if __name__ == "__main__":
+    unittest.main()

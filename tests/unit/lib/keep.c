@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "keep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "util.h"
+
+static void add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name)
+{
+	assert_int_equal(keep_add(keep, kind, latency_ns, name, 10), 0);
+}
+
+static void drops(struct keep *keep, const char *expected)
+{
+	_cleanup_free_ char *name = keep_drop(keep);
+
+	if (!expected)
+		assert_null(name);
+	else
+		assert_string_equal(name, expected);
+}
+
+static void keeps_the_worst_of_each_kind(void **state)
+{
+	struct keep *keep;
+
+	(void)state;
+	assert_int_equal(keep_new(&keep, 2, UINT64_MAX), 0);
+	add(keep, 0, 50, "a");
+	assert_int_equal(keep_floor(keep, 0), 0);
+	add(keep, 0, 30, "b");
+	drops(keep, NULL);
+	assert_int_equal(keep_floor(keep, 0), 31);
+	assert_int_equal(keep_floor(keep, 1), 0);
+	add(keep, 1, 10, "thread");
+	drops(keep, NULL);
+	add(keep, 0, 40, "c");
+	drops(keep, "b");
+	drops(keep, NULL);
+	assert_int_equal(keep_floor(keep, 0), 41);
+	/* One that was on its way when the floor rose. */
+	add(keep, 0, 40, "d");
+	drops(keep, "d");
+	add(keep, 0, 7, "e");
+	drops(keep, "e");
+	drops(keep, NULL);
+	add(keep, 0, 90, "f");
+	drops(keep, "c");
+	assert_int_equal(keep_floor(keep, 0), 51);
+	keep_free(keep);
+}
+
+static void keeps_to_the_size(void **state)
+{
+	struct keep *keep;
+
+	(void)state;
+	assert_int_equal(keep_new(&keep, UINT64_MAX, 25), 0);
+	add(keep, 0, 5, "a");
+	add(keep, 1, 9, "b");
+	drops(keep, NULL);
+	add(keep, 0, 7, "c");
+	drops(keep, "a");
+	drops(keep, NULL);
+	assert_int_equal(keep_floor(keep, 0), 0);
+	keep_free(keep);
+	keep_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_the_worst_of_each_kind),
+		cmocka_unit_test(keeps_to_the_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
