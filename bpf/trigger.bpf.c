@@ -75,6 +75,7 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 	__u64 bucket;
 
 	cpu->count++;
+	cpu->last_ns = latency_ns;
 	cpu->sum_ns += latency_ns;
 	if (inverse > cpu->min_inverse)
 		cpu->min_inverse = inverse;

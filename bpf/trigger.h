@@ -30,7 +30,7 @@ struct trigger_cpu {
 	__u64 max_ns;
 	__u64 spikes;
 	__u64 unarmed;
-	__u64 reserved;
+	__u64 last_ns;
 	__u64 buckets[TRIGGER_BUCKETS];
 };
 

@@ -274,6 +274,28 @@ static json_object *new_perf(const struct result_perf *perf)
 	return object;
 }
 
+/* The same of the kinds of latency besides that of the interrupt. */
+static json_object *new_kinds(const struct results *results)
+{
+	json_object *object = json_object_new_object();
+
+	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds); kind++) {
+		const struct result_kind *one = &results->kinds[kind];
+		json_object *json, *cpus;
+
+		if (!one->rows)
+			continue;
+		json = json_object_new_object();
+		cpus = json_object_new_array();
+		for (size_t i = 0; i < results->nr_rows; i++)
+			json_object_array_add(cpus, new_row(&one->rows[i]));
+		json_object_object_add(json, "cpus", cpus);
+		json_object_object_add(json, "all", new_row(&one->all));
+		json_object_object_add(object, kind_name(kind), json);
+	}
+	return object;
+}
+
 json_object *json_summary(const struct results *results)
 {
 	json_object *object = new_line("summary");
@@ -283,6 +305,7 @@ json_object *json_summary(const struct results *results)
 		json_object_array_add(cpus, new_row(&results->rows[i]));
 	json_object_object_add(object, "cpus", cpus);
 	json_object_object_add(object, "all", new_row(&results->all));
+	json_object_object_add(object, "triggers", new_kinds(results));
 	add_number(object, "missed", results->all.stats.missed);
 	add_number(object, "captures", results->nr_captures);
 	add_number(object, "failed", results->nr_failed);

@@ -38,6 +38,21 @@ static void print_table(FILE *file, const struct results *results)
 		print_row(file, &results->all);
 }
 
+static void print_kinds(FILE *file, const struct results *results)
+{
+	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds); kind++) {
+		const struct result_kind *one = &results->kinds[kind];
+
+		if (!one->rows)
+			continue;
+		fprintf(file, "\n%5s %12s\n", "", kind_name(kind));
+		for (size_t i = 0; i < results->nr_rows; i++)
+			print_row(file, &one->rows[i]);
+		if (results->nr_rows > 1)
+			print_row(file, &one->all);
+	}
+}
+
 static void print_notes(FILE *file, const struct perf_poke_stats *all)
 {
 	if (all->missed)
@@ -179,6 +194,7 @@ int report_print(FILE *file, const struct results *results)
 	int r;
 
 	print_table(file, results);
+	print_kinds(file, results);
 	if (results->all.nr_buckets)
 		fputc('\n', file);
 	histogram_print(file, results->all.buckets, results->all.nr_buckets);

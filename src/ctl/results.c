@@ -60,23 +60,24 @@ static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 	buckets->array = array;
 }
 
-static int collect_row(struct result_row *row, const struct perf_poke *pp, int cpu)
+static int collect_row(struct result_row *row, const struct perf_poke *pp,
+		       enum perf_poke_trigger_kind kind, int cpu)
 {
 	struct buckets buckets = { 0 };
 	int r;
 
 	row->cpu = cpu;
 	row->stats.sz = sizeof(row->stats);
-	r = perf_poke__stats(pp, cpu, &row->stats);
+	r = perf_poke__kind_stats(pp, kind, cpu, &row->stats);
 	if (!r)
-		r = perf_poke__percentile(pp, cpu, 50, &row->p50_ns);
+		r = perf_poke__kind_percentile(pp, kind, cpu, 50, &row->p50_ns);
 	if (!r)
-		r = perf_poke__percentile(pp, cpu, 99, &row->p99_ns);
+		r = perf_poke__kind_percentile(pp, kind, cpu, 99, &row->p99_ns);
 	if (!r)
-		r = perf_poke__percentile(pp, cpu, 99.9, &row->p999_ns);
+		r = perf_poke__kind_percentile(pp, kind, cpu, 99.9, &row->p999_ns);
 	if (r)
 		return r;
-	r = perf_poke__histogram(pp, cpu, add_bucket, &buckets);
+	r = perf_poke__kind_histogram(pp, kind, cpu, add_bucket, &buckets);
 	row->buckets = buckets.array;
 	row->nr_buckets = buckets.nr;
 	if (r < 0)
@@ -84,30 +85,55 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp, int c
 	return buckets.failed ? -ENOMEM : 0;
 }
 
-int results_collect(struct results *results, const struct perf_poke *pp)
+static int collect_kind(struct result_row **rows, struct result_row *all,
+			const struct perf_poke *pp, enum perf_poke_trigger_kind kind)
 {
 	const int *cpus;
 	size_t nr;
-	int r;
+	int r = 0;
 
 	cpus = perf_poke__cpus(pp, &nr);
-	results->rows = calloc(nr, sizeof(*results->rows));
-	if (!results->rows)
+	*rows = calloc(nr, sizeof(**rows));
+	if (!*rows)
 		return -ENOMEM;
-	results->nr_rows = nr;
-	for (size_t i = 0; i < nr; i++) {
-		r = collect_row(&results->rows[i], pp, cpus[i]);
-		if (r)
-			return r;
+	for (size_t i = 0; i < nr && !r; i++)
+		r = collect_row(&(*rows)[i], pp, kind, cpus[i]);
+	return r ? r : collect_row(all, pp, kind, ALL_CPUS);
+}
+
+int results_collect(struct results *results, const struct perf_poke *pp)
+{
+	int r;
+
+	perf_poke__cpus(pp, &results->nr_rows);
+	r = collect_kind(&results->rows, &results->all, pp, PERF_POKE_TRIGGER_IRQ);
+	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds) && !r; kind++) {
+		struct perf_poke_stats stats = { .sz = sizeof(stats) };
+
+		if (!perf_poke__kind_stats(pp, kind, ALL_CPUS, &stats))
+			r = collect_kind(&results->kinds[kind].rows, &results->kinds[kind].all, pp,
+					 kind);
 	}
-	return collect_row(&results->all, pp, ALL_CPUS);
+	return r;
+}
+
+const struct result_row *results_rows(const struct results *results,
+				      enum perf_poke_trigger_kind kind)
+{
+	return kind == PERF_POKE_TRIGGER_IRQ ? results->rows : results->kinds[kind].rows;
 }
 
 void results_release(struct results *results)
 {
-	for (size_t i = 0; i < results->nr_rows; i++)
+	for (size_t i = 0; results->rows && i < results->nr_rows; i++)
 		free(results->rows[i].buckets);
 	free(results->rows);
+	for (size_t kind = 0; kind < ARRAY_SIZE(results->kinds); kind++) {
+		for (size_t i = 0; results->kinds[kind].rows && i < results->nr_rows; i++)
+			free(results->kinds[kind].rows[i].buckets);
+		free(results->kinds[kind].rows);
+		free(results->kinds[kind].all.buckets);
+	}
 	free(results->all.buckets);
 	for (size_t i = 0; i < results->nr_captures; i++)
 		release_capture(&results->captures[i]);

@@ -28,10 +28,17 @@ struct result_perf {
 	struct perf_files data;
 };
 
+/* Of the kinds of latency besides that of the interrupt. */
+struct result_kind {
+	struct result_row *rows; /* one for each CPU; NULL: not watched */
+	struct result_row all;
+};
+
 struct results {
 	struct result_row *rows; /* one for each CPU */
 	size_t nr_rows;
 	struct result_row all;
+	struct result_kind kinds[PERF_POKE_TRIGGER_WAKEUP + 1]; /* the first is empty */
 	struct perf_poke_capture *captures; /* complete ones; strings are copies */
 	size_t nr_captures;
 	bool keeps; /* captures are removed again: --keep-worst, --max-disk */
@@ -42,6 +49,10 @@ struct results {
 
 /* Returns 0 or -ENOMEM. */
 int results_add_capture(struct results *results, const struct perf_poke_capture *capture);
+
+/* The rows of a kind; NULL: it is not watched. */
+const struct result_row *results_rows(const struct results *results,
+				      enum perf_poke_trigger_kind kind);
 
 /* Fetch the statistics of a session. Returns 0 or a negative errno. */
 int results_collect(struct results *results, const struct perf_poke *pp);

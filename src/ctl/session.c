@@ -15,7 +15,9 @@
 #include "poked.h"
 #include "report.h"
 #include "results.h"
+#include "rtla_hist.h"
 #include "systemd.h"
+#include "top.h"
 #include "units.h"
 
 /* The library's, see perf_poke.h. */
@@ -40,6 +42,8 @@ struct session {
 	uint64_t tick_ns; /* when to show the status; UINT64_MAX: nobody wants it */
 	size_t errors;	  /* con->errors before the library was called */
 	bool failed;	  /* something besides a capture */
+	struct session_view view;
+	uint64_t skid_ns; /* of the newest capture */
 };
 
 static void session_release(struct session *s)
@@ -83,6 +87,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 		report_failure(s, "capture", r);
 		return;
 	}
+	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
 	console_info(s->con, "capture %zu: %s%s%s on CPU %d, %s", s->results.nr_captures,
@@ -216,9 +221,33 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	/* Not the process that was started. */
 	if (s->detach)
 		systemd_notify("MAINPID=%d", getpid());
-	s->tick_ns =
-		console_has_status(s->con) || systemd_wants_notify() ? s->armed_ns : UINT64_MAX;
+	s->tick_ns = s->view.top || console_has_status(s->con) || systemd_wants_notify()
+			     ? s->armed_ns
+			     : UINT64_MAX;
 	return EXIT_FINE;
+}
+
+static void show_top(const struct session *s)
+{
+	const struct top_state state = {
+		.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns,
+		.captures = s->results.nr_captures,
+		.skid_ns = s->skid_ns,
+	};
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	int r;
+
+	if (!file)
+		return;
+	/* Home, and clear what is below. */
+	if (isatty(fileno(s->con->out)))
+		fputs("\033[H\033[J", file);
+	r = top_print(file, s->pp, &state);
+	fputc('\n', file);
+	if (!fclose(file) && !r)
+		console_result(s->con, text);
 }
 
 static void show_status(struct session *s)
@@ -236,13 +265,17 @@ static void show_status(struct session *s)
 		 " spikes  %zu%s captures",
 		 seconds / 3600, seconds / 60 % 60, seconds % 60, stats.count,
 		 FORMAT_TIME(stats.max_ns), stats.spikes, s->results.nr_captures, limit);
-	if (console_has_status(s->con))
+	if (s->view.top)
+		show_top(s);
+	else if (console_has_status(s->con))
 		console_status(s->con, text);
 	systemd_notify("STATUS=%s", text);
 }
 
 static uint64_t next_tick(const struct session *s)
 {
+	if (s->view.top)
+		return clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC;
 	return clock_ns(CLOCK_MONOTONIC) + (console_has_status(s->con) ? TICK_NS : NOTIFY_TICK_NS);
 }
 
@@ -326,6 +359,10 @@ static int print_report(const struct session *s)
 	if (!file)
 		return -ENOMEM;
 	r = report_print(file, &s->results);
+	if (s->view.histogram) {
+		fputc('\n', file);
+		rtla_hist_print(file, &s->results);
+	}
 	if (fclose(file))
 		return -ENOMEM;
 	if (!r)
@@ -363,7 +400,7 @@ static enum exit_code finish(struct session *s)
 
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
 			   const struct target_args *targets, uint64_t duration_ns,
-			   struct detach *detach)
+			   struct detach *detach, const struct session_view *view)
 {
 	_cleanup_(session_release) struct session s = {
 		.con = con,
@@ -374,6 +411,7 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	enum exit_code code;
 
 	s.detach = detach;
+	s.view = *view;
 	s.results.keeps = opts->keep_worst || opts->max_disk;
 	if (!s.opts.session) {
 		snprintf(s.name, sizeof(s.name), "%d", getpid());

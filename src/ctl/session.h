@@ -8,6 +8,12 @@
 
 struct detach;
 
+/* What is shown besides. */
+struct session_view {
+	bool top;	/* a table each second */
+	bool histogram; /* as rtla's, at the end */
+};
+
 /*
  * Blocks until opts->max_captures are complete, duration_ns has passed since arming (0: no limit),
  * SIGINT or SIGTERM comes, somebody stops the session from outside, or there is nobody left to
@@ -17,6 +23,6 @@ struct detach;
  */
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
 			   const struct target_args *targets, uint64_t duration_ns,
-			   struct detach *detach);
+			   struct detach *detach, const struct session_view *view);
 
 #endif

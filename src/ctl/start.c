@@ -299,6 +299,10 @@ static const struct option_spec options[] = {
 		  "that is a file (with --detach journal where there is one,\n"
 		  "else SESSION.log in the folder for captures)" },
 	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
+	{ "top", 0, OPTION_FLAG, TARGET(top),
+	  .help = "show a table of all CPUs each second, as rtla does" },
+	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
+	  .help = "print histograms at the end as rtla timerlat hist does" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
 	  .help = "a perf record with -S or --switch-output=signal: started\n"
@@ -425,7 +429,9 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	return session_run(con, &args.opts, &args.targets, args.duration_ns,
-			   args.detach ? &detach : NULL);
+			   args.detach ? &detach : NULL,
+			   &(struct session_view){ .top = args.top && !args.json,
+						   .histogram = args.histogram });
 }
 
 const struct command command_start = {

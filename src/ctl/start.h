@@ -19,7 +19,7 @@ struct start_args {
 	const char *housekeeping; /* NULL: all but the watched CPUs */
 	const char *log;	  /* NULL: standard error, or the choice of --detach */
 	bool detach;
-	bool json;
+	bool json, top, histogram;
 	bool verbose;
 };
 

@@ -289,6 +289,7 @@ struct perf_poke_stats {
 	uint64_t unarmed; /**< spikes while the session was not armed: counted, not captured */
 	uint64_t missed;  /**< expiries the trigger could not see (BPF recursion); the same number
 			     for every CPU */
+	uint64_t last_ns; /**< the newest; of all CPUs together the largest of those */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
@@ -450,6 +451,55 @@ int perf_poke__poke(struct perf_poke *pp);
  * Since: 0.1
  */
 int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats);
+
+/**
+ * The same of one kind of latency, perf_poke__stats() being of PERF_POKE_TRIGGER_IRQ; `missed` is
+ * not told by kind: 0.
+ *
+ * @param pp  session; cannot be NULL
+ * @param kind  which latency
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param stats  filled in; `stats->sz` set by the caller
+ *
+ * Returns: as perf_poke__stats(); -ENXIO also where the session does not watch that kind.
+ *
+ * Since: 0.1
+ */
+int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			  struct perf_poke_stats *stats);
+
+/**
+ * As perf_poke__percentile(), of one kind of latency.
+ *
+ * @param pp  session; cannot be NULL
+ * @param kind  which latency
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param percent  0 to 100
+ * @param latency_ns  filled in; cannot be NULL
+ *
+ * Returns: as perf_poke__percentile(); -ENXIO as perf_poke__kind_stats().
+ *
+ * Since: 0.1
+ */
+int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+			       int cpu, double percent, uint64_t *latency_ns);
+
+/**
+ * As perf_poke__histogram(), of one kind of latency.
+ *
+ * @param pp  session; cannot be NULL
+ * @param kind  which latency
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param fn  called for each bucket that is not empty; cannot be NULL
+ * @param ctx  passed to fn
+ *
+ * Returns: as perf_poke__histogram(); -ENXIO as perf_poke__kind_stats().
+ *
+ * Since: 0.1
+ */
+int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			      void (*fn)(void *ctx, const struct perf_poke_bucket *bucket),
+			      void *ctx);
 
 /**
  * The latency that a share of the expiries did not exceed, to within the width of a bucket (1.6 %).

@@ -28,6 +28,8 @@ struct perf_poke_stats stats_sum(const struct stats_table *table)
 		sum.sum_ns += one->sum_ns;
 		sum.spikes += one->spikes;
 		sum.unarmed += one->unarmed;
+		if (one->last_ns > sum.last_ns)
+			sum.last_ns = one->last_ns;
 		if (min_ns < sum.min_ns)
 			sum.min_ns = min_ns;
 		if (max_ns > sum.max_ns)
@@ -59,13 +61,18 @@ uint64_t stats_percentile(const struct stats_table *table, double percent)
 	return 0;
 }
 
-static int stats_select(const struct perf_poke *pp, int cpu, struct stats_table *table)
+static int stats_select(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			struct stats_table *table)
 {
 	const struct config *config = &pp->config;
 
 	if (!pp->trigger)
 		return -ENOTCONN;
-	*table = (struct stats_table){ .table = trigger_cpu(pp->trigger, 0) };
+	/* Timers are counted whether or not they can be spikes. */
+	if (kind && ((unsigned int)kind >= TRIGGER_KINDS || !config->thresholds[kind]))
+		return -ENXIO;
+	table->table = kind ? trigger_cpu_kind(pp->trigger, 0, (enum trigger_kind)kind)
+			    : trigger_cpu(pp->trigger, 0);
 	if (cpu == -1) {
 		table->cpus = config->cpus;
 		table->nr = config->nr_cpus;
@@ -81,7 +88,8 @@ static int stats_select(const struct perf_poke *pp, int cpu, struct stats_table 
 	return -ENXIO;
 }
 
-int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats)
+int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			  struct perf_poke_stats *stats)
 {
 	struct perf_poke_stats sum;
 	struct stats_table table;
@@ -90,11 +98,12 @@ int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats
 
 	if (!stats || stats->sz < sizeof(stats->sz))
 		return -EINVAL;
-	err = stats_select(pp, cpu, &table);
+	err = stats_select(pp, kind, cpu, &table);
 	if (err)
 		return err;
 	sum = stats_sum(&table);
-	sum.missed = trigger_missed(pp->trigger);
+	if (!kind)
+		sum.missed = trigger_missed(pp->trigger);
 	size = stats->sz < sizeof(sum) ? stats->sz : sizeof(sum);
 	sum.sz = stats->sz;
 	memset(stats, 0, sum.sz);
@@ -102,13 +111,14 @@ int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats
 	return 0;
 }
 
-int perf_poke__histogram(const struct perf_poke *pp, int cpu,
-			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx)
+int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			      void (*fn)(void *ctx, const struct perf_poke_bucket *bucket),
+			      void *ctx)
 {
 	struct stats_table table;
 	int err, nr = 0;
 
-	err = stats_select(pp, cpu, &table);
+	err = stats_select(pp, kind, cpu, &table);
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++) {
@@ -124,15 +134,32 @@ int perf_poke__histogram(const struct perf_poke *pp, int cpu,
 	return nr;
 }
 
-int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent, uint64_t *latency_ns)
+int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+			       int cpu, double percent, uint64_t *latency_ns)
 {
 	struct stats_table table;
 	int err;
 
 	if (!(percent >= 0 && percent <= 100) || !latency_ns)
 		return -EINVAL;
-	err = stats_select(pp, cpu, &table);
+	err = stats_select(pp, kind, cpu, &table);
 	if (!err)
 		*latency_ns = stats_percentile(&table, percent);
 	return err;
+}
+
+int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats)
+{
+	return perf_poke__kind_stats(pp, PERF_POKE_TRIGGER_IRQ, cpu, stats);
+}
+
+int perf_poke__histogram(const struct perf_poke *pp, int cpu,
+			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx)
+{
+	return perf_poke__kind_histogram(pp, PERF_POKE_TRIGGER_IRQ, cpu, fn, ctx);
+}
+
+int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent, uint64_t *latency_ns)
+{
+	return perf_poke__kind_percentile(pp, PERF_POKE_TRIGGER_IRQ, cpu, percent, latency_ns);
 }

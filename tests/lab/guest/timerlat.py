@@ -138,6 +138,38 @@ def rtla(before):
     print(f"beside rtla: it saw {counts} activations, we saw {[c['count'] for c in lines[-1]['cpus']]} of them", flush=True)
 
 
+def hotplug(before):
+    """A CPU that comes back has a thread of the tracer again, as it was asked to be."""
+    online = common.pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    session = Session("--workload", "timerlat", "--prio", "f:70")
+    try:
+        online.write_text("0")
+        common.wait_for(lambda: "went offline" in session.text(), "warning")
+    finally:
+        online.write_text("1")
+    common.wait_for(lambda: "is back: watched again" in session.text(), "message")
+    equal(thread_policy(), (1, 70), "policy and priority of the new thread")
+    session.end()
+    as_before(before, "after a CPU was away")
+    print("hotplug: well", flush=True)
+
+
+def unmounted(before):
+    """It needs no mount of tracefs, and leaves none."""
+    subprocess.run(["umount", str(TRACING)], check=True)
+    try:
+        mounts = common.pathlib.Path("/proc/mounts").read_text()
+        session = Session("--workload", "timerlat")
+        check(THREAD in comms(), "there is no thread of the tracer")
+        equal(common.pathlib.Path("/proc/mounts").read_text().count("tracefs"), mounts.count("tracefs"), "mounts of tracefs")
+        session.end()
+        equal(common.pathlib.Path("/proc/mounts").read_text(), mounts, "mounts")
+    finally:
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACING)], check=True)
+    as_before(before, "after a session without a mount")
+    print("without a mount: well", flush=True)
+
+
 def main():
     need()
     before = state()
@@ -147,6 +179,8 @@ def main():
     runs_already(before)
     comes_after(before)
     rtla(before)
+    hotplug(before)
+    unmounted(before)
 
 
 main()

@@ -167,8 +167,8 @@ static void writes_traces(void **state)
 
 static void writes_summaries(void **state)
 {
-	static const char *const keys[] = { "type",	"cpus",	  "all",       "missed",
-					    "captures", "failed", "elapsed_ns" };
+	static const char *const keys[] = { "type",	"cpus",	  "all",	"missed",
+					    "captures", "failed", "elapsed_ns", "triggers" };
 	static const char *const row_keys[] = { "cpu",	  "count",   "min_ns",	 "avg_ns",
 						"p50_ns", "p99_ns",  "max_ns",	 "p99_9_ns",
 						"spikes", "unarmed", "histogram" };
