@@ -15,8 +15,6 @@ const volatile __u64 timerlat_irq = 0;
 const volatile __u64 hrtimer_wakeup = 0;
 /* Only the threads of this process, by its number in the first pid namespace; 0: of all. */
 const volatile __u32 thread_tgid = 0;
-/* The timerlat tracer tells of each sample by itself. */
-const volatile __u32 has_samples = 0;
 
 /* Whose wakeups: a thread or all of a process; or by name. */
 const volatile __u32 wakeup_pid = 0;
@@ -126,6 +124,8 @@ static __noinline int begin(struct hrtimer *timer, __u64 runs, __u64 expected_ns
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 key = activation.cpu;
 
+	if (timerlat_irq && runs == timerlat_irq)
+		noise_begin();
 	if (!has_samples)
 		key = timer_tid(timer, runs);
 	else if (runs != timerlat_irq)
@@ -149,6 +149,7 @@ static __always_inline void note_latencies(const struct activation *activation, 
 		return;
 	seen->thread_ns = activation->thread_ns;
 	seen->user_ns = user_ns;
+	noise_copy(&seen->noise, key, !has_samples);
 }
 
 /* A latency of a thread that is watched. The last bit of what it takes to be a spike is the

@@ -126,6 +126,8 @@ struct {
 	__type(value, struct trigger_latencies);
 } latencies SEC(".maps");
 
+#include "noise.h"
+
 static __always_inline void note_spike(const struct trigger_spike *s)
 {
 	__u32 key = s->cpu;
@@ -139,6 +141,7 @@ static __always_inline void note_spike(const struct trigger_spike *s)
 	seen->irq_ns = s->irq_ns;
 	seen->thread_ns = s->thread_ns;
 	seen->user_ns = s->user_ns;
+	noise_copy(&seen->noise, key, s->kind == TRIGGER_THREAD && !has_samples);
 }
 
 static __noinline int tell(struct trigger_cpu *cpu, struct trigger_spike *s)

@@ -43,11 +43,19 @@ enum trigger_kind {
 	TRIGGER_KINDS,
 };
 
+/* How long what ran, from timerlat's timer interrupt on. */
+struct trigger_noise {
+	__u64 irq_ns, softirq_ns, thread_ns, nmi_ns;
+	__u64 open; /* the thread that the timer wakes runs, but osnoise has not told yet of what it
+		     * replaced */
+};
+
 /* The latencies of the activation that a spike was in; 0: not known. */
 struct trigger_latencies {
 	__u64 sequence; /* of the spike */
 	__u64 timer, expected_ns;
 	__u64 irq_ns, thread_ns, user_ns;
+	struct trigger_noise noise; /* until the last of these */
 };
 
 /* What a ring buffer record is about. */
@@ -100,7 +108,7 @@ struct trigger_session {
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 128, "no hidden padding");
-static_assert(sizeof(struct trigger_latencies) == 48, "no hidden padding");
+static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_session) == 712, "no hidden padding");
 #endif
 

@@ -85,6 +85,34 @@ static const char *format_task(char *buf, size_t size, const struct perf_poke_sp
 	return buf;
 }
 
+/* What share each had of the time from the interrupt to the last latency that is known. */
+static void print_noise(FILE *file, const struct perf_poke_spike *spike)
+{
+	uint64_t last_ns = spike->user_ns ?: spike->thread_ns;
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} noises[] = { { "irq", spike->noise_irq_ns },
+		       { "softirq", spike->noise_softirq_ns },
+		       { "thread", spike->noise_thread_ns },
+		       { "nmi", spike->noise_nmi_ns } };
+	const char *separator = "";
+
+	if (!spike->has_noise || last_ns <= spike->irq_ns)
+		return;
+	fprintf(file, "  %-12s ", "noise");
+	for (size_t i = 0; i < ARRAY_SIZE(noises); i++) {
+		if (!noises[i].ns)
+			continue;
+		fprintf(file, "%s%s %s (%.0f%%)", separator, noises[i].name,
+			FORMAT_TIME(noises[i].ns),
+			100.0 * noises[i].ns / (last_ns - spike->irq_ns));
+		separator = ", ";
+	}
+	fprintf(file, "%s of the %s after the interrupt\n", *separator ? "" : "none",
+		FORMAT_TIME(last_ns - spike->irq_ns));
+}
+
 static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 {
 	char task[64];
@@ -113,6 +141,7 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 	else
 		fprintf(file, "  %-12s 0x%" PRIx64 "\n", "timer", spike->function);
 	fprintf(file, "  %-12s %s\n", "interrupted", format_task(task, sizeof(task), spike));
+	print_noise(file, spike);
 }
 
 /* Of events what counts is how many there are; of Intel PT, bytes. */

@@ -139,6 +139,11 @@ static void capture_latencies(const struct capture_env *env, struct perf_poke_sp
 			return;
 		spike->thread_ns = seen.thread_ns;
 		spike->user_ns = seen.user_ns;
+		spike->has_noise = trigger_has_noise(env->trigger);
+		spike->noise_irq_ns = seen.noise.irq_ns;
+		spike->noise_softirq_ns = seen.noise.softirq_ns;
+		spike->noise_thread_ns = seen.noise.thread_ns;
+		spike->noise_nmi_ns = seen.noise.nmi_ns;
 		if (seen.user_ns || (seen.thread_ns && !wants_user))
 			return;
 	}

@@ -73,6 +73,20 @@ static void put_latency(struct json_object *to, const char *key, uint64_t value)
 	json_object_object_add(to, key, value ? json_object_new_uint64(value) : NULL);
 }
 
+static struct json_object *noise_json(const struct perf_poke_spike *spike)
+{
+	struct json_object *json;
+
+	if (!spike->has_noise)
+		return NULL;
+	json = json_object_new_object();
+	put_uint(json, "irq_ns", spike->noise_irq_ns);
+	put_uint(json, "softirq_ns", spike->noise_softirq_ns);
+	put_uint(json, "thread_ns", spike->noise_thread_ns);
+	put_uint(json, "nmi_ns", spike->noise_nmi_ns);
+	return json;
+}
+
 static struct json_object *spike_json(const struct perf_poke_spike *spike)
 {
 	struct json_object *json = json_object_new_object();
@@ -96,6 +110,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_latency(json, "irq_ns", spike->irq_ns);
 	put_latency(json, "thread_ns", spike->thread_ns);
 	put_latency(json, "user_ns", spike->user_ns);
+	json_object_object_add(json, "noise", noise_json(spike));
 	return json;
 }
 

@@ -131,6 +131,10 @@ struct perf_poke_spike {
 	/** all latencies of the same activation of the timer, also those that came after the spike;
 	 * 0: not known */
 	uint64_t irq_ns, thread_ns, user_ns;
+	/** with the workloads timerlat and user, and the triggers thread or user: how long what ran
+	 * from the timer interrupt on, as osnoise tells it, each net of what interrupted it */
+	bool has_noise;
+	uint64_t noise_irq_ns, noise_softirq_ns, noise_thread_ns, noise_nmi_ns;
 };
 
 /** One finished, or failed, capture. */

@@ -28,6 +28,7 @@ struct trigger {
 	struct trigger_latencies *latencies; /* indexed by CPU */
 	size_t latencies_size;
 	int nr_possible;
+	bool noise;
 	struct poke_target *targets;	 /* mapping of the map `targets` */
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final, once detached */
@@ -203,6 +204,13 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
 	if (wakeup)
 		bpf_map__set_max_entries(skel->maps.wakeups, SLEEPERS_MAX);
+	rodata->has_noise = trigger->noise = threads->noise;
+	if (threads->noise)
+		bpf_map__set_max_entries(skel->maps.noises, nr);
+	bpf_program__set_autoload(skel->progs.noise_irq_ns, threads->noise);
+	bpf_program__set_autoload(skel->progs.noise_softirq_ns, threads->noise);
+	bpf_program__set_autoload(skel->progs.noise_thread_ns, threads->noise);
+	bpf_program__set_autoload(skel->progs.noise_nmi_ns, threads->noise);
 	bpf_program__set_autoload(skel->progs.latency_sample, threads->samples && (thread || user));
 	bpf_program__set_autoload(skel->progs.latency_switch,
 				  (thread && !threads->samples) || wakeup);
@@ -251,6 +259,10 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 	} attach[] = {
 		{ skel->progs.poke_pending, &skel->links.poke_pending, "signal_generate" },
 		{ skel->progs.poke_pass, &skel->links.poke_pass, "perf_poll" },
+		{ skel->progs.noise_irq_ns, &skel->links.noise_irq_ns, "irq_noise" },
+		{ skel->progs.noise_softirq_ns, &skel->links.noise_softirq_ns, "softirq_noise" },
+		{ skel->progs.noise_thread_ns, &skel->links.noise_thread_ns, "thread_noise" },
+		{ skel->progs.noise_nmi_ns, &skel->links.noise_nmi_ns, "nmi_noise" },
 		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
 		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
 		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
@@ -477,6 +489,11 @@ bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence
 
 	*latencies = *seen;
 	return latencies->sequence == sequence && seen->sequence == sequence;
+}
+
+bool trigger_has_noise(const struct trigger *trigger)
+{
+	return trigger->noise;
 }
 
 bool trigger_has_tracepoint(const char *name)

@@ -26,6 +26,7 @@ struct trigger_threads {
 	uint64_t threshold_ns[TRIGGER_KINDS];
 	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: there is none */
 	bool samples;			       /* the tracer timerlat tells of each */
+	bool noise;			       /* and osnoise of what ran instead */
 	uint32_t tgid;			       /* only threads of this process; 0: all */
 	uint32_t wakeup_pid;
 	char wakeup_comm[16];
@@ -95,6 +96,8 @@ const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigge
  * thread. Returns whether they are still those of this spike. */
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
 		       struct trigger_latencies *latencies);
+/* Whether those latencies come with noise. */
+bool trigger_has_noise(const struct trigger *trigger);
 /* Whether the running kernel has a tracepoint, by its name without its system. */
 bool trigger_has_tracepoint(const char *name);
 /* Expiries on any CPU that the program did not see because it was running already on that CPU. */

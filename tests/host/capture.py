@@ -17,7 +17,7 @@ SCHEMA = {
         "sequence": NUMBER, "cpu": NUMBER, "latency_ns": NUMBER, "time_ns": NUMBER,
         "expected_ns": NUMBER, "actual_ns": NUMBER, "wall_time": str, "function": str,
         "function_address": str, "timer_address": str, "pid": NUMBER, "tid": NUMBER, "comm": str,
-        "idle": bool, "poked": bool, "trigger": str, "irq_ns": NUMBER, "thread_ns": type(None), "user_ns": type(None),
+        "idle": bool, "poked": bool, "trigger": str, "irq_ns": NUMBER, "thread_ns": type(None), "user_ns": type(None), "noise": type(None),
     },
     "trigger": {"kind": str, "threshold_ns": NUMBER, "function": str, "cpus": list, "thresholds_ns": dict},
     "workload": {"kind": str, "period_ns": NUMBER, "priority": NUMBER},

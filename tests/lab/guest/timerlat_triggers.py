@@ -89,6 +89,10 @@ def fires(*workload):
     equal(line["comm"], "the-hog", "task that was interrupted when the timer expired")
     check(facts["irq_ns"] < THRESHOLD_US * 1000, f"the interrupt was late too: {facts['irq_ns']}")
     equal(facts["thread_ns"], line["latency_ns"], "latency of the thread")
+    if "timerlat" in workload:
+        share = facts["noise"]["thread_ns"] / (facts["thread_ns"] - facts["irq_ns"])
+        check(0.5 < share <= 1.05, f"the hog had {share:.0%} of the time: {facts}")
+        print(f"noise: {facts['noise']}", flush=True)
     check(seen_by_perf(line, "the-hog", line["expected_ns"] - INJECTED_US * 1000), "perf does not show the hog")
     session.end(status=0)
     print(f"{' '.join(workload)}: irq {irq['irq_ns']} (thread {irq['thread_ns']}), then thread {facts['thread_ns']} (irq {facts['irq_ns']})", flush=True)

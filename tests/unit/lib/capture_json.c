@@ -113,6 +113,21 @@ static void check_keys(struct json_object *json, const char *path, const char *e
 	assert_string_equal(keys, expected);
 }
 
+static void tells_noise(void **state)
+{
+	struct capture *capture = fake_capture(1);
+	struct json_object *json;
+
+	(void)state;
+	capture->spike.has_noise = true;
+	capture->spike.noise_softirq_ns = 7;
+	json = written(capture);
+	check_keys(json, "spike.noise", "irq_ns softirq_ns thread_ns nmi_ns ");
+	assert_int_equal(get_uint(json, "spike.noise.softirq_ns"), 7);
+	json_object_put(json);
+	capture_free(&env, capture);
+}
+
 static void has_these_keys(void **state)
 {
 	struct capture *capture = fake_capture(1);
@@ -125,7 +140,7 @@ static void has_these_keys(void **state)
 	check_keys(json, "spike",
 		   "sequence cpu latency_ns time_ns expected_ns actual_ns wall_time function "
 		   "function_address timer_address pid tid comm idle poked trigger irq_ns "
-		   "thread_ns user_ns ");
+		   "thread_ns user_ns noise ");
 	check_keys(json, "trigger", "kind threshold_ns function cpus thresholds_ns ");
 	check_keys(json, "workload", "kind period_ns priority ");
 	check_keys(json, "recorder", "kind buffer_size ");
@@ -390,6 +405,7 @@ int main(void)
 
 	const struct CMUnitTest tests[] = {
 		JSON_TEST(has_these_keys),	 JSON_TEST(has_these_types),
+		JSON_TEST(tells_noise),		 JSON_TEST(has_these_types),
 		JSON_TEST(holds_the_spike),	 JSON_TEST(holds_the_rest),
 		JSON_TEST(tells_other_choices),	 JSON_TEST(a_function_without_symbol_is_null),
 		JSON_TEST(any_comm_is_text),	 JSON_TEST(wall_time_is_utc),
