@@ -167,7 +167,8 @@ static __noinline int judge(__u32 kind, const struct activation *activation, __u
 	count(cpu, latency_ns);
 	if (kind != TRIGGER_WAKEUP)
 		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
-	if (!threshold || latency_ns < threshold || !take(cpu, &s))
+	if (kind >= TRIGGER_KINDS || !threshold || latency_ns < threshold ||
+	    latency_ns < measured_ns[kind] || !take(cpu, &s))
 		return 0;
 	s.expected_ns = activation->expected_ns;
 	s.actual_ns = activation->expected_ns + latency_ns;

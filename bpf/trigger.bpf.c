@@ -25,6 +25,8 @@ const volatile __u32 now_is_pointer = 1;
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
+/* Set by user space once it has measured: more than the thresholds that are constant. */
+__u64 measured_ns[TRIGGER_KINDS] = {};
 /* Set by user space: what a latency must be, by kind, to be worth a capture; and until when none is
  * taken. */
 __u64 floor_ns[TRIGGER_KINDS] = {};
@@ -203,7 +205,7 @@ int trigger_hrtimer(__u64 *ctx)
 
 	if (has_threads)
 		begin(timer, (__u64)timer->function, now - clock_offset(timer) - late, latency_ns);
-	if (latency_ns >= threshold_ns)
+	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ])
 		spike(cpu, timer, now, latency_ns);
 	return 0;
 }

@@ -100,6 +100,21 @@ static int parse_dma_latency(void *target, const char *value, char **why)
 	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
 }
 
+/* Percent */
+static int parse_adaptive(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+	char *end;
+
+	opts->adaptive_percent = strtod(value, &end);
+	if (end == value || *end || !(opts->adaptive_percent > 0) || opts->adaptive_percent >= 100)
+		return options_explain(why, -EINVAL,
+				       "not a percentage (use 99.9, more than 0, less than 100)");
+	if (!opts->threshold_ns)
+		opts->threshold_ns = 1;
+	return 0;
+}
+
 static int parse_idle_state(void *target, const char *value, char **why)
 {
 	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
@@ -250,6 +265,11 @@ static const struct option_spec options[] = {
 		  "without --count (all)" },
 	{ "max-disk", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(1) << 50, TARGET(opts.max_disk),
 	  .metavar = "SIZE", .help = "keep the worst that so much holds (no limit)" },
+	{ "adaptive", 0, OPTION_PARSED, .parse = parse_adaptive, .metavar = "Q",
+	  .help = "measure first, then thresholds are what Q of the\n"
+		  "latencies did not exceed, as 99.99 (not)" },
+	{ "warmup", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 24 * NS_PER_H,
+	  TARGET(opts.warmup_ns), .metavar = "TIME", .help = "how long --adaptive measures (10s)" },
 	{ "cooldown", 0, OPTION_TIME, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
 	  .metavar = "TIME", .help = "take no capture for so long after one (0)" },
 	{ "duration", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
@@ -359,7 +379,6 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	*args = (struct start_args){
 		.opts = {
 			.sz = sizeof(args->opts),
-			.threshold_ns = 30 * NS_PER_US,
 			.argv = (const char *const *)argv,
 			.argc = (size_t)argc,
 		},
@@ -369,6 +388,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (r)
 		return r;
 	args->opts.priority = (int)args->priority;
+	if (!args->opts.threshold_ns)
+		args->opts.threshold_ns = 30 * NS_PER_US;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	args->opts.triggers = args->triggers;

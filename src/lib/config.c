@@ -13,6 +13,7 @@
 #include "timerlat.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
+#define WARMUP_DEFAULT_NS 10000000000
 #define PERIOD_DEFAULT_NS 1000000
 #define PERIOD_MIN_NS 10000
 #define PERIOD_MAX_NS 1000000000
@@ -96,6 +97,8 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->keep_worst = opts->keep_worst ? opts->keep_worst : UINT64_MAX;
 	config->max_disk = opts->max_disk ? opts->max_disk : UINT64_MAX;
 	config->cooldown_ns = opts->cooldown_ns;
+	config->adaptive = opts->adaptive_percent;
+	config->warmup_ns = opts->warmup_ns ? opts->warmup_ns : WARMUP_DEFAULT_NS;
 	config->buffer_size = opts->buffer_size;
 	config->workload = opts->workload;
 
@@ -110,6 +113,9 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
 				 config->period_ns);
+	if (!(config->adaptive >= 0 && config->adaptive < 100))
+		return log_error(&config->log, -EINVAL, "adaptive %g: must be below 100",
+				 config->adaptive);
 	if (config->priority < 1 || config->priority > 99)
 		return log_error(&config->log, -EINVAL, "priority %d: must be 1 to 99",
 				 config->priority);

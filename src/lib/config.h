@@ -38,6 +38,8 @@ struct config {
 	uint64_t max_captures;	       /* UINT64_MAX: no limit */
 	uint64_t keep_worst, max_disk; /* the same */
 	uint64_t cooldown_ns;
+	double adaptive; /* percent; 0: not */
+	uint64_t warmup_ns;
 	char *output;
 	char *session; /* NULL: others do not see it */
 	char **argv;

@@ -280,6 +280,11 @@ struct perf_poke_opts {
 	uint64_t max_disk;
 	/** after a spike, take no other for so long */
 	uint64_t cooldown_ns;
+	/** measure for `warmup_ns` (default 10 s) without taking spikes; then the threshold of each
+	 * trigger is the latency that this many percent did not exceed, as 99.99, where that is
+	 * more than the threshold of the options; 0: not */
+	double adaptive_percent;
+	uint64_t warmup_ns;
 };
 
 /** Latencies seen on one CPU, or on all. */

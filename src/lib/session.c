@@ -9,8 +9,8 @@
 #include "clock.h"
 #include "function.h"
 #include "hotplug.h"
+#include "rules.h"
 #include "threads.h"
-#include "tree.h"
 
 /* Snapshots in memory at a time: one that is being written, one that waits. */
 #define PENDING_MAX 2
@@ -22,7 +22,7 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 
 	if (!pp)
 		return NULL;
-	pp->epoll_fd = pp->hotplug_fd = -1;
+	pp->epoll_fd = pp->hotplug_fd = pp->warmup_fd = -1;
 	pp->env.output_fd = -1;
 	err = opts ? config_init(&pp->config, opts) : -EINVAL;
 	if (err) {
@@ -116,9 +116,6 @@ static int session_start_writer(struct perf_poke *pp)
 {
 	int err;
 
-	err = keep_new(&pp->keep, pp->config.keep_worst, pp->config.max_disk);
-	if (err)
-		return err;
 	pp->env.config = &pp->config;
 	pp->env.recorder = pp->recorder;
 	pp->env.poke = pp->poke;
@@ -138,6 +135,10 @@ static int session_start_writer(struct perf_poke *pp)
 		err = session_watch(pp, poke_fd(pp->poke));
 	if (!err && pp->hotplug_fd >= 0)
 		err = session_watch(pp, pp->hotplug_fd);
+	if (!err)
+		err = rules_start(pp);
+	if (!err && pp->warmup_fd >= 0)
+		err = session_watch(pp, pp->warmup_fd);
 	return err;
 }
 
@@ -404,27 +405,6 @@ static void session_note_capture(struct perf_poke *pp, const struct capture *don
 	session_count(pp);
 }
 
-/* After it was reported: the one that is dropped may be this. */
-static void session_keep(struct perf_poke *pp, const struct capture *done)
-{
-	unsigned int kind = done->spike.kind;
-	const char *name = done->path ? strrchr(done->path, '/') : NULL;
-
-	if (done->error || !name || done->spike.poked ||
-	    keep_add(pp->keep, kind, done->spike.latency_ns, name + 1, done->facts.size))
-		return;
-	for (;;) {
-		_cleanup_free_ char *dropped = keep_drop(pp->keep);
-
-		if (!dropped)
-			break;
-		tree_remove(pp->env.output_fd, dropped);
-		log_write(&pp->config.log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
-			  dropped);
-	}
-	trigger_set_floor(pp->trigger, kind, keep_floor(pp->keep, kind));
-}
-
 static int session_take_captures(struct perf_poke *pp)
 {
 	struct capture *done;
@@ -436,7 +416,7 @@ static int session_take_captures(struct perf_poke *pp)
 		pp->failed += !!done->error;
 		session_note_capture(pp, done);
 		session_report(pp, done);
-		session_keep(pp, done);
+		rules_keep(pp, done);
 		capture_free(&pp->env, done);
 		nr++;
 	}
@@ -497,7 +477,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 {
-	struct epoll_event events[5];
+	struct epoll_event events[6];
 	int err, nr, ready;
 
 	if (!pp->started)
@@ -515,6 +495,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 		else if (events[i].data.fd == workload_fd(pp->workload))
 			workload_poll(pp->workload);
 	}
+	rules_poll(pp);
 	nr = session_take_captures(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
@@ -571,7 +552,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		session_take_captures(pp);
 		writer_free(TAKE_PTR(pp->writer));
 	}
-	keep_free(TAKE_PTR(pp->keep));
+	rules_stop(pp);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));

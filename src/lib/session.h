@@ -24,6 +24,7 @@ struct perf_poke {
 	struct workload *workload;
 	struct writer *writer;
 	struct keep *keep;
+	int warmup_fd;	   /* readable when it is over; -1: there is none, or not any more */
 	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_functions functions;
 	struct capture_env env;

@@ -366,6 +366,11 @@ void trigger_arm(struct trigger *trigger)
 	__atomic_store_n(&trigger->skel->bss->armed, 1, __ATOMIC_RELEASE);
 }
 
+void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns)
+{
+	__atomic_store_n(&trigger->skel->bss->measured_ns[kind], threshold_ns, __ATOMIC_RELAXED);
+}
+
 void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns)
 {
 	__atomic_store_n(&trigger->skel->bss->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);

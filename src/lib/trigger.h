@@ -63,6 +63,8 @@ int trigger_try(enum poke_way way);
 int trigger_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
+/* Above that of the configuration. */
+void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns);
 /* Less than this is counted, not taken; neither is anything before that time. */
 void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns);
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);

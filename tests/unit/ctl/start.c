@@ -143,6 +143,10 @@ static void refuses(void **state)
 	REFUSES("--duration '0': must be 1ms or more (a bare number is microseconds)", "-c1",
 		"--duration", "0");
 	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
+	REFUSES("--adaptive '100': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
+		"--adaptive", "100");
+	REFUSES("--adaptive '9x': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
+		"--adaptive", "9x");
 	REFUSES("--dma-latency '10001': must be a whole number, 0 to 10000", "-c1", "--dma-latency",
 		"10001");
 	REFUSES("--deepest-idle-state '-1': must be a whole number, 0 to 9", "-c1",

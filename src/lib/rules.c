@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "rules.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#include "clock.h"
+#include "stats.h"
+#include "tree.h"
+#include "units.h"
+
+int rules_start(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+	const struct itimerspec warmup = {
+		.it_value.tv_sec = config->warmup_ns / NSEC_PER_SEC,
+		.it_value.tv_nsec = config->warmup_ns % NSEC_PER_SEC,
+	};
+	int err = keep_new(&pp->keep, config->keep_worst, config->max_disk);
+
+	if (err || !config->adaptive)
+		return err;
+	for (int kind = 0; kind < TRIGGER_KINDS; kind++)
+		trigger_set_threshold(pp->trigger, kind, UINT64_MAX);
+	pp->warmup_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (pp->warmup_fd < 0 || timerfd_settime(pp->warmup_fd, 0, &warmup, NULL))
+		return -errno;
+	return 0;
+}
+
+/* Not below what was asked for. */
+static void adapt(struct perf_poke *pp, enum trigger_kind kind)
+{
+	struct config *config = &pp->config;
+	const struct stats_table table = { trigger_cpu_kind(pp->trigger, 0, kind), config->cpus,
+					   config->nr_cpus };
+	uint64_t measured_ns = stats_percentile(&table, config->adaptive);
+	uint64_t count = stats_sum(&table).count;
+
+	if (measured_ns > config->thresholds[kind])
+		config->thresholds[kind] = measured_ns;
+	log_write(&config->log, PERF_POKE_LOG_WARN,
+		  "trigger %s: the threshold is %s now: of %" PRIu64
+		  " in the warm-up %g%% were not "
+		  "later than %s",
+		  config_trigger(kind), FORMAT_TIME(config->thresholds[kind]), count,
+		  config->adaptive, FORMAT_TIME(measured_ns));
+	trigger_set_threshold(pp->trigger, kind, config->thresholds[kind]);
+	if (config->threshold_ns < config->thresholds[kind])
+		config->threshold_ns = config->thresholds[kind];
+}
+
+void rules_poll(struct perf_poke *pp)
+{
+	uint64_t expirations;
+
+	if (pp->warmup_fd < 0 ||
+	    read(pp->warmup_fd, &expirations, sizeof(expirations)) != sizeof(expirations))
+		return;
+	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		if (pp->config.thresholds[kind])
+			adapt(pp, kind);
+	}
+	trigger_session(pp->trigger)->threshold_ns = pp->config.threshold_ns;
+	closep(&pp->warmup_fd);
+}
+
+void rules_keep(struct perf_poke *pp, const struct capture *done)
+{
+	unsigned int kind = done->spike.kind;
+	const char *name = done->path ? strrchr(done->path, '/') : NULL;
+
+	if (done->error || !name || done->spike.poked ||
+	    keep_add(pp->keep, kind, done->spike.latency_ns, name + 1, done->facts.size))
+		return;
+	for (;;) {
+		_cleanup_free_ char *dropped = keep_drop(pp->keep);
+
+		if (!dropped)
+			break;
+		tree_remove(pp->env.output_fd, dropped);
+		log_write(&pp->config.log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
+			  dropped);
+	}
+	trigger_set_floor(pp->trigger, kind, keep_floor(pp->keep, kind));
+}
+
+void rules_stop(struct perf_poke *pp)
+{
+	keep_free(TAKE_PTR(pp->keep));
+	closep(&pp->warmup_fd);
+}
