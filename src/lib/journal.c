@@ -322,7 +322,7 @@ static int journal_read(struct journal *journal)
 	return err;
 }
 
-/* 1, or 0 if it is a living session's. */
+/* 1, or 0 if it is a living session's, or has to wait. */
 static int recover_file(const char *dir, const char *name, int tracefs, bool busy,
 			const struct log *log)
 {
@@ -340,9 +340,10 @@ static int recover_file(const char *dir, const char *name, int tracefs, bool bus
 	snprintf(journal->file, sizeof(journal->file), "%s", name);
 	if (journal->fd >= 0 && !flock(journal->fd, LOCK_EX | LOCK_NB)) {
 		ret = journal_read(journal);
-		if (!ret && !journal_restore(journal, busy))
+		if (!ret && !journal_restore(journal, busy)) {
 			unlinkat(journal->dirfd, journal->file, 0);
-		ret = ret ? ret : 1;
+			ret = 1;
+		}
 	}
 	journal_free(journal);
 	return ret;

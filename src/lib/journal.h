@@ -32,7 +32,8 @@ int journal_mkdir(struct journal *journal, const char *name);
  * nothing. */
 void journal_close(struct journal *journal, bool busy);
 
-/* Puts back what dead sessions have left. Returns how many there were, or a negative errno. */
+/* Puts back what dead sessions have left. Returns of how many all is put back, or a negative errno.
+ */
 int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
 
 #endif
