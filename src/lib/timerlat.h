@@ -32,8 +32,8 @@ struct timerlat_config {
 
 enum timerlat_state timerlat_state(int tracefs);
 
-/* Whether this or the tracer osnoise runs, our own instance aside: what they share must not be
- * changed. */
+/* Whether this or the tracer osnoise runs, instances of perf-poke's aside: what they share must not
+ * be changed. */
 bool timerlat_others_run(int tracefs);
 
 /* Whether the tracer that runs has these CPUs, by its settings. */

@@ -66,7 +66,8 @@ void workload_choose(struct config *config)
 		return;
 	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
 		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
-	if (state == TIMERLAT_RUNS) {
+	/* Another session's would end with it. */
+	if (state == TIMERLAT_RUNS && timerlat_others_run(tracefs)) {
 		if (timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
 		else

@@ -213,8 +213,10 @@ class Session:
 
     def __init__(self, cpus, output, *args, **popen):
         self.lines = []
+        # Tests know the workload's threads, and not every kernel has the tracer timerlat.
+        workload = [] if "--workload" in args else ["--workload", "cyclic"]
         self.process = subprocess.Popen(
-            [CTL, "start", "--json", "--cpu", cpu_list(cpus), "--output", output, *args],
+            [CTL, "start", "--json", "--cpu", cpu_list(cpus), "--output", output, *workload, *args],
             stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, **popen)
         first = self.read_line()

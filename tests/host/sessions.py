@@ -288,7 +288,7 @@ class Pins(SessionTest):
             except OSError as error:
                 self.skipTest("no cpuset can be made: %s" % error)
             enter = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', entrance]
-            self.assert_fails(self.start(cpu=outside, prefix=enter), USAGE, "cpuset")
+            self.assert_fails(self.start("--workload", "cyclic", cpu=outside, prefix=enter), USAGE, "cpuset")
         self.assertFalse(os.path.exists(PINS))
 
     def test_folder_of_somebody_else(self):

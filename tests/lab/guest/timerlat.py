@@ -138,6 +138,20 @@ def rtla(before):
     print(f"beside rtla: it saw {counts} activations, we saw {[c['count'] for c in lines[-1]['cpus']]} of them", flush=True)
 
 
+def two_sessions(before):
+    """The second has timers of its own when it may choose; else those of the first, and hears when they end."""
+    first = Session("--workload", "timerlat")
+    second = Session()
+    equal(second.armed["workload"], "cyclic", "workload of the second session")
+    third = Session("--workload", "timerlat")
+    first.end()
+    common.wait_for(lambda: "was ended by somebody else" in third.text(), "warning")
+    for session in (second, third):
+        session.end()
+    as_before(before, "after two sessions")
+    print("two sessions: well", flush=True)
+
+
 def hotplug(before):
     """A CPU that comes back has a thread of the tracer again, as it was asked to be."""
     online = common.pathlib.Path("/sys/devices/system/cpu/cpu1/online")
@@ -179,6 +193,7 @@ def main():
     runs_already(before)
     comes_after(before)
     rtla(before)
+    two_sessions(before)
     hotplug(before)
     unmounted(before)
 
