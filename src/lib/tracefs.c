@@ -34,17 +34,28 @@ static int tracefs_mount_detached(void)
 	return fd < 0 ? -errno : fd;
 }
 
+static int tracefs_open_at(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || faccessat(fd, "events", R_OK | X_OK, 0))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+/* The second place comes last: where debugfs is mounted, looking there mounts tracefs, for good. */
 int tracefs_open(void)
 {
-	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	int fd = tracefs_open_at("/sys/kernel/tracing");
+	int err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		_cleanup_close_ int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (fd >= 0 && !faccessat(fd, "events", R_OK | X_OK, 0))
-			return TAKE_FD(fd);
-	}
-	return tracefs_mount_detached();
+	if (fd >= 0)
+		return fd;
+	err = tracefs_mount_detached();
+	if (err >= 0)
+		return err;
+	fd = tracefs_open_at("/sys/kernel/debug/tracing");
+	return fd < 0 ? err : fd;
 }
 
 uint64_t tracefs_printk_id(void)
