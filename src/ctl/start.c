@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "affinity.h"
-#include "cpulist.h"
 #include "detach.h"
 #include "session.h"
 #include "units.h"
@@ -242,8 +240,6 @@ static const struct option_spec options[] = {
 	  .help = "hold /dev/cpu_dma_latency at this, 0 to 10000 (not held)" },
 	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
 	  .help = "the deepest that the watched CPUs may use (all)" },
-	{ "housekeeping", 0, OPTION_CPUS, TARGET(housekeeping), .metavar = "LIST",
-	  .help = "CPUs for this program's own threads (not the watched)" },
 	{ "recorder", 0, OPTION_ENUM, CHOICES(recorders), TARGET(opts.recorder), .metavar = "NAME",
 	  .help = "who holds the trace: pt, Intel PT; events, tracepoints;\n"
 		  "both in rings that are overwritten; perf, a perf record\n"
@@ -406,24 +402,6 @@ void start_release(struct start_args *args)
 	free(args->events);
 }
 
-/* For the threads that are made from here on. */
-static int keep_house(struct console *con, const char *list)
-{
-	_cleanup_free_ int *cpus = NULL;
-	size_t nr;
-	int r;
-
-	if (!list)
-		return 0;
-	r = cpulist_parse(list, &cpus, &nr);
-	if (!r)
-		r = affinity_set(cpus, nr);
-	if (r)
-		console_error(con, "--housekeeping: CPUs '%s' cannot be used: %s", list,
-			      strerror(-r));
-	return r;
-}
-
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_(start_release) struct start_args args;
@@ -437,8 +415,6 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return command_options_exit(r);
 	con->json = args.json;
 	con->verbose = args.verbose;
-	if (keep_house(con, args.housekeeping))
-		return EXIT_USAGE;
 	detach.where = args.log;
 	if (args.detach) {
 		r = detach_fork(&detach, con, &code);

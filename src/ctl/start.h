@@ -16,7 +16,6 @@ struct start_args {
 	uint64_t duration_ns;
 	struct perf_poke_trigger triggers[4];
 	size_t nr_triggers;
-	const char *housekeeping; /* NULL: all but the watched CPUs */
 	const char *log;	  /* NULL: standard error, or the choice of --detach */
 	bool detach;
 	bool json, top, histogram;

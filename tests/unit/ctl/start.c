@@ -161,7 +161,8 @@ static void refuses(void **state)
 		"-c1", "--trigger", "irq=1x");
 	REFUSES("--trigger 'irq=5': 'irq' is named twice", "-c1", "--trigger", "irq", "--trigger",
 		"irq=5");
-	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder", "x");
+	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder",
+		"x");
 }
 
 static void takes_triggers(void **state)
