@@ -345,7 +345,7 @@ static const char notes[] =
 	"  {\"type\":\"detached\"} session, pid, log: with --detach the only one, the others are\n"
 	"                      in the log\n"
 	"  {\"type\":\"armed\"}    session (null: others do not see it), cpus, threshold_ns,\n"
-	"                      function, recorder, workload, delivery, targets\n"
+	"                      function, recorder, workload, delivery, targets, triggers\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
 	"                      Intel PT: trace_bytes, bytes_after_spike (null: not known),\n"

@@ -16,7 +16,7 @@ struct start_args {
 	uint64_t duration_ns;
 	struct perf_poke_trigger triggers[4];
 	size_t nr_triggers;
-	const char *log;	  /* NULL: standard error, or the choice of --detach */
+	const char *log; /* NULL: standard error, or the choice of --detach */
 	bool detach;
 	bool json, top, histogram;
 	bool verbose;
