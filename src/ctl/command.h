@@ -30,6 +30,7 @@ extern const struct command command_export;
 extern const struct command command_archive;
 extern const struct command command_list;
 extern const struct command command_open;
+extern const struct command command_report;
 extern const struct command command_script;
 extern const struct command command_status;
 extern const struct command command_stop;

@@ -336,28 +336,35 @@ static enum exit_code write_output(struct console *con, const struct export_args
 	return code;
 }
 
-static enum exit_code export_capture(struct console *con, const struct export_args *args,
-				     const struct view_capture *capture, const char *data)
+int export_find_tools(struct console *con, struct perf_tool *perf, char **dlfilter)
 {
-	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
-	_cleanup_(view_free_argv) char **argv = NULL;
-	_cleanup_free_ char *dlfilter = NULL;
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	r = perf_tool_find(&perf, &why);
+	r = perf_tool_find(perf, &why);
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
-		return EXIT_FAILED;
+		return r;
 	}
-	r = find_filter(&dlfilter);
+	r = find_filter(dlfilter);
 	if (r == -ENOENT)
 		console_error(con, "there is no " FILTER " in " DLFILTER_DIR ": build perf-poke "
 				   "with zlib and perf's perf_dlfilter.h (Debian: zlib1g-dev, "
 				   "linux-perf), and install it");
 	else if (r)
 		console_error(con, FILTER ": %s", strerror(-r));
-	if (r)
+	return r;
+}
+
+static enum exit_code export_capture(struct console *con, const struct export_args *args,
+				     const struct view_capture *capture, const char *data)
+{
+	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
+	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_free_ char *dlfilter = NULL;
+	int r;
+
+	if (export_find_tools(con, &perf, &dlfilter))
 		return EXIT_FAILED;
 	if (!args->dry_run)
 		return write_output(con, args, capture, perf.path, dlfilter, data);

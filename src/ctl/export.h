@@ -4,6 +4,7 @@
 #define CTL_EXPORT_H
 
 #include "command.h"
+#include "perf_tool.h"
 #include "view.h"
 
 /* Where perf's dlfilter tells how far it is. */
@@ -29,6 +30,10 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 int export_argv(const struct export_args *args, const struct view_capture *capture,
 		const char *perf, const char *dlfilter, const char *data, const char *output,
 		char ***argv) _must_check_;
+
+/* Perf, and the filter for it, which is for the caller to free. Returns 0, or a negative errno and
+ * the error has been printed. */
+int export_find_tools(struct console *con, struct perf_tool *perf, char **dlfilter) _must_check_;
 
 /* How perf fared with that. */
 struct export_result {

@@ -4,17 +4,9 @@
 int main(int argc, char **argv)
 {
 	static const struct command *const commands[] = {
-		&command_start,
-		&command_status,
-		&command_stop,
-		&command_poke,
-		&command_list,
-		&command_script,
-		&command_export,
-		&command_archive,
-		&command_open,
-		&command_check,
-		NULL,
+		&command_start,	  &command_status, &command_stop,   &command_poke,
+		&command_list,	  &command_report, &command_script, &command_export,
+		&command_archive, &command_open,   &command_check,  NULL,
 	};
 
 	return command_dispatch(commands, argc, argv);

@@ -54,6 +54,19 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 	return 0;
 }
 
+int script_read_text(const char *path, char **text)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	size_t size = 0;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	if (getdelim(text, &size, '\0', file) < 0)
+		return errno ? -errno : -ENODATA;
+	return 0;
+}
+
 static int join(char **path, const char *folder, const char *name)
 {
 	if (asprintf(path, "%s/%s", folder, name) >= 0)

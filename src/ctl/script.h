@@ -26,6 +26,10 @@ int script_read_capture(struct console *con, const char *folder, struct view_cap
  * opened from an archive; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
 int script_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
 
+/* All of a file that has no NUL, for the caller to free. Returns 0 or a negative errno; -ENODATA if
+ * it is empty. */
+int script_read_text(const char *path, char **text) _must_check_;
+
 /* A command line, for a shell. */
 enum exit_code script_print_words(struct console *con, char *const *argv);
 

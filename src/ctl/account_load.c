@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "account_load.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "export.h"
+#include "fxt_spans.h"
+#include "script.h"
+#include "tree.h"
+
+#define TRACE "trace.fxt"
+
+static int fail(struct console *con, const char *folder, int r, const char *why)
+{
+	console_error(con, "'%s': %s", folder, why ?: strerror(-r));
+	return r;
+}
+
+static int read_facts(struct console *con, const char *folder, struct facts *facts)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (asprintf(&path, "%s/capture.json", folder) < 0) {
+		path = NULL;
+		return fail(con, folder, -ENOMEM, NULL);
+	}
+	r = script_read_text(path, &text);
+	if (!r)
+		r = facts_read(facts, text);
+	return r ? fail(con, folder, r, "its capture.json makes no sense") : 0;
+}
+
+static int read_trace(struct account *account, struct console *con, const char *path)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_free_ char *why = NULL;
+	int r = file ? fxt_spans_read(file, account->facts.cpu, account->spans, &why) : -errno;
+
+	if (r == -E2BIG)
+		return fail(con, account->capture, r,
+			    "more than a report can hold: use a shorter --window");
+	if (r == -ENODATA)
+		return fail(con, account->capture, r,
+			    "there is no trace of the spike's CPU in the window");
+	return r ? fail(con, account->capture, r, why) : 0;
+}
+
+static void complain(struct console *con, const char *folder, const struct export_result *result)
+{
+	if (result->interrupted)
+		console_error(con, "interrupted");
+	else if (result->complaint)
+		console_error(con, "'%s' cannot be decoded: %s", folder, result->complaint);
+	else
+		console_error(con,
+			      "'%s' cannot be decoded: perf failed with status %d, and did "
+			      "not say why",
+			      folder, WEXITSTATUS(result->status));
+}
+
+static int run_export(struct account *account, struct console *con,
+		      const struct view_capture *capture, const char *data, const char *output,
+		      const char *window)
+{
+	_cleanup_(export_result_release) struct export_result result = { 0 };
+	const struct export_args args = { .capture = account->capture, .time = window };
+	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
+	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_free_ char *dlfilter = NULL;
+	int r = export_find_tools(con, &perf, &dlfilter);
+
+	if (r)
+		return r;
+	r = export_argv(&args, capture, perf.path, dlfilter, data, output, &argv);
+	if (!r)
+		r = export_run(con, capture, argv, &result);
+	if (r)
+		return fail(con, account->capture, r, NULL);
+	if (!result.done) {
+		complain(con, account->capture, &result);
+		return -EIO;
+	}
+	account->errors = result.errors;
+	return 0;
+}
+
+/* As `export` has it, in a folder that goes away. */
+static int load_trace(struct account *account, struct console *con,
+		      const struct view_capture *capture, const char *data, uint64_t after_ns)
+{
+	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *output = NULL;
+	char window[64];
+	int r;
+
+	snprintf(window, sizeof(window), "-%" PRIu64 "ns,%" PRIu64 "ns", account->window_ns,
+		 after_ns);
+	if (asprintf(&folder, "%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp") < 0) {
+		folder = NULL;
+		return fail(con, account->capture, -ENOMEM, NULL);
+	}
+	if (!mkdtemp(folder))
+		return fail(con, folder, -errno, NULL);
+	if (asprintf(&output, "%s/" TRACE, folder) < 0)
+		output = NULL;
+	r = output ? run_export(account, con, capture, data, output, window)
+		   : fail(con, account->capture, -ENOMEM, NULL);
+	if (!r)
+		r = read_trace(account, con, output);
+	tree_remove(AT_FDCWD, folder);
+	return r;
+}
+
+static int load_spans(struct account *account, struct console *con,
+		      const struct view_capture *capture, const char *data, uint64_t after_ns)
+{
+	uint64_t spike = account->facts.time_ns;
+	int r = spans_new(&account->spans);
+
+	if (r)
+		return fail(con, account->capture, r, NULL);
+	if (capture->kind == VIEW_PT)
+		return load_trace(account, con, capture, data, after_ns);
+	return report_events_read(con, account->capture, capture, data,
+				  spike > account->window_ns ? spike - account->window_ns : 0,
+				  account->spans);
+}
+
+int account_load(struct account *account, struct console *con, const char *folder,
+		 uint64_t window_ns, uint64_t after_ns)
+{
+	_cleanup_free_ char *data = NULL;
+	struct view_capture capture;
+	int r;
+
+	*account = (struct account){ .capture = folder };
+	r = script_read_capture(con, folder, &capture, &data);
+	if (!r)
+		r = read_facts(con, folder, &account->facts);
+	if (r)
+		return r;
+	account->window_ns = window_ns ?: findings_window(&account->facts);
+	r = load_spans(account, con, &capture, data, after_ns);
+	if (!r) {
+		r = account_finish(account);
+		if (r)
+			fail(con, folder, r, NULL);
+	}
+	if (r)
+		account_release(account);
+	return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From the folder of a capture to what a report says of it. */
+#ifndef CTL_ACCOUNT_LOAD_H
+#define CTL_ACCOUNT_LOAD_H
+
+#include "account.h"
+#include "console.h"
+#include "view.h"
+
+/* A window of 0 is what suits the spike. `after_ns` of what is after the spike is kept too. Returns
+ * 0, or a negative errno and the error has been printed. `folder` is referred to. */
+int account_load(struct account *account, struct console *con, const char *folder,
+		 uint64_t window_ns, uint64_t after_ns) _must_check_;
+
+/* Tracepoints by perf script. Returns as above. */
+int report_events_read(struct console *con, const char *folder, const struct view_capture *capture,
+		       const char *data, uint64_t begin, struct spans *spans) _must_check_;
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "account.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "units.h"
+#include "utf8.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define COLUMNS 100
+#define PATH_MAX_LINES 24
+#define ROWS_MAX 16
+#define TIME "%" PRIu64 ".%09" PRIu64
+#define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
+
+int account_finish(struct account *account)
+{
+	int r = findings_make(&account->findings, account->spans, &account->facts,
+			      account->window_ns);
+
+	if (!r)
+		r = cause_find(&account->cause, &account->findings, &account->facts);
+	if (r)
+		return r;
+	account->sentence = cause_sentence(&account->cause, &account->findings, &account->facts);
+	return account->sentence ? 0 : -ENOMEM;
+}
+
+void account_release(struct account *account)
+{
+	free(account->sentence);
+	findings_release(&account->findings);
+	spans_free(account->spans);
+	*account = (struct account){ 0 };
+}
+
+const char *account_clean(char *buf, size_t size, const char *text)
+{
+	snprintf(buf, size, "%s", text);
+	for (char *c = buf; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == '\x7f')
+			*c = ' ';
+	}
+	/* It may have been cut in a character. */
+	return utf8_repair(buf);
+}
+
+static const char *name_of(const struct account *account, uint32_t name)
+{
+	return names_get(account->spans->names, name);
+}
+
+/* Broken at spaces; what follows the first line is indented. */
+static void print_wrapped(FILE *file, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column && column + 1 + length > COLUMNS) {
+			fputs("\n    ", file);
+			column = 4;
+		} else if (column) {
+			fputc(' ', file);
+			column++;
+		}
+		fprintf(file, "%.*s", (int)length, text);
+		column += length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', file);
+}
+
+static void print_sentence(FILE *file, const struct account *account)
+{
+	_cleanup_free_ char *text = strdup(account->sentence);
+
+	if (text)
+		account_clean(text, strlen(text) + 1, account->sentence);
+	print_wrapped(file, text ?: "?");
+}
+
+static void print_source(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	if (facts->pt)
+		fprintf(file,
+			"  %-12s Intel PT: every function that was executed; times are as "
+			"exact as its packets\n",
+			"seen by");
+	else
+		fprintf(file,
+			"  %-12s events: interrupts, softirqs, timers and tasks; no functions, "
+			"not interrupts off\n",
+			"seen by");
+	if (!facts->pt && facts->lost)
+		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->lost);
+	if (account->errors)
+		fprintf(file, "  %-12s %" PRIu64 " errors of decoding\n", "", account->errors);
+}
+
+static void print_spike(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+	char task[96];
+
+	if (!facts->poked) {
+		fprintf(file, "  %-12s %s on CPU %d, threshold %s\n", "latency",
+			FORMAT_TIME(facts->latency_ns), facts->cpu,
+			FORMAT_TIME(facts->threshold_ns));
+		fprintf(file, "  %-12s " TIME " was when the timer was to expire\n", "expected",
+			SPLIT(facts->expected_ns));
+		fprintf(file, "  %-12s " TIME " was now of its interrupt, seen " TIME "\n",
+			"actual", SPLIT(facts->actual_ns), SPLIT(facts->time_ns));
+		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
+		fprintf(file, "  %-12s %s\n", "interrupted",
+			CLEAN(facts_task(facts, task, sizeof(task))));
+	}
+	print_source(file, account);
+	fprintf(file, "  %-12s %s, Linux %s\n", "machine",
+		CLEAN_TO(40, facts->model[0] ? facts->model : "?"), CLEAN_TO(40, facts->release));
+	fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* The turns of a task have interrupts in them, which are not counted for it. */
+static bool is_of_task(const struct usage *usage)
+{
+	return usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
+}
+
+static void print_usage(FILE *file, const struct account *account, const struct usage *usage)
+{
+	const struct findings *findings = &account->findings;
+	const char *name = usage->name ? name_of(account, usage->name) : "[not known]";
+
+	fprintf(file, "  %-11s %-37s %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n",
+		usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind), CLEAN_TO(37, name),
+		FORMAT_TIME(usage->time_ns),
+		percent(usage->time_ns, findings->end - findings->begin),
+		FORMAT_TIME(usage->late_ns),
+		percent(usage->late_ns, findings->late_end - findings->late_begin), usage->count,
+		is_of_task(usage) ? "" : FORMAT_TIME(usage->longest_ns));
+}
+
+static void print_usages(FILE *file, const struct account *account, const char *title,
+			 const struct usage *usages, size_t nr)
+{
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s %8s\n", title, "time", "share", "late", "share",
+		"times", "longest");
+	for (size_t i = 0; i < nr && i < ROWS_MAX; i++)
+		print_usage(file, account, &usages[i]);
+	if (nr > ROWS_MAX)
+		fprintf(file, "  and %zu more\n", nr - ROWS_MAX);
+	if (!nr)
+		fprintf(file, "  none\n");
+}
+
+static void print_window(FILE *file, const struct account *account)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t known_ns = findings->end - findings->begin;
+
+	fprintf(file, "  %-12s " TIME "," TIME " is %s to the spike\n", "window",
+		SPLIT(findings->begin), SPLIT(findings->end), FORMAT_TIME(known_ns));
+	if (account->window_ns - known_ns > account->window_ns / 100)
+		fprintf(file, "  %-12s nothing is recorded of the rest of %s\n", "",
+			FORMAT_TIME(account->window_ns));
+}
+
+static void print_functions(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t whole_ns = findings->end - findings->begin;
+
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %8s %7s\n", "functions", "self", "share", "total",
+		"share", "late", "calls");
+	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
+		const struct function *function = &findings->functions[i];
+
+		fprintf(file, "  %-49s %8s %5.1f%% %8s %5.1f%% %8s %7" PRIu64 "\n",
+			CLEAN_TO(49, name_of(account, function->name)),
+			FORMAT_TIME(function->self_ns), percent(function->self_ns, whole_ns),
+			FORMAT_TIME(function->total_ns), percent(function->total_ns, whole_ns),
+			FORMAT_TIME(function->late_ns), function->count);
+	}
+	if (findings->nr_functions > top)
+		fprintf(file, "  and %zu more\n", findings->nr_functions - top);
+}
+
+static void print_path(FILE *file, const struct account *account)
+{
+	const struct lane *code = &account->spans->lanes[LANE_CODE];
+	uint32_t task = lane_at(&account->spans->lanes[LANE_TASKS], account->facts.expected_ns);
+	size_t nr = 0;
+
+	fprintf(file, "\nwhen the timer was to expire\n");
+	for (uint32_t i = account->findings.path; i != SPAN_NONE && nr < PATH_MAX_LINES;
+	     i = code->spans[i].parent, nr++) {
+		const struct span *span = &code->spans[i];
+		bool plain = span->kind == SPAN_FUNCTION;
+
+		fprintf(file, "  %s%s%s%s\n", nr ? "< " : "",
+			CLEAN_TO(80, name_of(account, span->name)), plain ? "" : ", ",
+			plain ? "" : span_kind_name((enum span_kind)span->kind));
+	}
+	if (task != SPAN_NONE)
+		fprintf(file, "  %sin %s\n", nr == PATH_MAX_LINES ? "... " : "",
+			CLEAN_TO(80, name_of(account,
+					     account->spans->lanes[LANE_TASKS].spans[task].name)));
+	else if (!nr)
+		fprintf(file, "  not known\n");
+}
+
+static void print_counts(FILE *file, const struct account *account)
+{
+	const struct cause *cause = &account->cause;
+
+	if (!cause->insns)
+		return;
+	fprintf(file, "  %-12s %s executed %" PRIu64 " instructions", "cause",
+		CLEAN_TO(40, name_of(account, cause->name)), cause->insns);
+	if (cause->cycles)
+		fprintf(file, ", %.2f a cycle", (double)cause->insns / (double)cause->cycles);
+	fputc('\n', file);
+}
+
+void account_print(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+
+	print_sentence(file, account);
+	fputc('\n', file);
+	print_spike(file, account);
+	print_counts(file, account);
+	print_window(file, account);
+	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
+	if (account->spans->has_irqs_off)
+		print_usages(file, account, "interrupts off, by", findings->irqs_off,
+			     findings->nr_irqs_off);
+	if (account->spans->has_functions)
+		print_functions(file, account, top);
+	if (!account->facts.poked)
+		print_path(file, account);
+}

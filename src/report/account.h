@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* All that a report says of a capture, for people and for machines. */
+#ifndef REPORT_ACCOUNT_H
+#define REPORT_ACCOUNT_H
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "cause.h"
+
+struct account {
+	const char *capture; /* its folder */
+	struct facts facts;
+	uint64_t window_ns; /* before the spike */
+	uint64_t errors;    /* of decoding */
+	struct spans *spans;
+	struct findings findings;
+	struct cause cause;
+	char *sentence;
+};
+
+/* With capture, facts, window and spans there: all the rest. Returns 0 or -ENOMEM. */
+int account_finish(struct account *account) _must_check_;
+void account_release(struct account *account);
+
+/* At most 100 columns, with so many functions. */
+void account_print(FILE *file, const struct account *account, size_t top);
+
+/* NULL if there is no memory. */
+json_object *account_json(const struct account *account, size_t top);
+
+/* Of a name from elsewhere: one line, no escape sequences, so many bytes at most. Returns buf. */
+const char *account_clean(char *buf, size_t size, const char *text);
+
+#define CLEAN(text) account_clean((char[256]){ 0 }, 256, text)
+#define CLEAN_TO(size, text) account_clean((char[(size) + 1]){ 0 }, (size) + 1, text)
+
+#endif

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "units.h"
+
+#define CALLERS_MAX 3
+
+static const struct lane *code_of(const struct findings *findings)
+{
+	return &findings->spans->lanes[LANE_CODE];
+}
+
+static const char *name_of(const struct findings *findings, uint32_t name)
+{
+	return names_get(findings->spans->names, name);
+}
+
+/* Half of it, at least. */
+static bool explains(const struct findings *findings, uint64_t time_ns)
+{
+	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
+}
+
+/* The span of code of this kind and name that took the most of the time, of *nr there are. */
+static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
+			  uint64_t *nr)
+{
+	const struct lane *code = code_of(findings);
+	uint32_t found = SPAN_NONE;
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < code->nr; i++) {
+		const struct span *span = &code->spans[i];
+		uint64_t time_ns = span_within(span, findings->late_begin, findings->late_end);
+
+		if (span->kind != kind || span->name != name || !time_ns)
+			continue;
+		++*nr;
+		if (time_ns > longest) {
+			longest = time_ns;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* The innermost function that took most of what a span did, all its calls together. */
+static int find_mostly(struct cause *cause, const struct findings *findings)
+{
+	const struct lane *code = code_of(findings);
+	const struct span *outer = &code->spans[cause->span];
+	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
+	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
+	uint32_t nr_names = names_count(findings->spans->names);
+	_cleanup_free_ uint64_t *times = calloc(nr_names, sizeof(*times));
+	uint16_t depth = outer->depth;
+
+	if (!times)
+		return -ENOMEM;
+	for (uint32_t i = cause->span + 1; i < code->nr && code->spans[i].depth > outer->depth;
+	     i++) {
+		const struct span *span = &code->spans[i];
+
+		if (span->name == outer->name || code->spans[span->parent].name == span->name)
+			continue;
+		times[span->name] += span_within(span, begin, end);
+		if (span->depth <= depth || times[span->name] < (end - begin) / 5 * 4 ||
+		    end == begin)
+			continue;
+		depth = span->depth;
+		cause->mostly = span->name;
+	}
+	return 0;
+}
+
+/* What interrupts were turned off by, or for. */
+static int blame_irqs_off(struct cause *cause, const struct findings *findings,
+			  const struct span *off, uint64_t time_ns)
+{
+	static const enum cause_kind kinds[SPAN_NR_KINDS] = {
+		[SPAN_INTERRUPT] = CAUSE_INTERRUPT,
+		[SPAN_NMI] = CAUSE_NMI,
+		[SPAN_EXCEPTION] = CAUSE_EXCEPTION,
+	};
+	const struct span *by;
+
+	cause->kind = CAUSE_IRQS_OFF;
+	cause->time_ns = time_ns;
+	cause->count = 1;
+	cause->name = off->name;
+	cause->span = findings_irqs_off_by(findings->spans, off);
+	if (cause->span == SPAN_NONE)
+		return 0;
+	by = &code_of(findings)->spans[cause->span];
+	cause->name = by->name;
+	/* Interrupts turn them off by themselves. */
+	if (kinds[by->kind] && by->name == off->name)
+		cause->kind = kinds[by->kind];
+	return 0;
+}
+
+static const struct span *longest_off(const struct findings *findings, uint64_t *time_ns)
+{
+	const struct lane *lane = &findings->spans->lanes[LANE_IRQS_OFF];
+	const struct span *found = NULL;
+
+	*time_ns = 0;
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		uint64_t late_ns =
+			span_within(&lane->spans[i], findings->late_begin, findings->late_end);
+
+		if (late_ns > *time_ns) {
+			*time_ns = late_ns;
+			found = &lane->spans[i];
+		}
+	}
+	return found;
+}
+
+static const struct usage *longest_usage(const struct findings *findings)
+{
+	const struct usage *found = NULL;
+
+	for (size_t i = 0; i < findings->nr_budget; i++) {
+		const struct usage *usage = &findings->budget[i];
+
+		if (usage->late_ns && (!found || usage->late_ns > found->late_ns))
+			found = usage;
+	}
+	return found;
+}
+
+static void blame_usage(struct cause *cause, const struct findings *findings,
+			const struct usage *usage)
+{
+	static const enum cause_kind kinds[SPAN_NR_KINDS] = {
+		[SPAN_INTERRUPT] = CAUSE_INTERRUPT,
+		[SPAN_SOFTIRQ] = CAUSE_SOFTIRQ,
+		[SPAN_NMI] = CAUSE_NMI,
+		[SPAN_EXCEPTION] = CAUSE_EXCEPTION,
+		[SPAN_IDLE] = CAUSE_IDLE,
+		[SPAN_THREAD] = CAUSE_THREAD,
+		[SPAN_UNTRACED] = CAUSE_UNTRACED,
+		[SPAN_LOST] = CAUSE_LOST,
+	};
+
+	cause->kind = kinds[usage->kind];
+	cause->time_ns = usage->late_ns;
+	cause->name = usage->name;
+	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
+	/* With functions and interrupts known, that a thread ran does not make a timer late. */
+	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off)
+		cause->kind = CAUSE_NONE;
+	if (!explains(findings, usage->late_ns))
+		cause->kind = CAUSE_MIXED;
+}
+
+/* What is not known, or hides in interrupts off, comes before these. */
+static bool goes_first(enum span_kind kind)
+{
+	return kind == SPAN_LOST || kind == SPAN_UNTRACED || kind == SPAN_IDLE || kind == SPAN_NMI;
+}
+
+int cause_find(struct cause *cause, const struct findings *findings, const struct facts *facts)
+{
+	const struct usage *usage = longest_usage(findings);
+	const struct span *off;
+	uint64_t off_ns;
+	int r = 0;
+
+	*cause = (struct cause){ .kind = CAUSE_NONE, .span = SPAN_NONE };
+	if (facts->poked) {
+		cause->kind = CAUSE_POKED;
+		return 0;
+	}
+	/* Nothing is known of most of it. */
+	if (!explains(findings, findings->late_end - findings->late_begin))
+		return 0;
+	off = longest_off(findings, &off_ns);
+	if (usage && goes_first(usage->kind) && explains(findings, usage->late_ns))
+		blame_usage(cause, findings, usage);
+	else if (off && explains(findings, off_ns))
+		r = blame_irqs_off(cause, findings, off, off_ns);
+	else if (usage)
+		blame_usage(cause, findings, usage);
+	if (r || cause->span == SPAN_NONE)
+		return r;
+	if (!code_of(findings)->spans[cause->span].cut) {
+		cause->insns = code_of(findings)->spans[cause->span].insns;
+		cause->cycles = code_of(findings)->spans[cause->span].cycles;
+	}
+	return find_mostly(cause, findings);
+}
+
+const char *cause_kind_name(enum cause_kind kind)
+{
+	static const char *const names[] = {
+		[CAUSE_NONE] = "none",		 [CAUSE_POKED] = "poked",
+		[CAUSE_IRQS_OFF] = "irqs_off",	 [CAUSE_INTERRUPT] = "interrupt",
+		[CAUSE_SOFTIRQ] = "softirq",	 [CAUSE_NMI] = "nmi",
+		[CAUSE_EXCEPTION] = "exception", [CAUSE_IDLE] = "idle",
+		[CAUSE_THREAD] = "thread",	 [CAUSE_UNTRACED] = "untraced",
+		[CAUSE_LOST] = "lost",		 [CAUSE_MIXED] = "mixed",
+	};
+	_Static_assert(ARRAY_SIZE(names) == CAUSE_NR, "each has a name");
+
+	return names[kind];
+}
+
+/* Functions with (), but what perf could not name. */
+static void put_function(FILE *file, const char *name)
+{
+	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
+}
+
+static void put_named(FILE *file, const struct cause *cause, const struct findings *findings,
+		      uint32_t name)
+{
+	if (findings->spans->has_functions && cause->span != SPAN_NONE)
+		put_function(file, name_of(findings, name));
+	else
+		fputs(name_of(findings, name), file);
+}
+
+/* Innermost first, from the one around a span. */
+static void put_callers(FILE *file, const struct findings *findings, uint32_t span,
+			const char *before)
+{
+	const struct lane *code = code_of(findings);
+	size_t nr = 0;
+
+	for (uint32_t i = span; i != SPAN_NONE; i = code->spans[i].parent) {
+		if (nr == CALLERS_MAX) {
+			fputs(" < ...", file);
+			return;
+		}
+		fputs(nr++ ? " < " : before, file);
+		put_function(file, name_of(findings, code->spans[i].name));
+	}
+}
+
+static void put_mostly(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	if (!cause->mostly)
+		return;
+	fputs(", most of it in ", file);
+	put_named(file, cause, findings, cause->mostly);
+}
+
+static void put_around(FILE *file, const struct cause *cause, const struct findings *findings,
+		       const char *before)
+{
+	if (cause->span != SPAN_NONE && findings->spans->has_functions)
+		put_callers(file, findings, code_of(findings)->spans[cause->span].parent, before);
+}
+
+static void put_task(FILE *file, const struct findings *findings, uint64_t at)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, at);
+
+	if (task != SPAN_NONE)
+		fprintf(file, ", interrupting %s", name_of(findings, tasks->spans[task].name));
+}
+
+static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
+			  const char *what)
+{
+	fprintf(file, "%s in %s ", FORMAT_TIME(cause->time_ns), what);
+	put_named(file, cause, findings, cause->name);
+	if (cause->count > 1)
+		fprintf(file, ", that came %" PRIu64 " times", cause->count);
+	put_mostly(file, cause, findings);
+	put_around(file, cause, findings, ", interrupting ");
+	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
+		put_task(file, findings, code_of(findings)->spans[cause->span].begin);
+}
+
+static void put_none(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	if (!explains(findings, findings->late_end - findings->late_begin)) {
+		fputs("what is recorded does not reach back to when it was to expire", file);
+		return;
+	}
+	fputs("nothing in the window explains it", file);
+	if (!cause->name)
+		return;
+	fprintf(file, ": interrupts were on most of the time, and %s ran",
+		name_of(findings, cause->name));
+	if (findings->path != SPAN_NONE && findings->spans->has_functions)
+		put_callers(file, findings, findings->path, ", at first in ");
+}
+
+static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	fprintf(file, "nothing took even half of that; the most, %s, is of ",
+		FORMAT_TIME(cause->time_ns));
+	fprintf(file, "%s",
+		name_of(findings, cause->name)[0] ? name_of(findings, cause->name)
+						  : "what is not known");
+}
+
+static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	switch (cause->kind) {
+	case CAUSE_IRQS_OFF:
+		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
+		put_function(file, name_of(findings, cause->name));
+		fputs(" with interrupts off", file);
+		put_mostly(file, cause, findings);
+		put_around(file, cause, findings, ", called from ");
+		break;
+	case CAUSE_INTERRUPT:
+		put_interrupt(file, cause, findings, "interrupt");
+		break;
+	case CAUSE_SOFTIRQ:
+		put_interrupt(file, cause, findings, "softirq");
+		break;
+	case CAUSE_NMI:
+		put_interrupt(file, cause, findings, "NMI");
+		break;
+	case CAUSE_EXCEPTION:
+		put_interrupt(file, cause, findings, "exception");
+		break;
+	case CAUSE_IDLE:
+		fprintf(file, "the CPU was idle for %s of that, in ", FORMAT_TIME(cause->time_ns));
+		put_named(file, cause, findings, cause->name);
+		fputs(", and slow to leave", file);
+		break;
+	case CAUSE_THREAD:
+		fprintf(file,
+			"%s ran for %s of that; whether with interrupts off, events do not show",
+			name_of(findings, cause->name), FORMAT_TIME(cause->time_ns));
+		break;
+	case CAUSE_UNTRACED:
+		fprintf(file, "%s in code of which there is no trace", FORMAT_TIME(cause->time_ns));
+		put_around(file, cause, findings, ", called from ");
+		break;
+	case CAUSE_LOST:
+		fprintf(file, "of %s of that the trace is missing", FORMAT_TIME(cause->time_ns));
+		break;
+	case CAUSE_MIXED:
+		put_mixed(file, cause, findings);
+		break;
+	case CAUSE_NONE:
+	case CAUSE_POKED:
+	case CAUSE_NR:
+		put_none(file, cause, findings);
+		break;
+	}
+}
+
+char *cause_sentence(const struct cause *cause, const struct findings *findings,
+		     const struct facts *facts)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	if (cause->kind == CAUSE_POKED) {
+		fputs("this capture was asked for: no timer was late", file);
+	} else {
+		fprintf(file, "timer %s late: ", FORMAT_TIME(facts->latency_ns));
+		put_cause(file, cause, findings);
+	}
+	if (fclose(file)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

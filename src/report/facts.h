@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What capture.json says of a spike. */
+#ifndef REPORT_FACTS_H
+#define REPORT_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct facts {
+	bool pt; /* else events */
+	bool poked, idle;
+	int cpu; /* negative: of none in particular */
+	/* On the clock of what was recorded; to_clock_ns leads there from capture.json's. */
+	uint64_t expected_ns, actual_ns, time_ns;
+	uint64_t to_clock_ns;
+	uint64_t latency_ns, threshold_ns, history_ns, skid_ns;
+	uint64_t events, lost;
+	int pid, tid;
+	char comm[32];
+	char function[128]; /* that the timer runs, or its address */
+	char wall_time[40];
+	char release[80], hostname[80], model[80];
+};
+
+/* From the text of a capture.json that view_read() takes: what is missing is 0, or empty. Returns 0
+ * or -EINVAL. */
+int facts_read(struct facts *facts, const char *text);
+
+/* As `stress/812`, or `idle`. Returns buf. */
+const char *facts_task(const struct facts *facts, char *buf, unsigned int size);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a CPU did in a window of time, from whatever recorder: nested spans in lanes. */
+#ifndef REPORT_SPANS_H
+#define REPORT_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names.h"
+
+/* More than anyone looks at, and about 200 MB. */
+#define SPANS_MAX (UINT32_C(1) << 22)
+#define SPAN_NONE UINT32_MAX
+
+enum span_kind {
+	SPAN_FUNCTION,
+	SPAN_SYSCALL,
+	SPAN_INTERRUPT,
+	SPAN_SOFTIRQ,
+	SPAN_NMI,
+	SPAN_EXCEPTION,
+	SPAN_IDLE, /* a function that waits for interrupts, or the idle task */
+	SPAN_THREAD,
+	SPAN_UNTRACED,
+	SPAN_LOST,
+	SPAN_IRQS_OFF,
+	SPAN_NR_KINDS,
+};
+
+struct span {
+	uint64_t begin, end;
+	uint64_t insns, cycles; /* 0: not known */
+	uint32_t name;		/* of spans->names */
+	uint32_t parent;	/* in the lane, or SPAN_NONE */
+	uint16_t depth;
+	uint8_t kind;
+	bool cut; /* it began before what is known, or goes on after that */
+	bool user;
+};
+
+/* In the order in which they begin, outer ones first. */
+struct lane {
+	struct span *spans;
+	uint32_t nr, room;
+	uint32_t open; /* the innermost one */
+};
+
+enum lane_number {
+	LANE_CODE, /* functions, or interrupts where no functions are known */
+	LANE_TASKS,
+	LANE_IRQS_OFF,
+	LANE_GAPS,
+	LANE_NR,
+};
+
+struct spans {
+	struct names *names;
+	struct lane lanes[LANE_NR];
+	uint64_t begin, end; /* nothing is known outside of it */
+	bool has_functions;
+	bool has_irqs_off;
+};
+
+int spans_new(struct spans **ret) _must_check_;
+void spans_free(struct spans *spans);
+static inline void spans_freep(struct spans **spans)
+{
+	spans_free(*spans);
+}
+
+/* Begins in what is open in the lane. Returns 0, -ENOMEM, or -E2BIG if there are SPANS_MAX. Times
+ * that go back become that of the span before. */
+int spans_begin(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
+		const char *name) _must_check_;
+
+/* Ends the innermost one that is open, if there is any: it is returned, and may be added to. */
+struct span *spans_end(struct spans *spans, enum lane_number lane, uint64_t at);
+
+/* All that is open goes on after the end. */
+void spans_finish(struct spans *spans, uint64_t end);
+
+/* The innermost span at a moment, and from there the one around it; SPAN_NONE if there is none. */
+uint32_t lane_at(const struct lane *lane, uint64_t at);
+
+/* What a function is, that the kernel or a CPU enters by itself: by its name. */
+enum span_kind spans_kind_of_entry(const char *function);
+enum span_kind spans_kind_of_function(const char *function);
+
+/* As `softirq` and `interrupt`. */
+const char *span_kind_name(enum span_kind kind);
+
+/* The part of [begin, end] that a span has. */
+static inline uint64_t span_within(const struct span *span, uint64_t begin, uint64_t end)
+{
+	uint64_t from = span->begin > begin ? span->begin : begin;
+	uint64_t to = span->end < end ? span->end : end;
+
+	return to > from ? to - from : 0;
+}
+
+#endif
