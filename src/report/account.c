@@ -148,7 +148,7 @@ static void print_usage(FILE *file, const struct account *account, const struct 
 		percent(usage->time_ns, findings->end - findings->begin),
 		FORMAT_TIME(usage->late_ns),
 		percent(usage->late_ns, findings->late_end - findings->late_begin), usage->count,
-		is_of_task(usage) ? "" : FORMAT_TIME(usage->longest_ns));
+		is_of_task(usage) ? "-" : FORMAT_TIME(usage->longest_ns));
 }
 
 static void print_usages(FILE *file, const struct account *account, const char *title,

@@ -113,7 +113,9 @@ int facts_read(struct facts *facts, const char *json_text)
 	facts->actual_ns += facts->to_clock_ns;
 	facts->time_ns += facts->to_clock_ns;
 	json_object_put(json);
-	return facts->expected_ns <= facts->time_ns ? 0 : -EINVAL;
+	return facts->expected_ns <= facts->actual_ns && facts->actual_ns <= facts->time_ns
+		       ? 0
+		       : -EINVAL;
 }
 
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size)

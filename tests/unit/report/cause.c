@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "timeline.h"
+
+#define SAYS(pt, expected, ...)                                                                    \
+	do {                                                                                       \
+		_cleanup_(account_release) struct account account;                                 \
+                                                                                                   \
+		assert_int_equal(TIMELINE(&account, pt, __VA_ARGS__), 0);                          \
+		assert_int_equal(account_finish(&account), 0);                                     \
+		assert_string_equal(account.sentence, "timer 100us late: " expected);              \
+	} while (0)
+
+static void names_who_turned_interrupts_off(void **state)
+{
+	(void)state;
+	SAYS(true,
+	     "80us in acme_flush() with interrupts off, called from foo() < bar() < baz() < ...",
+	     TASK(0, "stress 7"), CALL(0, "main"), CALL(1000, "baz"), CALL(2000, "bar"),
+	     CALL(3000, "foo"), CALL(110000, "acme_flush"), OFF(110000, "acme_flush"), ON(190000),
+	     RETURN(190000));
+	/* The function that is there for it only is not the one. */
+	SAYS(true, "90us in acme_flush() with interrupts off, called from foo()",
+	     TASK(0, "stress 7"), CALL(0, "foo"), CALL(90000, "acme_flush"),
+	     CALL(90000, "_raw_spin_lock_irqsave"), OFF(90001, "_raw_spin_lock_irqsave"),
+	     RETURN(90010), ON(190000), RETURN(190000));
+	/* It took no time. */
+	SAYS(true, "90us in acme_flush() with interrupts off", TASK(0, "stress 7"),
+	     CALL(90000, "acme_flush"), CALL(90000, "_raw_spin_lock_irq"),
+	     OFF(90000, "_raw_spin_lock_irq"), RETURN(90000), ON(190000), RETURN(190000));
+	/* Where the time went, in many calls. */
+	SAYS(true, "100us in acme_flush() with interrupts off, most of it in delay_tsc()",
+	     TASK(0, "stress 7"), CALL(90000, "acme_flush"), OFF(90000, "acme_flush"),
+	     CALL(95000, "udelay"), CALL(95000, "delay_tsc"), RETURN(145000), RETURN(145000),
+	     CALL(145500, "udelay"), CALL(145500, "delay_tsc"), RETURN(200000), RETURN(200000),
+	     RETURN(201000), ON(201000));
+	/* Many short ones make no timer late. */
+	SAYS(true,
+	     "nothing in the window explains it: interrupts were on most of the time, and stress 7 "
+	     "ran, at first in foo()",
+	     TASK(0, "stress 7"), CALL(0, "foo"), OFF(110000, "foo"), ON(130000),
+	     OFF(130001, "foo"), ON(150000), OFF(160000, "foo"), ON(180000));
+}
+
+static void names_what_interrupts(void **state)
+{
+	(void)state;
+	SAYS(true,
+	     "80us in interrupt asm_sysvec_call_function_single(), most of it in acme_ipi(), "
+	     "interrupting foo() < bar()",
+	     TASK(0, "stress 7"), CALL(0, "bar"), CALL(0, "foo"),
+	     OFF(110000, "asm_sysvec_call_function_single"),
+	     ENTER(110000, SPAN_INTERRUPT, "asm_sysvec_call_function_single"),
+	     CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000), ON(190000));
+	/* One that turns them on and takes its time. */
+	SAYS(true, "80us in softirq handle_softirqs(), most of it in net_rx()", TASK(0, "stress 7"),
+	     ENTER(110000, SPAN_SOFTIRQ, "handle_softirqs"), CALL(112000, "net_rx"), RETURN(190000),
+	     RETURN(190000));
+	SAYS(true, "60us in interrupt irq(), that came 2 times, interrupting foo()",
+	     TASK(0, "stress 7"), CALL(0, "foo"), ENTER(110000, SPAN_INTERRUPT, "irq"),
+	     RETURN(140000), ENTER(150000, SPAN_INTERRUPT, "irq"), RETURN(180000));
+	/* In code with interrupts off. */
+	SAYS(true, "70us in NMI asm_exc_nmi(), interrupting foo()", TASK(0, "stress 7"),
+	     CALL(0, "foo"), OFF(105000, "foo"), ENTER(120000, SPAN_NMI, "asm_exc_nmi"),
+	     RETURN(190000), ON(195000));
+	SAYS(true, "70us in exception asm_exc_page_fault(), interrupting foo()",
+	     TASK(0, "stress 7"), CALL(0, "foo"), OFF(120000, "asm_exc_page_fault"),
+	     ENTER(120000, SPAN_EXCEPTION, "asm_exc_page_fault"), RETURN(190000), ON(190000));
+}
+
+static void names_idle(void **state)
+{
+	(void)state;
+	/* It waits with interrupts off. */
+	SAYS(true, "the CPU was idle for 96us of that, in intel_idle(), and slow to leave",
+	     IDLE(0, "swapper/1"), CALL(0, "do_idle"), OFF(50000, "do_idle"),
+	     ENTER(60000, SPAN_IDLE, "intel_idle"), RETURN(196000), ON(197000));
+	SAYS(false, "the CPU was idle for 99us of that, in swapper/1, and slow to leave",
+	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
+	SAYS(true, "the CPU was idle for 99us of that, in swapper/1, and slow to leave",
+	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
+}
+
+static void tells_what_is_missing(void **state)
+{
+	(void)state;
+	SAYS(true, "of 90us of that the trace is missing", TASK(0, "stress 7"), CALL(0, "foo"),
+	     GAP(100000, SPAN_LOST, "[lost]"), END_GAP(190000));
+	SAYS(true, "90us in code of which there is no trace", TASK(0, "stress 7"), CALL(0, "foo"),
+	     GAP(100000, SPAN_UNTRACED, "[not traced]"), END_GAP(190000));
+	SAYS(true, "what is recorded does not reach back to when it was to expire",
+	     TASK(170000, "stress 7"), CALL(170000, "foo"));
+	SAYS(true, "nothing took even half of that; the most, 40us, is of irq", TASK(0, "stress 7"),
+	     ENTER(110000, SPAN_INTERRUPT, "irq"), RETURN(150000),
+	     ENTER(150000, SPAN_SOFTIRQ, "net_rx_action"), RETURN(185000));
+}
+
+static void tells_what_events_do_not_show(void **state)
+{
+	(void)state;
+	SAYS(false,
+	     "stress 7 ran for 100us of that; whether with interrupts off, events do not show",
+	     TASK(0, "stress 7"));
+	SAYS(false, "80us in interrupt call_function_single, interrupting stress 7",
+	     TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
+	     RETURN(190000));
+	SAYS(false, "80us in softirq NET_RX, interrupting other 8", TASK(0, "stress 7"),
+	     { LANE_TASKS, 50000, SPAN_THREAD, NULL }, TASK(50000, "other 8"),
+	     ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000));
+}
+
+static void tells_of_what_was_asked_for(void **state)
+{
+	_cleanup_(account_release) struct account account;
+
+	(void)state;
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
+	account.facts.poked = true;
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence, "this capture was asked for: no timer was late");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_who_turned_interrupts_off),
+		cmocka_unit_test(names_what_interrupts),
+		cmocka_unit_test(names_idle),
+		cmocka_unit_test(tells_what_is_missing),
+		cmocka_unit_test(tells_what_events_do_not_show),
+		cmocka_unit_test(tells_of_what_was_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
