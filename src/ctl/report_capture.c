@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report_capture.h"
 
+#include <string.h>
+
 #include "account_load.h"
+#include "difference.h"
 
 #define NS_PER_H UINT64_C(3600000000000)
 #define TOP 10
@@ -16,6 +19,9 @@ static const struct option_spec options[] = {
 		  "than the timer was late)" },
 	{ "top", 0, OPTION_COUNT, .min = 1, .max = 100000, TARGET(top), .metavar = "N",
 	  .help = "so many functions (10)" },
+	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
+	  .help = "another one, of the same recorder: where their paths part,\n"
+		  "and what took longer" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
 };
 
@@ -31,13 +37,66 @@ int report_parse(struct report_args *args, struct console *con, int argc, char *
 }
 
 static enum exit_code print(struct console *con, const struct report_args *args,
-			    const struct account *account)
+			    const struct account *here, const struct account *there,
+			    const struct difference *difference)
 {
-	if (con->json)
-		console_json(con, account_json(account, args->top));
-	else
-		account_print(con->out, account, args->top);
+	json_object *object;
+
+	if (!con->json) {
+		account_print(con->out, here, args->top);
+		if (there)
+			difference_print(con->out, difference, here, there, args->top);
+		return EXIT_FINE;
+	}
+	object = account_json(here, args->top);
+	if (there)
+		json_object_object_add(object, "against",
+				       difference_json(difference, here, there, args->top));
+	console_json(con, object);
 	return EXIT_FINE;
+}
+
+/* Times can be compared if both windows are as long: the longer one. */
+static int load_other(struct console *con, const struct report_args *args, struct account *here,
+		      struct account *there)
+{
+	int r = account_load(there, con, args->against, args->window_ns, 0);
+
+	if (r)
+		return r;
+	if (here->facts.pt != there->facts.pt) {
+		console_error(con, "--against '%s': is of another recorder than '%s'",
+			      args->against, args->capture);
+		return -EXDEV;
+	}
+	if (here->window_ns < there->window_ns) {
+		uint64_t window_ns = there->window_ns;
+
+		account_release(here);
+		return account_load(here, con, args->capture, window_ns, 0);
+	}
+	if (here->window_ns > there->window_ns) {
+		account_release(there);
+		return account_load(there, con, args->against, here->window_ns, 0);
+	}
+	return 0;
+}
+
+static enum exit_code compare(struct console *con, const struct report_args *args,
+			      struct account *here)
+{
+	_cleanup_(difference_release) struct difference difference = { 0 };
+	_cleanup_(account_release) struct account there = { 0 };
+	int r = load_other(con, args, here, &there);
+
+	if (r)
+		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	r = difference_make(&difference, here, &there);
+	if (r) {
+		console_error(con, "%s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	return print(con, args, here, &there, &difference);
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)
@@ -52,7 +111,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	con->json = args.json;
 	if (account_load(&account, con, args.capture, args.window_ns, 0))
 		return EXIT_FAILED;
-	return print(con, &args, &account);
+	return args.against ? compare(con, &args, &account)
+			    : print(con, &args, &account, NULL, NULL);
 }
 
 const struct command command_report = {
