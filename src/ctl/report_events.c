@@ -48,8 +48,8 @@ static int spawn(char *const *argv, int output, int said, pid_t *pid)
 }
 
 /* Runs perf, and reads what it prints to its end. *status is as waitpid() has it. */
-static int read_output(char *const *argv, FILE *said, uint64_t begin, struct spans *spans,
-		       int *status)
+static int read_output(char *const *argv, FILE *said, uint64_t begin, uint64_t end,
+		       struct spans *spans, int *status)
 {
 	_cleanup_close_ int writer = -1;
 	_cleanup_fclose_ FILE *file = NULL;
@@ -69,7 +69,7 @@ static int read_output(char *const *argv, FILE *said, uint64_t begin, struct spa
 	closep(&writer);
 	if (r)
 		return r;
-	r = events_spans_read(file, begin, spans);
+	r = events_spans_read(file, begin, end, spans);
 	/* If it was not read to its end, perf ends by the pipe. */
 	fclose(TAKE_PTR(file));
 	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
@@ -120,7 +120,7 @@ static int read_with(struct console *con, const char *folder, const struct view_
 		console_error(con, "'%s': %s", folder, strerror(-r));
 		return r;
 	}
-	r = read_output(argv, said, begin, spans, &status);
+	r = read_output(argv, said, begin, end, spans, &status);
 	return r || status ? explain(con, folder, r, status, said) : 0;
 }
 

@@ -328,7 +328,10 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	case CAUSE_IDLE:
 		fprintf(file, "the CPU was idle for %s of that, in ", FORMAT_TIME(cause->time_ns));
 		put_named(file, cause, findings, cause->name);
-		fputs(", and slow to leave", file);
+		fputs(findings->spans->has_functions
+			      ? ", and slow to leave"
+			      : ", and no interrupt is recorded in that time",
+		      file);
 		break;
 	case CAUSE_THREAD:
 		fprintf(file,

@@ -159,18 +159,6 @@ static int on_timer(struct spans *spans, const struct line *line)
 	return 0;
 }
 
-static int begin_task(struct spans *spans, uint64_t at, int cpu, const char *comm, int length,
-		      int tid)
-{
-	char text[64];
-
-	if (tid)
-		snprintf(text, sizeof(text), "%.*s %d", length, comm, tid);
-	else
-		snprintf(text, sizeof(text), "swapper/%d", cpu);
-	return spans_begin(spans, LANE_TASKS, at, tid ? SPAN_THREAD : SPAN_IDLE, text);
-}
-
 /* The last of what looks like the field: names of tasks are any text. */
 static const char *find_last(const char *text, const char *field)
 {
@@ -190,28 +178,55 @@ static int length_before(const char *text, const char *end)
 	return (int)(found ? found - text : (ptrdiff_t)strlen(text));
 }
 
+/* A switch was lost if another task is there: when it came is known, its name is not. */
+static int follow_task(struct spans *spans, const struct line *line)
+{
+	struct lane *tasks = &spans->lanes[LANE_TASKS];
+	uint64_t at = tasks->nr ? line->time : spans->begin;
+	char name[64];
+
+	if (tasks->nr && line->tid == spans->tid)
+		return 0;
+	spans->tid = line->tid;
+	spans_end(spans, LANE_TASKS, at);
+	snprintf(name, sizeof(name), line->tid > 0 ? "tid %d" : "swapper/%d",
+		 line->tid > 0 ? line->tid : line->cpu);
+	return spans_begin(spans, LANE_TASKS, at, line->tid > 0 ? SPAN_THREAD : SPAN_IDLE, name);
+}
+
+/* What runs is told by its name. */
+static void name_task(struct spans *spans, int tid, const char *comm, int length)
+{
+	struct lane *tasks = &spans->lanes[LANE_TASKS];
+	char text[64];
+
+	if (tid <= 0 || tasks->open == SPAN_NONE)
+		return;
+	snprintf(text, sizeof(text), "%.*s %d", length, comm, tid);
+	tasks->spans[tasks->open].name = names_add(spans->names, text);
+}
+
 static int on_switch(struct spans *spans, const struct line *line)
 {
 	const char *previous = strstr(line->fields, "prev_comm=");
 	const char *next = find_last(line->fields, "==> next_comm=");
 	const char *pid = next ? find_last(next, " next_pid=") : NULL;
-	struct lane *tasks = &spans->lanes[LANE_TASKS];
-	int r = 0;
+	struct line after = *line;
+	int r;
 
 	if (!previous || !pid)
 		return 0;
 	previous += strlen("prev_comm=");
-	if (!tasks->nr)
-		r = begin_task(spans, spans->begin, line->cpu, previous,
-			       length_before(previous, " prev_pid="), line->tid);
+	name_task(spans, line->tid, previous, length_before(previous, " prev_pid="));
 	/* Nothing of an interrupt goes on in another task. */
 	while (spans_end(spans, LANE_CODE, line->time))
 		;
-	spans_end(spans, LANE_TASKS, line->time);
-	if (r)
-		return r;
-	return begin_task(spans, line->time, line->cpu, next,
-			  (int)(pid - next - (ptrdiff_t)strlen(" next_pid=")), atoi(pid));
+	after.tid = atoi(pid);
+	r = follow_task(spans, &after);
+	if (!r)
+		name_task(spans, after.tid, next,
+			  (int)(pid - next - (ptrdiff_t)strlen(" next_pid=")));
+	return r ?: names_error(spans->names);
 }
 
 static int take_line(struct spans *spans, const struct line *line)
@@ -225,11 +240,13 @@ static int take_line(struct spans *spans, const struct line *line)
 		{ "sched:sched_switch", on_switch },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+	int r = follow_task(spans, line);
+
+	for (size_t i = 0; i < ARRAY_SIZE(table) && !r; i++) {
 		if (!strncmp(line->event, table[i].prefix, strlen(table[i].prefix)))
 			return table[i].take(spans, line);
 	}
-	return 0;
+	return r;
 }
 
 static void forget_all(struct spans *spans)
@@ -240,7 +257,7 @@ static void forget_all(struct spans *spans)
 	}
 }
 
-int events_spans_read(FILE *file, uint64_t begin, struct spans *spans)
+int events_spans_read(FILE *file, uint64_t begin, uint64_t end, struct spans *spans)
 {
 	_cleanup_free_ char *text = NULL;
 	struct line line = { 0 };
@@ -261,9 +278,6 @@ int events_spans_read(FILE *file, uint64_t begin, struct spans *spans)
 	}
 	if (!r && ferror(file))
 		r = -EIO;
-	/* The same task all the time, and only its number is known. */
-	if (!r && any && !spans->lanes[LANE_TASKS].nr)
-		r = begin_task(spans, spans->begin, line.cpu, "tid", 3, line.tid);
-	spans_finish(spans, line.time);
+	spans_finish(spans, line.time < end ? end : line.time);
 	return r ?: any ? 0 : -ENODATA;
 }

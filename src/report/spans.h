@@ -60,6 +60,7 @@ struct spans {
 	uint64_t begin, end; /* nothing is known outside of it */
 	bool has_functions;
 	bool has_irqs_off;
+	int tid; /* of the task that is open, where only events tell of it */
 };
 
 int spans_new(struct spans **ret) _must_check_;

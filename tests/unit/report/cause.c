@@ -83,7 +83,9 @@ static void names_idle(void **state)
 	SAYS(true, "the CPU was idle for 96us of that, in intel_idle(), and slow to leave",
 	     IDLE(0, "swapper/1"), CALL(0, "do_idle"), OFF(50000, "do_idle"),
 	     ENTER(60000, SPAN_IDLE, "intel_idle"), RETURN(196000), ON(197000));
-	SAYS(false, "the CPU was idle for 99us of that, in swapper/1, and slow to leave",
+	SAYS(false,
+	     "the CPU was idle for 99us of that, in swapper/1, and no interrupt is recorded in "
+	     "that time",
 	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
 	SAYS(true, "the CPU was idle for 99us of that, in swapper/1, and slow to leave",
 	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));

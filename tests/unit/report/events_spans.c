@@ -14,7 +14,7 @@ static int read_text(struct spans *spans, const char *text, uint64_t begin)
 	_cleanup_fclose_ FILE *file = fmemopen((void *)text, strlen(text), "r");
 
 	assert_non_null(file);
-	return events_spans_read(file, begin, spans);
+	return events_spans_read(file, begin, 90, spans);
 }
 
 /* As `0 interrupt local_timer 1-2`, a line each. */
@@ -46,38 +46,36 @@ static void reads_what_perf_prints(void **state)
 	(void)state;
 	assert_int_equal(spans_new(&spans), 0);
 	assert_int_equal(
-		read_text(spans,
-			  EVENT("000000001", "irq_vectors:reschedule_exit", "vector=253") EVENT(
-				  "000000010", "irq_vectors:local_timer_entry",
-				  "vector=236") EVENT("000000011", "timer:hrtimer_expire_entry",
-						      "hrtimer=0x1 function=tick_nohz_handler "
-						      "now=5") EVENT("000000020",
-								     "irq:irq_handler_entry",
-								     "irq=24 name=eth 0")
-				  EVENT("000000022", "irq:irq_handler_exit",
-					"irq=24 ret=handled") EVENT("000000025",
-								    "timer:hrtimer_expire_exit",
-								    "hrtimer=0x1")
-					  EVENT("000000030", "irq_vectors:local_timer_exit",
-						"vector=236") EVENT("000000031",
-								    "irq:softirq_entry",
-								    "vec=3 [action=NET_RX]")
-						  EVENT("000000040", "irq:softirq_exit",
-							"vec=3 [action=NET_RX]") SWITCH("000000050",
-											"7", "a b",
-											"swapper/3",
-											"0")
-							  EVENT("000000060",
-								"irq_vectors:irq_work_entry",
-								"vector=246")
-								  SWITCH("000000070", "0",
-									 "swapper/3",
-									 "x ==> next_comm=", "9")
-									  EVENT("000000080",
-										"sched:sched_"
-										"wakeup",
-										"comm=x pid=9"),
-			  0),
+		read_text(
+			spans,
+			EVENT("000000001", "irq_vectors:reschedule_exit", "vector=253") EVENT(
+				"000000010", "irq_vectors:local_timer_entry",
+				"vector=236") EVENT("000000011", "timer:hrtimer_expire_entry",
+						    "hrtimer=0x1 function=tick_nohz_handler "
+						    "now=5") EVENT("000000020",
+								   "irq:irq_handler_entry",
+								   "irq=24 name=eth 0")
+				EVENT("000000022", "irq:irq_handler_exit",
+				      "irq=24 ret=handled") EVENT("000000025",
+								  "timer:hrtimer_expire_exit",
+								  "hrtimer=0x1")
+					EVENT("000000030", "irq_vectors:local_timer_exit",
+					      "vector=236") EVENT("000000031", "irq:softirq_entry",
+								  "vec=3 [action=NET_RX]")
+						EVENT("000000040", "irq:softirq_exit",
+						      "vec=3 [action=NET_RX]")
+							SWITCH("000000050", "7", "a b", "swapper/3",
+							       "0") "0 [003] 0.000000060: "
+								    "irq_vectors:irq_work_entry: "
+								    "v\n" SWITCH("000000070", "0",
+										 "swapper/3",
+										 "x ==> next_comm=",
+										 "9")
+									    EVENT("000000080",
+										  "sched:sched_"
+										  "wakeup",
+										  "comm=x pid=9"),
+			0),
 		0);
 	check_lane(spans, LANE_CODE,
 		   "0 interrupt local_timer 10-30\n"
@@ -88,9 +86,10 @@ static void reads_what_perf_prints(void **state)
 	check_lane(spans, LANE_TASKS,
 		   "0 thread a b 7 1-50\n"
 		   "0 idle swapper/3 50-70\n"
-		   "0 thread  9 70-80 cut\n");
+		   "0 thread  9 70-80\n"
+		   "0 thread tid 7 80-90 cut\n");
 	assert_int_equal(spans->begin, 1);
-	assert_int_equal(spans->end, 80);
+	assert_int_equal(spans->end, 90);
 	assert_false(spans->has_functions);
 }
 
@@ -111,7 +110,7 @@ static void goes_on_after_lost_ends(void **state)
 			  0),
 		0);
 	check_lane(spans, LANE_CODE, "0 interrupt local_timer 10-30\n1 softirq NET_RX 11-30\n");
-	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-31 cut\n");
+	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-90 cut\n");
 }
 
 /* Long before the window only what is still open then is kept. */

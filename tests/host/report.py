@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke-ctl report of tracepoints: the interrupt that made a timer late, and what events cannot show."""
+import json
+import os
+import shutil
+import unittest
+
+import common
+
+FAILED = 1
+USAGE = 2
+# examples/late spins in an interrupt from another CPU.
+CULPRIT = "call_function_single"
+
+
+def report(*args, **kwargs):
+    return common.run_ctl("report", *args, **kwargs)
+
+
+@unittest.skipUnless(shutil.which("perf"), "needs perf")
+class Events(common.HostTest):
+    """On two captures of one CPU."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.taker = common.HostTest()
+        cls.taker.setUp()
+        cls.addClassCleanup(cls.taker.doCleanups)
+        cpu = common.find_cpus(1)[0]
+        with common.busy(cpu):
+            session = cls.taker.capture_spikes([cpu], 4)
+        # Other things make timers late too.
+        cls.paths = [capture["path"] for capture in session.captures if cls.has_culprit(capture)]
+        cls.taker.assertTrue(cls.paths, session.captures)
+        cls.path = cls.paths[0]
+        with open(os.path.join(cls.path, "capture.json")) as file:
+            cls.facts = json.load(file)
+
+    @classmethod
+    def times(cls, capture):
+        """Of the last event of each kind before the spike."""
+        return {sample["event"]: sample["time_ns"] for sample in cls.taker.samples(capture["path"])
+                if sample["cpu"] == capture["cpu"] and sample["time_ns"] <= capture["time_ns"]}
+
+    @classmethod
+    def has_culprit(cls, capture):
+        times = cls.times(capture)
+        entry, end = (times.get("irq_vectors:%s_%s" % (CULPRIT, what), 0) for what in ("entry", "exit"))
+        late = min(end, capture["actual_ns"]) - max(entry, capture["expected_ns"])
+        return 2 * late >= capture["latency_ns"]
+
+    def read(self, *args):
+        result = report(*args, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def test_names_the_interrupt(self):
+        found = self.read(self.path)
+        spike, cause = found["spike"], found["cause"]
+        self.assertEqual(found["source"], "events")
+        for name in ("latency_ns", "expected_ns", "actual_ns", "time_ns", "cpu", "comm"):
+            self.assertEqual(spike[name], self.facts["spike"][name])
+        self.assertEqual((cause["kind"], cause["name"], cause["count"]), ("interrupt", CULPRIT, 1))
+        self.assertGreaterEqual(2 * cause["time_ns"], spike["latency_ns"])
+        self.assertLessEqual(cause["time_ns"], spike["latency_ns"])
+        self.assertRegex(found["sentence"], r"^timer \S+ late: \S+ in interrupt %s, interrupting .+$" % CULPRIT)
+        # When the timer was to expire that interrupt ran.
+        self.assertEqual(found["path"][-1], CULPRIT)
+
+    def test_budget_is_what_perf_shows(self):
+        """Each moment once, and the interrupt as long as from its entry to its exit."""
+        found = self.read(self.path)
+        window = found["window"]
+        self.assertEqual(sum(row["time_ns"] for row in found["budget"]), window["end_ns"] - window["begin_ns"])
+        self.assertEqual(sum(row["late_ns"] for row in found["budget"]),
+                         window["late_end_ns"] - window["late_begin_ns"])
+        row = next(row for row in found["budget"] if row["name"] == CULPRIT)
+        times = self.times({"path": self.path, **found["spike"]})
+        entry, end = (times["irq_vectors:%s_%s" % (CULPRIT, what)] for what in ("entry", "exit"))
+        # The last one is in the window as a whole, unless that begins in it.
+        self.assertEqual(row["longest_ns"], end - max(entry, window["begin_ns"]))
+
+    def test_does_not_tell_what_events_do_not_show(self):
+        found = self.read(self.path)
+        self.assertIsNone(found["irqs_off"])
+        self.assertIsNone(found["functions"])
+        self.assertIn("no functions", report(self.path).stdout)
+
+    def test_a_window_that_is_too_short(self):
+        found = self.read(self.path, "--window", "10us")
+        self.assertEqual(found["cause"]["kind"], "none")
+        self.assertIn("does not reach back", found["sentence"])
+
+    def test_text_is_narrow_and_says_the_same(self):
+        found = self.read(self.path)
+        result = report(self.path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        first = result.stdout.split("\n\n")[0]
+        self.assertEqual(" ".join(first.split()), " ".join(found["sentence"].split()))
+        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
+        for row in found["budget"][:5]:
+            self.assertIn("%-11s %s" % (row["kind"], row["name"]), result.stdout)
+
+    def test_against(self):
+        same = self.read(self.path, "--against", self.path)["against"]
+        self.assertEqual(same["longer"], [])
+        self.assertIsNone(same["parting"]["here"])
+        other = self.read(self.path, "--against", self.paths[-1])
+        self.assertEqual(other["against"]["report"]["cause"]["name"], CULPRIT)
+        self.assertEqual(other["window"]["asked_ns"], other["against"]["report"]["window"]["asked_ns"])
+        text = report(self.path, "--against", self.paths[-1])
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        self.assertIn("where the paths part", text.stdout)
+
+    def test_broken(self):
+        broken = os.path.join(self.folder, "broken")
+        shutil.copytree(self.path, broken)
+        data = os.path.join(broken, "perf.data", "data")
+        for kept in (os.path.getsize(data) // 2, 100, 0):
+            with self.subTest(kept=kept):
+                os.truncate(data, kept)
+                result = report(broken)
+                self.assertIn(result.returncode, (0, FAILED))
+                if result.returncode:
+                    self.assert_fails(result, FAILED, broken)
+        os.unlink(data)
+        self.assert_fails(report(broken), FAILED, broken, "No such file")
+        self.assert_fails(report(self.folder), FAILED, "not a capture")
+        self.assert_fails(report(self.path, env={**os.environ, "PATH": self.folder}), FAILED, "no perf")
+
+
+class Errors(common.HostTest):
+    def test_usage(self):
+        for args, parts in (([], ["CAPTURE"]), (["a", "b"], ["'b'"]), (["a", "--top", "0"], ["--top"]),
+                            (["a", "--window", "1x"], ["--window", "'1x'"]), (["a", "--what"], ["--what"])):
+            with self.subTest(args=args):
+                self.assert_fails(report(*args), USAGE, *parts)
+
+
+if __name__ == "__main__":
+    common.main()

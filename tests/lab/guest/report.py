@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke-ctl report of simulated Intel PT says what that executed: counted from what export writes, by an independent reader.
+
+usage: report.py PERF_POKE_CTL [CAPTURES]; captures are kept in the folder CAPTURES.
+"""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import capture
+from common import check, equal
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import fxt  # noqa: E402  # pylint: disable=wrong-import-position
+
+CTL = sys.argv[1]
+OUTPUT = pathlib.Path("/var/tmp/report-captures")
+EXPORTED = OUTPUT / "window.fxt"
+# Of the program, as code.S has it: who calls a function, directly.
+CALLERS = {"ptsim_outer": "ptsim_main", "ptsim_middle": "ptsim_outer", "ptsim_inner": "ptsim_middle", "ptsim_leaf": "ptsim_inner",
+           "ptsim_indirect": "ptsim_main", "ptsim_callee_a": "ptsim_indirect", "ptsim_callee_b": "ptsim_indirect",
+           "ptsim_switch": "ptsim_main", "ptsim_interrupted": "ptsim_main", "ptsim_interrupt": "ptsim_interrupted",
+           "ptsim_softirq": "ptsim_interrupt"}
+
+
+def run(command, *args, status=0):
+    result = subprocess.run([CTL, command, *args], capture_output=True, text=True, check=False)
+    equal(result.returncode, status, f"exit status of {command} {args} ({result.stderr[-500:]})")
+    return result
+
+
+def report(*args):
+    return json.loads(run("report", *args, "--json", "--top", "1000").stdout)
+
+
+def slices_of(taken, window_ns):
+    """Those of the functions of the spike's CPU in the window: begin, end, name, category, and the slice around it."""
+    run("export", taken.folder, "-o", EXPORTED, "--quiet", "--time", f"-{window_ns}ns,0ns")
+    trace = fxt.read(EXPORTED)
+    tracks = trace.check()
+    events = sorted((e for e in trace.events if trace.name_of(e.track) == f"CPU {taken.json['spike']['cpu']} functions"),
+                    key=lambda e: e.at)
+    stack, slices = [], []
+    for event in events:
+        if event.type == fxt.BEGIN:
+            slices.append([event.at, None, event.name, event.category, stack[-1] if stack else None])
+            stack.append(slices[-1])
+        elif event.type == fxt.END:
+            stack.pop()[1] = event.at
+    return slices, tracks
+
+
+def check_functions(found, slices):
+    """Calls, time with and without what is called."""
+    expected = collections.defaultdict(lambda: [0, 0, 0])
+    for begin, end, name, _, outer in slices:
+        expected[name][0] += 1
+        expected[name][1] += end - begin
+        expected[name][2] += end - begin
+        if outer:
+            expected[outer[2]][2] -= end - begin
+    got = {row["name"]: [row["calls"], row["total_ns"], row["self_ns"]] for row in found["functions"]}
+    equal(got, dict(expected), "functions")
+    check(set(CALLERS) <= set(got), f"functions of the program: {sorted(got)}")
+    selves = [row["self_ns"] for row in found["functions"]]
+    equal(selves, sorted(selves, reverse=True), "order of functions")
+
+
+def check_budget(found, slices, tracks, cpu):
+    """Interrupts have their time, tasks the rest."""
+    interrupts = [s for s in slices if s[3] == "interrupt"]
+    # Short ones take no time that the trace tells.
+    row = next((row for row in found["budget"] if row["kind"] == "interrupt"), None) or \
+        {"name": "ptsim_interrupt", "time_ns": 0, "count": len(interrupts)}
+    equal((row["name"], row["time_ns"], row["count"]),
+          ("ptsim_interrupt", sum(s[1] - s[0] for s in interrupts), sum(1 for s in interrupts if s[1] > found["window"]["begin_ns"]
+                                                                       and s[0] < found["window"]["end_ns"])), "interrupts")
+    tasks = collections.Counter()
+    for piece in tracks[f"CPU {cpu} tasks"]:
+        tasks[piece.name] += piece.end - piece.begin
+    spent = collections.Counter({row["name"]: row["time_ns"] for row in found["budget"] if row["kind"] in ("thread", "idle")})
+    equal(set(spent), {name for name in tasks if tasks[name]}, "tasks")
+    equal(sum(tasks.values()) - sum(spent.values()), row["time_ns"], "time of tasks that is not theirs")
+    window = found["window"]
+    equal(sum(row["time_ns"] for row in found["budget"]), window["end_ns"] - window["begin_ns"], "all of the budget")
+    equal(sum(row["time_ns"] for row in found["irqs_off"]), row["time_ns"], "time with interrupts off")
+    check({row["name"] for row in found["irqs_off"]} <= {"ptsim_interrupt"}, f"who turned them off: {found['irqs_off']}")
+
+
+def check_spike(found, taken):
+    spike = taken.json["spike"]
+    for name in ("expected_ns", "actual_ns", "time_ns"):
+        equal(found["spike"][name], spike[name] + taken.to_perf_ns, name)
+    # The program runs with interrupts on, whatever made the timer late.
+    equal(found["cause"]["kind"], "none", "the cause")
+    check("nothing in the window explains it: interrupts were on" in found["sentence"], found["sentence"])
+
+
+def check_path(found, slices):
+    """Where the program was when the timer was to expire."""
+    at = found["spike"]["expected_ns"]
+    around = [s for s in slices if s[0] <= at < s[1]]
+    equal(found["path"], [s[2] for s in reversed(around)], "the path")
+    for inner, outer in zip(found["path"], found["path"][1:]):
+        equal(outer, CALLERS[inner], f"what calls {inner}")
+
+
+def check_text(found, taken):
+    """The same for people."""
+    text = run("report", taken.folder, "--top", "1000").stdout
+    check(max(map(len, text.splitlines())) <= 100, "a line is too long")
+    equal(" ".join(text.split("\n\n")[0].split()), found["sentence"], "the sentence")
+    for row in found["functions"]:
+        line = next(line.split() for line in text.splitlines() if line.startswith(f"  {row['name']} ") and "%" in line)
+        equal(line[-1], str(row["calls"]), f"calls of {row['name']}")
+    for row in found["budget"]:
+        check(f"{row['kind']:11} {row['name']}" in text, f"no {row}")
+    print(text)
+
+
+def check_windows(taken, other):
+    for window in ("1ms", "100us"):
+        found = report(taken.folder, "--window", window)
+        ns = found["window"]["asked_ns"]
+        slices, tracks = slices_of(taken, ns)
+        check_functions(found, slices)
+        check_budget(found, slices, tracks, taken.json["spike"]["cpu"])
+    same = report(taken.folder, "--against", taken.folder)["against"]
+    equal((same["longer"], same["parting"]["here"], same["parting"]["there"]), ([], None, None), "against itself")
+    two = report(taken.folder, "--against", other.folder)["against"]
+    check(two["parting"]["same"] > 10, f"the same program: {two['parting']}")
+
+
+capture.load()
+shutil.rmtree(OUTPUT, ignore_errors=True)
+OUTPUT.mkdir()
+captures = capture.take(CTL, OUTPUT / "captures", count=2)
+if len(sys.argv) > 2:
+    shutil.copytree(OUTPUT, sys.argv[2], dirs_exist_ok=True)
+for one in captures:
+    whole = report(one.folder)
+    all_slices, all_tracks = slices_of(one, whole["window"]["asked_ns"])
+    check_functions(whole, all_slices)
+    check_budget(whole, all_slices, all_tracks, one.json["spike"]["cpu"])
+    check_spike(whole, one)
+    check_path(whole, all_slices)
+    check_text(whole, one)
+check_windows(captures[0], captures[1])
+broken = OUTPUT / "broken"
+shutil.copytree(captures[0].folder, broken)
+os.truncate(broken / "perf.data/data", 100)
+equal(len(run("report", broken, status=1).stderr.splitlines()), 1, "lines of what is wrong")
