@@ -67,10 +67,10 @@ static void reads_what_perf_prints(void **state)
 							SWITCH("000000050", "7", "a b", "swapper/3",
 							       "0") "0 [003] 0.000000060: "
 								    "irq_vectors:irq_work_entry: "
-								    "v\n" SWITCH("000000070", "0",
-										 "swapper/3",
-										 "x ==> next_comm=",
-										 "9")
+								    "v\n" SWITCH(
+									    "000000070", "0",
+									    "swapper/3",
+									    "x ==> next_comm=", "9")
 									    EVENT("000000080",
 										  "sched:sched_"
 										  "wakeup",
