@@ -35,8 +35,10 @@ static const struct option_choice tracks[] = {
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
 	  .help = "folder of a capture with Intel PT" },
-	{ "output", 'o', OPTION_STRING, .required = true, TARGET(output), .metavar = "FILE",
+	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
 	  .help = "what to write: FILE.fxt, or compressed FILE.fxt.gz" },
+	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
+	  .help = "or a page for any browser, with what report says too" },
 	{ "time", 't', OPTION_STRING, TARGET(time), .metavar = "BEGIN,END",
 	  .help = "only this: -200us,50us from before to after the spike, or\n"
 		  "seconds of the trace's clock as 7.788,7.789; a side may be\n"
@@ -80,7 +82,19 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 	r = command_options(&command_export, con, argc, argv, args);
 	if (r)
 		return r;
-	if (!ends_with(args->output, ".fxt") && !ends_with(args->output, ".fxt.gz")) {
+	if (!args->output == !args->html) {
+		console_error(con, "give --output FILE or --html FILE%s",
+			      args->html ? ", not both" : "");
+		return -EINVAL;
+	}
+	if (args->html &&
+	    (args->axis || args->tracks || args->split_ns || args->dry_run || args->rest)) {
+		console_error(con, "--html does not go together with --axis, --tracks, --split, "
+				   "--dry-run or -- ARGS");
+		return -EINVAL;
+	}
+	if (args->output && !ends_with(args->output, ".fxt") &&
+	    !ends_with(args->output, ".fxt.gz")) {
 		console_error(con, "--output '%s': must end with .fxt or .fxt.gz", args->output);
 		return -EINVAL;
 	}
@@ -391,6 +405,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = script_read_capture(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
+	if (args.html)
+		return export_html(con, &args, &capture);
 	if (capture.kind != VIEW_PT) {
 		console_error(con, "'%s' has events, not Intel PT: see them with script",
 			      args.capture);
@@ -412,7 +428,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "Write a capture's Intel PT as a file for ui.perfetto.dev.",
-	.arguments = "CAPTURE -o FILE [OPTIONS] [-- ARGS]",
+	.arguments = "CAPTURE -o FILE|--html FILE [OPTIONS] [-- ARGS]",
 	.notes = notes,
 	.options = options,
 	.nr_options = ARRAY_SIZE(options),

@@ -12,7 +12,8 @@
 
 struct export_args {
 	const char *capture;
-	const char *output;
+	const char *output; /* or NULL: `html` is there */
+	const char *html;
 	const char *time; /* or NULL */
 	int axis;
 	int tracks;
@@ -34,6 +35,10 @@ int export_argv(const struct export_args *args, const struct view_capture *captu
 /* Perf, and the filter for it, which is for the caller to free. Returns 0, or a negative errno and
  * the error has been printed. */
 int export_find_tools(struct console *con, struct perf_tool *perf, char **dlfilter) _must_check_;
+
+/* A page instead, for export.c. The error has been printed if it is not there. */
+enum exit_code export_html(struct console *con, const struct export_args *args,
+			   const struct view_capture *capture);
 
 /* How perf fared with that. */
 struct export_result {

@@ -249,18 +249,27 @@ static int take_line(struct spans *spans, const struct line *line)
 	return r;
 }
 
-static void forget_all(struct spans *spans)
+static void forget_before(struct spans *spans, uint64_t kept_max)
 {
 	for (size_t i = 0; i < LANE_NR; i++) {
-		if (spans->lanes[i].nr > KEPT_MAX)
+		if (spans->lanes[i].nr > kept_max)
 			forget(&spans->lanes[i]);
 	}
+}
+
+/* The window begins: only what is open is of it. */
+static void begin_window(struct spans *spans, uint64_t begin)
+{
+	forget_before(spans, 0);
+	if (spans->begin < begin)
+		spans->begin = begin;
 }
 
 int events_spans_read(FILE *file, uint64_t begin, uint64_t end, struct spans *spans)
 {
 	_cleanup_free_ char *text = NULL;
 	struct line line = { 0 };
+	uint64_t last = 0;
 	bool any = false;
 	size_t size = 0;
 	int r = 0;
@@ -271,11 +280,16 @@ int events_spans_read(FILE *file, uint64_t begin, uint64_t end, struct spans *sp
 			continue;
 		if (!any)
 			spans->begin = line.time;
+		if (last < begin && line.time >= begin)
+			begin_window(spans, begin);
 		any = true;
+		last = line.time;
 		r = take_line(spans, &line);
 		if (line.time < begin)
-			forget_all(spans);
+			forget_before(spans, KEPT_MAX);
 	}
+	if (last < begin)
+		begin_window(spans, begin);
 	if (!r && ferror(file))
 		r = -EIO;
 	spans_finish(spans, line.time < end ? end : line.time);

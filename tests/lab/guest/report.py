@@ -122,6 +122,19 @@ def check_text(found, taken):
     print(text)
 
 
+def check_page(found, taken):
+    """A page has all slices of the CPU's functions, and what is said."""
+    page = OUTPUT / "page.html"
+    said = run("export", taken.folder, "--html", page).stderr
+    text = page.read_text()
+    inside, chart = (json.loads(text.split(f'id="{name}">')[1].split("</script>")[0]) for name in ("report", "chart-data"))
+    equal(inside["sentence"], found["sentence"], "the sentence of the page")
+    functions = next(lane["spans"] for lane in chart["lanes"] if lane["title"] == "functions")
+    equal(said, f"perf-poke-ctl: {page}: {functions} slices\n", "what it said")
+    check(functions >= sum(row["calls"] for row in found["functions"]), f"{functions} slices")
+    check(set(CALLERS) <= set(chart["names"]), f"names: {chart['names']}")
+
+
 def check_windows(taken, other):
     for window in ("1ms", "100us"):
         found = report(taken.folder, "--window", window)
@@ -150,6 +163,7 @@ for one in captures:
     check_spike(whole, one)
     check_path(whole, all_slices)
     check_text(whole, one)
+    check_page(whole, one)
 check_windows(captures[0], captures[1])
 broken = OUTPUT / "broken"
 shutil.copytree(captures[0].folder, broken)

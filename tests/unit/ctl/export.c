@@ -77,6 +77,12 @@ static void makes_command_lines(void **state)
 		    "progress=3");
 	free(p.out);
 	free(p.err);
+	PARSE(&p, "folder", "--html", "a.html", "-t", "-5us,");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.html, "a.html");
+	assert_null(p.args.output);
+	free(p.out);
+	free(p.err);
 	PARSE(&p, "folder", "-o", "a.fxt", "-n", "--time", "-5us,", "--split", "25ms", "-q", "--",
 	      "--symfs", "dir");
 	assert_int_equal(p.r, 0);
@@ -100,7 +106,12 @@ static void makes_command_lines(void **state)
 static void refuses(void **state)
 {
 	(void)state;
-	REFUSES("--output FILE is required", "a");
+	REFUSES("give --output FILE or --html FILE", "a");
+	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
+	REFUSES("--html does not go together with --axis, --tracks, --split, --dry-run or -- ARGS",
+		"a", "--html", "b", "--split", "1ms");
+	REFUSES("--html does not go together with --axis, --tracks, --split, --dry-run or -- ARGS",
+		"a", "--html", "b", "--", "-v");
 	REFUSES("CAPTURE is required", "-o", "a.fxt");
 	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
 	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");

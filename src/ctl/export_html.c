@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "account_load.h"
+#include "export.h"
+#include "html.h"
+#include "window.h"
+
+/* Of the time before the spike, what is shown after it. */
+#define AFTER_PART 4
+
+/* Returns 0 or a negative errno, and then there is no such file. */
+static int write_file(const char *path, const struct account *account)
+{
+	_cleanup_free_ char *scratch = NULL;
+	mode_t mask = umask(0);
+	FILE *file;
+	int fd, r;
+
+	umask(mask);
+	if (asprintf(&scratch, "%s.XXXXXX", path) < 0) {
+		scratch = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(scratch, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	file = fdopen(fd, "w");
+	r = file ? html_write(file, account) : -errno;
+	if (!r && fchmod(fd, 0666 & ~mask))
+		r = -errno;
+	if (file ? fclose(file) : close(fd))
+		r = r ?: -errno;
+	if (!r && rename(scratch, path))
+		r = -errno;
+	if (r)
+		unlink(scratch);
+	return r;
+}
+
+/* What is asked for, from before to after the spike; 0 before it: what suits the spike. */
+static int find_window(const struct export_args *args, const struct view_capture *capture,
+		       uint64_t *before_ns, uint64_t *after_ns)
+{
+	uint64_t spike = capture->spike_ns, begin, end;
+	int r;
+
+	*before_ns = 0;
+	*after_ns = (capture->latency_ns > VIEW_WINDOW_PT_NS ? capture->latency_ns
+							     : VIEW_WINDOW_PT_NS) /
+		    AFTER_PART;
+	if (!args->time)
+		return 0;
+	r = window_parse(args->time, spike, &begin, &end);
+	if (r)
+		return r;
+	if (begin >= spike)
+		return -ERANGE;
+	*before_ns = spike - begin;
+	/* To the end of the trace. */
+	if (end == UINT64_MAX)
+		end = spike + *before_ns;
+	*after_ns = end > spike ? end - spike : 0;
+	return 0;
+}
+
+enum exit_code export_html(struct console *con, const struct export_args *args,
+			   const struct view_capture *capture)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	uint64_t before_ns, after_ns;
+	int r = find_window(args, capture, &before_ns, &after_ns);
+
+	if (r) {
+		console_error(con, "--time '%s': must begin before the spike", args->time);
+		return EXIT_USAGE;
+	}
+	if (account_load(&account, con, args->capture, before_ns, after_ns))
+		return EXIT_FAILED;
+	r = write_file(args->html, &account);
+	if (r) {
+		console_error(con, "--html '%s': %s", args->html, strerror(-r));
+		return EXIT_FAILED;
+	}
+	if (!args->quiet)
+		console_info(con, "%s: %" PRIu32 " slices", args->html,
+			     account.spans->lanes[LANE_CODE].nr);
+	return EXIT_FINE;
+}

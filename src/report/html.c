@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "html.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "html_files.h"
+#include "units.h"
+
+#define FUNCTIONS 200
+/* Of six numbers of at most 64 bits. */
+#define SPAN_SIZE_MAX 60
+#define DEPTH_SHIFT 6
+#define FLAG_CUT 16
+#define FLAG_USER 32
+
+_Static_assert(SPAN_NR_KINDS <= FLAG_CUT, "kinds fit below the flags");
+
+struct bytes {
+	unsigned char *data;
+	size_t nr, room;
+};
+
+static int bytes_reserve(struct bytes *bytes, size_t nr)
+{
+	size_t room = bytes->room ?: 4096;
+	unsigned char *grown;
+
+	while (room - bytes->nr < nr)
+		room *= 2;
+	if (room == bytes->room)
+		return 0;
+	grown = realloc(bytes->data, room);
+	if (!grown)
+		return -ENOMEM;
+	bytes->data = grown;
+	bytes->room = room;
+	return 0;
+}
+
+/* Seven bits a byte, the lowest first. */
+static void add_number(struct bytes *bytes, uint64_t value)
+{
+	while (value > 127) {
+		bytes->data[bytes->nr++] = (unsigned char)(value | 128);
+		value >>= 7;
+	}
+	bytes->data[bytes->nr++] = (unsigned char)value;
+}
+
+static int add_span(struct bytes *bytes, const struct span *span, uint64_t before)
+{
+	uint32_t flags = span->kind | (span->cut ? FLAG_CUT : 0) | (span->user ? FLAG_USER : 0);
+	int r = bytes_reserve(bytes, SPAN_SIZE_MAX);
+
+	if (r)
+		return r;
+	add_number(bytes, span->begin - before);
+	add_number(bytes, span->end - span->begin);
+	add_number(bytes, span->name);
+	add_number(bytes, flags | (uint32_t)span->depth << DEPTH_SHIFT);
+	add_number(bytes, span->cut ? 0 : span->insns);
+	add_number(bytes, span->cut ? 0 : span->cycles);
+	return 0;
+}
+
+static char *to_base64(const struct bytes *bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = malloc((bytes->nr + 2) / 3 * 4 + 1);
+	char *to = text;
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < bytes->nr; i += 3) {
+		uint32_t group = (uint32_t)bytes->data[i] << 16;
+
+		if (i + 1 < bytes->nr)
+			group |= (uint32_t)bytes->data[i + 1] << 8;
+		if (i + 2 < bytes->nr)
+			group |= bytes->data[i + 2];
+		*to++ = digits[group >> 18];
+		*to++ = digits[group >> 12 & 63];
+		*to++ = i + 1 < bytes->nr ? digits[group >> 6 & 63] : '=';
+		*to++ = i + 2 < bytes->nr ? digits[group & 63] : '=';
+	}
+	*to = '\0';
+	return text;
+}
+
+static json_object *new_lane(const struct spans *spans, enum lane_number number, const char *title)
+{
+	const struct lane *lane = &spans->lanes[number];
+	_cleanup_free_ char *text = NULL;
+	struct bytes bytes = { 0 };
+	uint64_t before = spans->begin;
+	json_object *object;
+	int r = 0;
+
+	for (uint32_t i = 0; i < lane->nr && !r; i++) {
+		struct span span = lane->spans[i];
+
+		/* What is open from before is shown from where the rest is. */
+		if (span.begin < spans->begin)
+			span.begin = spans->begin;
+		r = add_span(&bytes, &span, before);
+		before = span.begin;
+	}
+	text = r ? NULL : to_base64(&bytes);
+	free(bytes.data);
+	if (!text)
+		return NULL;
+	object = json_object_new_object();
+	json_object_object_add(object, "title", json_object_new_string(title));
+	json_object_object_add(object, "spans", json_object_new_uint64(lane->nr));
+	json_object_object_add(object, "data", json_object_new_string(text));
+	return object;
+}
+
+static int add_lanes(json_object *object, const struct spans *spans)
+{
+	const struct {
+		enum lane_number number;
+		const char *title;
+	} lanes[] = {
+		{ LANE_TASKS, "tasks" },
+		{ LANE_IRQS_OFF, "interrupts off" },
+		{ LANE_GAPS, "the trace" },
+		{ LANE_CODE, spans->has_functions ? "functions" : "interrupts" },
+	};
+	json_object *list = json_object_new_array();
+
+	json_object_object_add(object, "lanes", list);
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		json_object *lane = new_lane(spans, lanes[i].number, lanes[i].title);
+
+		if (!lane)
+			return -ENOMEM;
+		json_object_array_add(list, lane);
+	}
+	return 0;
+}
+
+static void add_fact(json_object *list, const char *name, const char *value)
+{
+	json_object *row = json_object_new_array();
+
+	if (!*value)
+		value = "not known";
+	json_object_array_add(row, json_object_new_string(name));
+	json_object_array_add(row, json_object_new_string(CLEAN(value)));
+	json_object_array_add(list, row);
+}
+
+static json_object *new_facts(const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+	json_object *list = json_object_new_array();
+	char text[128];
+
+	add_fact(list, "capture", account->capture);
+	add_fact(list, "at", facts->wall_time);
+	if (!facts->poked) {
+		snprintf(text, sizeof(text), "%s on CPU %d, threshold %s",
+			 FORMAT_TIME(facts->latency_ns), facts->cpu,
+			 FORMAT_TIME(facts->threshold_ns));
+		add_fact(list, "latency", text);
+		add_fact(list, "timer", facts->function);
+		add_fact(list, "interrupted", facts_task(facts, text, sizeof(text)));
+	}
+	add_fact(list, "seen by",
+		 facts->pt ? "Intel PT" : "events: no functions, not interrupts off");
+	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " errors of decoding",
+		 facts->lost, account->errors);
+	add_fact(list, "missing", text);
+	add_fact(list, "kernel", facts->release);
+	add_fact(list, "machine", facts->hostname);
+	add_fact(list, "processor", facts->model);
+	return list;
+}
+
+static uint64_t since(const struct spans *spans, uint64_t at)
+{
+	return at < spans->begin ? 0 : (at > spans->end ? spans->end : at) - spans->begin;
+}
+
+static json_object *new_chart(const struct account *account)
+{
+	const struct spans *spans = account->spans;
+	json_object *object = json_object_new_object();
+	json_object *kinds = json_object_new_array();
+	json_object *names = json_object_new_array();
+
+	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
+		json_object_array_add(kinds,
+				      json_object_new_string(span_kind_name((enum span_kind)i)));
+	for (uint32_t i = 0; i < names_count(spans->names); i++) {
+		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
+
+		json_object_array_add(
+			names,
+			json_object_new_string(name ? account_clean(name, strlen(name) + 1,
+								    names_get(spans->names, i))
+						    : ""));
+	}
+	json_object_object_add(object, "kinds", kinds);
+	json_object_object_add(object, "names", names);
+	json_object_object_add(object, "facts", new_facts(account));
+	json_object_object_add(object, "end", json_object_new_uint64(spans->end - spans->begin));
+	json_object_object_add(object, "spike",
+			       json_object_new_uint64(since(spans, account->facts.time_ns)));
+	json_object_object_add(object, "expected",
+			       json_object_new_uint64(since(spans, account->facts.expected_ns)));
+	if (add_lanes(object, spans)) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* Nothing in it ends the element that it is in, or begins another. */
+static int put_json(FILE *file, json_object *object)
+{
+	const char *text =
+		object ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN) : NULL;
+
+	while (text && *text) {
+		size_t length = strcspn(text, "<");
+
+		fwrite(text, 1, length, file);
+		text += length;
+		if (*text) {
+			fputs("\\u003c", file);
+			text++;
+		}
+	}
+	json_object_put(object);
+	return text ? 0 : -ENOMEM;
+}
+
+static int put_part(FILE *file, const struct account *account, const char *name)
+{
+	if (!strncmp(name, "@REPORT@", 8))
+		return put_json(file, account_json(account, FUNCTIONS));
+	if (!strncmp(name, "@CHART@", 7))
+		return put_json(file, new_chart(account));
+	fputs(script, file);
+	return 0;
+}
+
+int html_write(FILE *file, const struct account *account)
+{
+	const char *text = page;
+	int r = 0;
+
+	while (!r) {
+		const char *mark = strchr(text, '@');
+
+		/* That of style sheets is followed by other letters. */
+		while (mark && (mark[1] < 'A' || mark[1] > 'Z'))
+			mark = strchr(mark + 1, '@');
+		if (!mark)
+			break;
+		fwrite(text, 1, (size_t)(mark - text), file);
+		r = put_part(file, account, mark);
+		text = strchr(mark + 1, '@') + 1;
+	}
+	fputs(text, file);
+	if (!r && ferror(file))
+		r = errno ? -errno : -EIO;
+	return r;
+}

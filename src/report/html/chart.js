@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The page of `export --html`. All text from the capture goes into the page as text, never as markup.
+"use strict";
+(() => {
+	const report = JSON.parse(document.getElementById("report").textContent);
+	const chart = JSON.parse(document.getElementById("chart-data").textContent);
+	const byId = (id) => document.getElementById(id);
+	const ROW = 17, AXIS = 22, GAP = 6, KINDS = chart.kinds, LANES = chart.lanes;
+	const IDLE = KINDS.indexOf("idle");
+
+	const format = (ns) => {
+		const units = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
+		const size = Math.abs(ns);
+		for (const [scale, unit] of units) {
+			if (size >= scale) return Number((ns / scale).toPrecision(4)) + unit;
+		}
+		return Math.round(ns) + "ns";
+	};
+
+	// Numbers of seven bits a byte, the lowest first; a span is six of them.
+	const decode = (lane) => {
+		const text = atob(lane.data), nr = lane.spans;
+		const begin = new Float64Array(nr), end = new Float64Array(nr), insns = new Float64Array(nr), cycles = new Float64Array(nr);
+		const name = new Uint32Array(nr), depth = new Uint16Array(nr), flags = new Uint8Array(nr);
+		let at = 0, time = 0, deepest = 0;
+		const next = () => {
+			let value = 0, scale = 1, byte;
+			do {
+				byte = text.charCodeAt(at++);
+				value += (byte & 127) * scale;
+				scale *= 128;
+			} while (byte & 128);
+			return value;
+		};
+		for (let i = 0; i < nr; i++) {
+			time += next();
+			begin[i] = time;
+			end[i] = time + next();
+			name[i] = next();
+			const packed = next();
+			flags[i] = packed & 63;
+			depth[i] = packed >>> 6;
+			insns[i] = next();
+			cycles[i] = next();
+			if (depth[i] > deepest) deepest = depth[i];
+		}
+		// Of each depth, in order of time: they do not overlap.
+		const counts = new Uint32Array(deepest + 2);
+		for (let i = 0; i < nr; i++) counts[depth[i] + 1]++;
+		for (let i = 0; i <= deepest; i++) counts[i + 1] += counts[i];
+		const order = new Uint32Array(nr), fill = counts.slice();
+		for (let i = 0; i < nr; i++) order[fill[depth[i]]++] = i;
+		const rows = [];
+		for (let i = 0; nr && i <= deepest; i++) rows.push(order.subarray(counts[i], counts[i + 1]));
+		return { title: lane.title, begin, end, insns, cycles, name, depth, flags, rows, nr };
+	};
+
+	const lanes = LANES.map(decode).filter((lane) => lane.nr);
+	const kindOf = (lane, i) => lane.flags[i] & 15;
+	const isCut = (lane, i) => Boolean(lane.flags[i] & 16);
+	const total = chart.end;
+	const spike = chart.spike, expected = chart.expected, isLate = spike > expected;
+	const canvas = byId("chart"), context = canvas.getContext("2d", { alpha: false });
+	const view = { from: 0, to: total || 1, top: 0 };
+	let colors = {}, height = 0, width = 0, selected = null, matches = null, matchAt = -1, queued = false;
+
+	const readColors = () => {
+		const style = getComputedStyle(document.documentElement);
+		for (const name of ["page", "text", "dim", "line", "late", "label", "faint"]) colors[name] = style.getPropertyValue("--" + name).trim();
+		colors.dark = matchMedia("(prefers-color-scheme: dark)").matches;
+		colors.kind = KINDS.map((kind) => ({ "interrupt": "#f4a259", "softirq": "#f2cf63", "NMI": "#e4572e", "exception": "#d98cb3",
+			"idle": "#b9c0c8", "thread": "#9fb8ad", "not traced": "#a7a7a7", "lost": "#8d8d8d", "interrupts off": "#ef8a80",
+			"system call": "#9cc5a1" })[kind]);
+		colors.name = null;
+	};
+	// Functions by their name, so that one has the same color everywhere.
+	const nameColors = () => {
+		colors.name = chart.names.map((name) => {
+			let hash = 2166136261;
+			for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
+			const hue = 190 + ((hash >>> 8) & 63);
+			return `hsl(${hue} ${35 + ((hash >>> 16) & 15)}% ${colors.dark ? 62 : 72}%)`;
+		});
+	};
+	const colorOf = (lane, i) => colors.kind[kindOf(lane, i)] || colors.name[lane.name[i]];
+
+	const toX = (at) => (at - view.from) / (view.to - view.from) * width;
+	const toTime = (x) => view.from + x / width * (view.to - view.from);
+	const heightOf = (lane) => lane.rows.length * ROW + GAP;
+	const contentHeight = () => AXIS + lanes.reduce((sum, lane) => sum + heightOf(lane), 0);
+
+	// The first of a row that ends after a time.
+	const firstAfter = (lane, row, at) => {
+		let low = 0, high = row.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (lane.end[row[middle]] < at) low = middle + 1;
+			else high = middle;
+		}
+		return low;
+	};
+
+	const drawLabel = (text, x, y, room) => {
+		if (room < 24) return;
+		const fits = Math.floor((room - 6) / 6.6);
+		context.fillText(text.length > fits ? text.slice(0, Math.max(fits - 1, 1)) + "\u2026" : text, x + 3, y + 12);
+	};
+
+	const drawRow = (lane, row, y) => {
+		let drawn = -1;
+		for (let n = firstAfter(lane, row, view.from); n < row.length; n++) {
+			const i = row[n];
+			if (lane.begin[i] > view.to) break;
+			const x = Math.max(toX(lane.begin[i]), 0), right = Math.min(toX(lane.end[i]), width);
+			// What is narrower than what is there already is not seen.
+			if (right <= drawn) continue;
+			const wide = Math.max(right - x, 1);
+			const hit = matches && matches.has(lane.name[i]);
+			context.fillStyle = matches && !hit ? colors.faint : colorOf(lane, i);
+			context.fillRect(x, y, wide > 3 ? wide - 0.5 : wide, ROW - 1);
+			if (wide > 24) {
+				context.fillStyle = matches && !hit ? colors.dim : colors.label;
+				drawLabel(chart.names[lane.name[i]], x, y, wide);
+			}
+			drawn = Math.max(drawn, Math.floor(x) + 1, right - 0.5);
+		}
+	};
+
+	const drawAxis = () => {
+		const span = view.to - view.from;
+		const rough = span / Math.max(width / 110, 1);
+		const power = Math.pow(10, Math.floor(Math.log10(rough)));
+		const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough) || power * 10;
+		context.fillStyle = colors.page;
+		context.fillRect(0, 0, width, AXIS);
+		context.fillStyle = colors.dim;
+		context.strokeStyle = colors.line;
+		context.beginPath();
+		for (let at = Math.ceil((view.from - spike) / step) * step; at + spike <= view.to; at += step) {
+			const x = Math.round(toX(at + spike)) + 0.5;
+			context.moveTo(x, AXIS - 5);
+			context.lineTo(x, AXIS);
+			context.fillText(Math.abs(at) < step / 2 ? "spike" : format(at), x + 3, 13);
+		}
+		context.stroke();
+	};
+
+	const shadeLate = () => {
+		context.fillStyle = colors.late;
+		context.globalAlpha = 0.12;
+		context.fillRect(toX(expected), 0, toX(spike) - toX(expected), height);
+		context.globalAlpha = 1;
+	};
+	const markLate = () => {
+		const x = toX(expected), right = toX(spike);
+		context.fillStyle = colors.late;
+		context.fillRect(Math.round(x), 0, 1, height);
+		context.fillRect(Math.round(right), 0, 1, height);
+		if (right - x > 80) context.fillText("timer is late", Math.max(x, 0) + 4, height - 6);
+	};
+
+	const draw = () => {
+		queued = false;
+		if (!colors.name) nameColors();
+		context.fillStyle = colors.page;
+		context.fillRect(0, 0, width, height);
+		if (isLate) shadeLate();
+		context.font = "11px ui-monospace, monospace";
+		let y = AXIS - view.top;
+		for (const lane of lanes) {
+			for (const row of lane.rows) {
+				if (y > AXIS - ROW && y < height) drawRow(lane, row, y);
+				y += ROW;
+			}
+			y += GAP;
+		}
+		if (selected) drawSelected();
+		if (isLate) markLate();
+		drawAxis();
+		if (!document.body.dataset.painted) {
+			document.body.dataset.painted = Math.round(performance.now());
+			document.body.dataset.spans = lanes.reduce((sum, lane) => sum + lane.nr, 0);
+		}
+	};
+	const redraw = () => {
+		if (!queued) requestAnimationFrame(draw);
+		queued = true;
+	};
+
+	const drawSelected = () => {
+		let y = AXIS - view.top;
+		for (const lane of lanes) {
+			if (lane === selected.lane) {
+				const i = selected.i, x = toX(lane.begin[i]);
+				context.strokeStyle = colors.text;
+				context.lineWidth = 2;
+				context.strokeRect(x, y + lane.depth[i] * ROW, Math.max(toX(lane.end[i]) - x, 2), ROW - 1);
+				context.lineWidth = 1;
+			}
+			y += heightOf(lane);
+		}
+	};
+
+	const pick = (x, y) => {
+		let top = AXIS - view.top;
+		for (const lane of lanes) {
+			const row = lane.rows[Math.floor((y - top) / ROW)];
+			if (y >= top && row && y >= AXIS) {
+				// A pixel is wide enough to be hit.
+				const slack = (view.to - view.from) / width, at = toTime(x);
+				const n = firstAfter(lane, row, at - slack);
+				return n < row.length && lane.begin[row[n]] <= at + slack ? { lane, i: row[n] } : null;
+			}
+			top += heightOf(lane);
+		}
+		return null;
+	};
+
+	const pathOf = (lane, i) => {
+		const path = [];
+		for (let depth = lane.depth[i], n = i; n >= 0 && depth > 0; n--) {
+			if (lane.depth[n] === depth - 1) {
+				path.push(chart.names[lane.name[n]]);
+				depth--;
+			}
+		}
+		return path;
+	};
+
+	const tell = () => {
+		const details = byId("details");
+		details.textContent = "";
+		if (!selected) return;
+		const { lane, i } = selected, parts = [];
+		const line = (text, bold) => {
+			const element = document.createElement(bold ? "strong" : "div");
+			element.textContent = text;
+			details.append(element);
+		};
+		line(chart.names[lane.name[i]], true);
+		parts.push(`${lane.title}, ${KINDS[kindOf(lane, i)]}`);
+		parts.push(`${isCut(lane, i) ? "at least " : ""}${format(lane.end[i] - lane.begin[i])}, from ${format(lane.begin[i] - spike)}`);
+		if (lane.insns[i]) parts.push(`${lane.insns[i]} instructions`);
+		if (lane.cycles[i]) parts.push(`${lane.cycles[i]} cycles, ${(lane.insns[i] / lane.cycles[i]).toFixed(2)} instructions a cycle`);
+		line(parts.join("; "));
+		const path = pathOf(lane, i);
+		if (path.length) line("in " + path.join(" < "));
+	};
+
+	const select = (what) => {
+		selected = what;
+		tell();
+		redraw();
+	};
+
+	const setView = (from, to) => {
+		const span = Math.min(Math.max(to - from, 2), total * 1.1 || 2);
+		const middle = Math.min(Math.max((from + to) / 2, -total * 0.05), total * 1.05);
+		view.from = middle - span / 2;
+		view.to = middle + span / 2;
+		redraw();
+	};
+	const zoom = (factor, x) => {
+		const at = toTime(x === undefined ? width / 2 : x);
+		setView(at - (at - view.from) * factor, at + (view.to - at) * factor);
+	};
+	const scroll = (rows) => {
+		view.top = Math.min(Math.max(view.top + rows, 0), Math.max(contentHeight() - height, 0));
+		redraw();
+	};
+	const fit = ({ lane, i }) => {
+		const wide = Math.max(lane.end[i] - lane.begin[i], 10);
+		setView(lane.begin[i] - wide * 0.1, lane.end[i] + wide * 0.1);
+	};
+	const showRow = ({ lane, i }) => {
+		let y = AXIS;
+		for (const other of lanes) {
+			if (other === lane) break;
+			y += heightOf(other);
+		}
+		y += lane.depth[i] * ROW;
+		if (y - view.top < AXIS || y - view.top > height - ROW) scroll(y - height / 2 - view.top);
+	};
+	const whileLate = () => {
+		const wide = Math.max(spike - expected, 10);
+		setView(expected - wide * 0.25, spike + wide * 0.1);
+	};
+
+	const search = (text) => {
+		const wanted = text.trim().toLowerCase();
+		matches = null;
+		matchAt = -1;
+		byId("found").textContent = "";
+		if (wanted) {
+			matches = new Set();
+			chart.names.forEach((name, n) => name.toLowerCase().includes(wanted) && matches.add(n));
+			let nr = 0, time = 0;
+			for (const lane of lanes) {
+				// What is in one that is found already is not counted again.
+				let until = -1;
+				for (let i = 0; i < lane.nr; i++) {
+					if (!matches.has(lane.name[i])) continue;
+					nr++;
+					time += Math.max(lane.end[i] - Math.max(lane.begin[i], until), 0);
+					until = Math.max(until, lane.end[i]);
+				}
+			}
+			byId("found").textContent = nr ? `${nr} found, ${format(time)}` : "nothing found";
+		}
+		redraw();
+	};
+	const nextMatch = () => {
+		if (!matches || !matches.size) return;
+		const all = lanes.reduce((sum, lane) => sum + lane.nr, 0);
+		for (let step = 1; step <= all; step++) {
+			let at = (matchAt + step) % all;
+			const wrapped = at;
+			for (const lane of lanes) {
+				if (at < lane.nr) {
+					if (matches.has(lane.name[at])) {
+						matchAt = wrapped;
+						select({ lane, i: at });
+						fit(selected);
+						showRow(selected);
+						return;
+					}
+					break;
+				}
+				at -= lane.nr;
+			}
+		}
+	};
+
+	const resize = () => {
+		const scale = devicePixelRatio || 1;
+		canvas.style.height = Math.min(Math.max(contentHeight() + 24, 180), innerHeight * 0.6) + "px";
+		width = canvas.clientWidth;
+		height = canvas.clientHeight;
+		canvas.width = Math.round(width * scale);
+		canvas.height = Math.round(height * scale);
+		context.setTransform(scale, 0, 0, scale, 0, 0);
+		draw();
+	};
+
+	let drag = null;
+	canvas.addEventListener("pointerdown", (event) => {
+		canvas.setPointerCapture(event.pointerId);
+		drag = { x: event.offsetX, y: event.offsetY, from: view.from, to: view.to, top: view.top, moved: false };
+	});
+	canvas.addEventListener("pointermove", (event) => {
+		if (!drag) return;
+		const x = event.offsetX - drag.x, y = event.offsetY - drag.y;
+		drag.moved = drag.moved || Math.abs(x) + Math.abs(y) > 3;
+		if (!drag.moved) return;
+		const shift = x / width * (drag.to - drag.from);
+		setView(drag.from - shift, drag.to - shift);
+		view.top = drag.top;
+		scroll(-y);
+	});
+	canvas.addEventListener("pointerup", (event) => {
+		if (drag && !drag.moved) select(pick(event.offsetX, event.offsetY));
+		drag = null;
+	});
+	canvas.addEventListener("pointercancel", () => { drag = null; });
+	canvas.addEventListener("dblclick", (event) => {
+		const what = pick(event.offsetX, event.offsetY);
+		if (what) fit(what);
+	});
+	canvas.addEventListener("wheel", (event) => {
+		event.preventDefault();
+		if (event.shiftKey) scroll(event.deltaY || event.deltaX);
+		else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) setView(view.from + event.deltaX / width * (view.to - view.from),
+			view.to + event.deltaX / width * (view.to - view.from));
+		else zoom(Math.pow(1.0015, event.deltaY), event.offsetX);
+	}, { passive: false });
+	canvas.addEventListener("keydown", (event) => {
+		const step = (view.to - view.from) * 0.15;
+		const keys = {
+			"+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1 / 0.7), "0": () => setView(0, total),
+			"ArrowLeft": () => setView(view.from - step, view.to - step), "ArrowRight": () => setView(view.from + step, view.to + step),
+			"ArrowUp": () => scroll(-3 * ROW), "ArrowDown": () => scroll(3 * ROW),
+		};
+		if (!keys[event.key]) return;
+		event.preventDefault();
+		keys[event.key]();
+	});
+	byId("search").addEventListener("input", (event) => search(event.target.value));
+	byId("search").addEventListener("keydown", (event) => event.key === "Enter" && nextMatch());
+	byId("next").addEventListener("click", nextMatch);
+	byId("all").addEventListener("click", () => setView(0, total));
+	byId("spike").addEventListener("click", whileLate);
+	byId("spike").hidden = !isLate;
+	addEventListener("resize", resize);
+	// A scroll bar takes some of it.
+	new ResizeObserver(resize).observe(canvas);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+		readColors();
+		redraw();
+	});
+
+	const fillTable = (id, heads, rows, link) => {
+		const table = byId(id);
+		const add = (parent, tag, text, first) => {
+			const cell = document.createElement(tag);
+			cell.textContent = text;
+			if (first) cell.className = "name";
+			parent.append(cell);
+		};
+		const head = table.createTHead().insertRow();
+		heads.forEach((text, n) => add(head, "th", text, !n));
+		const body = table.createTBody();
+		for (const cells of rows) {
+			const row = body.insertRow();
+			cells.forEach((text, n) => add(row, "td", text, !n || id === "facts"));
+			if (!link) continue;
+			row.className = "link";
+			row.tabIndex = 0;
+			const find = () => {
+				byId("search").value = link(cells);
+				search(link(cells));
+				nextMatch();
+			};
+			row.addEventListener("click", find);
+			row.addEventListener("keydown", (event) => event.key === "Enter" && find());
+		}
+	};
+	const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(1) + "%";
+	const fillTables = () => {
+		const window_ns = report.window.end_ns - report.window.begin_ns, late_ns = report.window.late_end_ns - report.window.late_begin_ns;
+		const usage = (row) => [row.name || "[not known]", row.kind, format(row.time_ns), percent(row.time_ns, window_ns), format(row.late_ns),
+			percent(row.late_ns, late_ns), row.count];
+		const heads = ["", "", "time", "share", "while late", "share", "times"];
+		fillTable("budget", heads, report.budget.map(usage));
+		if (report.irqs_off) fillTable("irqs_off", heads, report.irqs_off.map(usage), (cells) => cells[0]);
+		byId("off").hidden = !report.irqs_off;
+		if (report.functions) {
+			fillTable("functions", ["", "self", "share", "total", "share", "self while late", "calls"], report.functions.map((row) =>
+				[row.name, format(row.self_ns), percent(row.self_ns, window_ns), format(row.total_ns), percent(row.total_ns, window_ns),
+					format(row.late_ns), row.calls]), (cells) => cells[0]);
+		}
+		byId("top").hidden = !report.functions;
+		fillTable("facts", ["", ""], chart.facts);
+	};
+
+	document.title = "perf-poke: " + report.sentence;
+	byId("sentence").textContent = report.sentence;
+	readColors();
+	resize();
+	fillTables();
+})();

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The page of `export --html` in headless Chromium: it paints, tells of what is clicked, searches, and asks no network.
+
+usage: page.py PAGE [SCREENSHOT]; PAGE is the program that writes one. 77 where there is no Chromium.
+"""
+import base64
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIP = 77
+SLICES = 200000
+PATIENCE_S = 120
+
+
+def equal(got, expected, what):
+    if got != expected:
+        sys.exit(f"FAILED: {what}: {got!r}, not {expected!r}")
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"FAILED: {what}")
+
+
+class Browser:
+    """Speaks Chromium's protocol through its pipes: messages end with a NUL."""
+
+    def __init__(self, program, folder):
+        to_browser, self.writer = os.pipe()
+        self.reader, from_browser = os.pipe()
+
+        def take_pipes():
+            # Neither may be where the other is to be.
+            pipes = [os.dup(fd) if fd > 9 else os.dup2(fd, 20 + n) for n, fd in enumerate((to_browser, from_browser))]
+            os.dup2(pipes[0], 3)
+            os.dup2(pipes[1], 4)
+
+        self.process = subprocess.Popen(
+            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
+             "--no-first-run", f"--user-data-dir={folder}", "--window-size=1200,900", "about:blank"],
+            preexec_fn=take_pipes, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        self.buffer, self.number, self.events, self.session = b"", 0, [], None
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+    def message(self):
+        end = time.monotonic() + PATIENCE_S
+        while b"\0" not in self.buffer:
+            check(select.select([self.reader], [], [], max(end - time.monotonic(), 0))[0], "Chromium does not answer")
+            data = os.read(self.reader, 1 << 20)
+            check(data, "Chromium ended")
+            self.buffer += data
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, **params):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.writer, json.dumps(request).encode() + b"\0")
+        while True:
+            answer = self.message()
+            if answer.get("id") == self.number:
+                check("error" not in answer, f"{method}: {answer}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def attach(self):
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def run(self, code):
+        result = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
+        check("exceptionDetails" not in result, f"{code}: {result}")
+        return result["result"].get("value")
+
+    def wait(self, code):
+        end = time.monotonic() + PATIENCE_S
+        while not self.run(code):
+            check(time.monotonic() < end, f"still not: {code}")
+            time.sleep(0.05)
+
+    def mouse(self, kind, x, y, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def click(self, x, y):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, x, y, button="left", clickCount=1)
+
+    def screenshot(self):
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+
+    def chart(self):
+        """What is drawn, after it has been."""
+        return self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
+                        "done(document.getElementById('chart').toDataURL()))))")
+
+
+def text_of(browser, name):
+    return browser.run(f"document.getElementById('{name}').textContent")
+
+
+def open_page(browser, page):
+    browser.call("Page.navigate", url=page.resolve().as_uri())
+    browser.wait("document.readyState === 'complete' && document.body && document.body.dataset.painted > 0")
+    equal(int(browser.run("document.body.dataset.spans")), SLICES + 2, "slices")
+    print(f"{SLICES} slices, {page.stat().st_size} bytes: painted after {browser.run('document.body.dataset.painted')} ms")
+
+
+def check_click(browser):
+    """In the middle of the chart's time, in the first row of functions: behind the tasks and interrupts off."""
+    box = browser.run("(({x, y, width}) => [x, y, width])(document.getElementById('chart').getBoundingClientRect())")
+    browser.run("document.getElementById('all').click()")
+    before = browser.chart()
+    # Until what is there is wide enough to be hit.
+    for _ in range(60):
+        browser.mouse("mouseWheel", box[0] + box[2] / 2, box[1] + 80, deltaX=0, deltaY=-200)
+    check(browser.chart() != before, "zooming changes nothing")
+    row = 22 + 2 * (17 + 6) + 8
+    for step in range(60):
+        browser.click(box[0] + box[2] / 2 + 10 * step, box[1] + row)
+        if text_of(browser, "details"):
+            break
+    found = text_of(browser, "details")
+    check(found.startswith("function_") and "5 instructions" in found and "900ns" in found, f"clicked on: {found!r}")
+    # The middle of the time is that slice's, give or take the pixel that was zoomed into.
+    number = int(found.split("function_")[1].split("functions")[0])
+    check(abs(number - SLICES // 4 % 997) <= SLICES / 2 / box[2], f"clicked on: {found!r}")
+
+
+def check_search(browser):
+    browser.run("document.getElementById('search').focus()")
+    browser.call("Input.insertText", text="function_12")
+    # 12 and 120 to 129 of 997, each of 900 ns.
+    wanted = [n for n in range(SLICES // 2) if str(n % 997).startswith("12")]
+    found = text_of(browser, "found")
+    check(found.startswith(f"{len(wanted)} found, "), f"searched for: {found!r}")
+    before = browser.chart()
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13)
+    check(browser.chart() != before, "the next one is not shown")
+    check(text_of(browser, "details").startswith("function_12"), text_of(browser, "details"))
+    browser.run("document.getElementById('search').value = ''; "
+                "document.getElementById('search').dispatchEvent(new Event('input'))")
+    equal(text_of(browser, "found"), "", "after the search")
+
+
+def check_themes(browser):
+    shots, backgrounds = [], []
+    for theme in ("light", "dark"):
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        browser.run("document.getElementById('spike').click()")
+        browser.chart()
+        shots.append(browser.screenshot())
+        backgrounds.append(browser.run("getComputedStyle(document.body).backgroundColor"))
+        colors = browser.run("(() => { const c = document.getElementById('chart'); const seen = new Set();"
+                             "const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer);"
+                             "for (const p of d) seen.add(p); return seen.size; })()")
+        check(colors > 10, f"{theme}: only {colors} colors")
+    check(backgrounds[0] != backgrounds[1] and shots[0] != shots[1], f"light is as dark: {backgrounds}")
+    return shots
+
+
+def check_harmless(browser):
+    """Names are text; nothing was asked for but the page."""
+    check("<img src=x" in text_of(browser, "facts"), "the hostile name is not shown")
+    equal(browser.run("document.querySelectorAll('img').length"), 0, "images")
+    check(browser.run("document.title").startswith("perf-poke: timer"), "the title was changed")
+    asked = [event["params"]["request"]["url"] for event in browser.events if event["method"] == "Network.requestWillBeSent"]
+    check(asked and all(url.startswith("file:///") and url.endswith("page.html") for url in asked), f"asked for: {asked}")
+    # That a canvas is read back often is this test's doing.
+    said = [event for event in browser.events if event["method"] in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled")
+            or event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"]
+    equal(said, [], "what the browser complains about")
+
+
+def main():
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not program:
+        print("skipped: no Chromium (tests/install-deps --browser installs it)")
+        sys.exit(SKIP)
+    with tempfile.TemporaryDirectory(prefix="perf-poke-page-", ignore_cleanup_errors=True) as folder:
+        page = pathlib.Path(folder, "page.html")
+        subprocess.run([sys.argv[1], page, str(SLICES)], check=True)
+        browser = Browser(program, f"{folder}/profile")
+        try:
+            browser.attach()
+            open_page(browser, page)
+            check_click(browser)
+            check_search(browser)
+            shots = check_themes(browser)
+            check_harmless(browser)
+        finally:
+            browser.close()
+    for theme, shot in zip(("light", "dark"), shots):
+        if len(sys.argv) > 2:
+            pathlib.Path(f"{sys.argv[2]}.{theme}.png").write_bytes(shot)
+
+
+main()
