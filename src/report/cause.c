@@ -343,7 +343,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		put_around(file, cause, findings, ", called from ");
 		break;
 	case CAUSE_LOST:
-		fprintf(file, "of %s of that the trace is missing", FORMAT_TIME(cause->time_ns));
+		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
 		break;
 	case CAUSE_MIXED:
 		put_mixed(file, cause, findings);

@@ -94,7 +94,7 @@ static void names_idle(void **state)
 static void tells_what_is_missing(void **state)
 {
 	(void)state;
-	SAYS(true, "of 90us of that the trace is missing", TASK(0, "stress 7"), CALL(0, "foo"),
+	SAYS(true, "the trace of 90us of that is missing", TASK(0, "stress 7"), CALL(0, "foo"),
 	     GAP(100000, SPAN_LOST, "[lost]"), END_GAP(190000));
 	SAYS(true, "90us in code of which there is no trace", TASK(0, "stress 7"), CALL(0, "foo"),
 	     GAP(100000, SPAN_UNTRACED, "[not traced]"), END_GAP(190000));

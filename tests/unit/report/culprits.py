@@ -221,7 +221,7 @@ class Culprits(unittest.TestCase):
             m.expected = m.begun + m.random.randrange(0, 10000)
             m.p.time = m.expected + m.random.randrange(40000, 200000)
             m.p.begin(m.chain[-1], 100)
-        self.check(injure, "lost", "[lost]", "the trace is missing")
+        self.check(injure, "lost", "[lost]", "of that is missing")
 
 
 if __name__ == "__main__":
