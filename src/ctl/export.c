@@ -177,15 +177,22 @@ int export_argv(const struct export_args *args, const struct view_capture *captu
 		const char *perf, const char *dlfilter, const char *data, const char *output,
 		char ***argv)
 {
+	_cleanup_free_ char *buildid_dir = NULL;
 	struct words words = { 0 };
 	size_t nr_rest = 0;
 
+	if (script_buildid_dir(args->capture, &buildid_dir))
+		return -ENOMEM;
 	while (args->rest && args->rest[nr_rest])
 		nr_rest++;
 	words.argv = calloc(MAX_WORDS + nr_rest, sizeof(*words.argv));
 	if (!words.argv)
 		return -ENOMEM;
 	add(&words, "%s", perf);
+	if (buildid_dir) {
+		add(&words, "--buildid-dir");
+		add(&words, "%s", buildid_dir);
+	}
 	add(&words, "script");
 	add(&words, "-i");
 	add(&words, "%s", data);

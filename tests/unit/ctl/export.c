@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -93,6 +94,28 @@ static void makes_command_lines(void **state)
 		    "spike=5000 --dlarg expected=3000 --dlarg spike-cpu=3 --symfs dir");
 }
 
+/* Of one that was opened from an archive. */
+static void names_binaries(void **state)
+{
+	const struct view_capture capture = { .kind = VIEW_PT, .cpu = -1, .spike_ns = 5000 };
+	char folder[] = "/tmp/perf-poke-test-XXXXXX";
+	_cleanup_(release) struct parsed p = { 0 };
+	char expected[256], path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/buildid", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	PARSE(&p, folder, "-o", "a.fxt", "-n");
+	snprintf(expected, sizeof(expected),
+		 "perf --buildid-dir %s script -i data --itrace=bei0ns --dlfilter f.so --dlarg "
+		 "output=out.fxt --dlarg axis=time --dlarg spike=5000 --dlarg expected=5000",
+		 path);
+	check_words(&p.args, &capture, expected);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 #define REFUSES(text, ...)                                                                         \
 	do {                                                                                       \
 		_cleanup_(release) struct parsed p = { 0 };                                        \
@@ -130,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(makes_command_lines),
+		cmocka_unit_test(names_binaries),
 		cmocka_unit_test(refuses),
 	};
 
