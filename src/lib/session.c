@@ -23,6 +23,7 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 	if (!pp)
 		return NULL;
 	pp->epoll_fd = pp->hotplug_fd = pp->warmup_fd = -1;
+	pp->clocks.fd = -1;
 	pp->env.output_fd = -1;
 	err = opts ? config_init(&pp->config, opts) : -EINVAL;
 	if (err) {
@@ -139,6 +140,8 @@ static int session_start_writer(struct perf_poke *pp)
 		err = rules_start(pp);
 	if (!err && pp->warmup_fd >= 0)
 		err = session_watch(pp, pp->warmup_fd);
+	if (!err && pp->clocks.fd >= 0)
+		err = session_watch(pp, pp->clocks.fd);
 	return err;
 }
 
@@ -223,6 +226,7 @@ static int session_start(struct perf_poke *pp)
 		return pp->env.output_fd;
 	/* Before the recorder: what goes from then on is noticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
+	clocks_open(&pp->clocks);
 	err = session_open_recorder(pp);
 	if (!err && pp->config.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
@@ -494,6 +498,8 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 			session_take_hotplug(pp);
 		else if (events[i].data.fd == workload_fd(pp->workload))
 			workload_poll(pp->workload);
+		else if (events[i].data.fd == pp->clocks.fd)
+			clocks_read(&pp->clocks, &pp->config.log);
 	}
 	rules_poll(pp);
 	nr = session_take_captures(pp);
@@ -553,6 +559,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		writer_free(TAKE_PTR(pp->writer));
 	}
 	rules_stop(pp);
+	clocks_close(&pp->clocks);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));

@@ -4,6 +4,7 @@
 
 #include "bucket.h"
 #include "capture.h"
+#include "clocks.h"
 #include "config.h"
 #include "keep.h"
 #include "pins.h"
@@ -32,6 +33,7 @@ struct perf_poke {
 	uint64_t failed;   /* captures and snapshots that were lost */
 	uint64_t pending;  /* captures given to the writer and not reported yet */
 	bool held;	   /* not armed until a pending capture is reported */
+	struct clocks clocks;
 };
 
 #endif
