@@ -7,9 +7,9 @@
 #include "perfdata.h"
 
 struct symbols {
-	int fd;	       /* folder that has the copy; -1: none yet */
-	int output_fd; /* the folder of the captures, the caller's */
-	char own[64]; /* name in it of a folder made for the copy; empty: the copy is a capture's */
+	int fd;		 /* folder that has the copy; -1: none yet */
+	int output_fd;	 /* the folder of the captures, the caller's */
+	char own[64];	 /* name in it of the folder made for the copy; empty: none was */
 	int kcore_error; /* why there is no code; 0: there is, or it was not asked for */
 };
 

@@ -74,7 +74,9 @@ class FullDisk(common.HostTest):
             with common.late(self.cpu):
                 while not session.read_capture()["error"]:
                     pass
-            common.wait_for(lambda: not self.partial(), "no half-written capture in the folder", 10)
+            # But for what the captures share.
+            common.wait_for(lambda: self.partial() == [".partial-%d-kernel" % session.pid],
+                            "no half-written capture in the folder", 10)
             os.unlink(self.filler)
             with common.late(self.cpu):
                 self.succeed_once(session)
