@@ -239,14 +239,18 @@ static int trigger_load_quietly(struct trigger *trigger)
 /* All are compiled from one source, and are alike but for the functions of the kernel they call. */
 static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 {
+	/* Named, libbpf does not look for types that are not in it in the BTF of modules, for which
+	 * it needs CAP_SYS_ADMIN: not every kernel has timerlat's. */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = "/sys/kernel/btf/vmlinux");
+
 	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf) &&
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
 		      "one may be taken for the other");
 
 	if (!(config->poke_ways & (1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK)))
-		return (struct trigger_bpf *)trigger_bare_bpf__open();
-	return config->task_work_impl ? (struct trigger_bpf *)trigger_impl_bpf__open()
-				      : trigger_bpf__open();
+		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
+	return config->task_work_impl ? (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts)
+				      : trigger_bpf__open_opts(&opts);
 }
 
 static int trigger_attach(struct trigger *trigger, const struct log *log)
