@@ -353,7 +353,7 @@ static void tells_of_the_host(void **state)
 		"\"isolated\":\"2\"",
 		"\"nohz_full\":null",
 		"\"cpufreq\":[{\"cpu\":2,\"driver\":null,\"governor\":\"performance\"",
-		"\"irqs\":[{\"irq\":9,\"affinity\":\"0-1\",\"effective\":null,\"handlers\":[]},"
+		"\"irqs\":[{\"irq\":9,\"affinity\":\"0-1\",\"effective\":null,\"handlers\":[]},{",
 		"{\"irq\":10,\"affinity\":null,\"effective\":null,\"handlers\":[\"eth0\"]}]",
 		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
 	};
