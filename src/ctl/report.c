@@ -185,6 +185,7 @@ static int print_place(FILE *file, const struct perf_poke_capture *capture)
 		r = text_shell_word(data, &data_word);
 	if (r)
 		return r;
+	fprintf(file, "  %-12s perf-poke-ctl report %s\n", "why", folder_word);
 	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
 	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
 	return 0;

@@ -99,6 +99,7 @@ static void prints_captures(void **state)
 				     "  interrupted  st ress/12\n"
 				     "  history      98.8ms, 4567 events, 2 lost, 3.2M (events)\n"
 				     "  skid         12.3us, armed again after 1.23ms\n"
+				     "  why          perf-poke-ctl report 'out dir/1'\n"
 				     "  open         perf-poke-ctl script 'out dir/1'\n"
 				     "               perf script -i 'out dir/1/perf.data'\n"));
 	assert_non_null(strstr(text, "  open         perf-poke-ctl script 2\n"
