@@ -19,7 +19,7 @@ import common
 from common import check, equal
 
 CTL, LATE = sys.argv[1:3]
-COUNT = int(os.environ.get("PERF_POKE_SPIKES", "99"))
+COUNT = int(os.environ.get("PERF_POKE_SPIKES", "49"))
 # One spike each 100 ms: there is a timer in the first 40 ms, and those that follow are less late than the threshold.
 LATE_US = 60000
 # It waits there with preemption off. Perf and its controller are on CPU 0.
