@@ -7,6 +7,7 @@
 
 #include "export.h"
 #include "fxt_spans.h"
+#include "perf_data.h"
 #include "script.h"
 #include "tree.h"
 
@@ -16,6 +17,20 @@ static int fail(struct console *con, const char *folder, int r, const char *why)
 {
 	console_error(con, "'%s': %s", folder, why ?: strerror(-r));
 	return r;
+}
+
+static int check_data(struct console *con, const char *folder, const char *data)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	if (asprintf(&path, "%s/data", data) < 0) {
+		path = NULL;
+		return fail(con, folder, -ENOMEM, NULL);
+	}
+	r = perf_data_check(path, &why);
+	return r ? fail(con, folder, r, why) : 0;
 }
 
 static int read_facts(struct console *con, const char *folder, struct facts *facts)
@@ -139,6 +154,8 @@ int account_load(struct account *account, struct console *con, const char *folde
 
 	*account = (struct account){ .capture = folder };
 	r = script_read_capture(con, folder, &capture, &data);
+	if (!r)
+		r = check_data(con, folder, data);
 	if (!r)
 		r = read_facts(con, folder, &account->facts);
 	if (r)
