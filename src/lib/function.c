@@ -5,9 +5,6 @@
 
 #include "kallsyms.h"
 
-/* What timerlat's timers run. */
-#define TIMERLAT_FUNCTION "timerlat_irq"
-
 const char *function_name(const struct config *config)
 {
 	if (config->function)

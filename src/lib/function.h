@@ -5,6 +5,9 @@
 
 #include "config.h"
 
+/* What timerlat's timers run. */
+#define TIMERLAT_FUNCTION "timerlat_irq"
+
 /* As it was named, or what suits the workload; NULL: any. */
 const char *function_name(const struct config *config);
 

@@ -6,7 +6,9 @@
 #include <sys/epoll.h>
 
 #include "cyclic.h"
+#include "function.h"
 #include "journal.h"
+#include "kallsyms.h"
 #include "scheduling.h"
 #include "timerlat.h"
 #include "tracefs.h"
@@ -49,6 +51,19 @@ int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 	return journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), &log);
 }
 
+/* Its timers could not be told from others. */
+static bool hides_timerlat(const struct config *config)
+{
+	uint64_t address;
+
+	if (config->function || kallsyms_find(TIMERLAT_FUNCTION, &address) != -EPERM)
+		return false;
+	log_write(&config->log, PERF_POKE_LOG_INFO,
+		  "the kernel hides where " TIMERLAT_FUNCTION " is (needs CAP_SYSLOG, and "
+		  "kernel.kptr_restrict below 2): the workload is cyclic");
+	return true;
+}
+
 void workload_choose(struct config *config)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -62,7 +77,9 @@ void workload_choose(struct config *config)
 	config->workload = PERF_POKE_WORKLOAD_CYCLIC;
 	/* Timerlat's timers would not be looked at. */
 	if (config->function && strcmp(config->function, "any") &&
-	    strcmp(config->function, "timerlat_irq"))
+	    strcmp(config->function, TIMERLAT_FUNCTION))
+		return;
+	if (state != TIMERLAT_MISSING && hides_timerlat(config))
 		return;
 	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
 		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
