@@ -269,6 +269,8 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 		r = read_texts(json, file, why);
 	if (!r)
 		r = read_wall_time(json, &file->wall_ns, why);
+	if (file->expected_ns && file->expected_ns < file->time_ns)
+		file->view.expected_ns = file->view.spike_ns - (file->time_ns - file->expected_ns);
 	return r;
 }
 

@@ -141,6 +141,7 @@ static void add_filter_args(struct words *words, const struct export_args *args,
 			    const struct view_capture *capture, const char *output)
 {
 	uint64_t spike = capture->spike_ns;
+	uint64_t expected = capture->latency_ns < spike ? spike - capture->latency_ns : 0;
 
 	add(words, "--dlarg");
 	add(words, "output=%s", output);
@@ -161,8 +162,7 @@ static void add_filter_args(struct words *words, const struct export_args *args,
 	add(words, "--dlarg");
 	add(words, "spike=%" PRIu64, spike);
 	add(words, "--dlarg");
-	add(words, "expected=%" PRIu64,
-	    capture->latency_ns < spike ? spike - capture->latency_ns : 0);
+	add(words, "expected=%" PRIu64, capture->expected_ns ?: expected);
 	if (capture->cpu >= 0) {
 		add(words, "--dlarg");
 		add(words, "spike-cpu=%d", capture->cpu);

@@ -18,10 +18,11 @@ enum view_kind {
 
 struct view_capture {
 	enum view_kind kind;
-	bool sampled;	     /* Intel PT in a sample of an event, not in a ring */
-	int cpu;	     /* of the spike; negative: of no CPU in particular */
-	uint64_t spike_ns;   /* on the clock of what was recorded */
-	uint64_t latency_ns; /* these two are 0 if not known */
+	bool sampled;	      /* Intel PT in a sample of an event, not in a ring */
+	int cpu;	      /* of the spike; negative: of no CPU in particular */
+	uint64_t spike_ns;    /* on the clock of what was recorded */
+	uint64_t expected_ns; /* on that clock; these three are 0 if not known */
+	uint64_t latency_ns;
 	uint64_t history_ns;
 };
 

@@ -15,7 +15,7 @@ import time
 import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
-CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1, "latency_ns": 50000}, "history_ns": 2000000000,
+CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1, "latency_ns": 50000, "expected_ns": 2999940000}, "history_ns": 2000000000,
            "recorder": {"kind": "pt", "freeze": "pause", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}
 PERF = """#!/usr/bin/env python3
 import os, sys, time
@@ -131,7 +131,7 @@ class ExportTest(unittest.TestCase):
         result = self.export("", "-n")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn(f" --dlarg output={self.output} ", result.stdout)
-        self.assertIn(" --dlarg spike=3000000000 --dlarg expected=2999950000 --dlarg spike-cpu=1\n", result.stdout)
+        self.assertIn(" --dlarg spike=3000000000 --dlarg expected=2999940000 --dlarg spike-cpu=1\n", result.stdout)
         self.assertNotIn("progress", result.stdout)
         self.assertEqual(os.listdir(self.results), [])
 
