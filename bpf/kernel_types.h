@@ -41,6 +41,12 @@ struct timerlat_sample {
 	int context;
 };
 
+/* What a tracepoint program gets of it. */
+struct trace_event_raw_timerlat_sample {
+	__u64 timer_latency;
+	int context;
+};
+
 struct ns_common {
 	unsigned int inum;
 };

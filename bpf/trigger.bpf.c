@@ -91,6 +91,19 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 		cpu->buckets[bucket]++;
 }
 
+/* The trace stands still, and the targets are poked. tell() must follow. */
+static __noinline int hold(struct trigger_spike *s)
+{
+	/* First of all: what comes after is not of interest. */
+	if (pause_message[0]) {
+		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
+		s->frozen_ns = bpf_ktime_get_ns();
+	}
+	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	poke_targets(s->sequence);
+	return 0;
+}
+
 /* Whether the spike is taken: then the trace stands still, and tell() must follow. */
 static __noinline bool take(struct trigger_cpu *cpu, struct trigger_spike *s)
 {
@@ -108,13 +121,7 @@ static __noinline bool take(struct trigger_cpu *cpu, struct trigger_spike *s)
 		return false;
 	}
 	s->time_ns = bpf_ktime_get_ns();
-	/* First of all: what comes after is not of interest. */
-	if (pause_message[0]) {
-		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
-		s->frozen_ns = bpf_ktime_get_ns();
-	}
-	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
-	poke_targets(s->sequence);
+	hold(s);
 	return true;
 }
 
@@ -158,6 +165,7 @@ static __noinline int tell(struct trigger_cpu *cpu, struct trigger_spike *s)
 }
 
 #include "latency.h"
+#include "rtla.h"
 
 static __always_inline __u64 clock_offset(struct hrtimer *timer)
 {

@@ -81,7 +81,7 @@ struct trigger_spike {
 	char comm[16];
 	__u64 irq_ns, thread_ns, user_ns; /* of the same activation, so far; 0: not known */
 	__u32 kind;			  /* enum trigger_kind */
-	__u32 reserved;
+	__u32 by_rtla;			  /* 1: taken by rtla's threshold, not by one of ours */
 };
 
 /* The session as others see it, in a pinned map of one. Written by the controller alone; strings

@@ -133,6 +133,7 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	memcpy(comm, spike->comm, sizeof(spike->comm));
 	add_number(object, "sequence", spike->sequence);
 	add_bool(object, "poked", spike->poked);
+	add_bool(object, "rtla", spike->rtla);
 	json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
 	add_number(object, "time_ns", spike->time_ns);
 	add_number(object, "latency_ns", spike->latency_ns);

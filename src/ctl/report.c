@@ -125,6 +125,8 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 		spike->cpu);
 	if (spike->kind)
 		fprintf(file, ", of the %s", kind_name(spike->kind));
+	if (spike->rtla)
+		fprintf(file, ", as rtla saw it");
 	if (spike->thread_ns)
 		fprintf(file, " (irq %s, thread %s", FORMAT_TIME(spike->irq_ns),
 			FORMAT_TIME(spike->thread_ns));
@@ -138,7 +140,7 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 	}
 	if (spike->function_name)
 		fprintf(file, "  %-12s %s\n", "timer", spike->function_name);
-	else
+	else if (!spike->rtla)
 		fprintf(file, "  %-12s 0x%" PRIx64 "\n", "timer", spike->function);
 	fprintf(file, "  %-12s %s\n", "interrupted", format_task(task, sizeof(task), spike));
 	print_noise(file, spike);

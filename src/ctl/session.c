@@ -90,7 +90,8 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
-	console_info(s->con, "capture %zu: %s%s%s on CPU %d, %s", s->results.nr_captures,
+	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d, %s", s->results.nr_captures,
+		     capture->spike.rtla ? "rtla: " : "",
 		     capture->spike.kind ? kind_name(capture->spike.kind) : "",
 		     capture->spike.kind ? " " : "", FORMAT_TIME(capture->spike.latency_ns),
 		     capture->spike.cpu, capture->path);

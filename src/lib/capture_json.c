@@ -106,12 +106,21 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_string(json, "comm", spike->comm);
 	put_bool(json, "idle", spike->idle);
 	put_bool(json, "poked", spike->poked);
+	put_bool(json, "rtla", spike->rtla);
 	put_string(json, "trigger", spike->poked ? NULL : config_trigger(spike->kind));
 	put_latency(json, "irq_ns", spike->irq_ns);
 	put_latency(json, "thread_ns", spike->thread_ns);
 	put_latency(json, "user_ns", spike->user_ns);
 	json_object_object_add(json, "noise", noise_json(spike));
 	return json;
+}
+
+/* rtla's own is not known. */
+static uint64_t threshold_ns(const struct config *config, const struct perf_poke_spike *spike)
+{
+	if (spike->rtla)
+		return 0;
+	return spike->threshold_ns ? spike->threshold_ns : config->threshold_ns;
 }
 
 static struct json_object *trigger_json(const struct config *config,
@@ -122,8 +131,7 @@ static struct json_object *trigger_json(const struct config *config,
 	struct json_object *thresholds = json_object_new_object();
 
 	put_string(json, "kind", config_trigger(spike->kind));
-	put_uint(json, "threshold_ns",
-		 spike->threshold_ns ? spike->threshold_ns : config->threshold_ns);
+	put_latency(json, "threshold_ns", threshold_ns(config, spike));
 	put_string(json, "function", function_name(config) ? function_name(config) : "any");
 	for (size_t i = 0; i < config->nr_cpus; i++)
 		json_object_array_add(cpus, json_object_new_int(config->cpus[i]));
@@ -207,9 +215,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_int(json, "schema", SCHEMA);
 	put_string(json, "version", perf_poke__version());
 	json_object_object_add(json, "spike", spike_json(&capture->spike));
-	put_uint(json, "threshold_ns",
-		 capture->spike.threshold_ns ? capture->spike.threshold_ns
-					     : env->config->threshold_ns);
+	put_latency(json, "threshold_ns", threshold_ns(env->config, &capture->spike));
 	put_uint(json, "skid_ns", capture->still_ns - capture->spike.time_ns);
 	put_uint(json, "blind_ns", capture->armed_ns - capture->spike.time_ns);
 	put_uint(json, "history_ns", capture_history_ns(capture));

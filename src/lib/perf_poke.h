@@ -126,6 +126,8 @@ struct perf_poke_spike {
 	char comm[16];		   /**< its name */
 	bool idle;		   /**< the idle task was interrupted */
 	bool poked;		   /**< asked for by perf_poke__poke() rather than by a timer */
+	bool rtla;		   /**< taken by the threshold of rtla: the latency is rtla's, times
+				    * are when it told of it, the timer is not known */
 	enum perf_poke_trigger_kind kind; /**< which latency it is */
 	uint64_t threshold_ns;		  /**< that it reached */
 	/** all latencies of the same activation of the timer, also those that came after the spike;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "rtla.h"
 #include "tree.h"
 
 /* A name may look taken for a moment, while somebody removes a dead session. */
@@ -17,7 +18,8 @@
 struct pins {
 	char folder[PINS_NAME_MAX + 1];
 	int dirfd;
-	int fd; /* locked */
+	int fd;	      /* locked */
+	int64_t rtla; /* what rtla_offer() has returned */
 };
 
 bool pins_name_valid(const char *name)
@@ -107,6 +109,13 @@ bool pins_is_alive(int fd)
 	return false;
 }
 
+/* The last one out. */
+void pins_leave(void)
+{
+	if (!rmdir(PINS_DIR))
+		rtla_sweep();
+}
+
 static bool is_removed(int fd)
 {
 	struct stat st;
@@ -185,6 +194,17 @@ static int pins_claim(struct pins *pins, const char *name, const struct log *log
 	return err;
 }
 
+/* A session can do without. */
+static void pins_offer_rtla(struct pins *pins, const struct trigger *trigger, const struct log *log)
+{
+	pins->rtla = rtla_offer(trigger_rtla_fd(trigger));
+	if (pins->rtla < 0 && pins->rtla != -ENOENT)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "rtla's --bpf-action will not find the session: cannot use " RTLA_PIN
+			  ": %s",
+			  strerror((int)-pins->rtla));
+}
+
 int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
 	      const struct log *log)
 {
@@ -195,6 +215,7 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	if (!pins)
 		return -ENOMEM;
 	pins->dirfd = pins->fd = -1;
+	pins->rtla = -ENOENT;
 	pins_folder_name(pins->folder, name);
 	snprintf(path, sizeof(path), PINS_DIR "/%s", pins->folder);
 	err = pins_mount(log);
@@ -206,6 +227,7 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 		pins_free(pins);
 		return err;
 	}
+	pins_offer_rtla(pins, trigger, log);
 	*ret = pins;
 	return 0;
 }
@@ -214,12 +236,12 @@ void pins_free(struct pins *pins)
 {
 	if (!pins)
 		return;
+	rtla_withdraw(pins->rtla);
 	if (pins->fd >= 0)
 		tree_remove(pins->dirfd, pins->folder);
 	closep(&pins->fd);
-	/* The last one out. */
 	if (pins->dirfd >= 0)
-		rmdir(PINS_DIR);
+		pins_leave();
 	closep(&pins->dirfd);
 	free(pins);
 }

@@ -38,5 +38,7 @@ int pins_open_session(int dirfd, const char *folder);
 bool pins_is_alive(int fd);
 /* Removes the folder of a dead session; of a living one does nothing. */
 int pins_remove(int dirfd, const char *folder, int fd);
+/* Removes the folder of all sessions, and what goes with it, if there is none any more. */
+void pins_leave(void);
 
 #endif

@@ -71,7 +71,7 @@ void rules_keep(struct perf_poke *pp, const struct capture *done)
 	unsigned int kind = done->spike.kind;
 	const char *name = done->path ? strrchr(done->path, '/') : NULL;
 
-	if (done->error || !name || done->spike.poked ||
+	if (done->error || !name || done->spike.poked || done->spike.rtla ||
 	    keep_add(pp->keep, kind, done->spike.latency_ns, name + 1, done->facts.size))
 		return;
 	for (;;) {

@@ -95,6 +95,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.function = function,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
+		.rtla = pp->config.session,
 	};
 
 	int err = threads_configure(&pp->config, &trigger.threads);
@@ -344,8 +345,9 @@ static struct perf_poke_spike session_spike(const struct config *config,
 		.tid = seen->tid,
 		.idle = !seen->tid,
 		.poked = poked,
+		.rtla = seen->by_rtla,
 		.kind = (enum perf_poke_trigger_kind)seen->kind,
-		.threshold_ns = config->thresholds[seen->kind],
+		.threshold_ns = seen->by_rtla ? 0 : config->thresholds[seen->kind],
 		.irq_ns = seen->irq_ns,
 		.thread_ns = seen->thread_ns,
 		.user_ns = seen->user_ns,

@@ -303,7 +303,7 @@ int perf_poke__session_stop(const char *name)
 		ret = pins_remove(dirfd, folder, fd);
 	}
 	if (!ret)
-		rmdir(PINS_DIR); /* if that was the last */
+		pins_leave();
 	if (ret != -EWOULDBLOCK)
 		return ret;
 	ret = session_run(folder, TRIGGER_PIN_STOP);

@@ -29,6 +29,7 @@ struct trigger {
 	size_t latencies_size;
 	int nr_possible;
 	bool noise;
+	bool rtla;			 /* its programs are loaded */
 	struct poke_target *targets;	 /* mapping of the map `targets` */
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final, once detached */
@@ -81,6 +82,12 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 	}
 	trigger->spike = *record;
 	trigger->have_spike = true;
+	return 0;
+}
+
+/* Records that are thrown away: there is nothing to do. */
+static int trigger_on_kick(void *, void *, size_t)
+{
 	return 0;
 }
 
@@ -174,6 +181,17 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 	bpf_program__set_autoload(trigger->skel->progs.poke_pending, config->poke_ways);
 	bpf_program__set_autoload(trigger->skel->progs.poke_pass,
 				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
+}
+
+/* rtla's programs are on a tracepoint that not every kernel has; the trace is held on another. */
+static void trigger_set_rtla(struct trigger *trigger, bool rtla)
+{
+	const struct trigger_bpf *skel = trigger->skel;
+
+	trigger->rtla = rtla && trigger_has_tracepoint("timerlat_sample") &&
+			trigger_has_tracepoint("irq_work_entry");
+	bpf_program__set_autoload(skel->progs.trigger_rtla, trigger->rtla);
+	bpf_program__set_autoload(skel->progs.rtla_hold, trigger->rtla);
 }
 
 static void trigger_set_threads(struct trigger *trigger, const struct trigger_threads *threads)
@@ -270,6 +288,7 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
 		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
 		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
+		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },
 		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
 		  "hrtimer_expire_entry" },
 	};
@@ -308,6 +327,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger_set_threads(trigger, &config->threads);
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
+	trigger_set_rtla(trigger, config->rtla);
 	err = trigger_load_quietly(trigger);
 	if (err)
 		return log_error(log, err, "the kernel does not load the trigger program: %s",
@@ -324,6 +344,10 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 					 trigger, NULL);
 	if (!trigger->ring)
 		return log_error(log, -errno, "cannot map the trigger's ring: %s", strerror(errno));
+	err = ring_buffer__add(trigger->ring, bpf_map__fd(trigger->skel->maps.rtla_kicks),
+			       trigger_on_kick, NULL);
+	if (err)
+		return log_error(log, err, "cannot map the trigger's ring: %s", strerror(-err));
 	return trigger_attach(trigger, log);
 }
 
@@ -414,6 +438,11 @@ int trigger_read(struct trigger *trigger, struct trigger_spike *spike)
 bool trigger_stop_asked(const struct trigger *trigger)
 {
 	return trigger->stop_asked;
+}
+
+int trigger_rtla_fd(const struct trigger *trigger)
+{
+	return trigger->rtla ? bpf_program__fd(trigger->skel->progs.trigger_rtla) : -ENOENT;
 }
 
 int trigger_poke(const struct trigger *trigger)

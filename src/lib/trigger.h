@@ -47,6 +47,7 @@ struct trigger_config {
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
 	bool task_work_impl;	  /* see bpf/poke/task_work.h */
+	bool rtla;		  /* takes what rtla sees, where the kernel tells it */
 };
 
 /* How the running kernel passes `now` to the tracepoint: 1 by pointer, 0 by value; -EOPNOTSUPP: no
@@ -74,6 +75,10 @@ uint64_t trigger_take(struct trigger *trigger);
 int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
 /* Whether somebody wants the session to end, as far as has been read. */
 bool trigger_stop_asked(const struct trigger *trigger);
+
+/* The program that rtla's action is to run; -ENOENT: not asked for, or not on this kernel. The
+ * trigger's. */
+int trigger_rtla_fd(const struct trigger *trigger);
 
 /* A record of a spike that was none; -EBUSY: not armed. */
 int trigger_poke(const struct trigger *trigger);

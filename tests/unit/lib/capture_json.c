@@ -139,7 +139,7 @@ static void has_these_keys(void **state)
 		   "trigger workload recorder kernel machine command_line ");
 	check_keys(json, "spike",
 		   "sequence cpu latency_ns time_ns expected_ns actual_ns wall_time function "
-		   "function_address timer_address pid tid comm idle poked trigger irq_ns "
+		   "function_address timer_address pid tid comm idle poked rtla trigger irq_ns "
 		   "thread_ns user_ns noise ");
 	check_keys(json, "trigger", "kind threshold_ns function cpus thresholds_ns ");
 	check_keys(json, "workload", "kind period_ns priority ");
@@ -168,7 +168,7 @@ static void has_these_types(void **state)
 		    "spike.timer_address", "spike.comm", "trigger.kind", "trigger.function",
 		    "workload.kind", "recorder.kind", "kernel.release", "kernel.version",
 		    "machine.hostname", "machine.arch" } },
-		{ json_type_boolean, { "spike.idle", "spike.poked" } },
+		{ json_type_boolean, { "spike.idle", "spike.poked", "spike.rtla" } },
 		{ json_type_array, { "trigger.cpus", "command_line" } },
 	};
 	struct capture *capture = fake_capture(1);
@@ -230,6 +230,7 @@ static void holds_the_spike(void **state)
 	assert_string_equal(get_string(json, "spike.comm"), "kworker/3:1");
 	assert_false(json_object_get_boolean(get(json, "spike.idle")));
 	assert_false(json_object_get_boolean(get(json, "spike.poked")));
+	assert_false(json_object_get_boolean(get(json, "spike.rtla")));
 	assert_string_equal(capture->spike.function_name, "hrtimer_wakeup");
 	json_object_put(json);
 	capture_free(&env, capture);
@@ -272,6 +273,24 @@ static void holds_the_rest(void **state)
 	for (size_t i = 0; i < config.argc; i++)
 		assert_string_equal(json_object_get_string(json_object_array_get_idx(argv, i)),
 				    config.argv[i]);
+	json_object_put(json);
+	capture_free(&env, capture);
+}
+
+static void tells_of_rtla(void **state)
+{
+	struct capture *capture = example();
+	struct json_object *json;
+
+	(void)state;
+	capture->spike.rtla = true;
+	json = written(capture);
+	assert_true(json_object_get_boolean(get(json, "spike.rtla")));
+	assert_string_equal(get_string(json, "spike.trigger"), "irq");
+	assert_int_equal(get_uint(json, "spike.latency_ns"), 83500);
+	/* Ours is not what was reached. */
+	assert_null(get(json, "threshold_ns"));
+	assert_null(get(json, "trigger.threshold_ns"));
 	json_object_put(json);
 	capture_free(&env, capture);
 }
@@ -405,8 +424,8 @@ int main(void)
 
 	const struct CMUnitTest tests[] = {
 		JSON_TEST(has_these_keys),	 JSON_TEST(has_these_types),
-		JSON_TEST(tells_noise),		 JSON_TEST(has_these_types),
-		JSON_TEST(holds_the_spike),	 JSON_TEST(holds_the_rest),
+		JSON_TEST(tells_noise),		 JSON_TEST(holds_the_spike),
+		JSON_TEST(holds_the_rest),	 JSON_TEST(tells_of_rtla),
 		JSON_TEST(tells_other_choices),	 JSON_TEST(a_function_without_symbol_is_null),
 		JSON_TEST(any_comm_is_text),	 JSON_TEST(wall_time_is_utc),
 		JSON_TEST(refuses_to_overwrite), JSON_TEST(tells_of_the_trace),

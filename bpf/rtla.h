@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Spikes that rtla has seen, by its own threshold: it runs trigger_rtla by way of
+ * rtla_action.bpf.c. That is within a perf tracepoint, where no other perf event of a tracepoint
+ * can fire, so the trace cannot be held there. It is as soon as the CPU takes interrupts again: in
+ * that of the irq_work by which a ring buffer tells of a record. */
+#ifndef RTLA_H
+#define RTLA_H
+
+struct trigger_spike rtla_spike = {};
+/* 1 more than the CPU whose spike that is; 0: there is none. */
+__u32 rtla_cpu = 0;
+
+/* Its records say nothing. Not the other ring: its irq_work may be on its way on another CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} rtla_kicks SEC(".maps");
+
+static __always_inline bool rtla_kick(void)
+{
+	void *record = bpf_ringbuf_reserve(&rtla_kicks, sizeof(__u64), 0);
+
+	if (!record)
+		return false;
+	bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+static __always_inline void rtla_note(__u32 cpu, __u32 kind, __u64 latency_ns)
+{
+	__builtin_memset(&rtla_spike, 0, sizeof(rtla_spike));
+	rtla_spike.by_rtla = 1;
+	rtla_spike.kind = kind;
+	rtla_spike.cpu = cpu;
+	rtla_spike.latency_ns = latency_ns;
+	rtla_spike.time_ns = bpf_ktime_get_ns();
+	rtla_spike.actual_ns = rtla_spike.time_ns;
+	rtla_spike.expected_ns = rtla_spike.time_ns - latency_ns;
+	if (kind == TRIGGER_IRQ)
+		rtla_spike.irq_ns = latency_ns;
+	else if (kind == TRIGGER_THREAD)
+		rtla_spike.thread_ns = latency_ns;
+	else
+		rtla_spike.user_ns = latency_ns;
+	fill_task(&rtla_spike);
+}
+
+SEC("?tp/timerlat_action")
+int trigger_rtla(const struct trace_event_raw_timerlat_sample *sample)
+{
+	__u32 key = bpf_get_smp_processor_id(), kind = sample->context;
+	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
+
+	if (!cpu || !cpu->watched || kind > TRIGGER_USER)
+		return 0;
+	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
+		cpu->unarmed++;
+		return 0;
+	}
+	rtla_note(key, kind, sample->timer_latency);
+	__sync_lock_test_and_set(&rtla_cpu, key + 1);
+	if (rtla_kick())
+		return 0;
+	__sync_lock_test_and_set(&rtla_cpu, 0);
+	cpu->unarmed++;
+	__sync_lock_test_and_set(&armed, 1);
+	return 0;
+}
+
+SEC("?tp_btf/irq_work_entry")
+int rtla_hold(void *ctx)
+{
+	__u32 key = bpf_get_smp_processor_id();
+	struct trigger_cpu *cpu;
+	struct trigger_spike s;
+
+	(void)ctx;
+	if (rtla_cpu != key + 1)
+		return 0;
+	cpu = bpf_map_lookup_elem(&cpus, &key);
+	if (!cpu || __sync_val_compare_and_swap(&rtla_cpu, key + 1, 0) != key + 1)
+		return 0;
+	s = rtla_spike;
+	hold(&s);
+	return tell(cpu, &s);
+}
+
+#endif
