@@ -134,7 +134,7 @@ static const struct usage *longest_usage(const struct findings *findings)
 }
 
 static void blame_usage(struct cause *cause, const struct findings *findings,
-			const struct usage *usage)
+			const struct facts *facts, const struct usage *usage)
 {
 	static const enum cause_kind kinds[SPAN_NR_KINDS] = {
 		[SPAN_INTERRUPT] = CAUSE_INTERRUPT,
@@ -151,8 +151,9 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->time_ns = usage->late_ns;
 	cause->name = usage->name;
 	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
-	/* With functions and interrupts known, that a thread ran does not make a timer late. */
-	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off)
+	/* With functions and interrupts known, that a thread ran does not make a timer late; but it
+	 * does another thread. */
+	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts->thread)
 		cause->kind = CAUSE_NONE;
 	if (!explains(findings, usage->late_ns))
 		cause->kind = CAUSE_MIXED;
@@ -181,11 +182,11 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		return 0;
 	off = longest_off(findings, &off_ns);
 	if (usage && goes_first(usage->kind) && explains(findings, usage->late_ns))
-		blame_usage(cause, findings, usage);
+		blame_usage(cause, findings, facts, usage);
 	else if (off && explains(findings, off_ns))
 		r = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
-		blame_usage(cause, findings, usage);
+		blame_usage(cause, findings, facts, usage);
 	if (r || cause->span == SPAN_NONE)
 		return r;
 	if (!code_of(findings)->spans[cause->span].cut) {
@@ -279,6 +280,13 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 		put_task(file, findings, code_of(findings)->spans[cause->span].begin);
 }
 
+/* What was executed when the timer was to expire */
+static void put_path(FILE *file, const struct findings *findings)
+{
+	if (findings->path != SPAN_NONE && findings->spans->has_functions)
+		put_callers(file, findings, findings->path, ", at first in ");
+}
+
 static void put_none(FILE *file, const struct cause *cause, const struct findings *findings)
 {
 	if (!explains(findings, findings->late_end - findings->late_begin)) {
@@ -290,8 +298,17 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 		return;
 	fprintf(file, ": interrupts were on most of the time, and %s ran",
 		name_of(findings, cause->name));
-	if (findings->path != SPAN_NONE && findings->spans->has_functions)
-		put_callers(file, findings, findings->path, ", at first in ");
+	put_path(file, findings);
+}
+
+static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	fprintf(file, "%s ran for %s of that", name_of(findings, cause->name),
+		FORMAT_TIME(cause->time_ns));
+	if (findings->spans->has_functions)
+		put_path(file, findings);
+	else
+		fputs("; whether with interrupts off, events do not show", file);
 }
 
 static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings)
@@ -334,9 +351,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		      file);
 		break;
 	case CAUSE_THREAD:
-		fprintf(file,
-			"%s ran for %s of that; whether with interrupts off, events do not show",
-			name_of(findings, cause->name), FORMAT_TIME(cause->time_ns));
+		put_thread(file, cause, findings);
 		break;
 	case CAUSE_UNTRACED:
 		fprintf(file, "%s in code of which there is no trace", FORMAT_TIME(cause->time_ns));
@@ -368,7 +383,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was asked for: no timer was late", file);
 	} else {
-		fprintf(file, "timer %s late: ", FORMAT_TIME(facts->latency_ns));
+		fprintf(file, "%s %s late: ", facts->thread ? "thread" : "timer",
+			FORMAT_TIME(facts->latency_ns));
 		put_cause(file, cause, findings);
 	}
 	if (fclose(file)) {

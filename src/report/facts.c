@@ -55,7 +55,10 @@ static void text(char *buf, size_t size, json_object *json, const char *group, c
 static void read_spike(struct facts *facts, json_object *json)
 {
 	json_object *cpu = find(json, "spike", "cpu");
+	char trigger[16];
 
+	text(trigger, sizeof(trigger), json, "spike", "trigger");
+	facts->thread = trigger[0] && strcmp(trigger, "irq");
 	facts->poked = truth(json, "spike", "poked");
 	facts->idle = truth(json, "spike", "idle");
 	facts->cpu = json_object_is_type(cpu, json_type_int) ? json_object_get_int(cpu) : -1;

@@ -9,7 +9,8 @@
 struct facts {
 	bool pt; /* else events */
 	bool poked, idle;
-	int cpu; /* negative: of none in particular */
+	bool thread; /* it was late, not the interrupt */
+	int cpu;     /* negative: of none in particular */
 	/* On the clock of what was recorded; to_clock_ns leads there from capture.json's. */
 	uint64_t expected_ns, actual_ns, time_ns;
 	uint64_t to_clock_ns;

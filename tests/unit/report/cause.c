@@ -130,6 +130,21 @@ static void tells_of_what_was_asked_for(void **state)
 	assert_string_equal(account.sentence, "this capture was asked for: no timer was late");
 }
 
+static void names_what_ran_instead_of_a_thread(void **state)
+{
+	_cleanup_(account_release) struct account account;
+
+	(void)state;
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "ksys_write"),
+				  CALL(90000, "acme_write"), RETURN(195000), RETURN(196000)),
+			 0);
+	account.facts.thread = true;
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence,
+			    "thread 100us late: stress 7 ran for 100us of that, at first in "
+			    "acme_write() < ksys_write()");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +154,7 @@ int main(void)
 		cmocka_unit_test(tells_what_is_missing),
 		cmocka_unit_test(tells_what_events_do_not_show),
 		cmocka_unit_test(tells_of_what_was_asked_for),
+		cmocka_unit_test(names_what_ran_instead_of_a_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
