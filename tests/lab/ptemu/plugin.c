@@ -148,9 +148,9 @@ static void take(struct vcpu *v, const struct insn *insn)
 /* -- Commands --------------------------------------------------------------------------------- */
 
 /* The module's time is a little older than ours, now more, now less. */
-static void learn_time(const struct ptemu_block *block)
+static void learn_time(const struct ptemu_block *block, u64 now)
 {
-	s64 offset = block->tsc - __rdtsc();
+	s64 offset = block->tsc - now;
 
 	pthread_mutex_lock(&tsc_lock);
 	if (offset > tsc_offset)
@@ -204,7 +204,7 @@ static void start(struct vcpu *v, unsigned int index, const struct ptemu_block *
 	trace_start(&v->trace, read_register(v, v->cr3));
 }
 
-static void command(struct vcpu *v, unsigned int index, const struct insn *insn)
+static void command(struct vcpu *v, unsigned int index, const struct insn *insn, u64 now)
 {
 	struct ptemu_block told;
 	u64 at = read_register(v, v->registers[0]);
@@ -213,9 +213,9 @@ static void command(struct vcpu *v, unsigned int index, const struct insn *insn)
 		return;
 	v->block_at = at;
 	v->block.answer = PTEMU_VERSION;
+	learn_time(&told, now);
 	switch (told.command) {
 	case PTEMU_HELLO:
-		learn_time(&told);
 		break;
 	case PTEMU_START:
 		start(v, index, &told);
@@ -288,8 +288,11 @@ static void on_cr3(unsigned int index, void *data)
 
 static void on_magic(unsigned int index, void *data)
 {
+	/* At once: what comes between makes the trace's times too early. */
+	u64 now = __rdtsc();
+
 	on_insn(index, data);
-	command(&vcpus[index], index, data);
+	command(&vcpus[index], index, data, now);
 }
 
 static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 to, void *data)
