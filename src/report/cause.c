@@ -76,6 +76,30 @@ static int find_mostly(struct cause *cause, const struct findings *findings)
 	return 0;
 }
 
+/* The same of all that was executed while a thread was late. */
+static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
+{
+	const struct lane *code = code_of(findings);
+	_cleanup_free_ uint64_t *times =
+		calloc(names_count(findings->spans->names), sizeof(*times));
+	int depth = -1;
+
+	if (!times)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->nr; i++) {
+		const struct span *span = &code->spans[i];
+
+		if (span->parent != SPAN_NONE && code->spans[span->parent].name == span->name)
+			continue;
+		times[span->name] += span_within(span, findings->late_begin, findings->late_end);
+		if (span->depth <= depth || times[span->name] < cause->time_ns / 5 * 4)
+			continue;
+		depth = span->depth;
+		cause->mostly = span->name;
+	}
+	return 0;
+}
+
 /* What interrupts were turned off by, or for. */
 static int blame_irqs_off(struct cause *cause, const struct findings *findings,
 			  const struct span *off, uint64_t time_ns)
@@ -187,6 +211,8 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		r = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
 		blame_usage(cause, findings, facts, usage);
+	if (!r && cause->kind == CAUSE_THREAD && findings->spans->has_functions)
+		return find_mostly_of_all(cause, findings);
 	if (r || cause->span == SPAN_NONE)
 		return r;
 	if (!code_of(findings)->spans[cause->span].cut) {
@@ -305,6 +331,10 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 {
 	fprintf(file, "%s ran for %s of that", name_of(findings, cause->name),
 		FORMAT_TIME(cause->time_ns));
+	if (cause->mostly) {
+		fputs(", most of it in ", file);
+		put_function(file, name_of(findings, cause->mostly));
+	}
 	if (findings->spans->has_functions)
 		put_path(file, findings);
 	else
