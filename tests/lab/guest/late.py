@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """late_timer makes timers late by as much as it is told, and timerlat sees it."""
+import os
 import pathlib
 import re
 import subprocess
@@ -43,13 +44,23 @@ try:
     print(f"{INJECTED_US} us with interrupts off: irq {irq} us, thread {thread} us late")
     # The timer fires somewhere in the first period of 1 ms.
     check(irq >= INJECTED_US - 1500, f"the timer was only {irq} us late")
-    _, thread = measure("preempt_off")
-    print(f"{INJECTED_US} us with preemption off: thread {thread} us late")
-    check(thread >= INJECTED_US - 1500, f"the thread was only {thread} us late")
+    os.sched_setaffinity(0, [common.CPU])
+    # In a real-time kernel threads come before softirqs.
+    for kind in ("preempt_off", "syscall") + (() if os.path.exists("/sys/kernel/realtime") else ("softirqs",)):
+        _, thread = measure(kind)
+        print(f"{INJECTED_US} us of {kind}: thread {thread} us late")
+        check(thread >= INJECTED_US - 1500, f"the thread was only {thread} us late")
 finally:
     (TRACING / "current_tracer").write_text("nop")
-for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin"):
+for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin", "late_timer_softirqs", "late_timer_tasklet",
+             "late_timer_syscall"):
     check(function_seen(f"{name}\t\\[late_timer\\]") == 1, f"{name} is not one symbol")
+os.sched_setaffinity(0, [0])
+try:
+    (LATE / "syscall").write_text(f"{common.CPU} 1\n")
+    check(False, "a system call was made late on another CPU")
+except OSError:
+    pass
 for bad in ("x", "1", "1 2 3", "9999 10", "1 999999999"):
     try:
         (LATE / "irqs_off").write_text(bad)

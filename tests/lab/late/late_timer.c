@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes timers late on demand: "CPU MICROSECONDS" written to /sys/kernel/debug/late_timer/irqs_off
- * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. The write
- * returns when it is over.
+ * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. With
+ * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
+ * preemption off. The write returns when it is over.
  */
+#include <linux/bottom_half.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
+#include <linux/interrupt.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
@@ -17,13 +21,22 @@
 #include <linux/workqueue.h>
 
 #define MICROSECONDS_MAX 1000000
+/* All of them run in one pass: after each pass a thread that waits has its turn. */
+#define TASKLETS 8
+#define BETWEEN_CLOCKS 100
 
 static struct dentry *top;
+static struct tasklet_struct tasklets[TASKLETS];
+static DEFINE_MUTEX(tasklets_lock);
+static u64 tasklet_ns;
 
 /* The names are what a capture must show: external, so that the compiler changes none of them. */
 void late_timer_spin(u64 ns);
 long late_timer_irqs_off(void *microseconds);
 long late_timer_preempt_off(void *microseconds);
+long late_timer_softirqs(void *microseconds);
+void late_timer_tasklet(struct tasklet_struct *tasklet);
+long late_timer_syscall(void *microseconds);
 
 noinline void late_timer_spin(u64 ns)
 {
@@ -51,6 +64,53 @@ noinline long late_timer_preempt_off(void *microseconds)
 	return 0;
 }
 
+/* Mostly by itself, so that the time is this function's and not the clock's. */
+static __always_inline void be_busy(u64 ns)
+{
+	u64 end = ktime_get_mono_fast_ns() + ns;
+
+	while (ktime_get_mono_fast_ns() < end)
+		for (int i = 0; i < BETWEEN_CLOCKS; i++)
+			barrier();
+}
+
+noinline void late_timer_tasklet(struct tasklet_struct *tasklet)
+{
+	be_busy(tasklet_ns);
+}
+
+noinline long late_timer_softirqs(void *microseconds)
+{
+	mutex_lock(&tasklets_lock);
+	tasklet_ns = (unsigned long)microseconds * 1000 / TASKLETS;
+	local_bh_disable();
+	for (int i = 0; i < TASKLETS; i++)
+		tasklet_schedule(&tasklets[i]);
+	local_bh_enable();
+	for (int i = 0; i < TASKLETS; i++)
+		tasklet_kill(&tasklets[i]);
+	mutex_unlock(&tasklets_lock);
+	return 0;
+}
+
+noinline long late_timer_syscall(void *microseconds)
+{
+	preempt_disable();
+	be_busy((unsigned long)microseconds * 1000);
+	preempt_enable();
+	return 0;
+}
+
+static long run(long (*function)(void *), unsigned int cpu, void *microseconds)
+{
+	if (function != late_timer_syscall)
+		return work_on_cpu(cpu, function, microseconds);
+	/* A writer that may run elsewhere too is not moved. */
+	if (!cpumask_equal(current->cpus_ptr, cpumask_of(cpu)))
+		return -EINVAL;
+	return function(microseconds);
+}
+
 static ssize_t write(struct file *file, const char __user *from, size_t size, loff_t *offset)
 {
 	long (*function)(void *) = file_inode(file)->i_private;
@@ -66,7 +126,7 @@ static ssize_t write(struct file *file, const char __user *from, size_t size, lo
 		return -EINVAL;
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return -ENXIO;
-	err = work_on_cpu(cpu, function, (void *)microseconds);
+	err = run(function, cpu, (void *)microseconds);
 	return err ? err : size;
 }
 
@@ -79,14 +139,20 @@ static int __init late_timer_init(void)
 	top = debugfs_create_dir("late_timer", NULL);
 	if (IS_ERR(top))
 		return PTR_ERR(top);
+	for (int i = 0; i < TASKLETS; i++)
+		tasklet_setup(&tasklets[i], late_timer_tasklet);
 	debugfs_create_file("irqs_off", 0200, top, late_timer_irqs_off, &fops);
 	debugfs_create_file("preempt_off", 0200, top, late_timer_preempt_off, &fops);
+	debugfs_create_file("softirqs", 0200, top, late_timer_softirqs, &fops);
+	debugfs_create_file("syscall", 0200, top, late_timer_syscall, &fops);
 	return 0;
 }
 
 static void __exit late_timer_exit(void)
 {
 	debugfs_remove_recursive(top);
+	for (int i = 0; i < TASKLETS; i++)
+		tasklet_kill(&tasklets[i]);
 }
 
 module_init(late_timer_init);
