@@ -13,6 +13,7 @@ import capture
 import common
 from capture import take
 from common import check, equal
+from poking import Relay
 
 CTL, RELAY = sys.argv[1:3]
 COUNT = 10
@@ -26,33 +27,6 @@ HISTORY_NS = 100_000_000
 # Between the clock of the trace and that of the spike, in a guest whose CPUs are threads of a busy host. An iteration of the
 # traced program is there each 1.2 ms.
 CLOCK_NS = 20_000
-
-
-class Relay:
-    """perf and the process that pokes it."""
-
-    def __init__(self, perf):
-        argv = [RELAY, str(common.CPU), str(capture.THRESHOLD_US * 1000), str(perf.pid)]
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        equal(self.process.stdout.readline(), "ready\n", "first line of the relay")
-
-    def spike_ns(self):
-        """When the next one was."""
-        starts = common.counter("start")
-        self.process.stdin.write("arm\n")
-        self.process.stdin.flush()
-        with capture.Late():
-            time_ns, latency_ns = map(int, self.process.stdout.readline().split())
-        check(latency_ns >= capture.THRESHOLD_US * 1000, f"latency {latency_ns}")
-        common.wait_for(lambda: common.counter("start") > starts, "snapshot")
-        return time_ns
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        equal(self.process.wait(30), 0, "exit status of the relay")
 
 
 def rate_bytes_per_ns(log, hold):
@@ -171,7 +145,7 @@ def by_relay(iterations, before):
     rows = []
     with common.in_folder("/tmp/pt_skid_relay"):
         record = common.Record("-S", "-m", f",{BUFFER}")
-        with Relay(record.process) as relay:
+        with Relay(RELAY, record.process) as relay:
             for _ in range(COUNT):
                 spike_ns = relay.spike_ns()
                 truth = Truth()
