@@ -49,7 +49,7 @@ class Install(common.HostTest):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
         expected = ["libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0", "libperfpoke.so." + VERSION,
-                    "perf-poke-ctl", "perf-poke-fxt.so", "perf_poke.h"]
+                    "perf-poke-ctl", "perf-poke-fxt.so", "perf_poke.h", "rtla-action.bpf.o"]
         if not os.path.exists(os.path.join(BUILD, "src", "dlfilter", "perf-poke-fxt.so")):
             expected.remove("perf-poke-fxt.so")  # built where perf's header is
         self.assertEqual(names, expected)
