@@ -181,7 +181,7 @@ def spike(way, number, culprit):
     if way == "pause":
         after, before = check_time(lines, one)
         print(f"a mark of the guest is {after} ns after what the trace has before it, {before} ns before what it has after it")
-    check_report(one, culprit)
+        check_report(one, culprit)
     equal(common.counter("unexplained"), 0, "steps that no packet tells")
     count, _ = ptemu.instructions(one.data, one.line["time_ns"] + one.to_perf_ns)
     print(f"{way}: the {culprit.trigger} was {one.line['latency_ns'] / 1000:.0f} us late, {culprit.function} is named; after the spike "
