@@ -20,7 +20,7 @@ from common import check, equal
 
 CTL = sys.argv[1]
 RUNS = int(os.environ.get("PTEMU_RUNS", "1"))
-CULPRITS = os.environ.get("PTEMU_CULPRITS", "irqs_off softirqs syscall").split()
+CULPRITS = os.environ.get("PTEMU_CULPRITS", "irqs_off").split()
 FOLDER = pathlib.Path("/sys/kernel/debug/late_timer")
 CLOCK = {"ktime_get_mono_fast_ns", "read_tsc"}
 TASKLETS = 8
