@@ -86,8 +86,11 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 }
 
 /* Records that are thrown away: there is nothing to do. */
-static int trigger_on_kick(void *, void *, size_t)
+static int trigger_on_kick(void *ctx, void *data, size_t size)
 {
+	(void)ctx;
+	(void)data;
+	(void)size;
 	return 0;
 }
 
