@@ -6,6 +6,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "tracefs.h"
+
 #define PREFIX "settings-"
 /* The folder of tracefs whose settings all tracers of that kind share. */
 #define SHARED "osnoise/"
@@ -30,18 +32,6 @@ struct journal {
 	size_t nr;
 	struct log log;
 };
-
-static int file_read(int tracefs, const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = openat(tracefs, name, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return 0;
-}
 
 static int file_write(int tracefs, const char *name, const char *value)
 {
@@ -70,7 +60,7 @@ static bool has_word(const char *text, const char *word)
 static int entry_is(int tracefs, const struct entry *entry, const char *value)
 {
 	char text[4096];
-	int err = file_read(tracefs, entry->name, text, sizeof(text));
+	int err = tracefs_read(tracefs, entry->name, text, sizeof(text));
 
 	if (err)
 		return err;
@@ -118,7 +108,7 @@ static int journal_note(struct journal *journal, enum kind kind, const char *nam
 int journal_set(struct journal *journal, const char *name, const char *value)
 {
 	char before[4096];
-	int err = file_read(journal->tracefs, name, before, sizeof(before));
+	int err = tracefs_read(journal->tracefs, name, before, sizeof(before));
 
 	if (err || !strcmp(before, value))
 		return err;
@@ -130,7 +120,7 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 {
 	_cleanup_free_ char *off = NULL;
 	char text[4096];
-	int err = file_read(journal->tracefs, name, text, sizeof(text));
+	int err = tracefs_read(journal->tracefs, name, text, sizeof(text));
 
 	if (err)
 		return err;

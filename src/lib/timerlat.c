@@ -10,6 +10,7 @@
 
 #include "cpulist.h"
 #include "timerlat_threads.h"
+#include "tracefs.h"
 
 #define INSTANCE "perf-poke"
 #define OPTION "OSNOISE_WORKLOAD"
@@ -33,28 +34,16 @@ struct timerlat {
 	struct log log;
 };
 
-static int read_file(int tracefs, const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = openat(tracefs, name, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return 0;
-}
-
 /* The tracer of an instance, if it is on. folder: of tracefs, ending with a slash, or empty. */
 static enum timerlat_state instance_state(int tracefs, const char *folder)
 {
 	char file[512], tracer[64], on[16];
 
 	snprintf(file, sizeof(file), "%scurrent_tracer", folder);
-	if (read_file(tracefs, file, tracer, sizeof(tracer)))
+	if (tracefs_read(tracefs, file, tracer, sizeof(tracer)))
 		return TIMERLAT_IDLE;
 	snprintf(file, sizeof(file), "%stracing_on", folder);
-	if (read_file(tracefs, file, on, sizeof(on)) || strcmp(on, "1"))
+	if (tracefs_read(tracefs, file, on, sizeof(on)) || strcmp(on, "1"))
 		return TIMERLAT_IDLE;
 	if (!strcmp(tracer, "timerlat"))
 		return TIMERLAT_RUNS;
@@ -85,7 +74,7 @@ static bool is_available(int tracefs)
 {
 	char tracers[1024];
 
-	return !read_file(tracefs, "available_tracers", tracers, sizeof(tracers)) &&
+	return !tracefs_read(tracefs, "available_tracers", tracers, sizeof(tracers)) &&
 	       strstr(tracers, "timerlat");
 }
 
@@ -109,7 +98,7 @@ bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
 	size_t nr_has = 0, at = 0;
 	char list[4096];
 
-	if (read_file(tracefs, "osnoise/cpus", list, sizeof(list)) ||
+	if (tracefs_read(tracefs, "osnoise/cpus", list, sizeof(list)) ||
 	    cpulist_parse(list, &has, &nr_has))
 		return false;
 	for (size_t i = 0; i < nr; i++) {
@@ -125,7 +114,7 @@ static bool has_kernel_threads(int tracefs)
 {
 	char options[512];
 
-	return read_file(tracefs, "osnoise/options", options, sizeof(options)) ||
+	return tracefs_read(tracefs, "osnoise/options", options, sizeof(options)) ||
 	       !strstr(options, "NO_" OPTION);
 }
 
@@ -147,7 +136,7 @@ static int watch(struct timerlat *timerlat)
 		snprintf(path, sizeof(path), "%s/%s", timerlat->dir, name);
 		timerlat->watches[i] =
 			inotify_add_watch(timerlat->inotify, path, IN_MODIFY | IN_DELETE_SELF);
-		if (!read_file(timerlat->tracefs, name, value, sizeof(value)))
+		if (!tracefs_read(timerlat->tracefs, name, value, sizeof(value)))
 			timerlat->values[i] = strdup(value);
 	}
 	return 0;
@@ -161,8 +150,8 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 	char cpus[1024] = "?", period[32] = "?";
 	int tracefs = timerlat->tracefs;
 
-	read_file(tracefs, "osnoise/cpus", cpus, sizeof(cpus));
-	read_file(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
+	tracefs_read(tracefs, "osnoise/cpus", cpus, sizeof(cpus));
+	tracefs_read(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
 	if (!timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 		return log_error(log, -EBUSY,
 				 "workload timerlat: the tracer runs already, of somebody else, on "
@@ -227,7 +216,7 @@ static int open_instance(struct timerlat *timerlat, const char *name)
 static int begin_in_main(struct timerlat *timerlat)
 {
 	char tracer[64];
-	int err = read_file(timerlat->tracefs, "current_tracer", tracer, sizeof(tracer));
+	int err = tracefs_read(timerlat->tracefs, "current_tracer", tracer, sizeof(tracer));
 
 	tracefs_instance_free(TAKE_PTR(timerlat->instance));
 	if (err || strcmp(tracer, "nop"))
@@ -341,7 +330,7 @@ static void tell_change(struct timerlat *timerlat, size_t i)
 	const char *name = watched_name(timerlat, i);
 	char now[4096] = "";
 
-	read_file(timerlat->tracefs, name, now, sizeof(now));
+	tracefs_read(timerlat->tracefs, name, now, sizeof(now));
 	if (timerlat->values[i] && !strcmp(timerlat->values[i], now))
 		return;
 	free(timerlat->values[i]);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "util.h"
@@ -56,6 +57,18 @@ int tracefs_open(void)
 		return err;
 	fd = tracefs_open_at("/sys/kernel/debug/tracing");
 	return fd < 0 ? err : fd;
+}
+
+int tracefs_read(int tracefs, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(tracefs, name, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
 }
 
 uint64_t tracefs_printk_id(void)

@@ -3,12 +3,17 @@
 #ifndef LIB_TRACEFS_H
 #define LIB_TRACEFS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* A directory descriptor of tracefs, owned by the caller. Where it is not mounted, of a mount of
  * our own that is attached nowhere and goes away with the descriptor. -EPERM, -ENODEV: the kernel
  * has none, or not for us. */
 int tracefs_open(void);
+
+/* The first line of a file of it, or of any other by its whole name. Returns 0 or a negative
+ * errno. */
+int tracefs_read(int tracefs, const char *name, char *text, size_t size);
 
 /* For perf: what BPF programs print, by bpf_trace_printk(), is this tracepoint. 0: there is none,
  * or not for us. */
