@@ -43,6 +43,11 @@ static int kallsyms_each(bool (*match)(void *ctx, const struct symbol *symbol), 
 	return ferror(file) ? -EIO : 0;
 }
 
+static bool is_function(const struct symbol *symbol)
+{
+	return strchr("tTwW", symbol->type);
+}
+
 struct find {
 	const char *name;
 	uint64_t address;
@@ -54,13 +59,29 @@ static bool find_match(void *ctx, const struct symbol *symbol)
 {
 	struct find *find = ctx;
 
-	if (!strchr("tTwW", symbol->type) || strcmp(symbol->name, find->name))
+	if (!is_function(symbol) || strcmp(symbol->name, find->name))
 		return false;
 	if (!symbol->address)
 		find->hidden = true;
 	else if (!find->matches++)
 		find->address = symbol->address;
 	return false;
+}
+
+static bool first_match(void *ctx, const struct symbol *symbol)
+{
+	bool *hidden = ctx;
+
+	*hidden = !symbol->address;
+	return is_function(symbol);
+}
+
+int kallsyms_check(void)
+{
+	bool hidden = false;
+	int err = kallsyms_each(first_match, &hidden);
+
+	return err ? err : hidden ? -EPERM : 0;
 }
 
 int kallsyms_find(const char *name, uint64_t *address)
@@ -90,7 +111,7 @@ static bool name_match(void *ctx, const struct symbol *symbol)
 {
 	struct name *name = ctx;
 
-	if (symbol->address != name->address || !strchr("tTwW", symbol->type))
+	if (symbol->address != name->address || !is_function(symbol))
 		return false;
 	snprintf(name->name, name->size, "%s", symbol->name);
 	name->found = true;
@@ -123,7 +144,7 @@ static bool range_match(void *ctx, const struct symbol *symbol)
 	struct ranges *ranges = ctx;
 	struct symbol_range *at;
 
-	if (!strchr("tTwW", symbol->type) || strcmp(symbol->name, ranges->name))
+	if (!is_function(symbol) || strcmp(symbol->name, ranges->name))
 		return false;
 	if (!symbol->address) {
 		ranges->hidden = true;
@@ -184,7 +205,7 @@ static bool whole_match(void *ctx, const struct symbol *symbol)
 {
 	struct whole *whole = ctx;
 
-	if (!symbol->address || !strchr("tTwW", symbol->type))
+	if (!symbol->address || !is_function(symbol))
 		return false;
 	if (symbol->address < whole->first)
 		whole->first = symbol->address;

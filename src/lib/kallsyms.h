@@ -17,6 +17,9 @@ struct symbol_range {
  * (`address` is the first); -EPERM: the kernel hides its addresses from this process. */
 int kallsyms_find(const char *name, uint64_t *address);
 
+/* Whether the kernel hides its addresses from this process: -EPERM, else 0 or another errno. */
+int kallsyms_check(void);
+
 /* The symbol that begins at `address`. -ENOENT: none does. */
 int kallsyms_name(uint64_t address, char *name, size_t size);
 

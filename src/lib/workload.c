@@ -54,9 +54,7 @@ int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 /* Its timers could not be told from others. */
 static bool hides_timerlat(const struct config *config)
 {
-	uint64_t address;
-
-	if (config->function || kallsyms_find(TIMERLAT_FUNCTION, &address) != -EPERM)
+	if (config->function || kallsyms_check() != -EPERM)
 		return false;
 	log_write(&config->log, PERF_POKE_LOG_INFO,
 		  "the kernel hides where " TIMERLAT_FUNCTION " is (needs CAP_SYSLOG, and "
