@@ -8,7 +8,7 @@
 #include "view.h"
 
 /* Where perf's dlfilter tells how far it is. */
-#define EXPORT_PROGRESS_FD 3
+#define EXPORT_PROGRESS_FD PERF_TOOL_EXTRA_FD
 
 struct export_args {
 	const char *capture;

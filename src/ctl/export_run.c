@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -112,26 +111,6 @@ static void show(struct console *con, const struct view_capture *capture, uint64
 	console_status(con, text);
 }
 
-static int spawn(char *const *argv, int said, int progress, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return -r;
-	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, said, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, progress, EXPORT_PROGRESS_FD);
-	if (!r)
-		r = posix_spawn(pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
 /* Until perf has closed both. */
 static void follow(struct console *con, const struct view_capture *capture, pid_t pid,
 		   struct reader readers[2])
@@ -190,7 +169,7 @@ int export_run(struct console *con, const struct view_capture *capture, char *co
 	interrupted = 0;
 	sigaction(SIGINT, &catch, &old_int);
 	sigaction(SIGTERM, &catch, &old_term);
-	r = spawn(argv, said_writer, progress_writer, &pid);
+	r = perf_tool_spawn(argv, said_writer, said_writer, progress_writer, &pid);
 	closep(&progress_writer);
 	closep(&said_writer);
 	if (!r) {

@@ -153,6 +153,26 @@ bool perf_tool_disassembles(const struct perf_tool *perf)
 	return r >= 0 && r != PERF_USAGE;
 }
 
+int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return -r;
+	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
+	if (!r && extra >= 0)
+		r = posix_spawn_file_actions_adddup2(&actions, extra, PERF_TOOL_EXTRA_FD);
+	if (!r)
+		r = posix_spawn(pid, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
 void perf_tool_release(struct perf_tool *perf)
 {
 	free(perf->path);

@@ -4,6 +4,7 @@
 #define CTL_PERF_TOOL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "util.h"
 
@@ -22,6 +23,13 @@ int perf_tool_find(struct perf_tool *perf, char **why) _must_check_;
 
 /* Whether it shows instructions as assembler by itself. */
 bool perf_tool_disassembles(const struct perf_tool *perf);
+
+/* What perf_tool_spawn() gives a program besides its standard streams. */
+#define PERF_TOOL_EXTRA_FD 3
+
+/* Starts a command with nothing to read, its standard output and error in these descriptors, and
+ * `extra`, unless negative, as PERF_TOOL_EXTRA_FD. Returns 0 or a negative errno. */
+int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid) _must_check_;
 
 void perf_tool_release(struct perf_tool *perf);
 

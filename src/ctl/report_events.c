@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -29,24 +28,6 @@ static char *last_line(FILE *file)
 	return last;
 }
 
-static int spawn(char *const *argv, int output, int said, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return -r;
-	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	if (!r)
-		r = posix_spawn(pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
 /* Runs perf, and reads what it prints to its end. *status is as waitpid() has it. */
 static int read_output(char *const *argv, FILE *said, uint64_t begin, uint64_t end,
 		       struct spans *spans, int *status)
@@ -65,7 +46,7 @@ static int read_output(char *const *argv, FILE *said, uint64_t begin, uint64_t e
 		close(fds[0]);
 		return r;
 	}
-	r = spawn(argv, writer, fileno(said), &pid);
+	r = perf_tool_spawn(argv, writer, fileno(said), -1, &pid);
 	closep(&writer);
 	if (r)
 		return r;
