@@ -1,57 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "archiving.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "host.h"
 #include "open.h"
 #include "output_file.h"
 #include "pack.h"
+#include "parsed.h"
 #include "traced.h"
 #include "tree.h"
 #include "unpack.h"
 
-struct parsed {
+struct either_args {
 	struct archiving_args archive;
 	struct open_args open;
-	int r;
-	char *out;
-	char *err;
 };
 
-static void release(struct parsed *p)
+static int either_parse(struct either_args *args, struct console *con, int argc, char **argv)
 {
-	free(p->out);
-	free(p->err);
-}
-
-static void parse(struct parsed *p, char **argv)
-{
-	struct console con = { 0 };
-	size_t out_size, err_size;
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	con.out = open_memstream(&p->out, &out_size);
-	con.err = open_memstream(&p->err, &err_size);
-	assert_non_null(con.out);
-	assert_non_null(con.err);
 	if (!strcmp(argv[1], "archive"))
-		p->r = archiving_parse(&p->archive, &con, argc, argv);
-	else
-		p->r = open_parse(&p->open, &con, argc, argv);
-	fclose(con.out);
-	fclose(con.err);
+		return archiving_parse(&args->archive, con, argc, argv);
+	return open_parse(&args->open, con, argc, argv);
 }
 
-#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", __VA_ARGS__, NULL })
+#define PARSED_WORDS "perf-poke-ctl"
+PARSED_BY(struct either_args, either_parse, nothing_to_release)
 
 static void maps_options(void **state)
 {
@@ -62,31 +37,22 @@ static void maps_options(void **state)
 	(void)state;
 	PARSE(&p, "archive", "folder", "-o", "a.tar.zst", "--no-binaries", "-q");
 	assert_int_equal(p.r, 0);
-	assert_string_equal(p.archive.capture, "folder");
-	assert_string_equal(p.archive.output, "a.tar.zst");
-	assert_true(p.archive.no_binaries && p.archive.quiet);
+	assert_string_equal(p.args.archive.capture, "folder");
+	assert_string_equal(p.args.archive.output, "a.tar.zst");
+	assert_true(p.args.archive.no_binaries && p.args.archive.quiet);
 
 	PARSE(&q, "open", "-", "-o", "here", "--max-size", "2M");
 	assert_int_equal(q.r, 0);
-	assert_string_equal(q.open.file, "-");
-	assert_string_equal(q.open.output, "here");
-	assert_int_equal(q.open.max_size, 2 << 20);
-	assert_false(q.open.quiet);
+	assert_string_equal(q.args.open.file, "-");
+	assert_string_equal(q.args.open.output, "here");
+	assert_int_equal(q.args.open.max_size, 2 << 20);
+	assert_false(q.args.open.quiet);
 
 	PARSE(&none, "open", "file");
 	assert_int_equal(none.r, 0);
-	assert_null(none.open.output);
-	assert_int_equal(none.open.max_size, UINT64_C(16) << 30);
+	assert_null(none.args.open.output);
+	assert_int_equal(none.args.open.max_size, UINT64_C(16) << 30);
 }
-
-#define REFUSES(text, ...)                                                                         \
-	do {                                                                                       \
-		_cleanup_(release) struct parsed p = { 0 };                                        \
-                                                                                                   \
-		PARSE(&p, __VA_ARGS__);                                                            \
-		assert_int_equal(p.r, -EINVAL);                                                    \
-		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
-	} while (0)
 
 static void refuses(void **state)
 {

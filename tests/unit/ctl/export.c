@@ -1,45 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
+#include "parsed.h"
 
-struct parsed {
-	struct export_args args;
-	int r;
-	char *out;
-	char *err;
-};
-
-static void release(struct parsed *p)
-{
-	free(p->out);
-	free(p->err);
-}
-
-static void parse(struct parsed *p, char **argv)
-{
-	struct console con = { 0 };
-	size_t out_size, err_size;
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	con.out = open_memstream(&p->out, &out_size);
-	con.err = open_memstream(&p->err, &err_size);
-	assert_non_null(con.out);
-	assert_non_null(con.err);
-	p->r = export_parse(&p->args, &con, argc, argv);
-	fclose(con.out);
-	fclose(con.err);
-}
-
-#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", "export", __VA_ARGS__, NULL })
+#define PARSED_WORDS "perf-poke-ctl", "export"
+PARSED_BY(struct export_args, export_parse, nothing_to_release)
 
 /* The words but for perf script -i. */
 static void check_words(const struct export_args *args, const struct view_capture *capture,
@@ -76,14 +44,12 @@ static void makes_command_lines(void **state)
 		    "perf script -i data --itrace=bei0ns --dlfilter f.so --dlarg output=out.fxt "
 		    "--dlarg axis=time --dlarg spike=5000 --dlarg expected=5000 --dlarg "
 		    "progress=3");
-	free(p.out);
-	free(p.err);
+	release(&p);
 	PARSE(&p, "folder", "--html", "a.html", "-t", "-5us,");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.html, "a.html");
 	assert_null(p.args.output);
-	free(p.out);
-	free(p.err);
+	release(&p);
 	PARSE(&p, "folder", "-o", "a.fxt", "-n", "--time", "-5us,", "--split", "25ms", "-q", "--",
 	      "--symfs", "dir");
 	assert_int_equal(p.r, 0);
@@ -115,16 +81,6 @@ static void names_binaries(void **state)
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(folder), 0);
 }
-
-#define REFUSES(text, ...)                                                                         \
-	do {                                                                                       \
-		_cleanup_(release) struct parsed p = { 0 };                                        \
-                                                                                                   \
-		PARSE(&p, __VA_ARGS__);                                                            \
-		assert_int_equal(p.r, -EINVAL);                                                    \
-		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
-		assert_string_equal(p.out, "");                                                    \
-	} while (0)
 
 static void refuses(void **state)
 {

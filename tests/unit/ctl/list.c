@@ -1,46 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "list.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "parsed.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
-struct parsed {
-	struct list_args args;
-	int r;
-	char *out;
-	char *err;
-};
-
-static void release(struct parsed *p)
-{
-	free(p->out);
-	free(p->err);
-}
-
-static void parse(struct parsed *p, char **argv)
-{
-	struct console con = { 0 };
-	size_t out_size, err_size;
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	con.out = open_memstream(&p->out, &out_size);
-	con.err = open_memstream(&p->err, &err_size);
-	assert_non_null(con.out);
-	assert_non_null(con.err);
-	p->r = list_parse(&p->args, &con, argc, argv);
-	fclose(con.out);
-	fclose(con.err);
-}
-
-#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", "list", ##__VA_ARGS__, NULL })
+#define PARSED_WORDS "perf-poke-ctl", "list"
+PARSED_BY(struct list_args, list_parse, nothing_to_release)
 
 static void maps_options(void **state)
 {
@@ -67,15 +35,6 @@ static void maps_options(void **state)
 	assert_int_equal(all.args.since_ns, 999993600 * NS_PER_S);
 	assert_true(all.args.json);
 }
-
-#define REFUSES(text, ...)                                                                         \
-	do {                                                                                       \
-		_cleanup_(release) struct parsed p = { 0 };                                        \
-                                                                                                   \
-		PARSE(&p, __VA_ARGS__);                                                            \
-		assert_int_equal(p.r, -EINVAL);                                                    \
-		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
-	} while (0)
 
 static void refuses(void **state)
 {

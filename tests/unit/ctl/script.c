@@ -1,44 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "script.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "parsed.h"
 
-struct parsed {
-	struct script_args args;
-	int r;
-	char *out;
-	char *err;
-};
-
-static void release(struct parsed *p)
-{
-	free(p->out);
-	free(p->err);
-}
-
-static void parse(struct parsed *p, char **argv)
-{
-	struct console con = { 0 };
-	size_t out_size, err_size;
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	con.out = open_memstream(&p->out, &out_size);
-	con.err = open_memstream(&p->err, &err_size);
-	assert_non_null(con.out);
-	assert_non_null(con.err);
-	p->r = script_parse(&p->args, &con, argc, argv);
-	fclose(con.out);
-	fclose(con.err);
-}
-
-#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", "script", __VA_ARGS__, NULL })
+#define PARSED_WORDS "perf-poke-ctl", "script"
+PARSED_BY(struct script_args, script_parse, nothing_to_release)
 
 static void has_defaults(void **state)
 {
@@ -70,23 +38,12 @@ static void maps_all(void **state)
 	assert_string_equal(p.args.view.rest[1], "-h");
 	assert_null(p.args.view.rest[2]);
 
-	free(p.out);
-	free(p.err);
+	release(&p);
 	PARSE(&p, "--all", "folder", "--");
 	assert_int_equal(p.r, 0);
 	assert_true(p.args.view.all);
 	assert_null(p.args.view.rest[0]);
 }
-
-#define REFUSES(text, ...)                                                                         \
-	do {                                                                                       \
-		_cleanup_(release) struct parsed p = { 0 };                                        \
-                                                                                                   \
-		PARSE(&p, __VA_ARGS__);                                                            \
-		assert_int_equal(p.r, -EINVAL);                                                    \
-		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
-		assert_string_equal(p.out, "");                                                    \
-	} while (0)
 
 static void refuses(void **state)
 {

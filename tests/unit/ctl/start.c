@@ -1,46 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "start.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "parsed.h"
 
-struct parsed {
-	struct start_args args;
-	int r;
-	char *out;
-	char *err;
-};
-
-static void release(struct parsed *p)
-{
-	start_release(&p->args);
-	free(p->out);
-	free(p->err);
-}
-
-static void parse(struct parsed *p, char **argv)
-{
-	struct console con = { 0 };
-	size_t out_size, err_size;
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	con.out = open_memstream(&p->out, &out_size);
-	con.err = open_memstream(&p->err, &err_size);
-	assert_non_null(con.out);
-	assert_non_null(con.err);
-	p->r = start_parse(&p->args, &con, argc, argv);
-	fclose(con.out);
-	fclose(con.err);
-}
-
-#define PARSE(p, ...) parse(p, (char *[]){ "perf-poke-ctl", "start", __VA_ARGS__, NULL })
+#define PARSED_WORDS "perf-poke-ctl", "start"
+PARSED_BY(struct start_args, start_parse, start_release)
 
 static void has_defaults(void **state)
 {
@@ -115,16 +82,6 @@ static void maps_events(void **state)
 	assert_string_equal(events[2].filter, "irq == 3");
 	assert_string_equal(events[3].filter, "c");
 }
-
-#define REFUSES(text, ...)                                                                         \
-	do {                                                                                       \
-		_cleanup_(release) struct parsed p = { 0 };                                        \
-                                                                                                   \
-		PARSE(&p, __VA_ARGS__);                                                            \
-		assert_int_equal(p.r, -EINVAL);                                                    \
-		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
-		assert_string_equal(p.out, "");                                                    \
-	} while (0)
 
 static void refuses(void **state)
 {

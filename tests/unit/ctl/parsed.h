@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a command makes of its command line, and says. */
+#ifndef TESTS_CTL_PARSED_H
+#define TESTS_CTL_PARSED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "console.h"
+#include "util.h"
+
+static inline void nothing_to_release(const void *args)
+{
+	(void)args;
+}
+
+/* Of the arguments `type`, by `parser`; `releaser` is what they are freed by. */
+#define PARSED_BY(type, parser, releaser)                                                          \
+	struct parsed {                                                                            \
+		type args;                                                                         \
+		int r;                                                                             \
+		char *out;                                                                         \
+		char *err;                                                                         \
+	};                                                                                         \
+                                                                                                   \
+	static void release(struct parsed *p)                                                      \
+	{                                                                                          \
+		releaser(&p->args);                                                                \
+		free(p->out);                                                                      \
+		free(p->err);                                                                      \
+		*p = (struct parsed){ 0 };                                                         \
+	}                                                                                          \
+                                                                                                   \
+	static void parse(struct parsed *p, char **argv)                                           \
+	{                                                                                          \
+		struct console con = { 0 };                                                        \
+		size_t out_size, err_size;                                                         \
+		int argc = 0;                                                                      \
+                                                                                                   \
+		while (argv[argc])                                                                 \
+			argc++;                                                                    \
+		con.out = open_memstream(&p->out, &out_size);                                      \
+		con.err = open_memstream(&p->err, &err_size);                                      \
+		assert_non_null(con.out);                                                          \
+		assert_non_null(con.err);                                                          \
+		p->r = parser(&p->args, &con, argc, argv);                                         \
+		fclose(con.out);                                                                   \
+		fclose(con.err);                                                                   \
+	}
+
+/* PARSED_WORDS, of the test, come first. */
+#define PARSE(p, ...) parse(p, (char *[]){ PARSED_WORDS, ##__VA_ARGS__, NULL })
+
+#define REFUSES(text, ...)                                                                         \
+	do {                                                                                       \
+		_cleanup_(release) struct parsed p = { 0 };                                        \
+                                                                                                   \
+		PARSE(&p, __VA_ARGS__);                                                            \
+		assert_int_equal(p.r, -EINVAL);                                                    \
+		assert_string_equal(p.err, "perf-poke-ctl: " text "\n");                           \
+		assert_string_equal(p.out, "");                                                    \
+	} while (0)
+
+#endif
