@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "capture_facts.h"
 #include "export.h"
 #include "fxt_spans.h"
-#include "perf_data.h"
 #include "script.h"
 #include "tree.h"
 
@@ -17,36 +17,6 @@ static int fail(struct console *con, const char *folder, int r, const char *why)
 {
 	console_error(con, "'%s': %s", folder, why ?: strerror(-r));
 	return r;
-}
-
-static int check_data(struct console *con, const char *folder, const char *data)
-{
-	_cleanup_free_ char *path = NULL;
-	_cleanup_free_ char *why = NULL;
-	int r;
-
-	if (asprintf(&path, "%s/data", data) < 0) {
-		path = NULL;
-		return fail(con, folder, -ENOMEM, NULL);
-	}
-	r = perf_data_check(path, &why);
-	return r ? fail(con, folder, r, why) : 0;
-}
-
-static int read_facts(struct console *con, const char *folder, struct facts *facts)
-{
-	_cleanup_free_ char *path = NULL;
-	_cleanup_free_ char *text = NULL;
-	int r;
-
-	if (asprintf(&path, "%s/capture.json", folder) < 0) {
-		path = NULL;
-		return fail(con, folder, -ENOMEM, NULL);
-	}
-	r = script_read_text(path, &text);
-	if (!r)
-		r = facts_read(facts, text);
-	return r ? fail(con, folder, r, "its capture.json makes no sense") : 0;
 }
 
 static int read_trace(struct account *account, struct console *con, const char *path)
@@ -149,19 +119,18 @@ int account_load(struct account *account, struct console *con, const char *folde
 		 uint64_t window_ns, uint64_t after_ns)
 {
 	_cleanup_free_ char *data = NULL;
-	struct view_capture capture;
+	struct capture_file capture;
 	int r;
 
 	*account = (struct account){ .capture = folder };
 	r = script_read_capture(con, folder, &capture, &data);
-	if (!r)
-		r = check_data(con, folder, data);
-	if (!r)
-		r = read_facts(con, folder, &account->facts);
 	if (r)
 		return r;
+	r = capture_facts(&account->facts, &capture);
+	if (r)
+		return fail(con, folder, r, CAPTURE_FILE_NAME ": its times make no sense");
 	account->window_ns = window_ns ?: findings_window(&account->facts);
-	r = load_spans(account, con, &capture, data, after_ns);
+	r = load_spans(account, con, &capture.view, data, after_ns);
 	if (!r) {
 		r = account_finish(account);
 		if (r)

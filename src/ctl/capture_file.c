@@ -149,6 +149,10 @@ static int read_numbers(json_object *json, struct capture_file *file, char **why
 		{ "spike.expected_ns", &file->expected_ns },
 		{ "spike.actual_ns", &file->actual_ns },
 		{ "history_ns", &file->view.history_ns },
+		{ "threshold_ns", &file->threshold_ns },
+		{ "skid_ns", &file->skid_ns },
+		{ "events", &file->events },
+		{ "lost", &file->lost },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -206,9 +210,13 @@ static int read_texts(json_object *json, struct capture_file *file, char **why)
 	} rows[] = {
 		{ "spike.comm", file->comm, sizeof(file->comm) },
 		{ "spike.function", file->function, sizeof(file->function) },
+		{ "spike.function_address", file->function_address,
+		  sizeof(file->function_address) },
+		{ "spike.trigger", file->trigger, sizeof(file->trigger) },
 		{ "kernel.release", file->release, sizeof(file->release) },
 		{ "kernel.version", file->version, sizeof(file->version) },
 		{ "machine.hostname", file->hostname, sizeof(file->hostname) },
+		{ "machine.cpu", file->model, sizeof(file->model) },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -223,7 +231,7 @@ static int read_texts(json_object *json, struct capture_file *file, char **why)
 }
 
 /* As 2026-11-21T07:01:43.881833Z */
-static int read_wall_time(json_object *json, uint64_t *wall_ns, char **why)
+static int read_wall_time(json_object *json, struct capture_file *file, char **why)
 {
 	json_object *value = find_any(json, "spike.wall_time");
 	const char *text = NULL, *end = NULL;
@@ -244,7 +252,8 @@ static int read_wall_time(json_object *json, uint64_t *wall_ns, char **why)
 	seconds = length == 6 ? timegm(&tm) : -1;
 	if (seconds < 0 || strcmp(end + 7, "Z"))
 		return options_explain(why, -EINVAL, "spike.wall_time is no date");
-	*wall_ns = (uint64_t)seconds * NSEC_PER_SEC + us * UINT64_C(1000);
+	file->wall_ns = (uint64_t)seconds * NSEC_PER_SEC + us * UINT64_C(1000);
+	snprintf(file->wall_time, sizeof(file->wall_time), "%s", text);
 	return 0;
 }
 
@@ -268,7 +277,7 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 	if (!r)
 		r = read_texts(json, file, why);
 	if (!r)
-		r = read_wall_time(json, &file->wall_ns, why);
+		r = read_wall_time(json, file, why);
 	if (file->expected_ns && file->expected_ns < file->time_ns)
 		file->view.expected_ns = file->view.spike_ns - (file->time_ns - file->expected_ns);
 	return r;

@@ -18,15 +18,21 @@ struct capture_file {
 	struct view_capture view;
 	uint64_t sequence;
 	uint64_t time_ns, expected_ns, actual_ns;
+	uint64_t threshold_ns, skid_ns;
+	uint64_t events, lost;
 	uint64_t wall_ns; /* since 1970 */
 	bool poked;
 	bool idle;
 	int pid, tid;
 	char comm[64];
 	char function[128];
-	char release[128]; /* of the kernel */
+	char function_address[32];
+	char trigger[16];
+	char wall_time[40]; /* as it is written */
+	char release[128];  /* of the kernel */
 	char version[128];
 	char hostname[128];
+	char model[128]; /* of the processor */
 };
 
 /* Returns 0, -ENOMEM, or -EINVAL with *why, for the caller to free, saying what is wrong. */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "perf_data.h"
 #include "perf_tool.h"
 #include "script.h"
 #include "tree.h"
@@ -400,9 +399,7 @@ static enum exit_code export_capture(struct console *con, const struct export_ar
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *data = NULL;
-	_cleanup_free_ char *file = NULL;
-	_cleanup_free_ char *why = NULL;
-	struct view_capture capture;
+	struct capture_file capture;
 	struct export_args args;
 	int r;
 
@@ -413,23 +410,13 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return EXIT_FAILED;
 	if (args.html)
-		return export_html(con, &args, &capture);
-	if (capture.kind != VIEW_PT) {
+		return export_html(con, &args, &capture.view);
+	if (capture.view.kind != VIEW_PT) {
 		console_error(con, "'%s' has events, not Intel PT: see them with script",
 			      args.capture);
 		return EXIT_USAGE;
 	}
-	if (asprintf(&file, "%s/data", data) < 0) {
-		file = NULL;
-		console_error(con, "%s", strerror(ENOMEM));
-		return EXIT_FAILED;
-	}
-	r = perf_data_check(file, &why);
-	if (r) {
-		console_error(con, "'%s': %s", args.capture, why ?: strerror(-r));
-		return EXIT_FAILED;
-	}
-	return export_capture(con, &args, &capture, data);
+	return export_capture(con, &args, &capture.view, data);
 }
 
 const struct command command_export = {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "archiving.h"
-#include "capture_file.h"
+#include "perf_data.h"
 #include "perf_tool.h"
 #include "text.h"
 
@@ -54,19 +54,6 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 	return 0;
 }
 
-int script_read_text(const char *path, char **text)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	size_t size = 0;
-
-	if (!file)
-		return -errno;
-	errno = 0;
-	if (getdelim(text, &size, '\0', file) < 0)
-		return errno ? -errno : -ENODATA;
-	return 0;
-}
-
 static int join(char **path, const char *folder, const char *name)
 {
 	if (asprintf(path, "%s/%s", folder, name) >= 0)
@@ -91,28 +78,23 @@ static int read_facts(struct console *con, const char *folder, struct capture_fi
 	return r;
 }
 
-int script_read_capture(struct console *con, const char *folder, struct view_capture *capture,
+int script_read_capture(struct console *con, const char *folder, struct capture_file *capture,
 			char **data)
 {
 	_cleanup_free_ char *events = NULL;
-	struct capture_file facts;
+	_cleanup_free_ char *why = NULL;
 	int r;
 
-	r = read_facts(con, folder, &facts);
+	r = read_facts(con, folder, capture);
 	if (r)
 		return r;
-	*capture = facts.view;
 	r = join(data, folder, "perf.data");
 	if (!r)
 		r = join(&events, *data, "data");
-	if (r) {
-		console_error(con, "%s", strerror(-r));
-		return r;
-	}
-	if (access(events, R_OK)) {
-		r = -errno;
-		console_error(con, "'%s': cannot read %s: %s", folder, events, strerror(-r));
-	}
+	if (!r)
+		r = perf_data_check(events, &why);
+	if (r)
+		console_error(con, "'%s': %s", folder, why ?: strerror(-r));
 	return r;
 }
 
@@ -196,7 +178,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *data = NULL;
-	struct view_capture capture;
+	struct capture_file capture;
 	struct script_args args;
 	int r;
 
@@ -206,12 +188,12 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = script_read_capture(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
-	if (args.insns && capture.kind != VIEW_PT) {
+	if (args.insns && capture.view.kind != VIEW_PT) {
 		console_error(con, "--insns: '%s' has events, not the instructions of Intel PT",
 			      args.capture);
 		return EXIT_USAGE;
 	}
-	return show(con, &args, &capture, data);
+	return show(con, &args, &capture.view, data);
 }
 
 const struct command command_script = {

@@ -3,8 +3,8 @@
 #ifndef CTL_SCRIPT_H
 #define CTL_SCRIPT_H
 
+#include "capture_file.h"
 #include "command.h"
-#include "view.h"
 
 struct script_args {
 	const char *capture;
@@ -17,18 +17,15 @@ struct script_args {
 /* Returns as command_options(). The result refers to argv. */
 int script_parse(struct script_args *args, struct console *con, int argc, char **argv) _must_check_;
 
-/* What is in the folder of a capture, and the path of its perf.data, for the caller to free.
- * Returns 0, or a negative errno and the error has been printed. */
-int script_read_capture(struct console *con, const char *folder, struct view_capture *capture,
+/* What is in the folder of a capture, and the path of its perf.data, for the caller to free: that
+ * perf can be let at it has been checked. Returns 0, or a negative errno and the error has been
+ * printed. */
+int script_read_capture(struct console *con, const char *folder, struct capture_file *capture,
 			char **data) _must_check_;
 
 /* For perf's --buildid-dir: the folder with the files that were traced, if the capture has been
  * opened from an archive; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
 int script_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
-
-/* All of a file that has no NUL, for the caller to free. Returns 0 or a negative errno; -ENODATA if
- * it is empty. */
-int script_read_text(const char *path, char **text) _must_check_;
 
 /* A command line, for a shell. */
 enum exit_code script_print_words(struct console *con, char *const *argv);

@@ -23,10 +23,6 @@ struct facts {
 	char release[80], hostname[80], model[80];
 };
 
-/* From the text of a capture.json that view_read() takes: what is missing is 0, or empty. Returns 0
- * or -EINVAL. */
-int facts_read(struct facts *facts, const char *text);
-
 /* As `stress/812`, or `idle`. Returns buf. */
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size);
 

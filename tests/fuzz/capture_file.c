@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture_file.h"
+#include "capture_facts.h"
 
 #include <string.h>
 
 #include "fuzz.h"
+
+/* What a report builds on. */
+static void check_facts(const struct capture_file *file)
+{
+	struct facts facts;
+
+	if (capture_facts(&facts, file))
+		return;
+	if (facts.expected_ns > facts.actual_ns || facts.actual_ns > facts.time_ns ||
+	    strpbrk(facts.comm, "\n\x1b") || strpbrk(facts.function, "\n\x1b"))
+		abort();
+}
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
@@ -21,5 +33,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	/* One clear line. */
 	if (r ? !why || !*why || strchr(why, '\n') : why || file.view.cpu < -1)
 		abort();
+	if (!r)
+		check_facts(&file);
 	return r;
 }

@@ -22,13 +22,15 @@
 	"{\"kind\":\"pt\",\"freeze\":\"sample\","                                                  \
 	"\"clock\":{\"monotonic_ns\":" monotonic_ns ",\"perf_ns\":" perf_ns "}}}"
 #define WHOLE                                                                                      \
-	"{\"schema\":1,\"history_ns\":90562087,\"spike\":{\"sequence\":7,\"cpu\":1,"               \
+	"{\"schema\":1,\"history_ns\":90562087,\"threshold_ns\":50000,\"skid_ns\":7,\"events\":9," \
+	"\"lost\":1,\"spike\":{\"sequence\":7,\"cpu\":1,\"function_address\":\"0xf0\","            \
+	"\"trigger\":\"irq\","                                                                     \
 	"\"latency_ns\":29841094,\"time_ns\":7881842767,\"expected_ns\":7851933892,"               \
 	"\"actual_ns\":7881774986,\"wall_time\":\"2026-11-21T07:01:43.081833Z\","                  \
 	"\"function\":\"hrtimer_wakeup\",\"pid\":24,\"tid\":25,\"comm\":\"kworker/1:0\","          \
 	"\"idle\":true,\"poked\":true},\"recorder\":{\"kind\":\"events\"},\"more\":[{}],"          \
 	"\"kernel\":{\"release\":\"7.3.4\",\"version\":\"#1 SMP\"},"                               \
-	"\"machine\":{\"hostname\":\"lab\"}}\n"
+	"\"machine\":{\"hostname\":\"lab\",\"cpu\":\"486\"}}\n"
 
 static int parse(struct capture_file *file, const char *text, char **why)
 {
@@ -62,6 +64,14 @@ static void reads_all(void **state)
 	assert_string_equal(file.release, "7.3.4");
 	assert_string_equal(file.version, "#1 SMP");
 	assert_string_equal(file.hostname, "lab");
+	assert_string_equal(file.wall_time, "2026-11-21T07:01:43.081833Z");
+	assert_int_equal(file.threshold_ns, 50000);
+	assert_int_equal(file.skid_ns, 7);
+	assert_int_equal(file.events, 9);
+	assert_int_equal(file.lost, 1);
+	assert_string_equal(file.function_address, "0xf0");
+	assert_string_equal(file.trigger, "irq");
+	assert_string_equal(file.model, "486");
 }
 
 static void reads_the_least(void **state)
@@ -144,6 +154,7 @@ static void refuses(void **state)
 		{ SPIKE("\"tid\":4294967297"), "spike.tid is no task" },
 		{ SPIKE("\"idle\":1"), "spike.idle is neither true nor false" },
 		{ SPIKE("\"comm\":[]"), "spike.comm is no text" },
+		{ SPIKE("\"trigger\":7"), "spike.trigger is no text" },
 		{ SPIKE("\"wall_time\":5"), "spike.wall_time is no date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43Z\""), "spike.wall_time is no date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.88183Z\""),

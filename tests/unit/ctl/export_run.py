@@ -120,6 +120,21 @@ class ExportTest(unittest.TestCase):
                 message = f"{self.data} is not a file of perf"
             self.check_failure(self.export("write(output, 'x'); tell('done 1 0')"), f"'{self.folder}/capture': {message}")
 
+    def test_truncated_for_others(self):
+        """Whoever runs perf looks first; and nobody waits for a pipe."""
+        command = self.command("write(output, 'x'); tell('done 1 0')")
+        capture = str(self.folder / "capture")
+        page = str(self.output) + ".html"
+        for size, why in ((150, f"{self.data} is truncated: it has 150 bytes, not 160"), (100, f"{self.data} is not a file of perf"),
+                          (None, f"{self.data} is not a file")):
+            self.data.unlink()
+            os.mkfifo(self.data) if size is None else self.data.write_bytes(self.whole[:size])
+            for words in (["script", capture], ["script", capture, "--dry-run"], ["report", capture], ["export", capture, "--html", page]):
+                with self.subTest(size=size, words=words):
+                    result = subprocess.run(**{**command, "args": [CTL, *words]}, capture_output=True, check=False, timeout=60)
+                    self.assertNotIn("perf version", result.stderr)
+                    self.check_failure(result, f"'{capture}': {why}")
+
     def test_not_intel_pt(self):
         self.make_capture({**CAPTURE, "recorder": {"kind": "events"}})
         result = self.export("")
