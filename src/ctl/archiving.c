@@ -10,6 +10,8 @@
 #include "output_file.h"
 #include "pack.h"
 #include "progress.h"
+#include "touched.h"
+#include "traced.h"
 #include "tree.h"
 #include "units.h"
 
@@ -21,7 +23,8 @@ static const struct option_spec options[] = {
 	{ "output", 'o', OPTION_STRING, .required = true, TARGET(output), .metavar = "FILE",
 	  .help = "what to write, as spike.tar.zst; - for standard output" },
 	{ "no-binaries", 0, OPTION_FLAG, TARGET(no_binaries),
-	  .help = "leave out the programs and libraries that were traced" },
+	  .help = "leave out the programs and libraries that were traced; with\n"
+		  "user code of Intel PT, perf is run to find which" },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
 };
 
@@ -101,10 +104,37 @@ static bool was_unpacked(const struct archiving *a)
 	return !faccessat(a->dirfd, ARCHIVING_HOST, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
+static bool has_files(int fd)
+{
+	_cleanup_free_ char *why = NULL;
+	struct traced_file *files = NULL;
+	size_t nr = 0;
+	int r = traced_read(fd, &files, &nr, &why);
+
+	traced_free(files, nr);
+	return !r && nr;
+}
+
+/* Intel PT comes with all that was mapped, by any task; of that, what is in the trace is wanted. */
+static int find_touched(struct archiving *a, int fd, char **touched)
+{
+	int r;
+
+	if (a->facts.view.kind != VIEW_PT || !has_files(fd))
+		return 0;
+	r = touched_find(a->con, a->args->capture, &a->facts.view, touched);
+	if (!r || r == -EINTR)
+		return r;
+	console_warn(a->con, "'%s': all files that were mapped are put in, traced or not",
+		     a->args->capture);
+	return 0;
+}
+
 static int add_what_is_here(struct archiving *a)
 {
 	_cleanup_close_ int fd = -1;
-	struct binaries binaries = { .pack = a->pack, .con = a->con };
+	_cleanup_free_ char *touched = NULL;
+	struct binaries binaries = { .pack = a->pack, .dirfd = a->dirfd, .con = a->con };
 	int r;
 
 	if (was_unpacked(a))
@@ -115,6 +145,10 @@ static int add_what_is_here(struct archiving *a)
 	fd = openat(a->dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return options_explain(&a->why, -errno, "perf.data/data: %s", strerror(errno));
+	r = find_touched(a, fd, &touched);
+	if (r)
+		return r;
+	binaries.touched = touched;
 	r = binaries_pack(&binaries, fd, &a->why);
 	a->nr_binaries = binaries.nr;
 	return r;

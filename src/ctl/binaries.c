@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "binaries.h"
 
-#include <limits.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "archiving.h"
+#include "touched.h"
 #include "traced.h"
+#include "vdso.h"
 
 /* Files that are missing are named, up to so many: a machine that was upgraded misses all. */
 #define NAMED_MAX 8
@@ -36,25 +36,20 @@ static int pack_part(struct binaries *binaries, const struct traced_file *file, 
 /* That of this process is that of all, if it has the build id. -ESTALE if not. */
 static int pack_vdso(struct binaries *binaries, const struct traced_file *file, char **why)
 {
-	const struct build_id here = build_id_of_vdso();
-	const unsigned long base = getauxval(AT_SYSINFO_EHDR);
-	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
-	char folder[128], name[128], line[PATH_MAX];
-	unsigned long begin = 0, end = 0;
+	char folder[128], name[128];
+	struct vdso vdso;
 	int r;
 
-	if (here.size != file->id.size || memcmp(here.bytes, file->id.bytes, here.size))
-		return -ESTALE;
-	while (maps && begin != base) {
-		if (!fgets(line, sizeof(line), maps))
-			return -ESTALE;
-		if (sscanf(line, "%lx-%lx", &begin, &end) != 2)
-			begin = 0;
-	}
 	part_name(file, "", folder, sizeof(folder));
 	part_name(file, "vdso", name, sizeof(name));
+	/* With the trace of user code the capture has it. */
+	if (!faccessat(binaries->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (vdso_find(&vdso) || vdso.id.size != file->id.size ||
+	    memcmp(vdso.id.bytes, file->id.bytes, vdso.id.size))
+		return -ESTALE;
 	r = pack_folder(binaries->pack, folder, why);
-	return r ? r : pack_text(binaries->pack, name, (const void *)base, end - begin, why);
+	return r ? r : pack_text(binaries->pack, name, vdso.image, vdso.size, why);
 }
 
 /* -ENOENT and -ESTALE are of the file, and no failure. */
@@ -89,6 +84,8 @@ int binaries_pack(struct binaries *binaries, int fd, char **why)
 	int r = traced_read(fd, &files, &nr, why);
 
 	for (size_t i = 0; i < nr && !r; i++) {
+		if (binaries->touched && !touched_has(binaries->touched, &files[i].id))
+			continue;
 		r = pack_traced(binaries, &files[i], why);
 		if (r == -ENOENT || r == -ESTALE) {
 			tell_missing(binaries, &files[i], r, missing++);

@@ -8,7 +8,9 @@
 
 struct binaries {
 	struct pack *pack;
+	int dirfd;	     /* of the capture, which is in the archive */
 	struct console *con; /* is told of what there is not */
+	const char *touched; /* those of touched_find() only; NULL: all */
 	size_t nr;	     /* that are in it; symbols of their own do not count */
 };
 

@@ -23,8 +23,8 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 int script_read_capture(struct console *con, const char *folder, struct capture_file *capture,
 			char **data) _must_check_;
 
-/* For perf's --buildid-dir: the folder with the files that were traced, if the capture has been
- * opened from an archive; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
+/* For perf's --buildid-dir: the folder with files that were traced, if the capture has one, as what
+ * was opened from an archive has; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
 int script_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
 
 /* A command line, for a shell. */

@@ -10,6 +10,7 @@
 #include "pt_scan.h"
 #include "records.h"
 #include "tsc.h"
+#include "vdso_write.h"
 
 const char *pt_freeze_name(enum perf_poke_freeze freeze)
 {
@@ -300,6 +301,8 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		err = write_records(pt, pd, snapshot, spike, facts);
 	if (!err)
 		err = symbols_write(&pt->symbols, pd, pt->root_fd);
+	if (!err && !pt->config.exclude_user)
+		err = vdso_write(dirfd);
 	facts->size = perfdata_size(pd);
 	perfdata_free(pd);
 	return err;

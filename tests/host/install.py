@@ -43,15 +43,16 @@ class Install(common.HostTest):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, one header, one library, shared, and perf's filter; nothing of what they are made of."""
+        """The program, one header, one library, shared, and perf's filters; nothing of what they are made of."""
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
         expected = ["libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0", "libperfpoke.so." + VERSION,
-                    "perf-poke-ctl", "perf-poke-fxt.so", "perf_poke.h", "rtla-action.bpf.o"]
+                    "perf-poke-ctl", "perf-poke-fxt.so", "perf-poke-touched.so", "perf_poke.h", "rtla-action.bpf.o"]
         if not os.path.exists(os.path.join(BUILD, "src", "dlfilter", "perf-poke-fxt.so")):
-            expected.remove("perf-poke-fxt.so")  # built where perf's header is
+            # They are built where perf's header is.
+            expected = [name for name in expected if name not in ("perf-poke-fxt.so", "perf-poke-touched.so")]
         self.assertEqual(names, expected)
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])
 
