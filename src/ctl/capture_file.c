@@ -72,7 +72,7 @@ static int read_time(json_object *json, const char *path, uint64_t *time_ns, cha
  * one moment. */
 static int read_spike_time(json_object *json, struct capture_file *file, char **why)
 {
-	uint64_t monotonic_ns, perf_ns;
+	uint64_t monotonic_ns = 0, perf_ns = 0;
 	int r = read_time(json, "spike.time_ns", &file->time_ns, why);
 
 	file->view.spike_ns = file->time_ns;
@@ -283,13 +283,11 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 	return r;
 }
 
-int capture_file_parse(struct capture_file *file, const char *text, size_t size, char **why)
+static int parse_json(json_object **json, const char *text, size_t size, char **why)
 {
 	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
-	_cleanup_(json_putp) json_object *json = NULL;
 	enum json_tokener_error error;
 
-	*file = (struct capture_file){ 0 };
 	if (!tokener)
 		return -ENOMEM;
 	if (size > CAPTURE_FILE_MAX_SIZE)
@@ -299,14 +297,113 @@ int capture_file_parse(struct capture_file *file, const char *text, size_t size,
 		return options_explain(why, -EINVAL, "not JSON: it has a NUL");
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	/* That it ends is told by the NUL behind it. */
-	json = json_tokener_parse_ex(tokener, text, (int)size + 1);
+	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
 	if (error != json_tokener_success)
 		return options_explain(why, -EINVAL, "not JSON: %s",
 				       error == json_tokener_continue
 					       ? "it is cut off"
 					       : json_tokener_error_desc(error));
-	return read_all(json, file, why);
+	return 0;
+}
+
+int capture_file_parse(struct capture_file *file, const char *text, size_t size, char **why)
+{
+	_cleanup_(json_putp) json_object *json = NULL;
+	int r = parse_json(&json, text, size, why);
+
+	*file = (struct capture_file){ 0 };
+	return r ? r : read_all(json, file, why);
+}
+
+/* A number in a row of the histogram. */
+static bool get_item(json_object *row, size_t i, uint64_t *number)
+{
+	json_object *value = json_object_array_get_idx(row, i);
+	int64_t found =
+		json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
+
+	*number = (uint64_t)found;
+	return found >= 0 && found < INT64_MAX;
+}
+
+static bool read_row(json_object *row, struct statistics *statistics)
+{
+	uint64_t after = statistics->nr ? statistics->rows[statistics->nr - 1].high_ns : 0;
+	uint64_t low, high, count;
+
+	if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3 ||
+	    !get_item(row, 0, &low) || !get_item(row, 2, &count))
+		return false;
+	/* null: it has no end. */
+	if (!json_object_array_get_idx(row, 1))
+		high = UINT64_MAX;
+	else if (!get_item(row, 1, &high))
+		return false;
+	if (low < after || high <= low)
+		return false;
+	statistics->rows[statistics->nr].low_ns = low;
+	statistics->rows[statistics->nr].high_ns = high;
+	statistics->rows[statistics->nr++].count = count;
+	return true;
+}
+
+static int read_rows(json_object *rows, struct statistics *statistics, char **why)
+{
+	size_t nr = rows ? json_object_array_length(rows) : 0;
+
+	if (!rows || nr > STATISTICS_ROWS_MAX)
+		return options_explain(why, -EINVAL, "statistics.histogram is no list%s",
+				       rows ? " of so few rows" : "");
+	for (size_t i = 0; i < nr; i++) {
+		if (!read_row(json_object_array_get_idx(rows, i), statistics))
+			return options_explain(
+				why, -EINVAL,
+				"statistics.histogram: row %zu is not [LOW, HIGH, COUNT] in "
+				"rising order",
+				i);
+	}
+	return 0;
+}
+
+static int read_statistics(json_object *json, struct statistics *statistics, char **why)
+{
+	const struct {
+		const char *path;
+		uint64_t *number;
+	} rows[] = {
+		{ "statistics.count", &statistics->count },
+		{ "statistics.min_ns", &statistics->min_ns },
+		{ "statistics.avg_ns", &statistics->avg_ns },
+		{ "statistics.p50_ns", &statistics->p50_ns },
+		{ "statistics.p99_ns", &statistics->p99_ns },
+		{ "statistics.p99_9_ns", &statistics->p99_9_ns },
+		{ "statistics.max_ns", &statistics->max_ns },
+		{ "statistics.spikes", &statistics->spikes },
+		{ "statistics.unarmed", &statistics->unarmed },
+	};
+	json_object *cpu;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!get_number(json, rows[i].path, rows[i].number))
+			return options_explain(why, -EINVAL, "%s is not a number from 0 on",
+					       rows[i].path);
+	}
+	cpu = find(json, "statistics.cpu", json_type_int);
+	statistics->cpu = cpu ? json_object_get_int(cpu) : -1;
+	return read_rows(find(json, "statistics.histogram", json_type_array), statistics, why);
+}
+
+int capture_file_parse_statistics(struct statistics *statistics, const char *text, size_t size,
+				  char **why)
+{
+	_cleanup_(json_putp) json_object *json = NULL;
+	int r = parse_json(&json, text, size, why);
+
+	*statistics = (struct statistics){ 0 };
+	if (r || !find_any(json, "statistics"))
+		return r;
+	return read_statistics(json, statistics, why);
 }
 
 /* Opening something else than a file may wait for ever. */
@@ -346,4 +443,13 @@ int capture_file_read(struct capture_file *file, int dirfd, char **why)
 	int r = read_text(dirfd, &text, &size, why);
 
 	return r ? r : capture_file_parse(file, text, size, why);
+}
+
+int capture_file_read_statistics(struct statistics *statistics, int dirfd, char **why)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	int r = read_text(dirfd, &text, &size, why);
+
+	return r ? r : capture_file_parse_statistics(statistics, text, size, why);
 }

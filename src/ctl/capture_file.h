@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "statistics.h"
 #include "util.h"
 #include "view.h"
 
@@ -42,5 +43,10 @@ int capture_file_parse(struct capture_file *file, const char *text, size_t size,
 /* Of a capture's folder. Returns as above, or another negative errno if it cannot be read; -ENOENT
  * if it is not there. */
 int capture_file_read(struct capture_file *file, int dirfd, char **why) _must_check_;
+
+/* Its statistics, which captures of earlier versions have not. Return as above. */
+int capture_file_parse_statistics(struct statistics *statistics, const char *text, size_t size,
+				  char **why) _must_check_;
+int capture_file_read_statistics(struct statistics *statistics, int dirfd, char **why) _must_check_;
 
 #endif

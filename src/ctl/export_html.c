@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "account_load.h"
+#include "capture_file.h"
 #include "export.h"
 #include "html.h"
 #include "window.h"
@@ -66,6 +67,17 @@ static int find_window(const struct export_args *args, const struct view_capture
 	return 0;
 }
 
+static int read_statistics(struct console *con, const char *folder, struct account *account)
+{
+	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *why = NULL;
+	int r = fd < 0 ? -errno : capture_file_read_statistics(&account->statistics, fd, &why);
+
+	if (r)
+		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why ?: strerror(-r));
+	return r;
+}
+
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture)
 {
@@ -77,7 +89,8 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 		console_error(con, "--time '%s': must begin before the spike", args->time);
 		return EXIT_USAGE;
 	}
-	if (account_load(&account, con, args->capture, before_ns, after_ns))
+	if (account_load(&account, con, args->capture, before_ns, after_ns) ||
+	    read_statistics(con, args->capture, &account))
 		return EXIT_FAILED;
 	r = write_file(args->html, &account);
 	if (r) {

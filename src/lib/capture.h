@@ -9,6 +9,7 @@
 #include "config.h"
 #include "poke.h"
 #include "recorder.h"
+#include "stats.h"
 
 /* How names of folders begin that are not complete captures. */
 #define CAPTURE_PARTIAL ".partial-"
@@ -19,6 +20,7 @@ struct capture {
 	struct snapshot *snapshot;    /* owned; freed once written */
 	uint64_t still_ns;	      /* when the trace stood still */
 	uint64_t armed_ns;	      /* when the session was armed again */
+	struct stats_snapshot stats;  /* of then */
 	/* Filled in by capture_write(): */
 	int error;
 	char *path;

@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "bucket.h"
 #include "capture.h"
 #include "clock.h"
 #include "function.h"
@@ -205,6 +206,60 @@ static void put_trace(struct json_object *json, const struct snapshot_facts *fac
 	put_bool(json, "bytes_after_spike_exact", facts->bytes_after_spike_exact);
 }
 
+/* Rows of [low_ns, high_ns, count], on one line: they are many. */
+static struct json_object *histogram_json(const uint64_t *buckets)
+{
+	struct json_object *json = json_object_new_array();
+	_cleanup_free_ char *text = NULL;
+	const char *separator = "";
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return json;
+	fputc('[', file);
+	for (unsigned int i = 0; i < STATS_BUCKETS; i++) {
+		if (!buckets[i])
+			continue;
+		fprintf(file, "%s[%" PRIu64 ",", separator, bucket_low_ns(i * STATS_STEP));
+		if (i + 1 < STATS_BUCKETS)
+			fprintf(file, "%" PRIu64, bucket_low_ns((i + 1) * STATS_STEP));
+		else
+			fputs("null", file);
+		fprintf(file, ",%" PRIu64 "]", buckets[i]);
+		separator = ",";
+	}
+	fputc(']', file);
+	if (!fclose(file))
+		json_object_set_serializer(json, json_object_userdata_to_json_string,
+					   TAKE_PTR(text), json_object_free_userdata);
+	return json;
+}
+
+static struct json_object *statistics_json(const struct capture *capture)
+{
+	const struct stats_snapshot *stats = &capture->stats;
+	struct json_object *json;
+
+	if (!stats->sum.count)
+		return NULL;
+	json = json_object_new_object();
+	json_object_object_add(json, "cpu",
+			       capture->spike.cpu < 0 ? NULL
+						      : json_object_new_int(capture->spike.cpu));
+	put_uint(json, "count", stats->sum.count);
+	put_uint(json, "min_ns", stats->sum.min_ns);
+	put_uint(json, "avg_ns", stats->sum.sum_ns / stats->sum.count);
+	put_uint(json, "p50_ns", stats->p50_ns);
+	put_uint(json, "p99_ns", stats->p99_ns);
+	put_uint(json, "p99_9_ns", stats->p99_9_ns);
+	put_uint(json, "max_ns", stats->sum.max_ns);
+	put_uint(json, "spikes", stats->sum.spikes);
+	put_uint(json, "unarmed", stats->sum.unarmed);
+	json_object_object_add(json, "histogram", histogram_json(stats->buckets));
+	return json;
+}
+
 static struct json_object *capture_json(const struct capture_env *env,
 					const struct capture *capture)
 {
@@ -223,6 +278,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_uint(json, "lost", capture->facts.lost);
 	put_trace(json, &capture->facts);
 	json_object_object_add(json, "trigger", trigger_json(env->config, &capture->spike));
+	json_object_object_add(json, "statistics", statistics_json(capture));
 	json_object_object_add(json, "workload", workload_json(env->config));
 	put_string(recorder, "kind", env->recorder->ops->name);
 	env->recorder->ops->describe(env->recorder, recorder);

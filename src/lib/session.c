@@ -324,6 +324,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		trigger_set_quiet(pp->trigger, spike->time_ns + pp->config.cooldown_ns);
 	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
+	stats_take(pp, spike, &capture->stats);
 	writer_give(pp->writer, capture);
 	return 0;
 }

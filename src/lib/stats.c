@@ -88,6 +88,22 @@ static int stats_select(const struct perf_poke *pp, enum perf_poke_trigger_kind 
 	return -ENXIO;
 }
 
+void stats_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
+		struct stats_snapshot *snapshot)
+{
+	struct stats_table table;
+
+	*snapshot = (struct stats_snapshot){};
+	if (stats_select(pp, spike->kind, spike->cpu, &table))
+		return;
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
+		snapshot->buckets[i / STATS_STEP] += bucket_count(&table, i);
+	snapshot->sum = stats_sum(&table);
+	snapshot->p50_ns = stats_percentile(&table, 50);
+	snapshot->p99_ns = stats_percentile(&table, 99);
+	snapshot->p99_9_ns = stats_percentile(&table, 99.9);
+}
+
 int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			  struct perf_poke_stats *stats)
 {

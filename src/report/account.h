@@ -7,12 +7,14 @@
 #include <stdio.h>
 
 #include "cause.h"
+#include "statistics.h"
 
 struct account {
 	const char *capture; /* its folder */
 	struct facts facts;
-	uint64_t window_ns; /* before the spike */
-	uint64_t errors;    /* of decoding */
+	struct statistics statistics; /* for a page */
+	uint64_t window_ns;	      /* before the spike */
+	uint64_t errors;	      /* of decoding */
 	struct spans *spans;
 	struct findings findings;
 	struct cause cause;

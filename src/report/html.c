@@ -180,6 +180,50 @@ static json_object *new_facts(const struct account *account)
 	return list;
 }
 
+static json_object *new_row(uint64_t low_ns, uint64_t high_ns, uint64_t count)
+{
+	json_object *row = json_object_new_array();
+
+	json_object_array_add(row, json_object_new_uint64(low_ns));
+	json_object_array_add(row, high_ns == UINT64_MAX ? NULL : json_object_new_uint64(high_ns));
+	json_object_array_add(row, json_object_new_uint64(count));
+	return row;
+}
+
+/* NULL if the capture has none. */
+static json_object *new_histogram(const struct account *account)
+{
+	const struct statistics *statistics = &account->statistics;
+	json_object *object, *rows;
+
+	if (!statistics->count || !statistics->nr)
+		return NULL;
+	object = json_object_new_object();
+	rows = json_object_new_array();
+	for (size_t i = 0; i < statistics->nr; i++)
+		json_object_array_add(rows, new_row(statistics->rows[i].low_ns,
+						    statistics->rows[i].high_ns,
+						    statistics->rows[i].count));
+	json_object_object_add(object, "rows", rows);
+	json_object_object_add(object, "cpu",
+			       statistics->cpu < 0 ? NULL : json_object_new_int(statistics->cpu));
+	json_object_object_add(object, "count", json_object_new_uint64(statistics->count));
+	json_object_object_add(object, "min", json_object_new_uint64(statistics->min_ns));
+	json_object_object_add(object, "avg", json_object_new_uint64(statistics->avg_ns));
+	json_object_object_add(object, "p50", json_object_new_uint64(statistics->p50_ns));
+	json_object_object_add(object, "p99", json_object_new_uint64(statistics->p99_ns));
+	json_object_object_add(object, "p99.9", json_object_new_uint64(statistics->p99_9_ns));
+	json_object_object_add(object, "max", json_object_new_uint64(statistics->max_ns));
+	json_object_object_add(object, "spikes", json_object_new_uint64(statistics->spikes));
+	/* What was asked for is of no timer. */
+	json_object_object_add(
+		object, "latency",
+		account->facts.poked ? NULL : json_object_new_uint64(account->facts.latency_ns));
+	json_object_object_add(object, "threshold",
+			       json_object_new_uint64(account->facts.threshold_ns));
+	return object;
+}
+
 static uint64_t since(const struct spans *spans, uint64_t at)
 {
 	return at < spans->begin ? 0 : (at > spans->end ? spans->end : at) - spans->begin;
@@ -212,6 +256,7 @@ static json_object *new_chart(const struct account *account)
 			       json_object_new_uint64(since(spans, account->facts.time_ns)));
 	json_object_object_add(object, "expected",
 			       json_object_new_uint64(since(spans, account->facts.expected_ns)));
+	json_object_object_add(object, "histogram", new_histogram(account));
 	if (add_lanes(object, spans)) {
 		json_object_put(object);
 		return NULL;

@@ -17,6 +17,22 @@ static void check_facts(const struct capture_file *file)
 		abort();
 }
 
+/* What is drawn. */
+static void check_statistics(const char *text, size_t size)
+{
+	_cleanup_free_ char *why = NULL;
+	struct statistics statistics;
+	int r = capture_file_parse_statistics(&statistics, text, size, &why);
+
+	if (r ? !why || strchr(why, '\n') : why || statistics.nr > STATISTICS_ROWS_MAX)
+		abort();
+	for (size_t i = 0; i < statistics.nr; i++) {
+		if (statistics.rows[i].high_ns <= statistics.rows[i].low_ns ||
+		    (i && statistics.rows[i].low_ns < statistics.rows[i - 1].high_ns))
+			abort();
+	}
+}
+
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	/* As it is read from a file: with a NUL behind it. */
@@ -35,5 +51,6 @@ int fuzz_one(const uint8_t *data, size_t size)
 		abort();
 	if (!r)
 		check_facts(&file);
+	check_statistics(text, size);
 	return r;
 }

@@ -20,6 +20,9 @@ CAPTURE = {
               "pid": 24, "tid": 24, "comm": "kworker/1:0", "idle": False, "poked": False},
     "history_ns": 90562087,
     "recorder": {"kind": "pt", "freeze": "sample", "clock": {"monotonic_ns": 7888409479, "perf_ns": 7879745716}},
+    "statistics": {"cpu": 1, "count": 9, "min_ns": 5, "avg_ns": 7, "p50_ns": 6, "p99_ns": 8, "p99_9_ns": 29841094,
+                   "max_ns": 29841094, "spikes": 1, "unarmed": 0,
+                   "histogram": [[0, 16, 8], [27262976, 31457280, 1], [1073741824, None, 0]]},
     "kernel": {"release": "7.3.4", "version": "#1 SMP"}, "machine": {"hostname": "lab"},
 }
 MAX_SIZE = 1 << 20  # as the target has it
@@ -139,7 +142,8 @@ def archives():
         packed = subprocess.run(["zstd", "-qc", "--no-check"], input=whole, stdout=subprocess.PIPE, check=True).stdout
         yield "good-zstd", packed
         yield "bad-zstd-cut", packed[:-20]
-        yield "bad-zstd-damaged", packed[:60] + bytes(byte ^ 0x55 for byte in packed[60:90]) + packed[90:]
+        # The header of the first block: what is changed in literals nobody sees, without a checksum.
+        yield "bad-zstd-damaged", packed[:6] + bytes(byte ^ 0x55 for byte in packed[6:12]) + packed[12:]
         zeros = Archive().add("top").add("top/a", b"\0" * (4 * MAX_SIZE)).bytes()
         yield "bad-zstd-bomb", subprocess.run(["zstd", "-qc"], input=zeros, stdout=subprocess.PIPE, check=True).stdout
 

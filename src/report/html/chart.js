@@ -66,7 +66,7 @@
 
 	const readColors = () => {
 		const style = getComputedStyle(document.documentElement);
-		for (const name of ["page", "text", "dim", "line", "late", "label", "faint"]) colors[name] = style.getPropertyValue("--" + name).trim();
+		for (const name of ["page", "text", "dim", "line", "late", "label", "faint", "bar"]) colors[name] = style.getPropertyValue("--" + name).trim();
 		colors.dark = matchMedia("(prefers-color-scheme: dark)").matches;
 		colors.kind = KINDS.map((kind) => ({ "interrupt": "#f4a259", "softirq": "#f2cf63", "NMI": "#e4572e", "exception": "#d98cb3",
 			"idle": "#b9c0c8", "thread": "#9fb8ad", "not traced": "#a7a7a7", "lost": "#8d8d8d", "interrupts off": "#ef8a80",
@@ -331,6 +331,85 @@
 		}
 	};
 
+	// Both axes are logarithmic: a single spike among millions shows.
+	const histogram = chart.histogram, picture = byId("histogram"), paper = picture.getContext("2d", { alpha: false });
+	const LEFT = 52, BOTTOM = 20, TOP = 18;
+	const scaleOf = () => {
+		const rows = histogram.rows, last = rows[rows.length - 1];
+		const from = Math.max(rows[0][0], rows[0][1] === null ? 1 : rows[0][1] / 2, 1);
+		const to = Math.max(last[1] === null ? histogram.max : last[1], histogram.latency || 0, 2 * from);
+		const most = rows.reduce((found, row) => Math.max(found, row[2]), 1);
+		const wide = picture.clientWidth - LEFT - 8, high = picture.clientHeight - TOP - BOTTOM;
+		return {
+			from, to, most, high,
+			x: (ns) => LEFT + Math.log(Math.max(ns, from) / from) / Math.log(to / from) * wide,
+			// One is a step above none.
+			y: (count) => TOP + high * (1 - (count ? Math.log10(count) + 0.3 : 0) / (Math.log10(most) + 0.3)),
+			value: (x) => from * Math.pow(to / from, (x - LEFT) / wide),
+		};
+	};
+	const inRow = (row, ns) => ns !== null && ns >= row[0] && (row[1] === null || ns < row[1]);
+	const drawLatencies = () => {
+		const scale = devicePixelRatio || 1, wide = picture.clientWidth, high = picture.clientHeight, to = scaleOf();
+		picture.width = Math.round(wide * scale);
+		picture.height = Math.round(high * scale);
+		paper.setTransform(scale, 0, 0, scale, 0, 0);
+		paper.fillStyle = colors.page;
+		paper.fillRect(0, 0, wide, high);
+		paper.font = "11px ui-monospace, monospace";
+		const base = to.y(0);
+		for (let count = 1; count <= to.most; count *= 10) {
+			paper.fillStyle = colors.faint;
+			paper.fillRect(LEFT, Math.round(to.y(count)), wide - LEFT - 8, 1);
+			paper.fillStyle = colors.dim;
+			paper.textAlign = "right";
+			paper.fillText(count < 1e4 ? count : count.toExponential().replace("+", ""), LEFT - 5, to.y(count) + 4);
+		}
+		paper.textAlign = "center";
+		for (let ns = 1; ns <= to.to; ns *= 10) {
+			if (ns < to.from) continue;
+			paper.fillRect(Math.round(to.x(ns)), base, 1, 4);
+			paper.fillText(format(ns), Math.min(to.x(ns), wide - 24), high - 5);
+		}
+		for (const row of histogram.rows) {
+			if (!row[2]) continue;
+			const x = to.x(row[0]), right = to.x(row[1] === null ? to.to : row[1]), y = to.y(row[2]);
+			paper.fillStyle = inRow(row, histogram.latency) ? colors.late : colors.bar;
+			paper.fillRect(x, y, Math.max(right - x - 1, 2), base - y);
+		}
+		paper.fillStyle = colors.line;
+		paper.fillRect(LEFT, base, wide - LEFT - 8, 1);
+		const mark = (ns, text, color, dashed) => {
+			const x = Math.round(to.x(ns)), room = paper.measureText(text).width + 6;
+			paper.strokeStyle = paper.fillStyle = color;
+			paper.setLineDash(dashed ? [3, 3] : []);
+			paper.beginPath();
+			paper.moveTo(x + 0.5, dashed ? TOP : 2);
+			paper.lineTo(x + 0.5, base);
+			paper.stroke();
+			paper.setLineDash([]);
+			paper.textAlign = x - room > LEFT ? "right" : "left";
+			paper.fillText(text, x - room > LEFT ? x - 4 : x + 5, dashed ? TOP + 11 : 12);
+		};
+		if (histogram.threshold >= to.from && histogram.threshold <= to.to) mark(histogram.threshold, "threshold", colors.dim, true);
+		if (histogram.latency !== null) mark(histogram.latency, `this spike, ${format(histogram.latency)}`, colors.late, false);
+	};
+	const tellLatencies = () => {
+		byId("latencies").hidden = !histogram;
+		if (!histogram) return;
+		const of = histogram.cpu === null ? "all CPUs" : `CPU ${histogram.cpu}`;
+		byId("latencies_title").textContent = `Latencies up to this spike, of ${of}`;
+		picture.setAttribute("aria-label", `Histogram of ${histogram.count} latencies, from ${format(histogram.min)} to ${format(histogram.max)}`);
+		const kinds = ["min", "avg", "p50", "p99", "p99.9", "max"];
+		fillTable("statistics", ["expiries", ...kinds, "spikes"], [[histogram.count, ...kinds.map((kind) => format(histogram[kind])), histogram.spikes]]);
+		picture.addEventListener("pointermove", (event) => {
+			const row = histogram.rows.find((one) => inRow(one, scaleOf().value(event.offsetX)));
+			picture.title = row ? `${format(row[0])} - ${row[1] === null ? "" : format(row[1])}: ${row[2]}` : "";
+		});
+		new ResizeObserver(drawLatencies).observe(picture);
+		drawLatencies();
+	};
+
 	const resize = () => {
 		const scale = devicePixelRatio || 1;
 		canvas.style.height = Math.min(Math.max(contentHeight() + 24, 180), innerHeight * 0.6) + "px";
@@ -396,6 +475,7 @@
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 		readColors();
 		redraw();
+		if (histogram) drawLatencies();
 	});
 
 	const fillTable = (id, heads, rows, link) => {
@@ -447,4 +527,5 @@
 	readColors();
 	resize();
 	fillTables();
+	tellLatencies();
 })();

@@ -199,6 +199,91 @@ static void refuses_bytes(void **state)
 	assert_string_equal(size, "larger than 1M, no capture.json is");
 }
 
+#define STATISTICS(histogram)                                                                      \
+	"{\"statistics\":{\"cpu\":null,\"count\":9,\"min_ns\":1,\"avg_ns\":2,\"p50_ns\":3,"        \
+	"\"p99_ns\":4,\"p99_9_ns\":5,\"max_ns\":6,\"spikes\":7,\"unarmed\":8,"                     \
+	"\"histogram\":" histogram "}}"
+
+static int parse_statistics(struct statistics *statistics, const char *text, char **why)
+{
+	return capture_file_parse_statistics(statistics, text, strlen(text), why);
+}
+
+static void reads_statistics(void **state)
+{
+	struct statistics statistics;
+	char *why = NULL;
+
+	(void)state;
+	assert_int_equal(
+		parse_statistics(&statistics, STATISTICS("[[0,16,8],[16,32,0],[64,null,1]]"), &why),
+		0);
+	assert_null(why);
+	assert_int_equal(statistics.cpu, -1);
+	assert_int_equal(statistics.count, 9);
+	assert_int_equal(statistics.p99_9_ns, 5);
+	assert_int_equal(statistics.unarmed, 8);
+	assert_int_equal(statistics.nr, 3);
+	assert_int_equal(statistics.rows[0].high_ns, 16);
+	assert_int_equal(statistics.rows[2].low_ns, 64);
+	assert_int_equal(statistics.rows[2].high_ns, UINT64_MAX);
+	assert_int_equal(statistics.rows[2].count, 1);
+	/* Of an earlier version, or with nothing counted. */
+	assert_int_equal(parse_statistics(&statistics, "{}", &why), 0);
+	assert_int_equal(statistics.count, 0);
+	assert_int_equal(parse_statistics(&statistics, "{\"statistics\":null}", &why), 0);
+	assert_int_equal(statistics.nr, 0);
+}
+
+static void refuses_statistics(void **state)
+{
+	static const char *const histograms[] = {
+		"7",
+		"[7]",
+		"[[]]",
+		"[[0,1]]",
+		"[[0,1,2,3]]",
+		"[[0,1,-2]]",
+		"[[null,1,2]]",
+		"[[0,\"1\",2]]",
+		"[[5,5,1]]",
+		"[[5,4,1]]",
+		"[[0,8,1],[7,9,1]]",
+		"[[0,null,1],[9,10,1]]",
+		"[[0,9223372036854775807,1]]",
+		"[[0,1,1.5]]",
+	};
+	_cleanup_free_ char *missing = NULL;
+	struct statistics statistics;
+	_cleanup_free_ char *many = NULL;
+	_cleanup_free_ char *why = NULL;
+	size_t size;
+	FILE *file;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
+		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *one = NULL;
+
+		assert_true(asprintf(&text, STATISTICS("%s"), histograms[i]) > 0);
+		assert_int_equal(parse_statistics(&statistics, text, &one), -EINVAL);
+		assert_memory_equal(one, "statistics.histogram", 20);
+	}
+	assert_int_equal(parse_statistics(&statistics, "{\"statistics\":{\"count\":1}}", &missing),
+			 -EINVAL);
+	assert_string_equal(missing, "statistics.min_ns is not a number from 0 on");
+	file = open_memstream(&many, &size);
+	fprintf(file, STATISTICS("[[0,1,1]"));
+	/* Over the end. */
+	fseek(file, -2, SEEK_CUR);
+	for (int i = 1; i <= STATISTICS_ROWS_MAX; i++)
+		fprintf(file, ",[%d,%d,1]", i, i + 1);
+	fputs("]}}", file);
+	fclose(file);
+	assert_int_equal(parse_statistics(&statistics, many, &why), -EINVAL);
+	assert_string_equal(why, "statistics.histogram is no list of so few rows");
+}
+
 struct folder {
 	char path[32];
 	int fd;
@@ -265,6 +350,8 @@ int main(void)
 		cmocka_unit_test(cuts_what_is_long),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_bytes),
+		cmocka_unit_test(reads_statistics),
+		cmocka_unit_test(refuses_statistics),
 		cmocka_unit_test_setup_teardown(reads_files, make_folder, remove_folder),
 	};
 

@@ -136,7 +136,7 @@ static void has_these_keys(void **state)
 	(void)state;
 	check_keys(json, "",
 		   "schema version spike threshold_ns skid_ns blind_ns history_ns events lost "
-		   "trigger workload recorder kernel machine command_line ");
+		   "trigger statistics workload recorder kernel machine command_line ");
 	check_keys(json, "spike",
 		   "sequence cpu latency_ns time_ns expected_ns actual_ns wall_time function "
 		   "function_address timer_address pid tid comm idle poked rtla trigger irq_ns "
@@ -273,6 +273,40 @@ static void holds_the_rest(void **state)
 	for (size_t i = 0; i < config.argc; i++)
 		assert_string_equal(json_object_get_string(json_object_array_get_idx(argv, i)),
 				    config.argv[i]);
+	json_object_put(json);
+	capture_free(&env, capture);
+}
+
+static void tells_statistics(void **state)
+{
+	struct capture *capture = example();
+	struct json_object *json;
+
+	(void)state;
+	capture->stats.sum.count = 5;
+	capture->stats.sum.min_ns = 30;
+	capture->stats.sum.max_ns = 2000000000;
+	capture->stats.sum.sum_ns = 2000000401;
+	capture->stats.sum.spikes = 2;
+	capture->stats.sum.unarmed = 1;
+	capture->stats.p50_ns = 31;
+	capture->stats.p99_ns = 32;
+	capture->stats.p99_9_ns = 33;
+	capture->stats.buckets[1] = 4;
+	capture->stats.buckets[STATS_BUCKETS - 1] = 1;
+	json = written(capture);
+	check_keys(
+		json, "statistics",
+		"cpu count min_ns avg_ns p50_ns p99_ns p99_9_ns max_ns spikes unarmed histogram ");
+	assert_int_equal(get_uint(json, "statistics.cpu"), 3);
+	assert_int_equal(get_uint(json, "statistics.count"), 5);
+	assert_int_equal(get_uint(json, "statistics.avg_ns"), 400000080);
+	assert_int_equal(get_uint(json, "statistics.max_ns"), 2000000000);
+	assert_int_equal(get_uint(json, "statistics.p99_ns"), 32);
+	assert_int_equal(get_uint(json, "statistics.p99_9_ns"), 33);
+	assert_int_equal(get_uint(json, "statistics.unarmed"), 1);
+	assert_string_equal(json_object_to_json_string_ext(get(json, "statistics.histogram"), 0),
+			    "[[16,32,4],[1073741824,null,1]]");
 	json_object_put(json);
 	capture_free(&env, capture);
 }
@@ -425,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		JSON_TEST(has_these_keys),	 JSON_TEST(has_these_types),
 		JSON_TEST(tells_noise),		 JSON_TEST(holds_the_spike),
+		JSON_TEST(holds_the_rest),	 JSON_TEST(tells_statistics),
 		JSON_TEST(holds_the_rest),	 JSON_TEST(tells_of_rtla),
 		JSON_TEST(tells_other_choices),	 JSON_TEST(a_function_without_symbol_is_null),
 		JSON_TEST(any_comm_is_text),	 JSON_TEST(wall_time_is_utc),

@@ -279,6 +279,42 @@ static void percentiles_of_a_tail(void **state)
 	assert_int_equal(latency_ns, 80000);
 }
 
+static void takes_snapshots(void **state)
+{
+	struct perf_poke_spike spike = { .cpu = 4 };
+	struct stats_snapshot snapshot;
+	uint64_t sum = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		expire(1, 1500);
+	expire(4, 80000);
+	expire(4, 2000000000);
+	expire(2, 1);
+	stats_take(&session, &spike, &snapshot);
+	assert_int_equal(snapshot.sum.count, 2);
+	assert_int_equal(snapshot.p50_ns, 80895);
+	assert_int_equal(snapshot.p99_9_ns, 2000000000);
+	assert_int_equal(snapshot.buckets[STATS_BUCKETS - 1], 1);
+	/* From 73,728 to 81,920 ns */
+	assert_int_equal(snapshot.buckets[trigger_bucket(80000) / STATS_STEP], 1);
+	assert_int_equal(bucket_low_ns(trigger_bucket(80000) / STATS_STEP * STATS_STEP), 73728);
+	assert_int_equal(bucket_low_ns((trigger_bucket(80000) / STATS_STEP + 1) * STATS_STEP),
+			 81920);
+	/* Asked for: of all. */
+	spike.cpu = -1;
+	stats_take(&session, &spike, &snapshot);
+	for (size_t i = 0; i < STATS_BUCKETS; i++)
+		sum += snapshot.buckets[i];
+	assert_int_equal(sum, 1002);
+	assert_int_equal(snapshot.sum.count, 1002);
+	assert_int_equal(snapshot.sum.min_ns, 1500);
+	/* Of no CPU that is watched. */
+	spike.cpu = 2;
+	stats_take(&session, &spike, &snapshot);
+	assert_int_equal(snapshot.sum.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +325,7 @@ int main(void)
 		cmocka_unit_test_setup(lists_buckets, empty_tables),
 		cmocka_unit_test_setup(percentiles_match_sorting, empty_tables),
 		cmocka_unit_test_setup(percentiles_of_a_tail, empty_tables),
+		cmocka_unit_test_setup(takes_snapshots, empty_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

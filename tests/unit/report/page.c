@@ -43,11 +43,30 @@ int main(int argc, char **argv)
 			   .comm = "</script><b>",
 			   .hostname = "\x1b[31m\xff" },
 	};
+	/* In a tail. */
+	static const uint64_t counts[] = { 16, 0, 71, 836, 190000, 2, 0, 0, 1 };
 	FILE *file = argc == 3 ? fopen(argv[1], "w") : NULL;
 	int r;
 
 	if (!file || nr < 1000 || spans_new(&account.spans))
 		return 2;
+	account.facts.latency_ns = 98000;
+	account.facts.threshold_ns = 30000;
+	account.statistics = (struct statistics){ .cpu = 1,
+						  .min_ns = 3,
+						  .avg_ns = 6000,
+						  .p50_ns = 6100,
+						  .p99_ns = 7000,
+						  .p99_9_ns = 9000,
+						  .max_ns = 98000,
+						  .spikes = 1,
+						  .nr = sizeof(counts) / sizeof(*counts) };
+	for (size_t i = 0; i < account.statistics.nr; i++) {
+		account.statistics.rows[i].low_ns = i ? 256ull << i : 0;
+		account.statistics.rows[i].high_ns = 512ull << i;
+		account.statistics.rows[i].count = counts[i];
+		account.statistics.count += counts[i];
+	}
 	account.spans->has_functions = account.spans->has_irqs_off = true;
 	r = spans_begin(account.spans, LANE_TASKS, 0, SPAN_THREAD, HOSTILE " 7");
 	if (!r)

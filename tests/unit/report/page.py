@@ -44,7 +44,7 @@ class Browser:
 
         self.process = subprocess.Popen(
             [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-             "--no-first-run", f"--user-data-dir={folder}", "--window-size=1200,900", "about:blank"],
+             "--no-first-run", f"--user-data-dir={folder}", "--window-size=1200,1200", "about:blank"],
             preexec_fn=take_pipes, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         os.close(to_browser)
@@ -159,12 +159,32 @@ def check_search(browser):
     equal(text_of(browser, "found"), "", "after the search")
 
 
+def check_histogram(browser):
+    """Where the spike is there is a bar of its own color, in each theme, and to the left of it the rest."""
+    equal(text_of(browser, "latencies_title"), "Latencies up to this spike, of CPU 1", "above the histogram")
+    check("190926" in text_of(browser, "statistics") and "98us" in text_of(browser, "statistics"), text_of(browser, "statistics"))
+    check("190926" in browser.run("document.getElementById('histogram').getAttribute('aria-label')"), "it is not told in words")
+    # How many pixels have the colors of the spike and of the other bars, and where the first and the last of them are
+    found = browser.run(
+        "(() => { const c = document.getElementById('histogram'), of = (name) => {"
+        "const e = document.createElement('i'); e.style.color = `var(--${name})`; document.body.append(e);"
+        "const rgb = getComputedStyle(e).color.match(/[0-9]+/g).slice(0, 3).map(Number); e.remove(); return rgb; };"
+        "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        "return ['late', 'bar'].map((name) => { const w = of(name); let nr = 0, first = c.width, last = 0;"
+        "for (let i = 0; i < d.length; i += 4) if (d[i] === w[0] && d[i + 1] === w[1] && d[i + 2] === w[2]) {"
+        "const x = i / 4 % c.width; nr++; first = Math.min(first, x); last = Math.max(last, x); } return [nr, first / c.width, last / c.width]; });"
+        "})()")
+    (late, _, late_last), (bars, bars_first, bars_last) = found
+    check(late > 50 and bars > 1000 and bars_first < 0.2 and bars_last < late_last and late_last > 0.8, f"what is drawn: {found}")
+
+
 def check_themes(browser):
     shots, backgrounds = [], []
     for theme in ("light", "dark"):
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
         browser.run("document.getElementById('spike').click()")
         browser.chart()
+        check_histogram(browser)
         shots.append(browser.screenshot())
         backgrounds.append(browser.run("getComputedStyle(document.body).backgroundColor"))
         colors = browser.run("(() => { const c = document.getElementById('chart'); const seen = new Set();"
