@@ -65,6 +65,7 @@ struct archiving {
 	int dirfd; /* of the capture */
 	struct progress progress;
 	struct pack *pack;
+	char *touched; /* files that were executed; NULL: all that are named */
 	size_t nr_binaries;
 	char *why;
 };
@@ -104,27 +105,39 @@ static bool was_unpacked(const struct archiving *a)
 	return !faccessat(a->dirfd, ARCHIVING_HOST, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-static bool has_files(int fd)
+static int explain(struct archiving *a, int r)
 {
+	if (r == -EINTR)
+		console_error(a->con, "interrupted: nothing is written");
+	else if (r)
+		console_error(a->con, "'%s' cannot be archived: %s", a->args->capture,
+			      a->why ?: strerror(-r));
+	return r;
+}
+
+static bool has_files(int dirfd)
+{
+	_cleanup_close_ int fd = openat(dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
 	size_t nr = 0;
-	int r = traced_read(fd, &files, &nr, &why);
+	int r = fd < 0 ? -errno : traced_read(fd, &files, &nr, &why);
 
 	traced_free(files, nr);
 	return !r && nr;
 }
 
 /* Intel PT comes with all that was mapped, by any task; of that, what is in the trace is wanted. */
-static int find_touched(struct archiving *a, int fd, char **touched)
+static int find_touched(struct archiving *a)
 {
 	int r;
 
-	if (a->facts.view.kind != VIEW_PT || !has_files(fd))
+	if (was_unpacked(a) || a->args->no_binaries || a->facts.view.kind != VIEW_PT ||
+	    !has_files(a->dirfd))
 		return 0;
-	r = touched_find(a->con, a->args->capture, &a->facts.view, touched);
+	r = touched_find(a->con, a->args->capture, &a->facts.view, &a->touched);
 	if (!r || r == -EINTR)
-		return r;
+		return explain(a, r);
 	console_warn(a->con, "'%s': all files that were mapped are put in, traced or not",
 		     a->args->capture);
 	return 0;
@@ -133,8 +146,9 @@ static int find_touched(struct archiving *a, int fd, char **touched)
 static int add_what_is_here(struct archiving *a)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *touched = NULL;
-	struct binaries binaries = { .pack = a->pack, .dirfd = a->dirfd, .con = a->con };
+	struct binaries binaries = {
+		.pack = a->pack, .dirfd = a->dirfd, .con = a->con, .touched = a->touched
+	};
 	int r;
 
 	if (was_unpacked(a))
@@ -145,10 +159,6 @@ static int add_what_is_here(struct archiving *a)
 	fd = openat(a->dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return options_explain(&a->why, -errno, "perf.data/data: %s", strerror(errno));
-	r = find_touched(a, fd, &touched);
-	if (r)
-		return r;
-	binaries.touched = touched;
 	r = binaries_pack(&binaries, fd, &a->why);
 	a->nr_binaries = binaries.nr;
 	return r;
@@ -168,16 +178,6 @@ static int pack_all(struct archiving *a, int fd)
 	if (!r)
 		r = pack_finish(a->pack, &a->why);
 	pack_free(a->pack);
-	return r;
-}
-
-static int explain(struct archiving *a, int r)
-{
-	if (r == -EINTR)
-		console_error(a->con, "interrupted: nothing is written");
-	else if (r)
-		console_error(a->con, "'%s' cannot be archived: %s", a->args->capture,
-			      a->why ?: strerror(-r));
 	return r;
 }
 
@@ -247,11 +247,15 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return command_options_exit(r);
 	a.dirfd = open(args.capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = read_facts(&a);
+	/* Before signals wait for what is packed. */
+	if (!r)
+		r = find_touched(&a);
 	if (!r) {
 		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, "."));
 		r = write_output(&a);
 		progress_end(&a.progress);
 	}
+	free(a.touched);
 	free(a.why);
 	closep(&a.dirfd);
 	return r ? EXIT_FAILED : EXIT_FINE;
