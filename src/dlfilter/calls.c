@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define KOID_IDLE UINT64_C(0x6f000000)
+#define KOID_UNKNOWN UINT64_C(0x6e000000)
 /* Longer than any code without a taken branch. */
 #define STRAIGHT_MAX 65536
 #define INSN_LENGTH_MAX 15
@@ -98,33 +99,47 @@ static bool is_same(const struct symbol *a, const struct symbol *b)
 	return a == b || a->base == b->base;
 }
 
+/* A track for each thread, and for what each CPU does in no thread that has a number. */
+static struct track *new_track(struct calls *calls, const struct thread *thread, const char *comm,
+			       int cpu)
+{
+	uint64_t process = (uint64_t)(thread->pid > 0 ? thread->pid : thread->tid);
+	uint64_t koid = (uint64_t)thread->tid;
+
+	if (thread->tid <= 0) {
+		process = thread->tid ? KOID_UNKNOWN : KOID_IDLE;
+		koid = process + 1 + (uint64_t)cpu;
+	}
+	return timeline_track(calls->timeline, process, koid, names_add(calls->names, comm),
+			      thread->name);
+}
+
 static struct thread *new_thread(struct calls *calls, struct cpu *cpu,
 				 const struct calls_event *event)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
-	const char *comm = calls->opts.comm(calls->opts.arg, event);
-	bool idle = event->tid <= 0;
-	uint64_t process = idle ? KOID_IDLE : (uint64_t)event->pid;
-	uint64_t koid = idle ? KOID_IDLE + 1 + (uint64_t)cpu->number : (uint64_t)event->tid;
+	const char *comm = calls->opts.comm(calls->opts.arg, event) ?: "?";
+	bool numbered = event->tid > 0;
 	char name[64];
 
 	if (!thread)
 		return NULL;
-	snprintf(name, sizeof(name), idle ? "%s/%d" : "%s %d", comm ?: "?",
-		 idle ? cpu->number : event->tid);
+	if (event->tid < 0)
+		comm = "[unknown]";
+	snprintf(name, sizeof(name), numbered ? "%s %d" : "%s/%d", comm,
+		 numbered ? event->tid : cpu->number);
 	thread->tid = event->tid;
 	thread->pid = event->pid;
-	thread->cpu = idle ? cpu->number : -1;
+	thread->cpu = numbered ? -1 : cpu->number;
 	thread->name = names_add(calls->names, name);
 	thread->stack.env = &calls->env;
 	thread->stack.id = ++calls->nr_threads;
-	thread->stack.track = timeline_track(calls->timeline, process, koid,
-					     names_add(calls->names, comm ?: "?"), thread->name);
+	thread->stack.track = new_track(calls, thread, comm, cpu->number);
 	if (!thread->stack.track) {
 		free(thread);
 		return NULL;
 	}
-	stack_restart(&thread->stack, &cpu->now);
+	stack_restart(&thread->stack, &cpu->now, false);
 	thread->next = calls->threads;
 	calls->threads = thread;
 	return thread;
@@ -161,12 +176,12 @@ static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 }
 
 /* What is known of the thread's stack is no more; it is in a function. */
-static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
+static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *symbol, bool whole)
 {
 	struct stack *stack = &cpu->thread->stack;
 
 	pop(calls, cpu, 0);
-	stack_restart(stack, &cpu->now);
+	stack_restart(stack, &cpu->now, whole);
 	stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
 }
 
@@ -182,7 +197,7 @@ static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *sy
 			return;
 		}
 	}
-	restart(calls, cpu, symbol);
+	restart(calls, cpu, symbol, false);
 }
 
 /* What is executed there is of the innermost function: else code ran on from one into the next. */
@@ -211,8 +226,13 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 	uint64_t ip = event->from ?: event->to;
 	const struct symbol *symbol;
 
+	/* Perf has no number for a task that is about to be gone: the next such may be another. */
+	if (previous && previous->tid < 0)
+		pop(calls, cpu, 0);
 	if (previous)
 		stack_run_on(&previous->stack, &cpu->now, NULL);
+	if (thread->tid < 0)
+		stack_restart(stack, &cpu->now, false);
 	cpu_switch(cpu, &calls->cpu_names, thread);
 	if (!calls->opts.threads_only)
 		stack_run_on(stack, &cpu->now, cpu->tracks[CPU_CODE]);
@@ -233,16 +253,17 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 {
 	struct stack *stack = &cpu->thread->stack;
 	const struct symbol *symbol = resolve(calls, event, ip);
+	bool entered = cpu->off && cpu->left && symbol->kernel;
 
 	if (cpu->ip || cpu->off) {
 		calls->gaps += !cpu->off;
 		cpu_gap(cpu, &calls->cpu_names, cpu->ended, !cpu->off);
 	}
 	/* Every way into the kernel turns interrupts off. */
-	if (cpu->off && cpu->left && symbol->kernel)
+	if (entered)
 		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
 	if (!stack->nr)
-		restart(calls, cpu, symbol);
+		restart(calls, cpu, symbol, entered);
 	else
 		resync(calls, cpu, symbol);
 	cpu->off = cpu->left = false;
@@ -345,9 +366,7 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	cpu->sequential = true;
 }
 
-/* A frame that is returned from, but for those outside of an interrupt. The stack's size if there
- * is none.
- */
+/* A frame that is returned from, not outside of an interrupt. The stack's size: there is none. */
 static size_t find_return(const struct stack *stack, uint64_t to)
 {
 	for (size_t i = stack->nr; i--;) {
@@ -359,8 +378,7 @@ static size_t find_return(const struct stack *stack, uint64_t to)
 	return stack->nr;
 }
 
-/* A frame of this function, that is not outside of an interrupt. The stack's size if there is none.
- */
+/* A frame of this function, not outside of an interrupt. The stack's size: there is none. */
 static size_t find_function(const struct stack *stack, const struct symbol *symbol)
 {
 	for (size_t i = stack->nr; i--;) {
@@ -385,7 +403,7 @@ static bool is_in_interrupt(const struct stack *stack)
 static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	pop(calls, cpu, 0);
-	stack_uncover(&cpu->thread->stack, symbol);
+	stack_uncover(&cpu->thread->stack, &cpu->now, symbol);
 }
 
 static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
@@ -453,7 +471,7 @@ static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_eve
 		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
 	/* Those that are never returned from are not kept for ever. */
 	if (stack->nr == DEPTH_MAX)
-		restart(calls, cpu, symbol);
+		restart(calls, cpu, symbol, false);
 	else
 		stack_push(stack, &cpu->now, symbol, kind, back);
 }

@@ -27,7 +27,7 @@ enum cpu_track {
 struct thread {
 	struct stack stack;
 	int tid, pid;
-	int cpu; /* idle tasks have one each; others -1 */
+	int cpu; /* idle tasks, and those that are not known, have one each; others -1 */
 	uint32_t name;
 	struct thread *next;
 };

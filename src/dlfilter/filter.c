@@ -189,7 +189,7 @@ static void add_sample(struct filter *filter, const struct perf_dlfilter_sample 
 		.time = sample->time,
 		.cpu = sample->cpu < 0 ? 0 : sample->cpu,
 		.pid = sample->pid,
-		.tid = sample->tid > 0 ? sample->tid : 0,
+		.tid = sample->tid,
 		.flags = convert_flags(sample->flags),
 		.from = sample->ip,
 	};

@@ -72,11 +72,13 @@ static void begin_frame(struct stack *stack, struct frame *frame, const struct m
 	frame->lines = 0;
 }
 
-void stack_restart(struct stack *stack, const struct moment *now)
+void stack_restart(struct stack *stack, const struct moment *now, bool whole)
 {
 	stack_pop(stack, now, 0);
-	track_restart(stack->track, now->at);
-	if (stack->cpu)
+	stack->whole = whole;
+	if (!whole)
+		track_restart(stack->track, now->at);
+	if (!whole && stack->cpu)
 		track_restart(stack->cpu, now->at);
 	begin_frame(stack, &stack->root, now);
 }
@@ -177,10 +179,15 @@ void stack_replace(struct stack *stack, const struct moment *now, const struct s
 	stack_push(stack, now, symbol, top.kind, top.back);
 }
 
-void stack_uncover(struct stack *stack, const struct symbol *symbol)
+void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol)
 {
-	struct frame *frame = add_frame(stack);
+	struct frame *frame;
 
+	if (stack->whole) {
+		stack_push(stack, now, symbol, FRAME_CALL, 0);
+		return;
+	}
+	frame = add_frame(stack);
 	if (!frame)
 		return;
 	*frame = stack->root;

@@ -61,6 +61,7 @@ struct stack {
 	uint64_t touches;
 	uint64_t last_line, last_touch;
 	struct frame root; /* what is counted since the stack began to be known */
+	bool whole;	   /* there was nothing on it then */
 };
 
 /* A moment: the time, and the position on the axis. */
@@ -72,8 +73,8 @@ int stack_env_new(struct stack_env *env, struct timeline *timeline,
 		  struct names *names) _must_check_;
 void stack_release(struct stack *stack);
 
-/* What is known of the stack begins here, with nothing on it. */
-void stack_restart(struct stack *stack, const struct moment *now);
+/* What is known of the stack begins here, with nothing on it; whole: nor is there anything else. */
+void stack_restart(struct stack *stack, const struct moment *now, bool whole);
 
 /* It runs on the CPU of this track from now on; NULL: on none. */
 void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu);
@@ -85,7 +86,7 @@ void stack_pop(struct stack *stack, const struct moment *now, size_t nr);
 /* The innermost frame becomes another function without a call. */
 void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol);
 /* The stack is empty: this was below what is known of it. */
-void stack_uncover(struct stack *stack, const struct symbol *symbol);
+void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol);
 
 /* Code of these addresses was executed, both inclusive. */
 void stack_touch(struct stack *stack, uint64_t first, uint64_t last);

@@ -339,6 +339,8 @@ class Stacks(CallsTest):
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["entry 1106-1107"])
         self.assertEqual(self.show(track="CPU 1 trace"), ["[not traced] 1005-1106"])
         self.assertEqual(self.gaps, 0)
+        # Nothing was below the one or the other.
+        self.assertEqual(self.show("axis=instructions"), ["entry 0-4", "  sys_read 2-3", "entry 4-8", "  sys_read 6-7"])
 
     def test_call_out_of_the_filter(self):
         p = self.program
@@ -483,6 +485,20 @@ class Switches(CallsTest):
             p.run(2)
         tracks = self.tracks()
         self.assertEqual([piece.name for piece in tracks["swapper/0"] + tracks["swapper/1"]], ["idle", "idle"])
+
+    def test_unknown_tasks(self):
+        """Perf has no number for tasks that are about to be gone: each is another, and none is idle."""
+        p = self.program
+        p.tid = p.pid = 0
+        p.begin("idle")
+        for name in ("a", "b"):
+            self.switch(-1)
+            p.ret(p.at(name, 40))
+            p.run(1)
+            self.switch(0)
+            p.ret(p.at("idle", 40))
+        self.assertEqual(self.names(track="[unknown]/1"), ["a", "  __switch_to", "__switch_to", "b", "  __switch_to", "__switch_to"])
+        self.assertEqual({name.strip() for name in self.names(track="swapper/1")}, {"idle", "__switch_to"})
 
     def test_been_elsewhere(self):
         """A task that was on a CPU without a trace meanwhile."""
