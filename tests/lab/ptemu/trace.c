@@ -37,6 +37,15 @@ static u64 mtc_ticks(const struct trace *t)
 	return ctc_begin(t, 1ULL << t->block->mtc_period);
 }
 
+/* Beside the executed ips, which are never 0 */
+static void log_mark(struct trace *t, enum trace_mark what, u64 value)
+{
+	u64 mark[2] = { 0, (value & TRACE_MARK_VALUE) | (u64)what << TRACE_MARK_SHIFT };
+
+	if (t->log)
+		fwrite(mark, sizeof(mark), 1, t->log);
+}
+
 static void tell_cycles(struct trace *t, u64 tsc, u64 min)
 {
 	u64 cycles = tsc > t->cycle ? tsc - t->cycle : 0;
@@ -47,14 +56,7 @@ static void tell_cycles(struct trace *t, u64 tsc, u64 min)
 	t->cycle += cycles;
 	if (t->enabled)
 		t->block->cycles += cycles;
-}
-
-static void log_time(struct trace *t, u64 tsc)
-{
-	u64 mark[2] = { 0, tsc };
-
-	if (t->log)
-		fwrite(mark, sizeof(mark), 1, t->log);
+	log_mark(t, t->enabled ? TRACE_MARK_CYCLES : TRACE_MARK_UNTRACED_CYCLES, t->cycle);
 }
 
 static void write_time(struct trace *t, u64 tsc)
@@ -63,7 +65,7 @@ static void write_time(struct trace *t, u64 tsc)
 	if (t->block->mtc_on)
 		t->next_mtc = next_mtc(t, tsc);
 	if (t->block->tsc_on) {
-		log_time(t, tsc);
+		log_mark(t, TRACE_MARK_TIME, tsc);
 		ptsim_tsc(&t->p, tsc);
 	}
 	if (t->block->tsc_on && t->block->mtc_on) {
@@ -256,6 +258,8 @@ static void retire(struct trace *t, const struct insn *insn, u64 to)
 
 	if (t->enabled && !t->lose)
 		log_insn(t, insn);
+	if (t->enabled && !t->lose && !enabled)
+		log_mark(t, TRACE_MARK_LEAVE, to);
 	if (insn->kind == INSN_CR3 && t->enabled)
 		write_pip(t);
 	if (t->enabled && enabled)
@@ -283,6 +287,8 @@ static void write_event(struct trace *t, u64 from, u64 to)
 
 	wake(t);
 	if (t->enabled) {
+		if (!t->lose)
+			log_mark(t, TRACE_MARK_EVENT, from);
 		write_ip(t, PTSIM_FUP, from);
 		if (enabled)
 			ptsim_ip(&t->p, PTSIM_TIP, to);

@@ -9,6 +9,7 @@
 #include "insn.h"
 #include "packets.h"
 #include "ptemu.h"
+#include "trace_marks.h"
 
 #include <stdio.h>
 
