@@ -24,7 +24,8 @@ static bool explains(const struct findings *findings, uint64_t time_ns)
 	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
 }
 
-/* The span of code of this kind and name that took the most of the time, of *nr there are. */
+/* The span of code of this kind, or of any if it is SPAN_NR_KINDS, and name that took the most of
+ * the time, of *nr there are. */
 static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
 			  uint64_t *nr)
 {
@@ -36,7 +37,7 @@ static uint32_t find_span(const struct findings *findings, enum span_kind kind, 
 		const struct span *span = &code->spans[i];
 		uint64_t time_ns = span_within(span, findings->late_begin, findings->late_end);
 
-		if (span->kind != kind || span->name != name || !time_ns)
+		if ((kind != SPAN_NR_KINDS && span->kind != kind) || span->name != name || !time_ns)
 			continue;
 		++*nr;
 		if (time_ns > longest) {
@@ -82,6 +83,7 @@ static int find_mostly_of_all(struct cause *cause, const struct findings *findin
 	const struct lane *code = code_of(findings);
 	_cleanup_free_ uint64_t *times =
 		calloc(names_count(findings->spans->names), sizeof(*times));
+	uint64_t nr = 0;
 	int depth = -1;
 
 	if (!times)
@@ -97,6 +99,8 @@ static int find_mostly_of_all(struct cause *cause, const struct findings *findin
 		depth = span->depth;
 		cause->mostly = span->name;
 	}
+	if (cause->mostly)
+		cause->mostly_span = find_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
 	return 0;
 }
 
@@ -196,7 +200,11 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	uint64_t off_ns;
 	int r = 0;
 
-	*cause = (struct cause){ .kind = CAUSE_NONE, .span = SPAN_NONE };
+	*cause = (struct cause){
+		.kind = CAUSE_NONE,
+		.span = SPAN_NONE,
+		.mostly_span = SPAN_NONE,
+	};
 	if (facts->poked) {
 		cause->kind = CAUSE_POKED;
 		return 0;
@@ -335,7 +343,10 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		fputs(", most of it in ", file);
 		put_function(file, name_of(findings, cause->mostly));
 	}
-	if (findings->spans->has_functions)
+	if (cause->mostly_span != SPAN_NONE)
+		put_callers(file, findings, code_of(findings)->spans[cause->mostly_span].parent,
+			    ", called from ");
+	else if (findings->spans->has_functions)
 		put_path(file, findings);
 	else
 		fputs("; whether with interrupts off, events do not show", file);

@@ -136,13 +136,15 @@ static void names_what_ran_instead_of_a_thread(void **state)
 
 	(void)state;
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "ksys_write"),
-				  CALL(90000, "acme_write"), RETURN(195000), RETURN(196000)),
+				  CALL(90000, "acme_write"), CALL(99000, "acme_wait"),
+				  RETURN(99900), CALL(101000, "acme_wait"), RETURN(194000),
+				  RETURN(195000), RETURN(196000)),
 			 0);
 	account.facts.thread = true;
 	assert_int_equal(account_finish(&account), 0);
 	assert_string_equal(account.sentence,
 			    "thread 100us late: stress 7 ran for 100us of that, most of it in "
-			    "acme_write(), at first in acme_write() < ksys_write()");
+			    "acme_wait(), called from acme_write() < ksys_write()");
 }
 
 int main(void)
