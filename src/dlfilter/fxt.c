@@ -3,25 +3,9 @@
 
 #include <string.h>
 
-#define MAGIC UINT64_C(0x0016547846040010)
+#include "fxt_format.h"
+
 #define TICKS_PER_S UINT64_C(1000000000)
-#define WORDS_MAX 4095
-#define INLINE 0x8000
-
-enum record_type {
-	RECORD_METADATA = 0,
-	RECORD_INITIALIZATION = 1,
-	RECORD_STRING = 2,
-	RECORD_THREAD = 3,
-	RECORD_EVENT = 4,
-	RECORD_KERNEL_OBJECT = 7,
-	RECORD_SCHEDULING = 8,
-};
-
-enum metadata_type {
-	METADATA_PROVIDER = 1,
-	METADATA_SECTION = 2,
-};
 
 enum argument_type {
 	ARGUMENT_U32 = 2,
@@ -30,11 +14,6 @@ enum argument_type {
 	ARGUMENT_STRING = 6,
 	ARGUMENT_KOID = 8,
 	ARGUMENT_BOOL = 9,
-};
-
-enum object_type {
-	OBJECT_PROCESS = 1,
-	OBJECT_THREAD = 2,
 };
 
 /* Why a thread left a CPU is not known; blocked would say too much. */
@@ -52,7 +31,7 @@ struct fxt {
 	struct fxt_thread threads[FXT_THREADS_MAX + 1];
 	uint8_t max_threads, next_thread;
 	/* The record that is being made. */
-	uint64_t words[WORDS_MAX];
+	uint64_t words[FXT_WORDS_MAX];
 	size_t nr;
 	uint16_t used[2 + 2 * FXT_ARGS_MAX]; /* indices that it has */
 	size_t nr_used;
@@ -108,7 +87,7 @@ static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
 
 static void add_word(struct fxt *fxt, uint64_t word)
 {
-	if (fxt->nr < WORDS_MAX)
+	if (fxt->nr < FXT_WORDS_MAX)
 		fxt->words[fxt->nr++] = word;
 	else
 		fxt->r = -E2BIG;
@@ -120,7 +99,7 @@ static void add_bytes(struct fxt *fxt, const void *bytes, size_t length)
 
 	if (!nr)
 		return;
-	if (fxt->nr + nr > WORDS_MAX) {
+	if (fxt->nr + nr > FXT_WORDS_MAX) {
 		fxt->r = -E2BIG;
 		return;
 	}
@@ -239,7 +218,7 @@ void fxt_header(struct fxt *fxt, const char *provider)
 {
 	size_t length = strnlen(provider, 255);
 
-	write_words(fxt, &(uint64_t){ MAGIC }, 1);
+	write_words(fxt, &(uint64_t){ FXT_MAGIC }, 1);
 	begin_record(fxt);
 	add_word(fxt, RECORD_METADATA | METADATA_PROVIDER << 16 | PROVIDER_ID << 20 |
 			      (uint64_t)length << 52);
@@ -272,7 +251,7 @@ static void add_text(struct fxt *fxt, uint64_t header, const char *text)
 		add_word(fxt, header | ARGUMENT_STRING);
 		return;
 	}
-	add_word(fxt, header | ARGUMENT_STRING | (INLINE | (uint64_t)length) << 32);
+	add_word(fxt, header | ARGUMENT_STRING | (FXT_INLINE | (uint64_t)length) << 32);
 	add_bytes(fxt, text, length);
 }
 

@@ -5,25 +5,14 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define MAGIC UINT64_C(0x0016547846040010)
+#include "fxt_format.h"
+
 #define NS_PER_S UINT64_C(1000000000)
-#define WORDS_MAX 4095
 #define STRINGS 32768
 #define THREADS 256
 #define LENGTH_MAX 32000
-#define INLINE 0x8000
 /* Strings that are not in the table, of one record. */
-#define SCRATCH_SIZE (WORDS_MAX * 8 + 2 * (2 + 2 * FXT_READ_ARGS_MAX))
-
-enum record_type {
-	RECORD_METADATA = 0,
-	RECORD_INITIALIZATION = 1,
-	RECORD_STRING = 2,
-	RECORD_THREAD = 3,
-	RECORD_EVENT = 4,
-	RECORD_KERNEL_OBJECT = 7,
-	RECORD_SCHEDULING = 8,
-};
+#define SCRATCH_SIZE (FXT_WORDS_MAX * 8 + 2 * (2 + 2 * FXT_READ_ARGS_MAX))
 
 struct thread {
 	uint64_t process, thread;
@@ -36,7 +25,7 @@ struct reader {
 	void *arg;
 	char **why;
 	uint64_t offset; /* of the record */
-	uint64_t words[WORDS_MAX];
+	uint64_t words[FXT_WORDS_MAX];
 	size_t nr, at;
 	bool has_provider;
 	uint32_t provider;
@@ -103,8 +92,8 @@ static int next_text(struct reader *reader, size_t length, const char **text)
 
 static int string_of(struct reader *reader, uint64_t ref, const char **text)
 {
-	if (ref & INLINE)
-		return next_text(reader, ref & (INLINE - 1), text);
+	if (ref & FXT_INLINE)
+		return next_text(reader, ref & (FXT_INLINE - 1), text);
 	*text = ref ? reader->strings[ref] : "";
 	return *text ? 0 : bad(reader, "string %" PRIu64 " is not in the table", ref);
 }
@@ -138,14 +127,14 @@ static int read_metadata(struct reader *reader, uint64_t header)
 	const char *name;
 
 	switch (bits(header, 16, 19)) {
-	case 1: /* provider: its tables are new */
+	case METADATA_PROVIDER: /* its tables are new */
 		if (bits(header, 60, 63))
 			return bad(reader, "reserved bits are set");
 		forget_tables(reader);
 		reader->has_provider = true;
 		reader->provider = (uint32_t)bits(header, 20, 51);
 		return next_text(reader, bits(header, 52, 59), &name);
-	case 2: /* section of one */
+	case METADATA_SECTION:
 		if (bits(header, 52, 63))
 			return bad(reader, "reserved bits are set");
 		if (!reader->has_provider || bits(header, 20, 51) != reader->provider)
@@ -327,9 +316,9 @@ static int read_kernel_object(struct reader *reader, uint64_t header)
 		r = check_end(reader);
 	if (r)
 		return r;
-	if (type == 2)
+	if (type == OBJECT_THREAD)
 		return tell_thread(reader, koid, name, nr_args);
-	if (type != 1)
+	if (type != OBJECT_PROCESS)
 		return bad(reader, "an object of type %" PRIu64, type);
 	return reader->ops->process ? reader->ops->process(reader->arg, koid, name) : 0;
 }
@@ -412,7 +401,7 @@ static int read_all(struct reader *reader)
 
 	if (r)
 		return r;
-	if (reader->words[0] != MAGIC)
+	if (reader->words[0] != FXT_MAGIC)
 		return bad(reader, "it does not begin as a trace");
 	reader->offset = 8;
 	while (!r)
