@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which latency fires: a timer that is late is the irq trigger's, a thread that is kept from running is the thread trigger's and not the
-irq's, of timerlat, of the cyclic workload, and after any wakeup. And that our latency of the interrupt is that of the tracer itself."""
+irq's, of timerlat, of the cyclic workload, and after any wakeup."""
 import contextlib
 import json
 import os
 import pathlib
 import re
 import signal
-import statistics
 import subprocess
 import sys
 import time
 
 import common
 from common import check, equal
-from tracer import OSNOISE, TRACING, Session, need, state, stop_all, tasks
+from tracer import OSNOISE, Session, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 # The guest itself is late by tens of milliseconds now and then.
 THRESHOLD_US = 60000
 INJECTED_US = 100000
-ACTIVATIONS = 10000
 
 
 def hog(microseconds):
@@ -170,79 +168,6 @@ def users():
     print(f"user: irq {facts['irq_ns']}, thread {facts['thread_ns']}, user {facts['user_ns']}", flush=True)
 
 
-def symbol(name):
-    for line in pathlib.Path("/proc/kallsyms").read_text().splitlines():
-        if line.split()[2] == name:
-            return int(line.split()[0], 16)
-    return None
-
-
-def agrees():
-    """The trigger's latencies are those of the tracepoint, to the sum, and ftrace saw exactly as many; and how far they are from what the
-    tracer says itself, activation by activation."""
-    instance, ours = TRACING / "instances/compare", TRACING / "instances/perf-poke"
-    instance.mkdir()
-    try:
-        (instance / "buffer_size_kb").write_text("16384")
-        (instance / "trace_clock").write_text("mono")
-        address = symbol("timerlat_irq")
-        for event in ("timer/hrtimer_start", "timer/hrtimer_expire_entry"):
-            (instance / f"events/{event}/filter").write_text(f"function == {address:#x}")
-            (instance / f"events/{event}/enable").write_text("1")
-        session = Session("--workload", "timerlat", "--trigger=irq=1h")
-        (ours / "buffer_size_kb").write_text("8192")
-        (ours / "trace_clock").write_text("mono")
-        time.sleep(ACTIVATIONS / 1000 * 1.3)
-        theirs = (ours / "trace").read_text()
-        lines = session.end()
-        (instance / "tracing_on").write_text("0")
-        text = (instance / "trace").read_text()
-    finally:
-        instance.rmdir()
-    compare(text, theirs, lines[-1]["cpus"][0])
-
-
-def timed(text, pattern):
-    """The numbers that it finds, with the times of their lines."""
-    found = []
-    for line in text.splitlines():
-        match = re.search(r" (\d+)\.(\d{6}): .*?" + pattern, line)
-        if match:
-            found.append((int(match[1]) * 10**6 + int(match[2]), int(match[3])))
-    return found
-
-
-def compare(text, theirs, summary):
-    starts = timed(text, r"hrtimer_start: .* expires=(\d+)")
-    expiries = timed(text, r"hrtimer_expire_entry: .* now=(\d+)")
-    samples = timed(theirs, r"#\d+ +context +irq timer_latency +(\d+) ns") or timed(theirs, r"context +irq timer_latency +(\d+) ns")
-    equal(len(starts) - len(expiries) in (0, 1), True, f"{len(starts)} timers that were started expire {len(expiries)} times")
-    own = [(at, max(now - expires, 0)) for (at, now), (_, expires) in zip(expiries, starts)]
-    values = [value for _, value in own]
-    equal(len(values), summary["count"], "expiries that ftrace counted, and we")
-    equal(sum(values) // len(values), summary["avg_ns"], "average")
-    equal(max(values), summary["max_ns"], "maximum")
-    pairs, i = [], 0
-    for at, value in samples:
-        while i + 1 < len(own) and own[i + 1][0] <= at:
-            i += 1
-        pairs.append((own[i][1], value))
-    check(len(pairs) >= ACTIVATIONS * 0.7, f"only {len(pairs)} activations of {len(own)} to compare")
-    differences = [value - mine for mine, value in pairs]
-    # What the interrupt runs between the two looks at the clock is always there.
-    median = statistics.median(differences)
-    print(f"{len(pairs)} activations: timerlat reads its clock {median:.0f} ns after ours (median; {min(differences)} to {max(differences)}, 90 % "
-          f"within {sorted(abs(d - median) for d in differences)[len(pairs) * 9 // 10]:.0f}); all {len(own)} expiries are in both", flush=True)
-    check(min(differences) >= 0, "timerlat's clock was read before ours")
-    threshold = sorted(mine for mine, _ in pairs)[-len(pairs) // 100]
-    spikes = sum(mine >= threshold for mine, _ in pairs)
-    missing = sum(value < threshold for mine, value in pairs if mine >= threshold)
-    more = sum(value >= threshold + max(differences) for mine, value in pairs if mine < threshold)
-    print(f"over {threshold} ns: {spikes} spikes, {missing} of them not by timerlat's clock, {more} of its own that the difference does not explain",
-          flush=True)
-    equal((missing, more), (0, 0), "spikes in one only")
-
-
 def main():
     need()
     common.load("late_timer")
@@ -252,7 +177,6 @@ def main():
     only_thread()
     wakeups()
     users()
-    agrees()
     now = state()
     for key, value in before.items():
         equal(now[key], value, f"at the end: {key}")
