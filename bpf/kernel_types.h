@@ -66,6 +66,7 @@ struct pid {
 };
 
 struct task_struct {
+	void *mm;
 	__s32 pid, tgid;
 	char comm[16];
 	__u64 start_boottime;

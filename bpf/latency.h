@@ -20,7 +20,7 @@ const volatile __u32 thread_tgid = 0;
 const volatile __u32 wakeup_pid = 0;
 const volatile char wakeup_comm[16] = "";
 
-/* A timer that has expired, and whose thread has not run yet. */
+/* A timer that has expired, and whose thread has not run yet, or not been back in user space. */
 struct activation {
 	__u64 expected_ns, irq_ns, thread_ns;
 	__u64 function, timer;
@@ -28,7 +28,7 @@ struct activation {
 	char comm[16]; /* of what was interrupted */
 };
 
-/* By the thread that is to run; where there are samples, by CPU. */
+/* By the thread that is to run, or to be back in user space; where there are samples, by CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set before load, as the next two */
@@ -69,6 +69,18 @@ static __always_inline bool is_watched(__u32 key)
 	return cpu && cpu->watched;
 }
 
+/* Whether it is our own programs that see threads run, and whether they wait for them to be back.
+ */
+static __always_inline bool sees_threads(void)
+{
+	return !has_samples && (thread_threshold_ns || user_threshold_ns);
+}
+
+static __always_inline bool sees_returns(void)
+{
+	return !has_samples && user_threshold_ns;
+}
+
 static __always_inline struct task_struct *sleeper_task(struct hrtimer *timer)
 {
 	/* Not a pointer to a timer any more, as far as the verifier is concerned. */
@@ -96,7 +108,6 @@ static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
 static __always_inline __u32 timer_tid(struct hrtimer *timer, __u64 runs)
 {
 	struct task_struct *task = NULL;
-	__u32 tid;
 
 	if (timerlat_irq && runs == timerlat_irq)
 		task = timerlat_task(timer);
@@ -106,9 +117,7 @@ static __always_inline __u32 timer_tid(struct hrtimer *timer, __u64 runs)
 		return 0;
 	if (thread_tgid && (__u32)BPF_CORE_READ(task, tgid) != thread_tgid)
 		return 0;
-	tid = BPF_CORE_READ(task, pid);
-	/* It is about to sleep, and will not: it runs already. */
-	return tid == (__u32)bpf_get_current_pid_tgid() ? 0 : tid;
+	return BPF_CORE_READ(task, pid);
 }
 
 /* A timer has expired. expected_ns: CLOCK_MONOTONIC. */
@@ -132,6 +141,12 @@ static __noinline int begin(struct hrtimer *timer, __u64 runs, __u64 expected_ns
 		return 0;
 	if (!key && !has_samples)
 		return 0;
+	/* It is about to sleep, and will not: it runs already. */
+	if (!has_samples && key == (__u32)pid_tgid) {
+		if (!sees_returns())
+			return 0;
+		activation.thread_ns = irq_ns;
+	}
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
@@ -149,7 +164,7 @@ static __always_inline void note_latencies(const struct activation *activation, 
 		return;
 	seen->thread_ns = activation->thread_ns;
 	seen->user_ns = user_ns;
-	noise_copy(&seen->noise, key, !has_samples);
+	noise_copy(&seen->noise, key, !user_ns && !has_samples);
 }
 
 /* A latency of a thread that is watched. The last bit of what it takes to be a spike is the
@@ -210,13 +225,30 @@ static __always_inline void run_after_timer(__u32 tid)
 {
 	struct activation *found = bpf_map_lookup_elem(&activations, &tid), activation;
 
-	if (!found)
+	if (!found || found->thread_ns)
 		return;
 	activation = *found;
-	bpf_map_delete_elem(&activations, &tid);
 	activation.thread_ns = bpf_ktime_get_ns() - activation.expected_ns;
+	if (sees_returns())
+		found->thread_ns = activation.thread_ns;
+	else
+		bpf_map_delete_elem(&activations, &tid);
 	if (is_watched(activation.cpu))
 		judge(TRIGGER_THREAD, &activation, activation.thread_ns);
+}
+
+/* Who goes has run, and was not waiting for its CPU when its timer expired. But who has run since
+ * may be kept from being back in user space. */
+static __always_inline void go_after_timer(__u32 tid)
+{
+	const struct activation *found;
+
+	if (sees_returns()) {
+		found = bpf_map_lookup_elem(&activations, &tid);
+		if (!found || found->thread_ns)
+			return;
+	}
+	bpf_map_delete_elem(&activations, &tid);
 }
 
 static __always_inline void run_after_wakeup(__u32 tid)
@@ -244,19 +276,42 @@ int latency_switch(__u64 *ctx)
 	__u32 prev = ((struct task_struct *)ctx[1])->pid;
 	__u32 next = ((struct task_struct *)ctx[2])->pid;
 
-	/* Who goes has run, and was not waiting for its CPU when it was woken. */
 	if (prev) {
-		if (thread_threshold_ns)
-			bpf_map_delete_elem(&activations, &prev);
+		if (sees_threads())
+			go_after_timer(prev);
+		/* It was not waiting for its CPU when it was woken. */
 		if (wakeup_threshold_ns)
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
 	if (!next)
 		return 0;
-	if (thread_threshold_ns)
+	if (sees_threads())
 		run_after_timer(next);
 	if (wakeup_threshold_ns)
 		run_after_wakeup(next);
+	return 0;
+}
+
+/* Where the tracer does not tell: a thread in user space that starts timerlat's next timer has come
+ * back there since the last, by the same read() that takes its sample in later kernels. */
+SEC("?tp_btf/hrtimer_start")
+int latency_return(__u64 *ctx)
+{
+	const struct hrtimer *timer = (const struct hrtimer *)ctx[0];
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct activation *found, activation;
+	const struct task_struct *task;
+
+	if (!timerlat_irq || (__u64)timer->function != timerlat_irq)
+		return 0;
+	found = bpf_map_lookup_elem(&activations, &tid);
+	if (!found || !found->thread_ns)
+		return 0;
+	activation = *found;
+	bpf_map_delete_elem(&activations, &tid);
+	task = (void *)bpf_get_current_task_btf();
+	if (task->mm && is_watched(activation.cpu))
+		judge(TRIGGER_USER, &activation, bpf_ktime_get_ns() - activation.expected_ns);
 	return 0;
 }
 

@@ -100,7 +100,7 @@ enum perf_poke_trigger_kind {
 				     cyclic workload's, or, with the workload none, any that sleeps
 				   */
 	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread is back from user space: needs the
-				     workload user, and Linux 6.15 */
+				     workload user, and Linux 6.5 */
 	PERF_POKE_TRIGGER_WAKEUP, /**< not of a timer: from any wakeup of `task` until it runs */
 };
 

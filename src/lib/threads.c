@@ -4,8 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "function.h"
 #include "kallsyms.h"
 #include "target.h"
+#include "tracefs.h"
 
 static bool is_timerlat(const struct config *config)
 {
@@ -46,6 +48,13 @@ static void find_functions(struct trigger_threads *threads)
 		threads->hrtimer_wakeup = 0;
 }
 
+static bool has_user_threads(void)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+
+	return tracefs >= 0 && !faccessat(tracefs, "osnoise/per_cpu", F_OK, 0);
+}
+
 static int check_user(const struct config *config, const struct trigger_threads *threads)
 {
 	if (!is_timerlat(config))
@@ -53,11 +62,16 @@ static int check_user(const struct config *config, const struct trigger_threads 
 			&config->log, -EINVAL,
 			"trigger user: needs --workload user, or a tracer timerlat that runs "
 			"already, with threads in user space");
-	if (!threads->samples)
+	if (!has_user_threads())
+		return log_error(&config->log, -EOPNOTSUPP,
+				 "trigger user: the tracer timerlat has no threads in user space "
+				 "here (timerlat_fd: needs Linux 6.5)");
+	if (!threads->samples && !threads->timerlat_irq)
 		return log_error(
 			&config->log, -EOPNOTSUPP,
-			"trigger user: the kernel has no tracepoint osnoise:timerlat_sample "
-			"(Linux 6.15)");
+			"trigger user: the kernel hides the address of " TIMERLAT_FUNCTION ", by "
+			"which its timers are known: needs CAP_SYSLOG, and kernel.kptr_restrict "
+			"below 2");
 	return 0;
 }
 

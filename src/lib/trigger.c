@@ -234,7 +234,8 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	bpf_program__set_autoload(skel->progs.noise_nmi_ns, threads->noise);
 	bpf_program__set_autoload(skel->progs.latency_sample, threads->samples && (thread || user));
 	bpf_program__set_autoload(skel->progs.latency_switch,
-				  (thread && !threads->samples) || wakeup);
+				  ((thread || user) && !threads->samples) || wakeup);
+	bpf_program__set_autoload(skel->progs.latency_return, user && !threads->samples);
 	bpf_program__set_autoload(skel->progs.latency_wakeup, wakeup);
 }
 
@@ -291,6 +292,7 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
 		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
 		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
+		{ skel->progs.latency_return, &skel->links.latency_return, "hrtimer_start" },
 		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },
 		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
 		  "hrtimer_expire_entry" },

@@ -142,8 +142,9 @@ def wakeups():
 def users():
     """Threads in user space, and their return: the whole way of an activation in one capture."""
     if not (OSNOISE / "per_cpu/cpu1/timerlat_fd").exists():
-        text = Session("--workload", "user", expect=1).text()
-        check("needs Linux 6.5" in text, f"said: {text}")
+        for trigger in ("irq", "user"):
+            text = Session("--workload", "user", f"--trigger={trigger}", expect=1).text()
+            check("needs Linux 6.5" in text, f"said: {text}")
         print("no threads in user space on this kernel", flush=True)
         return
     session = Session("--workload", "user", f"--trigger=user={THRESHOLD_US}us", "--prio", "f:60")
@@ -159,7 +160,11 @@ def users():
     common.wait_for(lambda: "user space on CPU 1 was ended" in session.text(), "warning")
     (OSNOISE / "cpus").write_text("1")
     (OSNOISE / "timerlat_period_us").write_text("1000")
-    session.end(status=0)
+    summary = session.end(status=0)[-1]
+    irq, user = summary["all"], summary["triggers"]["user"]["all"]
+    # Its thread was killed above: it may not have been back from the last.
+    check(0 <= irq["count"] - user["count"] <= 2, f"of {irq['count']} activations {user['count']} were seen to be back in user space")
+    check(user["min_ns"] > irq["min_ns"] and user["avg_ns"] > irq["avg_ns"], f"latencies of the user {user}, of the interrupt {irq}")
     session = Session("--workload", "user", "--trigger=user=1h")
     session.end(signal.SIGKILL, -9)
     common.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()], "end of the threads of a killed session")
