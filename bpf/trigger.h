@@ -92,6 +92,7 @@ struct trigger_session {
 	__u64 start_ns; /* of the controller: CLOCK_BOOTTIME */
 	__u64 armed_ns; /* CLOCK_BOOTTIME; 0: not yet */
 	__u64 threshold_ns;
+	__u64 thresholds_ns[TRIGGER_KINDS]; /* 0: no trigger */
 	__u64 period_ns;
 	__u64 captures, failed; /* captures complete, and lost */
 	__u64 pending;		/* being written */
@@ -109,7 +110,7 @@ struct trigger_session {
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 128, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
-static_assert(sizeof(struct trigger_session) == 712, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 744, "no hidden padding");
 #endif
 
 static inline __u32 trigger_log2(__u64 v)

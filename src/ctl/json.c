@@ -337,24 +337,49 @@ json_object *json_check(bool can_start)
 	return object;
 }
 
-static json_object *new_cpu_stats(const struct perf_poke_session *session)
+static void add_kind(json_object *object, const struct perf_poke_session *session,
+		     const struct perf_poke_session_kind *kind)
 {
 	json_object *list = json_object_new_array();
+	json_object *all = json_object_new_object();
 
 	for (size_t i = 0; i < session->nr_cpus; i++) {
-		json_object *object = json_object_new_object();
+		json_object *cpu = json_object_new_object();
 
-		json_object_object_add(object, "cpu", json_object_new_int(session->cpus[i]));
-		add_stats(object, &session->cpu_stats[i]);
-		json_object_array_add(list, object);
+		json_object_object_add(cpu, "cpu", json_object_new_int(session->cpus[i]));
+		add_stats(cpu, &kind->cpu_stats[i]);
+		add_number(cpu, "last_ns", kind->cpu_stats[i].last_ns);
+		add_number(cpu, "p99_ns", kind->cpu_p99_ns[i]);
+		json_object_array_add(list, cpu);
 	}
-	return list;
+	json_object_object_add(object, "cpus", list);
+	add_stats(all, &kind->stats);
+	add_number(all, "last_ns", kind->stats.last_ns);
+	add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
+	json_object_object_add(object, "all", all);
+}
+
+static void add_session_kinds(json_object *object, const struct perf_poke_session *session)
+{
+	/* Of a session that was killed too early, and of another version's, there are none. */
+	static const struct perf_poke_session_kind none;
+	json_object *triggers = json_object_new_object();
+
+	add_kind(object, session, session->nr_kinds ? &session->kinds[0] : &none);
+	for (size_t i = 1; i < session->nr_kinds; i++) {
+		const struct perf_poke_session_kind *kind = &session->kinds[i];
+		json_object *one = json_object_new_object();
+
+		add_number(one, "threshold_ns", kind->threshold_ns);
+		add_kind(one, session, kind);
+		json_object_object_add(triggers, kind_name(kind->kind), one);
+	}
+	json_object_object_add(object, "triggers", triggers);
 }
 
 json_object *json_session(const struct perf_poke_session *session)
 {
 	json_object *object = new_line("session");
-	json_object *all = json_object_new_object();
 
 	add_string(object, "session", session->name);
 	add_bool(object, "alive", session->alive);
@@ -368,10 +393,7 @@ json_object *json_session(const struct perf_poke_session *session)
 	add_name(object, "workload", session->workload);
 	add_numbers(object, "targets", session->targets, session->nr_targets);
 	add_number(object, "pokes", session->pokes);
-	json_object_object_add(object, "cpus", new_cpu_stats(session));
-	add_stats(all, &session->stats);
-	add_percentiles(all, session->p50_ns, session->p99_ns, session->p999_ns);
-	json_object_object_add(object, "all", all);
+	add_session_kinds(object, session);
 	add_number(object, "captures", session->captures);
 	add_number(object, "failed", session->failed);
 	add_number(object, "pending", session->pending);

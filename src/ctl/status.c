@@ -9,6 +9,7 @@
 #include "json.h"
 #include "sessions.h"
 #include "text.h"
+#include "top.h"
 #include "units.h"
 
 #define WATCH_S 1
@@ -44,8 +45,29 @@ static const char notes[] =
 	"                      pokes, captures, failed, pending, max_captures (null: no\n"
 	"                      limit), output, last_capture;\n"
 	"                      cpus: [{cpu, count, min_ns, avg_ns, max_ns, spikes,\n"
-	"                      unarmed}, ...], all: the same of all CPUs, with p50_ns,\n"
-	"                      p99_ns, p99_9_ns\n";
+	"                      unarmed, last_ns, p99_ns}, ...], all: the same of all\n"
+	"                      CPUs, with p50_ns, p99_9_ns; triggers: {thread: {cpus, all,\n"
+	"                      threshold_ns}, ...} of the other kinds that it watches\n";
+
+static void print_thresholds(FILE *file, const struct perf_poke_session *session)
+{
+	const char *before = " ";
+
+	/* Where there is only that of the interrupt, which is the usual case. */
+	if (session->nr_kinds < 2) {
+		fprintf(file, " %s", FORMAT_TIME(session->threshold_ns));
+		return;
+	}
+	for (size_t i = 0; i < session->nr_kinds; i++) {
+		const struct perf_poke_session_kind *kind = &session->kinds[i];
+
+		if (!kind->threshold_ns)
+			continue;
+		fprintf(file, "%s%s %s", before, kind_name(kind->kind),
+			FORMAT_TIME(kind->threshold_ns));
+		before = ", ";
+	}
+}
 
 static void print_watched(FILE *file, const struct perf_poke_session *session)
 {
@@ -53,9 +75,10 @@ static void print_watched(FILE *file, const struct perf_poke_session *session)
 
 	if (cpulist_format(session->cpus, session->nr_cpus, &list))
 		return;
-	fprintf(file, "  %-10s CPU%s %s, threshold %s, timer %s, workload %s\n", "watches",
-		session->nr_cpus > 1 ? "s" : "", list, FORMAT_TIME(session->threshold_ns),
-		session->function, session->workload);
+	fprintf(file, "  %-10s CPU%s %s, threshold", "watches", session->nr_cpus > 1 ? "s" : "",
+		list);
+	print_thresholds(file, session);
+	fprintf(file, ", timer %s, workload %s\n", session->function, session->workload);
 }
 
 static void print_recorder(FILE *file, const struct perf_poke_session *session)
@@ -72,16 +95,41 @@ static void print_recorder(FILE *file, const struct perf_poke_session *session)
 	fputc('\n', file);
 }
 
-static void print_latency(FILE *file, const struct perf_poke_session *session)
+static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
 {
-	const struct perf_poke_stats *stats = &session->stats;
+	const struct perf_poke_stats *stats = &kind->stats;
 
-	fprintf(file, "  %-10s %" PRIu64 " expiries", "latency", stats->count);
+	if (kind->kind == PERF_POKE_TRIGGER_IRQ)
+		fprintf(file, "  %-10s %" PRIu64 " expiries", "latency", stats->count);
+	else
+		fprintf(file, "  %-10s %" PRIu64 " times", kind_name(kind->kind), stats->count);
 	if (stats->count)
-		fprintf(file, ", p50 %s, p99 %s, p99.9 %s, max %s", FORMAT_TIME(session->p50_ns),
-			FORMAT_TIME(session->p99_ns), FORMAT_TIME(session->p999_ns),
+		fprintf(file, ", p50 %s, p99 %s, p99.9 %s, max %s", FORMAT_TIME(kind->p50_ns),
+			FORMAT_TIME(kind->p99_ns), FORMAT_TIME(kind->p999_ns),
 			FORMAT_TIME(stats->max_ns));
 	fprintf(file, ", %" PRIu64 " spikes\n", stats->spikes);
+}
+
+static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
+			struct perf_poke_stats *stats, uint64_t *p99_ns)
+{
+	const struct perf_poke_session *session = ctx;
+
+	for (size_t k = 0; k < session->nr_kinds; k++) {
+		if (session->kinds[k].kind != kind)
+			continue;
+		*stats = session->kinds[k].cpu_stats[i];
+		*p99_ns = session->kinds[k].cpu_p99_ns[i];
+		return 0;
+	}
+	return -ENXIO;
+}
+
+static void print_table(FILE *file, const struct perf_poke_session *session)
+{
+	const struct top_table table = { session->cpus, session->nr_cpus, session_cell, session };
+
+	top_print_table(file, &table);
 }
 
 static void print_captures(FILE *file, const struct perf_poke_session *session)
@@ -120,10 +168,12 @@ void status_print(FILE *file, const struct perf_poke_session *session)
 		return;
 	print_watched(file, session);
 	print_recorder(file, session);
-	print_latency(file, session);
+	for (size_t i = 0; i < session->nr_kinds; i++)
+		print_latency(file, &session->kinds[i]);
 	print_captures(file, session);
 	print_path(file, "output", session->output);
 	print_path(file, "last", session->last_capture);
+	print_table(file, session);
 }
 
 struct showing {

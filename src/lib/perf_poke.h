@@ -587,6 +587,17 @@ void perf_poke__free(struct perf_poke *pp);
  */
 int perf_poke__check(perf_poke_check_fn fn, void *ctx);
 
+/** One kind of latency as a session has seen it. */
+struct perf_poke_session_kind {
+	enum perf_poke_trigger_kind kind;
+	uint64_t threshold_ns;	      /**< 0: it is counted, and no trigger */
+	struct perf_poke_stats stats; /**< of all CPUs together; `missed` is not known here: 0 */
+	uint64_t p50_ns, p99_ns, p999_ns;
+	/** one for each of the session's cpus, as the next */
+	const struct perf_poke_stats *cpu_stats;
+	const uint64_t *cpu_p99_ns;
+};
+
 /** A session of this machine that has a name, from what it has pinned: it need not answer. Strings
  * and arrays are valid during the callback only. */
 struct perf_poke_session {
@@ -612,6 +623,10 @@ struct perf_poke_session {
 	const int *targets;
 	size_t nr_targets;
 	uint64_t pokes; /**< signals that became pending at targets */
+	/** those that it counts; the first is that of the interrupt, which stats, the percentiles
+	 * and cpu_stats are of as well */
+	const struct perf_poke_session_kind *kinds;
+	size_t nr_kinds;
 };
 
 /** Called once for each session. */

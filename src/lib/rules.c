@@ -53,6 +53,7 @@ static void adapt(struct perf_poke *pp, enum trigger_kind kind)
 
 void rules_poll(struct perf_poke *pp)
 {
+	struct trigger_session *seen = trigger_session(pp->trigger);
 	uint64_t expirations;
 
 	if (pp->warmup_fd < 0 ||
@@ -62,7 +63,8 @@ void rules_poll(struct perf_poke *pp)
 		if (pp->config.thresholds[kind])
 			adapt(pp, kind);
 	}
-	trigger_session(pp->trigger)->threshold_ns = pp->config.threshold_ns;
+	seen->threshold_ns = pp->config.threshold_ns;
+	memcpy(seen->thresholds_ns, pp->config.thresholds, sizeof(seen->thresholds_ns));
 	closep(&pp->warmup_fd);
 }
 

@@ -22,10 +22,13 @@ struct mapping {
 
 /* All of a session that is mapped or allocated. */
 struct view {
-	struct mapping session, cpus, targets;
+	struct mapping session, cpus, cpus_more, targets;
 	int *cpu_list;
 	size_t nr_cpus;
-	struct perf_poke_stats *cpu_stats;
+	struct perf_poke_session_kind kinds[TRIGGER_KINDS];
+	size_t nr_kinds;
+	struct perf_poke_stats *cpu_stats; /* of one kind after the other, as the next */
+	uint64_t *cpu_p99_ns;
 	int target_list[POKE_TARGETS];
 	size_t nr_targets;
 	uint64_t pokes;
@@ -41,9 +44,11 @@ static void view_release(struct view *view)
 {
 	unmap(&view->session);
 	unmap(&view->cpus);
+	unmap(&view->cpus_more);
 	unmap(&view->targets);
 	free(view->cpu_list);
 	free(view->cpu_stats);
+	free(view->cpu_p99_ns);
 }
 
 static int open_pin(const char *folder, const char *name)
@@ -82,16 +87,64 @@ static int view_cpus(struct view *view)
 	const struct trigger_cpu *table = view->cpus.data;
 
 	view->cpu_list = calloc(view->cpus.entries, sizeof(*view->cpu_list));
-	view->cpu_stats = calloc(view->cpus.entries, sizeof(*view->cpu_stats));
-	if (!view->cpu_list || !view->cpu_stats)
+	if (!view->cpu_list)
 		return -ENOMEM;
 	for (size_t i = 0; i < view->cpus.entries; i++) {
-		struct stats_table one = { table, &view->cpu_list[view->nr_cpus], 1 };
+		if (table[i].watched)
+			view->cpu_list[view->nr_cpus++] = i;
+	}
+	return 0;
+}
 
-		if (!table[i].watched)
-			continue;
-		view->cpu_list[view->nr_cpus] = i;
-		view->cpu_stats[view->nr_cpus++] = stats_sum(&one);
+/* The table of a kind of latency; NULL: it is not counted. */
+static const struct trigger_cpu *view_table(const struct view *view, unsigned int kind)
+{
+	const struct trigger_session *session = view->session.data;
+	const struct trigger_cpu *more = view->cpus_more.data;
+
+	if (!kind)
+		return view->cpus.data;
+	if (!session->thresholds_ns[kind] || view->cpus_more.entries < kind * view->cpus.entries)
+		return NULL;
+	return more + (kind - 1) * view->cpus.entries;
+}
+
+static void view_kind(struct view *view, unsigned int kind, const struct trigger_cpu *table)
+{
+	const struct trigger_session *session = view->session.data;
+	const struct stats_table all = { table, view->cpu_list, view->nr_cpus };
+	struct perf_poke_stats *cpu_stats = view->cpu_stats + view->nr_kinds * view->nr_cpus;
+	uint64_t *cpu_p99_ns = view->cpu_p99_ns + view->nr_kinds * view->nr_cpus;
+
+	for (size_t i = 0; i < view->nr_cpus; i++) {
+		struct stats_table one = { table, &view->cpu_list[i], 1 };
+
+		cpu_stats[i] = stats_sum(&one);
+		cpu_p99_ns[i] = stats_percentile(&one, 99);
+	}
+	view->kinds[view->nr_kinds++] = (struct perf_poke_session_kind){
+		.kind = (enum perf_poke_trigger_kind)kind,
+		.threshold_ns = session->thresholds_ns[kind],
+		.stats = stats_sum(&all),
+		.p50_ns = stats_percentile(&all, 50),
+		.p99_ns = stats_percentile(&all, 99),
+		.p999_ns = stats_percentile(&all, 99.9),
+		.cpu_stats = cpu_stats,
+		.cpu_p99_ns = cpu_p99_ns,
+	};
+}
+
+static int view_kinds(struct view *view)
+{
+	view->cpu_stats = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_stats));
+	view->cpu_p99_ns = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_p99_ns));
+	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_p99_ns))
+		return -ENOMEM;
+	for (unsigned int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		const struct trigger_cpu *table = view_table(view, kind);
+
+		if (table)
+			view_kind(view, kind, table);
 	}
 	return 0;
 }
@@ -114,19 +167,24 @@ static int view_open(struct view *view, const char *folder)
 	if (!err)
 		err = map_pin(&view->cpus, folder, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu));
 	if (!err)
+		err = map_pin(&view->cpus_more, folder, TRIGGER_PIN_CPUS_MORE,
+			      sizeof(struct trigger_cpu));
+	if (!err)
 		err = map_pin(&view->targets, folder, TRIGGER_PIN_TARGETS,
 			      sizeof(struct poke_target));
 	if (err)
 		return err;
 	view_targets(view);
-	return view_cpus(view);
+	err = view_cpus(view);
+	return err ? err : view_kinds(view);
 }
 
 /* seen: a copy, because the original changes. */
 static void session_tell(const char *name, bool alive, const struct view *view,
 			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
 {
-	const struct stats_table all = { view->cpus.data, view->cpu_list, view->nr_cpus };
+	/* Of another version's there is none: zero. */
+	const struct perf_poke_session_kind *irq = &view->kinds[TRIGGER_IRQ];
 	struct perf_poke_session session = {
 		.sz = sizeof(session),
 		.name = name,
@@ -146,11 +204,13 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 		.pending = seen->pending,
 		.max_captures = seen->max_captures,
 		.last_capture = seen->last_capture,
-		.stats = stats_sum(&all),
-		.p50_ns = stats_percentile(&all, 50),
-		.p99_ns = stats_percentile(&all, 99),
-		.p999_ns = stats_percentile(&all, 99.9),
-		.cpu_stats = view->cpu_stats,
+		.stats = irq->stats,
+		.p50_ns = irq->p50_ns,
+		.p99_ns = irq->p99_ns,
+		.p999_ns = irq->p999_ns,
+		.cpu_stats = irq->cpu_stats,
+		.kinds = view->kinds,
+		.nr_kinds = view->nr_kinds,
 		.targets = view->target_list,
 		.nr_targets = view->nr_targets,
 		.pokes = view->pokes,

@@ -487,6 +487,7 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 		{ bpf_program__fd(skel->progs.trigger_poke), TRIGGER_PIN_POKE },
 		{ bpf_program__fd(skel->progs.trigger_stop), TRIGGER_PIN_STOP },
 		{ bpf_map__fd(skel->maps.cpus), TRIGGER_PIN_CPUS },
+		{ bpf_map__fd(skel->maps.cpus_more), TRIGGER_PIN_CPUS_MORE },
 		{ bpf_map__fd(skel->maps.targets), TRIGGER_PIN_TARGETS },
 		{ bpf_map__fd(skel->maps.session), TRIGGER_PIN_SESSION },
 	};

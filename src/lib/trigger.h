@@ -16,6 +16,7 @@ struct trigger;
 /* Names in that folder. */
 #define TRIGGER_PIN_SESSION "session"
 #define TRIGGER_PIN_CPUS "cpus"
+#define TRIGGER_PIN_CPUS_MORE "cpus_more"
 #define TRIGGER_PIN_TARGETS "targets"
 #define TRIGGER_PIN_POKE "poke"
 #define TRIGGER_PIN_STOP "stop"

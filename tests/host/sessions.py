@@ -90,6 +90,8 @@ class Status(SessionTest):
         # One is read after the other.
         self.assertTrue(0 < before["cpus"][0]["count"] <= before["all"]["count"], before)
         self.assertEqual(before["all"]["spikes"], 0)
+        self.assertEqual(before["triggers"], {})
+        self.assertTrue(0 < before["cpus"][0]["p99_ns"] <= before["cpus"][0]["max_ns"], before)
         self.assertLessEqual(before["all"]["count"], summary["count"])
         self.assertLessEqual(before["all"]["max_ns"], summary["max_ns"])
         self.assertGreaterEqual(before["all"]["min_ns"], summary["min_ns"])
@@ -271,7 +273,7 @@ class Pins(SessionTest):
         os.chmod(PINS, 0o777)
         with self.session() as session:
             folder = os.path.join(PINS, session.name)
-            self.assertEqual(sorted(os.listdir(folder)), ["cpus", "poke", "session", "stop", "targets"])
+            self.assertEqual(sorted(os.listdir(folder)), ["cpus", "cpus_more", "poke", "session", "stop", "targets"])
             for path in (PINS, folder):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
             for name in os.listdir(folder):

@@ -13,7 +13,7 @@ import time
 
 import common
 from common import check, equal
-from tracer import OSNOISE, Session, need, state, stop_all, tasks
+from tracer import CTL, OSNOISE, Session, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 # The guest itself is late by tens of milliseconds now and then.
@@ -75,6 +75,19 @@ def seen_by_perf(line, name, before_ns):
     return False
 
 
+def shown_to_others(kind):
+    """What a session has seen of that kind, to those who ask for its status."""
+    out = subprocess.run([CTL, "status", "--json"], capture_output=True, text=True, check=True).stdout
+    seen = json.loads(out)
+    equal(list(seen["triggers"]), [kind], "other kinds than irq")
+    seen = seen["triggers"][kind]
+    equal(seen["threshold_ns"], THRESHOLD_US * 1000, f"threshold {kind} in status")
+    check(seen["all"]["spikes"] >= 1 and seen["all"]["max_ns"] >= THRESHOLD_US * 1000, f"spikes in status {seen}")
+    cpu = seen["cpus"][0]
+    check(0 < cpu["min_ns"] <= cpu["avg_ns"] <= cpu["max_ns"] and 0 < cpu["last_ns"] <= cpu["max_ns"] and 0 < cpu["p99_ns"] <= cpu["max_ns"],
+          f"latencies in status {cpu}")
+
+
 def fires(*workload):
     thresholds = [f"--trigger={kind}={THRESHOLD_US}us" for kind in ("irq", "thread")]
     session = Session(*thresholds, *workload)
@@ -92,6 +105,7 @@ def fires(*workload):
         check(0.5 < share <= 1.05, f"the hog had {share:.0%} of the time: {facts}")
         print(f"noise: {facts['noise']}", flush=True)
     check(seen_by_perf(line, "the-hog", line["expected_ns"] - INJECTED_US * 1000), "perf does not show the hog")
+    shown_to_others("thread")
     session.end(status=0)
     print(f"{' '.join(workload)}: irq {irq['irq_ns']} (thread {irq['thread_ns']}), then thread {facts['thread_ns']} (irq {facts['irq_ns']})", flush=True)
 
@@ -155,6 +169,7 @@ def users():
     line, facts = spike(session, "user", irqs_off)
     check(facts["irq_ns"] <= facts["thread_ns"] <= facts["user_ns"], f"latencies {facts}")
     equal(facts["user_ns"], line["latency_ns"], "latency")
+    shown_to_others("user")
     (OSNOISE / "timerlat_period_us").write_text("2000")
     (OSNOISE / "cpus").write_text("0-1")
     common.wait_for(lambda: "user space on CPU 1 was ended" in session.text(), "warning")

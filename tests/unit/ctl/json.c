@@ -238,23 +238,35 @@ static void writes_checks(void **state)
 static void writes_sessions(void **state)
 {
 	static const char *const keys[] = {
-		"type",		"session",  "alive",	"pid",		"armed_for_ns",
-		"threshold_ns", "function", "recorder", "freeze",	"delivery",
-		"workload",	"targets",  "pokes",	"cpus",		"all",
-		"captures",	"failed",   "pending",	"max_captures", "output",
-		"last_capture",
+		"type",		"session",	"alive",    "pid",     "armed_for_ns",
+		"threshold_ns", "function",	"recorder", "freeze",  "delivery",
+		"workload",	"targets",	"pokes",    "cpus",    "all",
+		"triggers",	"captures",	"failed",   "pending", "max_captures",
+		"output",	"last_capture",
 	};
-	static const char *const cpu_keys[] = { "cpu",	  "count",  "min_ns", "avg_ns",
-						"max_ns", "spikes", "unarmed" };
-	const struct perf_poke_stats stats = { .count = 4, .sum_ns = 20, .spikes = 2 };
+	static const char *const cpu_keys[] = { "cpu",	  "count",   "min_ns",	"avg_ns", "max_ns",
+						"spikes", "unarmed", "last_ns", "p99_ns" };
+	const struct perf_poke_stats stats = {
+		.count = 4, .sum_ns = 20, .spikes = 2, .last_ns = 6
+	};
+	const struct perf_poke_session_kind kinds[] = {
+		{ .stats = stats,
+		  .cpu_stats = &stats,
+		  .cpu_p99_ns = (const uint64_t[]){ 98 },
+		  .p999_ns = 99 },
+		{ .kind = PERF_POKE_TRIGGER_USER,
+		  .threshold_ns = 60,
+		  .cpu_stats = &stats,
+		  .cpu_p99_ns = (const uint64_t[]){ 198 },
+		  .p999_ns = 199 },
+	};
 	struct perf_poke_session session = {
 		.name = "noon",
 		.pid = 7,
 		.cpus = (const int[]){ 3 },
 		.nr_cpus = 1,
-		.cpu_stats = &stats,
-		.stats = stats,
-		.p999_ns = 99,
+		.kinds = kinds,
+		.nr_kinds = ARRAY_SIZE(kinds),
 		.function = "any",
 		.recorder = "events",
 		.freeze = "",
@@ -266,7 +278,7 @@ static void writes_sessions(void **state)
 		.targets = (const int[]){ 8, 9 },
 		.nr_targets = 2,
 	};
-	json_object *read = round_trip(json_session(&session), "session"), *cpu;
+	json_object *read = round_trip(json_session(&session), "session"), *cpu, *user;
 
 	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
@@ -280,9 +292,18 @@ static void writes_sessions(void **state)
 	check_keys(cpu, cpu_keys, ARRAY_SIZE(cpu_keys));
 	assert_int_equal(json_object_get_int(get(cpu, "cpu")), 3);
 	assert_int_equal(json_object_get_int(get(cpu, "avg_ns")), 5);
+	assert_int_equal(json_object_get_int(get(cpu, "last_ns")), 6);
+	assert_int_equal(json_object_get_int(get(cpu, "p99_ns")), 98);
 	assert_int_equal(json_object_get_int(get(get(read, "all"), "p99_9_ns")), 99);
+	assert_int_equal(json_object_object_length(get(read, "triggers")), 1);
+	user = get(get(read, "triggers"), "user");
+	assert_int_equal(json_object_get_int(get(user, "threshold_ns")), 60);
+	assert_int_equal(json_object_get_int(get(get(user, "all"), "p99_9_ns")), 199);
+	cpu = json_object_array_get_idx(get(user, "cpus"), 0);
+	assert_int_equal(json_object_get_int(get(cpu, "p99_ns")), 198);
 	json_object_put(read);
 
+	session.nr_kinds = session.nr_cpus = 0;
 	session.max_captures = 5;
 	session.freeze = "pause";
 	read = round_trip(json_session(&session), "session");
