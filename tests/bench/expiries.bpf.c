@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counts the expiries of timers on each CPU, and tells of each that is late: nothing is armed, kept
+ * or left out, so what a session tells can be held against it. */
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "expiries.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile __u64 threshold_ns = 0;
+const volatile __u64 function = 0;
+const volatile __u32 now_is_pointer = 1;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, EXPIRIES_CPUS);
+	__type(key, __u32);
+	__type(value, struct expiries_cpu);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} late SEC(".maps");
+
+SEC("tp_btf/hrtimer_expire_entry")
+int expiries_count(__u64 *ctx)
+{
+	struct hrtimer *timer = (struct hrtimer *)ctx[0];
+	struct expiries_late seen = { .cpu = bpf_get_smp_processor_id() };
+	struct expiries_cpu *cpu = bpf_map_lookup_elem(&counts, &seen.cpu);
+	__u64 now = ctx[1];
+	__s64 latency_ns;
+
+	if (!cpu || (__u64)timer->function != function)
+		return 0;
+	if (now_is_pointer && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
+		return 0;
+	cpu->count++;
+	if (bpf_get_current_pid_tgid() >> 32 == 1)
+		cpu->init++;
+	latency_ns = now - timer->node.expires;
+	if (latency_ns < (__s64)threshold_ns)
+		return 0;
+	cpu->late++;
+	seen.time_ns = bpf_ktime_get_ns();
+	seen.latency_ns = latency_ns;
+	if (bpf_ringbuf_output(&late, &seen, sizeof(seen), 0))
+		cpu->untold++;
+	return 0;
+}

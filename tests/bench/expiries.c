@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Others that count what a session counts: `expiries CPUS INSTANCE INIT PINS FUNCTION
+ * THRESHOLD`. A program of its own counts the expiries of timers that run FUNCTION, an address, and
+ * INSTANCE of ftrace, a folder, traces them, INIT those while process 1 ran; PINS is the folder in
+ * which the session's maps are pinned. Objects of JSON, one a line: `ready`; a `late` for each
+ * timer that is late by THRESHOLD, in ns; and for each line that is read a `counts`, where all that
+ * count are read between two expiries. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "cpulist.h"
+#include "expiries.h"
+#include "expiries.skel.h"
+#include "trigger.h"
+#include "util.h"
+
+#define TRIES 100000
+
+struct counts {
+	uint64_t session, session_late, unarmed;
+	uint64_t other, other_late, untold, init;
+	uint64_t ftrace, ftrace_init;
+};
+
+struct expiries {
+	int *cpus;
+	size_t nr;
+	int *stats, *init_stats; /* of ftrace, a descriptor for each CPU */
+	const char *pins;
+	const volatile struct trigger_cpu *session; /* NULL: not needed yet */
+	const volatile struct expiries_cpu *other;
+	struct expiries_bpf *skel;
+	struct ring_buffer *ring;
+};
+
+static void print_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+{
+	(void)ctx;
+	if (level <= PERF_POKE_LOG_WARN)
+		fprintf(stderr, "%s\n", msg);
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "expiries: %s: %s\n", what, strerror(errno));
+	return -errno;
+}
+
+static int print_late(void *ctx, void *data, size_t size)
+{
+	const struct expiries_late *late = data;
+
+	(void)ctx;
+	(void)size;
+	printf("{\"type\": \"late\", \"cpu\": %u, \"time_ns\": %llu, \"latency_ns\": %llu}\n",
+	       late->cpu, late->time_ns, late->latency_ns);
+	return 0;
+}
+
+static const volatile void *map_values(int fd, size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *mapping = mmap(NULL, (size + page - 1) & ~(page - 1), PROT_READ, MAP_SHARED, fd, 0);
+
+	return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+static int open_stats(const struct expiries *e, int **stats, const char *instance)
+{
+	char path[256];
+
+	*stats = calloc(e->nr, sizeof(**stats));
+	if (!*stats)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->nr; i++) {
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", instance, e->cpus[i]);
+		(*stats)[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if ((*stats)[i] < 0)
+			return fail(path);
+	}
+	return 0;
+}
+
+static int open_other(struct expiries *e, uint64_t function, uint64_t threshold_ns)
+{
+	int now_is_pointer = trigger_now_is_pointer(&(struct log){ .fn = print_log });
+
+	e->skel = expiries_bpf__open();
+	if (!e->skel || now_is_pointer < 0)
+		return fail("program");
+	e->skel->rodata->function = function;
+	e->skel->rodata->threshold_ns = threshold_ns;
+	e->skel->rodata->now_is_pointer = now_is_pointer;
+	if (expiries_bpf__load(e->skel))
+		return fail("program");
+	e->other = map_values(bpf_map__fd(e->skel->maps.counts),
+			      EXPIRIES_CPUS * sizeof(struct expiries_cpu));
+	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.late), print_late, NULL, NULL);
+	if (!e->other || !e->ring || expiries_bpf__attach(e->skel))
+		return fail("program");
+	return 0;
+}
+
+static int open_session(struct expiries *e)
+{
+	_cleanup_close_ int fd = -1;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/" TRIGGER_PIN_CPUS, e->pins);
+	fd = bpf_obj_get(path);
+	if (fd >= 0)
+		e->session = map_values(fd, libbpf_num_possible_cpus() * sizeof(*e->session));
+	return e->session ? 0 : fail(path);
+}
+
+static uint64_t field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/* All that were ever written, those that are overwritten too. */
+static uint64_t count_ftrace(int fd)
+{
+	char text[1024];
+	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (size < 0)
+		return 0;
+	text[size] = '\0';
+	return field(text, "entries: ") + field(text, "\noverrun: ") +
+	       field(text, "\nread events: ");
+}
+
+static struct counts look(const struct expiries *e, size_t i)
+{
+	const volatile struct expiries_cpu *other = &e->other[e->cpus[i]];
+	const volatile struct trigger_cpu *session = &e->session[e->cpus[i]];
+	struct counts counts = {
+		.session = session->count,
+		.session_late = session->spikes,
+		.unarmed = session->unarmed,
+		.other = other->count,
+		.other_late = other->late,
+		.untold = other->untold,
+		.init = other->init,
+	};
+
+	counts.ftrace = count_ftrace(e->stats[i]);
+	counts.ftrace_init = count_ftrace(e->init_stats[i]);
+	return counts;
+}
+
+/* None expires between two looks at which all is the same. */
+static int print_counts(struct expiries *e)
+{
+	if (!e->session && open_session(e))
+		return -1;
+	printf("{\"type\": \"counts\", \"cpus\": [");
+	for (size_t i = 0; i < e->nr; i++) {
+		struct counts a, b = look(e, i);
+		int tries = 0;
+
+		do {
+			a = b;
+			b = look(e, i);
+		} while (memcmp(&a, &b, sizeof(a)) && ++tries < TRIES);
+		if (tries == TRIES) {
+			fprintf(stderr, "expiries: they never stop\n");
+			return -1;
+		}
+		printf("%s{\"cpu\": %d, \"session\": %" PRIu64 ", \"session_late\": %" PRIu64
+		       ", \"unarmed\": %" PRIu64 ", \"other\": %" PRIu64
+		       ", \"other_late\": %" PRIu64 ", \"untold\": %" PRIu64 ", \"init\": %" PRIu64
+		       ", \"ftrace\": %" PRIu64 ", \"ftrace_init\": %" PRIu64 "}",
+		       i ? ", " : "", e->cpus[i], a.session, a.session_late, a.unarmed, a.other,
+		       a.other_late, a.untold, a.init, a.ftrace, a.ftrace_init);
+	}
+	printf("]}\n");
+	return 0;
+}
+
+static int run(struct expiries *e)
+{
+	struct pollfd fds[] = {
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = ring_buffer__epoll_fd(e->ring), .events = POLLIN },
+	};
+	char line[16];
+
+	printf("{\"type\": \"ready\"}\n");
+	for (;;) {
+		fflush(stdout);
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			return fail("poll");
+		/* Those that were late before are told before. */
+		ring_buffer__consume(e->ring);
+		if (!fds[0].revents)
+			continue;
+		if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
+			return 0;
+		if (print_counts(e))
+			return -1;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct expiries e = { 0 };
+
+	if (argc != 7 || cpulist_parse(argv[1], &e.cpus, &e.nr)) {
+		fprintf(stderr, "usage: expiries CPUS INSTANCE INIT PINS FUNCTION THRESHOLD\n");
+		return 2;
+	}
+	e.pins = argv[4];
+	if (open_stats(&e, &e.stats, argv[2]) || open_stats(&e, &e.init_stats, argv[3]) ||
+	    open_other(&e, strtoull(argv[5], NULL, 0), strtoull(argv[6], NULL, 10)))
+		return 1;
+	return run(&e) ? 1 : 0;
+}

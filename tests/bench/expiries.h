@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EXPIRIES_H
+#define EXPIRIES_H
+
+#include <linux/types.h>
+
+#define EXPIRIES_CPUS 1024
+
+struct expiries_cpu {
+	__u64 count;
+	__u64 late;   /* of these */
+	__u64 untold; /* of these, for which there was no room */
+	__u64 init;   /* of the first, while process 1 ran */
+};
+
+struct expiries_late {
+	__u64 time_ns;
+	__u64 latency_ns;
+	__u32 cpu, reserved;
+};
+
+#endif
