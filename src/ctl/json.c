@@ -297,6 +297,34 @@ static json_object *new_kinds(const struct results *results)
 	return object;
 }
 
+json_object *json_removed(const char *path)
+{
+	json_object *object = new_line("removed");
+
+	add_string(object, "path", path);
+	return object;
+}
+
+/* The captures that remain, those that were taken first first. */
+static json_object *new_kept(const struct results *results)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < results->nr_captures; i++) {
+		const struct perf_poke_capture *capture = &results->captures[i];
+		const struct perf_poke_spike *spike = &capture->spike;
+		json_object *object = json_object_new_object();
+
+		add_number(object, "number", results_number(results, i));
+		add_string(object, "path", capture->path);
+		json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
+		add_number(object, "latency_ns", spike->latency_ns);
+		add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
 json_object *json_summary(const struct results *results)
 {
 	json_object *object = new_line("summary");
@@ -308,7 +336,8 @@ json_object *json_summary(const struct results *results)
 	json_object_object_add(object, "all", new_row(&results->all));
 	json_object_object_add(object, "triggers", new_kinds(results));
 	add_number(object, "missed", results->all.stats.missed);
-	add_number(object, "captures", results->nr_captures);
+	add_number(object, "captures", results_taken(results));
+	json_object_object_add(object, "kept", new_kept(results));
 	add_number(object, "failed", results->nr_failed);
 	add_number(object, "elapsed_ns", results->elapsed_ns);
 	if (results->perf.pid)

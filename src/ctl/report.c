@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cpulist.h"
 #include "histogram.h"
 #include "json.h"
 #include "text.h"
@@ -220,9 +221,23 @@ static int print_perf(FILE *file, const struct result_perf *perf)
 	return 0;
 }
 
+/* As "10 kept (1,3-11)" */
+static int print_kept(FILE *file, const struct results *results)
+{
+	_cleanup_free_ int *numbers = calloc(results->nr_captures + 1, sizeof(*numbers));
+	_cleanup_free_ char *list = NULL;
+
+	for (size_t i = 0; numbers && i < results->nr_captures; i++)
+		numbers[i] = (int)results_number(results, i);
+	if (!numbers || cpulist_format(numbers, results->nr_captures, &list))
+		return -ENOMEM;
+	fprintf(file, "%zu kept%s%s%s, ", results->nr_captures, *list ? " (" : "", list,
+		*list ? ")" : "");
+	return 0;
+}
+
 int report_print(FILE *file, const struct results *results)
 {
-	size_t kept = 0;
 	int r;
 
 	print_table(file, results);
@@ -232,22 +247,16 @@ int report_print(FILE *file, const struct results *results)
 	histogram_print(file, results->all.buckets, results->all.nr_buckets);
 	print_notes(file, &results->all.stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
-		const struct perf_poke_capture *capture = &results->captures[i];
-
-		/* Worse ones have taken its place. */
-		if (access(capture->path, F_OK) && errno == ENOENT && results->keeps)
-			continue;
-		kept++;
-		r = print_capture(file, i + 1, capture);
+		r = print_capture(file, results_number(results, i), &results->captures[i]);
 		if (r)
 			return r;
 	}
 	r = print_perf(file, &results->perf);
 	if (r)
 		return r;
-	fprintf(file, "\ncaptures: %zu complete, ", results->nr_captures);
+	fprintf(file, "\ncaptures: %zu complete, ", results_taken(results));
 	if (results->keeps)
-		fprintf(file, "%zu kept, ", kept);
+		r = print_kept(file, results);
 	fprintf(file, "%zu failed, in %s\n", results->nr_failed, FORMAT_TIME(results->elapsed_ns));
-	return 0;
+	return r;
 }

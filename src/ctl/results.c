@@ -23,11 +23,16 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 {
 	struct perf_poke_capture *captures, copy = *capture;
 	bool failed = false;
+	size_t *numbers;
 
 	captures = reallocarray(results->captures, results->nr_captures + 1, sizeof(*captures));
 	if (!captures)
 		return -ENOMEM;
 	results->captures = captures;
+	numbers = reallocarray(results->numbers, results->nr_captures + 1, sizeof(*numbers));
+	if (!numbers)
+		return -ENOMEM;
+	results->numbers = numbers;
 
 	copy.path = copy_string(capture->path, &failed);
 	copy.recorder = copy_string(capture->recorder, &failed);
@@ -36,8 +41,36 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 		release_capture(&copy);
 		return -ENOMEM;
 	}
+	numbers[results->nr_captures] = results_taken(results) + 1;
 	captures[results->nr_captures++] = copy;
 	return 0;
+}
+
+/* Of those that remain, in order. */
+void results_remove_capture(struct results *results, const char *path)
+{
+	size_t i = 0, rest;
+
+	while (i < results->nr_captures && strcmp(results->captures[i].path, path))
+		i++;
+	if (i == results->nr_captures)
+		return;
+	release_capture(&results->captures[i]);
+	rest = --results->nr_captures - i;
+	memmove(&results->captures[i], &results->captures[i + 1],
+		rest * sizeof(*results->captures));
+	memmove(&results->numbers[i], &results->numbers[i + 1], rest * sizeof(*results->numbers));
+	results->nr_removed++;
+}
+
+size_t results_taken(const struct results *results)
+{
+	return results->nr_captures + results->nr_removed;
+}
+
+size_t results_number(const struct results *results, size_t i)
+{
+	return results->numbers ? results->numbers[i] : i + 1;
 }
 
 struct buckets {
@@ -138,5 +171,6 @@ void results_release(struct results *results)
 	for (size_t i = 0; i < results->nr_captures; i++)
 		release_capture(&results->captures[i]);
 	free(results->captures);
+	free(results->numbers);
 	perf_files_release(&results->perf.data);
 }

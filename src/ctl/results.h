@@ -39,9 +39,11 @@ struct results {
 	size_t nr_rows;
 	struct result_row all;
 	struct result_kind kinds[PERF_POKE_TRIGGER_WAKEUP + 1]; /* the first is empty */
-	struct perf_poke_capture *captures; /* complete ones; strings are copies */
+	struct perf_poke_capture *captures; /* complete ones that remain; strings are copies */
+	size_t *numbers;		    /* of these, from 1; NULL: they are in order */
 	size_t nr_captures;
-	bool keeps; /* captures are removed again: --keep-worst, --max-disk */
+	size_t nr_removed; /* --keep-worst, --max-disk */
+	bool keeps;	   /* these were asked for */
 	size_t nr_failed;
 	uint64_t elapsed_ns;
 	struct result_perf perf;
@@ -49,6 +51,15 @@ struct results {
 
 /* Returns 0 or -ENOMEM. */
 int results_add_capture(struct results *results, const struct perf_poke_capture *capture);
+
+/* It does not stay. */
+void results_remove_capture(struct results *results, const char *path);
+
+/* Those that were taken. */
+size_t results_taken(const struct results *results);
+
+/* Which of them one is that remains. */
+size_t results_number(const struct results *results, size_t i);
 
 /* The rows of a kind; NULL: it is not watched. */
 const struct result_row *results_rows(const struct results *results,

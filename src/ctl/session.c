@@ -90,11 +90,20 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
-	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d, %s", s->results.nr_captures,
+	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d, %s", results_taken(&s->results),
 		     capture->spike.rtla ? "rtla: " : "",
 		     capture->spike.kind ? kind_name(capture->spike.kind) : "",
 		     capture->spike.kind ? " " : "", FORMAT_TIME(capture->spike.latency_ns),
 		     capture->spike.cpu, capture->path);
+}
+
+static void on_removed(void *ctx, const char *path)
+{
+	struct session *s = ctx;
+
+	results_remove_capture(&s->results, path);
+	if (s->con->json)
+		console_json(s->con, json_removed(path));
 }
 
 /* SIGINT and SIGTERM as a descriptor; threads of the library inherit that they do not take them. */
@@ -232,7 +241,7 @@ static void show_top(const struct session *s)
 {
 	const struct top_state state = {
 		.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns,
-		.captures = s->results.nr_captures,
+		.captures = results_taken(&s->results),
 		.skid_ns = s->skid_ns,
 	};
 	_cleanup_free_ char *text = NULL;
@@ -265,7 +274,7 @@ static void show_status(struct session *s)
 		 "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " expiries  max %s  %" PRIu64
 		 " spikes  %zu%s captures",
 		 seconds / 3600, seconds / 60 % 60, seconds % 60, stats.count,
-		 FORMAT_TIME(stats.max_ns), stats.spikes, s->results.nr_captures, limit);
+		 FORMAT_TIME(stats.max_ns), stats.spikes, results_taken(&s->results), limit);
 	if (s->view.top)
 		show_top(s);
 	else if (console_has_status(s->con))
@@ -317,7 +326,7 @@ static bool handle_library(struct session *s)
 
 static bool is_over(const struct session *s)
 {
-	return s->results.nr_captures >= s->opts.max_captures ||
+	return results_taken(&s->results) >= s->opts.max_captures ||
 	       clock_ns(CLOCK_MONOTONIC) >= s->end_ns || console_is_deaf(s->con);
 }
 
@@ -396,7 +405,7 @@ static enum exit_code finish(struct session *s)
 	}
 	if (s->failed || s->results.nr_failed)
 		return EXIT_FAILED;
-	return s->results.nr_captures ? EXIT_FINE : EXIT_NO_SPIKE;
+	return results_taken(&s->results) ? EXIT_FINE : EXIT_NO_SPIKE;
 }
 
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
@@ -421,6 +430,7 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	s.opts.log = on_log;
 	s.opts.log_ctx = &s;
 	s.opts.on_capture = on_capture;
+	s.opts.on_removed = on_removed;
 	s.opts.capture_ctx = &s;
 	s.errors = con->errors;
 	s.signals = open_signals();

@@ -166,6 +166,17 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	return capture_json_write(env, capture, dirfd);
 }
 
+static int capture_identify(struct capture *capture, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	capture->dev = st.st_dev;
+	capture->ino = st.st_ino;
+	return 0;
+}
+
 static int capture_try(const struct capture_env *env, struct capture *capture)
 {
 	_cleanup_close_ int fd = -1;
@@ -177,7 +188,9 @@ static int capture_try(const struct capture_env *env, struct capture *capture)
 	if (mkdirat(env->output_fd, partial, 0777))
 		return -errno;
 	fd = openat(env->output_fd, partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = fd < 0 ? -errno : capture_fill(env, fd, capture);
+	err = fd < 0 ? -errno : capture_identify(capture, fd);
+	if (!err)
+		err = capture_fill(env, fd, capture);
 	if (!err)
 		err = capture_publish(env, partial, capture);
 	if (err)

@@ -5,6 +5,7 @@
 #define LIB_CAPTURE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "config.h"
 #include "poke.h"
@@ -24,6 +25,8 @@ struct capture {
 	/* Filled in by capture_write(): */
 	int error;
 	char *path;
+	dev_t dev; /* of its folder, as the next */
+	ino_t ino;
 	char function_name[128];
 	struct snapshot_facts facts;
 };

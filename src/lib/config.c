@@ -321,6 +321,7 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	*config = (struct config){
 		.log = { known.log, known.log_ctx },
 		.on_capture = known.on_capture,
+		.on_removed = known.on_removed,
 		.capture_ctx = known.capture_ctx,
 	};
 	err = config_cpus(config, known.cpus);

@@ -46,6 +46,7 @@ struct config {
 	size_t argc;
 	struct log log;
 	perf_poke_capture_fn on_capture;
+	perf_poke_removed_fn on_removed;
 	void *capture_ctx;
 };
 

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "keep.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "util.h"
-
-struct kept {
-	unsigned int kind;
-	uint64_t latency_ns, size;
-	char *name;
-};
 
 struct keep {
 	uint64_t worst, max_size;
@@ -31,20 +24,18 @@ int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size)
 	return 0;
 }
 
-int keep_add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name,
-	     uint64_t size)
+int keep_add(struct keep *keep, const struct kept *kept)
 {
-	struct kept kept = { kind, latency_ns, size, strdup(name) };
 	struct kept *more = reallocarray(keep->all, keep->nr + 1, sizeof(*more));
+	_cleanup_free_ char *name = strdup(kept->name);
 
 	if (more)
 		keep->all = more;
-	if (!more || !kept.name) {
-		free(kept.name);
+	if (!more || !name)
 		return -ENOMEM;
-	}
-	more[keep->nr++] = kept;
-	keep->size += size;
+	more[keep->nr] = *kept;
+	more[keep->nr++].name = TAKE_PTR(name);
+	keep->size += kept->size;
 	return 0;
 }
 
@@ -80,17 +71,16 @@ static struct kept *find_least(const struct keep *keep)
 	return least;
 }
 
-char *keep_drop(struct keep *keep)
+bool keep_drop(struct keep *keep, struct kept *dropped)
 {
 	struct kept *least = find_least(keep);
-	char *name;
 
 	if (!least)
-		return NULL;
-	name = least->name;
+		return false;
+	*dropped = *least;
 	keep->size -= least->size;
 	memmove(least, least + 1, (&keep->all[--keep->nr] - least) * sizeof(*least));
-	return name;
+	return true;
 }
 
 uint64_t keep_floor(const struct keep *keep, unsigned int kind)

@@ -4,20 +4,30 @@
 #ifndef LIB_KEEP_H
 #define LIB_KEEP_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct keep;
+
+/* A capture that is complete. */
+struct kept {
+	unsigned int kind;
+	uint64_t latency_ns, size;
+	char *name; /* in the folder for captures */
+	/* By which its folder is known: another may have taken its name. */
+	dev_t dev;
+	ino_t ino;
+};
 
 /* worst: how many of each kind; max_size: bytes of all; UINT64_MAX for no limit. */
 int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size);
 
-/* A capture that is complete. */
-int keep_add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name,
-	     uint64_t size);
+/* The name is copied. */
+int keep_add(struct keep *keep, const struct kept *kept);
 
-/* The name of one that is too many, the least; the caller's to free. NULL: there is none. */
-char *keep_drop(struct keep *keep);
+/* One that is too many, the least; its name is the caller's to free. false: there is none. */
+bool keep_drop(struct keep *keep, struct kept *dropped);
 
 /* What a latency of this kind must exceed to be kept. */
 uint64_t keep_floor(const struct keep *keep, unsigned int kind);

@@ -164,6 +164,10 @@ struct perf_poke_capture {
 /** Called by perf_poke__poll() and perf_poke__stop() for each capture. */
 typedef void (*perf_poke_capture_fn)(void *ctx, const struct perf_poke_capture *capture);
 
+/** Called in the same way, with the path that it had, for each capture that was reported before and
+ * does not stay, for keep_worst or max_disk. */
+typedef void (*perf_poke_removed_fn)(void *ctx, const char *path);
+
 /** How the recorder pt holds the trace at the spike. */
 enum perf_poke_freeze {
 	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works here */
@@ -287,6 +291,8 @@ struct perf_poke_opts {
 	 * more than the threshold of the options; 0: not */
 	double adaptive_percent;
 	uint64_t warmup_ns;
+	/** with capture_ctx too */
+	perf_poke_removed_fn on_removed;
 };
 
 /** Latencies seen on one CPU, or on all. */

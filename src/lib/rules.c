@@ -6,8 +6,8 @@
 #include <sys/timerfd.h>
 
 #include "clock.h"
+#include "removal.h"
 #include "stats.h"
-#include "tree.h"
 #include "units.h"
 
 int rules_start(struct perf_poke *pp)
@@ -68,22 +68,48 @@ void rules_poll(struct perf_poke *pp)
 	closep(&pp->warmup_fd);
 }
 
+/* For a moment it has another name, then it is gone. */
+static void drop(struct perf_poke *pp, const struct kept *dropped)
+{
+	const struct config *config = &pp->config;
+	_cleanup_free_ char *path = NULL;
+	struct removal *removal;
+	int err;
+
+	if (asprintf(&path, "%s/%s", config->output, dropped->name) < 0)
+		path = NULL;
+	err = removal_begin(&removal, pp->env.output_fd, dropped);
+	if (err && err != -ENOENT)
+		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: is not removed: %s",
+			  config->output, dropped->name,
+			  err == -ESTALE ? "this is not the capture that was written"
+					 : strerror(-err));
+	if (err && err != -ENOENT)
+		return;
+	if (!err)
+		writer_remove(pp->writer, removal);
+	log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
+		  dropped->name);
+	if (config->on_removed && path)
+		config->on_removed(config->capture_ctx, path);
+}
+
 void rules_keep(struct perf_poke *pp, const struct capture *done)
 {
 	unsigned int kind = done->spike.kind;
-	const char *name = done->path ? strrchr(done->path, '/') : NULL;
+	char *name = done->path ? strrchr(done->path, '/') : NULL;
+	struct kept kept = { kind, done->spike.latency_ns, done->facts.size };
 
-	if (done->error || !name || done->spike.poked || done->spike.rtla ||
-	    keep_add(pp->keep, kind, done->spike.latency_ns, name + 1, done->facts.size))
+	if (done->error || !name || done->spike.poked || done->spike.rtla)
 		return;
-	for (;;) {
-		_cleanup_free_ char *dropped = keep_drop(pp->keep);
-
-		if (!dropped)
-			break;
-		tree_remove(pp->env.output_fd, dropped);
-		log_write(&pp->config.log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
-			  dropped);
+	kept.name = name + 1;
+	kept.dev = done->dev;
+	kept.ino = done->ino;
+	if (keep_add(pp->keep, &kept))
+		return;
+	while (keep_drop(pp->keep, &kept)) {
+		drop(pp, &kept);
+		free(kept.name);
 	}
 	trigger_set_floor(pp->trigger, kind, keep_floor(pp->keep, kind));
 }

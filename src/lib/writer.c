@@ -24,6 +24,7 @@ struct writer {
 	pthread_cond_t wake;
 	bool finish;
 	struct queue todo, done;
+	struct removal *removals;
 };
 
 static void queue_init(struct queue *queue)
@@ -51,9 +52,19 @@ static struct capture *queue_pop(struct queue *queue)
 	return capture;
 }
 
+static struct removal *removal_pop(struct writer *writer)
+{
+	struct removal *removal = writer->removals;
+
+	if (removal)
+		writer->removals = removal->next;
+	return removal;
+}
+
 static void *writer_run(void *arg)
 {
 	struct writer *writer = arg;
+	struct removal *removal;
 	struct capture *capture;
 
 	pthread_setname_np(pthread_self(), "pp-writer");
@@ -61,6 +72,13 @@ static void *writer_run(void *arg)
 	pthread_mutex_lock(&writer->lock);
 	for (;;) {
 		capture = queue_pop(&writer->todo);
+		removal = capture ? NULL : removal_pop(writer);
+		if (removal) {
+			pthread_mutex_unlock(&writer->lock);
+			removal_end(writer->env->output_fd, removal);
+			pthread_mutex_lock(&writer->lock);
+			continue;
+		}
 		if (!capture && writer->finish)
 			break;
 		if (!capture) {
@@ -130,6 +148,19 @@ void writer_give(struct writer *writer, struct capture *capture)
 {
 	pthread_mutex_lock(&writer->lock);
 	queue_add(&writer->todo, capture);
+	pthread_cond_signal(&writer->wake);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_remove(struct writer *writer, struct removal *removal)
+{
+	if (!writer->running) {
+		removal_end(writer->env->output_fd, removal);
+		return;
+	}
+	pthread_mutex_lock(&writer->lock);
+	removal->next = writer->removals;
+	writer->removals = removal;
 	pthread_cond_signal(&writer->wake);
 	pthread_mutex_unlock(&writer->lock);
 }

@@ -5,6 +5,7 @@
 #define LIB_WRITER_H
 
 #include "capture.h"
+#include "removal.h"
 
 struct writer;
 
@@ -16,6 +17,9 @@ int writer_fd(const struct writer *writer);
 
 /* Takes over the capture. */
 void writer_give(struct writer *writer, struct capture *capture);
+
+/* Takes over one that is to go: when there is nothing to write. */
+void writer_remove(struct writer *writer, struct removal *removal);
 
 /* A capture that is written, or failed; the caller's. NULL: none now. */
 struct capture *writer_take(struct writer *writer);

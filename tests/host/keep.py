@@ -3,6 +3,7 @@
 """Which captures are kept, how often one is taken, and which thread is meant."""
 import json
 import os
+import signal
 import unittest
 
 import common
@@ -32,6 +33,22 @@ class Keep(common.HostTest):
         # Once there are three, only worse ones are taken: far fewer than spikes.
         self.assertGreater(summary["all"]["spikes"] - summary["all"]["unarmed"], len(captures))
         self.assertEqual(summary["captures"], len(captures))
+        self.assertEqual(sorted(c["path"] for c in summary["kept"]), sorted(os.path.join(self.output, name) for name in self.folders()))
+        self.assertEqual({c["latency_ns"] for c in summary["kept"]}, {c["latency_ns"] for c in worst})
+
+    def test_what_is_not_ours_stays(self):
+        """Another folder has the name of a capture that is to go."""
+        with common.Session([self.cpu], self.output, *ANY, "--keep-worst", "1", "--cooldown", "500ms", "--count", "1000") as session:
+            path = session.read_capture()["path"]
+            os.rename(path, path + ".mine")
+            os.mkdir(path)
+            open(os.path.join(path, "precious"), "w").close()
+            # It is worse.
+            session.read_capture()
+            session.finish(signal.SIGINT)
+        self.assertTrue(os.path.exists(os.path.join(path + ".mine", "capture.json")))
+        self.assertEqual(os.listdir(path), ["precious"])
+        self.assertIn("is not the capture that was written", session.stderr)
 
     def test_the_disk_is_not_filled(self):
         captures, _ = self.captures("--max-disk", "200K", "--count", "30")

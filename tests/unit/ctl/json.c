@@ -167,8 +167,9 @@ static void writes_traces(void **state)
 
 static void writes_summaries(void **state)
 {
-	static const char *const keys[] = { "type",	"cpus",	  "all",	"missed",
-					    "captures", "failed", "elapsed_ns", "triggers" };
+	static const char *const keys[] = { "type",	  "cpus",     "all",
+					    "missed",	  "captures", "failed",
+					    "elapsed_ns", "triggers", "kept" };
 	static const char *const row_keys[] = { "cpu",	  "count",   "min_ns",	 "avg_ns",
 						"p50_ns", "p99_ns",  "max_ns",	 "p99_9_ns",
 						"spikes", "unarmed", "histogram" };
@@ -192,6 +193,32 @@ static void writes_summaries(void **state)
 	all = get(read, "all");
 	assert_false(json_object_object_get_ex(all, "cpu", NULL));
 	assert_int_equal(json_object_get_int(get(all, "avg_ns")), 0);
+	json_object_put(read);
+}
+
+static void writes_what_remains(void **state)
+{
+	const struct perf_poke_capture capture = {
+		.path = "a/2",
+		.spike = { .cpu = 3, .latency_ns = 77, .kind = PERF_POKE_TRIGGER_THREAD },
+	};
+	const struct perf_poke_capture gone = { .path = "a/1" };
+	_cleanup_(results_release) struct results results = { 0 };
+	json_object *read;
+
+	(void)state;
+	assert_int_equal(results_add_capture(&results, &gone), 0);
+	assert_int_equal(results_add_capture(&results, &capture), 0);
+	results_remove_capture(&results, "a/1");
+	read = round_trip(json_summary(&results), "summary");
+	assert_int_equal(json_object_get_int(get(read, "captures")), 2);
+	assert_string_equal(
+		json_object_to_json_string_ext(get(read, "kept"), JSON_C_TO_STRING_PLAIN),
+		"[{\"number\":2,\"path\":\"a\\/2\",\"cpu\":3,\"latency_ns\":77,"
+		"\"trigger\":\"thread\"}]");
+	json_object_put(read);
+	read = round_trip(json_removed("a/1"), "removed");
+	assert_string_equal(json_object_get_string(get(read, "path")), "a/1");
 	json_object_put(read);
 }
 
@@ -315,11 +342,11 @@ static void writes_sessions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_errors),   cmocka_unit_test(writes_armed),
-		cmocka_unit_test(writes_captures), cmocka_unit_test(writes_triggers),
-		cmocka_unit_test(writes_traces),   cmocka_unit_test(writes_summaries),
-		cmocka_unit_test(writes_checks),   cmocka_unit_test(writes_sessions),
-		cmocka_unit_test(writes_perf),
+		cmocka_unit_test(writes_errors),       cmocka_unit_test(writes_armed),
+		cmocka_unit_test(writes_captures),     cmocka_unit_test(writes_triggers),
+		cmocka_unit_test(writes_traces),       cmocka_unit_test(writes_summaries),
+		cmocka_unit_test(writes_checks),       cmocka_unit_test(writes_sessions),
+		cmocka_unit_test(writes_what_remains), cmocka_unit_test(writes_perf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,12 +187,38 @@ static void copies_captures(void **state)
 	assert_string_equal(results.captures[1].spike.function_name, "c");
 }
 
+/* What does not stay is told of by its number only. */
+static void prints_what_remains(void **state)
+{
+	static const char *const paths[] = { "a", "b", "c", "d", "e" };
+	_cleanup_(results_release) struct results results = { .keeps = true };
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		const struct perf_poke_capture capture = { .path = paths[i], .recorder = "events" };
+
+		assert_int_equal(results_add_capture(&results, &capture), 0);
+	}
+	results_remove_capture(&results, "b");
+	results_remove_capture(&results, "none");
+	results_remove_capture(&results, "e");
+	assert_int_equal(results_taken(&results), 5);
+	text = print(&results);
+	assert_non_null(strstr(text, "\ncapture 1: a\n"));
+	assert_null(strstr(text, ": b\n"));
+	assert_non_null(strstr(text, "\ncapture 3: c\n"));
+	assert_non_null(strstr(text, "\ncapture 4: d\n"));
+	assert_non_null(strstr(text, "\ncaptures: 5 complete, 3 kept (1,3-4), 0 failed, in "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_one_cpu),  cmocka_unit_test(prints_several_cpus),
-		cmocka_unit_test(prints_captures), cmocka_unit_test(prints_traces),
-		cmocka_unit_test(prints_perf),	   cmocka_unit_test(copies_captures),
+		cmocka_unit_test(prints_one_cpu),      cmocka_unit_test(prints_several_cpus),
+		cmocka_unit_test(prints_captures),     cmocka_unit_test(prints_traces),
+		cmocka_unit_test(prints_perf),	       cmocka_unit_test(copies_captures),
+		cmocka_unit_test(prints_what_remains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,17 +12,20 @@
 
 static void add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name)
 {
-	assert_int_equal(keep_add(keep, kind, latency_ns, name, 10), 0);
+	const struct kept kept = { kind, latency_ns, 10, (char *)name };
+
+	assert_int_equal(keep_add(keep, &kept), 0);
 }
 
 static void drops(struct keep *keep, const char *expected)
 {
-	_cleanup_free_ char *name = keep_drop(keep);
+	struct kept dropped;
 
+	assert_int_equal(keep_drop(keep, &dropped), !!expected);
 	if (!expected)
-		assert_null(name);
-	else
-		assert_string_equal(name, expected);
+		return;
+	assert_string_equal(dropped.name, expected);
+	free(dropped.name);
 }
 
 static void keeps_the_worst_of_each_kind(void **state)

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "removal.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "helpers.h"
+#include "util.h"
+
+int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
+
+/* Somebody is faster. */
+static bool swap;
+
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	if (swap) {
+		swap = false;
+		assert_int_equal(__real_renameat(from_fd, from, from_fd, "moved"), 0);
+		put_file(from_fd, "capture/others", "");
+	}
+	return __real_renameat(from_fd, from, to_fd, to);
+}
+
+static bool exists(const struct folder *folder, const char *path)
+{
+	struct stat st;
+
+	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static struct kept make(const struct folder *folder)
+{
+	struct kept kept = { .name = (char *)"capture" };
+	struct stat st;
+
+	put_file(folder->fd, "capture/capture.json", "{}");
+	put_file(folder->fd, "capture/perf.data/data", "");
+	assert_int_equal(fstatat(folder->fd, "capture", &st, 0), 0);
+	kept.dev = st.st_dev;
+	kept.ino = st.st_ino;
+	return kept;
+}
+
+/* At once its name is free, for others too. */
+static void removes_in_two_steps(void **state)
+{
+	const struct folder *folder = *state;
+	struct kept kept = make(folder);
+	struct removal *removal;
+	char partial[64];
+
+	assert_int_equal(removal_begin(&removal, folder->fd, &kept), 0);
+	assert_false(exists(folder, "capture"));
+	assert_int_equal(strncmp(removal->partial, ".partial-", 9), 0);
+	assert_true(exists(folder, removal->partial));
+	snprintf(partial, sizeof(partial), "%s", removal->partial);
+	put_file(folder->fd, "capture/others", "");
+	removal_end(folder->fd, removal);
+	assert_false(exists(folder, partial));
+	assert_true(exists(folder, "capture/others"));
+}
+
+static void is_stale(const struct folder *folder, const struct kept *kept)
+{
+	struct removal *removal;
+
+	assert_int_equal(removal_begin(&removal, folder->fd, kept), -ESTALE);
+}
+
+static void leaves_what_is_not_ours(void **state)
+{
+	const struct folder *folder = *state;
+	struct kept kept = make(folder);
+	struct removal *removal;
+
+	assert_int_equal(__real_renameat(folder->fd, "capture", folder->fd, "moved"), 0);
+	assert_int_equal(removal_begin(&removal, folder->fd, &kept), -ENOENT);
+	assert_int_equal(symlinkat("moved", folder->fd, "capture"), 0);
+	is_stale(folder, &kept);
+	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
+	put_file(folder->fd, "capture", "");
+	is_stale(folder, &kept);
+	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
+	put_file(folder->fd, "capture/others", "");
+	is_stale(folder, &kept);
+	assert_true(exists(folder, "capture/others"));
+	assert_true(exists(folder, "moved/capture.json"));
+	assert_true(exists(folder, "moved/perf.data/data"));
+}
+
+static void gives_back_what_is_not_ours(void **state)
+{
+	const struct folder *folder = *state;
+	struct kept kept = make(folder);
+
+	swap = true;
+	is_stale(folder, &kept);
+	assert_true(exists(folder, "capture/others"));
+	assert_true(exists(folder, "moved/perf.data/data"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(removes_in_two_steps, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(leaves_what_is_not_ours, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(gives_back_what_is_not_ours, make_folder,
+						remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
