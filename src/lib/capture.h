@@ -22,6 +22,7 @@ struct capture {
 	uint64_t still_ns;	      /* when the trace stood still */
 	uint64_t armed_ns;	      /* when the session was armed again */
 	struct stats_snapshot stats;  /* of then */
+	uint64_t floor_ns; /* what a latency had to be to be kept; 0: none had to be more */
 	/* Filled in by capture_write(): */
 	int error;
 	char *path;

@@ -271,6 +271,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_string(json, "version", perf_poke__version());
 	json_object_object_add(json, "spike", spike_json(&capture->spike));
 	put_latency(json, "threshold_ns", threshold_ns(env->config, &capture->spike));
+	put_latency(json, "floor_ns", capture->floor_ns);
 	put_uint(json, "skid_ns", capture->still_ns - capture->spike.time_ns);
 	put_uint(json, "blind_ns", capture->armed_ns - capture->spike.time_ns);
 	put_uint(json, "history_ns", capture_history_ns(capture));

@@ -63,6 +63,9 @@ static struct kept *find_least(const struct keep *keep)
 	for (size_t i = 0; i < keep->nr; i++) {
 		struct kept *kept = &keep->all[i];
 
+		/* Whatever else goes, this does not fit. */
+		if (kept->size > keep->max_size)
+			return kept;
 		if (!too_large && count_kind(keep, kept->kind) <= keep->worst)
 			continue;
 		if (!least || is_less(kept, least))

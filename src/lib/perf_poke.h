@@ -614,8 +614,8 @@ struct perf_poke_session {
 	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
 	const int *cpus;
 	size_t nr_cpus;
-	uint64_t threshold_ns;
-	const char *function;					      /**< "any" */
+	uint64_t threshold_ns; /**< now: adaptive_percent and keep_worst raise it */
+	const char *function;  /**< "any" */
 	const char *recorder, *freeze, *delivery, *workload, *output; /**< "" for none */
 	uint64_t captures, failed;
 	uint64_t pending;	      /**< captures that are being written */

@@ -19,6 +19,7 @@ int rules_start(struct perf_poke *pp)
 	};
 	int err = keep_new(&pp->keep, config->keep_worst, config->max_disk);
 
+	memset(pp->floors_ns, 0, sizeof(pp->floors_ns));
 	if (err || !config->adaptive)
 		return err;
 	for (int kind = 0; kind < TRIGGER_KINDS; kind++)
@@ -94,6 +95,26 @@ static void drop(struct perf_poke *pp, const struct kept *dropped)
 		config->on_removed(config->capture_ctx, path);
 }
 
+/* The session shows the threshold of the first kind that it watches. */
+static bool is_first(const struct config *config, unsigned int kind)
+{
+	for (unsigned int i = 0; i < kind; i++) {
+		if (config->thresholds[i])
+			return false;
+	}
+	return true;
+}
+
+static void raise_floor(struct perf_poke *pp, unsigned int kind)
+{
+	uint64_t floor_ns = keep_floor(pp->keep, kind);
+
+	pp->floors_ns[kind] = floor_ns;
+	trigger_set_floor(pp->trigger, kind, floor_ns);
+	if (is_first(&pp->config, kind) && floor_ns > pp->config.thresholds[kind])
+		trigger_session(pp->trigger)->threshold_ns = floor_ns;
+}
+
 void rules_keep(struct perf_poke *pp, const struct capture *done)
 {
 	unsigned int kind = done->spike.kind;
@@ -111,7 +132,7 @@ void rules_keep(struct perf_poke *pp, const struct capture *done)
 		drop(pp, &kept);
 		free(kept.name);
 	}
-	trigger_set_floor(pp->trigger, kind, keep_floor(pp->keep, kind));
+	raise_floor(pp, kind);
 }
 
 void rules_stop(struct perf_poke *pp)

@@ -305,6 +305,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	err = ops->freeze(pp->recorder, spike->cpu);
 	if (capture) {
 		capture->spike = *spike;
+		capture->floor_ns = spike->poked ? 0 : pp->floors_ns[spike->kind];
 		capture->still_ns = frozen_ns ? frozen_ns : clock_ns(CLOCK_MONOTONIC);
 	}
 	if (!err)

@@ -25,6 +25,7 @@ struct perf_poke {
 	struct workload *workload;
 	struct writer *writer;
 	struct keep *keep;
+	uint64_t floors_ns[TRIGGER_KINDS]; /* what keep lets in; 0: all */
 	int warmup_fd;	   /* readable when it is over; -1: there is none, or not any more */
 	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_functions functions;

@@ -135,7 +135,8 @@ static void has_these_keys(void **state)
 
 	(void)state;
 	check_keys(json, "",
-		   "schema version spike threshold_ns skid_ns blind_ns history_ns events lost "
+		   "schema version spike threshold_ns floor_ns skid_ns blind_ns history_ns events "
+		   "lost "
 		   "trigger statistics workload recorder kernel machine command_line ");
 	check_keys(json, "spike",
 		   "sequence cpu latency_ns time_ns expected_ns actual_ns wall_time function "
@@ -245,10 +246,12 @@ static void holds_the_rest(void **state)
 	(void)state;
 	uname(&names);
 	capture->facts.oldest_ns = capture->spike.time_ns - 700000;
+	capture->floor_ns = 41000;
 	json = written(capture);
 	assert_int_equal(get_uint(json, "schema"), 1);
 	assert_string_equal(get_string(json, "version"), perf_poke__version());
 	assert_int_equal(get_uint(json, "threshold_ns"), 30000);
+	assert_int_equal(get_uint(json, "floor_ns"), 41000);
 	assert_int_equal(get_uint(json, "skid_ns"), 12345);
 	assert_int_equal(get_uint(json, "blind_ns"), 67890);
 	assert_int_equal(get_uint(json, "history_ns"), 700000);

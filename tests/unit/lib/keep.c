@@ -10,11 +10,17 @@
 
 #include "util.h"
 
-static void add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name)
+static void add_sized(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name,
+		      uint64_t size)
 {
-	const struct kept kept = { kind, latency_ns, 10, (char *)name };
+	const struct kept kept = { kind, latency_ns, size, (char *)name };
 
 	assert_int_equal(keep_add(keep, &kept), 0);
+}
+
+static void add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name)
+{
+	add_sized(keep, kind, latency_ns, name, 10);
 }
 
 static void drops(struct keep *keep, const char *expected)
@@ -71,6 +77,10 @@ static void keeps_to_the_size(void **state)
 	drops(keep, "a");
 	drops(keep, NULL);
 	assert_int_equal(keep_floor(keep, 0), 0);
+	/* One that does not fit takes no room from those that do. */
+	add_sized(keep, 0, 99, "huge", 26);
+	drops(keep, "huge");
+	drops(keep, NULL);
 	keep_free(keep);
 	keep_free(NULL);
 }
