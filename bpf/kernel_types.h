@@ -10,6 +10,12 @@
 
 typedef __s64 ktime_t;
 
+struct hrtimer;
+
+/* The tracepoint's second argument is `ktime_t *now` at first, `ktime_t now` in later kernels. */
+typedef void (*btf_trace_hrtimer_expire_entry)(void *data, struct hrtimer *timer, ktime_t *now);
+#define NOW_IS_POINTER bpf_core_type_exists(btf_trace_hrtimer_expire_entry)
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct timerqueue_node {

@@ -121,7 +121,7 @@ static __always_inline __u32 timer_tid(struct hrtimer *timer, __u64 runs)
 }
 
 /* A timer has expired. expected_ns: CLOCK_MONOTONIC. */
-static __noinline int begin(struct hrtimer *timer, __u64 runs, __u64 expected_ns, __u64 irq_ns)
+static __always_inline int begin(struct hrtimer *timer, __u64 runs, __u64 expected_ns, __u64 irq_ns)
 {
 	struct activation activation = {
 		.expected_ns = expected_ns,

@@ -16,8 +16,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u64 threshold_ns = 0;
 const volatile __u64 function = 0; /* of the timers to look at; 0 for all */
-/* The tracepoint's second argument: `ktime_t *now` at first, `ktime_t now` in later kernels. */
-const volatile __u32 now_is_pointer = 1;
 
 /* Printed at the spike, and by trigger_resume(): perf events on the tracepoint bpf_trace_printk
  * filter for them, and pause and resume the trace of this CPU there and then. Empty: there are
@@ -58,9 +56,6 @@ struct {
 } session SEC(".maps");
 
 #include "poke/poke.h"
-
-/* What becomes of the threads that timers wake is watched too. */
-const volatile __u32 has_threads = 0;
 
 static __always_inline void fill_task(struct trigger_spike *s)
 {
@@ -189,8 +184,7 @@ static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u6
 	return tell(cpu, &s);
 }
 
-SEC("tp_btf/hrtimer_expire_entry")
-int trigger_hrtimer(__u64 *ctx)
+static __always_inline int expire(__u64 *ctx, bool has_threads)
 {
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
 	__u32 key = bpf_get_smp_processor_id();
@@ -204,7 +198,7 @@ int trigger_hrtimer(__u64 *ctx)
 		return 0;
 
 	now = ctx[1];
-	if (now_is_pointer && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
+	if (NOW_IS_POINTER && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
 		return 0;
 	late = now - timer->node.expires;
 	latency_ns = late > 0 ? late : 0;
@@ -216,6 +210,20 @@ int trigger_hrtimer(__u64 *ctx)
 	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ])
 		spike(cpu, timer, now, latency_ns);
 	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int trigger_hrtimer(__u64 *ctx)
+{
+	return expire(ctx, false);
+}
+
+/* The same where what becomes of the threads that timers wake is watched too: for it libbpf looks
+ * for types that not every kernel has. */
+SEC("?tp_btf/hrtimer_expire_entry")
+int trigger_hrtimer_threads(__u64 *ctx)
+{
+	return expire(ctx, true);
 }
 
 /* What follows is run by user space, by BPF_PROG_TEST_RUN. */

@@ -52,13 +52,8 @@ static void detail_log(void *ctx, enum perf_poke_log_level level, const char *ms
 static bool try_btf(struct detail *detail)
 {
 	const struct log log = { detail_log, detail };
-	int by_pointer;
 
-	by_pointer = trigger_now_is_pointer(&log);
-	if (by_pointer >= 0)
-		detail_set(detail, "hrtimer_expire_entry passes its time by %s",
-			   by_pointer ? "pointer" : "value");
-	return by_pointer >= 0;
+	return trigger_has_btf(&log);
 }
 
 static bool try_privileges(struct detail *detail)

@@ -396,7 +396,7 @@ const char *perf_poke__session(const struct perf_poke *pp);
  * - -EPERM: a capability or kernel setting forbids it (the message names it)
  * - -ENOENT: no such event or symbol
  * - -EINVAL: a filter the kernel does not take; a CPU outside the cpuset
- * - -EOPNOTSUPP: the kernel has no BTF or no hrtimer tracepoint
+ * - -EOPNOTSUPP: the kernel has no BTF
  * - -EBUSY: already started
  * - -EEXIST: a session of this name is alive
  * - -EACCES, -EROFS, -ENOSPC, -ENOTDIR: `output` cannot be written

@@ -86,8 +86,8 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	if (err || (!thread && !user))
 		return err;
 	find_functions(threads);
-	threads->noise = is_timerlat(config) && trigger_has_tracepoint("irq_noise");
-	threads->samples = is_timerlat(config) && trigger_has_tracepoint("timerlat_sample");
+	threads->noise = is_timerlat(config) && tracefs_has_event("osnoise/irq_noise");
+	threads->samples = is_timerlat(config) && tracefs_has_event("osnoise/timerlat_sample");
 	if (user)
 		return check_user(config, threads);
 	if (!is_timerlat(config) && !threads->hrtimer_wakeup)

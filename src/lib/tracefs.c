@@ -71,6 +71,15 @@ int tracefs_read(int tracefs, const char *name, char *text, size_t size)
 	return 0;
 }
 
+bool tracefs_has_event(const char *name)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	char path[128];
+
+	snprintf(path, sizeof(path), "events/%s/id", name);
+	return tracefs >= 0 && !faccessat(tracefs, path, F_OK, 0);
+}
+
 uint64_t tracefs_printk_id(void)
 {
 	_cleanup_close_ int tracefs = tracefs_open();

@@ -3,6 +3,7 @@
 #ifndef LIB_TRACEFS_H
 #define LIB_TRACEFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,9 @@ int tracefs_open(void);
 /* The first line of a file of it, or of any other by its whole name. Returns 0 or a negative
  * errno. */
 int tracefs_read(int tracefs, const char *name, char *text, size_t size);
+
+/* Whether the kernel has an event, as "timer/hrtimer_start". */
+bool tracefs_has_event(const char *name);
 
 /* For perf: what BPF programs print, by bpf_trace_printk(), is this tracepoint. 0: there is none,
  * or not for us. */

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf/trigger.skel.h"
@@ -14,6 +13,8 @@
 #include "bpf/trigger_impl.skel.h"
 #include "delivery/delivery.h"
 #include "tracefs.h"
+
+#define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
 
 /* Threads whose timers have expired, or that were woken, and that have not run yet. */
 #define SLEEPERS_MAX 4096
@@ -38,35 +39,14 @@ struct trigger {
 	bool stop_asked;
 };
 
-int trigger_now_is_pointer(const struct log *log)
+bool trigger_has_btf(const struct log *log)
 {
-	const struct btf_type *type;
-	struct btf *btf;
-	int id, ret = -ENOENT;
-
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return log_error(
-			log, -EOPNOTSUPP,
-			"the kernel has no BTF (/sys/kernel/btf/vmlinux): it must be built "
-			"with CONFIG_DEBUG_INFO_BTF");
-	id = btf__find_by_name_kind(btf, "btf_trace_hrtimer_expire_entry", BTF_KIND_TYPEDEF);
-	if (id < 0)
-		goto out;
-	/* typedef void (*btf_trace_hrtimer_expire_entry)(void *, struct hrtimer *, ktime_t [*]now)
-	 */
-	type = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-	if (btf_is_ptr(type))
-		type = btf__type_by_id(btf, type->type);
-	if (!btf_is_func_proto(type) || btf_vlen(type) < 3)
-		goto out;
-	ret = btf_is_ptr(btf__type_by_id(btf, btf_params(type)[2].type));
-out:
-	btf__free(btf);
-	if (ret < 0)
-		log_write(log, PERF_POKE_LOG_ERROR,
-			  "the kernel has no tracepoint timer:hrtimer_expire_entry to attach to");
-	return ret;
+	if (!access(TRIGGER_BTF, R_OK))
+		return true;
+	log_write(log, PERF_POKE_LOG_ERROR,
+		  "the kernel has no BTF (" TRIGGER_BTF "): it must be built with "
+		  "CONFIG_DEBUG_INFO_BTF");
+	return false;
 }
 
 static int trigger_on_record(void *ctx, void *data, size_t size)
@@ -191,8 +171,8 @@ static void trigger_set_rtla(struct trigger *trigger, bool rtla)
 {
 	const struct trigger_bpf *skel = trigger->skel;
 
-	trigger->rtla = rtla && trigger_has_tracepoint("timerlat_sample") &&
-			trigger_has_tracepoint("irq_work_entry");
+	trigger->rtla = rtla && tracefs_has_event("osnoise/timerlat_sample") &&
+			tracefs_has_event("irq_vectors/irq_work_entry");
 	bpf_program__set_autoload(skel->progs.trigger_rtla, trigger->rtla);
 	bpf_program__set_autoload(skel->progs.rtla_hold, trigger->rtla);
 }
@@ -210,7 +190,6 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	rodata->thread_threshold_ns = threads->threshold_ns[TRIGGER_THREAD];
 	rodata->user_threshold_ns = threads->threshold_ns[TRIGGER_USER];
 	rodata->wakeup_threshold_ns = threads->threshold_ns[TRIGGER_WAKEUP];
-	rodata->has_threads = thread || user;
 	rodata->has_samples = threads->samples;
 	rodata->timerlat_irq = threads->timerlat_irq;
 	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
@@ -228,6 +207,8 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	rodata->has_noise = trigger->noise = threads->noise;
 	if (threads->noise)
 		bpf_map__set_max_entries(skel->maps.noises, nr);
+	bpf_program__set_autoload(skel->progs.trigger_hrtimer, !thread && !user);
+	bpf_program__set_autoload(skel->progs.trigger_hrtimer_threads, thread || user);
 	bpf_program__set_autoload(skel->progs.noise_irq_ns, threads->noise);
 	bpf_program__set_autoload(skel->progs.noise_softirq_ns, threads->noise);
 	bpf_program__set_autoload(skel->progs.noise_thread_ns, threads->noise);
@@ -261,9 +242,13 @@ static int trigger_load_quietly(struct trigger *trigger)
 /* All are compiled from one source, and are alike but for the functions of the kernel they call. */
 static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 {
+	const uint64_t *thresholds = config->threads.threshold_ns;
 	/* Named, libbpf does not look for types that are not in it in the BTF of modules, for which
-	 * it needs CAP_SYS_ADMIN: not every kernel has timerlat's. */
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = "/sys/kernel/btf/vmlinux");
+	 * it needs CAP_SYS_ADMIN: not every kernel has timerlat's. But then it reads it twice. */
+	LIBBPF_OPTS(bpf_object_open_opts, opts,
+		    .btf_custom_path = thresholds[TRIGGER_THREAD] || thresholds[TRIGGER_USER]
+					       ? TRIGGER_BTF
+					       : NULL);
 
 	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf) &&
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
@@ -296,6 +281,8 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },
 		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
 		  "hrtimer_expire_entry" },
+		{ skel->progs.trigger_hrtimer_threads, &skel->links.trigger_hrtimer_threads,
+		  "hrtimer_expire_entry" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attach); i++) {
@@ -312,11 +299,10 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log)
 {
-	int now_is_pointer, possible, err;
+	int possible, err;
 
-	now_is_pointer = trigger_now_is_pointer(log);
-	if (now_is_pointer < 0)
-		return now_is_pointer;
+	if (!trigger_has_btf(log))
+		return -EOPNOTSUPP;
 	possible = libbpf_num_possible_cpus();
 	if (possible < 0)
 		return possible;
@@ -326,7 +312,6 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 				 strerror(errno));
 	trigger->skel->rodata->threshold_ns = config->threshold_ns;
 	trigger->skel->rodata->function = config->function;
-	trigger->skel->rodata->now_is_pointer = now_is_pointer;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;
 	trigger_set_threads(trigger, &config->threads);
@@ -540,29 +525,19 @@ bool trigger_has_noise(const struct trigger *trigger)
 	return trigger->noise;
 }
 
-bool trigger_has_tracepoint(const char *name)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	char type[128];
-	int id = -1;
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	if (btf)
-		id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	btf__free(btf);
-	return id >= 0;
-}
-
 uint64_t trigger_missed(const struct trigger *trigger)
 {
+	const struct trigger_bpf *skel = trigger->skel;
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
+	int fd;
 
-	if (!trigger->skel ||
-	    bpf_obj_get_info_by_fd(bpf_program__fd(trigger->skel->progs.trigger_hrtimer), &info,
-				   &size))
+	if (!skel)
 		return trigger->missed;
-	return info.recursion_misses;
+	fd = bpf_program__fd(bpf_program__autoload(skel->progs.trigger_hrtimer)
+				     ? skel->progs.trigger_hrtimer
+				     : skel->progs.trigger_hrtimer_threads);
+	return bpf_obj_get_info_by_fd(fd, &info, &size) ? trigger->missed : info.recursion_misses;
 }
 
 void trigger_detach(struct trigger *trigger)

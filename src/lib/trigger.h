@@ -51,9 +51,9 @@ struct trigger_config {
 	bool rtla;		  /* takes what rtla sees, where the kernel tells it */
 };
 
-/* How the running kernel passes `now` to the tracepoint: 1 by pointer, 0 by value; -EOPNOTSUPP: no
- * BTF (the message says so); -ENOENT: no such tracepoint. */
-int trigger_now_is_pointer(const struct log *log);
+/* Whether the kernel tells of its types, which the program is fitted to; else the message says so.
+ */
+bool trigger_has_btf(const struct log *log);
 
 /* Loads and attaches, not armed: statistics begin. */
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log);
@@ -106,8 +106,6 @@ bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence
 		       struct trigger_latencies *latencies);
 /* Whether those latencies come with noise. */
 bool trigger_has_noise(const struct trigger *trigger);
-/* Whether the running kernel has a tracepoint, by its name without its system. */
-bool trigger_has_tracepoint(const char *name);
 /* Expiries on any CPU that the program did not see because it was running already on that CPU. */
 uint64_t trigger_missed(const struct trigger *trigger);
 

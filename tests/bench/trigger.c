@@ -71,12 +71,10 @@ static int watch_all(struct trigger_bpf *skel)
 static struct trigger_bpf *load_trigger(void)
 {
 	struct trigger_bpf *skel = trigger_bpf__open();
-	int now_is_pointer = trigger_now_is_pointer(&log);
 
-	if (!skel || now_is_pointer < 0)
+	if (!skel)
 		goto fail;
 	skel->rodata->threshold_ns = THRESHOLD_NS;
-	skel->rodata->now_is_pointer = now_is_pointer;
 	if (bpf_map__set_max_entries(skel->maps.cpus, libbpf_num_possible_cpus()) ||
 	    trigger_bpf__load(skel) || watch_all(skel))
 		goto fail;

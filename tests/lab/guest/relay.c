@@ -20,15 +20,6 @@
 #include "trigger.h"
 #include "trigger.skel.h"
 
-static void print_log(void *ctx, enum perf_poke_log_level level, const char *msg)
-{
-	(void)ctx;
-	if (level <= PERF_POKE_LOG_WARN)
-		fprintf(stderr, "%s\n", msg);
-}
-
-static const struct log log = { .fn = print_log };
-
 static int on_spike(void *ctx, void *data, size_t size)
 {
 	const struct trigger_spike *spike = data;
@@ -47,12 +38,10 @@ static struct trigger_bpf *load(int cpu, uint64_t threshold_ns)
 {
 	static const struct trigger_cpu watched = { .watched = 1 };
 	struct trigger_bpf *skel = trigger_bpf__open();
-	int now_is_pointer = trigger_now_is_pointer(&log);
 
-	if (!skel || now_is_pointer < 0)
+	if (!skel)
 		goto fail;
 	skel->rodata->threshold_ns = threshold_ns;
-	skel->rodata->now_is_pointer = now_is_pointer;
 	bpf_program__set_autoload(skel->progs.trigger_resume, false);
 	if (bpf_map__set_max_entries(skel->maps.cpus, libbpf_num_possible_cpus()) ||
 	    trigger_bpf__load(skel) ||
