@@ -98,19 +98,9 @@ static __always_inline void poke_targets(__u64 number)
 		bpf_trace_printk((const char *)poke_message, sizeof(poke_message));
 }
 
-static __always_inline bool poke_is(const struct poke_target *target,
-				    const struct task_struct *task)
+/* No task is a target twice. */
+static __always_inline struct poke_target *poke_target_of(const struct task_struct *task)
 {
-	return (__u32)task->pid == target->tid && task->start_boottime == target->start_ns;
-}
-
-/* The target passes here whenever it waits for its perf events, and right after it was woken. */
-SEC("?fentry/perf_poll")
-int poke_pass(void *ctx)
-{
-	const struct task_struct *task = (void *)bpf_get_current_task_btf();
-
-	(void)ctx;
 	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++) {
 		__u32 index = i;
@@ -118,11 +108,21 @@ int poke_pass(void *ctx)
 
 		if (!target || !target->tid)
 			break;
-		if (!target->owed || !poke_is(target, task))
-			continue;
-		if (__sync_val_compare_and_swap(&target->owed, 1, 0) == 1)
-			bpf_send_signal_thread(target->signal);
+		if ((__u32)task->pid == target->tid && task->start_boottime == target->start_ns)
+			return target;
 	}
+	return NULL;
+}
+
+/* The target passes here whenever it waits for its perf events, and right after it was woken. */
+SEC("?fentry/perf_poll")
+int poke_pass(void *ctx)
+{
+	struct poke_target *target = poke_target_of((void *)bpf_get_current_task_btf());
+
+	(void)ctx;
+	if (target && __sync_val_compare_and_swap(&target->owed, 1, 0) == 1)
+		bpf_send_signal_thread(target->signal);
 	return 0;
 }
 
@@ -134,25 +134,17 @@ int poke_pass(void *ctx)
 SEC("?tp_btf/signal_generate")
 int poke_pending(__u64 *ctx)
 {
-	const struct task_struct *task = (const struct task_struct *)ctx[2];
+	struct poke_target *target = poke_target_of((const struct task_struct *)ctx[2]);
 	int signal = ctx[0], result = ctx[4];
 
-	POKE_LOOP
-	for (__u32 i = 0; i < POKE_TARGETS; i++) {
-		__u32 index = i;
-		struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
-
-		if (!target || !target->tid)
-			break;
-		if (target->signal != signal || !poke_is(target, task))
-			continue;
-		if (!target->pending_ns)
-			target->pending_ns = bpf_ktime_get_ns();
-		if (result == SIGNAL_DELIVERED)
-			__sync_fetch_and_add(&target->pending, 1);
-		else if (result == SIGNAL_ALREADY_PENDING)
-			__sync_fetch_and_add(&target->merged, 1);
-	}
+	if (!target || target->signal != signal)
+		return 0;
+	if (!target->pending_ns)
+		target->pending_ns = bpf_ktime_get_ns();
+	if (result == SIGNAL_DELIVERED)
+		__sync_fetch_and_add(&target->pending, 1);
+	else if (result == SIGNAL_ALREADY_PENDING)
+		__sync_fetch_and_add(&target->merged, 1);
 	return 0;
 }
 
