@@ -28,8 +28,8 @@ struct poke_target {
 	__u32 tgid, tid; /* in the first pid namespace */
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
 	__s32 signal;
-	__u32 reserved;
 	/* Of the newest spike: */
+	__u32 idle; /* 1: the CPU was idle */
 	__u64 sequence;
 	__u64 poked_ns;	  /* when it was poked; this and the next CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal was pending; 0: it is not yet */

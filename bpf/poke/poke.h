@@ -10,6 +10,9 @@ const volatile __u32 poke_ways = 0;
  * TRACEPOINT's, which the target waits on. */
 const volatile char poke_message[TRIGGER_MESSAGE_SIZE] = "";
 
+/* Set by user space when it has seen that: the kernel drops what perf events sample in idle. */
+__u32 drops_idle = 0;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -72,6 +75,7 @@ static __noinline bool poke_one(__u32 index, __u64 number)
 
 	if (!target || !target->tid)
 		return false;
+	target->idle = !bpf_get_current_pid_tgid();
 	target->sequence = number;
 	target->way = POKE_WAY_NONE;
 	target->pending_ns = 0;
@@ -82,7 +86,9 @@ static __noinline bool poke_one(__u32 index, __u64 number)
 		target->owed = 1;
 		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
 	}
-	return POKE_HAS(POKE_WAY_FASYNC) && poke_took(target, POKE_WAY_FASYNC, 0);
+	/* It is the same for all targets, which the message reaches or not. */
+	return POKE_HAS(POKE_WAY_FASYNC) &&
+	       poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle);
 }
 
 static __always_inline void poke_targets(__u64 number)

@@ -24,10 +24,11 @@ struct poke {
 	uint32_t ways; /* bits of enum poke_way */
 	char message[TRIGGER_MESSAGE_SIZE];
 	struct delivery_state *states[POKE_WAYS];
-	volatile struct poke_target *live; /* the trigger's map */
+	struct trigger *trigger;
+	volatile struct poke_target *live; /* its map */
 	struct delivery_config delivery;
 	int epoll_fd, timer_fd;
-	uint64_t settling; /* sequence of the spike that the timer is for */
+	uint64_t settling; /* sequence of the spike that the timer is for; 0: it does not run */
 	size_t nr, nr_ended;
 	bool ended[POKE_TARGETS];
 	struct poke_target tasks[POKE_TARGETS];
@@ -232,6 +233,7 @@ int poke_start(struct poke *poke, struct trigger *trigger)
 {
 	int err;
 
+	poke->trigger = trigger;
 	poke->live = trigger_targets(trigger);
 	err = poke_open_states(poke);
 	if (err)
@@ -286,6 +288,7 @@ static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
 {
 	live->way = POKE_WAY_NONE;
 	live->pending_ns = 0;
+	live->idle = 0;
 	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
 	live->sequence = sequence;
 }
@@ -308,12 +311,39 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 	}
 	if (!open)
 		return;
+	/* Not put off by spikes that come faster than that. */
+	if (!poke->settling)
+		timerfd_settime(poke->timer_fd, 0, &grace, NULL);
 	poke->settling = sequence;
-	timerfd_settime(poke->timer_fd, 0, &grace, NULL);
+}
+
+/* What a kernel drops in idle, it drops each time: the trigger need not try. What reached one of
+ * the targets was not dropped. */
+static bool poke_is_dropped(const struct poke *poke)
+{
+	bool dropped = false;
+
+	for (size_t i = 0; i < poke->nr; i++) {
+		const volatile struct poke_target *live = &poke->live[i];
+
+		if (live->sequence != poke->settling || poke->ended[i] ||
+		    live->way != POKE_WAY_FASYNC)
+			continue;
+		if (!live->idle || live->pending_ns)
+			return false;
+		dropped = true;
+	}
+	return dropped;
 }
 
 static void poke_settle_rest(struct poke *poke)
 {
+	if (poke_is_dropped(poke)) {
+		trigger_set_drops_idle(poke->trigger);
+		log_write(poke->log, PERF_POKE_LOG_INFO,
+			  "delivery fasync: this kernel drops it where the CPU is idle: not tried "
+			  "there any more");
+	}
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
 		uint32_t way = live->way;
@@ -326,6 +356,7 @@ static void poke_settle_rest(struct poke *poke)
 		live->refused[way]++;
 		poke_relay(poke, i);
 	}
+	poke->settling = 0;
 }
 
 static void poke_end(struct poke *poke, size_t i)

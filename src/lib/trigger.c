@@ -490,6 +490,11 @@ int trigger_resume(const struct trigger *trigger, int cpu)
 	return bpf_prog_test_run_opts(bpf_program__fd(trigger->skel->progs.trigger_resume), &opts);
 }
 
+void trigger_set_drops_idle(struct trigger *trigger)
+{
+	__atomic_store_n(&trigger->skel->bss->drops_idle, 1, __ATOMIC_RELAXED);
+}
+
 volatile struct poke_target *trigger_targets(const struct trigger *trigger)
 {
 	return trigger->targets;

@@ -92,6 +92,9 @@ int trigger_pin(const struct trigger *trigger, const char *folder);
 /* Starts the trace of a CPU again that the trigger has stopped. */
 int trigger_resume(const struct trigger *trigger, int cpu);
 
+/* Perf events do not reach targets where the CPU is idle: leave those spikes to another way. */
+void trigger_set_drops_idle(struct trigger *trigger);
+
 /* The targets as they are now; NULL when there are none. Live memory, as the next. */
 volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 

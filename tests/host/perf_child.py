@@ -156,8 +156,10 @@ class Poked(ChildTest):
         spikes = len(session.captures)
         self.assertEqual([capture["sequence"] for capture in session.captures], list(range(1, spikes + 1)))
         last = poke_of(session.captures[-1])
-        # What turned out to have gone nowhere was sent again.
-        self.assertEqual(sum(last["sent"].values()) - last["refused"].get("fasync", 0), spikes, last)
+        # What turned out to have gone nowhere was sent again; in idle it may not even be tried any more.
+        sent = sum(last["sent"].values())
+        self.assertLessEqual(spikes, sent, last)
+        self.assertLessEqual(sent - last["refused"].get("fasync", 0), spikes, last)
         snapshots = len(poked.dumps(self.data)) - 1
         self.assertGreaterEqual(snapshots, 1)
         self.assertLessEqual(snapshots, spikes - last["merged"])

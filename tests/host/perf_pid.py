@@ -105,6 +105,25 @@ class Targets(PidTest):
             self.assertEqual((target["pid"], target["tid"]), (counter.pid, counter.thread))
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
+    def test_dropped_in_idle(self):
+        """A kernel that drops what perf events sample in idle is left to do so once; each spike is one signal."""
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process", "--delivery", "fasync") as session:
+            captures = []
+            # On a busy machine it takes some until two are in idle.
+            while len(captures) < 6 and sum(capture["idle"] for capture in captures) < 2:
+                captures.append(poked.spike(session, self.cpu))
+                counter.wait_signal()
+                self.assertFalse(counter.has_signal(0.1), "a second signal")
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+        idle = sum(capture["idle"] for capture in captures)
+        last = poke_of(captures[-1])["targets"][0]
+        refused = last["refused"].get("fasync", 0)
+        if idle < 2 or not refused:
+            self.skipTest("%d of %d spikes in idle, %d dropped" % (idle, len(captures), refused))
+        self.assertEqual(refused, idle, last)
+        self.assertEqual(last["sent"]["fasync"], len(captures) - idle + 1, last)
+        self.assertEqual(last["sent"]["relay"], idle, last)
+
     def test_ends(self):
         """One that ends is said to have, and the others are poked on; --exit-with-target ends with the last."""
         with poked.Counter() as one, poked.Counter() as other, \

@@ -183,9 +183,10 @@ def check_deliveries(delivery):
           f"{dropped} dropped by perf while it wrote; sent {last['sent']}, refused {last['refused']}", flush=True)
     settled = sum(line["time_ns"] < before_ns for line in lines)
     check(status["pokes"] + last["merged"] >= settled, f"{delivery}: signals that never became pending")
-    # What turned out to have gone nowhere was sent again.
+    # What turned out to have gone nowhere was sent again; in idle it may not even be tried any more.
     again = sum(last["refused"].get(way, 0) for way in ("fasync", "tracepoint"))
-    check(settled <= sum(last["sent"].values()) - again <= spikes, f"{delivery}: pokes sent")
+    sent = sum(last["sent"].values())
+    check(settled <= sent and sent - again <= spikes, f"{delivery}: pokes sent")
     check(0 <= dropped < spikes / 2, f"{delivery}: {dropped} dropped by perf")
     check_kinds(delivery, lines)
 

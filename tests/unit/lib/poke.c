@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The controller's half of a poke. The processes, the trigger and its map, and the ways are this
+ * test's own: they are replaced at link time. */
+#include "poke.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "delivery/delivery.h"
+#include "messages.h"
+#include "target.h"
+#include "trigger.h"
+
+#define FIRST_PID 100
+
+static struct poke_target map[POKE_TARGETS];
+static size_t nr_signals[POKE_TARGETS];
+static size_t nr_drops_idle, nr_graces;
+static struct messages messages;
+static const struct log log_of_test = { messages_add, &messages };
+
+int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
+		       const struct log *log);
+bool __wrap_target_is_same(const struct target *target);
+int __wrap_target_signal(const struct target *target);
+volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
+void __wrap_trigger_set_drops_idle(struct trigger *trigger);
+const struct delivery *__wrap_delivery_of(enum poke_way way);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+
+int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
+		       const struct log *log)
+{
+	(void)log;
+	*target = (struct target){
+		.tid = wanted->pid,
+		.tgid = wanted->pid,
+		.task = { .tid = wanted->pid, .signal = SIGUSR2 },
+	};
+	target->pidfd = eventfd(0, EFD_CLOEXEC);
+	assert_true(target->pidfd >= 0);
+	return 0;
+}
+
+bool __wrap_target_is_same(const struct target *target)
+{
+	(void)target;
+	return true;
+}
+
+int __wrap_target_signal(const struct target *target)
+{
+	nr_signals[target->tid - FIRST_PID]++;
+	return 0;
+}
+
+volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger)
+{
+	assert_ptr_equal(trigger, map);
+	return map;
+}
+
+void __wrap_trigger_set_drops_idle(struct trigger *trigger)
+{
+	assert_ptr_equal(trigger, map);
+	nr_drops_idle++;
+}
+
+static int works(void)
+{
+	return 0;
+}
+
+static const struct delivery fasync = { .name = "fasync", .way = POKE_WAY_FASYNC, .try = works };
+const struct delivery *const __wrap_deliveries[] = { &fasync, NULL };
+
+const struct delivery *__wrap_delivery_of(enum poke_way way)
+{
+	assert_int_equal(way, POKE_WAY_FASYNC);
+	return &fasync;
+}
+
+/* It has expired at once. */
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	const struct itimerspec now = { .it_value.tv_nsec = 1 };
+	int err = __real_timerfd_settime(fd, flags, &now, old);
+
+	assert_int_equal(new->it_value.tv_sec, 0);
+	nr_graces++;
+	usleep(1000);
+	return err;
+}
+
+static struct poke *open_poke(size_t nr)
+{
+	struct perf_poke_target wanted[POKE_TARGETS] = {};
+	const struct config config = {
+		.targets = wanted,
+		.nr_targets = nr,
+		.delivery = PERF_POKE_DELIVERY_FASYNC,
+	};
+	struct poke *poke;
+
+	memset(map, 0, sizeof(map));
+	memset(nr_signals, 0, sizeof(nr_signals));
+	nr_drops_idle = nr_graces = 0;
+	messages.nr = 0;
+	for (size_t i = 0; i < nr; i++)
+		wanted[i].pid = FIRST_PID + i;
+	assert_int_equal(poke_open(&poke, &config, &log_of_test), 0);
+	assert_int_equal(poke_start(poke, (struct trigger *)map), 0);
+	return poke;
+}
+
+/* What the program does at a spike. */
+static void spike(size_t i, uint64_t sequence, bool idle)
+{
+	map[i].sequence = sequence;
+	map[i].idle = idle;
+	map[i].pending_ns = 0;
+	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : POKE_WAY_FASYNC;
+	if (map[i].way)
+		map[i].sent[POKE_WAY_FASYNC]++;
+	else
+		map[i].refused[POKE_WAY_FASYNC]++;
+}
+
+static void arrive(size_t i)
+{
+	map[i].pending_ns = 1;
+}
+
+/* What arrives is left alone. */
+static void arrives(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	arrive(0);
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_graces, 0);
+	poke_poll(poke);
+	/* Within the grace. */
+	spike(0, 2, true);
+	poke_settle(poke, 2, true);
+	assert_int_equal(nr_graces, 1);
+	arrive(0);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 0);
+	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 0);
+	assert_int_equal(nr_drops_idle, 0);
+	poke_free(poke);
+}
+
+/* What is dropped in idle is relayed after the grace, once; from then on there is none. */
+static void is_dropped_in_idle(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_signals[0], 0);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_drops_idle, 1);
+	assert_int_equal(map[0].way, POKE_WAY_RELAY);
+	assert_int_equal(messages.nr, 1);
+	assert_int_equal(messages.level, PERF_POKE_LOG_INFO);
+
+	spike(0, 2, true);
+	poke_settle(poke, 2, true);
+	assert_int_equal(nr_signals[0], 2);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 2);
+	assert_int_equal(nr_graces, 1);
+	assert_int_equal(nr_drops_idle, 1);
+	assert_int_equal(map[0].sent[POKE_WAY_FASYNC], 1);
+	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 2);
+	assert_int_equal(map[0].sent[POKE_WAY_RELAY], 2);
+	poke_free(poke);
+}
+
+/* Once, and not where the CPU was idle: nothing is learnt of it. */
+static void is_lost(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, false);
+	poke_settle(poke, 1, true);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_drops_idle, 0);
+	poke_free(poke);
+}
+
+/* It reached another target: the kernel does not drop it. */
+static void is_lost_for_one(void **state)
+{
+	struct poke *poke = open_poke(3);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		spike(i, 1, true);
+	arrive(1);
+	poke_settle(poke, 1, true);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_signals[1], 0);
+	assert_int_equal(nr_signals[2], 1);
+	assert_int_equal(nr_drops_idle, 0);
+	poke_free(poke);
+}
+
+/* Spikes that come faster than the grace do not put it off. */
+static void is_dense(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	for (uint64_t sequence = 1; sequence <= 3; sequence++) {
+		spike(0, sequence, false);
+		poke_settle(poke, sequence, true);
+	}
+	assert_int_equal(nr_graces, 1);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	/* The next has its own. */
+	spike(0, 4, false);
+	poke_settle(poke, 4, true);
+	assert_int_equal(nr_graces, 2);
+	poke_free(poke);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arrives),  cmocka_unit_test(is_dropped_in_idle),
+		cmocka_unit_test(is_lost),  cmocka_unit_test(is_lost_for_one),
+		cmocka_unit_test(is_dense),
+	};
+
+	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
+}
