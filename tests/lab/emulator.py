@@ -66,12 +66,15 @@ def plugin(folder):
     return built
 
 
-def command(folder, log):
+def command(folder, log, single, icount):
     """What QEMU is started with: its own loader and libraries, firmware and the plugin."""
     libraries = folder / LIBRARIES
+    options = [f"log={log}"] if log else []
+    if single:
+        options.append("single=on" if icount is None else f"icount={icount}")
     return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(folder / "usr/bin/qemu-system-x86_64"),
             "-L", str(folder / "usr/share/seabios"), "-L", str(folder / "usr/share/qemu"),
-            "-plugin", f"{plugin(folder)}{f',log={log}' if log else ''}"]
+            "-plugin", ",".join([str(plugin(folder)), *options])]
 
 
 def environment(folder):

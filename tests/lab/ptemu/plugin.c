@@ -3,11 +3,14 @@
  * A plugin of QEMU that is the Intel PT of each vCPU: it sees all that is executed, and writes
  * packets where the guest's module (../ptsim, source "emulated") asks for them; see ptemu.h.
  *
- *	-plugin ptemu.so[,log=FOLDER]
+ *	-plugin ptemu.so[,log=FOLDER][,single=on|,icount=SHIFT]
  *
  * With a folder, what is executed while the module asks for a log goes to FOLDER/vcpuN: addresses
  * of 8 bytes each; after an address of 0 there is a time (TSC).
+ *
+ * `single` is for thread=single, SHIFT that of -icount.
  */
+#include "inside.h"
 #include "qemu.h"
 #include "trace.h"
 
@@ -20,6 +23,8 @@
 #define PAGE 4096
 /* Left of the limit: what an end needs, and what the module takes for too little */
 #define RESERVE 4096
+/* From where the module reads the time to its command */
+#define SAME_INSNS 100
 
 struct vcpu {
 	struct trace trace;
@@ -38,6 +43,7 @@ qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 
 static struct vcpu vcpus[VCPUS];
 static const char *log_folder;
+static bool single;
 static s64 tsc_offset = INT64_MIN;
 static pthread_mutex_t tsc_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -158,7 +164,7 @@ static void learn_time(const struct ptemu_block *block, u64 now)
 	pthread_mutex_unlock(&tsc_lock);
 }
 
-static void open_log(struct vcpu *v, unsigned int index, u64 how)
+static void open_log(struct vcpu *v, u64 how)
 {
 	char path[4096];
 
@@ -168,7 +174,7 @@ static void open_log(struct vcpu *v, unsigned int index, u64 how)
 	}
 	if (!how || !log_folder)
 		return;
-	snprintf(path, sizeof(path), "%s/vcpu%u", log_folder, index);
+	snprintf(path, sizeof(path), "%s/vcpu%td", log_folder, v - vcpus);
 	v->trace.log = fopen(path, how > 1 ? "w" : "a");
 	if (!v->trace.log)
 		perror(path);
@@ -187,7 +193,14 @@ static bool set_area(struct vcpu *v)
 	return read_guest(v, v->block.pages, pages, count * sizeof(*pages));
 }
 
-static void start(struct vcpu *v, unsigned int index, const struct ptemu_block *told)
+/* What is counted has to be what the guest reads. */
+static bool is_same_time(void)
+{
+	return !inside_step() ||
+	       (tsc_offset <= 0 && tsc_offset >= -(s64)(SAME_INSNS * inside_step()));
+}
+
+static void start(struct vcpu *v, const struct ptemu_block *told, u64 now)
 {
 	size_t size = offsetof(struct ptemu_block, answer);
 
@@ -198,13 +211,18 @@ static void start(struct vcpu *v, unsigned int index, const struct ptemu_block *
 		fail(v, "reading the list of pages");
 		return;
 	}
-	open_log(v, index, v->block.logging);
+	if (!is_same_time()) {
+		fail(v, "counting the guest's time");
+		return;
+	}
+	open_log(v, v->block.logging);
 	v->trace.block = &v->block;
 	v->trace.tsc_offset = tsc_offset;
+	v->trace.counted = now;
 	trace_start(&v->trace, read_register(v, v->cr3));
 }
 
-static void command(struct vcpu *v, unsigned int index, const struct insn *insn, u64 now)
+static void command(struct vcpu *v, const struct insn *insn, u64 now)
 {
 	struct ptemu_block told;
 	u64 at = read_register(v, v->registers[0]);
@@ -218,7 +236,7 @@ static void command(struct vcpu *v, unsigned int index, const struct insn *insn,
 	case PTEMU_HELLO:
 		break;
 	case PTEMU_START:
-		start(v, index, &told);
+		start(v, &told, now);
 		break;
 	case PTEMU_STOP:
 		if (v->trace.on)
@@ -240,14 +258,37 @@ static void command(struct vcpu *v, unsigned int index, const struct insn *insn,
 
 /* -- What QEMU calls -------------------------------------------------------------------------- */
 
+/* The CPU that a callback of a block or an instruction is for */
+static struct vcpu *vcpu_of(unsigned int index)
+{
+	return &vcpus[inside_cpu(index)];
+}
+
 static void on_insn(unsigned int index, void *data)
 {
-	struct vcpu *v = &vcpus[index];
+	struct vcpu *v = vcpu_of(index);
 
 	if (!v->trace.on)
 		return;
+	v->trace.counted += inside_step();
 	trace_insn(&v->trace, data);
 	take(v, data);
+}
+
+/* QEMU counts all instructions of a block when it begins. */
+static void on_single_block(unsigned int index, void *data)
+{
+	struct vcpu *v;
+	u64 before;
+
+	inside_block((uintptr_t)data);
+	v = vcpu_of(index);
+	if (!v->trace.on || !inside_step())
+		return;
+	before = inside_now() - ((uintptr_t)data + 1) * inside_step();
+	/* The block that the trace was started in is told as done. */
+	if (before > v->trace.counted)
+		v->trace.counted = before;
 }
 
 /*
@@ -256,7 +297,7 @@ static void on_insn(unsigned int index, void *data)
  */
 static void on_user_block(unsigned int index, void *data)
 {
-	struct vcpu *v = &vcpus[index];
+	struct vcpu *v = vcpu_of(index);
 	const struct insn *first = data;
 
 	if (v->trace.on && v->block.user)
@@ -265,7 +306,7 @@ static void on_user_block(unsigned int index, void *data)
 
 static void on_user_insn(unsigned int index, void *data)
 {
-	struct vcpu *v = &vcpus[index];
+	struct vcpu *v = vcpu_of(index);
 	const struct insn *insn = data;
 
 	if (!v->trace.on)
@@ -277,7 +318,7 @@ static void on_user_insn(unsigned int index, void *data)
 
 static void on_cr3(unsigned int index, void *data)
 {
-	struct vcpu *v = &vcpus[index];
+	struct vcpu *v = vcpu_of(index);
 	const struct insn *insn = data;
 
 	if (!v->trace.on)
@@ -289,10 +330,10 @@ static void on_cr3(unsigned int index, void *data)
 static void on_magic(unsigned int index, void *data)
 {
 	/* At once: what comes between makes the trace's times too early. */
-	u64 now = __rdtsc();
+	u64 now = inside_step() ? inside_now() : __rdtsc();
 
 	on_insn(index, data);
-	command(&vcpus[index], index, data, now);
+	command(vcpu_of(index), data, now);
 }
 
 static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 to, void *data)
@@ -300,8 +341,11 @@ static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 t
 	struct vcpu *v = &vcpus[index];
 
 	(void)data;
-	if (v->trace.on)
-		trace_event(&v->trace, type == QEMU_INTERRUPT, from, to);
+	if (!v->trace.on)
+		return;
+	if (inside_step())
+		v->trace.counted = inside_now();
+	trace_event(&v->trace, type == QEMU_INTERRUPT, from, to);
 }
 
 static struct insn *insn_of(struct qemu_plugin_insn *of)
@@ -331,6 +375,9 @@ static void on_translate(struct qemu_plugin_tb *tb, void *data)
 	struct insn *first = insn_of(qemu_plugin_tb_get_insn(tb, 0));
 
 	(void)data;
+	if (single)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_single_block, QEMU_NO_REGS,
+						     (void *)qemu_plugin_tb_n_insns(tb));
 	if (insn_is_user(first->ip))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user_block, QEMU_READ_REGS, first);
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
@@ -346,6 +393,21 @@ static void on_vcpu(unsigned int index, void *data)
 	v->trace.p.data = v->trace.buffer;
 	v->bytes = g_byte_array_new();
 	find_registers(v);
+	inside_add(index);
+}
+
+static bool set_option(const char *option)
+{
+	if (!strncmp(option, "log=", 4)) {
+		log_folder = option + 4;
+		return true;
+	}
+	if (!strncmp(option, "icount=", 7))
+		return single = inside_icount(atoi(option + 7));
+	if (!strcmp(option, "single=on"))
+		return single = inside_single();
+	fprintf(stderr, "ptemu: '%s': options are log=FOLDER, single=on, icount=SHIFT\n", option);
+	return false;
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
@@ -356,11 +418,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 		return -1;
 	}
 	for (int i = 0; i < argc; i++) {
-		if (strncmp(argv[i], "log=", 4)) {
-			fprintf(stderr, "ptemu: '%s': the only option is log=FOLDER\n", argv[i]);
+		if (!set_option(argv[i]))
 			return -1;
-		}
-		log_folder = argv[i] + 4;
 	}
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);

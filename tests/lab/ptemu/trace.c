@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace.h"
+#include "inside.h"
 
 #include <x86intrin.h>
 
@@ -9,7 +10,7 @@
 
 u64 trace_now(const struct trace *t)
 {
-	return __rdtsc() + t->tsc_offset;
+	return inside_step() ? t->counted : __rdtsc() + t->tsc_offset;
 }
 
 /* -- Time ------------------------------------------------------------------------------------- */

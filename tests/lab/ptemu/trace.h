@@ -27,8 +27,8 @@ struct trace {
 	u64 cr3, new_cr3;
 	/* Time, in the guest's TSC */
 	s64 tsc_offset;
-	u64 time;  /* told last */
-	u64 cycle; /* from when on cycles are not told yet */
+	u64 counted; /* now, where time is what is executed */
+	u64 cycle;   /* from when on cycles are not told yet */
 	u64 next_mtc;
 	/* Return compression: where the newest calls return to */
 	u64 calls[TRACE_CALLS];
