@@ -3,7 +3,8 @@
  * Makes timers late on demand: "CPU MICROSECONDS" written to /sys/kernel/debug/late_timer/irqs_off
  * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. With
  * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
- * preemption off. The write returns when it is over.
+ * preemption off. The write returns when it is over. A read of `mark` is answered with
+ * CLOCK_MONOTONIC, and late_timer_mark() in a trace tells when that was read.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
@@ -37,6 +38,7 @@ long late_timer_preempt_off(void *microseconds);
 long late_timer_softirqs(void *microseconds);
 void late_timer_tasklet(struct tasklet_struct *tasklet);
 long late_timer_syscall(void *microseconds);
+u64 late_timer_mark(void);
 
 noinline void late_timer_spin(u64 ns)
 {
@@ -101,6 +103,23 @@ noinline long late_timer_syscall(void *microseconds)
 	return 0;
 }
 
+noinline u64 late_timer_mark(void)
+{
+	u64 now = ktime_get_ns();
+
+	/* Else this is a jump into the clock, and nothing is seen to return. */
+	barrier();
+	return now;
+}
+
+static int read_mark(void *data, u64 *value)
+{
+	*value = late_timer_mark();
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(mark_fops, read_mark, NULL, "%llu\n");
+
 static long run(long (*function)(void *), unsigned int cpu, void *microseconds)
 {
 	if (function != late_timer_syscall)
@@ -145,6 +164,7 @@ static int __init late_timer_init(void)
 	debugfs_create_file("preempt_off", 0200, top, late_timer_preempt_off, &fops);
 	debugfs_create_file("softirqs", 0200, top, late_timer_softirqs, &fops);
 	debugfs_create_file("syscall", 0200, top, late_timer_syscall, &fops);
+	debugfs_create_file_unsafe("mark", 0400, top, NULL, &mark_fops);
 	return 0;
 }
 

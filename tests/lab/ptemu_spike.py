@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What perf-poke is for: a timer or its thread is 200 us late and more because of a function, and the capture names it.
+
+usage: ptemu_spike.py KERNEL SECONDS PERF_POKE_CTL
+
+Runs guest/ptemu_spike.py in a guest and reads here what it captured. $PTEMU_RUNS is how often, $PTEMU_WAYS by which --freeze,
+$PTEMU_CULPRITS because of what (irqs_off softirqs syscall)."""
+import collections
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+KERNEL, SECONDS, CTL = sys.argv[1:]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import emulator  # noqa: E402  # pylint: disable=wrong-import-position
+
+RUNS = os.environ.get("PTEMU_RUNS", "1")
+WAYS = os.environ.get("PTEMU_WAYS", "pause signal").split()
+CULPRITS = os.environ.get("PTEMU_CULPRITS", "irqs_off softirqs syscall").split()
+CLOCK = {"ktime_get_mono_fast_ns", "read_tsc"}
+TASKLETS = 8
+CLOCK_SLACK_NS = 100
+AUXTRACE_INFO = 70
+MARK_NS, MARKS_MIN = 2000, 10
+TIMER = "asm_sysvec_apic_timer_interrupt"
+
+Line = collections.namedtuple("Line", "cpu flags symbol time")
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(f"FAILED: {message}")
+
+
+def equal(got, expected, message):
+    check(got == expected, f"{message}: {got}, not {expected}")
+
+
+def script(one, *options):
+    """The lines that perf-poke-ctl shows."""
+    out = subprocess.run([CTL, "script", str(one.folder), "--quiet", *options],
+                         capture_output=True, text=True, check=False)
+    equal((out.returncode, out.stderr), (0, ""), "result of script")
+    equal(re.findall(r"^.*instruction trace error.*$", out.stdout, re.M), [], "errors of the decoder")
+    lines = re.findall(r"^.*?\[(00\d)\] +(\d+\.\d+): +([a-z][a-z ]*?) {2,}(\S+)", out.stdout, re.M)
+    return [Line(int(cpu), flags, symbol, int(time.replace(".", ""))) for cpu, time, flags, symbol in lines]
+
+
+def position(lines, flags, symbol, begin=0):
+    found = next((i for i in range(begin, len(lines)) if lines[i].flags == flags and re.fullmatch(symbol, lines[i].symbol)), None)
+    check(found is not None, f"no {flags} of {symbol} after line {begin} of {len(lines)}: {lines[-30:]}")
+    return found
+
+
+def began(lines, begin, end):
+    """What was called or came from begin to end."""
+    return {line.symbol for line in lines[begin:end] if line.flags in ("hw int", "iret", "syscall", "call")}
+
+
+def irqs_off(lines):
+    """Nothing else runs while the culprit holds interrupts off; then comes the timer's interrupt."""
+    culprit = position(lines, "call", "late_timer_irqs_off")
+    spin = position(lines, "call", "late_timer_spin", culprit)
+    back = position(lines, "return", "late_timer_spin", spin)
+    between = began(lines, spin, back)
+    check(between <= {"late_timer_spin", *CLOCK}, f"with interrupts off there were {between}")
+    return position(lines, "hw int", TIMER, back)
+
+
+def kept(lines, culprit, back):
+    """The timer's interrupt is in time; the thread that it wakes has its turn when the culprit is done."""
+    interrupt = position(lines, "hw int", TIMER, culprit)
+    check(interrupt < back, f"no interrupt of the timer from line {culprit} to {back}")
+    check("__schedule" not in began(lines, culprit, back), "another task was run meanwhile")
+    return position(lines, "call", "__schedule", back)
+
+
+def softirqs(lines):
+    """One tasklet after the other, in one go."""
+    position(lines, "call", "late_timer_softirqs")
+    storm = [i for i, line in enumerate(lines) if (line.flags, line.symbol) == ("call", "late_timer_tasklet")]
+    equal(len(storm), TASKLETS, "tasklets")
+    return kept(lines, storm[0], position(lines, "return", "late_timer_tasklet", storm[-1]))
+
+
+def syscall(lines):
+    """From the system call to its function, which nothing interrupts but interrupts."""
+    culprit = position(lines, "call", "late_timer_syscall")
+    written = [(line.flags, line.symbol) for line in lines[:culprit] if line.symbol == "vfs_write"]
+    equal(written[-1:], [("call", "vfs_write")], "what it was called in")
+    # It is not done yet when the thread has its turn.
+    return kept(lines, culprit, position(lines, "call", r"preempt_schedule\w*", culprit))
+
+
+# What is late, how report calls what it blames, and what has to be in the capture
+Culprit = collections.namedtuple("Culprit", "name trigger function kind story")
+STORIES = {"irqs_off": Culprit("irqs_off", "irq", "late_timer_irqs_off", "irqs_off", irqs_off),
+           "softirqs": Culprit("softirqs", "thread", "late_timer_tasklet", "softirq", softirqs),
+           "syscall": Culprit("syscall", "thread", "late_timer_syscall", "thread", syscall)}
+
+
+def check_story(lines, way, culprit):
+    """The culprit, then the timer's interrupt or its thread, then perf-poke's program, and then the trace is held."""
+    program = position(lines, "call", r"bpf_prog_[0-9a-f]+_\w+", culprit.story(lines))
+    end = len(lines) - 1
+    check(lines[end].flags.startswith("tr end"), f"the last line is {lines[end]}")
+    if way == "pause":
+        pause = position(lines, "call", "perf_event_aux_pause", program)
+        # Others of its programs may have looked before the one that saw the spike.
+        program = max(i for i in range(program, pause) if lines[i].flags == "call" and lines[i].symbol.startswith("bpf_prog_"))
+        equal([line for line in lines[program:] if re.match(r"(__)?schedule|ep_poll|x64_sys_epoll", line.symbol)], [],
+              "switches of tasks after the spike")
+    return end - program
+
+
+def check_report(one, culprit):
+    """What people read first."""
+    out = subprocess.run([CTL, "report", one.folder, "--json"], capture_output=True, text=True, check=False)
+    equal((out.returncode, out.stderr), (0, ""), "result of report")
+    found = json.loads(out.stdout)
+    print(found["sentence"], flush=True)
+    equal(found["cause"]["kind"], culprit.kind, "what report blames")
+    check(f"{culprit.function}()" in found["sentence"], f"{culprit.function} is not named: {found['sentence']}")
+
+
+def tsc_to_perf_ns(one, tsc):
+    """As perf's file says that it is done."""
+    content = (one.folder / "perf.data/data").read_bytes()
+    at, _ = struct.unpack_from("<QQ", content, 40)
+    while at < len(content):
+        kind, _, length = struct.unpack_from("<IHH", content, at)
+        if kind == AUXTRACE_INFO:
+            shift, mult, zero = struct.unpack_from("<3Q", content, at + 24)
+            return ((tsc * mult >> shift) + zero) % 2**64
+        at += length
+    return check(False, "no AUXTRACE_INFO")
+
+
+def check_time(lines, one):
+    """Where ptsim reads the TSC on its way to hold the trace, the trace has the same time."""
+    mark = tsc_to_perf_ns(one, one.facts["held_tsc"])
+    begin = position(lines, "call", "present", position(lines, "call", "perf_event_aux_pause"))
+    end = position(lines, "return", "present", begin)
+    check(lines[begin].time - CLOCK_SLACK_NS <= mark <= lines[end].time + CLOCK_SLACK_NS,
+          f"the TSC was read at {mark}, in the trace from {lines[begin].time} to {lines[end].time}")
+    return mark - lines[begin].time, lines[end].time - mark
+
+
+Capture = collections.namedtuple("Capture", "folder facts")
+
+
+def spike(one):
+    way, culprit, late_ns = one.facts["way"], STORIES[one.facts["culprit"]], one.facts["line"]["latency_ns"]
+    # From well before the culprit on
+    lines = script(one, "--window", "1ms")
+    lines_after = check_story(lines, way, culprit)
+    print(f"{one.folder.name}: the {culprit.trigger} was {late_ns / 1000:.0f} us late, {culprit.function} is named; after the spike "
+          f"{one.facts['line']['bytes_after_spike']} bytes, {lines_after} lines", flush=True)
+    if way == "pause":
+        after, before = check_time(lines, one)
+        print(f"a mark of the guest is {after} ns after what the trace has before it, {before} ns before what it has after it")
+        check_report(one, culprit)
+    named[way, culprit.name] += 1
+
+
+def marks(one):
+    """What the guest read as CLOCK_MONOTONIC, and when that was by the trace, on CPUs that are traced at once. The ring may have lost
+    the first ones."""
+    lines = script(one, "--all", "--all-cpus")
+    for cpu, times in one.facts["marks"].items():
+        calls, returns = ([line.time - one.facts["to_perf_ns"] for line in lines
+                           if (line.cpu, line.flags, line.symbol) == (int(cpu), flags, "late_timer_mark")] for flags in ("call", "return"))
+        count = min(len(calls), len(times))
+        check(count >= MARKS_MIN and len(calls) == len(returns), f"CPU {cpu}: {len(calls)} calls, {len(returns)} returns for {len(times)} marks")
+        after = [mark - at for mark, at in zip(times[-count:], calls[-count:])]
+        before = [at - mark for mark, at in zip(times[-count:], returns[-count:])]
+        print(f"CPU {cpu}: {count} marks are {min(after)} to {max(after)} ns after they are called in the trace, {min(before)} to "
+              f"{max(before)} ns before they return", flush=True)
+        # Between a call and its return it may be the other CPU's turn.
+        check(min(after + before) >= -MARK_NS and max(map(min, after, before)) <= MARK_NS,
+              f"CPU {cpu}: by the trace, marks were at other times: {after} {before}")
+
+
+if not emulator.folders():
+    print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
+    sys.exit(77)
+named = collections.Counter()
+with tempfile.TemporaryDirectory() as scratch:
+    ran = subprocess.run([HERE / "run-test", KERNEL, SECONDS, "python3", HERE / "guest/ptemu_spike.py", CTL, RUNS, ",".join(WAYS),
+                          ",".join(CULPRITS)], check=False,
+                         env={**os.environ, "LAB_OPTIONS": f"--pt emulated --icount 0 --scratch {scratch}"})
+    if ran.returncode:
+        sys.exit(ran.returncode)
+    for path in sorted(pathlib.Path(scratch).glob("*.json")):
+        taken = Capture(path.with_suffix(""), json.loads(path.read_text()))
+        (marks if path.stem == "marks" else spike)(taken)
+for who in CULPRITS:
+    equal(named["pause", who], int(RUNS), f"captures that name {who}")
+print(f"{sum(named.values())} captures, the culprit named in each: {dict(named)}")
