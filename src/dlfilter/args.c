@@ -68,6 +68,10 @@ static int parse(struct args *args, struct texts *texts, const char *name, const
 		args->output = args->timeline.path = value;
 		return *value ? 0 : -EINVAL;
 	}
+	if (!strcmp(name, "events")) {
+		args->events = value;
+		return *value ? 0 : -EINVAL;
+	}
 	if (!strcmp(name, "time")) {
 		texts->time = value;
 		return 0;
@@ -129,6 +133,8 @@ int args_parse(struct args *args, int argc, char **argv, char **why)
 		r = parse_word(args, &texts, argv[i], why);
 	if (r)
 		return r;
+	if (args->events)
+		return 0;
 	if (!args->output)
 		return explain(why, -EINVAL, "--dlarg output=FILE is needed");
 	if (args->timeline.split && args->timeline.counted)

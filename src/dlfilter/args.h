@@ -7,6 +7,7 @@
 
 struct args {
 	const char *output;
+	const char *events; /* instead of it: a file of stream.h; or NULL */
 	struct timeline_opts timeline;
 	struct calls_opts calls;
 	int cpu;      /* negative: all */

@@ -362,7 +362,7 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 
 	count(calls, cpu, event);
 	cpu_irqs(cpu, &calls->cpu_names, event->irqs, symbol);
-	cpu->ip = event->from;
+	cpu->ip = event->last ?: event->from;
 	cpu->sequential = true;
 }
 

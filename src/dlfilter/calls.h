@@ -22,6 +22,7 @@ struct calls_event {
 	int cpu, pid, tid;
 	uint32_t flags;
 	uint64_t from, to; /* 0: not traced */
+	uint64_t last;	   /* of several instructions in a row, of one function; 0: of one */
 	uint8_t length;	   /* of the instruction; 0: not known */
 	enum irq_change irqs;
 	uint64_t insns, cycles; /* since the last event of the kind */

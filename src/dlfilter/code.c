@@ -114,10 +114,10 @@ const struct symbol *code_symbol(struct code_cache *cache, const char *name, uin
 		.end = end,
 		.name = number,
 		.base = base_name(cache, name, number),
+		.number = ++cache->nr,
 		.kernel = kernel,
 	};
 	cache->symbols[i] = symbol;
-	cache->nr++;
 	return symbol;
 }
 

@@ -13,6 +13,8 @@ struct code {
 	const struct symbol *symbol;
 	enum irq_change irqs;
 	uint8_t length;
+	bool place_has_insn;
+	uint32_t place; /* of stream_place() */
 };
 
 struct code_cache;

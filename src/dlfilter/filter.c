@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "args.h"
-#include "code.h"
+#include "stream.h"
 
 #define PROGRESS_EVENTS 65536
 #define KERNEL_BIT (UINT64_C(1) << 63)
+#define INSN_LENGTH_MAX 15
 #define VISIBLE __attribute__((visibility("default")))
 
 struct filter {
@@ -16,12 +17,20 @@ struct filter {
 	struct timeline *timeline;
 	struct calls *calls;
 	struct code_cache *code;
+	struct stream_writer *events; /* what is written instead; or NULL */
+	/* Instructions in a row: they are passed on as one event, after what is at hand by then. */
+	struct {
+		struct calls_event event; /* none, if that has no instructions */
+		const struct symbol *symbol;
+		uint32_t place;
+	} row;
+	int cpu, tid; /* of the sample before */
 	/* Of the sample that is at hand. */
 	void *ctx;
 	const char *event; /* perf's own name, the last that was looked at */
 	enum { OTHER, INSN, BRANCH } kind;
 	bool has_insns;
-	uint64_t events;
+	uint64_t samples;
 };
 
 /* Perf fills it in. */
@@ -39,6 +48,7 @@ static void release(struct filter *filter)
 	timeline_free(filter->timeline);
 	code_cache_free(filter->code);
 	names_free(filter->names);
+	stream_writer_free(filter->events);
 	free(filter);
 }
 
@@ -68,16 +78,25 @@ static struct code *find_code(struct filter *filter, const struct calls_event *e
 	return code_find(filter->code, ip, ip & KERNEL_BIT ? -1 : event->pid);
 }
 
-static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
+static struct code *know_code(struct filter *filter, const struct calls_event *event, uint64_t ip)
 {
-	struct filter *filter = arg;
 	struct code *code = find_code(filter, event, ip);
 
 	if (!code->used) {
 		code->symbol = ask_symbol(filter, ip);
 		code->used = true;
 	}
-	return code->symbol;
+	return code;
+}
+
+static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
+{
+	struct filter *filter = arg;
+
+	/* Perf is at another sample by now. */
+	if (event == &filter->row.event)
+		return filter->row.symbol;
+	return know_code(filter, event, ip)->symbol;
 }
 
 static const char *comm(void *arg, const struct calls_event *event)
@@ -100,6 +119,8 @@ static int begin(struct filter *filter, char **why)
 		r = names_new(&filter->names);
 	if (!r)
 		r = code_cache_new(&filter->code, filter->names);
+	if (!r && filter->args.events)
+		return stream_writer_new(&filter->events, filter->args.events, filter->names);
 	if (!r)
 		r = timeline_new(&filter->timeline, &filter->args.timeline, filter->names);
 	if (r)
@@ -121,7 +142,7 @@ VISIBLE int start(void **data, void *ctx)
 	filter->ctx = ctx;
 	r = begin(filter, &why);
 	if (r) {
-		complain(why ?: filter->args.output ?: "start", why ? 0 : r);
+		complain(why ?: filter->args.output ?: filter->args.events ?: "start", why ? 0 : r);
 		release(filter);
 		return -1;
 	}
@@ -183,6 +204,71 @@ static void add_insn(struct filter *filter, struct calls_event *event)
 	event->irqs = code->irqs;
 }
 
+static uint32_t place_of(struct filter *filter, const struct calls_event *event, uint64_t ip)
+{
+	return ip ? stream_place(filter->events, know_code(filter, event, ip)) : 0;
+}
+
+static void pass_on(struct filter *filter, const struct calls_event *event)
+{
+	uint32_t from;
+
+	if (!filter->events) {
+		calls_add(filter->calls, event);
+		return;
+	}
+	from = place_of(filter, event, event->from);
+	stream_write(filter->events, event, from, place_of(filter, event, event->to), comm, filter);
+}
+
+static void pass_row(struct filter *filter)
+{
+	struct calls_event *event = &filter->row.event;
+
+	if (!event->insns)
+		return;
+	if (filter->events)
+		stream_write(filter->events, event, filter->row.place, 0, comm, filter);
+	else
+		calls_add(filter->calls, event);
+	event->insns = 0;
+}
+
+static bool continues_row(struct filter *filter, const struct calls_event *event)
+{
+	const struct calls_event *row = &filter->row.event;
+	const struct symbol *symbol = filter->row.symbol;
+	uint64_t last = row->last ?: row->from;
+
+	return row->insns && event->irqs == IRQ_SAME && event->time == row->time &&
+	       event->pid == row->pid && event->from > last &&
+	       event->from - last <= INSN_LENGTH_MAX &&
+	       ((symbol && symbol_has(symbol, event->from)) ||
+		know_code(filter, event, event->from)->symbol == symbol);
+}
+
+/* Of those in a row, all but what they count says nothing new. */
+static void add_insns(struct filter *filter, const struct calls_event *event, bool other)
+{
+	struct calls_event *row = &filter->row.event;
+
+	if (!other && continues_row(filter, event)) {
+		row->last = event->from;
+		row->insns += event->insns;
+		row->cycles += event->cycles;
+		return;
+	}
+	pass_row(filter);
+	/* The name of a task that is new must be asked for now. */
+	if (other || event->irqs != IRQ_SAME || !event->insns) {
+		pass_on(filter, event);
+		return;
+	}
+	*row = *event;
+	filter->row.symbol = know_code(filter, event, event->from)->symbol;
+	filter->row.place = filter->events ? place_of(filter, event, event->from) : 0;
+}
+
 static void add_sample(struct filter *filter, const struct perf_dlfilter_sample *sample)
 {
 	struct calls_event event = {
@@ -193,7 +279,10 @@ static void add_sample(struct filter *filter, const struct perf_dlfilter_sample 
 		.flags = convert_flags(sample->flags),
 		.from = sample->ip,
 	};
+	bool other = event.cpu != filter->cpu || event.tid != filter->tid;
 
+	filter->cpu = event.cpu;
+	filter->tid = event.tid;
 	if (filter->kind == INSN) {
 		filter->has_insns = true;
 		event.flags = CALLS_INSN;
@@ -207,7 +296,12 @@ static void add_sample(struct filter *filter, const struct perf_dlfilter_sample 
 	}
 	if (event.from && !(event.flags & CALLS_ASYNC))
 		add_insn(filter, &event);
-	calls_add(filter->calls, &event);
+	if (filter->kind == INSN && event.from) {
+		add_insns(filter, &event, other);
+		return;
+	}
+	pass_row(filter);
+	pass_on(filter, &event);
 }
 
 VISIBLE int filter_event_early(void *data, const struct perf_dlfilter_sample *sample, void *ctx)
@@ -219,7 +313,7 @@ VISIBLE int filter_event_early(void *data, const struct perf_dlfilter_sample *sa
 		choose_kind(filter, sample->event);
 	if (filter->kind != OTHER && (filter->args.cpu < 0 || sample->cpu == filter->args.cpu))
 		add_sample(filter, sample);
-	if (filter->args.progress >= 0 && !(filter->events++ % PROGRESS_EVENTS))
+	if (filter->args.progress >= 0 && !(filter->samples++ % PROGRESS_EVENTS))
 		dprintf(filter->args.progress, "at %llu\n", (unsigned long long)sample->time);
 	return 1;
 }
@@ -227,8 +321,10 @@ VISIBLE int filter_event_early(void *data, const struct perf_dlfilter_sample *sa
 static int finish(struct filter *filter)
 {
 	uint64_t at;
-	int r = calls_finish(filter->calls, &at);
+	int r;
 
+	pass_row(filter);
+	r = calls_finish(filter->calls, &at);
 	if (!r)
 		r = timeline_finish(filter->timeline, at);
 	if (r)
@@ -240,6 +336,19 @@ static int finish(struct filter *filter)
 	return 0;
 }
 
+static int finish_events(struct filter *filter)
+{
+	int r;
+
+	pass_row(filter);
+	r = stream_writer_finish(filter->events) ?: names_error(filter->names);
+	if (r)
+		return complain(filter->args.events, r);
+	if (filter->args.progress >= 0)
+		dprintf(filter->args.progress, "done 0 0\n");
+	return 0;
+}
+
 VISIBLE int stop(void *data, void *ctx)
 {
 	struct filter *filter = data;
@@ -248,7 +357,7 @@ VISIBLE int stop(void *data, void *ctx)
 	(void)ctx;
 	if (!filter)
 		return 0;
-	r = finish(filter);
+	r = filter->events ? finish_events(filter) : finish(filter);
 	release(filter);
 	return r;
 }

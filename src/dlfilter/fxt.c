@@ -76,12 +76,17 @@ void fxt_begin(struct fxt *fxt, FILE *file)
 	fxt->next_thread = 0;
 }
 
+void fxt_continue(struct fxt *fxt, FILE *file)
+{
+	fxt->file = file;
+}
+
 static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
 {
-	if (fxt->r)
+	if (fxt->r || !fxt->file)
 		return;
 	errno = 0;
-	if (fwrite(words, sizeof(*words), nr, fxt->file) != nr)
+	if (fwrite_unlocked(words, sizeof(*words), nr, fxt->file) != nr)
 		fxt->r = errno ? -errno : -EIO;
 }
 
@@ -283,10 +288,28 @@ static void add_argument(struct fxt *fxt, const struct fxt_arg *arg)
 	set_size(fxt, begin);
 }
 
+/* Of a record that is not written: what it has is in the tables all the same. */
+static void refer(struct fxt *fxt, const struct fxt_event *event)
+{
+	begin_record(fxt);
+	thread_ref(fxt, event->thread);
+	string_ref(fxt, event->category);
+	string_ref(fxt, event->name);
+	for (size_t i = 0; i < event->nr_args; i++) {
+		string_ref(fxt, event->args[i].key);
+		if (event->args[i].type == FXT_ARG_NAME)
+			string_ref(fxt, event->args[i].name);
+	}
+}
+
 void fxt_event(struct fxt *fxt, const struct fxt_event *event)
 {
 	uint64_t header = RECORD_EVENT | (uint64_t)event->type << 16 | event->nr_args << 20;
 
+	if (!fxt->file) {
+		refer(fxt, event);
+		return;
+	}
 	begin_record(fxt);
 	header |= thread_ref(fxt, event->thread) << 24;
 	header |= string_ref(fxt, event->category) << 32;

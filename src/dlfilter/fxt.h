@@ -68,6 +68,10 @@ void fxt_free(struct fxt *fxt);
 /* What follows goes to this file and refers to nothing that was written before. */
 void fxt_begin(struct fxt *fxt, FILE *file);
 
+/* So does this, and refers to all that was written: to no file, if it is NULL, and then only what
+ * is in the tables is known. */
+void fxt_continue(struct fxt *fxt, FILE *file);
+
 /* Begins an archive: whose it is, and that a tick is a nanosecond. */
 void fxt_header(struct fxt *fxt, const char *provider);
 

@@ -2,11 +2,13 @@
 #include "fxt_file.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define CHUNK 65536
+/* Less is not shared. */
+#define SHARED_MIN (8 << 20)
 /* Little slower than none, and a tenth of the size. */
 #define LEVEL "1"
 
@@ -72,16 +74,20 @@ static int open_scratch(struct fxt_file *out, bool compress)
 	umask((mode_t)r);
 	if (fchmod(fd, 0666 & ~(mode_t)r))
 		return -errno;
-	out->file = gzdopen(fd, compress ? "wb" LEVEL : "wbT");
-	if (!out->file)
-		return -ENOMEM;
-	TAKE_FD(fd);
+	if (compress) {
+		out->file = gzdopen(fd, "wb" LEVEL);
+		if (!out->file)
+			return -ENOMEM;
+		TAKE_FD(fd);
+	} else {
+		out->fd = TAKE_FD(fd);
+	}
 	return 0;
 }
 
 int fxt_file_open(struct fxt_file *out, const char *path, int number)
 {
-	*out = (struct fxt_file){ .path = fxt_file_path(path, number) };
+	*out = (struct fxt_file){ .path = fxt_file_path(path, number), .fd = -1 };
 	if (!out->path || asprintf(&out->scratch, "%s.XXXXXX", out->path) < 0) {
 		out->scratch = NULL;
 		return -ENOMEM;
@@ -97,10 +103,30 @@ static int write_error(struct fxt_file *out)
 	return what == Z_ERRNO && errno ? -errno : -EIO;
 }
 
+static int write_at(int fd, const char *from, size_t size, int64_t at)
+{
+	while (size) {
+		ssize_t nr = pwrite(fd, from, size, at);
+
+		if (nr < 0 && errno == EINTR)
+			continue;
+		if (nr < 0)
+			return -errno;
+		from += nr;
+		size -= (size_t)nr;
+		at += nr;
+	}
+	return 0;
+}
+
 int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)
 {
 	const char *from = bytes;
 
+	if (!out->file) {
+		out->at += (int64_t)size;
+		return write_at(out->fd, from, size, out->at - (int64_t)size);
+	}
 	while (size) {
 		unsigned int nr = size < CHUNK ? (unsigned int)size : CHUNK;
 
@@ -112,7 +138,8 @@ int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)
 	return 0;
 }
 
-int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end)
+static int copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
+		const struct fxt_copying *copying)
 {
 	char bytes[CHUNK];
 
@@ -121,9 +148,13 @@ int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end)
 		ssize_t nr = pread(fd, bytes, wanted, begin);
 		int r;
 
+		if (nr < 0 && errno == EINTR)
+			continue;
 		if (nr <= 0)
 			return nr ? -errno : -EIO;
 		r = fxt_file_write(out, bytes, (size_t)nr);
+		if (!r && copying->stopped && *copying->stopped)
+			r = -EINTR;
 		if (r)
 			return r;
 		begin += nr;
@@ -131,11 +162,56 @@ int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end)
 	return 0;
 }
 
+/* Of so many processes this one does its share, with others behind it. */
+static int copy_shared(struct fxt_file *out, int fd, int64_t begin, int64_t end,
+		       const struct fxt_copying *copying, unsigned int processes)
+{
+	int64_t share = (end - begin) / processes;
+	int status = 0, r;
+	pid_t pid;
+
+	if (processes < 2)
+		return copy(out, fd, begin, end, copying);
+	pid = fork();
+	if (!pid) {
+		out->at += share;
+		_exit(-copy_shared(out, fd, begin + share, end, copying, processes - 1));
+	}
+	if (pid < 0)
+		return copy(out, fd, begin, end, copying);
+	r = copy(out, fd, begin, begin + share, copying);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	out->at += end - begin - share;
+	return r ?: WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
+		  const struct fxt_copying *copying)
+{
+	unsigned int processes = copying->processes;
+
+	if (out->file || end - begin < SHARED_MIN)
+		processes = 1;
+	return copy_shared(out, fd, begin, end, copying, processes);
+}
+
+static int close_plain(struct fxt_file *out)
+{
+	int fd = TAKE_FD(out->fd);
+
+	return fd >= 0 && close(fd) ? -errno : 0;
+}
+
 int fxt_file_close(struct fxt_file *out)
 {
-	int r = gzclose(out->file);
+	gzFile file = out->file;
+	int r;
 
+	if (!file)
+		return close_plain(out);
 	out->file = NULL;
+	r = gzclose(file);
 	if (r == Z_OK)
 		return 0;
 	return r == Z_ERRNO && errno ? -errno : -EIO;
@@ -154,6 +230,8 @@ void fxt_file_release(struct fxt_file *out)
 {
 	if (out->file)
 		gzclose(out->file);
+	else if (out->path)
+		closep(&out->fd);
 	if (out->scratch)
 		unlink(out->scratch);
 	free(out->scratch);

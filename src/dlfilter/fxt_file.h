@@ -3,6 +3,8 @@
 #ifndef DLFILTER_FXT_FILE_H
 #define DLFILTER_FXT_FILE_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <zlib.h>
@@ -10,8 +12,16 @@
 #include "util.h"
 
 struct fxt_file {
-	gzFile file;
+	gzFile file; /* NULL: not compressed */
+	int fd;	     /* then */
+	int64_t at;
 	char *path, *scratch;
+};
+
+/* How much is copied. */
+struct fxt_copying {
+	unsigned int processes;		      /* that share it, where it is not compressed */
+	const volatile sig_atomic_t *stopped; /* -EINTR once it is not 0; or NULL */
 };
 
 /* A file without a name, where `path` is to be. Returns 0 or a negative errno. */
@@ -24,7 +34,8 @@ char *fxt_file_path(const char *path, int number);
  * or a negative errno. */
 int fxt_file_open(struct fxt_file *out, const char *path, int number) _must_check_;
 int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size) _must_check_;
-int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end) _must_check_;
+int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
+		  const struct fxt_copying *copying) _must_check_;
 int fxt_file_close(struct fxt_file *out) _must_check_;
 
 /* Gives it its name. */

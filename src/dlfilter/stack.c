@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "stack.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -120,6 +119,34 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 	begin_on_cpu(stack, frame, now->at);
 }
 
+/* The digits of a number, so many at least. Returns where they end. */
+static char *put_digits(char *to, uint64_t number, size_t min)
+{
+	char digits[20];
+	size_t nr = 0;
+
+	for (; number || nr < min; number /= 10)
+		digits[nr++] = (char)('0' + number % 10);
+	while (nr)
+		*to++ = digits[--nr];
+	return to;
+}
+
+static char *put_time(char *to, uint64_t time)
+{
+	to = put_digits(to, time / NS_PER_S, 1);
+	*to++ = '.';
+	return put_digits(to, time % NS_PER_S, 9);
+}
+
+/* As --time takes it. There are so many of them that printf() would be what takes long. */
+static void format_span(char *to, uint64_t begin, uint64_t end)
+{
+	to = put_time(to, begin);
+	*to++ = ',';
+	*put_time(to, end) = '\0';
+}
+
 static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
 		      bool unfinished)
 {
@@ -127,12 +154,11 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 	uint64_t insns = stack->counts.insns - frame->counts.insns;
 	uint64_t cycles = stack->counts.cycles - frame->counts.cycles;
 	struct fxt_arg args[8];
-	char span[48];
+	char span[64] = "";
 	size_t nr = 0;
 
-	snprintf(span, sizeof(span), "%" PRIu64 ".%09" PRIu64 ",%" PRIu64 ".%09" PRIu64,
-		 frame->time / NS_PER_S, frame->time % NS_PER_S, now->time / NS_PER_S,
-		 now->time % NS_PER_S);
+	if (!timeline_is_left_out(env->timeline))
+		format_span(span, frame->time, now->time);
 	args[nr++] = (struct fxt_arg){ .type = FXT_ARG_TEXT, .key = env->key.span, .text = span };
 	args[nr++] = (struct fxt_arg){ .key = env->key.insns, .u64 = insns };
 	if (cycles) {

@@ -9,7 +9,8 @@
 struct symbol {
 	uint64_t start, end; /* both 0: not known */
 	uint32_t name;
-	uint32_t base; /* the name without .cold and the like */
+	uint32_t base;	 /* the name without .cold and the like */
+	uint32_t number; /* from 1 */
 	bool kernel;
 };
 

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "fxt_file.h"
-
 struct slice {
 	uint32_t category, name;
 };
@@ -27,7 +25,7 @@ struct track {
 struct part {
 	uint64_t begin, end; /* positions */
 	bool ended;
-	long offset; /* in the file of all parts */
+	int64_t offset; /* in all that is written */
 };
 
 /* A slice, in one of the parts, that began before what is written there. */
@@ -44,7 +42,8 @@ struct timeline {
 	struct timeline_opts opts;
 	struct names *names;
 	char *path;
-	FILE *body;
+	FILE *body; /* where it is written to; NULL: it is left out */
+	struct pieces pieces;
 	struct fxt *fxt;
 	struct track *tracks, **tail;
 	struct part *parts;
@@ -69,8 +68,7 @@ void timeline_free(struct timeline *timeline)
 		free(track->slices);
 		free(track);
 	}
-	if (timeline->body)
-		fclose(timeline->body);
+	pieces_release(&timeline->pieces);
 	fxt_free(timeline->fxt);
 	free(timeline->parts);
 	free(timeline->late);
@@ -94,7 +92,8 @@ int timeline_new(struct timeline **ret, const struct timeline_opts *opts, struct
 	if (timeline->path)
 		r = fxt_new(&timeline->fxt, names, opts->max_strings, opts->max_threads);
 	if (!r)
-		r = fxt_file_scratch(timeline->path, &timeline->body);
+		r = pieces_init(&timeline->pieces, timeline->path);
+	timeline->body = timeline->pieces.rest;
 	if (r)
 		timeline_free(timeline);
 	else
@@ -199,7 +198,7 @@ static void open_part(struct timeline *timeline, uint64_t at)
 	timeline->parts_room = (uint32_t)room;
 	part = &timeline->parts[timeline->nr_parts++];
 	*part = (struct part){ .begin = at };
-	part->offset = ftell(timeline->body);
+	part->offset = timeline->body ? ftell(timeline->body) : 0;
 	fxt_begin(timeline->fxt, timeline->body);
 	timeline->open = true;
 	timeline->last = at;
@@ -417,6 +416,73 @@ static void write_front_names(struct track *track, uint32_t part)
 	write_names_of(track);
 }
 
+int timeline_leave_out(struct timeline *timeline)
+{
+	timeline->body = NULL;
+	fxt_continue(timeline->fxt, NULL);
+	return pieces_begin(&timeline->pieces, timeline->nr_parts);
+}
+
+bool timeline_is_left_out(const struct timeline *timeline)
+{
+	return !timeline->body;
+}
+
+void timeline_write_piece(struct timeline *timeline, FILE *file)
+{
+	timeline->body = file;
+	fxt_continue(timeline->fxt, file);
+}
+
+int timeline_end_piece(struct timeline *timeline)
+{
+	const struct pieces *pieces = &timeline->pieces;
+	int r = timeline->r ?: fxt_error(timeline->fxt) ?: names_error(timeline->names);
+
+	for (uint32_t i = pieces->pieces[pieces->nr - 1].first_part; i < timeline->nr_parts; i++) {
+		int64_t offset = timeline->parts[i].offset;
+
+		if (!r && fwrite(&offset, sizeof(offset), 1, timeline->body) != 1)
+			r = -errno;
+	}
+	if (fflush(timeline->body))
+		r = r ?: -errno;
+	return r;
+}
+
+void timeline_write_rest(struct timeline *timeline)
+{
+	pieces_end(&timeline->pieces, timeline->nr_parts);
+	timeline_write_piece(timeline, timeline->pieces.rest);
+}
+
+int timeline_put_piece(struct timeline *timeline, int number, int fd)
+{
+	return pieces_put(&timeline->pieces, number, fd);
+}
+
+/* Where parts are in all, of where they are in the piece that they begin in. */
+static int find_parts(struct timeline *timeline)
+{
+	const struct pieces *pieces = &timeline->pieces;
+	_cleanup_free_ int64_t *offsets = calloc(timeline->nr_parts, sizeof(*offsets));
+	uint32_t nr = 0;
+
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t i = 0; i < pieces->nr; i++) {
+		int r = pieces_offsets(pieces, i, offsets + nr);
+
+		if (r)
+			return r;
+		nr += pieces->pieces[i].nr_parts;
+	}
+	for (uint32_t i = 0; i < timeline->nr_parts; i++)
+		timeline->parts[i].offset =
+			i < nr ? offsets[i] : timeline->parts[i].offset + pieces_size(pieces);
+	return 0;
+}
+
 /* What comes before and after the body of a part, each with tables of its own. */
 static int write_ends(struct timeline *timeline, const struct late *late, size_t nr,
 		      struct fxt_file *out, bool in_front)
@@ -446,7 +512,7 @@ static int write_ends(struct timeline *timeline, const struct late *late, size_t
 static int write_part(struct timeline *timeline, uint32_t number, const struct late *late,
 		      size_t nr_late, struct fxt_file *out)
 {
-	long end = ftell(timeline->body);
+	int64_t end = pieces_size(&timeline->pieces) + ftell(timeline->pieces.rest);
 	int r;
 
 	if (number + 1 < timeline->nr_parts)
@@ -455,7 +521,8 @@ static int write_part(struct timeline *timeline, uint32_t number, const struct l
 	if (!r)
 		r = write_ends(timeline, late, nr_late, out, true);
 	if (!r)
-		r = fxt_file_copy(out, fileno(timeline->body), timeline->parts[number].offset, end);
+		r = pieces_copy(&timeline->pieces, out, timeline->parts[number].offset, end,
+				&timeline->opts.copying);
 	if (!r)
 		r = write_ends(timeline, late, nr_late, out, false);
 	return r ?: fxt_file_close(out);
@@ -465,8 +532,10 @@ static int write_parts(struct timeline *timeline)
 {
 	struct fxt_file *files;
 	size_t late = 0;
-	int r = 0;
+	int r = find_parts(timeline);
 
+	if (r)
+		return r;
 	files = calloc(timeline->nr_parts, sizeof(*files));
 	if (!files)
 		return -ENOMEM;
@@ -499,7 +568,7 @@ int timeline_finish(struct timeline *timeline, uint64_t at)
 	timeline->open = false;
 	if (!timeline->r)
 		timeline->r = fxt_error(timeline->fxt) ?: names_error(timeline->names);
-	if (!timeline->r && fflush(timeline->body))
+	if (!timeline->r && fflush(timeline->pieces.rest))
 		timeline->r = -errno;
 	return timeline->r ?: write_parts(timeline);
 }

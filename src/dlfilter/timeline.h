@@ -8,6 +8,7 @@
 #define DLFILTER_TIMELINE_H
 
 #include "fxt.h"
+#include "pieces.h"
 
 struct timeline_opts {
 	const char *path;     /* of the result; with .gz at its end it is compressed */
@@ -16,6 +17,7 @@ struct timeline_opts {
 	bool counted;	      /* positions are counted, not times: 0 where the window opens */
 	uint16_t max_strings; /* as of fxt_new() */
 	uint8_t max_threads;
+	struct fxt_copying copying;
 };
 
 struct timeline;
@@ -54,6 +56,23 @@ void timeline_switch(struct timeline *timeline, uint64_t at, int cpu, struct tra
 		     struct track *to);
 
 uint64_t timeline_slices(const struct timeline *timeline);
+
+/*
+ * Several processes can write what is one timeline, a piece each: all of them do the same, but each
+ * piece goes to a file in one of them only. What comes after this is a piece that is left out here;
+ * it has a number, from 0.
+ */
+int timeline_leave_out(struct timeline *timeline) _must_check_;
+
+bool timeline_is_left_out(const struct timeline *timeline);
+/* The piece goes to this file instead, in a process that ends with it. */
+void timeline_write_piece(struct timeline *timeline, FILE *file);
+int timeline_end_piece(struct timeline *timeline) _must_check_;
+/* What comes next is in no piece. */
+void timeline_write_rest(struct timeline *timeline);
+/* The file of a piece, which is closed with the timeline. These return 0 or a
+ * negative errno. */
+int timeline_put_piece(struct timeline *timeline, int number, int fd) _must_check_;
 
 /* Ends what is open, and makes the files appear under their names. Returns 0 or a negative errno,
  * and then there are none. */

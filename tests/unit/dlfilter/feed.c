@@ -8,17 +8,24 @@
  *	branch TIME CPU PID TID FROM TO LENGTH FLAGS
  *
  * with numbers as hexadecimal digits. Prints the number of slices and of gaps.
+ *
+ * With events=FILE these lines are written there, for slices of one trace; with slice=FILE,NEXT,END
+ * for each of them they are put together, and nothing is read.
  */
 #include <inttypes.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "args.h"
-#include "code.h"
+#include "merge.h"
+#include "stream.h"
 
 struct feeder {
 	const struct symbol *symbols[100000];
 	size_t nr;
 	struct code_cache *code;
+	struct calls *calls;
+	struct stream_writer *events; /* or NULL */
 };
 
 static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
@@ -47,7 +54,37 @@ static void must(int ok, const char *what)
 	exit(1);
 }
 
-static void feed(struct feeder *feeder, struct calls *calls, const char *line)
+static uint32_t place(struct feeder *feeder, const struct calls_event *event, uint64_t ip)
+{
+	struct code *code = code_find(feeder->code, ip, -1);
+	bool insn = ip == event->from && !(event->flags & CALLS_ASYNC);
+
+	if (!ip)
+		return 0;
+	if (insn && (code->length != event->length || code->irqs != event->irqs))
+		code->place = 0;
+	if (insn) {
+		code->has_insn = true;
+		code->length = event->length;
+		code->irqs = event->irqs;
+	}
+	code->symbol = resolve(feeder, event, ip);
+	return stream_place(feeder->events, code);
+}
+
+static void add(struct feeder *feeder, const struct calls_event *event)
+{
+	uint32_t from;
+
+	if (!feeder->events) {
+		calls_add(feeder->calls, event);
+		return;
+	}
+	from = place(feeder, event, event->from);
+	stream_write(feeder->events, event, from, place(feeder, event, event->to), comm, NULL);
+}
+
+static void feed(struct feeder *feeder, const char *line)
 {
 	struct calls_event event = { 0 };
 	unsigned int length, irqs;
@@ -75,7 +112,7 @@ static void feed(struct feeder *feeder, struct calls *calls, const char *line)
 		     line);
 	}
 	event.length = (uint8_t)length;
-	calls_add(calls, &event);
+	add(feeder, &event);
 }
 
 /* Takes the arguments that are of this program only. */
@@ -96,39 +133,106 @@ static int take_limits(struct args *args, int argc, char **argv)
 	return nr;
 }
 
+static void write_piece(struct merge *merge, int number)
+{
+	FILE *file = tmpfile();
+	int status;
+	pid_t pid;
+
+	must(!!file, "no file");
+	pid = fork();
+	if (!pid)
+		_exit(!!merge_write(merge, file));
+	must(pid > 0 && !merge_leave_out(merge), "cannot leave out");
+	must(waitpid(pid, &status, 0) == pid && !status, "cannot write");
+	must(!merge_put(merge, number, dup(fileno(file))), "cannot put");
+	fclose(file);
+}
+
+static void put_together(struct args *args, int nr, char **words)
+{
+	uint64_t slices, gaps, next, end;
+	struct merge *merge;
+	char path[4096];
+
+	args->timeline.copying.processes = 3;
+	must(!merge_new(&merge, args), "no memory");
+	for (int i = 0; i < nr; i++) {
+		int r;
+
+		must(sscanf(words[i], "slice=%4095[^,],%" SCNu64 ",%" SCNu64, path, &next, &end) ==
+			     3,
+		     words[i]);
+		r = merge_slice(merge, path, next, end);
+		must(!r, r == -ESTALE ? "slices do not fit" : strerror(-r));
+		write_piece(merge, i);
+	}
+	must(!merge_finish(merge, &slices, &gaps), "cannot finish");
+	merge_free(merge);
+	printf("%" PRIu64 " %" PRIu64 "\n", slices, gaps);
+}
+
+static void read_lines(struct feeder *feeder)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), stdin) && *line != '\n')
+		feed(feeder, line);
+}
+
+static void make_timeline(struct feeder *feeder, struct args *args, struct names *names)
+{
+	struct timeline *timeline;
+	uint64_t at;
+	int r;
+
+	args->calls.resolve = resolve;
+	args->calls.comm = comm;
+	args->calls.arg = feeder;
+	must(!timeline_new(&timeline, &args->timeline, names) &&
+		     !calls_new(&feeder->calls, &args->calls, timeline, names),
+	     "no memory");
+	read_lines(feeder);
+	r = calls_finish(feeder->calls, &at);
+	if (!r)
+		r = timeline_finish(timeline, at);
+	must(!r, strerror(-r));
+	printf("%" PRIu64 " %" PRIu64 "\n", timeline_slices(timeline), calls_gaps(feeder->calls));
+	calls_free(feeder->calls);
+	timeline_free(timeline);
+}
+
+static void write_events(struct feeder *feeder, const char *path, struct names *names)
+{
+	must(!stream_writer_new(&feeder->events, path, names), path);
+	read_lines(feeder);
+	must(!stream_writer_finish(feeder->events), path);
+	stream_writer_free(feeder->events);
+}
+
 int main(int argc, char **argv)
 {
 	static struct feeder feeder;
 	struct args args, limits = { 0 };
-	struct timeline *timeline;
+	int nr_slices = 0;
 	struct names *names;
-	struct calls *calls;
 	char *why = NULL;
-	char line[256];
-	uint64_t at;
-	int r;
 
 	argc = take_limits(&limits, argc - 1, argv + 1);
-	r = args_parse(&args, argc, argv + 1, &why);
-	must(!r, why);
+	while (nr_slices < argc && !strncmp(argv[1 + nr_slices], "slice=", strlen("slice=")))
+		nr_slices++;
+	must(!args_parse(&args, argc - nr_slices, argv + 1 + nr_slices, &why), why);
 	args.timeline.max_strings = limits.timeline.max_strings;
 	args.timeline.max_threads = limits.timeline.max_threads;
-	args.calls.resolve = resolve;
-	args.calls.comm = comm;
-	args.calls.arg = &feeder;
-	must(!names_new(&names) && !code_cache_new(&feeder.code, names) &&
-		     !timeline_new(&timeline, &args.timeline, names) &&
-		     !calls_new(&calls, &args.calls, timeline, names),
-	     "no memory");
-	while (fgets(line, sizeof(line), stdin) && *line != '\n')
-		feed(&feeder, calls, line);
-	r = calls_finish(calls, &at);
-	if (!r)
-		r = timeline_finish(timeline, at);
-	must(!r, strerror(-r));
-	printf("%" PRIu64 " %" PRIu64 "\n", timeline_slices(timeline), calls_gaps(calls));
-	calls_free(calls);
-	timeline_free(timeline);
+	if (nr_slices) {
+		put_together(&args, nr_slices, argv + 1);
+		return 0;
+	}
+	must(!names_new(&names) && !code_cache_new(&feeder.code, names), "no memory");
+	if (args.events)
+		write_events(&feeder, args.events, names);
+	else
+		make_timeline(&feeder, &args, names);
 	code_cache_free(feeder.code);
 	names_free(names);
 	return 0;
