@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "export_jobs.h"
 #include "perf_tool.h"
 #include "script.h"
 #include "tree.h"
@@ -15,10 +17,16 @@
 #include "window.h"
 
 #define FILTER "perf-poke-fxt.so"
+#define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_H UINT64_C(3600000000000)
 #define TARGET(member) .offset = offsetof(struct export_args, member)
 /* More than export_argv() adds of its own. */
 #define MAX_WORDS 32
+#define JOBS_MAX 256
+/* Less trace is not worth a job of its own. */
+#define JOB_BYTES (UINT64_C(2) << 20)
+/* Of a job; the last ones of all are put together when nobody decodes any more. */
+#define JOB_SLICES 4
 
 static const struct option_choice axes[] = {
 	{ "time", 0, NULL },
@@ -50,6 +58,9 @@ static const struct option_spec options[] = {
 		  "threads: half as much" },
 	{ "split", 0, OPTION_TIME, .min = 1000, .max = 8760 * NS_PER_H, TARGET(split_ns),
 	  .metavar = "TIME", .help = "a file for each such time: FILE.000.fxt and so on" },
+	{ "jobs", 'j', OPTION_COUNT, .min = 1, .max = JOBS_MAX, TARGET(jobs), .metavar = "N",
+	  .help = "perfs that decode at once, a slice of the trace each; default:\n"
+		  "one for each CPU, and for each 2 MiB of trace" },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
 	  .help = "print perf's command line, for a shell, and do not run it" },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
@@ -86,10 +97,14 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 			      args->html ? ", not both" : "");
 		return -EINVAL;
 	}
-	if (args->html &&
-	    (args->axis || args->tracks || args->split_ns || args->dry_run || args->rest)) {
+	if (args->html && (args->axis || args->tracks || args->split_ns || args->jobs ||
+			   args->dry_run || args->rest)) {
 		console_error(con, "--html does not go together with --axis, --tracks, --split, "
-				   "--dry-run or -- ARGS");
+				   "--jobs, --dry-run or -- ARGS");
+		return -EINVAL;
+	}
+	if (args->jobs > 1 && args->rest) {
+		console_error(con, "--jobs %" PRIu64 " and -- ARGS do not go together", args->jobs);
 		return -EINVAL;
 	}
 	if (args->output && !ends_with(args->output, ".fxt") &&
@@ -172,40 +187,77 @@ static void add_filter_args(struct words *words, const struct export_args *args,
 	}
 }
 
+/* Up to its filter's arguments. `nr` is for what is to come. */
+static int begin_words(struct words *words, const struct export_args *args, const char *perf,
+		       const char *dlfilter, const char *data, size_t nr)
+{
+	_cleanup_free_ char *buildid_dir = NULL;
+
+	if (script_buildid_dir(args->capture, &buildid_dir))
+		return -ENOMEM;
+	words->argv = calloc(MAX_WORDS + nr, sizeof(*words->argv));
+	if (!words->argv)
+		return -ENOMEM;
+	add(words, "%s", perf);
+	if (buildid_dir) {
+		add(words, "--buildid-dir");
+		add(words, "%s", buildid_dir);
+	}
+	add(words, "script");
+	add(words, "-i");
+	add(words, "%s", data);
+	add(words, "--itrace=bei0ns");
+	add(words, "--dlfilter");
+	add(words, "%s", dlfilter);
+	return 0;
+}
+
+static int end_words(struct words *words, char ***argv)
+{
+	if (words->r)
+		view_free_argv(&words->argv);
+	else
+		*argv = words->argv;
+	return words->r;
+}
+
 int export_argv(const struct export_args *args, const struct view_capture *capture,
 		const char *perf, const char *dlfilter, const char *data, const char *output,
 		char ***argv)
 {
-	_cleanup_free_ char *buildid_dir = NULL;
 	struct words words = { 0 };
 	size_t nr_rest = 0;
 
-	if (script_buildid_dir(args->capture, &buildid_dir))
-		return -ENOMEM;
 	while (args->rest && args->rest[nr_rest])
 		nr_rest++;
-	words.argv = calloc(MAX_WORDS + nr_rest, sizeof(*words.argv));
-	if (!words.argv)
+	if (begin_words(&words, args, perf, dlfilter, data, nr_rest))
 		return -ENOMEM;
-	add(&words, "%s", perf);
-	if (buildid_dir) {
-		add(&words, "--buildid-dir");
-		add(&words, "%s", buildid_dir);
-	}
-	add(&words, "script");
-	add(&words, "-i");
-	add(&words, "%s", data);
-	add(&words, "--itrace=bei0ns");
-	add(&words, "--dlfilter");
-	add(&words, "%s", dlfilter);
 	add_filter_args(&words, args, capture, output);
 	for (size_t i = 0; i < nr_rest; i++)
 		add(&words, "%s", args->rest[i]);
-	if (words.r)
-		view_free_argv(&words.argv);
-	else
-		*argv = words.argv;
-	return words.r;
+	return end_words(&words, argv);
+}
+
+int export_slice_argv(const struct export_args *args, const char *perf, const char *dlfilter,
+		      const char *data, const char *events, const struct trace_slice *slice,
+		      char ***argv)
+{
+	char from[32] = "", to[32] = "";
+	struct words words = { 0 };
+
+	if (begin_words(&words, args, perf, dlfilter, data, 0))
+		return -ENOMEM;
+	add(&words, "--dlarg");
+	add(&words, "events=%s", events);
+	if (slice->from)
+		snprintf(from, sizeof(from), "%" PRIu64 ".%09" PRIu64, slice->from / NS_PER_S,
+			 slice->from % NS_PER_S);
+	if (slice->to < UINT64_MAX)
+		snprintf(to, sizeof(to), "%" PRIu64 ".%09" PRIu64, slice->to / NS_PER_S,
+			 slice->to % NS_PER_S);
+	add(&words, "--time");
+	add(&words, "%s,%s", from, to);
+	return end_words(&words, argv);
 }
 
 /* The filter of this build, or of this installation: where it was put, or where that was moved. */
@@ -298,15 +350,86 @@ static void explain_failure(struct console *con, const struct export_args *args,
 			      args->capture, WEXITSTATUS(result->status));
 }
 
+/* What perf alone would write, by as many as pay. */
+struct export_way {
+	const char *perf, *dlfilter, *data;
+	const char *folder;
+	char *const *argv; /* of perf alone */
+};
+
+static unsigned int choose_jobs(const struct export_args *args, uint64_t bytes)
+{
+	uint64_t nr = bytes / JOB_BYTES;
+	cpu_set_t cpus;
+
+	if (args->rest)
+		return 1;
+	if (args->jobs)
+		return (unsigned int)args->jobs;
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return 1;
+	return (unsigned int)(nr < (uint64_t)CPU_COUNT(&cpus) ? nr : (uint64_t)CPU_COUNT(&cpus));
+}
+
+/* -ESTALE: one perf has to do. */
+static int run_slices(struct console *con, const struct export_args *args,
+		      const struct export_way *way, struct export_result *result)
+{
+	struct export_jobs jobs = {
+		.args = args,
+		.perf = way->perf,
+		.dlfilter = way->dlfilter,
+		.data = way->data,
+		.folder = way->folder,
+		.argv = way->argv,
+	};
+	_cleanup_free_ struct trace_slice *slices = NULL;
+	_cleanup_free_ char *file = NULL;
+	uint64_t bytes;
+	int r;
+
+	if (asprintf(&file, "%s/data", way->data) < 0) {
+		file = NULL;
+		return -ENOMEM;
+	}
+	r = trace_size(file, &bytes);
+	if (r)
+		return r;
+	jobs.nr_jobs = choose_jobs(args, bytes);
+	if (jobs.nr_jobs < 2)
+		return -ESTALE;
+	r = trace_cut(file, bytes / jobs.nr_jobs / JOB_SLICES, &slices, &jobs.nr_slices);
+	if (r)
+		return r;
+	if (jobs.nr_slices < 2)
+		return -ESTALE;
+	jobs.slices = slices;
+	r = export_jobs_run(con, &jobs, result);
+	if (r == -ESTALE && !args->quiet)
+		console_info(con, "slices of the trace do not fit together: decoding it as one");
+	return r;
+}
+
+static int run_perf(struct console *con, const struct export_args *args,
+		    const struct view_capture *capture, const struct export_way *way,
+		    struct export_result *result)
+{
+	int r = run_slices(con, args, way, result);
+
+	if (r != -ESTALE)
+		return r;
+	export_result_release(result);
+	return export_run(con, capture, way->argv, result);
+}
+
 static enum exit_code run_in(struct console *con, const struct export_args *args,
-			     const struct view_capture *capture, char *const *argv,
-			     const char *folder)
+			     const struct view_capture *capture, const struct export_way *way)
 {
 	_cleanup_(export_result_release) struct export_result result = { 0 };
-	int r = export_run(con, capture, argv, &result);
+	int r = run_perf(con, args, capture, way, &result);
 
 	if (r) {
-		console_error(con, "'%s': %s", argv[0], strerror(-r));
+		console_error(con, "'%s' cannot be exported: %s", args->capture, strerror(-r));
 		return EXIT_FAILED;
 	}
 	if (result.interrupted) {
@@ -317,7 +440,7 @@ static enum exit_code run_in(struct console *con, const struct export_args *args
 		explain_failure(con, args, &result);
 		return EXIT_FAILED;
 	}
-	r = publish(folder, args->output);
+	r = publish(way->folder, args->output);
 	if (r < 0) {
 		console_error(con, "--output '%s': %s", args->output, strerror(-r));
 		return EXIT_FAILED;
@@ -351,7 +474,14 @@ static enum exit_code write_output(struct console *con, const struct export_args
 	if (!output || export_argv(args, capture, perf, dlfilter, data, output, &argv))
 		console_error(con, "%s", strerror(ENOMEM));
 	else
-		code = run_in(con, args, capture, argv, folder);
+		code = run_in(con, args, capture,
+			      &(struct export_way){
+				      .perf = perf,
+				      .dlfilter = dlfilter,
+				      .data = data,
+				      .folder = folder,
+				      .argv = argv,
+			      });
 	tree_remove(AT_FDCWD, folder);
 	return code;
 }

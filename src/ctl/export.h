@@ -18,6 +18,7 @@ struct export_args {
 	int axis;
 	int tracks;
 	uint64_t split_ns; /* 0: one file */
+	uint64_t jobs;	   /* 0: as many as pay */
 	bool dry_run;
 	bool quiet;
 	char **rest;
@@ -31,6 +32,14 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 int export_argv(const struct export_args *args, const struct view_capture *capture,
 		const char *perf, const char *dlfilter, const char *data, const char *output,
 		char ***argv) _must_check_;
+
+struct trace_slice;
+
+/* As export_argv(), of a perf that decodes one slice, and whose filter writes what it sees to
+ * `events`. */
+int export_slice_argv(const struct export_args *args, const char *perf, const char *dlfilter,
+		      const char *data, const char *events, const struct trace_slice *slice,
+		      char ***argv) _must_check_;
 
 /* Perf, and the filter for it, which is for the caller to free. Returns 0, or a negative errno and
  * the error has been printed. */

@@ -8,32 +8,38 @@
 #include <time.h>
 
 #include "clock.h"
-#include "export.h"
+#include "export_reader.h"
 #include "text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SHOW_AFTER_NS NS_PER_S
 #define PATIENCE_S 3
 #define ERROR "instruction trace error"
+#define TIME " time "
 #define COMPLAINT "perf-poke-fxt: "
 #define PERF_COMPLAINT "Error: "
 
-/* Text that comes in pieces, by lines. */
-struct reader {
-	int fd;
-	char line[1024]; /* what is longer is dropped */
-	size_t length;
-	void (*take)(struct reader *reader, char *line);
-	struct export_result *result;
-	uint64_t time; /* that perf is at */
-};
-
-static volatile sig_atomic_t interrupted;
+volatile sig_atomic_t export_interrupted;
 
 static void on_signal(int signal)
 {
 	(void)signal;
-	interrupted = 1;
+	export_interrupted = 1;
+}
+
+void export_catch(struct sigaction old[2])
+{
+	const struct sigaction catch = { .sa_handler = on_signal };
+
+	export_interrupted = 0;
+	sigaction(SIGINT, &catch, &old[0]);
+	sigaction(SIGTERM, &catch, &old[1]);
+}
+
+void export_release(const struct sigaction old[2])
+{
+	sigaction(SIGINT, &old[0], NULL);
+	sigaction(SIGTERM, &old[1], NULL);
 }
 
 void export_result_release(struct export_result *result)
@@ -43,7 +49,7 @@ void export_result_release(struct export_result *result)
 	*result = (struct export_result){ 0 };
 }
 
-static void take_progress(struct reader *reader, char *line)
+static void take_progress(struct export_reader *reader, char *line)
 {
 	struct export_result *result = reader->result;
 
@@ -59,13 +65,27 @@ static bool is_cause(const char *line)
 	       !strncmp(line, PERF_COMPLAINT, strlen(PERF_COMPLAINT));
 }
 
-static void take_said(struct reader *reader, char *line)
+/* Without a time it is of the first slice. */
+static bool is_ours(const struct export_reader *reader, const char *line)
+{
+	const char *at = strstr(line, TIME);
+	uint64_t s = 0, ns = 0;
+
+	if (!reader->end)
+		return true;
+	if (!at || sscanf(at + strlen(TIME), "%" SCNu64 ".%9" SCNu64, &s, &ns) != 2)
+		return !reader->begin;
+	s = s * NS_PER_S + ns;
+	return s >= reader->begin && s < reader->end;
+}
+
+void export_take_said(struct export_reader *reader, char *line)
 {
 	struct export_result *result = reader->result;
 
 	line += strspn(line, " \t");
 	if (!strncmp(line, ERROR, strlen(ERROR))) {
-		if (!result->errors++)
+		if (is_ours(reader, line) && !result->errors++)
 			result->error = strdup(line);
 		return;
 	}
@@ -76,8 +96,7 @@ static void take_said(struct reader *reader, char *line)
 	result->complaint = strdup(line);
 }
 
-/* Returns false at the end. */
-static bool read_lines(struct reader *reader)
+bool export_read_lines(struct export_reader *reader)
 {
 	char bytes[4096];
 	ssize_t nr = read(reader->fd, bytes, sizeof(bytes));
@@ -113,7 +132,7 @@ static void show(struct console *con, const struct view_capture *capture, uint64
 
 /* Until perf has closed both. */
 static void follow(struct console *con, const struct view_capture *capture, pid_t pid,
-		   struct reader readers[2])
+		   struct export_reader readers[2])
 {
 	struct pollfd fds[2] = { { readers[0].fd, POLLIN, 0 }, { readers[1].fd, POLLIN, 0 } };
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
@@ -121,12 +140,12 @@ static void follow(struct console *con, const struct view_capture *capture, pid_
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
 		/* Perf may be where it does not look at that. */
-		if (interrupted)
+		if (export_interrupted)
 			kill(pid, told++ < PATIENCE_S ? SIGINT : SIGKILL);
 		if (poll(fds, 2, 1000) < 0)
 			continue;
 		for (size_t i = 0; i < 2; i++) {
-			if (fds[i].fd >= 0 && fds[i].revents && !read_lines(&readers[i]))
+			if (fds[i].fd >= 0 && fds[i].revents && !export_read_lines(&readers[i]))
 				fds[i].fd = -1;
 		}
 		if (clock_ns(CLOCK_MONOTONIC) - begin > SHOW_AFTER_NS)
@@ -135,8 +154,7 @@ static void follow(struct console *con, const struct view_capture *capture, pid_
 	console_clear_status(con);
 }
 
-/* Ends of a pipe, none of them the number that the child is to have. */
-static int make_pipe(int *reader, int *writer)
+int export_pipe(int *reader, int *writer)
 {
 	int fds[2];
 
@@ -151,24 +169,21 @@ static int make_pipe(int *reader, int *writer)
 int export_run(struct console *con, const struct view_capture *capture, char *const *argv,
 	       struct export_result *result)
 {
-	const struct sigaction catch = { .sa_handler = on_signal };
-	struct reader readers[2] = {
+	struct export_reader readers[2] = {
 		{ .fd = -1, .take = take_progress, .result = result },
-		{ .fd = -1, .take = take_said, .result = result },
+		{ .fd = -1, .take = export_take_said, .result = result },
 	};
 	_cleanup_close_ int progress = -1, progress_writer = -1, said = -1, said_writer = -1;
-	struct sigaction old_int, old_term;
+	struct sigaction old[2];
 	int status, r;
 	pid_t pid;
 
-	r = make_pipe(&progress, &progress_writer);
+	r = export_pipe(&progress, &progress_writer);
 	if (!r)
-		r = make_pipe(&said, &said_writer);
+		r = export_pipe(&said, &said_writer);
 	if (r)
 		return r;
-	interrupted = 0;
-	sigaction(SIGINT, &catch, &old_int);
-	sigaction(SIGTERM, &catch, &old_term);
+	export_catch(old);
 	r = perf_tool_spawn(argv, said_writer, said_writer, progress_writer, &pid);
 	closep(&progress_writer);
 	closep(&said_writer);
@@ -180,9 +195,8 @@ int export_run(struct console *con, const struct view_capture *capture, char *co
 			;
 		result->status = status;
 		result->done = result->done && WIFEXITED(status) && !WEXITSTATUS(status);
-		result->interrupted = interrupted;
+		result->interrupted = export_interrupted;
 	}
-	sigaction(SIGINT, &old_int, NULL);
-	sigaction(SIGTERM, &old_term, NULL);
+	export_release(old);
 	return r;
 }

@@ -87,9 +87,11 @@ static void refuses(void **state)
 	(void)state;
 	REFUSES("give --output FILE or --html FILE", "a");
 	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
-	REFUSES("--html does not go together with --axis, --tracks, --split, --dry-run or -- ARGS",
+	REFUSES("--html does not go together with --axis, --tracks, --split, --jobs, --dry-run or "
+		"-- ARGS",
 		"a", "--html", "b", "--split", "1ms");
-	REFUSES("--html does not go together with --axis, --tracks, --split, --dry-run or -- ARGS",
+	REFUSES("--html does not go together with --axis, --tracks, --split, --jobs, --dry-run or "
+		"-- ARGS",
 		"a", "--html", "b", "--", "-v");
 	REFUSES("CAPTURE is required", "-o", "a.fxt");
 	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl export makes of what perf does a file or one line, with a perf that does as it is told. Usage: export_run.py CTL"""
+"""perf-poke-ctl export makes of what perf does a file or one line, with a perf that does as it is told.
+Usage: export_run.py CTL [FEED]; FEED is tests/unit/dlfilter/feed."""
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import time
 import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
+FEED = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 and os.path.exists(sys.argv[1]) else None
 CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1, "latency_ns": 50000, "expected_ns": 2999940000}, "history_ns": 2000000000,
            "recorder": {"kind": "pt", "freeze": "pause", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}
 PERF = """#!/usr/bin/env python3
@@ -22,16 +24,28 @@ import os, sys, time
 if sys.argv[1:] == ["--version"]:
     print("perf version 0")
     sys.exit()
-output = next(word[7:] for word in sys.argv if word.startswith("output="))
+def dlarg(name):
+    return next((word[len(name) + 1:] for word in sys.argv if word.startswith(name + "=")), None)
+output, events = dlarg("output"), dlarg("events")
+number = int(events.rsplit(".", 1)[1]) if events else None
 def write(path, text):
     with open(path, "w") as file:
         file.write(text)
 def tell(text):
     os.write(3, text.encode() + b"\\n")
 """
+# Of the events of all, those of a slice, into the file of its events.
+SLICE = """
+import subprocess
+def decode(feed, lines, change=lambda line: line):
+    times = sys.argv[sys.argv.index("--time") + 1].split(",")
+    begin, end = [int(time.replace(".", "")) if time else default for time, default in zip(times, (0, 1 << 63))]
+    mine = [change(line) for line in open(lines) if line.startswith("symbol") or begin <= int(line.split()[1], 16) <= end]
+    subprocess.run([feed, "events=" + events], input="".join(mine), text=True, check=True)
+"""
 
 
-class ExportTest(unittest.TestCase):
+class Export(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -69,6 +83,8 @@ class ExportTest(unittest.TestCase):
         if not os.path.exists(os.path.join(os.path.dirname(CTL), "../dlfilter/perf-poke-fxt.so")):
             self.skipTest("the filter was not built")
 
+
+class ExportTest(Export):
     def test_fine(self):
         self.needs_filter()
         self.output.write_text("old")
@@ -185,6 +201,93 @@ class ExportTest(unittest.TestCase):
         self.assertRegex(shown, r"exporting: 75%")
         self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown))
         self.assertEqual(re.findall(r"slices", shown), [])
+
+
+class JobsTest(Export):
+    """With a trace that can be cut: a synchronisation point each 512 bytes, and a byte takes a nanosecond."""
+    BEGIN = 2000000000
+    SIZE = 1 << 20
+
+    def setUp(self):
+        super().setUp()
+        self.needs_filter()
+        if not FEED:
+            self.skipTest("the filter's tests were not built")
+        psb = b"\x02\x82" * 8
+        trace = b"".join(psb + b"\x19" + struct.pack("<Q", self.BEGIN + at)[:7] + bytes(488) for at in range(0, self.SIZE, 512))
+        # Shift, factor and zero of times, and that they are good
+        info = struct.pack("<IHHII5Q", 70, 0, 56, 1, 0, 11, 0, 1, 0, 1)
+        data = info + struct.pack("<IHHQQQIIiI", 71, 0, 48, len(trace), 0, self.BEGIN + len(trace), 0, 0, 1, 0) + trace
+        self.data.write_bytes(struct.pack("<8s8Q", b"PERFILE2", 104, 136, 104, 0, 104, len(data), 0, 0) + struct.pack("<4Q", 0, 0, 0, 0) + data)
+        start = 0xffffffff81000000
+        self.lines = [f"symbol f{i} {start + 256 * i:x} {start + 256 * (i + 1):x} k" for i in range(3)]
+        for at in range(0, self.SIZE - 200, 200):
+            # f0 calls f1 calls f2, and back, and again
+            source, target, flags = [(start + 16, start + 256, 1), (start + 272, start + 512, 1), (start + 528, start + 276, 2),
+                                     (start + 280, start + 20, 2)][at // 200 % 4]
+            self.lines.append(f"branch {self.BEGIN + at:x} 1 5 5 {source:x} {target:x} 4 {flags:x}")
+        self.all = self.folder / "lines"
+        self.all.write_text("".join(f"{line}\n" for line in self.lines))
+
+    def decode(self, before="", change="lambda line: line"):
+        return f"{SLICE}\n{before}\ndecode('{FEED}', '{self.all}', {change})"
+
+    def alone(self, *args):
+        """What one perf makes of it."""
+        path = self.folder / "alone.fxt"
+        subprocess.run([FEED, f"output={path}", "axis=time", "spike=3000000000", "expected=2999940000", "spike-cpu=1", *args],
+                       input=self.all.read_text(), text=True, check=True, capture_output=True)
+        return path.read_bytes()
+
+    def test_same(self):
+        for jobs in 2, 3, 7:
+            result = self.export(self.decode("assert not output"), "--jobs", str(jobs))
+            self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+            self.assertRegex(result.stderr, f"^perf-poke-ctl: {self.output}: [0-9]+ slices\n")
+            self.assertEqual(self.output.read_bytes(), self.alone())
+            self.assertEqual(os.listdir(self.results), ["a.fxt"])
+
+    def test_one(self):
+        """As it was asked for, or as one has to do."""
+        for args in ["--jobs", "1"], ["--time", "1us,2us", "-j", "1"], ["--", "-v"], []:
+            result = self.export("assert not events; write(output, 'one'); tell('done 7 0')", *args)
+            self.assertEqual((result.returncode, result.stderr), (0, f"perf-poke-ctl: {self.output}: 7 slices\n"))
+            self.assertEqual(self.output.read_text(), "one")
+
+    def test_slices_that_do_not_fit(self):
+        other = self.decode(change="lambda line: line if number != 2 else line.replace(' 5 5 ', ' 6 6 ')")
+        does = f"if output:\n    write(output, 'one'); tell('done 7 0'); sys.exit()\n{other}"
+        result = self.export(does, "--jobs", "2")
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "perf-poke-ctl: slices of the trace do not fit together: decoding it as one\n"
+                             f"perf-poke-ctl: {self.output}: 7 slices\n"))
+        self.assertEqual(self.output.read_text(), "one")
+        self.assertEqual(os.listdir(self.results), ["a.fxt"])
+
+    def test_errors_of_decoding(self):
+        """Each counts once, though two slices have it."""
+        before = (f"for at in range({self.BEGIN}, {self.BEGIN + self.SIZE}, 4096):\n"
+                  "    print(' instruction trace error type 1 time %d.%09d cpu 1' % divmod(at, 10**9))")
+        result = self.export(self.decode(before), "-q", "--jobs", "3")
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "perf-poke-ctl: 256 errors of decoding, the first: instruction trace error type 1 time 2.000000000 cpu 1\n"))
+
+    def test_failures(self):
+        for before, message in (("if number == 3: os.kill(os.getpid(), 9)", "perf died of signal 9"),
+                                ("if number == 3: print('no memory', file=sys.stderr); sys.exit(1)", "no memory"),
+                                ("if number == 4: open(events, 'w').write('x'); sys.exit(0)", "Bad message")):
+            self.check_failure(self.export(self.decode(before), "--jobs", "3"), f"'{self.folder}/capture' cannot be exported: {message}")
+
+    def test_interrupted(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = "if number == 1: open(events, 'w').close(); time.sleep(100)"
+            with subprocess.Popen(**self.command(self.decode(before), "--jobs", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                while not list(self.results.glob("a.fxt.*/.events.1")):
+                    time.sleep(0.01)
+                process.send_signal(number)
+                out, err = process.communicate()
+            self.assertEqual((process.returncode, out, err), (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
+            self.assertEqual(os.listdir(self.results), [])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace_cuts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/pt_scan.h"
+
+/* Tools of perf: struct perf_file_header, and records of the header perf_event_header. */
+#define HEADER_DATA_OFFSET 40
+#define HEADER_SIZE 104
+#define RECORD_SIZE 8
+#define RECORD_AUXTRACE_INFO 70
+#define RECORD_AUXTRACE 71
+#define AUXTRACE_INFO_INTEL_PT 1
+#define INFO_PRIV 16
+#define AUXTRACE_SIZE 48
+
+#define TSC_BITS 56
+/* Trace from one point to the next that is looked at: each is a synchronisation point. */
+#define STRIDE (8 * 1024)
+/* Trace of each CPU that is decoded before a cut, so that decoders have found themselves. */
+#define LEAD (16 * 1024)
+
+struct point {
+	uint64_t time;
+	uint64_t bytes; /* since the one before */
+};
+
+/* As perf converts them. */
+struct conversion {
+	uint64_t shift, mult, zero;
+	bool known;
+};
+
+struct scan {
+	const uint8_t *bytes;
+	size_t size;
+	struct conversion conversion;
+	struct point *points;
+	size_t nr, room;
+	uint64_t total; /* bytes of trace */
+	size_t buffers;
+	bool points_wanted;
+};
+
+static uint64_t read_u64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint64_t to_time(const struct conversion *conversion, uint64_t tsc)
+{
+	uint64_t high = tsc >> conversion->shift;
+	uint64_t low = tsc & ((UINT64_C(1) << conversion->shift) - 1);
+
+	return conversion->zero + high * conversion->mult +
+	       ((low * conversion->mult) >> conversion->shift);
+}
+
+/* A packet has the lower bits; the trace is not far from the other one. */
+static uint64_t widen(uint64_t tsc, uint64_t near)
+{
+	const uint64_t turn = UINT64_C(1) << TSC_BITS;
+	uint64_t whole = (near & ~(turn - 1)) | tsc;
+
+	if (whole > near && whole - near > turn / 2 && whole >= turn)
+		return whole - turn;
+	if (whole < near && near - whole > turn / 2)
+		return whole + turn;
+	return whole;
+}
+
+static int add_point(struct scan *scan, uint64_t time, uint64_t bytes)
+{
+	if (scan->nr == scan->room) {
+		size_t room = scan->room ? 2 * scan->room : 1024;
+		struct point *grown = realloc(scan->points, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		scan->points = grown;
+		scan->room = room;
+	}
+	scan->points[scan->nr++] = (struct point){ .time = time, .bytes = bytes };
+	return 0;
+}
+
+static int scan_buffer(struct scan *scan, const uint8_t *trace, size_t size, uint64_t near)
+{
+	struct pt_psb psb;
+	size_t last = 0;
+
+	for (size_t at = STRIDE; pt_scan_psb(trace, size, at, &psb); at = psb.offset + STRIDE) {
+		if (!psb.tsc)
+			continue;
+		if (add_point(scan, to_time(&scan->conversion, widen(psb.tsc, near)),
+			      psb.offset - last))
+			return -ENOMEM;
+		last = psb.offset;
+	}
+	return 0;
+}
+
+static void read_info(struct scan *scan, const uint8_t *record, size_t size)
+{
+	uint32_t type;
+
+	if (size < INFO_PRIV + 5 * sizeof(uint64_t))
+		return;
+	memcpy(&type, record + RECORD_SIZE, sizeof(type));
+	scan->conversion = (struct conversion){
+		.shift = read_u64(record + INFO_PRIV + 8),
+		.mult = read_u64(record + INFO_PRIV + 16),
+		.zero = read_u64(record + INFO_PRIV + 24),
+	};
+	scan->conversion.known = type == AUXTRACE_INFO_INTEL_PT && scan->conversion.shift < 32 &&
+				 scan->conversion.mult && read_u64(record + INFO_PRIV + 32);
+}
+
+/* Records up to the end, or to what is none. */
+static int scan_records(struct scan *scan, size_t at, size_t end)
+{
+	while (end - at >= RECORD_SIZE) {
+		const uint8_t *record = scan->bytes + at;
+		uint16_t size;
+		uint64_t trace;
+		uint32_t type;
+		int r;
+
+		memcpy(&type, record, sizeof(type));
+		memcpy(&size, record + 6, sizeof(size));
+		if (size < RECORD_SIZE || size > end - at)
+			return 0;
+		at += size;
+		if (type == RECORD_AUXTRACE_INFO)
+			read_info(scan, record, size);
+		if (type != RECORD_AUXTRACE || size < AUXTRACE_SIZE)
+			continue;
+		trace = read_u64(record + 8);
+		if (trace > end - at)
+			return 0;
+		scan->total += trace;
+		scan->buffers++;
+		if (scan->points_wanted && scan->conversion.known) {
+			r = scan_buffer(scan, record + size, trace, read_u64(record + 24));
+			if (r)
+				return r;
+		}
+		at += trace;
+	}
+	return 0;
+}
+
+static int scan_file(struct scan *scan, const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t offset, size;
+	struct stat st;
+	void *bytes;
+	int r = 0;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (st.st_size < HEADER_SIZE)
+		return 0;
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	scan->bytes = bytes;
+	scan->size = (size_t)st.st_size;
+	offset = read_u64(scan->bytes + HEADER_DATA_OFFSET);
+	size = read_u64(scan->bytes + HEADER_DATA_OFFSET + 8);
+	if (offset <= scan->size && size <= scan->size - offset)
+		r = scan_records(scan, offset, offset + size);
+	munmap(bytes, scan->size);
+	return r;
+}
+
+int trace_size(const char *path, uint64_t *bytes)
+{
+	struct scan scan = { 0 };
+	int r = scan_file(&scan, path);
+
+	*bytes = scan.total;
+	return r;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* The point that has so much trace before another one. */
+static size_t go_back(const struct scan *scan, size_t i, uint64_t bytes)
+{
+	uint64_t sum = 0;
+
+	while (i && sum < bytes)
+		sum += scan->points[i--].bytes;
+	return i;
+}
+
+static struct trace_slice *cut(const struct scan *scan, uint64_t slice_bytes, size_t *nr)
+{
+	uint64_t lead = LEAD * (uint64_t)scan->buffers;
+	struct trace_slice *slices = calloc(scan->nr + 1, sizeof(*slices));
+	uint64_t sum = 0;
+
+	if (!slices)
+		return NULL;
+	if (slice_bytes < 2 * lead)
+		slice_bytes = 2 * lead;
+	slices[0] = (struct trace_slice){ .end = UINT64_MAX, .to = UINT64_MAX };
+	*nr = 1;
+	for (size_t i = 0; i + scan->buffers < scan->nr; i++) {
+		struct trace_slice *last = &slices[*nr - 1];
+		const struct point *point = &scan->points[i];
+		uint64_t from = scan->points[go_back(scan, i, lead)].time;
+
+		sum += point->bytes;
+		if (sum < slice_bytes || from <= last->begin || from >= point->time)
+			continue;
+		last->end = point->time;
+		last->to = scan->points[i + scan->buffers].time;
+		slices[(*nr)++] = (struct trace_slice){
+			.from = from,
+			.begin = point->time,
+			.end = UINT64_MAX,
+			.to = UINT64_MAX,
+		};
+		sum = 0;
+	}
+	return slices;
+}
+
+int trace_cut(const char *path, uint64_t slice_bytes, struct trace_slice **slices, size_t *nr)
+{
+	struct scan scan = { .points_wanted = true };
+	int r = scan_file(&scan, path);
+
+	if (!r && scan.nr)
+		qsort(scan.points, scan.nr, sizeof(*scan.points), compare);
+	if (!r) {
+		*slices = cut(&scan, slice_bytes, nr);
+		r = *slices ? 0 : -ENOMEM;
+	}
+	free(scan.points);
+	return r;
+}
