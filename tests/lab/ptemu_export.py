@@ -9,6 +9,7 @@ import collections
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -24,6 +25,8 @@ ROUNDS = int(os.environ.get("PTEMU_ROUNDS", "1"))
 INSTRUCTIONS = 5000000
 # What is compared by time and by cycles too
 TIMED_PART = 4
+# Each with several numbers of jobs
+VARIANTS = {("a.fxt",): (2, 3, 4), ("a.fxt.gz", "--axis", "cycles"): (4,), ("a.fxt", "--split", "5ms", "--time", "-40ms,100us"): (3,)}
 LATE_NS = 27000000  # of 30 ms, by a clock that is emulated
 AUXTRACE_INFO = 70
 SWITCH = re.compile(r".* (-?\d+) \[001\] +(\d+)\.(\d{9}): PERF_RECORD_SWITCH_CPU_WIDE (OUT|IN) .*")
@@ -219,6 +222,35 @@ def check_capture(folder):
     print(f"{len(slices)} slices of {worker}, interrupts off for {late.end - late.begin} ns in {late.name}")
 
 
+def export(folder, capture, name, jobs, *args):
+    """The files of it, by name, what was said, and how many perfs ran."""
+    results = folder / "results"
+    results.mkdir()
+    perf = folder / "perf"
+    perf.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo >> {folder}/perfs\nexec {shutil.which("perf")} "$@"\n')
+    perf.chmod(0o755)
+    (folder / "perfs").write_text("")
+    result = subprocess.run([CTL, "export", capture, "-o", results / name, "--jobs", str(jobs), *args], capture_output=True, text=True,
+                            check=False, env={**os.environ, "PERF_POKE_PERF": str(perf)})
+    equal(result.returncode, 0, f"exit status of {jobs} jobs: {result.stderr}")
+    files = {path.name: path.read_bytes() for path in results.iterdir()}
+    shutil.rmtree(results)
+    return files, result.stderr, len((folder / "perfs").read_text())
+
+
+def check_jobs(folder, capture):
+    """With slices of the trace decoded at once: to the byte what one perf makes."""
+    for (name, *args), numbers in VARIANTS.items():
+        alone, said, nr = export(folder, capture, name, 1, *args)
+        equal(nr, 1, "perfs of one job")
+        for jobs in numbers:
+            files, said_of_many, nr = export(folder, capture, name, jobs, *args)
+            check(nr >= 2 * jobs, f"{nr} perfs of {jobs} jobs: {said_of_many}")
+            equal((sorted(files), said_of_many), (sorted(alone), said), f"files, and what was said, of {jobs} jobs {args}")
+            equal([file for file in files if files[file] != alone[file]], [], f"files of {jobs} jobs {args} that differ")
+            print(f"{len(files)} files {' '.join(args)} of {nr} slices by {jobs} jobs: the same as by one")
+
+
 if not emulator.folders():
     print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
     sys.exit(77)
@@ -229,3 +261,4 @@ with tempfile.TemporaryDirectory() as scratch:
         sys.exit(ran.returncode)
     check_window(pathlib.Path(scratch))
     check_capture(pathlib.Path(scratch))
+    check_jobs(pathlib.Path(scratch), pathlib.Path(scratch) / "capture")
