@@ -5,6 +5,7 @@
 
 #include <linux/bpf.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "expiries.h"
@@ -13,7 +14,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u64 threshold_ns = 0;
 const volatile __u64 function = 0;
-const volatile __u32 now_is_pointer = 1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -39,7 +39,7 @@ int expiries_count(__u64 *ctx)
 
 	if (!cpu || (__u64)timer->function != function)
 		return 0;
-	if (now_is_pointer && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
+	if (NOW_IS_POINTER && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
 		return 0;
 	cpu->count++;
 	if (bpf_get_current_pid_tgid() >> 32 == 1)

@@ -41,13 +41,6 @@ struct expiries {
 	struct ring_buffer *ring;
 };
 
-static void print_log(void *ctx, enum perf_poke_log_level level, const char *msg)
-{
-	(void)ctx;
-	if (level <= PERF_POKE_LOG_WARN)
-		fprintf(stderr, "%s\n", msg);
-}
-
 static int fail(const char *what)
 {
 	fprintf(stderr, "expiries: %s: %s\n", what, strerror(errno));
@@ -91,14 +84,11 @@ static int open_stats(const struct expiries *e, int **stats, const char *instanc
 
 static int open_other(struct expiries *e, uint64_t function, uint64_t threshold_ns)
 {
-	int now_is_pointer = trigger_now_is_pointer(&(struct log){ .fn = print_log });
-
 	e->skel = expiries_bpf__open();
-	if (!e->skel || now_is_pointer < 0)
+	if (!e->skel)
 		return fail("program");
 	e->skel->rodata->function = function;
 	e->skel->rodata->threshold_ns = threshold_ns;
-	e->skel->rodata->now_is_pointer = now_is_pointer;
 	if (expiries_bpf__load(e->skel))
 		return fail("program");
 	e->other = map_values(bpf_map__fd(e->skel->maps.counts),
