@@ -55,6 +55,7 @@ struct {
 	__type(value, struct trigger_session);
 } session SEC(".maps");
 
+#include "linear.h"
 #include "poke/poke.h"
 
 static __always_inline void fill_task(struct trigger_spike *s)
@@ -84,6 +85,7 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 	barrier_var(bucket);
 	if (bucket < TRIGGER_BUCKETS)
 		cpu->buckets[bucket]++;
+	linear_count(cpu->watched, latency_ns);
 }
 
 /* The trace stands still, and the targets are poked. tell() must follow. */

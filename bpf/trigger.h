@@ -23,7 +23,9 @@
 
 /* Written by one CPU, in its timer interrupt; read by user space through a mapping at any time. */
 struct trigger_cpu {
-	__u64 watched; /* set by user space before the program is attached */
+	/* 1 and its row of the linear histogram; set by user space before the program is attached.
+	 * 0: it is not watched */
+	__u64 watched;
 	__u64 count;
 	__u64 sum_ns;
 	__u64 min_inverse; /* ~minimum, so that zero-filled memory means "none yet" */

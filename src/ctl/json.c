@@ -246,7 +246,30 @@ static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_n
 	add_number(object, "p99_9_ns", p999_ns);
 }
 
-static json_object *new_row(const struct result_row *row)
+/* The buckets that are not empty, as [low_ns, count], and what is over them. */
+static json_object *new_linear(const struct results *results, const uint64_t *counts)
+{
+	json_object *object = json_object_new_object();
+	json_object *list = json_object_new_array();
+
+	for (uint64_t i = 0; i < results->linear_entries; i++) {
+		json_object *pair;
+
+		if (!counts[i])
+			continue;
+		pair = json_object_new_array();
+		json_object_array_add(pair, json_object_new_uint64(i * results->linear_width_ns));
+		json_object_array_add(pair, json_object_new_uint64(counts[i]));
+		json_object_array_add(list, pair);
+	}
+	add_number(object, "width_ns", results->linear_width_ns);
+	add_number(object, "entries", results->linear_entries);
+	json_object_object_add(object, "buckets", list);
+	add_number(object, "over", counts[results->linear_entries]);
+	return object;
+}
+
+static json_object *new_row(const struct results *results, const struct result_row *row)
 {
 	json_object *object = json_object_new_object();
 
@@ -255,6 +278,9 @@ static json_object *new_row(const struct result_row *row)
 	add_stats(object, &row->stats);
 	add_percentiles(object, row->p50_ns, row->p99_ns, row->p999_ns);
 	json_object_object_add(object, "histogram", new_histogram(row));
+	if (row->linear)
+		json_object_object_add(object, "linear_histogram",
+				       new_linear(results, row->linear));
 	return object;
 }
 
@@ -289,9 +315,9 @@ static json_object *new_kinds(const struct results *results)
 		json = json_object_new_object();
 		cpus = json_object_new_array();
 		for (size_t i = 0; i < results->nr_rows; i++)
-			json_object_array_add(cpus, new_row(&one->rows[i]));
+			json_object_array_add(cpus, new_row(results, &one->rows[i]));
 		json_object_object_add(json, "cpus", cpus);
-		json_object_object_add(json, "all", new_row(&one->all));
+		json_object_object_add(json, "all", new_row(results, &one->all));
 		json_object_object_add(object, kind_name(kind), json);
 	}
 	return object;
@@ -331,9 +357,9 @@ json_object *json_summary(const struct results *results)
 	json_object *cpus = json_object_new_array();
 
 	for (size_t i = 0; i < results->nr_rows; i++)
-		json_object_array_add(cpus, new_row(&results->rows[i]));
+		json_object_array_add(cpus, new_row(results, &results->rows[i]));
 	json_object_object_add(object, "cpus", cpus);
-	json_object_object_add(object, "all", new_row(&results->all));
+	json_object_object_add(object, "all", new_row(results, &results->all));
 	json_object_object_add(object, "triggers", new_kinds(results));
 	add_number(object, "missed", results->all.stats.missed);
 	add_number(object, "captures", results_taken(results));

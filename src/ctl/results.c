@@ -93,6 +93,20 @@ static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 	buckets->array = array;
 }
 
+static int collect_linear(struct result_row *row, const struct perf_poke *pp,
+			  enum perf_poke_trigger_kind kind, uint64_t entries)
+{
+	int r;
+
+	if (!entries)
+		return 0;
+	row->linear = calloc(entries + 1, sizeof(*row->linear));
+	if (!row->linear)
+		return -ENOMEM;
+	r = perf_poke__kind_linear_histogram(pp, kind, row->cpu, row->linear, entries + 1);
+	return r < 0 ? r : 0;
+}
+
 static int collect_row(struct result_row *row, const struct perf_poke *pp,
 		       enum perf_poke_trigger_kind kind, int cpu)
 {
@@ -119,7 +133,8 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp,
 }
 
 static int collect_kind(struct result_row **rows, struct result_row *all,
-			const struct perf_poke *pp, enum perf_poke_trigger_kind kind)
+			const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+			uint64_t entries)
 {
 	const int *cpus;
 	size_t nr;
@@ -129,8 +144,11 @@ static int collect_kind(struct result_row **rows, struct result_row *all,
 	*rows = calloc(nr, sizeof(**rows));
 	if (!*rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr && !r; i++)
+	for (size_t i = 0; i < nr && !r; i++) {
 		r = collect_row(&(*rows)[i], pp, kind, cpus[i]);
+		if (!r)
+			r = collect_linear(&(*rows)[i], pp, kind, entries);
+	}
 	return r ? r : collect_row(all, pp, kind, ALL_CPUS);
 }
 
@@ -139,13 +157,14 @@ int results_collect(struct results *results, const struct perf_poke *pp)
 	int r;
 
 	perf_poke__cpus(pp, &results->nr_rows);
-	r = collect_kind(&results->rows, &results->all, pp, PERF_POKE_TRIGGER_IRQ);
+	r = collect_kind(&results->rows, &results->all, pp, PERF_POKE_TRIGGER_IRQ,
+			 results->linear_entries);
 	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds) && !r; kind++) {
 		struct perf_poke_stats stats = { .sz = sizeof(stats) };
 
 		if (!perf_poke__kind_stats(pp, kind, ALL_CPUS, &stats))
 			r = collect_kind(&results->kinds[kind].rows, &results->kinds[kind].all, pp,
-					 kind);
+					 kind, results->linear_entries);
 	}
 	return r;
 }
@@ -156,15 +175,20 @@ const struct result_row *results_rows(const struct results *results,
 	return kind == PERF_POKE_TRIGGER_IRQ ? results->rows : results->kinds[kind].rows;
 }
 
+static void release_rows(struct result_row *rows, size_t nr)
+{
+	for (size_t i = 0; rows && i < nr; i++) {
+		free(rows[i].buckets);
+		free(rows[i].linear);
+	}
+	free(rows);
+}
+
 void results_release(struct results *results)
 {
-	for (size_t i = 0; results->rows && i < results->nr_rows; i++)
-		free(results->rows[i].buckets);
-	free(results->rows);
+	release_rows(results->rows, results->nr_rows);
 	for (size_t kind = 0; kind < ARRAY_SIZE(results->kinds); kind++) {
-		for (size_t i = 0; results->kinds[kind].rows && i < results->nr_rows; i++)
-			free(results->kinds[kind].rows[i].buckets);
-		free(results->kinds[kind].rows);
+		release_rows(results->kinds[kind].rows, results->nr_rows);
 		free(results->kinds[kind].all.buckets);
 	}
 	free(results->all.buckets);

@@ -18,6 +18,7 @@ struct result_row {
 	uint64_t p999_ns;
 	struct perf_poke_bucket *buckets;
 	size_t nr_buckets;
+	uint64_t *linear; /* results.linear_entries, and what is over them; NULL: not asked for */
 };
 
 /* The perf record, or other command, of the session. */
@@ -35,6 +36,8 @@ struct result_kind {
 };
 
 struct results {
+	uint64_t linear_entries; /* 0: there is no linear histogram */
+	uint64_t linear_width_ns;
 	struct result_row *rows; /* one for each CPU */
 	size_t nr_rows;
 	struct result_row all;

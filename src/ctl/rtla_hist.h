@@ -6,9 +6,11 @@
 
 #include "results.h"
 
-/* Buckets of a microsecond, from 0; what is later is `over`. */
+/* What rtla has if nothing is said: so many buckets of so many microseconds. */
 #define RTLA_HIST_ENTRIES 256
+#define RTLA_HIST_BUCKET_US 1
 
+/* Only of results with a linear histogram. */
 void rtla_hist_print(FILE *file, const struct results *results);
 
 #endif

@@ -422,6 +422,8 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 
 	s.detach = detach;
 	s.view = *view;
+	s.results.linear_entries = opts->histogram_entries;
+	s.results.linear_width_ns = opts->histogram_width_ns;
 	s.results.keeps = opts->keep_worst || opts->max_disk;
 	if (!s.opts.session) {
 		snprintf(s.name, sizeof(s.name), "%d", getpid());

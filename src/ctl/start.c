@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "detach.h"
+#include "rtla_hist.h"
 #include "session.h"
 #include "units.h"
 
@@ -319,6 +320,11 @@ static const struct option_spec options[] = {
 	  .help = "show a table of all CPUs each second, as rtla does" },
 	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
 	  .help = "print histograms at the end as rtla timerlat hist does" },
+	{ "bucket-size", 0, OPTION_TIME, .min = NS_PER_US, .max = NS_PER_S - 1,
+	  TARGET(opts.histogram_width_ns), .metavar = "TIME",
+	  .help = "of --histogram: width of its buckets, whole us (1us)" },
+	{ "entries", 0, OPTION_COUNT, .min = 10, .max = 9999999, TARGET(opts.histogram_entries),
+	  .metavar = "N", .help = "of --histogram: how many there are (256)" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
 	  .help = "a perf record with -S or --switch-output=signal: started\n"
@@ -354,9 +360,31 @@ static const char notes[] =
 	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
 	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
 	"                      histogram: [[low_ns, high_ns, count], ...]}, ...],\n"
+	"                      with --histogram linear_histogram: {width_ns, entries,\n"
+	"                      buckets: [[low_ns, count], ...], over};\n"
 	"                      all: the same of all CPUs; missed, captures, failed,\n"
 	"                      elapsed_ns; perf: {pid, command, status, data: [...]}\n"
 	"A high_ns of null is no upper end.\n";
+
+static int check_histogram(struct start_args *args, struct console *con)
+{
+	struct perf_poke_opts *opts = &args->opts;
+
+	if (!args->histogram && (opts->histogram_entries || opts->histogram_width_ns)) {
+		console_error(con, "--%s: is of --histogram, which is not given",
+			      opts->histogram_entries ? "entries" : "bucket-size");
+		return -EINVAL;
+	}
+	if (opts->histogram_width_ns % NS_PER_US) {
+		console_error(con, "--bucket-size: must be whole microseconds");
+		return -EINVAL;
+	}
+	if (args->histogram && !opts->histogram_entries)
+		opts->histogram_entries = RTLA_HIST_ENTRIES;
+	if (args->histogram && !opts->histogram_width_ns)
+		opts->histogram_width_ns = RTLA_HIST_BUCKET_US * NS_PER_US;
+	return 0;
+}
 
 static int check_targets(struct start_args *args, struct console *con)
 {
@@ -392,7 +420,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	args->opts.nr_triggers = args->nr_triggers;
 	args->opts.events = args->events;
 	args->opts.nr_events = args->nr_events;
-	return check_targets(args, con);
+	r = check_histogram(args, con);
+	return r ? r : check_targets(args, con);
 }
 
 void start_release(struct start_args *args)

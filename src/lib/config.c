@@ -18,7 +18,9 @@
 #define PERIOD_MIN_NS 10000
 #define PERIOD_MAX_NS 1000000000
 #define PRIORITY_DEFAULT 95
-#define BUFFER_MAX (1ULL << 31) /* the kernel's own limit for the mapping of one event */
+#define HISTOGRAM_WIDTH_DEFAULT_NS 1000
+#define HISTOGRAM_MAX (1ULL << 30) /* bytes, of all CPUs */
+#define BUFFER_MAX (1ULL << 31)	   /* the kernel's own limit for the mapping of one event */
 /* A record of perf is at most 64 KiB, the rest of it included: what perf record --aux-sample
  * allows. */
 #define SAMPLE_MAX (60ULL << 10)
@@ -171,6 +173,20 @@ static int config_workload_opts(struct config *config, const struct perf_poke_op
 		return log_error(&config->log, -EINVAL,
 				 "scheduler '%s': the workload cyclic has f:PRIORITY only",
 				 opts->scheduler);
+	return 0;
+}
+
+static int config_histogram(struct config *config, const struct perf_poke_opts *opts)
+{
+	uint64_t most = HISTOGRAM_MAX / sizeof(uint64_t) / TRIGGER_KINDS / config->nr_cpus - 1;
+
+	config->histogram_entries = opts->histogram_entries;
+	config->histogram_width_ns =
+		opts->histogram_width_ns ? opts->histogram_width_ns : HISTOGRAM_WIDTH_DEFAULT_NS;
+	if (config->histogram_entries > most)
+		return log_error(&config->log, -EINVAL,
+				 "histogram entries %" PRIu64 ": with %zu CPUs at most %" PRIu64,
+				 config->histogram_entries, config->nr_cpus, most);
 	return 0;
 }
 
@@ -329,6 +345,8 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 		err = config_numbers(config, &known);
 	if (!err)
 		err = config_workload_opts(config, &known);
+	if (!err)
+		err = config_histogram(config, &known);
 	if (!err)
 		err = config_triggers(config, &known);
 	if (!err)

@@ -40,6 +40,7 @@ struct config {
 	uint64_t cooldown_ns;
 	double adaptive; /* percent; 0: not */
 	uint64_t warmup_ns;
+	uint64_t histogram_width_ns, histogram_entries;
 	char *output;
 	char *session; /* NULL: others do not see it */
 	char **argv;

@@ -291,6 +291,11 @@ struct perf_poke_opts {
 	 * more than the threshold of the options; 0: not */
 	double adaptive_percent;
 	uint64_t warmup_ns;
+	/** count latencies in so many buckets of equal width too, of each CPU and kind: see
+	 * perf_poke__kind_linear_histogram(). Default 0: do not. All together have 1 GiB */
+	uint64_t histogram_entries;
+	/** width of those; default 1 us */
+	uint64_t histogram_width_ns;
 	/** with capture_ctx too */
 	perf_poke_removed_fn on_removed;
 };
@@ -517,6 +522,27 @@ int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigge
 int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			      void (*fn)(void *ctx, const struct perf_poke_bucket *bucket),
 			      void *ctx);
+
+/**
+ * The histogram of one kind of latency with buckets of equal width, `histogram_width_ns`, the first
+ * from 0 on.
+ *
+ * @param pp  session; cannot be NULL
+ * @param kind  which latency
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param counts  filled in: `histogram_entries` of them, and one more for what is over those;
+ * cannot be NULL
+ * @param nr  how many have room; others are left out
+ *
+ * Returns: the number of buckets, histogram_entries + 1, or
+ * - -ENOTCONN, -ENXIO as perf_poke__kind_stats()
+ * - -ENODATA: histogram_entries is 0
+ * - -EINVAL: counts is NULL
+ *
+ * Since: 0.1
+ */
+int perf_poke__kind_linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+				     int cpu, uint64_t *counts, size_t nr);
 
 /**
  * The latency that a share of the expiries did not exceed, to within the width of a bucket (1.6 %).

@@ -93,6 +93,8 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.nr_cpus = pp->config.nr_cpus,
 		.threshold_ns = irq_ns ? irq_ns : UINT64_MAX,
 		.function = function,
+		.linear_width_ns = pp->config.histogram_width_ns,
+		.linear_entries = pp->config.histogram_entries,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
 		.rtla = pp->config.session,

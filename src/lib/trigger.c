@@ -12,6 +12,7 @@
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
 #include "delivery/delivery.h"
+#include "map_memory.h"
 #include "tracefs.h"
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
@@ -26,6 +27,8 @@ struct trigger {
 	size_t cpus_size;
 	struct trigger_cpu *more; /* of cpus_more */
 	size_t more_size;
+	uint64_t *linear; /* rows of linear_row buckets */
+	size_t linear_size, linear_row;
 	struct trigger_latencies *latencies; /* indexed by CPU */
 	size_t latencies_size;
 	int nr_possible;
@@ -74,28 +77,29 @@ static int trigger_on_kick(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static size_t trigger_pages(size_t size)
+static struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
+					    enum trigger_kind kind)
 {
-	size_t page = sysconf(_SC_PAGESIZE);
+	size_t index = (size_t)(kind - 1) * trigger->nr_possible + cpu;
 
-	return (size + page - 1) & ~(page - 1);
+	if (kind == TRIGGER_IRQ)
+		return &trigger->cpus[cpu];
+	return (index + 1) * sizeof(*trigger->more) <= trigger->more_size ? &trigger->more[index]
+									  : NULL;
 }
 
-/* An array that user space may map; its values are as large as they are here. */
-static size_t trigger_map_size(const struct bpf_map *map)
+/* The rows of the linear histogram: see bpf/linear.h. */
+static void trigger_watch(struct trigger *trigger, const struct trigger_config *config)
 {
-	return trigger_pages((size_t)bpf_map__max_entries(map) * bpf_map__value_size(map));
-}
+	for (int kind = TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
+		for (size_t i = 0; i < config->nr_cpus; i++) {
+			size_t row = kind * config->nr_cpus + i;
+			struct trigger_cpu *cpu = trigger_find_cpu(trigger, config->cpus[i], kind);
 
-static int trigger_map(void **ret, const struct bpf_map *map)
-{
-	void *mapping = mmap(NULL, trigger_map_size(map), PROT_READ | PROT_WRITE, MAP_SHARED,
-			     bpf_map__fd(map), 0);
-
-	if (mapping == MAP_FAILED)
-		return -errno;
-	*ret = mapping;
-	return 0;
+			if (cpu)
+				cpu->watched = 1 + row;
+		}
+	}
 }
 
 static int trigger_map_all(struct trigger *trigger, const struct trigger_config *config)
@@ -103,22 +107,25 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	struct trigger_bpf *skel = trigger->skel;
 	int err;
 
-	trigger->cpus_size = trigger_map_size(skel->maps.cpus);
-	err = trigger_map((void **)&trigger->cpus, skel->maps.cpus);
-	trigger->more_size = trigger_map_size(skel->maps.cpus_more);
+	trigger->cpus_size = map_memory_size(skel->maps.cpus);
+	err = map_memory((void **)&trigger->cpus, skel->maps.cpus);
+	trigger->more_size = map_memory_size(skel->maps.cpus_more);
 	if (!err)
-		err = trigger_map((void **)&trigger->more, skel->maps.cpus_more);
-	trigger->latencies_size = trigger_map_size(skel->maps.latencies);
+		err = map_memory((void **)&trigger->more, skel->maps.cpus_more);
+	trigger->linear_size = map_memory_size(skel->maps.linear);
+	trigger->linear_row = config->linear_entries + 1;
 	if (!err)
-		err = trigger_map((void **)&trigger->latencies, skel->maps.latencies);
+		err = map_memory((void **)&trigger->linear, skel->maps.linear);
+	trigger->latencies_size = map_memory_size(skel->maps.latencies);
 	if (!err)
-		err = trigger_map((void **)&trigger->targets, skel->maps.targets);
+		err = map_memory((void **)&trigger->latencies, skel->maps.latencies);
 	if (!err)
-		err = trigger_map((void **)&trigger->session, skel->maps.session);
+		err = map_memory((void **)&trigger->targets, skel->maps.targets);
+	if (!err)
+		err = map_memory((void **)&trigger->session, skel->maps.session);
 	if (err)
 		return err;
-	for (size_t i = 0; i < config->nr_cpus; i++)
-		trigger->cpus[config->cpus[i]].watched = 1;
+	trigger_watch(trigger, config);
 	for (size_t i = 0; i < config->nr_targets; i++)
 		trigger->targets[i] = config->targets[i];
 	return 0;
@@ -314,6 +321,13 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->skel->rodata->function = config->function;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;
+	if (config->linear_entries) {
+		trigger->skel->rodata->linear_entries = config->linear_entries;
+		trigger->skel->rodata->linear_width_ns = config->linear_width_ns;
+		bpf_map__set_max_entries(trigger->skel->maps.linear,
+					 TRIGGER_KINDS * config->nr_cpus *
+						 (config->linear_entries + 1));
+	}
 	trigger_set_threads(trigger, &config->threads);
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
@@ -508,12 +522,12 @@ const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, in
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
 						    enum trigger_kind kind)
 {
-	size_t index = (size_t)(kind - 1) * trigger->nr_possible + cpu;
+	return trigger_find_cpu(trigger, cpu, kind);
+}
 
-	if (kind == TRIGGER_IRQ)
-		return trigger_cpu(trigger, cpu);
-	return (index + 1) * sizeof(*trigger->more) <= trigger->more_size ? &trigger->more[index]
-									  : NULL;
+const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched)
+{
+	return &trigger->linear[(watched - 1) * trigger->linear_row];
 }
 
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
@@ -563,11 +577,14 @@ void trigger_free(struct trigger *trigger)
 		munmap(trigger->cpus, trigger->cpus_size);
 	if (trigger->more)
 		munmap(trigger->more, trigger->more_size);
+	if (trigger->linear)
+		munmap(trigger->linear, trigger->linear_size);
 	if (trigger->latencies)
 		munmap(trigger->latencies, trigger->latencies_size);
 	if (trigger->targets)
-		munmap(trigger->targets, trigger_pages(POKE_TARGETS * sizeof(*trigger->targets)));
+		munmap(trigger->targets,
+		       map_memory_pages(POKE_TARGETS * sizeof(*trigger->targets)));
 	if (trigger->session)
-		munmap(trigger->session, trigger_pages(sizeof(*trigger->session)));
+		munmap(trigger->session, map_memory_pages(sizeof(*trigger->session)));
 	free(trigger);
 }

@@ -38,6 +38,8 @@ struct trigger_config {
 	size_t nr_cpus;
 	uint64_t threshold_ns;
 	uint64_t function; /* address; 0 for any */
+	uint64_t linear_width_ns;
+	uint64_t linear_entries; /* 0: no linear histogram */
 	struct trigger_threads threads;
 	/* What stops and starts a trace from within the kernel, less than TRIGGER_MESSAGE_SIZE
 	 * bytes; NULL or empty for not. */
@@ -103,6 +105,8 @@ const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, in
 /* The same of another kind of latency. */
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
 						    enum trigger_kind kind);
+/* Live memory too: linear_entries buckets of equal width, and one for what is over them. */
+const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched);
 /* The latencies of the activation that the spike was in, as far as they are known by now. Any
  * thread. Returns whether they are still those of this spike. */
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,

@@ -15,6 +15,22 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile __u64 threshold_ns = 0;
 const volatile __u64 function = 0;
 
+/* What is behind the end of a name is zero. */
+const volatile __u64 names[EXPIRIES_NAMES][EXPIRIES_NAME_SIZE / sizeof(__u64)] = {};
+const volatile __u32 nr_names = 0;
+
+static __always_inline bool has_name(void)
+{
+	__u64 comm[EXPIRIES_NAME_SIZE / sizeof(__u64)] = {};
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	for (__u32 i = 0; i < EXPIRIES_NAMES && i < nr_names; i++) {
+		if (comm[0] == names[i][0] && comm[1] == names[i][1])
+			return true;
+	}
+	return false;
+}
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -42,8 +58,8 @@ int expiries_count(__u64 *ctx)
 	if (NOW_IS_POINTER && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
 		return 0;
 	cpu->count++;
-	if (bpf_get_current_pid_tgid() >> 32 == 1)
-		cpu->init++;
+	if (has_name())
+		cpu->named++;
 	latency_ns = now - timer->node.expires;
 	if (latency_ns < (__s64)threshold_ns)
 		return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Others that count what a session counts: `expiries CPUS INSTANCE INIT PINS FUNCTION
- * THRESHOLD`. A program of its own counts the expiries of timers that run FUNCTION, an address, and
- * INSTANCE of ftrace, a folder, traces them, INIT those while process 1 ran; PINS is the folder in
- * which the session's maps are pinned. Objects of JSON, one a line: `ready`; a `late` for each
- * timer that is late by THRESHOLD, in ns; and for each line that is read a `counts`, where all that
- * count are read between two expiries. */
+/* Others that count what a session counts: `expiries CPUS INSTANCE NAMED PINS FUNCTION THRESHOLD
+ * NAME...`. A program of its own counts the expiries of timers that run FUNCTION, an address, and
+ * INSTANCE of ftrace, a folder, traces them, NAMED those while a task of one of the NAMEs ran; PINS
+ * is the folder in which the session's maps are pinned. Objects of JSON, one a line: `ready`; a
+ * `late` for each timer that is late by THRESHOLD, in ns; and for each line that is read a
+ * `counts`, where all that count are read between two expiries. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -26,14 +26,14 @@
 
 struct counts {
 	uint64_t session, session_late, unarmed;
-	uint64_t other, other_late, untold, init;
-	uint64_t ftrace, ftrace_init;
+	uint64_t other, other_late, untold, named;
+	uint64_t ftrace, ftrace_named;
 };
 
 struct expiries {
 	int *cpus;
 	size_t nr;
-	int *stats, *init_stats; /* of ftrace, a descriptor for each CPU */
+	int *stats, *named_stats; /* of ftrace, a descriptor for each CPU */
 	const char *pins;
 	const volatile struct trigger_cpu *session; /* NULL: not needed yet */
 	const volatile struct expiries_cpu *other;
@@ -82,13 +82,22 @@ static int open_stats(const struct expiries *e, int **stats, const char *instanc
 	return 0;
 }
 
-static int open_other(struct expiries *e, uint64_t function, uint64_t threshold_ns)
+static void set_names(struct expiries_bpf__rodata *rodata, char **names, size_t nr)
+{
+	rodata->nr_names = nr;
+	for (size_t i = 0; i < nr; i++)
+		memcpy((void *)rodata->names[i], names[i],
+		       strnlen(names[i], EXPIRIES_NAME_SIZE - 1));
+}
+
+static int open_other(struct expiries *e, char **argv, size_t nr_names)
 {
 	e->skel = expiries_bpf__open();
 	if (!e->skel)
 		return fail("program");
-	e->skel->rodata->function = function;
-	e->skel->rodata->threshold_ns = threshold_ns;
+	e->skel->rodata->function = strtoull(argv[0], NULL, 0);
+	e->skel->rodata->threshold_ns = strtoull(argv[1], NULL, 10);
+	set_names(e->skel->rodata, argv + 2, nr_names);
 	if (expiries_bpf__load(e->skel))
 		return fail("program");
 	e->other = map_values(bpf_map__fd(e->skel->maps.counts),
@@ -142,11 +151,11 @@ static struct counts look(const struct expiries *e, size_t i)
 		.other = other->count,
 		.other_late = other->late,
 		.untold = other->untold,
-		.init = other->init,
+		.named = other->named,
 	};
 
 	counts.ftrace = count_ftrace(e->stats[i]);
-	counts.ftrace_init = count_ftrace(e->init_stats[i]);
+	counts.ftrace_named = count_ftrace(e->named_stats[i]);
 	return counts;
 }
 
@@ -170,10 +179,10 @@ static int print_counts(struct expiries *e)
 		}
 		printf("%s{\"cpu\": %d, \"session\": %" PRIu64 ", \"session_late\": %" PRIu64
 		       ", \"unarmed\": %" PRIu64 ", \"other\": %" PRIu64
-		       ", \"other_late\": %" PRIu64 ", \"untold\": %" PRIu64 ", \"init\": %" PRIu64
-		       ", \"ftrace\": %" PRIu64 ", \"ftrace_init\": %" PRIu64 "}",
+		       ", \"other_late\": %" PRIu64 ", \"untold\": %" PRIu64 ", \"named\": %" PRIu64
+		       ", \"ftrace\": %" PRIu64 ", \"ftrace_named\": %" PRIu64 "}",
 		       i ? ", " : "", e->cpus[i], a.session, a.session_late, a.unarmed, a.other,
-		       a.other_late, a.untold, a.init, a.ftrace, a.ftrace_init);
+		       a.other_late, a.untold, a.named, a.ftrace, a.ftrace_named);
 	}
 	printf("]}\n");
 	return 0;
@@ -207,13 +216,14 @@ int main(int argc, char **argv)
 {
 	struct expiries e = { 0 };
 
-	if (argc != 7 || cpulist_parse(argv[1], &e.cpus, &e.nr)) {
-		fprintf(stderr, "usage: expiries CPUS INSTANCE INIT PINS FUNCTION THRESHOLD\n");
+	if (argc < 7 || argc > 7 + EXPIRIES_NAMES || cpulist_parse(argv[1], &e.cpus, &e.nr)) {
+		fprintf(stderr,
+			"usage: expiries CPUS INSTANCE NAMED PINS FUNCTION THRESHOLD NAME...\n");
 		return 2;
 	}
 	e.pins = argv[4];
-	if (open_stats(&e, &e.stats, argv[2]) || open_stats(&e, &e.init_stats, argv[3]) ||
-	    open_other(&e, strtoull(argv[5], NULL, 0), strtoull(argv[6], NULL, 10)))
+	if (open_stats(&e, &e.stats, argv[2]) || open_stats(&e, &e.named_stats, argv[3]) ||
+	    open_other(&e, argv + 5, argc - 7))
 		return 1;
 	return run(&e) ? 1 : 0;
 }

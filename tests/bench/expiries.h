@@ -5,12 +5,14 @@
 #include <linux/types.h>
 
 #define EXPIRIES_CPUS 1024
+#define EXPIRIES_NAMES 32
+#define EXPIRIES_NAME_SIZE 16
 
 struct expiries_cpu {
 	__u64 count;
 	__u64 late;   /* of these */
 	__u64 untold; /* of these, for which there was no room */
-	__u64 init;   /* of the first, while process 1 ran */
+	__u64 named;  /* of the first, while a task of one of the names ran */
 };
 
 struct expiries_late {

@@ -63,6 +63,24 @@ static void maps_all(void **state)
 	assert_string_equal(p.args.log, "journal");
 }
 
+/* What rtla has where nothing is said. */
+static void maps_histograms(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 }, q = { 0 }, none = { 0 };
+
+	(void)state;
+	PARSE(&none, "-c1");
+	assert_int_equal(none.args.opts.histogram_entries, 0);
+	PARSE(&p, "-c1", "--histogram");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.histogram_entries, 256);
+	assert_int_equal(p.args.opts.histogram_width_ns, 1000);
+	PARSE(&q, "-c1", "--histogram", "--entries", "10", "--bucket-size", "5");
+	assert_int_equal(q.r, 0);
+	assert_int_equal(q.args.opts.histogram_entries, 10);
+	assert_int_equal(q.args.opts.histogram_width_ns, 5000);
+}
+
 static void maps_events(void **state)
 {
 	_cleanup_(release) struct parsed p = { 0 };
@@ -118,6 +136,12 @@ static void refuses(void **state)
 		"-c1", "--trigger", "irq=1x");
 	REFUSES("--trigger 'irq=5': 'irq' is named twice", "-c1", "--trigger", "irq", "--trigger",
 		"irq=5");
+	REFUSES("--entries: is of --histogram, which is not given", "-c1", "--entries", "20");
+	REFUSES("--bucket-size: is of --histogram, which is not given", "-c1", "--bucket-size",
+		"5");
+	REFUSES("--bucket-size: must be whole microseconds", "-c1", "--histogram", "--bucket-size",
+		"1500ns");
+	REFUSES("--entries '9': must be 10 or more", "-c1", "--histogram", "--entries", "9");
 	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder",
 		"x");
 }
@@ -240,12 +264,12 @@ static void helps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_defaults),	  cmocka_unit_test(maps_all),
-		cmocka_unit_test(maps_events),	  cmocka_unit_test(refuses),
-		cmocka_unit_test(refuses_events), cmocka_unit_test(helps),
-		cmocka_unit_test(maps_targets),	  cmocka_unit_test(refuses_targets),
-		cmocka_unit_test(takes_triggers), cmocka_unit_test(refuses_events),
-		cmocka_unit_test(helps),
+		cmocka_unit_test(has_defaults),	   cmocka_unit_test(maps_all),
+		cmocka_unit_test(maps_histograms), cmocka_unit_test(maps_events),
+		cmocka_unit_test(refuses),	   cmocka_unit_test(refuses_events),
+		cmocka_unit_test(helps),	   cmocka_unit_test(maps_targets),
+		cmocka_unit_test(refuses_targets), cmocka_unit_test(takes_triggers),
+		cmocka_unit_test(refuses_events),  cmocka_unit_test(helps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

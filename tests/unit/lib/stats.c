@@ -19,12 +19,22 @@ static int watched[] = { 1, 4, 5 };
 
 const volatile struct trigger_cpu *__wrap_trigger_cpu(const struct trigger *trigger, int cpu);
 uint64_t __wrap_trigger_missed(const struct trigger *trigger);
+const volatile uint64_t *__wrap_trigger_linear(const struct trigger *trigger, uint64_t row);
 
 const volatile struct trigger_cpu *__wrap_trigger_cpu(const struct trigger *trigger, int cpu)
 {
 	assert_ptr_equal(trigger, tables);
 	assert_in_range(cpu, 0, CPUS - 1);
 	return &tables[cpu];
+}
+
+static uint64_t linear[ARRAY_SIZE(watched)][4];
+
+const volatile uint64_t *__wrap_trigger_linear(const struct trigger *trigger, uint64_t row)
+{
+	assert_ptr_equal(trigger, tables);
+	assert_in_range(row, 1, ARRAY_SIZE(watched));
+	return linear[row - 1];
 }
 
 uint64_t __wrap_trigger_missed(const struct trigger *trigger)
@@ -34,7 +44,7 @@ uint64_t __wrap_trigger_missed(const struct trigger *trigger)
 }
 
 static const struct perf_poke session = {
-	.config = { .cpus = watched, .nr_cpus = ARRAY_SIZE(watched) },
+	.config = { .cpus = watched, .nr_cpus = ARRAY_SIZE(watched), .histogram_entries = 3 },
 	.trigger = (struct trigger *)tables,
 };
 
@@ -210,6 +220,38 @@ static void lists_buckets(void **state)
 	assert_int_equal(rising.last.high_ns, 1008);
 }
 
+/* Three buckets and what is over, in rows by the order of the CPUs. */
+static void adds_linear_buckets_up(void **state)
+{
+	struct perf_poke none = session;
+	uint64_t counts[5] = { 9, 9, 9, 9, 9 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		tables[watched[i]].watched = 1 + i;
+		for (size_t b = 0; b < 4; b++)
+			linear[i][b] = 10 * i + b;
+	}
+	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 5, counts, 4), 4);
+	assert_int_equal(counts[0], 20);
+	assert_int_equal(counts[3], 23);
+	assert_int_equal(counts[4], 9);
+	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, -1, counts, 5), 4);
+	assert_int_equal(counts[0], 30);
+	assert_int_equal(counts[3], 39);
+	assert_int_equal(counts[4], 0);
+	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 4, counts, 1), 4);
+	assert_int_equal(counts[0], 10);
+	assert_int_equal(counts[3], 39);
+	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 2, counts, 4), -ENXIO);
+	assert_int_equal(perf_poke__kind_linear_histogram(&session, 1, 4, counts, 4), -ENXIO);
+	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 4, NULL, 4), -EINVAL);
+	none.config.histogram_entries = 0;
+	assert_int_equal(perf_poke__kind_linear_histogram(&none, 0, 4, counts, 4), -ENODATA);
+	none.trigger = NULL;
+	assert_int_equal(perf_poke__kind_linear_histogram(&none, 0, 4, counts, 4), -ENOTCONN);
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -323,6 +365,7 @@ int main(void)
 		cmocka_unit_test_setup(older_and_newer_callers, empty_tables),
 		cmocka_unit_test_setup(refuses, empty_tables),
 		cmocka_unit_test_setup(lists_buckets, empty_tables),
+		cmocka_unit_test_setup(adds_linear_buckets_up, empty_tables),
 		cmocka_unit_test_setup(percentiles_match_sorting, empty_tables),
 		cmocka_unit_test_setup(percentiles_of_a_tail, empty_tables),
 		cmocka_unit_test_setup(takes_snapshots, empty_tables),

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A histogram with buckets of equal width, for those who ask for it: the verifier takes the code
+ * out of the program of those who do not. */
+#ifndef LINEAR_H
+#define LINEAR_H
+
+const volatile __u32 linear_entries = 0; /* 0: there is none */
+const volatile __u64 linear_width_ns = 1;
+
+/* Rows of `linear_entries` buckets, and one more for what is over them: of each watched CPU, then
+ * the same of the next kind of latency. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, __u64);
+} linear SEC(".maps");
+
+/* watched: 1 and the row. */
+static __always_inline void linear_count(__u64 watched, __u64 latency_ns)
+{
+	__u64 bucket, *count;
+	__u32 key;
+
+	if (!linear_entries || !watched)
+		return;
+	bucket = latency_ns / linear_width_ns;
+	if (bucket > linear_entries)
+		bucket = linear_entries;
+	key = (watched - 1) * (linear_entries + 1) + bucket;
+	count = bpf_map_lookup_elem(&linear, &key);
+	if (count)
+		(*count)++;
+}
+
+#endif
