@@ -3,9 +3,12 @@
 import os
 import pathlib
 import subprocess
+import time
 
+import capture
 import common
 
+LATE = pathlib.Path("/sys/kernel/debug/late_timer")
 SCRATCH = pathlib.Path(os.environ.get("LAB_SCRATCH", "/tmp"))
 LOGS = SCRATCH / "ptemu"
 
@@ -36,3 +39,26 @@ def instructions(data, from_ns):
     times = [int(word.rstrip(":").replace(".", "")) for word in out.split()]
     after = sum(at >= from_ns for at in times)
     return after, after < len(times)
+
+
+class Late(capture.Late):
+    """Knows when it made something late, as a file of late_timer does."""
+
+    def __init__(self, kind="irqs_off"):
+        super().__init__()
+        self.kind, self.spans = kind, []
+
+    def run(self):
+        if self.kind == "syscall":
+            os.sched_setaffinity(0, [common.CPU])
+        while not self.stop.wait(self.every_s):
+            begin = time.monotonic_ns()
+            (LATE / self.kind).write_text(f"{common.CPU} {self.late_us}\n")
+            self.spans.append((begin, time.monotonic_ns()))
+
+    def made(self, one):
+        """Else it is the host that runs something else than the guest now and then."""
+        if any(begin <= one.line["time_ns"] <= end for begin, end in self.spans):
+            return True
+        print(f"a spike of {one.line['latency_ns'] / 1000:.0f} us that nobody made", flush=True)
+        return False

@@ -16,7 +16,6 @@ import ptemu
 from common import check
 
 CTL, FOLDER, ROUNDS = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
-LATE = pathlib.Path("/sys/kernel/debug/late_timer")
 # Does nothing on other timers: its programs are executed
 SESSION = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic", "--period",
            "20ms", "--cpu", str(common.CPU), "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu_none"]
@@ -38,7 +37,7 @@ def work():
     os.close(writer)
     pathlib.Path("/dev/shm/ptemu_take").write_bytes(bytearray(1 << 18))
     for kind in ("irqs_off", "preempt_off", "softirqs", "syscall"):
-        (LATE / kind).write_text(f"{common.CPU} 100\n")
+        (ptemu.LATE / kind).write_text(f"{common.CPU} 100\n")
 
 
 def window():
@@ -61,7 +60,11 @@ def window():
 ptemu.load()
 os.sched_setaffinity(0, [0])
 common.load("late_timer")
-taken = capture.take(CTL, "/tmp/ptemu_take", buffer="1M")[0]
+for attempt in range(5):
+    late = ptemu.Late()
+    taken = capture.take(CTL, f"/tmp/ptemu_take{attempt}", buffer="1M", late=late)[0]
+    if late.made(taken):
+        break
 shutil.copytree(taken.folder, FOLDER / "capture")
 with subprocess.Popen(SESSION, stdout=subprocess.PIPE, text=True) as session:
     check('"armed"' in session.stdout.readline(), "the session is not armed")
