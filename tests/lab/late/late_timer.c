@@ -3,8 +3,8 @@
  * Makes timers late on demand: "CPU MICROSECONDS" written to /sys/kernel/debug/late_timer/irqs_off
  * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. With
  * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
- * preemption off. The write returns when it is over. A read of `mark` is answered with
- * CLOCK_MONOTONIC, and late_timer_mark() in a trace tells when that was read.
+ * preemption off. The write returns when it is over; `until_ns` is when it was, on CLOCK_MONOTONIC.
+ * A read of `mark` is answered with that clock, and late_timer_mark() in a trace tells when it was read.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
@@ -30,6 +30,7 @@ static struct dentry *top;
 static struct tasklet_struct tasklets[TASKLETS];
 static DEFINE_MUTEX(tasklets_lock);
 static u64 tasklet_ns;
+static u64 until_ns;
 
 /* The names are what a capture must show: external, so that the compiler changes none of them. */
 void late_timer_spin(u64 ns);
@@ -44,6 +45,7 @@ noinline void late_timer_spin(u64 ns)
 {
 	u64 end = ktime_get_mono_fast_ns() + ns;
 
+	WRITE_ONCE(until_ns, end);
 	while (ktime_get_mono_fast_ns() < end)
 		cpu_relax();
 }
@@ -71,6 +73,7 @@ static __always_inline void be_busy(u64 ns)
 {
 	u64 end = ktime_get_mono_fast_ns() + ns;
 
+	WRITE_ONCE(until_ns, end);
 	while (ktime_get_mono_fast_ns() < end)
 		for (int i = 0; i < BETWEEN_CLOCKS; i++)
 			barrier();
@@ -165,6 +168,7 @@ static int __init late_timer_init(void)
 	debugfs_create_file("softirqs", 0200, top, late_timer_softirqs, &fops);
 	debugfs_create_file("syscall", 0200, top, late_timer_syscall, &fops);
 	debugfs_create_file_unsafe("mark", 0400, top, NULL, &mark_fops);
+	debugfs_create_u64("until_ns", 0400, top, &until_ns);
 	return 0;
 }
 
