@@ -18,8 +18,8 @@ void ptsim_psb(struct ptsim_packets *p)
 {
 	for (int i = 0; i < 8; i++)
 		put_extended(p, 0x82);
-	p->last_ip = 0;
-	p->last_ip_known = true;
+	/* It might be zero, but perf then takes the high half of a low IP from before the PSB. */
+	p->last_ip_known = false;
 }
 
 void ptsim_psbend(struct ptsim_packets *p)
