@@ -119,11 +119,6 @@ static void classify(struct insn *insn)
 	case 0xcf: /* iret */
 		insn->kind = INSN_FAR;
 		break;
-	case 0xcc:
-	case 0xcd:
-	case 0xf1:
-		insn->kind = INSN_SOFT_INT;
-		break;
 	case 0xf4:
 		insn->kind = INSN_HALT;
 		break;

@@ -13,9 +13,8 @@ enum insn_kind {
 	INSN_INDIRECT_JUMP,
 	INSN_INDIRECT_CALL,
 	INSN_RETURN,
-	INSN_FAR,      /* iret, syscall, sysret and the like */
-	INSN_SOFT_INT, /* far as well, but QEMU takes it for an exception */
-	INSN_CR3,      /* mov to it */
+	INSN_FAR, /* iret, syscall, sysret and the like */
+	INSN_CR3, /* mov to it */
 	INSN_HALT,
 	INSN_MAGIC, /* PTEMU_INSN */
 };

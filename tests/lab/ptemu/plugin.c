@@ -340,12 +340,13 @@ static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 t
 {
 	struct vcpu *v = &vcpus[index];
 
+	(void)type;
 	(void)data;
 	if (!v->trace.on)
 		return;
 	if (inside_step())
 		v->trace.counted = inside_now();
-	trace_event(&v->trace, type == QEMU_INTERRUPT, from, to);
+	trace_event(&v->trace, from, to);
 }
 
 static struct insn *insn_of(struct qemu_plugin_insn *of)

@@ -231,7 +231,6 @@ static void write_branch(struct trace *t, const struct insn *insn, u64 to)
 		/* fall through */
 	case INSN_INDIRECT_JUMP:
 	case INSN_FAR:
-	case INSN_SOFT_INT:
 		write_ip(t, PTSIM_TIP, to);
 		break;
 	case INSN_RETURN:
@@ -337,10 +336,10 @@ static void begin(struct trace *t, u64 ip)
 	} else {
 		tell_time_anew(t, t->cycle, t->cycle);
 	}
-	t->enabled = is_traced(t, ip);
-	if (t->enabled) {
+	if (is_traced(t, ip)) {
 		ptsim_mode_exec_64(&t->p);
 		enter(t, ip);
+		t->enabled = true;
 	}
 }
 
@@ -421,22 +420,18 @@ void trace_insn(struct trace *t, const struct insn *insn)
 		write_psb(t, t->enabled ? insn->ip : 0);
 }
 
-void trace_event(struct trace *t, bool is_interrupt, u64 from, u64 to)
+void trace_event(struct trace *t, u64 from, u64 to)
 {
 	size_t before = t->p.size;
 
 	/* Now and then QEMU tells of an exception that goes nowhere, before the real one. */
 	if ((!t->last && !t->expected) || from == to)
 		return;
-	if (t->last && !is_interrupt && t->last->kind == INSN_SOFT_INT && from == t->last->ip) {
-		retire(t, t->last, to);
-	} else {
-		/* With its own ip the last instruction has not been done, or not all of its rounds.
-		 */
-		if (t->last && from != t->last->ip)
-			retire(t, t->last, from);
-		write_event(t, from, to);
-	}
+	/* With its own ip the last instruction has not been done, or not all of its rounds, or it
+	 * is an int3 or the like, which is told as what happens instead of it. */
+	if (t->last && from != t->last->ip)
+		retire(t, t->last, from);
+	write_event(t, from, to);
 	t->last = NULL;
 	t->expected = to;
 	if (t->lose)

@@ -46,7 +46,7 @@ void trace_stop(struct trace *t, const struct insn *at);
 void trace_overflow(struct trace *t);
 
 void trace_insn(struct trace *t, const struct insn *insn);
-void trace_event(struct trace *t, bool is_interrupt, u64 from, u64 to);
+void trace_event(struct trace *t, u64 from, u64 to);
 
 u64 trace_now(const struct trace *t);
 
