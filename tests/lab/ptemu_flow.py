@@ -2,28 +2,31 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The emulated Intel PT tells the truth: what libipt and perf decode is what the plugin saw, instruction by instruction.
 
-usage: ptemu_flow.py KERNEL SECONDS PERF_POKE_CTL PT_FLOW IPS_FILTER
+usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL PT_DECODE IPS_FILTER
 
-Runs guest/ptemu_windows.py in a guest and decodes here what it recorded. $PTEMU_WINDOWS names the windows, all without;
-$PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
+Runs guest/ptemu_windows.py in a guest of each kernel and decodes here what it recorded: the windows of LIST, without one ten of the
+kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
+import argparse
 import array
 import json
 import os
 import pathlib
-import struct
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-KERNEL, SECONDS, CTL, PT_FLOW, IPS_FILTER = sys.argv[1:]
+import ptemu_contents
+import recording
+
 HERE = pathlib.Path(__file__).resolve().parent
-WINDOWS = os.environ.get("PTEMU_WINDOWS", "kernel compressed patched user two overflow ring ranges").split()
+ALL = " ".join(f"{kind}{number}" for kind in ("kernel", "user") for number in range(1, 11))
 INSTRUCTIONS = os.environ.get("PTEMU_INSTRUCTIONS", "5000000")
-AUXTRACE = 71
-# libipt has the code of one moment and of no process, and here no ranges; at an overflow it is up to the decoder what there is.
-NOT_FOR_LIBIPT = ("patched", "user", "overflow", "ring", "ranges")
-# Cycles are told with branches: those after the last one are no instruction's.
-CYCLES_LOST = 0.0001
+# Here it is up to the decoder what there is.
+WITH_GAPS = ("overflow", "ring")
+COUNTED = re.compile(r"IPC: [0-9.]+ \((\d+)/(\d+)\)")
 
 failed = []
 
@@ -42,8 +45,8 @@ def words(path):
 
 def executed(path):
     """The log without the times."""
-    log = words(path).tolist()
-    ips, i = [], 0
+    log = words(path)
+    ips, i = array.array("Q"), 0
     while i < len(log):
         try:
             end = log.index(0, i)
@@ -54,32 +57,23 @@ def executed(path):
     return ips
 
 
-def raw_trace(data, cpu):
-    """The AUX area's bytes of a CPU, out of perf's file."""
-    content = (data / "data").read_bytes()
-    begin, size = struct.unpack_from("<QQ", content, 40)
-    at, raw = begin, b""
-    while at < begin + size:
-        kind, _, length = struct.unpack_from("<IHH", content, at)
-        if kind == AUXTRACE:
-            bytes_of, = struct.unpack_from("<Q", content, at + 8)
-            if struct.unpack_from("<I", content, at + 40)[0] == cpu:
-                raw += content[at + length:at + length + bytes_of]
-            at += bytes_of
-        at += length
-    return raw
-
-
-def check_libipt(window, folder, cpu, facts):
-    trace = folder / f"trace{cpu}"
-    trace.write_bytes(raw_trace(folder / "data", cpu))
+def decode_by_libipt(name, folder, cpu, facts, recorded):
+    """Returns what pt_decode says; its instructions are in files ipsN."""
+    trace, code = folder / f"trace{cpu}", folder / f"code{cpu}"
+    trace.write_bytes(recorded.trace(cpu))
+    code.write_text(recorded.code(cpu))
     (n, d), ratio = facts["clock"]
-    out = subprocess.run([PT_FLOW, trace, folder / f"vcpu{cpu}", n, d, "3", ratio, folder / "data/kcore_dir/kcore"],
-                         capture_output=True, text=True, check=False)
-    got = dict(line.split("=") for line in out.stdout.splitlines() if line.count("=") == 1 and " " not in line)
-    print(f"{window}, CPU {cpu}, libipt: {got.get('decoded')} of {got.get('executed')} instructions, {got.get('different')} "
-          f"different, {got.get('errors')} errors, {got.get('interrupts')} interrupts and exceptions", flush=True)
-    check(out.returncode == 0 and got["decoded"] == got["executed"], f"{window}: libipt: {out.stdout[:2000]} {out.stderr}")
+    out = subprocess.run([args.pt_decode, trace, code, folder / f"ips{cpu}", n, d, "3", ratio], capture_output=True, text=True, check=False)
+    errors = [line for line in out.stdout.splitlines() if line.startswith("error")]
+    # It knows of no ranges, and so not where the trace ends.
+    check(name.kind == "ranges" or (out.returncode == 0 and not errors), f"{name}: libipt: {errors[:5]} {out.stderr}")
+    return dict(line.split("=") for line in out.stdout.splitlines() if line not in errors)
+
+
+def check_libipt(name, folder, cpu, got, log):
+    ips = words(folder / f"ips{cpu}")
+    print(f"{name}, CPU {cpu}, libipt: {len(ips)} of {len(log)} instructions, {got['interrupts']} interrupts and exceptions", flush=True)
+    check(difference(ips, log) is None, f"{name}: libipt, CPU {cpu}: {difference(ips, log)}")
 
 
 def difference(got, log):
@@ -106,62 +100,114 @@ def gaps(got, log):
 
 
 def is_slice(got, log):
-    whole, part = array.array("Q", log).tobytes(), array.array("Q", got).tobytes()
-    at = whole.find(part)
+    at = log.tobytes().find(got.tobytes())
     return at >= 0 and at % 8 == 0
 
 
 def decode_by_perf(folder):
     """Returns perf's complaints; its instructions are in files cpuN."""
     out = subprocess.run(["perf", "--buildid-dir", folder.parent / "debug", "script", "-i", folder / "data", "--itrace=i0nse",
-                          "--dlfilter", IPS_FILTER],
+                          "--dlfilter", args.ips_filter],
                          capture_output=True, text=True, check=False, env={**os.environ, "IPS_FOLDER": str(folder)})
     check(out.returncode == 0, f"{folder.name}: exit status {out.returncode} of perf script ({out.stderr[-500:]})")
     return [line for line in out.stdout.splitlines() if "error" in line]
 
 
-def check_perf(window, folder, cpu, facts, errors):
-    got, log = words(folder / f"cpu{cpu}").tolist(), executed(folder / f"vcpu{cpu}")
+def check_counts(name, log, counted, sums, packets):
+    """What perf counts is what the model does, but for what comes after the last branch."""
+    check(int(sums["insns"]) == int(sums["counted_samples"]), f"{name}: {sums['insns']} instructions counted by perf")
+    check(len(log) - int(sums["insns"]) < 1000, f"{name}: {sums['insns']} of {len(log)} instructions counted by perf")
+    lost = counted["cycles"] - int(sums["cycles"])
+    check(lost == int(packets["cycles_untold"]), f"{name}: {lost} cycles missing, {packets['cycles_untold']} after the last branch")
+
+
+def check_perf(name, folder, cpu, counted, errors, log, packets):
+    got = words(folder / f"cpu{cpu}")
     sums = dict(line.split("=") for line in (folder / f"cpu{cpu}.sums").read_text().splitlines())
-    counted = facts["cpus"][str(cpu)]
-    print(f"{window}, CPU {cpu}, perf: {len(got)} of {len(log)} instructions, {len(errors)} errors, {sums['cycles']} of "
-          f"{counted['cycles']} cycles, {8 * counted['bytes'] / max(len(log), 1):.2f} bits each", flush=True)
-    if window == "ring":
-        check(len(got) > 100000 and is_slice(got, log), f"{window}: what is decoded is no part of what was executed")
-    elif window == "overflow":
-        check(gaps(got, log) == counted["overflows"], f"{window}: {gaps(got, log)} gaps, {counted['overflows']} overflows")
+    print(f"{name}, CPU {cpu}, perf: {len(got)} of {len(log)} instructions, {len(errors)} errors, counted {sums['insns']} and "
+          f"{sums['cycles']} of {counted['cycles']} cycles, {8 * counted['bytes'] / max(len(log), 1):.2f} bits each", flush=True)
+    if name.kind == "ring":
+        check(len(got) > 100000 and is_slice(got, log), f"{name}: what is decoded is no part of what was executed")
+    elif name.kind == "overflow":
+        check(gaps(got, log) == counted["overflows"], f"{name}: {gaps(got, log)} gaps, {counted['overflows']} overflows")
     else:
-        check(difference(got, log) is None, f"{window}: perf, CPU {cpu}: {difference(got, log)}")
-        lost = counted["cycles"] - int(sums["cycles"])
-        check(0 <= lost <= CYCLES_LOST * counted["cycles"], f"{window}: {lost} cycles are missing")
-    check(len(log) >= (1000 if window == "ranges" else int(INSTRUCTIONS)), f"{window}: only {len(log)} instructions")
-    check(counted["instructions"] == len(log), f"{window}: {counted['instructions']} instructions counted, {len(log)} logged")
-    check(counted["unexplained"] == 0, f"{window}: {counted['unexplained']} steps that no packet tells")
-    check(counted["truncated"] == 0, f"{window}: the AUX area was full")
+        check(difference(got, log) is None, f"{name}: perf, CPU {cpu}: {difference(got, log)}")
+        check_counts(name, log, counted, sums, packets)
+    check(len(log) >= (1000 if name.kind == "ranges" else int(INSTRUCTIONS)), f"{name}: only {len(log)} instructions")
+    check(counted["instructions"] == len(log), f"{name}: {counted['instructions']} instructions counted, {len(log)} logged")
+    check(counted["unexplained"] == 0, f"{name}: {counted['unexplained']} steps that no packet tells")
+    check(counted["truncated"] == 0, f"{name}: the AUX area was full")
 
 
-def check_window(window, folder):
+def check_printed(name, folder, counted):
+    """The counts that `perf script` prints, summed up, are the model's."""
+    out = subprocess.run(["perf", "script", "-i", folder / "data", "--itrace=i0ns", "-F", "ip,ipc"],
+                         capture_output=True, text=True, check=True).stdout
+    printed = [tuple(map(int, match)) for match in COUNTED.findall(out)]
+    sums = tuple(map(sum, zip(*printed)))
+    print(f"{name}: perf prints {len(printed)} counts, of {sums} instructions and cycles together", flush=True)
+    check(sums == (counted["instructions"], counted["cycles"]), f"{name}: perf prints {sums}, not {counted}")
+
+
+def check_window(name, folder, contents):
     facts = json.loads((folder / "facts.json").read_text())
+    recorded = recording.Recording(folder / "data", folder.parent / "debug")
     errors = decode_by_perf(folder)
     overflows = sum(f["overflows"] for f in facts["cpus"].values())
-    check(bool(overflows) == (window == "overflow"), f"{window}: {overflows} overflows")
-    check(len(errors) == overflows, f"{window}: {len(errors)} errors of perf, {overflows} overflows: {errors[:5]}")
-    for cpu in facts["cpus"]:
-        check_perf(window, folder, int(cpu), facts, errors)
-        if window not in NOT_FOR_LIBIPT:
-            check_libipt(window, folder, int(cpu), facts)
+    check(bool(overflows) == (name.kind == "overflow"), f"{name}: {overflows} overflows")
+    check(len(errors) == overflows, f"{name}: {len(errors)} errors of perf, {overflows} overflows: {errors[:5]}")
+    for cpu, counted in facts["cpus"].items():
+        log = executed(folder / f"vcpu{cpu}")
+        packets = None if name.kind in WITH_GAPS else decode_by_libipt(name, folder, int(cpu), facts, recorded)
+        check_perf(name, folder, cpu, counted, errors, log, packets)
+        if packets and name.kind != "ranges":
+            check_libipt(name, folder, cpu, packets, log)
+            contents[f"{name}, CPU {cpu}"] = ptemu_contents.count(log, recorded)
+    if name.kind == "ranges":
+        check_printed(name, folder, facts["cpus"]["1"])
 
 
-def main():
+def check_contents(kernel, contents):
+    print(f"in windows of {kernel}: {', '.join(ptemu_contents.KINDS)}")
+    for where, found in contents.items():
+        print(f"  {where}: {', '.join(str(found[kind]) for kind in ptemu_contents.KINDS)}")
+    for kind in ptemu_contents.KINDS:
+        check(any(found[kind] for found in contents.values()), f"{kernel}: no {kind} in any window")
+
+
+class Name(str):
+    @property
+    def kind(self):
+        return self.rstrip("0123456789")
+
+
+def check_kernel(kernel):
+    contents = {}
     with tempfile.TemporaryDirectory(prefix="perf-poke-flow-") as scratch:
         scratch = pathlib.Path(scratch)
-        out = subprocess.run([HERE / "run-test", KERNEL, SECONDS, "python3", HERE / "guest/ptemu_windows.py", CTL, INSTRUCTIONS,
-                              *WINDOWS], env={**os.environ, "LAB_OPTIONS": f"--pt emulated --cpus 3 --scratch {scratch}"}, check=False)
-        if out.returncode:
-            return out.returncode
-        for window in WINDOWS:
-            check_window(window, scratch / window)
+        guest = subprocess.Popen([HERE / "run-test", kernel, args.seconds, "python3", HERE / "guest/ptemu_windows.py", args.ctl,
+                                  INSTRUCTIONS, *args.windows.split()],
+                                 env={**os.environ, "LAB_OPTIONS": f"--pt emulated --cpus 3 --scratch {scratch}"})
+        for window in args.windows.split():
+            while not (scratch / window).exists() and guest.poll() is None:
+                time.sleep(0.1)
+            if (scratch / window).exists():
+                check_window(Name(window), scratch / window, contents)
+                shutil.rmtree(scratch / window)
+        if guest.wait():
+            return guest.returncode
+    if contents:
+        check_contents(kernel, contents)
     return 1 if failed else 0
 
 
+def main():
+    return max(check_kernel(kernel) for kernel in args.kernels.split(","))
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--windows", default=ALL)
+for argument in ("kernels", "seconds", "ctl", "pt_decode", "ips_filter"):
+    parser.add_argument(argument)
+args = parser.parse_args()
 sys.exit(main())

@@ -2,9 +2,9 @@
 /*
  * A filter of `perf script` that prints nothing: the addresses of the samples go to files cpuN, of
  * 8 bytes each, in the folder that $IPS_FOLDER names, and at the end the sum of their cycles and
- * instructions to cpuN.sums.
+ * instructions to cpuN.sums, with how many samples there were until the last one that has such.
  */
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ struct sample {
 
 struct stream {
 	FILE *file;
-	uint64_t insns, cycles;
+	uint64_t samples, insns, cycles, counted_samples;
 };
 
 int start(void **data, void *ctx);
@@ -56,6 +56,9 @@ int filter_event_early(void *data, const struct sample *sample, void *ctx)
 		stream->file = open_file(sample->cpu, "");
 	if (!stream->file || fwrite(&sample->ip, sizeof(sample->ip), 1, stream->file) != 1)
 		return -1;
+	stream->samples++;
+	if (sample->insn_cnt)
+		stream->counted_samples = stream->samples;
 	stream->insns += sample->insn_cnt;
 	stream->cycles += sample->cyc_cnt;
 	return 1;
@@ -71,8 +74,9 @@ int stop(void *data, void *ctx)
 
 		if (!sums)
 			continue;
-		fprintf(sums, "insns=%llu\ncycles=%llu\n", (unsigned long long)streams[cpu].insns,
-			(unsigned long long)streams[cpu].cycles);
+		fprintf(sums,
+			"insns=%" PRIu64 "\ncycles=%" PRIu64 "\ncounted_samples=%" PRIu64 "\n",
+			streams[cpu].insns, streams[cpu].cycles, streams[cpu].counted_samples);
 		fclose(sums);
 		fclose(streams[cpu].file);
 	}

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Decodes raw Intel PT with libipt, packet by packet and instruction by instruction, and prints
- *what there is of each as NAME=NUMBER. A line `error ...` for each error; the exit code is 1 if
- *there is one.
+ * what there is of each as NAME=NUMBER. A line `error ...` for each error; the exit code is 1 if
+ * there is one.
  *
- *	pt_decode TRACE IMAGE BASE ENTRY RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO
+ *	pt_decode TRACE CODE IPS RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO
  *
- * IMAGE is what is in memory from address BASE on, ENTRY where an iteration begins.
+ * CODE says what code there is, see code.h. The addresses of the instructions go to the file IPS,
+ * 8 bytes each.
  */
+#include "code.h"
+
 #include <intel-pt.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TYPES 64
+#define ERRORS_MAX 10
 
 static int errors;
 
@@ -34,10 +39,43 @@ static const char *const packet_names[TYPES] = {
 	[ppt_cyc] = "cyc",	   [ppt_ovf] = "ovf",
 };
 
+struct cycles {
+	uint64_t all, untold; /* untold: with the trace on, after what says where the CPU went */
+	bool on, at_event;
+};
+
+static void count_cycles(struct cycles *cycles, const struct pt_packet *packet)
+{
+	switch (packet->type) {
+	case ppt_cyc:
+		cycles->all += packet->payload.cyc.value;
+		cycles->untold += cycles->on ? packet->payload.cyc.value : 0;
+		break;
+	case ppt_tip_pge:
+		cycles->on = true;
+		cycles->untold = 0;
+		break;
+	case ppt_tip_pgd:
+		cycles->on = false;
+		if (!cycles->at_event)
+			cycles->untold = 0;
+		break;
+	case ppt_tnt_8:
+	case ppt_tnt_64:
+	case ppt_tip:
+		cycles->untold = 0;
+		break;
+	default:
+		break;
+	}
+	cycles->at_event = packet->type == ppt_fup;
+}
+
 static void decode_packets(const struct pt_config *config)
 {
 	struct pt_packet_decoder *decoder = pt_pkt_alloc_decoder(config);
-	uint64_t counts[TYPES] = { 0 }, bits = 0, cycles = 0, tsc = 0, backward = 0, offset = 0;
+	uint64_t counts[TYPES] = { 0 }, bits = 0, tsc = 0, backward = 0, offset = 0;
+	struct cycles cycles = { 0 };
 	struct pt_packet packet;
 	int status = pt_pkt_sync_forward(decoder);
 
@@ -49,8 +87,7 @@ static void decode_packets(const struct pt_config *config)
 			counts[packet.type]++;
 		if (packet.type == ppt_tnt_8 || packet.type == ppt_tnt_64)
 			bits += packet.payload.tnt.bit_size;
-		if (packet.type == ppt_cyc)
-			cycles += packet.payload.cyc.value;
+		count_cycles(&cycles, &packet);
 		if (packet.type == ppt_tsc) {
 			backward += packet.payload.tsc.tsc < tsc;
 			tsc = packet.payload.tsc.tsc;
@@ -63,17 +100,26 @@ static void decode_packets(const struct pt_config *config)
 		if (packet_names[type])
 			printf("%s=%" PRIu64 "\n", packet_names[type], counts[type]);
 	}
-	printf("tnt_bits=%" PRIu64 "\ncycles=%" PRIu64 "\nlast_tsc=%" PRIu64
-	       "\ntsc_backward=%" PRIu64 "\n",
-	       bits, cycles, tsc, backward);
+	printf("tnt_bits=%" PRIu64 "\ncycles=%" PRIu64 "\ncycles_untold=%" PRIu64
+	       "\nlast_tsc=%" PRIu64 "\ntsc_backward=%" PRIu64 "\n",
+	       bits, cycles.all, cycles.untold, tsc, backward);
 	pt_pkt_free_decoder(decoder);
 }
 
 struct flow {
+	struct code *code;
+	FILE *ips;
 	uint64_t classes[16], events[32];
-	uint64_t iterations, instructions, lost, backward, first_time, time;
-	uint64_t ip, entry;
+	uint64_t instructions, lost, backward, first_time, time, ip;
 };
+
+static int read_code(uint8_t *to, size_t size, const struct pt_asid *asid, uint64_t ip, void *code)
+{
+	size_t got = code_bytes(code, ip, to, size);
+
+	(void)asid;
+	return got ? (int)got : -pte_nomap;
+}
 
 static int take_events(struct pt_insn_decoder *decoder, struct flow *flow, int status)
 {
@@ -99,6 +145,18 @@ static void take_time(struct pt_insn_decoder *decoder, struct flow *flow)
 	flow->time = time;
 	if (!flow->first_time)
 		flow->first_time = time;
+	code_go_to(flow->code, time);
+}
+
+static void take_insn(struct flow *flow, const struct pt_insn *insn)
+{
+	flow->ip = insn->ip;
+	flow->instructions++;
+	flow->classes[insn->iclass]++;
+	if (fwrite(&insn->ip, sizeof(insn->ip), 1, flow->ips) != 1) {
+		perror("addresses");
+		exit(2);
+	}
 }
 
 static int walk(struct pt_insn_decoder *decoder, struct flow *flow, int status)
@@ -109,23 +167,18 @@ static int walk(struct pt_insn_decoder *decoder, struct flow *flow, int status)
 		status = take_events(decoder, flow, status);
 		if (status < 0 || status & pts_eos)
 			return status < 0 ? status : -pte_eos;
+		take_time(decoder, flow);
 		status = pt_insn_next(decoder, &insn, sizeof(insn));
-		if (insn.iclass != ptic_error) {
-			flow->ip = insn.ip;
-			flow->instructions++;
-			flow->classes[insn.iclass]++;
-			flow->iterations += insn.ip == flow->entry;
-		}
+		if (insn.iclass != ptic_error)
+			take_insn(flow, &insn);
 		if (status < 0)
 			return status;
-		take_time(decoder, flow);
 	}
 }
 
 static void print_flow(const struct flow *flow)
 {
-	printf("instructions=%" PRIu64 "\niterations=%" PRIu64 "\n", flow->instructions,
-	       flow->iterations);
+	printf("instructions=%" PRIu64 "\n", flow->instructions);
 	printf("calls=%" PRIu64 "\nreturns=%" PRIu64 "\njumps=%" PRIu64 "\nconditional=%" PRIu64
 	       "\nirets=%" PRIu64 "\n",
 	       flow->classes[ptic_call], flow->classes[ptic_return], flow->classes[ptic_jump],
@@ -140,12 +193,13 @@ static void print_flow(const struct flow *flow)
 	       flow->first_time, flow->time, flow->backward, flow->lost);
 }
 
-static void decode_instructions(const struct pt_config *config, struct pt_image *image,
-				uint64_t entry)
+static void decode_instructions(const struct pt_config *config, struct code *code, FILE *ips)
 {
 	struct pt_insn_decoder *decoder = pt_insn_alloc_decoder(config);
-	struct flow flow = { .entry = entry };
+	struct pt_image *image = pt_image_alloc("code");
+	struct flow flow = { .code = code, .ips = ips };
 
+	pt_image_set_callback(image, read_code, code);
 	pt_insn_set_image(decoder, image);
 	for (;;) {
 		uint64_t offset = 0;
@@ -157,11 +211,12 @@ static void decode_instructions(const struct pt_config *config, struct pt_image 
 			break;
 		pt_insn_get_offset(decoder, &offset);
 		error("instruction", status, offset, flow.ip);
-		if (errors > 10)
+		if (errors > ERRORS_MAX)
 			break;
 	}
 	print_flow(&flow);
 	pt_insn_free_decoder(decoder);
+	pt_image_free(image);
 }
 
 static uint8_t *read_file(const char *path, size_t *size)
@@ -187,31 +242,36 @@ static uint8_t *read_file(const char *path, size_t *size)
 
 int main(int argc, char **argv)
 {
-	struct pt_image *image = pt_image_alloc("ptsim");
 	struct pt_config config;
+	struct code *code;
+	FILE *ips;
 	size_t size;
 
-	if (argc != 9) {
-		fputs("usage: pt_decode TRACE IMAGE BASE ENTRY RATIO_N RATIO_D MTC_PERIOD "
-		      "MAX_NONTURBO\n",
+	if (argc != 8) {
+		fputs("usage: pt_decode TRACE CODE IPS RATIO_N RATIO_D MTC_PERIOD MAX_NONTURBO\n",
 		      stderr);
 		return 2;
 	}
 	pt_config_init(&config);
 	config.begin = read_file(argv[1], &size);
 	config.end = config.begin + size;
-	config.cpuid_0x15_ebx = strtoul(argv[5], NULL, 0);
-	config.cpuid_0x15_eax = strtoul(argv[6], NULL, 0);
-	config.mtc_freq = strtoul(argv[7], NULL, 0);
-	config.nom_freq = strtoul(argv[8], NULL, 0);
-	read_file(argv[2], &size);
-	if (pt_image_add_file(image, argv[2], 0, size, NULL, strtoull(argv[3], NULL, 0)) < 0) {
-		fprintf(stderr, "%s cannot be taken as an image\n", argv[2]);
+	code = code_read(argv[2]);
+	ips = fopen(argv[3], "w");
+	if (!ips) {
+		perror(argv[3]);
 		return 2;
 	}
+	config.cpuid_0x15_ebx = strtoul(argv[4], NULL, 0);
+	config.cpuid_0x15_eax = strtoul(argv[5], NULL, 0);
+	config.mtc_freq = strtoul(argv[6], NULL, 0);
+	config.nom_freq = strtoul(argv[7], NULL, 0);
 	decode_packets(&config);
-	decode_instructions(&config, image, strtoull(argv[4], NULL, 0));
-	pt_image_free(image);
+	decode_instructions(&config, code, ips);
+	if (fclose(ips)) {
+		perror(argv[3]);
+		return 2;
+	}
+	code_free(code);
 	free(config.begin);
 	return errors ? 1 : 0;
 }

@@ -2,12 +2,16 @@
 """Records windows of what the kernel does, by perf and the emulated Intel PT, with the plugin's log of what was executed.
 
 usage: ptemu_windows.py PERF_POKE_CTL INSTRUCTIONS WINDOW... in a guest with --pt emulated; ../ptemu_flow.py decodes them on the
-host. A window goes to a folder of its name in the scratch folder: perf's `data`, vcpuN (the log), facts.json."""
+host. A window goes to a folder of its name in the scratch folder: perf's `data`, vcpuN (the log), facts.json. Behind the name there
+may be a number: windows of the same kind with other packets."""
 import bisect
 import contextlib
+import ctypes
 import json
+import mmap
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -18,50 +22,95 @@ from common import check, equal
 
 CTL, INSTRUCTIONS = sys.argv[1], int(sys.argv[2])
 TRACING = pathlib.Path("/sys/kernel/tracing")
+OPTIMIZATION = pathlib.Path("/proc/sys/debug/kprobes-optimization")
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 
-# What is recorded, parameters of ptsim, CPUs, options of perf record
+# What is recorded, CPUs, options of perf record
 FULL = ["-m", "1024,32M"]
 WINDOWS = {
-    "kernel": ("intel_pt/cyc,noretcomp/k", {}, [1], FULL),
-    "compressed": ("intel_pt/cyc,psb_period=0/k", {"long_tnt": 1}, [1], FULL),
-    "patched": ("intel_pt/cyc,noretcomp/k", {}, [1], FULL),
-    "user": ("intel_pt/cyc/", {}, [1], FULL),
-    "two": ("intel_pt/cyc/k", {}, [1, 2], FULL),
-    "overflow": ("intel_pt/cyc/k", {}, [1], FULL),
-    "ring": ("intel_pt/cyc/k", {}, [1], ["-S", "-m", "1024,1M"]),
-    "ranges": ("intel_pt/cyc/k", {}, [1], FULL),
+    "kernel": ("k", [1], FULL),
+    "user": ("", [1], FULL),
+    "two": ("k", [1, 2], FULL),
+    "overflow": ("k", [1], FULL),
+    "ring": ("k", [1], ["-S", "-m", "1024,1M"]),
+    "ranges": ("k", [1], FULL),
 }
+# Terms of the event, parameters of ptsim
+PACKETS = [
+    ("cyc,noretcomp", {}),
+    ("cyc,psb_period=0", {"long_tnt": 1}),
+    ("cyc", {}),
+    ("cyc,noretcomp,cyc_thresh=4,psb_period=5", {}),
+]
 FACTS = ("bytes", "instructions", "branches", "cycles", "overflows", "skipped", "unexplained", "truncated")
 
-# Processes that come and go and fault, system calls, a large copy by REP, a pipe and a switch, sleep
+# Processes that come and go and fault, system calls, a pipe and a switch, sleep
 WORK = """
 dd if=/dev/zero of=/dev/shm/ptemu bs=256k count=2 2>/dev/null
 echo from one to another | read -r line </proc/self/stat
 sleep 0.005
 """
+# QEMU looks for interrupts within a REP after 65536 rounds: this many files, and the set of them is larger.
+FILES = 640 << 10
+SET = ctypes.create_string_buffer(FILES // 8)
+NOW = (ctypes.c_long * 2)()
+LIBC = ctypes.CDLL(None)
+SOURCE = "/dev/shm/ptemu_source"
+CACHE = pathlib.Path("~/.debug").expanduser()
 
 
 def counters(cpus):
     return {cpu: {name: common.counter(name, cpu) for name in FACTS} for cpu in cpus}
 
 
-def work(cpus):
-    running = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", WORK]) for cpu in cpus]
-    for process in running:
-        equal(process.wait(), 0, "exit status of the work")
-    LATE.write_text("1 300\n")
+def copy():
+    """Copies of the kernel's by REP that are interrupted: by the timer, or for what is written to is not there yet"""
+    os.dup2(0, FILES - 1)
+    for _ in range(4):
+        LIBC.select(FILES, SET, None, None, NOW)
+    with open(SOURCE, "rb", buffering=0) as source:
+        os.readv(source.fileno(), [memoryview(mmap.mmap(-1, 1 << 18))[100:]])
+
+
+class Work:
+    """Runs on CPUs."""
+
+    def __init__(self, cpus):
+        self.shells = [subprocess.Popen(["sh", "-c", WORK], preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu})) for cpu in cpus]
+        self.copies = [self.fork(cpu) for cpu in cpus]
+
+    @staticmethod
+    def fork(cpu):
+        pid = os.fork()
+        if pid:
+            return pid
+        try:
+            os.sched_setaffinity(0, {cpu})
+            copy()
+        finally:
+            os._exit(0)
+
+    def wait(self):
+        for shell in self.shells:
+            equal(shell.wait(), 0, "exit status of the work")
+        for pid in self.copies:
+            os.waitpid(pid, 0)
+        LATE.write_text("1 300\n")
 
 
 @contextlib.contextmanager
-def patching(window):
-    """The code of the scheduler is patched after the trace began, and back before it ends."""
-    if window != "patched":
-        yield
-        return
+def patching():
+    """Code that is run meanwhile is patched: calls of ftrace, static calls of the scheduler's tracepoints, and a kprobe."""
+    probes, enable = TRACING / "kprobe_events", TRACING / "events/kprobes/ptemu/enable"
     (TRACING / "set_ftrace_filter").write_text("wake_up_process\nvfs_read\nvfs_write\n")
     (TRACING / "current_tracer").write_text("function")
+    # Behind the place of ftrace; not made a jump, for int3 to be executed
+    OPTIMIZATION.write_text("0")
+    probes.write_text("p:ptemu vfs_open+5\n")
+    enable.write_text("1")
     yield
+    enable.write_text("0")
+    probes.write_text("")
     (TRACING / "current_tracer").write_text("nop")
 
 
@@ -87,53 +136,69 @@ def range_filter(*functions):
     return ", ".join(f"filter {places[f]:#x}/{starts[bisect.bisect(starts, places[f])] - places[f]:#x}" for f in functions)
 
 
-def record(window):
-    event, parameters, cpus, options = WINDOWS[window]
-    folder = ptemu.SCRATCH / window
+def run(window, cpus):
+    before = counters(cpus)
+    work = Work(cpus)
+    if window == "overflow":
+        common.set_parameter("inject_overflow", 3)
+    # A ring is counted when it stops only, and of ranges there is little.
+    if window in ("ring", "ranges"):
+        work.wait()
+        return
+    with patching():
+        work.wait()
+        while any(common.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
+            Work(cpus).wait()
+        work = Work(cpus)
+    work.wait()
+
+
+def record(name):
+    window = name.rstrip("0123456789")
+    where, cpus, options = WINDOWS[window]
+    terms, parameters = PACKETS[int("0" + name[len(window):]) % len(PACKETS)]
+    # It has its name when all is there.
+    folder = ptemu.SCRATCH / f"{name}.part"
     folder.mkdir()
-    for name, value in {"long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters}.items():
-        common.set_parameter(name, value)
+    for parameter, value in {"long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters}.items():
+        common.set_parameter(parameter, value)
     for log in ptemu.LOGS.iterdir():
         log.unlink()
     if window == "ranges":
         options = [*options, "--filter", range_filter("late_timer_spin", "vfs_write")]
     before = counters(cpus)
-    recording = common.Record(*options, event=event, cpu=",".join(map(str, cpus)))
-    work(cpus)
-    if window == "overflow":
-        common.set_parameter("inject_overflow", 3)
-    with patching(window):
-        work(cpus)
-        # A ring is counted when it stops only, and of ranges there is little.
-        while window not in ("ring", "ranges") and \
-                any(common.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
-            work(cpus)
+    recording = common.Record(*options, event=f"intel_pt/{terms}/{where}", cpu=",".join(map(str, cpus)))
+    run(window, cpus)
     if window == "ring":
         recording.snapshot()
     recording.end()
     after = counters(cpus)
-    facts = {cpu: {name: after[cpu][name] - before[cpu][name] for name in FACTS} for cpu in cpus}
+    facts = {cpu: {fact: after[cpu][fact] - before[cpu][fact] for fact in FACTS} for cpu in cpus}
     (folder / "facts.json").write_text(json.dumps({"cpus": facts, "clock": ptemu.clock()}))
     for cpu in cpus:
         shutil.move(ptemu.log_of(cpu), folder)
     shutil.copytree("data", folder / "data")
     shutil.rmtree("data")
-    print(f"{window}: {facts}", flush=True)
+    save_build_ids()
+    folder.rename(ptemu.SCRATCH / name)
+    print(f"{name}: {terms}: {facts}", flush=True)
 
 
 def save_build_ids():
     """This kernel's vdso is no file elsewhere."""
-    cache = pathlib.Path("~/.debug").expanduser()
+    saved = ptemu.SCRATCH / "debug"
+    saved.mkdir(exist_ok=True)
     for name in ("[vdso]", ".build-id"):
-        if (cache / name).exists():
-            shutil.copytree(cache / name, ptemu.SCRATCH / "debug" / name, symlinks=True)
+        if (CACHE / name).exists():
+            subprocess.run(["cp", "-a", "--no-clobber", CACHE / name, saved], check=True)
 
 
-shutil.rmtree(pathlib.Path("~/.debug").expanduser(), ignore_errors=True)
+shutil.rmtree(CACHE, ignore_errors=True)
 ptemu.load()
 common.load("late_timer")
 os.sched_setaffinity(0, {0})
+resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+pathlib.Path(SOURCE).write_bytes(bytes(1 << 18))
 with common.in_folder("/tmp/ptemu_windows"), trigger():
     for one in sys.argv[3:]:
         record(one)
-    save_build_ids()

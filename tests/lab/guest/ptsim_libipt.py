@@ -67,12 +67,14 @@ def trace(terms, mtc_period, psb_period):
 def decode(entry, mtc_period):
     base = entry & -PAGE
     pathlib.Path("image").write_bytes(read_kernel(base, 2 * PAGE))
+    pathlib.Path("code").write_text(f"0 map 0 {base:x} {2 * PAGE:x} 0 image\n")
     n, d = (common.PMU / "tsc_art_ratio").read_text().split(":")
     ratio = (common.PMU / "max_nonturbo_ratio").read_text()
-    argv = [PT_DECODE, "trace", "image", hex(base), hex(entry), n, d.strip(), str(mtc_period), ratio.strip()]
+    argv = [PT_DECODE, "trace", "code", "ips", n, d.strip(), str(mtc_period), ratio.strip()]
     out = subprocess.run(argv, capture_output=True, text=True, check=False)
     equal((out.returncode, out.stderr), (0, ""), f"result of pt_decode: {out.stdout}")
-    return {k: int(v) for k, v in (line.split("=") for line in out.stdout.splitlines())}
+    ips = [ip for ip, in struct.iter_unpack("<Q", pathlib.Path("ips").read_bytes())]
+    return {"iterations": ips.count(entry), **{k: int(v) for k, v in (line.split("=") for line in out.stdout.splitlines())}}
 
 
 def check_packets(got, counts, n, terms, long_tnt):

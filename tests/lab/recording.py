@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is in a recording of Intel PT by `perf record --kcore`: the trace, the code and its changes, the kernel's symbols."""
+import bisect
+import functools
+import mmap
+import os
+import pathlib
+import struct
+
+FORK, MMAP2, SWITCH_CPU_WIDE, TEXT_POKE, AUXTRACE_INFO, AUXTRACE = 7, 10, 15, 20, 70, 71
+SWITCH_OUT = 0x2000
+# What perf puts behind each record: pid, tid, time, CPU, id
+SAMPLE_ID = struct.Struct("<IIQIIQ")
+KERNEL = 1 << 63
+
+
+def words_at(data, *offsets):
+    return [struct.unpack_from("<Q", data, offset)[0] for offset in offsets]
+
+
+class Kcore:
+    """Perf's copy of /proc/kcore."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as file:
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        start, = words_at(self.data, 32)
+        count, = struct.unpack_from("<H", self.data, 56)
+        headers = struct.iter_unpack("<IIQQQQQQ", self.data[start:start + 56 * count])
+        # Address, size, where in the file
+        self.segments = [(h[3], h[5], h[2]) for h in headers if h[0] == 1 and h[5]]
+
+    def bytes(self, address, size):
+        for begin, length, offset in self.segments:
+            if begin <= address < begin + length:
+                at = offset + address - begin
+                return self.data[at:at + min(size, begin + length - address)]
+        return b""
+
+
+class Symbols:
+    def __init__(self, path):
+        lines = (line.split() for line in path.read_text().splitlines())
+        # Address, name, module
+        self.all = sorted((int(w[0], 16), w[2], w[3] if len(w) > 3 else "") for w in lines)
+        self.starts = [address for address, _, _ in self.all]
+        self.places = {name: address for address, name, _ in self.all}
+
+    def of(self, address):
+        """Name, module, offset"""
+        at = bisect.bisect(self.starts, address) - 1
+        begin, name, module = self.all[at]
+        return name, module, address - begin
+
+
+class Recording:
+    def __init__(self, folder, build_ids):
+        """build_ids: the folder where perf would find what is no file"""
+        self.build_ids = build_ids
+        self.content = (folder / "data").read_bytes()
+        self.kcore = Kcore(folder / "kcore_dir/kcore")
+        self.symbols = Symbols(folder / "kcore_dir/kallsyms")
+        info = next(r for kind, _, r, _ in self.records() if kind == AUXTRACE_INFO)
+        # How perf's time comes from the TSC
+        self.shift, self.mult, self.zero = struct.unpack_from("<QQq", info, 24)
+
+    def records(self):
+        """Type, misc, the record with its header, and the AUX area's bytes behind it"""
+        at, size = words_at(self.content, 40, 48)
+        end = at + size
+        while at < end:
+            kind, misc, length = struct.unpack_from("<IHH", self.content, at)
+            record = self.content[at:at + length]
+            aux = words_at(record, 8)[0] if kind == AUXTRACE else 0
+            yield kind, misc, record, self.content[at + length:at + length + aux]
+            at += length + aux
+
+    def trace(self, cpu):
+        return b"".join(aux for kind, _, record, aux in self.records()
+                        if kind == AUXTRACE and struct.unpack_from("<I", record, 40)[0] == cpu)
+
+    def tsc(self, ns):
+        return max((ns - self.zero << self.shift) // self.mult, 0) if ns else 0
+
+    @functools.cached_property
+    def pokes(self):
+        """TSC, address, the old bytes, the new ones"""
+        found = []
+        for kind, _, record, _ in self.records():
+            if kind == TEXT_POKE:
+                address, old, new = struct.unpack_from("<QHH", record, 8)
+                found.append((self.tsc(SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])[2]), address, record[20:20 + old],
+                              record[20 + old:20 + old + new]))
+        return sorted(found)
+
+    def file_of(self, name):
+        if name == "[vdso]":
+            return next(iter(sorted(self.build_ids.glob("[[]vdso]/*/vdso"))), None)
+        return pathlib.Path(name) if name.startswith("/") and os.path.isfile(name) else None
+
+    def change(self, kind, misc, record, cpu):
+        """A line of what pt_decode is told; None if it is of no interest"""
+        pid, _, _, on, _, _ = SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])
+        if kind == FORK:
+            child, parent = struct.unpack_from("<II", record, 8)
+            return f"fork {child} {parent}" if child != parent else None
+        if kind == SWITCH_CPU_WIDE and on == cpu and not misc & SWITCH_OUT:
+            return f"run {pid}"
+        if kind == MMAP2:
+            owner, _, address, size, offset = struct.unpack_from("<iIQQQ", record, 8)
+            path = self.file_of(record[72:record.index(b"\0", 72)].decode())
+            return f"map {owner} {address:x} {size:x} {offset:x} {path}" if address < KERNEL and path else None
+        return None
+
+    def code(self, cpu):
+        """What code.h says"""
+        found = [(0, f"map -1 {address:x} {size:x} {offset:x} {self.kcore.path}") for address, size, offset in self.kcore.segments]
+        for kind, misc, record, _ in self.records():
+            if kind in (FORK, MMAP2, SWITCH_CPU_WIDE):
+                line = self.change(kind, misc, record, cpu)
+                if line:
+                    found.append((self.tsc(SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])[2]), line))
+        found += [(tsc, f"poke {address:x} {new.hex()}") for tsc, address, _, new in self.pokes]
+        found.sort(key=lambda change: change[0])
+        return "".join(f"{tsc} {line}\n" for tsc, line in found)
