@@ -113,6 +113,8 @@ def check_story(lines, way, culprit):
     check(lines[end].flags.startswith("tr end"), f"the last line is {lines[end]}")
     if way == "pause":
         pause = position(lines, "call", "perf_event_aux_pause", program)
+        back = [line for line in lines[pause:] if (line.flags, line.symbol) == ("return", "perf_event_aux_pause")]
+        equal(back, [], "what comes after the pause")
         # Others of its programs may have looked before the one that saw the spike.
         program = max(i for i in range(program, pause) if lines[i].flags == "call" and lines[i].symbol.startswith("bpf_prog_"))
         equal([line for line in lines[program:] if re.match(r"(__)?schedule|ep_poll|x64_sys_epoll", line.symbol)], [],
