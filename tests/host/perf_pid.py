@@ -16,6 +16,9 @@ FAILED, USAGE, NO_SPIKE = 1, 2, 3
 # For those that the kernel refuses the session says so, and the test skips. A target of `tracepoint` must be one of its children.
 DELIVERIES = ["task-work", "fasync", "direct", "relay"]
 
+# All namespaces that a container has, and its own /proc; what is run is process 1.
+CONTAINER = ["unshare", "--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child", "--mount-proc"]
+
 
 def poke_of(capture):
     with open(os.path.join(capture["path"], "capture.json")) as file:
@@ -180,8 +183,8 @@ class Namespace(PidTest):
 
     def setUp(self):
         super().setUp()
-        if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("pid namespaces are not allowed here")
+        if subprocess.run([*CONTAINER, "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("namespaces are not allowed here")
 
     def inner(self, outer):
         """Our number of the child of a process."""
@@ -196,7 +199,7 @@ class Namespace(PidTest):
                 self.target_inside(delivery)
 
     def target_inside(self, delivery):
-        with poked.Counter(command=["unshare", "-p", "-f", "--kill-child", "--mount-proc"]) as counter:
+        with poked.Counter(command=CONTAINER) as counter:
             pid = self.inner(counter.pid)
             with self.session([pid], "--any-process", "--delivery", delivery) as session:
                 poked.spike(session, self.cpu)
@@ -228,8 +231,8 @@ with poked.Counter() as counter:
         assert session.finish(signal.SIGINT) == 0, session.__dict__
 print("fine", flush=True)
 """ % (self.cpu, delivery, self.cpu)
-        with subprocess.Popen(["unshare", "-p", "-f", "--kill-child", "--mount-proc", "python3", "-c", code, common.HERE, self.output],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as outer:
+        with subprocess.Popen([*CONTAINER, "python3", "-c", code, common.HERE, self.output], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as outer:
             outer.stdin.write("%d\n" % poked.free_pid())
             outer.stdin.flush()
             with poked.Newcomer(int(outer.stdout.readline())) as bystander:
