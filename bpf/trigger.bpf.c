@@ -44,7 +44,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* there is at most one record for each arming */
+	__uint(max_entries, 4096); /* there are at most two records for each arming */
 } spikes SEC(".maps");
 
 struct {
@@ -88,6 +88,17 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 	linear_count(cpu->watched, latency_ns);
 }
 
+/* What is left to the interrupt that follows is done newest first. So the controller is asked for
+ * before the pokes: waking it, and maybe its CPU, is not what they have to wait for. tell() asks
+ * again. */
+static __always_inline void wake_last(void)
+{
+	void *record = poke_ways ? bpf_ringbuf_reserve(&spikes, sizeof(__u64), 0) : NULL;
+
+	if (record)
+		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
+}
+
 /* The trace stands still, and the targets are poked. tell() must follow. */
 static __noinline int hold(struct trigger_spike *s)
 {
@@ -97,6 +108,7 @@ static __noinline int hold(struct trigger_spike *s)
 		s->frozen_ns = bpf_ktime_get_ns();
 	}
 	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	wake_last();
 	poke_targets(s->sequence);
 	return 0;
 }
