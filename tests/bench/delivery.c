@@ -2,11 +2,14 @@
 /*
  * From a spike to SIGUSR2 pending at its target, and to the target's handler, by each way of
  * delivery. The last, `relay`, is the reference: a process that is told by the ring buffer and
- * calls kill(), as the older design did it.
+ * calls kill(), as the older design did it. Ratios are the relay's time in times of each.
  *
  * The target waits like perf does, in poll() on a perf event. It and the relaying process are on
- * one CPU, the timer on another. In half of the rows the CPU of the target is kept busy by some
- * processes of normal priority; in half, target and relay are SCHED_FIFO.
+ * one CPU, the timer on another. That of the target is idle, or has processes of normal priority:
+ * such that never sleep, and such that do as those of a compilation. In some rows target and relay
+ * are SCHED_FIFO.
+ *
+ * usage: delivery [CONDITION...]: only those, by their names in the table.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,10 +36,13 @@
 #include "tracefs.h"
 #include "trigger.h"
 
-#define SHOTS 200
-#define HOGS 8
+/* In turns, so that what else the machine does falls on all ways. */
+#define TURNS 4
+#define SHOTS_A_TURN 50
+#define SHOTS (TURNS * SHOTS_A_TURN)
+#define WAYS 5
 #define PERIOD_NS 2000000
-#define LOST_NS 200000000
+#define LOST_NS 2000000000
 #define WAKE "pp-bench-delivery"
 #define EXIT_SKIP 77
 #define SYSCALLS 2000000
@@ -49,20 +55,25 @@ struct shared {
 	bool ready;
 };
 
-struct shot {
-	uint64_t pending_ns, handled_ns;
-};
-
 struct condition {
 	const char *name;
-	bool busy, fifo;
+	int hogs;
+	bool sleep, fifo;
 };
 
 static const struct condition conditions[] = {
-	{ "idle", false, false },
-	{ "idle, FIFO", false, true },
-	{ "busy", true, false },
-	{ "busy, FIFO", true, true },
+	{ "idle", 0, false, false },	  { "idle,fifo", 0, false, true },
+	{ "make8", 8, true, false },	  { "make32", 32, true, false },
+	{ "busy1", 1, false, false },	  { "busy8", 8, false, false },
+	{ "busy16", 16, false, false },	  { "busy32", 32, false, false },
+	{ "busy8,fifo", 8, false, true },
+};
+
+/* Of one way under one condition. */
+struct series {
+	uint64_t pending_ns[SHOTS], handled_ns[SHOTS];
+	size_t nr;
+	uint64_t refused;
 };
 
 static struct shared *shared;
@@ -148,23 +159,37 @@ static pid_t start_target(int cpu, int spike_cpu, bool fifo)
 	return pid;
 }
 
-/* They end with the first. */
-static pid_t start_hogs(int cpu)
+/* Computes for some milliseconds and waits for something short, in turns: or never waits. */
+static void run_hog(bool sleep)
 {
-	pid_t pid = fork();
+	for (;;) {
+		uint64_t until = clock_ns(CLOCK_MONOTONIC) + 200000 + rand() % 4000000;
 
-	if (pid)
+		while (sleep && clock_ns(CLOCK_MONOTONIC) < until)
+			;
+		if (sleep)
+			usleep(50 + rand() % 1000);
+	}
+}
+
+/* They end with the first. */
+static pid_t start_hogs(int cpu, int nr, bool sleep)
+{
+	pid_t pid = nr ? fork() : 0;
+
+	if (pid || !nr)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(cpu);
-	for (int i = 1; i < HOGS; i++) {
+	for (int i = 1; i < nr; i++) {
 		if (fork())
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		srand(i);
 		break;
 	}
-	for (;;)
-		;
+	run_hog(sleep);
+	return 0;
 }
 
 static void end(pid_t pid)
@@ -184,37 +209,43 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static uint64_t percentile(const uint64_t *times, size_t nr, int percent)
+{
+	return times[nr * percent / 100];
+}
+
 static void print_times(const uint64_t *times, size_t nr)
 {
-	printf(" %8.1f %8.1f %8.1f %8.1f", (double)times[nr / 2] / 1000,
-	       (double)times[nr * 9 / 10] / 1000, (double)times[nr * 99 / 100] / 1000,
+	printf(" %8.1f %8.1f %8.1f %8.1f", (double)percentile(times, nr, 50) / 1000,
+	       (double)percentile(times, nr, 90) / 1000, (double)percentile(times, nr, 99) / 1000,
 	       (double)times[nr - 1] / 1000);
 }
 
-/* Returns the median time to the handler. */
-static uint64_t print_shots(const char *condition, const char *way, const struct shot *shots,
-			    size_t nr, uint64_t refused)
+static void print_ratio(const uint64_t *ours, size_t nr, const uint64_t *relays, size_t nr_relays)
 {
-	uint64_t pending[SHOTS], handled[SHOTS];
+	for (int percent = 50; percent <= 99; percent += 49)
+		printf(" %7.2f", (double)percentile(relays, nr_relays, percent) /
+					 (double)percentile(ours, nr, percent));
+}
 
-	for (size_t i = 0; i < nr; i++) {
-		pending[i] = shots[i].pending_ns;
-		handled[i] = shots[i].handled_ns;
+static void print_series(const char *condition, const char *way, const struct series *series,
+			 const struct series *relay)
+{
+	printf("%-11s %-11s %5zu %7" PRIu64, condition, way, series->nr, series->refused);
+	if (series->nr) {
+		print_times(series->pending_ns, series->nr);
+		print_times(series->handled_ns, series->nr);
 	}
-	qsort(pending, nr, sizeof(*pending), by_value);
-	qsort(handled, nr, sizeof(*handled), by_value);
-	printf("%-11s %-11s %5zu %7" PRIu64, condition, way, nr, refused);
-	if (nr) {
-		print_times(pending, nr);
-		print_times(handled, nr);
+	if (series->nr && relay->nr && series != relay) {
+		print_ratio(series->pending_ns, series->nr, relay->pending_ns, relay->nr);
+		print_ratio(series->handled_ns, series->nr, relay->handled_ns, relay->nr);
 	}
 	printf("\n");
 	fflush(stdout);
-	return nr ? handled[nr / 2] : 0;
 }
 
-/* Arms, waits for the spike and what becomes of it. Returns whether the signal arrived. */
-static bool shoot(struct poke *poke, struct trigger *trigger, struct shot *shot)
+/* Arms, waits for the spike and what becomes of it. */
+static void shoot(struct poke *poke, struct trigger *trigger, struct series *series)
 {
 	volatile struct poke_target *live = trigger_targets(trigger);
 	uint64_t before = __atomic_load_n(&shared->handled, __ATOMIC_ACQUIRE);
@@ -234,33 +265,28 @@ static bool shoot(struct poke *poke, struct trigger *trigger, struct shot *shot)
 		if (!spike.sequence || !live->pending_ns ||
 		    __atomic_load_n(&shared->handled, __ATOMIC_ACQUIRE) == before)
 			continue;
-		shot->pending_ns = live->pending_ns - spike.time_ns;
-		shot->handled_ns = shared->handled_ns - spike.time_ns;
-		return true;
+		series->pending_ns[series->nr] = live->pending_ns - spike.time_ns;
+		series->handled_ns[series->nr++] = shared->handled_ns - spike.time_ns;
+		return;
 	}
 	trigger_take(trigger);
-	return false;
 }
 
-static uint64_t run_shots(struct poke *poke, struct trigger *trigger, const char *condition,
-			  const struct delivery *delivery)
+static void run_shots(struct poke *poke, struct trigger *trigger, struct series *series)
 {
 	volatile struct poke_target *live = trigger_targets(trigger);
-	struct shot shots[SHOTS];
-	uint64_t refused = 0;
-	size_t nr = 0;
 
-	for (size_t i = 0; i < SHOTS; i++) {
-		nr += shoot(poke, trigger, &shots[nr]);
+	for (size_t i = 0; i < SHOTS_A_TURN; i++) {
+		shoot(poke, trigger, series);
 		usleep(2000 + rand() % 3000);
 	}
 	for (size_t way = 0; way < POKE_WAYS; way++)
-		refused += live->refused[way];
-	return print_shots(condition, delivery->name, shots, nr, refused);
+		series->refused += live->refused[way];
 }
 
-static uint64_t measure(const struct condition *condition, enum perf_poke_delivery wanted,
-			const struct delivery *delivery, int cpu, int spike_cpu)
+/* What is not measured has priority: under load it would take long. */
+static void measure(const struct condition *condition, enum perf_poke_delivery wanted, int cpu,
+		    int spike_cpu, struct series *series)
 {
 	pid_t pid = start_target(cpu, spike_cpu, condition->fifo);
 	struct perf_poke_target target = { .pid = pid, .any_process = true, .wake = WAKE };
@@ -278,48 +304,53 @@ static uint64_t measure(const struct condition *condition, enum perf_poke_delive
 	};
 	struct trigger *trigger = NULL;
 	struct poke *poke = NULL;
-	uint64_t median = 0;
 
 	if (!poke_open(&poke, &config, &log)) {
 		poke_configure(poke, &trigger_config);
 		if (!trigger_open(&trigger, &trigger_config, &log) && !poke_start(poke, trigger)) {
 			set_fifo(condition->fifo);
-			median = run_shots(poke, trigger, condition->name, delivery);
-			set_fifo(false);
+			run_shots(poke, trigger, series);
+			set_fifo(true);
 		}
 	}
 	poke_free(poke);
 	trigger_free(trigger);
 	end(pid);
-	return median;
 }
 
 static void measure_condition(const struct condition *condition, int cpu, int spike_cpu)
 {
-	static const enum perf_poke_delivery wanted[] = {
+	static const enum perf_poke_delivery wanted[WAYS] = {
 		PERF_POKE_DELIVERY_TASK_WORK,  PERF_POKE_DELIVERY_FASYNC,
 		PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_DIRECT,
 		PERF_POKE_DELIVERY_RELAY,
 	};
-	pid_t hogs = condition->busy ? start_hogs(cpu) : 0;
-	uint64_t medians[ARRAY_SIZE(wanted)] = {};
-	uint64_t relay;
+	pid_t hogs = start_hogs(cpu, condition->hogs, condition->sleep);
+	static struct series series[WAYS];
+	bool works[WAYS];
 
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		if (deliveries[i]->try())
+	memset(series, 0, sizeof(series));
+	set_fifo(true);
+	for (size_t i = 0; i < WAYS; i++)
+		works[i] = !deliveries[i]->try();
+	for (size_t i = 0; i < TURNS * WAYS; i++) {
+		if (works[i % WAYS])
+			measure(condition, wanted[i % WAYS], cpu, spike_cpu, &series[i % WAYS]);
+	}
+	set_fifo(false);
+	end(hogs);
+	for (size_t i = 0; i < WAYS; i++) {
+		qsort(series[i].pending_ns, series[i].nr, sizeof(uint64_t), by_value);
+		qsort(series[i].handled_ns, series[i].nr, sizeof(uint64_t), by_value);
+	}
+	for (size_t i = 0; i < WAYS; i++) {
+		if (works[i])
+			print_series(condition->name, deliveries[i]->name, &series[i],
+				     &series[WAYS - 1]);
+		else
 			printf("%-11s %-11s not on this kernel\n", condition->name,
 			       deliveries[i]->name);
-		else
-			medians[i] = measure(condition, wanted[i], deliveries[i], cpu, spike_cpu);
 	}
-	end(hogs);
-	relay = medians[ARRAY_SIZE(wanted) - 1];
-	printf("%-11s the relay's median, in times of each:", condition->name);
-	for (size_t i = 0; i + 1 < ARRAY_SIZE(wanted); i++) {
-		if (medians[i])
-			printf(" %s %.2f", deliveries[i]->name, (double)relay / (double)medians[i]);
-	}
-	printf("\n\n");
 }
 
 /* -- What the hook of `tracepoint` costs others */
@@ -365,7 +396,16 @@ static void measure_hook(int cpu)
 	       100.0 * ((double)with[ROUNDS / 2] / (double)without[ROUNDS / 2] - 1));
 }
 
-int main(void)
+static bool is_wanted(const struct condition *condition, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(condition->name, argv[i]))
+			return true;
+	}
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
 {
 	struct cyclic *cyclic;
 	cpu_set_t set;
@@ -393,13 +433,18 @@ int main(void)
 		return 1;
 	printf("%d shots each; target and relay on CPU %d, timer on CPU %d; times from the spike "
 	       "in "
-	       "us\n%-11s %-11s %5s %7s %35s %35s\n%-37s %8s %8s %8s %8s %8s %8s %8s %8s\n",
+	       "us\n%-11s %-11s %5s %7s %35s %35s %31s\n%-37s %8s %8s %8s %8s %8s %8s %8s %8s %15s "
+	       "%15s\n",
 	       SHOTS, cpu, spike_cpu, "CPU", "delivery", "shots", "refused",
-	       "to the signal pending", "to the handler", "", "p50", "p90", "p99", "max", "p50",
-	       "p90", "p99", "max");
-	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
-		measure_condition(&conditions[i], cpu, spike_cpu);
+	       "to the signal pending", "to the handler", "relay's, in times of this", "", "p50",
+	       "p90", "p99", "max", "p50", "p90", "p99", "max", "pending p50 p99",
+	       "handler p50 p99");
+	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++) {
+		if (is_wanted(&conditions[i], argc, argv))
+			measure_condition(&conditions[i], cpu, spike_cpu);
+	}
 	cyclic_stop(cyclic);
-	measure_hook(cpu);
+	if (argc < 2)
+		measure_hook(cpu);
 	return 0;
 }
