@@ -78,6 +78,14 @@ int scheduling_parse(const char *text, struct scheduling *attr)
 	}
 }
 
+const char *scheduling_advice(const struct scheduling *attr, int err)
+{
+	/* A thread with a deadline must be allowed on all CPUs of its root domain. */
+	if (attr->policy == SCHED_DEADLINE && err == -EPERM)
+		return " (a deadline needs a cpuset partition of that CPU alone)";
+	return "";
+}
+
 void scheduling_format(const struct scheduling *attr, char *text, size_t size)
 {
 	if (attr->policy == SCHED_DEADLINE)

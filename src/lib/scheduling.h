@@ -22,6 +22,9 @@ int scheduling_parse(const char *text, struct scheduling *attr);
 /* As it is in messages, and as it was parsed. */
 void scheduling_format(const struct scheduling *attr, char *text, size_t size);
 
+/* Why the kernel may have refused it, to stand behind the error; or "". */
+const char *scheduling_advice(const struct scheduling *attr, int err);
+
 int scheduling_set(int tid, const struct scheduling *attr);
 int scheduling_get(int tid, struct scheduling *attr);
 

@@ -134,6 +134,12 @@ static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgro
 	int err;
 
 	err = cgroup_fd < 0 ? 0 : cgroup_add(cgroup_fd, tid);
+	if (err == -EINVAL)
+		return log_error(
+			log, -EOPNOTSUPP,
+			"the cgroup does not take timerlat's thread of CPU %d: this kernel "
+			"does not let it be moved (6.1 is one such)",
+			cpu);
 	if (err)
 		return log_error(log, err,
 				 "the cgroup does not take timerlat's thread of CPU %d: %s", cpu,
@@ -142,8 +148,8 @@ static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgro
 	if (!err)
 		return 0;
 	scheduling_format(sched, text, sizeof(text));
-	return log_error(log, err, "scheduler '%s' refused for timerlat's thread of CPU %d: %s",
-			 text, cpu, strerror(-err));
+	return log_error(log, err, "scheduler '%s' refused for timerlat's thread of CPU %d: %s%s",
+			 text, cpu, strerror(-err), scheduling_advice(sched, err));
 }
 
 int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sched,

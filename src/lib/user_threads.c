@@ -42,47 +42,59 @@ static int wait_for_timers(int fd)
 	return errno;
 }
 
-/* A forked process with what other threads had locked: only system calls from here on. */
-static int thread_begin(const struct user_threads *threads, int cpu, pid_t parent, int *fd)
-{
-	char name[32], file[64];
+/* What a thread says once it is there, or cannot be: the text is of the program they share. */
+struct answer {
 	int err;
+	const char *what;
+};
+
+/* The cgroup comes first: it may be the one that has the CPU. */
+static struct answer thread_settle(const struct user_threads *threads, int cpu, int cgroup)
+{
+	int err;
+
+	if (cgroup >= 0 && write(cgroup, "0", 1) != 1)
+		return (struct answer){ -errno, "the cgroup does not take it" };
+	err = affinity_set(&cpu, 1);
+	if (err)
+		return (struct answer){ err, err == -EINVAL ? "the CPU is not in its cpuset"
+							    : "it cannot be put there" };
+	err = scheduling_set(0, &threads->config.sched);
+	return (struct answer){ err, "the scheduler is refused" };
+}
+
+/* A forked process with what other threads had locked: only system calls from here on. */
+static struct answer thread_begin(const struct user_threads *threads, int cpu, int cgroup,
+				  pid_t parent, int *fd)
+{
+	struct answer answer;
+	char name[32], file[64];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		return -ESRCH;
+		return (struct answer){ -ESRCH, "it is alone" };
 	snprintf(name, sizeof(name), "pp-user/%d", cpu);
 	prctl(PR_SET_NAME, name);
-	err = affinity_set(&cpu, 1);
-	if (!err)
-		err = scheduling_set(0, &threads->config.sched);
-	if (err)
-		return err;
+	answer = thread_settle(threads, cpu, cgroup);
+	if (answer.err)
+		return answer;
 	snprintf(file, sizeof(file), "osnoise/per_cpu/cpu%d/timerlat_fd", cpu);
 	*fd = openat(threads->tracefs, file, O_RDONLY);
-	return *fd < 0 ? -errno : 0;
+	return (struct answer){ *fd < 0 ? -errno : 0, "timerlat_fd, which needs Linux 6.5" };
 }
 
-static void thread_run(const struct user_threads *threads, int cpu, pid_t parent, int told)
+static void thread_run(const struct user_threads *threads, int cpu, int cgroup, pid_t parent,
+		       int told)
 {
-	int fd = -1, err = thread_begin(threads, cpu, parent, &fd);
+	int fd = -1;
+	struct answer answer = thread_begin(threads, cpu, cgroup, parent, &fd);
 
-	if (write(told, &err, sizeof(err)) != sizeof(err) || err)
+	if (write(told, &answer, sizeof(answer)) != sizeof(answer) || answer.err)
 		_exit(1);
 	if (dup2(fd, KEPT_FD) < 0)
 		_exit(1);
 	close_from(KEPT_FD + 1);
 	_exit(wait_for_timers(KEPT_FD));
-}
-
-static int thread_add_cgroup(const struct user_threads *threads, pid_t pid)
-{
-	_cleanup_close_ int fd = -1;
-
-	if (!threads->config.cgroup)
-		return 0;
-	fd = cgroup_open(threads->config.cgroup, &threads->log);
-	return fd < 0 ? fd : cgroup_add(fd, pid);
 }
 
 static void thread_end(struct user_threads *threads, size_t i)
@@ -108,36 +120,48 @@ static int thread_watch(struct user_threads *threads, size_t i)
 	return 0;
 }
 
-static int thread_start(struct user_threads *threads, size_t i)
+static struct answer thread_fork(struct user_threads *threads, size_t i, int cgroup)
 {
-	int told[2], err = -EIO, cpu = threads->config.cpus[i];
+	struct answer answer = { -EIO, "it ended" };
+	int told[2], cpu = threads->config.cpus[i];
 	pid_t parent = getpid(), pid;
 
-	thread_end(threads, i);
 	if (pipe2(told, O_CLOEXEC))
-		return -errno;
+		return (struct answer){ -errno, "no pipe" };
 	pid = fork();
 	if (!pid)
-		thread_run(threads, cpu, parent, told[1]);
+		thread_run(threads, cpu, cgroup, parent, told[1]);
 	threads->threads[i].pid = pid;
 	close(told[1]);
 	if (pid < 0)
-		err = -errno;
-	else if (read(told[0], &err, sizeof(err)) != sizeof(err))
-		err = -EIO;
+		answer = (struct answer){ -errno, "no process" };
+	else if (read(told[0], &answer, sizeof(answer)) != sizeof(answer))
+		answer.err = -EIO;
 	close(told[0]);
-	if (!err)
-		err = thread_add_cgroup(threads, pid);
-	if (!err)
-		err = thread_watch(threads, i);
-	if (!err)
+	if (!answer.err)
+		answer = (struct answer){ thread_watch(threads, i), "it cannot be watched" };
+	return answer;
+}
+
+static int thread_start(struct user_threads *threads, size_t i)
+{
+	const struct user_threads_config *config = &threads->config;
+	_cleanup_close_ int cgroup = -1;
+	struct answer answer;
+
+	thread_end(threads, i);
+	cgroup = config->cgroup ? cgroup_open(config->cgroup, &threads->log) : -1;
+	if (config->cgroup && cgroup < 0)
+		return cgroup;
+	answer = thread_fork(threads, i, cgroup);
+	if (!answer.err)
 		return 0;
 	thread_end(threads, i);
-	if (err == -ENOENT)
-		err = -EOPNOTSUPP;
-	return log_error(&threads->log, err, "workload user: no thread on CPU %d: %s%s", cpu,
-			 strerror(-err),
-			 err == -EOPNOTSUPP ? " (timerlat_fd: needs Linux 6.5)" : "");
+	if (answer.err == -ENOENT)
+		answer.err = -EOPNOTSUPP;
+	return log_error(&threads->log, answer.err, "workload user: no thread on CPU %d: %s: %s%s",
+			 config->cpus[i], answer.what, strerror(-answer.err),
+			 scheduling_advice(&config->sched, answer.err));
 }
 
 int user_threads_start(struct user_threads **ret, int tracefs,

@@ -8,13 +8,7 @@ import time
 
 import common
 from common import check, equal
-from tracer import CTL, OSNOISE, THREAD, TRACING, Session, comms, dma_latency, need, read, state, stop_all, tasks, thread_policy
-
-def as_before(before, message):
-    now = state()
-    for key, value in before.items():
-        equal(now[key], value, f"{message}: {key}")
-
+from tracer import CTL, OSNOISE, THREAD, TRACING, Session, as_before, comms, dma_latency, need, read, state, stop_all, tasks, thread_policy
 
 def ends(before):
     options = ("--workload", "timerlat", "--period", "2ms", "--prio", "f:70", "--dma-latency", "20")

@@ -13,7 +13,7 @@ import time
 
 import common
 from common import check, equal
-from tracer import TRACING, Session, need, state
+from tracer import TRACING, Session, as_before, need, state
 
 ACTIVATIONS = int(os.environ.get("AGREE_ACTIVATIONS", "2000"))
 MEDIAN_NS = 2000
@@ -135,9 +135,7 @@ def main():
     samples = timed(text, r"timerlat_sample: timer_latency=(\d+) seqnum=\d+ context=0")
     if samples:
         compare(pair(own, samples), "osnoise:timerlat_sample")
-    now = state()
-    for key, value in before.items():
-        equal(now[key], value, f"at the end: {key}")
+    as_before(before, "at the end")
 
 
 main()

@@ -13,7 +13,7 @@ import time
 
 import common
 from common import check, equal
-from tracer import CTL, OSNOISE, Session, need, state, stop_all, tasks
+from tracer import CTL, OSNOISE, Session, as_before, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 # The guest itself is late by tens of milliseconds now and then.
@@ -197,9 +197,7 @@ def main():
     only_thread()
     wakeups()
     users()
-    now = state()
-    for key, value in before.items():
-        equal(now[key], value, f"at the end: {key}")
+    as_before(before, "at the end")
 
 
 main()

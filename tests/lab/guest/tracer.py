@@ -35,6 +35,12 @@ def state():
     return found
 
 
+def as_before(before, message):
+    now = state()
+    for key, value in before.items():
+        equal(now[key], value, f"{message}: {key}")
+
+
 def dma_latency():
     try:
         return int.from_bytes(pathlib.Path("/dev/cpu_dma_latency").read_bytes()[:4], sys.byteorder, signed=True)
