@@ -26,7 +26,7 @@
 /* Less trace is not worth a job of its own. */
 #define JOB_BYTES (UINT64_C(2) << 20)
 /* Of a job; the last ones of all are put together when nobody decodes any more. */
-#define JOB_SLICES 4
+#define JOB_SLICES 3
 
 static const struct option_choice axes[] = {
 	{ "time", 0, NULL },

@@ -170,11 +170,12 @@ static void write_string(struct fxt *fxt, uint16_t index, uint32_t name)
 
 static bool has_room(struct fxt *fxt, uint32_t name)
 {
-	uint32_t nr = names_count(fxt->names) + names_count(fxt->names) / 2;
 	uint16_t *indices;
+	uint32_t nr;
 
 	if (name < fxt->nr_indices)
 		return true;
+	nr = names_count(fxt->names) + names_count(fxt->names) / 2;
 	indices = realloc(fxt->indices, nr * sizeof(*indices));
 	if (!indices) {
 		fxt->r = -ENOMEM;

@@ -54,6 +54,7 @@ struct timeline {
 	uint64_t slices;
 	uint32_t process_key, continued_key;
 	bool open, closed;
+	uint64_t open_until; /* time */
 	int r;
 };
 
@@ -187,6 +188,16 @@ static void write_slice(struct track *track, enum fxt_event_type type, const str
 	write_event(track, &event);
 }
 
+static uint64_t end_of_part(const struct timeline *timeline)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+	uint64_t begin = timeline->parts[timeline->nr_parts - 1].begin;
+
+	if (opts->counted || !opts->split || opts->end - begin < opts->split)
+		return opts->end;
+	return begin + opts->split;
+}
+
 static void open_part(struct timeline *timeline, uint64_t at)
 {
 	size_t room = timeline->parts_room;
@@ -201,6 +212,7 @@ static void open_part(struct timeline *timeline, uint64_t at)
 	part->offset = timeline->body ? ftell(timeline->body) : 0;
 	fxt_begin(timeline->fxt, timeline->body);
 	timeline->open = true;
+	timeline->open_until = end_of_part(timeline);
 	timeline->last = at;
 	for (struct track *track = timeline->tracks; track; track = track->next) {
 		track->last = at;
@@ -227,16 +239,6 @@ static void close_part(struct timeline *timeline, uint64_t at)
 	timeline->open = false;
 }
 
-static uint64_t end_of_part(const struct timeline *timeline)
-{
-	const struct timeline_opts *opts = &timeline->opts;
-	uint64_t begin = timeline->parts[timeline->nr_parts - 1].begin;
-
-	if (opts->counted || !opts->split || opts->end - begin < opts->split)
-		return opts->end;
-	return begin + opts->split;
-}
-
 /* Into the part that has this time. There are none of times in which nothing happens. */
 static void go_on(struct timeline *timeline, uint64_t time)
 {
@@ -255,6 +257,9 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	const struct timeline_opts *opts = &timeline->opts;
 	bool opens = false;
 
+	/* Most are of the part that is open. */
+	if (timeline->open && time <= timeline->open_until)
+		return false;
 	if (timeline->closed || time < opts->begin || timeline->r)
 		return false;
 	if (!timeline->open) {

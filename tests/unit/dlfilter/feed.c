@@ -214,14 +214,15 @@ int main(int argc, char **argv)
 {
 	static struct feeder feeder;
 	struct args args, limits = { 0 };
-	int nr_slices = 0;
+	int nr_slices = 0, r;
 	struct names *names;
 	char *why = NULL;
 
 	argc = take_limits(&limits, argc - 1, argv + 1);
 	while (nr_slices < argc && !strncmp(argv[1 + nr_slices], "slice=", strlen("slice=")))
 		nr_slices++;
-	must(!args_parse(&args, argc - nr_slices, argv + 1 + nr_slices, &why), why);
+	r = args_parse(&args, argc - nr_slices, argv + 1 + nr_slices, &why);
+	must(!r, why);
 	args.timeline.max_strings = limits.timeline.max_strings;
 	args.timeline.max_threads = limits.timeline.max_threads;
 	if (nr_slices) {
