@@ -356,6 +356,7 @@ static const char notes[] =
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
 	"                      Intel PT: trace_bytes, bytes_after_spike (null: not known),\n"
 	"                      bytes_after_spike_exact (false: at most so many)\n"
+	"  {\"type\":\"removed\"}  path, of a capture: --keep-worst, --max-disk\n"
 	"  {\"type\":\"error\"}    message\n"
 	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
 	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
@@ -363,7 +364,9 @@ static const char notes[] =
 	"                      with --histogram linear_histogram: {width_ns, entries,\n"
 	"                      buckets: [[low_ns, count], ...], over};\n"
 	"                      all: the same of all CPUs; missed, captures, failed,\n"
-	"                      elapsed_ns; perf: {pid, command, status, data: [...]}\n"
+	"                      elapsed_ns; kept: [{number, path, cpu, latency_ns, trigger},\n"
+	"                      ...]: captures that remain;\n"
+	"                      perf: {pid, command, status, data: [...]}\n"
 	"A high_ns of null is no upper end.\n";
 
 static int check_histogram(struct start_args *args, struct console *con)
