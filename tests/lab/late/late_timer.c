@@ -4,7 +4,8 @@
  * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. With
  * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
  * preemption off. The write returns when it is over; `until_ns` is when it was, on CLOCK_MONOTONIC.
- * A read of `mark` is answered with that clock, and late_timer_mark() in a trace tells when it was read.
+ * A read of `mark` is answered with that clock, and late_timer_mark() in a trace tells when it was
+ * read.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
