@@ -300,7 +300,7 @@ void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 					 : fprintf(file, "      ");
 		width += fprintf(file, "%s%s%s%s", spec->name ? "--" : "", spec->name ?: "",
 				 spec->name && spec->metavar ? " " : "", spec->metavar ?: "");
-		if (width >= HELP_COLUMN) {
+		if (width + 2 > HELP_COLUMN) {
 			fputc('\n', file);
 			width = 0;
 		}
