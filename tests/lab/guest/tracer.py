@@ -70,9 +70,9 @@ def thread_policy():
 
 
 class Session:
-    def __init__(self, *options, cpu=1, threshold="1h", expect=None):
+    def __init__(self, *options, cpu=1, threshold="1h", expect=None, recorder="events"):
         self.said = open("/tmp/timerlat.said", "w", encoding="utf-8")
-        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", "events", "--output", "/tmp/timerlat.data", "--threshold", threshold,
+        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", recorder, "--output", "/tmp/timerlat.data", "--threshold", threshold,
                 "--count", "99", "--verbose", *options]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.said, text=True)
         line = self.process.stdout.readline()
@@ -88,7 +88,9 @@ class Session:
         return "".join(line for line in lines if "libbpf" not in line)
 
     def end(self, how=signal.SIGINT, status=3):
-        self.process.send_signal(how)
+        """how: a signal; None: it ends by itself."""
+        if how:
+            self.process.send_signal(how)
         out, _ = self.process.communicate(timeout=60)
         equal(self.process.returncode, status, f"exit status after {how} ({self.text()})")
         return [json.loads(line) for line in out.splitlines()]
