@@ -406,7 +406,8 @@ static int run_slices(struct console *con, const struct export_args *args,
 	jobs.slices = slices;
 	r = export_jobs_run(con, &jobs, result);
 	if (r == -ESTALE && !args->quiet)
-		console_info(con, "slices of the trace do not fit together: decoding it as one");
+		console_info(con,
+			     "slices of the trace cannot be decoded apart: decoding it as one");
 	return r;
 }
 

@@ -236,6 +236,13 @@ static void show(struct run *run)
 	console_status(run->con, text);
 }
 
+/* After an error perf goes on in another way than one that has seen none: in which task it is, it
+ * finds out by other means. */
+static bool is_on_its_own(const struct run *run, size_t i)
+{
+	return run->slices[i].result.errors && i + 1 < run->jobs->nr_slices;
+}
+
 /* Until something has ended, or a second. */
 static int await(struct run *run)
 {
@@ -248,6 +255,8 @@ static int await(struct run *run)
 	for (size_t i = 0; i < run->jobs->nr_slices && !r; i++) {
 		if (run->fds[i].revents && !export_read_lines(&run->slices[i].reader))
 			r = end_slice(run, &run->slices[i]);
+		if (!r && is_on_its_own(run, i))
+			r = -ESTALE;
 	}
 	show(run);
 	return r;

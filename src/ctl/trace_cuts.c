@@ -20,9 +20,9 @@
 
 #define TSC_BITS 56
 /* Trace from one point to the next that is looked at: each is a synchronisation point. */
-#define STRIDE (8 * 1024)
+#define STRIDE (4 * 1024)
 /* Trace of each CPU that is decoded before a cut, so that decoders have found themselves. */
-#define LEAD (16 * 1024)
+#define LEAD (8 * 1024)
 
 struct point {
 	uint64_t time;

@@ -251,6 +251,35 @@ def check_jobs(folder, capture):
             print(f"{len(files)} files {' '.join(args)} of {nr} slices by {jobs} jobs: the same as by one")
 
 
+def damage(folder, capture):
+    """A copy in which a part of the trace is damaged."""
+    damaged = folder / "damaged"
+    shutil.copytree(capture, damaged)
+    data = damaged / "perf.data/data"
+    data.chmod(0o600)
+    whole = bytearray(data.read_bytes())
+    # The record of the trace, of type 71, which is followed by it
+    record = whole.rindex(struct.pack("<IHH", 71, 0, 48))
+    size = struct.unpack_from("<Q", whole, record + 8)[0]
+    for i in range(record + 48 + size // 4, record + 48 + size * 3 // 4, 99991):
+        whole[i:i + 3] = bytes(b ^ 0x55 for b in whole[i:i + 3])
+    data.write_bytes(whole)
+    return damaged
+
+
+def check_damaged(folder, capture):
+    """With errors and gaps too: perf goes on from these in its own way, so one has to do."""
+    damaged = damage(folder, capture)
+    alone, said, _ = export(folder, damaged, "a.fxt", 1)
+    check("errors of decoding" in said and "gaps in the trace" in said, f"no errors, or no gaps: {said}")
+    files, said_of_many, nr = export(folder, damaged, "a.fxt", 4)
+    check(nr > 1, f"only {nr} perf of 4 jobs")
+    equal(files["a.fxt"] == alone["a.fxt"], True, "damaged: the same")
+    check("cannot be decoded apart" in said_of_many.splitlines()[0], f"what was said of damage: {said_of_many}")
+    equal(said_of_many.splitlines()[1:], said.splitlines(), "what else was said of it")
+    print(f"damaged, by {nr} perfs: {said_of_many.strip()}")
+
+
 if not emulator.folders():
     print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
     sys.exit(77)
@@ -262,3 +291,4 @@ with tempfile.TemporaryDirectory() as scratch:
     check_window(pathlib.Path(scratch))
     check_capture(pathlib.Path(scratch))
     check_jobs(pathlib.Path(scratch), pathlib.Path(scratch) / "capture")
+    check_damaged(pathlib.Path(scratch), pathlib.Path(scratch) / "capture")

@@ -24,7 +24,6 @@ import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/var/tmp/export-captures")
 RESULTS = pathlib.Path("/var/tmp/exported")
-COUNTING = pathlib.Path("/var/tmp/counting-perf")  # that tells how often it was started
 BASE = "ptsim_main"
 # One iteration of the program, as code.S has it: function, calls deep, instructions with those of what it calls, category.
 TREE = [("ptsim_outer", 1, 33), ("ptsim_middle", 2, 30), ("ptsim_inner", 3, 27), ("ptsim_leaf", 4, 23),
@@ -136,28 +135,9 @@ def check_variants(taken, whole):
         equal(piece.end - piece.begin, piece.args["instructions"], f"length of {piece}")
 
 
-def check_jobs(folder, name):
-    """Slices of the trace, decoded at once, make the same, and the same is said of it: which is returned."""
-    one = export(folder, name, "--jobs", "1")
-    expected = (RESULTS / name).read_bytes()
-    (RESULTS / name).unlink()
-    COUNTING.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo >> {COUNTING}.count\nexec {shutil.which("perf")} "$@"\n')
-    COUNTING.chmod(0o755)
-    count = pathlib.Path(f"{COUNTING}.count")
-    count.write_text("")
-    many = export(folder, name, "--jobs", "3", perf=str(COUNTING))
-    slices = len(count.read_text())
-    check(slices > 1, f"{name} was not cut")
-    equal((RESULTS / name).read_bytes() == expected, True, f"{name}: the same")
-    one_only = [line for line in many.splitlines() if "do not fit together" not in line]
-    equal(one_only, one.splitlines(), f"what was said of {name}")
-    print(f"{name}: the same by three jobs and {slices} perfs{', though slices did not fit' if one_only != many.splitlines() else ''}")
-    return one
-
-
 def check_switches(taken):
     """With context switches: a track for each task, and what the CPU did is the sequence of them."""
-    check_jobs(taken.folder, "tasks.fxt")
+    export(taken.folder, "tasks.fxt")
     trace = fxt.read(RESULTS / "tasks.fxt")
     tracks = trace.check()
     tasks = tracks["CPU 1 tasks"]
@@ -196,7 +176,7 @@ def check_damaged(taken):
     size = struct.unpack_from("<Q", whole, record + 8)[0]
     middle = range(begin + size // 3, begin + size * 2 // 3)
     data.write_bytes(bytes(b ^ 0x55 if i in middle and i % 1499 < 3 else b for i, b in enumerate(whole)))
-    said = check_jobs(damaged, "damaged.fxt")
+    said = export(damaged, "damaged.fxt")
     check("errors of decoding, the first: instruction trace error" in said, f"no errors were told: {said}")
     check(re.search(r"\d+ gaps in the trace", said), f"no gaps were told: {said}")
     trace = fxt.read(RESULTS / "damaged.fxt")
@@ -222,7 +202,7 @@ class Overflow(capture.Late):
 
 def check_overflow():
     taken = capture.take(CTL, OUTPUT / "overflow", "--no-switch-events", late=Overflow())[0]
-    said = check_jobs(taken.folder, "overflow.fxt")
+    said = export(taken.folder, "overflow.fxt")
     check("Overflow packet" in said, f"no overflow was told: {said}")
     check(re.search(r"\d+ gaps in the trace", said), f"no gaps were told: {said}")
     tracks = fxt.read(RESULTS / "overflow.fxt").check()
