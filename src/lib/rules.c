@@ -107,12 +107,16 @@ static bool is_first(const struct config *config, unsigned int kind)
 
 static void raise_floor(struct perf_poke *pp, unsigned int kind)
 {
+	struct trigger_session *seen = trigger_session(pp->trigger);
 	uint64_t floor_ns = keep_floor(pp->keep, kind);
 
 	pp->floors_ns[kind] = floor_ns;
 	trigger_set_floor(pp->trigger, kind, floor_ns);
-	if (is_first(&pp->config, kind) && floor_ns > pp->config.thresholds[kind])
-		trigger_session(pp->trigger)->threshold_ns = floor_ns;
+	if (floor_ns <= pp->config.thresholds[kind])
+		return;
+	seen->thresholds_ns[kind] = floor_ns;
+	if (is_first(&pp->config, kind))
+		seen->threshold_ns = floor_ns;
 }
 
 void rules_keep(struct perf_poke *pp, const struct capture *done)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """perf-poke-ctl export makes of what perf does a file or one line, with a perf that does as it is told.
 Usage: export_run.py CTL [FEED]; FEED is tests/unit/dlfilter/feed."""
+import contextlib
 import json
 import os
 import pathlib
@@ -189,6 +190,15 @@ class ExportTest(Export):
         self.assertEqual((process.returncode, err), (1, "perf-poke-ctl: interrupted: nothing is written\n"))
         self.assertEqual(os.listdir(self.results), [])
 
+    @staticmethod
+    def all_of(terminal):
+        """What was written to it, by whom has closed it: it comes in pieces, and then an error."""
+        shown = b""
+        with contextlib.suppress(OSError):
+            while True:
+                shown += os.read(terminal, 10000)
+        return shown.decode()
+
     def test_progress(self):
         """On a terminal, of what takes more than a second; it is wiped away."""
         self.needs_filter()
@@ -197,7 +207,7 @@ class ExportTest(Export):
         does = "tell('at 2000000000'); time.sleep(1.2); tell('at 2500000000'); time.sleep(0.2); write(output, 'x'); tell('done 3 0')"
         subprocess.run(**self.command(does, "-q"), stderr=tty, check=True)
         os.close(tty)
-        shown = os.read(terminal, 10000).decode()
+        shown = self.all_of(terminal)
         self.assertRegex(shown, r"exporting: 75%")
         self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown))
         self.assertEqual(re.findall(r"slices", shown), [])
