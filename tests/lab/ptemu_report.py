@@ -39,7 +39,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-report-") as scratch:
         out = subprocess.run([HERE / "run-test", KERNEL, SECONDS, "python3", HERE / "guest/ptemu_report.py", CTL, str(RUNS),
                               *(f"{kind}:{CULPRITS[kind].trigger}" for kind in WHICH)], check=False,
-                             env={**os.environ, "LAB_OPTIONS": f"--pt emulated --scratch {scratch}"})
+                             env={**os.environ, "LAB_OPTIONS": f"--pt emulated --icount 0 --scratch {scratch}"})
         if out.returncode:
             return out.returncode
         counts = {kind: sum(named(pathlib.Path(scratch, f"{kind}{i}"), CULPRITS[kind]) for i in range(RUNS)) for kind in WHICH}

@@ -44,8 +44,9 @@ def instructions(data, from_ns):
 class Late(capture.Late):
     """Knows when it made something late, as a file of late_timer does."""
 
-    def __init__(self, kind="irqs_off"):
-        super().__init__()
+    def __init__(self, kind="irqs_off", late_us=capture.INJECTED_US):
+        # Of short delays, few make a timer late enough.
+        super().__init__(every_s=late_us / 100000, late_us=late_us)
         self.kind, self.spans = kind, []
 
     def run(self):

@@ -14,14 +14,16 @@ import ptemu
 CTL, RUNS = sys.argv[1], int(sys.argv[2])
 # Of one session: they are all in memory until it ends.
 AT_ONCE = 5
+# Under --icount a microsecond is as many instructions as on hardware.
+capture.THRESHOLD_US, LATE_US = 200, 300
 
 
 def take(kind, trigger):
     made = session = 0
     while made < RUNS:
-        late, output = ptemu.Late(kind), pathlib.Path(f"/tmp/{kind}_{session}")
+        late, output = ptemu.Late(kind, LATE_US), pathlib.Path(f"/tmp/{kind}_{session}")
         session += 1
-        for one in capture.take(CTL, output, "--trigger", trigger, buffer="1M", count=min(AT_ONCE, RUNS - made), late=late):
+        for one in capture.take(CTL, output, "--trigger", trigger, buffer="256K", count=min(AT_ONCE, RUNS - made), late=late):
             if late.made(one):
                 shutil.copytree(one.folder, ptemu.SCRATCH / f"{kind}{made}")
                 made += 1
