@@ -67,7 +67,7 @@ static int run_export(struct account *account, struct console *con,
 		return fail(con, account->capture, r, NULL);
 	if (!result.done) {
 		complain(con, account->capture, &result);
-		return -EIO;
+		return result.interrupted ? -EINTR : -EIO;
 	}
 	account->errors = result.errors;
 	return 0;

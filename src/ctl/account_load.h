@@ -8,7 +8,8 @@
 #include "view.h"
 
 /* A window of 0 is what suits the spike. `after_ns` of what is after the spike is kept too. Returns
- * 0, or a negative errno and the error has been printed. `folder` is referred to. */
+ * 0, or a negative errno and the error has been printed: -EINTR if a signal came. `folder` is
+ * referred to. */
 int account_load(struct account *account, struct console *con, const char *folder,
 		 uint64_t window_ns, uint64_t after_ns) _must_check_;
 

@@ -184,8 +184,9 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 }
 
 /* As the line of `start` where that has the same. */
-json_object *json_listed(const struct list_entry *entry)
+json_object *json_listed(const struct list_entry *entry, bool why)
 {
+	static const char *const reasons[] = { "sentence", "cause" };
 	const struct capture_file *file = &entry->file;
 	json_object *object = new_line("capture");
 
@@ -208,6 +209,10 @@ json_object *json_listed(const struct list_entry *entry)
 	add_name(object, "kernel", file->release);
 	add_name(object, "hostname", file->hostname);
 	add_number(object, "size_bytes", entry->size);
+	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
+		json_object_object_add(
+			object, reasons[i],
+			json_object_get(json_object_object_get(entry->report, reasons[i])));
 	return object;
 }
 

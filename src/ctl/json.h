@@ -14,7 +14,8 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 			const char *delivery);
 json_object *json_detached(const char *session, int pid, const char *log);
 json_object *json_capture(const struct perf_poke_capture *capture);
-json_object *json_listed(const struct list_entry *entry);
+/* `why`: with what report says, or null. */
+json_object *json_listed(const struct list_entry *entry, bool why);
 json_object *json_removed(const char *path);
 json_object *json_summary(const struct results *results);
 json_object *json_capability(const struct perf_poke_capability *capability);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "account_load.h"
 #include "clock.h"
 #include "cpulist.h"
 #include "json.h"
@@ -36,6 +37,9 @@ static const struct option_spec options[] = {
 	  .metavar = "TIME", .help = "only of at least this latency" },
 	{ "since", 0, OPTION_PARSED, .parse = parse_since, .metavar = "WHEN",
 	  .help = "only from then on: 2026-11-21, '2026-11-21 07:01', or 2h for\nthat long ago" },
+	{ "why", 'w', OPTION_FLAG, TARGET(why),
+	  .help = "the culprit of each, as report names it; perf decodes each\nfor that, which may "
+		  "take a while" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 };
 
@@ -51,7 +55,8 @@ static const char notes[] =
 	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked, "
 	"cpu,\n"
 	"                      time_ns, latency_ns, expected_ns, actual_ns, function_name,\n"
-	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes\n"
+	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes;\n"
+	"                      with --why sentence and cause, of report (null: see the error)\n"
 	"  {\"type\":\"error\"}    message\n";
 
 int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns)
@@ -156,8 +161,10 @@ struct list {
 
 static void list_release(struct list *list)
 {
-	for (size_t i = 0; i < list->nr; i++)
+	for (size_t i = 0; i < list->nr; i++) {
 		free(list->entries[i].path);
+		json_object_put(list->entries[i].report);
+	}
 	free(list->entries);
 	free(list->cpus);
 }
@@ -296,6 +303,27 @@ static void print_entry(FILE *out, struct list_entry *entry)
 		file->poked ? "poked" : FORMAT_TIME(file->view.latency_ns), task,
 		file->view.kind == VIEW_PT ? "pt" : "events", FORMAT_SIZE(entry->size),
 		text_printable(entry->path));
+	if (entry->report)
+		fprintf(out, "  %s\n",
+			CLEAN(json_object_get_string(
+				json_object_object_get(entry->report, "sentence"))));
+}
+
+/* What fails is told, as a capture is that cannot be read, and the others go on. */
+static int explain(struct list *list)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		_cleanup_(account_release) struct account account = { 0 };
+		int r = account_load(&account, list->con, list->entries[i].path, 0, 0);
+
+		if (r == -EINTR)
+			return r;
+		if (r)
+			list->failed = true;
+		else
+			list->entries[i].report = account_json(&account, 1);
+	}
+	return 0;
 }
 
 static void print(struct list *list)
@@ -304,7 +332,7 @@ static void print(struct list *list)
 
 	if (con->json) {
 		for (size_t i = 0; i < list->nr; i++)
-			console_json(con, json_listed(&list->entries[i]));
+			console_json(con, json_listed(&list->entries[i], list->args->why));
 		return;
 	}
 	if (!list->nr && !list->failed)
@@ -336,13 +364,15 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	list_sort(list.entries, list.nr, args.order);
+	if (args.why && explain(&list))
+		return EXIT_FAILED;
 	print(&list);
 	return list.failed ? EXIT_FAILED : EXIT_FINE;
 }
 
 const struct command command_list = {
 	.name = "list",
-	.summary = "List captures: when, which CPU, how late, who was interrupted.",
+	.summary = "List captures: when, which CPU, how late, who was interrupted, and why.",
 	.arguments = "[OPTIONS] [DIR]",
 	.notes = notes,
 	.options = options,

@@ -3,6 +3,8 @@
 #ifndef CTL_LIST_H
 #define CTL_LIST_H
 
+#include <json-c/json.h>
+
 #include "capture_file.h"
 #include "command.h"
 
@@ -19,6 +21,7 @@ struct list_args {
 	const char *cpus; /* NULL: all */
 	uint64_t min_latency_ns;
 	uint64_t since_ns; /* since 1970 */
+	bool why;
 	bool json;
 };
 
@@ -26,6 +29,7 @@ struct list_entry {
 	char *path;
 	uint64_t size; /* bytes of all its files */
 	struct capture_file file;
+	json_object *report; /* owned; NULL: not asked for, or it failed */
 };
 
 /* Returns as command_options(). The result refers to argv. */

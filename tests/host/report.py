@@ -102,6 +102,21 @@ class Events(common.HostTest):
         for row in found["budget"][:5]:
             self.assertIn("%-11s %s" % (row["kind"], row["name"]), result.stdout)
 
+    def test_list_says_it_too(self):
+        """Of each capture, in the order of the list."""
+        folder = os.path.dirname(self.path)
+        result = common.run_ctl("list", folder, "--why", "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = common.parse_lines(result.stdout)
+        self.assertLess(1, len(lines))
+        for line in lines:
+            found = self.read(line["path"])
+            self.assertEqual((line["sentence"], line["cause"]), (found["sentence"], found["cause"]))
+        text = common.run_ctl("list", folder, "--why").stdout.splitlines()
+        self.assertEqual(text[2::2], ["  " + line["sentence"] for line in lines])
+        without = common.parse_lines(common.run_ctl("list", folder, "--json").stdout)
+        self.assertNotIn("sentence", without[0])
+
     def test_against(self):
         same = self.read(self.path, "--against", self.path)["against"]
         self.assertEqual(same["longer"], [])

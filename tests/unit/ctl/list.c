@@ -24,9 +24,10 @@ static void maps_options(void **state)
 	assert_int_equal(none.args.min_latency_ns, 0);
 	assert_int_equal(none.args.since_ns, 0);
 	assert_false(none.args.json);
+	assert_false(none.args.why);
 
 	PARSE(&all, "-s", "latency", "--cpu", "3,1-2", "folder", "--min-latency", "50", "--json",
-	      "--since", "2001-09-09");
+	      "--since", "2001-09-09", "-w");
 	assert_int_equal(all.r, 0);
 	assert_string_equal(all.args.folder, "folder");
 	assert_int_equal(all.args.order, LIST_BY_LATENCY);
@@ -34,6 +35,7 @@ static void maps_options(void **state)
 	assert_int_equal(all.args.min_latency_ns, 50000);
 	assert_int_equal(all.args.since_ns, 999993600 * NS_PER_S);
 	assert_true(all.args.json);
+	assert_true(all.args.why);
 }
 
 static void refuses(void **state)
