@@ -3,6 +3,7 @@
 """What is installed is enough for others: header, library, pkg-config file and program work from there."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 
@@ -43,7 +44,7 @@ class Install(common.HostTest):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, one header, one library, shared, and perf's filters; nothing of what they are made of."""
+        """The program, its manual, one header, one library, shared, and perf's filters; nothing they are made of."""
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]
@@ -53,7 +54,11 @@ class Install(common.HostTest):
         if not os.path.exists(os.path.join(BUILD, "src", "dlfilter", "perf-poke-fxt.so")):
             # They are built where perf's header is.
             expected = [name for name in expected if name not in ("perf-poke-fxt.so", "perf-poke-touched.so")]
-        self.assertEqual(names, expected)
+        # Without help2man there is that of files only.
+        manual = [name for name in names if re.fullmatch(r"perf-poke-[a-z-]+\.[15]", name)]
+        self.assertIn("perf-poke-capture.5", manual)
+        self.assertIn(len(manual), (1, 13))
+        self.assertEqual([name for name in names if name not in manual], expected)
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])
 
     def test_program(self):
