@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define KOID_IDLE UINT64_C(0x6f000000)
-#define KOID_UNKNOWN UINT64_C(0x6e000000)
+#include "threads.h"
+
 /* Longer than any code without a taken branch. */
 #define STRAIGHT_MAX 65536
 #define INSN_LENGTH_MAX 15
@@ -17,8 +17,7 @@ struct calls {
 	struct stack_env env;
 	struct cpu_names cpu_names;
 	struct cpu *cpus;
-	struct thread *threads;
-	uint32_t nr_threads;
+	struct threads threads;
 	struct symbol unknown;
 	uint64_t last; /* ns */
 	uint64_t gaps;
@@ -38,6 +37,7 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 	calls->opts = *opts;
 	calls->timeline = timeline;
 	calls->names = names;
+	calls->threads = (struct threads){ timeline, names, &calls->env };
 	calls->unknown.name = calls->unknown.base = names_add(names, "[unknown]");
 	r = stack_env_new(&calls->env, timeline, names);
 	if (!r)
@@ -51,16 +51,11 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 
 void calls_free(struct calls *calls)
 {
-	struct thread *next_thread;
 	struct cpu *next_cpu;
 
 	if (!calls)
 		return;
-	for (struct thread *thread = calls->threads; thread; thread = next_thread) {
-		next_thread = thread->next;
-		stack_release(&thread->stack);
-		free(thread);
-	}
+	threads_release(&calls->threads);
 	for (struct cpu *cpu = calls->cpus; cpu; cpu = next_cpu) {
 		next_cpu = cpu->next;
 		free(cpu);
@@ -99,65 +94,9 @@ static bool is_same(const struct symbol *a, const struct symbol *b)
 	return a == b || a->base == b->base;
 }
 
-/* A track for each thread, and for what each CPU does in no thread that has a number. */
-static struct track *new_track(struct calls *calls, const struct thread *thread, const char *comm,
-			       int cpu)
+static const char *comm(struct calls *calls, const struct calls_event *event)
 {
-	uint64_t process = (uint64_t)(thread->pid > 0 ? thread->pid : thread->tid);
-	uint64_t koid = (uint64_t)thread->tid;
-
-	if (thread->tid <= 0) {
-		process = thread->tid ? KOID_UNKNOWN : KOID_IDLE;
-		koid = process + 1 + (uint64_t)cpu;
-	}
-	return timeline_track(calls->timeline, process, koid, names_add(calls->names, comm),
-			      thread->name);
-}
-
-static struct thread *new_thread(struct calls *calls, struct cpu *cpu,
-				 const struct calls_event *event)
-{
-	struct thread *thread = calloc(1, sizeof(*thread));
-	const char *comm = calls->opts.comm(calls->opts.arg, event) ?: "?";
-	bool numbered = event->tid > 0;
-	char name[64];
-
-	if (!thread)
-		return NULL;
-	if (event->tid < 0)
-		comm = "[unknown]";
-	snprintf(name, sizeof(name), numbered ? "%s %d" : "%s/%d", comm,
-		 numbered ? event->tid : cpu->number);
-	thread->tid = event->tid;
-	thread->pid = event->pid;
-	thread->cpu = numbered ? -1 : cpu->number;
-	thread->name = names_add(calls->names, name);
-	thread->stack.env = &calls->env;
-	thread->stack.id = ++calls->nr_threads;
-	thread->stack.track = new_track(calls, thread, comm, cpu->number);
-	if (!thread->stack.track) {
-		free(thread);
-		return NULL;
-	}
-	stack_restart(&thread->stack, &cpu->now, false);
-	thread->next = calls->threads;
-	calls->threads = thread;
-	return thread;
-}
-
-static struct thread *find_thread(struct calls *calls, struct cpu *cpu,
-				  const struct calls_event *event)
-{
-	int number = event->tid <= 0 ? cpu->number : -1;
-	struct thread *thread = calls->threads;
-
-	while (thread && (thread->tid != event->tid || thread->cpu != number))
-		thread = thread->next;
-	if (!thread)
-		thread = new_thread(calls, cpu, event);
-	if (!thread)
-		calls->r = -ENOMEM;
-	return thread;
+	return calls->opts.comm(calls->opts.arg, event);
 }
 
 /* Those on the CPU's track of interrupts end with their frames. */
@@ -554,10 +493,15 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 	advance(calls, cpu, event->time);
 	thread = cpu->thread;
 	if (!thread || thread->tid != event->tid) {
-		thread = find_thread(calls, cpu, event);
-		if (!thread)
+		thread = threads_find(&calls->threads, cpu, event, comm(calls, event));
+		if (!thread) {
+			calls->r = -ENOMEM;
 			return;
+		}
 		switch_thread(calls, cpu, event, thread);
+	} else if (calls_may_rename(event) &&
+		   threads_rename(&calls->threads, thread, comm(calls, event))) {
+		cpu_rename(cpu, &calls->cpu_names);
 	}
 	if (!event->from) {
 		if (event->to)
@@ -593,7 +537,7 @@ int calls_finish(struct calls *calls, uint64_t *at)
 		for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next)
 			end.at = cpu->now.at > end.at ? cpu->now.at : end.at;
 	}
-	for (struct thread *thread = calls->threads; thread; thread = thread->next)
+	for (struct thread *thread = calls->threads.first; thread; thread = thread->next)
 		stack_finish(&thread->stack, &end);
 	*at = end.at;
 	return calls->r ?: calls->env.r;

@@ -42,10 +42,21 @@ struct calls_opts {
 	int spike_cpu; /* negative: any */
 	/* Where an address is, NULL if that is not known. It stays. */
 	const struct symbol *(*resolve)(void *arg, const struct calls_event *event, uint64_t ip);
-	/* The name of the event's thread, not for long. */
+	/* The name that the event's thread has by then, not for long; NULL: it is not known. It is
+	 * asked for when another one runs on the CPU, and of events that calls_may_rename(). */
 	const char *(*comm)(void *arg, const struct calls_event *event);
 	void *arg;
 };
+
+/* Where the trace begins or user space goes on: before that the thread may have been renamed. */
+static inline bool calls_may_rename(const struct calls_event *event)
+{
+	uint32_t flags = event->flags;
+
+	return !(flags & CALLS_INSN) &&
+	       (!event->from || (flags & CALLS_RETURN &&
+				 flags & (CALLS_INTERRUPT | CALLS_SYSCALL) && !(event->to >> 63)));
+}
 
 struct calls;
 

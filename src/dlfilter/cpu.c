@@ -108,6 +108,14 @@ void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *t
 	cpu->thread = thread;
 }
 
+void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
+{
+	struct track *track = cpu->tracks[CPU_TASKS];
+
+	track_end(track, cpu->now.at, NULL, 0);
+	track_begin(track, cpu->now.at, names->category, cpu->thread->name);
+}
+
 void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost)
 {
 	struct track *track = cpu->tracks[CPU_TRACE];

@@ -28,7 +28,7 @@ struct thread {
 	struct stack stack;
 	int tid, pid;
 	int cpu; /* idle tasks, and those that are not known, have one each; others -1 */
-	uint32_t name;
+	uint32_t comm, name; /* the latter with its number */
 	struct thread *next;
 };
 
@@ -67,6 +67,9 @@ void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, const str
 
 /* Another task runs. */
 void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);
+
+/* The task that runs has another name. */
+void cpu_rename(struct cpu *cpu, const struct cpu_names *names);
 
 /* From there to now there is no trace. */
 void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost);

@@ -18,7 +18,7 @@ void stream_writer_free(struct stream_writer *writer);
 /* The number of an address, for stream_write(): what is known of it is written first. */
 uint32_t stream_place(struct stream_writer *writer, struct code *code);
 
-/* `comm` is asked for when another task runs on the CPU. */
+/* `comm` is asked for as struct calls does. */
 void stream_write(struct stream_writer *writer, const struct calls_event *event, uint32_t from,
 		  uint32_t to, const char *(*comm)(void *arg, const struct calls_event *event),
 		  void *arg);
@@ -47,7 +47,7 @@ struct stream_reader {
 	struct stream_position position;
 	/* Of the event that was read last. */
 	const struct symbol *from, *to;
-	const char *comm; /* if another task runs than at the last event of the CPU; or NULL */
+	const char *comm; /* where struct calls may ask for it; or NULL */
 	const uint8_t *begin, *end;
 	struct code_cache *code;
 	struct stream_place *places;

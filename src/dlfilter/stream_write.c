@@ -209,6 +209,10 @@ void stream_write(struct stream_writer *writer, const struct calls_event *event,
 		tag |= STREAM_TASK;
 		other = is_other(writer, event->cpu, event->tid);
 	}
+	if (calls_may_rename(event)) {
+		tag |= STREAM_TASK;
+		other = true;
+	}
 	if (insn && from == writer->last_to)
 		tag |= STREAM_GOES_ON;
 	if (!insn && (event->insns || event->cycles))
@@ -219,7 +223,7 @@ void stream_write(struct stream_writer *writer, const struct calls_event *event,
 		put_signed(writer, (int64_t)(event->time - writer->time));
 	writer->time = event->time;
 	if (tag & STREAM_TASK)
-		put_task(writer, event, other ? comm(arg, event) ?: "?" : NULL);
+		put_task(writer, event, other ? comm(arg, event) : NULL);
 	if (!(tag & STREAM_GOES_ON))
 		put(writer, from);
 	if (insn) {

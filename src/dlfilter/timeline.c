@@ -157,6 +157,17 @@ static void write_names(struct track *track)
 	write_names_of(track);
 }
 
+void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name)
+{
+	const struct timeline *timeline = track->timeline;
+
+	if (process_name)
+		track->process_name = process_name;
+	track->thread_name = thread_name;
+	if (timeline->open && track->named == timeline->nr_parts)
+		write_names_of(track);
+}
+
 static void write_event(struct track *track, struct fxt_event *event)
 {
 	struct timeline *timeline = track->timeline;

@@ -31,6 +31,10 @@ void timeline_free(struct timeline *timeline);
 struct track *timeline_track(struct timeline *timeline, uint64_t process, uint64_t thread,
 			     uint32_t process_name, uint32_t thread_name);
 
+/* What they are called from now on: of several names in a file the last one counts. Process_name is
+ * 0 if the process keeps its own. */
+void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name);
+
 /* To be called with the time of what comes next. Returns true when the window opens: counted
  * positions begin anew then. */
 bool timeline_advance(struct timeline *timeline, uint64_t time);

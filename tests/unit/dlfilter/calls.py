@@ -21,6 +21,7 @@ CALL, RETURN, ASYNC, INTERRUPT, SYSCALL = 1, 2, 4, 8, 16
 SAME, OFF, ON, RESTORED = range(4)
 INSN = 4  # length of each
 LINE = 64
+NAMES = ("symbol", "comm")
 
 Frame = collections.namedtuple("Frame", "name begin counts lines")
 
@@ -45,6 +46,10 @@ class Program:
 
     def where(self):
         return f"{self.time:x} {self.cpu:x} {self.pid:x} {self.tid:x}"
+
+    def rename(self, name, tid=None):
+        """From the next moment on."""
+        self.lines.append(f"comm {self.time + 1:x} {tid or self.tid:x} {name}")
 
     def insn(self, irqs=SAME):
         self.lines.append(f"insn {self.where()} {self.ip:x} {INSN:x} {irqs:x} {self.cycles:x}")
@@ -101,8 +106,8 @@ class CallsTest(unittest.TestCase):
         self.program = Program()
 
     def feed(self, *args):
-        # All symbols first: they are asked for before they are noted.
-        lines = sorted(self.program.lines, key=lambda line: not line.startswith("symbol"))
+        # All symbols and names first: they are asked for before they are noted.
+        lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
         result = subprocess.run([FEED, f"output={self.folder}/out.fxt", *args], input="\n".join(lines) + "\n",
                                 capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -475,6 +480,43 @@ class Switches(CallsTest):
                           "other", "  schedule", "    __switch_to"])
         self.assertNotIn("CPU 1 functions", self.tracks("tracks=threads"))
 
+    def test_renamed_elsewhere(self):
+        """A task that forked is called as its parent at first; the last name is that of the track."""
+        p = self.program
+        p.tid = p.pid = 11
+        p.begin("a")
+        self.switch(12)
+        p.run(2)
+        p.rename("hog", 11)
+        self.switch(11)
+        p.run(2)
+        p.rename("late-hog", 12)
+        self.switch(12)
+        p.run(2)
+        self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "hog 11", "late-hog 12"])
+        self.assertEqual([self.trace.threads[tid][0] for tid in (11, 12)], ["hog 11", "late-hog 12"])
+        self.assertEqual([self.trace.processes[tid] for tid in (11, 12)], ["hog", "late-hog"])
+
+    def test_renames_itself(self):
+        """It is called so from when it is back in user space; the process has the name of its first thread."""
+        p = self.program
+        p.begin("u_main")
+        p.run(1)
+        back = p.call("entry", CALL | SYSCALL)
+        p.run(1)
+        p.rename("hog")
+        p.run(2)
+        p.ret(back, RETURN | SYSCALL)
+        p.run(1)
+        back = p.interrupt("irq")
+        p.rename("unseen")
+        p.rename("hog2")
+        p.iret(back)
+        p.run(1)
+        self.assertEqual(self.show(track="CPU 1 tasks"), ["task 11 1001-1007", "hog 11 1007-1010", "hog2 11 1010-1011"])
+        self.assertEqual(self.trace.threads[11][0], "hog2 11")
+        self.assertEqual(self.trace.processes[10], "task")
+
     def test_idle_tasks(self):
         """Each CPU has its own."""
         p = self.program
@@ -590,6 +632,21 @@ class Output(CallsTest):
         for piece in whole:
             expected[piece.depth, piece.name] += piece.end - piece.begin
         self.assertEqual(pieces, expected)
+
+    def test_split_of_renamed(self):
+        """Each file has the last name that there is in its time."""
+        p = self.program
+        p.begin("u_a")
+        p.run(150)
+        back = p.call("entry", CALL | SYSCALL)
+        p.rename("hog")
+        p.ret(back, RETURN | SYSCALL)
+        p.run(100)
+        names = []
+        for number in range(3):
+            self.tracks("split=100ns", name=f"out.{number:03}.fxt")
+            names.append(self.trace.threads[11][0])
+        self.assertEqual(names, ["task 11", "hog 11", "hog 11"])
 
     def test_axes(self):
         self.work()

@@ -4,10 +4,12 @@
  *max-strings=, max-threads=; standard input has a line for each of
  *
  *	symbol NAME START END k|u
+ *	comm TIME TID NAME
  *	insn TIME CPU PID TID IP LENGTH IRQS CYCLES
  *	branch TIME CPU PID TID FROM TO LENGTH FLAGS
  *
- * with numbers as hexadecimal digits. Prints the number of slices and of gaps.
+ * with numbers as hexadecimal digits; names of a task before what it does, in their order. Prints
+ *the number of slices and of gaps.
  *
  * With events=FILE these lines are written there, for slices of one trace; with slice=FILE,NEXT,END
  * for each of them they are put together, and nothing is read.
@@ -20,9 +22,17 @@
 #include "merge.h"
 #include "stream.h"
 
+struct comm {
+	uint64_t time;
+	int tid;
+	char name[16];
+};
+
 struct feeder {
 	const struct symbol *symbols[100000];
 	size_t nr;
+	struct comm comms[1000];
+	size_t nr_comms;
 	struct code_cache *code;
 	struct calls *calls;
 	struct stream_writer *events; /* or NULL */
@@ -42,7 +52,14 @@ static const struct symbol *resolve(void *arg, const struct calls_event *event, 
 
 static const char *comm(void *arg, const struct calls_event *event)
 {
-	(void)arg;
+	const struct feeder *feeder = arg;
+
+	for (size_t i = feeder->nr_comms; i--;) {
+		const struct comm *comm = &feeder->comms[i];
+
+		if (comm->tid == event->tid && comm->time <= event->time)
+			return comm->name;
+	}
 	return event->tid ? "task" : "swapper";
 }
 
@@ -81,7 +98,19 @@ static void add(struct feeder *feeder, const struct calls_event *event)
 		return;
 	}
 	from = place(feeder, event, event->from);
-	stream_write(feeder->events, event, from, place(feeder, event, event->to), comm, NULL);
+	stream_write(feeder->events, event, from, place(feeder, event, event->to), comm, feeder);
+}
+
+static bool add_comm(struct feeder *feeder, const char *line)
+{
+	struct comm *comm = &feeder->comms[feeder->nr_comms];
+
+	must(feeder->nr_comms < ARRAY_SIZE(feeder->comms), "too many names");
+	if (sscanf(line, "comm %" SCNx64 " %x %15s", &comm->time, (unsigned int *)&comm->tid,
+		   comm->name) != 3)
+		return false;
+	feeder->nr_comms++;
+	return true;
 }
 
 static void feed(struct feeder *feeder, const char *line)
@@ -98,6 +127,8 @@ static void feed(struct feeder *feeder, const char *line)
 			code_symbol(feeder->code, name, start, end, kind == 'k');
 		return;
 	}
+	if (add_comm(feeder, line))
+		return;
 	if (sscanf(line, "insn %" SCNx64 " %x %x %x %" SCNx64 " %x %x %" SCNx64, &event.time,
 		   (unsigned int *)&event.cpu, (unsigned int *)&event.pid,
 		   (unsigned int *)&event.tid, &event.from, &length, &irqs, &event.cycles) == 8) {

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import calls
-from calls import CALL, FEED, OFF, ON, RETURN, SAME, SYSCALL, Program
+from calls import CALL, FEED, NAMES, OFF, ON, RETURN, SAME, SYSCALL, Program
 
 OVERLAP = 150  # ns
 END = 2**64 - 1
@@ -22,7 +22,7 @@ LIMITS = ["max-strings=9", "max-threads=2"]
 
 
 def walk(rng, steps):
-    """Two CPUs with two tasks each: calls, returns that match and others, interrupts, switches, what is lost."""
+    """Two CPUs with two tasks each: calls, returns that match and others, interrupts, switches, new names, what is lost."""
     program = Program()
     tasks = [{"cpu": cpu, "pid": pid, "tid": pid, "stack": [], "ip": 0} for cpu, pid in ((1, 11), (1, 12), (2, 21), (2, 0))]
     names = [f"f{i}" for i in range(40)]
@@ -40,6 +40,8 @@ def walk(rng, steps):
     for _ in range(steps):
         task = running[rng.choice((1, 2))]
         switch(task)
+        if rng.random() < 0.05:
+            program.rename(rng.choice(("task", "hog", "other")))
         stack = task["stack"]
         if task["cpu"] in lost:
             program.begin(rng.choice(names), 12)
@@ -95,16 +97,16 @@ class Merge(unittest.TestCase):
 
     def cut(self, lines, nr, change=lambda number, events: events):
         """Files of slices, as arguments."""
-        symbols = [line for line in lines if line.startswith("symbol")]
-        events = [line for line in lines if not line.startswith("symbol")]
+        names = [line for line in lines if line.startswith(NAMES)]
+        events = [line for line in lines if not line.startswith(NAMES)]
         cuts = [time_of(events[len(events) * i // nr]) for i in range(1, nr)]
         words = []
         for i, (begin, end) in enumerate(zip([0, *cuts], [*cuts, END])):
             path = self.folder / f"events.{i}"
             part = [line for line in events if (not i or time_of(line) >= begin - OVERLAP) and time_of(line) < end + OVERLAP]
-            self.feed(f"events={path}", lines=symbols + change(i, part))
+            self.feed(f"events={path}", lines=names + change(i, part))
             words.append(f"slice={path},{end - OVERLAP if end < END else END},{end}")
-        return symbols + events, words
+        return names + events, words
 
     def test_same(self):
         for seed in range(12):
@@ -146,7 +148,7 @@ class Merge(unittest.TestCase):
             return change
 
         lines = walk(random.Random(5), 1000)
-        events = [line for line in lines if not line.startswith("symbol")]
+        events = [line for line in lines if not line.startswith(NAMES)]
         cut = time_of(events[len(events) // 2])
         for where in (-20, 0, 30):
             for how in (lambda line: [], lambda line: [line, line], lambda line: [later(line)]):
@@ -156,7 +158,7 @@ class Merge(unittest.TestCase):
 
     def test_no_overlap(self):
         lines = walk(random.Random(5), 1000)
-        events = [line for line in lines if not line.startswith("symbol")]
+        events = [line for line in lines if not line.startswith(NAMES)]
         begin = time_of(events[len(events) // 2]) - 5
         words = self.cut(lines, 2, lambda number, events: [line for line in events if not number or time_of(line) >= begin])[1]
         self.feed(*words, f"output={self.folder}/out.fxt", message="slices do not fit")
