@@ -5,6 +5,9 @@
 
 #include "util.h"
 
+/* The kernel thread that creates all others. */
+#define KTHREADD_PID 2
+
 /* Sample ids follow the record's own fields, in the order of perf_event.h: TID, TIME, (ID,
  * STREAM_ID,) CPU, IDENTIFIER. A sample has IDENTIFIER, IP, TID, TIME. */
 static uint64_t record_time(const struct perf_event_header *header)
@@ -41,19 +44,25 @@ static void facts_add(struct records_facts *facts, const struct perf_event_heade
 	facts->samples += header->type == PERF_RECORD_SAMPLE;
 }
 
+/* NULL: it is not whole, or there are no more. */
+static const void *record_at(const struct ring_copy *copy, size_t offset)
+{
+	const struct perf_event_header *header = (const void *)(copy->data + offset);
+
+	if (offset + sizeof(*header) > copy->size || header->size < sizeof(*header) ||
+	    header->size > copy->size - offset)
+		return NULL;
+	return header;
+}
+
 /* Where the records begin, newest first. The oldest may be torn: what is not whole is left out. */
 static size_t records_find(const struct ring_copy *copy, uint32_t *offsets)
 {
-	size_t nr = 0, offset = 0;
+	const struct perf_event_header *header;
+	size_t nr = 0;
 
-	while (offset + sizeof(struct perf_event_header) <= copy->size) {
-		const struct perf_event_header *header = (void *)(copy->data + offset);
-
-		if (header->size < sizeof(*header) || header->size > copy->size - offset)
-			break;
+	for (size_t offset = 0; (header = record_at(copy, offset)); offset += header->size)
 		offsets[nr++] = offset;
-		offset += header->size;
-	}
 	return nr;
 }
 
@@ -63,23 +72,35 @@ bool records_first_task(const struct ring_copy *copy, struct records_task *task)
 		struct perf_event_header header;
 		struct records_task other; /* who comes next, or was there before */
 		struct records_task own;   /* of the sample id: whom the record is about */
-	} *found = NULL;
-	size_t offset = 0;
+	} *found = NULL, *record;
 
-	while (offset + sizeof(*found) <= copy->size) {
-		const struct switch_record *record = (const void *)(copy->data + offset);
-
-		if (record->header.size < sizeof(record->header) ||
-		    record->header.size > copy->size - offset)
-			break;
-		if (record->header.type == PERF_RECORD_SWITCH_CPU_WIDE)
+	for (size_t offset = 0; (record = record_at(copy, offset)); offset += record->header.size) {
+		if (record->header.type == PERF_RECORD_SWITCH_CPU_WIDE &&
+		    record->header.size >= sizeof(*record))
 			found = record;
-		offset += record->header.size;
 	}
 	if (found)
 		*task = found->header.misc & PERF_RECORD_MISC_SWITCH_OUT ? found->own
 									 : found->other;
 	return found;
+}
+
+int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy, int root_fd)
+{
+	const struct fork_record {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time_ns;
+	} *record = NULL;
+	int err = 0;
+
+	for (size_t offset = 0; !err && (record = record_at(copy, offset));
+	     offset += record->header.size) {
+		if (record->header.type == PERF_RECORD_FORK &&
+		    record->header.size >= sizeof(*record) && record->ppid == KTHREADD_PID)
+			err = perfdata_put_forked(buf, &record->header, root_fd);
+	}
+	return err;
 }
 
 int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts)

@@ -31,6 +31,9 @@ struct records_task {
  * none. */
 bool records_first_task(const struct ring_copy *copy, struct records_task *task);
 
+/* The names of kernel threads that were created, as of then; to be written after all rings. */
+int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy, int root_fd);
+
 /* Writes one ring's records, oldest first; adds to `facts`. */
 int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts);
 

@@ -117,6 +117,22 @@ static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 	return err;
 }
 
+/* Since Linux 6.3 (cf587db2ee02) kernel threads have their names from when they are forked, and
+ * there is no record of that: perf would call them kthreadd, as what they were forked from. */
+static int write_kthreads(const struct sideband *sideband, struct perfdata *pd,
+			  const struct sideband_copy *copy)
+{
+	struct perfdata_buf buf = {};
+	int err = 0;
+
+	for (size_t i = 0; i < copy->nr && !err; i++)
+		err = records_put_kthreads(&buf, &copy->rings[i], sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	perfdata_buf_release(&buf);
+	return err;
+}
+
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 		   const struct sideband_copy *copy, bool maps)
 {
@@ -139,7 +155,7 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 		err = write_maps(sideband, pd, copy);
 	for (size_t i = 0; i < copy->nr && !err; i++)
 		err = records_write(pd, &copy->rings[i], &facts);
-	return err;
+	return err ?: write_kthreads(sideband, pd, copy);
 }
 
 void sideband_free(struct sideband *sideband)

@@ -144,6 +144,16 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
 /**
+ * Append the name that a task has now, as of when it was forked; none if it is gone.
+ *
+ * @param buf  where to
+ * @param record  the PERF_RECORD_FORK
+ * @param rootfd  see above
+ */
+int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header *record,
+			int rootfd);
+
+/**
  * Append where the code of all tasks is mapped, for traces of user space.
  *
  * @param buf  where to

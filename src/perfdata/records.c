@@ -266,6 +266,35 @@ int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *a
 	return each_process(buf, attr, rootfd, put_process);
 }
 
+/* With the trailer of the fork, and so at its time: perf goes by the order in the file then. */
+int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header *record,
+			int rootfd)
+{
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time_ns;
+		uint8_t trailer[];
+	} *fork = (const void *)record;
+	size_t trailer = record->size - sizeof(*fork);
+	struct perf_event_header header = { .type = PERF_RECORD_COMM };
+	char path[64], comm[COMM_SIZE] = "";
+	ssize_t r;
+
+	snprintf(path, sizeof(path), "proc/%" PRIu32 "/task/%" PRIu32 "/comm", fork->pid,
+		 fork->tid);
+	r = perfdata_read_string(rootfd, path, comm, sizeof(comm));
+	if (r < 0)
+		return is_out_of_sight(r) ? 0 : r;
+	header.size = sizeof(header) + 8 + sizeof(comm) + trailer;
+	perfdata_buf_add(buf, &header, sizeof(header));
+	perfdata_buf_u32(buf, fork->pid);
+	perfdata_buf_u32(buf, fork->tid);
+	perfdata_buf_add(buf, comm, sizeof(comm));
+	perfdata_buf_add(buf, fork->trailer, trailer);
+	return buf->error;
+}
+
 int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
 {
 	return each_process(buf, attr, rootfd, put_process_maps);

@@ -40,6 +40,20 @@ struct lost {
 	struct sample_id sample_id;
 };
 
+struct fork {
+	struct perf_event_header header;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time_ns;
+	struct sample_id sample_id;
+};
+
+struct comm {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[16];
+	struct sample_id sample_id;
+};
+
 /* Records are put behind each other; a copy of them has memory of its own size. */
 struct ring {
 	char bytes[4096];
@@ -77,6 +91,21 @@ static void put_switch(struct ring *ring, uint16_t misc, uint32_t own, uint32_t 
 		.other_pid = other,
 		.other_tid = other + 1,
 		.sample_id = { own, own + 1, time_ns, 0, 0, 1 },
+	};
+
+	put(ring, &record, sizeof(record));
+}
+
+static void put_fork(struct ring *ring, uint32_t pid, uint32_t ppid, uint64_t time_ns)
+{
+	const struct fork record = {
+		.header = { PERF_RECORD_FORK, 0, sizeof(record) },
+		.pid = pid,
+		.ppid = ppid,
+		.tid = pid,
+		.ptid = ppid,
+		.time_ns = time_ns,
+		.sample_id = { ppid, ppid, time_ns, 3, 0, 7 },
 	};
 
 	put(ring, &record, sizeof(record));
@@ -267,6 +296,42 @@ static void writes_the_oldest_first(void **state)
 	free(copy.data);
 }
 
+/* 40 was forked by another, 50 is gone, 60 is not whole. */
+static void names_kernel_threads(void **state)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	const struct folder *folder = *state;
+	const struct comm *comm;
+	struct ring ring = {};
+	struct ring_copy copy;
+
+	put_file(folder->fd, "proc/30/task/30/comm", "fifteen_letters-and-more\n");
+	put_file(folder->fd, "proc/31/task/31/comm", "short\n");
+	put_file(folder->fd, "proc/40/task/40/comm", "user\n");
+	put_file(folder->fd, "proc/60/task/60/comm", "torn\n");
+	put_fork(&ring, 31, 2, 500);
+	put_fork(&ring, 50, 2, 400);
+	put_fork(&ring, 40, 1, 300);
+	put_sample(&ring, 200);
+	put_fork(&ring, 30, 2, 100);
+	put_fork(&ring, 60, 2, 50);
+	copy = copy_of(&ring, ring.len - 1);
+	assert_int_equal(records_put_kthreads(&buf, &copy, folder->fd), 0);
+	assert_int_equal(buf.len, 2 * sizeof(*comm));
+	comm = (const void *)buf.data;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(comm[i].header.type, PERF_RECORD_COMM);
+		assert_int_equal(comm[i].header.size, sizeof(*comm));
+		assert_int_equal(comm[i].pid, i ? 30 : 31);
+		assert_int_equal(comm[i].tid, i ? 30 : 31);
+		assert_string_equal(comm[i].name, i ? "fifteen_letters" : "short");
+		assert_int_equal(comm[i].sample_id.time_ns, i ? 100 : 500);
+		assert_int_equal(comm[i].sample_id.cpu, 3);
+		assert_int_equal(comm[i].sample_id.id, 7);
+	}
+	free(copy.data);
+}
+
 static void leaves_out_what_is_torn(void **state)
 {
 	struct records_facts facts = {};
@@ -355,6 +420,7 @@ int main(void)
 		cmocka_unit_test(finds_no_task_in_a_torn_switch),
 		cmocka_unit_test(stops_at_what_is_no_record),
 		IN_FOLDER(writes_the_oldest_first),
+		IN_FOLDER(names_kernel_threads),
 		IN_FOLDER(leaves_out_what_is_torn),
 		IN_FOLDER(counts_what_was_lost),
 		IN_FOLDER(adds_the_facts_of_rings),
