@@ -5,8 +5,6 @@
 
 #include "threads.h"
 
-/* Longer than any code without a taken branch. */
-#define STRAIGHT_MAX 65536
 #define INSN_LENGTH_MAX 15
 #define DEPTH_MAX 100000
 
@@ -222,7 +220,7 @@ static bool is_next(const struct cpu *cpu, const struct calls_event *event)
 		return ip > cpu->ip && ip - cpu->ip <= INSN_LENGTH_MAX;
 	if (event->flags & CALLS_INSN)
 		return ip == cpu->ip;
-	return ip >= cpu->ip && ip - cpu->ip < STRAIGHT_MAX;
+	return ip >= cpu->ip && ip - cpu->ip < CALLS_STRAIGHT_MAX;
 }
 
 static uint64_t position(const struct calls *calls, const struct cpu *cpu)

@@ -17,13 +17,18 @@ enum calls_flags {
 	CALLS_INSN = 1 << 7, /* an instruction; it may be a branch, which follows by itself */
 };
 
+/* Longer than any code without a taken branch. */
+#define CALLS_STRAIGHT_MAX 65536
+
 struct calls_event {
 	uint64_t time;
 	int cpu, pid, tid;
 	uint32_t flags;
 	uint64_t from, to; /* 0: not traced */
-	uint64_t last;	   /* of several instructions in a row, of one function; 0: of one */
-	uint8_t length;	   /* of the instruction; 0: not known */
+	/* Of several instructions in a row, of one function, in less than CALLS_STRAIGHT_MAX bytes;
+	 * 0: of one. */
+	uint64_t last;
+	uint8_t length; /* of the instruction; 0: not known */
 	enum irq_change irqs;
 	uint64_t insns, cycles; /* since the last event of the kind */
 };

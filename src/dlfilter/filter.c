@@ -243,6 +243,7 @@ static bool continues_row(struct filter *filter, const struct calls_event *event
 	return row->insns && event->irqs == IRQ_SAME && event->time == row->time &&
 	       event->pid == row->pid && event->from > last &&
 	       event->from - last <= INSN_LENGTH_MAX &&
+	       event->from - row->from < CALLS_STRAIGHT_MAX &&
 	       ((symbol && symbol_has(symbol, event->from)) ||
 		know_code(filter, event, event->from)->symbol == symbol);
 }

@@ -119,7 +119,7 @@ static int read_place(struct stream_reader *reader)
 	uint8_t length = get_byte(reader);
 	uint8_t irqs = get_byte(reader);
 
-	if (symbol > reader->position.nr_symbols)
+	if (symbol > reader->position.nr_symbols || irqs > IRQ_RESTORED)
 		return -EBADMSG;
 	if (make_room((void **)&reader->places, number, &reader->places_room,
 		      sizeof(*reader->places)))
@@ -133,13 +133,15 @@ static int read_place(struct stream_reader *reader)
 	return 0;
 }
 
-static void read_task(struct stream_reader *reader)
+static int read_task(struct stream_reader *reader)
 {
 	reader->position.cpu = (int)get(reader);
 	reader->position.pid = (int)get_signed(reader);
 	reader->position.tid = (int)get(reader);
-	if (get_byte(reader))
-		reader->comm = get_text(reader);
+	if (!get_byte(reader))
+		return 0;
+	reader->comm = get_text(reader);
+	return reader->comm ? 0 : -EBADMSG;
 }
 
 static const struct stream_place *get_place(struct stream_reader *reader, uint32_t number)
@@ -149,7 +151,7 @@ static const struct stream_place *get_place(struct stream_reader *reader, uint32
 	return number && number <= reader->position.nr_places ? &reader->places[number - 1] : &none;
 }
 
-static void read_insns(struct stream_reader *reader, uint8_t tag, struct calls_event *event)
+static int read_insns(struct stream_reader *reader, uint8_t tag, struct calls_event *event)
 {
 	struct stream_position *position = &reader->position;
 	const struct stream_place *from;
@@ -166,9 +168,10 @@ static void read_insns(struct stream_reader *reader, uint8_t tag, struct calls_e
 	event->cycles = get(reader);
 	reader->from = from->symbol;
 	reader->to = NULL;
+	return last < CALLS_STRAIGHT_MAX ? 1 : -EBADMSG;
 }
 
-static void read_branch(struct stream_reader *reader, uint8_t tag, struct calls_event *event)
+static int read_branch(struct stream_reader *reader, uint8_t tag, struct calls_event *event)
 {
 	struct stream_position *position = &reader->position;
 	const struct stream_place *from = get_place(reader, (uint32_t)get(reader));
@@ -188,6 +191,7 @@ static void read_branch(struct stream_reader *reader, uint8_t tag, struct calls_
 	}
 	reader->from = from->symbol;
 	reader->to = to->symbol;
+	return event->flags & CALLS_INSN ? -EBADMSG : 1;
 }
 
 static int read_event(struct stream_reader *reader, uint8_t tag, struct calls_event *event)
@@ -197,19 +201,34 @@ static int read_event(struct stream_reader *reader, uint8_t tag, struct calls_ev
 	reader->comm = NULL;
 	if (tag & STREAM_TIME)
 		position->time += (uint64_t)get_signed(reader);
-	if (tag & STREAM_TASK)
-		read_task(reader);
+	if (tag & STREAM_TASK && read_task(reader))
+		return -EBADMSG;
 	*event = (struct calls_event){
 		.time = position->time,
 		.cpu = position->cpu,
 		.pid = position->pid,
 		.tid = position->tid,
 	};
+	if (event->cpu < 0)
+		return -EBADMSG;
 	if ((tag & STREAM_KIND) == STREAM_INSNS)
-		read_insns(reader, tag, event);
-	else
-		read_branch(reader, tag, event);
-	return event->cpu < 0 ? -EBADMSG : 1;
+		return read_insns(reader, tag, event);
+	return read_branch(reader, tag, event);
+}
+
+static int read_one(struct stream_reader *reader, uint8_t tag, struct calls_event *event)
+{
+	switch (tag & STREAM_KIND) {
+	case STREAM_SYMBOL:
+		return read_symbol(reader);
+	case STREAM_PLACE:
+		return read_place(reader);
+	case STREAM_INSNS:
+	case STREAM_BRANCH:
+		return read_event(reader, tag, event);
+	default:
+		return -EBADMSG;
+	}
 }
 
 int stream_read(struct stream_reader *reader, struct calls_event *event)
@@ -218,21 +237,12 @@ int stream_read(struct stream_reader *reader, struct calls_event *event)
 		uint8_t tag = get_byte(reader);
 		int r;
 
-		switch (tag & STREAM_KIND) {
-		case STREAM_END:
+		if (tag == STREAM_END)
 			return reader->position.at == reader->end ? 0 : -EBADMSG;
-		case STREAM_SYMBOL:
-			r = read_symbol(reader);
-			break;
-		case STREAM_PLACE:
-			r = read_place(reader);
-			break;
-		case STREAM_INSNS:
-		case STREAM_BRANCH:
-			return read_event(reader, tag, event);
-		default:
+		r = read_one(reader, tag, event);
+		/* The end is yet to come: what had it for a part of its own was cut off there. */
+		if (reader->position.at == reader->end)
 			return -EBADMSG;
-		}
 		if (r)
 			return r;
 	}
