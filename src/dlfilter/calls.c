@@ -6,7 +6,6 @@
 #include "threads.h"
 
 #define INSN_LENGTH_MAX 15
-#define DEPTH_MAX 100000
 
 struct calls {
 	struct calls_opts opts;
@@ -407,7 +406,7 @@ static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	if (kind == FRAME_SYSCALL)
 		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
 	/* Those that are never returned from are not kept for ever. */
-	if (stack->nr == DEPTH_MAX)
+	if (stack->nr >= STACK_DEPTH_MAX)
 		restart(calls, cpu, symbol, false);
 	else
 		stack_push(stack, &cpu->now, symbol, kind, back);
@@ -429,8 +428,11 @@ static void on_jump(struct calls *calls, struct cpu *cpu, const struct calls_eve
 static void on_interrupt(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	const struct symbol *symbol = resolve(calls, event, event->to);
+	struct stack *stack = &cpu->thread->stack;
 
-	stack_push(&cpu->thread->stack, &cpu->now, symbol, FRAME_INTERRUPT, event->from);
+	if (stack->nr >= STACK_DEPTH_MAX)
+		restart(calls, cpu, stack_top(stack)->symbol, false);
+	stack_push(stack, &cpu->now, symbol, FRAME_INTERRUPT, event->from);
 	cpu_interrupt(cpu, &calls->cpu_names, symbol);
 }
 

@@ -6,6 +6,9 @@
 #include "lines.h"
 #include "timeline.h"
 
+/* A stack that is deeper is of frames that are never returned from. */
+#define STACK_DEPTH_MAX 100000
+
 struct symbol {
 	uint64_t start, end; /* both 0: not known */
 	uint32_t name;

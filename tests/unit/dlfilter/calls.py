@@ -289,6 +289,16 @@ class Stacks(CallsTest):
         kinds = {piece.name: piece.category for piece in self.trace.check()["task 11"]}
         self.assertEqual(kinds, {"a": "kernel", "b": "kernel", "irq": "interrupt", "handler": "kernel", "nmi": "interrupt"})
 
+    def test_interrupts_that_nothing_returns_from(self):
+        """Once they are 100,000 frames all are forgotten: the function goes on as a new slice, and interrupts go off anew."""
+        p = self.program
+        p.begin("a")
+        nr = 100010
+        for _ in range(nr):
+            p.interrupt("irq")
+        self.feed("tracks=threads")
+        self.assertEqual(self.slices, 2 * nr + len(["task", "a", "irq", "off", "off"]))
+
     def test_return_in_interrupt_stays_there(self):
         """An unmatched return in an interrupt does not end what was interrupted."""
         p = self.program
