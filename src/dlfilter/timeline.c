@@ -562,7 +562,8 @@ static int write_parts(struct timeline *timeline)
 
 		while (late < timeline->nr_late && timeline->late[late].part == i)
 			late++;
-		r = write_part(timeline, i, timeline->late + first, late - first, &files[i]);
+		r = write_part(timeline, i, late > first ? &timeline->late[first] : NULL,
+			       late - first, &files[i]);
 	}
 	for (uint32_t i = 0; i < timeline->nr_parts && !r; i++)
 		r = fxt_file_publish(&files[i]);
