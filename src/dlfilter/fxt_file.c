@@ -166,12 +166,13 @@ static int copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
 static int copy_shared(struct fxt_file *out, int fd, int64_t begin, int64_t end,
 		       const struct fxt_copying *copying, unsigned int processes)
 {
-	int64_t share = (end - begin) / processes;
 	int status = 0, r;
+	int64_t share;
 	pid_t pid;
 
 	if (processes < 2)
 		return copy(out, fd, begin, end, copying);
+	share = (end - begin) / processes;
 	pid = fork();
 	if (!pid) {
 		out->at += share;
