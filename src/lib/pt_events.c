@@ -39,7 +39,6 @@ struct pt_events {
 	struct pt_events_config config;
 	struct perf_thread_map *threads;
 	size_t nr_cpus, aux_size, page_size;
-	struct perf_event_mmap_page clock;
 	struct perf_event_attr sample_attr;
 	uint64_t *ids, *sample_ids;
 	struct pt_group groups[];
@@ -360,7 +359,6 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 		pt_events_free(events);
 		return err;
 	}
-	events->clock = *group_page(&events->groups[0]);
 	*ret = events;
 	return 0;
 }
@@ -456,11 +454,6 @@ int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record)
 const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events)
 {
 	return &events->sample_attr;
-}
-
-const struct perf_event_mmap_page *pt_events_clock(const struct pt_events *events)
-{
-	return &events->clock;
 }
 
 uint64_t *pt_events_ids(const struct pt_events *events)

@@ -59,9 +59,6 @@ int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record);
 /* The event of the samples. */
 const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events);
 
-/* A ring's first page as it was when the events were opened: how time is computed, on all CPUs. */
-const struct perf_event_mmap_page *pt_events_clock(const struct pt_events *events);
-
 /* A copy, for the caller to free, of the kernel's ids: one of the PT event for each CPU, then one
  * of the samples for each. NULL: no memory. */
 uint64_t *pt_events_ids(const struct pt_events *events);

@@ -11,7 +11,6 @@
 #include "pt_recorder.h"
 #include "records.h"
 #include "tracefs.h"
-#include "tsc.h"
 
 #define AUX_DEFAULT (16ULL << 20)
 /* Of each watched CPU: some 10,000 context switches. */
@@ -23,6 +22,7 @@ static void pt_free(struct recorder *recorder)
 	struct pt_recorder *pt = to_pt(recorder);
 
 	pt_events_free(pt->events);
+	tsc_clock_close(&pt->clock);
 	pt_pool_free(pt->pool);
 	rings_free(pt->switches);
 	sideband_free(pt->sideband);
@@ -192,6 +192,15 @@ static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
 
 /* After the rings, which need memory that is not to be had otherwise, and once it is known that all
  * fits. */
+static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
+{
+	int err = tsc_clock_open(&pt->clock);
+
+	return err ? log_error(log, err, "cannot open an event for the time of Intel PT: %s",
+			       strerror(-err))
+		   : 0;
+}
+
 static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
 {
 	/* In sample mode the kernel makes the copy at a spike. */
@@ -244,6 +253,8 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 					    config->argv, config->argc);
 	if (!err)
 		err = pt_open_events(pt, config, log);
+	if (!err)
+		err = pt_open_clock(pt, log);
 	if (!err)
 		err = pt_open_pool(pt, log);
 	if (!err)
@@ -474,7 +485,8 @@ static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 		snapshot->monotonic_ns = before_ns + took_ns / 2;
 		snapshot->tsc = tsc;
 	}
-	snapshot->perf_ns = tsc_to_perf_ns(pt_events_clock(pt->events), snapshot->tsc);
+	tsc_clock_read(&pt->clock, &snapshot->clock);
+	snapshot->perf_ns = tsc_to_perf_ns(&snapshot->clock, snapshot->tsc);
 }
 
 static int pt_copy(struct recorder *recorder, struct snapshot **ret)

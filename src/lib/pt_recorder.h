@@ -10,6 +10,7 @@
 #include "rings.h"
 #include "sideband.h"
 #include "symbols.h"
+#include "tsc.h"
 
 struct pt_cpu {
 	int cpu;
@@ -29,6 +30,7 @@ struct pt_recorder {
 	uint64_t sample_size, history_size;
 	struct perf_event_attr attr; /* of the PT event */
 	struct pt_events *events;
+	struct tsc_clock clock;
 	struct pt_pool *pool; /* of copies of rings */
 	struct ring_event switch_event;
 	struct rings *switches; /* NULL: not wanted */
@@ -56,6 +58,7 @@ struct pt_trace {
 struct snapshot {
 	struct pt_recorder *pt;
 	uint64_t tsc, monotonic_ns, perf_ns; /* the same moment, when it was taken */
+	struct perf_event_mmap_page clock;   /* as it was then */
 	uint64_t *ids, *switch_ids;	     /* as pt_events_ids() and rings_ids() give them */
 	struct sideband_copy *sideband;
 	struct ring_copy *switches;

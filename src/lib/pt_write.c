@@ -9,7 +9,6 @@
 #include "pt_recorder.h"
 #include "pt_scan.h"
 #include "records.h"
-#include "tsc.h"
 #include "vdso_write.h"
 
 const char *pt_freeze_name(enum perf_poke_freeze freeze)
@@ -20,9 +19,10 @@ const char *pt_freeze_name(enum perf_poke_freeze freeze)
 	return names[freeze];
 }
 
-static void pt_info(const struct pt_recorder *pt, uint64_t fields[PERFDATA_PT_NR])
+static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
 {
-	const struct perf_event_mmap_page *page = pt_events_clock(pt->events);
+	const struct pt_recorder *pt = snapshot->pt;
+	const struct perf_event_mmap_page *page = &snapshot->clock;
 	const struct pt_config *config = &pt->config;
 
 	memset(fields, 0, PERFDATA_PT_NR * sizeof(fields[0]));
@@ -45,9 +45,10 @@ static void pt_info(const struct pt_recorder *pt, uint64_t fields[PERFDATA_PT_NR
 	fields[PERFDATA_PT_CAP_EVENT_TRACE] = config->cap_event_trace;
 }
 
-static int write_head(const struct pt_recorder *pt, struct perfdata *pd,
+static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
 		      const struct perfdata_event *events, size_t nr, bool sampled)
 {
+	const struct pt_recorder *pt = snapshot->pt;
 	uint64_t fields[PERFDATA_PT_NR];
 	_cleanup_free_ int *cpus = calloc(pt->nr_cpus, sizeof(*cpus));
 	struct perfdata_buf buf = {};
@@ -57,9 +58,9 @@ static int write_head(const struct pt_recorder *pt, struct perfdata *pd,
 		return -ENOMEM;
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		cpus[i] = pt->cpus[i].cpu;
-	pt_info(pt, fields);
+	pt_info(snapshot, fields);
 	fields[PERFDATA_PT_SNAPSHOT_MODE] = !sampled;
-	err = perfdata_put_time_conv(&buf, pt_events_clock(pt->events));
+	err = perfdata_put_time_conv(&buf, &snapshot->clock);
 	if (!err)
 		err = perfdata_put_id_index(&buf, events, nr, cpus);
 	if (!err)
@@ -114,12 +115,11 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 }
 
 /* 0: TSC is not a clock of perf's here. */
-static uint64_t spike_tsc(const struct pt_recorder *pt, const struct snapshot *snapshot,
-			  const struct perf_poke_spike *spike)
+static uint64_t spike_tsc(const struct snapshot *snapshot, const struct perf_poke_spike *spike)
 {
 	uint64_t perf_ns = snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns);
 
-	return perf_ns_to_tsc(pt_events_clock(pt->events), perf_ns);
+	return perf_ns_to_tsc(&snapshot->clock, perf_ns);
 }
 
 static struct pt_clock trace_clock(const struct pt_config *config)
@@ -140,7 +140,7 @@ static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *sn
 			 struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
 	const struct pt_clock clock = trace_clock(&pt->config);
-	uint64_t tsc = spike_tsc(pt, snapshot, spike);
+	uint64_t tsc = spike_tsc(snapshot, spike);
 	struct pt_cut cut;
 	size_t len;
 	const uint8_t *bytes = trace_bytes(pt, trace, &len);
@@ -197,8 +197,7 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		err = write_trace(pt, pd, snapshot, trace);
 		if (!tsc)
 			continue;
-		perf_ns =
-			tsc_to_perf_ns(pt_events_clock(pt->events), tsc_extend(tsc, snapshot->tsc));
+		perf_ns = tsc_to_perf_ns(&snapshot->clock, tsc_extend(tsc, snapshot->tsc));
 		if (perf_ns < *first_ns)
 			*first_ns = perf_ns;
 		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->oldest_ns))
@@ -296,7 +295,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	err = perfdata_create(&pd, dirfd, "perf.data", events, nr);
 	if (err)
 		return err;
-	err = write_head(pt, pd, events, indexed, sampled);
+	err = write_head(snapshot, pd, events, indexed, sampled);
 	if (!err)
 		err = write_records(pt, pd, snapshot, spike, facts);
 	if (!err)

@@ -17,6 +17,18 @@ static inline uint64_t tsc_read(void)
 #endif
 }
 
+/* How the kernel turns it into perf's time. That changes: about a second after boot, when it has
+ * measured the TSC again, and when it resumes from a suspend. */
+struct tsc_clock {
+	int fd;
+	const struct perf_event_mmap_page *page; /* NULL: closed */
+};
+
+int tsc_clock_open(struct tsc_clock *clock);
+/* As it is now. */
+void tsc_clock_read(const struct tsc_clock *clock, struct perf_event_mmap_page *page);
+void tsc_clock_close(struct tsc_clock *clock);
+
 /* As linux/perf_event.h says of cap_user_time_zero. */
 static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, uint64_t tsc)
 {
