@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "complete.h"
+
 static void print_usage(FILE *file, const struct command *const *commands)
 {
 	fputs("Usage: perf-poke-ctl COMMAND [OPTIONS]\n\n"
@@ -78,6 +80,8 @@ static enum exit_code dispatch(struct console *con, const struct command *const 
 		fprintf(con->out, "perf-poke-ctl %s\n", perf_poke__version());
 		return EXIT_FINE;
 	}
+	if (!strcmp(name, "complete"))
+		return complete(con, commands, argc - 2, argv + 2);
 	for (size_t i = 0; commands[i]; i++) {
 		if (!strcmp(name, commands[i]->name))
 			return commands[i]->run(con, argc, argv);
