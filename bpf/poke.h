@@ -9,6 +9,10 @@
 #endif
 
 #define POKE_TARGETS 16
+/* What follows the message that is printed for FASYNC: a bit for each target that it is for, in as
+ * many digits as there are bits for. */
+#define POKE_CALLED_FORMAT "%04x"
+#define POKE_CALLED_DIGITS 4
 
 /* The ways that a signal can take to a target. */
 enum poke_way {
@@ -43,6 +47,7 @@ struct poke_target {
 };
 
 #ifndef __bpf__
+static_assert(POKE_TARGETS == 4 * POKE_CALLED_DIGITS, "a bit for each");
 static_assert(sizeof(struct poke_target) == 72 + 16 * POKE_WAYS, "no hidden padding");
 #endif
 

@@ -6,8 +6,9 @@
 
 /* Bits of enum poke_way, constant from loading on: what is not used is not even verified. */
 const volatile __u32 poke_ways = 0;
-/* Printed for the ways that a perf event takes part in: FASYNC's, whose owner the target is, and
- * TRACEPOINT's, which the target waits on. */
+/* The format of what is printed for the ways that a perf event takes part in: FASYNC's, whose owner
+ * the target is, and TRACEPOINT's, which the target waits on. FASYNC's ends with the targets that
+ * it is for: those that an earlier way has reached have an event for it too. */
 const volatile char poke_message[TRIGGER_MESSAGE_SIZE] = "";
 
 /* Set by user space when it has seen that: the kernel drops what perf events sample in idle. */
@@ -68,40 +69,44 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 	return done;
 }
 
-/* Returns whether it takes the message to reach the target. */
-static __noinline bool poke_one(__u32 index, __u64 number)
+/* Returns 1 if it takes the message to reach the target. Not static: so the verifier looks at it on
+ * its own, and not at all that may have become of the targets together. */
+__noinline __u32 poke_one(__u32 index, __u64 number)
 {
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
 	if (!target || !target->tid)
-		return false;
-	target->idle = !bpf_get_current_pid_tgid();
+		return 0;
+	/* First: see poke_open_way(). */
 	target->sequence = number;
+	barrier();
+	target->idle = !bpf_get_current_pid_tgid();
 	target->way = POKE_WAY_NONE;
 	target->pending_ns = 0;
 	target->poked_ns = bpf_ktime_get_ns();
 	if (POKE_HAS_TASK && poke_task(target, index))
-		return false;
+		return 0;
 	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
-		target->owed = 1;
+		/* What it is owed from the spike before, it gets together with this. */
+		if (__sync_lock_test_and_set(&target->owed, 1))
+			__sync_fetch_and_add(&target->merged, 1);
 		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
 	}
-	/* It is the same for all targets, which the message reaches or not. */
 	return POKE_HAS(POKE_WAY_FASYNC) &&
 	       poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle);
 }
 
 static __always_inline void poke_targets(__u64 number)
 {
-	bool message = false;
+	__u32 called = 0;
 
 	if (!poke_ways)
 		return;
 	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++)
-		message |= poke_one(i, number);
-	if (message && poke_message[0])
-		bpf_trace_printk((const char *)poke_message, sizeof(poke_message));
+		called |= (poke_one(i, number) & 1) << i;
+	if (called && poke_message[0])
+		bpf_trace_printk((const char *)poke_message, sizeof(poke_message), called);
 }
 
 /* No task is a target twice. */

@@ -2,6 +2,7 @@
 #include "poke.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -16,19 +17,25 @@
 
 /* A perf event that overflows is not lost sight of at once: so long for the signal to be pending,
  * before the controller sends it. */
-#define GRACE_NS 5000000
+#define GRACE_MS 5
+#define GRACE_NS (GRACE_MS * 1000000)
+/* It may be on its way, when the grace of an earlier one is over. */
+#define YOUNG_NS 1000000
 
 struct poke {
 	const struct log *log;
 	const struct delivery *preferred;
-	uint32_t ways; /* bits of enum poke_way */
-	char message[TRIGGER_MESSAGE_SIZE];
+	uint32_t ways;						 /* bits of enum poke_way */
+	char message[TRIGGER_MESSAGE_SIZE - POKE_CALLED_DIGITS]; /* before whom it is for */
+	char format[TRIGGER_MESSAGE_SIZE]; /* of all that the trigger prints */
 	struct delivery_state *states[POKE_WAYS];
 	struct trigger *trigger;
 	volatile struct poke_target *live; /* its map */
 	struct delivery_config delivery;
 	int epoll_fd, timer_fd;
 	uint64_t settling; /* sequence of the spike that the timer is for; 0: it does not run */
+	uint64_t settling_ns;
+	bool put_off;
 	size_t nr, nr_ended;
 	bool ended[POKE_TARGETS];
 	struct poke_target tasks[POKE_TARGETS];
@@ -109,10 +116,12 @@ static int poke_make_message(struct poke *poke, const char *wake)
 
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -errno;
+	snprintf(poke->message, sizeof(poke->message), "pp-%016" PRIx64 "-s", nonce);
 	if (wake)
-		snprintf(poke->message, sizeof(poke->message), "%s", wake);
+		snprintf(poke->format, sizeof(poke->format), "%s", wake);
 	else
-		snprintf(poke->message, sizeof(poke->message), "pp-%016" PRIx64 "-s", nonce);
+		snprintf(poke->format, sizeof(poke->format), "%s%s", poke->message,
+			 POKE_CALLED_FORMAT);
 	return 0;
 }
 
@@ -201,7 +210,7 @@ void poke_configure(const struct poke *poke, struct trigger_config *config)
 	config->targets = poke->tasks;
 	config->nr_targets = poke->nr;
 	config->poke_ways = poke->ways;
-	config->poke_message = poke->message;
+	config->poke_message = poke->format;
 	config->task_work_impl = poke_has(poke, POKE_WAY_TASK_WORK) && delivery_task_work_impl();
 }
 
@@ -265,23 +274,31 @@ int poke_fd(const struct poke *poke)
 
 /* -- Spikes */
 
-static void poke_relay(struct poke *poke, size_t i)
+static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 {
 	volatile struct poke_target *live = &poke->live[i];
 
 	if (target_signal(&poke->targets[i])) {
-		live->refused[POKE_WAY_RELAY]++;
+		__sync_fetch_and_add(&live->refused[POKE_WAY_RELAY], 1);
 		return;
 	}
-	live->way = POKE_WAY_RELAY;
-	live->sent[POKE_WAY_RELAY]++;
+	if (live->sequence == sequence)
+		live->way = POKE_WAY_RELAY;
+	__sync_fetch_and_add(&live->sent[POKE_WAY_RELAY], 1);
 }
 
-/* Whether a way was taken that may yet turn out to have gone nowhere. */
-static bool is_open(const volatile struct poke_target *live)
+/* The way that was taken at that spike and may yet turn out to have gone nowhere, or NONE. There
+ * may be another spike at any time: the program writes its sequence before all else, so what was
+ * read before the sequence is not of a later one. */
+static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
 {
-	return (live->way == POKE_WAY_FASYNC || live->way == POKE_WAY_TRACEPOINT) &&
-	       !live->pending_ns;
+	const volatile struct poke_target *live = &poke->live[i];
+	enum poke_way way = live->way;
+	bool pending = live->pending_ns;
+
+	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || pending || poke->ended[i])
+		return POKE_WAY_NONE;
+	return live->sequence == sequence ? way : POKE_WAY_NONE;
 }
 
 static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
@@ -293,9 +310,15 @@ static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
 	live->sequence = sequence;
 }
 
+static void poke_set_timer(const struct poke *poke, uint64_t ns)
+{
+	const struct itimerspec grace = { .it_value.tv_nsec = ns };
+
+	timerfd_settime(poke->timer_fd, 0, &grace, NULL);
+}
+
 void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 {
-	const struct itimerspec grace = { .it_value.tv_nsec = GRACE_NS };
 	bool open = false;
 
 	for (size_t i = 0; i < poke->nr; i++) {
@@ -306,15 +329,16 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 		if (live->sequence != sequence || poke->ended[i])
 			continue;
 		if (live->way == POKE_WAY_NONE)
-			poke_relay(poke, i);
-		open |= is_open(live);
+			poke_relay(poke, i, sequence);
+		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
 	}
 	if (!open)
 		return;
 	/* Not put off by spikes that come faster than that. */
 	if (!poke->settling)
-		timerfd_settime(poke->timer_fd, 0, &grace, NULL);
+		poke_set_timer(poke, GRACE_NS);
 	poke->settling = sequence;
+	poke->settling_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* What a kernel drops in idle, it drops each time: the trigger need not try. What reached one of
@@ -325,19 +349,31 @@ static bool poke_is_dropped(const struct poke *poke)
 
 	for (size_t i = 0; i < poke->nr; i++) {
 		const volatile struct poke_target *live = &poke->live[i];
+		bool lost = live->idle && !live->pending_ns;
 
-		if (live->sequence != poke->settling || poke->ended[i] ||
-		    live->way != POKE_WAY_FASYNC)
+		if (live->way != POKE_WAY_FASYNC || live->sequence != poke->settling ||
+		    poke->ended[i])
 			continue;
-		if (!live->idle || live->pending_ns)
+		if (!lost)
 			return false;
 		dropped = true;
 	}
 	return dropped;
 }
 
+/* Once only: spikes that come faster than that do not put it off for ever. */
+static bool poke_puts_off(struct poke *poke)
+{
+	poke->put_off = !poke->put_off && clock_ns(CLOCK_MONOTONIC) - poke->settling_ns < YOUNG_NS;
+	if (poke->put_off)
+		poke_set_timer(poke, YOUNG_NS);
+	return poke->put_off;
+}
+
 static void poke_settle_rest(struct poke *poke)
 {
+	if (poke_puts_off(poke))
+		return;
 	if (poke_is_dropped(poke)) {
 		trigger_set_drops_idle(poke->trigger);
 		log_write(poke->log, PERF_POKE_LOG_INFO,
@@ -346,15 +382,15 @@ static void poke_settle_rest(struct poke *poke)
 	}
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
-		uint32_t way = live->way;
+		enum poke_way way = poke_open_way(poke, i, poke->settling);
 
-		if (live->sequence != poke->settling || poke->ended[i] || !is_open(live))
+		if (way == POKE_WAY_NONE)
 			continue;
 		/* It is poked by the one or the other. */
 		if (way == POKE_WAY_TRACEPOINT && !__sync_bool_compare_and_swap(&live->owed, 1, 0))
 			continue;
-		live->refused[way]++;
-		poke_relay(poke, i);
+		__sync_fetch_and_add(&live->refused[way], 1);
+		poke_relay(poke, i, poke->settling);
 	}
 	poke->settling = 0;
 }
@@ -383,6 +419,17 @@ size_t poke_poll(struct poke *poke)
 			poke_settle_rest(poke);
 	}
 	return poke->nr - poke->nr_ended;
+}
+
+void poke_finish(struct poke *poke)
+{
+	struct pollfd timer = { .fd = poke->timer_fd, .events = POLLIN };
+
+	/* Once more if it is put off, or a signal comes. */
+	for (int i = 0; poke->settling && i < 4; i++) {
+		poll(&timer, 1, GRACE_MS);
+		poke_poll(poke);
+	}
 }
 
 static struct json_object *ways_json(const volatile __u64 *counts)

@@ -25,12 +25,17 @@ const char *poke_delivery(const struct poke *poke);
 /* Readable when poke_poll() has something to do. */
 int poke_fd(const struct poke *poke);
 
-/* After a spike: reaches those that the trigger could not; all of them if it has not tried. */
+/* After a spike, before the trigger is armed again: reaches those that the trigger could not; all
+ * of them if it has not tried. */
 void poke_settle(struct poke *poke, uint64_t sequence, bool tried);
 
 /* What settling left for later, and targets that have ended, which is said. Returns how many have
  * not. */
 size_t poke_poll(struct poke *poke);
+
+/* Waits until what settling left for later is settled: milliseconds. The trigger is still there,
+ * but not armed. */
+void poke_finish(struct poke *poke);
 
 /* Adds what became of the targets at a spike. Any thread. */
 void poke_describe(const struct poke *poke, uint64_t sequence, struct json_object *json);

@@ -296,7 +296,7 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 }
 
 /* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all
- * else later. */
+ * else later. But for the pokes: there is no other spike meanwhile. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
 			   uint64_t frozen_ns)
 {
@@ -310,6 +310,8 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		capture->floor_ns = spike->poked ? 0 : pp->floors_ns[spike->kind];
 		capture->still_ns = frozen_ns ? frozen_ns : clock_ns(CLOCK_MONOTONIC);
 	}
+	if (pp->poke)
+		poke_settle(pp->poke, spike->sequence, !spike->poked);
 	if (!err)
 		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->cpu : -1);
@@ -372,10 +374,7 @@ static int session_take_spikes(struct perf_poke *pp)
 	if (ret <= 0)
 		return ret;
 	spike = session_spike(&pp->config, &seen);
-	ret = session_capture(pp, &spike, seen.frozen_ns);
-	if (pp->poke)
-		poke_settle(pp->poke, spike.sequence, !spike.poked);
-	return ret;
+	return session_capture(pp, &spike, seen.frozen_ns);
 }
 
 static void session_report(struct perf_poke *pp, struct capture *done)
@@ -567,6 +566,8 @@ int perf_poke__stop(struct perf_poke *pp)
 	}
 	rules_stop(pp);
 	clocks_close(&pp->clocks);
+	if (pp->poke)
+		poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));

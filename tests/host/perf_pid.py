@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 
 import common
 import poked
@@ -126,6 +127,27 @@ class Targets(PidTest):
         self.assertEqual(refused, idle, last)
         self.assertEqual(last["sent"]["fasync"], len(captures) - idle + 1, last)
         self.assertEqual(last["sent"]["relay"], idle, last)
+
+    def test_mixed(self):
+        """Stopped with a callback queued, a target takes no other and its perf event signals it. The other target has a callback, and
+        is not signalled by that event too."""
+        self.need_delivery("task-work")
+        # Not idle: there a kernel may drop what perf events sample.
+        busy = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
+        with poked.Counter() as stopped, poked.Counter() as other, common.running(busy, ready=True, cpus={self.cpu}), \
+                self.session([stopped.pid, other.pid], "--any-process", "--delivery", "task-work") as session:
+            stopped.process.send_signal(signal.SIGSTOP)
+            captures = []
+            for _ in range(2):
+                captures.append(poked.spike(session, self.cpu))
+                other.wait_signal()
+                self.assertFalse(other.has_signal(), "a second signal")
+            stopped.process.send_signal(signal.SIGCONT)
+            stopped.wait_signal()
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+        counts = [{key: target[key] for key in ("sent", "refused", "merged")} for target in poke_of(captures[-1])["targets"]]
+        self.assertEqual(counts[1], {"sent": {"task-work": 2}, "refused": {}, "merged": 0})
+        self.assertEqual(counts[0], {"sent": {"task-work": 1, "fasync": 1}, "refused": {"task-work": 1}, "merged": 0})
 
     def test_ends(self):
         """One that ends is said to have, and the others are poked on; --exit-with-target ends with the last."""

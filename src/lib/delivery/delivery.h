@@ -16,7 +16,7 @@ struct delivery_config {
 	size_t nr_targets;
 	const int *cpus;
 	size_t nr_cpus;
-	const char *message; /* what the trigger prints for the ways that need a perf event */
+	const char *message; /* before the targets that it is for: what the trigger prints */
 };
 
 /* What a way keeps open; each has its own. */

@@ -18,7 +18,19 @@ struct delivery_state {
 	int fds[];
 };
 
-static int open_event(uint64_t id, int cpu, const char *message)
+/* Matches the message whenever it is for this target, whoever else it is for. */
+static void make_filter(char *filter, size_t size, const char *message, size_t target)
+{
+	static const char *const has_bit[] = { "[13579bdf]", "[2367abef]", "[4567cdef]",
+					       "[89abcdef]" };
+	size_t after = target / 4;
+
+	snprintf(filter, size, "bpf_string ~ \"%s%.*s%s%.*s\"", message,
+		 (int)(POKE_CALLED_DIGITS - 1 - after), "???", has_bit[target % 4], (int)after,
+		 "???");
+}
+
+static int open_event(uint64_t id, int cpu, const char *filter)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -29,11 +41,9 @@ static int open_event(uint64_t id, int cpu, const char *message)
 	};
 	_cleanup_close_ int fd =
 		syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	char filter[64];
 
 	if (fd < 0)
 		return -errno;
-	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
 		return -errno;
 	return TAKE_FD(fd);
@@ -59,12 +69,14 @@ static void fasync_close(struct delivery_state *state)
 static int fasync_open_all(struct delivery_state *state, const struct delivery_config *config)
 {
 	uint64_t id = tracefs_printk_id();
+	char filter[80];
 
 	if (!id)
 		return -EOPNOTSUPP;
 	for (size_t t = 0; t < config->nr_targets; t++) {
+		make_filter(filter, sizeof(filter), config->message, t);
 		for (size_t c = 0; c < config->nr_cpus; c++) {
-			int fd = open_event(id, config->cpus[c], config->message);
+			int fd = open_event(id, config->cpus[c], filter);
 			int err;
 
 			if (fd < 0)
@@ -101,8 +113,11 @@ static int fasync_open(struct delivery_state **ret, const struct delivery_config
 static int fasync_try(void)
 {
 	uint64_t id = tracefs_printk_id();
-	_cleanup_close_ int fd = id ? open_event(id, sched_getcpu(), "perf-poke-try") : -EOPNOTSUPP;
+	_cleanup_close_ int fd = -1;
+	char filter[80];
 
+	make_filter(filter, sizeof(filter), "perf-poke-try", 0);
+	fd = id ? open_event(id, sched_getcpu(), filter) : -EOPNOTSUPP;
 	return fd < 0 ? fd : 0;
 }
 

@@ -25,6 +25,7 @@
 static struct poke_target map[POKE_TARGETS];
 static size_t nr_signals[POKE_TARGETS];
 static size_t nr_drops_idle, nr_graces;
+static uint64_t now_ns;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
 
@@ -36,6 +37,7 @@ volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigge
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
 const struct delivery *__wrap_delivery_of(enum poke_way way);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 
 int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
@@ -90,6 +92,13 @@ const struct delivery *__wrap_delivery_of(enum poke_way way)
 	return &fasync;
 }
 
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	assert_int_equal(clock, CLOCK_MONOTONIC);
+	*ts = (struct timespec){ now_ns / 1000000000, now_ns % 1000000000 };
+	return 0;
+}
+
 /* It has expired at once. */
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
@@ -136,6 +145,12 @@ static void spike(size_t i, uint64_t sequence, bool idle)
 		map[i].refused[POKE_WAY_FASYNC]++;
 }
 
+static void pass_grace(struct poke *poke)
+{
+	now_ns += 5000000;
+	poke_poll(poke);
+}
+
 static void arrive(size_t i)
 {
 	map[i].pending_ns = 1;
@@ -151,13 +166,13 @@ static void arrives(void **state)
 	arrive(0);
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_graces, 0);
-	poke_poll(poke);
+	pass_grace(poke);
 	/* Within the grace. */
 	spike(0, 2, true);
 	poke_settle(poke, 2, true);
 	assert_int_equal(nr_graces, 1);
 	arrive(0);
-	poke_poll(poke);
+	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 0);
 	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 0);
 	assert_int_equal(nr_drops_idle, 0);
@@ -173,7 +188,7 @@ static void is_dropped_in_idle(void **state)
 	spike(0, 1, true);
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_signals[0], 0);
-	poke_poll(poke);
+	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 1);
 	assert_int_equal(nr_drops_idle, 1);
 	assert_int_equal(map[0].way, POKE_WAY_RELAY);
@@ -183,7 +198,7 @@ static void is_dropped_in_idle(void **state)
 	spike(0, 2, true);
 	poke_settle(poke, 2, true);
 	assert_int_equal(nr_signals[0], 2);
-	poke_poll(poke);
+	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 2);
 	assert_int_equal(nr_graces, 1);
 	assert_int_equal(nr_drops_idle, 1);
@@ -201,7 +216,7 @@ static void is_lost(void **state)
 	(void)state;
 	spike(0, 1, false);
 	poke_settle(poke, 1, true);
-	poke_poll(poke);
+	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 1);
 	assert_int_equal(nr_drops_idle, 0);
 	poke_free(poke);
@@ -217,7 +232,7 @@ static void is_lost_for_one(void **state)
 		spike(i, 1, true);
 	arrive(1);
 	poke_settle(poke, 1, true);
-	poke_poll(poke);
+	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 1);
 	assert_int_equal(nr_signals[1], 0);
 	assert_int_equal(nr_signals[2], 1);
@@ -236,12 +251,38 @@ static void is_dense(void **state)
 		poke_settle(poke, sequence, true);
 	}
 	assert_int_equal(nr_graces, 1);
+	/* The newest is too young, once. */
+	now_ns += 999999;
 	poke_poll(poke);
-	assert_int_equal(nr_signals[0], 1);
-	/* The next has its own. */
+	assert_int_equal(nr_signals[0], 0);
+	assert_int_equal(nr_graces, 2);
 	spike(0, 4, false);
 	poke_settle(poke, 4, true);
 	assert_int_equal(nr_graces, 2);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	/* The next has its own. */
+	spike(0, 5, false);
+	poke_settle(poke, 5, true);
+	assert_int_equal(nr_graces, 3);
+	poke_free(poke);
+}
+
+/* What is left for later is settled before the session ends. */
+static void is_lost_at_the_end(void **state)
+{
+	struct poke *poke = open_poke(2);
+
+	(void)state;
+	spike(0, 1, false);
+	spike(1, 1, false);
+	poke_settle(poke, 1, true);
+	arrive(1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_signals[1], 0);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
 	poke_free(poke);
 }
 
@@ -250,7 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arrives),  cmocka_unit_test(is_dropped_in_idle),
 		cmocka_unit_test(is_lost),  cmocka_unit_test(is_lost_for_one),
-		cmocka_unit_test(is_dense),
+		cmocka_unit_test(is_dense), cmocka_unit_test(is_lost_at_the_end),
 	};
 
 	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);

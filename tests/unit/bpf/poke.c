@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One spike is one signal to each target, whatever way reaches which. The program is compiled as
+ * any other code, and works with the library's controller and perf events; the kernel is this
+ * test's own. */
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+
+#include <cmocka.h>
+
+#include "bpf/trigger.h"
+#include "delivery/delivery.h"
+#include "poke.h"
+#include "target.h"
+#include "tracefs.h"
+#include "trigger.h"
+
+/* What the program knows of the kernel's types. */
+struct task_struct {
+	int pid;
+	uint64_t start_boottime;
+};
+
+struct bpf_task_work {
+	uint64_t opaque;
+};
+
+struct bpf_map;
+
+enum pid_type {
+	PIDTYPE_PID,
+};
+
+#define TARGETS 3
+#define FIRST_PID 100
+#define PRINTK_ID 77
+/* Where the spikes are, of those that are watched. */
+#define CPU 5
+
+/* What a target does not take, in bits of enum poke_way: FASYNC is lost; TRACEPOINT is not polled
+ * for in time. */
+static uint32_t refuses[TARGETS];
+static unsigned int nr_signals[TARGETS], nr_printed;
+static struct task_struct tasks[TARGETS], idle_task, *current;
+static uint64_t now_ns;
+
+static struct event {
+	int cpu, tid, signal;
+	char filter[64];
+} events[1024]; /* by their descriptors */
+
+static void signal_task(const struct task_struct *task, int signal);
+static void print(const char *format, size_t size, uint32_t arg);
+
+static void *lookup(const void *map, const void *key);
+
+/* -- The program, and what it calls. Its constants are set by this test. */
+
+#define SEC(name) __attribute__((unused))
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) value *name
+#define __noinline __attribute__((noinline))
+#undef __always_inline
+#define __always_inline inline
+#undef __weak
+#define __weak
+#define __ksym
+#define barrier() ((void)0)
+#define bpf_map_lookup_elem(map, key) lookup(map, key)
+#define bpf_get_current_pid_tgid() ((uint64_t)current->pid)
+#define bpf_get_current_task_btf() current
+#define bpf_ktime_get_ns() now_ns
+#define bpf_send_signal_thread(signal) signal_task(current, signal)
+#define bpf_trace_printk(format, size, arg) print(format, size, arg)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#define const
+#include "bpf/poke/poke.h"
+#undef const
+#pragma GCC diagnostic pop
+
+static struct poke_target map[POKE_TARGETS];
+static struct poke_work map_of_works[POKE_TARGETS];
+
+static void *lookup(const void *of, const void *key)
+{
+	uint32_t index = *(const uint32_t *)key;
+
+	assert_true(index < POKE_TARGETS);
+	if (of == &targets)
+		return &map[index];
+	assert_ptr_equal(of, &works);
+	return &map_of_works[index];
+}
+
+static size_t index_of(const struct task_struct *task)
+{
+	return task - tasks;
+}
+
+struct task_struct *bpf_task_from_pid(__s32 pid)
+{
+	return &tasks[pid - FIRST_PID];
+}
+
+void bpf_task_release(struct task_struct *task)
+{
+	assert_true(index_of(task) < TARGETS);
+}
+
+int bpf_send_signal_task(struct task_struct *task, int signal, enum pid_type type, __u64 value)
+{
+	(void)type;
+	(void)value;
+	if (current == &idle_task)
+		return -EPERM;
+	if (refuses[index_of(task)] & 1U << POKE_WAY_DIRECT)
+		return -EBUSY;
+	signal_task(task, signal);
+	return 0;
+}
+
+int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work *work, void *of,
+				  poke_callback callback)
+{
+	struct task_struct *interrupted = current;
+	uint32_t key = index_of(task);
+
+	assert_ptr_equal(work, &map_of_works[key].work);
+	if (refuses[key] & 1U << POKE_WAY_TASK_WORK)
+		return -EBUSY;
+	current = task;
+	callback(of, &key, &map_of_works[key]);
+	current = interrupted;
+	return 0;
+}
+
+static void signal_task(const struct task_struct *task, int signal)
+{
+	__u64 ctx[] = { signal, 0, (uintptr_t)task, 0, SIGNAL_DELIVERED };
+
+	assert_int_equal(signal, SIGUSR2);
+	nr_signals[index_of(task)]++;
+	now_ns++;
+	poke_pending(ctx);
+}
+
+static void poll_events(size_t i)
+{
+	current = &tasks[i];
+	poke_pass(NULL);
+}
+
+static void print(const char *format, size_t size, uint32_t arg)
+{
+	char text[64];
+
+	assert_true(strlen(format) < size);
+	snprintf(text, sizeof(text), format, arg);
+	nr_printed++;
+	for (size_t fd = 0; fd < ARRAY_SIZE(events); fd++) {
+		const struct event *event = &events[fd];
+		size_t i = event->tid - FIRST_PID;
+
+		if (event->cpu == CPU && !fnmatch(event->filter, text, 0) &&
+		    !(refuses[i] & 1U << POKE_WAY_FASYNC))
+			signal_task(&tasks[i], event->signal);
+	}
+}
+
+/* -- The system calls of perf events */
+
+long __wrap_syscall(long number, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_fcntl64(int fd, int command, ...);
+int __wrap_close(int fd);
+int __real_close(int fd);
+
+long __wrap_syscall(long number, ...)
+{
+	const struct perf_event_attr *attr;
+	va_list ap;
+	int cpu, fd;
+
+	assert_int_equal(number, SYS_perf_event_open);
+	va_start(ap, number);
+	attr = va_arg(ap, const struct perf_event_attr *);
+	assert_int_equal(va_arg(ap, int), -1);
+	cpu = va_arg(ap, int);
+	va_end(ap);
+	assert_int_equal(attr->config, PRINTK_ID);
+	fd = eventfd(0, EFD_CLOEXEC);
+	assert_true(fd >= 0 && fd < (int)ARRAY_SIZE(events));
+	events[fd] = (struct event){ .cpu = cpu };
+	return fd;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+
+	assert_int_equal(request, PERF_EVENT_IOC_SET_FILTER);
+	va_start(ap, request);
+	assert_int_equal(
+		sscanf(va_arg(ap, const char *), "bpf_string ~ \"%63[^\"]\"", events[fd].filter),
+		1);
+	va_end(ap);
+	return 0;
+}
+
+int __wrap_fcntl64(int fd, int command, ...)
+{
+	va_list ap;
+
+	va_start(ap, command);
+	if (command == F_SETOWN_EX)
+		events[fd].tid = va_arg(ap, const struct f_owner_ex *)->pid;
+	else if (command == F_SETSIG)
+		events[fd].signal = va_arg(ap, int);
+	va_end(ap);
+	return 0;
+}
+
+int __wrap_close(int fd)
+{
+	if (fd >= 0 && fd < (int)ARRAY_SIZE(events))
+		events[fd] = (struct event){};
+	return __real_close(fd);
+}
+
+/* -- What the controller looks at */
+
+int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
+		       const struct log *log);
+bool __wrap_target_is_same(const struct target *target);
+int __wrap_target_signal(const struct target *target);
+volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
+void __wrap_trigger_set_drops_idle(struct trigger *trigger);
+int __wrap_trigger_try(enum poke_way way);
+bool __wrap_delivery_has_kfunc(const char *name);
+uint64_t __wrap_tracefs_printk_id(void);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+
+int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
+		       const struct log *log)
+{
+	(void)log;
+	*target = (struct target){
+		.tid = wanted->pid,
+		.tgid = wanted->pid,
+		.task = { .tid = wanted->pid, .signal = SIGUSR2 },
+	};
+	target->pidfd = eventfd(0, EFD_CLOEXEC);
+	assert_true(target->pidfd >= 0);
+	return 0;
+}
+
+bool __wrap_target_is_same(const struct target *target)
+{
+	(void)target;
+	return true;
+}
+
+int __wrap_target_signal(const struct target *target)
+{
+	signal_task(&tasks[target->tid - FIRST_PID], target->task.signal);
+	return 0;
+}
+
+volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger)
+{
+	(void)trigger;
+	return map;
+}
+
+void __wrap_trigger_set_drops_idle(struct trigger *trigger)
+{
+	(void)trigger;
+	drops_idle = 1;
+}
+
+int __wrap_trigger_try(enum poke_way way)
+{
+	(void)way;
+	return 0;
+}
+
+bool __wrap_delivery_has_kfunc(const char *name)
+{
+	(void)name;
+	return true;
+}
+
+uint64_t __wrap_tracefs_printk_id(void)
+{
+	return PRINTK_ID;
+}
+
+/* It has expired at once. */
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	const struct itimerspec now = { .it_value.tv_nsec = 1 };
+
+	now_ns += new->it_value.tv_nsec;
+	return __real_timerfd_settime(fd, flags, &now, old);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	assert_int_equal(clock, CLOCK_MONOTONIC);
+	*ts = (struct timespec){ now_ns / 1000000000, now_ns % 1000000000 };
+	return 0;
+}
+
+/* -- Sessions */
+
+static struct poke *open_poke(enum perf_poke_delivery delivery)
+{
+	static const int cpus[] = { CPU - 1, CPU };
+	struct perf_poke_target wanted[TARGETS] = {};
+	const struct config config = {
+		.targets = wanted,
+		.nr_targets = TARGETS,
+		.delivery = delivery,
+		.cpus = (int *)cpus,
+		.nr_cpus = ARRAY_SIZE(cpus),
+	};
+	static const struct log log;
+	struct trigger_config program = {};
+	struct poke *poke;
+
+	memset(map, 0, sizeof(map));
+	memset(nr_signals, 0, sizeof(nr_signals));
+	nr_printed = drops_idle = 0;
+	now_ns = 1000000000;
+	for (size_t i = 0; i < TARGETS; i++)
+		wanted[i].pid = tasks[i].pid = FIRST_PID + i;
+	wanted[0].wake = delivery == PERF_POKE_DELIVERY_TRACEPOINT ? "pp-wake" : NULL;
+	assert_int_equal(poke_open(&poke, &config, &log), 0);
+	poke_configure(poke, &program);
+	poke_ways = program.poke_ways;
+	assert_true(strlen(program.poke_message) < sizeof(poke_message));
+	snprintf((char *)poke_message, sizeof(poke_message), "%s", program.poke_message);
+	for (size_t i = 0; i < program.nr_targets; i++)
+		map[i] = program.targets[i];
+	assert_int_equal(poke_start(poke, NULL), 0);
+	return poke;
+}
+
+static void spike(struct poke *poke, uint64_t sequence, struct task_struct *interrupted)
+{
+	current = interrupted;
+	poke_targets(sequence);
+	for (size_t i = 0; i < TARGETS; i++) {
+		if (!(refuses[i] & 1U << POKE_WAY_TRACEPOINT))
+			poll_events(i);
+	}
+	poke_settle(poke, sequence, true);
+	poke_finish(poke);
+	for (size_t i = 0; i < TARGETS; i++)
+		poll_events(i);
+}
+
+static uint64_t sum(const __u64 *counts)
+{
+	uint64_t all = 0;
+
+	for (size_t way = 0; way < POKE_WAYS; way++)
+		all += counts[way];
+	return all;
+}
+
+/* nr: how many spikes there were. */
+static void check_target(size_t i, unsigned int nr)
+{
+	const struct poke_target *target = &map[i];
+	/* Those that were sent, and turned out to have gone nowhere. Of FASYNC what was not even
+	 * tried is refused too. */
+	uint64_t lost = target->refused[POKE_WAY_TRACEPOINT];
+
+	if (target->sent[POKE_WAY_FASYNC])
+		lost += target->refused[POKE_WAY_FASYNC];
+	assert_int_equal(nr_signals[i], nr);
+	assert_int_equal(target->pending, nr);
+	assert_int_equal(target->merged, 0);
+	assert_int_equal(sum(target->sent) - lost, nr);
+	assert_int_equal(target->refused[POKE_WAY_RELAY], 0);
+}
+
+static const enum perf_poke_delivery wanted_deliveries[] = {
+	PERF_POKE_DELIVERY_AUTO,       PERF_POKE_DELIVERY_TASK_WORK, PERF_POKE_DELIVERY_FASYNC,
+	PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_DIRECT,    PERF_POKE_DELIVERY_RELAY,
+};
+
+/* All that the three may refuse together, in bits of FASYNC, TASK_WORK or TRACEPOINT, and DIRECT.
+ */
+static void each_is_signalled_once(void **state)
+{
+	static struct task_struct busy = { .pid = 99 };
+	static const uint32_t middle[] = { 1U << POKE_WAY_TASK_WORK, 1U << POKE_WAY_TRACEPOINT };
+
+	(void)state;
+	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * 2 << 9; n++) {
+		enum perf_poke_delivery delivery = wanted_deliveries[n >> 10];
+		bool idle = n >> 9 & 1;
+		struct poke *poke = open_poke(delivery);
+
+		for (size_t i = 0; i < TARGETS; i++) {
+			uint32_t bits = n >> (3 * i);
+
+			refuses[i] = (bits & 1) << POKE_WAY_FASYNC | (bits >> 2 & 1)
+									     << POKE_WAY_DIRECT;
+			if (bits & 2)
+				refuses[i] |= middle[delivery == PERF_POKE_DELIVERY_TRACEPOINT];
+		}
+		spike(poke, 1, idle ? &idle_task : &busy);
+		assert_true(nr_printed <= 1);
+		for (size_t i = 0; i < TARGETS; i++)
+			check_target(i, 1);
+		poke_free(poke);
+	}
+}
+
+/* Which ways are taken, of one that takes the first, one that takes the next, and so on. */
+static void next_way_is_taken(void **state)
+{
+	static struct task_struct busy = { .pid = 99 };
+	struct poke *poke = open_poke(PERF_POKE_DELIVERY_DIRECT);
+
+	(void)state;
+	refuses[0] = 0;
+	refuses[1] = 1U << POKE_WAY_DIRECT;
+	refuses[2] = 1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK;
+	for (uint64_t sequence = 1; sequence <= 3; sequence++)
+		spike(poke, sequence, &busy);
+	assert_int_equal(nr_printed, 3);
+	for (size_t i = 0; i < TARGETS; i++)
+		check_target(i, 3);
+	assert_int_equal(map[0].sent[POKE_WAY_DIRECT], 3);
+	assert_int_equal(map[1].sent[POKE_WAY_TASK_WORK], 3);
+	assert_int_equal(map[1].refused[POKE_WAY_DIRECT], 3);
+	assert_int_equal(map[2].sent[POKE_WAY_FASYNC], 3);
+	assert_int_equal(map[2].refused[POKE_WAY_TASK_WORK], 3);
+	poke_free(poke);
+}
+
+/* What a target is owed of two spikes when it polls is one signal, which is counted as such. */
+static void owed_twice(void **state)
+{
+	struct poke *poke = open_poke(PERF_POKE_DELIVERY_TRACEPOINT);
+
+	(void)state;
+	memset(refuses, 0, sizeof(refuses));
+	current = &idle_task;
+	poke_targets(1);
+	poke_settle(poke, 1, true);
+	poke_targets(2);
+	poke_settle(poke, 2, true);
+	poll_events(0);
+	poke_finish(poke);
+	for (size_t i = 0; i < TARGETS; i++)
+		poll_events(i);
+	for (size_t i = 0; i < TARGETS; i++) {
+		assert_int_equal(nr_signals[i], 1);
+		assert_int_equal(map[i].sent[POKE_WAY_TRACEPOINT], 2);
+		assert_int_equal(map[i].merged, 1);
+		assert_int_equal(map[i].sent[POKE_WAY_RELAY], i > 0);
+	}
+	poke_free(poke);
+}
+
+/* A bit for each target, also of sixteen. */
+static void filters_differ(void **state)
+{
+	static const int cpu = CPU;
+	struct poke_target all[POKE_TARGETS] = {};
+	int tids[POKE_TARGETS];
+	const struct delivery_config config = {
+		.targets = all,
+		.tids = tids,
+		.nr_targets = POKE_TARGETS,
+		.cpus = &cpu,
+		.nr_cpus = 1,
+		.message = "pp-all",
+	};
+	static const struct log log;
+	struct delivery_state *opened;
+
+	(void)state;
+	for (int i = 0; i < POKE_TARGETS; i++)
+		tids[i] = FIRST_PID + i;
+	assert_int_equal(delivery_fasync.open(&opened, &config, &log), 0);
+	for (uint32_t called = 0; called < 1U << POKE_TARGETS; called += 1 + called / 3) {
+		uint32_t found = 0;
+		char text[64];
+
+		snprintf(text, sizeof(text), "pp-all" POKE_CALLED_FORMAT, called);
+		for (size_t fd = 0; fd < ARRAY_SIZE(events); fd++) {
+			if (events[fd].tid && !fnmatch(events[fd].filter, text, 0))
+				found |= 1U << (events[fd].tid - FIRST_PID);
+		}
+		assert_int_equal(found, called);
+	}
+	delivery_fasync.close(opened);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_is_signalled_once),
+		cmocka_unit_test(next_way_is_taken),
+		cmocka_unit_test(owed_twice),
+		cmocka_unit_test(filters_differ),
+	};
+
+	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
+}
