@@ -76,14 +76,18 @@ int pins_open_dir(void)
  * somebody's who waits for our programs. */
 static int pins_make_dir(void)
 {
+	bool made = !mkdir(PINS_DIR, 0700);
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (mkdir(PINS_DIR, 0700) && errno != EEXIST)
+	if (!made && errno != EEXIST)
 		return -errno;
 	fd = pins_open_dir();
-	if (fd < 0)
+	if (fd < 0) {
+		if (made)
+			rmdir(PINS_DIR);
 		return fd;
+	}
 	if (fstat(fd, &st))
 		return -errno;
 	if (st.st_uid != geteuid())
@@ -154,9 +158,26 @@ static void pins_sweep(int dirfd)
 	}
 }
 
+/* The folder that was made just now. One that cannot be locked is not left to look like a session.
+ */
+static int pins_lock(struct pins *pins)
+{
+	int err;
+
+	pins->fd = pins_open_session(pins->dirfd, pins->folder);
+	if (pins->fd >= 0 && !flock(pins->fd, LOCK_EX))
+		return 0;
+	err = pins->fd < 0 ? pins->fd : -errno;
+	closep(&pins->fd);
+	unlinkat(pins->dirfd, pins->folder, AT_REMOVEDIR);
+	return err == -ENOENT || err == -EINTR ? -EAGAIN : err;
+}
+
 /* 0, or -EAGAIN: somebody was faster, with making it or with removing it. */
 static int pins_try_claim(struct pins *pins)
 {
+	int err;
+
 	closep(&pins->fd);
 	closep(&pins->dirfd);
 	pins->dirfd = pins_make_dir();
@@ -165,11 +186,9 @@ static int pins_try_claim(struct pins *pins)
 	pins_sweep(pins->dirfd);
 	if (mkdirat(pins->dirfd, pins->folder, 0700))
 		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
-	pins->fd = pins_open_session(pins->dirfd, pins->folder);
-	if (pins->fd < 0)
-		return pins->fd == -ENOENT ? -EAGAIN : pins->fd;
-	if (flock(pins->fd, LOCK_EX))
-		return -errno;
+	err = pins_lock(pins);
+	if (err)
+		return err;
 	if (is_removed(pins->fd)) {
 		closep(&pins->fd);
 		return -EAGAIN;

@@ -7,9 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <linux/magic.h>
 
 #include <cmocka.h>
+
+#include "messages.h"
+#include "rtla.h"
 
 #define LONGEST "123456789012345678901234567890123456789012345678901234567890123"
 
@@ -111,6 +118,166 @@ static void leaves_a_successor_alone(void **state)
 	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), 0);
 }
 
+/* -- Opening, where bpffs is a folder of this test's, and one call fails. */
+
+static const char *bpffs;	       /* NULL: nothing is replaced */
+static int nr_calls, failing, failure; /* the call that fails, in counting; 0: none */
+
+int __wrap_statfs64(const char *path, struct statfs *fs);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __real_mkdir(const char *path, mode_t mode);
+int __wrap_rmdir(const char *path);
+int __real_rmdir(const char *path);
+int __wrap_open64(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
+int __wrap_openat64(int dirfd, const char *path, int flags, ...);
+int __real_openat64(int dirfd, const char *path, int flags, ...);
+int __wrap_mkdirat(int dirfd, const char *path, mode_t mode);
+int __real_mkdirat(int dirfd, const char *path, mode_t mode);
+int __wrap_flock(int fd, int operation);
+int __real_flock(int fd, int operation);
+int __wrap_fchmod(int fd, mode_t mode);
+int __real_fchmod(int fd, mode_t mode);
+int __wrap_trigger_pin(const struct trigger *trigger, const char *folder);
+int __wrap_trigger_rtla_fd(const struct trigger *trigger);
+int64_t __wrap_rtla_offer(int prog_fd);
+void __wrap_rtla_sweep(void);
+
+/* For as long as another path is not asked for. */
+static const char *in_bpffs(const char *path)
+{
+	static char other[256];
+	size_t len = strlen(PINS_BPFFS);
+
+	if (!bpffs || strncmp(path, PINS_BPFFS, len))
+		return path;
+	snprintf(other, sizeof(other), "%s%s", bpffs, path + len);
+	return other;
+}
+
+static bool fails(void)
+{
+	if (!bpffs || ++nr_calls != failing)
+		return false;
+	errno = failure;
+	return true;
+}
+
+int __wrap_statfs64(const char *path, struct statfs *fs)
+{
+	(void)path;
+	fs->f_type = BPF_FS_MAGIC;
+	return 0;
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+	return fails() ? -1 : __real_mkdir(in_bpffs(path), mode);
+}
+
+int __wrap_rmdir(const char *path)
+{
+	return __real_rmdir(in_bpffs(path));
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+	return fails() ? -1 : __real_open64(in_bpffs(path), flags);
+}
+
+int __wrap_openat64(int dirfd, const char *path, int flags, ...)
+{
+	return fails() ? -1 : __real_openat64(dirfd, path, flags);
+}
+
+int __wrap_mkdirat(int dirfd, const char *path, mode_t mode)
+{
+	return fails() ? -1 : __real_mkdirat(dirfd, path, mode);
+}
+
+int __wrap_flock(int fd, int operation)
+{
+	return fails() ? -1 : __real_flock(fd, operation);
+}
+
+int __wrap_fchmod(int fd, mode_t mode)
+{
+	return fails() ? -1 : __real_fchmod(fd, mode);
+}
+
+int __wrap_trigger_pin(const struct trigger *trigger, const char *folder)
+{
+	static const char *const names[] = { "poke", "cpus", "session" };
+	char path[300];
+
+	(void)trigger;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (fails())
+			return -errno;
+		snprintf(path, sizeof(path), "%s/%s", in_bpffs(folder), names[i]);
+		assert_int_equal(__real_mkdir(path, 0700), 0);
+	}
+	return 0;
+}
+
+int __wrap_trigger_rtla_fd(const struct trigger *trigger)
+{
+	(void)trigger;
+	return -ENOENT;
+}
+
+int64_t __wrap_rtla_offer(int prog_fd)
+{
+	return prog_fd;
+}
+
+void __wrap_rtla_sweep(void)
+{
+}
+
+static int highest_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+/* Whatever fails, once: there is the session and all of its pins, or nothing of it. */
+static void leaves_nothing_half(void **state)
+{
+	static const int failures[] = { EMFILE, ENOMEM, EINTR, ENOENT };
+	int opening;
+	struct place *place = *state;
+	struct messages said = {};
+	const struct log log = { messages_add, &said };
+	int fd = highest_fd(), err = -1;
+	struct pins *pins;
+
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+		failing = 0;
+		do {
+			failing++;
+			nr_calls = 0;
+			failure = failures[i];
+			bpffs = place->path;
+			err = pins_open(&pins, "s", NULL, &log);
+			opening = nr_calls;
+			nr_calls = failing;
+			if (!err)
+				assert_int_equal(
+					faccessat(place->dirfd, "perf-poke/s/session", F_OK, 0), 0);
+			if (!err)
+				pins_free(pins);
+			bpffs = NULL;
+			assert_int_equal(faccessat(place->dirfd, "perf-poke", F_OK, 0), -1);
+			assert_int_equal(highest_fd(), fd);
+		} while (opening >= failing);
+		assert_int_equal(err, 0);
+		assert_true(failing > 9);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +285,7 @@ int main(void)
 		cmocka_unit_test(folders_have_no_dots),
 		cmocka_unit_test_setup_teardown(lock_tells_life, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(leaves_a_successor_alone, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(leaves_nothing_half, make_place, remove_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
