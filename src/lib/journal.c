@@ -18,15 +18,24 @@ enum kind {
 	KIND_MADE = 'm',
 };
 
-/* A line of the file: KIND NAME TAB BEFORE TAB AFTER. An option is its words. */
+/* A line of the file: KIND NAME TAB BEFORE TAB AFTER. An option is its words. What was so before
+ * has no line: there is nothing to put back. */
 struct entry {
 	enum kind kind;
 	char *name, *before, *after;
 };
 
+/* What is not as it was set, and the first of it in words. */
+#define FOUND_MAX 4
+struct found {
+	size_t nr;
+	char text[4096];
+};
+
 struct journal {
 	int dirfd, tracefs;
-	int fd; /* of the file, locked */
+	int fd;	    /* of the file, locked */
+	bool alive; /* it is this session's, not a dead one's */
 	char file[NAME_MAX + 1];
 	struct entry *entries;
 	size_t nr;
@@ -56,14 +65,8 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Whether the setting is `value` now, or a negative errno. */
-static int entry_is(int tracefs, const struct entry *entry, const char *value)
+static bool entry_is(const struct entry *entry, const char *text, const char *value)
 {
-	char text[4096];
-	int err = tracefs_read(tracefs, entry->name, text, sizeof(text));
-
-	if (err)
-		return err;
 	return entry->kind == KIND_OPTION ? has_word(text, value) : !strcmp(text, value);
 }
 
@@ -91,6 +94,11 @@ static int journal_add(struct journal *journal, enum kind kind, const char *name
 	return 0;
 }
 
+static void journal_drop(struct journal *journal)
+{
+	entry_free(&journal->entries[--journal->nr]);
+}
+
 static int journal_note(struct journal *journal, enum kind kind, const char *name,
 			const char *before, const char *after)
 {
@@ -100,8 +108,21 @@ static int journal_note(struct journal *journal, enum kind kind, const char *nam
 		return err;
 	if (dprintf(journal->fd, "%c%s\t%s\t%s\n", kind, name, before, after) < 0) {
 		err = -errno;
-		entry_free(&journal->entries[--journal->nr]);
+		journal_drop(journal);
 	}
+	return err;
+}
+
+static int journal_write(struct journal *journal, enum kind kind, const char *name,
+			 const char *before, const char *after)
+{
+	int err = journal_note(journal, kind, name, before, after);
+
+	if (err)
+		return err;
+	err = file_write(journal->tracefs, name, after);
+	if (err)
+		journal_drop(journal);
 	return err;
 }
 
@@ -110,10 +131,11 @@ int journal_set(struct journal *journal, const char *name, const char *value)
 	char before[4096];
 	int err = tracefs_read(journal->tracefs, name, before, sizeof(before));
 
-	if (err || !strcmp(before, value))
+	if (err)
 		return err;
-	err = journal_note(journal, KIND_SET, name, before, value);
-	return err ? err : file_write(journal->tracefs, name, value);
+	if (!strcmp(before, value))
+		return journal_add(journal, KIND_SET, name, value, value);
+	return journal_write(journal, KIND_SET, name, before, value);
 }
 
 int journal_option(struct journal *journal, const char *name, const char *word, bool on)
@@ -129,9 +151,8 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 		return -ENOMEM;
 	}
 	if (has_word(text, on ? word : off))
-		return 0;
-	err = journal_note(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
-	return err ? err : file_write(journal->tracefs, name, on ? word : off);
+		return journal_add(journal, KIND_OPTION, name, on ? word : off, on ? word : off);
+	return journal_write(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
 }
 
 int journal_mkdir(struct journal *journal, const char *name)
@@ -147,10 +168,33 @@ int journal_mkdir(struct journal *journal, const char *name)
 	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
 }
 
-/* 0, or -EBUSY: not now. */
-static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy)
+/* Adds what somebody else has changed since: in words, unless there are many. */
+static void found_add(struct found *found, const struct entry *entry, const char *now)
 {
-	int err, is;
+	size_t len = strlen(found->text);
+
+	if (found->nr++ >= FOUND_MAX)
+		return;
+	/* Of all the words one matters, and it is not the one that was set. */
+	if (entry->kind == KIND_OPTION && has_word(now, entry->before))
+		now = entry->before;
+	snprintf(found->text + len, sizeof(found->text) - len,
+		 "%s%s is '%.200s' (for the session it was '%.200s'", len ? ", " : "", entry->name,
+		 now, entry->after);
+	len = strlen(found->text);
+	if (!strcmp(entry->before, now) || !strcmp(entry->before, entry->after))
+		snprintf(found->text + len, sizeof(found->text) - len, ")");
+	else
+		snprintf(found->text + len, sizeof(found->text) - len, ", before that '%.200s')",
+			 entry->before);
+}
+
+/* 0, or -EBUSY: not now. */
+static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
+			 struct found *found)
+{
+	char now[4096];
+	int err;
 
 	if (entry->kind == KIND_MADE) {
 		err = unlinkat(journal->tracefs, entry->name, AT_REMOVEDIR) ? -errno : 0;
@@ -159,17 +203,17 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 				  entry->name, strerror(-err));
 		return err == -EBUSY ? err : 0;
 	}
-	is = entry_is(journal->tracefs, entry, entry->before);
-	if (is > 0 || is == -ENOENT)
+	err = tracefs_read(journal->tracefs, entry->name, now, sizeof(now));
+	if (err == -ENOENT)
 		return 0;
-	if (!entry_is(journal->tracefs, entry, entry->after)) {
-		log_write(
-			&journal->log, PERF_POKE_LOG_WARN,
-			"%s: somebody else has changed it meanwhile: it is left as it is, not put "
-			"back to '%s'",
-			entry->name, entry->before);
+	if (!err && !entry_is(entry, now, entry->after)) {
+		/* A dead session may not have set it yet, or have put it back already. */
+		if (journal->alive || !entry_is(entry, now, entry->before))
+			found_add(found, entry, now);
 		return 0;
 	}
+	if (!strcmp(entry->before, entry->after))
+		return 0;
 	if (busy && !strncmp(entry->name, SHARED, strlen(SHARED)))
 		return -EBUSY;
 	err = file_write(journal->tracefs, entry->name, entry->before);
@@ -181,12 +225,21 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 
 static int journal_restore(const struct journal *journal, bool busy)
 {
+	struct found found = {};
+	char more[32] = "";
 	int kept = 0;
 
 	for (size_t i = journal->nr; i--;) {
-		if (entry_restore(journal, &journal->entries[i], busy))
+		if (entry_restore(journal, &journal->entries[i], busy, &found))
 			kept = -EBUSY;
 	}
+	if (found.nr > FOUND_MAX)
+		snprintf(more, sizeof(more), ", and %zu more", found.nr - FOUND_MAX);
+	if (found.nr)
+		log_write(&journal->log, PERF_POKE_LOG_WARN,
+			  "somebody else has changed settings meanwhile, which are left as they "
+			  "are: %s%s",
+			  found.text, more);
 	if (kept)
 		log_write(
 			&journal->log, PERF_POKE_LOG_WARN,
@@ -246,6 +299,7 @@ int journal_open(struct journal **ret, const char *dir, int tracefs, const struc
 		return -ENOMEM;
 	journal->log = *log;
 	journal->tracefs = tracefs;
+	journal->alive = true;
 	journal->fd = -1;
 	journal->dirfd = open_dir(dir, true);
 	if (journal->dirfd < 0)

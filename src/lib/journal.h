@@ -2,7 +2,8 @@
 /* Settings of the whole kernel that a session changes for its time. What each was is noted in a
  * file before it is changed; the session holds a lock on that file. So whoever comes after a
  * session that was killed knows that it is dead, and puts back what it had set. A setting that
- * somebody else has changed since is theirs: it is left alone, and said. */
+ * somebody else has changed since is theirs: it is left alone, and said, even if they have put it
+ * back. */
 #ifndef LIB_JOURNAL_H
 #define LIB_JOURNAL_H
 
@@ -19,8 +20,8 @@ struct journal;
  */
 int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log);
 
-/* Sets what is a whole file, spelled as the kernel spells it. Does nothing if it is that already.
- */
+/* Sets what is a whole file, spelled as the kernel spells it. If it is that already, only whether
+ * it stays so is seen to. */
 int journal_set(struct journal *journal, const char *name, const char *value);
 /* Sets one word of a file that lists words, each with NO_ before it when it is off. */
 int journal_option(struct journal *journal, const char *name, const char *word, bool on);

@@ -114,7 +114,94 @@ static void leaves_what_others_changed(void **state)
 	journal_close(journal, false);
 	assert_string_equal(content(folder->fd, "period"), "77\n");
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
-	assert_non_null(strstr(said.text, "period: somebody else has changed it meanwhile"));
+	assert_int_equal(said.nr, 1);
+	assert_int_equal(said.level, PERF_POKE_LOG_WARN);
+	assert_string_equal(said.text,
+			    "somebody else has changed settings meanwhile, which are left "
+			    "as they are: period is '77' (for the session it was '20', before that "
+			    "'1000')");
+}
+
+/* An idle state has two values: who changes it puts it back. */
+static void says_what_others_put_back(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal = begin(folder);
+
+	put_file(folder->fd, "osnoise/cpus", "0-3\n");
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
+	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_int_equal(said.nr, 1);
+	assert_string_equal(said.text,
+			    "somebody else has changed settings meanwhile, which are left "
+			    "as they are: osnoise/cpus is '0-3' (for the session it was '1')");
+}
+
+/* What a dead session's is, its own end may have been putting back. */
+static void is_silent_of_the_killed(void **state)
+{
+	const struct folder *folder = *state;
+
+	killed(folder);
+	put_file(folder->fd, "osnoise/cpus", "0-3\n");
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_int_equal(said.nr, 0);
+	assert_string_equal(content(folder->fd, "period"), "1000");
+}
+
+/* What was so before is not ours to put back, but it was to be so. */
+static void says_what_was_so_before(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(journal_set(journal, "period", "1000"), 0);
+	assert_int_equal(journal_option(journal, "osnoise/options", "PANIC_ON_STOP", false), 0);
+	put_file(folder->fd, "period", "2000\n");
+	put_file(folder->fd, "osnoise/options", "DEFAULTS PANIC_ON_STOP \n");
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "period"), "2000\n");
+	assert_int_equal(said.nr, 1);
+	assert_non_null(strstr(said.text, "osnoise/options is 'DEFAULTS PANIC_ON_STOP ' (for the "
+					  "session it was 'NO_PANIC_ON_STOP'), period is '2000' "
+					  "(for the session it was '1000')"));
+}
+
+static void says_many_in_one_line(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+	char name[32];
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	for (int i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "osnoise/state%d", i);
+		put_file(folder->fd, name, "0\n");
+		assert_int_equal(journal_set(journal, name, "1"), 0);
+		if (i)
+			put_file(folder->fd, name, "0\n");
+	}
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "osnoise/state0"), "0");
+	assert_int_equal(said.nr, 1);
+	assert_null(strstr(said.text, "state4"));
+	assert_non_null(strstr(said.text,
+			       "osnoise/state5 is '0' (for the session it was '1'), and 4 more"));
+}
+
+/* What was not to be set was not set, and so not changed by others. */
+static void is_not_set(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(symlinkat("/proc/version", folder->fd, "fixed"), 0);
+	assert_true(journal_set(journal, "fixed", "1") < 0);
+	journal_close(journal, false);
+	assert_int_equal(said.nr, 0);
 }
 
 static void waits_for_others_tracers(void **state)
@@ -187,6 +274,11 @@ int main(void)
 		TEST(puts_back_at_the_end),
 		TEST(puts_back_of_the_killed),
 		TEST(leaves_what_others_changed),
+		TEST(says_what_others_put_back),
+		TEST(is_silent_of_the_killed),
+		TEST(says_what_was_so_before),
+		TEST(says_many_in_one_line),
+		TEST(is_not_set),
 		TEST(waits_for_others_tracers),
 		TEST(sets_words),
 		TEST(is_careful),
