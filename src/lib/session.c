@@ -368,9 +368,8 @@ static int session_take_spikes(struct perf_poke *pp)
 {
 	struct perf_poke_spike spike;
 	struct trigger_spike seen;
-	int ret;
+	int ret = trigger_read(pp->trigger, &seen);
 
-	ret = trigger_read(pp->trigger, &seen);
 	if (ret <= 0)
 		return ret;
 	spike = session_spike(&pp->config, &seen);
@@ -577,6 +576,7 @@ int perf_poke__stop(struct perf_poke *pp)
 	closep(&pp->env.output_fd);
 	if (pp->env.output_made)
 		rmdir(pp->config.output);
+	pp->env.output_made = false;
 	/* For those who wait for the end of the session, this is it. */
 	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
