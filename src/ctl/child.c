@@ -104,6 +104,25 @@ static void place_streams(void)
 		fcntl(null, F_SETFD, 0);
 }
 
+static void pass_on(int fd)
+{
+	fcntl(fd, F_SETFD, 0);
+}
+
+/* Both ends of each pipe: perf that sees --control hang up ends without what it has, and one that
+ * answers nobody dies of SIGPIPE. So it keeps them open itself, and when we are killed, SIGTERM is
+ * all it notices. A program with capabilities of its own is not sent that, except if root runs it:
+ * otherwise perf does not outlive us only if it is hung up on. */
+static void pass_on_control(const struct child *child, int control, int ack)
+{
+	pass_on(control);
+	pass_on(ack);
+	if (geteuid())
+		return;
+	pass_on(child->control);
+	pass_on(child->ack);
+}
+
 /* The child, up to the program. Does not return. */
 static void become(const struct child *child, int gate, int control, int ack, pid_t parent)
 {
@@ -122,10 +141,8 @@ static void become(const struct child *child, int gate, int control, int ack, pi
 	if (read(gate, &go, 1) != 1)
 		_exit(EXIT_FAILURE);
 	place_streams();
-	if (control >= 0) {
-		fcntl(control, F_SETFD, 0);
-		fcntl(ack, F_SETFD, 0);
-	}
+	if (control >= 0)
+		pass_on_control(child, control, ack);
 	execvp(child->argv[0], child->argv);
 	err = errno;
 	/* Nobody is left to tell if this fails. */

@@ -252,14 +252,14 @@ class Ends(ChildTest):
         with self.session() as session:
             poked.spike(session, self.cpu)
             common.wait_for(lambda: poked.dumps(self.data), "a file")
-            # Perf names its files by hundredths of a second, and writes a second one over the first.
+            # The second is what perf has at its end. It names them by hundredths of a second, and of one name there is one.
             time.sleep(0.05)
             session.process.kill()
             session.process.wait()
             common.wait_for(lambda: not is_alive(self.perf_pid), "perf has ended")
-        files = poked.dumps(self.data)
-        # Perf that is ended while it writes the first makes no second.
-        self.assertIn(len(files), (1, 2))
+            files = poked.dumps(self.data)
+            said = session.process.stderr.read()
+        self.assertEqual(len(files), 2, said)
         for path in files:
             self.assert_readable(path)
 

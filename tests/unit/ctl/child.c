@@ -34,12 +34,18 @@ static const char fake_perf[] =
 	"mask = next(line.split()[1] for line in status if line.startswith('SigBlk'))\n"
 	"pipe = next(line.split()[1] for line in status if line.startswith('SigIgn'))\n"
 	"control, ack = map(int, args[args.index('--control') + 1][3:].split(','))\n"
+	"def pipe_of(fd): return os.readlink('/proc/self/fd/%d' % fd)\n"
+	"def is_held(fd): return sum(pipe_of(fd) == name for name in names) == 2\n"
 	"with open('log', 'w') as log:\n"
+	"    names = []\n"
 	"    for fd in sorted(map(int, os.listdir('/proc/self/fd'))):\n"
 	"        try: name = os.readlink('/proc/self/fd/%d' % fd)\n"
 	"        except OSError: continue\n"
-	"        if fd > 2 and fd not in (control, ack) and not name.endswith('/log'):\n"
+	"        names.append(name)\n"
+	"        if fd > 2 and name not in (pipe_of(control), pipe_of(ack), "
+	"pipe_of(log.fileno())):\n"
 	"            print('leaked', fd, name, file=log)\n"
+	"    print('held', is_held(control), is_held(ack), file=log)\n"
 	"    print('policy', os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, "
 	"file=log)\n"
 	"    print('cpus', *sorted(os.sched_getaffinity(0)), file=log)\n"
@@ -159,6 +165,11 @@ static void lives(void **state)
 	assert_string_equal(said(&f), "");
 	log = read_log();
 	assert_null(strstr(log, "leaked"));
+	/* As root, both ends of the pipes: see child.c. */
+	if (geteuid())
+		assert_non_null(strstr(log, "held False False\n"));
+	else
+		assert_non_null(strstr(log, "held True True\n"));
 	assert_non_null(strstr(log, "policy 0 0\n"));
 	assert_non_null(strstr(log, "\nblocked 0 "));
 	assert_non_null(strstr(log, "\ngroup True\n"));
