@@ -80,6 +80,10 @@ struct task_struct {
 	struct task_struct *group_leader;
 };
 
+struct kernel_siginfo {
+	int si_code;
+};
+
 struct bpf_iter__task {
 	void *meta;
 	struct task_struct *task;

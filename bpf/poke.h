@@ -38,10 +38,12 @@ struct poke_target {
 	__u64 poked_ns;	  /* when it was poked; this and the next CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal was pending; 0: it is not yet */
 	__u32 way;	  /* enum poke_way; NONE: all that were tried refused */
-	__u32 owed;	  /* 1: to be signalled when it polls */
+	/* 1: it may be that nobody sends the signal. Who sets it back to 0 sends it, or has seen it
+	 * come, or a later one is for this spike too. */
+	__u32 owed;
 	/* Since the session began: */
 	__u64 pending; /* signals that became pending, whoever sent them */
-	__u64 merged;  /* that came while an earlier one was still pending: the target sees one */
+	__u64 merged;  /* those that were one with another, which was pending or to be sent still */
 	__u64 sent[POKE_WAYS];
 	__u64 refused[POKE_WAYS];
 };

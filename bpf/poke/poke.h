@@ -22,6 +22,13 @@ struct {
 	__type(value, struct poke_target);
 } targets SEC(".maps");
 
+/* The target signals itself. */
+static __always_inline void poke_pay(struct poke_target *target)
+{
+	if (__sync_val_compare_and_swap(&target->owed, 1, 0) == 1)
+		bpf_send_signal_thread(target->signal);
+}
+
 #include "direct.h"
 #include "task_work.h"
 
@@ -62,6 +69,8 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 		if (POKE_HAS(POKE_WAY_DIRECT))
 			done = poke_took(target, POKE_WAY_DIRECT,
 					 poke_direct(task, target->signal));
+		if (done)
+			target->owed = 0;
 		if (!done && POKE_HAS(POKE_WAY_TASK_WORK))
 			done = poke_took(target, POKE_WAY_TASK_WORK, poke_task_work(task, index));
 	}
@@ -84,14 +93,12 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 	target->way = POKE_WAY_NONE;
 	target->pending_ns = 0;
 	target->poked_ns = bpf_ktime_get_ns();
+	if (__sync_lock_test_and_set(&target->owed, 1))
+		__sync_fetch_and_add(&target->merged, 1);
 	if (POKE_HAS_TASK && poke_task(target, index))
 		return 0;
-	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
-		/* What it is owed from the spike before, it gets together with this. */
-		if (__sync_lock_test_and_set(&target->owed, 1))
-			__sync_fetch_and_add(&target->merged, 1);
+	if (POKE_HAS(POKE_WAY_TRACEPOINT))
 		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
-	}
 	return POKE_HAS(POKE_WAY_FASYNC) &&
 	       poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle);
 }
@@ -132,14 +139,29 @@ int poke_pass(void *ctx)
 	struct poke_target *target = poke_target_of((void *)bpf_get_current_task_btf());
 
 	(void)ctx;
-	if (target && __sync_val_compare_and_swap(&target->owed, 1, 0) == 1)
-		bpf_send_signal_thread(target->signal);
+	if (target)
+		poke_pay(target);
 	return 0;
 }
 
 /* enum of include/trace/events/signal.h: TRACE_SIGNAL_DELIVERED, _ALREADY_PENDING */
 #define SIGNAL_DELIVERED 0
 #define SIGNAL_ALREADY_PENDING 2
+
+/* From asm-generic/siginfo.h: the least and the most of what a descriptor is signalled with, and
+ * what stands for them where the signal has codes of its own */
+#define CODE_POLL_IN 1
+#define CODE_POLL_HUP 6
+#define CODE_SIGIO -5
+
+/* Not a signal of another spike, by another way. */
+static __always_inline bool poke_is_fasync(const struct kernel_siginfo *info)
+{
+	/* A number where the kernel sends it; reading that gives 0. */
+	int code = BPF_CORE_READ(info, si_code);
+
+	return (code >= CODE_POLL_IN && code <= CODE_POLL_HUP) || code == CODE_SIGIO;
+}
 
 /* Sees every signal of the system become pending: proof that a poke arrived, and when. */
 SEC("?tp_btf/signal_generate")
@@ -150,6 +172,8 @@ int poke_pending(__u64 *ctx)
 
 	if (!target || target->signal != signal)
 		return 0;
+	if (target->way == POKE_WAY_FASYNC && poke_is_fasync((const void *)ctx[1]))
+		target->owed = 0;
 	if (!target->pending_ns)
 		target->pending_ns = bpf_ktime_get_ns();
 	if (result == SIGNAL_DELIVERED)

@@ -42,7 +42,7 @@ static int poke_task_work_run(struct bpf_map *map, void *key, void *value)
 	(void)map;
 	(void)value;
 	if (target)
-		bpf_send_signal_thread(target->signal);
+		poke_pay(target);
 	return 0;
 }
 

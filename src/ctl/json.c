@@ -453,6 +453,7 @@ json_object *json_session(const struct perf_poke_session *session)
 	add_name(object, "workload", session->workload);
 	add_numbers(object, "targets", session->targets, session->nr_targets);
 	add_number(object, "pokes", session->pokes);
+	add_number(object, "merged", session->merged);
 	add_session_kinds(object, session);
 	add_number(object, "captures", session->captures);
 	add_number(object, "failed", session->failed);

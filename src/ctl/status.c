@@ -42,8 +42,9 @@ static const char notes[] =
 	"With --json each line on standard output is an object:\n"
 	"  {\"type\":\"session\"}  session (its name), alive, pid, armed_for_ns, threshold_ns,\n"
 	"                      function, recorder, freeze, delivery, workload, targets,\n"
-	"                      pokes, captures, failed, pending, max_captures (null: no\n"
-	"                      limit), output, last_capture;\n"
+	"                      pokes (signals), merged (that were one with another),\n"
+	"                      captures, failed, pending, max_captures (null: no limit),\n"
+	"                      output, last_capture;\n"
 	"                      cpus: [{cpu, count, min_ns, avg_ns, max_ns, spikes,\n"
 	"                      unarmed, last_ns, p99_ns}, ...], all: the same of all\n"
 	"                      CPUs, with p50_ns, p99_9_ns; triggers: {thread: {cpus, all,\n"
@@ -91,6 +92,8 @@ static void print_recorder(FILE *file, const struct perf_poke_session *session)
 		for (size_t i = 0; i < session->nr_targets; i++)
 			fprintf(file, " %d", session->targets[i]);
 		fprintf(file, ", %" PRIu64 " pokes", session->pokes);
+		if (session->merged)
+			fprintf(file, ", %" PRIu64 " more merged", session->merged);
 	}
 	fputc('\n', file);
 }

@@ -654,7 +654,8 @@ struct perf_poke_session {
 	/** targets that it pokes: their ids in the first pid namespace */
 	const int *targets;
 	size_t nr_targets;
-	uint64_t pokes; /**< signals that became pending at targets */
+	uint64_t pokes;	 /**< signals that became pending at targets */
+	uint64_t merged; /**< those that were one with another, which was pending or to be sent */
 	/** those that it counts; the first is that of the interrupt, which stats, the percentiles
 	 * and cpu_stats are of as well */
 	const struct perf_poke_session_kind *kinds;

@@ -274,6 +274,12 @@ int poke_fd(const struct poke *poke)
 
 /* -- Spikes */
 
+/* Whether that was still to be done: then it is ours to do. */
+static bool take_owed(volatile struct poke_target *live)
+{
+	return __sync_bool_compare_and_swap(&live->owed, 1, 0);
+}
+
 static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 {
 	volatile struct poke_target *live = &poke->live[i];
@@ -294,9 +300,9 @@ static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t s
 {
 	const volatile struct poke_target *live = &poke->live[i];
 	enum poke_way way = live->way;
-	bool pending = live->pending_ns;
+	bool owed = live->owed;
 
-	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || pending || poke->ended[i])
+	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || poke->ended[i])
 		return POKE_WAY_NONE;
 	return live->sequence == sequence ? way : POKE_WAY_NONE;
 }
@@ -308,6 +314,8 @@ static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
 	live->idle = 0;
 	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
 	live->sequence = sequence;
+	if (__sync_lock_test_and_set(&live->owed, 1))
+		__sync_fetch_and_add(&live->merged, 1);
 }
 
 static void poke_set_timer(const struct poke *poke, uint64_t ns)
@@ -328,7 +336,7 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 			poke_begin(live, sequence);
 		if (live->sequence != sequence || poke->ended[i])
 			continue;
-		if (live->way == POKE_WAY_NONE)
+		if (live->way == POKE_WAY_NONE && take_owed(live))
 			poke_relay(poke, i, sequence);
 		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
 	}
@@ -349,7 +357,7 @@ static bool poke_is_dropped(const struct poke *poke)
 
 	for (size_t i = 0; i < poke->nr; i++) {
 		const volatile struct poke_target *live = &poke->live[i];
-		bool lost = live->idle && !live->pending_ns;
+		bool lost = live->idle && live->owed;
 
 		if (live->way != POKE_WAY_FASYNC || live->sequence != poke->settling ||
 		    poke->ended[i])
@@ -387,7 +395,7 @@ static void poke_settle_rest(struct poke *poke)
 		if (way == POKE_WAY_NONE)
 			continue;
 		/* It is poked by the one or the other. */
-		if (way == POKE_WAY_TRACEPOINT && !__sync_bool_compare_and_swap(&live->owed, 1, 0))
+		if (!take_owed(live))
 			continue;
 		__sync_fetch_and_add(&live->refused[way], 1);
 		poke_relay(poke, i, poke->settling);

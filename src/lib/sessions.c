@@ -31,7 +31,7 @@ struct view {
 	uint64_t *cpu_p99_ns;
 	int target_list[POKE_TARGETS];
 	size_t nr_targets;
-	uint64_t pokes;
+	uint64_t pokes, merged;
 };
 
 static void unmap(struct mapping *mapping)
@@ -156,6 +156,7 @@ static void view_targets(struct view *view)
 	for (size_t i = 0; i < view->targets.entries && i < POKE_TARGETS && targets[i].tid; i++) {
 		view->target_list[view->nr_targets++] = targets[i].tid;
 		view->pokes += targets[i].pending;
+		view->merged += targets[i].merged;
 	}
 }
 
@@ -214,6 +215,7 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 		.targets = view->target_list,
 		.nr_targets = view->nr_targets,
 		.pokes = view->pokes,
+		.merged = view->merged,
 	};
 
 	if (seen->armed_ns)

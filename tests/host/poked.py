@@ -29,6 +29,20 @@ def status(session):
     return lines[0]
 
 
+def wait_accounted(session):
+    """Until each spike that was taken is a signal that has become pending, or is one with another: not one more, and not one less.
+    On a busy CPU it takes its time. Of a session with one target; returns its status."""
+    end = time.monotonic() + common.PATIENCE
+    while True:
+        seen = status(session)
+        taken = seen["all"]["spikes"] - seen["all"]["unarmed"]
+        if seen["pokes"] + seen["merged"] == taken:
+            return seen
+        if time.monotonic() > end:
+            raise AssertionError("%d spikes were taken, and are not as many signals: %s" % (taken, seen))
+        time.sleep(0.02)
+
+
 # Counts signals, of whatever thread, and prints a line for each. It waits as perf does: in poll(), on a perf event.
 COUNTER = """
 import ctypes, os, select, signal, struct, sys, threading, time

@@ -38,6 +38,10 @@ struct bpf_task_work {
 	uint64_t opaque;
 };
 
+struct kernel_siginfo {
+	int si_code;
+};
+
 struct bpf_map;
 
 enum pid_type {
@@ -62,7 +66,7 @@ static struct event {
 	char filter[64];
 } events[1024]; /* by their descriptors */
 
-static void signal_task(const struct task_struct *task, int signal);
+static void signal_task(const struct task_struct *task, int signal, int code);
 static void print(const char *format, size_t size, uint32_t arg);
 
 static void *lookup(const void *map, const void *key);
@@ -83,7 +87,8 @@ static void *lookup(const void *map, const void *key);
 #define bpf_get_current_pid_tgid() ((uint64_t)current->pid)
 #define bpf_get_current_task_btf() current
 #define bpf_ktime_get_ns() now_ns
-#define bpf_send_signal_thread(signal) signal_task(current, signal)
+#define bpf_send_signal_thread(signal) signal_task(current, signal, SI_KERNEL)
+#define BPF_CORE_READ(from, field) ((from)->field)
 #define bpf_trace_printk(format, size, arg) print(format, size, arg)
 
 #pragma GCC diagnostic push
@@ -131,7 +136,7 @@ int bpf_send_signal_task(struct task_struct *task, int signal, enum pid_type typ
 		return -EPERM;
 	if (refuses[index_of(task)] & 1U << POKE_WAY_DIRECT)
 		return -EBUSY;
-	signal_task(task, signal);
+	signal_task(task, signal, SI_KERNEL);
 	return 0;
 }
 
@@ -150,9 +155,10 @@ int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work
 	return 0;
 }
 
-static void signal_task(const struct task_struct *task, int signal)
+static void signal_task(const struct task_struct *task, int signal, int code)
 {
-	__u64 ctx[] = { signal, 0, (uintptr_t)task, 0, SIGNAL_DELIVERED };
+	struct kernel_siginfo info = { code };
+	__u64 ctx[] = { signal, (uintptr_t)&info, (uintptr_t)task, 0, SIGNAL_DELIVERED };
 
 	assert_int_equal(signal, SIGUSR2);
 	nr_signals[index_of(task)]++;
@@ -162,6 +168,9 @@ static void signal_task(const struct task_struct *task, int signal)
 
 static void poll_events(size_t i)
 {
+	/* Else the program is not attached. */
+	if (!POKE_HAS(POKE_WAY_TRACEPOINT))
+		return;
 	current = &tasks[i];
 	poke_pass(NULL);
 }
@@ -179,7 +188,7 @@ static void print(const char *format, size_t size, uint32_t arg)
 
 		if (event->cpu == CPU && !fnmatch(event->filter, text, 0) &&
 		    !(refuses[i] & 1U << POKE_WAY_FASYNC))
-			signal_task(&tasks[i], event->signal);
+			signal_task(&tasks[i], event->signal, POLL_IN);
 	}
 }
 
@@ -280,7 +289,7 @@ bool __wrap_target_is_same(const struct target *target)
 
 int __wrap_target_signal(const struct target *target)
 {
-	signal_task(&tasks[target->tid - FIRST_PID], target->task.signal);
+	signal_task(&tasks[target->tid - FIRST_PID], target->task.signal, SI_USER);
 	return 0;
 }
 

@@ -265,11 +265,10 @@ static void writes_checks(void **state)
 static void writes_sessions(void **state)
 {
 	static const char *const keys[] = {
-		"type",		"session",	"alive",    "pid",     "armed_for_ns",
-		"threshold_ns", "function",	"recorder", "freeze",  "delivery",
-		"workload",	"targets",	"pokes",    "cpus",    "all",
-		"triggers",	"captures",	"failed",   "pending", "max_captures",
-		"output",	"last_capture",
+		"type",	    "session",	"alive",	"pid",	    "armed_for_ns", "threshold_ns",
+		"function", "recorder", "freeze",	"delivery", "workload",	    "targets",
+		"pokes",    "merged",	"cpus",		"all",	    "triggers",	    "captures",
+		"failed",   "pending",	"max_captures", "output",   "last_capture",
 	};
 	static const char *const cpu_keys[] = { "cpu",	  "count",   "min_ns",	"avg_ns", "max_ns",
 						"spikes", "unarmed", "last_ns", "p99_ns" };

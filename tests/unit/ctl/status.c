@@ -68,6 +68,7 @@ static struct perf_poke_session session(void)
 		.targets = targets,
 		.nr_targets = ARRAY_SIZE(targets),
 		.pokes = 8,
+		.merged = 2,
 	};
 }
 
@@ -91,7 +92,8 @@ static void shows_all(void **state)
 	check(&shown,
 	      "noon  alive, pid 4711, armed for 2m03s\n"
 	      "  watches    CPUs 2,4-5, threshold 30us, timer hrtimer_wakeup, workload cyclic\n"
-	      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 8 pokes\n"
+	      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 8 pokes, 2 more "
+	      "merged\n"
 	      "  latency    1000 expiries, p50 1.2us, p99 3.4us, p99.9 8us, max 83us, 4 spikes\n"
 	      "  captures   3 of 10, 1 failed\n"
 	      "  output     /tmp/out\n"
@@ -135,6 +137,7 @@ static void shows_kinds(void **state)
 	(void)state;
 	shown.nr_kinds = 2;
 	shown.nr_cpus = 1;
+	shown.merged = 0;
 	shown.output = shown.last_capture = "";
 	check(&shown,
 	      "noon  alive, pid 4711, armed for 2m03s\n"

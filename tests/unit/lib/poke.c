@@ -139,6 +139,7 @@ static void spike(size_t i, uint64_t sequence, bool idle)
 	map[i].idle = idle;
 	map[i].pending_ns = 0;
 	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : POKE_WAY_FASYNC;
+	map[i].owed = 1;
 	if (map[i].way)
 		map[i].sent[POKE_WAY_FASYNC]++;
 	else
@@ -154,6 +155,7 @@ static void pass_grace(struct poke *poke)
 static void arrive(size_t i)
 {
 	map[i].pending_ns = 1;
+	map[i].owed = 0;
 }
 
 /* What arrives is left alone. */
@@ -286,12 +288,64 @@ static void is_lost_at_the_end(void **state)
 	poke_free(poke);
 }
 
+/* A signal of another spike is none of this one. */
+static void is_not_mistaken(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	map[0].pending_ns = 1;
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_graces, 1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(map[0].owed, 0);
+	poke_free(poke);
+}
+
+/* The next spike came before this one was looked at, and has seen to both. */
+static void is_overtaken(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	map[0].way = POKE_WAY_NONE;
+	map[0].owed = 0;
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_signals[0], 0);
+	poke_free(poke);
+}
+
+/* What nobody has sent yet when somebody asks for a capture is one with that. */
+static void is_merged(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	poke_settle(poke, 2, false);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(map[0].merged, 1);
+	poke_settle(poke, 3, false);
+	assert_int_equal(nr_signals[0], 2);
+	assert_int_equal(map[0].merged, 1);
+	poke_free(poke);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arrives),  cmocka_unit_test(is_dropped_in_idle),
-		cmocka_unit_test(is_lost),  cmocka_unit_test(is_lost_for_one),
-		cmocka_unit_test(is_dense), cmocka_unit_test(is_lost_at_the_end),
+		cmocka_unit_test(arrives),
+		cmocka_unit_test(is_dropped_in_idle),
+		cmocka_unit_test(is_lost),
+		cmocka_unit_test(is_lost_for_one),
+		cmocka_unit_test(is_dense),
+		cmocka_unit_test(is_not_mistaken),
+		cmocka_unit_test(is_overtaken),
+		cmocka_unit_test(is_merged),
+		cmocka_unit_test(is_lost_at_the_end),
 	};
 
 	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
