@@ -431,12 +431,24 @@ size_t poke_poll(struct poke *poke)
 
 void poke_finish(struct poke *poke)
 {
-	struct pollfd timer = { .fd = poke->timer_fd, .events = POLLIN };
+	struct pollfd timer = { .events = POLLIN };
 
+	if (!poke || !poke->live)
+		return;
+	timer.fd = poke->timer_fd;
 	/* Once more if it is put off, or a signal comes. */
 	for (int i = 0; poke->settling && i < 4; i++) {
 		poll(&timer, 1, GRACE_MS);
 		poke_poll(poke);
+	}
+	/* What targets that do not run have still to signal themselves with. */
+	for (size_t i = 0; i < poke->nr; i++) {
+		volatile struct poke_target *live = &poke->live[i];
+
+		if (poke->ended[i] || !take_owed(live))
+			continue;
+		__sync_fetch_and_add(&live->refused[live->way], 1);
+		poke_relay(poke, i, live->sequence);
 	}
 }
 

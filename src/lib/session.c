@@ -565,8 +565,7 @@ int perf_poke__stop(struct perf_poke *pp)
 	}
 	rules_stop(pp);
 	clocks_close(&pp->clocks);
-	if (pp->poke)
-		poke_finish(pp->poke);
+	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));

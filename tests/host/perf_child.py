@@ -161,19 +161,28 @@ class Poked(ChildTest):
         print("%d spikes: %d merged, %d snapshots, %d dropped by perf; %s" % (spikes, merged, snapshots, spikes - merged - snapshots,
                                                                              last))
 
-    def test_stopped_perf(self):
-        """Nothing is lost on a perf that cannot run: the signal is pending until it can, and a second is one with it."""
-        with self.session(count=2) as session:
+    def stop_perf(self, spikes):
+        """Until the session has ended, and its programs are gone."""
+        with self.session(count=spikes) as session:
             os.kill(self.perf_pid, signal.SIGSTOP)
             try:
-                first = poked.spike(session, self.cpu)
-                second = poked.spike(session, self.cpu)
+                for _ in range(spikes):
+                    poked.spike(session, self.cpu)
                 self.assertEqual(poked.dumps(self.data), [])
+                common.wait_for(lambda: common.run_ctl("status", session.name).returncode == FAILED, "the end of the session")
             finally:
                 os.kill(self.perf_pid, signal.SIGCONT)
             self.assertEqual(session.finish(), 0, session.__dict__)
-        self.assertEqual((first["error"], second["error"]), (None, None))
+        self.assertEqual(len(session.captures), spikes)
         self.assertEqual(len(session.summary["perf"]["data"]), 2)
+
+    def test_stopped_perf(self):
+        """Nothing is lost on a perf that cannot run: the signal is pending until it can."""
+        self.stop_perf(1)
+
+    def test_merged(self):
+        """And a second is one with it."""
+        self.stop_perf(2)
 
 
 class Placed(ChildTest):

@@ -334,6 +334,30 @@ static void is_merged(void **state)
 	poke_free(poke);
 }
 
+/* The end does not come before the last one is sent. */
+static void finishes(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	poke_finish(poke);
+	spike(0, 1, true);
+	poke_settle(poke, 1, true);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	/* What the target has not got round to. */
+	spike(0, 2, false);
+	map[0].way = POKE_WAY_TASK_WORK;
+	poke_settle(poke, 2, true);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 2);
+	poke_free(poke);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +370,7 @@ int main(void)
 		cmocka_unit_test(is_overtaken),
 		cmocka_unit_test(is_merged),
 		cmocka_unit_test(is_lost_at_the_end),
+		cmocka_unit_test(finishes),
 	};
 
 	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
