@@ -33,8 +33,9 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried);
  * not. */
 size_t poke_poll(struct poke *poke);
 
-/* Waits until what settling left for later is settled: milliseconds. The trigger is still there,
- * but not armed. */
+/* Sends what is still owed, for it ends with the trigger, which is not armed any more: that of
+ * targets that are stopped, and what settling left for later. Waits some milliseconds at most. NULL
+ * does nothing. */
 void poke_finish(struct poke *poke);
 
 /* Adds what became of the targets at a spike. Any thread. */
