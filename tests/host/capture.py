@@ -27,6 +27,8 @@ SCHEMA = {
 }
 # Between a record's time and its place in the ring a clock may be corrected.
 CLOCK_SLACK_NS = 10000
+# Of a task, for samples of it: the cyclic thread's timer interrupts it each millisecond.
+RUN_NS = 30000000
 TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FORK|EXIT)\b.*")
 
 
@@ -191,13 +193,13 @@ class Contents(CaptureTest):
         self.assertLess(capture["history_ns"], capture["time_ns"] - armed_ns)
 
     def samples_with(self, task):
-        """Of a capture. Other work may have had the CPU all the time."""
-        for _ in range(5):
-            capture, _ = self.take([self.cpu])
-            samples = self.samples(capture["path"])
-            if task.pid in {sample["tid"] for sample in samples}:
-                break
-        return samples
+        """Of a capture that is taken when the task has run in it: on a CPU with other work, its turn may come late."""
+        with common.Session([self.cpu], self.output, *common.NO_SPIKES, "--buffer", "16M", "--count", "1") as session:
+            enough_ns = common.cpu_time_ns(task.pid) + RUN_NS
+            common.wait_for(lambda: common.cpu_time_ns(task.pid) >= enough_ns, "the task's turn")
+            self.assertEqual(common.run_ctl("poke", session.name).returncode, 0)
+            self.assertEqual(session.finish(), 0, session.__dict__)
+        return self.samples(session.captures[0]["path"])
 
     def test_tasks_are_named(self):
         with common.busy(self.cpu) as task:
