@@ -9,9 +9,7 @@
 #include "export.h"
 #include "fxt_spans.h"
 #include "script.h"
-#include "tree.h"
-
-#define TRACE "trace.fxt"
+#include "temporary.h"
 
 static int fail(struct console *con, const char *folder, int r, const char *why)
 {
@@ -77,27 +75,17 @@ static int run_export(struct account *account, struct console *con,
 static int load_trace(struct account *account, struct console *con,
 		      const struct view_capture *capture, const char *data, uint64_t after_ns)
 {
-	_cleanup_free_ char *folder = NULL;
+	_cleanup_(temporary_remove) char *folder = NULL;
 	_cleanup_free_ char *output = NULL;
 	char window[64];
 	int r;
 
 	snprintf(window, sizeof(window), "-%" PRIu64 "ns,%" PRIu64 "ns", account->window_ns,
 		 after_ns);
-	if (asprintf(&folder, "%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp") < 0) {
-		folder = NULL;
-		return fail(con, account->capture, -ENOMEM, NULL);
-	}
-	if (!mkdtemp(folder))
-		return fail(con, folder, -errno, NULL);
-	if (asprintf(&output, "%s/" TRACE, folder) < 0)
-		output = NULL;
-	r = output ? run_export(account, con, capture, data, output, window)
-		   : fail(con, account->capture, -ENOMEM, NULL);
+	r = temporary_make(con, &folder, "trace.fxt", &output);
 	if (!r)
-		r = read_trace(account, con, output);
-	tree_remove(AT_FDCWD, folder);
-	return r;
+		r = run_export(account, con, capture, data, output, window);
+	return r ? r : read_trace(account, con, output);
 }
 
 static int load_spans(struct account *account, struct console *con,

@@ -5,6 +5,7 @@
 
 #include "export.h"
 #include "script.h"
+#include "temporary.h"
 #include "traced.h"
 
 #define FILTER "perf-poke-touched.so"
@@ -64,15 +65,13 @@ static int run_perf(struct console *con, const struct view_capture *capture,
 }
 
 /* What begins and ends each line is the same. */
-static int read_lines(int fd, char **list)
+static int read_lines(const char *path, char **list)
 {
-	_cleanup_fclose_ FILE *file = fdopen(fd, "r");
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	size_t size = 0;
 
-	if (!file) {
-		close(fd);
+	if (!file)
 		return -errno;
-	}
 	errno = 0;
 	if (getdelim(list, &size, '\0', file) >= 0)
 		return 0;
@@ -86,23 +85,15 @@ static int read_lines(int fd, char **list)
 static int find_with(struct console *con, const struct view_capture *capture,
 		     struct decoder *decoder, char **list)
 {
+	_cleanup_(temporary_remove) char *folder = NULL;
 	_cleanup_free_ char *output = NULL;
-	int fd, r;
+	int r = temporary_make(con, &folder, "touched", &output);
 
-	if (asprintf(&output, "%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp") < 0) {
-		output = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(output, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+	if (r)
+		return r;
 	decoder->output = output;
 	r = run_perf(con, capture, decoder);
-	unlink(output);
-	if (!r)
-		return read_lines(fd, list);
-	close(fd);
-	return r;
+	return r ? r : read_lines(output, list);
 }
 
 int touched_find(struct console *con, const char *folder, const struct view_capture *capture,

@@ -105,6 +105,15 @@ class ArchiveTest(unittest.TestCase):
             self.assertEqual(said.splitlines()[-1],
                              "perf-poke-ctl: 'capture': all files that were mapped are put in, traced or not")
 
+    def test_no_temporary_folder(self):
+        command = self.command("touched()")
+        command["env"]["TMPDIR"] = "/nowhere"
+        result = subprocess.run(**command, capture_output=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.splitlines()[0], "perf-poke-ctl: '/nowhere': no temporary folder can be made there: "
+                         "No such file or directory (set TMPDIR)")
+        self.assertFalse((self.folder / "called").exists())
+
     def test_perf_is_not_asked(self):
         self.assertEqual(self.archive("", "--no-binaries"), ("", set()))
         self.put({**CAPTURE, "recorder": {"kind": "events"}})

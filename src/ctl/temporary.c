@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "temporary.h"
+
+#include <string.h>
+
+#include "tree.h"
+
+static int make(const char *where, char **folder, const char *name, char **file)
+{
+	_cleanup_free_ char *made = NULL;
+	_cleanup_free_ char *within = NULL;
+
+	if (asprintf(&made, "%s/perf-poke.XXXXXX", where) < 0) {
+		made = NULL;
+		return -ENOMEM;
+	}
+	if (!mkdtemp(made))
+		return -errno;
+	if (asprintf(&within, "%s/%s", made, name) < 0) {
+		within = NULL;
+		rmdir(made);
+		return -ENOMEM;
+	}
+	*folder = TAKE_PTR(made);
+	*file = TAKE_PTR(within);
+	return 0;
+}
+
+int temporary_make(struct console *con, char **folder, const char *name, char **file)
+{
+	const char *where = getenv("TMPDIR") ?: "/tmp";
+	int r = make(where, folder, name, file);
+
+	if (!r)
+		return 0;
+	console_error(con, "'%s': no temporary folder can be made there: %s (set TMPDIR)", where,
+		      strerror(-r));
+	return -EIO;
+}
+
+void temporary_remove(char **folder)
+{
+	if (*folder)
+		tree_remove(AT_FDCWD, *folder);
+	free(*folder);
+}
