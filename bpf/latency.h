@@ -157,7 +157,7 @@ static __always_inline int begin(struct hrtimer *timer, __u64 runs, __u64 expect
 static __always_inline void note_latencies(const struct activation *activation, __u64 user_ns)
 {
 	__u32 key = activation->cpu;
-	struct trigger_latencies *seen = bpf_map_lookup_elem(&latencies, &key);
+	struct trigger_latencies *seen = newest_latencies(key);
 
 	if (!seen || seen->timer != activation->timer ||
 	    seen->expected_ns != activation->expected_ns)

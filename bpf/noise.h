@@ -42,8 +42,7 @@ static __always_inline void noise_copy(struct trigger_noise *to, __u32 cpu, bool
 
 static __always_inline void noise_late(struct trigger_noise *noise)
 {
-	__u32 key = bpf_get_smp_processor_id();
-	struct trigger_latencies *seen = bpf_map_lookup_elem(&latencies, &key);
+	struct trigger_latencies *seen = newest_latencies(bpf_get_smp_processor_id());
 
 	if (!noise->open || !seen)
 		return;

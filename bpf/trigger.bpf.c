@@ -134,24 +134,41 @@ static __noinline bool take(struct trigger_cpu *cpu, struct trigger_spike *s)
 	return true;
 }
 
-/* Of each CPU, the latencies of the activation that its newest spike was in, those that came after
- * the spike too. */
+/* Of each CPU, the latencies of the activations that its newest spikes were in, those that came
+ * after the spike too. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct trigger_latencies);
-} latencies SEC(".maps");
+	__type(value, struct trigger_recent);
+} recent SEC(".maps");
+
+static __always_inline struct trigger_latencies *newest_latencies(__u32 cpu)
+{
+	struct trigger_recent *found = bpf_map_lookup_elem(&recent, &cpu);
+	__u64 place;
+
+	if (!found)
+		return NULL;
+	place = found->newest % TRIGGER_RECENT;
+	barrier_var(place);
+	return place < TRIGGER_RECENT ? &found->spikes[place] : NULL;
+}
 
 #include "noise.h"
 
 static __always_inline void note_spike(const struct trigger_spike *s)
 {
 	__u32 key = s->cpu;
-	struct trigger_latencies *seen = bpf_map_lookup_elem(&latencies, &key);
+	struct trigger_recent *found = bpf_map_lookup_elem(&recent, &key);
+	struct trigger_latencies *seen;
 
-	if (!seen || s->kind == TRIGGER_WAKEUP)
+	if (!found || s->kind == TRIGGER_WAKEUP)
+		return;
+	found->newest = s->sequence;
+	seen = newest_latencies(key);
+	if (!seen)
 		return;
 	seen->sequence = s->sequence;
 	seen->timer = s->timer;

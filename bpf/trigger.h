@@ -60,6 +60,15 @@ struct trigger_latencies {
 	struct trigger_noise noise; /* until the last of these */
 };
 
+/* More than there can be spikes whose captures are not written yet; a power of two. */
+#define TRIGGER_RECENT 4
+
+/* Those of the newest spikes that were taken, each in its place by its sequence. */
+struct trigger_recent {
+	__u64 newest;
+	struct trigger_latencies spikes[TRIGGER_RECENT];
+};
+
 /* What a ring buffer record is about. */
 enum trigger_what {
 	TRIGGER_SPIKE, /* a spike that found the session armed */

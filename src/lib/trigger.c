@@ -29,8 +29,8 @@ struct trigger {
 	size_t more_size;
 	uint64_t *linear; /* rows of linear_row buckets */
 	size_t linear_size, linear_row;
-	struct trigger_latencies *latencies; /* indexed by CPU */
-	size_t latencies_size;
+	struct trigger_recent *recent; /* indexed by CPU */
+	size_t recent_size;
 	int nr_possible;
 	bool noise;
 	bool rtla;			 /* its programs are loaded */
@@ -116,9 +116,9 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	trigger->linear_row = config->linear_entries + 1;
 	if (!err)
 		err = map_memory((void **)&trigger->linear, skel->maps.linear);
-	trigger->latencies_size = map_memory_size(skel->maps.latencies);
+	trigger->recent_size = map_memory_size(skel->maps.recent);
 	if (!err)
-		err = map_memory((void **)&trigger->latencies, skel->maps.latencies);
+		err = map_memory((void **)&trigger->recent, skel->maps.recent);
 	if (!err)
 		err = map_memory((void **)&trigger->targets, skel->maps.targets);
 	if (!err)
@@ -204,7 +204,7 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	rodata->wakeup_pid = threads->wakeup_pid;
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 threads->wakeup_comm);
-	bpf_map__set_max_entries(skel->maps.latencies, nr);
+	bpf_map__set_max_entries(skel->maps.recent, nr);
 	if (thread || user || wakeup)
 		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
 	if (thread || user)
@@ -533,7 +533,8 @@ const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t 
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
 		       struct trigger_latencies *latencies)
 {
-	const volatile struct trigger_latencies *seen = &trigger->latencies[cpu];
+	const volatile struct trigger_latencies *seen =
+		&trigger->recent[cpu].spikes[sequence % TRIGGER_RECENT];
 
 	*latencies = *seen;
 	return latencies->sequence == sequence && seen->sequence == sequence;
@@ -579,8 +580,8 @@ void trigger_free(struct trigger *trigger)
 		munmap(trigger->more, trigger->more_size);
 	if (trigger->linear)
 		munmap(trigger->linear, trigger->linear_size);
-	if (trigger->latencies)
-		munmap(trigger->latencies, trigger->latencies_size);
+	if (trigger->recent)
+		munmap(trigger->recent, trigger->recent_size);
 	if (trigger->targets)
 		munmap(trigger->targets,
 		       map_memory_pages(POKE_TARGETS * sizeof(*trigger->targets)));
