@@ -137,17 +137,22 @@ class Targets(PidTest):
         with poked.Counter() as stopped, poked.Counter() as other, common.running(busy, ready=True, cpus={self.cpu}), \
                 self.session([stopped.pid, other.pid], "--any-process", "--delivery", "task-work") as session:
             stopped.process.send_signal(signal.SIGSTOP)
-            captures = []
-            for _ in range(2):
-                captures.append(poked.spike(session, self.cpu))
-                other.wait_signal()
-                self.assertFalse(other.has_signal(), "a second signal")
+            for _ in range(3):
+                poked.spike(session, self.cpu)
             stopped.process.send_signal(signal.SIGCONT)
             stopped.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-        counts = [{key: target[key] for key in ("sent", "refused", "merged")} for target in poke_of(captures[-1])["targets"]]
-        self.assertEqual(counts[1], {"sent": {"task-work": 2}, "refused": {}, "merged": 0})
-        self.assertEqual(counts[0], {"sent": {"task-work": 1, "fasync": 1}, "refused": {"task-work": 1}, "merged": 1})
+            signals = 0
+            while other.has_signal():
+                other.wait_signal()
+                signals += 1
+        folders = sorted(os.listdir(self.output))
+        one, two = poke_of({"path": os.path.join(self.output, folders[-1])})["targets"]
+        # On a busy machine more than those that were made.
+        spikes = len(folders)
+        self.assertEqual((two["sent"], two["refused"], two["merged"] + signals), ({"task-work": spikes}, {}, spikes))
+        self.assertEqual(one["refused"], {"task-work": one["sent"]["fasync"]}, one)
+        self.assertEqual(one["sent"]["task-work"] + one["sent"]["fasync"], spikes, one)
 
     def test_ends(self):
         """One that ends is said to have, and the others are poked on; --exit-with-target ends with the last."""
