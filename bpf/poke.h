@@ -24,6 +24,7 @@ enum poke_way {
 	POKE_WAY_RELAY,	     /* by the controller, once it has woken up */
 	POKE_WAYS,
 };
+#define POKE_OWED(way) (1U << (way))
 
 /* A thread to be signalled. The number of a thread may be another's soon after it ended; together
  * with the time it started at, it never is. Targets are at the beginning of their map, with no gap:
@@ -38,8 +39,9 @@ struct poke_target {
 	__u64 poked_ns;	  /* when it was poked; this and the next CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal was pending; 0: it is not yet */
 	__u32 way;	  /* enum poke_way; NONE: all that were tried refused */
-	/* 1: it may be that nobody sends the signal. Who sets it back to 0 sends it, or has seen it
-	 * come, or a later one is for this spike too. */
+	/* POKE_OWED of the ways by which a signal is still to come, or will not; of NONE, it is the
+	 * controller's to send. Who clears a bit sends the signal, or has seen it come, or there is
+	 * a later one for that spike too. Not of the newest spike alone. */
 	__u32 owed;
 	/* Since the session began: */
 	__u64 pending; /* signals that became pending, whoever sent them */

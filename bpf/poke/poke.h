@@ -22,10 +22,16 @@ struct {
 	__type(value, struct poke_target);
 } targets SEC(".maps");
 
-/* The target signals itself. */
-static __always_inline void poke_pay(struct poke_target *target)
+/* Whether it was. */
+static __always_inline bool poke_take_owed(struct poke_target *target, __u32 way)
 {
-	if (__sync_val_compare_and_swap(&target->owed, 1, 0) == 1)
+	return __sync_fetch_and_and(&target->owed, ~POKE_OWED(way)) & POKE_OWED(way);
+}
+
+/* The target signals itself. */
+static __always_inline void poke_pay(struct poke_target *target, __u32 way)
+{
+	if (poke_take_owed(target, way))
 		bpf_send_signal_thread(target->signal);
 }
 
@@ -58,6 +64,25 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 #define POKE_HAS_TASK (POKE_HAS(POKE_WAY_DIRECT) || POKE_HAS(POKE_WAY_TASK_WORK))
 #endif
 
+/* The callback may run before this returns. */
+static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
+				       struct task_struct *task)
+{
+	__u32 owed = POKE_OWED(POKE_WAY_TASK_WORK);
+	int err;
+
+	if (__sync_fetch_and_or(&target->owed, owed) & owed) {
+		/* That of the spike before has not run: its signal is for both. */
+		target->way = POKE_WAY_TASK_WORK;
+		__sync_fetch_and_add(&target->merged, 1);
+		return true;
+	}
+	err = poke_task_work(task, index);
+	if (err)
+		__sync_fetch_and_and(&target->owed, ~owed);
+	return poke_took(target, POKE_WAY_TASK_WORK, err);
+}
+
 static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 {
 	struct task_struct *task = bpf_task_from_pid(target->tid);
@@ -69,19 +94,34 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 		if (POKE_HAS(POKE_WAY_DIRECT))
 			done = poke_took(target, POKE_WAY_DIRECT,
 					 poke_direct(task, target->signal));
-		if (done)
-			target->owed = 0;
 		if (!done && POKE_HAS(POKE_WAY_TASK_WORK))
-			done = poke_took(target, POKE_WAY_TASK_WORK, poke_task_work(task, index));
+			done = poke_queue(target, index, task);
 	}
 	bpf_task_release(task);
 	return done;
+}
+
+/* Returns whether it takes the message to reach the target. */
+static __always_inline bool poke_print(struct poke_target *target)
+{
+	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
+		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_TRACEPOINT));
+		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
+	}
+	if (POKE_HAS(POKE_WAY_FASYNC) &&
+	    poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle)) {
+		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_FASYNC));
+		return true;
+	}
+	__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
+	return false;
 }
 
 /* Returns 1 if it takes the message to reach the target. Not static: so the verifier looks at it on
  * its own, and not at all that may have become of the targets together. */
 __noinline __u32 poke_one(__u32 index, __u64 number)
 {
+	const __u32 queued = POKE_OWED(POKE_WAY_TASK_WORK);
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
 	if (!target || !target->tid)
@@ -93,14 +133,11 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 	target->way = POKE_WAY_NONE;
 	target->pending_ns = 0;
 	target->poked_ns = bpf_ktime_get_ns();
-	if (__sync_lock_test_and_set(&target->owed, 1))
+	if (__sync_fetch_and_and(&target->owed, queued) & ~queued)
 		__sync_fetch_and_add(&target->merged, 1);
 	if (POKE_HAS_TASK && poke_task(target, index))
 		return 0;
-	if (POKE_HAS(POKE_WAY_TRACEPOINT))
-		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
-	return POKE_HAS(POKE_WAY_FASYNC) &&
-	       poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle);
+	return poke_print(target);
 }
 
 static __always_inline void poke_targets(__u64 number)
@@ -140,7 +177,7 @@ int poke_pass(void *ctx)
 
 	(void)ctx;
 	if (target)
-		poke_pay(target);
+		poke_pay(target, POKE_WAY_TRACEPOINT);
 	return 0;
 }
 
@@ -154,7 +191,7 @@ int poke_pass(void *ctx)
 #define CODE_POLL_HUP 6
 #define CODE_SIGIO -5
 
-/* Not a signal of another spike, by another way. */
+/* And not a signal that was sent by another way. */
 static __always_inline bool poke_is_fasync(const struct kernel_siginfo *info)
 {
 	/* A number where the kernel sends it; reading that gives 0. */
@@ -172,8 +209,9 @@ int poke_pending(__u64 *ctx)
 
 	if (!target || target->signal != signal)
 		return 0;
-	if (target->way == POKE_WAY_FASYNC && poke_is_fasync((const void *)ctx[1]))
-		target->owed = 0;
+	/* One that is late, so that there has been another for its spike. */
+	if (poke_is_fasync((const void *)ctx[1]) && !poke_take_owed(target, POKE_WAY_FASYNC))
+		return 0;
 	if (!target->pending_ns)
 		target->pending_ns = bpf_ktime_get_ns();
 	if (result == SIGNAL_DELIVERED)

@@ -275,9 +275,9 @@ int poke_fd(const struct poke *poke)
 /* -- Spikes */
 
 /* Whether that was still to be done: then it is ours to do. */
-static bool take_owed(volatile struct poke_target *live)
+static bool take_owed(volatile struct poke_target *live, uint32_t way)
 {
-	return __sync_bool_compare_and_swap(&live->owed, 1, 0);
+	return __sync_fetch_and_and(&live->owed, ~POKE_OWED(way)) & POKE_OWED(way);
 }
 
 static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
@@ -299,8 +299,8 @@ static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
-	enum poke_way way = live->way;
-	bool owed = live->owed;
+	uint32_t way = live->way;
+	bool owed = live->owed & POKE_OWED(way);
 
 	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || poke->ended[i])
 		return POKE_WAY_NONE;
@@ -309,13 +309,16 @@ static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t s
 
 static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
 {
+	const uint32_t queued = POKE_OWED(POKE_WAY_TASK_WORK);
+
 	live->way = POKE_WAY_NONE;
 	live->pending_ns = 0;
 	live->idle = 0;
 	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
 	live->sequence = sequence;
-	if (__sync_lock_test_and_set(&live->owed, 1))
+	if (__sync_fetch_and_and(&live->owed, queued) & ~queued)
 		__sync_fetch_and_add(&live->merged, 1);
+	__sync_fetch_and_or(&live->owed, POKE_OWED(POKE_WAY_NONE));
 }
 
 static void poke_set_timer(const struct poke *poke, uint64_t ns)
@@ -336,7 +339,7 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 			poke_begin(live, sequence);
 		if (live->sequence != sequence || poke->ended[i])
 			continue;
-		if (live->way == POKE_WAY_NONE && take_owed(live))
+		if (live->way == POKE_WAY_NONE && take_owed(live, POKE_WAY_NONE))
 			poke_relay(poke, i, sequence);
 		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
 	}
@@ -357,7 +360,7 @@ static bool poke_is_dropped(const struct poke *poke)
 
 	for (size_t i = 0; i < poke->nr; i++) {
 		const volatile struct poke_target *live = &poke->live[i];
-		bool lost = live->idle && live->owed;
+		bool lost = live->idle && live->owed & POKE_OWED(POKE_WAY_FASYNC);
 
 		if (live->way != POKE_WAY_FASYNC || live->sequence != poke->settling ||
 		    poke->ended[i])
@@ -395,7 +398,7 @@ static void poke_settle_rest(struct poke *poke)
 		if (way == POKE_WAY_NONE)
 			continue;
 		/* It is poked by the one or the other. */
-		if (!take_owed(live))
+		if (!take_owed(live, way))
 			continue;
 		__sync_fetch_and_add(&live->refused[way], 1);
 		poke_relay(poke, i, poke->settling);
@@ -444,10 +447,11 @@ void poke_finish(struct poke *poke)
 	/* What targets that do not run have still to signal themselves with. */
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
+		uint32_t owed = __sync_fetch_and_and(&live->owed, 0);
 
-		if (poke->ended[i] || !take_owed(live))
+		if (poke->ended[i] || !owed)
 			continue;
-		__sync_fetch_and_add(&live->refused[live->way], 1);
+		__sync_fetch_and_add(&live->merged, __builtin_popcount(owed) - 1);
 		poke_relay(poke, i, live->sequence);
 	}
 }

@@ -139,7 +139,7 @@ static void spike(size_t i, uint64_t sequence, bool idle)
 	map[i].idle = idle;
 	map[i].pending_ns = 0;
 	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : POKE_WAY_FASYNC;
-	map[i].owed = 1;
+	map[i].owed = POKE_OWED(map[i].way);
 	if (map[i].way)
 		map[i].sent[POKE_WAY_FASYNC]++;
 	else
@@ -350,11 +350,14 @@ static void finishes(void **state)
 	/* What the target has not got round to. */
 	spike(0, 2, false);
 	map[0].way = POKE_WAY_TASK_WORK;
+	map[0].owed |= POKE_OWED(POKE_WAY_TASK_WORK);
 	poke_settle(poke, 2, true);
 	poke_poll(poke);
 	assert_int_equal(nr_signals[0], 1);
 	poke_finish(poke);
 	assert_int_equal(nr_signals[0], 2);
+	assert_int_equal(map[0].merged, 1);
+	assert_int_equal(map[0].owed, 0);
 	poke_free(poke);
 }
 
