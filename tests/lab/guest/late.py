@@ -56,6 +56,8 @@ for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin",
              "late_timer_syscall"):
     check(function_seen(f"{name}\t\\[late_timer\\]") == 1, f"{name} is not one symbol")
 os.sched_setaffinity(0, [0])
+(LATE / "keys").write_text(f"{common.CPU} {INJECTED_US}\n")
+check(int((LATE / "switches").read_text()) > 1, "the static key was not switched")
 try:
     (LATE / "syscall").write_text(f"{common.CPU} 1\n")
     check(False, "a system call was made late on another CPU")

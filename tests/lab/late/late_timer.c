@@ -5,7 +5,8 @@
  * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
  * preemption off. The write returns when it is over; `until_ns` is when it was, on CLOCK_MONOTONIC.
  * A read of `mark` is answered with that clock, and late_timer_mark() in a trace tells when it was
- * read.
+ * read. "CPU MICROSECONDS" written to `keys` makes that CPU run over branches of a static key for
+ * so long, while the writer switches the key all the time; `switches` is how often.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
@@ -13,6 +14,7 @@
 #include <linux/fs.h>
 #include <linux/interrupt.h>
 #include <linux/irqflags.h>
+#include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -26,12 +28,17 @@
 /* All of them run in one pass: after each pass a thread that waits has its turn. */
 #define TASKLETS 8
 #define BETWEEN_CLOCKS 100
+#define BETWEEN_PAUSES 10
+/* A jump of two bytes does not reach over as many. */
+#define FAR_BYTES "128"
 
 static struct dentry *top;
 static struct tasklet_struct tasklets[TASKLETS];
 static DEFINE_MUTEX(tasklets_lock);
 static u64 tasklet_ns;
 static u64 until_ns;
+static DEFINE_STATIC_KEY_FALSE(key);
+static u64 switches;
 
 /* The names are what a capture must show: external, so that the compiler changes none of them. */
 void late_timer_spin(u64 ns);
@@ -41,6 +48,8 @@ long late_timer_softirqs(void *microseconds);
 void late_timer_tasklet(struct tasklet_struct *tasklet);
 long late_timer_syscall(void *microseconds);
 u64 late_timer_mark(void);
+unsigned int late_timer_near(void);
+unsigned int late_timer_far(void);
 
 noinline void late_timer_spin(u64 ns)
 {
@@ -124,6 +133,66 @@ static int read_mark(void *data, u64 *value)
 
 DEFINE_DEBUGFS_ATTRIBUTE(mark_fops, read_mark, NULL, "%llu\n");
 
+noinline unsigned int late_timer_near(void)
+{
+	unsigned int found = 0;
+
+	if (static_branch_unlikely(&key))
+		found += 1;
+	barrier();
+	if (static_branch_likely(&key))
+		found += 2;
+	return found;
+}
+
+noinline unsigned int late_timer_far(void)
+{
+	if (!static_branch_likely(&key))
+		return 0;
+	asm volatile("jmp 1f\n\t.skip " FAR_BYTES ", 0xcc\n1:");
+	return 1;
+}
+
+struct walk {
+	struct work_struct work;
+	unsigned long microseconds;
+	bool done;
+};
+
+static void walk_keys(struct work_struct *work)
+{
+	struct walk *walk = container_of(work, struct walk, work);
+	u64 end = ktime_get_mono_fast_ns() + walk->microseconds * 1000;
+
+	while (ktime_get_mono_fast_ns() < end) {
+		for (int i = 0; i < BETWEEN_PAUSES; i++) {
+			late_timer_near();
+			late_timer_far();
+		}
+		/* An emulator with one thread for all CPUs goes on with the next then. */
+		cpu_relax();
+		cond_resched();
+	}
+	WRITE_ONCE(walk->done, true);
+}
+
+/* Not one of those that run() starts: two CPUs have something to do. */
+static long late_timer_keys(unsigned int cpu, unsigned long microseconds)
+{
+	struct walk walk = { .microseconds = microseconds };
+
+	INIT_WORK_ONSTACK(&walk.work, walk_keys);
+	schedule_work_on(cpu, &walk.work);
+	while (!READ_ONCE(walk.done)) {
+		static_branch_enable(&key);
+		static_branch_disable(&key);
+		WRITE_ONCE(switches, switches + 2);
+	}
+	flush_work(&walk.work);
+	destroy_work_on_stack(&walk.work);
+	return 0;
+}
+
 static long run(long (*function)(void *), unsigned int cpu, void *microseconds)
 {
 	if (function != late_timer_syscall)
@@ -149,7 +218,8 @@ static ssize_t write(struct file *file, const char __user *from, size_t size, lo
 		return -EINVAL;
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return -ENXIO;
-	err = run(function, cpu, (void *)microseconds);
+	err = function ? run(function, cpu, (void *)microseconds)
+		       : late_timer_keys(cpu, microseconds);
 	return err ? err : size;
 }
 
@@ -168,6 +238,8 @@ static int __init late_timer_init(void)
 	debugfs_create_file("preempt_off", 0200, top, late_timer_preempt_off, &fops);
 	debugfs_create_file("softirqs", 0200, top, late_timer_softirqs, &fops);
 	debugfs_create_file("syscall", 0200, top, late_timer_syscall, &fops);
+	debugfs_create_file("keys", 0200, top, NULL, &fops);
+	debugfs_create_u64("switches", 0400, top, &switches);
 	debugfs_create_file_unsafe("mark", 0400, top, NULL, &mark_fops);
 	debugfs_create_u64("until_ns", 0400, top, &until_ns);
 	return 0;
