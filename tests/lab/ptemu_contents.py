@@ -10,19 +10,38 @@ ENTRIES = {
     "context switches": "__switch_to_asm",
     "int3": "asm_exc_int3",
 }
+# The kernel switches some of its own too.
+KEYS = ["static keys patched", "late_timer's that jump", "late_timer's that do not", "late_timer's of two bytes"]
 KINDS = [*ENTRIES, "sleep", "REP interrupted", "static calls patched", "ftrace patched", "module", "BPF"]
+MODULE = "[late_timer]"
 HLT, IRET = b"\xf4", b"\x48\xcf"
 REP = re.compile(rb"[\xf2\xf3][\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]")
 JUMPS = b"\xe8\xe9"
+# What a static key switches on and off, by its length
+JUMP = {2: 0xeb, 5: 0xe9}
+NO_JUMP = {2: b"\x66\x90", 5: b"\x0f\x1f\x44\x00\x00"}
 
 
-def targets(recording):
+def target(address, code):
+    return address + len(code) + int.from_bytes(code[1:], "little", signed=True) & (1 << 64) - 1
+
+
+def key_targets(recording):
+    """Where the jump goes that a static key has switched on or off, for each time"""
+    for _, address, old, new in recording.pokes:
+        no_jump = NO_JUMP.get(len(new))
+        jump = new if old == no_jump else old
+        if no_jump in (old, new) and len(jump) == len(new) and jump[0] == JUMP[len(new)]:
+            yield address, len(new), target(address, jump)
+
+
+def targets(recording, keys):
     """Where code that is a jump or call now goes on, by its address"""
     found = collections.defaultdict(set)
     for _, address, _, new in recording.pokes:
         # What is back at the end was there in the beginning.
-        if len(new) == 5 and new[0] in JUMPS and recording.kcore.bytes(address, 5) != new:
-            found[address].add(address + 5 + int.from_bytes(new[1:], "little", signed=True) & (1 << 64) - 1)
+        if len(new) == 5 and new[0] in JUMPS and address not in keys and recording.kcore.bytes(address, 5) != new:
+            found[address].add(target(address, new))
     return found
 
 
@@ -37,16 +56,22 @@ def count(ips, recording):
     kernel = [(ip, n, recording.kcore.bytes(ip, 3)) for ip, n in often.items() if ip >> 63]
     found = {kind: often[recording.symbols.places[symbol]] for kind, symbol in ENTRIES.items()}
     found["sleep"] = sum(n for _, n, code in kernel if code.startswith(HLT))
-    patched = targets(recording)
+    switched = list(key_targets(recording))
+    keys = {address: (size, to) for address, size, to in switched}
+    patched = targets(recording, keys)
     irets = {ip for ip, _, code in kernel if code.startswith(IRET)}
-    wanted = irets | patched.keys()
+    wanted = irets | patched.keys() | keys.keys()
     steps = collections.Counter((a, b) for a, b in zip(ips, ips[1:]) if a in wanted)
     # Back to the REP, which so has been interrupted
     found["REP interrupted"] = sum(n for (a, b), n in steps.items() if a in irets and REP.match(recording.kcore.bytes(b, 3)))
     for kind in ("static calls patched", "ftrace patched"):
         found[kind] = sum(n for (a, b), n in steps.items() if a in patched and b in patched[a] and
                           is_ftrace(recording.symbols, a) == (kind == "ftrace patched"))
+    own = [(n, b - a, b, *keys[a]) for (a, b), n in steps.items() if a in keys and recording.symbols.of(a)[1] == MODULE]
+    found.update(zip(KEYS, (len(switched), sum(n for n, _, b, _, to in own if b == to),
+                            sum(n for n, length, _, size, _ in own if length == size),
+                            sum(n for n, _, _, size, _ in own if size == 2))))
     modules = [(n, *recording.symbols.of(ip)[:2]) for ip, n, _ in kernel]
-    found["module"] = sum(n for n, _, module in modules if module == "[late_timer]")
+    found["module"] = sum(n for n, _, module in modules if module == MODULE)
     found["BPF"] = sum(n for n, name, module in modules if module == "[bpf]" and name.startswith("bpf_prog_"))
     return found

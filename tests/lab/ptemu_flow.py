@@ -5,7 +5,8 @@
 usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL PT_DECODE IPS_FILTER
 
 Runs guest/ptemu_windows.py in a guest of each kernel and decodes here what it recorded: the windows of LIST, without one ten of the
-kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
+kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least. In a kernel named
+*-keys, static keys are to be patched too."""
 import argparse
 import array
 import json
@@ -167,11 +168,16 @@ def check_window(name, folder, contents):
         check_printed(name, folder, facts["cpus"]["1"])
 
 
+def has_keys(kernel):
+    return kernel.endswith("-keys")
+
+
 def check_contents(kernel, contents):
-    print(f"in windows of {kernel}: {', '.join(ptemu_contents.KINDS)}")
+    kinds = ptemu_contents.KINDS + (ptemu_contents.KEYS if has_keys(kernel) else [])
+    print(f"in windows of {kernel}: {', '.join(kinds)}")
     for where, found in contents.items():
-        print(f"  {where}: {', '.join(str(found[kind]) for kind in ptemu_contents.KINDS)}")
-    for kind in ptemu_contents.KINDS:
+        print(f"  {where}: {', '.join(str(found[kind]) for kind in kinds)}")
+    for kind in kinds:
         check(any(found[kind] for found in contents.values()), f"{kernel}: no {kind} in any window")
 
 
@@ -183,11 +189,12 @@ class Name(str):
 
 def check_kernel(kernel):
     contents = {}
+    options = "--pt emulated --cpus 3" + (" --accel tcg-single" if has_keys(kernel) else "")
     with tempfile.TemporaryDirectory(prefix="perf-poke-flow-") as scratch:
         scratch = pathlib.Path(scratch)
         guest = subprocess.Popen([HERE / "run-test", kernel, args.seconds, "python3", HERE / "guest/ptemu_windows.py", args.ctl,
                                   INSTRUCTIONS, *args.windows.split()],
-                                 env={**os.environ, "LAB_OPTIONS": f"--pt emulated --cpus 3 --scratch {scratch}"})
+                                 env={**os.environ, "LAB_OPTIONS": f"{options} --scratch {scratch}"})
         for window in args.windows.split():
             while not (scratch / window).exists() and guest.poll() is None:
                 time.sleep(0.1)

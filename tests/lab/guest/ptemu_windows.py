@@ -23,7 +23,9 @@ from common import check, equal
 CTL, INSTRUCTIONS = sys.argv[1], int(sys.argv[2])
 TRACING = pathlib.Path("/sys/kernel/tracing")
 OPTIMIZATION = pathlib.Path("/proc/sys/debug/kprobes-optimization")
-LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
+LATE = pathlib.Path("/sys/kernel/debug/late_timer")
+# Without static keys there is nothing to patch.
+KEYS_US = 100000 if common.KERNEL.endswith("-keys") else 0
 
 # What is recorded, CPUs, options of perf record
 FULL = ["-m", "1024,32M"]
@@ -95,7 +97,9 @@ class Work:
             equal(shell.wait(), 0, "exit status of the work")
         for pid in self.copies:
             os.waitpid(pid, 0)
-        LATE.write_text("1 300\n")
+        (LATE / "irqs_off").write_text("1 300\n")
+        if KEYS_US:
+            (LATE / "keys").write_text(f"1 {KEYS_US}\n")
 
 
 @contextlib.contextmanager
