@@ -160,8 +160,11 @@ def record(name):
     window = name.rstrip("0123456789")
     where, cpus, options = WINDOWS[window]
     terms, parameters = PACKETS[int("0" + name[len(window):]) % len(PACKETS)]
-    # It has its name when all is there.
+    # It has its name when all is there. A guest that died is started again.
+    if (ptemu.SCRATCH / name).exists():
+        return
     folder = ptemu.SCRATCH / f"{name}.part"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for parameter, value in {"long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters}.items():
         common.set_parameter(parameter, value)
