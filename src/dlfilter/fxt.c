@@ -6,6 +6,8 @@
 #include "fxt_format.h"
 
 #define TICKS_PER_S UINT64_C(1000000000)
+/* Records that are written at once, in words. */
+#define BUFFER_WORDS 32768
 
 enum argument_type {
 	ARGUMENT_U32 = 2,
@@ -35,6 +37,8 @@ struct fxt {
 	size_t nr;
 	uint16_t used[2 + 2 * FXT_ARGS_MAX]; /* indices that it has */
 	size_t nr_used;
+	uint64_t buffer[BUFFER_WORDS]; /* not in the file yet */
+	size_t nr_buffered;
 	int r;
 };
 
@@ -65,9 +69,21 @@ int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings, u
 	return 0;
 }
 
+int fxt_flush(struct fxt *fxt)
+{
+	size_t nr = fxt->nr_buffered;
+
+	fxt->nr_buffered = 0;
+	errno = 0;
+	if (nr && !fxt->r &&
+	    fwrite_unlocked(fxt->buffer, sizeof(*fxt->buffer), nr, fxt->file) != nr)
+		fxt->r = errno ? -errno : -EIO;
+	return fxt->r;
+}
+
 void fxt_begin(struct fxt *fxt, FILE *file)
 {
-	fxt->file = file;
+	fxt_continue(fxt, file);
 	memset(fxt->owners, 0, (fxt->max_strings + 1u) * sizeof(*fxt->owners));
 	if (fxt->indices)
 		memset(fxt->indices, 0, fxt->nr_indices * sizeof(*fxt->indices));
@@ -78,16 +94,18 @@ void fxt_begin(struct fxt *fxt, FILE *file)
 
 void fxt_continue(struct fxt *fxt, FILE *file)
 {
+	fxt_flush(fxt);
 	fxt->file = file;
 }
 
 static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
 {
-	if (fxt->r || !fxt->file)
+	if (!fxt->file)
 		return;
-	errno = 0;
-	if (fwrite_unlocked(words, sizeof(*words), nr, fxt->file) != nr)
-		fxt->r = errno ? -errno : -EIO;
+	if (nr > BUFFER_WORDS - fxt->nr_buffered)
+		fxt_flush(fxt);
+	memcpy(&fxt->buffer[fxt->nr_buffered], words, nr * sizeof(*words));
+	fxt->nr_buffered += nr;
 }
 
 static void add_word(struct fxt *fxt, uint64_t word)
@@ -353,9 +371,4 @@ void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint6
 	add_word(fxt, from);
 	add_word(fxt, to);
 	end_record(fxt);
-}
-
-int fxt_error(const struct fxt *fxt)
-{
-	return fxt->r;
 }

@@ -85,7 +85,8 @@ void fxt_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
 /* A CPU goes from one thread to another. */
 void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to);
 
-/* The first failure to write, as a negative errno. */
-int fxt_error(const struct fxt *fxt);
+/* All is in the file; before anything else is done with that. Returns 0, or the first failure to
+ * write as a negative errno. */
+int fxt_flush(struct fxt *fxt);
 
 #endif

@@ -220,6 +220,7 @@ static void open_part(struct timeline *timeline, uint64_t at)
 	timeline->parts_room = (uint32_t)room;
 	part = &timeline->parts[timeline->nr_parts++];
 	*part = (struct part){ .begin = at };
+	fxt_flush(timeline->fxt);
 	part->offset = timeline->body ? ftell(timeline->body) : 0;
 	fxt_begin(timeline->fxt, timeline->body);
 	timeline->open = true;
@@ -453,7 +454,7 @@ void timeline_write_piece(struct timeline *timeline, FILE *file)
 int timeline_end_piece(struct timeline *timeline)
 {
 	const struct pieces *pieces = &timeline->pieces;
-	int r = timeline->r ?: fxt_error(timeline->fxt) ?: names_error(timeline->names);
+	int r = timeline->r ?: fxt_flush(timeline->fxt) ?: names_error(timeline->names);
 
 	for (uint32_t i = pieces->pieces[pieces->nr - 1].first_part; i < timeline->nr_parts; i++) {
 		int64_t offset = timeline->parts[i].offset;
@@ -521,7 +522,9 @@ static int write_ends(struct timeline *timeline, const struct late *late, size_t
 		if (late[i].ends)
 			write_late(timeline, &late[i], false);
 	}
-	r = fclose(file) ? -ENOMEM : fxt_error(timeline->fxt);
+	r = fxt_flush(timeline->fxt);
+	if (fclose(file))
+		r = -ENOMEM;
 	return r ?: fxt_file_write(out, text, size);
 }
 
@@ -584,7 +587,7 @@ int timeline_finish(struct timeline *timeline, uint64_t at)
 	}
 	timeline->open = false;
 	if (!timeline->r)
-		timeline->r = fxt_error(timeline->fxt) ?: names_error(timeline->names);
+		timeline->r = fxt_flush(timeline->fxt) ?: names_error(timeline->names);
 	if (!timeline->r && fflush(timeline->pieces.rest))
 		timeline->r = -errno;
 	return timeline->r ?: write_parts(timeline);
