@@ -27,8 +27,11 @@ struct filter {
 	int cpu, tid; /* of the sample before */
 	/* Of the sample that is at hand. */
 	void *ctx;
-	const char *event; /* perf's own name, the last that was looked at */
-	enum { OTHER, INSN, BRANCH } kind;
+	/* Events have few names, which are perf's own: that was looked at last, and before. */
+	struct {
+		const char *name;
+		enum { OTHER, INSN, BRANCH } kind;
+	} event, event_before;
 	bool has_insns;
 	uint64_t samples;
 };
@@ -155,14 +158,20 @@ static bool has_prefix(const char *s, const char *prefix)
 	return s && !strncmp(s, prefix, strlen(prefix));
 }
 
-static void choose_kind(struct filter *filter, const char *event)
+static void choose_event(struct filter *filter, const char *name)
 {
+	typeof(filter->event) event = filter->event_before;
+
+	if (event.name != name) {
+		event.name = name;
+		event.kind = OTHER;
+		if (has_prefix(name, "instructions"))
+			event.kind = INSN;
+		else if (has_prefix(name, "branches"))
+			event.kind = BRANCH;
+	}
+	filter->event_before = filter->event;
 	filter->event = event;
-	filter->kind = OTHER;
-	if (has_prefix(event, "instructions"))
-		filter->kind = INSN;
-	else if (has_prefix(event, "branches"))
-		filter->kind = BRANCH;
 }
 
 static uint32_t convert_flags(uint32_t flags)
@@ -284,7 +293,7 @@ static void add_sample(struct filter *filter, const struct perf_dlfilter_sample 
 
 	filter->cpu = event.cpu;
 	filter->tid = event.tid;
-	if (filter->kind == INSN) {
+	if (filter->event.kind == INSN) {
 		filter->has_insns = true;
 		event.flags = CALLS_INSN;
 		event.insns = sample->period;
@@ -297,7 +306,7 @@ static void add_sample(struct filter *filter, const struct perf_dlfilter_sample 
 	}
 	if (event.from && !(event.flags & CALLS_ASYNC))
 		add_insn(filter, &event);
-	if (filter->kind == INSN && event.from) {
+	if (filter->event.kind == INSN && event.from) {
 		add_insns(filter, &event, other);
 		return;
 	}
@@ -310,9 +319,10 @@ VISIBLE int filter_event_early(void *data, const struct perf_dlfilter_sample *sa
 	struct filter *filter = data;
 
 	filter->ctx = ctx;
-	if (sample->event != filter->event)
-		choose_kind(filter, sample->event);
-	if (filter->kind != OTHER && (filter->args.cpu < 0 || sample->cpu == filter->args.cpu))
+	if (sample->event != filter->event.name)
+		choose_event(filter, sample->event);
+	if (filter->event.kind != OTHER &&
+	    (filter->args.cpu < 0 || sample->cpu == filter->args.cpu))
 		add_sample(filter, sample);
 	if (filter->args.progress >= 0 && !(filter->samples++ % PROGRESS_EVENTS))
 		dprintf(filter->args.progress, "at %llu\n", (unsigned long long)sample->time);

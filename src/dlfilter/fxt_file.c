@@ -4,11 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #define CHUNK 65536
-/* Less is not shared. */
-#define SHARED_MIN (8 << 20)
 /* Little slower than none, and a tenth of the size. */
 #define LEVEL "1"
 
@@ -138,8 +135,8 @@ int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)
 	return 0;
 }
 
-static int copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
-		const struct fxt_copying *copying)
+int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
+		  const struct fxt_copying *copying)
 {
 	char bytes[CHUNK];
 
@@ -160,41 +157,6 @@ static int copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
 		begin += nr;
 	}
 	return 0;
-}
-
-/* Of so many processes this one does its share, with others behind it. */
-static int copy_shared(struct fxt_file *out, int fd, int64_t begin, int64_t end,
-		       const struct fxt_copying *copying, unsigned int processes)
-{
-	int status = 0, r;
-	int64_t share;
-	pid_t pid;
-
-	if (processes < 2)
-		return copy(out, fd, begin, end, copying);
-	share = (end - begin) / processes;
-	pid = fork();
-	if (!pid) {
-		out->at += share;
-		_exit(-copy_shared(out, fd, begin + share, end, copying, processes - 1));
-	}
-	if (pid < 0)
-		return copy(out, fd, begin, end, copying);
-	r = copy(out, fd, begin, begin + share, copying);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	out->at += end - begin - share;
-	return r ?: WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
-}
-
-int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
-		  const struct fxt_copying *copying)
-{
-	unsigned int processes = copying->processes;
-
-	if (out->file || end - begin < SHARED_MIN)
-		processes = 1;
-	return copy_shared(out, fd, begin, end, copying, processes);
 }
 
 static int close_plain(struct fxt_file *out)

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "pieces.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+
+/* Less is not shared. */
+#define SHARED_MIN (8 << 20)
+#define PROCESSES_MAX 256
 
 int pieces_init(struct pieces *pieces, const char *path)
 {
@@ -72,7 +78,18 @@ int pieces_offsets(const struct pieces *pieces, size_t number, int64_t *offsets)
 	return 0;
 }
 
-int pieces_copy(const struct pieces *pieces, struct fxt_file *out, int64_t begin, int64_t end,
+static int copy_piece(const struct piece *piece, struct fxt_file *out, int64_t begin, int64_t end,
+		      const struct fxt_copying *copying)
+{
+	int r = fxt_file_copy(out, piece->fd, begin, end, copying);
+
+	/* Here, since to free all of it takes a while, and others do it at the same time. */
+	if (!r && end == piece->size && ftruncate(piece->fd, begin))
+		return -errno;
+	return r;
+}
+
+static int copy(const struct pieces *pieces, struct fxt_file *out, int64_t begin, int64_t end,
 		const struct fxt_copying *copying)
 {
 	int64_t at = 0;
@@ -84,12 +101,69 @@ int pieces_copy(const struct pieces *pieces, struct fxt_file *out, int64_t begin
 		int64_t from = begin > at ? begin - at : 0;
 		int64_t to = end - at < size ? end - at : size;
 
-		if (from < to)
-			r = fxt_file_copy(out, rest ? fileno(pieces->rest) : pieces->pieces[i].fd,
-					  from, to, copying);
+		if (from < to && rest)
+			r = fxt_file_copy(out, fileno(pieces->rest), from, to, copying);
+		else if (from < to)
+			r = copy_piece(&pieces->pieces[i], out, from, to, copying);
 		at += size;
 	}
 	return r;
+}
+
+static int await(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+/* This process does the first share of it, and what there is no other one for. */
+static int copy_shared(const struct pieces *pieces, struct fxt_file *out, int64_t begin,
+		       int64_t end, const struct fxt_copying *copying, unsigned int nr)
+{
+	const int64_t first = out->at, share = (end - begin) / nr;
+	pid_t pids[PROCESSES_MAX];
+	unsigned int started = nr;
+	int r;
+
+	while (started > 1) {
+		int64_t to = started == nr ? end : begin + started * share;
+		int64_t from = begin + (started - 1) * share;
+
+		pids[started - 1] = fork();
+		if (pids[started - 1] < 0)
+			break;
+		if (!pids[started - 1]) {
+			out->at += from - begin;
+			_exit(-copy(pieces, out, from, to, copying));
+		}
+		started--;
+	}
+	r = copy(pieces, out, begin, started == nr ? end : begin + started * share, copying);
+	for (unsigned int i = started; i < nr; i++) {
+		int ended;
+
+		if (r)
+			kill(pids[i], SIGKILL);
+		ended = await(pids[i]);
+		r = r ?: ended;
+	}
+	out->at = first + end - begin;
+	return r;
+}
+
+int pieces_copy(const struct pieces *pieces, struct fxt_file *out, int64_t begin, int64_t end,
+		const struct fxt_copying *copying)
+{
+	unsigned int nr = copying->processes < PROCESSES_MAX ? copying->processes : PROCESSES_MAX;
+
+	if (nr < 2 || out->file || end - begin < SHARED_MIN)
+		return copy(pieces, out, begin, end, copying);
+	return copy_shared(pieces, out, begin, end, copying, nr);
 }
 
 int64_t pieces_size(const struct pieces *pieces)

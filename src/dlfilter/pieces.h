@@ -29,6 +29,7 @@ void pieces_end(struct pieces *pieces, uint32_t nr_parts);
 int pieces_put(struct pieces *pieces, int number, int fd) _must_check_;
 /* Where the parts of a piece begin, in all. */
 int pieces_offsets(const struct pieces *pieces, size_t number, int64_t *offsets) _must_check_;
+/* To a file, once, and in order: a piece is empty then. */
 int pieces_copy(const struct pieces *pieces, struct fxt_file *out, int64_t begin, int64_t end,
 		const struct fxt_copying *copying) _must_check_;
 
