@@ -13,6 +13,8 @@
 #include "merge.h"
 
 #define SHOW_AFTER_NS NSEC_PER_SEC
+/* What is written is copied by one process if it is less. */
+#define SHARED_MIN (8 << 20)
 /* Slices that are decoded, and not put together yet, for each job. */
 #define AHEAD 2
 
@@ -121,6 +123,7 @@ static int prepare(struct run *run)
 	if (r)
 		return r;
 	run->args.timeline.copying.processes = jobs->nr_jobs;
+	run->args.timeline.copying.shared_min = SHARED_MIN;
 	run->args.timeline.copying.stopped = &export_interrupted;
 	return merge_new(&run->merge, &run->args);
 }

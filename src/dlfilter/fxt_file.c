@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 
 #define CHUNK 65536
-/* Little slower than none, and a tenth of the size. */
-#define LEVEL "1"
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -71,15 +69,8 @@ static int open_scratch(struct fxt_file *out, bool compress)
 	umask((mode_t)r);
 	if (fchmod(fd, 0666 & ~(mode_t)r))
 		return -errno;
-	if (compress) {
-		out->file = gzdopen(fd, "wb" LEVEL);
-		if (!out->file)
-			return -ENOMEM;
-		TAKE_FD(fd);
-	} else {
-		out->fd = TAKE_FD(fd);
-	}
-	return 0;
+	out->fd = TAKE_FD(fd);
+	return compress ? gzip_new(&out->gzip, out->fd) : 0;
 }
 
 int fxt_file_open(struct fxt_file *out, const char *path, int number)
@@ -90,14 +81,6 @@ int fxt_file_open(struct fxt_file *out, const char *path, int number)
 		return -ENOMEM;
 	}
 	return open_scratch(out, ends_with(path, ".gz"));
-}
-
-static int write_error(struct fxt_file *out)
-{
-	int what;
-
-	gzerror(out->file, &what);
-	return what == Z_ERRNO && errno ? -errno : -EIO;
 }
 
 static int write_at(int fd, const char *from, size_t size, int64_t at)
@@ -118,21 +101,10 @@ static int write_at(int fd, const char *from, size_t size, int64_t at)
 
 int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)
 {
-	const char *from = bytes;
-
-	if (!out->file) {
-		out->at += (int64_t)size;
-		return write_at(out->fd, from, size, out->at - (int64_t)size);
-	}
-	while (size) {
-		unsigned int nr = size < CHUNK ? (unsigned int)size : CHUNK;
-
-		if (gzwrite(out->file, from, nr) != (int)nr)
-			return write_error(out);
-		from += nr;
-		size -= nr;
-	}
-	return 0;
+	if (out->gzip)
+		return gzip_write(out->gzip, bytes, size);
+	out->at += (int64_t)size;
+	return write_at(out->fd, bytes, size, out->at - (int64_t)size);
 }
 
 int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
@@ -159,25 +131,59 @@ int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
 	return 0;
 }
 
-static int close_plain(struct fxt_file *out)
+int64_t fxt_file_unit(const struct fxt_file *out)
 {
-	int fd = TAKE_FD(out->fd);
+	return out->gzip ? GZIP_CHUNK : 1;
+}
 
-	return fd >= 0 && close(fd) ? -errno : 0;
+int64_t fxt_file_lead(const struct fxt_file *out)
+{
+	return out->gzip ? (int64_t)gzip_lead(out->gzip) : 0;
+}
+
+int fxt_part_prepare(struct fxt_part *part, const struct fxt_file *out, int64_t size)
+{
+	*part = (struct fxt_part){ .size = size };
+	return out->gzip ? fxt_file_scratch(out->path, &part->file) : 0;
+}
+
+int fxt_part_begin(const struct fxt_part *part, struct fxt_file *out, int64_t distance)
+{
+	out->at += distance;
+	return out->gzip ? gzip_new_part(&out->gzip, fileno(part->file)) : 0;
+}
+
+int fxt_part_end(const struct fxt_part *part, struct fxt_file *out)
+{
+	return part->file ? gzip_finish(out->gzip) : 0;
+}
+
+int fxt_part_put(struct fxt_part *part, struct fxt_file *out)
+{
+	int r = part->file ? gzip_append(out->gzip, fileno(part->file), part->size) : 0;
+
+	out->at += part->size;
+	fxt_part_release(part);
+	return r;
+}
+
+void fxt_part_release(struct fxt_part *part)
+{
+	if (part->file)
+		fclose(part->file);
+	part->file = NULL;
 }
 
 int fxt_file_close(struct fxt_file *out)
 {
-	gzFile file = out->file;
-	int r;
+	int r = out->gzip ? gzip_finish(out->gzip) : 0;
+	int fd = TAKE_FD(out->fd);
 
-	if (!file)
-		return close_plain(out);
-	out->file = NULL;
-	r = gzclose(file);
-	if (r == Z_OK)
-		return 0;
-	return r == Z_ERRNO && errno ? -errno : -EIO;
+	gzip_free(out->gzip);
+	out->gzip = NULL;
+	if (fd >= 0 && close(fd))
+		r = r ?: -errno;
+	return r;
 }
 
 int fxt_file_publish(struct fxt_file *out)
@@ -191,9 +197,8 @@ int fxt_file_publish(struct fxt_file *out)
 
 void fxt_file_release(struct fxt_file *out)
 {
-	if (out->file)
-		gzclose(out->file);
-	else if (out->path)
+	gzip_free(out->gzip);
+	if (out->path)
 		closep(&out->fd);
 	if (out->scratch)
 		unlink(out->scratch);

@@ -5,9 +5,16 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Less is not shared. */
-#define SHARED_MIN (8 << 20)
-#define PROCESSES_MAX 256
+/* What another process copies. */
+struct share {
+	pid_t pid;
+	struct fxt_part part;
+};
+
+struct shares {
+	struct share *shares;
+	unsigned int nr;
+};
 
 int pieces_init(struct pieces *pieces, const char *path)
 {
@@ -121,49 +128,93 @@ static int await(pid_t pid)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
 }
 
-/* This process does the first share of it, and what there is no other one for. */
-static int copy_shared(const struct pieces *pieces, struct fxt_file *out, int64_t begin,
-		       int64_t end, const struct fxt_copying *copying, unsigned int nr)
+static _Noreturn void copy_share(const struct pieces *pieces, struct fxt_file *out,
+				 const struct share *share, int64_t begin, int64_t distance,
+				 const struct fxt_copying *copying)
 {
-	const int64_t first = out->at, share = (end - begin) / nr;
-	pid_t pids[PROCESSES_MAX];
-	unsigned int started = nr;
-	int r;
+	int r = fxt_part_begin(&share->part, out, distance);
 
-	while (started > 1) {
-		int64_t to = started == nr ? end : begin + started * share;
-		int64_t from = begin + (started - 1) * share;
+	if (!r)
+		r = copy(pieces, out, begin + distance, begin + distance + share->part.size,
+			 copying);
+	if (!r)
+		r = fxt_part_end(&share->part, out);
+	_exit(-r);
+}
 
-		pids[started - 1] = fork();
-		if (pids[started - 1] < 0)
-			break;
-		if (!pids[started - 1]) {
-			out->at += from - begin;
-			_exit(-copy(pieces, out, from, to, copying));
+static void end_shares(struct shares *shares)
+{
+	for (unsigned int i = 0; i < shares->nr; i++) {
+		struct share *share = &shares->shares[i];
+
+		if (share->pid > 0) {
+			kill(share->pid, SIGKILL);
+			await(share->pid);
 		}
-		started--;
+		fxt_part_release(&share->part);
 	}
-	r = copy(pieces, out, begin, started == nr ? end : begin + started * share, copying);
-	for (unsigned int i = started; i < nr; i++) {
-		int ended;
+	free(shares->shares);
+}
+
+/* All but the first one, which this process does. */
+static int start_shares(struct shares *shares, const struct pieces *pieces, struct fxt_file *out,
+			int64_t begin, int64_t size, const struct fxt_copying *copying)
+{
+	unsigned int nr = copying->processes - 1;
+
+	shares->shares = calloc(nr, sizeof(*shares->shares));
+	if (!shares->shares)
+		return -ENOMEM;
+	while (shares->nr < nr) {
+		struct share *share = &shares->shares[shares->nr];
+		int r = fxt_part_prepare(&share->part, out, size);
 
 		if (r)
-			kill(pids[i], SIGKILL);
-		ended = await(pids[i]);
-		r = r ?: ended;
+			return r;
+		shares->nr++;
+		share->pid = fork();
+		if (share->pid < 0)
+			return -errno;
+		if (!share->pid)
+			copy_share(pieces, out, share, begin, shares->nr * size, copying);
 	}
-	out->at = first + end - begin;
+	return 0;
+}
+
+static int put_shares(struct shares *shares, struct fxt_file *out)
+{
+	int r = 0;
+
+	for (unsigned int i = 0; i < shares->nr && !r; i++) {
+		struct share *share = &shares->shares[i];
+
+		r = await(share->pid);
+		share->pid = 0;
+		if (!r)
+			r = fxt_part_put(&share->part, out);
+	}
 	return r;
 }
 
 int pieces_copy(const struct pieces *pieces, struct fxt_file *out, int64_t begin, int64_t end,
 		const struct fxt_copying *copying)
 {
-	unsigned int nr = copying->processes < PROCESSES_MAX ? copying->processes : PROCESSES_MAX;
+	_cleanup_(end_shares) struct shares shares = { 0 };
+	int64_t first = begin + fxt_file_lead(out), size;
+	int r;
 
-	if (nr < 2 || out->file || end - begin < SHARED_MIN)
+	if (copying->processes < 2 || end - first < copying->shared_min)
 		return copy(pieces, out, begin, end, copying);
-	return copy_shared(pieces, out, begin, end, copying, nr);
+	size = (end - first) / copying->processes;
+	size -= size % fxt_file_unit(out);
+	r = copy(pieces, out, begin, first, copying);
+	if (!r && size)
+		r = start_shares(&shares, pieces, out, first, size, copying);
+	if (!r)
+		r = copy(pieces, out, first, first + size, copying);
+	if (!r)
+		r = put_shares(&shares, out);
+	return r ?: copy(pieces, out, first + (size ? copying->processes : 0) * size, end, copying);
 }
 
 int64_t pieces_size(const struct pieces *pieces)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <zlib.h>
 
 #include "fuzz.h"
 #include "fxt_format.h"

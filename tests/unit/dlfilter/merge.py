@@ -120,9 +120,11 @@ class Merge(unittest.TestCase):
                     self.assertEqual(self.files(*words, *variant, *limits), expected)
 
     def test_compressed(self):
-        lines, words = self.cut(walk(random.Random(1), 1000), 4)
+        """What is large is compressed by several processes."""
+        lines, words = self.cut(walk(random.Random(1), 12000), 4)
         expected = self.files(lines=lines)[1]["out.fxt"]
         found = self.files(*words, name="out.fxt.gz")[1]["out.fxt.gz"]
+        self.assertGreater(len(expected), 1500000)
         self.assertEqual(gzip.decompress(found), expected)
         self.assertEqual(found, self.files(lines=lines, name="out.fxt.gz")[1]["out.fxt.gz"])
 
