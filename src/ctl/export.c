@@ -25,8 +25,8 @@
 #define JOBS_MAX 256
 /* Less trace is not worth a job of its own. */
 #define JOB_BYTES (UINT64_C(2) << 20)
-/* Of a job; the last ones of all are put together when nobody decodes any more. */
-#define JOB_SLICES 3
+/* Of a job: each costs perf's start. */
+#define JOB_SLICES 2
 
 static const struct option_choice axes[] = {
 	{ "time", 0, NULL },
@@ -371,6 +371,28 @@ static unsigned int choose_jobs(const struct export_args *args, uint64_t bytes)
 	return (unsigned int)(nr < (uint64_t)CPU_COUNT(&cpus) ? nr : (uint64_t)CPU_COUNT(&cpus));
 }
 
+/* They are put together in their order, and at the end of the last one nobody decodes any more: so
+ * of the first ones each ends some time after that before, and the last ones become small. */
+static int cut_slices(const char *file, uint64_t bytes, unsigned int nr_jobs,
+		      struct trace_slice **slices, size_t *nr)
+{
+	static const double first[] = { 0.4, 1 }, last[] = { 0.7, 0.15 };
+	_cleanup_free_ uint64_t *sizes = calloc((size_t)nr_jobs * JOB_SLICES, sizeof(*sizes));
+	double all = nr_jobs * (first[0] + first[1] + last[0] + last[1]) / 2;
+
+	if (!sizes)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < nr_jobs; i++) {
+		double along = (double)i / (nr_jobs - 1);
+
+		sizes[i] = (uint64_t)((double)bytes / all *
+				      (first[0] + along * (first[1] - first[0])));
+		sizes[nr_jobs + i] =
+			(uint64_t)((double)bytes / all * (last[0] + along * (last[1] - last[0])));
+	}
+	return trace_cut(file, sizes, (size_t)nr_jobs * JOB_SLICES, slices, nr);
+}
+
 /* -ESTALE: one perf has to do. */
 static int run_slices(struct console *con, const struct export_args *args,
 		      const struct export_way *way, struct export_result *result)
@@ -398,7 +420,7 @@ static int run_slices(struct console *con, const struct export_args *args,
 	jobs.nr_jobs = choose_jobs(args, bytes);
 	if (jobs.nr_jobs < 2)
 		return -ESTALE;
-	r = trace_cut(file, bytes / jobs.nr_jobs / JOB_SLICES, &slices, &jobs.nr_slices);
+	r = cut_slices(file, bytes, jobs.nr_jobs, &slices, &jobs.nr_slices);
 	if (r)
 		return r;
 	if (jobs.nr_slices < 2)

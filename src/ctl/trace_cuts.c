@@ -208,40 +208,42 @@ static size_t go_back(const struct scan *scan, size_t i, uint64_t bytes)
 	return i;
 }
 
-static struct trace_slice *cut(const struct scan *scan, uint64_t slice_bytes, size_t *nr)
+static struct trace_slice *cut(const struct scan *scan, const uint64_t *sizes, size_t max,
+			       size_t *nr)
 {
 	uint64_t lead = LEAD * (uint64_t)scan->buffers;
-	struct trace_slice *slices = calloc(scan->nr + 1, sizeof(*slices));
-	uint64_t sum = 0;
+	struct trace_slice *slices = calloc(max, sizeof(*slices));
+	uint64_t sum = 0, since = 0, due = sizes[0];
 
 	if (!slices)
 		return NULL;
-	if (slice_bytes < 2 * lead)
-		slice_bytes = 2 * lead;
 	slices[0] = (struct trace_slice){ .end = UINT64_MAX, .to = UINT64_MAX };
 	*nr = 1;
-	for (size_t i = 0; i + scan->buffers < scan->nr; i++) {
+	for (size_t i = 0; i + scan->buffers < scan->nr && *nr < max; i++) {
 		struct trace_slice *last = &slices[*nr - 1];
 		const struct point *point = &scan->points[i];
 		uint64_t from = scan->points[go_back(scan, i, lead)].time;
 
 		sum += point->bytes;
-		if (sum < slice_bytes || from <= last->begin || from >= point->time)
+		since += point->bytes;
+		if (sum < due || since < 2 * lead || from <= last->begin || from >= point->time)
 			continue;
 		last->end = point->time;
 		last->to = scan->points[i + scan->buffers].time;
+		due += sizes[*nr];
+		since = 0;
 		slices[(*nr)++] = (struct trace_slice){
 			.from = from,
 			.begin = point->time,
 			.end = UINT64_MAX,
 			.to = UINT64_MAX,
 		};
-		sum = 0;
 	}
 	return slices;
 }
 
-int trace_cut(const char *path, uint64_t slice_bytes, struct trace_slice **slices, size_t *nr)
+int trace_cut(const char *path, const uint64_t *sizes, size_t max, struct trace_slice **slices,
+	      size_t *nr)
 {
 	struct scan scan = { .points_wanted = true };
 	int r = scan_file(&scan, path);
@@ -249,7 +251,7 @@ int trace_cut(const char *path, uint64_t slice_bytes, struct trace_slice **slice
 	if (!r && scan.nr)
 		qsort(scan.points, scan.nr, sizeof(*scan.points), compare);
 	if (!r) {
-		*slices = cut(&scan, slice_bytes, nr);
+		*slices = cut(&scan, sizes, max, nr);
 		r = *slices ? 0 : -ENOMEM;
 	}
 	free(scan.points);

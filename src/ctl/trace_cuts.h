@@ -17,9 +17,9 @@ struct trace_slice {
 /* How much trace a file has, in bytes. Returns 0, or a negative errno. */
 int trace_size(const char *path, uint64_t *bytes) _must_check_;
 
-/* Slices of about so many bytes, for the caller to free: one, if it cannot be cut. Returns 0 or a
- * negative errno. */
-int trace_cut(const char *path, uint64_t slice_bytes, struct trace_slice **slices,
+/* Slices of about so many bytes each, for the caller to free: the last one has what is left, and
+ * there are less of them if it cannot be cut so often. Returns 0 or a negative errno. */
+int trace_cut(const char *path, const uint64_t *sizes, size_t max, struct trace_slice **slices,
 	      size_t *nr) _must_check_;
 
 #endif
