@@ -15,8 +15,6 @@
 #define SHOW_AFTER_NS NSEC_PER_SEC
 /* What is written is copied by one process if it is less. */
 #define SHARED_MIN (8 << 20)
-/* Slices that are decoded, and not put together yet, for each job. */
-#define AHEAD 2
 
 enum state {
 	WAITING,
@@ -273,10 +271,8 @@ static bool may_merge(const struct run *run)
 
 static bool may_decode(const struct run *run)
 {
-	unsigned int nr_jobs = run->jobs->nr_jobs;
-
-	return run->next < run->jobs->nr_slices && run->decoding + run->writing < nr_jobs &&
-	       run->next < run->next_merged + (size_t)AHEAD * nr_jobs;
+	return run->next < run->jobs->nr_slices &&
+	       run->decoding + run->writing < run->jobs->nr_jobs;
 }
 
 static int do_slices(struct run *run)

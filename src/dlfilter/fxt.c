@@ -307,11 +307,29 @@ static void add_argument(struct fxt *fxt, const struct fxt_arg *arg)
 	set_size(fxt, begin);
 }
 
+static bool has_string(const struct fxt *fxt, uint32_t name)
+{
+	return !name || (name < fxt->nr_indices && fxt->indices[name]);
+}
+
+static bool has_strings(const struct fxt *fxt, const struct fxt_event *event)
+{
+	for (size_t i = 0; i < event->nr_args; i++) {
+		if (!has_string(fxt, event->args[i].key) ||
+		    (event->args[i].type == FXT_ARG_NAME && !has_string(fxt, event->args[i].name)))
+			return false;
+	}
+	return has_string(fxt, event->category) && has_string(fxt, event->name);
+}
+
 /* Of a record that is not written: what it has is in the tables all the same. */
 static void refer(struct fxt *fxt, const struct fxt_event *event)
 {
-	begin_record(fxt);
 	thread_ref(fxt, event->thread);
+	/* Most have nothing new. */
+	if (has_strings(fxt, event))
+		return;
+	begin_record(fxt);
 	string_ref(fxt, event->category);
 	string_ref(fxt, event->name);
 	for (size_t i = 0; i < event->nr_args; i++) {
