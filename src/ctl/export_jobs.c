@@ -187,21 +187,6 @@ static int start_writer(struct run *run, struct slice *slice)
 	return 0;
 }
 
-/* The next slice is put to what is there. */
-static int merge_next(struct run *run)
-{
-	struct slice *slice = &run->slices[run->next_merged];
-	const struct trace_slice *cut = &run->jobs->slices[run->next_merged];
-	bool last = ++run->next_merged == run->jobs->nr_slices;
-	int r = merge_slice(run->merge, slice->events, last ? UINT64_MAX : cut[1].from, cut->end);
-
-	/* It has been mapped. */
-	unlink(slice->events);
-	if (!r)
-		r = start_writer(run, slice);
-	return r ?: merge_leave_out(run->merge);
-}
-
 /* Whose pipe has been closed. */
 static int end_slice(struct run *run, struct slice *slice)
 {
@@ -244,14 +229,14 @@ static bool is_on_its_own(const struct run *run, size_t i)
 	return run->slices[i].result.errors && i + 1 < run->jobs->nr_slices;
 }
 
-/* Until something has ended, or a second. */
-static int await(struct run *run)
+/* Until something has ended, or some time. */
+static int await(struct run *run, int timeout_ms)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < run->jobs->nr_slices; i++)
 		run->fds[i] = (struct pollfd){ run->slices[i].reader.fd, POLLIN, 0 };
-	if (poll(run->fds, run->jobs->nr_slices, 1000) < 0)
+	if (poll(run->fds, run->jobs->nr_slices, timeout_ms) < 0)
 		return errno == EINTR ? 0 : -errno;
 	for (size_t i = 0; i < run->jobs->nr_slices && !r; i++) {
 		if (run->fds[i].revents && !export_read_lines(&run->slices[i].reader))
@@ -275,6 +260,32 @@ static bool may_decode(const struct run *run)
 	       run->decoding + run->writing < run->jobs->nr_jobs;
 }
 
+/* That what has ended leaves its CPU to the next one, while this process is busy. */
+static int replace_ended(void *arg)
+{
+	struct run *run = arg;
+	int r = await(run, 0);
+
+	while (!r && may_decode(run))
+		r = start_perf(run, &run->slices[run->next++]);
+	return r;
+}
+
+/* The next slice is put to what is there. */
+static int merge_next(struct run *run)
+{
+	struct slice *slice = &run->slices[run->next_merged];
+	const struct trace_slice *cut = &run->jobs->slices[run->next_merged];
+	bool last = ++run->next_merged == run->jobs->nr_slices;
+	int r = merge_slice(run->merge, slice->events, last ? UINT64_MAX : cut[1].from, cut->end);
+
+	/* It has been mapped. */
+	unlink(slice->events);
+	if (!r)
+		r = start_writer(run, slice);
+	return r ?: merge_leave_out(run->merge, replace_ended, run);
+}
+
 static int do_slices(struct run *run)
 {
 	int r = 0;
@@ -286,7 +297,7 @@ static int do_slices(struct run *run)
 		else if (may_merge(run))
 			r = merge_next(run);
 		else
-			r = await(run);
+			r = await(run, 1000);
 	}
 	return r;
 }

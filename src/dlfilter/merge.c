@@ -11,7 +11,7 @@
 #define COMPARED_MIN 16
 /* The first ones of a decoder count what was before them too. */
 #define ODD 4
-/* How often it is looked whether to stop. */
+/* How often it is looked whether to stop, or what else there is to do. */
 #define STOP_EVENTS 65536
 
 /* An event, and what its addresses are. */
@@ -205,7 +205,7 @@ int merge_slice(struct merge *merge, const char *path, uint64_t next, uint64_t e
 	return r;
 }
 
-static int go_through(struct merge *merge)
+static int go_through(struct merge *merge, int (*meanwhile)(void *arg), void *arg)
 {
 	struct slice *slice = merge->slice;
 	const volatile sig_atomic_t *stopped = merge->args->timeline.copying.stopped;
@@ -224,18 +224,23 @@ static int go_through(struct merge *merge)
 		if (event.time >= slice->next)
 			remember(&slice->history, &slice->reader, &event);
 		calls_add(merge->calls, &event);
-		if (stopped && !(i % STOP_EVENTS) && *stopped)
+		if (i % STOP_EVENTS)
+			continue;
+		if (stopped && *stopped)
 			return -EINTR;
+		r = meanwhile ? meanwhile(arg) : 0;
+		if (r)
+			return r;
 	}
 }
 
-int merge_leave_out(struct merge *merge)
+int merge_leave_out(struct merge *merge, int (*meanwhile)(void *arg), void *arg)
 {
 	int r = timeline_leave_out(merge->timeline);
 
 	if (r < 0)
 		return r;
-	r = go_through(merge);
+	r = go_through(merge, meanwhile, arg);
 	timeline_write_rest(merge->timeline);
 	return r;
 }
@@ -247,7 +252,7 @@ int merge_write(struct merge *merge, FILE *file)
 	if (r < 0)
 		return r;
 	timeline_write_piece(merge->timeline, file);
-	r = go_through(merge);
+	r = go_through(merge, NULL, NULL);
 	return r ?: timeline_end_piece(merge->timeline);
 }
 

@@ -24,8 +24,9 @@ void merge_free(struct merge *merge);
 int merge_slice(struct merge *merge, const char *path, uint64_t next, uint64_t end) _must_check_;
 
 /* Goes through it; returns 0 or a negative errno. What is left out has the number of slices before
- * it, for merge_put(). */
-int merge_leave_out(struct merge *merge) _must_check_;
+ * it, for merge_put(). `meanwhile`, or NULL, is called some hundred times a second while one is
+ * left out: a negative errno of it ends that. */
+int merge_leave_out(struct merge *merge, int (*meanwhile)(void *arg), void *arg) _must_check_;
 int merge_write(struct merge *merge, FILE *file) _must_check_;
 
 /* What another process wrote of a slice; the descriptor is taken over. */

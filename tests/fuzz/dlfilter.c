@@ -206,12 +206,12 @@ static void run_slices(struct args *args, const char *events, const struct span 
 	int r;
 
 	must(!merge_new(&merge, args));
-	must(!merge_slice(merge, events, 0, cut) && !merge_leave_out(merge));
+	must(!merge_slice(merge, events, 0, cut) && !merge_leave_out(merge, NULL, NULL));
 	r = merge_slice(merge, events, UINT64_MAX, UINT64_MAX);
 	/* There may be too little of it. */
 	must(!r || r == -ESTALE);
 	if (!r)
-		must(!merge_leave_out(merge));
+		must(!merge_leave_out(merge, NULL, NULL));
 	merge_free(merge);
 }
 

@@ -174,7 +174,7 @@ static void write_piece(struct merge *merge, int number)
 	pid = fork();
 	if (!pid)
 		_exit(!!merge_write(merge, file));
-	must(pid > 0 && !merge_leave_out(merge), "cannot leave out");
+	must(pid > 0 && !merge_leave_out(merge, NULL, NULL), "cannot leave out");
 	must(waitpid(pid, &status, 0) == pid && !status, "cannot write");
 	must(!merge_put(merge, number, dup(fileno(file))), "cannot put");
 	fclose(file);
