@@ -71,12 +71,9 @@ static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
 	__u32 owed = POKE_OWED(POKE_WAY_TASK_WORK);
 	int err;
 
-	if (__sync_fetch_and_or(&target->owed, owed) & owed) {
-		/* That of the spike before has not run: its signal is for both. */
-		target->way = POKE_WAY_TASK_WORK;
-		__sync_fetch_and_add(&target->merged, 1);
-		return true;
-	}
+	/* That of the spike before has not run, and there is but one. */
+	if (__sync_fetch_and_or(&target->owed, owed) & owed)
+		return poke_took(target, POKE_WAY_TASK_WORK, -1);
 	err = poke_task_work(task, index);
 	if (err)
 		__sync_fetch_and_and(&target->owed, ~owed);
@@ -101,8 +98,8 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 	return done;
 }
 
-/* Returns whether it takes the message to reach the target. */
-static __always_inline bool poke_print(struct poke_target *target)
+/* Returns 1 if it takes the message to reach the target. */
+static __always_inline __u32 poke_print(struct poke_target *target)
 {
 	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
 		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_TRACEPOINT));
@@ -111,14 +108,14 @@ static __always_inline bool poke_print(struct poke_target *target)
 	if (POKE_HAS(POKE_WAY_FASYNC) &&
 	    poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle)) {
 		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_FASYNC));
-		return true;
+		return 1;
 	}
 	__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
-	return false;
+	return 0;
 }
 
-/* Returns 1 if it takes the message to reach the target. Not static: so the verifier looks at it on
- * its own, and not at all that may have become of the targets together. */
+/* The same. Not static: so the verifier looks at it on its own, and not at all that may have become
+ * of the targets together. */
 __noinline __u32 poke_one(__u32 index, __u64 number)
 {
 	const __u32 queued = POKE_OWED(POKE_WAY_TASK_WORK);

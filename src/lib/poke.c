@@ -299,7 +299,7 @@ static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
-	uint32_t way = live->way;
+	enum poke_way way = live->way;
 	bool owed = live->owed & POKE_OWED(way);
 
 	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || poke->ended[i])

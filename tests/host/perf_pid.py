@@ -128,10 +128,13 @@ class Targets(PidTest):
         self.assertEqual(last["sent"]["fasync"], len(captures) - idle + 1, last)
         self.assertEqual(last["sent"]["relay"], idle, last)
 
-    def test_stopped(self):
-        """What a stopped target is sent is one signal, when it goes on. The other is signalled at each spike."""
+    def test_mixed(self):
+        """Stopped with a callback queued, a target takes no other and its perf event signals it. The other target has a callback, and
+        is not signalled by that event too."""
         self.need_delivery("task-work")
-        with poked.Counter() as stopped, poked.Counter() as other, \
+        # Not idle: there a kernel may drop what perf events sample.
+        busy = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
+        with poked.Counter() as stopped, poked.Counter() as other, common.running(busy, ready=True, cpus={self.cpu}), \
                 self.session([stopped.pid, other.pid], "--any-process", "--delivery", "task-work") as session:
             stopped.process.send_signal(signal.SIGSTOP)
             for _ in range(3):
@@ -139,7 +142,6 @@ class Targets(PidTest):
             stopped.process.send_signal(signal.SIGCONT)
             stopped.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-            self.assertFalse(stopped.has_signal(), "a second signal")
             signals = 0
             while other.has_signal():
                 other.wait_signal()
@@ -149,7 +151,8 @@ class Targets(PidTest):
         # On a busy machine more than those that were made.
         spikes = len(folders)
         self.assertEqual((two["sent"], two["refused"], two["merged"] + signals), ({"task-work": spikes}, {}, spikes))
-        self.assertEqual((one["sent"], one["refused"], one["merged"]), ({"task-work": 1}, {}, spikes - 1))
+        self.assertEqual(one["refused"], {"task-work": one["sent"]["fasync"]}, one)
+        self.assertEqual(one["sent"]["task-work"] + one["sent"]["fasync"], spikes, one)
 
     def test_ends(self):
         """One that ends is said to have, and the others are poked on; --exit-with-target ends with the last."""
