@@ -6,8 +6,9 @@
 #include "fxt_format.h"
 
 #define TICKS_PER_S UINT64_C(1000000000)
-/* Records that are written at once, in words. */
-#define BUFFER_WORDS 32768
+/* Records that are written at once, in words: ext4 takes 64 KiB with least work, twice as much for
+ * 4 or 256 KiB. */
+#define BUFFER_WORDS 8192
 
 enum argument_type {
 	ARGUMENT_U32 = 2,

@@ -5,7 +5,7 @@
 #include "stream.h"
 #include "stream_format.h"
 
-#define BUFFER (256 * 1024)
+#define BUFFER (64 * 1024)
 /* More than all of an event, but names. */
 #define EVENT_MAX 512
 
