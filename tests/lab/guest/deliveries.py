@@ -31,6 +31,8 @@ SETTLED_S = 20
 DELIVERIES = ["task-work", "fasync", "tracepoint", "direct", "relay"]
 # What is interrupted by the timer that is late.
 KINDS = ["idle", "kernel thread", "user task"]
+# A busy host makes spikes of its own.
+OF_KIND = 3
 PERF_RECORD_AUXTRACE = 71
 BUSY = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\nwhile True: pass" % common.CPU
 
@@ -153,7 +155,7 @@ def check_kinds(delivery, lines):
     print(f"  from others: {dict(others)}")
     for kind in KINDS:
         of_kind = [line for line in lines if kind_of(line) == kind]
-        check(len(of_kind) * 9 > len(lines), f"{delivery}: {len(of_kind)} of {len(lines)} spikes from {kind}")
+        check(len(of_kind) >= OF_KIND, f"{delivery}: {len(of_kind)} of {len(lines)} spikes from {kind}")
         # It is not told of a spike that the next one came too soon after.
         ways = list(filter(None, (target_of(line)["delivery"] for line in of_kind)))
         counts = {way: ways.count(way) for way in sorted(set(ways))}
