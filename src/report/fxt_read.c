@@ -159,7 +159,7 @@ static int read_initialization(struct reader *reader, uint64_t header)
 static int read_string(struct reader *reader, uint64_t header)
 {
 	uint64_t index = bits(header, 16, 30);
-	const char *text;
+	const char *text = "";
 	int r = next_text(reader, bits(header, 32, 46), &text);
 
 	if (r)
