@@ -8,7 +8,7 @@
 #include "tsc.h"
 #include "util.h"
 
-/* That of a disabled event of ours, which no CPU has to be asked about. */
+/* The page is of an event of its own, which is disabled: no CPU that is watched has to be asked. */
 int tsc_clock_open(struct tsc_clock *clock)
 {
 	struct perf_event_attr attr = {
