@@ -50,6 +50,23 @@ struct poke_target {
 	__u64 refused[POKE_WAYS];
 };
 
+/* Whether it was owed, until now. */
+static inline __attribute__((always_inline)) __u32
+poke_take_owed(volatile struct poke_target *target, __u32 way)
+{
+	return __sync_fetch_and_and(&target->owed, ~POKE_OWED(way)) & POKE_OWED(way);
+}
+
+/* At a spike: what is owed of those before is one with it, but for a callback that is queued. */
+static inline __attribute__((always_inline)) void
+poke_merge_owed(volatile struct poke_target *target)
+{
+	const __u32 queued = POKE_OWED(POKE_WAY_TASK_WORK);
+
+	if (__sync_fetch_and_and(&target->owed, queued) & ~queued)
+		__sync_fetch_and_add(&target->merged, 1);
+}
+
 #ifndef __bpf__
 static_assert(POKE_TARGETS == 4 * POKE_CALLED_DIGITS, "a bit for each");
 static_assert(sizeof(struct poke_target) == 72 + 16 * POKE_WAYS, "no hidden padding");

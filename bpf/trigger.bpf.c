@@ -144,16 +144,20 @@ struct {
 	__type(value, struct trigger_recent);
 } recent SEC(".maps");
 
+static __always_inline struct trigger_latencies *latencies_of(struct trigger_recent *found,
+							      __u64 sequence)
+{
+	__u64 place = sequence % TRIGGER_RECENT;
+
+	barrier_var(place);
+	return place < TRIGGER_RECENT ? &found->spikes[place] : NULL;
+}
+
 static __always_inline struct trigger_latencies *newest_latencies(__u32 cpu)
 {
 	struct trigger_recent *found = bpf_map_lookup_elem(&recent, &cpu);
-	__u64 place;
 
-	if (!found)
-		return NULL;
-	place = found->newest % TRIGGER_RECENT;
-	barrier_var(place);
-	return place < TRIGGER_RECENT ? &found->spikes[place] : NULL;
+	return found ? latencies_of(found, found->newest) : NULL;
 }
 
 #include "noise.h"
@@ -167,7 +171,7 @@ static __always_inline void note_spike(const struct trigger_spike *s)
 	if (!found || s->kind == TRIGGER_WAKEUP)
 		return;
 	found->newest = s->sequence;
-	seen = newest_latencies(key);
+	seen = latencies_of(found, s->sequence);
 	if (!seen)
 		return;
 	seen->sequence = s->sequence;

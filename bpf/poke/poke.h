@@ -22,12 +22,6 @@ struct {
 	__type(value, struct poke_target);
 } targets SEC(".maps");
 
-/* Whether it was. */
-static __always_inline bool poke_take_owed(struct poke_target *target, __u32 way)
-{
-	return __sync_fetch_and_and(&target->owed, ~POKE_OWED(way)) & POKE_OWED(way);
-}
-
 /* The target signals itself. */
 static __always_inline void poke_pay(struct poke_target *target, __u32 way)
 {
@@ -76,7 +70,7 @@ static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
 		return poke_took(target, POKE_WAY_TASK_WORK, -1);
 	err = poke_task_work(task, index);
 	if (err)
-		__sync_fetch_and_and(&target->owed, ~owed);
+		poke_take_owed(target, POKE_WAY_TASK_WORK);
 	return poke_took(target, POKE_WAY_TASK_WORK, err);
 }
 
@@ -118,7 +112,6 @@ static __always_inline __u32 poke_print(struct poke_target *target)
  * of the targets together. */
 __noinline __u32 poke_one(__u32 index, __u64 number)
 {
-	const __u32 queued = POKE_OWED(POKE_WAY_TASK_WORK);
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
 	if (!target || !target->tid)
@@ -130,8 +123,7 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 	target->way = POKE_WAY_NONE;
 	target->pending_ns = 0;
 	target->poked_ns = bpf_ktime_get_ns();
-	if (__sync_fetch_and_and(&target->owed, queued) & ~queued)
-		__sync_fetch_and_add(&target->merged, 1);
+	poke_merge_owed(target);
 	if (POKE_HAS_TASK && poke_task(target, index))
 		return 0;
 	return poke_print(target);

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "write_all.h"
+
 /* Little slower than none, and a tenth of the size. */
 #define LEVEL 1
 #define RAW (-15)
@@ -28,23 +30,6 @@ void gzip_free(struct gzip *gzip)
 	free(gzip->chunk);
 	free(gzip->compressed);
 	free(gzip);
-}
-
-static int write_all(int fd, const void *bytes, size_t size)
-{
-	const uint8_t *from = bytes;
-
-	while (size) {
-		ssize_t nr = write(fd, from, size);
-
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0)
-			return -errno;
-		from += nr;
-		size -= (size_t)nr;
-	}
-	return 0;
 }
 
 int gzip_new_part(struct gzip **ret, int fd)

@@ -274,12 +274,6 @@ int poke_fd(const struct poke *poke)
 
 /* -- Spikes */
 
-/* Whether that was still to be done: then it is ours to do. */
-static bool take_owed(volatile struct poke_target *live, uint32_t way)
-{
-	return __sync_fetch_and_and(&live->owed, ~POKE_OWED(way)) & POKE_OWED(way);
-}
-
 static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 {
 	volatile struct poke_target *live = &poke->live[i];
@@ -309,15 +303,12 @@ static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t s
 
 static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
 {
-	const uint32_t queued = POKE_OWED(POKE_WAY_TASK_WORK);
-
 	live->way = POKE_WAY_NONE;
 	live->pending_ns = 0;
 	live->idle = 0;
 	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
 	live->sequence = sequence;
-	if (__sync_fetch_and_and(&live->owed, queued) & ~queued)
-		__sync_fetch_and_add(&live->merged, 1);
+	poke_merge_owed(live);
 	__sync_fetch_and_or(&live->owed, POKE_OWED(POKE_WAY_NONE));
 }
 
@@ -339,7 +330,7 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 			poke_begin(live, sequence);
 		if (live->sequence != sequence || poke->ended[i])
 			continue;
-		if (live->way == POKE_WAY_NONE && take_owed(live, POKE_WAY_NONE))
+		if (live->way == POKE_WAY_NONE && poke_take_owed(live, POKE_WAY_NONE))
 			poke_relay(poke, i, sequence);
 		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
 	}
@@ -398,7 +389,7 @@ static void poke_settle_rest(struct poke *poke)
 		if (way == POKE_WAY_NONE)
 			continue;
 		/* It is poked by the one or the other. */
-		if (!take_owed(live, way))
+		if (!poke_take_owed(live, way))
 			continue;
 		__sync_fetch_and_add(&live->refused[way], 1);
 		poke_relay(poke, i, poke->settling);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "vdso.h"
+#include "write_all.h"
 
 /* buildid/.build-id/00/11223344.../vdso: the first byte is a folder of its own. */
 static void make_path(const struct build_id *id, char *path, size_t size)
@@ -31,18 +32,6 @@ static int make_folders(int dirfd, char *path)
 	return 0;
 }
 
-static int write_all(int fd, const struct vdso *vdso)
-{
-	for (size_t done = 0; done < vdso->size;) {
-		ssize_t n = write(fd, (const char *)vdso->image + done, vdso->size - done);
-
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 int vdso_write(int dirfd)
 {
 	_cleanup_close_ int fd = -1;
@@ -60,7 +49,7 @@ int vdso_write(int dirfd)
 	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, &vdso);
+	r = write_all(fd, vdso.image, vdso.size);
 	/* Some file systems tell of a full disk only here. */
 	if (close(TAKE_FD(fd)) && !r)
 		r = -errno;

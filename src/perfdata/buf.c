@@ -119,20 +119,3 @@ ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t s
 	string[len] = '\0';
 	return len;
 }
-
-int perfdata_write_all(int fd, const void *data, size_t len)
-{
-	const char *from = data;
-	ssize_t n;
-
-	while (len) {
-		n = write(fd, from, len);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			from += n;
-			len -= n;
-		}
-	}
-	return 0;
-}

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "write_all.h"
 
 #define MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
 #define HEADER_SIZE 104
@@ -148,7 +149,7 @@ int perfdata_create(struct perfdata **ret, int dirfd, const char *dirname,
 static int flush(struct perfdata *pd)
 {
 	if (!pd->error)
-		pd->error = perfdata_write_all(pd->fd, pd->pending.data, pd->pending.len);
+		pd->error = write_all(pd->fd, pd->pending.data, pd->pending.len);
 	pd->pending.len = 0;
 	return pd->error;
 }
@@ -165,7 +166,7 @@ static int write_large(struct perfdata *pd, const char *records, size_t len)
 
 		if (piece > len)
 			piece = len;
-		err = perfdata_write_all(pd->fd, records, piece);
+		err = write_all(pd->fd, records, piece);
 		records += piece;
 		at += piece;
 		len -= piece;
@@ -275,7 +276,7 @@ static int rewrite_header(struct perfdata *pd, uint64_t features)
 		return header.error;
 	if (lseek(pd->fd, 0, SEEK_SET) < 0)
 		return -errno;
-	return perfdata_write_all(pd->fd, header.data, header.len);
+	return write_all(pd->fd, header.data, header.len);
 }
 
 int perfdata_finish(struct perfdata *pd, const struct perfdata_features *features,

@@ -58,8 +58,6 @@ ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t s
 /* Notes that an AUXTRACE record of so many bytes, less its trace, comes next. */
 void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size);
 
-int perfdata_write_all(int fd, const void *data, size_t len);
-
 /* The kernel and its modules. */
 void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd);
 

@@ -7,6 +7,8 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "write_all.h"
+
 static const char *const names[] = { "kallsyms", "modules" };
 /* Large, and not always there. */
 static const char code[] = "kcore";
@@ -38,7 +40,7 @@ static int copy_file(int from_fd, int to_fd, const char *name)
 	fd = openat(to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	if (fd < 0)
 		return -errno;
-	r = perfdata_write_all(fd, content.data, content.len);
+	r = write_all(fd, content.data, content.len);
 	if (r < 0)
 		return r;
 	if (close(TAKE_FD(fd)) < 0)

@@ -23,8 +23,8 @@
 
 #include "bpf/trigger.h"
 #include "delivery/delivery.h"
+#include "fake_target.h"
 #include "poke.h"
-#include "target.h"
 #include "tracefs.h"
 #include "trigger.h"
 
@@ -49,7 +49,6 @@ enum pid_type {
 };
 
 #define TARGETS 3
-#define FIRST_PID 100
 #define PRINTK_ID 77
 /* Where the spikes are, of those that are watched. */
 #define CPU 5
@@ -254,9 +253,6 @@ int __wrap_close(int fd)
 
 /* -- What the controller looks at */
 
-int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
-		       const struct log *log);
-bool __wrap_target_is_same(const struct target *target);
 int __wrap_target_signal(const struct target *target);
 volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
@@ -266,26 +262,6 @@ uint64_t __wrap_tracefs_printk_id(void);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
-
-int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
-		       const struct log *log)
-{
-	(void)log;
-	*target = (struct target){
-		.tid = wanted->pid,
-		.tgid = wanted->pid,
-		.task = { .tid = wanted->pid, .signal = SIGUSR2 },
-	};
-	target->pidfd = eventfd(0, EFD_CLOEXEC);
-	assert_true(target->pidfd >= 0);
-	return 0;
-}
-
-bool __wrap_target_is_same(const struct target *target)
-{
-	(void)target;
-	return true;
-}
 
 int __wrap_target_signal(const struct target *target)
 {

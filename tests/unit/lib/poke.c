@@ -16,11 +16,9 @@
 #include <cmocka.h>
 
 #include "delivery/delivery.h"
+#include "fake_target.h"
 #include "messages.h"
-#include "target.h"
 #include "trigger.h"
-
-#define FIRST_PID 100
 
 static struct poke_target map[POKE_TARGETS];
 static size_t nr_signals[POKE_TARGETS];
@@ -29,9 +27,6 @@ static uint64_t now_ns;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
 
-int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
-		       const struct log *log);
-bool __wrap_target_is_same(const struct target *target);
 int __wrap_target_signal(const struct target *target);
 volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
@@ -39,26 +34,6 @@ const struct delivery *__wrap_delivery_of(enum poke_way way);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
-
-int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
-		       const struct log *log)
-{
-	(void)log;
-	*target = (struct target){
-		.tid = wanted->pid,
-		.tgid = wanted->pid,
-		.task = { .tid = wanted->pid, .signal = SIGUSR2 },
-	};
-	target->pidfd = eventfd(0, EFD_CLOEXEC);
-	assert_true(target->pidfd >= 0);
-	return 0;
-}
-
-bool __wrap_target_is_same(const struct target *target)
-{
-	(void)target;
-	return true;
-}
 
 int __wrap_target_signal(const struct target *target)
 {
