@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture_facts.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "utf8.h"
-
-static void put_text(char *buf, size_t size, const char *text)
-{
-	snprintf(buf, size, "%.*s", (int)size - 1, text);
-	for (char *c = buf; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == '\x7f')
-			*c = ' ';
-	}
-	/* It may have been cut in a character. */
-	utf8_repair(buf);
-}
+#include "printable.h"
 
 static void put_texts(struct facts *facts, const struct capture_file *file)
 {
 	const char *function = file->function[0] ? file->function : file->function_address;
 
-	put_text(facts->comm, sizeof(facts->comm), file->comm);
-	put_text(facts->function, sizeof(facts->function), function);
-	put_text(facts->wall_time, sizeof(facts->wall_time), file->wall_time);
-	put_text(facts->release, sizeof(facts->release), file->release);
-	put_text(facts->hostname, sizeof(facts->hostname), file->hostname);
-	put_text(facts->model, sizeof(facts->model), file->model);
+	printable_copy(facts->comm, sizeof(facts->comm), file->comm);
+	printable_copy(facts->function, sizeof(facts->function), function);
+	printable_copy(facts->wall_time, sizeof(facts->wall_time), file->wall_time);
+	printable_copy(facts->release, sizeof(facts->release), file->release);
+	printable_copy(facts->hostname, sizeof(facts->hostname), file->hostname);
+	printable_copy(facts->model, sizeof(facts->model), file->model);
 }
 
 /* A file may say anything; what follows takes it that these are in order. */

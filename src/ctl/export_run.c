@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "export_reader.h"
-#include "text.h"
+#include "printable.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SHOW_AFTER_NS NS_PER_S
@@ -111,7 +111,7 @@ bool export_read_lines(struct export_reader *reader)
 		}
 		reader->line[reader->length] = '\0';
 		reader->length = 0;
-		reader->take(reader, text_printable(reader->line));
+		reader->take(reader, printable(reader->line));
 	}
 	return nr > 0;
 }

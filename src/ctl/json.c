@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "text.h"
 #include "utf8.h"
 
 static json_object *new_line(const char *type)

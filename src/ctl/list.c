@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "json.h"
-#include "text.h"
+#include "printable.h"
 #include "tree.h"
 #include "units.h"
 
@@ -287,7 +287,7 @@ static void format_task(char *text, size_t size, const struct capture_file *file
 		snprintf(text, size, "%s/%d", file->comm, file->tid);
 	else
 		snprintf(text, size, "-");
-	text_printable(text);
+	printable(text);
 }
 
 static void print_entry(FILE *out, struct list_entry *entry)
@@ -302,7 +302,7 @@ static void print_entry(FILE *out, struct list_entry *entry)
 	fprintf(out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", when, cpu,
 		file->poked ? "poked" : FORMAT_TIME(file->view.latency_ns), task,
 		file->view.kind == VIEW_PT ? "pt" : "events", FORMAT_SIZE(entry->size),
-		text_printable(entry->path));
+		printable(entry->path));
 	if (entry->report)
 		fprintf(out, "  %s\n",
 			CLEAN(json_object_get_string(
@@ -337,7 +337,7 @@ static void print(struct list *list)
 	}
 	if (!list->nr && !list->failed)
 		fprintf(con->out, "there is no %scapture in %s\n", list->found ? "such " : "",
-			list->args->folder);
+			CLEAN(list->args->folder));
 	if (list->nr)
 		fprintf(con->out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", "TIME", "CPU", "LATENCY",
 			"INTERRUPTED", "RECORDER", "SIZE", "CAPTURE");

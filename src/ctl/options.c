@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpulist.h"
+#include "printable.h"
 #include "units.h"
 
 /* Where the column of explanations begins. */
@@ -28,6 +29,8 @@ int options_explain(char **why, int r, const char *format, ...)
 	if (vasprintf(why, format, args) < 0) {
 		*why = NULL;
 		r = -ENOMEM;
+	} else {
+		printable(*why);
 	}
 	va_end(args);
 	return r;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "options.h"
-#include "text.h"
+#include "printable.h"
 
 #define VARIABLE "PERF_POKE_PERF"
 #define INSTALL                                                                                    \
@@ -109,7 +109,7 @@ static int run(const char *path, char *const argv[], char *line, size_t size)
 			return -errno;
 	}
 	line[strcspn(line, "\n")] = '\0';
-	text_printable(line);
+	printable(line);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
 }
 

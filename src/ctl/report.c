@@ -2,11 +2,13 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "cpulist.h"
 #include "histogram.h"
 #include "json.h"
+#include "printable.h"
 #include "text.h"
 #include "units.h"
 
@@ -78,7 +80,7 @@ static const char *format_task(char *buf, size_t size, const struct perf_poke_sp
 		return buf;
 	}
 	memcpy(comm, spike->comm, sizeof(spike->comm));
-	text_printable(comm);
+	printable(comm);
 	if (spike->tid == spike->pid)
 		snprintf(buf, size, "%s/%d", comm, spike->pid);
 	else
@@ -140,7 +142,7 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 		return;
 	}
 	if (spike->function_name)
-		fprintf(file, "  %-12s %s\n", "timer", spike->function_name);
+		fprintf(file, "  %-12s %s\n", "timer", CLEAN(spike->function_name));
 	else if (!spike->rtla)
 		fprintf(file, "  %-12s 0x%" PRIx64 "\n", "timer", spike->function);
 	fprintf(file, "  %-12s %s\n", "interrupted", format_task(task, sizeof(task), spike));
@@ -196,7 +198,7 @@ static int print_place(FILE *file, const struct perf_poke_capture *capture)
 
 static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
 {
-	fprintf(file, "\ncapture %zu: %s\n", number, capture->path);
+	fprintf(file, "\ncapture %zu: %s\n", number, CLEAN_TO(PATH_MAX, capture->path));
 	print_spike(file, &capture->spike);
 	/* Somebody else has the trace. */
 	if (!strcmp(capture->recorder, "perf"))

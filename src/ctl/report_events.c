@@ -6,7 +6,7 @@
 #include "account_load.h"
 #include "events_spans.h"
 #include "perf_tool.h"
-#include "text.h"
+#include "printable.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -22,7 +22,7 @@ static char *last_line(FILE *file)
 		if (!*line)
 			continue;
 		free(last);
-		last = strdup(text_printable(line));
+		last = strdup(printable(line));
 	}
 	free(line);
 	return last;

@@ -7,8 +7,8 @@
 
 #include "cpulist.h"
 #include "json.h"
+#include "printable.h"
 #include "sessions.h"
-#include "text.h"
 #include "top.h"
 #include "units.h"
 
@@ -79,7 +79,7 @@ static void print_watched(FILE *file, const struct perf_poke_session *session)
 	fprintf(file, "  %-10s CPU%s %s, threshold", "watches", session->nr_cpus > 1 ? "s" : "",
 		list);
 	print_thresholds(file, session);
-	fprintf(file, ", timer %s, workload %s\n", session->function, session->workload);
+	fprintf(file, ", timer %s, workload %s\n", CLEAN(session->function), session->workload);
 }
 
 static void print_recorder(FILE *file, const struct perf_poke_session *session)
@@ -152,12 +152,12 @@ static void print_path(FILE *file, const char *what, const char *path)
 	_cleanup_free_ char *copy = strdup(path);
 
 	if (copy && *copy)
-		fprintf(file, "  %-10s %s\n", what, text_printable(copy));
+		fprintf(file, "  %-10s %s\n", what, printable(copy));
 }
 
 void status_print(FILE *file, const struct perf_poke_session *session)
 {
-	fprintf(file, "%s  %s", session->name, session->alive ? "alive" : "dead");
+	fprintf(file, "%s  %s", CLEAN(session->name), session->alive ? "alive" : "dead");
 	if (session->pid)
 		fprintf(file, ", pid %d", session->pid);
 	if (session->armed_for_ns)

@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "text.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-char *text_printable(char *s)
+#include "printable.h"
+#include "utf8.h"
+
+static bool is_printable(const char *s)
 {
-	for (char *c = s; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == '\177')
-			*c = ' ';
+	size_t length;
+	uint32_t code;
+
+	for (; *s; s += length) {
+		length = utf8_decode(s, &code);
+		if (!length || !printable_code(code))
+			return false;
 	}
-	return s;
+	return true;
+}
+
+static int escape_word(const char *s, char **word)
+{
+	char *end = malloc(4 * strlen(s) + sizeof("$''"));
+
+	if (!end)
+		return -ENOMEM;
+	*word = end;
+	end = stpcpy(end, "$'");
+	for (; *s; s++) {
+		if (*s < ' ' || *s > '~' || *s == '\'' || *s == '\\')
+			end += sprintf(end, "\\%03o", (unsigned char)*s);
+		else
+			*end++ = *s;
+	}
+	stpcpy(end, "'");
+	return 0;
 }
 
 int text_shell_word(const char *s, char **word)
@@ -18,6 +44,9 @@ int text_shell_word(const char *s, char **word)
 				    "0123456789_-./,:=@%+";
 	size_t length = strlen(s);
 	char *quoted, *end;
+
+	if (!is_printable(s))
+		return escape_word(s, word);
 
 	if (length && strspn(s, plain) == length) {
 		*word = strdup(s);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "options.h"
-#include "text.h"
 #include "units.h"
 
 #define BLOCK_SIZE (128 << 10)
@@ -73,14 +72,9 @@ static int look_up(const struct unpacking *u, const char *name, size_t length, b
 	return 0;
 }
 
-/* The name of a stranger, for an error line. */
 static int refuse(struct unpacking *u, const char *name, const char *what)
 {
-	_cleanup_free_ char *copy = strndup(name, NAME_MAX);
-
-	if (!copy)
-		return -ENOMEM;
-	return options_explain(u->why, -EINVAL, "'%s': %s", text_printable(copy), what);
+	return options_explain(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
 }
 
 static const char *find_fault(const char *name)
@@ -258,11 +252,8 @@ static int make_clean(struct unpacking *u, struct archive_entry *entry, const ch
 static int explain_archive(struct unpacking *u, struct archive *archive)
 {
 	int error = archive_errno(archive);
-	_cleanup_free_ char *text = strdup(archive_error_string(archive) ?: "it is damaged");
+	const char *text = archive_error_string(archive) ?: "it is damaged";
 
-	if (!text)
-		return -ENOMEM;
-	text_printable(text);
 	/* What is wrong with an archive is said in words, of the disk there is a number. */
 	if (archive == u->disk && error > 0)
 		return options_explain(u->why, -error, "%s: %s", text, strerror(error));

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "printable.h"
 #include "units.h"
-#include "utf8.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define COLUMNS 100
@@ -33,17 +33,6 @@ void account_release(struct account *account)
 	findings_release(&account->findings);
 	spans_free(account->spans);
 	*account = (struct account){ 0 };
-}
-
-const char *account_clean(char *buf, size_t size, const char *text)
-{
-	snprintf(buf, size, "%s", text);
-	for (char *c = buf; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == '\x7f')
-			*c = ' ';
-	}
-	/* It may have been cut in a character. */
-	return utf8_repair(buf);
 }
 
 static const char *name_of(const struct account *account, uint32_t name)
@@ -78,9 +67,7 @@ static void print_sentence(FILE *file, const struct account *account)
 {
 	_cleanup_free_ char *text = strdup(account->sentence);
 
-	if (text)
-		account_clean(text, strlen(text) + 1, account->sentence);
-	print_wrapped(file, text ?: "?");
+	print_wrapped(file, text ? printable(text) : "?");
 }
 
 static void print_source(FILE *file, const struct account *account)

@@ -31,10 +31,4 @@ void account_print(FILE *file, const struct account *account, size_t top);
 /* NULL if there is no memory. */
 json_object *account_json(const struct account *account, size_t top);
 
-/* Of a name from elsewhere: one line, no escape sequences, so many bytes at most. Returns buf. */
-const char *account_clean(char *buf, size_t size, const char *text);
-
-#define CLEAN(text) account_clean((char[256]){ 0 }, 256, text)
-#define CLEAN_TO(size, text) account_clean((char[(size) + 1]){ 0 }, (size) + 1, text)
-
 #endif

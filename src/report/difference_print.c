@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "difference.h"
+#include "printable.h"
 #include "units.h"
 
 static const struct span *span_of(const struct account *account, uint32_t span)

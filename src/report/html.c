@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "html_files.h"
+#include "printable.h"
 #include "units.h"
 
 #define FUNCTIONS 200
@@ -242,11 +243,7 @@ static json_object *new_chart(const struct account *account)
 	for (uint32_t i = 0; i < names_count(spans->names); i++) {
 		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
 
-		json_object_array_add(
-			names,
-			json_object_new_string(name ? account_clean(name, strlen(name) + 1,
-								    names_get(spans->names, i))
-						    : ""));
+		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
 	}
 	json_object_object_add(object, "kinds", kinds);
 	json_object_object_add(object, "names", names);

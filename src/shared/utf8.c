@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "utf8.h"
 
-#include <stddef.h>
-
-/* Bytes of the UTF-8 sequence at s; 0 if it is not one, so also for overlong forms and surrogates.
- */
-static size_t utf8_length(const unsigned char *s)
+size_t utf8_decode(const char *s, uint32_t *code)
 {
-	size_t length;
+	/* The smallest code of each length: what could be shorter is no UTF-8. */
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	unsigned char first = (unsigned char)s[0];
+	size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 
-	if (s[0] < 0x80)
-		return 1;
-	else if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		length = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		length = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		length = 4;
-	else
+	if (first >= 0xf8 || (first & 0xc0) == 0x80)
 		return 0;
+	*code = length == 1 ? first : first & (0x7f >> length);
 	for (size_t i = 1; i < length; i++) {
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
+		*code = *code << 6 | (s[i] & 0x3f);
 	}
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+	/* Surrogates are half characters of UTF-16. */
+	if (*code < smallest[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
 		return 0;
 	return length;
 }
 
 char *utf8_repair(char *s)
 {
-	for (unsigned char *c = (unsigned char *)s; *c;) {
-		size_t length = utf8_length(c);
+	uint32_t code;
+
+	for (char *c = s; *c;) {
+		size_t length = utf8_decode(c, &code);
 
 		if (!length)
 			*c = '?';

@@ -2,6 +2,12 @@
 #ifndef SHARED_UTF8_H
 #define SHARED_UTF8_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+/* The character at s. Returns its length in bytes; 0 if that is not UTF-8. */
+size_t utf8_decode(const char *s, uint32_t *code);
+
 /* Replaces bytes that are not UTF-8 by '?' in place: names of tasks and files are any bytes, JSON
  * is not. Returns s. */
 char *utf8_repair(char *s);

@@ -163,7 +163,11 @@ def captures():
     yield "good-more", changed("spike.more", {"a": [1, 2.5, None]})
     yield "good-poked", changed("spike.cpu", -1)
     yield "good-long-name", changed("spike.comm", "x" * 1000)
-    yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000")
+    yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000\u009b\u202e")
+    # What is said of these has the name in it, which is cut.
+    yield "bad-kind-newline", changed("recorder.kind", "p\nt")
+    yield "bad-kind-control", changed("recorder.kind", "p\u009bt")
+    yield "bad-kind-cut", json.dumps(dict(CAPTURE, recorder={"kind": "x" * 31 + "\u00e4"}), ensure_ascii=False).encode()
     for i, value in enumerate((-2, 8192, 1 << 40, 1.5, "1", None, [], {}, True)):
         yield "bad-cpu-%d" % i, changed("spike.cpu", value)
         yield "bad-time-%d" % i, changed("spike.time_ns", -1 if isinstance(value, int) else value)

@@ -32,7 +32,7 @@ static void reads_a_capture(void **state)
 			&facts,
 			PT("\"latency_ns\":50,\"time_ns\":1160,\"expected_ns\":1100,"
 			   "\"actual_ns\":1150,\"function\":null,\"function_address\":\"0x10\","
-			   "\"pid\":7,\"tid\":8,\"comm\":\"a\\u001bb\",\"idle\":false,"
+			   "\"pid\":7,\"tid\":8,\"comm\":\"a\\u009bb\",\"idle\":false,"
 			   "\"trigger\":\"thread\",\"wall_time\":\"2026-11-21T07:01:43.081833Z\"",
 			   "\"monotonic_ns\":1000,\"perf_ns\":400") ",\"threshold_ns\":40,\"skid_"
 								    "ns\":3,\"events\":2,\"lost\":"

@@ -30,19 +30,20 @@ static void quotes_for_the_shell(void **state)
 	check_word("\303\244", "'\303\244'");
 }
 
-static void makes_printable(void **state)
+/* A shell reads the octal back; the terminal that it is pasted from sees none of it. */
+static void escapes_what_terminals_act_on(void **state)
 {
-	char text[] = "a\033[2J\n\t\177b\303\244";
-
 	(void)state;
-	assert_string_equal(text_printable(text), "a [2J   b\303\244");
+	check_word("a\033]0;x\007", "$'a\\033]0;x\\007'");
+	check_word("\302\233 it's \\", "$'\\302\\233 it\\047s \\134'");
+	check_word("\377", "$'\\377'");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quotes_for_the_shell),
-		cmocka_unit_test(makes_printable),
+		cmocka_unit_test(escapes_what_terminals_act_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
