@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "cpulist.h"
+#include "json_strict.h"
 #include "options.h"
 #include "units.h"
 
@@ -287,6 +288,7 @@ static int parse_json(json_object **json, const char *text, size_t size, char **
 {
 	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
 	enum json_tokener_error error;
+	const char *wrong, *end;
 
 	if (!tokener)
 		return -ENOMEM;
@@ -295,7 +297,6 @@ static int parse_json(json_object **json, const char *text, size_t size, char **
 				       FORMAT_SIZE(CAPTURE_FILE_MAX_SIZE));
 	if (memchr(text, '\0', size))
 		return options_explain(why, -EINVAL, "not JSON: it has a NUL");
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	/* That it ends is told by the NUL behind it. */
 	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
@@ -304,6 +305,12 @@ static int parse_json(json_object **json, const char *text, size_t size, char **
 				       error == json_tokener_continue
 					       ? "it is cut off"
 					       : json_tokener_error_desc(error));
+	end = text + json_tokener_get_parse_end(tokener);
+	if (end < text + size && end[strspn(end, " \t\r\n")])
+		return options_explain(why, -EINVAL, "not JSON: it goes on after its end");
+	wrong = json_strict(text);
+	if (wrong)
+		return options_explain(why, -EINVAL, "not JSON: it has %s", wrong);
 	return 0;
 }
 

@@ -86,6 +86,9 @@ static void reads_the_least(void **state)
 	assert_string_equal(file.comm, "");
 	assert_int_equal(parse(&file, SPIKE("\"function\":null"), &why), 0);
 	assert_string_equal(file.function, "");
+	assert_int_equal(parse(&file, SPIKE("\"comm\":\"\303\244,}\\\"\""), &why), 0);
+	assert_string_equal(file.comm, "\303\244,}\"");
+	assert_int_equal(parse(&file, SPIKE("\"of_later\":-99999999999999999999"), &why), 0);
 	assert_int_equal(parse(&file, PT("7361536417", "7366384740", "7380134244"), &why), 0);
 	assert_int_equal(file.view.kind, VIEW_PT);
 	assert_true(file.view.sampled);
@@ -120,6 +123,13 @@ static void refuses(void **state)
 		{ "{\"schema\":1}{}", "not JSON: " },
 		{ "{\"schema\":1,}", "not JSON: " },
 		{ "{\"schema\":1,\"a\":\"\xff\"}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":[1, ]}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":\"\n\"}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":\"\\", "not JSON: " },
+		{ "{\"schema\":1,\"a\":'b'}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":NaN}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":TRUE}", "not JSON: " },
+		{ "{\"schema\":1/* one */}", "not JSON: " },
 		{ "[[[[[[[[[[[[[[[[[[[[", "not JSON: " },
 		{ "[1]", "schema is missing, or no number" },
 		{ "{}", "schema is missing, or no number" },
