@@ -43,7 +43,13 @@ class Archive:
         info.size = len(data or b"")
         for field, value in fields.items():
             setattr(info, field, value)
-        self.tar.addfile(info, io.BytesIO(data) if data and info.size == len(data) else None)
+        if info.size == len(data or b""):
+            self.tar.addfile(info, io.BytesIO(data) if data else None)
+        else:
+            # addfile() does not write a header that lies.
+            header = info.tobuf(self.tar.format)
+            self.file.write(header)
+            self.tar.offset += len(header)
         return self
 
     def bytes(self):
