@@ -31,7 +31,7 @@ int command_options(const struct command *cmd, struct console *con, int argc, ch
 	_cleanup_free_ char *error = NULL;
 	int r;
 
-	r = options_parse(cmd->options, cmd->nr_options, argc - 2, argv + 2, target, &error);
+	r = options_parse(cmd->options, cmd->nr_options, argc - 1, argv + 1, target, &error);
 	if (r > 0)
 		print_help(con->out, cmd);
 	else if (r < 0)

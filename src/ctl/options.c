@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "options.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -16,9 +17,9 @@ struct parser {
 	size_t nr;
 	int argc;
 	char **argv;
-	int at; /* the next word */
 	void *target;
 	char **error;
+	uint64_t seen; /* a bit for each row that has a value */
 };
 
 int options_explain(char **why, int r, const char *format, ...)
@@ -36,6 +37,11 @@ int options_explain(char **why, int r, const char *format, ...)
 	return r;
 }
 
+static const char *bare_unit(const struct option_spec *spec)
+{
+	return spec->kind == OPTION_DURATION ? "seconds" : "microseconds";
+}
+
 static int check_range(const struct option_spec *spec, uint64_t value, char **why)
 {
 	bool low = value < spec->min;
@@ -46,9 +52,9 @@ static int check_range(const struct option_spec *spec, uint64_t value, char **wh
 		return 0;
 	switch (spec->kind) {
 	case OPTION_TIME:
-		return options_explain(why, -EINVAL,
-				       "must be %s or %s (a bare number is microseconds)",
-				       FORMAT_TIME(limit), than);
+	case OPTION_DURATION:
+		return options_explain(why, -EINVAL, "must be %s or %s (a bare number is %s)",
+				       FORMAT_TIME(limit), than, bare_unit(spec));
 	case OPTION_SIZE:
 		return options_explain(why, -EINVAL, "must be %s or %s", FORMAT_SIZE(limit), than);
 	default:
@@ -66,6 +72,9 @@ static int parse_number(const struct option_spec *spec, const char *value, uint6
 	if (spec->kind == OPTION_TIME) {
 		r = units_parse_time(value, number);
 		want = "not a time (use 30us, 1.5ms, 2s; a bare number is microseconds)";
+	} else if (spec->kind == OPTION_DURATION) {
+		r = units_parse_duration(value, number);
+		want = "not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)";
 	} else if (spec->kind == OPTION_SIZE) {
 		r = units_parse_size(value, number);
 		want = "not a size (use 65536, 512K, 16M, 1G)";
@@ -128,6 +137,7 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 		return options_explain(why, -EINVAL, "empty; a value is needed");
 	switch (spec->kind) {
 	case OPTION_TIME:
+	case OPTION_DURATION:
 	case OPTION_SIZE:
 	case OPTION_COUNT:
 		return parse_number(spec, value, variable, why);
@@ -149,76 +159,114 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 	return r;
 }
 
-/* The option that the word names, and how it was named; *value is what hangs on to it, or NULL. */
-static const struct option_spec *find_option(const struct parser *p, const char *word,
-					     char name[64], const char **value)
+/* What getopt_long() returns for the row of that index where it was named long. */
+#define LONG_NAME 256
+#define HELP 'h'
+
+static const struct option_spec help_spec = { .name = "help",
+					      .short_name = HELP,
+					      .help = "print this" };
+
+static const struct option_spec *find_spec(const struct parser *p, int found)
 {
-	bool is_long = word[1] == '-';
-	size_t length = is_long ? strcspn(word, "=") : 2;
-
-	*value = word[length] ? &word[length + is_long] : NULL;
-	snprintf(name, 64, "%.*s", (int)length, word);
+	if (found >= LONG_NAME)
+		return &p->specs[found - LONG_NAME];
 	for (size_t i = 0; i < p->nr; i++) {
-		const struct option_spec *spec = &p->specs[i];
-
-		if (!spec->name)
-			continue;
-		if (is_long ? !strcmp(name + 2, spec->name) : name[1] == spec->short_name)
-			return spec;
+		if (p->specs[i].short_name == found)
+			return &p->specs[i];
 	}
 	return NULL;
 }
 
-static int parse_option(struct parser *p, const char *word, uint64_t *seen)
+/* As it was named: --time or -t. */
+static void format_name(char name[64], const struct option_spec *spec, int found)
 {
-	const struct option_spec *spec;
+	if (found >= LONG_NAME)
+		snprintf(name, 64, "--%s", spec->name);
+	else
+		snprintf(name, 64, "-%c", found);
+}
+
+static int parse_option(struct parser *p, int found)
+{
+	const struct option_spec *spec = find_spec(p, found);
+	uint64_t bit = UINT64_C(1) << (spec - p->specs);
 	_cleanup_free_ char *why = NULL;
-	const char *value;
 	char name[64];
 	int r;
 
-	spec = find_option(p, word, name, &value);
-	if (!spec)
-		return options_explain(p->error, -EINVAL, "%s: no such option (--help lists them)",
-				       name);
-	if (!spec->repeatable && *seen & UINT64_C(1) << (spec - p->specs))
+	format_name(name, spec, found);
+	if (!spec->repeatable && p->seen & bit)
 		return options_explain(p->error, -EINVAL, "%s: given twice", name);
-	*seen |= UINT64_C(1) << (spec - p->specs);
-
+	p->seen |= bit;
 	if (spec->kind == OPTION_FLAG) {
-		if (value)
-			return options_explain(p->error, -EINVAL, "%s '%s': takes no value", name,
-					       value);
 		*(bool *)((char *)p->target + spec->offset) = true;
 		return 0;
 	}
-	if (!value && p->at == p->argc)
-		return options_explain(p->error, -EINVAL, "%s: %s is missing", name, spec->metavar);
-	if (!value)
-		value = p->argv[p->at++];
-	r = parse_value(spec, value, p->target, &why);
+	r = parse_value(spec, optarg, p->target, &why);
 	if (r && why)
-		return options_explain(p->error, -EINVAL, "%s '%s': %s", name, value, why);
+		return options_explain(p->error, -EINVAL, "%s '%s': %s", name, optarg, why);
 	return r;
 }
 
-/* Of the rows without a name, the first of the kind that has no value yet; *seen says that it has.
- */
-static const struct option_spec *take_unnamed(const struct parser *p, enum option_kind kind,
-					      uint64_t *seen)
+/* The options that the word is a prefix of, as `--period, --perf-pid`. */
+static int explain_unknown(struct parser *p, const char *word)
+{
+	int length = (int)strcspn(word, "=");
+	_cleanup_free_ char *names = NULL;
+	size_t size, nr = 0;
+	FILE *file = open_memstream(&names, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nr; i++) {
+		const char *name = p->specs[i].name;
+
+		if (name && !strncmp(name, word + 2, (size_t)length - 2))
+			fprintf(file, "%s--%s", nr++ ? ", " : "", name);
+	}
+	if (fclose(file))
+		return -ENOMEM;
+	if (nr)
+		return options_explain(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word,
+				       names);
+	return options_explain(p->error, -EINVAL, "%.*s: no such option (--help lists them)",
+			       length, word);
+}
+
+/* getopt_long() has refused it. */
+static int explain_option(struct parser *p, bool is_missing)
+{
+	const struct option_spec *spec = optopt ? find_spec(p, optopt) : NULL;
+	char *word = p->argv[optind - 1];
+	char name[64];
+
+	if (!optopt)
+		return explain_unknown(p, word);
+	format_name(name, spec, optopt);
+	if (is_missing)
+		return options_explain(p->error, -EINVAL, "%s: %s is missing", name, spec->metavar);
+	if (spec)
+		return options_explain(p->error, -EINVAL, "%s '%s': takes no value", name,
+				       strchr(word, '=') + 1);
+	return options_explain(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
+}
+
+/* Of the rows without a name, the first of the kind that has no value yet. */
+static const struct option_spec *take_unnamed(struct parser *p, enum option_kind kind)
 {
 	for (size_t i = 0; i < p->nr; i++) {
-		if (p->specs[i].kind != kind || *seen & UINT64_C(1) << i)
+		if (p->specs[i].kind != kind || p->seen & UINT64_C(1) << i)
 			continue;
-		*seen |= UINT64_C(1) << i;
+		p->seen |= UINT64_C(1) << i;
 		return &p->specs[i];
 	}
 	return NULL;
 }
 
-static int parse_word(struct parser *p, char *word, uint64_t *seen)
+static int parse_word(struct parser *p, char *word)
 {
-	const struct option_spec *spec = take_unnamed(p, OPTION_WORD, seen);
+	const struct option_spec *spec = take_unnamed(p, OPTION_WORD);
 	_cleanup_free_ char *why = NULL;
 	int r;
 
@@ -231,24 +279,24 @@ static int parse_word(struct parser *p, char *word, uint64_t *seen)
 }
 
 /* All that follows `--`. */
-static int parse_rest(struct parser *p, uint64_t *seen)
+static int parse_rest(struct parser *p)
 {
-	const struct option_spec *spec = take_unnamed(p, OPTION_REST, seen);
+	const struct option_spec *spec = take_unnamed(p, OPTION_REST);
 
 	if (spec)
-		*(char ***)((char *)p->target + spec->offset) = &p->argv[p->at];
-	else if (p->at < p->argc)
+		*(char ***)((char *)p->target + spec->offset) = &p->argv[optind];
+	else if (optind < p->argc)
 		return options_explain(p->error, -EINVAL, "'%s': only options are taken",
-				       p->argv[p->at]);
+				       p->argv[optind]);
 	return 0;
 }
 
-static int check_required(const struct parser *p, uint64_t seen)
+static int check_required(const struct parser *p)
 {
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct option_spec *spec = &p->specs[i];
 
-		if (!spec->required || seen & UINT64_C(1) << i)
+		if (!spec->required || p->seen & UINT64_C(1) << i)
 			continue;
 		if (!spec->name)
 			return options_explain(p->error, -EINVAL, "%s is required", spec->metavar);
@@ -256,6 +304,49 @@ static int check_required(const struct parser *p, uint64_t seen)
 				       spec->metavar);
 	}
 	return 0;
+}
+
+/* The rows as getopt_long() takes them: words in their order, no messages, a missing value told
+ * from an unknown option. */
+static void describe(const struct parser *p, struct option *names, char *letters)
+{
+	letters = stpcpy(letters, "-:h");
+	*names++ = (struct option){ help_spec.name, no_argument, NULL, HELP };
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct option_spec *spec = &p->specs[i];
+		bool takes_value = spec->kind != OPTION_FLAG;
+
+		if (spec->name)
+			*names++ = (struct option){ spec->name, takes_value, NULL,
+						    LONG_NAME + (int)i };
+		if (spec->short_name)
+			letters +=
+				sprintf(letters, "%c%s", spec->short_name, takes_value ? ":" : "");
+	}
+}
+
+static int parse_all(struct parser *p, const char *letters, const struct option *names)
+{
+	int r = 0;
+
+	/* 0: from the beginning, whatever was parsed before. */
+	optind = 0;
+	while (!r) {
+		int at = optind ?: 1;
+		int found = getopt_long(p->argc, p->argv, letters, names, NULL);
+
+		if (found == HELP)
+			return 1;
+		if (found < 0)
+			return at < optind ? parse_rest(p) : 0;
+		if (found == 1)
+			r = parse_word(p, optarg);
+		else if (found == '?' || found == ':')
+			r = explain_option(p, found == ':');
+		else
+			r = parse_option(p, found);
+	}
+	return r;
 }
 
 int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
@@ -269,33 +360,21 @@ int options_parse(const struct option_spec *specs, size_t nr, int argc, char **a
 		.target = target,
 		.error = error,
 	};
-	uint64_t seen = 0;
-	int r = 0;
+	_cleanup_free_ struct option *names = calloc(nr + 2, sizeof(*names));
+	_cleanup_free_ char *letters = malloc(sizeof("-:h") + 2 * nr);
+	int r;
 
-	while (p.at < argc && !r) {
-		char *word = argv[p.at];
-
-		if (!strcmp(word, "--help") || !strcmp(word, "-h"))
-			return 1;
-		p.at++;
-		if (!strcmp(word, "--")) {
-			r = parse_rest(&p, &seen);
-			break;
-		}
-		r = word[0] == '-' && word[1] ? parse_option(&p, word, &seen)
-					      : parse_word(&p, word, &seen);
-	}
-	return r ? r : check_required(&p, seen);
+	if (!names || !letters)
+		return -ENOMEM;
+	describe(&p, names, letters);
+	r = parse_all(&p, letters, names);
+	return r ? r : check_required(&p);
 }
 
 void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 {
-	static const struct option_spec help = { .name = "help",
-						 .short_name = 'h',
-						 .help = "print this" };
-
 	for (size_t i = 0; i <= nr; i++) {
-		const struct option_spec *spec = i < nr ? &specs[i] : &help;
+		const struct option_spec *spec = i < nr ? &specs[i] : &help_spec;
 		const char *line = spec->help;
 		int width;
 

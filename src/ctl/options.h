@@ -10,17 +10,21 @@
 #include "util.h"
 
 enum option_kind {
-	OPTION_FLAG,   /* bool */
-	OPTION_TIME,   /* uint64_t, ns */
-	OPTION_SIZE,   /* uint64_t, bytes */
-	OPTION_COUNT,  /* uint64_t */
-	OPTION_CPUS,   /* const char *, a valid list of CPUs */
-	OPTION_ENUM,   /* int or an enum, one of `choices` */
-	OPTION_STRING, /* const char *, not empty */
-	OPTION_PARSED, /* whatever `parse` makes of it */
-	OPTION_WORD,   /* const char *, not empty: a word that is not an option; has no name */
-	OPTION_REST,   /* char **, up to a NULL: all that follows `--`; has no name */
+	OPTION_FLAG,	 /* bool */
+	OPTION_TIME,	 /* uint64_t, ns; a bare number is microseconds */
+	OPTION_DURATION, /* uint64_t, ns; a bare number is seconds */
+	OPTION_SIZE,	 /* uint64_t, bytes */
+	OPTION_COUNT,	 /* uint64_t */
+	OPTION_CPUS,	 /* const char *, a valid list of CPUs */
+	OPTION_ENUM,	 /* int or an enum, one of `choices` */
+	OPTION_STRING,	 /* const char *, not empty */
+	OPTION_PARSED,	 /* whatever `parse` makes of it */
+	OPTION_WORD,	 /* const char *, not empty: a word that is not an option; has no name */
+	OPTION_REST,	 /* char **, up to a NULL: all that follows `--`; has no name */
 };
+
+/* For the notes of a command that has times. */
+#define OPTIONS_TIMES "Times take ns, us, ms, s, m, h or d; a bare number is microseconds"
 
 struct option_choice {
 	const char *name;
@@ -45,7 +49,8 @@ struct option_spec {
 };
 
 /*
- * Reads argv into target; for an OPTION_REST argv[argc] is NULL. Strings are not copied.
+ * Reads argv into target by getopt_long(3): long names may be abbreviated, letters joined. argv[0]
+ * is not an option; argv[argc] is NULL. Strings are not copied. One thread at a time.
  *
  * Returns 0, 1 if --help was asked for, -EINVAL with *error (one line, for the caller to free) set,
  * or -ENOMEM.

@@ -229,8 +229,6 @@ static const struct option_spec options[] = {
 		  "timerlat where the kernel has it, else cyclic (auto)" },
 	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
 	  .metavar = "TIME", .help = "of the workload (1ms)" },
-	{ "priority", 0, OPTION_COUNT, .min = 1, .max = 99, TARGET(priority), .metavar = "N",
-	  .help = "SCHED_FIFO priority of the workload, 1 to 99 (95)" },
 	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
 	  .help = "scheduler of the workload's threads: f:PRIORITY,\n"
 		  "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)" },
@@ -265,11 +263,11 @@ static const struct option_spec options[] = {
 	{ "adaptive", 0, OPTION_PARSED, .parse = parse_adaptive, .metavar = "Q",
 	  .help = "measure first, then thresholds are what Q of the\n"
 		  "latencies did not exceed, as 99.99 (not)" },
-	{ "warmup", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 24 * NS_PER_H,
+	{ "warmup", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 24 * NS_PER_H,
 	  TARGET(opts.warmup_ns), .metavar = "TIME", .help = "how long --adaptive measures (10s)" },
-	{ "cooldown", 0, OPTION_TIME, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
+	{ "cooldown", 0, OPTION_DURATION, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
 	  .metavar = "TIME", .help = "take no capture for so long after one (0)" },
-	{ "duration", 0, OPTION_TIME, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
+	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
 	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
 	  .help = "folder for captures, made when missing (perf-poke.data)" },
@@ -331,8 +329,9 @@ static const struct option_spec options[] = {
 		  "for the session, poked at each spike, stopped at the end" },
 };
 
-static const char notes[] =
-	"Times take ns, us, ms, s, m or h; a bare number is microseconds. Sizes take K, M or G.\n"
+static const char notes[] = OPTIONS_TIMES
+	", and seconds for\n"
+	"--duration, --warmup and --cooldown. Sizes take K, M or G.\n"
 	"Ctrl-C (SIGINT), SIGTERM or perf-poke-ctl stop ends the session and prints the results.\n"
 	"With NOTIFY_SOCKET set, a service manager (systemd) is told when it is armed.\n"
 	"\n"
@@ -414,7 +413,6 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	r = command_options(&command_start, con, argc, argv, args);
 	if (r)
 		return r;
-	args->opts.priority = (int)args->priority;
 	if (!args->opts.threshold_ns)
 		args->opts.threshold_ns = 30 * NS_PER_US;
 	if (!args->opts.max_captures)
@@ -423,6 +421,11 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	args->opts.nr_triggers = args->nr_triggers;
 	args->opts.events = args->events;
 	args->opts.nr_events = args->nr_events;
+	if (args->top && args->detach) {
+		console_error(con, "--top: needs a terminal, which --detach leaves (use "
+				   "perf-poke-ctl status --watch)");
+		return -EINVAL;
+	}
 	r = check_histogram(args, con);
 	return r ? r : check_targets(args, con);
 }

@@ -12,7 +12,6 @@ struct start_args {
 	size_t nr_events;
 	size_t last_events; /* the first of those that the last --event added */
 	struct target_args targets;
-	uint64_t priority;
 	uint64_t duration_ns;
 	struct perf_poke_trigger triggers[4];
 	size_t nr_triggers;

@@ -22,14 +22,14 @@ static const struct option_spec options[] = {
 	  .help = "may be left out when only one is alive" },
 	{ "all", 'a', OPTION_FLAG, TARGET(all),
 	  .help = "all sessions, and what dead ones have left" },
-	{ "timeout", 0, OPTION_TIME, .min = NSEC_PER_SEC / 1000, .max = 8760 * NS_PER_H,
+	{ "timeout", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(timeout_ns), .metavar = "TIME", .help = "wait no longer for the end (no limit)" },
 };
 
 static const char notes[] =
 	"Returns when the session has ended: its last capture is written, its programs are\n"
 	"unloaded. Of a session whose process was killed, what it has left is removed.\n"
-	"Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
+	"Times take ns, us, ms, s, m, h or d; a bare number is seconds.\n"
 	"\n"
 	"Exit codes: 0 stopped, 1 there is none, it has not ended in time, or something failed,\n"
 	"2 usage, also when no session is named and there are several.\n";
@@ -98,26 +98,26 @@ static enum exit_code wait_end(struct console *con, const struct session_entry *
 	}
 }
 
-static void keep_worst(enum exit_code *code, enum exit_code other)
-{
-	if (*code == EXIT_FINE)
-		*code = other;
-}
-
-/* All are asked before any is waited for. */
+/* All are asked before any is waited for. One that cannot be asked does not keep the others from
+ * being waited for. */
 static enum exit_code stop(struct console *con, const struct session_entry *entries, size_t nr,
 			   uint64_t timeout_ns)
 {
 	uint64_t end_ns = timeout_ns ? clock_ns(CLOCK_MONOTONIC) + timeout_ns : UINT64_MAX;
+	_cleanup_free_ enum exit_code *asked = calloc(nr, sizeof(*asked));
 	enum exit_code code = EXIT_FINE;
 
+	if (!asked) {
+		console_error(con, "%s", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
 	for (size_t i = 0; i < nr; i++)
-		keep_worst(&code, ask(con, &entries[i]));
-	if (code != EXIT_FINE)
-		return code;
+		asked[i] = ask(con, &entries[i]);
 	for (size_t i = 0; i < nr; i++) {
-		if (entries[i].alive)
-			keep_worst(&code, wait_end(con, &entries[i], end_ns, timeout_ns));
+		if (entries[i].alive && asked[i] == EXIT_FINE)
+			asked[i] = wait_end(con, &entries[i], end_ns, timeout_ns);
+		if (asked[i] != EXIT_FINE)
+			code = asked[i];
 	}
 	return code;
 }

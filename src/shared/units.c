@@ -10,6 +10,7 @@
 #define NS_PER_S (1000 * NS_PER_MS)
 #define NS_PER_MIN (60 * NS_PER_S)
 #define NS_PER_H (60 * NS_PER_MIN)
+#define NS_PER_D (24 * NS_PER_H)
 
 static bool is_digit(char c)
 {
@@ -33,16 +34,19 @@ static int parse_digits(const char **s, uint64_t *value)
 	return r;
 }
 
+/* *unit stays where there is no name. */
 static int time_unit(const char *name, uint64_t *unit)
 {
 	static const struct {
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		{ "", NS_PER_US }, { "ns", 1 },		{ "us", NS_PER_US }, { "ms", NS_PER_MS },
-		{ "s", NS_PER_S }, { "m", NS_PER_MIN }, { "h", NS_PER_H },
+		{ "ns", 1 },	     { "us", NS_PER_US }, { "ms", NS_PER_MS }, { "s", NS_PER_S },
+		{ "m", NS_PER_MIN }, { "h", NS_PER_H },	  { "d", NS_PER_D },
 	};
 
+	if (!*name)
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (!strcmp(name, units[i].name)) {
 			*unit = units[i].ns;
@@ -52,10 +56,11 @@ static int time_unit(const char *name, uint64_t *unit)
 	return -EINVAL;
 }
 
-int units_parse_time(const char *s, uint64_t *ns)
+/* A bare number is in `unit`. */
+static int parse_time(const char *s, uint64_t unit, uint64_t *ns)
 {
 	const char *fraction = NULL;
-	uint64_t whole, unit, value;
+	uint64_t whole, value;
 	int range, r;
 
 	range = parse_digits(&s, &whole);
@@ -80,6 +85,16 @@ int units_parse_time(const char *s, uint64_t *ns)
 	}
 	*ns = value;
 	return 0;
+}
+
+int units_parse_time(const char *s, uint64_t *ns)
+{
+	return parse_time(s, NS_PER_US, ns);
+}
+
+int units_parse_duration(const char *s, uint64_t *ns)
+{
+	return parse_time(s, NS_PER_S, ns);
 }
 
 static int size_shift(char c, unsigned int *shift)

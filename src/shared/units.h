@@ -17,6 +17,9 @@
  */
 int units_parse_time(const char *s, uint64_t *ns) _must_check_;
 
+/* The same for how long a run takes, as `90s`, `3h`, `2d`: a bare number is seconds. */
+int units_parse_duration(const char *s, uint64_t *ns) _must_check_;
+
 /* `4096`, `16M`: whole numbers, with K, M or G (powers of 1024; lower case too). Returns as above.
  */
 int units_parse_size(const char *s, uint64_t *bytes) _must_check_;

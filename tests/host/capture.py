@@ -96,7 +96,7 @@ class StockPerf(CaptureTest):
 
 class Contents(CaptureTest):
     def test_capture_json(self):
-        capture, facts = self.take([self.cpu], "--workload", "cyclic", "--period", "2ms", "--priority", "40",
+        capture, facts = self.take([self.cpu], "--workload", "cyclic", "--period", "2ms", "--prio", "f:40",
                                    "--buffer", "1M")
         self.check_schema(facts, SCHEMA, "")
         self.assertEqual(facts["schema"], 1)

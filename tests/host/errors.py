@@ -59,7 +59,7 @@ class Values(ErrorTest):
 
     def test_numbers(self):
         self.check("--count", ["", "0", "-1", "a", "1.5", "3x", "18446744073709551616"])
-        self.check("--priority", ["", "0", "-1", "100", "a", "99999999999999999999"])
+        self.check("--entries", ["", "0", "-1", "9", "a", "99999999999999999999"])
 
     def test_names(self):
         self.check("--trigger", ["", "nothing", "irq=", "irq=x", "=5us", "irq=0"])

@@ -60,14 +60,15 @@ static const struct option_spec specs[] = {
 static int parse(const char *line, struct target *target, char **error)
 {
 	static char copy[256];
-	char *argv[MAX_WORDS];
-	int argc = 0;
+	char *argv[MAX_WORDS] = { "command" };
+	int argc = 1;
 
 	snprintf(copy, sizeof(copy), "%s", line);
 	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
-		assert_true(argc < MAX_WORDS);
+		assert_true(argc < MAX_WORDS - 1);
 		argv[argc++] = strcmp(word, "''") ? word : word + 2;
 	}
+	argv[argc] = NULL;
 	memset(target, 0, sizeof(*target));
 	return options_parse(specs, ARRAY_SIZE(specs), argc, argv, target, error);
 }
@@ -97,6 +98,8 @@ static void takes_all_forms(void **state)
 	check_all("--flag --time=1.5ms --size=64k --number=99 --cpu=2,4-7 --choice=two "
 		  "--string=--x=y --word=a --word=b --");
 	check_all("-f -t 1500 --size=65536 -n 99 -c 2,4-7 --choice=two -s --x=y -w a -w b");
+	check_all("--fl --ti 1.5ms --si 64K --nu 99 --cp 2,4-7 --ch two --st --x=y -w a -wb");
+	check_all("-ft1500us --size=65536 -n99 -c2,4-7 --choice=two -s--x=y -wa -wb");
 	check_all("-f -t1500us --size=65536 -n99 -c2,4-7 --choice=two -s--x=y -wa -wb");
 }
 
@@ -110,14 +113,18 @@ static void refuses(void **state)
 		{ "--", "--cpu LIST is required" },
 		{ "--nope", "--nope: no such option (--help lists them)" },
 		{ "--nope=3", "--nope: no such option (--help lists them)" },
-		{ "--cp 3", "--cp: no such option (--help lists them)" },
+		{ "--c 3", "--c: ambiguous (use --cpu, --choice)" },
+		{ "--c=3", "--c: ambiguous (use --cpu, --choice)" },
+		{ "--cp 3 --cpu=3", "--cpu: given twice" },
+		{ "--cp", "--cpu: LIST is missing" },
 		{ "-x", "-x: no such option (--help lists them)" },
 		{ "--cpu", "--cpu: LIST is missing" },
 		{ "-c", "-c: LIST is missing" },
 		{ "-c 1 --cpu 2", "--cpu: given twice" },
 		{ "-f --flag", "--flag: given twice" },
 		{ "--flag=1", "--flag '1': takes no value" },
-		{ "-f1", "-f '1': takes no value" },
+		{ "-f1", "-1: no such option (--help lists them)" },
+		{ "-fc", "-c: LIST is missing" },
 		{ "-c 1 word", "'word': only options are taken" },
 		{ "-c 1 -", "'-': only options are taken" },
 		{ "-c 1 -- -f", "'-f': only options are taken" },
@@ -180,7 +187,8 @@ static int parse_words(char **argv, struct words *words, char **error)
 	return options_parse(word_specs, ARRAY_SIZE(word_specs), argc, argv, words, error);
 }
 
-#define PARSE_WORDS(words, error, ...) parse_words((char *[]){ __VA_ARGS__, NULL }, words, error)
+#define PARSE_WORDS(words, error, ...)                                                             \
+	parse_words((char *[]){ "command", __VA_ARGS__, NULL }, words, error)
 
 static void takes_words(void **state)
 {

@@ -42,8 +42,8 @@ static void maps_all(void **state)
 
 	(void)state;
 	PARSE(&p, "-c2,4-7", "--threshold", "50", "--trigger", "irq", "--function",
-	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--priority", "7", "--recorder",
-	      "events", "--buffer", "1M", "--count=3", "--duration", "3h", "-o", "dir", "--json",
+	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--recorder", "events",
+	      "--buffer", "1M", "--count=3", "--dur", "10800", "--cool", "2", "-o", "dir", "--json",
 	      "--detach", "--log", "journal", "--session", "noon");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.opts.cpus, "2,4-7");
@@ -51,11 +51,11 @@ static void maps_all(void **state)
 	assert_string_equal(p.args.opts.function, "hrtimer_wakeup");
 	assert_int_equal(p.args.opts.workload, PERF_POKE_WORKLOAD_NONE);
 	assert_int_equal(p.args.opts.period_ns, 2000000);
-	assert_int_equal(p.args.opts.priority, 7);
 	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_EVENTS);
 	assert_int_equal(p.args.opts.buffer_size, 1 << 20);
 	assert_int_equal(p.args.opts.max_captures, 3);
 	assert_int_equal(p.args.duration_ns, 3 * 3600 * UINT64_C(1000000000));
+	assert_int_equal(p.args.opts.cooldown_ns, 2 * UINT64_C(1000000000));
 	assert_string_equal(p.args.opts.output, "dir");
 	assert_string_equal(p.args.opts.session, "noon");
 	assert_true(p.args.json);
@@ -114,9 +114,14 @@ static void refuses(void **state)
 		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
 		"-c1", "--threshold", "1\n2");
 	REFUSES("--count '0': must be 1 or more", "-c1", "--count", "0");
-	REFUSES("--priority '100': must be 99 or less", "-c1", "--priority", "100");
-	REFUSES("--duration '0': must be 1ms or more (a bare number is microseconds)", "-c1",
+	REFUSES("--priority: no such option (--help lists them)", "-c1", "--priority", "9");
+	REFUSES("--duration '0': must be 1ms or more (a bare number is seconds)", "-c1",
 		"--duration", "0");
+	REFUSES("--warmup '1x': not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)",
+		"-c1", "--warmup", "1x");
+	REFUSES("--per: ambiguous (use --period, --perf-pid, --perf-priority)", "-c1", "--per=2");
+	REFUSES("--top: needs a terminal, which --detach leaves (use perf-poke-ctl status --watch)",
+		"-c1", "--top", "--detach");
 	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
 	REFUSES("--adaptive '100': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
 		"--adaptive", "100");

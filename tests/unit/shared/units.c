@@ -39,6 +39,7 @@ static void parses_times(void **state)
 		{ "2s", 0, 2000000000 },
 		{ "3m", 0, 180000000000 },
 		{ "2h", 0, 7200000000000 },
+		{ "1.5d", 0, 129600000000000 },
 		{ "0.25", 0, 250 },
 		{ "0.1m", 0, 6000000000 },
 		{ "1.123456789s", 0, 1123456789 },
@@ -72,6 +73,19 @@ static void parses_times(void **state)
 
 	(void)state;
 	check_parsed(units_parse_time, rows, ARRAY_SIZE(rows));
+}
+
+static void parses_durations(void **state)
+{
+	static const struct parsed rows[] = {
+		{ "3600", 0, 3600000000000 }, { "1.5", 0, 1500000000 },
+		{ "90s", 0, 90000000000 },    { "20ms", 0, 20000000 },
+		{ "2d", 0, 172800000000000 }, { "2D", -EINVAL },
+		{ "99999999999", -ERANGE },
+	};
+
+	(void)state;
+	check_parsed(units_parse_duration, rows, ARRAY_SIZE(rows));
 }
 
 static void parses_sizes(void **state)
@@ -175,9 +189,9 @@ static void formats_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses_times),	 cmocka_unit_test(parses_sizes),
-		cmocka_unit_test(parses_counts), cmocka_unit_test(formats_times),
-		cmocka_unit_test(formats_sizes),
+		cmocka_unit_test(parses_times),	 cmocka_unit_test(parses_durations),
+		cmocka_unit_test(parses_sizes),	 cmocka_unit_test(parses_counts),
+		cmocka_unit_test(formats_times), cmocka_unit_test(formats_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
