@@ -288,8 +288,8 @@ int trigger_self(void *ctx)
 	return 0;
 }
 
-/* As if a spike had happened, but the controller pokes the targets: nothing is late. Returns 0, 1
- * if the session is not armed, 2 if it could not be told.
+/* As if a spike had happened, but the controller pokes the targets: nothing is late. Returns the
+ * lower 31 bits of its sequence number, or 0: the session is not armed, or could not be told.
  */
 SEC("raw_tp")
 int trigger_poke(void *ctx)
@@ -298,14 +298,14 @@ int trigger_poke(void *ctx)
 
 	(void)ctx;
 	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1)
-		return 1;
+		return 0;
 	s.time_ns = bpf_ktime_get_ns();
 	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
 	fill_task(&s);
 	if (!bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP))
-		return 0;
+		return s.sequence & 0x7fffffff;
 	__sync_lock_test_and_set(&armed, 1);
-	return 2;
+	return 0;
 }
 
 /* Asks the controller to end the session. Returns 0 or 2. */

@@ -106,6 +106,7 @@ struct trigger_session {
 	__u64 thresholds_ns[TRIGGER_KINDS]; /* 0: no trigger */
 	__u64 period_ns;
 	__u64 captures, failed; /* captures complete, and lost */
+	__u64 last_sequence;	/* of the spike of the last one, complete or lost; 0: none yet */
 	__u64 pending;		/* being written */
 	__u64 max_captures;	/* UINT64_MAX: no limit */
 	char function[64];
@@ -121,7 +122,7 @@ struct trigger_session {
 static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 128, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
-static_assert(sizeof(struct trigger_session) == 744, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 752, "no hidden padding");
 #endif
 
 static inline __u32 trigger_log2(__u64 v)

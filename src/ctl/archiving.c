@@ -7,6 +7,7 @@
 #include "binaries.h"
 #include "capture_file.h"
 #include "host.h"
+#include "newest.h"
 #include "output_file.h"
 #include "pack.h"
 #include "progress.h"
@@ -18,10 +19,10 @@
 #define TARGET(member) .offset = offsetof(struct archiving_args, member)
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
-	  .help = "folder of a capture" },
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
 	{ "output", 'o', OPTION_STRING, .required = true, TARGET(output), .metavar = "FILE",
 	  .help = "what to write, as spike.tar.zst; - for standard output" },
+	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "no-binaries", 0, OPTION_FLAG, TARGET(no_binaries),
 	  .help = "leave out the programs and libraries that were traced; with\n"
 		  "user code of Intel PT, perf is run to find which" },
@@ -196,19 +197,20 @@ static int write_file(struct archiving *a)
 	struct stat st;
 	int r;
 
-	r = output_file_open(&file, a->args->output);
+	r = output_file_open(&file, a->args->output, a->args->force);
 	if (!r) {
 		r = explain(a, pack_all(a, file.fd));
 		if (r)
 			goto out;
-		if (!fstat(file.fd, &st) && !a->args->quiet)
-			tell(a, (uint64_t)st.st_size);
+		if (fstat(file.fd, &st))
+			st.st_size = 0;
 		r = output_file_publish(&file);
 	}
 	if (r)
 		console_error(a->con, "--output '%s': %s", a->args->output,
-			      r == -EEXIST ? "it is there already, and is not replaced"
-					   : strerror(-r));
+			      output_file_strerror(r));
+	else if (!a->args->quiet)
+		tell(a, (uint64_t)st.st_size);
 out:
 	output_file_close(&file);
 	return r;
@@ -218,10 +220,6 @@ static int write_output(struct archiving *a)
 {
 	if (strcmp(a->args->output, "-"))
 		return write_file(a);
-	if (isatty(STDOUT_FILENO)) {
-		console_error(a->con, "--output '-': standard output is a terminal");
-		return -EINVAL;
-	}
 	return explain(a, pack_all(a, STDOUT_FILENO));
 }
 
@@ -238,6 +236,7 @@ static int read_facts(struct archiving *a)
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
+	_cleanup_free_ char *folder = NULL;
 	struct archiving_args args;
 	struct archiving a = { .con = con, .args = &args, .dirfd = -1 };
 	int r;
@@ -245,6 +244,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = archiving_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
+	if (!strcmp(args.output, "-") && isatty(STDOUT_FILENO)) {
+		console_error(con, "--output '-': standard output is a terminal (use a file, or "
+				   "a pipe)");
+		return EXIT_USAGE;
+	}
+	if (newest_choose(con, args.capture, &folder))
+		return EXIT_FAILED;
+	args.capture = folder;
 	a.dirfd = open(args.capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = read_facts(&a);
 	/* Before signals wait for what is packed. */
@@ -264,7 +271,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 const struct command command_archive = {
 	.name = "archive",
 	.summary = "Put a capture, and what reading it elsewhere needs, into one file.",
-	.arguments = "CAPTURE -o FILE [OPTIONS]",
+	.arguments = "[CAPTURE] -o FILE [OPTIONS]",
 	.notes = notes,
 	.options = options,
 	.nr_options = ARRAY_SIZE(options),

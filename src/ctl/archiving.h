@@ -12,6 +12,7 @@
 struct archiving_args {
 	const char *capture;
 	const char *output;
+	bool force;
 	bool no_binaries;
 	bool quiet;
 };

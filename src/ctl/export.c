@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 
 #include "export_jobs.h"
+#include "newest.h"
+#include "output_file.h"
 #include "perf_tool.h"
 #include "script.h"
 #include "tree.h"
@@ -40,8 +42,7 @@ static const struct option_choice tracks[] = {
 };
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
-	  .help = "folder of a capture with Intel PT" },
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
 	  .help = "what to write: FILE.fxt, or compressed FILE.fxt.gz" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
@@ -61,6 +62,7 @@ static const struct option_spec options[] = {
 	{ "jobs", 'j', OPTION_COUNT, .min = 1, .max = JOBS_MAX, TARGET(jobs), .metavar = "N",
 	  .help = "perfs that decode at once, a slice of the trace each; default:\n"
 		  "one for each CPU, and for each 2 MiB of trace" },
+	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
 	  .help = "print perf's command line, for a shell, and do not run it" },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
@@ -71,8 +73,7 @@ static const struct option_spec options[] = {
 static const char notes[] =
 	"Open the file in https://ui.perfetto.dev. Runs the perf in PATH, or the one that\n"
 	"PERF_POKE_PERF names, with the filter perf-poke-fxt.so, which works by hand too:\n"
-	"--dry-run shows how.\n"
-	"Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
+	"--dry-run shows how.\n" OPTIONS_TIMES ".\n"
 	"\n"
 	"Exit codes: 0 the file is complete, 1 it is not there, 2 usage.\n";
 
@@ -292,13 +293,14 @@ static int find_filter(char **ret)
 }
 
 /* The files in the folder get their place beside it. Returns how many, or a negative errno. */
-static int publish(const char *folder, const char *output)
+static int publish(const char *folder, const struct export_args *args)
 {
+	const char *output = args->output;
 	const char *slash = strrchr(output, '/');
 	int length = slash ? (int)(slash - output) + 1 : 0;
 	_cleanup_closedir_ DIR *dir = opendir(folder);
 	struct dirent *entry;
-	int nr = 0;
+	int nr = 0, r;
 
 	if (!dir)
 		return -errno;
@@ -311,8 +313,9 @@ static int publish(const char *folder, const char *output)
 			path = NULL;
 			return -ENOMEM;
 		}
-		if (renameat(dirfd(dir), entry->d_name, AT_FDCWD, path))
-			return -errno;
+		r = output_file_rename(dirfd(dir), entry->d_name, path, args->force);
+		if (r)
+			return r;
 		nr++;
 	}
 	return nr;
@@ -463,9 +466,9 @@ static enum exit_code run_in(struct console *con, const struct export_args *args
 		explain_failure(con, args, &result);
 		return EXIT_FAILED;
 	}
-	r = publish(way->folder, args->output);
+	r = publish(way->folder, args);
 	if (r < 0) {
-		console_error(con, "--output '%s': %s", args->output, strerror(-r));
+		console_error(con, "--output '%s': %s", args->output, output_file_strerror(r));
 		return EXIT_FAILED;
 	}
 	tell(con, args, &result, r);
@@ -551,6 +554,7 @@ static enum exit_code export_capture(struct console *con, const struct export_ar
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
+	_cleanup_free_ char *folder = NULL;
 	_cleanup_free_ char *data = NULL;
 	struct capture_file capture;
 	struct export_args args;
@@ -559,6 +563,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = export_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
+	if (!args.force && !args.dry_run && output_file_exists(args.output ?: args.html)) {
+		console_error(con, "--%s '%s': %s", args.output ? "output" : "html",
+			      args.output ?: args.html, output_file_strerror(-EEXIST));
+		return EXIT_FAILED;
+	}
+	if (newest_choose(con, args.capture, &folder))
+		return EXIT_FAILED;
+	args.capture = folder;
 	r = script_read_capture(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
@@ -575,7 +587,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "Write a capture's Intel PT as a file for ui.perfetto.dev.",
-	.arguments = "CAPTURE -o FILE|--html FILE [OPTIONS] [-- ARGS]",
+	.arguments = "[CAPTURE] -o FILE|--html FILE [OPTIONS] [-- ARGS]",
 	.notes = notes,
 	.options = options,
 	.nr_options = ARRAY_SIZE(options),

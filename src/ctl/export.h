@@ -19,6 +19,7 @@ struct export_args {
 	int tracks;
 	uint64_t split_ns; /* 0: one file */
 	uint64_t jobs;	   /* 0: as many as pay */
+	bool force;
 	bool dry_run;
 	bool quiet;
 	char **rest;

@@ -1,43 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "account_load.h"
 #include "capture_file.h"
 #include "export.h"
 #include "html.h"
+#include "output_file.h"
 #include "window.h"
 
 /* Of the time before the spike, what is shown after it. */
 #define AFTER_PART 4
 
 /* Returns 0 or a negative errno, and then there is no such file. */
-static int write_file(const char *path, const struct account *account)
+static int write_file(const char *path, bool force, const struct account *account)
 {
-	_cleanup_free_ char *scratch = NULL;
-	mode_t mask = umask(0);
+	struct output_file output;
 	FILE *file;
-	int fd, r;
+	int r = output_file_open(&output, path, force);
 
-	umask(mask);
-	if (asprintf(&scratch, "%s.XXXXXX", path) < 0) {
-		scratch = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(scratch, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	file = fdopen(fd, "w");
-	r = file ? html_write(file, account) : -errno;
-	if (!r && fchmod(fd, 0666 & ~mask))
-		r = -errno;
-	if (file ? fclose(file) : close(fd))
-		r = r ?: -errno;
-	if (!r && rename(scratch, path))
-		r = -errno;
 	if (r)
-		unlink(scratch);
+		goto out;
+	file = fdopen(dup(output.fd), "w");
+	r = file ? html_write(file, account) : -errno;
+	if (file && fclose(file))
+		r = r ?: -errno;
+	if (!r)
+		r = output_file_publish(&output);
+out:
+	output_file_close(&output);
 	return r;
 }
 
@@ -57,13 +48,13 @@ static int find_window(const struct export_args *args, const struct view_capture
 	r = window_parse(args->time, spike, &begin, &end);
 	if (r)
 		return r;
-	if (begin >= spike)
+	if (begin >= spike || end < spike)
 		return -ERANGE;
 	*before_ns = spike - begin;
 	/* To the end of the trace. */
 	if (end == UINT64_MAX)
 		end = spike + *before_ns;
-	*after_ns = end > spike ? end - spike : 0;
+	*after_ns = end - spike;
 	return 0;
 }
 
@@ -86,15 +77,18 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 	int r = find_window(args, capture, &before_ns, &after_ns);
 
 	if (r) {
-		console_error(con, "--time '%s': must begin before the spike", args->time);
+		console_error(con,
+			      "--time '%s': must begin before the spike and end at it or "
+			      "after, as -1ms,200us",
+			      args->time);
 		return EXIT_USAGE;
 	}
 	if (account_load(&account, con, args->capture, before_ns, after_ns) ||
 	    read_statistics(con, args->capture, &account))
 		return EXIT_FAILED;
-	r = write_file(args->html, &account);
+	r = write_file(args->html, args->force, &account);
 	if (r) {
-		console_error(con, "--html '%s': %s", args->html, strerror(-r));
+		console_error(con, "--html '%s': %s", args->html, output_file_strerror(r));
 		return EXIT_FAILED;
 	}
 	if (!args->quiet)

@@ -8,11 +8,11 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "json.h"
+#include "newest.h"
 #include "printable.h"
 #include "tree.h"
 #include "units.h"
 
-#define DEFAULT_FOLDER "perf-poke.data"
 #define NS_PER_H UINT64_C(3600000000000)
 #define TARGET(member) .offset = offsetof(struct list_args, member)
 
@@ -27,7 +27,7 @@ static const struct option_choice orders[] = {
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(folder), .metavar = "DIR",
-	  .help = "folder of captures (" DEFAULT_FOLDER "), or one capture" },
+	  .help = "folder of captures (" NEWEST_FOLDER "), or one capture" },
 	{ "sort", 's', OPTION_ENUM, .choices = orders, .nr_choices = ARRAY_SIZE(orders),
 	  TARGET(order), .metavar = "KEY",
 	  .help = "time (default), latency, cpu or size; the newest, or\nlargest, last" },
@@ -44,8 +44,8 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"A capture that cannot be read is told of in a line, and the others are listed.\n"
-	"Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
+	"A capture that cannot be read is told of in a line, and the others are "
+	"listed.\n" OPTIONS_TIMES ".\n"
 	"\n"
 	"Exit codes: 0 fine, also when there is none, 1 the folder or one of the captures cannot "
 	"be\n"
@@ -99,7 +99,7 @@ static int parse_since(void *target, const char *value, char **why)
 
 int list_parse(struct list_args *args, struct console *con, int argc, char **argv)
 {
-	*args = (struct list_args){ .folder = DEFAULT_FOLDER };
+	*args = (struct list_args){ .folder = NEWEST_FOLDER };
 	return command_options(&command_list, con, argc, argv, args);
 }
 

@@ -3,13 +3,37 @@
 
 #include <string.h>
 
-int output_file_open(struct output_file *file, const char *path)
+bool output_file_exists(const char *path)
+{
+	return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+int output_file_rename(int dirfd, const char *partial, const char *path, bool force)
+{
+	if (!renameat2(dirfd, partial, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
+		return 0;
+	/* Not every file system has RENAME_NOREPLACE. */
+	if (force || errno != EINVAL)
+		return -errno;
+	if (linkat(dirfd, partial, AT_FDCWD, path, 0))
+		return -errno;
+	unlinkat(dirfd, partial, 0);
+	return 0;
+}
+
+const char *output_file_strerror(int err)
+{
+	return err == -EEXIST ? "file exists; not overwriting (--force to overwrite)"
+			      : strerror(-err);
+}
+
+int output_file_open(struct output_file *file, const char *path, bool force)
 {
 	const char *slash = strrchr(path, '/');
 	int folder = slash ? (int)(slash - path) + 1 : 0;
 
-	*file = (struct output_file){ .path = path, .fd = -1 };
-	if (!faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
+	*file = (struct output_file){ .path = path, .fd = -1, .force = force };
+	if (!force && output_file_exists(path))
 		return -EEXIST;
 	if (asprintf(&file->partial, "%.*s.partial-XXXXXX", folder, path) < 0) {
 		file->partial = NULL;
@@ -29,19 +53,14 @@ int output_file_publish(struct output_file *file)
 {
 	/* Some that write behind, as NFS, tell only now that the disk is full. */
 	int fd = TAKE_FD(file->fd);
+	int r;
 
 	if (close(fd))
 		return -errno;
-	if (renameat2(AT_FDCWD, file->partial, AT_FDCWD, file->path, RENAME_NOREPLACE)) {
-		/* Not every file system has that. */
-		if (errno != EINVAL)
-			return -errno;
-		if (link(file->partial, file->path))
-			return -errno;
-		return 0;
-	}
-	free(TAKE_PTR(file->partial));
-	return 0;
+	r = output_file_rename(AT_FDCWD, file->partial, file->path, file->force);
+	if (!r)
+		free(TAKE_PTR(file->partial));
+	return r;
 }
 
 void output_file_close(struct output_file *file)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "newest.h"
 #include "sessions.h"
 
 /* Between two looks whether the capture is there. */
@@ -26,11 +27,27 @@ static const char notes[] = "The session takes a capture as if there had been a 
 			    "the capture failed,\n"
 			    "2 usage, also when no session is named and there are several.\n";
 
-/* Captures come in order: those that were being written before ours are complete before it. */
-static enum exit_code wait_capture(struct console *con, const struct session_entry *before)
+static enum exit_code print_capture(struct console *con, const struct session_entry *session,
+				    uint64_t sequence)
 {
-	uint64_t wanted = before->captures + before->failed + before->pending + 1;
+	_cleanup_free_ char *path = NULL;
+	int r = newest_poked(session->output, sequence, &path);
 
+	if (!r) {
+		fprintf(con->out, "%s\n", path);
+		return EXIT_FINE;
+	}
+	if (r == -ENOENT)
+		console_error(con, "session '%s': the capture failed", session->name);
+	else
+		console_error(con, "'%s': %s", session->output, strerror(-r));
+	return EXIT_FAILED;
+}
+
+/* Captures are reported in the order of their spikes. */
+static enum exit_code wait_capture(struct console *con, const struct session_entry *before,
+				   uint64_t sequence)
+{
 	for (;;) {
 		_cleanup_(sessions_release) struct session_list list = { 0 };
 		const struct session_entry *now;
@@ -38,15 +55,8 @@ static enum exit_code wait_capture(struct console *con, const struct session_ent
 		if (sessions_read(&list, con))
 			return EXIT_FAILED;
 		now = sessions_find(&list, before->name);
-		if (now && now->captures + now->failed >= wanted) {
-			if (now->failed > before->failed) {
-				console_error(con, "session '%s': the capture failed",
-					      before->name);
-				return EXIT_FAILED;
-			}
-			fprintf(con->out, "%s\n", now->last_capture);
-			return EXIT_FINE;
-		}
+		if (now && now->last_sequence >= sequence)
+			return print_capture(con, now, sequence);
 		if (!now || !now->alive || now->pid != before->pid) {
 			console_error(con, "session '%s' has ended meanwhile", before->name);
 			return EXIT_FAILED;
@@ -73,14 +83,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (code != EXIT_FINE)
 		return code;
 	r = perf_poke__session_poke(chosen->name);
-	if (r) {
+	if (r < 0) {
 		console_error(con, "session '%s': %s", chosen->name,
 			      r == -EBUSY    ? "not armed: it is taking a capture, or the last was"
 			      : r == -ENOENT ? "is dead (perf-poke-ctl stop removes it)"
 					     : strerror(-r));
 		return EXIT_FAILED;
 	}
-	return args.wait ? wait_capture(con, chosen) : EXIT_FINE;
+	return args.wait ? wait_capture(con, chosen, (uint64_t)r) : EXIT_FINE;
 }
 
 const struct command command_poke = {

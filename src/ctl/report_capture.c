@@ -5,14 +5,14 @@
 
 #include "account_load.h"
 #include "difference.h"
+#include "newest.h"
 
 #define NS_PER_H UINT64_C(3600000000000)
 #define TOP 10
 #define TARGET(member) .offset = offsetof(struct report_args, member)
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
-	  .help = "folder of a capture" },
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
 	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(window_ns),
 	  .metavar = "TIME",
 	  .help = "begin this long before the spike (200us, or a quarter more\n"
@@ -25,10 +25,10 @@ static const struct option_spec options[] = {
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
 };
 
-static const char notes[] = "Runs the perf in PATH, or the one that PERF_POKE_PERF names.\n"
-			    "Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
-			    "\n"
-			    "Exit codes: 0 reported, 1 the capture cannot be read, 2 usage.\n";
+static const char notes[] =
+	"Runs the perf in PATH, or the one that PERF_POKE_PERF names.\n" OPTIONS_TIMES ".\n"
+	"\n"
+	"Exit codes: 0 reported, 1 the capture cannot be read, 2 usage.\n";
 
 int report_parse(struct report_args *args, struct console *con, int argc, char **argv)
 {
@@ -102,6 +102,7 @@ static enum exit_code compare(struct console *con, const struct report_args *arg
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_(account_release) struct account account = { 0 };
+	_cleanup_free_ char *folder = NULL;
 	struct report_args args;
 	int r;
 
@@ -109,6 +110,9 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	con->json = args.json;
+	if (newest_choose(con, args.capture, &folder))
+		return EXIT_FAILED;
+	args.capture = folder;
 	if (account_load(&account, con, args.capture, args.window_ns, 0))
 		return EXIT_FAILED;
 	return args.against ? compare(con, &args, &account)
@@ -118,7 +122,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "Say why the timer of a capture was late, and what took the time.",
-	.arguments = "CAPTURE [OPTIONS]",
+	.arguments = "[CAPTURE] [OPTIONS]",
 	.notes = notes,
 	.options = options,
 	.nr_options = ARRAY_SIZE(options),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "archiving.h"
+#include "newest.h"
 #include "perf_data.h"
 #include "perf_tool.h"
 #include "text.h"
@@ -13,14 +14,14 @@
 #define TARGET(member) .offset = offsetof(struct script_args, member)
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, .required = true, TARGET(capture), .metavar = "CAPTURE",
-	  .help = "folder of a capture" },
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
 	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(view.window_ns),
 	  .metavar = "TIME",
 	  .help = "begin this long before the spike (200us of Intel PT,\n10ms of events)" },
-	{ "all", 'a', OPTION_FLAG, TARGET(view.all), .help = "all the time that was recorded" },
-	{ "all-cpus", 0, OPTION_FLAG, TARGET(view.all_cpus),
-	  .help = "not only of the spike's CPU" },
+	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "all the time that was recorded" },
+	{ "cpu", 'C', OPTION_CPUS, TARGET(view.cpus), .metavar = "LIST",
+	  .help = "of these CPUs, as 3 or 2,4-7 (the spike's)" },
+	{ "all-cpus", 'a', OPTION_FLAG, TARGET(view.all_cpus), .help = "of all CPUs" },
 	{ "insns", 0, OPTION_FLAG, TARGET(insns),
 	  .help = "each instruction of Intel PT: as assembler by xed, or by\n"
 		  "perf if it was built with capstone; else its bytes" },
@@ -33,8 +34,7 @@ static const struct option_spec options[] = {
 
 static const char notes[] =
 	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike;\n"
-	"Intel PT is calls and returns, and ends where it was frozen.\n"
-	"Times take ns, us, ms, s, m or h; a bare number is microseconds.\n"
+	"Intel PT is calls and returns, and ends where it was frozen.\n" OPTIONS_TIMES ".\n"
 	"\n"
 	"Exit codes: perf's own; without it 1 the capture cannot be read or there is no perf,\n"
 	"2 usage.\n";
@@ -49,6 +49,10 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 		return r;
 	if (args->view.all && args->view.window_ns) {
 		console_error(con, "--all and --window do not go together");
+		return -EINVAL;
+	}
+	if (args->view.all_cpus && args->view.cpus) {
+		console_error(con, "--all-cpus and --cpu do not go together");
 		return -EINVAL;
 	}
 	return 0;
@@ -177,6 +181,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
+	_cleanup_free_ char *folder = NULL;
 	_cleanup_free_ char *data = NULL;
 	struct capture_file capture;
 	struct script_args args;
@@ -185,6 +190,9 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = script_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
+	if (newest_choose(con, args.capture, &folder))
+		return EXIT_FAILED;
+	args.capture = folder;
 	r = script_read_capture(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
@@ -199,7 +207,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 const struct command command_script = {
 	.name = "script",
 	.summary = "Show what a capture holds of the time before the spike, with perf.",
-	.arguments = "CAPTURE [OPTIONS] [-- ARGS]",
+	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
 	.notes = notes,
 	.options = options,
 	.nr_options = ARRAY_SIZE(options),

@@ -10,18 +10,16 @@ void sessions_add(void *ctx, const struct perf_poke_session *session)
 		.name = strdup(session->name),
 		.alive = session->alive,
 		.pid = session->pid,
-		.captures = session->captures,
-		.failed = session->failed,
-		.pending = session->pending,
-		.last_capture = strdup(session->last_capture),
+		.last_sequence = session->last_sequence,
+		.output = strdup(session->output),
 	};
 
 	entries = reallocarray(list->entries, list->nr + 1, sizeof(*entries));
 	if (entries)
 		list->entries = entries;
-	if (!entries || !entry.name || !entry.last_capture) {
+	if (!entries || !entry.name || !entry.output) {
 		free(entry.name);
-		free(entry.last_capture);
+		free(entry.output);
 		list->out_of_memory = true;
 		return;
 	}
@@ -32,7 +30,7 @@ void sessions_release(struct session_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		free(list->entries[i].name);
-		free(list->entries[i].last_capture);
+		free(list->entries[i].output);
 	}
 	free(list->entries);
 	*list = (struct session_list){ 0 };

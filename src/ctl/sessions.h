@@ -10,8 +10,8 @@ struct session_entry {
 	char *name;
 	bool alive;
 	int pid;
-	uint64_t captures, failed, pending;
-	char *last_capture;
+	uint64_t last_sequence;
+	char *output;
 };
 
 struct session_list {

@@ -103,7 +103,10 @@ int view_argv(const struct view_capture *capture, const struct view_options *opt
 	add(&words, "-i");
 	add(&words, "%s", data);
 	add(&words, "--ns");
-	if (capture->cpu >= 0 && !options->all_cpus) {
+	if (options->cpus) {
+		add(&words, "-C");
+		add(&words, "%s", options->cpus);
+	} else if (capture->cpu >= 0 && !options->all_cpus) {
 		add(&words, "-C");
 		add(&words, "%d", capture->cpu);
 	}

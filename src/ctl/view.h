@@ -37,6 +37,7 @@ struct view_options {
 	uint64_t window_ns; /* before the spike; 0: what suits the kind */
 	bool all;	    /* no window */
 	bool all_cpus;
+	const char *cpus; /* as perf takes them; NULL: the spike's, or all_cpus */
 	enum view_insns insns;
 	const char *buildid_dir; /* where the files are that were traced; NULL: as perf has it */
 	char **rest;		 /* for perf as they are, up to a NULL; or NULL */

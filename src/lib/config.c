@@ -326,6 +326,36 @@ static enum perf_poke_recorder config_choose_recorder(const struct config *confi
 	return access(PT_PMU_DIR, F_OK) ? PERF_POKE_RECORDER_EVENTS : PERF_POKE_RECORDER_PT;
 }
 
+/* The events and a running perf record are stopped by the controller: there is but one way. */
+static int config_recorder(struct config *config, const struct perf_poke_opts *opts)
+{
+	const char *option = NULL;
+
+	config->recorder = opts->recorder ? opts->recorder : config_choose_recorder(config);
+	if (config->recorder == PERF_POKE_RECORDER_PERF && !config->nr_targets)
+		return log_error(&config->log, -EINVAL,
+				 "recorder perf: needs a target: a running perf record");
+	if (config->recorder == PERF_POKE_RECORDER_PT)
+		return 0;
+	if (opts->freeze == PERF_POKE_FREEZE_PAUSE)
+		option = "freeze pause";
+	else if (opts->freeze == PERF_POKE_FREEZE_SAMPLE)
+		option = "freeze sample";
+	else if (opts->freeze_all)
+		option = "freeze-all";
+	else if (opts->sample_size)
+		option = "sample-size";
+	else if (opts->history_size)
+		option = "history";
+	else if (opts->no_switch_events)
+		option = "no-switch-events";
+	if (!option)
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "%s: needs the recorder pt (Intel PT), not the recorder %s", option,
+			 config->recorder == PERF_POKE_RECORDER_PERF ? "perf" : "events");
+}
+
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
 	struct perf_poke_opts known;
@@ -356,10 +386,7 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (!err)
 		err = config_targets(config, &known);
 	if (!err)
-		config->recorder = known.recorder ? known.recorder : config_choose_recorder(config);
-	if (!err && config->recorder == PERF_POKE_RECORDER_PERF && !config->nr_targets)
-		err = log_error(&config->log, -EINVAL,
-				"recorder perf: needs a target: a running perf record");
+		err = config_recorder(config, &known);
 	if (err)
 		config_destroy(config);
 	return err;

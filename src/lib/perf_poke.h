@@ -644,6 +644,7 @@ struct perf_poke_session {
 	const char *function;  /**< "any" */
 	const char *recorder, *freeze, *delivery, *workload, *output; /**< "" for none */
 	uint64_t captures, failed;
+	uint64_t last_sequence;	      /**< of the last of these; 0: none yet */
 	uint64_t pending;	      /**< captures that are being written */
 	uint64_t max_captures;	      /**< UINT64_MAX: no limit */
 	const char *last_capture;     /**< folder; "" for none yet */
@@ -699,7 +700,7 @@ int perf_poke__session_stop(const char *name);
  *
  * @param name  of the session; cannot be NULL
  *
- * Returns: 0 or
+ * Returns: the sequence number that the capture's spike will have (its lower 31 bits), or
  * - -ENOENT: there is no such session, or it is dead
  * - -EBUSY: not armed: another capture is being taken, or the last was
  * - -EPERM, -EACCES: needs root

@@ -411,6 +411,7 @@ static void session_note_capture(struct perf_poke *pp, const struct capture *don
 	    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output, name) >=
 		    (int)sizeof(seen->last_capture))
 		seen->last_capture[0] = '\0';
+	seen->last_sequence = done->spike.sequence;
 	session_count(pp);
 }
 

@@ -202,6 +202,7 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 		.output = seen->output,
 		.captures = seen->captures,
 		.failed = seen->failed,
+		.last_sequence = seen->last_sequence,
 		.pending = seen->pending,
 		.max_captures = seen->max_captures,
 		.last_capture = seen->last_capture,
@@ -386,5 +387,5 @@ int perf_poke__session_poke(const char *name)
 	if (!pins_is_alive(fd))
 		return -ENOENT;
 	ret = session_run(folder, TRIGGER_PIN_POKE);
-	return ret > 0 ? -EBUSY : ret;
+	return ret ? ret : -EBUSY;
 }

@@ -454,9 +454,9 @@ int trigger_poke(const struct trigger *trigger)
 	__u32 ret;
 	int err = trigger_run(trigger->skel->progs.trigger_poke, &ret);
 
-	if (err || !ret)
+	if (err)
 		return err;
-	return ret == 1 ? -EBUSY : -ENOMEM;
+	return ret ? 0 : -EBUSY;
 }
 
 struct trigger_session *trigger_session(const struct trigger *trigger)

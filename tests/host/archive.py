@@ -211,14 +211,31 @@ class Captured(common.HostTest):
         self.assertEqual(subprocess.run(["diff", "-rq", "-x", "host.json", self.path,
                                          os.path.join(self.folder, "here")]).returncode, 0)
 
+    def test_terminal(self):
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        result = subprocess.run([common.CTL, "archive", self.path, "-o", "-"], stdin=subprocess.DEVNULL,
+                                stdout=slave, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, USAGE)
+        self.assert_one_line(result.stderr, "--output '-'", "terminal")
+
+    def test_newest(self):
+        """Where no capture is named, and where a folder of captures is."""
+        newest = max(self.captures, key=lambda capture: capture["time_ns"])["path"]
+        os.symlink(self.taker.output, os.path.join(self.folder, "perf-poke.data"))
+        for args in ([self.taker.output], []):
+            result = ctl("report", "--json", *args, cwd=self.folder)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual(os.path.basename(json.loads(result.stdout)["capture"]), os.path.basename(newest))
+
     def test_replaces_nothing(self):
         with open(self.file, "w") as file:
             file.write("mine")
-        self.assert_fails(ctl("archive", self.path, "-o", self.file), FAILED, self.file, "not replaced")
+        self.assert_fails(ctl("archive", self.path, "-o", self.file), FAILED, self.file, "not overwriting", "--force")
         with open(self.file) as file:
             self.assertEqual(file.read(), "mine")
-        os.remove(self.file)
-        self.archive(self.path)
+        self.archive(self.path, "--force")
         name = os.path.join(self.folder, os.path.basename(self.path))
         for path, args in ((name, []), (os.path.join(self.folder, "b"), ["-o", "b"])):
             os.mkdir(path)
@@ -302,7 +319,7 @@ class Strangers(common.HostTest):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_usage(self):
-        for args, parts in ((["archive"], ["CAPTURE"]), (["archive", "a"], ["--output"]), (["open"], ["FILE"]),
+        for args, parts in ((["archive", "a"], ["--output"]), (["open"], ["FILE"]),
                             (["open", "a", "--max-size", "x"], ["--max-size", "'x'"]),
                             (["list", "a", "b"], ["'b'"]), (["list", "--since", "x"], ["--since", "'x'"])):
             with self.subTest(args=args):

@@ -35,7 +35,7 @@ class Events(common.HostTest):
         cls.taker = common.HostTest()
         cls.taker.setUp()
         cls.addClassCleanup(cls.taker.doCleanups)
-        cpus = common.find_cpus(2)
+        cls.cpus = cpus = common.find_cpus(2)
         # One spikes; both are busy.
         with common.busy(cpus[0]), common.busy(cpus[1]), common.late(cpus[1]):
             with common.Session(cpus, cls.taker.output, *common.SPIKES) as session:
@@ -60,11 +60,13 @@ class Events(common.HostTest):
 
     def test_shows_the_time_before_the_spike(self):
         cpu, end = self.spike["cpu"], self.spike["time_ns"]
+        other = next(each for each in self.cpus if each != cpu)
         for args, begin, end, cpus in (
                 ([], end - WINDOW_NS, end, [cpu]),
                 (["--window", "1s"], end - 1000000000, end, [cpu]),
-                (["--window", "500", "--all-cpus"], end - 500000, end, None),
+                (["--window", "500", "-a"], end - 500000, end, None),
                 (["--all"], 0, 1 << 63, [cpu]),
+                (["--all", "-C", str(other)], 0, 1 << 63, [other]),
                 (["--all", "--all-cpus"], 0, 1 << 63, None)):
             with self.subTest(args=args):
                 self.assertEqual(self.shown(*args), self.expected(begin, end, cpus))
@@ -148,8 +150,11 @@ class Errors(common.HostTest):
             with self.subTest(path=path):
                 self.assert_fails(script(path), FAILED, "'%s' is not a capture" % path, "capture.json")
 
+    def test_none(self):
+        self.assert_fails(script(cwd=self.folder), FAILED, "CAPTURE", "perf-poke.data")
+
     def test_usage(self):
-        for args, parts in (([], ["CAPTURE"]), (["a", "b"], ["'b'"]), ([""], ["CAPTURE", "empty"]),
+        for args, parts in ((["a", "b"], ["'b'"]), ([""], ["CAPTURE", "empty"]),
                             (["a", "--window", "1x"], ["--window", "'1x'"]),
                             (["a", "--window", "1ms", "--all"], ["--window", "--all"]),
                             (["a", "--what"], ["--what"])):

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sessions that other processes see, poke and stop, and what is left of one that was killed."""
 import contextlib
+import json
 import os
 import shutil
 import signal
 import stat
 import subprocess
 import time
+import unittest
 
 import common
 import errors
@@ -162,6 +164,26 @@ class Poke(SessionTest):
             self.end(session, 0)
         self.assertEqual(session.summary["all"]["spikes"], 0)
 
+    def test_waits_for_its_own(self):
+        """While spikes are captured all the time."""
+        with common.busy(self.cpu), common.late(self.cpu), self.session(quiet=False) as session:
+            for _ in range(10):
+                common.wait_for(lambda: self.poke_wait(session), "it is armed")
+                with open(os.path.join(self.path, "capture.json")) as file:
+                    spike = json.load(file)["spike"]
+                self.assertEqual((spike["poked"], spike["pid"]), (True, self.poker))
+            self.end(session, 0)
+
+    def poke_wait(self, session):
+        with subprocess.Popen([common.CTL, "poke", session.name, "--wait"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as poke:
+            out, err = poke.communicate(timeout=common.PATIENCE)
+        if poke.returncode:
+            self.assertIn("not armed", err)
+            return False
+        self.path, self.poker = out.strip(), poke.pid
+        return True
+
     def test_last_one(self):
         with common.Session([self.cpu], self.output, *common.NO_SPIKES, "--count", "1") as session:
             self.assertEqual(common.run_ctl("poke").returncode, 0)
@@ -170,6 +192,21 @@ class Poke(SessionTest):
 
 
 class Stop(SessionTest):
+    @unittest.skipUnless(common.find_bpftool(), "needs bpftool")
+    def test_one_that_cannot_be_stopped(self):
+        """The others have ended when `stop --all` returns."""
+        one, other = common.find_cpus(2)
+        with self.session("--session", "deaf", cpus=[one]) as deaf, self.session("--session", "last", cpus=[other]) as last:
+            pin = os.path.join(PINS, "deaf", "stop")
+            os.remove(pin)
+            subprocess.run([common.find_bpftool(), "map", "create", pin, "type", "array", "key", "4", "value", "4",
+                            "entries", "1", "name", "none"], check=True)
+            result = common.run_ctl("stop", "--all")
+            self.assertEqual(pins(), ["deaf"])
+            self.assert_fails(result, FAILED, "'deaf'", "cannot be stopped")
+            self.assertEqual(last.finish(), NO_SPIKE)
+            self.assertEqual(deaf.finish(signal.SIGINT), NO_SPIKE)
+
     def test_waits_for_the_capture(self):
         """The one that is in writing when the wish comes is complete when `stop` returns."""
         with self.session() as session:

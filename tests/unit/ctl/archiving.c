@@ -57,7 +57,6 @@ static void maps_options(void **state)
 static void refuses(void **state)
 {
 	(void)state;
-	REFUSES("CAPTURE is required", "archive", "-o", "file");
 	REFUSES("--output FILE is required", "archive", "folder");
 	REFUSES("FILE is required", "open", "-o", "here");
 	REFUSES("--max-size '0': must be 1B or more", "open", "a", "--max-size", "0");
@@ -253,19 +252,26 @@ static void publishes_files(void **state)
 	struct stat st;
 
 	assert_true(asprintf(&path, "%s/out", folder->path) > 0);
-	assert_int_equal(output_file_open(&file, path), 0);
+	assert_int_equal(output_file_open(&file, path, false), 0);
 	assert_int_equal(fstatat(folder->fd, "out", &st, 0), -1);
-	assert_int_equal(output_file_open(&other, path), 0);
+	assert_int_equal(output_file_open(&other, path, false), 0);
 	assert_int_equal(output_file_publish(&file), 0);
 	output_file_close(&file);
 	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
 	/* The second is too late, and leaves nothing. */
 	assert_int_equal(output_file_publish(&other), -EEXIST);
 	output_file_close(&other);
-	assert_int_equal(output_file_open(&other, path), -EEXIST);
+	assert_int_equal(output_file_open(&other, path, false), -EEXIST);
 	output_file_close(&other);
+	/* Unless it is told to replace the first. */
+	assert_int_equal(output_file_open(&other, path, true), 0);
+	assert_int_equal(write(other.fd, "new", 3), 3);
+	assert_int_equal(output_file_publish(&other), 0);
+	output_file_close(&other);
+	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
+	assert_int_equal(st.st_size, 3);
 	assert_int_equal(unlinkat(folder->fd, "out", 0), 0);
-	assert_int_equal(output_file_open(&file, path), 0);
+	assert_int_equal(output_file_open(&file, path, false), 0);
 	output_file_close(&file);
 	assert_int_equal(rmdir(folder->path), 0);
 	assert_int_equal(mkdir(folder->path, 0700), 0);

@@ -93,7 +93,6 @@ static void refuses(void **state)
 	REFUSES("--html does not go together with --axis, --tracks, --split, --jobs, --dry-run or "
 		"-- ARGS",
 		"a", "--html", "b", "--", "-v");
-	REFUSES("CAPTURE is required", "-o", "a.fxt");
 	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
 	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");
 	REFUSES("--split and --axis cycles do not go together", "a", "-o", "a.fxt", "--split",

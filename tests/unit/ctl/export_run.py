@@ -89,11 +89,15 @@ class ExportTest(Export):
     def test_fine(self):
         self.needs_filter()
         self.output.write_text("old")
-        result = self.export("write(output, 'new'); tell('at 5'); tell('done 7 0')")
+        exists = f"--output '{self.output}': file exists; not overwriting (--force to overwrite)"
+        result = self.export("write(output, 'new'); tell('done 7 0')")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (1, "", f"perf-poke-ctl: {exists}\n"))
+        self.assertEqual(self.output.read_text(), "old")
+        result = self.export("write(output, 'new'); tell('at 5'); tell('done 7 0')", "--force")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", f"perf-poke-ctl: {self.output}: 7 slices\n"))
         self.assertEqual(self.output.read_text(), "new")
         self.assertEqual(os.listdir(self.results), ["a.fxt"])
-        self.assertEqual(self.export("write(output, 'new'); tell('done 7 0')", "-q").stderr, "")
+        self.assertEqual(self.export("write(output, 'new'); tell('done 7 0')", "-qf").stderr, "")
 
     def test_several_files(self):
         self.needs_filter()
@@ -251,7 +255,7 @@ class JobsTest(Export):
 
     def test_same(self):
         for jobs in 2, 5:
-            result = self.export(self.decode("assert not output"), "--jobs", str(jobs))
+            result = self.export(self.decode("assert not output"), "--force", "--jobs", str(jobs))
             self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
             self.assertRegex(result.stderr, f"^perf-poke-ctl: {self.output}: [0-9]+ slices\n")
             self.assertEqual(self.output.read_bytes(), self.alone())
@@ -260,7 +264,7 @@ class JobsTest(Export):
     def test_one(self):
         """As it was asked for, or as one has to do."""
         for args in ["--jobs", "1"], ["--time", "1us,2us", "-j", "1"], ["--", "-v"], []:
-            result = self.export("assert not events; write(output, 'one'); tell('done 7 0')", *args)
+            result = self.export("assert not events; write(output, 'one'); tell('done 7 0')", "-f", *args)
             self.assertEqual((result.returncode, result.stderr), (0, f"perf-poke-ctl: {self.output}: 7 slices\n"))
             self.assertEqual(self.output.read_text(), "one")
 
@@ -282,7 +286,7 @@ class JobsTest(Export):
             before = (f"if output:\n    write(output, 'one'); tell('done 7 0'); sys.exit()\n"
                       f"for at in range({self.BEGIN + first}, {self.BEGIN + self.SIZE}, 4096):\n"
                       "    print(' instruction trace error type 1 time %d.%09d cpu 1' % divmod(at, 10**9))")
-            result = self.export(self.decode(before), "--jobs", "3")
+            result = self.export(self.decode(before), "-f", "--jobs", "3")
             self.assertEqual(result.returncode, 0)
             self.assertTrue(result.stderr.startswith(said), result.stderr)
             self.assertEqual(self.output.read_bytes() == b"one", nr is not None)

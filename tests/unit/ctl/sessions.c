@@ -15,8 +15,8 @@ static void add(struct session_list *list, const char *name, bool alive)
 		.name = name,
 		.alive = alive,
 		.pid = 7,
-		.captures = 3,
-		.last_capture = "/a/b",
+		.last_sequence = 3,
+		.output = "/a/b",
 	};
 
 	sessions_add(list, &session);
@@ -70,8 +70,8 @@ static void copies(void **state)
 	add(&list, name, true);
 	name[0] = 'x';
 	assert_string_equal(list.entries[0].name, "abc");
-	assert_string_equal(list.entries[0].last_capture, "/a/b");
-	assert_int_equal(list.entries[0].captures, 3);
+	assert_string_equal(list.entries[0].output, "/a/b");
+	assert_int_equal(list.entries[0].last_sequence, 3);
 	assert_int_equal(list.entries[0].pid, 7);
 	assert_null(sessions_find(&list, "xbc"));
 	assert_ptr_equal(sessions_find(&list, "abc"), &list.entries[0]);

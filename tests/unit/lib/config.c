@@ -139,6 +139,28 @@ static void reads_what_the_workload_is_like(void **state)
 		.scheduler = "r:5", .workload = PERF_POKE_WORKLOAD_CYCLIC);
 }
 
+/* What has no effect is refused. */
+static void refuses_what_is_for_intel_pt(void **state)
+{
+	struct config config = {};
+
+	(void)state;
+	REFUSES(-EINVAL, "freeze pause: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .freeze = PERF_POKE_FREEZE_PAUSE);
+	REFUSES(-EINVAL, "freeze sample: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .freeze = PERF_POKE_FREEZE_SAMPLE);
+	REFUSES(-EINVAL, "freeze-all: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .freeze_all = true);
+	REFUSES(-EINVAL, "sample-size: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .sample_size = 4096);
+	REFUSES(-EINVAL, "history: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .history_size = 4096);
+	ACCEPTS(&config, .recorder = PERF_POKE_RECORDER_EVENTS, .freeze = PERF_POKE_FREEZE_SIGNAL);
+	config_destroy(&config);
+	ACCEPTS(&config, .recorder = PERF_POKE_RECORDER_PT, .freeze_all = true);
+	config_destroy(&config);
+}
+
 static void knows_triggers(void **state)
 {
 	const struct perf_poke_trigger both[] = { { PERF_POKE_TRIGGER_THREAD, 60000 },
@@ -426,6 +448,7 @@ static void a_session_passes_errors_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_what_is_for_intel_pt),
 		cmocka_unit_test(has_defaults),
 		cmocka_unit_test(takes_limits),
 		cmocka_unit_test(reads_what_the_workload_is_like),
