@@ -7,6 +7,7 @@
 #include "binaries.h"
 #include "capture_file.h"
 #include "host.h"
+#include "layout.h"
 #include "newest.h"
 #include "output_file.h"
 #include "pack.h"
@@ -50,12 +51,7 @@ int archiving_top(const char *folder, char **top)
 	if (!path)
 		return -errno;
 	name = strrchr(path, '/') + 1;
-	/* In each locale the same. */
-	for (const char *c = name; *c; c++) {
-		if (*c < ' ' || *c > '~')
-			name = "";
-	}
-	*top = strdup(*name ? name : "capture");
+	*top = strdup(layout_is_name(name) ? name : LAYOUT_ANY_NAME);
 	return *top ? 0 : -ENOMEM;
 }
 
@@ -75,7 +71,7 @@ static void skipped(void *ctx, const char *name)
 {
 	struct progress *progress = ctx;
 
-	console_warn(progress->con, "left out %s: neither file nor folder", name);
+	console_warn(progress->con, "left out %s: not what a capture consists of", name);
 }
 
 static int pack_host(struct archiving *a)

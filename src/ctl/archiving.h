@@ -21,8 +21,8 @@ struct archiving_args {
 int archiving_parse(struct archiving_args *args, struct console *con, int argc,
 		    char **argv) _must_check_;
 
-/* The folder's own name, as that of the folder in the archive, for the caller to free: "capture" if
- * it has none that goes anywhere. Returns 0 or a negative errno. */
+/* The folder's own name, as that of the folder in the archive, for the caller to free, if it is one
+ * that captures have. Returns 0 or a negative errno. */
 int archiving_top(const char *folder, char **top) _must_check_;
 
 #endif

@@ -28,8 +28,8 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Needs no root, and trusts nobody: the folder has files and folders of the archive only,\n"
-	"belongs to who opens it, and replaces nothing. Prints the folder's name.\n"
+	"Needs no root, and trusts nobody: takes only the files that a capture has, in a folder\n"
+	"named as captures are or by --output, which replaces nothing. Prints the folder's name.\n"
 	"\n"
 	"Exit codes: 0 the folder is complete, 1 it is not there, 2 usage.\n";
 
@@ -95,6 +95,7 @@ static int unpack_all(struct opening *o)
 	};
 	const struct unpack_source source = {
 		.fd = o->fd,
+		.any_top = o->args->output,
 		.progress = progress_add,
 		.ctx = &o->progress,
 	};
@@ -112,6 +113,14 @@ static int unpack_all(struct opening *o)
 	if (!r && fchmod(dirfd, 0777 & ~mask))
 		r = -errno;
 	return r;
+}
+
+static void tell_hint(const struct opening *o, const char *output)
+{
+	_cleanup_free_ char *word = NULL;
+
+	if (!text_shell_word(output, &word))
+		console_info(o->con, "see it with: perf-poke-ctl script %s", word);
 }
 
 /* An empty folder that has come meanwhile would be replaced, nothing else. */
@@ -134,7 +143,7 @@ static int publish(struct opening *o)
 	free(TAKE_PTR(o->partial));
 	fprintf(o->con->out, "%s\n", output);
 	if (!o->args->quiet)
-		console_info(o->con, "see it with: perf-poke-ctl script %s", output);
+		tell_hint(o, output);
 	return 0;
 }
 

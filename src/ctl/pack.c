@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "layout.h"
 #include "options.h"
 
 #define BLOCK_SIZE (256 << 10)
@@ -263,7 +264,7 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 	}
 	if (fstatat(dirfd, entry, &st, AT_SYMLINK_NOFOLLOW))
 		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+	if (!layout_has(name, st.st_mode)) {
 		if (walk->skipped)
 			walk->skipped(walk->pack->ctx, name);
 		return 0;

@@ -30,8 +30,8 @@ int pack_file(struct pack *pack, const char *name, int fd, char **why) _must_che
 int pack_text(struct pack *pack, const char *name, const void *text, size_t size,
 	      char **why) _must_check_;
 
-/* A folder with all that is in it, sorted. What is neither file nor folder is told to skipped and
- * left out. */
+/* A folder with all that a capture has, sorted. What else is in it is told to skipped and left out.
+ */
 int pack_tree(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name),
 	      char **why) _must_check_;
 

@@ -4,28 +4,21 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <limits.h>
-#include <search.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "layout.h"
 #include "options.h"
 #include "units.h"
 
 #define BLOCK_SIZE (128 << 10)
-#define MAX_DEPTH 16
-/* Links are not followed, names stay in the folder, and what is there is not replaced: all this is
- * checked before, too. */
+/* Links are not followed, names stay in the folder, and what is there is not replaced: no name that
+ * a capture has could do that. */
 #define DISK_FLAGS                                                                                 \
 	(ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |                       \
 	 ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS | ARCHIVE_EXTRACT_NO_OVERWRITE |                   \
 	 ARCHIVE_EXTRACT_SPARSE | ARCHIVE_EXTRACT_TIME)
-
-/* A name that was unpacked. */
-struct seen {
-	bool is_folder;
-	char name[];
-};
 
 struct unpacking {
 	const struct unpack_source *source;
@@ -33,111 +26,52 @@ struct unpacking {
 	struct archive *reader;
 	struct archive *disk;
 	struct archive_entry *clean; /* what is made of an entry */
-	void *seen;		     /* tree of struct seen */
+	int dirfd;
 	size_t entries;
 	uint64_t size;
 	char *top;
 	char **why;
 };
 
-static int compare_seen(const void *a, const void *b)
-{
-	return strcmp(((const struct seen *)a)->name, ((const struct seen *)b)->name);
-}
-
-static struct seen *new_seen(const char *name, size_t length, bool is_folder)
-{
-	struct seen *seen = malloc(sizeof(*seen) + length + 1);
-
-	if (seen) {
-		seen->is_folder = is_folder;
-		memcpy(seen->name, name, length);
-		seen->name[length] = '\0';
-	}
-	return seen;
-}
-
-/* -ENOENT if it was not unpacked. */
-static int look_up(const struct unpacking *u, const char *name, size_t length, bool *is_folder)
-{
-	_cleanup_free_ struct seen *wanted = new_seen(name, length, false);
-	struct seen **found;
-
-	if (!wanted)
-		return -ENOMEM;
-	found = tfind(wanted, &u->seen, compare_seen);
-	if (!found)
-		return -ENOENT;
-	*is_folder = (*found)->is_folder;
-	return 0;
-}
-
 static int refuse(struct unpacking *u, const char *name, const char *what)
 {
 	return options_explain(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
 }
 
-static const char *find_fault(const char *name)
+/* All is in one folder, and that has the name of a capture, or gets another. */
+static int take_top(struct unpacking *u, const char *name, size_t length)
 {
-	size_t depth = 0, length;
-
-	if (*name == '/')
-		return "a name from the root on";
-	if (strlen(name) >= PATH_MAX)
-		return "a name that is too long";
-	for (const char *c = name; *c; c++) {
-		/* Those of Unicode, U+0080 to U+009f, too: terminals obey them. */
-		if ((unsigned char)*c < ' ' || *c == '\177' ||
-		    (*c == '\302' && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0))
-			return "a name with a control character";
-	}
-	for (;; name += length + 1) {
-		length = strcspn(name, "/");
-		if (!length)
-			return "a name with an empty part";
-		if (length > NAME_MAX)
-			return "a name that is too long";
-		if (!strncmp(name, ".", length) || !strncmp(name, "..", length))
-			return "a name with a part '.' or '..'";
-		if (++depth > MAX_DEPTH)
-			return "too many folders in each other";
-		if (!name[length])
-			return NULL;
-	}
-}
-
-/* *name becomes the part behind the one folder that all is in; "" for that itself. */
-static int strip_top(struct unpacking *u, const char **name)
-{
-	size_t length = strcspn(*name, "/");
-
 	if (!u->top) {
-		u->top = strndup(*name, length);
+		u->top = strndup(name, length);
 		if (!u->top)
 			return -ENOMEM;
+		if (!u->source->any_top && !layout_is_name(u->top))
+			return refuse(u, u->top, "no capture has that name (--output gives one)");
 	}
-	if (strlen(u->top) != length || strncmp(u->top, *name, length))
-		return refuse(u, *name, "not in the folder that the archive begins with");
-	*name += length + ((*name)[length] == '/');
+	if (strlen(u->top) != length || strncmp(u->top, name, length))
+		return refuse(u, name, "not in the folder that the archive begins with");
 	return 0;
 }
 
-/* Tar has folders with a slash behind their names. */
-static int copy_name(struct unpacking *u, const char *from, bool is_folder, char **name)
+/* The part behind that folder, for the caller to free; "" for the folder itself. */
+static int copy_rest(struct unpacking *u, const char *name, char **rest)
 {
-	const char *fault;
-	size_t length;
+	size_t top, length;
+	int r;
 
-	if (!from)
+	if (!name)
 		return options_explain(u->why, -EINVAL, "a name that is not text");
-	length = strlen(from);
-	if (is_folder && length > 1 && from[length - 1] == '/')
+	top = strcspn(name, "/");
+	r = take_top(u, name, top);
+	if (r)
+		return r;
+	name += top + (name[top] == '/');
+	length = strlen(name);
+	/* Tar has folders with a slash behind their names. */
+	if (length && name[length - 1] == '/')
 		length--;
-	*name = strndup(from, length);
-	if (!*name)
-		return -ENOMEM;
-	fault = find_fault(*name);
-	return fault ? refuse(u, *name, fault) : 0;
+	*rest = strndup(name, length);
+	return *rest ? 0 : -ENOMEM;
 }
 
 static const char *entry_name(struct archive_entry *entry)
@@ -150,67 +84,23 @@ static const char *entry_link(struct archive_entry *entry)
 	return archive_entry_hardlink_utf8(entry) ?: archive_entry_hardlink(entry);
 }
 
-static const char *kind_of(mode_t type)
+static bool is_there(const struct unpacking *u, const char *name)
 {
-	switch (type) {
-	case AE_IFLNK:
-		return "a symbolic link";
-	case AE_IFCHR:
-	case AE_IFBLK:
-		return "a device";
-	case AE_IFIFO:
-		return "a pipe";
-	case AE_IFSOCK:
-		return "a socket";
-	default:
-		return "of an unknown kind";
-	}
-}
-
-static int check_place(struct unpacking *u, const char *name)
-{
-	const char *slash = strrchr(name, '/');
-	bool is_folder = true;
-	int r = 0;
-
-	if (slash)
-		r = look_up(u, name, (size_t)(slash - name), &is_folder);
-	if (r == -ENOENT || !is_folder)
-		return refuse(u, name, "its folder did not come before it");
-	return r;
-}
-
-static int remember(struct unpacking *u, const char *name, bool is_folder)
-{
-	_cleanup_free_ struct seen *seen = new_seen(name, strlen(name), is_folder);
-	struct seen **found = seen ? tsearch(seen, &u->seen, compare_seen) : NULL;
-
-	if (!found)
-		return -ENOMEM;
-	if (*found != seen)
-		return refuse(u, name, "there twice");
-	TAKE_PTR(seen);
-	return 0;
+	return !faccessat(u->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 /* A hard link leads to a file of the archive that has come already. */
 static int set_link(struct unpacking *u, struct archive_entry *entry, const char *name)
 {
 	_cleanup_free_ char *target = NULL;
-	const char *rest;
-	bool is_folder;
-	int r = copy_name(u, entry_link(entry), false, &target);
+	int r = copy_rest(u, entry_link(entry), &target);
 
-	rest = target;
-	if (!r)
-		r = strip_top(u, &rest);
 	if (r)
 		return r;
-	r = look_up(u, rest, strlen(rest), &is_folder);
-	if (r == -ENOENT || (!r && is_folder))
+	if (!layout_has(target, S_IFREG) || !is_there(u, target))
 		return refuse(u, name, "a hard link to no file of the archive");
-	archive_entry_set_hardlink(u->clean, rest);
-	return r;
+	archive_entry_set_hardlink(u->clean, target);
+	return 0;
 }
 
 static int set_size(struct unpacking *u, struct archive_entry *entry, const char *name)
@@ -302,34 +192,25 @@ static int write_entry(struct unpacking *u, bool has_data)
 static int take_entry(struct unpacking *u, struct archive_entry *entry)
 {
 	bool is_link = archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry);
-	bool is_folder = !is_link && archive_entry_filetype(entry) == AE_IFDIR;
-	_cleanup_free_ char *full = NULL;
-	const char *name;
+	mode_t type = is_link ? S_IFREG : archive_entry_filetype(entry);
+	_cleanup_free_ char *name = NULL;
 	int r;
 
 	if (++u->entries > u->limits->max_entries)
 		return options_explain(u->why, -EFBIG, "more than %zu files and folders",
 				       u->limits->max_entries);
-	r = copy_name(u, entry_name(entry), is_folder, &full);
+	r = copy_rest(u, entry_name(entry), &name);
 	if (r)
 		return r;
-	name = full;
-	if (!is_link && !is_folder && archive_entry_filetype(entry) != AE_IFREG)
-		return refuse(u, name, kind_of(archive_entry_filetype(entry)));
-	r = strip_top(u, &name);
-	if (!r && !*name && !is_folder)
-		r = refuse(u, full, "a file where the folder of all should be");
-	if (!r)
-		r = check_place(u, name);
-	if (!r)
-		r = make_clean(u, entry, name, is_folder);
-	/* Not before: a link leads to what came earlier. */
-	if (!r)
-		r = remember(u, name, is_folder);
 	/* The folder of all is there already. */
-	if (r || !*name)
-		return r;
-	return write_entry(u, !is_link && !is_folder);
+	if (!*name && S_ISDIR(type))
+		return 0;
+	if (!layout_has(name, type))
+		return refuse(u, entry_name(entry), "not what a capture consists of");
+	if (is_there(u, name))
+		return refuse(u, entry_name(entry), "there twice");
+	r = make_clean(u, entry, name, S_ISDIR(type));
+	return r ? r : write_entry(u, !is_link && S_ISREG(type));
 }
 
 static int take_all(struct unpacking *u)
@@ -385,6 +266,7 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 		.reader = archive_read_new(),
 		.disk = archive_write_disk_new(),
 		.clean = archive_entry_new(),
+		.dirfd = dirfd,
 		.why = why,
 	};
 	int r;
@@ -398,7 +280,6 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 	archive_write_free(u.disk);
 	archive_read_free(u.reader);
 	archive_entry_free(u.clean);
-	tdestroy(u.seen, free);
 	if (before >= 0 && fchdir(before) && !r)
 		r = -errno;
 	if (!r)

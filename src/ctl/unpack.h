@@ -3,6 +3,7 @@
 #ifndef CTL_UNPACK_H
 #define CTL_UNPACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct unpack_source {
 	int fd;		  /* of the archive; not used if there is data */
 	const void *data; /* or NULL */
 	size_t size;
+	bool any_top; /* what the folder in it is named does not matter */
 	/* Told of bytes that have been written; what it returns, if not 0, ends it. Or NULL. */
 	int (*progress)(void *ctx, uint64_t bytes);
 	void *ctx;
@@ -24,11 +26,10 @@ struct unpack_source {
 
 /*
  * Unpacks into an empty folder: what is in the one folder that the archive must consist of. That
- * one's name is left in *top, for the caller to free.
+ * one's name, which is one that captures have, is left in *top, for the caller to free.
  *
- * An archive has files and folders, and hard links among its files; each folder comes before what
- * is in it. Of one that has anything else, that says a name twice, or a name that leads elsewhere
- * or has control characters, nothing more is unpacked. What was unpacked by then stays.
+ * An archive has the files and folders of a capture, and hard links among its files. Of one that
+ * has anything else, or a name twice, nothing more is unpacked. What was unpacked by then stays.
  *
  * Changes the working folder while it runs. Returns 0; -EINVAL with *why, for the caller to free;
  * or another negative errno, with or without.

@@ -57,100 +57,116 @@ class Archive:
         return self.file.getvalue()
 
 
-def capture(**kwargs):
-    return (Archive(**kwargs).add("top").add("top/capture.json", json.dumps(CAPTURE).encode())
-            .add("top/perf.data").add("top/perf.data/data", b"PERFILE2" * 100))
+def capture(top="capture", **kwargs):
+    return (Archive(**kwargs).add(top).add(top + "/capture.json", json.dumps(CAPTURE).encode())
+            .add(top + "/perf.data").add(top + "/perf.data/data", b"PERFILE2" * 100))
 
 
-def nested(depth):
-    archive = Archive()
-    for i in range(depth):
-        archive.add("/".join(["top"] + ["d"] * i))
+def whole():
+    """All that a capture may have."""
+    top = "20261121-093015.042-cpu3-thread-83us-2/"
+    archive = capture(top[:-1]).add(top + "host.json", b"{}")
+    for folder, names in (("perf.data/kcore_dir", ("kallsyms", "modules", "kcore")), ("buildid", ()),
+                          ("buildid/.build-id", ()), ("buildid/.build-id/0a", ()),
+                          ("buildid/.build-id/0a/" + "bc" * 19, ("elf", "debug", "vdso"))):
+        archive.add(top + folder)
+        for name in names:
+            archive.add(top + "%s/%s" % (folder, name), b"x")
     return archive
 
 
 def many(nr):
-    archive = Archive().add("top")
+    """Twice as many entries, and three more."""
+    archive = Archive().add("capture").add("capture/buildid").add("capture/buildid/.build-id")
     for i in range(nr):
-        archive.add("top/%d" % i, b"")
+        archive.add("capture/buildid/.build-id/%02x" % i).add("capture/buildid/.build-id/%02x/01" % i)
     return archive
 
 
 def sparse(size):
     """One byte in a file of that size, as GNU tar has it in pax headers."""
-    return Archive(pax=True).add("top").add(
-        "top/GNUSparseFile.0/hole", b"1\n0\n1\n".ljust(512, b"\0") + b"x",
-        pax_headers={"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "top/hole",
+    return Archive(pax=True).add("capture").add(
+        "capture/GNUSparseFile.0/host.json", b"1\n0\n1\n".ljust(512, b"\0") + b"x",
+        pax_headers={"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "capture/host.json",
                      "GNU.sparse.realsize": str(size)})
 
 
 def archives():
-    linked = (capture().add("top/second", kind=tarfile.LNKTYPE, linkname="top/capture.json"))
     yield "good-capture", capture().bytes()
-    yield "good-pax", capture(pax=True).add("top/n\u00e4me", b"x").bytes()
-    yield "good-link", linked.bytes()
-    yield "good-setuid", capture().add("top/run", b"#!", mode=0o7777, uid=0, gid=0).bytes()
-    yield "good-deep", nested(16).bytes()
-    yield "good-many", many(199).bytes()
-    yield "good-large", Archive().add("top").add("top/a", b"a" * MAX_SIZE).bytes()
+    yield "good-whole", whole().bytes()
+    yield "good-poked", capture("20261121-093015.042-poke").bytes()
+    yield "good-pax", capture(pax=True).bytes()
+    yield "good-link", capture().add("capture/host.json", kind=tarfile.LNKTYPE, linkname="capture/capture.json").bytes()
+    yield "good-setuid", capture().add("capture/host.json", b"#!", mode=0o7777, uid=0, gid=0).bytes()
+    yield "good-many", many(98).bytes()
+    yield "good-large", Archive().add("capture").add("capture/host.json", b"a" * MAX_SIZE).bytes()
     yield "good-hole", sparse(MAX_SIZE).bytes()
-    yield "good-not-a-capture", Archive().add("top").bytes()
+    yield "good-not-a-capture", Archive().add("capture").bytes()
 
+    for name, top in (("hidden", ".git"), ("ssh", ".ssh"), ("else", "top"), ("here", "."), ("parent", ".."), ("root", ""),
+                      ("date", "20261121-093015"), ("trigger", "20261121-093015.042-cpu3-x-83us"),
+                      ("option", "-capture"), ("longer", "captures"), ("newline", "capture\n"),
+                      ("c1", "capture\u009b"), ("cpu", "20261121-093015.042-cpu%s-83us" % ("3" * 300))):
+        yield "bad-top-" + name, capture(top).bytes()
     for name, path in (
-            ("parent", "top/../../outside"), ("parent-first", "../outside"), ("parent-last", "top/.."),
-            ("parent-only", ".."), ("parent-deep", "top/perf.data/../../../outside"), ("dot", "top/./x"),
-            ("dot-first", "./top/x"), ("absolute", "/tmp/perf-poke-fuzz-absolute"), ("empty-part", "top//x"),
-            ("escape", "top/\x1b[2Jx"), ("newline", "top/a\nb"), ("delete", "top/a\x7f"),
-            ("unicode-control", "top/a\u009bx"), ("other-top", "other"), ("no-folder", "top/missing/x"),
-            ("under-file", "top/capture.json/x"), ("long-part", "top/" + "x" * 256),
-            ("long", "top/" + "/".join(["y" * 200] * 30)), ("twice", "top/capture.json"),
-            ("file-for-folder", "top/perf.data"), ("file-for-top", "top")):
+            ("parent", "capture/../../outside"), ("parent-first", "../outside"), ("parent-last", "capture/.."),
+            ("parent-only", ".."), ("parent-deep", "capture/perf.data/../../../outside"), ("dot", "capture/./host.json"),
+            ("dot-first", "./capture/host.json"), ("absolute", "/tmp/perf-poke-fuzz-absolute"),
+            ("empty-part", "capture//host.json"), ("escape", "capture/\x1b[2Jx"), ("newline", "capture/host.json\n"),
+            ("delete", "capture/a\x7f"), ("unicode-control", "capture/a\u009bx"), ("other-top", "other/host.json"),
+            ("unknown", "capture/notes"), ("hidden", "capture/.git"), ("config", "capture/.git/config"),
+            ("in-perf", "capture/perf.data/perf.data"), ("build-id", "capture/buildid/.build-id/0a/BC/elf"),
+            ("build-id-short", "capture/buildid/.build-id/0/bc/elf"), ("build-id-name", "capture/buildid/.build-id/0a/bc/x"),
+            ("under-file", "capture/capture.json/x"), ("long", "capture/" + "/".join(["y" * 200] * 30)),
+            ("twice", "capture/capture.json"), ("file-for-folder", "capture/perf.data"), ("file-for-top", "capture")):
         yield "bad-" + name, capture().add(path, b"x").bytes()
         yield "bad-pax-" + name, capture(pax=True).add(path, b"x").bytes()
-    yield "bad-folder-twice", capture().add("top/perf.data").bytes()
-    yield "bad-folder-for-file", capture().add("top/capture.json").bytes()
-    yield "bad-top-is-file", Archive().add("top", b"x").bytes()
-    yield "bad-deep", nested(17).bytes()
-    yield "bad-many", many(200).bytes()
+    yield "bad-folder-twice", capture().add("capture/perf.data").bytes()
+    yield "bad-folder-for-file", capture().add("capture/host.json").bytes()
+    yield "bad-folder-unknown", capture().add("capture/.git").bytes()
+    yield "bad-top-is-file", Archive().add("capture", b"x").bytes()
+    yield "bad-many", many(99).bytes()
 
     for name, target in (("absolute", "/etc/passwd"), ("parent", "../outside"), ("inside", "capture.json"),
                          ("folder", "perf.data"), ("up", "..")):
-        link = capture().add("top/link", kind=tarfile.SYMTYPE, linkname=target)
+        link = capture().add("capture/host.json", kind=tarfile.SYMTYPE, linkname=target)
         yield "bad-symlink-" + name, link.bytes()
         # What is written through it.
-        link = Archive().add("top").add("top/link", kind=tarfile.SYMTYPE, linkname=target)
-        yield "bad-through-" + name, link.add("top/link/outside", b"x").bytes()
-        yield "bad-hardlink-" + name, capture().add("top/link", kind=tarfile.LNKTYPE, linkname=target).bytes()
-    for name, target in (("missing", "top/missing"), ("to-folder", "top/perf.data"), ("to-top", "top"),
-                         ("to-itself", "top/link"), ("with-parent", "top/../outside"), ("empty", ""),
-                         ("out", "../folder/outside")):
-        yield "bad-hardlink-" + name, capture().add("top/link", kind=tarfile.LNKTYPE, linkname=target).bytes()
-    yield "bad-hardlink-later", (Archive().add("top").add("top/a", kind=tarfile.LNKTYPE, linkname="top/b")
-                                 .add("top/b", b"x").bytes())
+        link = Archive().add("capture").add("capture/perf.data", kind=tarfile.SYMTYPE, linkname=target)
+        yield "bad-through-" + name, link.add("capture/perf.data/data", b"x").bytes()
+        yield "bad-hardlink-" + name, capture().add("capture/host.json", kind=tarfile.LNKTYPE, linkname=target).bytes()
+    for name, target in (("missing", "capture/perf.data/kcore_dir/kcore"), ("to-folder", "capture/perf.data"),
+                         ("to-top", "capture"), ("to-itself", "capture/host.json"),
+                         ("with-parent", "capture/../outside"), ("empty", ""), ("out", "../folder/outside")):
+        link = capture().add("capture/host.json", kind=tarfile.LNKTYPE, linkname=target)
+        yield "bad-hardlink-" + name, link.bytes()
+    yield "bad-hardlink-later", (Archive().add("capture")
+                                 .add("capture/host.json", kind=tarfile.LNKTYPE, linkname="capture/capture.json")
+                                 .add("capture/capture.json", b"x").bytes())
     for name, kind in (("character", tarfile.CHRTYPE), ("block", tarfile.BLKTYPE), ("pipe", tarfile.FIFOTYPE)):
-        yield "bad-device-" + name, capture().add("top/dev", kind=kind, devmajor=1, devminor=3).bytes()
+        yield "bad-device-" + name, capture().add("capture/host.json", kind=kind, devmajor=1, devminor=3).bytes()
 
-    yield "bad-large", Archive().add("top").add("top/a", b"a" * (MAX_SIZE + 1)).bytes()
-    yield "bad-sum", (Archive().add("top").add("top/a", b"a" * (MAX_SIZE // 2)).add("top/b", b"b" * (MAX_SIZE // 2))
-                      .add("top/c", b"c").bytes())
+    yield "bad-large", Archive().add("capture").add("capture/host.json", b"a" * (MAX_SIZE + 1)).bytes()
+    yield "bad-sum", (Archive().add("capture").add("capture/host.json", b"a" * (MAX_SIZE // 2)).add("capture/perf.data")
+                      .add("capture/perf.data/data", b"b" * (MAX_SIZE // 2)).add("capture/capture.json", b"c").bytes())
     yield "bad-hole", sparse(1 << 60).bytes()
     yield "bad-hole-a-bit", sparse(MAX_SIZE + 1).bytes()
-    yield "bad-announced", Archive().add("top").add("top/a", b"x", size=1 << 40).bytes()
-    yield "bad-announced-negative", (Archive().add("top").add("top/a", b"x", size=-1).bytes())
-    whole = capture().bytes()
+    yield "bad-announced", Archive().add("capture").add("capture/host.json", b"x", size=1 << 40).bytes()
+    yield "bad-announced-negative", (Archive().add("capture").add("capture/host.json", b"x", size=-1).bytes())
+    plain = capture().bytes()
     yield "bad-empty", b""
     yield "bad-no-entries", Archive().bytes()
     yield "bad-text", b"schema\n" * 1000
-    yield "bad-cut-in-header", whole[:700]
-    yield "bad-cut-in-data", whole[:1024 + 600]
-    yield "bad-checksum", whole[:512] + b"x" + whole[513:]
+    yield "bad-cut-in-header", plain[:700]
+    yield "bad-cut-in-data", plain[:1024 + 600]
+    yield "bad-checksum", plain[:512] + b"x" + plain[513:]
     if shutil.which("zstd"):
-        packed = subprocess.run(["zstd", "-qc", "--no-check"], input=whole, stdout=subprocess.PIPE, check=True).stdout
+        packed = subprocess.run(["zstd", "-qc", "--no-check"], input=plain, stdout=subprocess.PIPE, check=True).stdout
         yield "good-zstd", packed
         yield "bad-zstd-cut", packed[:-20]
         # The header of the first block: what is changed in literals nobody sees, without a checksum.
         yield "bad-zstd-damaged", packed[:6] + bytes(byte ^ 0x55 for byte in packed[6:12]) + packed[12:]
-        zeros = Archive().add("top").add("top/a", b"\0" * (4 * MAX_SIZE)).bytes()
+        zeros = Archive().add("capture").add("capture/host.json", b"\0" * (4 * MAX_SIZE)).bytes()
         yield "bad-zstd-bomb", subprocess.run(["zstd", "-qc"], input=zeros, stdout=subprocess.PIPE, check=True).stdout
 
 

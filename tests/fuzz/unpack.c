@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unpack.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "fuzz.h"
+#include "layout.h"
 #include "tree.h"
 
 #define MAX_SIZE (1 << 20)
@@ -51,27 +53,27 @@ static size_t count_entries(int dirfd, const char *name)
 	return nr - 2;
 }
 
-/* Files and folders only, of this user, that nobody can run; with no name that is not plain. */
-static void check_tree(int dirfd, const char *name, size_t *nr)
+/* Only what a capture has: files and folders, of this user, that nobody can run. */
+static void check_tree(int dirfd, const char *at, size_t *nr)
 {
-	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
 
-	must(fd >= 0 && !opendir_at(&dir, fd, "."));
+	must(!opendir_at(&dir, dirfd, *at ? at : "."));
 	while ((entry = readdir(dir))) {
+		char path[PATH_MAX];
 		struct stat st;
 
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		++*nr;
-		must(!fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW));
+		snprintf(path, sizeof(path), "%s%s%s", at, *at ? "/" : "", entry->d_name);
+		must(!fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW));
+		must(layout_has(path, st.st_mode));
 		must(st.st_uid == getuid() && !(st.st_mode & (S_ISUID | S_ISGID | S_ISVTX)));
 		must(S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !(st.st_mode & 0111)));
-		for (const char *c = entry->d_name; *c; c++)
-			must((unsigned char)*c >= ' ' && *c != '\177');
 		if (S_ISDIR(st.st_mode))
-			check_tree(fd, entry->d_name, nr);
+			check_tree(dirfd, path, nr);
 	}
 }
 
@@ -99,8 +101,8 @@ int fuzz_one(const uint8_t *data, size_t size)
 	make_place(&place);
 	fd = openat(place.fd, INSIDE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = unpack(&source, fd, &limits, &top, &why);
-	must(r ? why && !strchr(why, '\n') : top && !strchr(top, '/'));
-	check_tree(fd, ".", &nr);
+	must(r ? why && !strchr(why, '\n') : top && layout_is_name(top) && !strchr(top, '/'));
+	check_tree(fd, "", &nr);
 	must(nr <= MAX_ENTRIES);
 	/* Of one that is refused, what was announced as too much has not come. */
 	must(tree_size(fd, ".") <= (uint64_t)MAX_SIZE * MAX_ENTRIES);

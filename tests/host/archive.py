@@ -281,10 +281,10 @@ class Captured(common.HostTest):
 class Strangers(common.HostTest):
     """What somebody made to do harm; there are more in tests/fuzz."""
 
-    def pack(self, *infos):
+    def pack(self, *infos, top="capture"):
         path = os.path.join(self.folder, "evil.tar")
         with tarfile.open(path, "w") as tar:
-            for name, kind, target in (("top", tarfile.DIRTYPE, ""), *infos):
+            for name, kind, target in ((top, tarfile.DIRTYPE, ""), *infos):
                 info = tarfile.TarInfo(name)
                 info.type, info.linkname, info.size = kind, target, 1 if kind == tarfile.REGTYPE else 0
                 tar.addfile(info, io.BytesIO(b"x"))
@@ -294,21 +294,48 @@ class Strangers(common.HostTest):
         inside = os.path.join(self.folder, "inside")
         os.mkdir(inside)
         for entries, why in (
-                ([("top/../../outside", tarfile.REGTYPE, "")], "'..'"),
-                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "root"),
-                ([("top/a", tarfile.SYMTYPE, self.folder), ("top/a/outside", tarfile.REGTYPE, "")], "symbolic link"),
-                ([("top/a", tarfile.LNKTYPE, "/etc/passwd")], "root"),
-                ([("top/null", tarfile.CHRTYPE, "")], "device"),
-                ([("top/a\033[31m", tarfile.REGTYPE, "")], "control character"),
+                ([("capture/../../outside", tarfile.REGTYPE, "")], "'capture/../../outside'"),
+                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "not in the folder"),
+                ([("capture/perf.data", tarfile.SYMTYPE, self.folder),
+                  ("capture/perf.data/data", tarfile.REGTYPE, "")], "'capture/perf.data'"),
+                ([("capture/host.json", tarfile.LNKTYPE, "/etc/passwd")], "not in the folder"),
+                ([("capture/host.json", tarfile.LNKTYPE, "capture/perf.data")], "hard link"),
+                ([("capture/host.json", tarfile.CHRTYPE, "")], "'capture/host.json'"),
+                ([("capture/a\033[31m\u009b31m", tarfile.REGTYPE, "")], "not what a capture consists of"),
+                ([("capture/.git", tarfile.DIRTYPE, ""), ("capture/.git/config", tarfile.REGTYPE, "")], "'capture/.git/'"),
+                ([("capture/notes", tarfile.REGTYPE, "")], "'capture/notes'"),
                 ([], "capture.json")):
             with self.subTest(entries=entries):
                 before = sorted(os.listdir(self.folder))
                 path = self.pack(*entries)
                 result = ctl("open", path, cwd=inside)
                 self.assert_fails(result, FAILED, why)
-                self.assertNotIn("\033", result.stderr)
+                self.assertNotRegex(result.stderr, "[\033\u009b]")
                 self.assertEqual(os.listdir(inside), [])
                 self.assertEqual(sorted(os.listdir(self.folder)), sorted({*before, "evil.tar"}))
+
+    def test_names_no_folder_by_itself(self):
+        """What is in a folder named .git, git runs; a shell, what is in a name that is pasted."""
+        inside = os.path.join(self.folder, "inside")
+        os.mkdir(inside)
+        for top in (".git", ".ssh", "capture;id", "$(id)", "-x", "20261121-093015.042-cpu3-83us\n"):
+            with self.subTest(top=top):
+                self.assert_fails(ctl("open", self.pack(top=top), cwd=inside), FAILED, "no capture has that name",
+                                  "--output")
+                self.assertEqual(os.listdir(inside), [])
+
+    def test_quotes_the_hint(self):
+        path = os.path.join(self.folder, "mine.tar")
+        facts = {"schema": 1, "spike": {"cpu": 0, "time_ns": 1}, "recorder": {"kind": "events"}}
+        with tarfile.open(path, "w") as tar:
+            for name, data in (("any name", None), ("any name/capture.json", json.dumps(facts).encode()),
+                               ("any name/perf.data", None), ("any name/perf.data/data", b"PERFILE2")):
+                info = tarfile.TarInfo(name)
+                info.type, info.size = (tarfile.REGTYPE, len(data)) if data else (tarfile.DIRTYPE, 0)
+                tar.addfile(info, io.BytesIO(data or b""))
+        result = ctl("open", path, "-o", "it's $(id)", cwd=self.folder)
+        self.assertEqual((result.returncode, result.stdout), (0, "it's $(id)\n"), result.stderr)
+        self.assert_one_line(result.stderr, "perf-poke-ctl script 'it'\\''s $(id)'")
 
     def test_not_a_capture(self):
         for path in (self.folder, os.path.join(self.folder, "nothing"), "/dev/null"):

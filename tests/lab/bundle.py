@@ -53,6 +53,6 @@ def opened(ctl, archives, folder):
     found = {}
     for name in NAMES:
         with open(archives / f"{name}.tar.zst", "rb") as file:
-            subprocess.run([*AS_NOBODY, ctl, "open", "-", "-q"], stdin=file, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([*AS_NOBODY, ctl, "open", "-", "-o", name, "-q"], stdin=file, cwd=folder, stdout=subprocess.DEVNULL, check=True)
         found[name] = shown(ctl, folder, name, AS_NOBODY)
     return found
