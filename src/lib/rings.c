@@ -345,8 +345,9 @@ static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy 
 	memcpy(copy->data + first, ring, held - first);
 
 	/* A record that was being written when the ring was paused has overwritten the oldest ones.
-	 */
-	overwritten = head - __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	 * The copy must be complete before data_head is read again. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	overwritten = head - __atomic_load_n(&page->data_head, __ATOMIC_RELAXED);
 	overwritten = overwritten < size ? overwritten : size;
 	copy->size = held < size - overwritten ? held : size - overwritten;
 	return 0;
