@@ -5,16 +5,13 @@
 
 #include <string.h>
 
-#include "util.h"
-
-#define PSB_LEN 16
-#define PSB_BYTES "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
-
 #define PAD 0x00
 #define EXTENDED 0x02
 #define MODE 0x99
 #define TSC 0x19
 #define MTC 0x59
+#define TRIG 0xd9
+#define TRIG_ICNTV 0x40
 /* The lower bits of the first byte, of packets that have more in it. */
 #define CYC_MASK 0x03
 #define CYC 0x03
@@ -28,14 +25,25 @@
 
 /* The second byte, after EXTENDED. */
 #define CBR 0x03
+#define CFE 0x13
+#define PWRE 0x22
+#define PSBEND 0x23
 #define BEP 0x33
-#define BEP_IP 0xb3
+#define PIP 0x43
+#define EVD 0x53
+#define EXSTOP 0x62
 #define BBP 0x63
 #define TMA 0x73
 #define PSB 0x82
+#define TRACESTOP 0x83
+#define PWRX 0xa2
 #define LONG_TNT 0xa3
+#define BEP_IP 0xb3
+#define MWAIT 0xc2
 #define MNT 0xc3
 #define MNT_THIRD 0x88
+#define VMCS 0xc8
+#define EXSTOP_IP 0xe2
 #define OVF 0xf3
 #define PTW_MASK 0x1f
 #define PTW 0x12
@@ -43,31 +51,28 @@
 /* A CYC packet counts in 5 bits, then 7 of each byte: no more fit in 64. */
 #define CYC_LEN_MAX 10
 
+/* By the second byte. */
 static const struct {
-	uint8_t second, len;
+	uint8_t len;
 	enum pt_packet_type type;
-} extended[] = {
-	{ CBR, 4, PT_PACKET_CBR },	   { 0x13, 4, PT_PACKET_OTHER }, /* CFE */
-	{ 0x22, 4, PT_PACKET_OTHER },					 /* PWRE */
-	{ 0x23, 2, PT_PACKET_OTHER },					 /* PSBEND */
-	{ BEP, 2, PT_PACKET_BEP },	   { 0x43, 8, PT_PACKET_OTHER }, /* PIP */
-	{ 0x53, 11, PT_PACKET_OTHER },					 /* EVD */
-	{ 0x62, 2, PT_PACKET_OTHER },					 /* EXSTOP */
-	{ BBP, 3, PT_PACKET_BBP },	   { TMA, 7, PT_PACKET_TMA },
-	{ PSB, PSB_LEN, PT_PACKET_PSB },   { 0x83, 2, PT_PACKET_OTHER }, /* TraceStop */
-	{ 0xa2, 7, PT_PACKET_OTHER },					 /* PWRX */
-	{ LONG_TNT, 8, PT_PACKET_BRANCH }, { BEP_IP, 2, PT_PACKET_BEP },
-	{ 0xc2, 10, PT_PACKET_OTHER },					 /* MWAIT */
-	{ MNT, 11, PT_PACKET_OTHER },	   { 0xc8, 7, PT_PACKET_OTHER }, /* VMCS */
-	{ 0xe2, 2, PT_PACKET_OTHER }, /* EXSTOP with the IP after it */
-	{ OVF, 2, PT_PACKET_OVF },
+} extended[256] = {
+	[CBR] = { 4, PT_PACKET_CBR },	       [CFE] = { 4, PT_PACKET_OTHER },
+	[PWRE] = { 4, PT_PACKET_OTHER },       [PSBEND] = { 2, PT_PACKET_PSBEND },
+	[BEP] = { 2, PT_PACKET_BEP },	       [PIP] = { 8, PT_PACKET_OTHER },
+	[EVD] = { 11, PT_PACKET_OTHER },       [EXSTOP] = { 2, PT_PACKET_OTHER },
+	[BBP] = { 3, PT_PACKET_BBP },	       [TMA] = { 7, PT_PACKET_TMA },
+	[PSB] = { PT_PSB_LEN, PT_PACKET_PSB }, [TRACESTOP] = { 2, PT_PACKET_OTHER },
+	[PWRX] = { 7, PT_PACKET_OTHER },       [LONG_TNT] = { 8, PT_PACKET_BRANCH },
+	[BEP_IP] = { 2, PT_PACKET_BEP },       [MWAIT] = { 10, PT_PACKET_OTHER },
+	[MNT] = { 11, PT_PACKET_OTHER },       [VMCS] = { 7, PT_PACKET_OTHER },
+	[EXSTOP_IP] = { 2, PT_PACKET_OTHER },  [OVF] = { 2, PT_PACKET_OVF },
 };
 
 static bool read_extended_value(const uint8_t *at, struct pt_packet *packet)
 {
 	switch (at[1]) {
 	case PSB:
-		return !memcmp(at, PSB_BYTES, PSB_LEN);
+		return !memcmp(at, PT_PSB_BYTES, PT_PSB_LEN);
 	case MNT:
 		return at[2] == MNT_THIRD;
 	case CBR:
@@ -94,14 +99,9 @@ static bool read_extended(const uint8_t *at, size_t left, struct pt_packet *pack
 		packet->len = size ? 10 : 6;
 		return size <= 1 && packet->len <= left;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(extended); i++) {
-		if (extended[i].second != at[1])
-			continue;
-		packet->type = extended[i].type;
-		packet->len = extended[i].len;
-		return packet->len <= left && read_extended_value(at, packet);
-	}
-	return false;
+	packet->type = extended[at[1]].type;
+	packet->len = extended[at[1]].len;
+	return packet->len && packet->len <= left && read_extended_value(at, packet);
 }
 
 static bool read_cyc(const uint8_t *at, size_t left, struct pt_packet *packet)
@@ -153,6 +153,9 @@ static bool read_odd(const uint8_t *at, size_t left, struct pt_packet *packet)
 	switch (at[0]) {
 	case MODE:
 		return read_plain(2, left, PT_PACKET_OTHER, packet);
+	case TRIG:
+		return read_plain(left > 1 && at[1] & TRIG_ICNTV ? 5 : 3, left, PT_PACKET_OTHER,
+				  packet);
 	case MTC:
 		packet->value = left > 1 ? at[1] : 0;
 		return read_plain(2, left, PT_PACKET_MTC, packet);

@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PT_PSB_LEN 16
+#define PT_PSB_BYTES "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
+
 enum pt_packet_type {
 	PT_PACKET_OTHER,
 	PT_PACKET_BRANCH, /* TNT, TIP, TIP.PGE, TIP.PGD: the CPU went on */
 	PT_PACKET_PSB,
+	PT_PACKET_PSBEND,
 	PT_PACKET_TSC, /* value: 56 bits of the TSC */
 	PT_PACKET_TMA, /* value: 16 bits of the CTC; fast: TSC cycles since it changed */
 	PT_PACKET_MTC, /* value: 8 bits of the CTC */

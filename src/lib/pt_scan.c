@@ -5,22 +5,35 @@
 
 #include "pt_packet.h"
 
-/* Intel SDM volume 3, "Intel Processor Trace", packet definitions. */
-#define PSB_LEN 16
-#define PSB_BYTES "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
-#define TSC_OPCODE 0x19
-#define TSC_LEN 8
-#define TSC_MASK 0xffffffffffffffULL
-
-/* The time stands right behind, when it is traced. */
-static uint64_t psb_tsc(const uint8_t *trace, size_t len, size_t offset)
+static bool is_after(uint64_t tsc, uint64_t moment)
 {
-	uint64_t packet;
+	return (int64_t)((tsc - moment) << 8) > 0;
+}
 
-	if (len - offset < TSC_LEN || trace[offset] != TSC_OPCODE)
-		return 0;
-	memcpy(&packet, trace + offset, sizeof(packet));
-	return packet >> 8;
+/* The packets between PSB and PSBEND come in an order that the CPU chooses. A packet that cannot be
+ * one of them shows that PSB+ was cut off; the next PSB is such a packet, so that all the points of
+ * a trace are read in linear time. */
+static uint64_t psb_tsc(const uint8_t *trace, size_t len, size_t at)
+{
+	struct pt_packet packet;
+	uint64_t tsc = 0;
+
+	for (; pt_packet_read(trace + at, len - at, 0, &packet); at += packet.len) {
+		switch (packet.type) {
+		case PT_PACKET_TSC:
+			tsc = packet.value;
+			break;
+		case PT_PACKET_PSBEND:
+			return tsc;
+		case PT_PACKET_BRANCH:
+		case PT_PACKET_PSB:
+		case PT_PACKET_OVF:
+			return 0;
+		default:
+			break;
+		}
+	}
+	return 0;
 }
 
 int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb)
@@ -29,24 +42,36 @@ int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *ps
 
 	if (from >= len)
 		return 0;
-	at = memmem(trace + from, len - from, PSB_BYTES, PSB_LEN);
+	at = memmem(trace + from, len - from, PT_PSB_BYTES, PT_PSB_LEN);
 	if (!at)
 		return 0;
 	psb->offset = at - trace;
-	psb->tsc = psb_tsc(trace, len, psb->offset + PSB_LEN);
+	psb->tsc = psb_tsc(trace, len, psb->offset + PT_PSB_LEN);
 	return 1;
 }
 
-size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc, uint64_t *begin_tsc)
+uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from)
 {
 	struct pt_psb psb = {};
-	size_t begin = len;
 
-	*begin_tsc = 0;
-	for (size_t from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PSB_LEN) {
-		begin = psb.offset;
-		*begin_tsc = psb.tsc;
-		if (psb.tsc >= (since_tsc & TSC_MASK))
+	while (!psb.tsc && pt_scan_psb(trace, len, from, &psb))
+		from = psb.offset + PT_PSB_LEN;
+	return psb.tsc;
+}
+
+size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
+{
+	struct pt_psb psb;
+	size_t begin = len;
+	bool old = true; /* begin is at a point that is */
+
+	for (size_t from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PT_PSB_LEN) {
+		bool is_old = psb.tsc && is_after(since_tsc, psb.tsc);
+
+		if (old || is_old)
+			begin = psb.offset;
+		old = is_old;
+		if (psb.tsc && !old)
 			break;
 	}
 	return begin;
@@ -65,11 +90,6 @@ struct walk {
 	bool synced; /* tsc is the time */
 	bool timed;  /* what comes next is of this time still */
 };
-
-static bool is_after(uint64_t tsc, uint64_t moment)
-{
-	return (int64_t)((tsc - moment) << 8) > 0;
-}
 
 /* value * n / d, where value * n may not fit. */
 static uint64_t scale(uint64_t value, uint64_t n, uint64_t d)
@@ -173,6 +193,8 @@ static bool walk_packet(struct walk *walk, const struct pt_packet *packet)
 		walk->timed = false;
 		return timed;
 	case PT_PACKET_PSB:
+		walk->bip_len = 0;
+		return walk->timed = false;
 	case PT_PACKET_BEP:
 		walk->bip_len = 0;
 		return timed;
@@ -182,20 +204,11 @@ static bool walk_packet(struct walk *walk, const struct pt_packet *packet)
 	case PT_PACKET_OVF:
 		walk_lose(walk);
 		return false;
+	case PT_PACKET_PSBEND:
 	case PT_PACKET_OTHER:
 		break;
 	}
 	return timed;
-}
-
-/* A synchronisation point's time comes behind it. */
-static bool is_timed_psb(const uint8_t *trace, size_t len, size_t at,
-			 const struct pt_packet *packet, uint64_t *tsc)
-{
-	if (packet->type != PT_PACKET_PSB)
-		return false;
-	*tsc = psb_tsc(trace, len, at + PSB_LEN);
-	return *tsc;
 }
 
 static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t moment,
@@ -207,7 +220,6 @@ static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t momen
 	while (at < len) {
 		struct pt_packet packet;
 		struct pt_psb psb;
-		uint64_t tsc;
 
 		if (!pt_packet_read(trace + at, len - at, walk.bip_len, &packet)) {
 			walk_lose(&walk);
@@ -215,10 +227,6 @@ static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t momen
 				break;
 			at = psb.offset;
 			continue;
-		}
-		if (is_timed_psb(trace, len, at, &packet, &tsc)) {
-			walk_set(&walk, tsc);
-			walk.timed = true;
 		}
 		if (walk_packet(&walk, &packet)) {
 			if (is_after(walk_now(&walk), moment)) {
@@ -239,7 +247,7 @@ bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt
 	size_t last = len, from;
 
 	*cut = (struct pt_cut){ .offset = len };
-	for (from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PSB_LEN) {
+	for (from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PT_PSB_LEN) {
 		if (psb.tsc && is_after(psb.tsc, tsc))
 			break;
 		if (psb.tsc)

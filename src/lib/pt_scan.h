@@ -10,17 +10,20 @@
 /* A synchronisation point: where a decoder can begin. */
 struct pt_psb {
 	size_t offset;
-	uint64_t tsc; /* 56 bits, as in the trace; 0 if the point has no time */
+	uint64_t tsc; /* 56 bits, as in its PSB+; 0: that has none, or was cut off */
 };
 
 /* The next synchronisation point at or after `from`. 1 and the point, or 0: there is none. */
 int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb);
 
+/* The time of the first synchronisation point at or after `from` that has one, or 0. */
+uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from);
+
 /* How much of the beginning of a ring's trace to leave out, so that it begins at a synchronisation
- * point and not before `since_tsc` (when this trace began; what is older was in the ring before).
- * Where the trace since then has none, it begins at the last one before, for nothing could be
- * decoded otherwise. len: there is none at all. */
-size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc, uint64_t *begin_tsc);
+ * point. What was in the ring before `since_tsc`, when this trace began, is left out as far as the
+ * times of points show it. Where all points are older, the trace begins at the last one: nothing
+ * could be decoded otherwise. len: there is no point. */
+size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
 
 /* What the packets that tell time are counted in. Of what is 0 there is none. */
 struct pt_clock {

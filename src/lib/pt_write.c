@@ -97,7 +97,8 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	size_t len, begin;
 	const uint8_t *bytes = trace_bytes(pt, trace, &len);
 
-	begin = pt_scan_begin(bytes, len, trace->started_tsc, tsc);
+	begin = pt_scan_begin(bytes, len, trace->started_tsc);
+	*tsc = pt_scan_tsc(bytes, len, begin);
 	/* All is of an earlier capture: the CPU is offline.
 	 * Where there are new bytes, but no point among them, the decoder needs the last point
 	 * before. */
@@ -110,7 +111,7 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	if (trace->sample || len - begin <= pt->history_size ||
 	    !pt_scan_psb(bytes, len, len - pt->history_size, &psb))
 		return begin;
-	*tsc = psb.tsc;
+	*tsc = pt_scan_tsc(bytes, len, psb.offset);
 	return psb.offset;
 }
 

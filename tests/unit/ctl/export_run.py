@@ -227,8 +227,9 @@ class JobsTest(Export):
         self.needs_filter()
         if not FEED:
             self.skipTest("the filter's tests were not built")
-        psb = b"\x02\x82" * 8
-        trace = b"".join(psb + b"\x19" + struct.pack("<Q", self.BEGIN + at)[:7] + bytes(488) for at in range(0, self.SIZE, 512))
+        # As Skylake writes PSB+: PSB, PAD, CYC, then TSC, CBR and PSBEND
+        trace = b"".join((b"\x02\x82" * 8 + bytes.fromhex("00000000ef0819") + struct.pack("<Q", self.BEGIN + at)[:7] +
+                          bytes.fromhex("02030c000223")).ljust(512, b"\0") for at in range(0, self.SIZE, 512))
         # Shift, factor and zero of times, and that they are good
         info = struct.pack("<IHHII5Q", 70, 0, 56, 1, 0, 11, 0, 1, 0, 1)
         data = info + struct.pack("<IHHQQQIIiI", 71, 0, 48, len(trace), 0, self.BEGIN + len(trace), 0, 0, 1, 0) + trace

@@ -40,6 +40,9 @@ static void reads_each_packet(void **state)
 		{ "\x9dzzzzzz", 7, PT_PACKET_OTHER, 0 },
 		{ "\xddzzzzzzzz", 9, PT_PACKET_OTHER, 0 },
 		{ "\x99\x01", 2, PT_PACKET_OTHER, 0 },
+		{ "\xd9\x00z", 3, PT_PACKET_OTHER, 0 },
+		{ "\xd9\xbfz", 3, PT_PACKET_OTHER, 0 },
+		{ "\xd9\x40zzz", 5, PT_PACKET_OTHER, 0 },
 		{ "\x59\x7f", 2, PT_PACKET_MTC, 0x7f },
 		{ "\x19\x01\x02\x03\x04\x05\x06\xf7", 8, PT_PACKET_TSC, 0xf7060504030201 },
 		{ "\xfb", 1, PT_PACKET_CYC, 31 },
@@ -51,7 +54,7 @@ static void reads_each_packet(void **state)
 		{ "\x02\xb2zzzzzzzz", 10, PT_PACKET_OTHER, 0 },
 		{ "\x02\x13zz", 4, PT_PACKET_OTHER, 0 },
 		{ "\x02\x22zz", 4, PT_PACKET_OTHER, 0 },
-		{ "\x02\x23", 2, PT_PACKET_OTHER, 0 },
+		{ "\x02\x23", 2, PT_PACKET_PSBEND, 0 },
 		{ "\x02\x33", 2, PT_PACKET_BEP, 0 },
 		{ "\x02\xb3", 2, PT_PACKET_BEP, 0 },
 		{ "\x02\x43zzzzzz", 8, PT_PACKET_OTHER, 0 },
@@ -114,7 +117,7 @@ static void refuses_what_is_unknown(void **state)
 		"\xfdzzzzzzzz",
 		"\x79zzzzzzzz",
 		"\x05zzzzzzzz",
-		"\xd9zzzzzzzz",
+		"\xc9zzzzzzzz",
 		/* More than 64 bits */
 		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
 	};

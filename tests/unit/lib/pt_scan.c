@@ -13,6 +13,9 @@
 
 #define PSB_LEN 16
 #define TSC_LEN 8
+#define PSBEND "\x02\x23"
+#define PSBEND_LEN 2
+#define TIMED_PSB_LEN (PSB_LEN + TSC_LEN + PSBEND_LEN)
 #define SIZE 512
 
 struct trace {
@@ -26,13 +29,14 @@ static void put_psb(struct trace *trace, size_t at)
 		trace->bytes[at + i] = i % 2 ? 0x82 : 0x02;
 }
 
-/* TSC packet: its opcode, then seven bytes. */
+/* TSC packet: its opcode, then seven bytes. Broadwell puts it here. */
 static void put_timed_psb(struct trace *trace, size_t at, uint64_t tsc)
 {
 	put_psb(trace, at);
 	trace->bytes[at + PSB_LEN] = 0x19;
 	for (size_t i = 1; i < TSC_LEN; i++, tsc >>= 8)
 		trace->bytes[at + PSB_LEN + i] = tsc;
+	memcpy(trace->bytes + at + PSB_LEN + TSC_LEN, PSBEND, PSBEND_LEN);
 }
 
 static void check_point(const struct trace *trace, size_t from, size_t offset, uint64_t tsc)
@@ -55,10 +59,8 @@ static void check_no_point(const struct trace *trace, size_t from)
 
 static void check_begin(const struct trace *trace, uint64_t since, size_t begin, uint64_t tsc)
 {
-	uint64_t begin_tsc = 99;
-
-	assert_int_equal(pt_scan_begin(trace->bytes, trace->len, since, &begin_tsc), begin);
-	assert_int_equal(begin_tsc, tsc);
+	assert_int_equal(pt_scan_begin(trace->bytes, trace->len, since), begin);
+	assert_int_equal(pt_scan_tsc(trace->bytes, trace->len, begin), tsc);
 }
 
 static void finds_nothing_without_psb(void **state)
@@ -112,17 +114,23 @@ static void finds_points_without_time(void **state)
 	check_begin(&trace, 5, 8, 0);
 }
 
-/* A point of unknown age is not taken for a new one. */
-static void passes_over_points_without_time(void **state)
+/* Nobody knows that they are old. */
+static void keeps_points_without_time(void **state)
 {
 	struct trace trace = { .len = SIZE };
 
 	(void)state;
 	put_psb(&trace, 0);
+	put_psb(&trace, 32);
+	check_begin(&trace, 1000, 0, 0);
 	put_timed_psb(&trace, 64, 1000);
 	put_psb(&trace, 128);
-	check_begin(&trace, 1000, 64, 1000);
+	put_psb(&trace, 160);
+	check_begin(&trace, 1000, 0, 1000);
 	check_begin(&trace, 1001, 128, 0);
+	put_timed_psb(&trace, 192, 2000);
+	check_begin(&trace, 1001, 128, 2000);
+	check_begin(&trace, 2001, 192, 2000);
 }
 
 static void begins_at_the_first_new_point(void **state)
@@ -153,7 +161,7 @@ static void begins_at_the_last_point_when_all_are_old(void **state)
 	put_timed_psb(&trace, 100, 2000);
 	put_timed_psb(&trace, 190, 3000);
 	check_begin(&trace, 3001, 190, 3000);
-	check_begin(&trace, 0xffffffffffffffff, 190, 3000);
+	check_begin(&trace, 0xab00000000010000, 190, 3000);
 }
 
 /* The rest of an older trace, cut in a packet, is before what is new; zeros are where nothing was
@@ -181,7 +189,8 @@ static void compares_the_bits_of_a_trace(void **state)
 	put_timed_psb(&trace, 50, 0xffffffffffffff);
 	check_begin(&trace, 0xabffffffffffffff, 50, 0xffffffffffffff);
 	check_begin(&trace, 0xabfffffffffffffe, 0, 0xfffffffffffffe);
-	check_begin(&trace, 0xab00000000000000, 0, 0xfffffffffffffe);
+	/* The bits have turned over meanwhile. */
+	check_begin(&trace, 0xac00000000000000, 50, 0xffffffffffffff);
 }
 
 static void takes_a_point_at_the_very_end(void **state)
@@ -190,30 +199,29 @@ static void takes_a_point_at_the_very_end(void **state)
 
 	(void)state;
 	put_timed_psb(&trace, 100, 1000);
-	put_timed_psb(&trace, SIZE - PSB_LEN - TSC_LEN, 2000);
-	check_point(&trace, 101, SIZE - PSB_LEN - TSC_LEN, 2000);
-	check_begin(&trace, 1500, SIZE - PSB_LEN - TSC_LEN, 2000);
+	put_timed_psb(&trace, SIZE - TIMED_PSB_LEN, 2000);
+	check_point(&trace, 101, SIZE - TIMED_PSB_LEN, 2000);
+	check_begin(&trace, 1500, SIZE - TIMED_PSB_LEN, 2000);
 }
 
-/* Whatever the trace is cut at: in a TSC packet its time is not known, in a PSB there is none. Each
- * is in memory of its own, so that a sanitizer sees what is read past the end. */
+/* Whatever the trace is cut at: in PSB+ its time is not known, in a PSB there is none. Each is in
+ * memory of its own, so that a sanitizer sees what is read past the end. */
 static void takes_truncated_points(void **state)
 {
 	struct trace whole = { .len = SIZE };
 
 	(void)state;
 	put_timed_psb(&whole, 0, 0x01020304050607);
-	for (size_t len = 0; len <= PSB_LEN + TSC_LEN; len++) {
+	for (size_t len = 0; len <= TIMED_PSB_LEN; len++) {
 		_cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
 		struct pt_psb psb = {};
-		uint64_t tsc;
 
 		assert_non_null(bytes);
 		memcpy(bytes, whole.bytes, len);
 		assert_int_equal(pt_scan_psb(bytes, len, 0, &psb), len >= PSB_LEN);
-		assert_int_equal(psb.tsc, len == PSB_LEN + TSC_LEN ? 0x01020304050607 : 0);
-		assert_int_equal(pt_scan_begin(bytes, len, 1, &tsc), len < PSB_LEN ? len : 0);
-		assert_int_equal(tsc, psb.tsc);
+		assert_int_equal(psb.tsc, len == TIMED_PSB_LEN ? 0x01020304050607 : 0);
+		assert_int_equal(pt_scan_begin(bytes, len, 1), len < PSB_LEN ? len : 0);
+		assert_int_equal(pt_scan_tsc(bytes, len, 0), psb.tsc);
 	}
 }
 
@@ -233,7 +241,6 @@ static void put(struct trace *trace, const void *bytes, size_t len)
 #define TIP "\x2d\x34\x12"
 #define FUP "\x3d\x34\x12"
 #define TIP_PGD "\x01"
-#define PSBEND "\x02\x23"
 #define OVF "\x02\xf3"
 #define UNKNOWN "\x02\xff"
 
@@ -554,7 +561,7 @@ int main(void)
 		cmocka_unit_test(finds_nothing_without_psb),
 		cmocka_unit_test(finds_points),
 		cmocka_unit_test(finds_points_without_time),
-		cmocka_unit_test(passes_over_points_without_time),
+		cmocka_unit_test(keeps_points_without_time),
 		cmocka_unit_test(begins_at_the_first_new_point),
 		cmocka_unit_test(begins_at_the_last_point_when_all_are_old),
 		cmocka_unit_test(leaves_out_stale_bytes),
