@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -40,14 +41,19 @@ int log_error(const struct log *log, int error, const char *format, ...)
 }
 
 /* libbpf's print function has no context argument: the thread that loads says whose messages these
- * are. */
+ * are. There is one such function for the whole process, so the first who captures replaces it, and
+ * the last puts it back. */
 static __thread const struct log *capturing;
-static __thread libbpf_print_fn_t previous;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int nr_capturing;
+static _Atomic(libbpf_print_fn_t) previous;
 
 static int log_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
 {
+	libbpf_print_fn_t fn = previous;
+
 	if (!capturing)
-		return previous ? previous(level, format, ap) : 0;
+		return fn ? fn(level, format, ap) : 0;
 	log_vwrite(capturing, PERF_POKE_LOG_DEBUG, format, ap);
 	return 0;
 }
@@ -55,11 +61,23 @@ static int log_libbpf(enum libbpf_print_level level, const char *format, va_list
 void log_capture(const struct log *log)
 {
 	capturing = log;
-	previous = libbpf_set_print(log_libbpf);
+	pthread_mutex_lock(&lock);
+	if (!nr_capturing++)
+		previous = libbpf_set_print(log_libbpf);
+	pthread_mutex_unlock(&lock);
 }
 
 void log_release(void)
 {
-	libbpf_set_print(previous);
+	libbpf_print_fn_t current;
+
+	pthread_mutex_lock(&lock);
+	if (!--nr_capturing) {
+		current = libbpf_set_print(previous);
+		/* Somebody has set another meanwhile. */
+		if (current != log_libbpf)
+			libbpf_set_print(current);
+	}
+	pthread_mutex_unlock(&lock);
 	capturing = NULL;
 }

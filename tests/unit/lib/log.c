@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "log.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,12 +115,92 @@ static void demotes_libbpf(void **state)
 	assert_ptr_equal(libbpf_set_print(before), count_others);
 }
 
+/* Has captured from when one barrier is passed until the next is. */
+struct capturer {
+	struct messages messages;
+	pthread_t thread;
+	pthread_barrier_t captured, release;
+};
+
+static void *capture(void *arg)
+{
+	struct capturer *capturer = arg;
+	const struct log log = { messages_add, &capturer->messages };
+
+	log_capture(&log);
+	make_libbpf_warn();
+	pthread_barrier_wait(&capturer->captured);
+	pthread_barrier_wait(&capturer->release);
+	make_libbpf_warn();
+	log_release();
+	make_libbpf_warn();
+	return NULL;
+}
+
+static void capturer_start(struct capturer *capturer)
+{
+	pthread_barrier_init(&capturer->captured, NULL, 2);
+	pthread_barrier_init(&capturer->release, NULL, 2);
+	assert_int_equal(pthread_create(&capturer->thread, NULL, capture, capturer), 0);
+	pthread_barrier_wait(&capturer->captured);
+}
+
+static void capturer_end(struct capturer *capturer)
+{
+	pthread_barrier_wait(&capturer->release);
+	pthread_join(capturer->thread, NULL);
+	pthread_barrier_destroy(&capturer->captured);
+	pthread_barrier_destroy(&capturer->release);
+}
+
+/* Two threads that load at the same time, whichever ends first. */
+static void tells_threads_apart(void **state)
+{
+	libbpf_print_fn_t before = libbpf_set_print(count_others);
+
+	(void)state;
+	for (int last = 0; last < 2; last++) {
+		struct capturer capturers[2] = {};
+
+		others = 0;
+		capturer_start(&capturers[0]);
+		capturer_start(&capturers[1]);
+		capturer_end(&capturers[!last]);
+		capturer_end(&capturers[last]);
+		/* Each has captured two warnings, and not the third. */
+		assert_true(capturers[0].messages.nr > 0);
+		assert_int_equal(capturers[0].messages.nr, capturers[1].messages.nr);
+		assert_int_equal(others, capturers[0].messages.nr);
+		assert_ptr_equal(libbpf_set_print(count_others), count_others);
+	}
+	libbpf_set_print(before);
+}
+
+/* What somebody has set while it was captured stays. */
+static void keeps_what_others_set(void **state)
+{
+	struct messages messages = {};
+	const struct log log = { messages_add, &messages };
+	libbpf_print_fn_t before = libbpf_set_print(NULL);
+
+	(void)state;
+	log_capture(&log);
+	libbpf_set_print(count_others);
+	log_release();
+	assert_ptr_equal(libbpf_set_print(before), count_others);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passes_messages_on),		cmocka_unit_test(trims_newlines),
-		cmocka_unit_test(keeps_long_messages),		cmocka_unit_test(returns_the_error),
-		cmocka_unit_test(is_silent_without_a_function), cmocka_unit_test(demotes_libbpf),
+		cmocka_unit_test(passes_messages_on),
+		cmocka_unit_test(trims_newlines),
+		cmocka_unit_test(keeps_long_messages),
+		cmocka_unit_test(returns_the_error),
+		cmocka_unit_test(is_silent_without_a_function),
+		cmocka_unit_test(demotes_libbpf),
+		cmocka_unit_test(tells_threads_apart),
+		cmocka_unit_test(keeps_what_others_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
