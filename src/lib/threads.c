@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "threads.h"
 
-#include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 #include "function.h"
 #include "kallsyms.h"
 #include "target.h"
 #include "tracefs.h"
+#include "units.h"
 
 static bool is_timerlat(const struct config *config)
 {
@@ -19,6 +20,7 @@ static bool is_timerlat(const struct config *config)
 static int find_task(const struct config *config, struct trigger_threads *threads)
 {
 	struct poke_target task;
+	uint64_t tid;
 	int err;
 
 	if (!config->task)
@@ -31,7 +33,10 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 		strcpy(threads->wakeup_comm, config->task);
 		return 0;
 	}
-	err = target_find(atoi(config->task), &task);
+	if (units_parse_count(config->task, &tid) || tid > INT_MAX)
+		return log_error(&config->log, -EINVAL, "task %s: thread ids go up to %d",
+				 config->task, INT_MAX);
+	err = target_find(tid, &task);
 	if (err)
 		return log_error(&config->log, err, "task %s: cannot be found: %s", config->task,
 				 strerror(-err));
