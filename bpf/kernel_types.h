@@ -71,13 +71,27 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+struct sighand_struct {
+	struct k_sigaction action[1];
+};
+
 struct task_struct {
 	void *mm;
+	unsigned int in_execve : 1;
 	__s32 pid, tgid;
 	char comm[16];
-	__u64 start_boottime;
+	__u64 start_boottime, self_exec_id;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
+	struct sighand_struct *sighand;
 };
 
 struct kernel_siginfo {

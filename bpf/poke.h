@@ -26,12 +26,23 @@ enum poke_way {
 };
 #define POKE_OWED(way) (1U << (way))
 
+/* Why a target is not signalled any more. */
+enum poke_gone {
+	POKE_HERE,
+	POKE_GONE_ENDED,
+	POKE_GONE_EXEC,	   /* it runs another program, which never asked for signals */
+	POKE_GONE_HANDLER, /* the signal would end it, or be lost */
+};
+
 /* A thread to be signalled. The number of a thread may be another's soon after it ended; together
- * with the time it started at, it never is. Targets are at the beginning of their map, with no gap:
- * the first without a tid ends them. */
+ * with the time it started at, it never is. Both survive exec, which the count of its execs tells.
+ * Targets are at the beginning of their map, with no gap: the first without a tid ends them. */
 struct poke_target {
 	__u32 tgid, tid; /* in the first pid namespace */
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
+	__u64 task;    /* address of its task_struct, which may be other memory once it has ended */
+	__u32 exec_id; /* the low half of self_exec_id */
+	__u32 gone;    /* enum poke_gone, for good; set by whoever notices first */
 	__s32 signal;
 	/* Of the newest spike: */
 	__u32 idle; /* 1: the CPU was idle */
@@ -69,7 +80,7 @@ poke_merge_owed(volatile struct poke_target *target)
 
 #ifndef __bpf__
 static_assert(POKE_TARGETS == 4 * POKE_CALLED_DIGITS, "a bit for each");
-static_assert(sizeof(struct poke_target) == 72 + 16 * POKE_WAYS, "no hidden padding");
+static_assert(sizeof(struct poke_target) == 88 + 16 * POKE_WAYS, "no hidden padding");
 #endif
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds the task that a number means in a pid namespace: what the number is in the first namespace,
- * and when the task was started, are what identifies it to the trigger. */
+/* Finds the task that a number means in a pid namespace, with what identifies it to the trigger:
+ * see struct poke_target. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>
@@ -16,8 +16,8 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile __u32 wanted = 0;
 const volatile __u32 namespace = 0; /* inode of the namespace */
 
-__u32 tgid = 0, tid = 0;
-__u64 start_ns = 0;
+__u32 tgid = 0, tid = 0, exec_id = 0;
+__u64 start_ns = 0, address = 0;
 
 static __always_inline bool is_wanted(struct task_struct *task)
 {
@@ -45,5 +45,7 @@ int target_find(struct bpf_iter__task *ctx)
 	tgid = task->tgid;
 	tid = task->pid;
 	start_ns = task->start_boottime;
+	address = (__u64)task;
+	exec_id = task->self_exec_id;
 	return 0;
 }

@@ -22,10 +22,46 @@ struct {
 	__type(value, struct poke_target);
 } targets SEC(".maps");
 
+/* Its handler's address, or SIG_DFL (0) or SIG_IGN (1). */
+static __always_inline __u64 poke_handler(const struct sighand_struct *sighand, __u32 signal)
+{
+	const struct k_sigaction *action = (const void *)sighand +
+					   bpf_core_field_offset(sighand->action) +
+					   (signal - 1) * bpf_core_type_size(struct k_sigaction);
+
+	return (__u64)BPF_CORE_READ(action, sa.sa_handler);
+}
+
+/* What is read of a task that has ended may be anything: it is compared before it is used. */
+static __always_inline enum poke_gone poke_look(const struct poke_target *target)
+{
+	const struct task_struct *task = (const void *)target->task;
+	const struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
+
+	if (!sighand || (__u32)BPF_CORE_READ(task, pid) != target->tid ||
+	    BPF_CORE_READ(task, start_boottime) != target->start_ns)
+		return POKE_GONE_ENDED;
+	/* A signal that is pending when execve() returns meets the new program. */
+	if ((__u32)BPF_CORE_READ(task, self_exec_id) != target->exec_id ||
+	    (bpf_core_field_exists(task->in_execve) &&
+	     BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)))
+		return POKE_GONE_EXEC;
+	return poke_handler(sighand, target->signal) > 1 ? POKE_HERE : POKE_GONE_HANDLER;
+}
+
+/* Right before each signal: whether it would still be caught, by the program that it is meant for.
+ */
+static __always_inline bool poke_may(struct poke_target *target)
+{
+	if (!target->gone)
+		target->gone = poke_look(target);
+	return !target->gone;
+}
+
 /* The target signals itself. */
 static __always_inline void poke_pay(struct poke_target *target, __u32 way)
 {
-	if (poke_take_owed(target, way))
+	if (poke_take_owed(target, way) && poke_may(target))
 		bpf_send_signal_thread(target->signal);
 }
 
@@ -114,7 +150,7 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 {
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
-	if (!target || !target->tid)
+	if (!target || !target->tid || !poke_may(target))
 		return 0;
 	/* First: see poke_open_way(). */
 	target->sequence = number;
@@ -156,6 +192,23 @@ static __always_inline struct poke_target *poke_target_of(const struct task_stru
 			return target;
 	}
 	return NULL;
+}
+
+/* Run by user space, before it signals one itself. */
+SEC("?raw_tp")
+int poke_look_all(void *ctx)
+{
+	(void)ctx;
+	POKE_LOOP
+	for (__u32 i = 0; i < POKE_TARGETS; i++) {
+		__u32 index = i;
+		struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
+
+		if (!target || !target->tid)
+			break;
+		poke_may(target);
+	}
+	return 0;
 }
 
 /* The target passes here whenever it waits for its perf events, and right after it was woken. */

@@ -188,7 +188,8 @@ enum perf_poke_delivery {
 	PERF_POKE_DELIVERY_RELAY,  /**< by the thread that calls perf_poke__poll() */
 };
 
-/** A thread that each spike signals. */
+/** A thread that each spike signals. One that has ended, runs another program (execve()), or does
+ * not catch the signal any more is dropped with a warning. */
 struct perf_poke_target {
 	/** process or thread, as the caller sees it (in its pid namespace) */
 	int pid;
@@ -254,7 +255,7 @@ struct perf_poke_opts {
 	const struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
-	/** perf_poke__poll() says -ESRCH when the last target has ended */
+	/** perf_poke__poll() says -ESRCH when the last target has ended, or was dropped */
 	bool exit_with_target;
 	/** the name under which others see the session, as perf_poke__sessions() does: at most 63
 	 * of A-Za-z0-9._- ; default: they do not. Where the kernel or its rights do not allow it a
@@ -438,7 +439,7 @@ int perf_poke__fd(const struct perf_poke *pp);
  * - -EIO, -ENOMEM: a snapshot could not be taken (there is a message, and no callback); the session
  * is armed again
  * - -ECANCELED: somebody called perf_poke__session_stop(): the caller should call perf_poke__stop()
- * - -ESRCH: the last target has ended (exit_with_target)
+ * - -ESRCH: the last target has ended, or was dropped (exit_with_target)
  *
  * Since: 0.1
  */

@@ -37,9 +37,8 @@ struct poke {
 	uint64_t settling_ns;
 	bool put_off;
 	size_t nr, nr_ended;
-	bool ended[POKE_TARGETS];
 	struct poke_target tasks[POKE_TARGETS];
-	int tids[POKE_TARGETS];
+	int tids[POKE_TARGETS]; /* 0: it is not signalled any more */
 	struct target targets[POKE_TARGETS];
 };
 
@@ -238,6 +237,32 @@ static int poke_open_states(struct poke *poke)
 	return err;
 }
 
+static const char *const poke_why[] = {
+	[POKE_GONE_ENDED] = "has ended",
+	[POKE_GONE_EXEC] = "runs another program now",
+	[POKE_GONE_HANDLER] = "does not catch the signal any more",
+};
+
+static void poke_end(struct poke *poke, size_t i)
+{
+	const struct target *target = &poke->targets[i];
+
+	poke->tids[i] = 0;
+	poke->nr_ended++;
+	epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
+	log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: it is not poked any more",
+		  target->tid, target->comm, poke_why[poke->live[i].gone]);
+}
+
+/* Whoever noticed it. */
+static void poke_end_gone(struct poke *poke)
+{
+	for (size_t i = 0; i < poke->nr; i++) {
+		if (poke->tids[i] && poke->live[i].gone)
+			poke_end(poke, i);
+	}
+}
+
 int poke_start(struct poke *poke, struct trigger *trigger)
 {
 	int err;
@@ -245,21 +270,27 @@ int poke_start(struct poke *poke, struct trigger *trigger)
 	poke->trigger = trigger;
 	poke->live = trigger_targets(trigger);
 	err = poke_open_states(poke);
+	if (!err)
+		err = trigger_look(trigger);
 	if (err)
 		return err;
-	/* What was opened for a number is theirs only if nobody else took it meanwhile. */
 	for (size_t i = 0; i < poke->nr; i++) {
-		if (!target_is_same(&poke->targets[i]))
-			return log_error(poke->log, -ESRCH, "target %d: has ended",
-					 poke->targets[i].tid);
+		if (poke->live[i].gone)
+			return log_error(poke->log, -ESRCH, "target %d: %s", poke->targets[i].tid,
+					 poke_why[poke->live[i].gone]);
 	}
 	return 0;
 }
 
 int poke_cpu_online(struct poke *poke)
 {
+	int err;
+
 	poke_close_states(poke);
-	return poke_open_states(poke);
+	/* The number of one that has ended may be somebody else's. */
+	err = trigger_look(poke->trigger);
+	poke_end_gone(poke);
+	return err ? err : poke_open_states(poke);
 }
 
 const char *poke_delivery(const struct poke *poke)
@@ -277,8 +308,10 @@ int poke_fd(const struct poke *poke)
 static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 {
 	volatile struct poke_target *live = &poke->live[i];
+	int err = trigger_look(poke->trigger);
 
-	if (target_signal(&poke->targets[i])) {
+	poke_end_gone(poke);
+	if (err || !poke->tids[i] || target_signal(&poke->targets[i])) {
 		__sync_fetch_and_add(&live->refused[POKE_WAY_RELAY], 1);
 		return;
 	}
@@ -296,7 +329,7 @@ static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t s
 	enum poke_way way = live->way;
 	bool owed = live->owed & POKE_OWED(way);
 
-	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || poke->ended[i])
+	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || !poke->tids[i])
 		return POKE_WAY_NONE;
 	return live->sequence == sequence ? way : POKE_WAY_NONE;
 }
@@ -323,12 +356,13 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 {
 	bool open = false;
 
+	poke_end_gone(poke);
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
 
 		if (!tried)
 			poke_begin(live, sequence);
-		if (live->sequence != sequence || poke->ended[i])
+		if (live->sequence != sequence || !poke->tids[i])
 			continue;
 		if (live->way == POKE_WAY_NONE && poke_take_owed(live, POKE_WAY_NONE))
 			poke_relay(poke, i, sequence);
@@ -354,7 +388,7 @@ static bool poke_is_dropped(const struct poke *poke)
 		bool lost = live->idle && live->owed & POKE_OWED(POKE_WAY_FASYNC);
 
 		if (live->way != POKE_WAY_FASYNC || live->sequence != poke->settling ||
-		    poke->ended[i])
+		    !poke->tids[i])
 			continue;
 		if (!lost)
 			return false;
@@ -397,17 +431,6 @@ static void poke_settle_rest(struct poke *poke)
 	poke->settling = 0;
 }
 
-static void poke_end(struct poke *poke, size_t i)
-{
-	const struct target *target = &poke->targets[i];
-
-	poke->ended[i] = true;
-	poke->nr_ended++;
-	epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
-	log_write(poke->log, PERF_POKE_LOG_WARN,
-		  "target %d (%s) has ended: it is not poked any more", target->tid, target->comm);
-}
-
 size_t poke_poll(struct poke *poke)
 {
 	struct epoll_event events[POKE_TARGETS + 1];
@@ -416,10 +439,11 @@ size_t poke_poll(struct poke *poke)
 
 	for (int i = 0; i < nr; i++) {
 		if (events[i].data.u64 < poke->nr)
-			poke_end(poke, events[i].data.u64);
+			poke->live[events[i].data.u64].gone = POKE_GONE_ENDED;
 		else if (read(poke->timer_fd, &expirations, sizeof(expirations)) > 0)
 			poke_settle_rest(poke);
 	}
+	poke_end_gone(poke);
 	return poke->nr - poke->nr_ended;
 }
 
@@ -440,7 +464,7 @@ void poke_finish(struct poke *poke)
 		volatile struct poke_target *live = &poke->live[i];
 		uint32_t owed = __sync_fetch_and_and(&live->owed, 0);
 
-		if (poke->ended[i] || !owed)
+		if (!poke->tids[i] || !owed)
 			continue;
 		__sync_fetch_and_add(&live->merged, __builtin_popcount(owed) - 1);
 		poke_relay(poke, i, live->sequence);

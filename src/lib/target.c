@@ -52,6 +52,8 @@ int target_find(int pid, struct poke_target *task)
 		task->tgid = skel->bss->tgid;
 		task->tid = skel->bss->tid;
 		task->start_ns = skel->bss->start_ns;
+		task->task = skel->bss->address;
+		task->exec_id = skel->bss->exec_id;
 	}
 	target_bpf__destroy(skel);
 	return err;
@@ -117,30 +119,48 @@ static int check_signal(const struct target *target, const struct log *log)
 		target->tid, target->comm, signal, name ? name : "?");
 }
 
-static int target_check(struct target *target, bool any_process, const struct log *log)
+/* The descriptor is held from before all else is read: if the process is alive at the end, so it
+ * was all the time, and its number was its own. */
+static int target_open_pidfd(struct target *target)
+{
+	char text[32];
+	int err = read_status(target->tid, "Tgid", text, sizeof(text));
+
+	if (err)
+		return err;
+	target->tgid = atoi(text);
+	target->pidfd = syscall(SYS_pidfd_open, target->tgid, 0);
+	if (target->pidfd >= 0)
+		return 0;
+	/* EINVAL: by now it is the number of a thread. */
+	return errno == EINVAL ? -ESRCH : -errno;
+}
+
+/* The task before what it runs and catches: an exec or a change from then on is noticed. */
+static int target_identify(struct target *target)
 {
 	char text[32];
 	int err;
 
-	err = read_status(target->tid, "Name", target->comm, sizeof(target->comm));
+	err = target_find(target->tid, &target->task);
+	if (!err)
+		err = read_status(target->tid, "Name", target->comm, sizeof(target->comm));
 	if (!err)
 		err = read_status(target->tid, "Tgid", text, sizeof(text));
-	if (err)
-		return err;
-	target->tgid = atoi(text);
+	if (!err && atoi(text) != target->tgid)
+		err = -ESRCH;
 	utf8_repair(target->comm);
+	return err;
+}
+
+static int target_check(const struct target *target, bool any_process, const struct log *log)
+{
 	if (!any_process && !is_perf(target))
 		return log_error(
 			log, -EINVAL,
 			"target %d: is %s, which does not look like perf: needs any-process",
 			target->tid, target->comm);
 	return check_signal(target, log);
-}
-
-static int target_open_pidfd(struct target *target)
-{
-	target->pidfd = syscall(SYS_pidfd_open, target->tgid, 0);
-	return target->pidfd < 0 ? -errno : 0;
 }
 
 int target_open(struct target *target, const struct perf_poke_target *wanted, const struct log *log)
@@ -152,30 +172,21 @@ int target_open(struct target *target, const struct perf_poke_target *wanted, co
 		.pidfd = -1,
 		.task.signal = wanted->signal ? wanted->signal : SIGUSR2,
 	};
-	err = target_check(target, wanted->any_process, log);
-	if (err == -EINVAL)
-		return err;
+	err = target_open_pidfd(target);
 	if (!err)
-		err = target_open_pidfd(target);
+		err = target_identify(target);
 	if (!err)
-		err = target_find(target->tid, &target->task);
-	/* The descriptor is held: if the process is still alive, so it was all the time. */
+		err = target_check(target, wanted->any_process, log);
 	if (!err && syscall(SYS_pidfd_send_signal, target->pidfd, 0, NULL, 0))
 		err = -errno;
 	if (!err)
 		return 0;
 	target_close(target);
+	if (err == -EINVAL)
+		return err;
 	if (err == -ESRCH)
 		return log_error(log, err, "target %d: there is no such process", target->tid);
 	return log_error(log, err, "target %d: cannot be found: %s", target->tid, strerror(-err));
-}
-
-bool target_is_same(const struct target *target)
-{
-	struct poke_target now;
-
-	return !target_find(target->tid, &now) && now.tid == target->task.tid &&
-	       now.start_ns == target->task.start_ns;
 }
 
 int target_signal(const struct target *target)

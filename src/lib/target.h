@@ -14,8 +14,8 @@ struct target {
 	struct poke_target task;
 };
 
-/* The task that a number means in our pid namespace: tgid, tid and start_ns are filled in. -ESRCH:
- * there is none. */
+/* The task that a number means in our pid namespace: what identifies it is filled in. -ESRCH: there
+ * is none. */
 int target_find(int pid, struct poke_target *task);
 
 /* Finds a target, and refuses one that the signal would kill, or that is not perf. Says why not:
@@ -23,10 +23,8 @@ int target_find(int pid, struct poke_target *task);
 int target_open(struct target *target, const struct perf_poke_target *wanted,
 		const struct log *log);
 
-/* Whether its number still means the task it was found as. */
-bool target_is_same(const struct target *target);
-
-/* Signals it from here. Returns 0, or -ESRCH: it has ended. */
+/* Signals it from here, right after a look: see trigger_look(). Returns 0, or -ESRCH: it has ended.
+ */
 int target_signal(const struct target *target);
 
 void target_close(struct target *target);

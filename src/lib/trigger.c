@@ -169,6 +169,7 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 	snprintf((char *)rodata->poke_message, sizeof(rodata->poke_message), "%s",
 		 config->poke_message ? config->poke_message : "");
 	bpf_program__set_autoload(trigger->skel->progs.poke_pending, config->poke_ways);
+	bpf_program__set_autoload(trigger->skel->progs.poke_look_all, config->poke_ways);
 	bpf_program__set_autoload(trigger->skel->progs.poke_pass,
 				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
 }
@@ -507,6 +508,13 @@ int trigger_resume(const struct trigger *trigger, int cpu)
 void trigger_set_drops_idle(struct trigger *trigger)
 {
 	__atomic_store_n(&trigger->skel->bss->drops_idle, 1, __ATOMIC_RELAXED);
+}
+
+int trigger_look(const struct trigger *trigger)
+{
+	__u32 ret;
+
+	return trigger_run(trigger->skel->progs.poke_look_all, &ret);
 }
 
 volatile struct poke_target *trigger_targets(const struct trigger *trigger)

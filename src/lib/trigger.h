@@ -97,6 +97,10 @@ int trigger_resume(const struct trigger *trigger, int cpu);
 /* Perf events do not reach targets where the CPU is idle: leave those spikes to another way. */
 void trigger_set_drops_idle(struct trigger *trigger);
 
+/* Looks at the targets again, which the caller does right before it signals one: those that must
+ * not be signalled any more are `gone` then. */
+int trigger_look(const struct trigger *trigger);
+
 /* The targets as they are now; NULL when there are none. Live memory, as the next. */
 volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 

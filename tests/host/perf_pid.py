@@ -315,6 +315,37 @@ class Reused(PidTest):
                 self.check(delivery, stopped=True)
 
 
+class Changed(PidTest):
+    """Targets that the signal would end now: one runs another program, one has put back the default action. They get nothing, by no
+    way, and are dropped with a line."""
+
+    def check(self, delivery):
+        self.need_delivery(delivery)
+        with poked.Counter() as other, poked.Counter() as execs, poked.Counter() as resets, \
+                self.session([execs.pid, resets.pid, other.pid], "--any-process", "--delivery", delivery) as session:
+            poked.spike(session, self.cpu)
+            for counter in (execs, resets, other):
+                counter.wait_signal()
+            execs.change("exec")
+            resets.change("reset")
+            for _ in range(2):
+                capture = poked.spike(session, self.cpu)
+                other.wait_signal()
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+            self.assertEqual((execs.process.poll(), resets.process.poll()), (None, None), "ended by " + delivery)
+        dropped = [line for line in session.stderr.splitlines() if "is not poked any more" in line]
+        self.assertEqual(len(dropped), 2, session.stderr)
+        for counter, why, line in zip((execs, resets), ("runs another program now", "does not catch the signal any more"), dropped):
+            self.assertIn("target %d (" % counter.pid, line)
+            self.assertIn(why, line)
+        self.assertEqual([target["delivery"] is None for target in poke_of(capture)["targets"]], [True, True, False])
+
+    def test_changed(self):
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.check(delivery)
+
+
 class Killed(PidTest):
     """Nothing in the kernel goes on when the controller is gone."""
 

@@ -43,7 +43,8 @@ def wait_accounted(session):
         time.sleep(0.02)
 
 
-# Counts signals, of whatever thread, and prints a line for each. It waits as perf does: in poll(), on a perf event.
+# Counts signals, of whatever thread, and prints a line for each. It waits as perf does: in poll(), on a perf event. Told so, it runs
+# another program, or has the signal end it.
 COUNTER = """
 import ctypes, os, select, signal, struct, sys, threading, time
 number, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -66,6 +67,12 @@ while time.monotonic() < end:
     if any(ready & select.POLLIN for _, ready in poll.poll(0)):
         for got in os.read(reader, 64):
             print(got, flush=True)
+    if select.select([0], [], [], 0)[0]:
+        change = os.read(0, 64)
+        if change == b"exec":
+            os.execvp("sleep", ["sleep", "600"])
+        elif change == b"reset":
+            signal.signal(number, signal.SIG_DFL)
 """
 
 
@@ -74,7 +81,7 @@ class Counter:
 
     def __init__(self, number=signal.SIGUSR2, command=()):
         self.process = subprocess.Popen([*command, sys.executable, "-c", COUNTER, str(int(number)), "600"],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.pid = self.process.pid
         self.thread = int(self.process.stdout.readline())
 
@@ -86,12 +93,23 @@ class Counter:
     def has_signal(self, seconds=0.3):
         return common.readable(self.process.stdout, seconds)
 
+    def catches(self, number=signal.SIGUSR2):
+        with open("/proc/%d/status" % self.pid) as file:
+            caught = next(line for line in file if line.startswith("SigCgt:"))
+        return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+    def change(self, how):
+        """`exec` or `reset`: from then on the signal would end it."""
+        self.process.stdin.write(how.encode())
+        common.wait_for(lambda: not self.catches(), "%s of process %d" % (how, self.pid))
+
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
         self.process.stdout.close()
 
 

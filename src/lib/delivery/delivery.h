@@ -12,7 +12,7 @@
 
 struct delivery_config {
 	const struct poke_target *targets;
-	const int *tids; /* of the targets, in our own pid namespace */
+	const int *tids; /* of the targets, in our own pid namespace; 0: it needs no way any more */
 	size_t nr_targets;
 	const int *cpus;
 	size_t nr_cpus;

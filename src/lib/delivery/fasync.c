@@ -66,28 +66,40 @@ static void fasync_close(struct delivery_state *state)
 	free(state);
 }
 
+static int fasync_open_target(struct delivery_state *state, const struct delivery_config *config,
+			      size_t target, uint64_t id)
+{
+	char filter[80];
+
+	make_filter(filter, sizeof(filter), config->message, target);
+	for (size_t i = 0; i < config->nr_cpus; i++) {
+		int fd = open_event(id, config->cpus[i], filter);
+		int err;
+
+		if (fd < 0)
+			return fd;
+		state->fds[state->nr++] = fd;
+		err = set_owner(fd, config->tids[target], config->targets[target].signal);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One that has ended since it was looked at is nobody's owner, or whoever has its number now is:
+ * the trigger does not print for it. The others go on. */
 static int fasync_open_all(struct delivery_state *state, const struct delivery_config *config)
 {
 	uint64_t id = tracefs_printk_id();
-	char filter[80];
+	int err = id ? 0 : -EOPNOTSUPP;
 
-	if (!id)
-		return -EOPNOTSUPP;
-	for (size_t t = 0; t < config->nr_targets; t++) {
-		make_filter(filter, sizeof(filter), config->message, t);
-		for (size_t c = 0; c < config->nr_cpus; c++) {
-			int fd = open_event(id, config->cpus[c], filter);
-			int err;
-
-			if (fd < 0)
-				return fd;
-			state->fds[state->nr++] = fd;
-			err = set_owner(fd, config->tids[t], config->targets[t].signal);
-			if (err)
-				return err;
-		}
+	for (size_t i = 0; i < config->nr_targets && !err; i++) {
+		if (config->tids[i])
+			err = fasync_open_target(state, config, i, id);
+		if (err == -ESRCH)
+			err = 0;
 	}
-	return 0;
+	return err;
 }
 
 static int fasync_open(struct delivery_state **ret, const struct delivery_config *config,

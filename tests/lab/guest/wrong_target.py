@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The delivery `tracepoint`: a target that polls its perf event signals itself. Another process that does the same and has the number of
-a target that ended gets nothing. The suite host shows it of the other deliveries, but not on kernels without that one."""
+a target that ended gets nothing, nor does a target that the signal would end now. The suite host shows it of the other deliveries, but
+not on kernels without that one."""
 import os
 import pathlib
 import subprocess
@@ -45,8 +46,25 @@ class Poker:
         equal(self.process.wait(30), 0, "exit status")
 
 
+def changed(how):
+    with poked.Counter() as other, poked.Counter() as target:
+        poker = Poker([target.pid, other.pid])
+        poker.spike()
+        target.wait_signal()
+        other.wait_signal()
+        target.change(how)
+        for _ in range(2):
+            poker.spike()
+            other.wait_signal()
+        poker.end()
+        equal(target.process.poll(), None, f"exit status of the target after {how}")
+    print(f"{how}: the target was not signalled any more")
+
+
 common.load("late_timer")
 poked = host_helpers()
+for change in ("exec", "reset"):
+    changed(change)
 with poked.Counter() as other, poked.Counter() as target:
     poker = Poker([target.pid, other.pid])
     poker.spike()

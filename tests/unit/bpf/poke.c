@@ -29,9 +29,20 @@
 #include "trigger.h"
 
 /* What the program knows of the kernel's types. */
+#undef sa_handler
+struct sighand_struct {
+	struct k_sigaction {
+		struct {
+			uint64_t sa_handler;
+		} sa;
+	} action[SIGUSR2];
+};
+
 struct task_struct {
 	int pid;
-	uint64_t start_boottime;
+	unsigned int in_execve;
+	uint64_t start_boottime, self_exec_id;
+	struct sighand_struct *sighand;
 };
 
 struct bpf_task_work {
@@ -50,6 +61,7 @@ enum pid_type {
 
 #define TARGETS 3
 #define PRINTK_ID 77
+#define HANDLER 0x1000
 /* Where the spikes are, of those that are watched. */
 #define CPU 5
 
@@ -58,6 +70,7 @@ enum pid_type {
 static uint32_t refuses[TARGETS];
 static unsigned int nr_signals[TARGETS], nr_printed;
 static struct task_struct tasks[TARGETS], idle_task, *current;
+static struct sighand_struct sighands[TARGETS];
 static uint64_t now_ns;
 
 static struct event {
@@ -88,6 +101,10 @@ static void *lookup(const void *map, const void *key);
 #define bpf_ktime_get_ns() now_ns
 #define bpf_send_signal_thread(signal) signal_task(current, signal, SI_KERNEL)
 #define BPF_CORE_READ(from, field) ((from)->field)
+#define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((from)->field)
+#define bpf_core_field_offset(field) offsetof(struct sighand_struct, action)
+#define bpf_core_field_exists(field) 1
+#define bpf_core_type_size(type) sizeof(type)
 #define bpf_trace_printk(format, size, arg) print(format, size, arg)
 
 #pragma GCC diagnostic push
@@ -256,6 +273,7 @@ int __wrap_close(int fd)
 int __wrap_target_signal(const struct target *target);
 volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
+int __wrap_trigger_look(const struct trigger *trigger);
 int __wrap_trigger_try(enum poke_way way);
 bool __wrap_delivery_has_kfunc(const char *name);
 uint64_t __wrap_tracefs_printk_id(void);
@@ -279,6 +297,12 @@ void __wrap_trigger_set_drops_idle(struct trigger *trigger)
 {
 	(void)trigger;
 	drops_idle = 1;
+}
+
+int __wrap_trigger_look(const struct trigger *trigger)
+{
+	(void)trigger;
+	return poke_look_all(NULL);
 }
 
 int __wrap_trigger_try(enum poke_way way)
@@ -335,16 +359,21 @@ static struct poke *open_poke(enum perf_poke_delivery delivery)
 	memset(nr_signals, 0, sizeof(nr_signals));
 	nr_printed = drops_idle = 0;
 	now_ns = 1000000000;
-	for (size_t i = 0; i < TARGETS; i++)
-		wanted[i].pid = tasks[i].pid = FIRST_PID + i;
+	for (size_t i = 0; i < TARGETS; i++) {
+		sighands[i].action[SIGUSR2 - 1].sa.sa_handler = HANDLER;
+		wanted[i].pid = FIRST_PID + i;
+		tasks[i] = (struct task_struct){ .pid = FIRST_PID + i, .sighand = &sighands[i] };
+	}
 	wanted[0].wake = delivery == PERF_POKE_DELIVERY_TRACEPOINT ? "pp-wake" : NULL;
 	assert_int_equal(poke_open(&poke, &config, &log), 0);
 	poke_configure(poke, &program);
 	poke_ways = program.poke_ways;
 	assert_true(strlen(program.poke_message) < sizeof(poke_message));
 	snprintf((char *)poke_message, sizeof(poke_message), "%s", program.poke_message);
-	for (size_t i = 0; i < program.nr_targets; i++)
+	for (size_t i = 0; i < program.nr_targets; i++) {
 		map[i] = program.targets[i];
+		map[i].task = (uintptr_t)&tasks[i];
+	}
 	assert_int_equal(poke_start(poke, NULL), 0);
 	return poke;
 }
@@ -419,6 +448,91 @@ static void each_is_signalled_once(void **state)
 		assert_true(nr_printed <= 1);
 		for (size_t i = 0; i < TARGETS; i++)
 			check_target(i, 1);
+		poke_free(poke);
+	}
+}
+
+static void end_task(struct task_struct *task)
+{
+	task->sighand = NULL;
+}
+
+static void reuse_task(struct task_struct *task)
+{
+	task->start_boottime++;
+}
+
+static void begin_exec(struct task_struct *task)
+{
+	task->in_execve = 1;
+}
+
+static void exec_task(struct task_struct *task)
+{
+	task->self_exec_id++;
+}
+
+static void reset_handler(struct task_struct *task)
+{
+	task->sighand->action[SIGUSR2 - 1].sa.sa_handler = (uintptr_t)SIG_DFL;
+}
+
+static void ignore_signal(struct task_struct *task)
+{
+	task->sighand->action[SIGUSR2 - 1].sa.sa_handler = (uintptr_t)SIG_IGN;
+}
+
+static const struct {
+	void (*change)(struct task_struct *task);
+	enum poke_gone gone;
+} changes[] = {
+	{ end_task, POKE_GONE_ENDED },	      { reuse_task, POKE_GONE_ENDED },
+	{ begin_exec, POKE_GONE_EXEC },	      { exec_task, POKE_GONE_EXEC },
+	{ reset_handler, POKE_GONE_HANDLER }, { ignore_signal, POKE_GONE_HANDLER },
+};
+
+/* One that the signal was not meant for, or would end, gets it by no way, whatever the others do;
+ * which go on. */
+static void stranger_is_left_alone(void **state)
+{
+	static struct task_struct busy = { .pid = 99 };
+
+	(void)state;
+	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * ARRAY_SIZE(changes) * 8; n++) {
+		size_t change = n / 8 % ARRAY_SIZE(changes);
+		struct poke *poke = open_poke(wanted_deliveries[n / 8 / ARRAY_SIZE(changes)]);
+
+		refuses[0] = refuses[2] = 0;
+		refuses[1] = (n & 1) << POKE_WAY_FASYNC | (n >> 1 & 1) << POKE_WAY_DIRECT |
+			     (n >> 2 & 1) << POKE_WAY_TASK_WORK;
+		spike(poke, 1, &busy);
+		changes[change].change(&tasks[1]);
+		spike(poke, 2, &busy);
+		assert_int_equal(map[1].gone, changes[change].gone);
+		assert_int_equal(nr_signals[1], 1);
+		check_target(0, 2);
+		check_target(2, 2);
+		poke_free(poke);
+	}
+}
+
+/* After the spike, and before what it left to the target or to the controller is done. */
+static void stranger_is_noticed_late(void **state)
+{
+	(void)state;
+	for (size_t change = 0; change < ARRAY_SIZE(changes); change++) {
+		struct poke *poke = open_poke(PERF_POKE_DELIVERY_TRACEPOINT);
+
+		memset(refuses, 0, sizeof(refuses));
+		current = &idle_task;
+		poke_targets(1);
+		poke_settle(poke, 1, true);
+		for (size_t i = 0; i < 2; i++)
+			changes[change].change(&tasks[i]);
+		poll_events(0);
+		poke_finish(poke);
+		for (size_t i = 0; i < TARGETS; i++)
+			assert_int_equal(nr_signals[i], i == 2);
 		poke_free(poke);
 	}
 }
@@ -510,6 +624,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_is_signalled_once),
+		cmocka_unit_test(stranger_is_left_alone),
+		cmocka_unit_test(stranger_is_noticed_late),
 		cmocka_unit_test(next_way_is_taken),
 		cmocka_unit_test(owed_twice),
 		cmocka_unit_test(filters_differ),

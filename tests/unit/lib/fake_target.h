@@ -12,7 +12,6 @@
 
 int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
 		       const struct log *log);
-bool __wrap_target_is_same(const struct target *target);
 
 int __wrap_target_open(struct target *target, const struct perf_poke_target *wanted,
 		       const struct log *log)
@@ -26,12 +25,6 @@ int __wrap_target_open(struct target *target, const struct perf_poke_target *wan
 	target->pidfd = eventfd(0, EFD_CLOEXEC);
 	assert_true(target->pidfd >= 0);
 	return 0;
-}
-
-bool __wrap_target_is_same(const struct target *target)
-{
-	(void)target;
-	return true;
 }
 
 #endif

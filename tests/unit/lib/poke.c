@@ -23,6 +23,9 @@
 static struct poke_target map[POKE_TARGETS];
 static size_t nr_signals[POKE_TARGETS];
 static size_t nr_drops_idle, nr_graces;
+static int opened_for[POKE_TARGETS]; /* whom the way was opened for last */
+/* What the next look finds out. */
+static enum poke_gone found_gone[POKE_TARGETS];
 static uint64_t now_ns;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
@@ -30,6 +33,7 @@ static const struct log log_of_test = { messages_add, &messages };
 int __wrap_target_signal(const struct target *target);
 volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
+int __wrap_trigger_look(const struct trigger *trigger);
 const struct delivery *__wrap_delivery_of(enum poke_way way);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
@@ -53,12 +57,43 @@ void __wrap_trigger_set_drops_idle(struct trigger *trigger)
 	nr_drops_idle++;
 }
 
+int __wrap_trigger_look(const struct trigger *trigger)
+{
+	assert_ptr_equal(trigger, map);
+	for (size_t i = 0; i < POKE_TARGETS; i++) {
+		if (!map[i].gone)
+			map[i].gone = found_gone[i];
+	}
+	return 0;
+}
+
 static int works(void)
 {
 	return 0;
 }
 
-static const struct delivery fasync = { .name = "fasync", .way = POKE_WAY_FASYNC, .try = works };
+static int open_way(struct delivery_state **ret, const struct delivery_config *config,
+		    const struct log *log)
+{
+	(void)log;
+	*ret = (struct delivery_state *)opened_for;
+	memcpy(opened_for, config->tids, config->nr_targets * sizeof(opened_for[0]));
+	return 0;
+}
+
+static void close_way(struct delivery_state *state)
+{
+	assert_ptr_equal(state, opened_for);
+	memset(opened_for, 0, sizeof(opened_for));
+}
+
+static const struct delivery fasync = {
+	.name = "fasync",
+	.way = POKE_WAY_FASYNC,
+	.try = works,
+	.open = open_way,
+	.close = close_way,
+};
 const struct delivery *const __wrap_deliveries[] = { &fasync, NULL };
 
 const struct delivery *__wrap_delivery_of(enum poke_way way)
@@ -98,6 +133,7 @@ static struct poke *open_poke(size_t nr)
 
 	memset(map, 0, sizeof(map));
 	memset(nr_signals, 0, sizeof(nr_signals));
+	memset(found_gone, 0, sizeof(found_gone));
 	nr_drops_idle = nr_graces = 0;
 	messages.nr = 0;
 	for (size_t i = 0; i < nr; i++)
@@ -309,6 +345,66 @@ static void is_merged(void **state)
 	poke_free(poke);
 }
 
+/* What a target has become since the session began is looked at right before it is relayed to. */
+static void is_gone(void **state)
+{
+	static const char *const why[] = {
+		[POKE_GONE_ENDED] = "target 100 () has ended: it is not poked any more",
+		[POKE_GONE_EXEC] = "target 100 () runs another program now: it is not poked any "
+				   "more",
+		[POKE_GONE_HANDLER] = "target 100 () does not catch the signal any more: it is not "
+				      "poked any more",
+	};
+
+	(void)state;
+	for (enum poke_gone gone = POKE_GONE_ENDED; gone <= POKE_GONE_HANDLER; gone++) {
+		struct poke *poke = open_poke(2);
+
+		found_gone[0] = gone;
+		for (uint64_t sequence = 1; sequence <= 2; sequence++) {
+			poke_settle(poke, sequence, false);
+			assert_int_equal(poke_poll(poke), 1);
+		}
+		assert_int_equal(nr_signals[0], 0);
+		assert_int_equal(nr_signals[1], 2);
+		assert_int_equal(messages.nr, 1);
+		assert_int_equal(messages.level, PERF_POKE_LOG_WARN);
+		assert_string_equal(messages.text, why[gone]);
+		poke_free(poke);
+	}
+}
+
+/* What the program has noticed is said when it is next polled. */
+static void is_noticed(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	assert_int_equal(poke_poll(poke), 1);
+	map[0].gone = POKE_GONE_EXEC;
+	assert_int_equal(poke_poll(poke), 0);
+	assert_int_equal(poke_poll(poke), 0);
+	assert_int_equal(messages.nr, 1);
+	poke_free(poke);
+}
+
+/* A number is not handed to the kernel again once it may be somebody else's. */
+static void comes_back(void **state)
+{
+	struct poke *poke = open_poke(3);
+
+	(void)state;
+	map[0].gone = POKE_GONE_ENDED;
+	assert_int_equal(poke_poll(poke), 2);
+	found_gone[1] = POKE_GONE_ENDED;
+	assert_int_equal(poke_cpu_online(poke), 0);
+	assert_int_equal(opened_for[0], 0);
+	assert_int_equal(opened_for[1], 0);
+	assert_int_equal(opened_for[2], FIRST_PID + 2);
+	assert_int_equal(poke_poll(poke), 1);
+	poke_free(poke);
+}
+
 /* The end does not come before the last one is sent. */
 static void finishes(void **state)
 {
@@ -348,6 +444,9 @@ int main(void)
 		cmocka_unit_test(is_overtaken),
 		cmocka_unit_test(is_merged),
 		cmocka_unit_test(is_lost_at_the_end),
+		cmocka_unit_test(is_gone),
+		cmocka_unit_test(is_noticed),
+		cmocka_unit_test(comes_back),
 		cmocka_unit_test(finishes),
 	};
 
