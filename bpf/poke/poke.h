@@ -157,8 +157,8 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 	barrier();
 	target->idle = !bpf_get_current_pid_tgid();
 	target->way = POKE_WAY_NONE;
-	target->pending_ns = 0;
 	target->poked_ns = bpf_ktime_get_ns();
+	target->pending_ns = 0;
 	poke_merge_owed(target);
 	if (POKE_HAS_TASK && poke_task(target, index))
 		return 0;

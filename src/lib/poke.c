@@ -471,7 +471,7 @@ void poke_finish(struct poke *poke)
 	}
 }
 
-static struct json_object *ways_json(const volatile __u64 *counts)
+static struct json_object *ways_json(const __u64 *counts)
 {
 	struct json_object *json = json_object_new_object();
 
@@ -483,27 +483,39 @@ static struct json_object *ways_json(const volatile __u64 *counts)
 	return json;
 }
 
-static struct json_object *target_json(const struct poke *poke, size_t i, uint64_t sequence)
+/* What is read is of that spike if no newer one has begun to replace it: see poke_one(). */
+static struct poke_target poke_read(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
-	const struct delivery *way = delivery_of(live->way);
+	struct poke_target read = *live;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (read.sequence != sequence || live->sequence != sequence) {
+		read.way = POKE_WAY_NONE;
+		read.pending_ns = 0;
+	}
+	return read;
+}
+
+static struct json_object *target_json(const struct poke *poke, size_t i, uint64_t sequence)
+{
+	const struct poke_target read = poke_read(poke, i, sequence);
+	const struct delivery *way = delivery_of(read.way);
 	struct json_object *json = json_object_new_object();
 	struct json_object *pending = NULL;
 
-	/* A newer spike may have come since. */
-	if (live->sequence != sequence)
-		way = NULL;
-	else if (live->pending_ns)
-		pending = json_object_new_uint64(live->pending_ns - live->poked_ns);
+	/* Somebody else's signal may have become pending while the spike was noted. */
+	if (read.pending_ns && read.pending_ns >= read.poked_ns)
+		pending = json_object_new_uint64(read.pending_ns - read.poked_ns);
 	json_object_object_add(json, "pid", json_object_new_int(poke->targets[i].tgid));
 	json_object_object_add(json, "tid", json_object_new_int(poke->targets[i].tid));
 	json_object_object_add(json, "comm", json_object_new_string(poke->targets[i].comm));
 	json_object_object_add(json, "signal", json_object_new_int(poke->tasks[i].signal));
 	json_object_object_add(json, "delivery", way ? json_object_new_string(way->name) : NULL);
 	json_object_object_add(json, "pending_after_ns", pending);
-	json_object_object_add(json, "sent", ways_json(live->sent));
-	json_object_object_add(json, "refused", ways_json(live->refused));
-	json_object_object_add(json, "merged", json_object_new_uint64(live->merged));
+	json_object_object_add(json, "sent", ways_json(read.sent));
+	json_object_object_add(json, "refused", ways_json(read.refused));
+	json_object_object_add(json, "merged", json_object_new_uint64(read.merged));
 	return json;
 }
 

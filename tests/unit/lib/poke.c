@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <json-c/json.h>
 
 #include "delivery/delivery.h"
 #include "fake_target.h"
@@ -405,6 +406,35 @@ static void comes_back(void **state)
 	poke_free(poke);
 }
 
+static struct json_object *described(const struct poke *poke, struct json_object *json,
+				     const char *field)
+{
+	struct json_object *targets, *value;
+
+	poke_describe(poke, 1, json);
+	assert_true(json_object_object_get_ex(json, "targets", &targets));
+	assert_true(
+		json_object_object_get_ex(json_object_array_get_idx(targets, 0), field, &value));
+	return value;
+}
+
+/* Another's signal that became pending while the spike was noted was not poked by it. */
+static void pends_before(void **state)
+{
+	struct json_object *json = json_object_new_object();
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, false);
+	map[0].poked_ns = 1000;
+	map[0].pending_ns = 999;
+	assert_null(described(poke, json, "pending_after_ns"));
+	map[0].pending_ns = 1007;
+	assert_int_equal(json_object_get_int64(described(poke, json, "pending_after_ns")), 7);
+	json_object_put(json);
+	poke_free(poke);
+}
+
 /* The end does not come before the last one is sent. */
 static void finishes(void **state)
 {
@@ -447,6 +477,7 @@ int main(void)
 		cmocka_unit_test(is_gone),
 		cmocka_unit_test(is_noticed),
 		cmocka_unit_test(comes_back),
+		cmocka_unit_test(pends_before),
 		cmocka_unit_test(finishes),
 	};
 
