@@ -96,6 +96,8 @@ static int load_spans(struct account *account, struct console *con,
 
 	if (r)
 		return fail(con, account->capture, r, NULL);
+	if (capture->kind == VIEW_PERF)
+		return 0;
 	if (capture->kind == VIEW_PT)
 		return load_trace(account, con, capture, data, after_ns);
 	return report_events_read(con, account->capture, capture, data,

@@ -12,6 +12,7 @@
 #include "output_file.h"
 #include "pack.h"
 #include "progress.h"
+#include "regular.h"
 #include "touched.h"
 #include "traced.h"
 #include "tree.h"
@@ -60,6 +61,7 @@ struct archiving {
 	const struct archiving_args *args;
 	struct capture_file facts;
 	int dirfd; /* of the capture */
+	int data;  /* its perf.data/data; -1: whom it poked has the trace */
 	struct progress progress;
 	struct pack *pack;
 	char *touched; /* files that were executed; NULL: all that are named */
@@ -112,13 +114,12 @@ static int explain(struct archiving *a, int r)
 	return r;
 }
 
-static bool has_files(int dirfd)
+static bool has_files(int data)
 {
-	_cleanup_close_ int fd = openat(dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
 	size_t nr = 0;
-	int r = fd < 0 ? -errno : traced_read(fd, &files, &nr, &why);
+	int r = traced_read(data, &files, &nr, &why);
 
 	traced_free(files, nr);
 	return !r && nr;
@@ -130,7 +131,7 @@ static int find_touched(struct archiving *a)
 	int r;
 
 	if (was_unpacked(a) || a->args->no_binaries || a->facts.view.kind != VIEW_PT ||
-	    !has_files(a->dirfd))
+	    !has_files(a->data))
 		return 0;
 	r = touched_find(a->con, a->args->capture, &a->facts.view, &a->touched);
 	if (!r || r == -EINTR)
@@ -142,7 +143,6 @@ static int find_touched(struct archiving *a)
 
 static int add_what_is_here(struct archiving *a)
 {
-	_cleanup_close_ int fd = -1;
 	struct binaries binaries = {
 		.pack = a->pack, .dirfd = a->dirfd, .con = a->con, .touched = a->touched
 	};
@@ -151,12 +151,9 @@ static int add_what_is_here(struct archiving *a)
 	if (was_unpacked(a))
 		return 0;
 	r = pack_host(a);
-	if (r || a->args->no_binaries)
+	if (r || a->args->no_binaries || a->data < 0)
 		return r;
-	fd = openat(a->dirfd, "perf.data/data", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return options_explain(&a->why, -errno, "perf.data/data: %s", strerror(errno));
-	r = binaries_pack(&binaries, fd, &a->why);
+	r = binaries_pack(&binaries, a->data, &a->why);
 	a->nr_binaries = binaries.nr;
 	return r;
 }
@@ -230,11 +227,23 @@ static int read_facts(struct archiving *a)
 	return r;
 }
 
+static int open_data(struct archiving *a)
+{
+	if (a->facts.view.kind == VIEW_PERF)
+		return 0;
+	a->data = regular_open(a->dirfd, "perf.data/data");
+	if (a->data >= 0)
+		return 0;
+	console_error(a->con, "'%s' is not a capture: %s/perf.data/data: %s", a->args->capture,
+		      a->args->capture, regular_strerror(a->data));
+	return a->data;
+}
+
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL;
 	struct archiving_args args;
-	struct archiving a = { .con = con, .args = &args, .dirfd = -1 };
+	struct archiving a = { .con = con, .args = &args, .dirfd = -1, .data = -1 };
 	int r;
 
 	r = archiving_parse(&args, con, argc, argv);
@@ -250,6 +259,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	args.capture = folder;
 	a.dirfd = open(args.capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = read_facts(&a);
+	if (!r)
+		r = open_data(&a);
 	/* Before signals wait for what is packed. */
 	if (!r)
 		r = find_touched(&a);
@@ -260,6 +271,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	}
 	free(a.touched);
 	free(a.why);
+	closep(&a.data);
 	closep(&a.dirfd);
 	return r ? EXIT_FAILED : EXIT_FINE;
 }

@@ -4,13 +4,13 @@
 #include <json-c/json.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "clock.h"
 #include "cpulist.h"
 #include "json_strict.h"
 #include "options.h"
+#include "regular.h"
 #include "units.h"
 
 #define SCHEMA 1
@@ -98,14 +98,12 @@ static int read_kind(json_object *json, enum view_kind *kind, char **why)
 
 	if (!name)
 		return options_explain(why, -EINVAL, "recorder.kind is missing, or no name");
-	if (!strcmp(name, "pt"))
-		*kind = VIEW_PT;
-	else if (!strcmp(name, "events"))
-		*kind = VIEW_EVENTS;
-	else
-		return options_explain(
-			why, -EINVAL, "recorder.kind '%.32s': this version does not know it", name);
-	return 0;
+	for (*kind = 0; *kind < VIEW_NR; ++*kind) {
+		if (!strcmp(name, view_kind_name(*kind)))
+			return 0;
+	}
+	return options_explain(why, -EINVAL, "recorder.kind '%.32s': this version does not know it",
+			       name);
 }
 
 static int read_cpu(json_object *json, int *cpu, char **why)
@@ -413,19 +411,16 @@ int capture_file_parse_statistics(struct statistics *statistics, const char *tex
 	return read_statistics(json, statistics, why);
 }
 
-/* Opening something else than a file may wait for ever. */
 static int read_text(int dirfd, char **text, size_t *size, char **why)
 {
-	_cleanup_close_ int fd =
-		openat(dirfd, CAPTURE_FILE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_close_ int fd = regular_open(dirfd, CAPTURE_FILE_NAME);
 	_cleanup_free_ char *buf = NULL;
-	struct stat st;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return options_explain(why, -EINVAL, "not a file");
+	if (fd == -EINVAL)
+		return options_explain(why, fd, "%s", regular_strerror(fd));
+	if (fd < 0)
+		return fd;
 	buf = malloc(CAPTURE_FILE_MAX_SIZE + 2);
 	if (!buf)
 		return -ENOMEM;

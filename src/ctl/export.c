@@ -571,7 +571,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (newest_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	r = script_read_capture(con, args.capture, &capture, &data);
+	r = script_read_trace(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
 	if (args.html)

@@ -190,7 +190,7 @@ json_object *json_listed(const struct list_entry *entry, bool why)
 	json_object *object = new_line("capture");
 
 	add_string(object, "path", entry->path);
-	add_string(object, "recorder", file->view.kind == VIEW_PT ? "pt" : "events");
+	add_string(object, "recorder", view_kind_name(file->view.kind));
 	add_number(object, "wall_time_ns", file->wall_ns);
 	add_number(object, "sequence", file->sequence);
 	add_bool(object, "poked", file->poked);

@@ -9,6 +9,7 @@
 #include "cpulist.h"
 #include "json.h"
 #include "newest.h"
+#include "perf_files.h"
 #include "printable.h"
 #include "tree.h"
 #include "units.h"
@@ -184,11 +185,16 @@ static int add_entry(struct list *list, const struct list_entry *entry)
 	return 0;
 }
 
-/* Sessions keep other things there too, as logs: a capture has one of its two parts. */
-static bool is_capture(int dirfd)
+/* Sessions keep other things there too, such as logs, and what perf wrote. A capture has one of its
+ * two parts. */
+static bool is_capture(int dirfd, const char *path)
 {
-	return !faccessat(dirfd, CAPTURE_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	       !faccessat(dirfd, "perf.data", F_OK, AT_SYMLINK_NOFOLLOW);
+	const char *slash = strrchr(path, '/');
+
+	if (!faccessat(dirfd, CAPTURE_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW))
+		return true;
+	return !faccessat(dirfd, "perf.data", F_OK, AT_SYMLINK_NOFOLLOW) &&
+	       !perf_files_is_folder(slash ? slash + 1 : path);
 }
 
 /* Takes path. What is wrong with a capture is told, and is no failure here. */
@@ -201,7 +207,7 @@ static int add_capture(struct list *list, int dirfd, char *path)
 
 	list->found++;
 	r = capture_file_read(&entry.file, dirfd, &why);
-	if (!r && faccessat(dirfd, "perf.data", F_OK, 0))
+	if (!r && entry.file.view.kind != VIEW_PERF && faccessat(dirfd, "perf.data", F_OK, 0))
 		r = options_explain(&why, -EINVAL, "there is no perf.data beside it");
 	if (r == -ENOMEM)
 		return r;
@@ -231,7 +237,7 @@ static int look_at(struct list *list, int parent, const char *name)
 		console_error(list->con, "%s/%s: %s", folder, name, strerror(errno));
 		list->failed = true;
 	}
-	if (fd < 0 || !is_capture(fd))
+	if (fd < 0 || !is_capture(fd, name))
 		return 0;
 	if (asprintf(&path, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name) < 0)
 		return -ENOMEM;
@@ -247,7 +253,7 @@ static int collect(struct list *list)
 	r = opendir_at(&dir, AT_FDCWD, list->args->folder);
 	if (r)
 		return r;
-	if (is_capture(dirfd(dir))) {
+	if (is_capture(dirfd(dir), list->args->folder)) {
 		char *path = strdup(list->args->folder);
 
 		return path ? add_capture(list, dirfd(dir), path) : -ENOMEM;
@@ -301,8 +307,7 @@ static void print_entry(FILE *out, struct list_entry *entry)
 		snprintf(cpu, sizeof(cpu), "%d", file->view.cpu);
 	fprintf(out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", when, cpu,
 		file->poked ? "poked" : FORMAT_TIME(file->view.latency_ns), task,
-		file->view.kind == VIEW_PT ? "pt" : "events", FORMAT_SIZE(entry->size),
-		printable(entry->path));
+		view_kind_name(file->view.kind), FORMAT_SIZE(entry->size), printable(entry->path));
 	if (entry->report)
 		fprintf(out, "  %s\n",
 			CLEAN(json_object_get_string(

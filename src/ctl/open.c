@@ -81,7 +81,8 @@ static int check_capture(struct opening *o, int dirfd)
 		return options_explain(&o->why, -EINVAL,
 				       "no archive of a capture: " CAPTURE_FILE_NAME ": %s",
 				       why ?: strerror(-r));
-	if (faccessat(dirfd, "perf.data/data", F_OK, AT_SYMLINK_NOFOLLOW))
+	if (file.view.kind != VIEW_PERF &&
+	    faccessat(dirfd, "perf.data/data", F_OK, AT_SYMLINK_NOFOLLOW))
 		return options_explain(&o->why, -EINVAL,
 				       "no archive of a capture: there is no perf.data/data");
 	return 0;

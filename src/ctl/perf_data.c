@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "options.h"
+#include "regular.h"
 
 #define MAGIC UINT64_C(0x32454c4946524550) /* PERFILE2 */
 
@@ -55,16 +56,15 @@ static uint64_t find_end(int fd, const struct header *header)
 
 int perf_data_check(const char *path, char **why)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
 	struct header header;
 	struct stat st;
 	uint64_t end;
 
+	if (fd == -EINVAL)
+		return options_explain(why, fd, "%s is not a file", path);
 	if (fd < 0 || fstat(fd, &st))
 		return options_explain(why, -errno, "cannot read %s: %m", path);
-	/* Reading anything else may wait for ever. */
-	if (!S_ISREG(st.st_mode))
-		return options_explain(why, -EINVAL, "%s is not a file", path);
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || header.magic != MAGIC)
 		return options_explain(why, -EINVAL, "%s is not a file of perf", path);
 	end = find_end(fd, &header);

@@ -118,6 +118,14 @@ static int make_folder(const char *folder, char **made)
 	return mkdir(*made, 0777) ? -errno : 0;
 }
 
+bool perf_files_is_folder(const char *name)
+{
+	int length = 0;
+
+	sscanf(name, "perf-%*8[0-9]-%*6[0-9]-%*[0-9]%n", &length);
+	return length && !name[length];
+}
+
 static int move(struct perf_file *file, const char *folder)
 {
 	const char *slash = strrchr(file->path, '/');

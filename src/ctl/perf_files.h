@@ -32,6 +32,9 @@ void perf_files_subtract(struct perf_files *found, const struct perf_files *befo
 int perf_files_archive(struct perf_files *files, const char *folder, const char *perf,
 		       struct console *con) _must_check_;
 
+/* Whether a folder of this name is one that perf_files_archive() makes. */
+bool perf_files_is_folder(const char *name);
+
 void perf_files_release(struct perf_files *files);
 
 #endif

@@ -64,6 +64,11 @@ static int load_other(struct console *con, const struct report_args *args, struc
 
 	if (r)
 		return r;
+	if (here->facts.perf || there->facts.perf) {
+		console_error(con, "--against '%s': '%s' has no trace", args->against,
+			      here->facts.perf ? args->capture : args->against);
+		return -EXDEV;
+	}
 	if (here->facts.pt != there->facts.pt) {
 		console_error(con, "--against '%s': is of another recorder than '%s'",
 			      args->against, args->capture);

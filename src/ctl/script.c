@@ -90,7 +90,7 @@ int script_read_capture(struct console *con, const char *folder, struct capture_
 	int r;
 
 	r = read_facts(con, folder, capture);
-	if (r)
+	if (r || capture->view.kind == VIEW_PERF)
 		return r;
 	r = join(data, folder, "perf.data");
 	if (!r)
@@ -100,6 +100,18 @@ int script_read_capture(struct console *con, const char *folder, struct capture_
 	if (r)
 		console_error(con, "'%s': %s", folder, why ?: strerror(-r));
 	return r;
+}
+
+int script_read_trace(struct console *con, const char *folder, struct capture_file *capture,
+		      char **data)
+{
+	int r = script_read_capture(con, folder, capture, data);
+
+	if (r || *data)
+		return r;
+	console_error(con, "'%s' has no trace: that is in the perf.data of the perf that was poked",
+		      folder);
+	return -ENODATA;
 }
 
 int script_buildid_dir(const char *folder, char **buildid_dir)
@@ -193,7 +205,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (newest_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	r = script_read_capture(con, args.capture, &capture, &data);
+	r = script_read_trace(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
 	if (args.insns && capture.view.kind != VIEW_PT) {

@@ -18,10 +18,14 @@ struct script_args {
 int script_parse(struct script_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 /* What is in the folder of a capture, and the path of its perf.data, for the caller to free: that
- * perf can be let at it has been checked. Returns 0, or a negative errno and the error has been
- * printed. */
+ * perf can be let at it has been checked. *data is NULL if the perf that was poked has the trace.
+ * Returns 0, or a negative errno and the error has been printed. */
 int script_read_capture(struct console *con, const char *folder, struct capture_file *capture,
 			char **data) _must_check_;
+
+/* The same, but without a trace it fails. */
+int script_read_trace(struct console *con, const char *folder, struct capture_file *capture,
+		      char **data) _must_check_;
 
 /* For perf's --buildid-dir: the folder with files that were traced, if the capture has one, as what
  * was opened from an archive has; else NULL. For the caller to free. Returns 0 or -ENOMEM. */

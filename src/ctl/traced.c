@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "options.h"
+#include "regular.h"
 
 #define MAGIC "PERFILE2"
 #define FEATURE_BUILD_ID 2
@@ -215,11 +216,10 @@ static bool same_id(const struct build_id *a, const struct build_id *b)
 /* Only what has the build id is what was traced, whatever its name is. */
 static int try_open(const char *path, const struct build_id *id)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
 	struct build_id found;
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fd < 0)
 		return -ENOENT;
 	found = build_id_of_elf(fd);
 	return same_id(&found, id) ? TAKE_FD(fd) : -ESTALE;

@@ -82,6 +82,18 @@ static void add_trace(struct words *words, const struct view_capture *capture,
 		add(words, "--xed");
 }
 
+const char *view_kind_name(enum view_kind kind)
+{
+	static const char *const names[] = {
+		[VIEW_EVENTS] = "events",
+		[VIEW_PT] = "pt",
+		[VIEW_PERF] = "perf",
+	};
+	_Static_assert(ARRAY_SIZE(names) == VIEW_NR, "each has a name");
+
+	return names[kind];
+}
+
 int view_argv(const struct view_capture *capture, const struct view_options *options,
 	      const char *perf, const char *data, char ***argv)
 {

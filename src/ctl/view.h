@@ -14,7 +14,12 @@
 enum view_kind {
 	VIEW_EVENTS,
 	VIEW_PT,
+	VIEW_PERF, /* there is nothing to view: the perf that was poked has the trace */
+	VIEW_NR,
 };
+
+/* As the recorder is named. */
+const char *view_kind_name(enum view_kind kind);
 
 struct view_capture {
 	enum view_kind kind;

@@ -74,7 +74,10 @@ static void print_source(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
-	if (facts->pt)
+	if (facts->perf)
+		fprintf(file, "  %-12s perf, which was poked: the trace is in its perf.data\n",
+			"seen by");
+	else if (facts->pt)
 		fprintf(file,
 			"  %-12s Intel PT: every function that was executed; times are as "
 			"exact as its packets\n",
@@ -227,6 +230,8 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	print_sentence(file, account);
 	fputc('\n', file);
 	print_spike(file, account);
+	if (account->facts.perf)
+		return;
 	print_counts(file, account);
 	print_window(file, account);
 	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);

@@ -126,7 +126,10 @@ json_object *account_json(const struct account *account, size_t top)
 	add_string(object, "type", "report");
 	add_string(object, "capture", account->capture);
 	add_string(object, "sentence", account->sentence);
-	add_string(object, "source", account->facts.pt ? "pt" : "events");
+	add_string(object, "source",
+		   account->facts.perf ? "perf"
+		   : account->facts.pt ? "pt"
+				       : "events");
 	json_object_object_add(object, "spike", new_spike(account));
 	json_object_object_add(object, "cause", new_cause(account));
 	add_number(window, "asked_ns", account->window_ns);

@@ -426,7 +426,10 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	} else {
 		fprintf(file, "%s %s late: ", facts->thread ? "thread" : "timer",
 			FORMAT_TIME(facts->latency_ns));
-		put_cause(file, cause, findings);
+		if (facts->perf)
+			fputs("why is in the trace of the perf that was poked", file);
+		else
+			put_cause(file, cause, findings);
 	}
 	if (fclose(file)) {
 		free(text);

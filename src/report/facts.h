@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 struct facts {
-	bool pt; /* else events */
+	bool pt;   /* else events */
+	bool perf; /* neither: the perf that was poked has the trace */
 	bool poked, idle;
 	bool thread; /* it was late, not the interrupt */
 	int cpu;     /* negative: of none in particular */

@@ -184,6 +184,7 @@ def captures():
     yield "good-whole", whole
     yield "good-more", changed("spike.more", {"a": [1, 2.5, None]})
     yield "good-poked", changed("spike.cpu", -1)
+    yield "good-perf", changed("recorder", {"kind": "perf"})
     yield "good-long-name", changed("spike.comm", "x" * 1000)
     yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000\u009b\u202e")
     # What is said of these has the name in it, which is cut.

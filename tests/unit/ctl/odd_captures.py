@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What perf-poke-ctl makes of captures that have no trace, or no file where that should be. Usage: odd_captures.py CTL"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CTL = os.path.abspath(sys.argv.pop(1))
+NAME = "20261121-093015.042-cpu1-83us"
+CAPTURE = {"schema": 1, "spike": {"time_ns": 3000083000, "cpu": 1, "latency_ns": 83000, "expected_ns": 3000000000,
+                                  "actual_ns": 3000083000, "pid": 7, "tid": 7, "comm": "stress"},
+           "threshold_ns": 30000, "history_ns": 0, "recorder": {"kind": "perf"}}
+WHY = "timer 83us late: why is in the trace of the perf that was poked"
+
+
+class CaptureTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, path, **facts):
+        path.mkdir(parents=True)
+        (path / "capture.json").write_text(json.dumps({**CAPTURE, **facts}))
+
+    def ctl(self, *args, code=0):
+        result = subprocess.run([CTL, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                                check=False)
+        self.assertEqual(result.returncode, code, result)
+        return result
+
+
+class PerfHasTheTrace(CaptureTest):
+    def setUp(self):
+        super().setUp()
+        self.write(self.folder / "perf-poke.data" / NAME)
+        # What --archive of the same session leaves beside it.
+        archive = self.folder / "perf-poke.data/perf-20261121-093020-812"
+        archive.mkdir()
+        (archive / "perf.data").write_bytes(b"PERFILE2")
+
+    def test_is_listed(self):
+        result = self.ctl("list", "--why")
+        self.assertEqual(result.stderr, "")
+        _, line, why = result.stdout.splitlines()
+        self.assertEqual(line.split()[1:5], ["1", "83us", "stress/7", "perf"])
+        self.assertEqual(why.strip(), WHY)
+        listed = json.loads(self.ctl("list", "--json").stdout)
+        self.assertEqual((listed["recorder"], listed["path"]), ("perf", "perf-poke.data/" + NAME))
+
+    def test_what_is_broken_is_still_told(self):
+        (self.folder / "perf-poke.data/perf-20261121-093020-812b/perf.data").mkdir(parents=True)
+        self.assertIn("perf-20261121-093020-812b/capture.json", self.ctl("list", code=1).stderr)
+
+    def test_is_reported(self):
+        result = self.ctl("report")
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.stdout.splitlines()[0], WHY)
+        self.assertIn("83us on CPU 1, threshold 30us", result.stdout)
+        found = json.loads(self.ctl("report", "--json").stdout)
+        self.assertEqual((found["source"], found["sentence"], found["cause"]["kind"]), ("perf", WHY, "none"))
+
+    def test_without_a_trace(self):
+        for args in (["script"], ["export", "-o", "x.fxt"], ["export", "--html", "x.html"]):
+            result = self.ctl(*args, code=1)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+            self.assertIn("no trace", result.stderr)
+        self.assertIn("no trace", self.ctl("report", "--against", "perf-poke.data/" + NAME, code=2).stderr)
+
+    def test_is_archived(self):
+        self.ctl("archive", "-o", "a.tar.zst", "-q")
+        self.ctl("open", "a.tar.zst", "-q")
+        self.assertEqual(sorted(os.listdir(self.folder / NAME)), ["capture.json", "host.json"])
+        self.assertEqual(self.ctl("report", NAME).stdout.splitlines()[0], WHY)
+
+
+class NoFile(CaptureTest):
+    """Who opens a pipe waits for somebody to write."""
+
+    def test_pipe_for_data(self):
+        self.write(self.folder / NAME, recorder={"kind": "events"})
+        (self.folder / NAME / "perf.data").mkdir()
+        os.mkfifo(self.folder / NAME / "perf.data/data")
+        for args in (["archive", NAME, "-o", "a.tar.zst"], ["archive", NAME, "-o", "a.tar.zst", "--no-binaries"],
+                     ["report", NAME], ["script", NAME], ["export", NAME, "--html", "x.html"]):
+            result = self.ctl(*args, code=1)
+            self.assertRegex(result.stderr, "perf.data/data(:| is) not a file")
+        self.assertEqual(os.listdir(self.folder), [NAME])
+
+    def test_pipe_for_facts(self):
+        (self.folder / NAME).mkdir()
+        os.mkfifo(self.folder / NAME / "capture.json")
+        for args in (["archive", NAME, "-o", "a.tar.zst"], ["report", NAME], ["list", NAME]):
+            self.assertIn("not a file", self.ctl(*args, code=1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
