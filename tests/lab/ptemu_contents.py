@@ -10,9 +10,9 @@ ENTRIES = {
     "context switches": "__switch_to_asm",
     "int3": "asm_exc_int3",
 }
-# The kernel switches some of its own too.
-KEYS = ["static keys patched", "late_timer's that jump", "late_timer's that do not", "late_timer's of two bytes"]
-KINDS = [*ENTRIES, "sleep", "REP interrupted", "static calls patched", "ftrace patched", "module", "BPF"]
+# The kernel switches static keys of its own too.
+KINDS = [*ENTRIES, "sleep", "REP interrupted", "static calls patched", "ftrace patched", "module", "BPF",
+         "static keys patched", "late_timer's that jump", "late_timer's that do not", "late_timer's of two bytes"]
 MODULE = "[late_timer]"
 HLT, IRET = b"\xf4", b"\x48\xcf"
 REP = re.compile(rb"[\xf2\xf3][\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]")
@@ -68,7 +68,7 @@ def count(ips, recording):
         found[kind] = sum(n for (a, b), n in steps.items() if a in patched and b in patched[a] and
                           is_ftrace(recording.symbols, a) == (kind == "ftrace patched"))
     own = [(n, b - a, b, *keys[a]) for (a, b), n in steps.items() if a in keys and recording.symbols.of(a)[1] == MODULE]
-    found.update(zip(KEYS, (len(switched), sum(n for n, _, b, _, to in own if b == to),
+    found.update(zip(KINDS[-4:], (len(switched), sum(n for n, _, b, _, to in own if b == to),
                             sum(n for n, length, _, size, _ in own if length == size),
                             sum(n for n, _, _, size, _ in own if size == 2))))
     modules = [(n, *recording.symbols.of(ip)[:2]) for ip, n, _ in kernel]

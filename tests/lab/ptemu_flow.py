@@ -5,8 +5,7 @@
 usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL PT_DECODE IPS_FILTER
 
 Runs guest/ptemu_windows.py in a guest of each kernel and decodes here what it recorded: the windows of LIST, without one ten of the
-kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least. In a kernel named
-*-keys, static keys are to be patched too."""
+kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
 import argparse
 import array
 import json
@@ -168,12 +167,8 @@ def check_window(name, folder, contents):
         check_printed(name, folder, facts["cpus"]["1"])
 
 
-def has_keys(kernel):
-    return kernel.endswith("-keys")
-
-
 def check_contents(kernel, contents):
-    kinds = ptemu_contents.KINDS + (ptemu_contents.KEYS if has_keys(kernel) else [])
+    kinds = ptemu_contents.KINDS
     print(f"in windows of {kernel}: {', '.join(kinds)}")
     for where, found in contents.items():
         print(f"  {where}: {', '.join(str(found[kind]) for kind in kinds)}")
@@ -189,7 +184,7 @@ class Name(str):
 
 def check_kernel(kernel):
     contents = {}
-    options = "--pt emulated --cpus 3" + (" --accel tcg-single" if has_keys(kernel) else "")
+    options = "--pt emulated --cpus 3 --accel tcg-single"
     with tempfile.TemporaryDirectory(prefix="perf-poke-flow-") as scratch:
         scratch = pathlib.Path(scratch)
         guest = subprocess.Popen([HERE / "run-test", kernel, args.seconds, "python3", HERE / "guest/ptemu_windows.py", args.ctl,

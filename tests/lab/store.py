@@ -62,22 +62,5 @@ def need(*programs):
         raise LabError(f"missing: {' '.join(missing)} (tests/install-deps --lab installs what the lab needs)")
 
 
-def apt_config(folder, *suites):
-    """Options that make apt use these suites of the mirror that it is set up for, without touching the system."""
-    out = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)|$(REPO_URI)"],
-                         capture_output=True, text=True, check=True).stdout
-    uris = [line.split("|")[2] for line in out.splitlines() if "security" not in line.split("|")[1]]
-    if not uris:
-        raise LabError("apt knows no mirror: run apt-get update first")
-    for sub in ("lists/partial", "archives/partial"):
-        (folder / sub).mkdir(parents=True, exist_ok=True)
-    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    (folder / "sources.list").write_text("".join(f"deb [signed-by={keyring}] {uris[0]} {suite} main\n" for suite in suites))
-    return ["-o", f"Dir::Etc::sourcelist={folder}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null",
-            "-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache::archives={folder}/archives",
-            "-o", f"Dir::Cache::pkgcache={folder}/pkgcache.bin", "-o", f"Dir::Cache::srcpkgcache={folder}/srcpkgcache.bin",
-            "-o", "APT::Sandbox::User=root"]
-
-
 def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, linux/prctl.h

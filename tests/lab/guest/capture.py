@@ -31,7 +31,7 @@ def be_calm():
 
 def ways():
     """Those to hold a trace that this kernel has, the best first."""
-    return (["pause"] if common.KERNEL != "6.1" else []) + ["sample", "signal"]
+    return (["pause"] if common.HAS_PAUSE else []) + ["sample", "signal"]
 
 
 class Capture:
@@ -77,10 +77,10 @@ class Late(threading.Thread):
         self.join()
 
 
-def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None):
+def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt"):
     """Captures of timers that are late on purpose."""
     argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{THRESHOLD_US}us", "--count", str(count), "--duration", "100s",
-            "--recorder", "pt", "--buffer", buffer, "--output", output, *options]
+            "--recorder", recorder, "--buffer", buffer, "--output", output, *options]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         armed = json.loads(session.stdout.readline())
         equal(armed["type"], "armed", "first line")

@@ -15,6 +15,9 @@ PTSIM = pathlib.Path("/sys/kernel/debug/ptsim")
 PARAMETERS = pathlib.Path("/sys/module/ptsim/parameters")
 PMU = pathlib.Path("/sys/bus/event_source/devices/intel_pt")
 KERNEL = os.environ.get("LAB_KERNEL", "")
+VERSION = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+# Linux 6.13, and stable 6.12 of Debian
+HAS_PAUSE = VERSION >= (6, 12)
 
 
 def skip(reason):

@@ -24,8 +24,7 @@ CTL, INSTRUCTIONS = sys.argv[1], int(sys.argv[2])
 TRACING = pathlib.Path("/sys/kernel/tracing")
 OPTIMIZATION = pathlib.Path("/proc/sys/debug/kprobes-optimization")
 LATE = pathlib.Path("/sys/kernel/debug/late_timer")
-# Without static keys there is nothing to patch.
-KEYS_US = 100000 if common.KERNEL.endswith("-keys") else 0
+KEYS_US = 100000
 
 # What is recorded, CPUs, options of perf record
 FULL = ["-m", "1024,32M"]
@@ -98,8 +97,7 @@ class Work:
         for pid in self.copies:
             os.waitpid(pid, 0)
         (LATE / "irqs_off").write_text("1 300\n")
-        if KEYS_US:
-            (LATE / "keys").write_text(f"1 {KEYS_US}\n")
+        (LATE / "keys").write_text(f"1 {KEYS_US}\n")
 
 
 @contextlib.contextmanager

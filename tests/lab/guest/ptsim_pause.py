@@ -2,7 +2,6 @@
 """aux_pause and aux_resume by plain system calls: ptsim stops where it is told to, and goes on where it is told to.
 Where they are not known, or the PMU cannot, they are refused. Usage: ptsim_pause.py PATH_OF_AUX_EVENTS"""
 import errno
-import re
 import sys
 import time
 
@@ -100,13 +99,8 @@ def pauses_and_resumes():
         resume(events)
 
 
-def kernel_knows():
-    """Whether it should: Linux 6.13, and Debian's 6.12."""
-    return tuple(map(int, re.match(r"(\d+)\.(\d+)", common.KERNEL).groups())) >= (6, 12)
-
-
 common.load("ptsim", bytes_per_sec=100000)
-if not kernel_knows():
+if not common.HAS_PAUSE:
     refusals({"pause": errno.EINVAL, "leader": errno.EINVAL})
     print("refused, as by any kernel that does not know it")
     sys.exit(0)

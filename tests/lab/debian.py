@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian's packages, unpacked into a folder of the cache for each suite. Nothing is installed, and no script of a package runs."""
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from store import LabError, cache, locked, need, run_logged, say
+
+# What else apt reads for a suite
+ALSO = {"bookworm": ["bookworm-security"], "trixie": ["trixie-security"], "trixie-backports": ["trixie", "trixie-security"]}
+MIRROR = "http://deb.debian.org/debian/"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# Merged /usr, which bookworm's packages leave to the one who installs them, and what is an alternative
+LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/awk": "mawk"}
+UNUSED = ("doc", "man", "locale", "info", "lintian", "bug")
+# Kernels want something that makes an initramfs.
+STATUS = """\
+Package: lab
+Status: install ok installed
+Maintainer: lab
+Version: 1
+Architecture: all
+Provides: linux-initramfs-tool
+Description: no package
+
+"""
+
+
+def mirrors():
+    """By label, those that the system's apt uses."""
+    out = subprocess.run(["apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)"], capture_output=True, text=True, check=True).stdout
+    return {"Debian": MIRROR, **dict(line.split("|", 1) for line in reversed(out.splitlines()))}
+
+
+class Suite:
+    def __init__(self, name):
+        self.name = name
+        self.folder = cache() / f"debian_{name}"
+        self.apt = self.folder / ".apt"
+        self.log = self.apt / "log"
+
+    def options(self):
+        """What makes apt use this folder, and not touch the system."""
+        options = {"Dir::Etc::sourcelist": self.apt / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
+                   "Dir::State": self.apt, "Dir::State::status": self.apt / "status", "Dir::Cache": self.apt,
+                   "Debug::NoLocking": 1, "APT::Sandbox::User": "root", "Acquire::Languages": "none"}
+        if self.name.endswith("-backports"):
+            options["APT::Default-Release"] = self.name
+        return [word for item in options.items() for word in ("-o", "{}={}".format(*item))]
+
+    def update(self):
+        """The lists of packages, not older than an hour."""
+        need("apt-get", "dpkg-deb", "tar")
+        for sub in ("lists/partial", "archives/partial", "packages"):
+            (self.apt / sub).mkdir(parents=True, exist_ok=True)
+        for sub in ("bin", "sbin", "lib", "lib64"):
+            (self.folder / "usr" / sub).mkdir(parents=True, exist_ok=True)
+        for link, target in LINKS.items():
+            if not (self.folder / link).is_symlink():
+                (self.folder / link).symlink_to(target)
+        updated = self.apt / "updated"
+        if updated.exists() and time.time() - updated.stat().st_mtime < 3600:
+            return
+        known = mirrors()
+        lines = [f"deb [signed-by={KEYRING}] {known[label]} {suite} main\n" for suite in [*ALSO[self.name], self.name]
+                 if (label := "Debian-Security" if suite.endswith("-security") else "Debian") in known]
+        (self.apt / "sources.list").write_text("".join(lines))
+        (self.apt / "status").write_text(STATUS + "".join(p.read_text() for p in sorted((self.apt / "packages").iterdir())))
+        run_logged(["apt-get", *self.options(), "update"], self.log)
+        updated.touch()
+
+    def newest(self, pattern):
+        """The package of the highest version in its name of those whose whole name is this pattern."""
+        with locked(self.folder.name):
+            self.update()
+            names = subprocess.run(["apt-cache", *self.options(), "pkgnames"], capture_output=True, text=True, check=True).stdout.split()
+        found = [name for name in names if re.fullmatch(pattern, name)]
+        if not found:
+            raise LabError(f"{self.name} has no package {pattern}")
+        return max(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
+
+    def version(self, package):
+        """Of an unpacked package, else None"""
+        with_version = self.apt / "packages" / package
+        return re.search(r"(?m)^Version: (?:\d+:)?(.*)", with_version.read_text())[1] if with_version.exists() else None
+
+    def unpack(self, *packages):
+        """Unpacks those that are not yet there, with all they depend on."""
+        with locked(self.folder.name):
+            if all(self.version(package) for package in packages):
+                return
+            self.update()
+            say(f"downloading {' '.join(packages)} of {self.name}")
+            run_logged(["apt-get", *self.options(), "install", "-y", "--download-only", "--no-install-recommends", *packages], self.log)
+            for deb in (self.apt / "archives").glob("*.deb"):
+                self.unpack_one(deb)
+            (self.apt / "status").write_text(STATUS + "".join(p.read_text() for p in sorted((self.apt / "packages").iterdir())))
+
+    def unpack_one(self, deb):
+        without = [f"--exclude=./usr/share/{name}" for name in UNUSED]
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
+            subprocess.run(["tar", "-x", "-C", self.folder, "--keep-directory-symlink", "--no-same-owner", *without],
+                           stdin=data.stdout, check=True)
+        if data.returncode:
+            raise LabError(f"{deb}: is damaged")
+        fields = subprocess.run(["dpkg-deb", "-f", deb], capture_output=True, text=True, check=True).stdout
+        name = re.search(r"(?m)^Package: (.*)", fields)[1]
+        (self.apt / "packages" / name).write_text(f"{fields.strip()}\nStatus: install ok installed\n\n")
+        deb.unlink()
+
+    def run(self, argv, log):
+        """Runs a program of the suite with the folder as its root."""
+        alone = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else [])]
+        script = 'for f in dev proc; do mkdir -p "$0/$f" && mount --rbind "/$f" "$0/$f" || exit; done; exec chroot "$0" "$@"'
+        run_logged([*alone, "sh", "-c", script, self.folder, *argv], log, env={"PATH": "/usr/sbin:/usr/bin", "LC_ALL": "C.UTF-8"})
+
+    def program(self, path):
+        """The words that start a program of the suite on this system: with its own loader and libraries."""
+        libraries = self.folder / LIBRARIES
+        return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(self.folder / path)]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf-poke works on this kernel: `check` is content, an interrupt that makes a timer late is captured and named by `report`, and
+with Intel PT a capture with each freeze is whole.
+
+usage: smoke.py PERF_POKE_CTL LATE"""
+import contextlib
+import json
+import subprocess
+import sys
+
+import capture
+import common
+from common import check, equal
+
+CTL, LATE = sys.argv[1:]
+# examples/late spins in an interrupt from another CPU.
+CULPRIT = "call_function_single"
+CAPTURES = 3
+
+
+def ctl(*args):
+    result = subprocess.run([CTL, *args], capture_output=True, text=True, check=False)
+    equal(result.returncode, 0, f"exit status of {args} ({result.stderr[-500:]})")
+    return result.stdout
+
+
+def report(one):
+    return json.loads(ctl("report", one.folder, "--json"))
+
+
+@contextlib.contextmanager
+def interrupted():
+    """A busy CPU, with a long interrupt now and then"""
+    cpu = str(common.CPU)
+    with subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"]) as busy, \
+            subprocess.Popen([LATE, cpu, str(capture.INJECTED_US), "300"]) as late:
+        try:
+            yield
+        finally:
+            late.kill()
+            busy.kill()
+
+
+def names_the_culprit():
+    """By the recorder events. The guest itself makes a timer late now and then."""
+    taken = capture.take(CTL, "/tmp/smoke_events", count=CAPTURES, buffer="256K", late=interrupted(), recorder="events")
+    causes = [report(one)["cause"] for one in taken]
+    print(f"causes: {[(cause['kind'], cause['name']) for cause in causes]}")
+    check(any((cause["kind"], cause["name"]) == ("interrupt", CULPRIT) for cause in causes), f"no report names {CULPRIT}")
+
+
+def holds(way):
+    one = capture.take(CTL, f"/tmp/smoke_{way}", "--freeze", way)[0]
+    equal(one.json["recorder"]["freeze"], way, "freeze")
+    iterations = common.check_whole_iterations(one.decoded())
+    check({"ptsim_main", "ptsim_leaf"} <= {row["name"] for row in report(one)["functions"]}, "not the functions that ran")
+    print(f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, {one.json['bytes_after_spike']} bytes after it")
+
+
+capture.load()
+print(ctl("check"))
+names_the_culprit()
+for freeze in capture.ways():
+    holds(freeze)
