@@ -2,6 +2,7 @@
 #include "perf_tool.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,6 +56,26 @@ int perf_tool_search(const char *name, char **path)
 	}
 }
 
+/* SIGPIPE is ignored here: perf that nobody reads from any more would decode on to the end. Returns
+ * a positive errno, as posix_spawn(). */
+static int spawn_with(const char *path, char *const argv[],
+		      const posix_spawn_file_actions_t *actions, pid_t *pid)
+{
+	posix_spawnattr_t attributes;
+	sigset_t set;
+	int r = posix_spawnattr_init(&attributes);
+
+	if (r)
+		return r;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	posix_spawnattr_setsigdefault(&attributes, &set);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	r = posix_spawn(pid, path, actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	return r;
+}
+
 /* The child, its standard output in a pipe. Returns its pid or a negative errno. */
 static int spawn(const char *path, char *const argv[], int *output)
 {
@@ -77,7 +98,7 @@ static int spawn(const char *path, char *const argv[], int *output)
 		r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY,
 						     0);
 	if (!r)
-		r = posix_spawn(&pid, path, &actions, NULL, argv, environ);
+		r = spawn_with(path, argv, &actions, &pid);
 	posix_spawn_file_actions_destroy(&actions);
 	if (r)
 		return -r;
@@ -168,7 +189,7 @@ int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *p
 	if (!r && extra >= 0)
 		r = posix_spawn_file_actions_adddup2(&actions, extra, PERF_TOOL_EXTRA_FD);
 	if (!r)
-		r = posix_spawn(pid, argv[0], &actions, NULL, argv, environ);
+		r = spawn_with(argv[0], argv, &actions, pid);
 	posix_spawn_file_actions_destroy(&actions);
 	return -r;
 }
