@@ -17,11 +17,10 @@ static int fail(struct console *con, const char *folder, int r, const char *why)
 	return r;
 }
 
-static int read_trace(struct account *account, struct console *con, const char *path)
+static int read_trace(struct account *account, struct console *con, FILE *file)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	_cleanup_free_ char *why = NULL;
-	int r = file ? fxt_spans_read(file, account->facts.cpu, account->spans, &why) : -errno;
+	int r = fxt_spans_read(file, account->facts.cpu, account->spans, &why);
 
 	if (r == -E2BIG)
 		return fail(con, account->capture, r,
@@ -34,9 +33,7 @@ static int read_trace(struct account *account, struct console *con, const char *
 
 static void complain(struct console *con, const char *folder, const struct export_result *result)
 {
-	if (result->interrupted)
-		console_error(con, "interrupted");
-	else if (result->complaint)
+	if (result->complaint)
 		console_error(con, "'%s' cannot be decoded: %s", folder, result->complaint);
 	else
 		console_error(con,
@@ -64,28 +61,38 @@ static int run_export(struct account *account, struct console *con,
 	if (r)
 		return fail(con, account->capture, r, NULL);
 	if (!result.done) {
-		complain(con, account->capture, &result);
-		return result.interrupted ? -EINTR : -EIO;
+		if (!result.interrupted)
+			complain(con, account->capture, &result);
+		return -EIO;
 	}
 	account->errors = result.errors;
 	return 0;
 }
 
-/* As `export` has it, in a folder that goes away. */
+/* As `export` has it, in a folder that goes away before it is read. */
 static int load_trace(struct account *account, struct console *con,
 		      const struct view_capture *capture, const char *data, uint64_t after_ns)
 {
-	_cleanup_(temporary_remove) char *folder = NULL;
-	_cleanup_free_ char *output = NULL;
+	_cleanup_fclose_ FILE *file = NULL;
+	struct temporary temporary;
 	char window[64];
-	int r;
+	int r, error;
 
 	snprintf(window, sizeof(window), "-%" PRIu64 "ns,%" PRIu64 "ns", account->window_ns,
 		 after_ns);
-	r = temporary_make(con, &folder, "trace.fxt", &output);
-	if (!r)
-		r = run_export(account, con, capture, data, output, window);
-	return r ? r : read_trace(account, con, output);
+	r = temporary_make(&temporary, con, "trace.fxt");
+	if (r)
+		return r;
+	r = run_export(account, con, capture, data, temporary.file, window);
+	file = r ? NULL : fopen(temporary.file, "re");
+	error = errno;
+	if (temporary_remove(&temporary)) {
+		console_error(con, "interrupted");
+		return -EINTR;
+	}
+	if (r)
+		return r;
+	return file ? read_trace(account, con, file) : fail(con, account->capture, -error, NULL);
 }
 
 static int load_spans(struct account *account, struct console *con,

@@ -107,7 +107,9 @@ static bool was_unpacked(const struct archiving *a)
 static int explain(struct archiving *a, int r)
 {
 	if (r == -EINTR)
-		console_error(a->con, "interrupted: nothing is written");
+		console_error(a->con, "interrupted: %s",
+			      strcmp(a->args->output, "-") ? "nothing is written"
+							   : "the archive has no end");
 	else if (r)
 		console_error(a->con, "'%s' cannot be archived: %s", a->args->capture,
 			      a->why ?: strerror(-r));
@@ -160,11 +162,17 @@ static int add_what_is_here(struct archiving *a)
 
 static int pack_all(struct archiving *a, int fd)
 {
+	const struct pack_sink sink = {
+		.fd = fd,
+		.progress = progress_add,
+		.wait = progress_wait,
+		.ctx = &a->progress,
+	};
 	_cleanup_free_ char *top = NULL;
 	int r = archiving_top(a->args->capture, &top);
 
 	if (!r)
-		r = pack_new(&a->pack, fd, top, progress_add, &a->progress, &a->why);
+		r = pack_new(&a->pack, &sink, top, &a->why);
 	if (!r)
 		r = pack_tree(a->pack, a->dirfd, skipped, &a->why);
 	if (!r)

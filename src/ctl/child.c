@@ -13,6 +13,7 @@
 
 #include "affinity.h"
 #include "clock.h"
+#include "ending.h"
 #include "units.h"
 
 /* Between two looks at what cannot be waited for. */
@@ -71,7 +72,7 @@ static int make_gate(int *ours, int *theirs)
 	return r ? r : lift(theirs);
 }
 
-/* What a program expects of its signals. SIGINT and SIGTERM are blocked here, for the signalfd. */
+/* What a program expects of its signals. Those of ending.h are blocked here. */
 static void restore_signals(int poked_with)
 {
 	sigset_t set;
@@ -81,9 +82,7 @@ static void restore_signals(int poked_with)
 	signal(SIGINT, SIG_DFL);
 	/* It is in the background of the terminal, and may write to it all the same. */
 	signal(SIGTTOU, SIG_IGN);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
+	ending_set(&set);
 	sigaddset(&set, poked_with);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ending.h"
 #include "export_jobs.h"
 #include "newest.h"
 #include "output_file.h"
@@ -485,14 +486,17 @@ static enum exit_code write_output(struct console *con, const struct export_args
 	_cleanup_free_ char *folder = NULL;
 	_cleanup_free_ char *output = NULL;
 	enum exit_code code = EXIT_FAILED;
+	struct ending ending;
 
 	if (asprintf(&folder, "%s.XXXXXX", args->output) < 0) {
 		folder = NULL;
 		console_error(con, "%s", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
+	ending_catch(&ending);
 	if (!mkdtemp(folder)) {
 		console_error(con, "--output '%s': %s", args->output, strerror(errno));
+		ending_release(&ending);
 		return EXIT_FAILED;
 	}
 	if (asprintf(&output, "%s/%s", folder, slash ? slash + 1 : args->output) < 0)
@@ -509,6 +513,7 @@ static enum exit_code write_output(struct console *con, const struct export_args
 				      .argv = argv,
 			      });
 	tree_remove(AT_FDCWD, folder);
+	ending_release(&ending);
 	return code;
 }
 

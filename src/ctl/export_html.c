@@ -4,6 +4,7 @@
 
 #include "account_load.h"
 #include "capture_file.h"
+#include "ending.h"
 #include "export.h"
 #include "html.h"
 #include "output_file.h"
@@ -16,9 +17,12 @@
 static int write_file(const char *path, bool force, const struct account *account)
 {
 	struct output_file output;
+	struct ending ending;
 	FILE *file;
-	int r = output_file_open(&output, path, force);
+	int r;
 
+	ending_catch(&ending);
+	r = output_file_open(&output, path, force);
 	if (r)
 		goto out;
 	file = fdopen(dup(output.fd), "w");
@@ -26,9 +30,10 @@ static int write_file(const char *path, bool force, const struct account *accoun
 	if (file && fclose(file))
 		r = r ?: -errno;
 	if (!r)
-		r = output_file_publish(&output);
+		r = ending_asked ? -EINTR : output_file_publish(&output);
 out:
 	output_file_close(&output);
+	ending_release(&ending);
 	return r;
 }
 
@@ -88,7 +93,9 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 		return EXIT_FAILED;
 	r = write_file(args->html, args->force, &account);
 	if (r) {
-		console_error(con, "--html '%s': %s", args->html, output_file_strerror(r));
+		console_error(con, "--html '%s': %s", args->html,
+			      r == -EINTR ? "interrupted: nothing is written"
+					  : output_file_strerror(r));
 		return EXIT_FAILED;
 	}
 	if (!args->quiet)

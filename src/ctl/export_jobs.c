@@ -9,6 +9,7 @@
 
 #include "args.h"
 #include "clock.h"
+#include "ending.h"
 #include "export_reader.h"
 #include "merge.h"
 
@@ -122,7 +123,7 @@ static int prepare(struct run *run)
 		return r;
 	run->args.timeline.copying.processes = jobs->nr_jobs;
 	run->args.timeline.copying.shared_min = SHARED_MIN;
-	run->args.timeline.copying.stopped = &export_interrupted;
+	run->args.timeline.copying.stopped = &ending_asked;
 	return merge_new(&run->merge, &run->args);
 }
 
@@ -290,8 +291,7 @@ static int do_slices(struct run *run)
 {
 	int r = 0;
 
-	while (!r && !export_interrupted &&
-	       (run->next_merged < run->jobs->nr_slices || run->writing)) {
+	while (!r && !ending_asked && (run->next_merged < run->jobs->nr_slices || run->writing)) {
 		if (may_decode(run))
 			r = start_perf(run, &run->slices[run->next++]);
 		else if (may_merge(run))
@@ -330,18 +330,15 @@ int export_jobs_run(struct console *con, const struct export_jobs *jobs,
 		.result = result,
 		.begin_ns = clock_ns(CLOCK_MONOTONIC),
 	};
-	struct sigaction old[2];
 	int r;
 
-	export_catch(old);
 	r = prepare(&run);
 	if (!r)
 		r = do_slices(&run);
-	if (!r && !export_interrupted)
+	if (!r && !ending_asked)
 		r = finish(&run);
-	result->interrupted = export_interrupted;
+	result->interrupted = ending_asked;
 	release(&run);
-	export_release(old);
 	console_clear_status(con);
 	/* What perf says, or its end, is the reason. */
 	return result->interrupted || r == -ECHILD ? 0 : r;

@@ -3,8 +3,6 @@
 #ifndef CTL_EXPORT_READER_H
 #define CTL_EXPORT_READER_H
 
-#include <signal.h>
-
 #include "export.h"
 
 /* Text that comes in pieces, by lines. */
@@ -26,10 +24,5 @@ void export_take_said(struct export_reader *reader, char *line);
 
 /* Ends of a pipe, none of them the number that the child is to have. */
 int export_pipe(int *reader, int *writer) _must_check_;
-
-/* SIGINT or SIGTERM has come since export_catch(). */
-extern volatile sig_atomic_t export_interrupted;
-void export_catch(struct sigaction old[2]);
-void export_release(const struct sigaction old[2]);
 
 #endif

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "ending.h"
 #include "export_reader.h"
 #include "printable.h"
 
@@ -18,29 +19,6 @@
 #define TIME " time "
 #define COMPLAINT "perf-poke-fxt: "
 #define PERF_COMPLAINT "Error: "
-
-volatile sig_atomic_t export_interrupted;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	export_interrupted = 1;
-}
-
-void export_catch(struct sigaction old[2])
-{
-	const struct sigaction catch = { .sa_handler = on_signal };
-
-	export_interrupted = 0;
-	sigaction(SIGINT, &catch, &old[0]);
-	sigaction(SIGTERM, &catch, &old[1]);
-}
-
-void export_release(const struct sigaction old[2])
-{
-	sigaction(SIGINT, &old[0], NULL);
-	sigaction(SIGTERM, &old[1], NULL);
-}
 
 void export_result_release(struct export_result *result)
 {
@@ -140,7 +118,7 @@ static void follow(struct console *con, const struct view_capture *capture, pid_
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
 		/* Perf may be where it does not look at that. */
-		if (export_interrupted)
+		if (ending_asked)
 			kill(pid, told++ < PATIENCE_S ? SIGINT : SIGKILL);
 		if (poll(fds, 2, 1000) < 0)
 			continue;
@@ -174,7 +152,6 @@ int export_run(struct console *con, const struct view_capture *capture, char *co
 		{ .fd = -1, .take = export_take_said, .result = result },
 	};
 	_cleanup_close_ int progress = -1, progress_writer = -1, said = -1, said_writer = -1;
-	struct sigaction old[2];
 	int status, r;
 	pid_t pid;
 
@@ -183,7 +160,6 @@ int export_run(struct console *con, const struct view_capture *capture, char *co
 		r = export_pipe(&said, &said_writer);
 	if (r)
 		return r;
-	export_catch(old);
 	r = perf_tool_spawn(argv, said_writer, said_writer, progress_writer, &pid);
 	closep(&progress_writer);
 	closep(&said_writer);
@@ -195,8 +171,7 @@ int export_run(struct console *con, const struct view_capture *capture, char *co
 			;
 		result->status = status;
 		result->done = result->done && WIFEXITED(status) && !WEXITSTATUS(status);
-		result->interrupted = export_interrupted;
+		result->interrupted = ending_asked;
 	}
-	export_release(old);
 	return r;
 }

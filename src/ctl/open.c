@@ -5,16 +5,15 @@
 #include <sys/stat.h>
 
 #include "capture_file.h"
+#include "partial.h"
 #include "progress.h"
 #include "text.h"
-#include "tree.h"
 #include "units.h"
 #include "unpack.h"
 
 #define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)
 #define MAX_MAX_SIZE (UINT64_C(1) << 50)
 #define MAX_ENTRIES 100000
-#define PARTIAL ".partial-XXXXXX"
 #define TARGET(member) .offset = offsetof(struct open_args, member)
 
 static const struct option_spec options[] = {
@@ -43,32 +42,11 @@ struct opening {
 	struct console *con;
 	const struct open_args *args;
 	struct progress progress;
-	int fd;	       /* of the archive */
-	char *partial; /* the folder until it is complete */
+	int fd; /* of the archive */
+	struct partial partial;
 	char *top;
 	char *why;
 };
-
-/* Beside the folder that it will be: one file system. */
-static int make_partial(struct opening *o)
-{
-	size_t length = o->args->output ? strlen(o->args->output) : 0;
-	const char *slash;
-
-	while (length && o->args->output[length - 1] == '/')
-		length--;
-	slash = length ? memrchr(o->args->output, '/', length) : NULL;
-	if (asprintf(&o->partial, "%.*s" PARTIAL, slash ? (int)(slash - o->args->output) + 1 : 0,
-		     o->args->output ?: "") < 0) {
-		o->partial = NULL;
-		return -ENOMEM;
-	}
-	if (!mkdtemp(o->partial)) {
-		free(TAKE_PTR(o->partial));
-		return -errno;
-	}
-	return 0;
-}
 
 /* What is in it must be what this and perf read. */
 static int check_capture(struct opening *o, int dirfd)
@@ -98,15 +76,14 @@ static int unpack_all(struct opening *o)
 		.fd = o->fd,
 		.any_top = o->args->output,
 		.progress = progress_add,
+		.wait = progress_wait,
 		.ctx = &o->progress,
 	};
-	_cleanup_close_ int dirfd = open(o->partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int dirfd = o->partial.fd;
 	mode_t mask = umask(0);
 	int r;
 
 	umask(mask);
-	if (dirfd < 0)
-		return -errno;
 	r = unpack(&source, dirfd, &limits, &o->top, &o->why);
 	if (!r)
 		r = check_capture(o, dirfd);
@@ -132,7 +109,7 @@ static int publish(struct opening *o)
 
 	if (!faccessat(AT_FDCWD, output, F_OK, AT_SYMLINK_NOFOLLOW))
 		r = -EEXIST;
-	else if (rename(o->partial, output))
+	else if (rename(o->partial.path, output))
 		r = -errno;
 	if (r) {
 		console_error(o->con, "'%s': %s", output,
@@ -141,7 +118,7 @@ static int publish(struct opening *o)
 					   : strerror(-r));
 		return r;
 	}
-	free(TAKE_PTR(o->partial));
+	partial_keep(&o->partial);
 	fprintf(o->con->out, "%s\n", output);
 	if (!o->args->quiet)
 		tell_hint(o, output);
@@ -158,7 +135,8 @@ static int open_archive(struct opening *o)
 			      o->args->output);
 		return -EEXIST;
 	}
-	r = make_partial(o);
+	/* Where the folder will be: on one file system. */
+	r = partial_folder(&o->partial, o->args->output ?: "");
 	if (r) {
 		console_error(o->con, "--output '%s': %s", o->args->output ?: ".", strerror(-r));
 		return r;
@@ -171,8 +149,6 @@ static int open_archive(struct opening *o)
 			      o->why ?: strerror(-r));
 	else
 		r = publish(o);
-	if (o->partial)
-		tree_remove(AT_FDCWD, o->partial);
 	return r;
 }
 
@@ -191,7 +167,7 @@ static int open_file(struct opening *o)
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	struct open_args args;
-	struct opening o = { .con = con, .args = &args, .fd = -1 };
+	struct opening o = { .con = con, .args = &args, .fd = -1, .partial = partial_none };
 	int r;
 
 	r = open_parse(&args, con, argc, argv);
@@ -201,10 +177,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (!r) {
 		progress_begin(&o.progress, con, "opening", 0);
 		r = open_archive(&o);
+		partial_release(&o.partial);
 		progress_end(&o.progress);
 	}
 	closep(&o.fd);
-	free(o.partial);
 	free(o.top);
 	free(o.why);
 	return r ? EXIT_FAILED : EXIT_FINE;

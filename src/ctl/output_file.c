@@ -29,24 +29,19 @@ const char *output_file_strerror(int err)
 
 int output_file_open(struct output_file *file, const char *path, bool force)
 {
-	const char *slash = strrchr(path, '/');
-	int folder = slash ? (int)(slash - path) + 1 : 0;
+	int r;
 
-	*file = (struct output_file){ .path = path, .fd = -1, .force = force };
+	*file = (struct output_file){
+		.path = path,
+		.partial = partial_none,
+		.fd = -1,
+		.force = force,
+	};
 	if (!force && output_file_exists(path))
 		return -EEXIST;
-	if (asprintf(&file->partial, "%.*s.partial-XXXXXX", folder, path) < 0) {
-		file->partial = NULL;
-		return -ENOMEM;
-	}
-	file->fd = mkostemp(file->partial, O_CLOEXEC);
-	if (file->fd < 0) {
-		int r = -errno;
-
-		free(TAKE_PTR(file->partial));
-		return r;
-	}
-	return 0;
+	r = partial_file(&file->partial, path);
+	file->fd = TAKE_FD(file->partial.fd);
+	return r;
 }
 
 int output_file_publish(struct output_file *file)
@@ -57,16 +52,14 @@ int output_file_publish(struct output_file *file)
 
 	if (close(fd))
 		return -errno;
-	r = output_file_rename(AT_FDCWD, file->partial, file->path, file->force);
+	r = output_file_rename(AT_FDCWD, file->partial.path, file->path, file->force);
 	if (!r)
-		free(TAKE_PTR(file->partial));
+		partial_keep(&file->partial);
 	return r;
 }
 
 void output_file_close(struct output_file *file)
 {
 	closep(&file->fd);
-	if (file->partial)
-		unlink(file->partial);
-	free(TAKE_PTR(file->partial));
+	partial_release(&file->partial);
 }

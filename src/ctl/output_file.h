@@ -6,11 +6,11 @@
 
 #include <stdbool.h>
 
-#include "util.h"
+#include "partial.h"
 
 struct output_file {
-	const char *path; /* not a copy */
-	char *partial;	  /* its name until it is complete */
+	const char *path;	/* not a copy */
+	struct partial partial; /* until it is complete */
 	int fd;
 	bool force; /* replace what is there */
 };

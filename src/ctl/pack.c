@@ -3,6 +3,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <limits.h>
+#include <poll.h>
 #include <search.h>
 #include <stdbool.h>
 #include <string.h>
@@ -20,8 +22,9 @@ struct pack {
 	struct archive_entry_linkresolver *links;
 	char *top;
 	void *folders; /* tree of names that are in it */
-	int (*progress)(void *ctx, uint64_t bytes);
-	void *ctx;
+	const struct pack_sink *sink;
+	size_t part_max; /* what can be written without waiting, when the sink takes anything */
+	int error;	 /* of the sink */
 	bool finished;
 	char buf[BLOCK_SIZE];
 };
@@ -36,21 +39,46 @@ static int explain(struct pack *pack, const char *name, char **why)
 	const char *text = archive_error_string(pack->archive) ?: "cannot be written";
 	int error = archive_errno(pack->archive);
 
+	if (pack->error == -EINTR)
+		return pack->error;
 	return options_explain(why, error > 0 ? -error : -EIO, "%s%s%s%s%s", name ?: "",
 			       name ? ": " : "", text, error > 0 ? ": " : "",
 			       error > 0 ? strerror(error) : "");
 }
 
-int pack_new(struct pack **ret, int fd, const char *top, int (*progress)(void *ctx, uint64_t bytes),
-	     void *ctx, char **why)
+/* Not by libarchive: it would wait for a pipe whatever signal comes. */
+static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
+{
+	struct pack *pack = ctx;
+	const struct pack_sink *sink = pack->sink;
+	ssize_t written = 0;
+
+	pack->error = sink->wait ? sink->wait(sink->ctx, sink->fd, POLLOUT) : 0;
+	if (!pack->error) {
+		written = write(sink->fd, data, size < pack->part_max ? size : pack->part_max);
+		pack->error = written < 0 ? -errno : 0;
+	}
+	if (pack->error)
+		archive_set_error(archive, -pack->error, "Write error");
+	return pack->error ? -1 : written;
+}
+
+static size_t part_max(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !S_ISREG(st.st_mode) ? PIPE_BUF : SIZE_MAX;
+}
+
+int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, char **why)
 {
 	struct pack *pack = calloc(1, sizeof(*pack));
 	int r = -ENOMEM;
 
 	if (!pack)
 		return r;
-	pack->progress = progress;
-	pack->ctx = ctx;
+	pack->sink = sink;
+	pack->part_max = part_max(sink->fd);
 	pack->top = strdup(top);
 	pack->archive = archive_write_new();
 	pack->links = archive_entry_linkresolver_new();
@@ -65,7 +93,7 @@ int pack_new(struct pack **ret, int fd, const char *top, int (*progress)(void *c
 	archive_entry_linkresolver_set_strategy(pack->links, archive_format(pack->archive));
 	/* No padding, also where it is not a file that is written. */
 	archive_write_set_bytes_in_last_block(pack->archive, 1);
-	if (archive_write_open_fd(pack->archive, fd) < ARCHIVE_OK) {
+	if (archive_write_open(pack->archive, pack, NULL, write_block, NULL) < ARCHIVE_OK) {
 		r = explain(pack, NULL, why);
 		goto fail;
 	}
@@ -193,7 +221,7 @@ static int write_data(struct pack *pack, const char *name, int fd, off_t size, c
 		if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
 			return explain(pack, name, why);
 		at += n;
-		r = pack->progress ? pack->progress(pack->ctx, (uint64_t)n) : 0;
+		r = pack->sink->progress ? pack->sink->progress(pack->sink->ctx, (uint64_t)n) : 0;
 		if (r)
 			return r;
 	}
@@ -266,7 +294,7 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
 	if (!layout_has(name, st.st_mode)) {
 		if (walk->skipped)
-			walk->skipped(walk->pack->ctx, name);
+			walk->skipped(walk->pack->sink->ctx, name);
 		return 0;
 	}
 	fd = openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

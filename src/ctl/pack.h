@@ -10,15 +10,25 @@
 
 struct pack;
 
+/* Where it goes. */
+struct pack_sink {
+	int fd;
+	/* Told of bytes that have been read; what it returns, if not 0, ends the work, and is
+	 * returned. Or NULL. */
+	int (*progress)(void *ctx, uint64_t bytes);
+	/* The same; waits until fd can be written to. Or NULL. */
+	int (*wait)(void *ctx, int fd, short events);
+	void *ctx;
+};
+
 /*
- * Names in the archive begin with top. The progress, if not NULL, is told of bytes that have been
- * read; what it returns, if not 0, ends the work, and is returned.
+ * Names in the archive begin with top. The sink must live as long.
  *
  * All of these return 0, or a negative errno; *why, for the caller to free, may say what it was
  * about.
  */
-int pack_new(struct pack **ret, int fd, const char *top, int (*progress)(void *ctx, uint64_t bytes),
-	     void *ctx, char **why) _must_check_;
+int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top,
+	     char **why) _must_check_;
 
 /* What comes into a folder needs that first. With those above it; each once. */
 int pack_folder(struct pack *pack, const char *name, char **why) _must_check_;

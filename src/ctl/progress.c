@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "progress.h"
 
+#include <poll.h>
+
 #include "clock.h"
+#include "ending.h"
 #include "units.h"
 
 #define SHOW_EVERY_NS NSEC_PER_SEC
@@ -11,11 +14,7 @@ void progress_begin(struct progress *progress, struct console *con, const char *
 {
 	*progress = (struct progress){ .con = con, .what = what, .total = total };
 	progress->shown_ns = clock_ns(CLOCK_MONOTONIC);
-	sigemptyset(&progress->signals);
-	sigaddset(&progress->signals, SIGINT);
-	sigaddset(&progress->signals, SIGTERM);
-	sigaddset(&progress->signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &progress->signals, NULL);
+	progress->signals = ending_open();
 }
 
 static void show(struct progress *progress)
@@ -31,14 +30,30 @@ static void show(struct progress *progress)
 	console_status(progress->con, line);
 }
 
+static int await(const struct progress *progress, int fd, short events, int timeout_ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = progress->signals, .events = POLLIN },
+		{ .fd = fd, .events = events },
+	};
+
+	while (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno == EINTR)
+		;
+	return fds[0].revents ? -EINTR : 0;
+}
+
+int progress_wait(void *ctx, int fd, short events)
+{
+	return await(ctx, fd, events, -1);
+}
+
 int progress_add(void *ctx, uint64_t bytes)
 {
-	static const struct timespec none;
 	struct progress *progress = ctx;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	progress->done += bytes;
-	if (sigtimedwait(&progress->signals, NULL, &none) > 0)
+	if (await(progress, -1, 0, 0))
 		return -EINTR;
 	if (now_ns - progress->shown_ns < SHOW_EVERY_NS)
 		return 0;
@@ -51,4 +66,5 @@ int progress_add(void *ctx, uint64_t bytes)
 void progress_end(struct progress *progress)
 {
 	console_clear_status(progress->con);
+	closep(&progress->signals);
 }

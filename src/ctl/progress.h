@@ -3,7 +3,6 @@
 #ifndef CTL_PROGRESS_H
 #define CTL_PROGRESS_H
 
-#include <signal.h>
 #include <stdint.h>
 
 #include "console.h"
@@ -14,15 +13,16 @@ struct progress {
 	uint64_t total; /* bytes; 0: not known */
 	uint64_t done;
 	uint64_t shown_ns; /* when it was, or when it began */
-	sigset_t signals;
+	int signals;	   /* of ending.h */
 };
 
 /* From here on the signals that would end the process end the work only. */
 void progress_begin(struct progress *progress, struct console *con, const char *what,
 		    uint64_t total);
 
-/* Returns 0, or -EINTR if it is to end. */
+/* Both return 0, or -EINTR if it is to end. The second one waits as poll() does. */
 int progress_add(void *progress, uint64_t bytes);
+int progress_wait(void *progress, int fd, short events);
 
 /* The signals stay blocked: what is half done can be removed in peace. */
 void progress_end(struct progress *progress);

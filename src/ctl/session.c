@@ -3,13 +3,12 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #include "clock.h"
 #include "cpulist.h"
 #include "detach.h"
+#include "ending.h"
 #include "json.h"
 #include "placement.h"
 #include "poked.h"
@@ -104,21 +103,6 @@ static void on_removed(void *ctx, const char *path)
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
 		console_json(s->con, json_removed(path));
-}
-
-/* SIGINT and SIGTERM as a descriptor; threads of the library inherit that they do not take them. */
-static int open_signals(void)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : fd;
 }
 
 /* " to 812 and 813", or nothing */
@@ -435,7 +419,8 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	s.opts.on_removed = on_removed;
 	s.opts.capture_ctx = &s;
 	s.errors = con->errors;
-	s.signals = open_signals();
+	/* Threads of the library inherit that they do not take them. */
+	s.signals = ending_open();
 	if (s.signals < 0) {
 		report_failure(&s, "signals", s.signals);
 		return EXIT_FAILED;

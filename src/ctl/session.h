@@ -16,8 +16,8 @@ struct session_view {
 
 /*
  * Blocks until opts->max_captures are complete, duration_ns has passed since arming (0: no limit),
- * SIGINT or SIGTERM comes, somebody stops the session from outside, or there is nobody left to
- * poke; without a name in opts it has the process id for one. Prints everything. The log and
+ * SIGINT, SIGTERM or SIGHUP comes, somebody stops the session from outside, or there is nobody left
+ * to poke; without a name in opts it has the process id for one. Prints everything. The log and
  * callbacks of opts are not used. `detach` is that of the child whose caller waits for the session
  * to be armed, or NULL.
  */

@@ -332,7 +332,8 @@ static const struct option_spec options[] = {
 static const char notes[] = OPTIONS_TIMES
 	", and seconds for\n"
 	"--duration, --warmup and --cooldown. Sizes take K, M or G.\n"
-	"Ctrl-C (SIGINT), SIGTERM or perf-poke-ctl stop ends the session and prints the results.\n"
+	"Ctrl-C (SIGINT), SIGTERM, SIGHUP or perf-poke-ctl stop ends the session and prints the\n"
+	"results.\n"
 	"With NOTIFY_SOCKET set, a service manager (systemd) is told when it is armed.\n"
 	"\n"
 	"With --detach the exit code is 0 once the session is armed. What keeps it from that is\n"

@@ -26,21 +26,26 @@ static int make(const char *where, char **folder, const char *name, char **file)
 	return 0;
 }
 
-int temporary_make(struct console *con, char **folder, const char *name, char **file)
+int temporary_make(struct temporary *temporary, struct console *con, const char *name)
 {
 	const char *where = getenv("TMPDIR") ?: "/tmp";
-	int r = make(where, folder, name, file);
+	int r;
 
+	ending_catch(&temporary->ending);
+	r = make(where, &temporary->folder, name, &temporary->file);
 	if (!r)
 		return 0;
+	ending_release(&temporary->ending);
 	console_error(con, "'%s': no temporary folder can be made there: %s (set TMPDIR)", where,
 		      strerror(-r));
 	return -EIO;
 }
 
-void temporary_remove(char **folder)
+int temporary_remove(struct temporary *temporary)
 {
-	if (*folder)
-		tree_remove(AT_FDCWD, *folder);
-	free(*folder);
+	tree_remove(AT_FDCWD, temporary->folder);
+	ending_release(&temporary->ending);
+	free(temporary->folder);
+	free(temporary->file);
+	return ending_asked ? -EINTR : 0;
 }

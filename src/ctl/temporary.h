@@ -4,12 +4,19 @@
 #define CTL_TEMPORARY_H
 
 #include "console.h"
+#include "ending.h"
 
-/* Makes one in $TMPDIR, and the path of a file that may be made in it. Returns 0, or -EIO: it has
- * said why not. */
-int temporary_make(struct console *con, char **folder, const char *name, char **file) _must_check_;
+struct temporary {
+	char *folder;
+	char *file; /* the path of one that may be made in it */
+	struct ending ending;
+};
 
-/* Removes it with all that is in it, and frees its path; for the cleanup attribute. */
-void temporary_remove(char **folder);
+/* Makes one in $TMPDIR. Signals that ask to end are caught while it is there. Returns 0, or -EIO:
+ * it has said why not, and nothing is to be removed. */
+int temporary_make(struct temporary *temporary, struct console *con, const char *name) _must_check_;
+
+/* Removes it with all that is in it. Returns 0, or -EINTR if the command was asked to end. */
+int temporary_remove(struct temporary *temporary);
 
 #endif

@@ -85,15 +85,16 @@ static int read_lines(const char *path, char **list)
 static int find_with(struct console *con, const struct view_capture *capture,
 		     struct decoder *decoder, char **list)
 {
-	_cleanup_(temporary_remove) char *folder = NULL;
-	_cleanup_free_ char *output = NULL;
-	int r = temporary_make(con, &folder, "touched", &output);
+	struct temporary temporary;
+	int r = temporary_make(&temporary, con, "touched");
 
 	if (r)
 		return r;
-	decoder->output = output;
+	decoder->output = temporary.file;
 	r = run_perf(con, capture, decoder);
-	return r ? r : read_lines(output, list);
+	if (!r)
+		r = read_lines(temporary.file, list);
+	return temporary_remove(&temporary) ?: r;
 }
 
 int touched_find(struct console *con, const char *folder, const struct view_capture *capture,

@@ -4,6 +4,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,7 +31,9 @@ struct unpacking {
 	size_t entries;
 	uint64_t size;
 	char *top;
+	int error; /* of reading, not of what was read */
 	char **why;
+	char block[BLOCK_SIZE];
 };
 
 static int refuse(struct unpacking *u, const char *name, const char *what)
@@ -141,6 +144,8 @@ static int make_clean(struct unpacking *u, struct archive_entry *entry, const ch
 
 static int explain_archive(struct unpacking *u, struct archive *archive)
 {
+	if (archive == u->reader && u->error)
+		return u->error;
 	int error = archive_errno(archive);
 	const char *text = archive_error_string(archive) ?: "it is damaged";
 
@@ -237,6 +242,24 @@ static int take_all(struct unpacking *u)
 	return 0;
 }
 
+/* Not by libarchive: it would wait for a pipe whatever signal comes. */
+static la_ssize_t read_block(struct archive *archive, void *ctx, const void **block)
+{
+	struct unpacking *u = ctx;
+	const struct unpack_source *source = u->source;
+	ssize_t size = 0;
+
+	u->error = source->wait ? source->wait(source->ctx, source->fd, POLLIN) : 0;
+	if (!u->error) {
+		size = read(source->fd, u->block, sizeof(u->block));
+		u->error = size < 0 ? -errno : 0;
+	}
+	*block = u->block;
+	if (u->error)
+		archive_set_error(archive, -u->error, "%s", strerror(-u->error));
+	return u->error ? -1 : size;
+}
+
 static int open_source(struct unpacking *u)
 {
 	const struct unpack_source *source = u->source;
@@ -252,7 +275,7 @@ static int open_source(struct unpacking *u)
 	if (source->data)
 		r = archive_read_open_memory(u->reader, source->data, source->size);
 	else
-		r = archive_read_open_fd(u->reader, source->fd, BLOCK_SIZE);
+		r = archive_read_open(u->reader, u, NULL, read_block, NULL);
 	return r < ARCHIVE_OK ? explain_archive(u, u->reader) : 0;
 }
 

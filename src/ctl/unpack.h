@@ -21,6 +21,8 @@ struct unpack_source {
 	bool any_top; /* what the folder in it is named does not matter */
 	/* Told of bytes that have been written; what it returns, if not 0, ends it. Or NULL. */
 	int (*progress)(void *ctx, uint64_t bytes);
+	/* Waits until fd can be read; what it returns, if not 0, ends it. Or NULL. */
+	int (*wait)(void *ctx, int fd, short events);
 	void *ctx;
 };
 

@@ -49,6 +49,10 @@ class Signals(EndingTest):
         self.check_without_spike(signal.SIGTERM)
         self.check_with_spike(signal.SIGTERM)
 
+    def test_hangup(self):
+        self.check_without_spike(signal.SIGHUP)
+        self.check_with_spike(signal.SIGHUP)
+
     def test_human_summary(self):
         with common.late(self.cpu):
             result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES)

@@ -148,10 +148,11 @@ static void round_trip(const struct folder *folder, int *told)
 	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	_cleanup_free_ char *top = NULL;
 	struct unpack_source source = { .fd = fd };
+	const struct pack_sink sink = { .fd = fd, .progress = on_progress, .ctx = told };
 	struct pack *pack = NULL;
 	char *why = NULL;
 
-	assert_int_equal(pack_new(&pack, fd, TOP, on_progress, told, &why), 0);
+	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
 	assert_int_equal(pack_tree(pack, from, on_skipped, &why), 0);
 	assert_int_equal(pack_text(pack, "host.json", "abc", 3, &why), 0);
 	assert_int_equal(pack_folder(pack, TRACED "/01", &why), 0);
@@ -222,11 +223,12 @@ static void is_interrupted(void **state)
 {
 	const struct folder *folder = *state;
 	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	const struct pack_sink sink = { .fd = fd, .progress = stops };
 	struct pack *pack = NULL;
 	char *why = NULL;
 
 	put(folder, "capture.json", "some", 0);
-	assert_int_equal(pack_new(&pack, fd, TOP, stops, NULL, &why), 0);
+	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
 	assert_int_equal(pack_tree(pack, folder->fd, NULL, &why), -EINTR);
 	assert_null(why);
 	pack_free(pack);

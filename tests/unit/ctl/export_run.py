@@ -173,7 +173,7 @@ class ExportTest(Export):
 
     def test_interrupted(self):
         self.needs_filter()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with subprocess.Popen(**self.command("write(output, 'part'); tell('at 5'); time.sleep(100)"), stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE) as process:
                 while not list(self.results.glob("a.fxt.*/a.fxt")):
