@@ -3,20 +3,16 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "lib/pt_scan.h"
+#include "read.h"
 
-/* Tools of perf: struct perf_file_header, and records of the header perf_event_header. */
-#define HEADER_DATA_OFFSET 40
-#define HEADER_SIZE 104
-#define RECORD_SIZE 8
-#define RECORD_AUXTRACE_INFO 70
-#define RECORD_AUXTRACE 71
-#define AUXTRACE_INFO_INTEL_PT 1
+/* Records of the perf tool: struct perf_record_auxtrace_info, and where struct perf_record_auxtrace
+ * has the reference, a time near its trace. */
+#define INFO_TYPE 8
 #define INFO_PRIV 16
-#define AUXTRACE_SIZE 48
+#define AUXTRACE_INFO_INTEL_PT 1
+#define AUXTRACE_REFERENCE 24
 
 #define TSC_BITS 56
 /* Trace from one point to the next that is looked at: each is a synchronisation point. */
@@ -36,8 +32,6 @@ struct conversion {
 };
 
 struct scan {
-	const uint8_t *bytes;
-	size_t size;
 	struct conversion conversion;
 	struct point *points;
 	size_t nr, room;
@@ -107,52 +101,41 @@ static int scan_buffer(struct scan *scan, const uint8_t *trace, size_t size, uin
 	return 0;
 }
 
-static void read_info(struct scan *scan, const uint8_t *record, size_t size)
+static void read_info(struct scan *scan, const struct perfdata_record *record)
 {
+	const uint8_t *priv = record->bytes + INFO_PRIV;
 	uint32_t type;
 
-	if (size < INFO_PRIV + 5 * sizeof(uint64_t))
+	if (record->size < INFO_PRIV + 5 * sizeof(uint64_t))
 		return;
-	memcpy(&type, record + RECORD_SIZE, sizeof(type));
+	memcpy(&type, record->bytes + INFO_TYPE, sizeof(type));
 	scan->conversion = (struct conversion){
-		.shift = read_u64(record + INFO_PRIV + 8),
-		.mult = read_u64(record + INFO_PRIV + 16),
-		.zero = read_u64(record + INFO_PRIV + 24),
+		.shift = read_u64(priv + 8),
+		.mult = read_u64(priv + 16),
+		.zero = read_u64(priv + 24),
 	};
 	scan->conversion.known = type == AUXTRACE_INFO_INTEL_PT && scan->conversion.shift < 32 &&
-				 scan->conversion.mult && read_u64(record + INFO_PRIV + 32);
+				 scan->conversion.mult && read_u64(priv + 32);
 }
 
-/* Records up to the end, or to what is none. */
-static int scan_records(struct scan *scan, size_t at, size_t end)
+static int scan_records(struct scan *scan, const struct perfdata_file *file)
 {
-	while (end - at >= RECORD_SIZE) {
-		const uint8_t *record = scan->bytes + at;
-		uint16_t size;
-		uint64_t trace;
-		uint32_t type;
-		int r;
+	struct perfdata_record record;
 
-		memcpy(&type, record, sizeof(type));
-		memcpy(&size, record + 6, sizeof(size));
-		if (size < RECORD_SIZE || size > end - at)
-			return 0;
-		at += size;
-		if (type == RECORD_AUXTRACE_INFO)
-			read_info(scan, record, size);
-		if (type != RECORD_AUXTRACE || size < AUXTRACE_SIZE)
+	for (uint64_t at = file->data.offset; perfdata_next(file, &at, &record);) {
+		int r = 0;
+
+		if (record.type == PERFDATA_RECORD_AUXTRACE_INFO)
+			read_info(scan, &record);
+		if (!record.trace)
 			continue;
-		trace = read_u64(record + 8);
-		if (trace > end - at)
-			return 0;
-		scan->total += trace;
+		scan->total += record.trace_size;
 		scan->buffers++;
-		if (scan->points_wanted && scan->conversion.known) {
-			r = scan_buffer(scan, record + size, trace, read_u64(record + 24));
-			if (r)
-				return r;
-		}
-		at += trace;
+		if (scan->points_wanted && scan->conversion.known)
+			r = scan_buffer(scan, record.trace, record.trace_size,
+					read_u64(record.bytes + AUXTRACE_REFERENCE));
+		if (r)
+			return r;
 	}
 	return 0;
 }
@@ -160,25 +143,13 @@ static int scan_records(struct scan *scan, size_t at, size_t end)
 static int scan_file(struct scan *scan, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t offset, size;
-	struct stat st;
-	void *bytes;
-	int r = 0;
+	struct perfdata_file file;
+	int r = fd < 0 ? -errno : perfdata_map(&file, fd);
 
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (st.st_size < HEADER_SIZE)
-		return 0;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	scan->bytes = bytes;
-	scan->size = (size_t)st.st_size;
-	offset = read_u64(scan->bytes + HEADER_DATA_OFFSET);
-	size = read_u64(scan->bytes + HEADER_DATA_OFFSET + 8);
-	if (offset <= scan->size && size <= scan->size - offset)
-		r = scan_records(scan, offset, offset + size);
-	munmap(bytes, scan->size);
+	if (r)
+		return r == -EINVAL ? 0 : r;
+	r = scan_records(scan, &file);
+	perfdata_unmap(&file);
 	return r;
 }
 

@@ -9,89 +9,24 @@
 #include <sys/stat.h>
 
 #include "options.h"
+#include "read.h"
 #include "regular.h"
 
-#define MAGIC "PERFILE2"
-#define FEATURE_BUILD_ID 2
 #define MISC_BUILD_ID_SIZE (1 << 15)
-/* Thousands of files, each with the longest name; what says it is larger is damaged. */
-#define TABLE_MAX (64 << 20)
 #define DEBUG_FOLDER "/usr/lib/debug"
 
-/* What perf.data begins with. */
-struct file_header {
-	char magic[8];
-	uint64_t size;
-	uint64_t attr_size;
-	uint64_t attrs[2];
-	struct {
-		uint64_t offset, size;
-	} data;
-	uint64_t event_types[2];
-	uint64_t features[4];
-};
-
-/* In its build id table, up to the name. */
+/* In the table of build ids; a name follows. struct perf_record_header_build_id of the perf tool.
+ */
 struct record {
 	struct perf_event_header header;
 	uint32_t pid;
 	uint8_t id[20];
 	uint8_t id_size;
 	uint8_t reserved[3];
-	char name[];
 };
 
-static int read_at(int fd, void *to, size_t size, uint64_t offset)
-{
-	if (offset > INT64_MAX)
-		return -EINVAL;
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
-
-		if (n <= 0)
-			return n ? -errno : -ENODATA;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
-/* Nothing, and no failure, if there is no such table. */
-static int read_table(int fd, uint8_t **table, size_t *size)
-{
-	_cleanup_free_ uint8_t *bytes = NULL;
-	struct file_header header;
-	struct {
-		uint64_t offset, size;
-	} section;
-	int r = read_at(fd, &header, sizeof(header), 0);
-
-	if (r)
-		return r;
-	if (memcmp(header.magic, MAGIC, sizeof(header.magic)) || header.size != sizeof(header) ||
-	    header.data.offset > INT64_MAX || header.data.size > INT64_MAX)
-		return -EINVAL;
-	if (!(header.features[0] & 1 << FEATURE_BUILD_ID))
-		return 0;
-	/* There is one for each feature, in their order; two may come before. */
-	r = read_at(fd, &section, sizeof(section),
-		    header.data.offset + header.data.size +
-			    sizeof(section) * __builtin_popcount(header.features[0] &
-								 ((1 << FEATURE_BUILD_ID) - 1)));
-	if (r || section.size > TABLE_MAX)
-		return r ? r : -EINVAL;
-	bytes = malloc(section.size ?: 1);
-	if (!bytes)
-		return -ENOMEM;
-	r = read_at(fd, bytes, section.size, section.offset);
-	if (r)
-		return r;
-	*table = TAKE_PTR(bytes);
-	*size = section.size;
-	return 0;
-}
-
 /* Not of user space, or nothing that can be looked for: then size is 0. */
-static struct build_id read_id(const struct record *record)
+static struct build_id read_id(const struct record *record, const char *name)
 {
 	const int mode = record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	struct build_id id = { .size = sizeof(id.bytes) };
@@ -99,7 +34,7 @@ static struct build_id read_id(const struct record *record)
 	if (record->header.misc & MISC_BUILD_ID_SIZE)
 		id.size = record->id_size;
 	if (mode != PERF_RECORD_MISC_USER || id.size < 2 || id.size > sizeof(id.bytes) ||
-	    (record->name[0] != '/' && strcmp(record->name, "[vdso]")))
+	    (name[0] != '/' && strcmp(name, "[vdso]")))
 		id.size = 0;
 	memcpy(id.bytes, record->id, id.size);
 	return id;
@@ -129,9 +64,10 @@ static void sort_files(struct traced_file *files, size_t *nr)
 	*nr = kept + 1;
 }
 
-static int add_file(struct traced_file **files, size_t *nr, const struct record *record)
+static int add_file(struct traced_file **files, size_t *nr, const struct record *record,
+		    const char *name)
 {
-	const struct build_id id = read_id(record);
+	const struct build_id id = read_id(record, name);
 	struct traced_file *more;
 
 	if (!id.size)
@@ -145,8 +81,8 @@ static int add_file(struct traced_file **files, size_t *nr, const struct record 
 	}
 	(*files)[*nr] = (struct traced_file){
 		.id = id,
-		.is_vdso = record->name[0] == '[',
-		.name = strdup(record->name),
+		.is_vdso = name[0] == '[',
+		.name = strdup(name),
 	};
 	if (!(*files)[*nr].name)
 		return -ENOMEM;
@@ -154,39 +90,55 @@ static int add_file(struct traced_file **files, size_t *nr, const struct record 
 	return 0;
 }
 
-static int parse_table(const uint8_t *table, size_t size, struct traced_file **files, size_t *nr)
+static int parse_table(const uint8_t *table, uint64_t size, struct traced_file **files, size_t *nr)
 {
-	for (size_t at = 0; size - at >= sizeof(struct perf_event_header);) {
-		const struct record *record = (const void *)(table + at);
-		size_t length = record->header.size;
+	for (uint64_t at = 0; size - at >= sizeof(struct perf_event_header);) {
+		const char *name = (const char *)table + at + sizeof(struct record);
+		struct record record;
 		int r;
 
-		/* The name has an end. */
-		if (length <= sizeof(*record) || length % 4 || length > size - at ||
-		    !memchr(record->name, '\0', length - sizeof(*record)))
+		if (size - at < sizeof(record))
 			return -EINVAL;
-		r = add_file(files, nr, record);
+		memcpy(&record, table + at, sizeof(record));
+		/* The name has an end. */
+		if (record.header.size <= sizeof(record) || record.header.size % 4 ||
+		    record.header.size > size - at ||
+		    !memchr(name, '\0', record.header.size - sizeof(record)))
+			return -EINVAL;
+		r = add_file(files, nr, &record, name);
 		if (r)
 			return r;
-		at += length;
+		at += record.header.size;
 	}
 	return 0;
 }
 
+/* Nothing, and no failure, if there is no such table. */
+static int read_table(int fd, struct traced_file **files, size_t *nr)
+{
+	struct perfdata_section table;
+	struct perfdata_file file;
+	int r = perfdata_map(&file, fd);
+
+	if (r)
+		return r;
+	r = perfdata_feature(&file, PERFDATA_FEATURE_BUILD_ID, &table);
+	if (!r)
+		r = parse_table(file.bytes + table.offset, table.size, files, nr);
+	perfdata_unmap(&file);
+	return r == -ENOENT ? 0 : r;
+}
+
 int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
 {
-	_cleanup_free_ uint8_t *table = NULL;
 	struct traced_file *found = NULL;
-	size_t size = 0, nr_found = 0;
-	int r = read_table(fd, &table, &size);
+	size_t nr_found = 0;
+	int r = read_table(fd, &found, &nr_found);
 
-	if (!r && table)
-		r = parse_table(table, size, &found, &nr_found);
 	if (r) {
 		traced_free(found, nr_found);
 		return options_explain(why, r, "the table of build ids: %s",
-				       r == -EINVAL || r == -ENODATA ? "it is damaged"
-								     : strerror(-r));
+				       r == -EINVAL ? "it is damaged" : strerror(-r));
 	}
 	sort_files(found, &nr_found);
 	*files = found;

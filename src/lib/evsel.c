@@ -25,8 +25,10 @@ void evsel_init(void)
 int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus, struct perf_thread_map *threads)
 {
 	int err = perf_evsel__open(evsel, cpus, threads);
+	/* An int, or unsigned: libperf's versions differ. */
+	size_t nr = perf_cpu_map__nr(cpus);
 
-	for (int cpu = 0; !err && cpu < perf_cpu_map__nr(cpus); cpu++)
+	for (size_t cpu = 0; !err && cpu < nr; cpu++)
 		fcntl(evsel_fd(evsel, cpu), F_SETFD, FD_CLOEXEC);
 	return err;
 }

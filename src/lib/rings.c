@@ -75,6 +75,7 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	if (!evsel)
 		return -ENOMEM;
 	perf_evlist__add(ring->evlist, evsel);
+	evsel->cpus = perf_cpu_map__get(ring->cpus);
 	err = evsel_open(evsel, ring->cpus, rings->threads);
 	/* The first CPU is asked, and stands for all. */
 	if ((err == -EACCES || err == -EPERM) && event->optional && ring == rings->rings &&
@@ -102,9 +103,10 @@ static int ring_open(const struct rings *rings, struct ring *ring, const struct 
 	ring->evlist = perf_evlist__new();
 	if (!ring->evlist)
 		return -ENOMEM;
-	/* Without it, 7.2 and later open on all online CPUs whatever the map says. */
-	ring->evlist->has_user_cpus = true;
-	perf_evlist__set_maps(ring->evlist, ring->cpus, rings->threads);
+	/* Not by perf_evlist__set_maps(): libperf of 7.2 and later takes events off the list while
+	 * their CPU is offline. */
+	ring->evlist->all_cpus = perf_cpu_map__get(ring->cpus);
+	ring->evlist->threads = perf_thread_map__get(rings->threads);
 	for (size_t i = 0; i < rings->nr_events && !err; i++) {
 		if (rings->events[i].opened)
 			err = ring_open_event(rings, ring, &rings->events[i], log);

@@ -5,6 +5,22 @@
 #include <sys/mman.h>
 
 #include "fuzz.h"
+#include "read.h"
+
+static void walk(int fd)
+{
+	struct perfdata_record record;
+	struct perfdata_file file;
+	uint64_t at;
+
+	if (perfdata_map(&file, fd))
+		return;
+	for (at = file.data.offset; perfdata_next(&file, &at, &record);) {
+		if (at > file.size)
+			abort();
+	}
+	perfdata_unmap(&file);
+}
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
@@ -17,6 +33,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		return -EIO;
+	walk(fd);
 	r = traced_read(fd, &files, &nr, &why);
 	if (r && !why)
 		abort();

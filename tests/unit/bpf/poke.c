@@ -45,9 +45,11 @@ struct task_struct {
 	struct sighand_struct *sighand;
 };
 
+#ifndef HAVE_BPF_TASK_WORK
 struct bpf_task_work {
 	uint64_t opaque;
 };
+#endif
 
 struct kernel_siginfo {
 	int si_code;

@@ -135,7 +135,7 @@ class ExportTest(Export):
         """Perf is not even asked."""
         for size in range(len(self.whole)):
             self.data.write_bytes(self.whole[:size])
-            needed = 128 if size < 128 else 144 if size < 144 else 160
+            needed = 144 if size < 128 else 148 if size < 144 else 160
             message = f"{self.data} is truncated: it has {size} bytes, not {needed}"
             if size < 104:
                 message = f"{self.data} is not a file of perf"

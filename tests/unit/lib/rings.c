@@ -116,7 +116,7 @@ int __wrap_perf_evlist__mmap(struct perf_evlist *evlist, int pages)
 	evlist->mmap_ovw = calloc(1, sizeof(*evlist->mmap_ovw));
 	assert_non_null(evlist->mmap_ovw);
 	evlist->nr_mmaps = 1;
-	i = index_of(perf_cpu_map__cpu(evlist->user_requested_cpus, 0).cpu);
+	i = index_of(perf_cpu_map__cpu(evlist->all_cpus, 0).cpu);
 	map_ring(&evlist->mmap_ovw[0], i);
 	return 0;
 }
