@@ -76,6 +76,7 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 		return -ENOMEM;
 	perf_evlist__add(ring->evlist, evsel);
 	evsel->cpus = perf_cpu_map__get(ring->cpus);
+	evsel->threads = perf_thread_map__get(rings->threads);
 	err = evsel_open(evsel, ring->cpus, rings->threads);
 	/* The first CPU is asked, and stands for all. */
 	if ((err == -EACCES || err == -EPERM) && event->optional && ring == rings->rings &&
