@@ -8,12 +8,12 @@
 
 #include "tree.h"
 
-#define PREFIX ".partial-"
+#define PREFIX ".partial-perf-poke-"
 #define RANDOM "XXXXXX"
 
 const struct partial partial_none = { .fd = -1, .place = -1 };
 
-/* Captures that are being written have other names behind the prefix. */
+/* No capture that is being written has such a name, and nothing of another program. */
 static bool is_ours(int dirfd, const char *name)
 {
 	static const char random[] =

@@ -126,8 +126,8 @@ class Waiting(EndingTest):
 class Killed(EndingTest):
     def test_next_one_removes_what_is_left(self):
         self.archive()
-        # Of a session, of nobody we know, and of one at work in another folder.
-        kept = [".partial-12-34", ".partial-abc", ".partial-abcdefg"]
+        # Of a session, and of others.
+        kept = [".partial-12-34", ".partial-backup", ".partial-perf-poke-abcdefg"]
         for name in kept:
             (self.folder / name).mkdir()
         for killed in (["open", "-"], ["archive", NAME, "-o", "b.tar.zst", "--no-binaries"]):
@@ -135,8 +135,8 @@ class Killed(EndingTest):
                 self.wait_until(lambda: self.partial() != kept or process.poll() is not None)
                 process.kill()
         for nr in (1, 2):
-            (self.folder / f".partial-Abc12{nr}").mkdir()
-            (self.folder / f".partial-Abc12{nr}/data").touch()
+            (self.folder / f".partial-perf-poke-Abc12{nr}").mkdir()
+            (self.folder / f".partial-perf-poke-Abc12{nr}/data").touch()
         subprocess.run([CTL, "open", "a.tar.zst", "-o", "x", "-q"], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
         self.assertEqual(self.partial(), kept)
 
