@@ -10,8 +10,8 @@ PACKAGE = "qemu-system-x86"
 SUITE = Suite("trixie-backports")
 HERE = pathlib.Path(__file__).resolve().parent
 # The plugin shares the writing of packets with ptsim.
-SOURCES = sorted((HERE / "ptemu").glob("*.c")) + [HERE / "ptsim/packets.c"]
-HEADERS = sorted((HERE / "ptemu").rglob("*.h")) + [HERE / "ptsim/packets.h", HERE / "ptsim/ptemu.h"]
+SOURCES = sorted((HERE / "ptemu").glob("*.c")) + [HERE / "ptsim" / name for name in ("packets.c", "psb.c")]
+HEADERS = sorted((HERE / "ptemu").rglob("*.h")) + [HERE / "ptsim" / name for name in ("packets.h", "psb.h", "ptemu.h")]
 
 
 def is_here():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """perf-poke captures a late timer with Intel PT: one capture, decoded to the last branch by stock perf, that ends where the
-trace was held."""
+trace was held and begins with the oldest PSB of the ring, in whatever order the CPU writes PSB+."""
 import sys
 
 import capture
@@ -9,6 +9,8 @@ from capture import take
 from common import check, equal
 
 CTL = sys.argv[1]
+RING = 128 << 10
+PSB_PERIOD = 16 << 10
 
 
 def check_capture(one, freeze):
@@ -31,15 +33,23 @@ def check_end(one, entry):
     check(first_ns < one.line["time_ns"], "the trace begins after the spike")
 
 
-def one_spike(freeze, options):
-    output = f"/tmp/pt_capture_{freeze}{len(options)}"
-    one = take(CTL, output, *options)[0]
+def check_begin(one, entry):
+    """Of the ring only what is before its oldest PSB is missing, which is behind at most a period and an iteration."""
+    least = min(entry["written"], RING - PSB_PERIOD - 1024)
+    check(one.line["trace_bytes"] >= least, f"{one.line['trace_bytes']} bytes of trace, of {entry['written']} written")
+
+
+def one_spike(freeze, options, order="skylake"):
+    common.set_parameter("psb_order", order)
+    output = f"/tmp/pt_capture_{freeze}{len(options)}_{order}"
+    one = take(CTL, output, *options, buffer=str(RING), late=capture.Late(every_s=1))[0]
     iterations = check_capture(one, freeze)
     entry = capture.first_after({"pause": "pause", "sample": "snapshot", "signal": "stop"}[freeze], one.line["time_ns"])
     if freeze != "sample":
         check_end(one, entry)
+        check_begin(one, entry)
     skid_us = (entry["mono_ns"] - one.line["time_ns"]) / 1000
-    print(f"{freeze} {options}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
+    print(f"{freeze} {options} {order}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
           f"{skid_us:.0f} us after the spike; told: {one.line['skid_ns'] / 1000:.0f} us")
     capture.same_text(one, capture.perfs())
     return one
@@ -58,4 +68,6 @@ for way in capture.ways():
     held = one_spike(way, ["--freeze", way])
     if way == "pause":
         nothing_after_a_pause(held)
+for psb_order in ("broadwell", "shuffled"):
+    one_spike("signal", ["--freeze", "signal"], psb_order)
 equal(one_spike(capture.ways()[0], []).json["recorder"]["freeze"], capture.ways()[0], "the way that auto chooses")

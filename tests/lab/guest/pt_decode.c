@@ -41,7 +41,14 @@ static const char *const packet_names[TYPES] = {
 
 struct cycles {
 	uint64_t all, untold; /* untold: with the trace on, after what says where the CPU went */
+	uint64_t psb;	      /* in PSB+, before its TSC */
 	bool on, at_event;
+};
+
+/* Where TSC is behind the beginning of a PSB */
+struct tsc_places {
+	uint64_t psb, least, most;
+	bool in_psb; /* and no TSC yet */
 };
 
 static void count_cycles(struct cycles *cycles, const struct pt_packet *packet)
@@ -71,18 +78,39 @@ static void count_cycles(struct cycles *cycles, const struct pt_packet *packet)
 	cycles->at_event = packet->type == ppt_fup;
 }
 
+static void take_place(struct tsc_places *places, enum pt_packet_type type, uint64_t offset)
+{
+	uint64_t place = offset - places->psb;
+
+	if (type == ppt_psb) {
+		places->psb = offset;
+		places->in_psb = true;
+	} else if (type == ppt_psbend) {
+		places->in_psb = false;
+	} else if (type == ppt_tsc && places->in_psb) {
+		places->in_psb = false;
+		places->least = places->least && places->least < place ? places->least : place;
+		places->most = places->most > place ? places->most : place;
+	}
+}
+
 static void decode_packets(const struct pt_config *config)
 {
 	struct pt_packet_decoder *decoder = pt_pkt_alloc_decoder(config);
 	uint64_t counts[TYPES] = { 0 }, bits = 0, tsc = 0, backward = 0, offset = 0;
+	struct tsc_places places = { 0 };
 	struct cycles cycles = { 0 };
 	struct pt_packet packet;
 	int status = pt_pkt_sync_forward(decoder);
 
 	while (status >= 0) {
+		pt_pkt_get_offset(decoder, &offset);
 		status = pt_pkt_next(decoder, &packet, sizeof(packet));
 		if (status < 0)
 			break;
+		take_place(&places, packet.type, offset);
+		if (packet.type == ppt_cyc && places.in_psb)
+			cycles.psb += packet.payload.cyc.value;
 		if (packet.type < TYPES)
 			counts[packet.type]++;
 		if (packet.type == ppt_tnt_8 || packet.type == ppt_tnt_64)
@@ -100,9 +128,11 @@ static void decode_packets(const struct pt_config *config)
 		if (packet_names[type])
 			printf("%s=%" PRIu64 "\n", packet_names[type], counts[type]);
 	}
-	printf("tnt_bits=%" PRIu64 "\ncycles=%" PRIu64 "\ncycles_untold=%" PRIu64
-	       "\nlast_tsc=%" PRIu64 "\ntsc_backward=%" PRIu64 "\n",
-	       bits, cycles.all, cycles.untold, tsc, backward);
+	printf("tnt_bits=%" PRIu64 "\ncycles=%" PRIu64 "\ncycles_psb=%" PRIu64
+	       "\ncycles_untold=%" PRIu64 "\nlast_tsc=%" PRIu64 "\ntsc_backward=%" PRIu64
+	       "\npsb_tsc_least=%" PRIu64 "\npsb_tsc_most=%" PRIu64 "\n",
+	       bits, cycles.all, cycles.psb, cycles.untold, tsc, backward, places.least,
+	       places.most);
 	pt_pkt_free_decoder(decoder);
 }
 

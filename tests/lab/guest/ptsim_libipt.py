@@ -26,6 +26,11 @@ CASES = [
     # Without sleep, so that iterations follow each other and MTC packets fall into them
     ("tsc cyc mtc", 0, 0, "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
     ("tsc cyc mtc noretcomp", 3, 3, "loop", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
+    ("tsc cyc mtc", 3, 0, "mixed", {"pip": 0}),
+    ("tsc cyc mtc", 3, 0, "mixed", {"psb_order": "broadwell"}),
+    ("tsc cyc mtc noretcomp", 0, 0, "mixed", {"psb_order": "shuffled"}),
+    ("tsc mtc", 3, 0, "loop", {"psb_order": "shuffled"}),
+    ("tsc cyc", 0, 0, "deep", {"psb_order": "shuffled", "pip": 0}),
 ]
 ENTRIES = {"mixed": "ptsim_main", "loop": "ptsim_loop", "deep": "ptsim_deep"}
 
@@ -77,20 +82,35 @@ def decode(entry, mtc_period):
     return {"iterations": ips.count(entry), **{k: int(v) for k, v in (line.split("=") for line in out.stdout.splitlines())}}
 
 
-def check_packets(got, counts, n, terms, long_tnt):
+def check_psb_plus(got, order, terms, values):
+    """Where TSC is, and what is told before it: an event's first PSB+ has no address."""
+    places = got["psb_tsc_least"], got["psb_tsc_most"]
+    if "tsc" not in terms:
+        equal(places, (0, 0), "places of TSC")
+        return
+    check(got["psb"] > 1, "only one PSB")
+    if order == "shuffled":
+        check(places[1] - places[0] >= 16, f"TSC {places} bytes behind all PSBs")
+    else:
+        equal(places, {"broadwell": (16, 16), "skylake": (38, 54) if values["pip"] else (22, 38)}[order], "places of TSC")
+    check(bool(got["pad"]) == (order != "broadwell"), f"{got['pad']} PAD packets")
+    check(bool(got["cycles_psb"]) == ("cyc" in terms and order != "broadwell"), f"{got['cycles_psb']} cycles before TSC")
+
+
+def check_packets(got, counts, n, terms, values):
     bits = counts["conditional"] + (0 if "noretcomp" in terms else counts["returns"])
     tips = counts["indirect"] + counts["interrupts"] + counts["irets"] + (counts["returns"] if "noretcomp" in terms else 0)
     equal(got["tnt_bits"], bits * n, "TNT bits")
     equal(got["tip"], tips * n, "TIP packets")
-    equal(got["cycles"], counts["cycles"] * n if "cyc" in terms else 0, "cycles")
+    equal(got["cycles"] - got["cycles_psb"], counts["cycles"] * n if "cyc" in terms else 0, "cycles")
     equal((got["tip_pge"], got["tip_pgd"]), (1, 1), "TIP.PGE and TIP.PGD packets")
     # Each PSB but the first, each interrupt, and the stop
     equal(got["fup"], got["psb"] - 1 + counts["interrupts"] * n + 1, "FUP packets")
     equal(got["psbend"], got["psb"], "PSBEND packets")
-    equal(got["pip"], got["psb"], "PIP packets")
+    equal(got["pip"], got["psb"] if values["pip"] else 0, "PIP packets")
     equal(got["ovf"], 0, "OVF packets")
     check(("mtc" in terms) or not got["mtc"], "MTC packets without MTC")
-    check(bool(got["tnt_long"]) == bool(long_tnt), f"{got['tnt_long']} long TNT packets")
+    check(bool(got["tnt_long"]) == bool(values["long_tnt"]), f"{got['tnt_long']} long TNT packets")
     equal(got["tsc_backward"], 0, "TSC packets that go back")
 
 
@@ -110,7 +130,8 @@ def check_times(got, start, stop):
 
 
 def case(terms, mtc_period, psb_period, program, parameters):
-    values = {"bytes_per_sec": 200000, "max_burst": 131072, "period_us": 1000, "program": program, "long_tnt": 0, **parameters}
+    values = {"bytes_per_sec": 200000, "max_burst": 131072, "period_us": 1000, "program": program, "long_tnt": 0, "pip": 1,
+              "psb_order": "skylake", **parameters}
     for name, value in values.items():
         common.set_parameter(name, value)
     before = common.counter("iterations")
@@ -120,7 +141,8 @@ def case(terms, mtc_period, psb_period, program, parameters):
     got = decode(address_of(ENTRIES[program]), mtc_period)
     print(f"{terms}, mtc_period {mtc_period}, psb_period {psb_period}, {program} {parameters}: {n} iterations; {got}", flush=True)
     counts = common.program_counts(program)
-    check_packets(got, counts, n, terms.split(), values["long_tnt"])
+    check_packets(got, counts, n, terms.split(), values)
+    check_psb_plus(got, values["psb_order"], terms.split(), values)
     check_flow(got, counts, n)
     if "tsc" in terms.split():
         check_times(got, start, stop)

@@ -13,12 +13,13 @@ CASES = [
     ("cyc,noretcomp", "mixed", {}),
     ("noretcomp", "mixed", {}),
     ("cyc", "mixed", {}),
-    ("cyc,noretcomp,mtc=0", "mixed", {}),
+    ("cyc,noretcomp,mtc=0", "mixed", {"psb_order": "broadwell"}),
     ("", "mixed", {"long_tnt": 1}),
     ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {}),
+    ("cyc,psb_period=0", "mixed", {"psb_order": "shuffled"}),
     ("cyc", "loop", {}),
     ("cyc", "deep", {"pip": 0}),
-    ("noretcomp", "deep", {}),
+    ("noretcomp", "deep", {"psb_order": "shuffled", "pip": 0}),
     ("cyc,noretcomp", "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
 ]
 
@@ -26,7 +27,7 @@ CASES = [
 def snapshots(terms, program, parameters):
     """Two snapshots of a ring so large that it does not wrap: all that was executed must be there."""
     values = {"bytes_per_sec": 60000, "max_burst": 131072, "program": program, "period_us": 1000,
-              "long_tnt": 0, "pip": 1, **parameters}
+              "long_tnt": 0, "pip": 1, "psb_order": "skylake", **parameters}
     for name, value in values.items():
         common.set_parameter(name, value)
     before = {name: common.counter(name) for name in ("iterations", "bytes")}

@@ -110,6 +110,7 @@ static void flush(struct vcpu *v)
 	size_t left = v->trace.p.size;
 
 	v->block.written += left;
+	v->trace.p.place += left;
 	while (left) {
 		u64 offset = v->place % PAGE;
 		size_t part = left < PAGE - offset ? left : PAGE - offset;

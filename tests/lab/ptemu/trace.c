@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace.h"
 #include "inside.h"
+#include "psb.h"
 
 #include <x86intrin.h>
 
@@ -47,33 +48,50 @@ static void log_mark(struct trace *t, enum trace_mark what, u64 value)
 		fwrite(mark, sizeof(mark), 1, t->log);
 }
 
-static void tell_cycles(struct trace *t, u64 tsc, u64 min)
+static u64 untold_cycles(const struct trace *t, u64 tsc)
 {
-	u64 cycles = tsc > t->cycle ? tsc - t->cycle : 0;
+	return tsc > t->cycle ? tsc - t->cycle : 0;
+}
 
-	if (!t->block->cyc_on || cycles < min)
-		return;
-	ptsim_cyc(&t->p, cycles);
+static void count_cycles(struct trace *t, u64 cycles)
+{
 	t->cycle += cycles;
 	if (t->enabled)
 		t->block->cycles += cycles;
 	log_mark(t, t->enabled ? TRACE_MARK_CYCLES : TRACE_MARK_UNTRACED_CYCLES, t->cycle);
 }
 
-static void write_time(struct trace *t, u64 tsc)
+static void tell_cycles(struct trace *t, u64 tsc, u64 min)
+{
+	u64 cycles = untold_cycles(t, tsc);
+
+	if (!t->block->cyc_on || cycles < min)
+		return;
+	ptsim_cyc(&t->p, cycles);
+	count_cycles(t, cycles);
+}
+
+static void begin_time(struct trace *t, u64 tsc)
 {
 	t->cycle = tsc;
 	if (t->block->mtc_on)
 		t->next_mtc = next_mtc(t, tsc);
-	if (t->block->tsc_on) {
+	if (t->block->tsc_on)
 		log_mark(t, TRACE_MARK_TIME, tsc);
-		ptsim_tsc(&t->p, tsc);
-	}
-	if (t->block->tsc_on && t->block->mtc_on) {
-		u64 now = ctc(t, tsc);
+}
 
-		ptsim_tma(&t->p, now, tsc - ctc_begin(t, now));
-	}
+static u16 fast_counter(const struct trace *t, u64 tsc)
+{
+	return tsc - ctc_begin(t, ctc(t, tsc));
+}
+
+static void write_time(struct trace *t, u64 tsc)
+{
+	begin_time(t, tsc);
+	if (t->block->tsc_on)
+		ptsim_tsc(&t->p, tsc);
+	if (t->block->tsc_on && t->block->mtc_on)
+		ptsim_tma(&t->p, ctc(t, tsc), fast_counter(t, tsc));
 	ptsim_cbr(&t->p, t->block->ratio);
 }
 
@@ -307,21 +325,30 @@ static void write_event(struct trace *t, u64 from, u64 to)
 
 static void write_psb(struct trace *t, u64 ip)
 {
-	u64 tsc;
+	const struct ptemu_block *b = t->block;
+	u64 tsc, cycles;
 
 	write_tnt(t);
 	tsc = trace_now(t);
-	tell_cycles(t, tsc, t->block->cyc_min);
-	ptsim_psb(&t->p);
-	write_time(t, tsc);
-	if (t->block->pip)
-		ptsim_pip(&t->p, t->cr3);
-	if (ip) {
-		ptsim_mode_exec_64(&t->p);
-		ptsim_mode_tsx(&t->p);
-		ptsim_ip(&t->p, PTSIM_FUP, ip);
-	}
-	ptsim_psbend(&t->p);
+	cycles = untold_cycles(t, tsc);
+	if (!b->cyc_on || cycles < b->cyc_min)
+		cycles = 0;
+	if (cycles)
+		count_cycles(t, cycles);
+	begin_time(t, tsc);
+	ptsim_psb_plus(&t->p, &(struct ptsim_psb){
+				      .order = b->psb_order,
+				      .tsc_on = b->tsc_on,
+				      .tma_on = b->mtc_on,
+				      .pip_on = b->pip && b->kernel,
+				      .tsc = tsc,
+				      .cr3 = t->cr3,
+				      .ctc = b->mtc_on ? ctc(t, tsc) : 0,
+				      .fast_counter = b->mtc_on ? fast_counter(t, tsc) : 0,
+				      .ratio = b->ratio,
+				      .cycles = { cycles / 2, cycles - cycles / 2 },
+				      .ip = ip,
+			      });
 	t->since_psb = 0;
 	forget_calls(t);
 }
@@ -352,7 +379,7 @@ void trace_start(struct trace *t, u64 cr3)
 	t->halted = 0;
 	t->lose = 0;
 	t->cr3 = cr3;
-	t->p = (struct ptsim_packets){ .data = t->buffer };
+	t->p = (struct ptsim_packets){ .data = t->buffer, .place = t->block->offset };
 	forget_calls(t);
 }
 

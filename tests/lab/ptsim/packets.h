@@ -19,6 +19,7 @@ enum ptsim_ip_packet {
 struct ptsim_packets {
 	u8 *data;
 	size_t size;
+	u64 place;   /* of the first byte in the AUX area, or its remainder by 8 */
 	u64 last_ip; /* what the next IP is compressed against */
 	bool last_ip_known;
 	u64 tnt; /* branches not written yet, the oldest in the highest bit */

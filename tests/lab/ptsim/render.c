@@ -42,31 +42,38 @@ u64 ptsim_next_mtc(const struct ptsim_config *config, u64 tsc)
 	return div_u64(ctc * ptsim_clock.n, ptsim_clock.d);
 }
 
+static u64 fast_counter(u64 tsc)
+{
+	return tsc - div_u64(ptsim_ctc(tsc) * ptsim_clock.n, ptsim_clock.d);
+}
+
 void ptsim_render_time(struct ptsim_packets *p, const struct ptsim_config *config, u64 tsc)
 {
 	if (!config->tsc)
 		return;
 	ptsim_tsc(p, tsc);
-	if (config->mtc) {
-		u64 ctc = ptsim_ctc(tsc);
-
-		ptsim_tma(p, ctc, tsc - div_u64(ctc * ptsim_clock.n, ptsim_clock.d));
-	}
+	if (config->mtc)
+		ptsim_tma(p, ptsim_ctc(tsc), fast_counter(tsc));
 }
 
-/* With an IP if branches are being traced, else 0 */
-void ptsim_render_psb(struct ptsim_packets *p, const struct ptsim_config *config, u64 tsc, u64 ip)
+void ptsim_render_psb(struct ptsim_packets *p, const struct ptsim_config *config, u64 tsc,
+		      u64 cycles, u64 ip)
 {
-	ptsim_psb(p);
-	ptsim_render_time(p, config, tsc);
-	ptsim_cbr(p, ptsim_clock.max_nonturbo_ratio);
-	if (ptsim_pip_packets && config->packets)
-		ptsim_pip(p, __native_read_cr3() & PAGE_MASK);
-	if (ip) {
-		ptsim_mode_exec_64(p);
-		ptsim_ip(p, PTSIM_FUP, ip);
-	}
-	ptsim_psbend(p);
+	const struct ptsim_psb psb = {
+		.order = READ_ONCE(ptsim_psb_order),
+		.tsc_on = config->tsc,
+		.tma_on = config->mtc,
+		.pip_on = ptsim_pip_packets && config->packets,
+		.tsc = tsc,
+		.cr3 = __native_read_cr3() & PAGE_MASK,
+		.ctc = config->mtc ? ptsim_ctc(tsc) : 0,
+		.fast_counter = config->mtc ? fast_counter(tsc) : 0,
+		.ratio = ptsim_clock.max_nonturbo_ratio,
+		.cycles = { cycles / 2, cycles - cycles / 2 },
+		.ip = ip,
+	};
+
+	ptsim_psb_plus(p, &psb);
 }
 
 static void render_cyc(struct rendering *r, u32 cycle)

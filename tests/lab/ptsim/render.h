@@ -5,12 +5,15 @@
 
 #include "packets.h"
 #include "program.h"
+#include "psb.h"
 #include "ptsim.h"
 
 u64 ptsim_ctc(u64 tsc);
 u64 ptsim_next_mtc(const struct ptsim_config *config, u64 tsc);
 void ptsim_render_time(struct ptsim_packets *p, const struct ptsim_config *config, u64 tsc);
-void ptsim_render_psb(struct ptsim_packets *p, const struct ptsim_config *config, u64 tsc, u64 ip);
+/* With an IP if branches are being traced, else 0. The CPU counted `cycles` since the last CYC. */
+void ptsim_render_psb(struct ptsim_packets *p, const struct ptsim_config *config, u64 tsc,
+		      u64 cycles, u64 ip);
 
 /* Whether branches are traced there, by the address filter */
 bool ptsim_is_inside(const struct ptsim_config *config, u64 ip);
@@ -30,6 +33,5 @@ struct ptsim_traced ptsim_render_iteration(struct ptsim_packets *p,
 
 /* Room for the largest: a long address for each step, a CYC and an MTC */
 #define PTSIM_ITERATION_MAX 16384
-#define PTSIM_PSB_MAX 128
 
 #endif

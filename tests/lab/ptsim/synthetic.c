@@ -18,6 +18,8 @@
 
 /* What an MTC packet adds, with two CYC packets and a TNT packet that it cuts in two */
 #define MTC_MAX 8
+/* From when the CPU wakes up to the next iteration; told within PSB+ only, before TSC */
+#define WAKE_CYCLES 160
 
 struct synthetic {
 	const struct ptsim_program *program;
@@ -85,6 +87,16 @@ static void psb_written(struct ptsim_stream *s)
 	s->since_psb = 0;
 }
 
+static u64 wake_cycles(const struct ptsim_stream *s, u64 tsc)
+{
+	const struct synthetic *y = s->private;
+	u64 cycles = min_t(u64, tsc - y->last_tsc, WAKE_CYCLES);
+
+	if (!s->config.cyc || cycles < s->config.cyc_min)
+		return 0;
+	return ptsim_psb_order == PTSIM_PSB_BROADWELL ? 0 : cycles;
+}
+
 static void told_time(struct ptsim_stream *s, u64 tsc)
 {
 	struct synthetic *y = s->private;
@@ -97,11 +109,11 @@ static void told_time(struct ptsim_stream *s, u64 tsc)
 static void start(struct ptsim_stream *s, u64 tsc)
 {
 	struct synthetic *y = s->private;
-	struct ptsim_packets p = { .data = y->scratch };
+	struct ptsim_packets p = { .data = y->scratch, .place = s->aux->head };
 
 	ptsim_mark(s, tsc);
 	if (psb_due(s)) {
-		ptsim_render_psb(&p, &s->config, tsc, 0);
+		ptsim_render_psb(&p, &s->config, tsc, wake_cycles(s, tsc), 0);
 		psb_written(s);
 	} else {
 		ptsim_render_time(&p, &s->config, tsc);
@@ -170,12 +182,13 @@ static void skip_surplus(struct ptsim_stream *s, u64 tsc, u64 every)
 static void emit_iteration(struct ptsim_stream *s, u64 tsc)
 {
 	struct synthetic *y = s->private;
-	struct ptsim_packets p = { .data = y->scratch };
+	struct ptsim_packets p = { .data = y->scratch, .place = s->aux->head };
 	u64 end = tsc + y->program->counts.cycles;
 
 	ptsim_mark(s, tsc);
 	if (psb_due(s)) {
-		ptsim_render_psb(&p, &s->config, tsc, branches_on(s) ? entry(y) : 0);
+		ptsim_render_psb(&p, &s->config, tsc, wake_cycles(s, tsc),
+				 branches_on(s) ? entry(y) : 0);
 		psb_written(s);
 	} else if (tsc > y->last_tsc) {
 		ptsim_render_time(&p, &s->config, tsc);
