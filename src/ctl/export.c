@@ -326,17 +326,15 @@ static void tell(struct console *con, const struct export_args *args,
 		 const struct export_result *result, int nr)
 {
 	if (result->errors)
-		console_warn(con, "%" PRIu64 " errors of decoding, the first: %s", result->errors,
-			     result->error ?: "?");
+		console_warn(con, "%s of decoding, the first: %s",
+			     FORMAT_COUNT(result->errors, "error", "errors"), result->error ?: "?");
 	if (args->quiet)
 		return;
-	if (args->split_ns)
-		console_info(con, "%s: %" PRIu64 " slices in %d files", args->output,
-			     result->slices, nr);
-	else
-		console_info(con, "%s: %" PRIu64 " slices", args->output, result->slices);
+	console_info(con, "%s: %s%s%s", args->output,
+		     FORMAT_COUNT(result->slices, "slice", "slices"), args->split_ns ? " in " : "",
+		     args->split_ns ? FORMAT_COUNT(nr, "file", "files") : "");
 	if (result->gaps)
-		console_info(con, "%" PRIu64 " gaps in the trace", result->gaps);
+		console_info(con, "%s in the trace", FORMAT_COUNT(result->gaps, "gap", "gaps"));
 }
 
 static void explain_failure(struct console *con, const struct export_args *args,

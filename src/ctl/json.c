@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "start.h"
 #include "utf8.h"
 
 static json_object *new_line(const char *type)
@@ -75,16 +76,26 @@ const char *kind_name(enum perf_poke_trigger_kind kind)
 	return names[kind];
 }
 
+/* null: --adaptive has yet to find it. */
+static void add_threshold(json_object *object, const char *key, const struct perf_poke_opts *opts,
+			  uint64_t threshold_ns)
+{
+	if (start_no_floor(opts, threshold_ns))
+		json_object_object_add(object, key, NULL);
+	else
+		add_number(object, key, threshold_ns);
+}
+
 /* Each kind with its threshold. */
 static json_object *new_triggers(const struct perf_poke_opts *opts)
 {
 	json_object *object = json_object_new_object();
 
 	if (!opts->nr_triggers)
-		add_number(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts->threshold_ns);
+		add_threshold(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts, opts->threshold_ns);
 	for (size_t i = 0; i < opts->nr_triggers; i++)
-		add_number(object, kind_name(opts->triggers[i].kind),
-			   opts->triggers[i].threshold_ns ?: opts->threshold_ns);
+		add_threshold(object, kind_name(opts->triggers[i].kind), opts,
+			      opts->triggers[i].threshold_ns ?: opts->threshold_ns);
 	return object;
 }
 
@@ -97,7 +108,7 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 
 	add_string(object, "session", session);
 	add_numbers(object, "cpus", cpus, nr);
-	add_number(object, "threshold_ns", opts->threshold_ns);
+	add_threshold(object, "threshold_ns", opts, opts->threshold_ns);
 	add_string(object, "function", opts->function ?: "any");
 	add_string(object, "recorder", recorder);
 	add_string(object, "workload", workload);
@@ -429,7 +440,7 @@ static void add_session_kinds(json_object *object, const struct perf_poke_sessio
 		const struct perf_poke_session_kind *kind = &session->kinds[i];
 		json_object *one = json_object_new_object();
 
-		add_number(one, "threshold_ns", kind->threshold_ns);
+		add_known(one, "threshold_ns", session->threshold_ns ? kind->threshold_ns : 0);
 		add_kind(one, session, kind);
 		json_object_object_add(triggers, kind_name(kind->kind), one);
 	}
@@ -444,7 +455,7 @@ json_object *json_session(const struct perf_poke_session *session)
 	add_bool(object, "alive", session->alive);
 	json_object_object_add(object, "pid", json_object_new_int(session->pid));
 	add_number(object, "armed_for_ns", session->armed_for_ns);
-	add_number(object, "threshold_ns", session->threshold_ns);
+	add_known(object, "threshold_ns", session->threshold_ns);
 	add_name(object, "function", session->function);
 	add_name(object, "recorder", session->recorder);
 	add_name(object, "freeze", session->freeze);

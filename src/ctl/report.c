@@ -59,15 +59,11 @@ static void print_kinds(FILE *file, const struct results *results)
 static void print_notes(FILE *file, const struct perf_poke_stats *all)
 {
 	if (all->missed)
-		fprintf(file,
-			"\nnote: %" PRIu64 " expiries were not seen: they came while the trigger "
-			"ran already on their CPU\n",
-			all->missed);
+		fprintf(file, "\nnote: %s not seen: the trigger ran already on that CPU\n",
+			FORMAT_COUNT(all->missed, "expiry", "expiries"));
 	if (all->unarmed)
-		fprintf(file,
-			"\nnote: %" PRIu64
-			" spikes were counted only: they came while a capture was being taken\n",
-			all->unarmed);
+		fprintf(file, "\nnote: %s counted only: a capture was being taken\n",
+			FORMAT_COUNT(all->unarmed, "spike", "spikes"));
 }
 
 /* Who was interrupted, as `stress/812` or `idle`. Returns buf. */
@@ -157,8 +153,9 @@ static void print_history(FILE *file, const struct perf_poke_capture *capture)
 		fprintf(file, "%s of trace, %s (%s)\n", FORMAT_SIZE(capture->trace_bytes),
 			FORMAT_SIZE(capture->size), capture->recorder);
 	else
-		fprintf(file, "%" PRIu64 " events, %" PRIu64 " lost, %s (%s)\n", capture->events,
-			capture->lost, FORMAT_SIZE(capture->size), capture->recorder);
+		fprintf(file, "%s, %" PRIu64 " lost, %s (%s)\n",
+			FORMAT_COUNT(capture->events, "event", "events"), capture->lost,
+			FORMAT_SIZE(capture->size), capture->recorder);
 }
 
 static void print_skid(FILE *file, const struct perf_poke_capture *capture)

@@ -15,6 +15,7 @@
 #include "report.h"
 #include "results.h"
 #include "rtla_hist.h"
+#include "start.h"
 #include "systemd.h"
 #include "top.h"
 #include "units.h"
@@ -118,19 +119,45 @@ static int format_targets(const struct perf_poke_opts *opts, char **text)
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-static void describe_triggers(const struct perf_poke_opts *opts, char *text, size_t size)
+/* ` 30us`, or ` irq 30us, thread 60us`; nothing of those that --adaptive alone will find. */
+static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
 {
-	size_t len = 0;
+	const char *separator = "";
 
-	if (!opts->nr_triggers)
-		snprintf(text, size, "%s", FORMAT_TIME(opts->threshold_ns));
-	for (size_t i = 0; i < opts->nr_triggers && len < size; i++) {
+	if (!opts->nr_triggers && !start_no_floor(opts, opts->threshold_ns))
+		fprintf(file, " %s", FORMAT_TIME(opts->threshold_ns));
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+		uint64_t threshold_ns = trigger->threshold_ns ?: opts->threshold_ns;
 
-		len += snprintf(text + len, size - len, "%s%s %s", i ? ", " : "",
-				kind_name(trigger->kind),
-				FORMAT_TIME(trigger->threshold_ns ?: opts->threshold_ns));
+		if (start_no_floor(opts, threshold_ns))
+			continue;
+		fprintf(file, "%s %s %s", separator, kind_name(trigger->kind),
+			FORMAT_TIME(threshold_ns));
+		separator = ",";
 	}
+}
+
+static int format_thresholds(const struct perf_poke_opts *opts, char **text)
+{
+	_cleanup_free_ char *thresholds = NULL;
+	size_t size;
+	FILE *file = open_memstream(&thresholds, &size);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	print_thresholds(file, opts);
+	if (fclose(file))
+		return -ENOMEM;
+	if (!opts->adaptive_percent) {
+		*text = TAKE_PTR(thresholds);
+		return 0;
+	}
+	r = asprintf(text, " measured for %s (%g%%%s%s)",
+		     FORMAT_TIME(opts->warmup_ns ?: START_WARMUP_NS), opts->adaptive_percent,
+		     *thresholds ? ", at least" : "", thresholds);
+	return r < 0 ? -ENOMEM : 0;
 }
 
 static void announce(struct session *s, const int *cpus, size_t nr)
@@ -140,17 +167,17 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 	const char *session = perf_poke__session(s->pp);
 	const char *delivery = perf_poke__delivery(s->pp);
 	_cleanup_free_ char *targets = NULL;
+	_cleanup_free_ char *thresholds = NULL;
 	_cleanup_free_ char *list = NULL;
-	char thresholds[256];
 
-	describe_triggers(&s->opts, thresholds, sizeof(thresholds));
 	if (s->con->json)
 		console_json(s->con,
 			     json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
-	if (cpulist_format(cpus, nr, &list) || format_targets(&s->opts, &targets))
+	if (cpulist_format(cpus, nr, &list) || format_targets(&s->opts, &targets) ||
+	    format_thresholds(&s->opts, &thresholds))
 		return;
 	console_info(s->con,
-		     "armed: %s%s%sCPU%s %s, threshold %s%s%s, recorder %s, workload %s%s%s%s",
+		     "armed: %s%s%sCPU%s %s, threshold%s%s%s, recorder %s, workload %s%s%s%s",
 		     session ? "session " : "", session ?: "", session ? ", " : "",
 		     nr > 1 ? "s" : "", list, thresholds, s->opts.function ? ", timer " : "",
 		     s->opts.function ?: "", recorder, workload, *targets ? ", delivery " : "",
@@ -248,17 +275,20 @@ static void show_status(struct session *s)
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 	uint64_t seconds = (clock_ns(CLOCK_MONOTONIC) - s->armed_ns) / NSEC_PER_SEC;
-	char text[256], limit[32] = "";
+	size_t taken = results_taken(&s->results);
+	char text[256], captures[64];
 
 	if (s->opts.max_captures != UINT64_MAX)
-		snprintf(limit, sizeof(limit), "/%" PRIu64, s->opts.max_captures);
+		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " captures", taken,
+			 s->opts.max_captures);
+	else
+		units_format_count(captures, sizeof(captures), taken, "capture", "captures");
 	if (perf_poke__stats(s->pp, ALL_CPUS, &stats))
 		return;
-	snprintf(text, sizeof(text),
-		 "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " expiries  max %s  %" PRIu64
-		 " spikes  %zu%s captures",
-		 seconds / 3600, seconds / 60 % 60, seconds % 60, stats.count,
-		 FORMAT_TIME(stats.max_ns), stats.spikes, results_taken(&s->results), limit);
+	snprintf(text, sizeof(text), "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %s  max %s  %s  %s",
+		 seconds / 3600, seconds / 60 % 60, seconds % 60,
+		 FORMAT_COUNT(stats.count, "expiry", "expiries"), FORMAT_TIME(stats.max_ns),
+		 FORMAT_COUNT(stats.spikes, "spike", "spikes"), captures);
 	if (s->view.top)
 		show_top(s);
 	else if (console_has_status(s->con))

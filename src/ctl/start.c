@@ -109,8 +109,6 @@ static int parse_adaptive(void *target, const char *value, char **why)
 	if (end == value || *end || !(opts->adaptive_percent > 0) || opts->adaptive_percent >= 100)
 		return options_explain(why, -EINVAL,
 				       "not a percentage (use 99.9, more than 0, less than 100)");
-	if (!opts->threshold_ns)
-		opts->threshold_ns = 1;
 	return 0;
 }
 
@@ -415,7 +413,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (r)
 		return r;
 	if (!args->opts.threshold_ns)
-		args->opts.threshold_ns = 30 * NS_PER_US;
+		args->opts.threshold_ns =
+			args->opts.adaptive_percent ? START_NO_FLOOR_NS : 30 * NS_PER_US;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	args->opts.triggers = args->triggers;

@@ -54,6 +54,10 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 {
 	const char *before = " ";
 
+	if (!session->threshold_ns) {
+		fprintf(file, " being measured");
+		return;
+	}
 	/* Where there is only that of the interrupt, which is the usual case. */
 	if (session->nr_kinds < 2) {
 		fprintf(file, " %s", FORMAT_TIME(session->threshold_ns));
@@ -91,7 +95,7 @@ static void print_recorder(FILE *file, const struct perf_poke_session *session)
 			*session->delivery ? session->delivery : "unknown");
 		for (size_t i = 0; i < session->nr_targets; i++)
 			fprintf(file, " %d", session->targets[i]);
-		fprintf(file, ", %" PRIu64 " pokes", session->pokes);
+		fprintf(file, ", %s", FORMAT_COUNT(session->pokes, "poke", "pokes"));
 		if (session->merged)
 			fprintf(file, ", %" PRIu64 " more merged", session->merged);
 	}
@@ -103,14 +107,16 @@ static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
 	const struct perf_poke_stats *stats = &kind->stats;
 
 	if (kind->kind == PERF_POKE_TRIGGER_IRQ)
-		fprintf(file, "  %-10s %" PRIu64 " expiries", "latency", stats->count);
+		fprintf(file, "  %-10s %s", "latency",
+			FORMAT_COUNT(stats->count, "expiry", "expiries"));
 	else
-		fprintf(file, "  %-10s %" PRIu64 " times", kind_name(kind->kind), stats->count);
+		fprintf(file, "  %-10s %s", kind_name(kind->kind),
+			FORMAT_COUNT(stats->count, "time", "times"));
 	if (stats->count)
 		fprintf(file, ", p50 %s, p99 %s, p99.9 %s, max %s", FORMAT_TIME(kind->p50_ns),
 			FORMAT_TIME(kind->p99_ns), FORMAT_TIME(kind->p999_ns),
 			FORMAT_TIME(stats->max_ns));
-	fprintf(file, ", %" PRIu64 " spikes\n", stats->spikes);
+	fprintf(file, ", %s\n", FORMAT_COUNT(stats->spikes, "spike", "spikes"));
 }
 
 static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,

@@ -641,7 +641,8 @@ struct perf_poke_session {
 	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
 	const int *cpus;
 	size_t nr_cpus;
-	uint64_t threshold_ns; /**< now: adaptive_percent and keep_worst raise it */
+	uint64_t threshold_ns; /**< now: adaptive_percent and keep_worst raise it; 0: the former
+				* measures still */
 	const char *function;  /**< "any" */
 	const char *recorder, *freeze, *delivery, *workload, *output; /**< "" for none */
 	uint64_t captures, failed;

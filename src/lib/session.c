@@ -166,7 +166,7 @@ static int session_describe(struct perf_poke *pp)
 
 	if (!output)
 		return -errno;
-	seen->threshold_ns = config->threshold_ns;
+	seen->threshold_ns = config->adaptive ? 0 : config->threshold_ns;
 	memcpy(seen->thresholds_ns, config->thresholds, sizeof(seen->thresholds_ns));
 	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
 	seen->max_captures = config->max_captures;

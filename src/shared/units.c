@@ -222,3 +222,10 @@ const char *units_format_size(char *buf, size_t size, uint64_t bytes)
 		snprintf(buf, size, "%" PRIu64 "%c", whole, names[name]);
 	return buf;
 }
+
+const char *units_format_count(char *buf, size_t size, uint64_t count, const char *one,
+			       const char *many)
+{
+	snprintf(buf, size, "%" PRIu64 " %s", count, count == 1 ? one : many);
+	return buf;
+}

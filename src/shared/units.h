@@ -10,6 +10,8 @@
 
 /* Room for any formatted time or size. */
 #define UNITS_MAX 24
+/* And for a count with its noun. */
+#define COUNT_MAX 48
 
 /*
  * `30us`, `1.5ms`, `2h`; a bare number is microseconds. What is less than a nanosecond is dropped.
@@ -33,8 +35,14 @@ const char *units_format_time(char *buf, size_t size, uint64_t ns);
 /* One decimal at most, as `512B` and `3.2M`. Returns buf. */
 const char *units_format_size(char *buf, size_t size, uint64_t bytes);
 
+/* `1 spike`, `2 spikes`. Returns buf. */
+const char *units_format_count(char *buf, size_t size, uint64_t count, const char *one,
+			       const char *many);
+
 /* For the arguments of one printf; the text lives as long as the enclosing block. */
 #define FORMAT_TIME(ns) units_format_time((char[UNITS_MAX]){ 0 }, UNITS_MAX, ns)
 #define FORMAT_SIZE(bytes) units_format_size((char[UNITS_MAX]){ 0 }, UNITS_MAX, bytes)
+#define FORMAT_COUNT(count, one, many)                                                             \
+	units_format_count((char[COUNT_MAX]){ 0 }, COUNT_MAX, count, one, many)
 
 #endif

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "console.h"
+#include "start.h"
 
 /* Writes an object as the program does, checks that it is one line, and reads it back. */
 static json_object *round_trip(json_object *object, const char *type)
@@ -79,6 +80,36 @@ static void writes_armed(void **state)
 	assert_string_equal(json_object_get_string(get(read, "delivery")), "relay");
 	assert_string_equal(json_object_get_string(get(read, "targets")), "[ 7, 8 ]");
 	assert_string_equal(json_object_get_string(get(read, "triggers")), "{ \"irq\": 30000 }");
+	json_object_put(read);
+}
+
+/* Thresholds that are yet to be measured are no number. */
+static void writes_adaptive(void **state)
+{
+	const struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_THREAD, 5 },
+						      { PERF_POKE_TRIGGER_IRQ, 0 } };
+	const struct perf_poke_opts opts = { .threshold_ns = START_NO_FLOOR_NS,
+					     .adaptive_percent = 99.9,
+					     .triggers = triggers,
+					     .nr_triggers = ARRAY_SIZE(triggers) };
+	const struct perf_poke_session session = { .name = "noon",
+						   .function = "any",
+						   .recorder = "events",
+						   .freeze = "",
+						   .delivery = "",
+						   .workload = "none",
+						   .output = "/o",
+						   .last_capture = "" };
+	json_object *read = round_trip(
+		json_armed((const int[]){ 1 }, 1, &opts, "me", "events", "none", "relay"), "armed");
+
+	(void)state;
+	assert_null(get(read, "threshold_ns"));
+	assert_string_equal(json_object_get_string(get(read, "triggers")),
+			    "{ \"thread\": 5, \"irq\": null }");
+	json_object_put(read);
+	read = round_trip(json_session(&session), "session");
+	assert_null(get(read, "threshold_ns"));
 	json_object_put(read);
 }
 
@@ -288,6 +319,7 @@ static void writes_sessions(void **state)
 	};
 	struct perf_poke_session session = {
 		.name = "noon",
+		.threshold_ns = 30,
 		.pid = 7,
 		.cpus = (const int[]){ 3 },
 		.nr_cpus = 1,
@@ -324,6 +356,7 @@ static void writes_sessions(void **state)
 	assert_int_equal(json_object_object_length(get(read, "triggers")), 1);
 	user = get(get(read, "triggers"), "user");
 	assert_int_equal(json_object_get_int(get(user, "threshold_ns")), 60);
+	assert_int_equal(json_object_get_int(get(read, "threshold_ns")), 30);
 	assert_int_equal(json_object_get_int(get(get(user, "all"), "p99_9_ns")), 199);
 	cpu = json_object_array_get_idx(get(user, "cpus"), 0);
 	assert_int_equal(json_object_get_int(get(cpu, "p99_ns")), 198);
@@ -341,11 +374,12 @@ static void writes_sessions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_errors),       cmocka_unit_test(writes_armed),
-		cmocka_unit_test(writes_captures),     cmocka_unit_test(writes_triggers),
-		cmocka_unit_test(writes_traces),       cmocka_unit_test(writes_summaries),
-		cmocka_unit_test(writes_checks),       cmocka_unit_test(writes_sessions),
-		cmocka_unit_test(writes_what_remains), cmocka_unit_test(writes_perf),
+		cmocka_unit_test(writes_errors),    cmocka_unit_test(writes_armed),
+		cmocka_unit_test(writes_captures),  cmocka_unit_test(writes_adaptive),
+		cmocka_unit_test(writes_triggers),  cmocka_unit_test(writes_traces),
+		cmocka_unit_test(writes_summaries), cmocka_unit_test(writes_checks),
+		cmocka_unit_test(writes_sessions),  cmocka_unit_test(writes_what_remains),
+		cmocka_unit_test(writes_perf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

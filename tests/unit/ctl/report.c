@@ -58,8 +58,8 @@ static void prints_several_cpus(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "\n   12            0        -        -"));
 	assert_non_null(strstr(text, "\n  all            0        -        -"));
-	assert_non_null(strstr(text, "\nnote: 5 expiries were not seen"));
-	assert_non_null(strstr(text, "\nnote: 6 spikes were counted only"));
+	assert_non_null(strstr(text, "\nnote: 5 expiries not seen"));
+	assert_non_null(strstr(text, "\nnote: 6 spikes counted only"));
 	assert_non_null(strstr(text, "\ncaptures: 0 complete, 1 failed, in 0ns\n"));
 }
 

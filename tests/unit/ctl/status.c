@@ -155,6 +155,31 @@ static void shows_kinds(void **state)
 	      " |    1.5us    500ns      1us    3.3us     83us       4\n");
 }
 
+static void shows_the_warm_up(void **state)
+{
+	struct perf_poke_session shown = session();
+	const struct perf_poke_session_kind one = { .stats = { .count = 1, .spikes = 1 },
+						    .cpu_stats = &cpu_stats[1],
+						    .cpu_p99_ns = &p99_ns[1] };
+
+	(void)state;
+	shown.nr_cpus = 1;
+	shown.threshold_ns = 0;
+	shown.kinds = &one;
+	shown.pokes = 1;
+	shown.merged = 0;
+	shown.output = shown.last_capture = "";
+	check(&shown, "noon  alive, pid 4711, armed for 2m03s\n"
+		      "  watches    CPU 2, threshold being measured, timer hrtimer_wakeup, "
+		      "workload cyclic\n"
+		      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 1 poke\n"
+		      "  latency    1 expiry, p50 0ns, p99 0ns, p99.9 0ns, max 0ns, 1 spike\n"
+		      "  captures   3 of 10, 1 failed\n"
+		      "             | irq                                                 \n"
+		      "CPU    count |      cur      min      avg      p99      max  spikes\n"
+		      "  2        0 |        -        -        -        -        -       0\n");
+}
+
 static void shows_the_name(void **state)
 {
 	struct perf_poke_session shown = session();
@@ -171,9 +196,8 @@ static void shows_the_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_all),
-		cmocka_unit_test(shows_little),
-		cmocka_unit_test(shows_kinds),
+		cmocka_unit_test(shows_all),	  cmocka_unit_test(shows_little),
+		cmocka_unit_test(shows_kinds),	  cmocka_unit_test(shows_the_warm_up),
 		cmocka_unit_test(shows_the_name),
 	};
 

@@ -186,12 +186,23 @@ static void formats_sizes(void **state)
 		assert_string_equal(FORMAT_SIZE(rows[i].bytes), rows[i].text);
 }
 
+static void formats_counts(void **state)
+{
+	(void)state;
+	assert_string_equal(FORMAT_COUNT(0, "spike", "spikes"), "0 spikes");
+	assert_string_equal(FORMAT_COUNT(1, "spike", "spikes"), "1 spike");
+	assert_string_equal(FORMAT_COUNT(2, "expiry", "expiries"), "2 expiries");
+	assert_string_equal(FORMAT_COUNT(UINT64_MAX, "expiry", "expiries"),
+			    "18446744073709551615 expiries");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses_times),	 cmocka_unit_test(parses_durations),
-		cmocka_unit_test(parses_sizes),	 cmocka_unit_test(parses_counts),
-		cmocka_unit_test(formats_times), cmocka_unit_test(formats_sizes),
+		cmocka_unit_test(parses_times),	  cmocka_unit_test(parses_durations),
+		cmocka_unit_test(parses_sizes),	  cmocka_unit_test(parses_counts),
+		cmocka_unit_test(formats_times),  cmocka_unit_test(formats_sizes),
+		cmocka_unit_test(formats_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
