@@ -190,26 +190,32 @@ static int config_histogram(struct config *config, const struct perf_poke_opts *
 	return 0;
 }
 
+void config_reset_thresholds(struct config *config)
+{
+	for (int kind = TRIGGER_KINDS; kind--;) {
+		config->thresholds[kind] = config->asked[kind];
+		if (config->asked[kind])
+			config->threshold_ns = config->asked[kind];
+	}
+}
+
 static int config_triggers(struct config *config, const struct perf_poke_opts *opts)
 {
 	if (!opts->nr_triggers)
-		config->thresholds[TRIGGER_IRQ] = config->threshold_ns;
+		config->asked[TRIGGER_IRQ] = config->threshold_ns;
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 
 		if ((unsigned int)trigger->kind >= TRIGGER_KINDS)
 			return log_error(&config->log, -EINVAL, "trigger %d: unknown",
 					 trigger->kind);
-		if (config->thresholds[trigger->kind])
+		if (config->asked[trigger->kind])
 			return log_error(&config->log, -EINVAL, "trigger %s: is named twice",
 					 config_trigger(trigger->kind));
-		config->thresholds[trigger->kind] =
+		config->asked[trigger->kind] =
 			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
 	}
-	for (int kind = TRIGGER_KINDS; kind--;) {
-		if (config->thresholds[kind])
-			config->threshold_ns = config->thresholds[kind];
-	}
+	config_reset_thresholds(config);
 	if (!config->thresholds[TRIGGER_WAKEUP] != !opts->task)
 		return log_error(&config->log, -EINVAL,
 				 opts->task ? "task '%s': is for the trigger wakeup"

@@ -14,6 +14,7 @@ struct config {
 	uint64_t threshold_ns;
 	/* By enum trigger_kind; 0: not watched. threshold_ns is the first that is. */
 	uint64_t thresholds[TRIGGER_KINDS];
+	uint64_t asked[TRIGGER_KINDS]; /* what those are until they are adapted */
 	char *task;
 	char *function; /* NULL: what suits the workload */
 	enum perf_poke_workload workload;
@@ -53,6 +54,8 @@ struct config {
 
 /* On failure says why, and leaves nothing to free. */
 int config_init(struct config *config, const struct perf_poke_opts *opts);
+/* To what was asked for: an earlier run may have adapted them. */
+void config_reset_thresholds(struct config *config);
 /* The name of the workload that is used. */
 const char *config_workload(const struct config *config);
 /* The name of a kind of latency. */

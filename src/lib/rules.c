@@ -69,6 +69,16 @@ void rules_poll(struct perf_poke *pp)
 	closep(&pp->warmup_fd);
 }
 
+void rules_cool(struct perf_poke *pp, uint64_t spike_ns)
+{
+	uint64_t cooldown_ns = pp->config.cooldown_ns, end_ns;
+
+	if (__builtin_add_overflow(spike_ns, cooldown_ns, &end_ns))
+		end_ns = UINT64_MAX;
+	if (cooldown_ns)
+		trigger_set_quiet(pp->trigger, end_ns);
+}
+
 /* For a moment it has another name, then it is gone. */
 static void drop(struct perf_poke *pp, const struct kept *dropped)
 {

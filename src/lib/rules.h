@@ -11,6 +11,9 @@ int rules_start(struct perf_poke *pp);
 /* When the warm-up is over: thresholds are what was measured. */
 void rules_poll(struct perf_poke *pp);
 
+/* After a spike was taken: none is for a time. */
+void rules_cool(struct perf_poke *pp, uint64_t spike_ns);
+
 /* Drops what is too much. After the capture was reported: it may be this one. */
 void rules_keep(struct perf_poke *pp, const struct capture *done);
 

@@ -259,6 +259,7 @@ int perf_poke__start(struct perf_poke *pp)
 	pp->complete = pp->failed = pp->pending = 0;
 	pp->held = false;
 	pp->started = true;
+	config_reset_thresholds(&pp->config);
 	err = session_start(pp);
 	if (err) {
 		perf_poke__stop(pp);
@@ -326,8 +327,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	}
 	pp->pending++;
 	session_count(pp);
-	if (pp->config.cooldown_ns)
-		trigger_set_quiet(pp->trigger, spike->time_ns + pp->config.cooldown_ns);
+	rules_cool(pp, spike->time_ns);
 	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	stats_take(pp, spike, &capture->stats);
