@@ -13,8 +13,8 @@ const volatile __u64 wakeup_threshold_ns = 0;
 /* Functions of timers whose thread can be found; 0: the kernel has none. */
 const volatile __u64 timerlat_irq = 0;
 const volatile __u64 hrtimer_wakeup = 0;
-/* Only the threads of this process, by its number in the first pid namespace; 0: of all. */
-const volatile __u32 thread_tgid = 0;
+/* 1: only the threads of the workload, which trigger_claim() has noted. */
+const volatile __u32 thread_claimed = 0;
 
 /* Whose wakeups: a thread or all of a process; or by name. */
 const volatile __u32 wakeup_pid = 0;
@@ -24,7 +24,8 @@ const volatile char wakeup_comm[16] = "";
 struct activation {
 	__u64 expected_ns, irq_ns, thread_ns;
 	__u64 function, timer;
-	__u32 cpu, pid, tid, reserved;
+	__u32 cpu, pid, tid;
+	__u32 ran;     /* 1: the thread has run, thread_ns is its latency */
 	char comm[16]; /* of what was interrupted */
 };
 
@@ -105,9 +106,11 @@ static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
 }
 
 /* The thread that the timer wakes: 0 if that is not to be known, or not to be watched. */
-static __always_inline __u32 timer_tid(struct hrtimer *timer, __u64 runs)
+static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrtimer *timer,
+				       __u64 runs)
 {
 	struct task_struct *task = NULL;
+	__u32 tid;
 
 	if (timerlat_irq && runs == timerlat_irq)
 		task = timerlat_task(timer);
@@ -115,14 +118,15 @@ static __always_inline __u32 timer_tid(struct hrtimer *timer, __u64 runs)
 		task = sleeper_task(timer);
 	if (!task)
 		return 0;
-	if (thread_tgid && (__u32)BPF_CORE_READ(task, tgid) != thread_tgid)
-		return 0;
-	return BPF_CORE_READ(task, pid);
+	tid = BPF_CORE_READ(task, pid);
+	return thread_claimed && tid != cpu->thread ? 0 : tid;
 }
 
 /* A timer has expired. expected_ns: CLOCK_MONOTONIC. */
-static __always_inline int begin(struct hrtimer *timer, __u64 runs, __u64 expected_ns, __u64 irq_ns)
+static __always_inline int begin(const struct trigger_cpu *cpu, struct hrtimer *timer,
+				 __u64 expected_ns, __u64 irq_ns)
 {
+	__u64 runs = (__u64)timer->function;
 	struct activation activation = {
 		.expected_ns = expected_ns,
 		.irq_ns = irq_ns,
@@ -136,7 +140,7 @@ static __always_inline int begin(struct hrtimer *timer, __u64 runs, __u64 expect
 	if (timerlat_irq && runs == timerlat_irq)
 		noise_begin();
 	if (!has_samples)
-		key = timer_tid(timer, runs);
+		key = timer_tid(cpu, timer, runs);
 	else if (runs != timerlat_irq)
 		return 0;
 	if (!key && !has_samples)
@@ -146,6 +150,7 @@ static __always_inline int begin(struct hrtimer *timer, __u64 runs, __u64 expect
 		if (!sees_returns())
 			return 0;
 		activation.thread_ns = irq_ns;
+		activation.ran = 1;
 	}
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
@@ -225,14 +230,16 @@ static __always_inline void run_after_timer(__u32 tid)
 {
 	struct activation *found = bpf_map_lookup_elem(&activations, &tid), activation;
 
-	if (!found || found->thread_ns)
+	if (!found || found->ran)
 		return;
 	activation = *found;
-	activation.thread_ns = bpf_ktime_get_ns() - activation.expected_ns;
-	if (sees_returns())
+	activation.thread_ns = lateness(bpf_ktime_get_ns(), activation.expected_ns);
+	if (sees_returns()) {
 		found->thread_ns = activation.thread_ns;
-	else
+		found->ran = 1;
+	} else {
 		bpf_map_delete_elem(&activations, &tid);
+	}
 	if (is_watched(activation.cpu))
 		judge(TRIGGER_THREAD, &activation, activation.thread_ns);
 }
@@ -245,7 +252,7 @@ static __always_inline void go_after_timer(__u32 tid)
 
 	if (sees_returns()) {
 		found = bpf_map_lookup_elem(&activations, &tid);
-		if (!found || found->thread_ns)
+		if (!found || found->ran)
 			return;
 	}
 	bpf_map_delete_elem(&activations, &tid);
@@ -267,7 +274,7 @@ static __always_inline void run_after_wakeup(__u32 tid)
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
-	judge(TRIGGER_WAKEUP, &activation, bpf_ktime_get_ns() - activation.expected_ns);
+	judge(TRIGGER_WAKEUP, &activation, lateness(bpf_ktime_get_ns(), activation.expected_ns));
 }
 
 SEC("?tp_btf/sched_switch")
@@ -305,13 +312,14 @@ int latency_return(__u64 *ctx)
 	if (!timerlat_irq || (__u64)timer->function != timerlat_irq)
 		return 0;
 	found = bpf_map_lookup_elem(&activations, &tid);
-	if (!found || !found->thread_ns)
+	if (!found || !found->ran)
 		return 0;
 	activation = *found;
 	bpf_map_delete_elem(&activations, &tid);
 	task = (void *)bpf_get_current_task_btf();
 	if (task->mm && is_watched(activation.cpu))
-		judge(TRIGGER_USER, &activation, bpf_ktime_get_ns() - activation.expected_ns);
+		judge(TRIGGER_USER, &activation,
+		      lateness(bpf_ktime_get_ns(), activation.expected_ns));
 	return 0;
 }
 

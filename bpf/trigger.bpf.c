@@ -58,6 +58,14 @@ struct {
 #include "linear.h"
 #include "poke/poke.h"
 
+/* Timers with slack expire before their time, and clocks of CPUs differ. */
+static __always_inline __u64 lateness(__u64 now, __u64 expected)
+{
+	__s64 late = now - expected;
+
+	return late > 0 ? late : 0;
+}
+
 static __always_inline void fill_task(struct trigger_spike *s)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -224,8 +232,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
 	__u32 key = bpf_get_smp_processor_id();
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
-	__u64 now, latency_ns;
-	__s64 late;
+	__u64 now, expires, latency_ns;
 
 	if (!cpu || !cpu->watched)
 		return 0;
@@ -235,13 +242,13 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 	now = ctx[1];
 	if (NOW_IS_POINTER && bpf_probe_read_kernel(&now, sizeof(now), (void *)now))
 		return 0;
-	late = now - timer->node.expires;
-	latency_ns = late > 0 ? late : 0;
+	expires = timer->node.expires;
+	latency_ns = lateness(now, expires);
 
 	count(cpu, latency_ns);
 
 	if (has_threads)
-		begin(timer, (__u64)timer->function, now - clock_offset(timer) - late, latency_ns);
+		begin(cpu, timer, expires - clock_offset(timer), latency_ns);
 	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ])
 		spike(cpu, timer, now, latency_ns);
 	return 0;
@@ -269,6 +276,19 @@ int trigger_resume(void *ctx)
 {
 	(void)ctx;
 	bpf_trace_printk((const char *)resume_message, sizeof(resume_message));
+	return 0;
+}
+
+/* Run by the thread of the workload cyclic on its CPU: its timers are the workload's. */
+SEC("raw_tp")
+int trigger_claim(void *ctx)
+{
+	__u32 key = bpf_get_smp_processor_id();
+	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
+
+	(void)ctx;
+	if (cpu)
+		cpu->thread = (__u32)bpf_get_current_pid_tgid();
 	return 0;
 }
 

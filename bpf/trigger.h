@@ -33,6 +33,7 @@ struct trigger_cpu {
 	__u64 spikes;
 	__u64 unarmed;
 	__u64 last_ns;
+	__u64 thread; /* id of the workload's, in the first pid namespace; 0: there is none yet */
 	__u64 buckets[TRIGGER_BUCKETS];
 };
 
@@ -119,7 +120,7 @@ struct trigger_session {
 };
 
 #ifndef __bpf__
-static_assert(sizeof(struct trigger_cpu) == 64 + 8 * TRIGGER_BUCKETS, "no hidden padding");
+static_assert(sizeof(struct trigger_cpu) == 72 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 128, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_session) == 752, "no hidden padding");

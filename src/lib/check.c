@@ -117,7 +117,7 @@ static bool try_cyclic(struct detail *detail)
 	struct cyclic *cyclic;
 
 	/* The lowest priority shows as much as the highest, and disturbs nobody. */
-	if (cyclic_start(&cyclic, &cpu, 1, NSEC_PER_SEC / 1000, 1, &log))
+	if (cyclic_start(&cyclic, &cpu, 1, NSEC_PER_SEC / 1000, 1, NULL, &log))
 		return false;
 	cyclic_stop(cyclic);
 	return true;

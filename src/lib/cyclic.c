@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "clock.h"
+#include "trigger.h"
 
 /* How many periods a thread tries to go back to its CPU after that was offline. */
 #define RETURN_TRIES 1000
@@ -25,6 +27,7 @@ struct cyclic_thread {
 
 struct cyclic {
 	uint64_t period_ns;
+	const struct trigger *trigger;
 	int stop;
 	size_t nr; /* threads that run */
 	struct cyclic_thread threads[];
@@ -61,27 +64,46 @@ static void cyclic_return(struct cyclic_thread *thread)
 				 __ATOMIC_RELAXED);
 }
 
+/* Waits for a signal, of which there is none. The kernel resumes an interrupted nanosleep() when a
+ * stopped process continues: it arms the timer again, for a time that has passed, and the stop
+ * would be counted as the timer's latency. This call it does not resume. */
+static void cyclic_sleep(uint64_t ns)
+{
+	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigtimedwait(&none, NULL, &timeout);
+}
+
+static void cyclic_prepare(const struct cyclic_thread *thread)
+{
+	const struct trigger *trigger = thread->cyclic->trigger;
+	char name[16];
+
+	snprintf(name, sizeof(name), "pp-cyclic/%d", thread->cpu);
+	pthread_setname_np(pthread_self(), name);
+	/* Not every kernel leaves it out for real-time threads. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (trigger)
+		trigger_claim(trigger);
+}
+
 static void *cyclic_run(void *arg)
 {
 	struct cyclic_thread *thread = arg;
 	uint64_t period_ns = thread->cyclic->period_ns;
 	uint64_t next_ns = clock_ns(CLOCK_MONOTONIC);
-	char name[16];
 
-	snprintf(name, sizeof(name), "pp-cyclic/%d", thread->cpu);
-	pthread_setname_np(pthread_self(), name);
+	cyclic_prepare(thread);
 	while (!__atomic_load_n(&thread->cyclic->stop, __ATOMIC_RELAXED)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
-		struct timespec ts;
 
-		/* A period that was slept through is not made up for: its timer would expire at
-		 * once and look late. */
+		/* A period that was slept through is not made up for. */
 		next_ns += period_ns;
 		if (next_ns <= now)
 			next_ns += ((now - next_ns) / period_ns + 1) * period_ns;
-		ts.tv_sec = next_ns / NSEC_PER_SEC;
-		ts.tv_nsec = next_ns % NSEC_PER_SEC;
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		cyclic_sleep(next_ns - now);
 		cyclic_return(thread);
 	}
 	return NULL;
@@ -166,7 +188,7 @@ static int cyclic_start_thread(struct cyclic *cyclic, int cpu, int priority, con
 }
 
 int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
-		 int priority, const struct log *log)
+		 int priority, const struct trigger *trigger, const struct log *log)
 {
 	struct cyclic *cyclic = calloc(1, sizeof(*cyclic) + nr_cpus * sizeof(cyclic->threads[0]));
 	int err;
@@ -174,6 +196,7 @@ int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t 
 	if (!cyclic)
 		return -ENOMEM;
 	cyclic->period_ns = period_ns;
+	cyclic->trigger = trigger;
 	for (size_t i = 0; i < nr_cpus; i++) {
 		err = cyclic_start_thread(cyclic, cpus[i], priority, log);
 		if (err) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The cyclic workload: on each CPU a real-time thread that sleeps to absolute times, as
- * cyclictest's do. It measures nothing: that its timer expires is what the trigger sees. */
+/* The cyclic workload: on each CPU a real-time thread that sleeps for a period at a time. It
+ * measures nothing: that its timer expires is what the trigger sees. */
 #ifndef LIB_CYCLIC_H
 #define LIB_CYCLIC_H
 
@@ -10,9 +10,11 @@
 #include "log.h"
 
 struct cyclic;
+struct trigger;
 
+/* The threads tell the trigger that they are the workload's; NULL: there is none. */
 int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
-		 int priority, const struct log *log);
+		 int priority, const struct trigger *trigger, const struct log *log);
 /* Puts the thread of a CPU back there: the kernel moves it away when the CPU goes offline. */
 int cyclic_cpu_online(struct cyclic *cyclic, int cpu);
 /* Ends the threads; NULL does nothing. */

@@ -69,8 +69,8 @@ typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, cons
 /** What arms the timers. */
 enum perf_poke_workload {
 	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat where the kernel has it, else cyclic */
-	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread of the session per CPU, sleeping to
-					absolute times */
+	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread of the session per CPU, sleeping for
+					a period at a time */
 	PERF_POKE_WORKLOAD_NONE,     /**< whatever the machine runs */
 	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; one that runs already is used as it
 					is */

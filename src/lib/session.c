@@ -150,7 +150,7 @@ static int session_start_writer(struct perf_poke *pp)
 
 static int session_start_workload(struct perf_poke *pp)
 {
-	int err = workload_start(&pp->workload, &pp->config);
+	int err = workload_start(&pp->workload, &pp->config, pp->trigger);
 
 	if (!err && workload_fd(pp->workload) >= 0)
 		err = session_watch(pp, workload_fd(pp->workload));

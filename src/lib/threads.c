@@ -83,7 +83,6 @@ static int check_user(const struct config *config, const struct trigger_threads 
 int threads_configure(const struct config *config, struct trigger_threads *threads)
 {
 	bool thread = config->thresholds[TRIGGER_THREAD], user = config->thresholds[TRIGGER_USER];
-	struct poke_target self;
 	int err;
 
 	memcpy(threads->threshold_ns, config->thresholds, sizeof(threads->threshold_ns));
@@ -101,10 +100,6 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 			"trigger thread: the kernel hides the address of hrtimer_wakeup, by "
 			"which threads that sleep are known: needs CAP_SYSLOG, and "
 			"kernel.kptr_restrict below 2");
-	if (config->workload != PERF_POKE_WORKLOAD_CYCLIC)
-		return 0;
-	err = target_find(getpid(), &self);
-	if (!err)
-		threads->tgid = self.tgid;
-	return err;
+	threads->claimed = config->workload == PERF_POKE_WORKLOAD_CYCLIC;
+	return 0;
 }

@@ -201,7 +201,7 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	rodata->has_samples = threads->samples;
 	rodata->timerlat_irq = threads->timerlat_irq;
 	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
-	rodata->thread_tgid = threads->tgid;
+	rodata->thread_claimed = threads->claimed;
 	rodata->wakeup_pid = threads->wakeup_pid;
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 threads->wakeup_comm);
@@ -458,6 +458,13 @@ int trigger_poke(const struct trigger *trigger)
 	if (err)
 		return err;
 	return ret ? 0 : -EBUSY;
+}
+
+int trigger_claim(const struct trigger *trigger)
+{
+	__u32 ret;
+
+	return trigger_run(trigger->skel->progs.trigger_claim, &ret);
 }
 
 struct trigger_session *trigger_session(const struct trigger *trigger)

@@ -28,7 +28,7 @@ struct trigger_threads {
 	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: there is none */
 	bool samples;			       /* the tracer timerlat tells of each */
 	bool noise;			       /* and osnoise of what ran instead */
-	uint32_t tgid;			       /* only threads of this process; 0: all */
+	bool claimed;			       /* only threads that trigger_claim() has noted */
 	uint32_t wakeup_pid;
 	char wakeup_comm[16];
 };
@@ -78,6 +78,9 @@ uint64_t trigger_take(struct trigger *trigger);
 int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
 /* Whether somebody wants the session to end, as far as has been read. */
 bool trigger_stop_asked(const struct trigger *trigger);
+
+/* Called by the thread of the workload on its CPU: its timers are the workload's. */
+int trigger_claim(const struct trigger *trigger);
 
 /* The program that rtla's action is to run; -ENOENT: not asked for, or not on this kernel. The
  * trigger's. */

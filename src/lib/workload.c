@@ -18,6 +18,7 @@
 
 struct workload {
 	const struct config *config;
+	const struct trigger *trigger;
 	int tracefs;
 	int dma_latency; /* held while it is open */
 	struct journal *journal;
@@ -216,7 +217,8 @@ static int start_timers(struct workload *workload)
 					 "scheduler: the workload cyclic, which is used here, has "
 					 "f:PRIORITY only");
 		return cyclic_start(&workload->cyclic, config->cpus, config->nr_cpus,
-				    config->period_ns, config->priority, &config->log);
+				    config->period_ns, config->priority, workload->trigger,
+				    &config->log);
 	}
 }
 
@@ -238,7 +240,8 @@ static int start(struct workload *workload)
 	return err ? err : start_timers(workload);
 }
 
-int workload_start(struct workload **ret, const struct config *config)
+int workload_start(struct workload **ret, const struct config *config,
+		   const struct trigger *trigger)
 {
 	struct workload *workload = calloc(1, sizeof(*workload));
 	int err;
@@ -246,6 +249,7 @@ int workload_start(struct workload **ret, const struct config *config)
 	if (!workload)
 		return -ENOMEM;
 	workload->config = config;
+	workload->trigger = trigger;
 	workload->tracefs = workload->dma_latency = workload->epoll = -1;
 	err = start(workload);
 	if (err) {

@@ -5,13 +5,16 @@
 
 #include "config.h"
 
+struct trigger;
 struct workload;
 
 /* Makes AUTO the one that is used here. Puts back what killed sessions have left. */
 void workload_choose(struct config *config);
 
-/* Starts it. Of what it set, all is put back by workload_stop(); on failure, at once. */
-int workload_start(struct workload **ret, const struct config *config);
+/* Starts it. The trigger is the caller's, and outlives this. Of what it set, all is put back by
+ * workload_stop(); on failure, at once. */
+int workload_start(struct workload **ret, const struct config *config,
+		   const struct trigger *trigger);
 
 /* Takes up a CPU again that was offline. */
 int workload_cpu_online(struct workload *workload, int cpu);

@@ -429,7 +429,7 @@ int main(int argc, char **argv)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	pin(cpu);
-	if (shared == MAP_FAILED || cyclic_start(&cyclic, &spike_cpu, 1, PERIOD_NS, 60, &log))
+	if (shared == MAP_FAILED || cyclic_start(&cyclic, &spike_cpu, 1, PERIOD_NS, 60, NULL, &log))
 		return 1;
 	printf("%d shots each; target and relay on CPU %d, timer on CPU %d; times from the spike "
 	       "in "

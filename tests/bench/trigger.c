@@ -159,7 +159,7 @@ static int measure(const int *cpus, size_t nr_cpus)
 		fprintf(stderr, "cannot load the programs\n");
 		goto out;
 	}
-	if (cyclic_start(&cyclic, cpus, nr_cpus, PERIOD_NS, PRIORITY, &log))
+	if (cyclic_start(&cyclic, cpus, nr_cpus, PERIOD_NS, PRIORITY, NULL, &log))
 		goto out;
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (stats < 0) {

@@ -16,6 +16,7 @@ import unittest
 CTL = os.environ["PERF_POKE_CTL"]
 LATE = os.environ["PERF_POKE_LATE"]
 EMBED = os.environ["PERF_POKE_EMBED"]
+LIBRARY = os.environ.get("PERF_POKE_LIBRARY")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 BTF = "/sys/kernel/btf/vmlinux"

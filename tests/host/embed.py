@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The library in a program that is not ours gets its capture."""
+import json
 import os
 import re
 import subprocess
@@ -31,6 +32,20 @@ class Embed(common.HostTest):
         result = self.run_embed("nonsense")
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assert_one_line(result.stderr, "cpu", "'nonsense'")
+
+
+class Library(common.HostTest):
+    def test_what_the_command_does_not(self):
+        cpu = common.find_cpus(1)[0]
+        result = subprocess.run([common.LIBRARY, str(cpu), self.output], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        seen = json.loads(result.stdout)
+        # Ten a second of the workload; a thousand of the program's own thread.
+        self.assertGreater(seen["threads"], 5)
+        self.assertLess(seen["threads"], 30)
+        # What an earlier run has adapted is not the next one's; and after the first spike there is no other.
+        self.assertEqual(seen["runs"], [{"threshold_ns": 1, "captures": 1}] * 2)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import common
 PARTS = ["trigger", "oneshot", "capture", "embed", "sessions"]
 
 common.need_root()
-ctl, late, embed = sys.argv[1:4]
+ctl, late, embed, library = sys.argv[1:5]
 folder = pathlib.Path(__file__).resolve().parents[2] / "host"
-env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_EMULATED": "1",
+env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_LIBRARY": library, "PERF_POKE_EMULATED": "1",
        "PYTHONDONTWRITEBYTECODE": "1"}
 failed = [part for part in PARTS if subprocess.run([sys.executable, folder / f"{part}.py"], env=env, check=False).returncode]
 common.equal(failed, [], "parts that failed")
