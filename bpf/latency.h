@@ -176,11 +176,11 @@ static __always_inline void note_latencies(const struct activation *activation, 
  * trigger's. */
 static __noinline int judge(__u32 kind, const struct activation *activation, __u64 latency_ns)
 {
-	struct trigger_spike s = { .kind = kind, .latency_ns = latency_ns };
 	__u64 threshold = kind == TRIGGER_THREAD ? thread_threshold_ns
 			  : kind == TRIGGER_USER ? user_threshold_ns
 						 : wakeup_threshold_ns;
 	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
+	struct trigger_spike *s;
 
 	if (!cpu)
 		return 0;
@@ -188,20 +188,23 @@ static __noinline int judge(__u32 kind, const struct activation *activation, __u
 	if (kind != TRIGGER_WAKEUP)
 		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
 	if (kind >= TRIGGER_KINDS || !threshold || latency_ns < threshold ||
-	    latency_ns < measured_ns[kind] || !take(cpu, &s))
+	    latency_ns < measured_ns[kind])
 		return 0;
-	s.expected_ns = activation->expected_ns;
-	s.actual_ns = activation->expected_ns + latency_ns;
-	s.function = activation->function;
-	s.timer = activation->timer;
-	s.cpu = activation->cpu;
-	s.irq_ns = activation->irq_ns;
-	s.thread_ns = activation->thread_ns;
-	s.user_ns = kind == TRIGGER_USER ? latency_ns : 0;
-	s.pid = activation->pid;
-	s.tid = activation->tid;
-	__builtin_memcpy(s.comm, activation->comm, sizeof(s.comm));
-	return tell(cpu, &s);
+	s = take(cpu, kind, latency_ns);
+	if (!s)
+		return 0;
+	s->expected_ns = activation->expected_ns;
+	s->actual_ns = activation->expected_ns + latency_ns;
+	s->function = activation->function;
+	s->timer = activation->timer;
+	s->cpu = activation->cpu;
+	s->irq_ns = activation->irq_ns;
+	s->thread_ns = activation->thread_ns;
+	s->user_ns = kind == TRIGGER_USER ? latency_ns : 0;
+	s->pid = activation->pid;
+	s->tid = activation->tid;
+	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
+	return tell(s);
 }
 
 /* As the timerlat tracer measures it: osnoise:timerlat_sample, Linux 6.15. */

@@ -71,8 +71,8 @@ SEC("?tp_btf/irq_work_entry")
 int rtla_hold(void *ctx)
 {
 	__u32 key = bpf_get_smp_processor_id();
+	struct trigger_spike *s;
 	struct trigger_cpu *cpu;
-	struct trigger_spike s;
 
 	(void)ctx;
 	if (rtla_cpu != key + 1)
@@ -80,9 +80,12 @@ int rtla_hold(void *ctx)
 	cpu = bpf_map_lookup_elem(&cpus, &key);
 	if (!cpu || __sync_val_compare_and_swap(&rtla_cpu, key + 1, 0) != key + 1)
 		return 0;
-	s = rtla_spike;
-	hold(&s);
-	return tell(cpu, &s);
+	s = reserve(cpu);
+	if (!s)
+		return 0;
+	*s = rtla_spike;
+	hold(s);
+	return tell(s);
 }
 
 #endif

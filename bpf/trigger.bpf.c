@@ -121,25 +121,43 @@ static __noinline int hold(struct trigger_spike *s)
 	return 0;
 }
 
-/* Whether the spike is taken: then the trace stands still, and tell() must follow. */
-static __noinline bool take(struct trigger_cpu *cpu, struct trigger_spike *s)
+/* The record of a spike that has disarmed the session. It is reserved before anything is frozen:
+ * a trace that the controller is not told of would never be resumed. NULL: the ring is full, and
+ * the session is armed again. */
+static __noinline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 {
-	__u32 kind = s->kind;
+	struct trigger_spike *s = bpf_ringbuf_reserve(&spikes, sizeof(*s), 0);
+
+	if (s)
+		return s;
+	cpu->unarmed++;
+	__sync_lock_test_and_set(&armed, 1);
+	return NULL;
+}
+
+/* The record of a spike that is taken, with the trace frozen: tell() must follow. NULL: it is
+ * counted only. */
+static __noinline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind, __u64 latency_ns)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct trigger_spike *s;
 
 	cpu->spikes++;
-	if (kind < TRIGGER_KINDS && s->latency_ns < floor_ns[kind])
-		return false;
-	if (quiet_until_ns && bpf_ktime_get_ns() < quiet_until_ns) {
+	if (kind < TRIGGER_KINDS && latency_ns < floor_ns[kind])
+		return NULL;
+	if (now < quiet_until_ns || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
 		cpu->unarmed++;
-		return false;
+		return NULL;
 	}
-	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
-		cpu->unarmed++;
-		return false;
-	}
-	s->time_ns = bpf_ktime_get_ns();
+	s = reserve(cpu);
+	if (!s)
+		return NULL;
+	__builtin_memset(s, 0, sizeof(*s));
+	s->kind = kind;
+	s->latency_ns = latency_ns;
+	s->time_ns = now;
 	hold(s);
-	return true;
+	return s;
 }
 
 /* Of each CPU, the latencies of the activations that its newest spikes were in, those that came
@@ -191,15 +209,11 @@ static __always_inline void note_spike(const struct trigger_spike *s)
 	noise_copy(&seen->noise, key, s->kind == TRIGGER_THREAD && !has_samples);
 }
 
-static __noinline int tell(struct trigger_cpu *cpu, struct trigger_spike *s)
+static __noinline int tell(struct trigger_spike *s)
 {
 	note_spike(s);
-	if (!bpf_ringbuf_output(&spikes, s, sizeof(*s), BPF_RB_FORCE_WAKEUP))
-		return 0;
-	/* Nothing was told, so nothing was taken: the next spike may. */
-	cpu->unarmed++;
-	__sync_lock_test_and_set(&armed, 1);
-	return 1;
+	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+	return 0;
 }
 
 #include "latency.h"
@@ -213,18 +227,18 @@ static __always_inline __u64 clock_offset(struct hrtimer *timer)
 static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
 			    __u64 latency_ns)
 {
-	struct trigger_spike s = { .kind = TRIGGER_IRQ, .latency_ns = latency_ns };
+	struct trigger_spike *s = take(cpu, TRIGGER_IRQ, latency_ns);
 
-	if (!take(cpu, &s))
+	if (!s)
 		return 0;
-	s.irq_ns = latency_ns;
-	s.actual_ns = now - clock_offset(timer);
-	s.expected_ns = s.actual_ns - latency_ns;
-	s.function = (__u64)BPF_CORE_READ(timer, function);
-	s.timer = (__u64)timer;
-	s.cpu = bpf_get_smp_processor_id();
-	fill_task(&s);
-	return tell(cpu, &s);
+	s->irq_ns = latency_ns;
+	s->actual_ns = now - clock_offset(timer);
+	s->expected_ns = s->actual_ns - latency_ns;
+	s->function = (__u64)BPF_CORE_READ(timer, function);
+	s->timer = (__u64)timer;
+	s->cpu = bpf_get_smp_processor_id();
+	fill_task(s);
+	return tell(s);
 }
 
 static __always_inline int expire(__u64 *ctx, bool has_threads)
