@@ -83,7 +83,12 @@ struct sighand_struct {
 	struct k_sigaction action[1];
 };
 
+struct thread_info {
+	__u32 cpu;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	void *mm;
 	unsigned int in_execve : 1;
 	__s32 pid, tgid;

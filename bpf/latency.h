@@ -37,11 +37,17 @@ struct {
 	__type(value, struct activation);
 } activations SEC(".maps");
 
+/* A thread that was woken, and when, and on which CPU's run queue. */
+struct wakeup {
+	__u64 time_ns;
+	__u32 cpu, reserved;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64); /* when the thread was woken */
+	__type(value, struct wakeup);
 } wakeups SEC(".maps");
 
 /* The statistics of the other kinds, one CPU after the other of the first, then of the next. */
@@ -61,13 +67,6 @@ static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
 	if (kind == TRIGGER_IRQ)
 		return bpf_map_lookup_elem(&cpus, &cpu);
 	return bpf_map_lookup_elem(&cpus_more, &key);
-}
-
-static __always_inline bool is_watched(__u32 key)
-{
-	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
-
-	return cpu && cpu->watched;
 }
 
 /* Whether it is our own programs that see threads run, and whether they wait for them to be back.
@@ -263,17 +262,18 @@ static __always_inline void go_after_timer(__u32 tid)
 
 static __always_inline void run_after_wakeup(__u32 tid)
 {
-	struct activation activation = { .cpu = bpf_get_smp_processor_id() };
-	__u64 *woken_ns = bpf_map_lookup_elem(&wakeups, &tid);
+	const struct wakeup *woken = bpf_map_lookup_elem(&wakeups, &tid);
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct activation activation = {};
 
-	if (!woken_ns)
+	if (!woken)
 		return;
-	activation.expected_ns = *woken_ns;
+	activation.cpu = woken->cpu;
+	activation.expected_ns = woken->time_ns;
 	bpf_map_delete_elem(&wakeups, &tid);
 	if (!is_watched(activation.cpu))
 		return;
-	/* What ran instead of it. */
+	/* What ran before it. */
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
@@ -337,18 +337,25 @@ static __always_inline bool is_wakeup_comm(const struct task_struct *task)
 	return true;
 }
 
+/* The CPU that the task is to run on. Linux before 5.16 has it elsewhere on some architectures. */
+static __always_inline __u32 cpu_of_task(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->thread_info.cpu) ? task->thread_info.cpu
+							    : bpf_get_smp_processor_id();
+}
+
 SEC("?tp_btf/sched_wakeup")
 int latency_wakeup(__u64 *ctx)
 {
 	const struct task_struct *task = (const struct task_struct *)ctx[0];
-	__u64 now = bpf_ktime_get_ns();
+	struct wakeup woken = { .time_ns = bpf_ktime_get_ns(), .cpu = cpu_of_task(task) };
 	__u32 tid = task->pid;
 
 	if (wakeup_pid && tid != wakeup_pid && (__u32)task->tgid != wakeup_pid)
 		return 0;
 	if (wakeup_comm[0] && !is_wakeup_comm(task))
 		return 0;
-	bpf_map_update_elem(&wakeups, &tid, &now, BPF_ANY);
+	bpf_map_update_elem(&wakeups, &tid, &woken, BPF_ANY);
 	return 0;
 }
 

@@ -55,6 +55,13 @@ struct {
 	__type(value, struct trigger_session);
 } session SEC(".maps");
 
+static __always_inline bool is_watched(__u32 key)
+{
+	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
+
+	return cpu && cpu->watched;
+}
+
 #include "linear.h"
 #include "poke/poke.h"
 
@@ -107,11 +114,13 @@ static __always_inline void wake_last(void)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* The trace stands still, and the targets are poked. tell() must follow. */
+/* Freezes the trace of this CPU and pokes the targets. tell() must follow. */
 static __noinline int hold(struct trigger_spike *s)
 {
+	s->ran_cpu = bpf_get_smp_processor_id();
+	s->ran_watched = is_watched(s->ran_cpu);
 	/* First of all: what comes after is not of interest. */
-	if (pause_message[0]) {
+	if (pause_message[0] && s->ran_watched) {
 		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
 		s->frozen_ns = bpf_ktime_get_ns();
 	}
@@ -236,7 +245,7 @@ static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u6
 	s->expected_ns = s->actual_ns - latency_ns;
 	s->function = (__u64)BPF_CORE_READ(timer, function);
 	s->timer = (__u64)timer;
-	s->cpu = bpf_get_smp_processor_id();
+	s->cpu = s->ran_cpu;
 	fill_task(s);
 	return tell(s);
 }

@@ -86,7 +86,7 @@ struct trigger_spike {
 	__u64 actual_ns;
 	__u64 function;
 	__u64 timer;
-	__u32 cpu;
+	__u32 cpu; /* where it should have run */
 	__u32 pid;
 	__u32 tid;
 	__u32 what; /* enum trigger_what */
@@ -94,6 +94,8 @@ struct trigger_spike {
 	__u64 irq_ns, thread_ns, user_ns; /* of the same activation, so far; 0: not known */
 	__u32 kind;			  /* enum trigger_kind */
 	__u32 by_rtla;			  /* 1: taken by rtla's threshold, not by one of ours */
+	__u32 ran_cpu;			  /* where the interrupt, or the thread, ran */
+	__u32 ran_watched;		  /* 1: that CPU is watched */
 };
 
 /* The session as others see it, in a pinned map of one. Written by the controller alone; strings
@@ -121,7 +123,7 @@ struct trigger_session {
 
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 72 + 8 * TRIGGER_BUCKETS, "no hidden padding");
-static_assert(sizeof(struct trigger_spike) == 128, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 136, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_session) == 752, "no hidden padding");
 #endif

@@ -131,9 +131,11 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 /* Returns 1 if it takes the message to reach the target. */
 static __always_inline __u32 poke_print(struct poke_target *target)
 {
-	if (POKE_HAS(POKE_WAY_TRACEPOINT)) {
+	/* What wakes the target is its own event, on the watched CPUs. */
+	if (POKE_HAS(POKE_WAY_TRACEPOINT) &&
+	    poke_took(target, POKE_WAY_TRACEPOINT, !is_watched(bpf_get_smp_processor_id()))) {
 		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_TRACEPOINT));
-		return poke_took(target, POKE_WAY_TRACEPOINT, 0);
+		return 1;
 	}
 	if (POKE_HAS(POKE_WAY_FASYNC) &&
 	    poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle)) {

@@ -121,7 +121,7 @@ static int read_cpu(json_object *json, int *cpu, char **why)
 static int read_view(json_object *json, struct capture_file *file, char **why)
 {
 	struct view_capture *view = &file->view;
-	json_object *freeze;
+	json_object *freeze, *ran;
 	int r = read_kind(json, &view->kind, why);
 
 	if (!r)
@@ -131,9 +131,11 @@ static int read_view(json_object *json, struct capture_file *file, char **why)
 	if (r)
 		return r;
 	freeze = find(json, "recorder.freeze", json_type_string);
-	/* Those that were poked, and not of a spike, are not sampled. */
+	ran = find(json, "spike.ran_cpu", json_type_int);
+	/* Not those that were poked, or of two CPUs. */
 	view->sampled = view->kind == VIEW_PT && view->cpu >= 0 && freeze &&
-			!strcmp(json_object_get_string(freeze), "sample");
+			!strcmp(json_object_get_string(freeze), "sample") &&
+			(!ran || json_object_get_int(ran) == view->cpu);
 	return 0;
 }
 

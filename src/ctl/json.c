@@ -145,6 +145,8 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	add_bool(object, "poked", spike->poked);
 	add_bool(object, "rtla", spike->rtla);
 	json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
+	json_object_object_add(object, "ran_cpu", json_object_new_int(spike->ran_cpu));
+	add_bool(object, "ran_watched", spike->ran_watched);
 	add_number(object, "time_ns", spike->time_ns);
 	add_number(object, "latency_ns", spike->latency_ns);
 	add_number(object, "expected_ns", spike->expected_ns);

@@ -112,16 +112,25 @@ static void print_noise(FILE *file, const struct perf_poke_spike *spike)
 		FORMAT_TIME(last_ns - spike->irq_ns));
 }
 
+const char *report_ran(char *buf, size_t size, const struct perf_poke_spike *spike)
+{
+	buf[0] = '\0';
+	if (spike->ran_cpu != spike->cpu)
+		snprintf(buf, size, ", ran on CPU %d%s", spike->ran_cpu,
+			 spike->ran_watched ? "" : " (not watched)");
+	return buf;
+}
+
 static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 {
-	char task[64];
+	char task[64], ran[64];
 
 	if (spike->poked) {
 		fprintf(file, "  %-12s poked\n", "reason");
 		return;
 	}
-	fprintf(file, "  %-12s %s on CPU %d", "latency", FORMAT_TIME(spike->latency_ns),
-		spike->cpu);
+	fprintf(file, "  %-12s %s on CPU %d%s", "latency", FORMAT_TIME(spike->latency_ns),
+		spike->cpu, report_ran(ran, sizeof(ran), spike));
 	if (spike->kind)
 		fprintf(file, ", of the %s", kind_name(spike->kind));
 	if (spike->rtla)

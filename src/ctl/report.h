@@ -10,4 +10,7 @@
 /* Returns 0 or -ENOMEM. */
 int report_print(FILE *file, const struct results *results);
 
+/* Where the thread ran if it was migrated, as `, ran on CPU 1`; else "". Returns buf. */
+const char *report_ran(char *buf, size_t size, const struct perf_poke_spike *spike);
+
 #endif

@@ -72,6 +72,7 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 {
 	struct session *s = ctx;
+	char ran[64];
 	int r;
 
 	if (s->con->json)
@@ -90,11 +91,12 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
-	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d, %s", results_taken(&s->results),
+	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d%s, %s", results_taken(&s->results),
 		     capture->spike.rtla ? "rtla: " : "",
 		     capture->spike.kind ? kind_name(capture->spike.kind) : "",
 		     capture->spike.kind ? " " : "", FORMAT_TIME(capture->spike.latency_ns),
-		     capture->spike.cpu, capture->path);
+		     capture->spike.cpu, report_ran(ran, sizeof(ran), &capture->spike),
+		     capture->path);
 }
 
 static void on_removed(void *ctx, const char *path)

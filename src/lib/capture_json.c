@@ -94,6 +94,8 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 
 	put_uint(json, "sequence", spike->sequence);
 	put_int(json, "cpu", spike->cpu);
+	put_int(json, "ran_cpu", spike->ran_cpu);
+	put_bool(json, "ran_watched", spike->ran_watched);
 	put_uint(json, "latency_ns", spike->latency_ns);
 	put_uint(json, "time_ns", spike->time_ns);
 	put_uint(json, "expected_ns", spike->expected_ns);

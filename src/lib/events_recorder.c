@@ -163,9 +163,9 @@ static int events_open(struct recorder **ret, const struct recorder_config *conf
 	return 0;
 }
 
-static int events_freeze(struct recorder *recorder, int first_cpu)
+static int events_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
-	return rings_pause(to_events(recorder)->rings, first_cpu);
+	return rings_pause(to_events(recorder)->rings, spike->cpu);
 }
 
 static int events_resume(struct recorder *recorder)

@@ -120,7 +120,8 @@ struct perf_poke_spike {
 	uint64_t function;	   /**< address of the timer's function */
 	uint64_t timer;		   /**< address of the timer */
 	const char *function_name; /**< its symbol, or NULL if unknown */
-	int cpu;		   /**< -1 when poked */
+	int cpu;		   /**< where it should have run: the timer's, or the one that the
+				    * task was woken on; -1 when poked */
 	int pid;		   /**< process that was interrupted (as `tgid` in the kernel) */
 	int tid;		   /**< thread that was interrupted */
 	char comm[16];		   /**< its name */
@@ -137,6 +138,8 @@ struct perf_poke_spike {
 	 * from the timer interrupt on, as osnoise tells it, each net of what interrupted it */
 	bool has_noise;
 	uint64_t noise_irq_ns, noise_softirq_ns, noise_thread_ns, noise_nmi_ns;
+	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 when poked */
+	bool ran_watched; /**< that CPU is watched: its trace is in the capture too */
 };
 
 /** One finished, or failed, capture. */
@@ -146,7 +149,7 @@ struct perf_poke_capture {
 	const char *path; /**< the folder; valid during the callback only */
 	struct perf_poke_spike spike;
 	const char *recorder; /**< its name, for people */
-	uint64_t skid_ns;     /**< from the spike to the moment the trace stood still */
+	uint64_t skid_ns;     /**< from the spike to the moment the trace of its CPU stood still */
 	uint64_t blind_ns;    /**< from the spike to the moment the session was armed again */
 	uint64_t history_ns;  /**< from the oldest event of the spike's CPU to the spike */
 	uint64_t events;      /**< records in the capture */

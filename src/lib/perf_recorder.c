@@ -28,10 +28,10 @@ static int perf_open(struct recorder **ret, const struct recorder_config *config
 	return 0;
 }
 
-static int perf_freeze(struct recorder *recorder, int first_cpu)
+static int perf_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
 	(void)recorder;
-	(void)first_cpu;
+	(void)spike;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "clock.h"
+#include "cpulist.h"
 #include "delivery/delivery.h"
 #include "target.h"
 #include "trigger.h"
@@ -22,6 +23,8 @@
 /* It may be on its way, when the grace of an earlier one is over. */
 #define YOUNG_NS 1000000
 
+#define POSSIBLE "/sys/devices/system/cpu/possible"
+
 struct poke {
 	const struct log *log;
 	const struct delivery *preferred;
@@ -32,6 +35,7 @@ struct poke {
 	struct trigger *trigger;
 	volatile struct poke_target *live; /* its map */
 	struct delivery_config delivery;
+	int *possible; /* CPUs; NULL: the trigger runs on those that are watched */
 	int epoll_fd, timer_fd;
 	uint64_t settling; /* sequence of the spike that the timer is for; 0: it does not run */
 	uint64_t settling_ns;
@@ -178,6 +182,23 @@ static int poke_open_all(struct poke *poke, const struct config *config)
 	return err;
 }
 
+/* Timers expire on the watched CPUs; threads run on any. */
+static int poke_find_cpus(struct poke *poke, const struct config *config)
+{
+	const uint64_t *thresholds = config->thresholds;
+	size_t nr;
+	int err;
+
+	if (!thresholds[TRIGGER_THREAD] && !thresholds[TRIGGER_USER] && !thresholds[TRIGGER_WAKEUP])
+		return 0;
+	err = cpulist_read(POSSIBLE, &poke->possible, &nr);
+	if (err)
+		return log_error(poke->log, err, "cannot read " POSSIBLE ": %s", strerror(-err));
+	poke->delivery.cpus = poke->possible;
+	poke->delivery.nr_cpus = nr;
+	return 0;
+}
+
 int poke_open(struct poke **ret, const struct config *config, const struct log *log)
 {
 	struct poke *poke = calloc(1, sizeof(*poke));
@@ -188,10 +209,6 @@ int poke_open(struct poke **ret, const struct config *config, const struct log *
 	poke->log = log;
 	poke->epoll_fd = poke->timer_fd = -1;
 	err = poke_open_all(poke, config);
-	if (err) {
-		poke_free(poke);
-		return err;
-	}
 	poke->delivery = (struct delivery_config){
 		.targets = poke->tasks,
 		.tids = poke->tids,
@@ -200,6 +217,12 @@ int poke_open(struct poke **ret, const struct config *config, const struct log *
 		.nr_cpus = config->nr_cpus,
 		.message = poke->message,
 	};
+	if (!err)
+		err = poke_find_cpus(poke, config);
+	if (err) {
+		poke_free(poke);
+		return err;
+	}
 	*ret = poke;
 	return 0;
 }
@@ -538,5 +561,6 @@ void poke_free(struct poke *poke)
 		target_close(&poke->targets[i]);
 	closep(&poke->timer_fd);
 	closep(&poke->epoll_fd);
+	free(poke->possible);
 	free(poke);
 }

@@ -114,7 +114,8 @@ static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze fre
 	return 0;
 }
 
-/* Rings that a spike copies. A poke copies all, also where a spike copies none. */
+/* Rings that a spike copies. That of a migrated thread copies one more, and a poke all, also where
+ * a spike copies none. */
 static size_t pt_nr_copies(const struct pt_recorder *pt)
 {
 	return pt->freeze_all ? pt->nr_cpus : 1;
@@ -349,27 +350,33 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 	return err ? err : sideband_err;
 }
 
-/* In sample mode the kernel has taken the trace of the spike's CPU already; a poke has no sample.
- */
-static bool pt_is_sampled(const struct pt_recorder *pt, int spike_cpu)
+/* In sample mode the kernel has taken the trace of the CPU already that the spike was seen on.
+ * Where that is one of two, the rings of both are copied: a file has samples or rings, not both. A
+ * poke has no sample. */
+static bool pt_is_sampled(const struct pt_recorder *pt, const struct perf_poke_spike *spike)
 {
-	return pt->freeze == PERF_POKE_FREEZE_SAMPLE && spike_cpu >= 0;
+	return pt->freeze == PERF_POKE_FREEZE_SAMPLE && !spike->poked &&
+	       spike->cpu == spike->ran_cpu;
 }
 
-static int pt_freeze(struct recorder *recorder, int first_cpu)
+static bool pt_is_wanted(const struct pt_recorder *pt, const struct perf_poke_spike *spike, int cpu)
+{
+	return pt->freeze_all || spike->poked || cpu == spike->cpu || cpu == spike->ran_cpu;
+}
+
+static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	int ret = 0;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
-		bool first = pt->cpus[i].cpu == first_cpu;
+		bool wanted = pt_is_wanted(pt, spike, pt->cpus[i].cpu);
 		int err;
 
 		if (!pt_events_has(pt->events, i))
 			continue;
-		pt->cpus[i].sampled = first && pt_is_sampled(pt, first_cpu);
-		pt->cpus[i].frozen =
-			!pt->cpus[i].sampled && (first || first_cpu < 0 || pt->freeze_all);
+		pt->cpus[i].sampled = wanted && pt_is_sampled(pt, spike);
+		pt->cpus[i].frozen = wanted && !pt->cpus[i].sampled;
 		err = pt->cpus[i].frozen ? pt_events_disable(pt->events, i) : 0;
 		if (err && !ret)
 			ret = err;

@@ -208,16 +208,17 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 }
 
 /* Which task ran when a trace began: who the oldest switch was away from, or, where there was none,
- * who was interrupted. */
+ * who was interrupted, or ran before the thread that was woken. */
 static int put_first_task(struct perfdata_buf *buf, const struct snapshot *snapshot,
 			  const struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
+	int task_cpu = spike->kind == PERF_POKE_TRIGGER_WAKEUP ? spike->ran_cpu : spike->cpu;
 	int cpu = snapshot->pt->cpus[trace->index].cpu;
 	struct records_task task = {};
 
 	if (snapshot->switches && records_first_task(&snapshot->switches[trace->index], &task))
 		return perfdata_put_itrace_start(buf, cpu, task.pid, task.tid);
-	if (cpu == spike->cpu)
+	if (cpu == task_cpu)
 		return perfdata_put_itrace_start(buf, cpu, spike->pid, spike->tid);
 	return 0;
 }

@@ -62,8 +62,9 @@ struct recorder_ops {
 	/* Begins to record. After this, programs that are traced are not changed any more; NULL:
 	 * records since open. */
 	int (*start)(struct recorder *recorder, const struct log *log);
-	/* Makes the trace of all CPUs stand still, of first_cpu first. */
-	int (*freeze)(struct recorder *recorder, int first_cpu);
+	/* Makes the traces of a spike's CPUs stand still, and those of others where they are copied
+	 * too. */
+	int (*freeze)(struct recorder *recorder, const struct perf_poke_spike *spike);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
 	/* Records a CPU again, any of the machine, that was offline; never between freeze and

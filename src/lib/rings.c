@@ -42,8 +42,7 @@ struct rings {
 	struct ring rings[];
 };
 
-/* Each event on each CPU is a descriptor: the soft limit of 1024 is soon reached. */
-static void rings_raise_nofile(void)
+void rings_raise_nofile(void)
 {
 	struct rlimit limit;
 

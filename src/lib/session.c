@@ -53,14 +53,13 @@ static int session_privileges(const struct config *config)
 
 static const struct recorder_ops *session_recorder_ops(const struct perf_poke *pp)
 {
-	switch (pp->config.recorder) {
-	case PERF_POKE_RECORDER_PT:
-		return &pt_recorder;
-	case PERF_POKE_RECORDER_PERF:
-		return &perf_recorder;
-	default:
-		return &events_recorder;
-	}
+	static const struct recorder_ops *const ops[] = {
+		[PERF_POKE_RECORDER_EVENTS] = &events_recorder,
+		[PERF_POKE_RECORDER_PT] = &pt_recorder,
+		[PERF_POKE_RECORDER_PERF] = &perf_recorder,
+	};
+
+	return ops[pp->config.recorder];
 }
 
 static int session_open_recorder(struct perf_poke *pp)
@@ -305,17 +304,20 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	struct capture *capture = calloc(1, sizeof(*capture));
 	int err, resumed;
 
-	err = ops->freeze(pp->recorder, spike->cpu);
+	err = ops->freeze(pp->recorder, spike);
 	if (capture) {
 		capture->spike = *spike;
 		capture->floor_ns = spike->poked ? 0 : pp->floors_ns[spike->kind];
-		capture->still_ns = frozen_ns ? frozen_ns : clock_ns(CLOCK_MONOTONIC);
+		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
+		/* The trigger has frozen the CPU that it ran on. */
+		if (frozen_ns && spike->cpu == spike->ran_cpu)
+			capture->still_ns = frozen_ns;
 	}
 	if (pp->poke)
 		poke_settle(pp->poke, spike->sequence, !spike->poked);
 	if (!err)
 		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
-	resumed = session_resume(pp, frozen_ns ? spike->cpu : -1);
+	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
 	if (err || resumed) {
 		pp->failed++;
 		session_count(pp);
@@ -358,6 +360,8 @@ static struct perf_poke_spike session_spike(const struct config *config,
 		.irq_ns = seen->irq_ns,
 		.thread_ns = seen->thread_ns,
 		.user_ns = seen->user_ns,
+		.ran_cpu = poked ? -1 : (int)seen->ran_cpu,
+		.ran_watched = seen->ran_watched,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
@@ -447,21 +451,16 @@ static void session_cpu_online(struct perf_poke *pp, int cpu)
 {
 	const struct log *log = &pp->config.log;
 	int err = pp->recorder->ops->cpu_online(pp->recorder, cpu);
+	bool watched = session_watches_cpu(pp, cpu);
 
-	if (!session_watches_cpu(pp, cpu)) {
-		if (err)
-			log_write(log, PERF_POKE_LOG_DEBUG, "CPU %d is back: %s", cpu,
-				  strerror(-err));
-		return;
-	}
-	if (!err)
+	if (!err && watched)
 		err = workload_cpu_online(pp->workload, cpu);
 	if (!err && pp->poke)
 		err = poke_cpu_online(pp->poke);
 	if (err)
-		log_write(log, PERF_POKE_LOG_WARN,
+		log_write(log, watched ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_DEBUG,
 			  "CPU %d is back, but cannot be watched again: %s", cpu, strerror(-err));
-	else
+	else if (watched)
 		log_write(log, PERF_POKE_LOG_INFO, "CPU %d is back: watched again", cpu);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The trigger thread: which threads it watches, where they run, and that no latency is less than nothing."""
+import json
 import os
 import signal
 import subprocess
@@ -8,10 +9,102 @@ import sys
 import time
 
 import common
+import poked
 
 HOUR_NS = 3600 * 10**9
+THRESHOLD_MS = 30
+HOG_S = 0.3
+# Keeps all threads of a lower priority from its CPU, for so long.
+HOG = """
+import os, sys, time
+os.sched_setaffinity(0, [int(sys.argv[1])])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+print(flush=True)
+end = time.monotonic() + %g
+while time.monotonic() < end: pass
+""" % HOG_S
+SLEEPER = "import time\nwhile True: time.sleep(0.02)"
 # Its timers may be so much later than they were asked for, and are not: other timers on its CPU take them along.
 SLACK = "import ctypes, time\nctypes.CDLL(None).prctl(29, ctypes.c_ulong(%d), 0, 0, 0)\nwhile True: time.sleep(0.002)"
+
+
+class Migrated(common.HostTest):
+    """A thread whose timer expired on one CPU runs on another: its own was taken."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        self.timer_cpu, self.other = common.find_cpus(2)
+        # Not behind the task that takes the other.
+        os.sched_setaffinity(0, [self.other])
+
+    def migrate(self, task):
+        """Its timer expires while another task has its CPU; then it may run elsewhere."""
+        with subprocess.Popen([sys.executable, "-c", HOG, str(self.timer_cpu)], stdout=subprocess.PIPE) as hog:
+            hog.stdout.readline()
+            time.sleep(HOG_S / 3)
+            os.sched_setaffinity(task.pid, [self.other])
+        os.sched_setaffinity(task.pid, [self.timer_cpu])
+
+    def spike(self, session, task, wanted=lambda facts: True):
+        """The first capture of a thread that was migrated: its line and its capture.json. On a busy machine others are late too."""
+        for _ in range(40):
+            self.migrate(task)
+            line = session.read_capture()
+            with open(os.path.join(line["path"], "capture.json")) as file:
+                facts = json.load(file)
+            if line["ran_cpu"] == self.other and line["cpu"] == self.timer_cpu and wanted(facts):
+                return line, facts
+        self.fail("no thread was seen to run elsewhere: %s" % session.captures)
+
+    def session(self, cpus, *args, trigger="thread"):
+        return common.Session(cpus, self.output, "--workload", "none", "--recorder", "events", "--buffer", "256K", "--count", "1000",
+                              "--trigger", "%s=%dms" % (trigger, THRESHOLD_MS), *args)
+
+    def check(self, line, facts, watched):
+        self.assertGreaterEqual(line["latency_ns"], THRESHOLD_MS * 10**6)
+        self.assertEqual(line["ran_watched"], watched)
+        self.assertEqual((facts["spike"]["cpu"], facts["spike"]["ran_cpu"]), (self.timer_cpu, self.other))
+        self.assertEqual(facts["spike"]["ran_watched"], watched)
+        self.assertIn("-cpu%d-" % self.timer_cpu, line["path"])
+
+    def test_both_cpus_are_in_the_capture(self):
+        with common.python_on(self.timer_cpu, SLEEPER) as task, common.busy(self.other):
+            with self.session([self.timer_cpu, self.other]) as session:
+                line, facts = self.spike(session, task)
+                session.finish(signal.SIGINT)
+        self.check(line, facts, watched=True)
+        cpus = {sample["cpu"] for sample in self.samples(line["path"])}
+        self.assertEqual(cpus, {self.timer_cpu, self.other})
+
+    def test_where_it_ran_is_not_watched(self):
+        with common.python_on(self.timer_cpu, SLEEPER) as task, common.busy(self.other):
+            with self.session([self.timer_cpu]) as session:
+                line, facts = self.spike(session, task)
+                session.finish(signal.SIGINT)
+        self.check(line, facts, watched=False)
+        self.assertEqual({sample["cpu"] for sample in self.samples(line["path"])}, {self.timer_cpu})
+
+    def test_fasync_reaches_the_target(self):
+        """Not the controller in its place, which looks after those that were lost."""
+        def is_told(facts):
+            return facts["poke"]["targets"][0]["delivery"]
+
+        for watched in ([self.timer_cpu], [self.timer_cpu, self.other]):
+            with self.subTest(watched=watched), poked.Counter() as target, common.busy(self.other):
+                with common.python_on(self.timer_cpu, SLEEPER) as task:
+                    with self.session(watched, "--perf-pid", str(target.pid), "--any-process", "--delivery", "fasync") as session:
+                        _, facts = self.spike(session, task, is_told)
+                        session.finish(signal.SIGINT)
+                self.assertEqual(facts["poke"]["targets"][0]["delivery"], "fasync", facts["poke"])
+
+    def test_wakeup(self):
+        """A wakeup is of the CPU that the thread was woken on."""
+        with common.python_on(self.timer_cpu, SLEEPER) as task, common.busy(self.other):
+            with self.session([self.timer_cpu], "--task", str(task.pid), trigger="wakeup") as session:
+                line, facts = self.spike(session, task)
+                session.finish(signal.SIGINT)
+        self.check(line, facts, watched=False)
 
 
 class Threads(common.HostTest):

@@ -14,7 +14,7 @@ struct delivery_config {
 	const struct poke_target *targets;
 	const int *tids; /* of the targets, in our own pid namespace; 0: it needs no way any more */
 	size_t nr_targets;
-	const int *cpus;
+	const int *cpus; /* where the trigger may run; some may be offline */
 	size_t nr_cpus;
 	const char *message; /* before the targets that it is for: what the trigger prints */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A perf event on what BPF programs print, on each watched CPU for each target. The target owns it,
+/* A perf event on what BPF programs print, on each CPU for each target. The target owns it,
  * so the kernel signals it when the event overflows: an owner is the thread itself, not its number.
  */
 #include "delivery.h"
@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "rings.h"
 #include "tracefs.h"
 
 struct delivery_state {
@@ -76,6 +77,9 @@ static int fasync_open_target(struct delivery_state *state, const struct deliver
 		int fd = open_event(id, config->cpus[i], filter);
 		int err;
 
+		/* Offline: poke_cpu_online() opens all anew when it is back. */
+		if (fd == -ENODEV)
+			continue;
 		if (fd < 0)
 			return fd;
 		state->fds[state->nr++] = fd;
@@ -112,6 +116,7 @@ static int fasync_open(struct delivery_state **ret, const struct delivery_config
 				  config->nr_targets * config->nr_cpus * sizeof(state->fds[0]));
 	if (!state)
 		return -ENOMEM;
+	rings_raise_nofile();
 	err = fasync_open_all(state, config);
 	if (err) {
 		fasync_close(state);

@@ -64,8 +64,8 @@ enum pid_type {
 #define TARGETS 3
 #define PRINTK_ID 77
 #define HANDLER 0x1000
-/* Where the spikes are, of those that are watched. */
-#define CPU 5
+/* Where the spikes are. */
+#define CPU 0
 
 /* What a target does not take, in bits of enum poke_way: FASYNC is lost; TRACEPOINT is not polled
  * for in time. */
@@ -74,6 +74,7 @@ static unsigned int nr_signals[TARGETS], nr_printed;
 static struct task_struct tasks[TARGETS], idle_task, *current;
 static struct sighand_struct sighands[TARGETS];
 static uint64_t now_ns;
+static bool watched = true; /* that CPU is */
 
 static struct event {
 	int cpu, tid, signal;
@@ -101,6 +102,8 @@ static void *lookup(const void *map, const void *key);
 #define bpf_get_current_pid_tgid() ((uint64_t)current->pid)
 #define bpf_get_current_task_btf() current
 #define bpf_ktime_get_ns() now_ns
+#define bpf_get_smp_processor_id() CPU
+#define is_watched(cpu) watched
 #define bpf_send_signal_thread(signal) signal_task(current, signal, SI_KERNEL)
 #define BPF_CORE_READ(from, field) ((from)->field)
 #define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((from)->field)
@@ -344,14 +347,15 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 
 static struct poke *open_poke(enum perf_poke_delivery delivery)
 {
-	static const int cpus[] = { CPU - 1, CPU };
+	static const int cpus[] = { CPU, CPU + 1 };
 	struct perf_poke_target wanted[TARGETS] = {};
 	const struct config config = {
 		.targets = wanted,
 		.nr_targets = TARGETS,
 		.delivery = delivery,
-		.cpus = (int *)cpus,
-		.nr_cpus = ARRAY_SIZE(cpus),
+		.cpus = (int *)cpus + !watched,
+		.nr_cpus = ARRAY_SIZE(cpus) - !watched,
+		.thresholds = { [TRIGGER_THREAD] = !watched },
 	};
 	static const struct log log;
 	struct trigger_config program = {};
@@ -407,10 +411,12 @@ static uint64_t sum(const __u64 *counts)
 static void check_target(size_t i, unsigned int nr)
 {
 	const struct poke_target *target = &map[i];
-	/* Those that were sent, and turned out to have gone nowhere. Of FASYNC what was not even
-	 * tried is refused too. */
-	uint64_t lost = target->refused[POKE_WAY_TRACEPOINT];
+	uint64_t lost = 0;
 
+	/* Those that were sent, and turned out to have gone nowhere. What was not even tried is
+	 * refused too. */
+	if (target->sent[POKE_WAY_TRACEPOINT])
+		lost += target->refused[POKE_WAY_TRACEPOINT];
 	if (target->sent[POKE_WAY_FASYNC])
 		lost += target->refused[POKE_WAY_FASYNC];
 	assert_int_equal(nr_signals[i], nr);
@@ -539,6 +545,34 @@ static void stranger_is_noticed_late(void **state)
 	}
 }
 
+/* A thread that was migrated: its spike is seen on a CPU that is not watched. */
+static void unwatched_is_reached(void **state)
+{
+	static const struct {
+		enum perf_poke_delivery delivery;
+		enum poke_way way;
+	} rows[] = {
+		{ PERF_POKE_DELIVERY_TASK_WORK, POKE_WAY_TASK_WORK },
+		{ PERF_POKE_DELIVERY_FASYNC, POKE_WAY_FASYNC },
+		{ PERF_POKE_DELIVERY_TRACEPOINT, POKE_WAY_RELAY },
+	};
+
+	(void)state;
+	memset(refuses, 0, sizeof(refuses));
+	watched = false;
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		struct poke *poke = open_poke(rows[row].delivery);
+
+		spike(poke, 1, &idle_task);
+		for (size_t i = 0; i < TARGETS; i++) {
+			check_target(i, 1);
+			assert_int_equal(map[i].way, rows[row].way);
+		}
+		poke_free(poke);
+	}
+	watched = true;
+}
+
 /* Which ways are taken, of one that takes the first, one that takes the next, and so on. */
 static void next_way_is_taken(void **state)
 {
@@ -628,6 +662,7 @@ int main(void)
 		cmocka_unit_test(each_is_signalled_once),
 		cmocka_unit_test(stranger_is_left_alone),
 		cmocka_unit_test(stranger_is_noticed_late),
+		cmocka_unit_test(unwatched_is_reached),
 		cmocka_unit_test(next_way_is_taken),
 		cmocka_unit_test(owed_twice),
 		cmocka_unit_test(filters_differ),

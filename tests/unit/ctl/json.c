@@ -141,11 +141,12 @@ static void writes_triggers(void **state)
 static void writes_captures(void **state)
 {
 	static const char *const keys[] = {
-		"type",	      "error",	  "path",     "recorder",      "sequence",    "poked",
-		"rtla",	      "cpu",	  "time_ns",  "latency_ns",    "expected_ns", "actual_ns",
-		"timer",      "function", "idle",     "function_name", "pid",	      "tid",
-		"comm",	      "skid_ns",  "blind_ns", "history_ns",    "events",      "lost",
-		"size_bytes", "trigger",  "irq_ns",   "thread_ns",     "user_ns",
+		"type",	       "error",	   "path",     "recorder",	"sequence",    "poked",
+		"rtla",	       "cpu",	   "time_ns",  "latency_ns",	"expected_ns", "actual_ns",
+		"timer",       "function", "idle",     "function_name", "pid",	       "tid",
+		"comm",	       "skid_ns",  "blind_ns", "history_ns",	"events",      "lost",
+		"size_bytes",  "trigger",  "irq_ns",   "thread_ns",	"user_ns",     "ran_cpu",
+		"ran_watched",
 	};
 	struct perf_poke_capture capture = {
 		.path = "a/b",

@@ -70,6 +70,7 @@ static void prints_captures(void **state)
 		  .recorder = "events",
 		  .spike = { .latency_ns = 83245,
 			     .cpu = 3,
+			     .ran_cpu = 3,
 			     .function_name = "hrtimer_wakeup",
 			     .pid = 12,
 			     .tid = 12,
@@ -85,7 +86,7 @@ static void prints_captures(void **state)
 		  .spike = { .function = 0xffffffff81000000, .idle = true } },
 		{ .path = "3",
 		  .recorder = "events",
-		  .spike = { .comm = "0123456789abcdef", .pid = 12, .tid = 13 } },
+		  .spike = { .comm = "0123456789abcdef", .pid = 12, .tid = 13, .ran_cpu = 1 } },
 		{ .path = "4", .recorder = "events", .spike = { .poked = true, .cpu = -1 } },
 	};
 	const struct results results = { .captures = captures,
@@ -106,6 +107,7 @@ static void prints_captures(void **state)
 				     "               perf script -i 2/perf.data\n"));
 	assert_non_null(strstr(text, "  timer        0xffffffff81000000\n  interrupted  idle\n"));
 	assert_non_null(strstr(text, "  interrupted  0123456789abcdef/12, thread 13\n"));
+	assert_non_null(strstr(text, " on CPU 0, ran on CPU 1 (not watched)\n"));
 	assert_non_null(strstr(text, "\ncapture 4: 4\n  reason       poked\n  history"));
 }
 

@@ -139,7 +139,8 @@ static void has_these_keys(void **state)
 		   "lost "
 		   "trigger statistics workload recorder kernel machine command_line ");
 	check_keys(json, "spike",
-		   "sequence cpu latency_ns time_ns expected_ns actual_ns wall_time function "
+		   "sequence cpu ran_cpu ran_watched latency_ns time_ns expected_ns actual_ns "
+		   "wall_time function "
 		   "function_address timer_address pid tid comm idle poked rtla trigger irq_ns "
 		   "thread_ns user_ns noise ");
 	check_keys(json, "trigger", "kind threshold_ns function cpus thresholds_ns ");
@@ -159,8 +160,9 @@ static void has_these_types(void **state)
 	} rows[] = {
 		{ json_type_int,
 		  { "schema", "threshold_ns", "skid_ns", "blind_ns", "history_ns", "events", "lost",
-		    "spike.sequence", "spike.cpu", "spike.latency_ns", "spike.time_ns",
-		    "spike.expected_ns", "spike.actual_ns", "spike.pid", "spike.tid" } },
+		    "spike.sequence", "spike.cpu", "spike.ran_cpu", "spike.latency_ns",
+		    "spike.time_ns", "spike.expected_ns", "spike.actual_ns", "spike.pid",
+		    "spike.tid" } },
 		{ json_type_int,
 		  { "trigger.threshold_ns", "workload.period_ns", "workload.priority",
 		    "machine.cpus_online" } },
@@ -169,7 +171,8 @@ static void has_these_types(void **state)
 		    "spike.timer_address", "spike.comm", "trigger.kind", "trigger.function",
 		    "workload.kind", "recorder.kind", "kernel.release", "kernel.version",
 		    "machine.hostname", "machine.arch" } },
-		{ json_type_boolean, { "spike.idle", "spike.poked", "spike.rtla" } },
+		{ json_type_boolean,
+		  { "spike.idle", "spike.poked", "spike.rtla", "spike.ran_watched" } },
 		{ json_type_array, { "trigger.cpus", "command_line" } },
 	};
 	struct capture *capture = fake_capture(1);

@@ -348,11 +348,12 @@ static void describes_itself(void **state)
 
 static void passes_on(void **state)
 {
+	const struct perf_poke_spike spike = { .cpu = 5, .ran_cpu = 6 };
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 	struct snapshot *snapshot = NULL;
 
 	(void)state;
-	assert_int_equal(recorder->ops->freeze(recorder, 5), -EBADF);
+	assert_int_equal(recorder->ops->freeze(recorder, &spike), -EBADF);
 	assert_int_equal(kernel.paused, 5);
 	assert_int_equal(recorder->ops->resume(recorder), -ENOTTY);
 	assert_true(kernel.resumed);
