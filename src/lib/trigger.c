@@ -131,23 +131,20 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	return 0;
 }
 
-/* Runs a program here and now. */
-static int trigger_run(const struct bpf_program *prog, __u32 *ret)
+/* Runs a program here and now. Returns what it returns, or a negative errno. */
+static int trigger_run(const struct bpf_program *prog)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
 
-	*ret = opts.retval;
-	return err;
+	return err ? err : (int)opts.retval;
 }
 
 /* Says who the controller is. */
 static int trigger_tell_self(struct trigger *trigger)
 {
-	__u32 ret;
-
 	trigger->session->size = sizeof(*trigger->session);
-	return trigger_run(trigger->skel->progs.trigger_self, &ret);
+	return trigger_run(trigger->skel->progs.trigger_self);
 }
 
 static void trigger_set_messages(struct trigger *trigger, const struct trigger_config *config)
@@ -452,19 +449,14 @@ int trigger_rtla_fd(const struct trigger *trigger)
 
 int trigger_poke(const struct trigger *trigger)
 {
-	__u32 ret;
-	int err = trigger_run(trigger->skel->progs.trigger_poke, &ret);
+	int ret = trigger_run(trigger->skel->progs.trigger_poke);
 
-	if (err)
-		return err;
-	return ret ? 0 : -EBUSY;
+	return ret > 0 ? 0 : ret ? ret : -EBUSY;
 }
 
 int trigger_claim(const struct trigger *trigger)
 {
-	__u32 ret;
-
-	return trigger_run(trigger->skel->progs.trigger_claim, &ret);
+	return trigger_run(trigger->skel->progs.trigger_claim);
 }
 
 struct trigger_session *trigger_session(const struct trigger *trigger)
@@ -519,9 +511,7 @@ void trigger_set_drops_idle(struct trigger *trigger)
 
 int trigger_look(const struct trigger *trigger)
 {
-	__u32 ret;
-
-	return trigger_run(trigger->skel->progs.poke_look_all, &ret);
+	return trigger_run(trigger->skel->progs.poke_look_all);
 }
 
 volatile struct poke_target *trigger_targets(const struct trigger *trigger)
