@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "json.h"
+#include "options.h"
 #include "systemd.h"
 
 /* The child's end of the pipe, right behind the standard streams. */
@@ -105,19 +106,35 @@ int detach_fork(struct detach *detach, struct console *con, enum exit_code *code
 	return r ? fail(con, r) : 0;
 }
 
-/* The journal where there is one, else a file among the captures. Returns its name. */
-static int choose_log(struct detach *detach, const struct perf_poke_opts *opts, char **where,
-		      char **why)
+static int log_among_captures(struct detach *detach, const struct perf_poke_opts *opts,
+			      int output_fd, char **where, char **why)
 {
-	if (detach->where)
-		*where = strdup(detach->where);
-	else if (systemd_has_journal())
-		*where = strdup("journal");
-	else if (asprintf(where, "%s/%s.log", opts->output ?: "perf-poke.data", opts->session) < 0)
+	const char *name;
+	int r;
+
+	if (asprintf(where, "%s/%s.log", opts->output ?: "perf-poke.data", opts->session) < 0) {
 		*where = NULL;
+		return -ENOMEM;
+	}
+	name = strrchr(*where, '/') + 1;
+	r = logger_open_at(&detach->log, output_fd, name);
+	return r ? options_explain(why, r, "--detach: cannot append to the log '%s': %s", *where,
+				   strerror(-r))
+		 : 0;
+}
+
+/* The journal where there is one, else a file among the captures. Returns its name. */
+static int choose_log(struct detach *detach, const struct perf_poke_opts *opts, int output_fd,
+		      char **where, char **why)
+{
+	const char *chosen = detach->where ?: "journal";
+
+	if (!detach->where && !systemd_has_journal())
+		return log_among_captures(detach, opts, output_fd, where, why);
+	*where = strdup(chosen);
 	if (!*where)
 		return -ENOMEM;
-	return detach->log.kind ? 0 : logger_open(&detach->log, *where, why);
+	return detach->log.kind ? 0 : logger_open(&detach->log, chosen, why);
 }
 
 static int close_streams(struct console *con)
@@ -133,11 +150,12 @@ static int close_streams(struct console *con)
 	return err;
 }
 
-int detach_release(struct detach *detach, struct console *con, const struct perf_poke_opts *opts)
+int detach_release(struct detach *detach, struct console *con, const struct perf_poke_opts *opts,
+		   int output_fd)
 {
 	_cleanup_free_ char *where = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r = choose_log(detach, opts, &where, &why);
+	int r = choose_log(detach, opts, output_fd, &where, &why);
 
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));

@@ -21,10 +21,11 @@ struct detach {
 int detach_fork(struct detach *detach, struct console *con, enum exit_code *code) _must_check_;
 
 /*
- * The session is armed: says where it is, sends what comes to the log from now on, and lets the
- * caller go. Returns 0, or a negative errno and the error has been printed.
+ * The session is armed: says where it is, sends what comes to the log from now on, which may be in
+ * the folder for captures, `output_fd`, and lets the caller go. Returns 0, or a negative errno and
+ * the error has been printed.
  */
-int detach_release(struct detach *detach, struct console *con,
-		   const struct perf_poke_opts *opts) _must_check_;
+int detach_release(struct detach *detach, struct console *con, const struct perf_poke_opts *opts,
+		   int output_fd) _must_check_;
 
 #endif

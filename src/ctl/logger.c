@@ -2,6 +2,7 @@
 #include "logger.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 
@@ -22,20 +23,43 @@ static int open_journal(struct logger *log, char **why)
 	return 0;
 }
 
+static int open_file(struct logger *log, int dirfd, const char *name, int flags)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | flags,
+			0600);
+
+	if (fd < 0)
+		return -errno;
+	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
+	return 0;
+}
+
 int logger_open(struct logger *log, const char *where, char **why)
 {
-	int fd;
+	int r;
 
 	if (!strcmp(where, "journal"))
 		return open_journal(log, why);
-	fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-	if (fd < 0)
-		return options_explain(why, -errno,
-				       "--log '%s': cannot open this file to append to it: %s "
-				       "(use a file in a folder that is there and can be written)",
-				       where, strerror(errno));
-	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
-	return 0;
+	r = open_file(log, AT_FDCWD, where, 0);
+	return r ? options_explain(why, r,
+				   "--log '%s': cannot open this file to append to it: %s "
+				   "(use a file in a folder that is there and can be written)",
+				   where, strerror(-r))
+		 : 0;
+}
+
+int logger_open_at(struct logger *log, int dirfd, const char *name)
+{
+	struct stat st;
+	int r = open_file(log, dirfd, name, O_NOFOLLOW | O_NONBLOCK);
+
+	if (r)
+		return r;
+	if (!fstat(log->fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_nlink == 1)
+		return 0;
+	logger_release(log);
+	return -EPERM;
 }
 
 void logger_release(struct logger *log)

@@ -26,6 +26,10 @@ struct logger {
  */
 int logger_open(struct logger *log, const char *where, char **why) _must_check_;
 
+/* A file of the caller's in a folder where others may have planted something. Returns 0 or a
+ * negative errno. */
+int logger_open_at(struct logger *log, int dirfd, const char *name) _must_check_;
+
 /* Closes it: there is none then. */
 void logger_release(struct logger *log);
 

@@ -113,9 +113,9 @@ static int make_folder(const char *folder, char **made)
 		*made = NULL;
 		return -ENOMEM;
 	}
-	if (mkdir(folder, 0777) && errno != EEXIST)
+	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
-	return mkdir(*made, 0777) ? -errno : 0;
+	return mkdir(*made, 0700) ? -errno : 0;
 }
 
 bool perf_files_is_folder(const char *name)

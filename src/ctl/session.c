@@ -79,7 +79,6 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 		console_json(s->con, json_capture(capture));
 	if (capture->error) {
 		s->results.nr_failed++;
-		report_failure(s, "capture", capture->error);
 		return;
 	}
 	r = results_add_capture(&s->results, capture);
@@ -106,6 +105,16 @@ static void on_removed(void *ctx, const char *path)
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
 		console_json(s->con, json_removed(path));
+}
+
+/* Who has sudo run this is trusted as root is: what root writes may be in their folders. */
+static uid_t sudo_user(void)
+{
+	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
+	char *end;
+	unsigned long uid = text ? strtoul(text, &end, 10) : 0;
+
+	return text && *text && !*end && uid < UINT32_MAX ? (uid_t)uid : 0;
 }
 
 /* " to 812 and 813", or nothing */
@@ -237,7 +246,7 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	if (r)
 		console_warn(s->con, "no real-time priority, expect a longer skid: %s",
 			     strerror(-r));
-	if (s->detach && detach_release(s->detach, s->con, &s->opts))
+	if (s->detach && detach_release(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
 		return EXIT_FAILED;
 	announce(s, cpus, nr);
 	systemd_notify("READY=1");
@@ -403,7 +412,8 @@ static enum exit_code finish(struct session *s)
 	systemd_notify("STOPPING=1\nSTATUS=ending: captures at hand are written");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
-	perf_poke__stop(s->pp);
+	if (perf_poke__stop(s->pp))
+		s->failed = true;
 	console_clear_status(s->con);
 	/* No more pokes come. */
 	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
@@ -445,6 +455,7 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 		snprintf(s.name, sizeof(s.name), "%d", getpid());
 		s.opts.session = s.name;
 	}
+	s.opts.output_owner = sudo_user();
 	s.opts.log = on_log;
 	s.opts.log_ctx = &s;
 	s.opts.on_capture = on_capture;

@@ -4,48 +4,18 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "capture_json.h"
 #include "clock.h"
 #include "kallsyms.h"
+#include "output.h"
 #include "tree.h"
 #include "trigger.h"
 
 #define NAME_TRIES 1000
 #define LATENCY_TRIES 20
 #define LATENCY_PAUSE_US 5000
-
-/* Each session holds a shared lock on the folder while it lives. Who gets it exclusively is alone,
- * and what is half-written there is nobody's. */
-static void output_sweep(int fd)
-{
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		tree_remove_entries(fd, CAPTURE_PARTIAL);
-	flock(fd, LOCK_SH | LOCK_NB);
-}
-
-int capture_output_open(const char *output, bool *made, const struct log *log)
-{
-	_cleanup_close_ int fd = -1;
-
-	*made = !mkdir(output, 0777);
-	if (!*made && errno != EEXIST)
-		/* -ENOENT is for events and symbols. */
-		return log_error(log, errno == ENOENT ? -ENOTDIR : -errno,
-				 "output '%s': cannot make this folder: %s", output,
-				 strerror(errno));
-	fd = open(output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return log_error(log, -errno, "output '%s': cannot open this folder: %s", output,
-				 strerror(errno));
-	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
-		return log_error(log, -errno, "output '%s': cannot write to this folder: %s",
-				 output, strerror(errno));
-	output_sweep(fd);
-	return TAKE_FD(fd);
-}
 
 uint64_t capture_history_ns(const struct capture *capture)
 {
@@ -79,6 +49,7 @@ static void capture_name(const struct perf_poke_spike *spike, char *name, size_t
 static int capture_publish(const struct capture_env *env, const char *partial,
 			   struct capture *capture)
 {
+	const struct output *output = env->output;
 	char wanted[80], name[96];
 
 	capture_name(&capture->spike, wanted, sizeof(wanted));
@@ -89,10 +60,9 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 			snprintf(name, sizeof(name), "%s-%d", wanted, i);
 		/* Of what is there, a folder is replaced by this only if it is empty. Not every
 		 * file system has RENAME_NOREPLACE. */
-		if (!renameat(env->output_fd, partial, env->output_fd, name))
-			return asprintf(&capture->path, "%s/%s", env->config->output, name) < 0
-				       ? -ENOMEM
-				       : 0;
+		if (!renameat(output->work, partial, output->fd, name))
+			return asprintf(&capture->path, "%s/%s", output->path, name) < 0 ? -ENOMEM
+											 : 0;
 		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
 			return -errno;
 	}
@@ -180,21 +150,23 @@ static int capture_identify(struct capture *capture, int fd)
 static int capture_try(const struct capture_env *env, struct capture *capture)
 {
 	_cleanup_close_ int fd = -1;
-	char partial[64];
+	char partial[32];
 	int err;
 
-	snprintf(partial, sizeof(partial), CAPTURE_PARTIAL "%d-%" PRIu64, getpid(),
-		 capture->still_ns);
-	if (mkdirat(env->output_fd, partial, 0777))
+	err = output_renew(env->output, &capture->note);
+	if (err < 0)
+		return err;
+	snprintf(partial, sizeof(partial), "%" PRIu64, capture->still_ns);
+	if (mkdirat(env->output->work, partial, 0700))
 		return -errno;
-	fd = openat(env->output_fd, partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(env->output->work, partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : capture_identify(capture, fd);
 	if (!err)
 		err = capture_fill(env, fd, capture);
 	if (!err)
 		err = capture_publish(env, partial, capture);
 	if (err)
-		tree_remove(env->output_fd, partial);
+		tree_remove(env->output->work, partial);
 	return err;
 }
 
@@ -211,5 +183,6 @@ void capture_free(const struct capture_env *env, struct capture *capture)
 		return;
 	env->recorder->ops->snapshot_free(capture->snapshot);
 	free(capture->path);
+	free(capture->note);
 	free(capture);
 }

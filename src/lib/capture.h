@@ -8,12 +8,10 @@
 #include <sys/types.h>
 
 #include "config.h"
+#include "output.h"
 #include "poke.h"
 #include "recorder.h"
 #include "stats.h"
-
-/* How names of folders begin that are not complete captures. */
-#define CAPTURE_PARTIAL ".partial-"
 
 struct capture {
 	struct capture *next;
@@ -26,7 +24,8 @@ struct capture {
 	/* Filled in by capture_write(): */
 	int error;
 	char *path;
-	dev_t dev; /* of its folder, as the next */
+	char *note; /* what is to be said besides; NULL: nothing */
+	dev_t dev;  /* of its folder, as the next */
 	ino_t ino;
 	char function_name[128];
 	struct snapshot_facts facts;
@@ -46,16 +45,11 @@ struct capture_functions {
 struct capture_env {
 	const struct config *config;
 	struct recorder *recorder;
-	int output_fd;
-	bool output_made;		     /* by this session: removed if it stays empty */
+	struct output *output;
 	const struct poke *poke;	     /* NULL: there are no targets */
 	struct capture_functions *functions; /* NULL: none is remembered */
 	const struct trigger *trigger;
 };
-
-/* Opens the folder for captures, makes it when missing (then `made` is set), and sweeps what a
- * killed session left half-written. */
-int capture_output_open(const char *output, bool *made, const struct log *log);
 
 /* Sets capture->error, and path unless it failed. Any thread. */
 void capture_write(const struct capture_env *env, struct capture *capture);

@@ -307,7 +307,7 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 	_cleanup_close_ int fd = -1;
 	int err = 0;
 
-	fd = openat(dirfd, "capture.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(dirfd, "capture.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		err = -errno;
 	else if (json_object_to_fd(fd, json,

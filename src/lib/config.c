@@ -96,6 +96,7 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->period_ns = opts->period_ns ? opts->period_ns : PERIOD_DEFAULT_NS;
 	config->priority = opts->priority ? opts->priority : PRIORITY_DEFAULT;
 	config->max_captures = opts->max_captures ? opts->max_captures : UINT64_MAX;
+	config->output_owner = opts->output_owner;
 	config->keep_worst = opts->keep_worst ? opts->keep_worst : UINT64_MAX;
 	config->max_disk = opts->max_disk ? opts->max_disk : UINT64_MAX;
 	config->cooldown_ns = opts->cooldown_ns;

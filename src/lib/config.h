@@ -3,6 +3,8 @@
 #ifndef LIB_CONFIG_H
 #define LIB_CONFIG_H
 
+#include <sys/types.h>
+
 #include "bpf/trigger.h"
 #include "log.h"
 #include "perf_poke.h"
@@ -43,6 +45,7 @@ struct config {
 	uint64_t warmup_ns;
 	uint64_t histogram_width_ns, histogram_entries;
 	char *output;
+	uid_t output_owner;
 	char *session; /* NULL: others do not see it */
 	char **argv;
 	size_t argc;

@@ -153,7 +153,7 @@ static int events_open(struct recorder **ret, const struct recorder_config *conf
 		return -ENOMEM;
 	events->base.ops = &events_recorder;
 	events->root_fd = -1;
-	symbols_init(&events->symbols, config->output_fd);
+	symbols_init(&events->symbols, config->work_fd);
 	err = events_open_all(events, config, log);
 	if (err) {
 		events_free(&events->base);

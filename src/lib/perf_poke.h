@@ -235,7 +235,8 @@ struct perf_poke_opts {
 	uint64_t buffer_size;
 	/** disarm after this many complete captures; default: no limit */
 	uint64_t max_captures;
-	/** folder for captures; default "perf-poke.data"; made when missing */
+	/** folder for captures; default "perf-poke.data"; made when missing, again too if it is
+	 * moved or removed meanwhile, with a message. All in it is for its owner alone */
 	const char *output;
 	/** command line to note in captures, `argc` strings; may be NULL */
 	const char *const *argv;
@@ -302,6 +303,10 @@ struct perf_poke_opts {
 	uint64_t histogram_width_ns;
 	/** with capture_ctx too */
 	perf_poke_removed_fn on_removed;
+	/** the user id of somebody who is trusted as root is: the folder for captures, and those
+	 * above it, may be theirs. Default: they must be root's or the caller's, and writable by no
+	 * others unless they have the sticky bit */
+	uint64_t output_owner;
 };
 
 /** Latencies seen on one CPU, or on all. */
@@ -393,6 +398,19 @@ const char *perf_poke__workload(const struct perf_poke *pp);
  * Since: 0.1
  */
 const char *perf_poke__session(const struct perf_poke *pp);
+
+/**
+ * The folder for captures, open, for openat() and the like: what is put beside captures in this
+ * way is in the folder that was checked at start, not in what its path leads to by now.
+ *
+ * @param pp  session; cannot be NULL
+ *
+ * Returns: a descriptor of the session's, valid until perf_poke__stop(), or
+ * - -ENOTCONN: not started
+ *
+ * Since: 0.1
+ */
+int perf_poke__output(const struct perf_poke *pp);
 
 /**
  * Load the trigger, open the recorder, start the workload, arm.
@@ -596,7 +614,9 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
  *
  * @param pp  session; NULL does nothing
  *
- * Returns: 0, also when it was not started.
+ * Returns: 0, also when it was not started, or
+ * - -ESTALE: the folder for captures was moved or removed, so captures are not where they were
+ *   reported; all else is done as usual
  *
  * Since: 0.1
  */

@@ -276,7 +276,7 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->nr_cpus = config->nr_cpus;
 	pt->freeze_all = config->freeze_all;
 	pt->history_size = config->history_size;
-	symbols_init(&pt->symbols, config->output_fd);
+	symbols_init(&pt->symbols, config->work_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		pt->cpus[i].cpu = config->cpus[i];
 	err = pt_open_all(pt, config, log);

@@ -24,8 +24,8 @@ struct recorder_config {
 	uint64_t sample_size, history_size;
 	const char *const *argv;
 	size_t argc;
-	int output_fd; /* the folder of the captures; a recorder that keeps files for them begins
-			  their names with a dot */
+	int work_fd; /* the session's own folder, on the file system of the captures: for what they
+			share */
 };
 
 /* Bytes copied out; the recorder's own. */

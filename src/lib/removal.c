@@ -6,16 +6,15 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "capture.h"
 #include "tree.h"
 #include "util.h"
 
-static int removal_open(struct removal *removal, int output_fd, const struct kept *kept)
+static int removal_open(struct removal *removal, const struct kept *kept)
 {
 	struct stat st;
 
-	removal->fd =
-		openat(output_fd, kept->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	removal->fd = openat(removal->output->fd, kept->name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (removal->fd < 0)
 		/* A link, or a file. */
 		return errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
@@ -24,32 +23,34 @@ static int removal_open(struct removal *removal, int output_fd, const struct kep
 	return st.st_dev == kept->dev && st.st_ino == kept->ino ? 0 : -ESTALE;
 }
 
-static int removal_rename(struct removal *removal, int output_fd, const struct kept *kept)
+static int removal_rename(struct removal *removal, const struct kept *kept)
 {
+	const struct output *output = removal->output;
 	struct stat st;
 
-	snprintf(removal->partial, sizeof(removal->partial), CAPTURE_PARTIAL "%d-removed-%" PRIu64,
-		 getpid(), (uint64_t)kept->ino);
-	if (renameat(output_fd, kept->name, output_fd, removal->partial))
+	snprintf(removal->partial, sizeof(removal->partial), "removed-%" PRIu64,
+		 (uint64_t)kept->ino);
+	if (renameat(output->fd, kept->name, output->work, removal->partial))
 		return -errno;
-	if (!fstatat(output_fd, removal->partial, &st, AT_SYMLINK_NOFOLLOW) &&
+	if (!fstatat(output->work, removal->partial, &st, AT_SYMLINK_NOFOLLOW) &&
 	    st.st_dev == kept->dev && st.st_ino == kept->ino)
 		return 0;
 	/* Another has taken its place between the two. */
-	renameat(output_fd, removal->partial, output_fd, kept->name);
+	renameat(output->work, removal->partial, output->fd, kept->name);
 	return -ESTALE;
 }
 
-int removal_begin(struct removal **ret, int output_fd, const struct kept *kept)
+int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept)
 {
 	struct removal *removal = calloc(1, sizeof(*removal));
 	int err;
 
 	if (!removal)
 		return -ENOMEM;
-	err = removal_open(removal, output_fd, kept);
+	removal->output = output;
+	err = removal_open(removal, kept);
 	if (!err)
-		err = removal_rename(removal, output_fd, kept);
+		err = removal_rename(removal, kept);
 	if (err) {
 		closep(&removal->fd);
 		free(removal);
@@ -59,10 +60,10 @@ int removal_begin(struct removal **ret, int output_fd, const struct kept *kept)
 	return 0;
 }
 
-void removal_end(int output_fd, struct removal *removal)
+void removal_end(struct removal *removal)
 {
 	tree_remove_entries(removal->fd, "");
-	unlinkat(output_fd, removal->partial, AT_REMOVEDIR);
+	unlinkat(removal->output->work, removal->partial, AT_REMOVEDIR);
 	closep(&removal->fd);
 	free(removal);
 }

@@ -5,18 +5,20 @@
 #define LIB_REMOVAL_H
 
 #include "keep.h"
+#include "output.h"
 
 struct removal {
 	struct removal *next;
+	const struct output *output;
 	int fd;		  /* the folder itself */
-	char partial[64]; /* its name from now on */
+	char partial[32]; /* its name from now on, in the work folder */
 };
 
-/* It has the name of what is not complete then. -ENOENT: it is not there any more; -ESTALE: what
- * has its name is another, and is left alone. */
-int removal_begin(struct removal **ret, int output_fd, const struct kept *kept);
+/* Moves it to the work folder. -ENOENT: it is not there any more; -ESTALE: what has its name is
+ * another, and is left alone. */
+int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
 
-/* Frees it. What cannot be removed is swept later, by its name. Any thread. */
-void removal_end(int output_fd, struct removal *removal);
+/* Frees it. What cannot be removed goes with the work folder. Any thread. */
+void removal_end(struct removal *removal);
 
 #endif

@@ -89,7 +89,7 @@ static void drop(struct perf_poke *pp, const struct kept *dropped)
 
 	if (asprintf(&path, "%s/%s", config->output, dropped->name) < 0)
 		path = NULL;
-	err = removal_begin(&removal, pp->env.output_fd, dropped);
+	err = removal_begin(&removal, &pp->output, dropped);
 	if (err && err != -ENOENT)
 		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: is not removed: %s",
 			  config->output, dropped->name,

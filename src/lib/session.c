@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "function.h"
 #include "hotplug.h"
+#include "reports.h"
 #include "rules.h"
 #include "threads.h"
 
@@ -24,7 +25,7 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 		return NULL;
 	pp->epoll_fd = pp->hotplug_fd = pp->warmup_fd = -1;
 	pp->clocks.fd = -1;
-	pp->env.output_fd = -1;
+	pp->output.fd = pp->output.work = -1;
 	err = opts ? config_init(&pp->config, opts) : -EINVAL;
 	if (err) {
 		free(pp);
@@ -78,7 +79,7 @@ static int session_open_recorder(struct perf_poke *pp)
 		.history_size = config->history_size,
 		.argv = (const char *const *)config->argv,
 		.argc = config->argc,
-		.output_fd = pp->env.output_fd,
+		.work_fd = pp->output.work,
 	};
 
 	return session_recorder_ops(pp)->open(&pp->recorder, &recorder, &config->log);
@@ -120,6 +121,7 @@ static int session_start_writer(struct perf_poke *pp)
 	int err;
 
 	pp->env.config = &pp->config;
+	pp->env.output = &pp->output;
 	pp->env.recorder = pp->recorder;
 	pp->env.poke = pp->poke;
 	pp->functions = (struct capture_functions){ 0 };
@@ -181,16 +183,6 @@ static int session_describe(struct perf_poke *pp)
 	return 0;
 }
 
-/* What changes, as it changes. */
-static void session_count(struct perf_poke *pp)
-{
-	struct trigger_session *seen = trigger_session(pp->trigger);
-
-	seen->captures = pp->complete;
-	seen->failed = pp->failed;
-	seen->pending = pp->pending;
-}
-
 /* A session can do without being seen; two of one name cannot be told apart. */
 static int session_open_pins(struct perf_poke *pp)
 {
@@ -223,10 +215,9 @@ static int session_start(struct perf_poke *pp)
 	err = function_find(&pp->config, &function);
 	if (err)
 		return err;
-	pp->env.output_fd =
-		capture_output_open(pp->config.output, &pp->env.output_made, &pp->config.log);
-	if (pp->env.output_fd < 0)
-		return pp->env.output_fd;
+	err = output_open(&pp->output, pp->config.output, pp->config.output_owner, &pp->config.log);
+	if (err)
+		return err;
 	/* Before the recorder: what goes from then on is noticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	clocks_open(&pp->clocks);
@@ -256,6 +247,8 @@ int perf_poke__start(struct perf_poke *pp)
 		return -EBUSY;
 	trigger_free(TAKE_PTR(pp->trigger));
 	pp->complete = pp->failed = pp->pending = 0;
+	pp->losses = (struct losses){ 0 };
+	pp->moved = false;
 	pp->held = false;
 	pp->started = true;
 	config_reset_thresholds(&pp->config);
@@ -320,7 +313,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
 	if (err || resumed) {
 		pp->failed++;
-		session_count(pp);
+		reports_count(pp);
 		session_rearm(pp);
 		capture_free(&pp->env, capture);
 		err = err ? err : resumed;
@@ -328,7 +321,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 				 "cannot take the snapshot: %s", strerror(-err));
 	}
 	pp->pending++;
-	session_count(pp);
+	reports_count(pp);
 	rules_cool(pp, spike->time_ns);
 	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
@@ -378,63 +371,6 @@ static int session_take_spikes(struct perf_poke *pp)
 		return ret;
 	spike = session_spike(&pp->config, &seen);
 	return session_capture(pp, &spike, seen.frozen_ns);
-}
-
-static void session_report(struct perf_poke *pp, struct capture *done)
-{
-	const struct perf_poke_capture capture = {
-		.sz = sizeof(capture),
-		.error = done->error,
-		.path = done->path,
-		.spike = done->spike,
-		.recorder = pp->recorder->ops->name,
-		.skid_ns = done->still_ns - done->spike.time_ns,
-		.blind_ns = done->armed_ns - done->spike.time_ns,
-		.history_ns = capture_history_ns(done),
-		.events = done->facts.events,
-		.lost = done->facts.lost,
-		.size = done->facts.size,
-		.trace_bytes = done->facts.trace_bytes,
-		.bytes_after_spike = done->facts.bytes_after_spike,
-		.bytes_after_spike_exact = done->facts.bytes_after_spike_exact,
-	};
-
-	if (done->error)
-		log_error(&pp->config.log, done->error, "output '%s': the capture is lost: %s",
-			  pp->config.output, strerror(-done->error));
-	if (pp->config.on_capture)
-		pp->config.on_capture(pp->config.capture_ctx, &capture);
-}
-
-static void session_note_capture(struct perf_poke *pp, const struct capture *done)
-{
-	struct trigger_session *seen = trigger_session(pp->trigger);
-	const char *name = done->path ? strrchr(done->path, '/') : NULL;
-
-	if (!done->error && name &&
-	    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output, name) >=
-		    (int)sizeof(seen->last_capture))
-		seen->last_capture[0] = '\0';
-	seen->last_sequence = done->spike.sequence;
-	session_count(pp);
-}
-
-static int session_take_captures(struct perf_poke *pp)
-{
-	struct capture *done;
-	int nr = 0;
-
-	while ((done = writer_take(pp->writer))) {
-		pp->pending--;
-		pp->complete += !done->error;
-		pp->failed += !!done->error;
-		session_note_capture(pp, done);
-		session_report(pp, done);
-		rules_keep(pp, done);
-		capture_free(&pp->env, done);
-		nr++;
-	}
-	return nr;
 }
 
 static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
@@ -507,7 +443,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 			clocks_read(&pp->clocks, &pp->config.log);
 	}
 	rules_poll(pp);
-	nr = session_take_captures(pp);
+	nr = reports_take(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
 	if (nr && pp->held)
@@ -525,6 +461,11 @@ int perf_poke__poke(struct perf_poke *pp)
 const char *perf_poke__session(const struct perf_poke *pp)
 {
 	return pp->pins ? pp->config.session : NULL;
+}
+
+int perf_poke__output(const struct perf_poke *pp)
+{
+	return pp->started ? pp->output.fd : -ENOTCONN;
 }
 
 const char *perf_poke__recorder(const struct perf_poke *pp)
@@ -560,9 +501,10 @@ int perf_poke__stop(struct perf_poke *pp)
 	workload_stop(TAKE_PTR(pp->workload));
 	if (pp->writer) {
 		writer_finish(pp->writer);
-		session_take_captures(pp);
+		reports_take(pp);
 		writer_free(TAKE_PTR(pp->writer));
 	}
+	reports_finish(pp);
 	rules_stop(pp);
 	clocks_close(&pp->clocks);
 	poke_finish(pp->poke);
@@ -572,15 +514,12 @@ int perf_poke__stop(struct perf_poke *pp)
 	if (pp->recorder)
 		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
 	closep(&pp->hotplug_fd);
-	closep(&pp->env.output_fd);
-	if (pp->env.output_made)
-		rmdir(pp->config.output);
-	pp->env.output_made = false;
+	output_close(&pp->output);
 	/* For those who wait for the end of the session, this is it. */
 	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;
-	return 0;
+	return pp->moved ? -ESTALE : 0;
 }
 
 void perf_poke__free(struct perf_poke *pp)

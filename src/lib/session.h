@@ -14,6 +14,13 @@
 #include "workload.h"
 #include "writer.h"
 
+/* Captures that could not be written. */
+struct losses {
+	uint64_t unsaid;
+	uint64_t said_ns; /* the last message; 0: there was none */
+	int error;	  /* of the newest */
+};
+
 struct perf_poke {
 	struct config config;
 	bool started;
@@ -29,11 +36,14 @@ struct perf_poke {
 	int warmup_fd;	   /* readable when it is over; -1: there is none, or not any more */
 	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_functions functions;
+	struct output output;
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */
 	uint64_t failed;   /* captures and snapshots that were lost */
 	uint64_t pending;  /* captures given to the writer and not reported yet */
-	bool held;	   /* not armed until a pending capture is reported */
+	struct losses losses;
+	bool moved; /* captures are not where they were reported */
+	bool held;  /* not armed until a pending capture is reported */
 	struct clocks clocks;
 };
 

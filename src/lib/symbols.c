@@ -4,22 +4,24 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "capture.h"
 #include "tree.h"
 #include "util.h"
 
-void symbols_init(struct symbols *symbols, int output_fd)
+#define OWN "kernel"
+
+void symbols_init(struct symbols *symbols, int work_fd)
 {
-	*symbols = (struct symbols){ .fd = -1, .output_fd = output_fd };
+	*symbols = (struct symbols){ .fd = -1, .work_fd = work_fd };
 }
 
 static int symbols_open_own(struct symbols *symbols)
 {
-	snprintf(symbols->own, sizeof(symbols->own), CAPTURE_PARTIAL "%d-kernel", getpid());
-	tree_remove(symbols->output_fd, symbols->own);
-	if (mkdirat(symbols->output_fd, symbols->own, 0700))
+	closep(&symbols->fd);
+	tree_remove(symbols->work_fd, OWN);
+	if (mkdirat(symbols->work_fd, OWN, 0700))
 		return -errno;
-	symbols->fd = openat(symbols->output_fd, symbols->own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	symbols->fd =
+		openat(symbols->work_fd, OWN, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return symbols->fd < 0 ? -errno : 0;
 }
 
@@ -27,7 +29,6 @@ static int symbols_open_own(struct symbols *symbols)
  * be, it stays as long as the capture. */
 static void symbols_hold(struct symbols *symbols, int *capture_fd)
 {
-	closep(&symbols->fd);
 	if (!symbols_open_own(symbols) && !perfdata_kcore_dir_link(*capture_fd, symbols->fd))
 		return;
 	closep(&symbols->fd);
@@ -38,17 +39,19 @@ int symbols_prepare(struct symbols *symbols, int root_fd)
 {
 	int err;
 
+	symbols->prepared = true;
 	err = symbols_open_own(symbols);
 	if (err)
 		return err;
 	err = perfdata_kcore_dir(symbols->fd, root_fd);
+	if (!err) {
+		symbols->kcore_error = perfdata_kcore(symbols->fd, root_fd);
+		err = symbols->kcore_error == -ENOSPC ? -ENOSPC : 0;
+	}
+	/* Half of a copy is none. */
 	if (err)
-		return err;
-	err = perfdata_kcore(symbols->fd, root_fd);
-	if (err == -ENOSPC)
-		return err;
-	symbols->kcore_error = err;
-	return 0;
+		closep(&symbols->fd);
+	return err;
 }
 
 int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
@@ -62,7 +65,11 @@ int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 		err = perfdata_kcore_dir_link(symbols->fd, to);
 	if (err != -ENOENT)
 		return err;
-	/* The first, or somebody has removed what was held. */
+	/* The first, or what was held has been removed. */
+	if (symbols->prepared) {
+		err = symbols_prepare(symbols, root_fd);
+		return err ? err : perfdata_kcore_dir_link(symbols->fd, to);
+	}
 	err = perfdata_kcore_dir(to, root_fd);
 	if (!err)
 		symbols_hold(symbols, &to);
@@ -72,6 +79,4 @@ int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 void symbols_close(struct symbols *symbols)
 {
 	closep(&symbols->fd);
-	if (symbols->own[0])
-		tree_remove(symbols->output_fd, symbols->own);
 }

@@ -24,7 +24,7 @@ static int make_folders(int dirfd, char *path)
 		int r;
 
 		*slash = '\0';
-		r = mkdirat(dirfd, path, 0777);
+		r = mkdirat(dirfd, path, 0700);
 		*slash = '/';
 		if (r && errno != EEXIST)
 			return -errno;
@@ -46,7 +46,7 @@ int vdso_write(int dirfd)
 	r = make_folders(dirfd, path);
 	if (r)
 		return r;
-	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, vdso.image, vdso.size);

@@ -75,7 +75,7 @@ static void *writer_run(void *arg)
 		removal = capture ? NULL : removal_pop(writer);
 		if (removal) {
 			pthread_mutex_unlock(&writer->lock);
-			removal_end(writer->env->output_fd, removal);
+			removal_end(removal);
 			pthread_mutex_lock(&writer->lock);
 			continue;
 		}
@@ -155,7 +155,7 @@ void writer_give(struct writer *writer, struct capture *capture)
 void writer_remove(struct writer *writer, struct removal *removal)
 {
 	if (!writer->running) {
-		removal_end(writer->env->output_fd, removal);
+		removal_end(removal);
 		return;
 	}
 	pthread_mutex_lock(&writer->lock);

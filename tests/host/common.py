@@ -314,7 +314,8 @@ class HostTest(unittest.TestCase):
         return sorted(os.listdir(self.output))
 
     def partial(self):
-        return [name for name in self.folders() if name.startswith(".partial-")]
+        """Of living sessions, and what dead ones have left half-written."""
+        return [name for name in self.folders() if name.startswith(".session-")]
 
     def perf(self, *args):
         """Stock perf, which must have nothing to complain about."""

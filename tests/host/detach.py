@@ -134,7 +134,7 @@ class Background(DetachTest):
         self.assertEqual([os.readlink("/proc/%d/fd/%d" % (pid, fd)) for fd in range(3)], ["/dev/null"] * 3)
         self.assertEqual(os.getsid(pid), pid)
         self.assertEqual(os.readlink("/proc/%d/cwd" % pid), os.path.realpath(self.folder))
-        self.assertEqual(os.stat(os.path.join(self.folder, "log")).st_mode & 0o777, 0o640)
+        self.assertEqual(os.stat(os.path.join(self.folder, "log")).st_mode & 0o777, 0o600)
         os.kill(pid, signal.SIGHUP)
         self.assertEqual(self.end(pid), NO_SPIKE)
 

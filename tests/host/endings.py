@@ -151,11 +151,14 @@ class Sweep(EndingTest):
     """Half-written captures of a session that was killed go when the next one starts."""
 
     def make_partial(self):
-        folder = os.path.join(self.output, ".partial-1-1")
-        os.makedirs(os.path.join(folder, "perf.data", "kcore_dir"))
-        with open(os.path.join(folder, "perf.data", "data"), "w") as file:
-            file.write("half")
+        folder = os.path.join(self.output, ".session-1-1")
+        self.write_half(folder)
         return folder
+
+    def write_half(self, folder):
+        os.makedirs(os.path.join(folder, "1", "perf.data", "kcore_dir"))
+        with open(os.path.join(folder, "1", "perf.data", "data"), "w") as file:
+            file.write("half")
 
     def run_quietly(self):
         with self.quiet_session() as session:
@@ -171,12 +174,12 @@ class Sweep(EndingTest):
 
     def test_what_a_living_session_writes(self):
         with self.quiet_session() as living:
-            folder = self.make_partial()
+            name, = self.partial()
+            self.write_half(os.path.join(self.output, name))
             self.run_quietly()
-            self.assertTrue(os.path.exists(os.path.join(folder, "perf.data", "data")))
+            self.assertTrue(os.path.exists(os.path.join(self.output, name, "1", "perf.data", "data")))
             self.assertEqual(living.finish(signal.SIGINT), NO_SPIKE)
-        self.run_quietly()
-        self.assertEqual(self.folders(), [])
+        self.assertFalse(os.path.exists(self.output))
 
     def test_after_a_kill(self):
         """A session killed while it writes, some times; the next finds a folder without its remains."""

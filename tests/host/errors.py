@@ -244,7 +244,7 @@ class Privileges(ErrorTest):
 
     def test_not_root(self):
         # The program has to be where nobody may go, and so has its library.
-        os.chmod(self.folder, 0o777)
+        os.chmod(self.folder, 0o1777)
         become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
         if subprocess.run([*become, common.CTL, "--version"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode:

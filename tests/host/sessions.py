@@ -215,7 +215,7 @@ class Stop(SessionTest):
             self.assertEqual(common.run_ctl("poke").returncode, 0)
             self.assert_fails(common.run_ctl("poke"), FAILED, session.name, "not armed")
             self.assert_fails(common.run_ctl("stop", "--timeout", "100ms"), FAILED, session.name, "100ms")
-            self.assertEqual(self.folders(), [])
+            self.assertEqual(self.folders(), self.partial())
             session.process.send_signal(signal.SIGCONT)
             common.wait_for(lambda: not pins(), "the session has ended")
             self.assertEqual(len(self.folders()), 1)
@@ -343,7 +343,7 @@ class Pins(SessionTest):
     def test_not_root(self):
         if not shutil.which("setpriv"):
             self.skipTest("needs setpriv (util-linux)")
-        os.chmod(self.folder, 0o777)
+        os.chmod(self.folder, 0o1777)
         become = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         if subprocess.run([*become, common.CTL, "--version"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode:

@@ -90,7 +90,7 @@ def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", lat
     captures = [Capture(line) for line in lines if line["type"] == "capture"]
     equal(len(captures), count, "captures")
     equal(len(glob.glob(f"{output}/*")), count, "folders")
-    equal(glob.glob(f"{output}/.partial*"), [], "half-written folders")
+    equal(glob.glob(f"{output}/.session-*"), [], "half-written folders")
     return captures
 
 

@@ -18,6 +18,7 @@
 
 static struct config config;
 static struct capture_env env;
+static struct output captures;
 
 int __wrap_kallsyms_name(uint64_t address, char *name, size_t size);
 
@@ -52,15 +53,13 @@ static int make_output(void **state)
 		.argv = argv,
 		.argc = ARRAY_SIZE(argv),
 	};
-	env = (struct capture_env){ &config, &fake.recorder,
-				    capture_output_open(output, &(bool){ false },
-							&(struct log){}) };
-	return env.output_fd < 0 ? -1 : 0;
+	env = (struct capture_env){ &config, &fake.recorder, &captures };
+	return output_open(&captures, output, 0, &(struct log){});
 }
 
 static int remove_output(void **state)
 {
-	closep(&env.output_fd);
+	output_close(&captures);
 	return remove_folder(state);
 }
 
@@ -450,8 +449,8 @@ static void refuses_to_overwrite(void **state)
 	struct capture *capture = example();
 
 	(void)state;
-	put_file(env.output_fd, "capture.json", "mine");
-	assert_int_equal(capture_json_write(&env, capture, env.output_fd), -EEXIST);
+	put_file(captures.fd, "capture.json", "mine");
+	assert_int_equal(capture_json_write(&env, capture, captures.fd), -EEXIST);
 	capture_free(&env, capture);
 }
 

@@ -79,15 +79,21 @@ struct capture *fake_capture(unsigned int number)
 	return capture;
 }
 
-unsigned int fake_entries(const struct capture_env *env)
+static unsigned int count_entries(int dirfd)
 {
-	int fd = openat(env->output_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
 	unsigned int nr = 0;
 
-	assert_non_null(dir);
+	assert_int_equal(opendir_at(&dir, dirfd, "."), 0);
 	while ((entry = readdir(dir)))
 		nr += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
 	return nr;
+}
+
+unsigned int fake_entries(const struct capture_env *env)
+{
+	unsigned int own = !faccessat(env->output->fd, env->output->work_name, F_OK, 0);
+
+	return count_entries(env->output->fd) - own + count_entries(env->output->work);
 }

@@ -28,7 +28,8 @@ void fake_reset(void);
 /* With a spike now, 83.5 us late on CPU 3. */
 struct capture *fake_capture(unsigned int number);
 
-/* How many files and folders there are in the folder for captures. */
+/* How many files and folders there are in the folder for captures, and in that of the session in
+ * it, which is not counted itself. */
 unsigned int fake_entries(const struct capture_env *env);
 
 #endif

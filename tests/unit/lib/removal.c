@@ -29,6 +29,22 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
 	return __real_renameat(from_fd, from, to_fd, to);
 }
 
+/* Its work folder is one in it. */
+static struct output output_of(const struct folder *folder)
+{
+	int work;
+
+	assert_int_equal(mkdirat(folder->fd, "work", 0700), 0);
+	work = openat(folder->fd, "work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(work >= 0);
+	return (struct output){ .path = folder->path, .fd = folder->fd, .work = work };
+}
+
+static void close_work(struct output *output)
+{
+	closep(&output->work);
+}
+
 static bool exists(const struct folder *folder, const char *path)
 {
 	struct stat st;
@@ -53,45 +69,46 @@ static struct kept make(const struct folder *folder)
 static void removes_in_two_steps(void **state)
 {
 	const struct folder *folder = *state;
+	_cleanup_(close_work) struct output output = output_of(folder);
 	struct kept kept = make(folder);
 	struct removal *removal;
 	char partial[64];
 
-	assert_int_equal(removal_begin(&removal, folder->fd, &kept), 0);
+	assert_int_equal(removal_begin(&removal, &output, &kept), 0);
 	assert_false(exists(folder, "capture"));
-	assert_int_equal(strncmp(removal->partial, ".partial-", 9), 0);
-	assert_true(exists(folder, removal->partial));
-	snprintf(partial, sizeof(partial), "%s", removal->partial);
+	snprintf(partial, sizeof(partial), "work/%s", removal->partial);
+	assert_true(exists(folder, partial));
 	put_file(folder->fd, "capture/others", "");
-	removal_end(folder->fd, removal);
+	removal_end(removal);
 	assert_false(exists(folder, partial));
 	assert_true(exists(folder, "capture/others"));
 }
 
-static void is_stale(const struct folder *folder, const struct kept *kept)
+static void is_stale(const struct output *output, const struct kept *kept)
 {
 	struct removal *removal;
 
-	assert_int_equal(removal_begin(&removal, folder->fd, kept), -ESTALE);
+	assert_int_equal(removal_begin(&removal, output, kept), -ESTALE);
 }
 
 static void leaves_what_is_not_ours(void **state)
 {
 	const struct folder *folder = *state;
+	_cleanup_(close_work) struct output output = output_of(folder);
 	struct kept kept = make(folder);
 	struct removal *removal;
 
 	nr_renames = 0;
 	assert_int_equal(__real_renameat(folder->fd, "capture", folder->fd, "moved"), 0);
-	assert_int_equal(removal_begin(&removal, folder->fd, &kept), -ENOENT);
+	assert_int_equal(removal_begin(&removal, &output, &kept), -ENOENT);
 	assert_int_equal(symlinkat("moved", folder->fd, "capture"), 0);
-	is_stale(folder, &kept);
+	is_stale(&output, &kept);
 	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
 	put_file(folder->fd, "capture", "");
-	is_stale(folder, &kept);
+	is_stale(&output, &kept);
 	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
 	put_file(folder->fd, "capture/others", "");
-	is_stale(folder, &kept);
+	is_stale(&output, &kept);
 	assert_true(exists(folder, "capture/others"));
 	assert_true(exists(folder, "moved/capture.json"));
 	/* Not for a moment. */
@@ -102,10 +119,11 @@ static void leaves_what_is_not_ours(void **state)
 static void gives_back_what_is_not_ours(void **state)
 {
 	const struct folder *folder = *state;
+	_cleanup_(close_work) struct output output = output_of(folder);
 	struct kept kept = make(folder);
 
 	swap = true;
-	is_stale(folder, &kept);
+	is_stale(&output, &kept);
 	assert_true(exists(folder, "capture/others"));
 	assert_true(exists(folder, "moved/perf.data/data"));
 }

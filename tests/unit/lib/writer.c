@@ -13,6 +13,7 @@
 
 static struct config config;
 static struct capture_env env;
+static struct output captures;
 static struct writer *writer;
 
 /* By the writer's thread, read when it is gone. */
@@ -52,17 +53,16 @@ static int start(void **state)
 	fake.on_write = note_write;
 	nr_order = 0;
 	config = (struct config){ .output = output };
-	env = (struct capture_env){ &config, &fake.recorder,
-				    capture_output_open(output, &(bool){ false },
-							&(struct log){}) };
+	env = (struct capture_env){ &config, &fake.recorder, &captures };
 	writer = NULL;
-	return env.output_fd < 0 ? -1 : writer_start(&writer, &env);
+	return output_open(&captures, output, 0, &(struct log){}) ? -1
+								  : writer_start(&writer, &env);
 }
 
 static int stop(void **state)
 {
 	writer_free(writer);
-	closep(&env.output_fd);
+	output_close(&captures);
 	return remove_folder(state);
 }
 
