@@ -2,7 +2,6 @@
 #include "open.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "capture_file.h"
 #include "partial.h"
@@ -80,16 +79,11 @@ static int unpack_all(struct opening *o)
 		.ctx = &o->progress,
 	};
 	const int dirfd = o->partial.fd;
-	mode_t mask = umask(0);
 	int r;
 
-	umask(mask);
 	r = unpack(&source, dirfd, &limits, &o->top, &o->why);
 	if (!r)
 		r = check_capture(o, dirfd);
-	/* Others may read it as they may what is made here. */
-	if (!r && fchmod(dirfd, 0777 & ~mask))
-		r = -errno;
 	return r;
 }
 

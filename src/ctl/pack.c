@@ -150,7 +150,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static int add_folder(struct pack *pack, const char *name, mode_t mode, char **why)
+static int add_folder(struct pack *pack, const char *name, char **why)
 {
 	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
 	_cleanup_free_ char *copy = strdup(name);
@@ -162,7 +162,7 @@ static int add_folder(struct pack *pack, const char *name, mode_t mode, char **w
 	if (*found != copy)
 		return 0;
 	TAKE_PTR(copy);
-	r = new_entry(pack, &entry, name, S_IFDIR | (mode & 0777));
+	r = new_entry(pack, &entry, name, S_IFDIR | 0700);
 	if (r)
 		return r;
 	archive_entry_set_mtime(entry, time(NULL), 0);
@@ -176,9 +176,9 @@ int pack_folder(struct pack *pack, const char *name, char **why)
 	for (const char *slash = strchr(name, '/'); slash && !r; slash = strchr(slash + 1, '/')) {
 		_cleanup_free_ char *parent = strndup(name, (size_t)(slash - name));
 
-		r = parent ? add_folder(pack, parent, 0755, why) : -ENOMEM;
+		r = parent ? add_folder(pack, parent, why) : -ENOMEM;
 	}
-	return r ? r : add_folder(pack, name, 0755, why);
+	return r ? r : add_folder(pack, name, why);
 }
 
 /* Only where the data is, if there are holes: archives that have no sparse file are plainer. */
@@ -238,7 +238,7 @@ int pack_file(struct pack *pack, const char *name, int fd, char **why)
 
 	if (fstat(fd, &st))
 		return options_explain(why, -errno, "%s: %s", name, strerror(errno));
-	r = new_entry(pack, &entry, name, S_IFREG | (st.st_mode & 0777));
+	r = new_entry(pack, &entry, name, S_IFREG | 0600);
 	if (r)
 		return r;
 	archive_entry_set_size(entry, st.st_size);
@@ -259,7 +259,7 @@ int pack_file(struct pack *pack, const char *name, int fd, char **why)
 int pack_text(struct pack *pack, const char *name, const void *text, size_t size, char **why)
 {
 	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
-	int r = new_entry(pack, &entry, name, S_IFREG | 0644);
+	int r = new_entry(pack, &entry, name, S_IFREG | 0600);
 
 	if (r)
 		return r;
@@ -319,17 +319,14 @@ static int walk_folder(const struct walk *walk, int dirfd, const char *at, int d
 {
 	struct dirent **entries;
 	int nr, r = 0;
-	struct stat st;
 
 	if (depth > MAX_DEPTH)
 		return options_explain(walk->why, -ELOOP, "%s: too many folders in each other", at);
 	nr = scandirat(dirfd, ".", &entries, not_itself, by_bytes);
 	if (nr < 0)
 		return options_explain(walk->why, -errno, "%s: %s", at, strerror(errno));
-	if (fstat(dirfd, &st))
-		r = -errno;
-	else if (depth)
-		r = add_folder(walk->pack, at, st.st_mode, walk->why);
+	if (depth)
+		r = add_folder(walk->pack, at, walk->why);
 	for (int i = 0; i < nr; i++) {
 		if (!r)
 			r = walk_entry(walk, dirfd, at, entries[i]->d_name, depth);

@@ -125,13 +125,12 @@ static int set_size(struct unpacking *u, struct archive_entry *entry, const char
 static int make_clean(struct unpacking *u, struct archive_entry *entry, const char *name,
 		      bool is_folder)
 {
-	mode_t mode = archive_entry_perm(entry) & 0755;
 	int r = 0;
 
 	archive_entry_clear(u->clean);
 	archive_entry_set_pathname(u->clean, name);
 	archive_entry_set_filetype(u->clean, is_folder ? AE_IFDIR : AE_IFREG);
-	archive_entry_set_perm(u->clean, is_folder ? mode | 0700 : (mode & 0644) | 0600);
+	archive_entry_set_perm(u->clean, is_folder ? 0700 : 0600);
 	if (archive_entry_mtime_is_set(entry))
 		archive_entry_set_mtime(u->clean, archive_entry_mtime(entry),
 					archive_entry_mtime_nsec(entry));

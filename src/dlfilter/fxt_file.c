@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define CHUNK 65536
 
@@ -64,11 +63,6 @@ static int open_scratch(struct fxt_file *out, bool compress)
 		out->scratch = NULL;
 		return r;
 	}
-	/* As a file that is created, and not for its owner only. */
-	r = umask(0);
-	umask((mode_t)r);
-	if (fchmod(fd, 0666 & ~(mode_t)r))
-		return -errno;
 	out->fd = TAKE_FD(fd);
 	return compress ? gzip_new(&out->gzip, out->fd) : 0;
 }

@@ -90,6 +90,7 @@ class Merge(unittest.TestCase):
         result.mkdir()
         said = self.feed(*args, f"output={result}/{name}", **feed)
         found = {path.name: path.read_bytes() for path in result.iterdir()}
+        self.assertEqual([path for path in result.iterdir() if path.stat().st_mode & 0o077], [])
         for path in result.iterdir():
             path.unlink()
         result.rmdir()
