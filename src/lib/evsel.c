@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "evsel.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <perf/core.h>
 #include <perf/cpumap.h>
@@ -22,14 +24,29 @@ void evsel_init(void)
 	libperf_init(silent);
 }
 
-int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus, struct perf_thread_map *threads)
+static int open_on(struct perf_evsel *evsel, int index, int cpu)
 {
-	int err = perf_evsel__open(evsel, cpus, threads);
-	/* An int, or unsigned: libperf's versions differ. */
-	size_t nr = perf_cpu_map__nr(cpus);
+	int group = evsel->leader == evsel ? -1 : evsel_fd(evsel->leader, index);
+	int fd = syscall(SYS_perf_event_open, &evsel->attr, -1, cpu, group, PERF_FLAG_FD_CLOEXEC);
 
-	for (size_t cpu = 0; !err && cpu < nr; cpu++)
-		fcntl(evsel_fd(evsel, cpu), F_SETFD, FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*(int *)xyarray__entry(evsel->fd, index, 0) = fd;
+	return 0;
+}
+
+/* Not perf_evsel__open(), which does not close on exec: what another thread forks at that moment
+ * would keep the event, and Intel PT is for one alone. */
+int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus)
+{
+	/* An int, or unsigned: libperf's versions differ. */
+	int nr = (int)perf_cpu_map__nr(cpus);
+	int err = perf_evsel__alloc_fd(evsel, nr, 1);
+
+	for (int i = 0; i < nr && !err; i++)
+		err = open_on(evsel, i, perf_cpu_map__cpu(cpus, i).cpu);
+	if (err)
+		perf_evsel__close(evsel);
 	return err;
 }
 

@@ -7,14 +7,12 @@
 
 struct perf_cpu_map;
 struct perf_evsel;
-struct perf_thread_map;
 
 /* Before all else of libperf: reads the page size, and keeps it from printing. */
 void evsel_init(void);
 
-/* Opens on the CPUs, close-on-exec. */
-int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus,
-	       struct perf_thread_map *threads);
+/* Opens on the CPUs, for whatever runs there, close-on-exec. */
+int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus);
 
 /* The descriptor on the nth CPU of the map. */
 int evsel_fd(struct perf_evsel *evsel, size_t cpu);

@@ -11,7 +11,6 @@
 
 #include <perf/cpumap.h>
 #include <perf/evsel.h>
-#include <perf/threadmap.h>
 
 /* To put events in a group one by one. */
 #include <internal/evsel.h>
@@ -37,7 +36,6 @@ struct pt_group {
 
 struct pt_events {
 	struct pt_events_config config;
-	struct perf_thread_map *threads;
 	size_t nr_cpus, aux_size, page_size;
 	struct perf_event_attr sample_attr;
 	uint64_t *ids, *sample_ids;
@@ -130,9 +128,8 @@ static int explain_filter(int err, const char *filter, const struct log *log)
 /* An event in the group of the PT event of its CPU, that overflows whenever a BPF program prints
  * its message there. It is enabled from the start, because one that is enabled while its leader is
  * active does not begin. */
-static int open_on_message(struct pt_events *events, struct pt_group *group,
-			   struct perf_event_attr *attr, const char *message,
-			   struct perf_evsel **ret)
+static int open_on_message(struct pt_group *group, struct perf_event_attr *attr,
+			   const char *message, struct perf_evsel **ret)
 {
 	char filter[128];
 	int err;
@@ -141,7 +138,7 @@ static int open_on_message(struct pt_events *events, struct pt_group *group,
 	if (!*ret)
 		return -ENOMEM;
 	(*ret)->leader = group->pt;
-	err = evsel_open(*ret, group->cpus, events->threads);
+	err = evsel_open(*ret, group->cpus);
 	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
 	if (!err && ioctl(evsel_fd(*ret, 0), PERF_EVENT_IOC_SET_FILTER, filter))
 		err = -errno;
@@ -165,7 +162,7 @@ static int open_action(struct pt_events *events, struct pt_group *group, uint32_
 	struct perf_event_attr attr = message_attr(&events->config);
 
 	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
-	return open_on_message(events, group, &attr, message, ret);
+	return open_on_message(group, &attr, message, ret);
 }
 
 static void make_sample_attr(struct pt_events *events)
@@ -180,8 +177,7 @@ static void make_sample_attr(struct pt_events *events)
 static int open_sample(struct pt_events *events, struct pt_group *group)
 {
 	struct perf_event_attr attr = events->sample_attr;
-	int err =
-		open_on_message(events, group, &attr, events->config.pause_message, &group->sample);
+	int err = open_on_message(group, &attr, events->config.pause_message, &group->sample);
 
 	if (!err && ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_ID,
 			  &events->sample_ids[group - events->groups]))
@@ -212,7 +208,7 @@ static int open_group(struct pt_events *events, struct pt_group *group, const st
 	group->pt = perf_evsel__new(&attr);
 	if (!group->pt)
 		return -ENOMEM;
-	err = evsel_open(group->pt, group->cpus, events->threads);
+	err = evsel_open(group->pt, group->cpus);
 	if (err)
 		return explain_open(err, config, log);
 	fd = evsel_fd(group->pt, 0);
@@ -350,11 +346,10 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 	events->nr_cpus = config->nr_cpus;
 	events->aux_size = config->aux_size;
 	events->page_size = sysconf(_SC_PAGESIZE);
-	events->threads = perf_thread_map__new_dummy();
 	events->ids = calloc(2 * config->nr_cpus, sizeof(*events->ids));
 	events->sample_ids = events->ids + config->nr_cpus;
 	make_sample_attr(events);
-	err = events->threads && events->ids ? open_groups(events, log) : -ENOMEM;
+	err = events->ids ? open_groups(events, log) : -ENOMEM;
 	if (err) {
 		pt_events_free(events);
 		return err;
@@ -474,7 +469,6 @@ void pt_events_free(struct pt_events *events)
 		close_group(events, &events->groups[i]);
 		perf_cpu_map__put(events->groups[i].cpus);
 	}
-	perf_thread_map__put(events->threads);
 	free(events->ids);
 	free(events);
 }

@@ -76,7 +76,7 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	perf_evlist__add(ring->evlist, evsel);
 	evsel->cpus = perf_cpu_map__get(ring->cpus);
 	evsel->threads = perf_thread_map__get(rings->threads);
-	err = evsel_open(evsel, ring->cpus, rings->threads);
+	err = evsel_open(evsel, ring->cpus);
 	/* The first CPU is asked, and stands for all. */
 	if ((err == -EACCES || err == -EPERM) && event->optional && ring == rings->rings &&
 	    !rings->nr_ids) {
@@ -259,7 +259,7 @@ int rings_join(struct rings *rings, int cpu)
 	evsel = perf_evsel__new(&rings->events[0].attr);
 	if (!evsel)
 		return -ENOMEM;
-	err = evsel_open(evsel, ring->cpus, rings->threads);
+	err = evsel_open(evsel, ring->cpus);
 	if (!err &&
 	    (ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_ID, &id) ||
 	     ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_OUTPUT, ring->evlist->mmap_ovw[0].fd)))
