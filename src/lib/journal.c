@@ -9,6 +9,7 @@
 #include "tracefs.h"
 
 #define PREFIX "settings-"
+#define LOCK_TRIES 1000
 /* The folder of tracefs whose settings all tracers of that kind share. */
 #define SHARED "osnoise/"
 
@@ -33,6 +34,7 @@ struct found {
 };
 
 struct journal {
+	const char *dir; /* the caller's */
 	int dirfd, tracefs;
 	int fd;	    /* of the file, locked */
 	bool alive; /* it is this session's, not a dead one's */
@@ -189,7 +191,7 @@ static void found_add(struct found *found, const struct entry *entry, const char
 			 entry->before);
 }
 
-/* 0, or -EBUSY: not now. */
+/* Why it is not put back now; 0: it is, or is somebody else's. */
 static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
 			 struct found *found)
 {
@@ -198,10 +200,12 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 
 	if (entry->kind == KIND_MADE) {
 		err = unlinkat(journal->tracefs, entry->name, AT_REMOVEDIR) ? -errno : 0;
-		if (err && err != -ENOENT)
+		if (err == -ENOENT)
+			return 0;
+		if (err)
 			log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove %s: %s",
 				  entry->name, strerror(-err));
-		return err == -EBUSY ? err : 0;
+		return err;
 	}
 	err = tracefs_read(journal->tracefs, entry->name, now, sizeof(now));
 	if (err == -ENOENT)
@@ -220,18 +224,20 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	if (err)
 		log_write(&journal->log, PERF_POKE_LOG_WARN, "%s: cannot be put back to '%s': %s",
 			  entry->name, entry->before, strerror(-err));
-	return 0;
+	return err;
 }
 
+/* 0, or the note must stay. */
 static int journal_restore(const struct journal *journal, bool busy)
 {
 	struct found found = {};
 	char more[32] = "";
-	int kept = 0;
+	int err, kept = 0;
 
 	for (size_t i = journal->nr; i--;) {
-		if (entry_restore(journal, &journal->entries[i], busy, &found))
-			kept = -EBUSY;
+		err = entry_restore(journal, &journal->entries[i], busy, &found);
+		if (!kept || err == -EBUSY)
+			kept = err;
 	}
 	if (found.nr > FOUND_MAX)
 		snprintf(more, sizeof(more), ", and %zu more", found.nr - FOUND_MAX);
@@ -240,11 +246,16 @@ static int journal_restore(const struct journal *journal, bool busy)
 			  "somebody else has changed settings meanwhile, which are left as they "
 			  "are: %s%s",
 			  found.text, more);
-	if (kept)
+	if (kept == -EBUSY)
 		log_write(
 			&journal->log, PERF_POKE_LOG_WARN,
 			"a tracer of somebody else runs: its settings are left alone; once it has "
 			"ended, perf-poke-ctl stop --all puts back what perf-poke had set");
+	else if (kept)
+		log_write(&journal->log, PERF_POKE_LOG_WARN,
+			  "not all that perf-poke had set is put back: perf-poke-ctl stop --all "
+			  "tries "
+			  "again");
 	return kept;
 }
 
@@ -290,25 +301,44 @@ static int create_file(struct journal *journal)
 	return -EEXIST;
 }
 
+static bool is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !st.st_nlink;
+}
+
+/* The folder, locked: a file in it that is not locked is a dead session's, and none is while this
+ * is held. Another session may remove the folder until then. */
+static int lock_dir(const char *dir)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		_cleanup_close_ int fd = open_dir(dir, true);
+
+		if (fd < 0 && fd != -ENOENT)
+			return fd;
+		if (fd >= 0 && flock(fd, LOCK_EX))
+			return -errno;
+		if (fd >= 0 && !is_removed(fd))
+			return TAKE_FD(fd);
+	}
+	return -EAGAIN;
+}
+
 int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
-	int err = 0;
+	int err;
 
 	if (!journal)
 		return -ENOMEM;
+	journal->dir = dir;
 	journal->log = *log;
 	journal->tracefs = tracefs;
 	journal->alive = true;
 	journal->fd = -1;
-	journal->dirfd = open_dir(dir, true);
-	if (journal->dirfd < 0)
-		err = journal->dirfd;
-	/* A file that is not locked is a dead session's: none is while this is held. */
-	else if (flock(journal->dirfd, LOCK_EX))
-		err = -errno;
-	if (!err)
-		err = create_file(journal);
+	journal->dirfd = lock_dir(dir);
+	err = journal->dirfd < 0 ? journal->dirfd : create_file(journal);
 	if (journal->dirfd >= 0)
 		flock(journal->dirfd, LOCK_UN);
 	if (err) {
@@ -326,8 +356,11 @@ void journal_close(struct journal *journal, bool busy)
 {
 	if (!journal)
 		return;
-	if (!journal_restore(journal, busy))
+	if (!journal_restore(journal, busy) && !flock(journal->dirfd, LOCK_EX)) {
 		unlinkat(journal->dirfd, journal->file, 0);
+		/* If it is empty. */
+		rmdir(journal->dir);
+	}
 	journal_free(journal);
 }
 
@@ -411,8 +444,8 @@ int journal_recover(const char *dir, int tracefs, bool busy, const struct log *l
 		ret = recover_file(dir, entry->d_name, tracefs, busy, log);
 		nr += ret > 0;
 	}
-	flock(dirfd, LOCK_UN);
-	/* If it is empty. */
-	rmdir(dir);
+	/* If it is empty, and not another by now. */
+	if (!is_removed(dirfd))
+		rmdir(dir);
 	return ret < 0 ? ret : nr;
 }

@@ -28,9 +28,9 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 /* Makes a folder, which is removed later, with what the kernel keeps in it. */
 int journal_mkdir(struct journal *journal, const char *name);
 
-/* Puts all back, the last first. Others' tracers would be stopped by changes of the tracers'
- * settings: with `busy` those are kept as they are, and noted for journal_recover(). NULL does
- * nothing. */
+/* Puts all back, the last first. What cannot be put back stays noted for journal_recover(). Others'
+ * tracers would be stopped by changes of the tracers' settings: with `busy` those are kept as they
+ * are, and noted for journal_recover(). NULL does nothing. */
 void journal_close(struct journal *journal, bool busy);
 
 /* Puts back what dead sessions have left. Returns of how many all is put back, or a negative errno.

@@ -291,8 +291,6 @@ void workload_stop(struct workload *workload)
 	timerlat_free(workload->timerlat);
 	if (workload->journal)
 		journal_close(workload->journal, timerlat_others_run(workload->tracefs));
-	/* If nothing is left to put back. */
-	rmdir(JOURNAL_DIR);
 	closep(&workload->dma_latency);
 	closep(&workload->epoll);
 	closep(&workload->tracefs);

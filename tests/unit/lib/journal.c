@@ -12,6 +12,21 @@ static struct messages said;
 static const struct log journal_log = { messages_add, &said };
 static char dir[4096];
 
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+/* Sessions that end before the lock is taken. */
+static unsigned int ends;
+
+int __wrap_flock(int fd, int operation)
+{
+	if (ends) {
+		ends--;
+		assert_int_equal(rmdir(dir), 0);
+	}
+	return __real_flock(fd, operation);
+}
+
 static int setup(void **state)
 {
 	struct folder *folder;
@@ -76,7 +91,7 @@ static void puts_back_at_the_end(void **state)
 	journal_close(journal, false);
 	assert_put_back(folder);
 	assert_int_equal(said.nr, 0);
-	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(access(dir, F_OK), -1);
 }
 
 static void killed(const struct folder *folder)
@@ -254,6 +269,44 @@ static void is_careful(void **state)
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
 }
 
+/* Of the kernel, as EBUSY; the file that is written to here is always full. */
+static void keeps_what_cannot_be_put_back(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "run/settings-5", "sbroken\tx\t\nmmade\t\t\n");
+	assert_int_equal(fchmodat(folder->fd, "run", 0700, 0), 0);
+	assert_int_equal(symlinkat("/dev/full", folder->fd, "broken"), 0);
+	put_file(folder->fd, "made/busy", "");
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
+	assert_int_equal(said.nr, 3);
+	assert_non_null(strstr(said.text, "stop --all"));
+	assert_int_equal(faccessat(folder->fd, "run/settings-5", F_OK, 0), 0);
+
+	assert_int_equal(unlinkat(folder->fd, "broken", 0), 0);
+	put_file(folder->fd, "broken", "");
+	assert_int_equal(unlinkat(folder->fd, "made/busy", 0), 0);
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_string_equal(content(folder->fd, "broken"), "x");
+	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), -1);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+/* The end of another session removes the folder, between any two steps of ours. */
+static void opens_while_others_end(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	ends = 3;
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(ends, 0);
+	assert_int_equal(journal_set(journal, "period", "20"), 0);
+	journal_close(journal, false);
+	assert_int_equal(said.nr, 0);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
 static void refuses_others_folders(void **state)
 {
 	const struct folder *folder = *state;
@@ -282,6 +335,8 @@ int main(void)
 		TEST(waits_for_others_tracers),
 		TEST(sets_words),
 		TEST(is_careful),
+		TEST(keeps_what_cannot_be_put_back),
+		TEST(opens_while_others_end),
 		TEST(refuses_others_folders),
 	};
 
