@@ -163,11 +163,18 @@ class Perf(EndingTest):
             with self.subTest(number=number), self.running("report", NAME, env=env, stdout=subprocess.DEVNULL) as process:
                 self.wait_until(lambda: list(self.folder.glob("perf-poke.*/trace.fxt")))
                 self.wait_until(lambda: not self.has_children(process.pid))
-                # One that comes before it opens the pipe does not end the wait.
-                self.wait_until(lambda: process.send_signal(number) or process.poll() is not None)
+                # One that comes before it opens the pipe does not end the wait; one while it ends kills it.
+                self.wait_until(lambda: process.send_signal(number) or self.ends_soon(process))
                 err = process.stderr.read()
             self.assertEqual((process.returncode, err), (1, "perf-poke-ctl: interrupted\n"))
             self.assertEqual(list(self.folder.glob("perf-poke.*")), [])
+
+    @staticmethod
+    def ends_soon(process):
+        try:
+            return process.wait(timeout=3) is not None
+        except subprocess.TimeoutExpired:
+            return False
 
     @staticmethod
     def has_children(pid):

@@ -13,7 +13,7 @@ TOOL = pathlib.Path(sys.argv[1]).resolve()
 COMMANDS = "start", "list", "report", "script", "export", "archive", "open"
 VALUES = ("", "0", "-1", "x", "1e9", "99999999999999999999", "1,,2", "0x10", "a=b", "--", "-", "\x1b[2J", "ä" * 300, "/", "/dev/null",
           "../..", "%s%n", "1us,2us", "'\"`$(false)", "4294967297")
-LINES = 300
+LINES = 150
 
 
 def options_of(command):
