@@ -8,12 +8,12 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "affinity.h"
 #include "clock.h"
 #include "ending.h"
+#include "pidfd.h"
 #include "units.h"
 
 /* Between two looks at what cannot be waited for. */
@@ -150,13 +150,6 @@ static void become(const struct child *child, int gate, int control, int ack, pi
 	_exit(127);
 }
 
-static int open_pidfd(pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	return fd < 0 ? -errno : fd;
-}
-
 static int prepare(struct child *child)
 {
 	_cleanup_close_ int control = -1, ack = -1, gate = -1;
@@ -178,11 +171,14 @@ static int prepare(struct child *child)
 		return -errno;
 	if (!child->pid)
 		become(child, gate, control, ack, parent);
-	r = open_pidfd(child->pid);
-	if (r < 0)
-		return r;
-	child->pidfd = r;
-	return 0;
+	/* Nobody has waited for it yet, so the number is its own. */
+	child->pidfd = pidfd_of(child->pid);
+	if (child->pidfd >= 0)
+		return 0;
+	/* It ends when the gate is closed. */
+	closep(&child->gate);
+	waitpid(child->pid, NULL, 0);
+	return child->pidfd;
 }
 
 /* Its threads, and the workload of perf record, inherit it. */
@@ -337,14 +333,8 @@ static const char *format_status(char *buf, size_t size, int status)
 
 static void reap(struct child *child, int options)
 {
-	pid_t r;
-
-	if (child->ended)
-		return;
-	do
-		r = waitpid(child->pid, &child->status, options);
-	while (r < 0 && errno == EINTR);
-	child->ended = r == child->pid;
+	if (!child->ended)
+		child->ended = pidfd_wait(child->pidfd, &child->status, options) > 0;
 }
 
 static int report_not_ready(struct child *child, int r)
@@ -452,8 +442,7 @@ static bool await_end(struct child *child, int signals, uint64_t wait_ns)
 static void send_signal(struct child *child, int number)
 {
 	child->stopped_by = number;
-	/* Not reaped yet: the number is still its own. */
-	kill(child->pid, number);
+	pidfd_signal(child->pidfd, number);
 }
 
 /* Perf names the files of --switch-output by time, in hundredths of a second: what it writes at its
@@ -511,8 +500,8 @@ int child_stop(struct child *child, int signals)
 
 void child_release(struct child *child)
 {
-	if (child->pid > 0 && !child->ended) {
-		kill(child->pid, SIGKILL);
+	if (child->pidfd >= 0 && !child->ended) {
+		pidfd_signal(child->pidfd, SIGKILL);
 		reap(child, 0);
 	}
 	closep(&child->gate);

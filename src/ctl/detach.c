@@ -88,8 +88,6 @@ int detach_fork(struct detach *detach, struct console *con, enum exit_code *code
 		return fail(con, r ?: -errno);
 	receive = ends[0];
 	send = ends[1];
-	/* Else the kernel forgets the exit code where the caller ignores its children. */
-	signal(SIGCHLD, SIG_DFL);
 	fflush(con->out);
 	fflush(con->err);
 	pid = fork();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+
 #include "command.h"
 
 int main(int argc, char **argv)
@@ -9,5 +11,8 @@ int main(int argc, char **argv)
 		&command_archive, &command_open,   &command_check,  NULL,
 	};
 
+	/* Where the caller ignores it, the kernel forgets how our children end, and who they were.
+	 */
+	signal(SIGCHLD, SIG_DFL);
 	return command_dispatch(commands, argc, argv);
 }

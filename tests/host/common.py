@@ -24,6 +24,8 @@ BPFFS = "/sys/fs/bpf"
 SKIP = 77
 # An emulated machine: what needs its clock and its processes to go together cannot be shown there.
 EMULATED = "PERF_POKE_EMULATED" in os.environ
+# A caller that ignores its children, as some daemons do: so do the programs that it starts.
+CHILDREN_IGNORED = ["env", "--ignore-signal=CHLD"]
 PATIENCE = 60.0  # seconds for what takes a moment on an idle machine
 
 # Spikes that are meant: far over what a busy machine does by itself, and the threshold for them.

@@ -171,7 +171,8 @@ class Failures(DetachTest):
     """Before it is armed: as in the foreground."""
 
     def test_before_armed(self):
-        self.assert_fails(self.start("--function", "no_such_symbol"), USAGE, "function", "'no_such_symbol'")
+        for prefix in ([], common.CHILDREN_IGNORED):
+            self.assert_fails(self.start("--function", "no_such_symbol", prefix=prefix), USAGE, "function", "'no_such_symbol'")
         self.assert_fails(self.start("--log", "/no/such/log"), USAGE, "--log", "'/no/such/log'", "No such file")
         self.assert_fails(self.start("--log", self.folder), USAGE, "--log", "'%s'" % self.folder, "directory")
         self.assertFalse(os.path.exists(self.output))

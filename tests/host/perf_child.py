@@ -60,9 +60,9 @@ class ChildTest(common.HostTest):
             self.perf_pid = session.lines[0]["targets"][-1]
             yield session
 
-    def fails(self, code, *parts, options=(), command=None):
+    def fails(self, code, *parts, options=(), command=None, prefix=()):
         result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--threshold", "1h", *options,
-                                *(command or self.command()))
+                                *(command or self.command()), prefix=prefix)
         self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
         ours = [line for line in result.stderr.splitlines() if line.startswith("perf-poke-ctl: ")]
         self.assertEqual(len(ours), 1, result.stderr)
@@ -280,7 +280,9 @@ class Ends(ChildTest):
 
 class Refused(ChildTest):
     def test_dies_at_once(self):
-        self.fails(FAILED, "perf ended before it was ready", "exit status 129", command=self.command("--no-such-option"))
+        for prefix in ([], common.CHILDREN_IGNORED):
+            self.fails(FAILED, "perf ended before it was ready", "exit status 129", command=self.command("--no-such-option"),
+                       prefix=prefix)
 
     def test_no_such_program(self):
         self.fails(FAILED, "'perf-none'", "No such file", command=self.command(perf="perf-none"))

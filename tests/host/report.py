@@ -87,6 +87,12 @@ class Events(common.HostTest):
         self.assertIsNone(found["functions"])
         self.assertIn("no functions", report(self.path).stdout)
 
+    def test_children_ignored(self):
+        """The report is made by perf, whose exit status the kernel does not keep for a caller that ignores its children."""
+        results = [report(self.path, prefix=prefix) for prefix in ([], common.CHILDREN_IGNORED)]
+        self.assertEqual([(result.returncode, result.stderr) for result in results], [(0, "")] * 2)
+        self.assertEqual(results[0].stdout, results[1].stdout)
+
     def test_a_window_that_is_too_short(self):
         found = self.read(self.path, "--window", "10us")
         self.assertEqual(found["cause"]["kind"], "none")
