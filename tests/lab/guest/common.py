@@ -49,6 +49,21 @@ def need_root():
         skip("runs in a lab guest: tests/lab/lab run KERNEL -- ...")
 
 
+def host_helpers(late=""):
+    """The module `poked` of the suite host, which is told of its programs in the environment. It has a module `common` too."""
+    for name, path in (("PERF_POKE_CTL", ""), ("PERF_POKE_EMBED", ""), ("PERF_POKE_LATE", late)):
+        os.environ.setdefault(name, path)
+    host = str(pathlib.Path(__file__).resolve().parents[2] / "host")
+    ours = sys.modules.pop("common")
+    sys.path.insert(0, host)
+    try:
+        import poked  # pylint: disable=import-outside-toplevel
+    finally:
+        sys.path.remove(host)
+        sys.modules["common"] = ours
+    return poked
+
+
 def load(module, **parameters):
     need_root()
     path = f"{os.environ['LAB_MODULES']}/{module}.ko"

@@ -215,6 +215,33 @@ def only_cpu():
         check_trace(one.spike(1), 1, since_ns)
 
 
+def targets():
+    """When the CPU comes back, one target has ended: first another process has its number, which gets nothing, then nobody has. The
+    other target is signalled on."""
+    poked = common.host_helpers()
+    with poked.Counter() as other, poked.Counter() as ends:
+        pids = [word for pid in (ends.pid, other.pid) for word in ("--perf-pid", str(pid))]
+        with session("targets", "--recorder", "perf", "--any-process", "--delivery", "fasync", *pids) as one:
+            one.spike(1)
+            ends.wait_signal()
+            other.wait_signal()
+            ends.process.kill()
+            ends.process.wait()
+            common.wait_for(lambda: one.count("has ended"), "warning")
+            with poked.Newcomer(ends.pid) as newcomer:
+                one.goes()
+                one.comes()
+                one.spike(1)
+                other.wait_signal()
+                check(not newcomer.has_signal(2), "the newcomer was signalled")
+            one.goes()
+            one.comes()
+            target = one.spike(1).json["poke"]["targets"][1]
+            other.wait_signal()
+            equal((target["pid"], target["sent"]["fasync"]), (other.pid, 3), "the other target and its signals")
+    print("targets: well", flush=True)
+
+
 def cyclic_affinity(pid):
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         if (task / "comm").read_text() == "pp-cyclic/1\n":
@@ -269,6 +296,7 @@ def main():
     events()
     between_events()
     only_cpu()
+    targets()
     reopening_fails()
     offline_at_start()
 

@@ -2,8 +2,6 @@
 """The delivery `tracepoint`: a target that polls its perf event signals itself. Another process that does the same and has the number of
 a target that ended gets nothing, nor does a target that the signal would end now. The suite host shows it of the other deliveries, but
 not on kernels without that one."""
-import os
-import pathlib
 import subprocess
 import sys
 
@@ -12,23 +10,6 @@ import common
 from common import check, equal
 
 POKER, LATE = sys.argv[1:3]
-# The helpers of the suite host, which are told of its programs in the environment.
-for name in ("PERF_POKE_CTL", "PERF_POKE_EMBED"):
-    os.environ.setdefault(name, "")
-os.environ["PERF_POKE_LATE"] = LATE
-HOST = pathlib.Path(__file__).resolve().parents[2] / "host"
-
-
-def host_helpers():
-    """They have a module `common` too."""
-    ours = sys.modules.pop("common")
-    sys.path.insert(0, str(HOST))
-    try:
-        import poked  # pylint: disable=import-outside-toplevel
-    finally:
-        sys.path.remove(str(HOST))
-        sys.modules["common"] = ours
-    return poked
 
 
 class Poker:
@@ -62,7 +43,7 @@ def changed(how):
 
 
 common.load("late_timer")
-poked = host_helpers()
+poked = common.host_helpers(LATE)
 for change in ("exec", "reset"):
     changed(change)
 with poked.Counter() as other, poked.Counter() as target:
