@@ -26,16 +26,22 @@ bool realpt_find(const char *beside)
 	return false;
 }
 
-uint8_t *realpt_read(const char *folder, const char *name, size_t *len)
+char *realpt_path(const char *folder, const char *name)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_fclose_ FILE *file = NULL;
-	uint8_t *bytes = NULL;
-	long end;
+	char *path;
 
 	if (asprintf(&path, "%s/%s/%s", root, folder, name) < 0)
 		abort();
-	file = fopen(path, "re");
+	return path;
+}
+
+uint8_t *realpt_read(const char *folder, const char *name, size_t *len)
+{
+	_cleanup_free_ char *path = realpt_path(folder, name);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	uint8_t *bytes;
+	long end;
+
 	if (!file || fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0) {
 		perror(path);
 		exit(1);

@@ -19,7 +19,9 @@ extern const struct realpt_raw realpt_raws[];
 /* False: they are not there, and that has been printed. */
 bool realpt_find(const char *beside);
 
-/* One of their files, for the caller to free. */
+/* Of one of their files, for the caller to free. */
+char *realpt_path(const char *folder, const char *name);
+/* What is in it, likewise. Exits with a message where it is not. */
 uint8_t *realpt_read(const char *folder, const char *name, size_t *len);
 
 #endif

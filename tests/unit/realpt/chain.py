@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""From what real CPUs wrote to what users see: captures of recordings, read by stock perf, script, report and export.
+Usage: chain.py CTL TAKE FOLDER_OF_RECORDINGS"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CTL, TAKE, BESIDE = [os.path.abspath(path) for path in sys.argv[1:4]]
+REALPT = pathlib.Path(os.environ.get("PERF_POKE_REALPT", BESIDE))
+PERF = shutil.which("perf")
+FILTER = os.path.join(os.path.dirname(CTL), "../dlfilter/perf-poke-fxt.so")
+# Instructions, by perf 6.1; those of 926b, c2d9, 8e84 and d36d are in DynamoRIO's tests too. Bytes of trace from the first
+# synchronisation point on, and behind the last TSC packet.
+RECORDINGS = {
+    "926b": (146740, 32176, 14848), "8bcc": (103749, 32304, 14954), "0b3b": (91452, 22112, 4770), "c2d9": (59234, 14632, 14602),
+    "8e84": (59225, 15040, 15010), "d36d": (8, 2272, 2242), "b54e": (6, 2848, 2818),
+}
+# So that export decodes it in slices
+REPEATED = 12
+
+
+def run(*argv, **options):
+    result = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **options)
+    if result.returncode:
+        raise AssertionError(f"{argv}: status {result.returncode}: {result.stderr}")
+    return result
+
+
+def words(text):
+    """Lines without the padding of columns, which is as wide as the names of all events."""
+    return [line.split() for line in text.splitlines()]
+
+
+class Chain(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def take(self, recording, times=1):
+        capture = pathlib.Path(run(TAKE, REALPT / "perf.data" / recording, self.folder, str(times)).stdout.strip())
+        return capture, json.loads((capture / "capture.json").read_text())
+
+    def ctl(self, name, *argv):
+        """With a perf that finds the files of the recording."""
+        perf = self.folder / "perf"
+        perf.write_text('#!/bin/bash\nwords=()\nfor word; do\n\twords+=("$word")\n'
+                        f"\t[ \"$word\" != script ] || words+=(--symfs '{REALPT}/sym/drio-{name}')\ndone\nexec '{PERF}' \"${{words[@]}}\"\n")
+        perf.chmod(0o755)
+        return run(CTL, *argv, env={**os.environ, "PERF_POKE_PERF": str(perf)})
+
+    def needs_filter(self):
+        if not os.path.exists(FILTER):
+            self.skipTest("the filter was not built")
+
+    def test_perf(self):
+        """Stock perf decodes of the capture what it decodes of the recording."""
+        for name, (instructions, size, after) in RECORDINGS.items():
+            with self.subTest(name):
+                capture, about = self.take(f"drio-{name}.perf.data")
+                (trace,) = about["recorder"]["traces"]
+                self.assertEqual(trace["bytes"], size)
+                # The spike was moments later, before the CPU went on.
+                self.assertTrue(after - 64 < trace["bytes_after_spike"] <= after, trace)
+                self.assertGreater(about["history_ns"], 0)
+                options = [f"--symfs={REALPT}/sym/drio-{name}", "--itrace=bei0ns", "--ns", "-F", "cpu,time,event,ip,addr,sym,flags"]
+                ours = run(PERF, "script", "-i", capture / "perf.data", *options).stdout
+                self.assertEqual(sum(" instructions:" in line for line in ours.splitlines()), instructions)
+                self.assertFalse("instruction trace error" in ours, "an error of decoding")
+                theirs = run(PERF, "script", "-i", REALPT / f"perf.data/drio-{name}.perf.data", *options).stdout
+                self.assertTrue(words(ours) == words(theirs), "not what perf decodes of the recording")
+
+    def test_script(self):
+        for name in "926b", "0b3b":
+            capture, _ = self.take(f"drio-{name}.perf.data")
+            ours = self.ctl(name, "script", capture, "--all", "--all-cpus", "--quiet").stdout
+            theirs = run(PERF, "script", "-i", REALPT / f"perf.data/drio-{name}.perf.data", f"--symfs={REALPT}/sym/drio-{name}", "--ns",
+                         "--call-ret-trace", "-F", "-dso").stdout
+            self.assertGreater(len(ours.splitlines()), 1000)
+            self.assertTrue(words(ours) == words(theirs), "not what perf shows of the recording")
+
+    def test_report(self):
+        self.needs_filter()
+        capture, _ = self.take("drio-926b.perf.data")
+        report = json.loads(self.ctl("926b", "report", capture, "--window", "10ms", "--json").stdout)
+        self.assertIn("__tunable_get_val", [function["name"] for function in report["functions"]])
+
+    def test_export(self):
+        """In slices, which are cut at synchronisation points, what one perf exports."""
+        self.needs_filter()
+        capture, about = self.take("drio-926b.perf.data", REPEATED)
+        self.assertEqual(about["recorder"]["traces"][0]["bytes"], REPEATED * RECORDINGS["926b"][1])
+        files = []
+        for jobs in "1", "2", "3":
+            files.append(self.folder / f"{jobs}.fxt")
+            said = self.ctl("926b", "export", capture, "--output", files[-1], "--jobs", jobs).stderr
+            self.assertNotIn("decoding it as one", said)
+            self.assertNotIn("error", said)
+            self.assertTrue(files[-1].read_bytes() == files[0].read_bytes(), f"not the same with --jobs {jobs}")
+        self.assertGreater(files[0].stat().st_size, 100000)
+
+    def test_kernel_and_user(self):
+        """Two CPUs, and no code: all that perf sees is where the trace goes on."""
+        capture, about = self.take("perf.data.intel_pt-4.14")
+        self.assertEqual({trace["cpu"]: trace["bytes"] for trace in about["recorder"]["traces"]}, {0: 12240, 3: 137728})
+        self.assertGreater(about["history_ns"], 1000000)
+        out = run(PERF, "script", "-i", capture / "perf.data", "--itrace=b", "-F", "event,ip").stdout
+        self.assertEqual(sum("branches" in line for line in out.splitlines()), 619)
+
+
+if not REALPT.is_dir():
+    print(f"skipped: no recordings of real CPUs in {REALPT} (PERF_POKE_REALPT)")
+    sys.exit(77)
+if not PERF:
+    print("skipped: no perf in PATH")
+    sys.exit(77)
+unittest.main(argv=sys.argv[:1] + sys.argv[4:])
