@@ -177,7 +177,7 @@ bool pt_packet_read(const uint8_t *at, size_t left, size_t bip_len, struct pt_pa
 	if (bip_len && (at[0] & BIP_MASK) == BIP)
 		return read_plain(bip_len, left, PT_PACKET_OTHER, packet);
 	if (at[0] == PAD)
-		return read_plain(1, left, PT_PACKET_OTHER, packet);
+		return read_plain(1, left, PT_PACKET_PAD, packet);
 	if (at[0] == EXTENDED)
 		return read_extended(at, left, packet);
 	if (!(at[0] & 1))

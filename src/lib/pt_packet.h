@@ -12,6 +12,7 @@
 
 enum pt_packet_type {
 	PT_PACKET_OTHER,
+	PT_PACKET_PAD,
 	PT_PACKET_BRANCH, /* TNT, TIP, TIP.PGE, TIP.PGD: the CPU went on */
 	PT_PACKET_PSB,
 	PT_PACKET_PSBEND,

@@ -204,6 +204,7 @@ static bool walk_packet(struct walk *walk, const struct pt_packet *packet)
 	case PT_PACKET_OVF:
 		walk_lose(walk);
 		return false;
+	case PT_PACKET_PAD:
 	case PT_PACKET_PSBEND:
 	case PT_PACKET_OTHER:
 		break;
@@ -211,15 +212,29 @@ static bool walk_packet(struct walk *walk, const struct pt_packet *packet)
 	return timed;
 }
 
+/* All of PSB+ is of the time that it tells. */
+static bool is_later_psb(const uint8_t *trace, size_t len, size_t at,
+			 const struct pt_packet *packet, uint64_t moment)
+{
+	uint64_t tsc;
+
+	if (packet->type != PT_PACKET_PSB)
+		return false;
+	tsc = psb_tsc(trace, len, at + packet->len);
+	return tsc && is_after(tsc, moment);
+}
+
 static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t moment,
 		     const struct pt_clock *clock, struct pt_cut *cut)
 {
 	struct walk walk = { .clock = clock };
+	size_t padded = at; /* the cut, and PAD packets behind it */
 
 	cut->offset = at;
 	while (at < len) {
 		struct pt_packet packet;
 		struct pt_psb psb;
+		bool timed;
 
 		if (!pt_packet_read(trace + at, len - at, walk.bip_len, &packet)) {
 			walk_lose(&walk);
@@ -228,16 +243,19 @@ static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t momen
 			at = psb.offset;
 			continue;
 		}
-		if (walk_packet(&walk, &packet)) {
-			if (is_after(walk_now(&walk), moment)) {
-				cut->exact = cut->offset == at;
-				return;
-			}
-			cut->offset = at + packet.len;
+		timed = walk_packet(&walk, &packet);
+		if (is_later_psb(trace, len, at, &packet, moment) ||
+		    (timed && is_after(walk_now(&walk), moment))) {
+			cut->exact = padded == at;
+			return;
 		}
 		at += packet.len;
+		if (timed)
+			cut->offset = padded = at;
+		else if (packet.type == PT_PACKET_PAD && padded == at - packet.len)
+			padded = at;
 	}
-	cut->exact = cut->offset == len;
+	cut->exact = padded == len;
 }
 
 bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt_clock *clock,

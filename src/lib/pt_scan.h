@@ -35,7 +35,7 @@ struct pt_clock {
 /* Where a trace is cut in two by a moment. */
 struct pt_cut {
 	size_t offset; /* of the first byte that may have been written after it */
-	bool exact;    /* that byte was; else some of those behind it may be older */
+	bool exact;    /* all behind it but PAD packets was; else some of it may be older */
 };
 
 /* Cuts a trace at `tsc` (its lower 56 bits count). Time is that of TSC packets, with MTC and CYC

@@ -28,7 +28,7 @@ static void reads_each_packet(void **state)
 		enum pt_packet_type type;
 		uint64_t value;
 	} rows[] = {
-		{ "\x00", 1, PT_PACKET_OTHER, 0 },
+		{ "\x00", 1, PT_PACKET_PAD, 0 },
 		{ "\x06", 1, PT_PACKET_BRANCH, 0 },
 		{ "\xfe", 1, PT_PACKET_BRANCH, 0 },
 		{ "\x04", 1, PT_PACKET_BRANCH, 0 },

@@ -41,6 +41,8 @@ static enum pt_packet_type type_of(const struct ipt_packet *packet)
 	case ppt_tip_pge:
 	case ppt_tip_pgd:
 		return PT_PACKET_BRANCH;
+	case ppt_pad:
+		return PT_PACKET_PAD;
 	case ppt_psb:
 		return PT_PACKET_PSB;
 	case ppt_psbend:
