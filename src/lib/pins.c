@@ -65,33 +65,95 @@ static int pins_mount(const struct log *log)
 	return 0;
 }
 
-int pins_open_dir(void)
-{
-	int fd = open(PINS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+struct path {
+	char text[sizeof(PINS_DIR) + 16];
+};
 
-	return fd < 0 ? -errno : fd;
+static struct path pins_path(uid_t uid)
+{
+	struct path path;
+
+	snprintf(path.text, sizeof(path.text), uid ? PINS_DIR "-%u" : PINS_DIR, uid);
+	return path;
 }
 
-/* Where bpffs is mounted for everybody, as the kernel does by default, the folder may be
- * somebody's who waits for our programs. */
-static int pins_make_dir(void)
+/* What is there as the folder of a user, who has to own it: where bpffs is mounted for everybody,
+ * as the kernel does by default, anybody can make one. */
+int pins_open_dir(uid_t uid)
 {
-	bool made = !mkdir(PINS_DIR, 0700);
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd =
+		open(pins_path(uid).text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (!made && errno != EEXIST)
-		return -errno;
-	fd = pins_open_dir();
-	if (fd < 0) {
-		if (made)
-			rmdir(PINS_DIR);
-		return fd;
-	}
+	if (fd < 0)
+		return errno == ENOTDIR || errno == ELOOP ? -ESTALE : -errno;
 	if (fstat(fd, &st))
 		return -errno;
-	if (st.st_uid != geteuid())
-		return -EPERM;
+	return st.st_uid == uid ? TAKE_FD(fd) : -ESTALE;
+}
+
+static int is_of_user(const struct dirent *entry)
+{
+	struct path path;
+	uid_t uid;
+
+	if (sscanf(entry->d_name, "perf-poke-%u", &uid) != 1)
+		return 0;
+	path = pins_path(uid);
+	return uid && !strcmp(path.text + strlen(PINS_BPFFS "/"), entry->d_name);
+}
+
+int pins_users(uid_t **ret)
+{
+	struct dirent **names = NULL;
+	int nr = geteuid() ? 0 : scandir(PINS_BPFFS, &names, is_of_user, NULL);
+	uid_t *users = calloc((nr > 0 ? nr : 0) + 1, sizeof(*users));
+
+	if (users)
+		users[0] = geteuid();
+	for (int i = 0; i < nr; i++) {
+		if (users)
+			sscanf(names[i]->d_name, "perf-poke-%u", &users[i + 1]);
+		free(names[i]);
+	}
+	free(names);
+	*ret = users;
+	return users ? (nr > 0 ? nr : 0) + 1 : -ENOMEM;
+}
+
+/* Root's name is root's: what a stranger has put there goes. */
+static int pins_evict(const struct log *log)
+{
+	int err = geteuid() ? -EPERM : tree_remove(AT_FDCWD, PINS_DIR);
+
+	if (!err)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "removed " PINS_DIR ", which another user had made");
+	return err;
+}
+
+static int pins_make_dir(const struct log *log)
+{
+	const struct path path = pins_path(geteuid());
+	_cleanup_close_ int fd = -ESTALE;
+	struct stat st;
+	bool made;
+	int err = 0;
+
+	for (int i = 0; i < CLAIM_TRIES && fd == -ESTALE && !err; i++) {
+		made = !mkdir(path.text, 0700);
+		if (!made && errno != EEXIST)
+			return -errno;
+		fd = pins_open_dir(geteuid());
+		if (fd < 0 && made)
+			rmdir(path.text);
+		else if (fd == -ESTALE)
+			err = pins_evict(log);
+	}
+	if (fd < 0)
+		return err ? err : fd;
+	if (fstat(fd, &st))
+		return -errno;
 	if ((st.st_mode & 0777) != 0700 && fchmod(fd, 0700))
 		return -errno;
 	return TAKE_FD(fd);
@@ -114,9 +176,9 @@ bool pins_is_alive(int fd)
 }
 
 /* The last one out. */
-void pins_leave(void)
+void pins_leave(uid_t uid)
 {
-	if (!rmdir(PINS_DIR))
+	if (!rmdir(pins_path(uid).text))
 		rtla_sweep();
 }
 
@@ -174,13 +236,13 @@ static int pins_lock(struct pins *pins)
 }
 
 /* 0, or -EAGAIN: somebody was faster, with making it or with removing it. */
-static int pins_try_claim(struct pins *pins)
+static int pins_try_claim(struct pins *pins, const struct log *log)
 {
 	int err;
 
 	closep(&pins->fd);
 	closep(&pins->dirfd);
-	pins->dirfd = pins_make_dir();
+	pins->dirfd = pins_make_dir(log);
 	if (pins->dirfd < 0)
 		return pins->dirfd == -ENOENT ? -EAGAIN : pins->dirfd;
 	pins_sweep(pins->dirfd);
@@ -203,7 +265,7 @@ static int pins_claim(struct pins *pins, const char *name, const struct log *log
 	for (int i = 0; i < CLAIM_TRIES && err == -EAGAIN; i++) {
 		if (i)
 			usleep(CLAIM_PAUSE_US);
-		err = pins_try_claim(pins);
+		err = pins_try_claim(pins, log);
 	}
 	if (err == -EAGAIN)
 		return log_error(log, -EEXIST,
@@ -227,7 +289,7 @@ static void pins_offer_rtla(struct pins *pins, const struct trigger *trigger, co
 int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
 	      const struct log *log)
 {
-	char path[sizeof(PINS_DIR) + PINS_NAME_MAX + 1];
+	char path[sizeof(struct path) + PINS_NAME_MAX + 1];
 	struct pins *pins = calloc(1, sizeof(*pins));
 	int err;
 
@@ -236,7 +298,7 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	pins->dirfd = pins->fd = -1;
 	pins->rtla = -ENOENT;
 	pins_folder_name(pins->folder, name);
-	snprintf(path, sizeof(path), PINS_DIR "/%s", pins->folder);
+	snprintf(path, sizeof(path), "%s/%s", pins_path(geteuid()).text, pins->folder);
 	err = pins_mount(log);
 	if (!err)
 		err = pins_claim(pins, name, log);
@@ -260,7 +322,7 @@ void pins_free(struct pins *pins)
 		tree_remove(pins->dirfd, pins->folder);
 	closep(&pins->fd);
 	if (pins->dirfd >= 0)
-		pins_leave();
+		pins_leave(geteuid());
 	closep(&pins->dirfd);
 	free(pins);
 }

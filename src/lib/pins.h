@@ -7,11 +7,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "log.h"
 #include "trigger.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
+/* Root's; that of another user has -UID behind it. */
 #define PINS_DIR PINS_BPFFS "/perf-poke"
 #define PINS_NAME_MAX 63
 
@@ -30,15 +32,20 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	      const struct log *log);
 void pins_free(struct pins *pins);
 
-/* Others' side. The folder of all sessions: -ENOENT: there is none, nor was there one. */
-int pins_open_dir(void);
+/* Others' side. Those whose sessions the caller may see, itself first: root those of all. Returns
+ * how many, for the caller to free, or a negative errno. */
+int pins_users(uid_t **ret);
+/* The folder of all sessions of a user. -ENOENT: there is none; -ESTALE: what is there is somebody
+ * else's. */
+int pins_open_dir(uid_t uid);
 /* The folder of a session: -ENOENT. */
 int pins_open_session(int dirfd, const char *folder);
 /* Whether its controller lives. */
 bool pins_is_alive(int fd);
 /* Removes the folder of a dead session; of a living one does nothing. */
 int pins_remove(int dirfd, const char *folder, int fd);
-/* Removes the folder of all sessions, and what goes with it, if there is none any more. */
-void pins_leave(void);
+/* Removes the folder of all sessions of a user, and what goes with it, if there is none any more.
+ */
+void pins_leave(uid_t uid);
 
 #endif

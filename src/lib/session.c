@@ -195,7 +195,7 @@ static int session_open_pins(struct perf_poke *pp)
 	if (err && err != -EEXIST) {
 		log_write(&config->log, PERF_POKE_LOG_WARN,
 			  "session '%s': status, stop and poke will not find it: cannot pin "
-			  "to " PINS_DIR ": %s",
+			  "below " PINS_BPFFS ": %s",
 			  config->session, strerror(-err));
 		err = 0;
 	}

@@ -51,18 +51,19 @@ static void view_release(struct view *view)
 	free(view->cpu_p99_ns);
 }
 
-static int open_pin(const char *folder, const char *name)
+/* In the folder of a session. */
+static int open_pin(int dirfd, const char *name)
 {
-	char path[sizeof(PINS_DIR) + 2 * PINS_NAME_MAX + 2];
+	char path[64];
 
-	snprintf(path, sizeof(path), PINS_DIR "/%.*s/%s", PINS_NAME_MAX, folder, name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
 	return bpf_obj_get(path);
 }
 
 /* -EINVAL: it is another version's. */
-static int map_pin(struct mapping *mapping, const char *folder, const char *name, size_t value_size)
+static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size)
 {
-	_cleanup_close_ int fd = open_pin(folder, name);
+	_cleanup_close_ int fd = open_pin(dirfd, name);
 	size_t page = sysconf(_SC_PAGESIZE), size;
 	struct bpf_map_info info = {};
 	__u32 info_size = sizeof(info);
@@ -160,18 +161,18 @@ static void view_targets(struct view *view)
 	}
 }
 
-static int view_open(struct view *view, const char *folder)
+static int view_open(struct view *view, int dirfd)
 {
 	int err;
 
-	err = map_pin(&view->session, folder, TRIGGER_PIN_SESSION, sizeof(struct trigger_session));
+	err = map_pin(&view->session, dirfd, TRIGGER_PIN_SESSION, sizeof(struct trigger_session));
 	if (!err)
-		err = map_pin(&view->cpus, folder, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu));
+		err = map_pin(&view->cpus, dirfd, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu));
 	if (!err)
-		err = map_pin(&view->cpus_more, folder, TRIGGER_PIN_CPUS_MORE,
+		err = map_pin(&view->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
 			      sizeof(struct trigger_cpu));
 	if (!err)
-		err = map_pin(&view->targets, folder, TRIGGER_PIN_TARGETS,
+		err = map_pin(&view->targets, dirfd, TRIGGER_PIN_TARGETS,
 			      sizeof(struct poke_target));
 	if (err)
 		return err;
@@ -244,7 +245,7 @@ static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, v
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
 	alive = pins_is_alive(fd);
-	err = view_open(&view, folder);
+	err = view_open(&view, fd);
 	if (err == -ENOENT && alive)
 		return 0;
 	if (err && err != -ENOENT && err != -EINVAL)
@@ -272,7 +273,10 @@ static void free_names(struct dirent ***names)
 
 static int is_folder(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.' && strlen(entry->d_name) <= PINS_NAME_MAX;
+	char name[PINS_NAME_MAX + 1];
+
+	pins_session_name(name, entry->d_name);
+	return strlen(entry->d_name) <= PINS_NAME_MAX && pins_name_valid(name);
 }
 
 /* By what they stand for. */
@@ -305,14 +309,14 @@ static int list_names(int dirfd, struct dirent ***ret)
 	return 0;
 }
 
-int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
+static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
 {
 	_cleanup_(free_names) struct dirent **names = NULL;
-	_cleanup_close_ int dirfd = pins_open_dir();
+	_cleanup_close_ int dirfd = pins_open_dir(uid);
 	int err, nr = 0;
 
 	if (dirfd < 0)
-		return dirfd == -ENOENT ? 0 : dirfd;
+		return dirfd == -ENOENT || dirfd == -ESTALE ? 0 : dirfd;
 	err = list_names(dirfd, &names);
 	if (err)
 		return err;
@@ -326,20 +330,67 @@ int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
 	return nr;
 }
 
-/* The folder of a session, locked or not. */
-static int session_find(const char *name, char *folder, int *dirfd)
+/* Who may not see root's is told so. */
+static int check_allowed(int nr)
 {
-	if (!pins_name_valid(name))
-		return -ENOENT;
-	pins_folder_name(folder, name);
-	*dirfd = pins_open_dir();
-	return *dirfd < 0 ? *dirfd : pins_open_session(*dirfd, folder);
+	_cleanup_close_ int fd = nr || !geteuid() ? -1 : pins_open_dir(0);
+
+	return fd == -EACCES ? fd : nr;
+}
+
+int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_free_ uid_t *users = NULL;
+	int nr_users = pins_users(&users);
+	int nr = 0;
+
+	for (int i = 0; i < nr_users; i++) {
+		int ret = sessions_of(users[i], fn, ctx);
+
+		if (ret < 0)
+			return ret;
+		nr += ret;
+	}
+	return nr_users < 0 ? nr_users : check_allowed(nr);
+}
+
+/* A session of somebody whose sessions the caller may see. */
+struct place {
+	uid_t uid;
+	int dirfd; /* of all of the user's; -1: not open */
+	char folder[PINS_NAME_MAX + 1];
+};
+
+static void place_release(struct place *place)
+{
+	closep(&place->dirfd);
+}
+
+/* The folder of a session, locked or not. */
+static int session_find(const char *name, struct place *place)
+{
+	_cleanup_free_ uid_t *users = NULL;
+	int nr = pins_name_valid(name) ? pins_users(&users) : -ENOENT;
+	int fd = -ENOENT;
+
+	if (nr < 0)
+		return nr;
+	pins_folder_name(place->folder, name);
+	for (int i = 0; i < nr && fd == -ENOENT; i++) {
+		closep(&place->dirfd);
+		place->uid = users[i];
+		place->dirfd = pins_open_dir(place->uid);
+		fd = place->dirfd < 0 ? place->dirfd
+				      : pins_open_session(place->dirfd, place->folder);
+		fd = fd == -ESTALE ? -ENOENT : fd;
+	}
+	return fd == -ENOENT && check_allowed(0) ? -EACCES : fd;
 }
 
 /* What the program returned, or a negative errno. */
-static int session_run(const char *folder, const char *pin)
+static int session_run(int dirfd, const char *pin)
 {
-	_cleanup_close_ int fd = open_pin(folder, pin);
+	_cleanup_close_ int fd = open_pin(dirfd, pin);
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err;
 
@@ -351,41 +402,39 @@ static int session_run(const char *folder, const char *pin)
 
 int perf_poke__session_stop(const char *name)
 {
-	_cleanup_close_ int dirfd = -1;
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
 	_cleanup_close_ int fd = -1;
-	char folder[PINS_NAME_MAX + 1];
 	int ret = -EWOULDBLOCK;
 
-	fd = session_find(name, folder, &dirfd);
+	fd = session_find(name, &place);
 	if (fd < 0)
 		return fd;
 	/* It may be looked at by others meanwhile. */
 	for (int i = 0; i < REMOVE_TRIES && ret == -EWOULDBLOCK && !pins_is_alive(fd); i++) {
 		if (i)
 			usleep(REMOVE_PAUSE_US);
-		ret = pins_remove(dirfd, folder, fd);
+		ret = pins_remove(place.dirfd, place.folder, fd);
 	}
 	if (!ret)
-		pins_leave();
+		pins_leave(place.uid);
 	if (ret != -EWOULDBLOCK)
 		return ret;
-	ret = session_run(folder, TRIGGER_PIN_STOP);
+	ret = session_run(fd, TRIGGER_PIN_STOP);
 	/* Where the ring is full of the same wish, one more does not matter. */
 	return ret < 0 ? ret : 1;
 }
 
 int perf_poke__session_poke(const char *name)
 {
-	_cleanup_close_ int dirfd = -1;
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
 	_cleanup_close_ int fd = -1;
-	char folder[PINS_NAME_MAX + 1];
 	int ret;
 
-	fd = session_find(name, folder, &dirfd);
+	fd = session_find(name, &place);
 	if (fd < 0)
 		return fd;
 	if (!pins_is_alive(fd))
 		return -ENOENT;
-	ret = session_run(folder, TRIGGER_PIN_POKE);
+	ret = session_run(fd, TRIGGER_PIN_POKE);
 	return ret ? ret : -EBUSY;
 }

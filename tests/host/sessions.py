@@ -331,14 +331,49 @@ class Pins(SessionTest):
         self.assertFalse(os.path.exists(PINS))
 
     def test_folder_of_somebody_else(self):
-        os.mkdir(PINS)
-        os.chown(PINS, 65534, 65534)
-        try:
-            result = self.start()
-        finally:
-            os.rmdir(PINS)
-        self.assertEqual(result.returncode, NO_SPIKE)
-        self.assertIn("cannot pin", result.stderr)
+        """Anybody can make one where bpffs is mounted for all. What is in it is no session, and root takes its name back."""
+        os.makedirs(os.path.join(PINS, "\033[31mred", "below"))
+        for path in (os.path.join(PINS, "\033[31mred"), PINS):
+            os.chown(path, 65534, 65534)
+        for command in (["status"], ["stop", "--all"]):
+            result = common.run_ctl(*command)
+            self.assertIn("there is no session", result.stdout + result.stderr)
+            self.assertNotIn("\033", result.stdout + result.stderr)
+        with self.session() as session:
+            self.assertEqual([each["session"] for each in status()], [session.name])
+            self.assertEqual(pins(), [session.name])
+            self.assertEqual(common.run_ctl("stop", session.name).returncode, 0)
+            self.assertEqual(session.finish(), NO_SPIKE)
+        self.assertIn("removed %s, which another user had made" % PINS, session.stderr)
+
+    def test_link_of_somebody_else(self):
+        os.symlink(self.folder, PINS)
+        os.chown(PINS, 65534, 65534, follow_symlinks=False)
+        with self.session() as session:
+            self.assertEqual(pins(), [session.name])
+            self.assertEqual(common.run_ctl("stop", session.name).returncode, 0)
+            self.assertEqual(session.finish(), NO_SPIKE)
+        self.assertEqual([name for name in os.listdir(self.folder) if name != "captures"], [])
+
+    def test_no_name_of_a_session(self):
+        os.makedirs(os.path.join(PINS, "\033[31mred"))
+        self.addCleanup(shutil.rmtree, PINS, ignore_errors=True)
+        self.assertEqual(status(), [])
+
+    def test_of_another_user(self):
+        """Users do not take each other's names, and root sees the sessions of all."""
+        folder = PINS + "-65534"
+        os.makedirs(os.path.join(folder, "theirs"))
+        os.makedirs(PINS + "-65533/hidden")
+        self.addCleanup(shutil.rmtree, PINS + "-65533")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.chown(folder, 65534, 65534)
+        with self.session() as session:
+            self.assertEqual({(each["session"], each["alive"]) for each in status()},
+                             {(session.name, True), ("theirs", False)})
+            self.end(session)
+        self.assertEqual(common.run_ctl("stop", "theirs").returncode, 0)
+        self.assertFalse(os.path.exists(folder))
 
     def test_not_root(self):
         if not shutil.which("setpriv"):
