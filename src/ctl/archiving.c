@@ -273,7 +273,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (!r)
 		r = find_touched(&a);
 	if (!r) {
-		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, "."));
+		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, ".").all);
 		r = write_output(&a);
 		progress_end(&a.progress);
 	}

@@ -218,7 +218,7 @@ static int add_capture(struct list *list, int dirfd, char *path)
 	}
 	if (!list_wants(list->args, list->cpus, list->nr_cpus, &entry.file))
 		return 0;
-	entry.size = tree_size(dirfd, ".");
+	entry.size = tree_size(dirfd, ".").share;
 	r = add_entry(list, &entry);
 	if (!r)
 		TAKE_PTR(own);

@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "kallsyms.h"
 #include "output.h"
-#include "tree.h"
 #include "trigger.h"
 
 #define NAME_TRIES 1000
@@ -133,7 +132,9 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 				   sizeof(capture->function_name)))
 		spike->function_name = capture->function_name;
 	capture_latencies(env, spike);
-	return capture_json_write(env, capture, dirfd);
+	err = capture_json_write(env, capture, dirfd);
+	capture->size = tree_size(dirfd, ".");
+	return err;
 }
 
 static int capture_identify(struct capture *capture, int fd)

@@ -12,6 +12,7 @@
 #include "poke.h"
 #include "recorder.h"
 #include "stats.h"
+#include "tree.h"
 
 struct capture {
 	struct capture *next;
@@ -27,6 +28,7 @@ struct capture {
 	char *note; /* what is to be said besides; NULL: nothing */
 	dev_t dev;  /* of its folder, as the next */
 	ino_t ino;
+	struct tree_size size; /* while the session holds what its captures share */
 	char function_name[128];
 	struct snapshot_facts facts;
 };

@@ -7,7 +7,7 @@
 
 struct keep {
 	uint64_t worst, max_size;
-	uint64_t size; /* of all */
+	uint64_t size; /* of all, but for what they share */
 	struct kept *all;
 	size_t nr;
 };
@@ -54,17 +54,26 @@ static bool is_less(const struct kept *a, const struct kept *b)
 	return a->latency_ns <= b->latency_ns;
 }
 
+static uint64_t keep_size(const struct keep *keep)
+{
+	uint64_t shared = 0;
+
+	for (size_t i = 0; i < keep->nr; i++)
+		shared = keep->all[i].shared > shared ? keep->all[i].shared : shared;
+	return keep->size + shared;
+}
+
 /* The least of a kind that has too many; with too much on the disk, of all. */
 static struct kept *find_least(const struct keep *keep)
 {
-	bool too_large = keep->size > keep->max_size;
+	bool too_large = keep_size(keep) > keep->max_size;
 	struct kept *least = NULL;
 
 	for (size_t i = 0; i < keep->nr; i++) {
 		struct kept *kept = &keep->all[i];
 
 		/* Whatever else goes, this does not fit. */
-		if (kept->size > keep->max_size)
+		if (kept->size + kept->shared > keep->max_size)
 			return kept;
 		if (!too_large && count_kind(keep, kept->kind) <= keep->worst)
 			continue;

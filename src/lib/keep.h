@@ -13,8 +13,10 @@ struct keep;
 /* A capture that is complete. */
 struct kept {
 	unsigned int kind;
-	uint64_t latency_ns, size;
-	char *name; /* in the folder for captures */
+	uint64_t latency_ns;
+	uint64_t size;	 /* bytes that are its own */
+	uint64_t shared; /* bytes that it has in common with the others: counted once */
+	char *name;	 /* in the folder for captures */
 	/* By which its folder is known: another may have taken its name. */
 	dev_t dev;
 	ino_t ino;

@@ -287,7 +287,8 @@ struct perf_poke_opts {
 	/** of the complete captures, keep so many of each kind, those of the largest latencies, and
 	 * remove the others as better ones come; default: all */
 	uint64_t keep_worst;
-	/** and, of all kinds, what so many bytes hold; default: no limit */
+	/** and, of all kinds, what so many bytes hold, with what captures share (the kernel's
+	 * symbols) counted once; default: no limit */
 	uint64_t max_disk;
 	/** after a spike, take no other for so long */
 	uint64_t cooldown_ns;

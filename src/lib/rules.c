@@ -79,6 +79,20 @@ void rules_cool(struct perf_poke *pp, uint64_t spike_ns)
 		trigger_set_quiet(pp->trigger, end_ns);
 }
 
+static void say_dropped(const struct config *config, const struct kept *dropped)
+{
+	if (dropped->size + dropped->shared <= config->max_disk)
+		log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
+			  dropped->name);
+	else
+		log_write(
+			&config->log, PERF_POKE_LOG_WARN,
+			"dropped %s: %s, with %s that captures share, as the kernel's symbols, are "
+			"more than the %s that captures may take",
+			dropped->name, FORMAT_SIZE(dropped->size + dropped->shared),
+			FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->max_disk));
+}
+
 /* For a moment it has another name, then it is gone. */
 static void drop(struct perf_poke *pp, const struct kept *dropped)
 {
@@ -99,8 +113,7 @@ static void drop(struct perf_poke *pp, const struct kept *dropped)
 		return;
 	if (!err)
 		writer_remove(pp->writer, removal);
-	log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
-		  dropped->name);
+	say_dropped(config, dropped);
 	if (config->on_removed && path)
 		config->on_removed(config->capture_ctx, path);
 }
@@ -133,7 +146,12 @@ void rules_keep(struct perf_poke *pp, const struct capture *done)
 {
 	unsigned int kind = done->spike.kind;
 	char *name = done->path ? strrchr(done->path, '/') : NULL;
-	struct kept kept = { kind, done->spike.latency_ns, done->facts.size };
+	struct kept kept = {
+		.kind = kind,
+		.latency_ns = done->spike.latency_ns,
+		.size = done->size.own,
+		.shared = done->size.all - done->size.own,
+	};
 
 	if (done->error || !name || done->spike.poked || done->spike.rtla)
 		return;

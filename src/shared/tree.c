@@ -50,29 +50,39 @@ int tree_remove(int dirfd, const char *name)
 	return err ? err : -errno;
 }
 
-static uint64_t entry_size(int dirfd, const char *name, int depth)
+static void add_file(struct tree_size *size, const struct stat *st)
+{
+	size->all += st->st_size;
+	size->own += st->st_nlink > 1 ? 0 : st->st_size;
+	size->share += st->st_size / (st->st_nlink ?: 1);
+}
+
+static void add_entry(struct tree_size *size, int dirfd, const char *name, int depth)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	_cleanup_close_ int fd = -1;
 	struct dirent *entry;
-	uint64_t size = 0;
 	struct stat st;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	if (!S_ISDIR(st.st_mode))
-		return S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+		return;
+	if (S_ISREG(st.st_mode))
+		add_file(size, &st);
+	if (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH)
+		return;
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (depth == MAX_DEPTH || fd < 0 || opendir_at(&dir, fd, "."))
-		return 0;
+	if (fd < 0 || opendir_at(&dir, fd, "."))
+		return;
 	while ((entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			size += entry_size(fd, entry->d_name, depth + 1);
+			add_entry(size, fd, entry->d_name, depth + 1);
 	}
-	return size;
 }
 
-uint64_t tree_size(int dirfd, const char *name)
+struct tree_size tree_size(int dirfd, const char *name)
 {
-	return entry_size(dirfd, name, 0);
+	struct tree_size size = {};
+
+	add_entry(&size, dirfd, name, 0);
+	return size;
 }

@@ -11,7 +11,14 @@ int tree_remove(int dirfd, const char *name);
 /* Removes those in the folder whose names begin with prefix. */
 int tree_remove_entries(int dirfd, const char *prefix);
 
-/* Bytes of all files in it, by their lengths. What cannot be looked into counts nothing. */
-uint64_t tree_size(int dirfd, const char *name);
+/* Bytes of files, by their lengths. */
+struct tree_size {
+	uint64_t all;	/* as if no other folder had any of them */
+	uint64_t own;	/* of those that are in no other */
+	uint64_t share; /* of those too that are linked elsewhere, each divided by its links */
+};
+
+/* Of all files in it. What cannot be looked into counts nothing. */
+struct tree_size tree_size(int dirfd, const char *name);
 
 #endif

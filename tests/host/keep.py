@@ -60,13 +60,34 @@ class Keep(common.HostTest):
         self.assertEqual(os.listdir(path), ["precious"])
         self.assertIn("is not the capture that was written", session.stderr)
 
+    def bytes_of(self, paths):
+        """Of what has several names, once."""
+        files = {}
+        for path in paths:
+            for top, _, names in os.walk(path):
+                for stat in (os.stat(os.path.join(top, name)) for name in names):
+                    files[stat.st_ino] = stat.st_size
+        return sum(files.values())
+
     def test_the_disk_is_not_filled(self):
-        captures, _ = self.captures("--max-disk", "1M", "--count", "30")
+        first, = self.captures("--count", "1")[0]
+        limit = self.bytes_of([first["path"]]) + (1 << 20)
+        captures, _ = self.captures("--max-disk", str(limit), "--count", "30")
         self.assertEqual(len(captures), 30)
-        kept = [c for c in captures if os.path.exists(c["path"])]
+        kept = [c["path"] for c in captures if os.path.exists(c["path"])]
         self.assertTrue(kept)
         self.assertLess(len(kept), 30)
-        self.assertLessEqual(sum(c["size_bytes"] for c in kept), 1 << 20)
+        self.assertLessEqual(self.bytes_of(kept), limit)
+        # And `list` adds up to what there is.
+        listed = common.parse_lines(common.run_ctl("list", "--json", self.output).stdout)
+        self.assertAlmostEqual(sum(line["size_bytes"] for line in listed if line["path"] in kept),
+                               self.bytes_of(kept), delta=1000)
+
+    def test_what_does_not_fit(self):
+        """The kernel's symbols alone are more."""
+        captures, _ = self.captures("--max-disk", "1M", "--count", "2")
+        self.assertEqual([c for c in captures if os.path.exists(c["path"])], [])
+        self.assertLess(self.bytes_of([self.output]), 1 << 20)
 
     def test_cooldown(self):
         captures, summary = self.captures("--cooldown", "300ms", "--count", "4")

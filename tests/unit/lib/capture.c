@@ -79,6 +79,8 @@ static void appears_under_its_name(void **state)
 	assert_int_equal(capture->facts.events, 1234);
 	assert_int_equal(capture->facts.lost, 5);
 	assert_int_equal(capture->facts.size, 6789);
+	/* All files of it. */
+	assert_true(capture->size.all > 100 && capture->size.own == capture->size.all);
 	assert_null(capture->snapshot);
 	assert_int_equal(fake.freed, 1);
 	capture_free(&env, capture);

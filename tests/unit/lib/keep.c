@@ -13,7 +13,9 @@
 static void add_sized(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name,
 		      uint64_t size)
 {
-	const struct kept kept = { kind, latency_ns, size, (char *)name };
+	const struct kept kept = {
+		.kind = kind, .latency_ns = latency_ns, .size = size, .name = (char *)name
+	};
 
 	assert_int_equal(keep_add(keep, &kept), 0);
 }
@@ -85,11 +87,39 @@ static void keeps_to_the_size(void **state)
 	keep_free(NULL);
 }
 
+/* As the kernel's symbols, which all captures of a session link to. */
+static void counts_what_is_shared_once(void **state)
+{
+	struct kept kept = { .latency_ns = 1, .size = 10, .shared = 70, .name = (char *)"a" };
+	struct keep *keep;
+
+	(void)state;
+	assert_int_equal(keep_new(&keep, UINT64_MAX, 100), 0);
+	for (int i = 0; i < 3; i++) {
+		kept.latency_ns++;
+		assert_int_equal(keep_add(keep, &kept), 0);
+		drops(keep, NULL);
+	}
+	kept.name = (char *)"b";
+	kept.latency_ns = 1;
+	assert_int_equal(keep_add(keep, &kept), 0);
+	drops(keep, "b");
+	drops(keep, NULL);
+	/* With what it shares it does not fit, whatever else goes. */
+	kept.latency_ns = 100;
+	kept.size = 31;
+	assert_int_equal(keep_add(keep, &kept), 0);
+	drops(keep, "b");
+	drops(keep, NULL);
+	keep_free(keep);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_the_worst_of_each_kind),
 		cmocka_unit_test(keeps_to_the_size),
+		cmocka_unit_test(counts_what_is_shared_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,27 @@ static void goes_on_after_a_failure(void **state)
 	assert_false(exists(folder, "gone/3"));
 }
 
+static void counts_what_is_linked(void **state)
+{
+	const struct folder *folder = *state;
+	struct tree_size size;
+
+	put_file(folder->fd, "a/own", "12345");
+	put_file(folder->fd, "a/in/shared", "123456");
+	put_file(folder->fd, "b/own", "1");
+	assert_int_equal(linkat(folder->fd, "a/in/shared", folder->fd, "b/shared", 0), 0);
+	assert_int_equal(symlinkat("../a", folder->fd, "b/link"), 0);
+	size = tree_size(folder->fd, "b");
+	assert_int_equal(size.all, 7);
+	assert_int_equal(size.own, 1);
+	assert_int_equal(size.share, 4);
+	size = tree_size(folder->fd, "a");
+	assert_int_equal(size.all, 11);
+	assert_int_equal(size.own, 5);
+	assert_int_equal(size.share, 8);
+	assert_int_equal(tree_size(folder->fd, "none").all, 0);
+}
+
 static void refuses_a_bad_descriptor(void **state)
 {
 	(void)state;
@@ -172,6 +193,7 @@ int main(void)
 		IN_FOLDER(removes_entries_by_prefix),
 		IN_FOLDER(removes_all_entries),
 		IN_FOLDER(goes_on_after_a_failure),
+		IN_FOLDER(counts_what_is_linked),
 		cmocka_unit_test(refuses_a_bad_descriptor),
 	};
 
