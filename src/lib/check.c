@@ -89,7 +89,7 @@ static bool try_tracefs(struct detail *detail)
 
 	if (fd >= 0)
 		return true;
-	detail_set(detail, "%s", strerror(-fd));
+	detail_set(detail, "%s", tracefs_strerror(fd));
 	return false;
 }
 

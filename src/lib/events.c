@@ -5,6 +5,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "tracefs.h"
+
 /* What decides whether a timer interrupt is late: who ran, which interrupts and softirqs ran, which
  * timers. */
 static const char *const default_events[] = {
@@ -133,7 +135,8 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, const
 			log_write(log, PERF_POKE_LOG_DEBUG, "event %s: this kernel has none",
 				  asked.name);
 		else if (err)
-			return log_error(log, err, "event %s: %s", asked.name, strerror(-err));
+			return log_error(log, err, "event %s: %s", asked.name,
+					 tracefs_strerror(err));
 	}
 	for (size_t i = 0; i < list->nr; i++)
 		list->events[i].optional = true;
@@ -164,7 +167,7 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 				  "tracepoint shows them)",
 				  asked[i].name);
 		else if (err)
-			log_error(log, err, "event '%s': %s", asked[i].name, strerror(-err));
+			log_error(log, err, "event '%s': %s", asked[i].name, tracefs_strerror(err));
 	}
 	if (err) {
 		event_list_close(&made);

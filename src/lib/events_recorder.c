@@ -119,7 +119,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (tracefs_fd < 0)
 		return log_error(log, tracefs_fd,
 				 "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing (%s)",
-				 strerror(-tracefs_fd));
+				 tracefs_strerror(tracefs_fd));
 	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (events->root_fd < 0)
 		return -errno;

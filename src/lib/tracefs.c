@@ -47,16 +47,30 @@ static int tracefs_open_at(const char *path)
 /* The second place comes last: where debugfs is mounted, looking there mounts tracefs, for good. */
 int tracefs_open(void)
 {
-	int fd = tracefs_open_at("/sys/kernel/tracing");
-	int err;
+	int mounted = tracefs_open_at("/sys/kernel/tracing");
+	int fd, err;
 
-	if (fd >= 0)
-		return fd;
+	if (mounted >= 0)
+		return mounted;
 	err = tracefs_mount_detached();
 	if (err >= 0)
 		return err;
 	fd = tracefs_open_at("/sys/kernel/debug/tracing");
-	return fd < 0 ? err : fd;
+	if (fd >= 0)
+		return fd;
+	return mounted == -EACCES ? mounted : err;
+}
+
+const char *tracefs_strerror(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return "it is not mounted, and mounting it needs CAP_SYS_ADMIN";
+	case -EACCES:
+		return "no right to read its files in tracefs: needs CAP_DAC_READ_SEARCH";
+	default:
+		return strerror(-err);
+	}
 }
 
 int tracefs_read(int tracefs, const char *name, char *text, size_t size)

@@ -8,9 +8,12 @@
 #include <stdint.h>
 
 /* A directory descriptor of tracefs, owned by the caller. Where it is not mounted, of a mount of
- * our own that is attached nowhere and goes away with the descriptor. -EPERM, -ENODEV: the kernel
- * has none, or not for us. */
+ * our own that is attached nowhere and goes away with the descriptor. -EPERM: it cannot be mounted;
+ * -EACCES: it is, and is not for us to read; -ENODEV: the kernel has none. */
 int tracefs_open(void);
+
+/* Why it, or a file of it, cannot be had: what right is missing. */
+const char *tracefs_strerror(int err);
 
 /* The first line of a file of it, or of any other by its whole name. Returns 0 or a negative
  * errno. */

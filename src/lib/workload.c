@@ -172,7 +172,7 @@ static int start_timerlat(struct workload *workload)
 	if (workload->tracefs < 0)
 		return log_error(&config->log, workload->tracefs,
 				 "workload timerlat: no access to tracefs: %s",
-				 strerror(-workload->tracefs));
+				 tracefs_strerror(workload->tracefs));
 	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, &timerlat,
 			     &config->log);
 	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));

@@ -300,7 +300,22 @@ class Missing(ErrorTest):
         if not shutil.which("setpriv"):
             self.skipTest("needs setpriv (util-linux)")
         self.assert_fails(self.start(prefix=[*away, "setpriv", "--bounding-set", "-sys_admin"]),
-                          FAILED, "no tracefs", "mount -t tracefs")
+                          FAILED, "no tracefs", "mount -t tracefs", "CAP_SYS_ADMIN")
+
+    def test_few_capabilities(self):
+        """Where tracefs is mounted, root needs no more than these; another user has to be allowed to read it."""
+        if not shutil.which("setpriv"):
+            self.skipTest("needs setpriv (util-linux)")
+        few = "-all,+bpf,+perfmon,+sys_nice"
+        mounted = common.unshared("mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing")
+        few_of_root = [*mounted, "setpriv", "--inh-caps", few, "--bounding-set", few]
+        self.assertEqual(self.start(prefix=few_of_root).returncode, 3)
+        os.chmod(self.folder, 0o1777)
+        become = [*few_of_root, "--ambient-caps", few, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        if subprocess.run([*become, common.CTL, "--version"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("nobody cannot run programs of this build folder")
+        self.assert_fails(self.start(prefix=become), FAILED, "tracefs", "CAP_DAC_READ_SEARCH")
 
 
 class Check(common.HostTest):
