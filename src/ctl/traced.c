@@ -13,6 +13,7 @@
 #include "regular.h"
 
 #define MISC_BUILD_ID_SIZE (1 << 15)
+#define MISC_MMAP_BUILD_ID (1 << 14)
 #define DEBUG_FOLDER "/usr/lib/debug"
 
 /* In the table of build ids; a name follows. struct perf_record_header_build_id of the perf tool.
@@ -25,20 +26,21 @@ struct record {
 	uint8_t reserved[3];
 };
 
-/* Not of user space, or nothing that can be looked for: then size is 0. */
-static struct build_id read_id(const struct record *record, const char *name)
-{
-	const int mode = record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	struct build_id id = { .size = sizeof(id.bytes) };
+/* PERF_RECORD_MMAP2 with a build id; a name follows. perf 7.3 has those of files here only. */
+struct mapped {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, offset;
+	uint8_t id_size;
+	uint8_t reserved[3];
+	uint8_t id[20];
+	uint32_t protection, flags;
+};
 
-	if (record->header.misc & MISC_BUILD_ID_SIZE)
-		id.size = record->id_size;
-	if (mode != PERF_RECORD_MISC_USER || id.size < 2 || id.size > sizeof(id.bytes) ||
-	    (name[0] != '/' && strcmp(name, "[vdso]")))
-		id.size = 0;
-	memcpy(id.bytes, record->id, id.size);
-	return id;
-}
+struct found {
+	struct traced_file *files;
+	size_t nr;
+};
 
 static int compare_files(const void *a, const void *b)
 {
@@ -64,48 +66,62 @@ static void sort_files(struct traced_file *files, size_t *nr)
 	*nr = kept + 1;
 }
 
-static int add_file(struct traced_file **files, size_t *nr, const struct record *record,
+/* Not of user space, or nothing that can be looked for, is left out. */
+static int add_file(struct found *found, uint16_t misc, const uint8_t *bytes, size_t size,
 		    const char *name)
 {
-	const struct build_id id = read_id(record, name);
+	struct build_id id = { .size = size };
 	struct traced_file *more;
 
-	if (!id.size)
+	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER || size < 2 ||
+	    size > sizeof(id.bytes) || (name[0] != '/' && strcmp(name, "[vdso]")))
 		return 0;
+	memcpy(id.bytes, bytes, size);
 	/* Doubles at each power of two. */
-	if (!(*nr & (*nr - 1))) {
-		more = reallocarray(*files, *nr ? 2 * *nr : 1, sizeof(*more));
+	if (!(found->nr & (found->nr - 1))) {
+		more = reallocarray(found->files, found->nr ? 2 * found->nr : 1, sizeof(*more));
 		if (!more)
 			return -ENOMEM;
-		*files = more;
+		found->files = more;
 	}
-	(*files)[*nr] = (struct traced_file){
+	found->files[found->nr] = (struct traced_file){
 		.id = id,
 		.is_vdso = name[0] == '[',
 		.name = strdup(name),
 	};
-	if (!(*files)[*nr].name)
+	if (!found->files[found->nr].name)
 		return -ENOMEM;
-	++*nr;
+	found->nr++;
 	return 0;
 }
 
-static int parse_table(const uint8_t *table, uint64_t size, struct traced_file **files, size_t *nr)
+/* The name behind the fixed part of a record; NULL if it has no end. */
+static const char *name_of(const uint8_t *record, size_t size, size_t fixed)
+{
+	return size > fixed && memchr(record + fixed, '\0', size - fixed)
+		       ? (const char *)record + fixed
+		       : NULL;
+}
+
+static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
 {
 	for (uint64_t at = 0; size - at >= sizeof(struct perf_event_header);) {
-		const char *name = (const char *)table + at + sizeof(struct record);
 		struct record record;
+		const char *name;
 		int r;
 
 		if (size - at < sizeof(record))
 			return -EINVAL;
 		memcpy(&record, table + at, sizeof(record));
-		/* The name has an end. */
-		if (record.header.size <= sizeof(record) || record.header.size % 4 ||
-		    record.header.size > size - at ||
-		    !memchr(name, '\0', record.header.size - sizeof(record)))
+		if (record.header.size % 4 || record.header.size > size - at)
 			return -EINVAL;
-		r = add_file(files, nr, &record, name);
+		name = name_of(table + at, record.header.size, sizeof(record));
+		if (!name)
+			return -EINVAL;
+		r = add_file(found, record.header.misc, record.id,
+			     record.header.misc & MISC_BUILD_ID_SIZE ? record.id_size
+								     : sizeof(record.id),
+			     name);
 		if (r)
 			return r;
 		at += record.header.size;
@@ -114,35 +130,60 @@ static int parse_table(const uint8_t *table, uint64_t size, struct traced_file *
 }
 
 /* Nothing, and no failure, if there is no such table. */
-static int read_table(int fd, struct traced_file **files, size_t *nr)
+static int read_table(const struct perfdata_file *file, struct found *found)
 {
 	struct perfdata_section table;
-	struct perfdata_file file;
-	int r = perfdata_map(&file, fd);
+	int r = perfdata_feature(file, PERFDATA_FEATURE_BUILD_ID, &table);
 
-	if (r)
-		return r;
-	r = perfdata_feature(&file, PERFDATA_FEATURE_BUILD_ID, &table);
 	if (!r)
-		r = parse_table(file.bytes + table.offset, table.size, files, nr);
-	perfdata_unmap(&file);
+		r = parse_table(file->bytes + table.offset, table.size, found);
 	return r == -ENOENT ? 0 : r;
+}
+
+static int read_records(const struct perfdata_file *file, struct found *found)
+{
+	uint64_t at = file->data.offset, end = at + file->data.size;
+
+	while (at < end) {
+		struct perfdata_record record;
+		struct mapped mapped;
+		const char *name;
+		int r;
+
+		if (!perfdata_next(file, &at, &record))
+			return -EINVAL;
+		if (record.type != PERF_RECORD_MMAP2 || !(record.misc & MISC_MMAP_BUILD_ID))
+			continue;
+		name = name_of(record.bytes, record.size, sizeof(mapped));
+		if (!name)
+			return -EINVAL;
+		memcpy(&mapped, record.bytes, sizeof(mapped));
+		r = add_file(found, record.misc, mapped.id, mapped.id_size, name);
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
 {
-	struct traced_file *found = NULL;
-	size_t nr_found = 0;
-	int r = read_table(fd, &found, &nr_found);
+	struct perfdata_file file = { 0 };
+	struct found found = { 0 };
+	int r = perfdata_map(&file, fd);
 
+	if (!r)
+		r = read_table(&file, &found);
+	if (!r)
+		r = read_records(&file, &found);
+	perfdata_unmap(&file);
 	if (r) {
-		traced_free(found, nr_found);
-		return options_explain(why, r, "the table of build ids: %s",
-				       r == -EINVAL ? "it is damaged" : strerror(-r));
+		traced_free(found.files, found.nr);
+		return options_explain(why, r, "the build ids of files: %s",
+				       r == -EINVAL ? "they are damaged" : strerror(-r));
 	}
-	sort_files(found, &nr_found);
-	*files = found;
-	*nr = nr_found;
+	sort_files(found.files, &found.nr);
+	*files = found.files;
+	*nr = found.nr;
 	return 0;
 }
 

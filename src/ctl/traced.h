@@ -16,8 +16,9 @@ struct traced_file {
 	char *name; /* as the traced task had it */
 };
 
-/* Those of user space in the build id table of a perf.data file, in the order of their build ids,
- * each once. Returns 0, or a negative errno with *why, for the caller to free. */
+/* Those of user space in a perf.data file, by the table of build ids and by the records of what was
+ * mapped, in the order of their build ids, each once. Returns 0, or a negative errno with *why, for
+ * the caller to free. */
 int traced_read(int fd, struct traced_file **files, size_t *nr, char **why) _must_check_;
 
 void traced_free(struct traced_file *files, size_t nr);

@@ -212,6 +212,17 @@ def record(name, build_id=b"\x11" * 20, misc=0x8002, size=None, id_size=20):
     return struct.pack("<IHH", 67, misc, size if size is not None else len(body) + 8) + body
 
 
+def mapped(name, build_id=b"\x33" * 20, misc=0x4002, size=None, id_size=20):
+    """PERF_RECORD_MMAP2 with a build id."""
+    body = struct.pack("<2I3QB3x20s2I", 7, 7, 4096, 4096, 0, id_size, build_id, 5, 2) + name.ljust(-(-(len(name) + 1) // 8) * 8, b"\0")
+    return struct.pack("<IHH", 10, misc, size if size is not None else len(body) + 8) + body
+
+
+def with_records(records, table=b""):
+    whole = perf_data(table, data=(104, len(records)))
+    return whole[:104] + records + struct.pack("<2Q", len(records) + 120, len(table)) + table
+
+
 def perf_data(table, features=1 << 2, offset=None, size=None, data=(104, 0)):
     before = bin(features & 3).count("1")
     at = 104 + 16 * (before + 1)
@@ -231,6 +242,17 @@ def tables():
     yield "good-features-before", perf_data(two, features=7)
     yield "good-none", perf_data(b"", features=0)
     yield "good-empty", perf_data(b"")
+    aux = struct.pack("<IHHQ32x", 71, 0, 48, 300000) + mapped(b"/not/seen") + bytes(300000 - 88)
+    yield "good-mapped", with_records(mapped(b"/bin/true") + struct.pack("<IHH", 68, 0, 8) + mapped(b"[vdso]"), two)
+    yield "good-mapped-many", with_records(mapped(b"/bin/true") * 4000)
+    yield "good-mapped-no-id", with_records(mapped(b"/bin/true", misc=2) + mapped(b"//anon", id_size=0))
+    yield "good-mapped-behind-trace", with_records(aux + mapped(b"/bin/true"))
+    yield "good-mapped-not-aligned", with_records(struct.pack("<IHH3x", 81, 0, 11) + mapped(b"/bin/true"))
+    yield "bad-mapped-no-name", with_records(mapped(b"/bin/true", size=72))
+    yield "bad-mapped-long", with_records(mapped(b"/bin/true", size=104))
+    yield "bad-mapped-0", with_records(mapped(b"/bin/true", size=0))
+    yield "bad-trace-cut", with_records(aux[:-8])
+    yield "bad-trace-size", with_records(struct.pack("<IHHQ32x", 71, 0, 48, 1 << 63))
     yield "bad-empty", b""
     yield "bad-magic", b"X" + perf_data(two)[1:]
     yield "bad-cut", perf_data(two)[:-1]

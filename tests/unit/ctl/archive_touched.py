@@ -39,14 +39,18 @@ def id_of(path):
     return out.partition("Build ID: ")[2].split("\n")[0]
 
 
-def perf_data(files):
-    """With a table of build ids, and nothing else."""
-    table = b""
-    for name, build_id in files.items():
-        padded = name.encode().ljust(-(-(len(name) + 1) // 64) * 64, b"\0")
-        table += struct.pack("<IHHi20sB3x", 67, 0x8002, 36 + len(padded), -1, bytes.fromhex(build_id), 20) + padded
-    return (struct.pack("<8s2Q2Q2Q2Q4Q", b"PERFILE2", 104, 144, 104, 0, 104, 0, 0, 0, 1 << 2, 0, 0, 0) +
-            struct.pack("<2Q", 120, len(table)) + table)
+def padded(name, to):
+    return name.encode().ljust(-(-(len(name) + 1) // to) * to, b"\0")
+
+
+def perf_data(files, mapped=None):
+    """With a table of build ids, and records of what was mapped, as perf 7.3 has them, and nothing else."""
+    table = b"".join(struct.pack("<IHHi20sB3x", 67, 0x8002, 36 + len(padded(name, 64)), -1, bytes.fromhex(one), 20) + padded(name, 64)
+                     for name, one in files.items())
+    data = b"".join(struct.pack("<IHH2I3QB3x20s2I", 10, 0x4002, 72 + len(padded(name, 8)), 1, 1, 0, 0, 0, 20, bytes.fromhex(one), 5, 2) +
+                    padded(name, 8) for name, one in (mapped or {}).items())
+    return (struct.pack("<8s2Q2Q2Q2Q4Q", b"PERFILE2", 104, 144, 104, 0, 104, len(data), 0, 0, 1 << 2, 0, 0, 0) + data +
+            struct.pack("<2Q", 120 + len(data), len(table)) + table)
 
 
 @unittest.skipUnless(os.path.exists(FILTER), "the filter was not built")
@@ -92,6 +96,13 @@ class ArchiveTest(unittest.TestCase):
         self.assertEqual(self.archive(f"touched('{one[:38]}', '{one}00', '00{one}')"), ("", set()))
         called = (self.folder / "called").read_text().splitlines()
         self.assertTrue(called[0].startswith("script -i capture/perf.data --itrace=b --dlfilter "), called[0])
+
+    def test_those_of_records(self):
+        one, other = self.ids.items()
+        (self.capture / "perf.data/data").write_bytes(perf_data(dict([one]), dict([other])))
+        self.assertEqual(self.archive("touched(%r, %r)" % (one[1], other[1])), ("", set(self.ids)))
+        (self.capture / "perf.data/data").write_bytes(perf_data({}, self.ids))
+        self.assertEqual(self.archive("touched(%r)" % other[1]), ("", {other[0]}))
 
     def test_with_what_the_capture_has(self):
         (self.capture / "buildid").mkdir()
