@@ -118,7 +118,10 @@ int __wrap_perf_evlist__mmap(struct perf_evlist *evlist, int pages)
 	if (errno)
 		return -1;
 	kernel.size = pages * sysconf(_SC_PAGESIZE);
+	assert_non_null(evlist->threads);
 	perf_evlist__for_each_evsel (evlist, evsel) {
+		assert_int_equal(perf_cpu_map__nr(evsel->cpus), 1);
+		assert_non_null(evsel->threads);
 		assert_int_equal(perf_evsel__alloc_id(evsel, 1, 1), 0);
 		evsel->id[0] = ++kernel.last_id;
 	}
