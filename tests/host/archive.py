@@ -78,7 +78,7 @@ class Captured(common.HostTest):
     def as_nobody(self, *command):
         result = subprocess.run([*AS_NOBODY, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, cwd=self.elsewhere, timeout=common.PATIENCE,
-                                env={**os.environ, "HOME": self.elsewhere})
+                                env={**common.perf_environment(), "HOME": self.elsewhere})
         self.assertEqual(result.returncode, 0, (command, result.stderr))
         return result.stdout
 

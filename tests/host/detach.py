@@ -108,7 +108,7 @@ class Background(DetachTest):
     def test_log_among_captures(self):
         """As where there is no journal: relative, and the folder is made."""
         self.output = "captures"
-        prefix = unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists("/run/systemd") else ()
+        prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists("/run/systemd") else ()
         pid, where = self.started(self.start(cwd=self.folder, prefix=prefix))
         self.assertTrue(re.fullmatch(r"captures/\S+\.log", where), where)
         self.assertEqual(self.end(pid), NO_SPIKE)
@@ -254,7 +254,7 @@ class Manager(DetachTest):
         names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", read(UNIT), re.M)).split()
         kept = ",".join("+" + name[4:].lower() for name in names)
         # systemd mounts it.
-        tracing = unshared("test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing")
+        tracing = common.unshared("test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing")
         prefix = [*tracing, "setpriv", "--no-new-privs", "--bounding-set", "-all," + kept]
         with common.late(self.cpu):
             result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES,
@@ -281,7 +281,7 @@ class Journal(DetachTest):
         """Gives a prefix for programs that are to see it."""
         os.makedirs("/etc/systemd", exist_ok=True)
         # That of the machine is not to notice: kernel auditing stays as it is.
-        argv = [*unshared("mount -t tmpfs tmpfs /run\nmkdir -p /run/systemd/journal\nmount -t tmpfs tmpfs /etc/systemd\n"
+        argv = [*common.unshared("mount -t tmpfs tmpfs /run\nmkdir -p /run/systemd/journal\nmount -t tmpfs tmpfs /etc/systemd\n"
                           "printf '[Journal]\\nAudit=\\nReadKMsg=no\\nStorage=volatile\\n' >/etc/systemd/journald.conf\n"
                           "echo"), self.journald]
         with common.running(argv, ready=True) as process:
@@ -333,13 +333,8 @@ class Journal(DetachTest):
                                  {priority})
 
     def test_no_journal(self):
-        prefix = unshared("mount -t tmpfs tmpfs /run")
+        prefix = common.unshared("mount -t tmpfs tmpfs /run")
         self.assert_fails(self.start("--log", "journal", prefix=prefix), USAGE, "--log", "'journal'", "use a file")
-
-
-def unshared(commands):
-    """A prefix that runs a program where the commands have changed the mounts."""
-    return ["unshare", "-m", "--propagation", "private", "sh", "-ec", commands + '\nexec "$@"', "sh"]
 
 
 if __name__ == "__main__":

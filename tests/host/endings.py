@@ -107,8 +107,6 @@ class Traces(EndingTest):
     """What a session leaves in the kernel."""
 
     def check_nothing_left(self, end):
-        if not common.find_bpftool():
-            self.skipTest("needs bpftool")
         mounts, pins = our_mounts(), sorted(glob.glob("/sys/fs/bpf/**", recursive=True))
         thread = "pp-cyclic/%d" % self.cpu
         with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000",

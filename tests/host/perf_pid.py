@@ -18,7 +18,7 @@ FAILED, USAGE, NO_SPIKE = 1, 2, 3
 DELIVERIES = ["task-work", "fasync", "direct", "relay"]
 
 # All namespaces that a container has, and its own /proc; what is run is process 1.
-CONTAINER = ["unshare", "--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child", "--mount-proc"]
+CONTAINER = [*(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child", "--mount-proc"]
 
 
 def poke_of(capture):
@@ -363,8 +363,7 @@ class Killed(PidTest):
                 links = {each for each in common.bpf_objects(session.pid) if each[0] == "link"}
                 session.process.kill()
                 session.process.wait()
-            if common.find_bpftool():
-                common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
+            common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
             with common.late(self.cpu, poked.SPIN_US, 200), common.ticker(self.cpu, 1000):
                 self.assertFalse(counter.has_signal(1), "signalled by a session that was killed")
             folders = os.listdir(os.path.join(common.BPFFS, "perf-poke"))

@@ -240,7 +240,7 @@ class Killed(SessionTest):
 
     def test_kill(self):
         with self.session("--session", "victim") as session:
-            objects = common.bpf_objects(session.pid) if common.find_bpftool() else set()
+            objects = common.bpf_objects(session.pid)
             links = {each for each in objects if each[0] == "link"}
             self.kill(session)
         self.assertEqual([(each["session"], each["alive"]) for each in status()], [("victim", False)])
