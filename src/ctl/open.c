@@ -92,7 +92,7 @@ static void tell_hint(const struct opening *o, const char *output)
 	_cleanup_free_ char *word = NULL;
 
 	if (!text_shell_word(output, &word))
-		console_info(o->con, "see it with: perf-poke-ctl script %s", word);
+		console_info(o->con, "see it with: perf-poke-ctl report %s", word);
 }
 
 /* An empty folder that has come meanwhile would be replaced, nothing else. */
