@@ -103,7 +103,7 @@ static int load_spans(struct account *account, struct console *con,
 
 	if (r)
 		return fail(con, account->capture, r, NULL);
-	if (capture->kind == VIEW_PERF)
+	if (!facts_have_times(&account->facts))
 		return 0;
 	if (capture->kind == VIEW_PT)
 		return load_trace(account, con, capture, data, after_ns);

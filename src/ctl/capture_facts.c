@@ -42,6 +42,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 	*facts = (struct facts){
 		.pt = file->view.kind == VIEW_PT,
 		.perf = file->view.kind == VIEW_PERF,
+		.no_times = file->view.no_times,
 		.poked = file->poked,
 		.idle = file->idle,
 		.thread = file->trigger[0] && strcmp(file->trigger, "irq"),

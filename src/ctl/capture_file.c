@@ -43,6 +43,13 @@ static json_object *find_any(json_object *from, const char *path)
 	return from;
 }
 
+static bool is_null(json_object *object, const char *name)
+{
+	json_object *value;
+
+	return json_object_object_get_ex(object, name, &value) && !value;
+}
+
 static json_object *find(json_object *from, const char *path, json_type type)
 {
 	json_object *value = find_any(from, path);
@@ -80,9 +87,11 @@ static int read_spike_time(json_object *json, struct capture_file *file, char **
 	if (r || file->view.kind != VIEW_PT)
 		return r;
 	r = read_time(json, "recorder.clock.monotonic_ns", &monotonic_ns, why);
-	if (!r)
+	if (!r && !is_null(find_any(json, "recorder.clock"), "perf_ns"))
 		r = read_time(json, "recorder.clock.perf_ns", &perf_ns, why);
-	if (r)
+	/* Earlier versions wrote 0 where TSC was not perf's clock. */
+	file->view.no_times = !r && !perf_ns;
+	if (r || file->view.no_times)
 		return r;
 	if (file->time_ns + perf_ns < monotonic_ns)
 		return options_explain(why, -EINVAL,

@@ -574,9 +574,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (newest_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	r = script_read_trace(con, args.capture, &capture, &data);
-	if (r)
+	if (script_read_trace(con, args.capture, &capture, &data))
 		return EXIT_FAILED;
+	if ((!args.axis || args.time) && script_lacks_times(con, args.capture, &capture.view))
+		return EXIT_USAGE;
 	if (args.html)
 		return export_html(con, &args, &capture.view);
 	if (capture.view.kind != VIEW_PT) {

@@ -187,7 +187,10 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 	add_spike(object, &capture->spike);
 	add_number(object, "skid_ns", capture->skid_ns);
 	add_number(object, "blind_ns", capture->blind_ns);
-	add_number(object, "history_ns", capture->history_ns);
+	if (capture->history_ns == UINT64_MAX)
+		json_object_object_add(object, "history_ns", NULL);
+	else
+		add_number(object, "history_ns", capture->history_ns);
 	add_number(object, "events", capture->events);
 	add_number(object, "lost", capture->lost);
 	add_number(object, "size_bytes", capture->size);
@@ -217,7 +220,10 @@ json_object *json_listed(const struct list_entry *entry, bool why)
 	json_object_object_add(object, "pid", json_object_new_int(file->pid));
 	json_object_object_add(object, "tid", json_object_new_int(file->tid));
 	add_name(object, "comm", file->comm);
-	add_number(object, "history_ns", file->view.history_ns);
+	if (file->view.no_times)
+		json_object_object_add(object, "history_ns", NULL);
+	else
+		add_number(object, "history_ns", file->view.history_ns);
 	add_name(object, "kernel", file->release);
 	add_name(object, "hostname", file->hostname);
 	add_number(object, "size_bytes", entry->size);

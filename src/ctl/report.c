@@ -157,7 +157,10 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 /* Of events what counts is how many there are; of Intel PT, bytes. */
 static void print_history(FILE *file, const struct perf_poke_capture *capture)
 {
-	fprintf(file, "  %-12s %s, ", "history", FORMAT_TIME(capture->history_ns));
+	bool known = capture->history_ns != UINT64_MAX;
+
+	fprintf(file, "  %-12s %s, ", "history",
+		known ? FORMAT_TIME(capture->history_ns) : "of unknown length");
 	if (capture->trace_bytes)
 		fprintf(file, "%s of trace, %s (%s)\n", FORMAT_SIZE(capture->trace_bytes),
 			FORMAT_SIZE(capture->size), capture->recorder);

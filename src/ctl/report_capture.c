@@ -64,9 +64,10 @@ static int load_other(struct console *con, const struct report_args *args, struc
 
 	if (r)
 		return r;
-	if (here->facts.perf || there->facts.perf) {
-		console_error(con, "--against '%s': '%s' has no trace", args->against,
-			      here->facts.perf ? args->capture : args->against);
+	if (!facts_have_times(&here->facts) || !facts_have_times(&there->facts)) {
+		console_error(con, "--against '%s': '%s' has no trace, or one without times",
+			      args->against,
+			      facts_have_times(&here->facts) ? args->against : args->capture);
 		return -EXDEV;
 	}
 	if (here->facts.pt != there->facts.pt) {

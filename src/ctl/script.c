@@ -114,6 +114,17 @@ int script_read_trace(struct console *con, const char *folder, struct capture_fi
 	return -ENODATA;
 }
 
+bool script_lacks_times(struct console *con, const char *folder, const struct view_capture *capture)
+{
+	if (capture->no_times)
+		console_error(con,
+			      "the trace of '%s' has no times, for TSC was not perf's clock: use "
+			      "script without --window, export with --axis instructions and "
+			      "without --time",
+			      folder);
+	return capture->no_times;
+}
+
 int script_buildid_dir(const char *folder, char **buildid_dir)
 {
 	_cleanup_free_ char *path = NULL;
@@ -213,6 +224,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 			      args.capture);
 		return EXIT_USAGE;
 	}
+	if (args.view.window_ns && script_lacks_times(con, args.capture, &capture.view))
+		return EXIT_USAGE;
+	if (capture.view.no_times && !args.quiet)
+		console_info(con, "the trace has no times: all of it is shown, up to the spike");
 	return show(con, &args, &capture.view, data);
 }
 

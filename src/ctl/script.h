@@ -27,6 +27,10 @@ int script_read_capture(struct console *con, const char *folder, struct capture_
 int script_read_trace(struct console *con, const char *folder, struct capture_file *capture,
 		      char **data) _must_check_;
 
+/* Whether what needs the times of the trace cannot be done: then that is said. */
+bool script_lacks_times(struct console *con, const char *folder,
+			const struct view_capture *capture);
+
 /* For perf's --buildid-dir: the folder with files that were traced, if the capture has one, as what
  * was opened from an archive has; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
 int script_buildid_dir(const char *folder, char **buildid_dir) _must_check_;

@@ -122,7 +122,7 @@ int view_argv(const struct view_capture *capture, const struct view_options *opt
 		add(&words, "-C");
 		add(&words, "%d", capture->cpu);
 	}
-	if (!options->all)
+	if (!options->all && !capture->no_times)
 		add_window(&words, capture, options->window_ns ?: window_ns);
 	if (capture->kind == VIEW_PT)
 		add_trace(&words, capture, options->insns);

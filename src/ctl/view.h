@@ -24,6 +24,7 @@ const char *view_kind_name(enum view_kind kind);
 struct view_capture {
 	enum view_kind kind;
 	bool sampled;	      /* Intel PT in a sample of an event, not in a ring */
+	bool no_times;	      /* of Intel PT, where TSC was not perf's clock */
 	int cpu;	      /* of the spike; negative: of no CPU in particular */
 	uint64_t spike_ns;    /* on the clock of what was recorded */
 	uint64_t expected_ns; /* on that clock; these three are 0 if not known */

@@ -20,8 +20,9 @@ uint64_t capture_history_ns(const struct capture *capture)
 {
 	uint64_t oldest_ns = capture->facts.oldest_ns;
 
-	return oldest_ns && oldest_ns < capture->spike.time_ns ? capture->spike.time_ns - oldest_ns
-							       : 0;
+	if (!oldest_ns)
+		return UINT64_MAX;
+	return oldest_ns < capture->spike.time_ns ? capture->spike.time_ns - oldest_ns : 0;
 }
 
 /* A name that sorts by time and says what it is about: 20261121-093015.042-cpu3-83us */

@@ -56,7 +56,7 @@ struct capture_env {
 /* Sets capture->error, and path unless it failed. Any thread. */
 void capture_write(const struct capture_env *env, struct capture *capture);
 
-/* How much of the past the capture shows before its spike. */
+/* How much of the past the capture shows before its spike; UINT64_MAX: not known. */
 uint64_t capture_history_ns(const struct capture *capture);
 
 void capture_free(const struct capture_env *env, struct capture *capture);

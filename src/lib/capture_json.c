@@ -68,6 +68,12 @@ static void put_wall_time(struct json_object *to, const char *key, uint64_t time
 	put_string(to, key, text);
 }
 
+/* UINT64_MAX: not known */
+static void put_known(struct json_object *to, const char *key, uint64_t value)
+{
+	json_object_object_add(to, key, value == UINT64_MAX ? NULL : json_object_new_uint64(value));
+}
+
 /* 0: not known */
 static void put_latency(struct json_object *to, const char *key, uint64_t value)
 {
@@ -201,10 +207,7 @@ static void put_trace(struct json_object *json, const struct snapshot_facts *fac
 {
 	if (!facts->trace_bytes)
 		return;
-	if (facts->bytes_after_spike == UINT64_MAX)
-		json_object_object_add(json, "bytes_after_spike", NULL);
-	else
-		put_uint(json, "bytes_after_spike", facts->bytes_after_spike);
+	put_known(json, "bytes_after_spike", facts->bytes_after_spike);
 	put_bool(json, "bytes_after_spike_exact", facts->bytes_after_spike_exact);
 }
 
@@ -276,7 +279,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_latency(json, "floor_ns", capture->floor_ns);
 	put_uint(json, "skid_ns", capture->still_ns - capture->spike.time_ns);
 	put_uint(json, "blind_ns", capture->armed_ns - capture->spike.time_ns);
-	put_uint(json, "history_ns", capture_history_ns(capture));
+	put_known(json, "history_ns", capture_history_ns(capture));
 	put_uint(json, "events", capture->facts.events);
 	put_uint(json, "lost", capture->facts.lost);
 	put_trace(json, &capture->facts);

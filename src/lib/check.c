@@ -18,6 +18,7 @@
 #include "recorder.h"
 #include "tracefs.h"
 #include "trigger.h"
+#include "tsc.h"
 
 #define PMU "/sys/bus/event_source/devices/intel_pt"
 
@@ -175,6 +176,24 @@ static bool try_intel_pt(struct detail *detail)
 	return fd >= 0 ? true : pt_failed(detail, fd);
 }
 
+static bool try_tsc(struct detail *detail)
+{
+	struct perf_event_mmap_page page;
+	struct tsc_clock clock;
+	int err = tsc_clock_open(&clock);
+
+	if (err) {
+		detail_set(detail, "%s", strerror(-err));
+		return false;
+	}
+	tsc_clock_read(&clock, &page);
+	tsc_clock_close(&clock);
+	if (tsc_is_perf_clock(&page))
+		return true;
+	detail_set(detail, "the kernel does not use TSC as perf's clock");
+	return false;
+}
+
 static bool try_aux_pause(struct detail *detail)
 {
 	_cleanup_close_ int fd = pt_open(ATTR_AUX_START_PAUSED, -1, false);
@@ -291,6 +310,10 @@ static const struct probe probes[] = {
 	  "and no "
 	  "virtual machine that hides it",
 	  false, try_intel_pt },
+	{ "tsc", "times in captures of Intel PT",
+	  "they have the order of what was executed, but report has no times; boot without "
+	  "tsc=unstable, or see in dmesg why TSC was marked unstable",
+	  false, try_tsc },
 	{ "aux_pause", "freeze Intel PT at the spike, in the kernel",
 	  "needs Linux 6.13 and intel_pt; AUX samples or a signal are used instead", false,
 	  try_aux_pause },

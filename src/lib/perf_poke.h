@@ -151,10 +151,11 @@ struct perf_poke_capture {
 	const char *recorder; /**< its name, for people */
 	uint64_t skid_ns;     /**< from the spike to the moment the trace of its CPU stood still */
 	uint64_t blind_ns;    /**< from the spike to the moment the session was armed again */
-	uint64_t history_ns;  /**< from the oldest event of the spike's CPU to the spike */
-	uint64_t events;      /**< records in the capture */
-	uint64_t lost;	      /**< events that should be in its history and are not */
-	uint64_t size;	      /**< bytes of perf.data */
+	/** from the oldest event of the spike's CPU to the spike; UINT64_MAX: not known */
+	uint64_t history_ns;
+	uint64_t events; /**< records in the capture */
+	uint64_t lost;	 /**< events that should be in its history and are not */
+	uint64_t size;	 /**< bytes of perf.data */
 	/** bytes of Intel PT of the spike's CPU in the capture; 0: it has none */
 	uint64_t trace_bytes;
 	/** those that the CPU wrote after the spike; UINT64_MAX: the trace does not tell */

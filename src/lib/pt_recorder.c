@@ -195,11 +195,19 @@ static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
  * fits. */
 static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
 {
+	struct perf_event_mmap_page page;
 	int err = tsc_clock_open(&pt->clock);
 
-	return err ? log_error(log, err, "cannot open an event for the time of Intel PT: %s",
-			       strerror(-err))
-		   : 0;
+	if (err)
+		return log_error(log, err, "cannot open an event for the time of Intel PT: %s",
+				 strerror(-err));
+	tsc_clock_read(&pt->clock, &page);
+	if (!tsc_is_perf_clock(&page))
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "the kernel does not use TSC as perf's clock (tsc=unstable, or dmesg "
+			  "says why): captures have the order of what was executed, but no times, "
+			  "so that report cannot say what made a timer late");
+	return 0;
 }
 
 static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
@@ -493,7 +501,8 @@ static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 		snapshot->tsc = tsc;
 	}
 	tsc_clock_read(&pt->clock, &snapshot->clock);
-	snapshot->perf_ns = tsc_to_perf_ns(&snapshot->clock, snapshot->tsc);
+	if (tsc_is_perf_clock(&snapshot->clock))
+		snapshot->perf_ns = tsc_to_perf_ns(&snapshot->clock, snapshot->tsc);
 }
 
 static int pt_copy(struct recorder *recorder, struct snapshot **ret)

@@ -57,9 +57,10 @@ struct pt_trace {
 
 struct snapshot {
 	struct pt_recorder *pt;
-	uint64_t tsc, monotonic_ns, perf_ns; /* the same moment, when it was taken */
-	struct perf_event_mmap_page clock;   /* as it was then */
-	uint64_t *ids, *switch_ids;	     /* as pt_events_ids() and rings_ids() give them */
+	/* The same moment, when it was taken; perf_ns: 0 where TSC is not perf's clock */
+	uint64_t tsc, monotonic_ns, perf_ns;
+	struct perf_event_mmap_page clock; /* as it was then */
+	uint64_t *ids, *switch_ids;	   /* as pt_events_ids() and rings_ids() give them */
 	struct sideband_copy *sideband;
 	struct ring_copy *switches;
 	size_t nr;

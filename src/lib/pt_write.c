@@ -30,7 +30,7 @@ static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT
 	fields[PERFDATA_PT_TIME_SHIFT] = page->time_shift;
 	fields[PERFDATA_PT_TIME_MULT] = page->time_mult;
 	fields[PERFDATA_PT_TIME_ZERO] = page->time_zero;
-	fields[PERFDATA_PT_CAP_USER_TIME_ZERO] = page->cap_user_time_zero && page->time_mult;
+	fields[PERFDATA_PT_CAP_USER_TIME_ZERO] = tsc_is_perf_clock(page);
 	fields[PERFDATA_PT_TSC_BIT] = config->tsc_bit;
 	fields[PERFDATA_PT_NORETCOMP_BIT] = config->noretcomp_bit;
 	fields[PERFDATA_PT_HAVE_SCHED_SWITCH] =
@@ -196,7 +196,7 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes))
 			put_trace_facts(pt, trace, facts);
 		err = write_trace(pt, pd, snapshot, trace);
-		if (!tsc)
+		if (!tsc || !snapshot->perf_ns)
 			continue;
 		perf_ns = tsc_to_perf_ns(&snapshot->clock, tsc_extend(tsc, snapshot->tsc));
 		if (perf_ns < *first_ns)
@@ -328,7 +328,9 @@ void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *j
 
 	json_object_object_add(clock, "monotonic_ns",
 			       json_object_new_uint64(snapshot->monotonic_ns));
-	json_object_object_add(clock, "perf_ns", json_object_new_uint64(snapshot->perf_ns));
+	json_object_object_add(clock, "perf_ns",
+			       snapshot->perf_ns ? json_object_new_uint64(snapshot->perf_ns)
+						 : NULL);
 	json_object_object_add(clock, "tsc", json_object_new_uint64(snapshot->tsc));
 	json_object_object_add(json, "clock", clock);
 	for (size_t i = 0; i < snapshot->nr; i++) {

@@ -3,6 +3,7 @@
 #ifndef LIB_TSC_H
 #define LIB_TSC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <linux/perf_event.h>
@@ -29,6 +30,13 @@ int tsc_clock_open(struct tsc_clock *clock);
 void tsc_clock_read(const struct tsc_clock *clock, struct perf_event_mmap_page *page);
 void tsc_clock_close(struct tsc_clock *clock);
 
+/* Else the kernel does not trust it, and its values are no times. What the page had before stays.
+ */
+static inline bool tsc_is_perf_clock(const struct perf_event_mmap_page *page)
+{
+	return page->cap_user_time_zero && page->time_mult;
+}
+
 /* As linux/perf_event.h says of cap_user_time_zero. */
 static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, uint64_t tsc)
 {
@@ -44,7 +52,7 @@ static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, u
 {
 	uint64_t time = perf_ns - page->time_zero;
 
-	if (!page->time_mult)
+	if (!tsc_is_perf_clock(page))
 		return 0;
 	return ((time / page->time_mult) << page->time_shift) +
 	       ((time % page->time_mult) << page->time_shift) / page->time_mult;

@@ -77,6 +77,11 @@ static void print_source(FILE *file, const struct account *account)
 	if (facts->perf)
 		fprintf(file, "  %-12s perf, which was poked: the trace is in its perf.data\n",
 			"seen by");
+	else if (facts->no_times)
+		fprintf(file,
+			"  %-12s Intel PT without times: the order of what was executed, up to the "
+			"spike;\n  %-12s script and export --axis instructions show it\n",
+			"seen by", "");
 	else if (facts->pt)
 		fprintf(file,
 			"  %-12s Intel PT: every function that was executed; times are as "
@@ -230,7 +235,7 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	print_sentence(file, account);
 	fputc('\n', file);
 	print_spike(file, account);
-	if (account->facts.perf)
+	if (!facts_have_times(&account->facts))
 		return;
 	print_counts(file, account);
 	print_window(file, account);

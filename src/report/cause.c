@@ -428,6 +428,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			FORMAT_TIME(facts->latency_ns));
 		if (facts->perf)
 			fputs("why is in the trace of the perf that was poked", file);
+		else if (facts->no_times)
+			fputs("the trace has no times, for TSC was not perf's clock", file);
 		else
 			put_cause(file, cause, findings);
 	}

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 struct facts {
-	bool pt;   /* else events */
-	bool perf; /* neither: the perf that was poked has the trace */
+	bool pt;       /* else events */
+	bool perf;     /* neither: the perf that was poked has the trace */
+	bool no_times; /* of Intel PT, where TSC was not perf's clock */
 	bool poked, idle;
 	bool thread; /* it was late, not the interrupt */
 	int cpu;     /* negative: of none in particular */
@@ -23,6 +24,12 @@ struct facts {
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
 };
+
+/* Whether there is a trace that tells what took how long. */
+static inline bool facts_have_times(const struct facts *facts)
+{
+	return !facts->perf && !facts->no_times;
+}
 
 /* As `stress/812`, or `idle`. Returns buf. */
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size);

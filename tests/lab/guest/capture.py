@@ -43,7 +43,7 @@ class Capture:
         self.json = json.loads((self.folder / "capture.json").read_text())
         # Other recorders have the clock of the spike.
         clock = self.json["recorder"].get("clock", {"perf_ns": 0, "monotonic_ns": 0})
-        self.to_perf_ns = clock["perf_ns"] - clock["monotonic_ns"]
+        self.to_perf_ns = (clock["perf_ns"] or 0) - clock["monotonic_ns"]
 
     def decoded(self, perf="perf"):
         return common.Decoded(self.data, perf=perf)

@@ -37,6 +37,22 @@ static int parse(struct capture_file *file, const char *text, char **why)
 	return capture_file_parse(file, text, strlen(text), why);
 }
 
+/* Where TSC was not perf's clock, null; earlier versions wrote 0. */
+static void reads_traces_without_times(void **state)
+{
+	static const char *const texts[] = { PT("5", "9", "null"), PT("5", "9", "0") };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_free_ char *why = NULL;
+		struct capture_file file;
+
+		assert_int_equal(parse(&file, texts[i], &why), 0);
+		assert_true(file.view.no_times);
+		assert_int_equal(file.view.spike_ns, 5);
+	}
+}
+
 static void reads_all(void **state)
 {
 	_cleanup_free_ char *why = NULL;
@@ -356,6 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_all),
+		cmocka_unit_test(reads_traces_without_times),
 		cmocka_unit_test(reads_the_least),
 		cmocka_unit_test(cuts_what_is_long),
 		cmocka_unit_test(refuses),

@@ -132,6 +132,7 @@ static void prints_traces(void **state)
 		{ .recorder = "pt", .path = "3", .trace_bytes = 1, .bytes_after_spike = 512 },
 		{ .recorder = "pt",
 		  .path = "4",
+		  .history_ns = UINT64_MAX,
 		  .trace_bytes = 1,
 		  .bytes_after_spike = UINT64_MAX },
 	};
@@ -145,7 +146,8 @@ static void prints_traces(void **state)
 				     "again after 1.23ms\n"));
 	assert_non_null(strstr(text, "  skid         0ns, at most 512B of trace after"));
 	assert_non_null(strstr(text, "  skid         0ns, more than 512B of trace after"));
-	assert_non_null(strstr(text, "  skid         0ns, armed again after 0ns\n"));
+	assert_non_null(strstr(text, "  history      of unknown length, 1B of trace, 0B (pt)\n"
+				     "  skid         0ns, armed again after 0ns\n"));
 	assert_null(strstr(text, " events"));
 }
 

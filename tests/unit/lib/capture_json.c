@@ -179,6 +179,7 @@ static void has_these_types(void **state)
 
 	(void)state;
 	capture->spike.function = FUNCTION;
+	capture->facts.oldest_ns = 1;
 	json = written(capture);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(rows[i].paths) && rows[i].paths[j]; j++)
@@ -210,6 +211,18 @@ static struct capture *example(void)
 	capture->still_ns = capture->spike.time_ns + 12345;
 	capture->armed_ns = capture->spike.time_ns + 67890;
 	return capture;
+}
+
+static void tells_no_history_that_is_not_known(void **state)
+{
+	struct capture *capture = example();
+	struct json_object *json = written(capture), *history;
+
+	(void)state;
+	assert_true(json_object_object_get_ex(json, "history_ns", &history));
+	assert_null(history);
+	json_object_put(json);
+	capture_free(&env, capture);
 }
 
 static void holds_the_spike(void **state)
@@ -462,13 +475,21 @@ int main(void)
 	setenv("TZ", "XYZ-05:30", 1);
 
 	const struct CMUnitTest tests[] = {
-		JSON_TEST(has_these_keys),	 JSON_TEST(has_these_types),
-		JSON_TEST(tells_noise),		 JSON_TEST(holds_the_spike),
-		JSON_TEST(holds_the_rest),	 JSON_TEST(tells_statistics),
-		JSON_TEST(holds_the_rest),	 JSON_TEST(tells_of_rtla),
-		JSON_TEST(tells_other_choices),	 JSON_TEST(a_function_without_symbol_is_null),
-		JSON_TEST(any_comm_is_text),	 JSON_TEST(wall_time_is_utc),
-		JSON_TEST(refuses_to_overwrite), JSON_TEST(tells_of_the_trace),
+		JSON_TEST(has_these_keys),
+		JSON_TEST(has_these_types),
+		JSON_TEST(tells_no_history_that_is_not_known),
+		JSON_TEST(tells_noise),
+		JSON_TEST(holds_the_spike),
+		JSON_TEST(holds_the_rest),
+		JSON_TEST(tells_statistics),
+		JSON_TEST(holds_the_rest),
+		JSON_TEST(tells_of_rtla),
+		JSON_TEST(tells_other_choices),
+		JSON_TEST(a_function_without_symbol_is_null),
+		JSON_TEST(any_comm_is_text),
+		JSON_TEST(wall_time_is_utc),
+		JSON_TEST(refuses_to_overwrite),
+		JSON_TEST(tells_of_the_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

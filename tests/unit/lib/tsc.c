@@ -27,7 +27,19 @@ static void converts(void **state)
 	/* Of months of uptime, more than 64 bits as a product */
 	assert_int_equal(perf_ns_to_tsc(&two_ghz, tsc_to_perf_ns(&two_ghz, 1ULL << 54)),
 			 1ULL << 54);
-	assert_int_equal(perf_ns_to_tsc(&(struct perf_event_mmap_page){}, 1), 0);
+}
+
+/* The kernel leaves the factors as they are when it trusts TSC no more. */
+static void knows_when_tsc_is_no_clock(void **state)
+{
+	struct perf_event_mmap_page page = two_ghz;
+
+	(void)state;
+	assert_true(tsc_is_perf_clock(&page));
+	page.cap_user_time_zero = 0;
+	assert_false(tsc_is_perf_clock(&page));
+	assert_int_equal(perf_ns_to_tsc(&page, 1000000000000 + two_ghz.time_zero), 0);
+	assert_false(tsc_is_perf_clock(&(struct perf_event_mmap_page){}));
 }
 
 static void extends(void **state)
@@ -64,6 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(converts),
+		cmocka_unit_test(knows_when_tsc_is_no_clock),
 		cmocka_unit_test(extends),
 		cmocka_unit_test(reads_anew),
 	};

@@ -119,6 +119,18 @@ static void tells_what_events_do_not_show(void **state)
 	     ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000));
 }
 
+static void tells_that_there_are_no_times(void **state)
+{
+	_cleanup_(account_release) struct account account;
+
+	(void)state;
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
+	account.facts.no_times = true;
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence, "timer 100us late: the trace has no times, for TSC "
+					      "was not perf's clock");
+}
+
 static void tells_of_what_was_asked_for(void **state)
 {
 	_cleanup_(account_release) struct account account;
@@ -155,6 +167,7 @@ int main(void)
 		cmocka_unit_test(names_idle),
 		cmocka_unit_test(tells_what_is_missing),
 		cmocka_unit_test(tells_what_events_do_not_show),
+		cmocka_unit_test(tells_that_there_are_no_times),
 		cmocka_unit_test(tells_of_what_was_asked_for),
 		cmocka_unit_test(names_what_ran_instead_of_a_thread),
 	};

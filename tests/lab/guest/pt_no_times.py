@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where TSC is not perf's clock, captures of Intel PT have the order of what was executed and no times: that is said before, and
+what is not known is null. To be run with tsc=unstable on the kernel's command line."""
+import json
+import subprocess
+import sys
+
+import capture
+import common
+from common import check, equal
+
+CTL = sys.argv[1]
+
+
+def run(*args, status=0):
+    out = subprocess.run([CTL, *args], capture_output=True, text=True, check=False)
+    equal(out.returncode, status, f"exit status of {args}: {out.stderr}")
+    return out.stdout, out.stderr
+
+
+def check_said_before():
+    rows = [json.loads(line) for line in run("check", "--json")[0].splitlines()]
+    row = next(r for r in rows if r.get("name") == "tsc")
+    check(not row["have"] or row["have"] == "no", f"check says that TSC is perf's clock: {row}")
+    check("tsc=unstable" in row["remedy"], f"check has no remedy: {row}")
+    said = run("start", "--cpu", "1", "--recorder", "pt", "--buffer", "128K", "--workload", "none", "--threshold", "100s",
+               "--duration", "100ms", "--output", "/tmp/pt_no_times_none", status=3)[1]
+    check("no times" in said, f"start does not say what is lost: {said}")
+
+
+def check_unknown(one):
+    """Null, not 0, where a time of the trace is needed."""
+    trace = one.json["recorder"]["traces"][0]
+    equal([one.json[name] for name in ("history_ns", "bytes_after_spike")], [None, None], "history and bytes after the spike")
+    equal(one.json["recorder"]["clock"]["perf_ns"], None, "perf's time")
+    equal((one.line["history_ns"], one.line["bytes_after_spike"]), (None, None), "the same in the results")
+    equal(trace["bytes_after_spike"], None, "bytes after the spike of a trace")
+
+
+def check_report(folder):
+    text = run("report", folder)[0]
+    check("the trace has no times" in text.splitlines()[0], f"sentence of the report: {text}")
+    found = json.loads(run("report", folder, "--json")[0])
+    check(found["spike"]["latency_ns"] >= capture.THRESHOLD_US * 1000, f"the report's spike: {found['spike']}")
+
+
+def check_order(folder):
+    """All that was executed, and where it ended."""
+    lines = run("script", folder, "--quiet")[0].splitlines()
+    calls = [line.split()[-1] for line in lines if " call " in line]
+    check({"ptsim_outer", "ptsim_middle", "ptsim_leaf"} <= set(calls), f"calls: {set(calls)}")
+    check("tr end" in lines[-1], f"the end of the trace: {lines[-1]}")
+    run("script", folder, "--window", "1ms", status=2)
+    run("export", folder, "-o", "/tmp/times.fxt", status=2)
+    run("export", folder, "-o", "/tmp/order.fxt", "--axis", "instructions")
+
+
+capture.load()
+check_said_before()
+taken = capture.take(CTL, "/tmp/pt_no_times")[0]
+check_unknown(taken)
+common.check_whole_iterations(taken.decoded())
+check_report(str(taken.folder))
+check_order(str(taken.folder))
