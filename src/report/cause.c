@@ -292,17 +292,26 @@ static void put_around(FILE *file, const struct cause *cause, const struct findi
 		put_callers(file, findings, code_of(findings)->spans[cause->span].parent, before);
 }
 
-static void put_task(FILE *file, const struct findings *findings, uint64_t at)
+/* Whom the timer's interrupt interrupted the trigger has seen. What took the time may have come
+ * earlier, while another task ran: that is told in other words. */
+static void put_task(FILE *file, const struct findings *findings, const struct facts *facts,
+		     uint64_t at)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	uint32_t task = lane_at(tasks, at);
+	char text[96];
 
-	if (task != SPAN_NONE)
-		fprintf(file, ", interrupting %s", name_of(findings, tasks->spans[task].name));
+	if (task == SPAN_NONE)
+		return;
+	if (!facts->thread && task == lane_at(tasks, facts->actual_ns))
+		fprintf(file, ", interrupting %s", facts_task(facts, text, sizeof(text)));
+	else
+		fprintf(file, ", which came while %s ran",
+			name_of(findings, tasks->spans[task].name));
 }
 
 static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
-			  const char *what)
+			  const struct facts *facts, const char *what)
 {
 	fprintf(file, "%s in %s ", FORMAT_TIME(cause->time_ns), what);
 	put_named(file, cause, findings, cause->name);
@@ -311,7 +320,7 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 	put_mostly(file, cause, findings);
 	put_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
-		put_task(file, findings, code_of(findings)->spans[cause->span].begin);
+		put_task(file, findings, facts, code_of(findings)->spans[cause->span].begin);
 }
 
 /* What was executed when the timer was to expire */
@@ -361,7 +370,8 @@ static void put_mixed(FILE *file, const struct cause *cause, const struct findin
 						  : "what is not known");
 }
 
-static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings)
+static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
+		      const struct facts *facts)
 {
 	switch (cause->kind) {
 	case CAUSE_IRQS_OFF:
@@ -372,16 +382,16 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		put_around(file, cause, findings, ", called from ");
 		break;
 	case CAUSE_INTERRUPT:
-		put_interrupt(file, cause, findings, "interrupt");
+		put_interrupt(file, cause, findings, facts, "interrupt");
 		break;
 	case CAUSE_SOFTIRQ:
-		put_interrupt(file, cause, findings, "softirq");
+		put_interrupt(file, cause, findings, facts, "softirq");
 		break;
 	case CAUSE_NMI:
-		put_interrupt(file, cause, findings, "NMI");
+		put_interrupt(file, cause, findings, facts, "NMI");
 		break;
 	case CAUSE_EXCEPTION:
-		put_interrupt(file, cause, findings, "exception");
+		put_interrupt(file, cause, findings, facts, "exception");
 		break;
 	case CAUSE_IDLE:
 		fprintf(file, "the CPU was idle for %s of that, in ", FORMAT_TIME(cause->time_ns));
@@ -431,7 +441,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		else if (facts->no_times)
 			fputs("the trace has no times, for TSC was not perf's clock", file);
 		else
-			put_cause(file, cause, findings);
+			put_cause(file, cause, findings, facts);
 	}
 	if (fclose(file)) {
 		free(text);

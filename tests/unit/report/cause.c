@@ -111,12 +111,32 @@ static void tells_what_events_do_not_show(void **state)
 	SAYS(false,
 	     "stress 7 ran for 100us of that; whether with interrupts off, events do not show",
 	     TASK(0, "stress 7"));
-	SAYS(false, "80us in interrupt call_function_single, interrupting stress 7",
+	SAYS(false, "80us in interrupt call_function_single, interrupting stress/7",
 	     TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
 	     RETURN(190000));
-	SAYS(false, "80us in softirq NET_RX, interrupting other 8", TASK(0, "stress 7"),
-	     { LANE_TASKS, 50000, SPAN_THREAD, NULL }, TASK(50000, "other 8"),
+	SAYS(false, "80us in softirq NET_RX, interrupting stress/7", TASK(0, "other 8"),
+	     { LANE_TASKS, 50000, SPAN_THREAD, NULL }, TASK(50000, "stress 7"),
 	     ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000));
+}
+
+/* Whom the timer's interrupt interrupted is said of no other interrupt. */
+static void tells_earlier_tasks_apart(void **state)
+{
+	_cleanup_(account_release) struct account account;
+
+	(void)state;
+	SAYS(false, "70us in interrupt irq 4 ttyS0, which came while other 8 ran",
+	     TASK(0, "other 8"), ENTER(110000, SPAN_INTERRUPT, "irq 4 ttyS0"), RETURN(180000),
+	     { LANE_TASKS, 181000, SPAN_THREAD, NULL }, TASK(181000, "stress 7"),
+	     ENTER(200000, SPAN_INTERRUPT, "local_timer"));
+	/* The timer's interrupt was when the thread was to be woken, not when it ran. */
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "other 8"),
+				  ENTER(110000, SPAN_INTERRUPT, "irq"), RETURN(190000)),
+			 0);
+	account.facts.thread = true;
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence, "thread 100us late: 80us in interrupt irq, which "
+					      "came while other 8 ran");
 }
 
 static void tells_that_there_are_no_times(void **state)
@@ -167,6 +187,7 @@ int main(void)
 		cmocka_unit_test(names_idle),
 		cmocka_unit_test(tells_what_is_missing),
 		cmocka_unit_test(tells_what_events_do_not_show),
+		cmocka_unit_test(tells_earlier_tasks_apart),
 		cmocka_unit_test(tells_that_there_are_no_times),
 		cmocka_unit_test(tells_of_what_was_asked_for),
 		cmocka_unit_test(names_what_ran_instead_of_a_thread),
