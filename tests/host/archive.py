@@ -335,7 +335,7 @@ class Strangers(common.HostTest):
                 tar.addfile(info, io.BytesIO(data or b""))
         result = ctl("open", path, "-o", "it's $(id)", cwd=self.folder)
         self.assertEqual((result.returncode, result.stdout), (0, "it's $(id)\n"), result.stderr)
-        self.assert_one_line(result.stderr, "perf-poke-ctl script 'it'\\''s $(id)'")
+        self.assert_one_line(result.stderr, "perf-poke-ctl report 'it'\\''s $(id)'")
 
     def test_not_a_capture(self):
         for path in (self.folder, os.path.join(self.folder, "nothing"), "/dev/null"):
