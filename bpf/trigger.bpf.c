@@ -132,8 +132,9 @@ static __noinline int hold(struct trigger_spike *s)
 
 /* The record of a spike that has disarmed the session. It is reserved before anything is frozen:
  * a trace that the controller is not told of would never be resumed. NULL: the ring is full, and
- * the session is armed again. */
-static __noinline struct trigger_spike *reserve(struct trigger_cpu *cpu)
+ * the session is armed again. Inline, as the next: the verifier of Linux 6.1 does not know that
+ * what was not NULL once is not when a caller looks again. */
+static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 {
 	struct trigger_spike *s = bpf_ringbuf_reserve(&spikes, sizeof(*s), 0);
 
@@ -146,7 +147,8 @@ static __noinline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 
 /* The record of a spike that is taken, with the trace frozen: tell() must follow. NULL: it is
  * counted only. */
-static __noinline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind, __u64 latency_ns)
+static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind,
+						  __u64 latency_ns)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct trigger_spike *s;
