@@ -4,6 +4,7 @@
 usage: several.py -- TEST [ARGUMENTS...] [-- TEST [ARGUMENTS...]]..."""
 import itertools
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -12,14 +13,21 @@ SKIPPED = 77
 MODULES = ("ptsim", "late_timer", "idle_states")
 
 
+def temporary():
+    return {path for folder in ("/tmp", "/var/tmp") for path in pathlib.Path(folder).iterdir()}
+
+
 def run(argv):
-    begin = time.monotonic()
+    begin, before = time.monotonic(), temporary()
     status = subprocess.run([sys.executable, *argv], stderr=subprocess.STDOUT, check=False).returncode
     result = {0: "OK", SKIPPED: "SKIPPED"}.get(status, f"FAILED ({status})")
     print(f"== {pathlib.Path(argv[0]).stem}: {result}, {time.monotonic() - begin:.0f} s\n", flush=True)
     for module in MODULES:
         if pathlib.Path("/sys/module", module).exists():
             subprocess.run(["rmmod", module], check=True)
+    # What is written is in the guest's memory. The host's own files come and go meanwhile.
+    for path in temporary() - before:
+        shutil.rmtree(path, ignore_errors=True)
     return status
 
 

@@ -25,7 +25,7 @@ def ctl(*args):
 
 
 def report(one):
-    return json.loads(ctl("report", one.folder, "--json"))
+    return json.loads(ctl("report", one.folder, "--json", "--top", "1000"))
 
 
 @contextlib.contextmanager
@@ -53,7 +53,8 @@ def holds(way):
     one = capture.take(CTL, f"/tmp/smoke_{way}", "--freeze", way)[0]
     equal(one.json["recorder"]["freeze"], way, "freeze")
     iterations = common.check_whole_iterations(one.decoded())
-    check({"ptsim_main", "ptsim_leaf"} <= {row["name"] for row in report(one)["functions"]}, "not the functions that ran")
+    functions = {row["name"] for row in report(one)["functions"]}
+    check({"ptsim_main", "ptsim_leaf"} <= functions, f"functions: {functions}")
     print(f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, {one.json['bytes_after_spike']} bytes after it")
 
 
