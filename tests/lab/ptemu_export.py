@@ -230,7 +230,7 @@ def export(folder, capture, name, jobs, *args):
     perf.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo >> {folder}/perfs\nexec {shutil.which("perf")} "$@"\n')
     perf.chmod(0o755)
     (folder / "perfs").write_text("")
-    result = subprocess.run([CTL, "export", capture, "-o", results / name, "--jobs", str(jobs), *args], capture_output=True, text=True,
+    result = subprocess.run([CTL, "export", capture, "--force", "-o", results / name, "--jobs", str(jobs), *args], capture_output=True, text=True,
                             check=False, env={**os.environ, "PERF_POKE_PERF": str(perf)})
     equal(result.returncode, 0, f"exit status of {jobs} jobs: {result.stderr}")
     files = {path.name: path.read_bytes() for path in results.iterdir()}

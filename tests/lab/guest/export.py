@@ -34,7 +34,7 @@ ITERATION = 33 + 10 + 19 + 13 + 7  # and seven of ptsim_main itself
 
 
 def export(path, name, *args, perf="perf", status=0):
-    result = subprocess.run([CTL, "export", path, "-o", RESULTS / name, *args], capture_output=True, text=True, check=False,
+    result = subprocess.run([CTL, "export", path, "--force", "-o", RESULTS / name, *args], capture_output=True, text=True, check=False,
                             env={**os.environ, "PERF_POKE_PERF": shutil.which(perf)})
     equal(result.returncode, status, f"exit status of export {args} ({result.stderr[-500:]})")
     check(all(line.startswith("perf-poke-ctl: ") for line in result.stderr.splitlines()), f"it said: {result.stderr}")

@@ -39,7 +39,7 @@ def report(*args):
 
 def slices_of(taken, window_ns):
     """Those of the functions of the spike's CPU in the window: begin, end, name, category, and the slice around it."""
-    run("export", taken.folder, "-o", EXPORTED, "--quiet", "--time", f"-{window_ns}ns,0ns")
+    run("export", taken.folder, "-o", EXPORTED, "--force", "--quiet", "--time", f"-{window_ns}ns,0ns")
     trace = fxt.read(EXPORTED)
     tracks = trace.check()
     events = sorted((e for e in trace.events if trace.name_of(e.track) == f"CPU {taken.json['spike']['cpu']} functions"),
@@ -127,7 +127,7 @@ def check_text(found, taken):
 def check_page(found, taken):
     """A page has all slices of the CPU's functions, and what is said."""
     page = OUTPUT / "page.html"
-    said = run("export", taken.folder, "--html", page).stderr
+    said = run("export", taken.folder, "--force", "--html", page).stderr
     text = page.read_text()
     inside, chart = (json.loads(text.split(f'id="{name}">')[1].split("</script>")[0]) for name in ("report", "chart-data"))
     equal(inside["sentence"], found["sentence"], "the sentence of the page")
