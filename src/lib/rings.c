@@ -55,8 +55,11 @@ void rings_raise_nofile(void)
 static int explain_open(int err, const struct ring_event *event, const struct log *log)
 {
 	if (err == -EACCES || err == -EPERM)
-		return log_error(log, -EPERM, "event %s: the kernel refuses: needs CAP_PERFMON",
-				 event->name);
+		return log_error(
+			log, -EPERM,
+			"event %s: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
+			"where kernel.perf_event_paranoid is above 2",
+			event->name);
 	if (err == -EMFILE)
 		return log_error(log, err, "event %s: too many open files (raise ulimit -n)",
 				 event->name);

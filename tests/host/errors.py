@@ -306,6 +306,9 @@ class Missing(ErrorTest):
         """Where tracefs is mounted, root needs no more than these; another user has to be allowed to read it."""
         if not shutil.which("setpriv"):
             self.skipTest("needs setpriv (util-linux)")
+        with open("/proc/sys/kernel/perf_event_paranoid") as file:
+            if int(file.read()) > 2:
+                self.skipTest("kernel.perf_event_paranoid is above 2: perf events need CAP_SYS_ADMIN")
         few = "-all,+bpf,+perfmon,+sys_nice"
         mounted = common.unshared("mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing")
         few_of_root = [*mounted, "setpriv", "--inh-caps", few, "--bounding-set", few]

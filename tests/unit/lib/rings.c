@@ -271,7 +271,9 @@ static void check_open_fails(uint64_t config, int error, const char *message)
 static void open_can_fail(void **state)
 {
 	(void)state;
-	check_open_fails(REFUSED, -EPERM, "event x:y: the kernel refuses: needs CAP_PERFMON");
+	check_open_fails(REFUSED, -EPERM,
+			 "event x:y: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
+			 "where kernel.perf_event_paranoid is above 2");
 	check_open_fails(NO_FILES, -EMFILE, "event x:y: too many open files (raise ulimit -n)");
 	check_open_fails(OFFLINE, -ENODEV, "event x:y: a CPU went offline");
 	check_open_fails(BROKEN, -EINVAL, "event x:y: cannot open: Invalid argument");
