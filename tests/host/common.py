@@ -8,6 +8,7 @@ import os
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,8 @@ def enter_own_bpffs():
 
 def main():
     """Runs the tests of the script; a script of which nothing could run is skipped as a whole."""
+    # Whoever runs the tests may ignore it, as nohup does.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     require_host()
     enter_own_bpffs()
     program = unittest.main(exit=False, verbosity=2)

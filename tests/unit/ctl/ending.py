@@ -17,6 +17,8 @@ import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
 FILTER = os.path.join(os.path.dirname(CTL), "../dlfilter/perf-poke-fxt.so")
+# Whoever runs the tests may ignore it, as nohup does.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NAME = "20261121-093015.042-cpu1-83us"
 CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1}, "recorder": {"kind": "events"}}

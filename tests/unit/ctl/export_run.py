@@ -18,6 +18,8 @@ import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
 FEED = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 and os.path.exists(sys.argv[1]) else None
+# Whoever runs the tests may ignore it, as nohup does.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1, "latency_ns": 50000, "expected_ns": 2999940000}, "history_ns": 2000000000,
            "recorder": {"kind": "pt", "freeze": "pause", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}
 PERF = """#!/usr/bin/env python3
