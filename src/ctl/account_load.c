@@ -10,6 +10,7 @@
 #include "fxt_spans.h"
 #include "script.h"
 #include "temporary.h"
+#include "trace_end.h"
 
 static int fail(struct console *con, const char *folder, int r, const char *why)
 {
@@ -43,11 +44,10 @@ static void complain(struct console *con, const char *folder, const struct expor
 }
 
 static int run_export(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data, const char *output,
-		      const char *window)
+		      const struct view_capture *capture, const struct export_args *args,
+		      const char *data, const char *output)
 {
 	_cleanup_(export_result_release) struct export_result result = { 0 };
-	const struct export_args args = { .capture = account->capture, .time = window };
 	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
 	_cleanup_(view_free_argv) char **argv = NULL;
 	_cleanup_free_ char *dlfilter = NULL;
@@ -55,7 +55,7 @@ static int run_export(struct account *account, struct console *con,
 
 	if (r)
 		return r;
-	r = export_argv(&args, capture, perf.path, dlfilter, data, output, &argv);
+	r = export_argv(args, capture, perf.path, dlfilter, data, output, &argv);
 	if (!r)
 		r = export_run(con, capture, argv, &result);
 	if (r)
@@ -69,21 +69,51 @@ static int run_export(struct account *account, struct console *con,
 	return 0;
 }
 
+static int export_window(struct account *account, struct console *con,
+			 const struct view_capture *capture, const char *data, uint64_t after_ns,
+			 const char *output)
+{
+	char window[64];
+	const struct export_args args = { .capture = account->capture, .time = window };
+
+	snprintf(window, sizeof(window), "-%" PRIu64 "ns,%" PRIu64 "ns", account->window_ns,
+		 after_ns);
+	return run_export(account, con, capture, &args, data, output);
+}
+
+/* Where there are no times. */
+static int export_end(struct account *account, struct console *con,
+		      const struct view_capture *capture, const char *data,
+		      const struct temporary *temporary)
+{
+	const struct export_args args = { .capture = account->capture, .axis = EXPORT_INSNS };
+	_cleanup_free_ char *end = NULL;
+	int r;
+
+	if (asprintf(&end, "%s/perf.data", temporary->folder) < 0) {
+		end = NULL;
+		return fail(con, account->capture, -ENOMEM, NULL);
+	}
+	r = trace_end_copy(data, capture->cpu, end);
+	if (r)
+		return fail(con, account->capture, r, NULL);
+	return run_export(account, con, capture, &args, end, temporary->file);
+}
+
 /* As `export` has it, in a folder that goes away before it is read. */
 static int load_trace(struct account *account, struct console *con,
 		      const struct view_capture *capture, const char *data, uint64_t after_ns)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	struct temporary temporary;
-	char window[64];
 	int r, error;
 
-	snprintf(window, sizeof(window), "-%" PRIu64 "ns,%" PRIu64 "ns", account->window_ns,
-		 after_ns);
 	r = temporary_make(&temporary, con, "trace.fxt");
 	if (r)
 		return r;
-	r = run_export(account, con, capture, data, temporary.file, window);
+	r = capture->no_times
+		    ? export_end(account, con, capture, data, &temporary)
+		    : export_window(account, con, capture, data, after_ns, temporary.file);
 	file = r ? NULL : fopen(temporary.file, "re");
 	error = errno;
 	if (temporary_remove(&temporary)) {
@@ -103,7 +133,7 @@ static int load_spans(struct account *account, struct console *con,
 
 	if (r)
 		return fail(con, account->capture, r, NULL);
-	if (!facts_have_times(&account->facts))
+	if (capture->kind == VIEW_PERF)
 		return 0;
 	if (capture->kind == VIEW_PT)
 		return load_trace(account, con, capture, data, after_ns);

@@ -43,6 +43,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.pt = file->view.kind == VIEW_PT,
 		.perf = file->view.kind == VIEW_PERF,
 		.no_times = file->view.no_times,
+		.ends_at_spike = file->view.ends_at_spike,
 		.poked = file->poked,
 		.idle = file->idle,
 		.thread = file->trigger[0] && strcmp(file->trigger, "irq"),

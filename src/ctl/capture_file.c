@@ -130,7 +130,8 @@ static int read_cpu(json_object *json, int *cpu, char **why)
 static int read_view(json_object *json, struct capture_file *file, char **why)
 {
 	struct view_capture *view = &file->view;
-	json_object *freeze, *ran;
+	const char *freeze;
+	json_object *ran;
 	int r = read_kind(json, &view->kind, why);
 
 	if (!r)
@@ -139,12 +140,14 @@ static int read_view(json_object *json, struct capture_file *file, char **why)
 		r = read_cpu(json, &view->cpu, why);
 	if (r)
 		return r;
-	freeze = find(json, "recorder.freeze", json_type_string);
+	freeze = json_object_get_string(find(json, "recorder.freeze", json_type_string)) ?: "";
 	ran = find(json, "spike.ran_cpu", json_type_int);
 	/* Not those that were poked, or of two CPUs. */
-	view->sampled = view->kind == VIEW_PT && view->cpu >= 0 && freeze &&
-			!strcmp(json_object_get_string(freeze), "sample") &&
-			(!ran || json_object_get_int(ran) == view->cpu);
+	if (view->kind != VIEW_PT || view->cpu < 0 ||
+	    (ran && json_object_get_int(ran) != view->cpu))
+		return 0;
+	view->sampled = !strcmp(freeze, "sample");
+	view->ends_at_spike = view->sampled || !strcmp(freeze, "pause");
 	return 0;
 }
 

@@ -32,9 +32,9 @@
 #define JOB_SLICES 2
 
 static const struct option_choice axes[] = {
-	{ "time", 0, NULL },
-	{ "cycles", 1, NULL },
-	{ "instructions", 2, NULL },
+	{ "time", EXPORT_TIME, NULL },
+	{ "cycles", EXPORT_CYCLES, NULL },
+	{ "instructions", EXPORT_INSNS, NULL },
 };
 
 static const struct option_choice tracks[] = {

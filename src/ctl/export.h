@@ -10,12 +10,18 @@
 /* Where perf's dlfilter tells how far it is. */
 #define EXPORT_PROGRESS_FD PERF_TOOL_EXTRA_FD
 
+enum export_axis {
+	EXPORT_TIME,
+	EXPORT_CYCLES,
+	EXPORT_INSNS,
+};
+
 struct export_args {
 	const char *capture;
 	const char *output; /* or NULL: `html` is there */
 	const char *html;
 	const char *time; /* or NULL */
-	int axis;
+	int axis;	  /* enum export_axis */
 	int tracks;
 	uint64_t split_ns; /* 0: one file */
 	uint64_t jobs;	   /* 0: as many as pay */

@@ -121,6 +121,13 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	args.capture = folder;
 	if (account_load(&account, con, args.capture, args.window_ns, 0))
 		return EXIT_FAILED;
+	if (args.window_ns && account.facts.no_times) {
+		console_error(con,
+			      "--window: the trace of '%s' has no times, for TSC was not perf's "
+			      "clock",
+			      args.capture);
+		return EXIT_USAGE;
+	}
 	return args.against ? compare(con, &args, &account)
 			    : print(con, &args, &account, NULL, NULL);
 }

@@ -25,6 +25,7 @@ struct view_capture {
 	enum view_kind kind;
 	bool sampled;	      /* Intel PT in a sample of an event, not in a ring */
 	bool no_times;	      /* of Intel PT, where TSC was not perf's clock */
+	bool ends_at_spike;   /* of Intel PT: the kernel stopped it there */
 	int cpu;	      /* of the spike; negative: of no CPU in particular */
 	uint64_t spike_ns;    /* on the clock of what was recorded */
 	uint64_t expected_ns; /* on that clock; these three are 0 if not known */

@@ -11,13 +11,31 @@
 #define COLUMNS 100
 #define PATH_MAX_LINES 24
 #define ROWS_MAX 16
+/* Of a trace without times. */
+#define WINDOW_INSNS 20000
 #define TIME "%" PRIu64 ".%09" PRIu64
 #define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
 
+static int make_findings(struct account *account)
+{
+	struct findings *findings = &account->findings;
+	const struct spans *spans = account->spans;
+	struct facts facts = account->facts;
+	int r;
+
+	if (!facts.no_times)
+		return findings_make(findings, spans, &facts, account->window_ns);
+	/* Positions are counts of instructions, so none of them is that of a moment but the end. */
+	facts.expected_ns = facts.actual_ns = facts.time_ns = spans->end;
+	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
+	if (!r)
+		findings->path = lane_at_end(&spans->lanes[LANE_CODE], spans->end);
+	return r;
+}
+
 int account_finish(struct account *account)
 {
-	int r = findings_make(&account->findings, account->spans, &account->facts,
-			      account->window_ns);
+	int r = make_findings(account);
 
 	if (!r)
 		r = cause_find(&account->cause, &account->findings, &account->facts);
@@ -79,8 +97,8 @@ static void print_source(FILE *file, const struct account *account)
 			"seen by");
 	else if (facts->no_times)
 		fprintf(file,
-			"  %-12s Intel PT without times: the order of what was executed, up to the "
-			"spike;\n  %-12s script and export --axis instructions show it\n",
+			"  %-12s Intel PT without times: what was executed, in order; script and "
+			"export\n  %-12s --axis instructions show all of it\n",
 			"seen by", "");
 	else if (facts->pt)
 		fprintf(file,
@@ -146,6 +164,12 @@ static void print_usage(FILE *file, const struct account *account, const struct 
 		is_of_task(usage) ? "-" : FORMAT_TIME(usage->longest_ns));
 }
 
+static void print_more(FILE *file, size_t nr, size_t shown)
+{
+	if (nr > shown)
+		fprintf(file, "  and %zu more\n", nr - shown);
+}
+
 static void print_usages(FILE *file, const struct account *account, const char *title,
 			 const struct usage *usages, size_t nr)
 {
@@ -153,8 +177,7 @@ static void print_usages(FILE *file, const struct account *account, const char *
 		"times", "longest");
 	for (size_t i = 0; i < nr && i < ROWS_MAX; i++)
 		print_usage(file, account, &usages[i]);
-	if (nr > ROWS_MAX)
-		fprintf(file, "  and %zu more\n", nr - ROWS_MAX);
+	print_more(file, nr, ROWS_MAX);
 	if (!nr)
 		fprintf(file, "  none\n");
 }
@@ -187,17 +210,14 @@ static void print_functions(FILE *file, const struct account *account, size_t to
 			FORMAT_TIME(function->total_ns), percent(function->total_ns, whole_ns),
 			FORMAT_TIME(function->late_ns), function->count);
 	}
-	if (findings->nr_functions > top)
-		fprintf(file, "  and %zu more\n", findings->nr_functions - top);
+	print_more(file, findings->nr_functions, top);
 }
 
-static void print_path(FILE *file, const struct account *account)
+static void print_path(FILE *file, const struct account *account, uint32_t task)
 {
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
-	uint32_t task = lane_at(&account->spans->lanes[LANE_TASKS], account->facts.expected_ns);
 	size_t nr = 0;
 
-	fprintf(file, "\nwhen the timer was to expire\n");
 	for (uint32_t i = account->findings.path; i != SPAN_NONE && nr < PATH_MAX_LINES;
 	     i = code->spans[i].parent, nr++) {
 		const struct span *span = &code->spans[i];
@@ -213,6 +233,47 @@ static void print_path(FILE *file, const struct account *account)
 					     account->spans->lanes[LANE_TASKS].spans[task].name)));
 	else if (!nr)
 		fprintf(file, "  not known\n");
+}
+
+static void print_expected(FILE *file, const struct account *account)
+{
+	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
+
+	if (account->facts.poked)
+		return;
+	fprintf(file, "\nwhen the timer was to expire\n");
+	print_path(file, account, lane_at(tasks, account->facts.expected_ns));
+}
+
+static void print_end(FILE *file, const struct account *account)
+{
+	fprintf(file, "\nwhere the trace ended, which is %s\n",
+		account->facts.poked	       ? "some time after it was asked for"
+		: account->facts.ends_at_spike ? "at the spike"
+					       : "some time after the spike");
+	/* Which task it was, only times tell. */
+	print_path(file, account, SPAN_NONE);
+}
+
+/* Of a trace without times. */
+static void print_executed(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t whole = findings->end - findings->begin;
+	char title[64];
+
+	snprintf(title, sizeof(title), "functions, by the last %" PRIu64 " instructions", whole);
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s\n", title, "self", "share", "total", "share",
+		"calls");
+	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
+		const struct function *function = &findings->functions[i];
+
+		fprintf(file, "  %-49s %8" PRIu64 " %5.1f%% %8" PRIu64 " %5.1f%% %7" PRIu64 "\n",
+			CLEAN_TO(49, name_of(account, function->name)), function->self_ns,
+			percent(function->self_ns, whole), function->total_ns,
+			percent(function->total_ns, whole), function->count);
+	}
+	print_more(file, findings->nr_functions, top);
 }
 
 static void print_counts(FILE *file, const struct account *account)
@@ -235,8 +296,13 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	print_sentence(file, account);
 	fputc('\n', file);
 	print_spike(file, account);
-	if (!facts_have_times(&account->facts))
+	if (account->facts.perf)
 		return;
+	if (account->facts.no_times) {
+		print_end(file, account);
+		print_executed(file, account, top);
+		return;
+	}
 	print_counts(file, account);
 	print_window(file, account);
 	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
@@ -245,6 +311,5 @@ void account_print(FILE *file, const struct account *account, size_t top)
 			     findings->nr_irqs_off);
 	if (account->spans->has_functions)
 		print_functions(file, account, top);
-	if (!account->facts.poked)
-		print_path(file, account);
+	print_expected(file, account);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "utf8.h"
+#include "util.h"
 
 static void add_number(json_object *object, const char *key, uint64_t value)
 {
@@ -100,6 +101,7 @@ static json_object *new_usages(const struct account *account, const struct usage
 static json_object *new_functions(const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
+	bool times = !account->facts.no_times;
 	json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
@@ -108,20 +110,61 @@ static json_object *new_functions(const struct account *account, size_t top)
 
 		add_string(object, "name", name_of(account, function->name));
 		json_object_object_add(object, "user", json_object_new_boolean(function->user));
-		add_number(object, "self_ns", function->self_ns);
-		add_number(object, "total_ns", function->total_ns);
-		add_number(object, "late_ns", function->late_ns);
+		add_number(object, times ? "self_ns" : "self_instructions", function->self_ns);
+		add_number(object, times ? "total_ns" : "total_instructions", function->total_ns);
+		if (times)
+			add_number(object, "late_ns", function->late_ns);
 		add_number(object, "calls", function->count);
 		json_object_array_add(list, object);
 	}
 	return list;
 }
 
+/* The times are null where the trace has none. */
+static json_object *new_window(const struct account *account)
+{
+	const struct findings *findings = &account->findings;
+	const struct {
+		const char *key;
+		uint64_t time_ns;
+	} rows[] = {
+		{ "asked_ns", account->window_ns },    { "begin_ns", findings->begin },
+		{ "end_ns", findings->end },	       { "late_begin_ns", findings->late_begin },
+		{ "late_end_ns", findings->late_end },
+	};
+	json_object *window = json_object_new_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		json_object_object_add(
+			window, rows[i].key,
+			account->facts.no_times ? NULL : json_object_new_uint64(rows[i].time_ns));
+	if (account->facts.no_times)
+		add_number(window, "instructions", findings->end - findings->begin);
+	return window;
+}
+
+/* What takes time, or null where there is none. */
+static void add_tables(json_object *object, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+	bool times = !account->facts.no_times;
+
+	json_object_object_add(object, "budget",
+			       times ? new_usages(account, findings->budget, findings->nr_budget)
+				     : NULL);
+	json_object_object_add(
+		object, "irqs_off",
+		times && account->spans->has_irqs_off
+			? new_usages(account, findings->irqs_off, findings->nr_irqs_off)
+			: NULL);
+	json_object_object_add(object, "functions",
+			       account->spans->has_functions ? new_functions(account, top) : NULL);
+}
+
 json_object *account_json(const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
 	json_object *object = json_object_new_object();
-	json_object *window = json_object_new_object();
 
 	add_string(object, "type", "report");
 	add_string(object, "capture", account->capture);
@@ -132,21 +175,8 @@ json_object *account_json(const struct account *account, size_t top)
 				       : "events");
 	json_object_object_add(object, "spike", new_spike(account));
 	json_object_object_add(object, "cause", new_cause(account));
-	add_number(window, "asked_ns", account->window_ns);
-	add_number(window, "begin_ns", findings->begin);
-	add_number(window, "end_ns", findings->end);
-	add_number(window, "late_begin_ns", findings->late_begin);
-	add_number(window, "late_end_ns", findings->late_end);
-	json_object_object_add(object, "window", window);
-	json_object_object_add(object, "budget",
-			       new_usages(account, findings->budget, findings->nr_budget));
-	json_object_object_add(
-		object, "irqs_off",
-		account->spans->has_irqs_off
-			? new_usages(account, findings->irqs_off, findings->nr_irqs_off)
-			: NULL);
-	json_object_object_add(object, "functions",
-			       account->spans->has_functions ? new_functions(account, top) : NULL);
+	json_object_object_add(object, "window", new_window(account));
+	add_tables(object, account, top);
 	json_object_object_add(object, "path", new_path(account, findings->path));
 	add_number(object, "events_lost", account->facts.lost);
 	add_number(object, "decoding_errors", account->errors);

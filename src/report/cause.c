@@ -210,7 +210,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		return 0;
 	}
 	/* Nothing is known of most of it. */
-	if (!explains(findings, findings->late_end - findings->late_begin))
+	if (facts->no_times || !explains(findings, findings->late_end - findings->late_begin))
 		return 0;
 	off = longest_off(findings, &off_ns);
 	if (usage && goes_first(usage->kind) && explains(findings, usage->late_ns))

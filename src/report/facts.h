@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 struct facts {
-	bool pt;       /* else events */
-	bool perf;     /* neither: the perf that was poked has the trace */
-	bool no_times; /* of Intel PT, where TSC was not perf's clock */
+	bool pt;	    /* else events */
+	bool perf;	    /* neither: the perf that was poked has the trace */
+	bool no_times;	    /* of Intel PT, where TSC was not perf's clock */
+	bool ends_at_spike; /* of Intel PT: the kernel stopped it there */
 	bool poked, idle;
 	bool thread; /* it was late, not the interrupt */
 	int cpu;     /* negative: of none in particular */

@@ -123,6 +123,17 @@ uint32_t lane_at(const struct lane *lane, uint64_t at)
 	return low;
 }
 
+uint32_t lane_at_end(const struct lane *lane, uint64_t end)
+{
+	uint32_t i = lane->nr;
+
+	while (i--) {
+		if (lane->spans[i].cut && lane->spans[i].end >= end)
+			return i;
+	}
+	return SPAN_NONE;
+}
+
 static bool is_one_of(const char *name, const char *const *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {

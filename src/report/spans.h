@@ -84,6 +84,9 @@ void spans_finish(struct spans *spans, uint64_t end);
 /* The innermost span at a moment, and from there the one around it; SPAN_NONE if there is none. */
 uint32_t lane_at(const struct lane *lane, uint64_t at);
 
+/* The innermost span that is open when all ends, as lane_at(). */
+uint32_t lane_at_end(const struct lane *lane, uint64_t end);
+
 /* What a function is, that the kernel or a CPU enters by itself: by its name. */
 enum span_kind spans_kind_of_entry(const char *function);
 enum span_kind spans_kind_of_function(const char *function);

@@ -37,11 +37,28 @@ def check_unknown(one):
     equal(trace["bytes_after_spike"], None, "bytes after the spike of a trace")
 
 
+def check_end(folder):
+    """Of more trace than is decoded for a report."""
+    found = json.loads(run("report", folder, "--json")[0])
+    check(found["path"], f"where the trace ended: {found}")
+    equal((found["window"]["instructions"], found["decoding_errors"]), (20000, 0), "instructions and errors of the report")
+
+
 def check_report(folder):
     text = run("report", folder)[0]
     check("the trace has no times" in text.splitlines()[0], f"sentence of the report: {text}")
-    found = json.loads(run("report", folder, "--json")[0])
+    check("\nwhere the trace ended, which is at the spike\n" in text, f"the end of the trace: {text}")
+    run("report", folder, "--window", "1ms", status=2)
+    found = json.loads(run("report", folder, "--json", "--top", "1000")[0])
     check(found["spike"]["latency_ns"] >= capture.THRESHOLD_US * 1000, f"the report's spike: {found['spike']}")
+    functions = {f["name"]: f for f in found["functions"]}
+    for name in ("ptsim_outer", "ptsim_middle", "ptsim_leaf"):
+        check(name in functions and functions[name]["calls"] > 0 and functions[name]["self_instructions"] > 0,
+              f"{name} in the report: {functions}")
+    check(functions["ptsim_outer"]["total_instructions"] > functions["ptsim_outer"]["self_instructions"],
+          f"what ptsim_outer called: {functions}")
+    check(set(found["path"]) & set(functions), f"where the trace ended: {found['path']}")
+    equal((found["budget"], found["window"]["begin_ns"]), (None, None), "times that are not known")
 
 
 def check_order(folder):
@@ -62,3 +79,8 @@ check_unknown(taken)
 common.check_whole_iterations(taken.decoded())
 check_report(str(taken.folder))
 check_order(str(taken.folder))
+common.set_parameter("bytes_per_sec", 20000000)
+common.set_parameter("max_burst", 1 << 24)
+taken = capture.take(CTL, "/tmp/pt_no_times_large", buffer="1M")[0]
+check(taken.line["trace_bytes"] > 512 * 1024, f"size of the trace: {taken.line}")
+check_end(str(taken.folder))

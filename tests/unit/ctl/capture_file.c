@@ -48,7 +48,7 @@ static void reads_traces_without_times(void **state)
 		struct capture_file file;
 
 		assert_int_equal(parse(&file, texts[i], &why), 0);
-		assert_true(file.view.no_times);
+		assert_true(file.view.no_times && file.view.ends_at_spike);
 		assert_int_equal(file.view.spike_ns, 5);
 	}
 }

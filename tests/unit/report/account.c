@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is told of a trace without times, in which positions are counts of instructions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "timeline.h"
+
+/* 201000 instructions; what comes before the last 20000 does not count. */
+static int make(struct account *account, bool ends_at_spike)
+{
+	int r = TIMELINE(account, true, CALL(0, "early"), RETURN(180000), CALL(180000, "outer"),
+			 CALL(182000, "leaf"), RETURN(183000), CALL(199000, "leaf"), RETURN(200000),
+			 CALL(200500, "middle"), CALL(201000, "stop"));
+
+	account->facts.no_times = true;
+	account->facts.ends_at_spike = ends_at_spike;
+	return r ?: account_finish(account);
+}
+
+static char *print(const struct account *account, size_t top)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	account_print(file, account, top);
+	fclose(file);
+	return text;
+}
+
+static void prints_the_end(void **state)
+{
+	static const char end[] = "\n"
+				  "where the trace ended, which is at the spike\n"
+				  "  stop\n"
+				  "  < middle\n"
+				  "  < outer\n"
+				  "\n"
+				  "functions, by the last 20000 instructions               self  "
+				  "share    total  share"
+				  "   calls\n"
+				  "  outer                                                17500  "
+				  "87.5%    20000 100.0%"
+				  "       1\n"
+				  "  leaf                                                  2000  "
+				  "10.0%     2000  10.0%"
+				  "       2\n"
+				  "  and 2 more\n";
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	assert_int_equal(make(&account, true), 0);
+	text = print(&account, 2);
+	assert_true(strlen(text) > strlen(end));
+	assert_string_equal(text + strlen(text) - strlen(end), end);
+	assert_null(strstr(text, "window"));
+}
+
+static void tells_when_it_ended(void **state)
+{
+	(void)state;
+	for (int poked = 0; poked < 2; poked++) {
+		_cleanup_(account_release) struct account account;
+		_cleanup_free_ char *text = NULL;
+
+		assert_int_equal(make(&account, false), 0);
+		account.facts.poked = poked;
+		text = print(&account, 1);
+		assert_non_null(
+			strstr(text, poked ? "ended, which is some time after it was asked for\n"
+					   : "ended, which is some time after the spike\n"));
+	}
+}
+
+static uint64_t number(json_object *object, const char *key)
+{
+	json_object *value = json_object_object_get(object, key);
+
+	assert_true(json_object_is_type(value, json_type_int));
+	return json_object_get_uint64(value);
+}
+
+static void is_json(void **state)
+{
+	static const char *const times[] = { "asked_ns", "begin_ns", "end_ns", "late_begin_ns",
+					     "late_end_ns" };
+	_cleanup_(account_release) struct account account;
+	json_object *object, *window, *function, *value;
+
+	(void)state;
+	assert_int_equal(make(&account, true), 0);
+	object = account_json(&account, 1);
+	window = json_object_object_get(object, "window");
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		assert_true(json_object_object_get_ex(window, times[i], &value));
+		assert_null(value);
+	}
+	assert_int_equal(number(window, "instructions"), 20000);
+	assert_true(json_object_object_get_ex(object, "budget", &value));
+	assert_null(value);
+	assert_string_equal(
+		json_object_to_json_string_ext(json_object_object_get(object, "path"), 0),
+		"[\"stop\",\"middle\",\"outer\"]");
+	function = json_object_array_get_idx(json_object_object_get(object, "functions"), 0);
+	assert_string_equal(json_object_get_string(json_object_object_get(function, "name")),
+			    "outer");
+	assert_int_equal(number(function, "self_instructions"), 17500);
+	assert_int_equal(number(function, "total_instructions"), 20000);
+	assert_int_equal(number(function, "calls"), 1);
+	assert_false(json_object_object_get_ex(function, "self_ns", &value));
+	json_object_put(object);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_the_end),
+		cmocka_unit_test(tells_when_it_ended),
+		cmocka_unit_test(is_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
