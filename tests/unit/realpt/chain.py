@@ -91,6 +91,20 @@ class Chain(unittest.TestCase):
         report = json.loads(self.ctl("926b", "report", capture, "--window", "10ms", "--json").stdout)
         self.assertIn("__tunable_get_val", [function["name"] for function in report["functions"]])
 
+    def test_report_without_times(self):
+        """Of the end of a trace that is longer than what is decoded for it: of a short one the same."""
+        self.needs_filter()
+        reports = []
+        for times in 1, REPEATED:
+            capture, about = self.take("drio-926b.perf.data", times)
+            about["recorder"]["clock"]["perf_ns"] = None
+            (capture / "capture.json").write_text(json.dumps(about))
+            report = json.loads(self.ctl("926b", "report", capture, "--json").stdout)
+            self.assertEqual((report["window"]["instructions"], report["decoding_errors"]), (20000, 0))
+            self.assertEqual(report["path"][:2] + report["path"][-2:], ["[not traced]", "_exit", "__libc_start_main", "_start"])
+            reports.append((report["path"], report["functions"]))
+        self.assertEqual(*reports)
+
     def test_export(self):
         """In slices, which are cut at synchronisation points, what one perf exports."""
         self.needs_filter()
