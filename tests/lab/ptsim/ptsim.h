@@ -61,8 +61,8 @@ struct ptsim_mark {
 	u64 tsc, bytes;
 };
 
-/* Of a power of two; at 60,000 bytes per second those of the last seconds */
-#define PTSIM_MARKS 4096
+/* A power of two. At 60,000 bytes per second, one each 1.7 ms: 100 s of tracing. */
+#define PTSIM_MARKS 65536
 
 /* One CPU's trace, between a source and the PMU */
 struct ptsim_stream {
