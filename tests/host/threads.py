@@ -86,7 +86,7 @@ class Migrated(common.HostTest):
         self.assertEqual({sample["cpu"] for sample in self.samples(line["path"])}, {self.timer_cpu})
 
     def test_fasync_reaches_the_target(self):
-        """Not the controller in its place, which looks after those that were lost."""
+        """Not the controller in its place, which looks after those that were lost: here the kernel may drop one in idle."""
         def is_told(facts):
             return facts["poke"]["targets"][0]["delivery"]
 
@@ -94,7 +94,10 @@ class Migrated(common.HostTest):
             with self.subTest(watched=watched), poked.Counter() as target, common.busy(self.other):
                 with common.python_on(self.timer_cpu, SLEEPER) as task:
                     with self.session(watched, "--perf-pid", str(target.pid), "--any-process", "--delivery", "fasync") as session:
-                        _, facts = self.spike(session, task, is_told)
+                        for _ in range(5):
+                            _, facts = self.spike(session, task, is_told)
+                            if is_told(facts) == "fasync":
+                                break
                         session.finish(signal.SIGINT)
                 self.assertEqual(facts["poke"]["targets"][0]["delivery"], "fasync", facts["poke"])
 
