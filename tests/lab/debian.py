@@ -10,7 +10,6 @@ from store import LabError, cache, locked, need, run_logged, say
 
 # What else apt reads for a suite
 ALSO = {"bookworm": ["bookworm-security"], "trixie": ["trixie-security"], "trixie-backports": ["trixie", "trixie-security"]}
-MIRROR = "http://deb.debian.org/debian/"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Merged /usr, which bookworm's packages leave to the one who installs them, and what is an alternative
@@ -32,7 +31,10 @@ Description: no package
 def mirrors():
     """By label, those that the system's apt uses."""
     out = subprocess.run(["apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)"], capture_output=True, text=True, check=True).stdout
-    return {"Debian": MIRROR, **dict(line.split("|", 1) for line in reversed(out.splitlines()))}
+    found = dict(line.split("|", 1) for line in reversed(out.splitlines()))
+    if "Debian" not in found:
+        raise LabError("apt knows no mirror of Debian: run apt-get update first, or name one in its sources")
+    return found
 
 
 class Suite:
