@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * @file
+ * Intel PT: what the CPUs of a perf.data executed, block by block, in order of time.
+ *
+ *	decode_new(&decode, &opts, &why);
+ *	while (!(r = decode_next(decode, &items, &nr)) && nr)
+ *		...
+ *	decode_free(decode);
+ *
+ * Of these headers the parts of src/decode include what they need; others include this one, and
+ * code.h for what a block is.
+ */
+#ifndef DECODE_H
+#define DECODE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct code_block;
+struct decode;
+struct symbol;
+
+enum decode_kind {
+	DECODE_BLOCK, /* code was executed */
+	DECODE_BEGIN, /* tracing begins, or goes on, at `to` */
+	DECODE_ERROR, /* what follows was not decoded, up to the next item of the CPU */
+};
+
+/* How a block ended. */
+enum decode_end {
+	DECODE_ON, /* straight on, at `to` */
+	DECODE_JUMP,
+	DECODE_CALL,
+	DECODE_RETURN,
+	DECODE_SYSCALL,
+	DECODE_SYSRET,
+	DECODE_INTERRUPT, /* before `from` was executed, which comes after the block's last */
+	DECODE_IRET,
+	DECODE_TX_ABORT,
+	DECODE_DISABLED, /* by the branch that code->branch tells, to where is no trace */
+	DECODE_ASYNC_DISABLED,
+	DECODE_OVERFLOW, /* what follows up to the next item of the CPU was lost by it */
+	DECODE_LOST,	 /* the same, by the kernel or by the reader of the trace */
+};
+
+struct decode_item {
+	uint64_t
+		time; /* ns of perf's clock, at the end of a block; not less than the item before */
+	uint64_t to;  /* where execution goes on; 0: not known, or not traced */
+	uint64_t from; /* of an interrupt: not executed yet; of an error: where it was met */
+	union {
+		const struct code_block *code; /* of a block; NULL: nothing was executed before */
+		uint64_t offset;	       /* of an error: in the trace of its CPU */
+	};
+	uint32_t
+		cycles; /* core cycles since the last item of the CPU that has some; 0: none told */
+	int32_t cpu;	/* -1: not known */
+	int32_t pid, tid; /* -1: not known */
+	int16_t error;	  /* of an error: libipt's, for decode_error_text() */
+	uint8_t kind, end;
+};
+
+struct decode_opts {
+	const char *data;	 /* a perf.data, or its folder */
+	const char *buildid_dir; /* where copies of files are, by build id; NULL: no such folder */
+	int cpu;		 /* negative: all */
+	uint64_t begin, end;	 /* ns of perf's clock: items of then; end 0: no end */
+	unsigned int threads;	 /* that decode; 0 or 1: none but the caller's */
+	const volatile sig_atomic_t *stop; /* not 0: decode_next() is to end with -ECANCELED */
+};
+
+/* Counted as far as decode_next() has come. */
+struct decode_stats {
+	uint64_t errors, overflows, gaps;
+	uint64_t bytes, segments; /* of the trace: that were decoded */
+	char first_error[128];	  /* where and what; "": there was none */
+};
+
+/* Returns 0 or a negative errno with `why`, a line for the user that is to be freed. */
+int decode_new(struct decode **ret, const struct decode_opts *opts, char **why);
+void decode_free(struct decode *decode);
+
+/* A batch of items, which stay until the next call. Of all CPUs in order of time, of one CPU in
+ * order of execution. Returns 0, and at the end *nr is 0; or a negative errno. */
+int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr);
+
+/* The name of a thread at a time; not for long. NULL: not known. */
+const char *decode_comm(struct decode *decode, int tid, uint64_t time);
+
+/* Of an address of the item's process, as perf names it; never NULL. It stays. */
+const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
+				   uint64_t ip);
+
+void decode_stats(const struct decode *decode, struct decode_stats *stats);
+
+#endif
