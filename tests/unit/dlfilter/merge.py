@@ -6,11 +6,13 @@ import os
 import pathlib
 import random
 import subprocess
+import sys
 import tempfile
 import unittest
 
-import calls
-from calls import CALL, FEED, NAMES, OFF, ON, RETURN, SAME, SYSCALL, Program
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "decode"))
+import calls  # noqa: E402
+from calls import CALL, FEED, NAMES, OFF, ON, RETURN, SAME, SYSCALL, Program  # noqa: E402
 
 OVERLAP = 150  # ns
 END = 2**64 - 1

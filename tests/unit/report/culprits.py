@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "dlfilter"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "decode"))
 FEED, SENTENCE = sys.argv[1:]
 from calls import CALL, OFF, ON, RETURN, SYSCALL, Program  # noqa: E402  # pylint: disable=wrong-import-position
 

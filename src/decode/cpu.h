@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a CPU does beside functions: its tasks, interrupts, interrupts off, gaps in its trace. */
-#ifndef DLFILTER_CPU_H
-#define DLFILTER_CPU_H
+#ifndef DECODE_CPU_H
+#define DECODE_CPU_H
 
 #include "stack.h"
-
-enum irq_change {
-	IRQ_SAME,
-	IRQ_OFF,
-	IRQ_ON,
-	IRQ_RESTORED, /* to what is not known: code that has them off turns them on */
-};
 
 enum cpu_track {
 	CPU_CODE,

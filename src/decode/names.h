@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Strings that occur often, each kept once and called by a number. */
-#ifndef DLFILTER_NAMES_H
-#define DLFILTER_NAMES_H
+#ifndef DECODE_NAMES_H
+#define DECODE_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * turn out to have begun before anything that is written already are put in front at the end: what
  * is written goes to a nameless file first.
  */
-#ifndef DLFILTER_TIMELINE_H
-#define DLFILTER_TIMELINE_H
+#ifndef DECODE_TIMELINE_H
+#define DECODE_TIMELINE_H
 
 #include "fxt.h"
 #include "pieces.h"

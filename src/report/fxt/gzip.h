@@ -3,8 +3,8 @@
  * A file of gzip that several processes can make parts of: what is put in is cut into chunks, and
  * each is compressed by itself. So the bytes are the same however many made it.
  */
-#ifndef DLFILTER_GZIP_H
-#define DLFILTER_GZIP_H
+#ifndef REPORT_GZIP_H
+#define REPORT_GZIP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The files of a result: each is written under a name of its own first. */
-#ifndef DLFILTER_FXT_FILE_H
-#define DLFILTER_FXT_FILE_H
+#ifndef REPORT_FXT_FILE_H
+#define REPORT_FXT_FILE_H
 
 #include <signal.h>
 #include <stdbool.h>

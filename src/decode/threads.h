@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The threads that a trace has, and what they are called at the time. */
-#ifndef DLFILTER_THREADS_H
-#define DLFILTER_THREADS_H
+#ifndef DECODE_THREADS_H
+#define DECODE_THREADS_H
 
 #include "calls.h"
 

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The call stack of a thread, as slices on its track. */
-#ifndef DLFILTER_STACK_H
-#define DLFILTER_STACK_H
+#ifndef DECODE_STACK_H
+#define DECODE_STACK_H
 
 #include "lines.h"
+#include "symbol.h"
 #include "timeline.h"
 
 /* A stack that is deeper is of frames that are never returned from. */
 #define STACK_DEPTH_MAX 100000
-
-struct symbol {
-	uint64_t start, end; /* both 0: not known */
-	uint32_t name;
-	uint32_t base;	 /* the name without .cold and the like */
-	uint32_t number; /* from 1 */
-	bool kernel;
-};
 
 enum frame_kind {
 	FRAME_CALL,
@@ -101,11 +94,6 @@ void stack_finish(struct stack *stack, const struct moment *now);
 static inline struct frame *stack_top(const struct stack *stack)
 {
 	return stack->nr ? &stack->frames[stack->nr - 1] : NULL;
-}
-
-static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
-{
-	return ip >= symbol->start && ip < symbol->end;
 }
 
 #endif

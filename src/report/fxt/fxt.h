@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Records of the Fuchsia trace format:
  * https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format */
-#ifndef DLFILTER_FXT_H
-#define DLFILTER_FXT_H
+#ifndef REPORT_FXT_H
+#define REPORT_FXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

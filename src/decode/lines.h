@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* When a line of code was last executed, by its thread. */
-#ifndef DLFILTER_LINES_H
-#define DLFILTER_LINES_H
+#ifndef DECODE_LINES_H
+#define DECODE_LINES_H
 
 #include <stdint.h>
 

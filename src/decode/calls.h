@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* From executed instructions and branches to call stacks, and to what happened on each CPU. */
-#ifndef DLFILTER_CALLS_H
-#define DLFILTER_CALLS_H
+#ifndef DECODE_CALLS_H
+#define DECODE_CALLS_H
 
 #include "cpu.h"
 #include "stack.h"

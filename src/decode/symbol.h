@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is known of an address of code: its function, and what an instruction does to interrupts. */
+#ifndef DECODE_SYMBOL_H
+#define DECODE_SYMBOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct symbol {
+	uint64_t start, end; /* both 0: not known */
+	uint32_t name;
+	uint32_t base;	 /* the name without .cold and the like */
+	uint32_t number; /* from 1 */
+	bool kernel;
+};
+
+enum irq_change {
+	IRQ_SAME,
+	IRQ_OFF,
+	IRQ_ON,
+	IRQ_RESTORED, /* to what is not known: code that has them off turns them on */
+};
+
+static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
+{
+	return ip >= symbol->start && ip < symbol->end;
+}
+
+#endif
