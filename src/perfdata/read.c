@@ -80,6 +80,7 @@ static int read_header(struct perfdata_file *file)
 	memcpy(&header, file->bytes, sizeof(header));
 	if (header.magic != MAGIC || header.size != sizeof(header))
 		return -EINVAL;
+	file->attr_size = header.attr_size;
 	file->attrs = header.attrs;
 	file->data = header.data;
 	memcpy(file->features, header.features, sizeof(file->features));

@@ -27,6 +27,7 @@ struct perfdata_file {
 	const uint8_t *bytes;
 	uint64_t size;
 	uint64_t whole; /**< the size that its header claims; more than `size`: it is truncated */
+	uint64_t attr_size;		     /**< of an entry of `attrs` */
 	struct perfdata_section attrs, data; /**< as the header has them, maybe beyond the end */
 	uint64_t features[4];
 };
@@ -45,8 +46,10 @@ struct perfdata_record {
 #define PERFDATA_RECORD_AUXTRACE_INFO 70
 #define PERFDATA_RECORD_AUXTRACE 71
 
-/* Bits of `features`: HEADER_BUILD_ID of the perf tool's header.h. */
+/* Bits of `features`: HEADER_... of the perf tool's header.h. */
+#define PERFDATA_FEATURE_TRACING_DATA 1
 #define PERFDATA_FEATURE_BUILD_ID 2
+#define PERFDATA_FEATURE_EVENT_DESC 12
 
 /**
  * Map a file and read its header.

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "sample.h"
+
+#include <string.h>
+
+#include "util.h"
+
+/* What of `struct perf_event_attr` all files have: PERF_ATTR_SIZE_VER0. */
+#define ATTR_SIZE_MIN 64
+/* An attr, and the section of its ids. */
+#define ENTRY_SIZE_MIN (ATTR_SIZE_MIN + sizeof(struct perfdata_section))
+#define RECORD_HEADER_SIZE 8
+/* The kernel's types of records are below; the perf tool's own begin here. */
+#define RECORD_USER_FIRST 64
+/* The same in a sample id, in this order. */
+#define ID_FIELDS                                                                                  \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+/* Newer than <linux/perf_event.h> may be here: PERF_SAMPLE_BRANCH_COUNTERS of 6.8, PERF_FORMAT_LOST
+ * of 6.0. */
+#define BRANCH_COUNTERS (1U << 19)
+#define FORMAT_LOST (1U << 4)
+
+struct perfdata_event_id {
+	uint64_t id;
+	uint32_t kind;
+};
+
+/* Bytes not taken yet; all that is taken past the end is zero, and `short_of` says so. */
+struct cursor {
+	const uint8_t *at;
+	uint64_t left;
+	bool short_of;
+};
+
+static struct perfdata_bytes take(struct cursor *cursor, uint64_t size)
+{
+	struct perfdata_bytes bytes = { cursor->at, size };
+
+	if (cursor->short_of || size > cursor->left) {
+		cursor->short_of = true;
+		return (struct perfdata_bytes){};
+	}
+	cursor->at += size;
+	cursor->left -= size;
+	return bytes;
+}
+
+static uint64_t take_u64(struct cursor *cursor)
+{
+	struct perfdata_bytes bytes = take(cursor, sizeof(uint64_t));
+	uint64_t value = 0;
+
+	if (bytes.data)
+		memcpy(&value, bytes.data, sizeof(value));
+	return value;
+}
+
+static uint32_t take_u32(struct cursor *cursor)
+{
+	struct perfdata_bytes bytes = take(cursor, sizeof(uint32_t));
+	uint32_t value = 0;
+
+	if (bytes.data)
+		memcpy(&value, bytes.data, sizeof(value));
+	return value;
+}
+
+/* So many, each of so many bytes. */
+static struct perfdata_bytes take_array(struct cursor *cursor, uint64_t nr, uint64_t size)
+{
+	uint64_t bytes;
+
+	return take(cursor, __builtin_mul_overflow(nr, size, &bytes) ? UINT64_MAX : bytes);
+}
+
+static bool section_cursor(const struct perfdata_file *file, struct perfdata_section section,
+			   struct cursor *cursor)
+{
+	if (section.offset > file->size || section.size > file->size - section.offset)
+		return false;
+	*cursor = (struct cursor){ file->bytes + section.offset, section.size, false };
+	return true;
+}
+
+/* Several kinds of a malformed file may have the same ids: more than the file has room for are
+ * refused. */
+static int add_ids(struct perfdata_events *events, const struct perfdata_file *file,
+		   struct perfdata_section section)
+{
+	size_t nr = events->nr_ids + section.size / sizeof(uint64_t);
+	struct perfdata_event_id *grown;
+	struct cursor ids;
+
+	if (!section_cursor(file, section, &ids) || nr > file->size / sizeof(uint64_t))
+		return -EINVAL;
+	if (nr == events->nr_ids)
+		return 0;
+	grown = reallocarray(events->ids, nr, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	events->ids = grown;
+	while (events->nr_ids < nr)
+		grown[events->nr_ids++] =
+			(struct perfdata_event_id){ take_u64(&ids), (uint32_t)events->nr };
+	return 0;
+}
+
+/* An attr has a size of its own, whatever the header says. */
+static int add_kind(struct perfdata_events *events, const struct perfdata_file *file,
+		    struct cursor *attrs)
+{
+	struct perfdata_kind *kind = &events->kinds[events->nr];
+	struct perfdata_bytes bytes, ids;
+	struct perfdata_section section;
+	struct cursor head = *attrs;
+	uint32_t size;
+	int r;
+
+	take_u32(&head);
+	size = take_u32(&head) ?: ATTR_SIZE_MIN;
+	bytes = take(attrs, size);
+	ids = take(attrs, sizeof(section));
+	if (size < ATTR_SIZE_MIN || attrs->short_of)
+		return -EINVAL;
+	*kind = (struct perfdata_kind){};
+	memcpy(&kind->attr, bytes.data, size < sizeof(kind->attr) ? size : sizeof(kind->attr));
+	memcpy(&section, ids.data, sizeof(section));
+	r = add_ids(events, file, section);
+	events->nr += !r;
+	return r;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct perfdata_event_id *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static int read_kinds(struct perfdata_events *events, const struct perfdata_file *file)
+{
+	uint64_t nr = file->attr_size ? file->attrs.size / file->attr_size : 0;
+	struct cursor attrs;
+	int r = 0;
+
+	if (!section_cursor(file, file->attrs, &attrs) || file->attr_size < ENTRY_SIZE_MIN ||
+	    nr > UINT32_MAX)
+		return -EINVAL;
+	events->kinds = calloc(nr + 1, sizeof(*events->kinds));
+	if (!events->kinds)
+		return -ENOMEM;
+	while (events->nr < nr && !r)
+		r = add_kind(events, file, &attrs);
+	if (events->nr_ids)
+		qsort(events->ids, events->nr_ids, sizeof(*events->ids), compare_ids);
+	return r;
+}
+
+/* The kinds in the same order: attr, ids, name. What is malformed has no names. */
+static int read_names(struct perfdata_events *events, const struct perfdata_file *file)
+{
+	struct perfdata_section section;
+	struct cursor names;
+	uint32_t attr_size;
+
+	if (perfdata_feature(file, PERFDATA_FEATURE_EVENT_DESC, &section) ||
+	    !section_cursor(file, section, &names) || take_u32(&names) != events->nr)
+		return 0;
+	attr_size = take_u32(&names);
+	for (size_t i = 0; i < events->nr; i++) {
+		struct perfdata_bytes name;
+		uint32_t nr_ids;
+
+		take(&names, attr_size);
+		nr_ids = take_u32(&names);
+		name = take(&names, take_u32(&names));
+		take_array(&names, nr_ids, sizeof(uint64_t));
+		if (names.short_of)
+			return 0;
+		events->kinds[i].name = strndup((const char *)name.data, name.size);
+		if (!events->kinds[i].name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int perfdata_events_read(struct perfdata_events *ret, const struct perfdata_file *file)
+{
+	struct perfdata_events events = {};
+	int r = read_kinds(&events, file);
+
+	if (!r)
+		r = read_names(&events, file);
+	if (r)
+		perfdata_events_release(&events);
+	else
+		*ret = events;
+	return r;
+}
+
+void perfdata_events_release(struct perfdata_events *events)
+{
+	for (size_t i = 0; i < events->nr; i++)
+		free(events->kinds[i].name);
+	free(events->kinds);
+	free(events->ids);
+	*events = (struct perfdata_events){};
+}
+
+/* Id 0 is what the perf tool gives to records of its own: they are of the first. */
+static const struct perfdata_kind *find_kind(const struct perfdata_events *events, uint64_t id)
+{
+	size_t low = 0, high = events->nr_ids;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (events->ids[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < events->nr_ids && events->ids[low].id == id)
+		return &events->kinds[events->ids[low].kind];
+	return id ? NULL : events->kinds;
+}
+
+/* Fields of the sample_type before or behind one of them, which are 8 bytes each. */
+static unsigned int count_fields(uint64_t fields)
+{
+	return (unsigned int)__builtin_popcountll(fields);
+}
+
+/* Where the id is, all kinds have it at the same place: or it could not be known whose a record is.
+ * Bytes from the begin of a sample, or from the end of a sample id; 0: there is none. */
+static unsigned int id_place(uint64_t type, bool is_sample)
+{
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return is_sample ? RECORD_HEADER_SIZE : sizeof(uint64_t);
+	if (!(type & PERF_SAMPLE_ID))
+		return 0;
+	if (!is_sample)
+		return 8 * count_fields(type &
+					(PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU));
+	return RECORD_HEADER_SIZE + 8 * count_fields(type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+							     PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR));
+}
+
+static const struct perfdata_kind *kind_of(const struct perfdata_events *events,
+					   const struct perfdata_record *record, bool is_sample)
+{
+	unsigned int place = events->nr ? id_place(events->kinds->attr.sample_type, is_sample) : 0;
+	uint64_t id, at = is_sample ? place : record->size - (uint64_t)place;
+
+	if (events->nr <= 1 || !place)
+		return events->nr ? events->kinds : NULL;
+	if (place > record->size || at + sizeof(id) > record->size || at < RECORD_HEADER_SIZE)
+		return NULL;
+	memcpy(&id, record->bytes + at, sizeof(id));
+	return find_kind(events, id);
+}
+
+static void take_task(struct cursor *cursor, struct perfdata_sample *sample)
+{
+	sample->pid = (int32_t)take_u32(cursor);
+	sample->tid = (int32_t)take_u32(cursor);
+}
+
+static void take_cpu(struct cursor *cursor, struct perfdata_sample *sample)
+{
+	sample->cpu = (int32_t)take_u32(cursor);
+	take_u32(cursor);
+}
+
+/* At the end of a record, in the order of perf_event.h. */
+static void take_sample_id(struct cursor *cursor, struct perfdata_sample *sample)
+{
+	uint64_t type = sample->has;
+
+	if (type & PERF_SAMPLE_TID)
+		take_task(cursor, sample);
+	if (type & PERF_SAMPLE_TIME)
+		sample->time = take_u64(cursor);
+	if (type & PERF_SAMPLE_ID)
+		sample->id = take_u64(cursor);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		sample->stream_id = take_u64(cursor);
+	if (type & PERF_SAMPLE_CPU)
+		take_cpu(cursor, sample);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		sample->id = take_u64(cursor);
+}
+
+static void take_numbers(struct cursor *cursor, struct perfdata_sample *sample)
+{
+	uint64_t type = sample->has;
+
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		sample->id = take_u64(cursor);
+	if (type & PERF_SAMPLE_IP)
+		sample->ip = take_u64(cursor);
+	if (type & PERF_SAMPLE_TID)
+		take_task(cursor, sample);
+	if (type & PERF_SAMPLE_TIME)
+		sample->time = take_u64(cursor);
+	if (type & PERF_SAMPLE_ADDR)
+		sample->address = take_u64(cursor);
+	if (type & PERF_SAMPLE_ID)
+		sample->id = take_u64(cursor);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		sample->stream_id = take_u64(cursor);
+	if (type & PERF_SAMPLE_CPU)
+		take_cpu(cursor, sample);
+	if (type & PERF_SAMPLE_PERIOD)
+		sample->period = take_u64(cursor);
+}
+
+static void skip_read(struct cursor *cursor, uint64_t format)
+{
+	unsigned int times = count_fields(
+		format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
+	unsigned int each = 1 + count_fields(format & (PERF_FORMAT_ID | FORMAT_LOST));
+	uint64_t nr = format & PERF_FORMAT_GROUP ? take_u64(cursor) : 1;
+
+	take(cursor, 8 * times);
+	take_array(cursor, nr, 8 * each);
+}
+
+static void skip_branches(struct cursor *cursor, uint64_t type)
+{
+	uint64_t nr = take_u64(cursor);
+
+	if (type & PERF_SAMPLE_BRANCH_HW_INDEX)
+		take_u64(cursor);
+	take_array(cursor, nr, sizeof(struct perf_branch_entry));
+	if (type & BRANCH_COUNTERS)
+		take_array(cursor, nr, sizeof(uint64_t));
+}
+
+static void skip_registers(struct cursor *cursor, uint64_t mask)
+{
+	if (take_u64(cursor))
+		take(cursor, 8 * count_fields(mask));
+}
+
+static void skip_stack(struct cursor *cursor)
+{
+	uint64_t size = take_u64(cursor);
+
+	take(cursor, size);
+	if (size)
+		take_u64(cursor);
+}
+
+static void take_lists(struct cursor *cursor, struct perfdata_sample *sample)
+{
+	const struct perf_event_attr *attr = &sample->kind->attr;
+	uint64_t type = sample->has;
+
+	if (type & PERF_SAMPLE_READ)
+		skip_read(cursor, attr->read_format);
+	if (type & PERF_SAMPLE_CALLCHAIN)
+		sample->callchain = take_array(cursor, take_u64(cursor), sizeof(uint64_t));
+	if (type & PERF_SAMPLE_RAW)
+		sample->raw = take(cursor, take_u32(cursor));
+	if (type & PERF_SAMPLE_BRANCH_STACK)
+		skip_branches(cursor, attr->branch_sample_type);
+	if (type & PERF_SAMPLE_REGS_USER)
+		skip_registers(cursor, attr->sample_regs_user);
+	if (type & PERF_SAMPLE_STACK_USER)
+		skip_stack(cursor);
+	take(cursor, 8 * count_fields(type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |
+					      PERF_SAMPLE_TRANSACTION)));
+	if (type & PERF_SAMPLE_REGS_INTR)
+		skip_registers(cursor, attr->sample_regs_intr);
+	take(cursor,
+	     8 * count_fields(type & (PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
+				      PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)));
+	if (type & PERF_SAMPLE_AUX)
+		sample->aux = take(cursor, take_u64(cursor));
+}
+
+bool perfdata_sample(const struct perfdata_events *events, const struct perfdata_record *record,
+		     struct perfdata_sample *sample)
+{
+	bool is_sample = record->type == PERF_RECORD_SAMPLE;
+	const struct perfdata_kind *kind = kind_of(events, record, is_sample);
+	struct cursor cursor = { record->bytes, record->size, false };
+
+	if (!kind || record->type >= RECORD_USER_FIRST || (!is_sample && !kind->attr.sample_id_all))
+		return false;
+	*sample = (struct perfdata_sample){ .kind = kind, .pid = -1, .tid = -1, .cpu = -1 };
+	sample->has = kind->attr.sample_type;
+	if (!is_sample)
+		sample->has &= ID_FIELDS;
+	take(&cursor,
+	     is_sample ? RECORD_HEADER_SIZE : record->size - 8 * count_fields(sample->has));
+	if (is_sample) {
+		take_numbers(&cursor, sample);
+		take_lists(&cursor, sample);
+	} else {
+		take_sample_id(&cursor, sample);
+	}
+	return !cursor.short_of;
+}
