@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "lib/pt_scan.h"
+#include "pt_scan.h"
 #include "read.h"
 
 /* Records of the perf tool: struct perf_record_auxtrace_info, and where struct perf_record_auxtrace

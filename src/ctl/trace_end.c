@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/pt_packet.h"
-#include "lib/pt_scan.h"
+#include "pt_packet.h"
+#include "pt_scan.h"
 #include "read.h"
 #include "regular.h"
 

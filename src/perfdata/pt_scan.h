@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A look into Intel PT packets: only as far as needed to know how old a piece of trace is. */
-#ifndef LIB_PT_SCAN_H
-#define LIB_PT_SCAN_H
+#ifndef PERFDATA_PT_SCAN_H
+#define PERFDATA_PT_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

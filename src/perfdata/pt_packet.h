@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Intel PT packets: how long each is, and what those say that tell time. */
-#ifndef LIB_PT_PACKET_H
-#define LIB_PT_PACKET_H
+#ifndef PERFDATA_PT_PACKET_H
+#define PERFDATA_PT_PACKET_H
 
 #include <stdbool.h>
 #include <stddef.h>
