@@ -29,12 +29,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/tracefs.h"
 #include "clock.h"
-#include "cyclic.h"
 #include "delivery/delivery.h"
-#include "poke.h"
-#include "tracefs.h"
-#include "trigger.h"
+#include "delivery/poke.h"
+#include "trigger/trigger.h"
+#include "workload/cyclic.h"
 
 /* In turns, so that what else the machine does falls on all ways. */
 #define TURNS 4

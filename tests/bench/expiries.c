@@ -19,7 +19,7 @@
 #include "cpulist.h"
 #include "expiries.h"
 #include "expiries.skel.h"
-#include "trigger.h"
+#include "trigger/trigger.h"
 #include "util.h"
 
 #define TRIES 100000

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "perfdata.h"
-#include "pt_pool.h"
+#include "recorder/pt/pool.h"
 
 #define MIB (1024ULL * 1024)
 #define ROUNDS 9

@@ -13,10 +13,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "cyclic.h"
+#include "bpf/trigger.h"
 #include "reference.skel.h"
-#include "trigger.h"
 #include "trigger.skel.h"
+#include "trigger/trigger.h"
+#include "workload/cyclic.h"
 
 #define SECONDS 4
 #define PERIOD_NS 200000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "delivery.h"
+#include "delivery/delivery.h"
 
 #include <bpf/btf.h>
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
 #include "bpf/poke.h"
-#include "log.h"
 
 struct delivery_config {
 	const struct poke_target *targets;

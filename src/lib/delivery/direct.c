@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "delivery.h"
+#include "delivery/delivery.h"
 
-#include "trigger.h"
+#include "trigger/trigger.h"
 
 static int direct_try(void)
 {

@@ -2,7 +2,7 @@
 /* A perf event on what BPF programs print, on each CPU for each target. The target owns it,
  * so the kernel signals it when the event overflows: an owner is the thread itself, not its number.
  */
-#include "delivery.h"
+#include "delivery/delivery.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "rings.h"
-#include "tracefs.h"
+#include "base/tracefs.h"
+#include "recorder/rings.h"
 
 struct delivery_state {
 	size_t nr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The controller signals the target itself, once it has been told of the spike: for what no other
- * way reached. See poke.c. */
-#include "delivery.h"
+ * way reached. See delivery/poke.c. */
+#include "delivery/delivery.h"
 
 static int relay_try(void)
 {

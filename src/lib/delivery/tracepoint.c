@@ -2,9 +2,9 @@
 /* The target is told by a flag in a map, and signals itself when it next polls its perf events: the
  * program is on the function that does so, which nobody passes who has no perf events. It is woken
  * by one of them, on bpf_trace_printk, which it opened for that. */
-#include "delivery.h"
+#include "delivery/delivery.h"
 
-#include "trigger.h"
+#include "trigger/trigger.h"
 
 static int tracepoint_try(void)
 {

@@ -17,8 +17,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "trigger.h"
+#include "bpf/trigger.h"
 #include "trigger.skel.h"
+#include "trigger/trigger.h"
 
 static int on_spike(void *ctx, void *data, size_t size)
 {

@@ -21,12 +21,12 @@
 
 #include <cmocka.h>
 
+#include "base/tracefs.h"
 #include "bpf/trigger.h"
 #include "delivery/delivery.h"
+#include "delivery/poke.h"
 #include "fake_target.h"
-#include "poke.h"
-#include "tracefs.h"
-#include "trigger.h"
+#include "trigger/trigger.h"
 
 /* What the program knows of the kernel's types. */
 #undef sa_handler

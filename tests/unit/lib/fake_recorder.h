@@ -4,7 +4,7 @@
 #ifndef TEST_LIB_FAKE_RECORDER_H
 #define TEST_LIB_FAKE_RECORDER_H
 
-#include "capture.h"
+#include "capture/capture.h"
 
 struct snapshot {
 	unsigned int number;

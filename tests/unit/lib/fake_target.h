@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
-#include "target.h"
+#include "trigger/target.h"
 
 #define FIRST_PID 100
 

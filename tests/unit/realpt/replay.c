@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
-#include "output.h"
+#include "capture/capture.h"
+#include "capture/output.h"
 #include "pt_packet.h"
-#include "pt_recorder.h"
 #include "pt_scan.h"
+#include "recorder/pt/recorder.h"
 
 /* Of the perf tool: struct perf_file_header, and the records that are not the kernel's. */
 #define HEADER_ATTR_SIZE 16

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "base/caps.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/capability.h>
+
+#include "util.h"
+
+struct need {
+	cap_value_t cap;
+	cap_value_t instead; /* does as well; the same where none does */
+	const char *name;
+	bool realtime; /* only for real-time threads */
+};
+
+static const struct need needs[] = {
+	{ CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF", false },
+	{ CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON", false },
+	{ CAP_SYS_NICE, CAP_SYS_NICE, "CAP_SYS_NICE", true },
+};
+
+static bool has(cap_t caps, cap_value_t cap)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+
+	return !cap_get_flag(caps, cap, CAP_EFFECTIVE, &value) && value == CAP_SET;
+}
+
+int caps_missing(bool realtime, char *names, size_t size)
+{
+	cap_t caps = cap_get_proc();
+	size_t len = 0;
+
+	if (!caps)
+		return -errno;
+	names[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+		if (needs[i].realtime > realtime || has(caps, needs[i].cap) ||
+		    has(caps, needs[i].instead))
+			continue;
+		len += snprintf(names + len, size - len, "%s%s", len ? ", " : "", needs[i].name);
+	}
+	cap_free(caps);
+	return len ? -EPERM : 0;
+}
+
+bool caps_locked_down(void)
+{
+	_cleanup_close_ int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
+	char levels[64] = "";
+
+	/* The level that is in force is in brackets. */
+	return fd >= 0 && read(fd, levels, sizeof(levels) - 1) > 0 &&
+	       strstr(levels, "[confidentiality]");
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "base/kallsyms.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "util.h"
+
+#define SYMBOL_MAX 512 /* KSYM_NAME_LEN of Linux 6.1 and later */
+
+struct symbol {
+	uint64_t address;
+	char type;
+	char name[SYMBOL_MAX];
+};
+
+/* Calls `match` for each symbol until it returns true. */
+static int kallsyms_each(bool (*match)(void *ctx, const struct symbol *symbol), void *ctx)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
+	_cleanup_free_ char *line = NULL;
+	struct symbol symbol;
+	size_t size = 0;
+
+	if (!file)
+		return -errno;
+	while (getline(&line, &size, file) > 0) {
+		char *end;
+		size_t len;
+
+		symbol.address = strtoull(line, &end, 16);
+		if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+			continue;
+		symbol.type = end[1];
+		len = strcspn(end + 3, "\t\n");
+		if (len >= sizeof(symbol.name))
+			continue;
+		memcpy(symbol.name, end + 3, len);
+		symbol.name[len] = '\0';
+		if (match(ctx, &symbol))
+			break;
+	}
+	return ferror(file) ? -EIO : 0;
+}
+
+static bool is_function(const struct symbol *symbol)
+{
+	return strchr("tTwW", symbol->type);
+}
+
+struct find {
+	const char *name;
+	uint64_t address;
+	unsigned int matches;
+	bool hidden;
+};
+
+static bool find_match(void *ctx, const struct symbol *symbol)
+{
+	struct find *find = ctx;
+
+	if (!is_function(symbol) || strcmp(symbol->name, find->name))
+		return false;
+	if (!symbol->address)
+		find->hidden = true;
+	else if (!find->matches++)
+		find->address = symbol->address;
+	return false;
+}
+
+static bool first_match(void *ctx, const struct symbol *symbol)
+{
+	bool *hidden = ctx;
+
+	*hidden = !symbol->address;
+	return is_function(symbol);
+}
+
+int kallsyms_check(void)
+{
+	bool hidden = false;
+	int err = kallsyms_each(first_match, &hidden);
+
+	return err ? err : hidden ? -EPERM : 0;
+}
+
+int kallsyms_find(const char *name, uint64_t *address)
+{
+	struct find find = { .name = name };
+	int err;
+
+	err = kallsyms_each(find_match, &find);
+	if (err)
+		return err;
+	if (find.hidden)
+		return -EPERM;
+	if (!find.matches)
+		return -ENOENT;
+	*address = find.address;
+	return find.matches > 1 ? -ENOTUNIQ : 0;
+}
+
+struct name {
+	uint64_t address;
+	char *name;
+	size_t size;
+	bool found;
+};
+
+static bool name_match(void *ctx, const struct symbol *symbol)
+{
+	struct name *name = ctx;
+
+	if (symbol->address != name->address || !is_function(symbol))
+		return false;
+	snprintf(name->name, name->size, "%s", symbol->name);
+	name->found = true;
+	return true;
+}
+
+int kallsyms_name(uint64_t address, char *name, size_t size)
+{
+	struct name ctx = { .address = address, .name = name, .size = size };
+	int err;
+
+	if (!address)
+		return -ENOENT;
+	err = kallsyms_each(name_match, &ctx);
+	if (err)
+		return err;
+	return ctx.found ? 0 : -ENOENT;
+}
+
+struct ranges {
+	const char *name;
+	struct symbol_range *at;
+	size_t nr;
+	bool hidden;
+	int error;
+};
+
+static bool range_match(void *ctx, const struct symbol *symbol)
+{
+	struct ranges *ranges = ctx;
+	struct symbol_range *at;
+
+	if (!is_function(symbol) || strcmp(symbol->name, ranges->name))
+		return false;
+	if (!symbol->address) {
+		ranges->hidden = true;
+		return false;
+	}
+	at = reallocarray(ranges->at, ranges->nr + 1, sizeof(*at));
+	if (!at) {
+		ranges->error = -ENOMEM;
+		return true;
+	}
+	at[ranges->nr++] = (struct symbol_range){ symbol->address, 0, isupper(symbol->type) };
+	ranges->at = at;
+	return false;
+}
+
+/* Those of modules are in no order. */
+static bool range_end(void *ctx, const struct symbol *symbol)
+{
+	struct ranges *ranges = ctx;
+
+	for (size_t i = 0; i < ranges->nr; i++) {
+		struct symbol_range *range = &ranges->at[i];
+
+		if (symbol->address > range->start &&
+		    (!range->size || symbol->address - range->start < range->size))
+			range->size = symbol->address - range->start;
+	}
+	return false;
+}
+
+int kallsyms_ranges(const char *name, struct symbol_range **ret, size_t *nr)
+{
+	struct ranges ranges = { .name = name };
+	int err = kallsyms_each(range_match, &ranges);
+
+	if (!err)
+		err = ranges.error;
+	if (!err && ranges.hidden)
+		err = -EPERM;
+	if (!err && !ranges.nr)
+		err = -ENOENT;
+	if (!err)
+		err = kallsyms_each(range_end, &ranges);
+	if (err) {
+		free(ranges.at);
+		return err;
+	}
+	*ret = ranges.at;
+	*nr = ranges.nr;
+	return 0;
+}
+
+struct whole {
+	uint64_t first, last;
+};
+
+static bool whole_match(void *ctx, const struct symbol *symbol)
+{
+	struct whole *whole = ctx;
+
+	if (!symbol->address || !is_function(symbol))
+		return false;
+	if (symbol->address < whole->first)
+		whole->first = symbol->address;
+	if (symbol->address > whole->last)
+		whole->last = symbol->address;
+	return false;
+}
+
+int kallsyms_whole(struct symbol_range *range)
+{
+	struct whole whole = { .first = UINT64_MAX };
+	const uint64_t page = 4096;
+	int err = kallsyms_each(whole_match, &whole);
+
+	if (err)
+		return err;
+	if (!whole.last)
+		return -EPERM;
+	/* Nothing tells where the last one ends: as perf does, a page is added. */
+	*range = (struct symbol_range){
+		.start = whole.first,
+		.size = (whole.last + page - 1) / page * page + page - whole.first,
+	};
+	return 0;
+}

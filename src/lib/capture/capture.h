@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A capture is a folder: perf.data/ and capture.json. It appears under its name complete, or not at
+ * all. */
+#ifndef LIB_CAPTURE_H
+#define LIB_CAPTURE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "capture/output.h"
+#include "delivery/poke.h"
+#include "options/config.h"
+#include "recorder/recorder.h"
+#include "tree.h"
+#include "trigger/stats.h"
+
+struct capture {
+	struct capture *next;
+	struct perf_poke_spike spike; /* function_name: see below */
+	struct snapshot *snapshot;    /* owned; freed once written */
+	uint64_t still_ns;	      /* when the trace stood still */
+	uint64_t armed_ns;	      /* when the session was armed again */
+	struct stats_snapshot stats;  /* of then */
+	uint64_t floor_ns; /* what a latency had to be to be kept; 0: none had to be more */
+	/* Filled in by capture_write(): */
+	int error;
+	char *path;
+	char *note; /* what is to be said besides; NULL: nothing */
+	dev_t dev;  /* of its folder, as the next */
+	ino_t ino;
+	struct tree_size size; /* while the session holds what its captures share */
+	char function_name[128];
+	struct snapshot_facts facts;
+};
+
+/* Functions that earlier spikes of the session had: looking one up reads all symbols of the kernel,
+ * which takes longer than all the rest of a capture that has no trace. */
+struct capture_functions {
+	struct capture_function {
+		uint64_t address; /* 0: none */
+		char name[128];
+	} known[8];
+	size_t next; /* to be replaced */
+};
+
+/* What is the same for all captures of a session. */
+struct capture_env {
+	const struct config *config;
+	struct recorder *recorder;
+	struct output *output;
+	const struct poke *poke;	     /* NULL: there are no targets */
+	struct capture_functions *functions; /* NULL: none is remembered */
+	const struct trigger *trigger;
+};
+
+/* Sets capture->error, and path unless it failed. Any thread. */
+void capture_write(const struct capture_env *env, struct capture *capture);
+
+/* How much of the past the capture shows before its spike; UINT64_MAX: not known. */
+uint64_t capture_history_ns(const struct capture *capture);
+
+void capture_free(const struct capture_env *env, struct capture *capture);
+
+#endif

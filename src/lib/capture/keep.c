@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture/keep.h"
+
+#include <string.h>
+
+#include "util.h"
+
+struct keep {
+	uint64_t worst, max_size;
+	uint64_t size; /* of all, but for what they share */
+	struct kept *all;
+	size_t nr;
+};
+
+int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size)
+{
+	struct keep *keep = calloc(1, sizeof(*keep));
+
+	if (!keep)
+		return -ENOMEM;
+	keep->worst = worst;
+	keep->max_size = max_size;
+	*ret = keep;
+	return 0;
+}
+
+int keep_add(struct keep *keep, const struct kept *kept)
+{
+	struct kept *more = reallocarray(keep->all, keep->nr + 1, sizeof(*more));
+	_cleanup_free_ char *name = strdup(kept->name);
+
+	if (more)
+		keep->all = more;
+	if (!more || !name)
+		return -ENOMEM;
+	more[keep->nr] = *kept;
+	more[keep->nr++].name = TAKE_PTR(name);
+	keep->size += kept->size;
+	return 0;
+}
+
+static uint64_t count_kind(const struct keep *keep, unsigned int kind)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < keep->nr; i++)
+		nr += keep->all[i].kind == kind;
+	return nr;
+}
+
+/* Of equal ones the newest: what is there already stays. */
+static bool is_less(const struct kept *a, const struct kept *b)
+{
+	return a->latency_ns <= b->latency_ns;
+}
+
+static uint64_t keep_size(const struct keep *keep)
+{
+	uint64_t shared = 0;
+
+	for (size_t i = 0; i < keep->nr; i++)
+		shared = keep->all[i].shared > shared ? keep->all[i].shared : shared;
+	return keep->size + shared;
+}
+
+/* The least of a kind that has too many; with too much on the disk, of all. */
+static struct kept *find_least(const struct keep *keep)
+{
+	bool too_large = keep_size(keep) > keep->max_size;
+	struct kept *least = NULL;
+
+	for (size_t i = 0; i < keep->nr; i++) {
+		struct kept *kept = &keep->all[i];
+
+		/* Whatever else goes, this does not fit. */
+		if (kept->size + kept->shared > keep->max_size)
+			return kept;
+		if (!too_large && count_kind(keep, kept->kind) <= keep->worst)
+			continue;
+		if (!least || is_less(kept, least))
+			least = kept;
+	}
+	return least;
+}
+
+bool keep_drop(struct keep *keep, struct kept *dropped)
+{
+	struct kept *least = find_least(keep);
+
+	if (!least)
+		return false;
+	*dropped = *least;
+	keep->size -= least->size;
+	memmove(least, least + 1, (&keep->all[--keep->nr] - least) * sizeof(*least));
+	return true;
+}
+
+uint64_t keep_floor(const struct keep *keep, unsigned int kind)
+{
+	const struct kept *least = NULL;
+
+	if (count_kind(keep, kind) < keep->worst)
+		return 0;
+	for (size_t i = 0; i < keep->nr; i++) {
+		if (keep->all[i].kind == kind && (!least || is_less(&keep->all[i], least)))
+			least = &keep->all[i];
+	}
+	return least ? least->latency_ns + 1 : 0;
+}
+
+void keep_free(struct keep *keep)
+{
+	if (!keep)
+		return;
+	for (size_t i = 0; i < keep->nr; i++)
+		free(keep->all[i].name);
+	free(keep->all);
+	free(keep);
+}

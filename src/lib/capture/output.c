@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture/output.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "tree.h"
+
+#define WORK_TRIES 1000
+
+static bool is_trusted(const struct output *output, uid_t uid)
+{
+	return !uid || uid == geteuid() || uid == output->owner;
+}
+
+/* A group that has the number of the owner is the owner's private one. */
+static bool others_can_write(const struct stat *st)
+{
+	return st->st_mode & S_IWOTH ||
+	       (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != st->st_uid);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* As the kernel has it; where it was, with " (deleted)" behind it, when it is gone. */
+static char *folder_path(int fd)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	return len < 0 ? NULL : strndup(path, len);
+}
+
+static int refuse(const struct output *output, int fd, const struct stat *st, const struct log *log)
+{
+	_cleanup_free_ char *path = folder_path(fd);
+
+	return log_error(
+		log, -EPERM,
+		"output '%s': other users can change '%s' (owner %u, group %u, mode %04o): "
+		"use a folder that only root, or you, can write to, in folders of which the "
+		"same is true",
+		output->path, path ? path : output->path, st->st_uid, st->st_gid,
+		st->st_mode & 07777);
+}
+
+/* From the folder up to the root. What is ours in a sticky folder nobody else can exchange. */
+static int check_folders(const struct output *output, const struct log *log)
+{
+	_cleanup_close_ int fd = openat(output->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st = {}, below;
+	int parent;
+
+	do {
+		below = st;
+		if (fd < 0 || fstat(fd, &st))
+			return log_error(log, -errno,
+					 "output '%s': cannot look at the folders above it: %s",
+					 output->path, strerror(errno));
+		if (!is_trusted(output, st.st_uid) ||
+		    (others_can_write(&st) && !(st.st_mode & S_ISVTX)))
+			return refuse(output, fd, &st, log);
+		parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		closep(&fd);
+		fd = parent;
+	} while (!is_same(&st, &below));
+	return 0;
+}
+
+/* A link that somebody else has made is not followed. */
+static int open_folder(const struct output *output)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int fd = open(output->path, flags | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOTDIR && !lstat(output->path, &st) && S_ISLNK(st.st_mode)) {
+		if (is_trusted(output, st.st_uid))
+			fd = open(output->path, flags);
+		else
+			errno = ELOOP;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !st.st_nlink;
+}
+
+static void sweep(int dirfd)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (opendir_at(&dir, dirfd, "."))
+		return;
+	while ((entry = readdir(dir))) {
+		_cleanup_close_ int fd = -1;
+
+		if (strncmp(entry->d_name, OUTPUT_WORK, strlen(OUTPUT_WORK)))
+			continue;
+		fd = openat(dirfd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		/* Who has the lock is alone in removing it, and its name is not another's. */
+		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && !is_removed(fd))
+			tree_remove(dirfd, entry->d_name);
+	}
+}
+
+/* 0, or -EAGAIN: the name is taken, or somebody sweeps and was faster than the lock. */
+static int try_work(struct output *output)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (mkdirat(output->fd, output->work_name, 0700))
+		return errno == EEXIST ? -EAGAIN : -errno;
+	fd = openat(output->fd, output->work_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (is_removed(fd))
+		return -EAGAIN;
+	output->work = TAKE_FD(fd);
+	return 0;
+}
+
+static int make_work(struct output *output)
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; i < WORK_TRIES && err == -EAGAIN; i++) {
+		snprintf(output->work_name, sizeof(output->work_name), OUTPUT_WORK "%d-%d",
+			 getpid(), i);
+		err = try_work(output);
+	}
+	return err;
+}
+
+static int fail(const struct output *output, int err, const char *what, const struct log *log)
+{
+	return log_error(log, err, "output '%s': cannot %s this folder: %s", output->path, what,
+			 strerror(-err));
+}
+
+static int open_checked(struct output *output, const struct log *log)
+{
+	int err;
+
+	output->made = !mkdir(output->path, 0700);
+	if (!output->made && errno != EEXIST)
+		return fail(output, -errno, "make", log);
+	output->fd = open_folder(output);
+	if (output->fd < 0)
+		return fail(output, output->fd, "open", log);
+	if (faccessat(output->fd, ".", W_OK | X_OK, AT_EACCESS))
+		return fail(output, -errno, "write to", log);
+	err = check_folders(output, log);
+	if (err)
+		return err;
+	sweep(output->fd);
+	err = make_work(output);
+	return err ? fail(output, err, "write to", log) : 0;
+}
+
+int output_open(struct output *output, const char *path, uid_t owner, const struct log *log)
+{
+	int err;
+
+	*output = (struct output){ .path = path, .owner = owner, .fd = -1, .work = -1 };
+	err = open_checked(output, log);
+	if (err)
+		output_close(output);
+	/* -ENOENT is for events and symbols. */
+	return err == -ENOENT ? -ENOTDIR : err;
+}
+
+char *output_moved(const struct output *output)
+{
+	struct stat held, there;
+	char *path;
+
+	if (fstat(output->fd, &held))
+		return NULL;
+	if (!stat(output->path, &there) && is_same(&held, &there))
+		return NULL;
+	path = folder_path(output->fd);
+	return path ? path : strdup("somewhere else");
+}
+
+int output_renew(struct output *output, char **note)
+{
+	_cleanup_free_ char *moved = output_moved(output);
+	struct output again;
+	int err;
+
+	if (!moved)
+		return 0;
+	err = output_open(&again, output->path, output->owner, &(struct log){ 0 });
+	if (err)
+		return err;
+	/* What is in there is made again where it is needed. */
+	tree_remove(output->fd, output->work_name);
+	/* Whoever has the numbers has the new folders from now on. */
+	dup3(again.fd, output->fd, O_CLOEXEC);
+	dup3(again.work, output->work, O_CLOEXEC);
+	memcpy(output->work_name, again.work_name, sizeof(output->work_name));
+	output->made |= again.made;
+	closep(&again.fd);
+	closep(&again.work);
+	if (asprintf(note,
+		     "output '%s': this folder was moved or removed while the session ran, and is "
+		     "made again; captures that were reported before are in '%s'",
+		     output->path, moved) < 0)
+		*note = NULL;
+	return 1;
+}
+
+void output_close(struct output *output)
+{
+	_cleanup_free_ char *moved = output->fd < 0 ? NULL : output_moved(output);
+
+	if (output->work >= 0)
+		tree_remove(output->fd, output->work_name);
+	closep(&output->work);
+	closep(&output->fd);
+	/* If it is empty. */
+	if (output->made && !moved)
+		rmdir(output->path);
+	output->made = false;
+}

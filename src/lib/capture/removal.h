@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Takes captures away again: at once, so that nobody sees half of one, and nothing but what the
+ * session has written. */
+#ifndef LIB_CAPTURE_REMOVAL_H
+#define LIB_CAPTURE_REMOVAL_H
+
+#include "capture/keep.h"
+#include "capture/output.h"
+
+struct removal {
+	struct removal *next;
+	const struct output *output;
+	int fd;		  /* the folder itself */
+	char partial[32]; /* its name from now on, in the work folder */
+};
+
+/* Moves it to the work folder. -ENOENT: it is not there any more; -ESTALE: what has its name is
+ * another, and is left alone. */
+int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
+
+/* Frees it. What cannot be removed goes with the work folder. Any thread. */
+void removal_end(struct removal *removal);
+
+#endif

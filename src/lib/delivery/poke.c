@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "delivery/poke.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+
+#include <json-c/json.h>
+
+#include "clock.h"
+#include "cpulist.h"
+#include "delivery/delivery.h"
+#include "trigger/target.h"
+#include "trigger/trigger.h"
+
+/* A perf event that overflows is not lost sight of at once: so long for the signal to be pending,
+ * before the controller sends it. */
+#define GRACE_MS 5
+#define GRACE_NS (GRACE_MS * 1000000)
+/* It may be on its way, when the grace of an earlier one is over. */
+#define YOUNG_NS 1000000
+
+#define POSSIBLE "/sys/devices/system/cpu/possible"
+
+struct poke {
+	const struct log *log;
+	const struct delivery *preferred;
+	uint32_t ways;						 /* bits of enum poke_way */
+	char message[TRIGGER_MESSAGE_SIZE - POKE_CALLED_DIGITS]; /* before whom it is for */
+	char format[TRIGGER_MESSAGE_SIZE]; /* of all that the trigger prints */
+	struct delivery_state *states[POKE_WAYS];
+	struct trigger *trigger;
+	volatile struct poke_target *live; /* its map */
+	struct delivery_config delivery;
+	int *possible; /* CPUs; NULL: the trigger runs on those that are watched */
+	int epoll_fd, timer_fd;
+	uint64_t settling; /* sequence of the spike that the timer is for; 0: it does not run */
+	uint64_t settling_ns;
+	bool put_off;
+	size_t nr, nr_ended;
+	struct poke_target tasks[POKE_TARGETS];
+	int tids[POKE_TARGETS]; /* 0: it is not signalled any more */
+	struct target targets[POKE_TARGETS];
+};
+
+static const enum poke_way wanted_way[] = {
+	[PERF_POKE_DELIVERY_TASK_WORK] = POKE_WAY_TASK_WORK,
+	[PERF_POKE_DELIVERY_FASYNC] = POKE_WAY_FASYNC,
+	[PERF_POKE_DELIVERY_TRACEPOINT] = POKE_WAY_TRACEPOINT,
+	[PERF_POKE_DELIVERY_DIRECT] = POKE_WAY_DIRECT,
+	[PERF_POKE_DELIVERY_RELAY] = POKE_WAY_RELAY,
+};
+
+static bool poke_has(const struct poke *poke, enum poke_way way)
+{
+	return poke->ways & 1U << way;
+}
+
+/* -- Choosing ways */
+
+static int poke_prefer(struct poke *poke, const struct delivery *delivery, const char *wake)
+{
+	int err;
+
+	if (delivery->way == POKE_WAY_TRACEPOINT && !wake)
+		return log_error(
+			poke->log, -EINVAL,
+			"delivery tracepoint: the target must wait on a perf event that "
+			"wakes it (perf that perf-poke starts does): use another, or auto");
+	err = delivery->try();
+	if (err)
+		return log_error(poke->log, err,
+				 "delivery %s: not on this kernel: %s (use another, or auto)",
+				 delivery->name, strerror(-err));
+	poke->preferred = delivery;
+	poke->ways |= 1U << delivery->way;
+	return 0;
+}
+
+/* Where the one that is preferred refuses, another that the trigger can try in the same breath.
+ * With `tracepoint` there is none: it does not refuse, and both need the message. */
+static void poke_add_next(struct poke *poke)
+{
+	enum poke_way way = poke->preferred->way;
+
+	if (way == POKE_WAY_DIRECT && !delivery_task_work.try())
+		poke->ways |= 1U << POKE_WAY_TASK_WORK;
+	if ((way == POKE_WAY_DIRECT || way == POKE_WAY_TASK_WORK) && !delivery_fasync.try())
+		poke->ways |= 1U << POKE_WAY_FASYNC;
+	poke->ways |= 1U << POKE_WAY_RELAY;
+}
+
+static int poke_choose(struct poke *poke, enum perf_poke_delivery wanted, const char *wake)
+{
+	int err = -EOPNOTSUPP;
+
+	if (wanted)
+		err = poke_prefer(poke, delivery_of(wanted_way[wanted]), wake);
+	/* The kernel has one of these, the last for sure; `tracepoint` and `direct` are for who
+	 * asks for them. */
+	else if (!delivery_task_work.try())
+		err = poke_prefer(poke, &delivery_task_work, wake);
+	else if (!delivery_fasync.try())
+		err = poke_prefer(poke, &delivery_fasync, wake);
+	else
+		err = poke_prefer(poke, &delivery_relay, wake);
+	if (!err)
+		poke_add_next(poke);
+	return err;
+}
+
+/* Nobody can guess it, so nobody else pokes by printing it. */
+static int poke_make_message(struct poke *poke, const char *wake)
+{
+	uint64_t nonce;
+
+	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+		return -errno;
+	snprintf(poke->message, sizeof(poke->message), "pp-%016" PRIx64 "-s", nonce);
+	if (wake)
+		snprintf(poke->format, sizeof(poke->format), "%s", wake);
+	else
+		snprintf(poke->format, sizeof(poke->format), "%s%s", poke->message,
+			 POKE_CALLED_FORMAT);
+	return 0;
+}
+
+/* -- Opening */
+
+static int poke_add_target(struct poke *poke, const struct perf_poke_target *wanted)
+{
+	struct target *target = &poke->targets[poke->nr];
+	int err = target_open(target, wanted, poke->log);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < poke->nr; i++) {
+		if (poke->targets[i].task.tid != target->task.tid)
+			continue;
+		target_close(target);
+		return log_error(poke->log, -EINVAL, "target %d: named twice", wanted->pid);
+	}
+	poke->tasks[poke->nr] = target->task;
+	poke->tids[poke->nr] = target->tid;
+	poke->nr++;
+	return 0;
+}
+
+static int poke_watch(struct poke *poke, int fd, uint64_t what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = what };
+
+	return epoll_ctl(poke->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int poke_open_all(struct poke *poke, const struct config *config)
+{
+	const char *wake = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < config->nr_targets && !err; i++) {
+		err = poke_add_target(poke, &config->targets[i]);
+		if (config->targets[i].wake)
+			wake = config->targets[i].wake;
+	}
+	if (!err)
+		err = poke_choose(poke, config->delivery, wake);
+	if (!err)
+		err = poke_make_message(poke, poke_has(poke, POKE_WAY_TRACEPOINT) ? wake : NULL);
+	if (err)
+		return err;
+	poke->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	poke->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (poke->epoll_fd < 0 || poke->timer_fd < 0)
+		return -errno;
+	err = poke_watch(poke, poke->timer_fd, poke->nr);
+	for (size_t i = 0; i < poke->nr && !err; i++)
+		err = poke_watch(poke, poke->targets[i].pidfd, i);
+	return err;
+}
+
+/* Timers expire on the watched CPUs; threads run on any. */
+static int poke_find_cpus(struct poke *poke, const struct config *config)
+{
+	const uint64_t *thresholds = config->thresholds;
+	size_t nr;
+	int err;
+
+	if (!thresholds[TRIGGER_THREAD] && !thresholds[TRIGGER_USER] && !thresholds[TRIGGER_WAKEUP])
+		return 0;
+	err = cpulist_read(POSSIBLE, &poke->possible, &nr);
+	if (err)
+		return log_error(poke->log, err, "cannot read " POSSIBLE ": %s", strerror(-err));
+	poke->delivery.cpus = poke->possible;
+	poke->delivery.nr_cpus = nr;
+	return 0;
+}
+
+int poke_open(struct poke **ret, const struct config *config, const struct log *log)
+{
+	struct poke *poke = calloc(1, sizeof(*poke));
+	int err;
+
+	if (!poke)
+		return -ENOMEM;
+	poke->log = log;
+	poke->epoll_fd = poke->timer_fd = -1;
+	err = poke_open_all(poke, config);
+	poke->delivery = (struct delivery_config){
+		.targets = poke->tasks,
+		.tids = poke->tids,
+		.nr_targets = poke->nr,
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.message = poke->message,
+	};
+	if (!err)
+		err = poke_find_cpus(poke, config);
+	if (err) {
+		poke_free(poke);
+		return err;
+	}
+	*ret = poke;
+	return 0;
+}
+
+void poke_configure(const struct poke *poke, struct trigger_config *config)
+{
+	config->targets = poke->tasks;
+	config->nr_targets = poke->nr;
+	config->poke_ways = poke->ways;
+	config->poke_message = poke->format;
+	config->task_work_impl = poke_has(poke, POKE_WAY_TASK_WORK) && delivery_task_work_impl();
+}
+
+static void poke_close_states(struct poke *poke)
+{
+	for (size_t i = 0; deliveries[i]; i++) {
+		const struct delivery *delivery = deliveries[i];
+
+		if (poke->states[delivery->way])
+			delivery->close(TAKE_PTR(poke->states[delivery->way]));
+	}
+}
+
+static int poke_open_states(struct poke *poke)
+{
+	int err = 0;
+
+	for (size_t i = 0; deliveries[i] && !err; i++) {
+		const struct delivery *delivery = deliveries[i];
+
+		if (poke_has(poke, delivery->way) && delivery->open)
+			err = delivery->open(&poke->states[delivery->way], &poke->delivery,
+					     poke->log);
+	}
+	return err;
+}
+
+static const char *const poke_why[] = {
+	[POKE_GONE_ENDED] = "has ended",
+	[POKE_GONE_EXEC] = "runs another program now",
+	[POKE_GONE_HANDLER] = "does not catch the signal any more",
+};
+
+static void poke_end(struct poke *poke, size_t i)
+{
+	const struct target *target = &poke->targets[i];
+
+	poke->tids[i] = 0;
+	poke->nr_ended++;
+	epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
+	log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: it is not poked any more",
+		  target->tid, target->comm, poke_why[poke->live[i].gone]);
+}
+
+/* Whoever noticed it. */
+static void poke_end_gone(struct poke *poke)
+{
+	for (size_t i = 0; i < poke->nr; i++) {
+		if (poke->tids[i] && poke->live[i].gone)
+			poke_end(poke, i);
+	}
+}
+
+int poke_start(struct poke *poke, struct trigger *trigger)
+{
+	int err;
+
+	poke->trigger = trigger;
+	poke->live = trigger_targets(trigger);
+	err = poke_open_states(poke);
+	if (!err)
+		err = trigger_look(trigger);
+	if (err)
+		return err;
+	for (size_t i = 0; i < poke->nr; i++) {
+		if (poke->live[i].gone)
+			return log_error(poke->log, -ESRCH, "target %d: %s", poke->targets[i].tid,
+					 poke_why[poke->live[i].gone]);
+	}
+	return 0;
+}
+
+int poke_cpu_online(struct poke *poke)
+{
+	int err;
+
+	poke_close_states(poke);
+	/* The number of one that has ended may be somebody else's. */
+	err = trigger_look(poke->trigger);
+	poke_end_gone(poke);
+	return err ? err : poke_open_states(poke);
+}
+
+const char *poke_delivery(const struct poke *poke)
+{
+	return poke->preferred->name;
+}
+
+int poke_fd(const struct poke *poke)
+{
+	return poke->epoll_fd;
+}
+
+/* -- Spikes */
+
+static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
+{
+	volatile struct poke_target *live = &poke->live[i];
+	int err = trigger_look(poke->trigger);
+
+	poke_end_gone(poke);
+	if (err || !poke->tids[i] || target_signal(&poke->targets[i])) {
+		__sync_fetch_and_add(&live->refused[POKE_WAY_RELAY], 1);
+		return;
+	}
+	if (live->sequence == sequence)
+		live->way = POKE_WAY_RELAY;
+	__sync_fetch_and_add(&live->sent[POKE_WAY_RELAY], 1);
+}
+
+/* The way that was taken at that spike and may yet turn out to have gone nowhere, or NONE. There
+ * may be another spike at any time: the program writes its sequence before all else, so what was
+ * read before the sequence is not of a later one. */
+static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
+{
+	const volatile struct poke_target *live = &poke->live[i];
+	enum poke_way way = live->way;
+	bool owed = live->owed & POKE_OWED(way);
+
+	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || !poke->tids[i])
+		return POKE_WAY_NONE;
+	return live->sequence == sequence ? way : POKE_WAY_NONE;
+}
+
+static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
+{
+	live->way = POKE_WAY_NONE;
+	live->pending_ns = 0;
+	live->idle = 0;
+	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
+	live->sequence = sequence;
+	poke_merge_owed(live);
+	__sync_fetch_and_or(&live->owed, POKE_OWED(POKE_WAY_NONE));
+}
+
+static void poke_set_timer(const struct poke *poke, uint64_t ns)
+{
+	const struct itimerspec grace = { .it_value.tv_nsec = ns };
+
+	timerfd_settime(poke->timer_fd, 0, &grace, NULL);
+}
+
+void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
+{
+	bool open = false;
+
+	poke_end_gone(poke);
+	for (size_t i = 0; i < poke->nr; i++) {
+		volatile struct poke_target *live = &poke->live[i];
+
+		if (!tried)
+			poke_begin(live, sequence);
+		if (live->sequence != sequence || !poke->tids[i])
+			continue;
+		if (live->way == POKE_WAY_NONE && poke_take_owed(live, POKE_WAY_NONE))
+			poke_relay(poke, i, sequence);
+		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
+	}
+	if (!open)
+		return;
+	/* Not put off by spikes that come faster than that. */
+	if (!poke->settling)
+		poke_set_timer(poke, GRACE_NS);
+	poke->settling = sequence;
+	poke->settling_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What a kernel drops in idle, it drops each time: the trigger need not try. What reached one of
+ * the targets was not dropped. */
+static bool poke_is_dropped(const struct poke *poke)
+{
+	bool dropped = false;
+
+	for (size_t i = 0; i < poke->nr; i++) {
+		const volatile struct poke_target *live = &poke->live[i];
+		bool lost = live->idle && live->owed & POKE_OWED(POKE_WAY_FASYNC);
+
+		if (live->way != POKE_WAY_FASYNC || live->sequence != poke->settling ||
+		    !poke->tids[i])
+			continue;
+		if (!lost)
+			return false;
+		dropped = true;
+	}
+	return dropped;
+}
+
+/* Once only: spikes that come faster than that do not put it off for ever. */
+static bool poke_puts_off(struct poke *poke)
+{
+	poke->put_off = !poke->put_off && clock_ns(CLOCK_MONOTONIC) - poke->settling_ns < YOUNG_NS;
+	if (poke->put_off)
+		poke_set_timer(poke, YOUNG_NS);
+	return poke->put_off;
+}
+
+static void poke_settle_rest(struct poke *poke)
+{
+	if (poke_puts_off(poke))
+		return;
+	if (poke_is_dropped(poke)) {
+		trigger_set_drops_idle(poke->trigger);
+		log_write(poke->log, PERF_POKE_LOG_INFO,
+			  "delivery fasync: this kernel drops it where the CPU is idle: not tried "
+			  "there any more");
+	}
+	for (size_t i = 0; i < poke->nr; i++) {
+		volatile struct poke_target *live = &poke->live[i];
+		enum poke_way way = poke_open_way(poke, i, poke->settling);
+
+		if (way == POKE_WAY_NONE)
+			continue;
+		/* It is poked by the one or the other. */
+		if (!poke_take_owed(live, way))
+			continue;
+		__sync_fetch_and_add(&live->refused[way], 1);
+		poke_relay(poke, i, poke->settling);
+	}
+	poke->settling = 0;
+}
+
+size_t poke_poll(struct poke *poke)
+{
+	struct epoll_event events[POKE_TARGETS + 1];
+	int nr = epoll_wait(poke->epoll_fd, events, ARRAY_SIZE(events), 0);
+	uint64_t expirations;
+
+	for (int i = 0; i < nr; i++) {
+		if (events[i].data.u64 < poke->nr)
+			poke->live[events[i].data.u64].gone = POKE_GONE_ENDED;
+		else if (read(poke->timer_fd, &expirations, sizeof(expirations)) > 0)
+			poke_settle_rest(poke);
+	}
+	poke_end_gone(poke);
+	return poke->nr - poke->nr_ended;
+}
+
+void poke_finish(struct poke *poke)
+{
+	struct pollfd timer = { .events = POLLIN };
+
+	if (!poke || !poke->live)
+		return;
+	timer.fd = poke->timer_fd;
+	/* Once more if it is put off, or a signal comes. */
+	for (int i = 0; poke->settling && i < 4; i++) {
+		poll(&timer, 1, GRACE_MS);
+		poke_poll(poke);
+	}
+	/* What targets that do not run have still to signal themselves with. */
+	for (size_t i = 0; i < poke->nr; i++) {
+		volatile struct poke_target *live = &poke->live[i];
+		uint32_t owed = __sync_fetch_and_and(&live->owed, 0);
+
+		if (!poke->tids[i] || !owed)
+			continue;
+		__sync_fetch_and_add(&live->merged, __builtin_popcount(owed) - 1);
+		poke_relay(poke, i, live->sequence);
+	}
+}
+
+static struct json_object *ways_json(const __u64 *counts)
+{
+	struct json_object *json = json_object_new_object();
+
+	for (size_t i = 0; deliveries[i]; i++) {
+		if (counts[deliveries[i]->way])
+			json_object_object_add(json, deliveries[i]->name,
+					       json_object_new_uint64(counts[deliveries[i]->way]));
+	}
+	return json;
+}
+
+/* What is read is of that spike if no newer one has begun to replace it: see poke_one(). */
+static struct poke_target poke_read(const struct poke *poke, size_t i, uint64_t sequence)
+{
+	const volatile struct poke_target *live = &poke->live[i];
+	struct poke_target read = *live;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (read.sequence != sequence || live->sequence != sequence) {
+		read.way = POKE_WAY_NONE;
+		read.pending_ns = 0;
+	}
+	return read;
+}
+
+static struct json_object *target_json(const struct poke *poke, size_t i, uint64_t sequence)
+{
+	const struct poke_target read = poke_read(poke, i, sequence);
+	const struct delivery *way = delivery_of(read.way);
+	struct json_object *json = json_object_new_object();
+	struct json_object *pending = NULL;
+
+	/* Somebody else's signal may have become pending while the spike was noted. */
+	if (read.pending_ns && read.pending_ns >= read.poked_ns)
+		pending = json_object_new_uint64(read.pending_ns - read.poked_ns);
+	json_object_object_add(json, "pid", json_object_new_int(poke->targets[i].tgid));
+	json_object_object_add(json, "tid", json_object_new_int(poke->targets[i].tid));
+	json_object_object_add(json, "comm", json_object_new_string(poke->targets[i].comm));
+	json_object_object_add(json, "signal", json_object_new_int(poke->tasks[i].signal));
+	json_object_object_add(json, "delivery", way ? json_object_new_string(way->name) : NULL);
+	json_object_object_add(json, "pending_after_ns", pending);
+	json_object_object_add(json, "sent", ways_json(read.sent));
+	json_object_object_add(json, "refused", ways_json(read.refused));
+	json_object_object_add(json, "merged", json_object_new_uint64(read.merged));
+	return json;
+}
+
+void poke_describe(const struct poke *poke, uint64_t sequence, struct json_object *json)
+{
+	struct json_object *targets = json_object_new_array();
+
+	for (size_t i = 0; i < poke->nr; i++)
+		json_object_array_add(targets, target_json(poke, i, sequence));
+	json_object_object_add(json, "delivery", json_object_new_string(poke->preferred->name));
+	json_object_object_add(json, "targets", targets);
+}
+
+void poke_free(struct poke *poke)
+{
+	if (!poke)
+		return;
+	poke_close_states(poke);
+	for (size_t i = 0; i < poke->nr; i++)
+		target_close(&poke->targets[i]);
+	closep(&poke->timer_fd);
+	closep(&poke->epoll_fd);
+	free(poke->possible);
+	free(poke);
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "options/config.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "bpf/poke.h"
+#include "cpulist.h"
+#include "recorder/pt/config.h"
+#include "visible/pins.h"
+#include "workload/timerlat.h"
+
+#define THRESHOLD_DEFAULT_NS 30000
+#define WARMUP_DEFAULT_NS 10000000000
+#define PERIOD_DEFAULT_NS 1000000
+#define PERIOD_MIN_NS 10000
+#define PERIOD_MAX_NS 1000000000
+#define PRIORITY_DEFAULT 95
+#define HISTOGRAM_WIDTH_DEFAULT_NS 1000
+#define HISTOGRAM_MAX (1ULL << 30) /* bytes, of all CPUs */
+#define BUFFER_MAX (1ULL << 31)	   /* the kernel's own limit for the mapping of one event */
+/* A record of perf is at most 64 KiB, the rest of it included: what perf record --aux-sample
+ * allows. */
+#define SAMPLE_MAX (60ULL << 10)
+/* Of the word that wakes a target */
+#define WAKE_MAX 23
+#define WAKE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+#define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
+
+#define ONLINE "/sys/devices/system/cpu/online"
+
+/* Callers compiled against another version have shorter or longer options. */
+static int config_read_opts(struct perf_poke_opts *to, const struct perf_poke_opts *opts)
+{
+	const char *tail = (const char *)opts + sizeof(*to);
+
+	if (opts->sz < SIZE_MIN)
+		return -EINVAL;
+	for (size_t i = sizeof(*to); i < opts->sz; i++) {
+		if (*tail++)
+			return -EINVAL;
+	}
+	memset(to, 0, sizeof(*to));
+	memcpy(to, opts, opts->sz < sizeof(*to) ? opts->sz : sizeof(*to));
+	return 0;
+}
+
+static bool cpu_exists(int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpu);
+	return !access(path, F_OK);
+}
+
+static int config_cpus(struct config *config, const char *list)
+{
+	_cleanup_free_ char *online_list = NULL;
+	_cleanup_free_ int *online = NULL;
+	size_t nr = 0, o = 0;
+	int err;
+
+	err = cpulist_parse(list ? list : "", &config->cpus, &config->nr_cpus);
+	if (err == -ENOMEM)
+		return err;
+	if (err == -ERANGE)
+		return log_error(&config->log, -ENXIO, "cpu '%s': no kernel has so many CPUs",
+				 list);
+	if (err || !config->nr_cpus)
+		return log_error(&config->log, -EINVAL,
+				 "cpu '%s': not a list of CPUs (as in 3 or 2,4-7)",
+				 list ? list : "");
+	err = cpulist_read(ONLINE, &online, &nr);
+	if (err)
+		return log_error(&config->log, err, "cannot read " ONLINE ": %s", strerror(-err));
+	for (size_t i = 0; i < config->nr_cpus; i++) {
+		while (o < nr && online[o] < config->cpus[i])
+			o++;
+		if (o < nr && online[o] == config->cpus[i])
+			continue;
+		err = cpulist_format(online, nr, &online_list);
+		if (err)
+			return err;
+		return log_error(&config->log, -ENXIO, "cpu %d: %s; online are %s", config->cpus[i],
+				 cpu_exists(config->cpus[i]) ? "is offline" : "does not exist",
+				 online_list);
+	}
+	return 0;
+}
+
+static int config_numbers(struct config *config, const struct perf_poke_opts *opts)
+{
+	config->threshold_ns = opts->threshold_ns ? opts->threshold_ns : THRESHOLD_DEFAULT_NS;
+	config->period_ns = opts->period_ns ? opts->period_ns : PERIOD_DEFAULT_NS;
+	config->priority = opts->priority ? opts->priority : PRIORITY_DEFAULT;
+	config->max_captures = opts->max_captures ? opts->max_captures : UINT64_MAX;
+	config->output_owner = opts->output_owner;
+	config->keep_worst = opts->keep_worst ? opts->keep_worst : UINT64_MAX;
+	config->max_disk = opts->max_disk ? opts->max_disk : UINT64_MAX;
+	config->cooldown_ns = opts->cooldown_ns;
+	config->adaptive = opts->adaptive_percent;
+	config->warmup_ns = opts->warmup_ns ? opts->warmup_ns : WARMUP_DEFAULT_NS;
+	config->buffer_size = opts->buffer_size;
+	config->workload = opts->workload;
+
+	config->delivery = opts->delivery;
+	config->exit_with_target = opts->exit_with_target;
+	config->freeze = opts->freeze;
+	config->freeze_all = opts->freeze_all;
+	config->no_switch_events = opts->no_switch_events;
+	config->sample_size = opts->sample_size ? opts->sample_size : SAMPLE_MAX;
+	config->history_size = opts->history_size ? opts->history_size : UINT64_MAX;
+
+	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
+		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
+				 config->period_ns);
+	if (!(config->adaptive >= 0 && config->adaptive < 100))
+		return log_error(&config->log, -EINVAL, "adaptive %g: must be below 100",
+				 config->adaptive);
+	if (config->priority < 1 || config->priority > 99)
+		return log_error(&config->log, -EINVAL, "priority %d: must be 1 to 99",
+				 config->priority);
+	if (config->buffer_size > BUFFER_MAX)
+		return log_error(&config->log, -EINVAL,
+				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
+				 config->buffer_size);
+	if (config->sample_size > SAMPLE_MAX)
+		return log_error(&config->log, -EINVAL,
+				 "sample size %" PRIu64 ": a record holds at most 60K",
+				 config->sample_size);
+	if (config->freeze > PERF_POKE_FREEZE_SIGNAL)
+		return log_error(&config->log, -EINVAL, "freeze %d: unknown", config->freeze);
+	if (config->workload > PERF_POKE_WORKLOAD_USER)
+		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
+	if (config->delivery > PERF_POKE_DELIVERY_RELAY)
+		return log_error(&config->log, -EINVAL, "delivery %d: unknown", config->delivery);
+	if (opts->recorder > PERF_POKE_RECORDER_PERF)
+		return log_error(&config->log, -EINVAL, "recorder %d: unknown", opts->recorder);
+	return 0;
+}
+
+/* What the workload is to be like. */
+static int config_workload_opts(struct config *config, const struct perf_poke_opts *opts)
+{
+	bool timerlat = config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+			config->workload == PERF_POKE_WORKLOAD_USER;
+	char fifo[32];
+
+	config->hold_dma_latency = opts->hold_dma_latency;
+	config->dma_latency_us = opts->dma_latency_us;
+	config->limit_idle_state = opts->limit_idle_state;
+	config->deepest_idle_state = opts->deepest_idle_state;
+	if (opts->cgroup && !(config->cgroup = strdup(opts->cgroup)))
+		return -ENOMEM;
+	if (timerlat && config->period_ns < TIMERLAT_PERIOD_MIN_NS)
+		return log_error(&config->log, -EINVAL,
+				 "period %" PRIu64 " ns: must be 100us to 1s with the workload "
+				 "timerlat",
+				 config->period_ns);
+	snprintf(fifo, sizeof(fifo), "f:%d", config->priority);
+	if (!opts->scheduler && !opts->priority)
+		return 0;
+	if (scheduling_parse(opts->scheduler ? opts->scheduler : fifo, &config->sched))
+		return log_error(
+			&config->log, -EINVAL,
+			"scheduler '%s': must be f:1 to f:99, r:1 to r:99, o:-20 to o:19, or "
+			"d:RUNTIME:PERIOD",
+			opts->scheduler ? opts->scheduler : fifo);
+	if (config->sched.policy == SCHED_FIFO)
+		config->priority = config->sched.priority;
+	else if (config->workload == PERF_POKE_WORKLOAD_CYCLIC)
+		return log_error(&config->log, -EINVAL,
+				 "scheduler '%s': the workload cyclic has f:PRIORITY only",
+				 opts->scheduler);
+	return 0;
+}
+
+static int config_histogram(struct config *config, const struct perf_poke_opts *opts)
+{
+	uint64_t most = HISTOGRAM_MAX / sizeof(uint64_t) / TRIGGER_KINDS / config->nr_cpus - 1;
+
+	config->histogram_entries = opts->histogram_entries;
+	config->histogram_width_ns =
+		opts->histogram_width_ns ? opts->histogram_width_ns : HISTOGRAM_WIDTH_DEFAULT_NS;
+	if (config->histogram_entries > most)
+		return log_error(&config->log, -EINVAL,
+				 "histogram entries %" PRIu64 ": with %zu CPUs at most %" PRIu64,
+				 config->histogram_entries, config->nr_cpus, most);
+	return 0;
+}
+
+void config_reset_thresholds(struct config *config)
+{
+	for (int kind = TRIGGER_KINDS; kind--;) {
+		config->thresholds[kind] = config->asked[kind];
+		if (config->asked[kind])
+			config->threshold_ns = config->asked[kind];
+	}
+}
+
+static int config_triggers(struct config *config, const struct perf_poke_opts *opts)
+{
+	if (!opts->nr_triggers)
+		config->asked[TRIGGER_IRQ] = config->threshold_ns;
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+
+		if ((unsigned int)trigger->kind >= TRIGGER_KINDS)
+			return log_error(&config->log, -EINVAL, "trigger %d: unknown",
+					 trigger->kind);
+		if (config->asked[trigger->kind])
+			return log_error(&config->log, -EINVAL, "trigger %s: is named twice",
+					 config_trigger(trigger->kind));
+		config->asked[trigger->kind] =
+			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
+	}
+	config_reset_thresholds(config);
+	if (!config->thresholds[TRIGGER_WAKEUP] != !opts->task)
+		return log_error(&config->log, -EINVAL,
+				 opts->task ? "task '%s': is for the trigger wakeup"
+					    : "trigger wakeup: needs a task%s",
+				 opts->task ? opts->task : "");
+	if (opts->task && !(config->task = strdup(opts->task)))
+		return -ENOMEM;
+	return 0;
+}
+
+static int config_strings(struct config *config, const struct perf_poke_opts *opts)
+{
+	if (opts->function && !*opts->function)
+		return log_error(&config->log, -EINVAL,
+				 "function '': not a symbol, an 0xADDRESS, or any");
+	if (opts->function && !(config->function = strdup(opts->function)))
+		return -ENOMEM;
+	if (opts->output && !*opts->output)
+		return log_error(&config->log, -EINVAL, "output '': not the name of a folder");
+	config->output = strdup(opts->output ? opts->output : "perf-poke.data");
+	if (!config->output)
+		return -ENOMEM;
+	if (opts->session && !pins_name_valid(opts->session))
+		return log_error(&config->log, -EINVAL,
+				 "session '%s': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other "
+				 "than . and ..)",
+				 opts->session);
+	if (opts->session && !(config->session = strdup(opts->session)))
+		return -ENOMEM;
+	config->argv = calloc(opts->argc + 1, sizeof(*config->argv));
+	if (!config->argv)
+		return -ENOMEM;
+	for (; opts->argv && config->argc < opts->argc; config->argc++) {
+		config->argv[config->argc] = strdup(opts->argv[config->argc]);
+		if (!config->argv[config->argc])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int config_events(struct config *config, const struct perf_poke_opts *opts)
+{
+	config->events = calloc(opts->nr_events + 1, sizeof(*config->events));
+	if (!config->events)
+		return -ENOMEM;
+	for (size_t i = 0; opts->events && i < opts->nr_events; i++) {
+		struct perf_poke_event *event = &config->events[config->nr_events++];
+
+		if (!opts->events[i].name)
+			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
+		event->name = strdup(opts->events[i].name);
+		if (opts->events[i].filter)
+			event->filter = strdup(opts->events[i].filter);
+		if (!event->name || (opts->events[i].filter && !event->filter))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int config_target(struct config *config, const struct perf_poke_target *wanted)
+{
+	struct perf_poke_target *target = &config->targets[config->nr_targets++];
+
+	*target = *wanted;
+	target->wake = NULL;
+	if (wanted->pid <= 0)
+		return log_error(&config->log, -EINVAL, "target %d: not the id of a process",
+				 wanted->pid);
+	if (wanted->signal < 0 || wanted->signal > SIGRTMAX)
+		return log_error(&config->log, -EINVAL, "target %d: signal %d: must be 1 to %d",
+				 wanted->pid, wanted->signal, SIGRTMAX);
+	if (!wanted->wake)
+		return 0;
+	/* It becomes part of a filter. */
+	if (!*wanted->wake || strlen(wanted->wake) > WAKE_MAX ||
+	    wanted->wake[strspn(wanted->wake, WAKE_CHARACTERS)])
+		return log_error(&config->log, -EINVAL,
+				 "target %d: wake '%s': must be 1 to %d letters, digits, - or _",
+				 wanted->pid, wanted->wake, WAKE_MAX);
+	target->wake = strdup(wanted->wake);
+	return target->wake ? 0 : -ENOMEM;
+}
+
+static int config_targets(struct config *config, const struct perf_poke_opts *opts)
+{
+	size_t wakes = 0;
+
+	if (opts->nr_targets > POKE_TARGETS)
+		return log_error(&config->log, -EINVAL, "%zu targets: at most %d can be poked",
+				 opts->nr_targets, POKE_TARGETS);
+	config->targets = calloc(opts->nr_targets + 1, sizeof(*config->targets));
+	if (!config->targets)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->nr_targets; i++) {
+		int err = config_target(config, &opts->targets[i]);
+
+		if (err)
+			return err;
+		wakes += !!opts->targets[i].wake;
+	}
+	if (wakes > 1)
+		return log_error(&config->log, -EINVAL, "wake: of one target only");
+	return 0;
+}
+
+/* Targets and events that are named say which recorder they are for. */
+static enum perf_poke_recorder config_choose_recorder(const struct config *config)
+{
+	if (config->nr_targets && !config->nr_events)
+		return PERF_POKE_RECORDER_PERF;
+	if (config->nr_events)
+		return pt_config_is_pt(config->events[0].name) ? PERF_POKE_RECORDER_PT
+							       : PERF_POKE_RECORDER_EVENTS;
+	return access(PT_PMU_DIR, F_OK) ? PERF_POKE_RECORDER_EVENTS : PERF_POKE_RECORDER_PT;
+}
+
+/* The events and a running perf record are stopped by the controller: there is but one way. */
+static int config_recorder(struct config *config, const struct perf_poke_opts *opts)
+{
+	const char *option = NULL;
+
+	config->recorder = opts->recorder ? opts->recorder : config_choose_recorder(config);
+	if (config->recorder == PERF_POKE_RECORDER_PERF && !config->nr_targets)
+		return log_error(&config->log, -EINVAL,
+				 "recorder perf: needs a target: a running perf record");
+	if (config->recorder == PERF_POKE_RECORDER_PT)
+		return 0;
+	if (opts->freeze == PERF_POKE_FREEZE_PAUSE)
+		option = "freeze pause";
+	else if (opts->freeze == PERF_POKE_FREEZE_SAMPLE)
+		option = "freeze sample";
+	else if (opts->freeze_all)
+		option = "freeze-all";
+	else if (opts->sample_size)
+		option = "sample-size";
+	else if (opts->history_size)
+		option = "history";
+	else if (opts->no_switch_events)
+		option = "no-switch-events";
+	if (!option)
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "%s: needs the recorder pt (Intel PT), not the recorder %s", option,
+			 config->recorder == PERF_POKE_RECORDER_PERF ? "perf" : "events");
+}
+
+int config_init(struct config *config, const struct perf_poke_opts *opts)
+{
+	struct perf_poke_opts known;
+	int err;
+
+	err = config_read_opts(&known, opts);
+	if (err)
+		return err;
+	*config = (struct config){
+		.log = { known.log, known.log_ctx },
+		.on_capture = known.on_capture,
+		.on_removed = known.on_removed,
+		.capture_ctx = known.capture_ctx,
+	};
+	err = config_cpus(config, known.cpus);
+	if (!err)
+		err = config_numbers(config, &known);
+	if (!err)
+		err = config_workload_opts(config, &known);
+	if (!err)
+		err = config_histogram(config, &known);
+	if (!err)
+		err = config_triggers(config, &known);
+	if (!err)
+		err = config_strings(config, &known);
+	if (!err)
+		err = config_events(config, &known);
+	if (!err)
+		err = config_targets(config, &known);
+	if (!err)
+		err = config_recorder(config, &known);
+	if (err)
+		config_destroy(config);
+	return err;
+}
+
+const char *config_trigger(unsigned int kind)
+{
+	static const char *const names[] = { "irq", "thread", "user", "wakeup" };
+
+	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
+}
+
+const char *config_workload(const struct config *config)
+{
+	switch (config->workload) {
+	case PERF_POKE_WORKLOAD_NONE:
+		return "none";
+	case PERF_POKE_WORKLOAD_TIMERLAT:
+		return "timerlat";
+	case PERF_POKE_WORKLOAD_USER:
+		return "user";
+	case PERF_POKE_WORKLOAD_AUTO:
+		return "auto";
+	default:
+		return "cyclic";
+	}
+}
+
+void config_destroy(struct config *config)
+{
+	free(config->cpus);
+	free(config->function);
+	free(config->output);
+	free(config->session);
+	free(config->cgroup);
+	free(config->task);
+	for (size_t i = 0; i < config->argc; i++)
+		free(config->argv[i]);
+	free(config->argv);
+	for (size_t i = 0; i < config->nr_events; i++) {
+		free((char *)config->events[i].name);
+		free((char *)config->events[i].filter);
+	}
+	free(config->events);
+	for (size_t i = 0; i < config->nr_targets; i++)
+		free((char *)config->targets[i].wake);
+	free(config->targets);
+	*config = (struct config){};
+}

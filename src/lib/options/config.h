@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The options of a session, checked, copied and with defaults filled in. */
+#ifndef LIB_OPTIONS_CONFIG_H
+#define LIB_OPTIONS_CONFIG_H
+
+#include <sys/types.h>
+
+#include "base/log.h"
+#include "base/scheduling.h"
+#include "bpf/trigger.h"
+#include "perf_poke.h"
+
+struct config {
+	int *cpus;
+	size_t nr_cpus;
+	uint64_t threshold_ns;
+	/* By enum trigger_kind; 0: not watched. threshold_ns is the first that is. */
+	uint64_t thresholds[TRIGGER_KINDS];
+	uint64_t asked[TRIGGER_KINDS]; /* what those are until they are adapted */
+	char *task;
+	char *function; /* NULL: what suits the workload */
+	enum perf_poke_workload workload;
+	uint64_t period_ns;
+	int priority;
+	struct scheduling sched; /* of the workload's threads; size 0: as the kernel has it */
+	char *cgroup;		 /* NULL: not set */
+	bool hold_dma_latency, limit_idle_state;
+	uint32_t dma_latency_us, deepest_idle_state;
+	enum perf_poke_recorder recorder; /* not AUTO */
+	struct perf_poke_event *events;
+	size_t nr_events;
+	uint64_t buffer_size; /* 0: the recorder's choice */
+	enum perf_poke_freeze freeze;
+	bool freeze_all, no_switch_events;
+	uint64_t sample_size;
+	uint64_t history_size; /* UINT64_MAX: all */
+	struct perf_poke_target *targets;
+	size_t nr_targets;
+	enum perf_poke_delivery delivery;
+	bool exit_with_target;
+	uint64_t max_captures;	       /* UINT64_MAX: no limit */
+	uint64_t keep_worst, max_disk; /* the same */
+	uint64_t cooldown_ns;
+	double adaptive; /* percent; 0: not */
+	uint64_t warmup_ns;
+	uint64_t histogram_width_ns, histogram_entries;
+	char *output;
+	uid_t output_owner;
+	char *session; /* NULL: others do not see it */
+	char **argv;
+	size_t argc;
+	struct log log;
+	perf_poke_capture_fn on_capture;
+	perf_poke_removed_fn on_removed;
+	void *capture_ctx;
+};
+
+/* On failure says why, and leaves nothing to free. */
+int config_init(struct config *config, const struct perf_poke_opts *opts);
+/* To what was asked for: an earlier run may have adapted them. */
+void config_reset_thresholds(struct config *config);
+/* The name of the workload that is used. */
+const char *config_workload(const struct config *config);
+/* The name of a kind of latency. */
+const char *config_trigger(unsigned int kind);
+void config_destroy(struct config *config);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/events/events.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/tracefs.h"
+
+/* What decides whether a timer interrupt is late: who ran, which interrupts and softirqs ran, which
+ * timers. */
+static const char *const default_events[] = {
+	"sched:sched_switch",	      "sched:sched_wakeup",	   "irq:irq_handler_entry",
+	"irq:irq_handler_exit",	      "irq:softirq_entry",	   "irq:softirq_exit",
+	"irq_vectors:*_entry",	      "irq_vectors:*_exit",	   "timer:hrtimer_start",
+	"timer:hrtimer_expire_entry", "timer:hrtimer_expire_exit",
+};
+
+void event_list_close(struct event_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		free(list->events[i].name);
+		free(list->events[i].filter);
+	}
+	free(list->events);
+	*list = (struct event_list){};
+}
+
+static int event_read_id(int tracefs_fd, const char *system, const char *name, uint64_t *id)
+{
+	_cleanup_close_ int fd = -1;
+	char path[300], text[32];
+	ssize_t len;
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/id", system, name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = openat(tracefs_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return len ? -errno : -EIO;
+	text[len] = '\0';
+	*id = strtoull(text, NULL, 10);
+	return 0;
+}
+
+/* A later mention of an event that is in the list already only replaces its filter. */
+static int event_list_add(struct event_list *list, int tracefs_fd, const char *system,
+			  const char *name, const char *filter, bool optional)
+{
+	_cleanup_free_ char *full = NULL, *copy = NULL;
+	struct event *events;
+	uint64_t id = 0;
+	int err;
+
+	err = event_read_id(tracefs_fd, system, name, &id);
+	if (err)
+		return err;
+	if (filter && !(copy = strdup(filter)))
+		return -ENOMEM;
+	for (size_t i = 0; i < list->nr; i++) {
+		if (list->events[i].id != id)
+			continue;
+		free(list->events[i].filter);
+		list->events[i].filter = TAKE_PTR(copy);
+		list->events[i].optional &= optional;
+		return 0;
+	}
+	if (asprintf(&full, "%s:%s", system, name) < 0)
+		return -ENOMEM;
+	events = reallocarray(list->events, list->nr + 1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	list->events = events;
+	list->events[list->nr++] = (struct event){ TAKE_PTR(full), TAKE_PTR(copy), optional, id };
+	return 0;
+}
+
+static int event_list_add_matching(struct event_list *list, int tracefs_fd, const char *system,
+				   const char *pattern, const char *filter)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	unsigned int matches = 0;
+	struct dirent *entry;
+	char path[300];
+	int err;
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s", system) >= sizeof(path))
+		return -ENAMETOOLONG;
+	err = opendir_at(&dir, tracefs_fd, path);
+	if (err)
+		return err;
+	while ((entry = readdir(dir))) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    fnmatch(pattern, entry->d_name, 0))
+			continue;
+		err = event_list_add(list, tracefs_fd, system, entry->d_name, filter, true);
+		/* Events of the ftrace system, for one, have no id: they are not for perf. */
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			return err;
+		matches++;
+	}
+	return matches ? 0 : -ENOENT;
+}
+
+static int event_list_add_spec(struct event_list *list, int tracefs_fd,
+			       const struct perf_poke_event *asked)
+{
+	_cleanup_free_ char *system = strdup(asked->name);
+	char *name;
+
+	if (!system)
+		return -ENOMEM;
+	name = strchr(system, ':');
+	/* Neither part may leave the events folder. */
+	if (!name || name == system || !name[1] || strchr(system, '/') || system[0] == '.' ||
+	    name[1] == '.')
+		return -EINVAL;
+	*name++ = '\0';
+	if (strpbrk(name, "*?["))
+		return event_list_add_matching(list, tracefs_fd, system, name, asked->filter);
+	return event_list_add(list, tracefs_fd, system, name, asked->filter, false);
+}
+
+static int event_list_add_default(struct event_list *list, int tracefs_fd, const struct log *log)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(default_events); i++) {
+		const struct perf_poke_event asked = { .name = default_events[i] };
+		int err = event_list_add_spec(list, tracefs_fd, &asked);
+
+		if (err == -ENOENT)
+			log_write(log, PERF_POKE_LOG_DEBUG, "event %s: this kernel has none",
+				  asked.name);
+		else if (err)
+			return log_error(log, err, "event %s: %s", asked.name,
+					 tracefs_strerror(err));
+	}
+	for (size_t i = 0; i < list->nr; i++)
+		list->events[i].optional = true;
+	if (!list->nr)
+		return log_error(log, -ENOENT,
+				 "this kernel has none of the default events: name some (-e)");
+	return 0;
+}
+
+int event_list_open(struct event_list *list, const struct perf_poke_event *asked, size_t nr,
+		    int tracefs_fd, const struct log *log)
+{
+	struct event_list made = {};
+	int err = 0;
+
+	if (!nr)
+		err = event_list_add_default(&made, tracefs_fd, log);
+	for (size_t i = 0; i < nr && !err; i++) {
+		err = event_list_add_spec(&made, tracefs_fd, &asked[i]);
+		if (err == -EINVAL)
+			log_error(
+				log, err,
+				"event '%s': not of the form system:name, as in sched:sched_switch",
+				asked[i].name);
+		else if (err == -ENOENT)
+			log_error(log, err,
+				  "event '%s': this kernel has no such tracepoint (perf list "
+				  "tracepoint shows them)",
+				  asked[i].name);
+		else if (err)
+			log_error(log, err, "event '%s': %s", asked[i].name, tracefs_strerror(err));
+	}
+	if (err) {
+		event_list_close(&made);
+		return err;
+	}
+	*list = made;
+	return 0;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The recorder `events`: tracepoints of the watched CPUs in overwrite rings. Works on any machine.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+#include <json-c/json.h>
+
+#include "base/tracefs.h"
+#include "perfdata.h"
+#include "recorder/events/events.h"
+#include "recorder/recorder.h"
+#include "recorder/records.h"
+#include "recorder/rings.h"
+#include "recorder/sideband.h"
+#include "recorder/symbols.h"
+
+#define BUFFER_DEFAULT (4ULL << 20)
+
+struct events_recorder {
+	struct recorder base;
+	struct event_list list;
+	struct ring_event *ring_events; /* those of the list */
+	struct rings *rings;
+	struct sideband *sideband;
+	size_t nr_cpus;
+	uint64_t buffer_size;
+	struct perfdata_features *features;
+	int root_fd;
+	struct symbols symbols; /* used by write alone */
+};
+
+struct snapshot {
+	const struct events_recorder *events;
+	struct sideband_copy *sideband;
+	uint64_t *ids;		   /* of the events, as rings_ids() gives them */
+	struct ring_copy copies[]; /* one for each watched CPU */
+};
+
+static struct events_recorder *to_events(struct recorder *recorder)
+{
+	return (struct events_recorder *)recorder;
+}
+
+static void events_free(struct recorder *recorder)
+{
+	struct events_recorder *events = to_events(recorder);
+
+	sideband_free(events->sideband);
+	rings_free(events->rings);
+	perfdata_features_free(events->features);
+	event_list_close(&events->list);
+	free(events->ring_events);
+	closep(&events->root_fd);
+	symbols_close(&events->symbols);
+	free(events);
+}
+
+/* All events share one layout of sample_type, as a file with several needs. Their clock is the
+ * spike's. */
+static void events_attr(struct perf_event_attr *attr)
+{
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.sample_period = 1,
+		.sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_ID,
+		.sample_id_all = 1,
+		.write_backward = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+}
+
+static int events_make_attrs(struct events_recorder *events)
+{
+	events->ring_events = calloc(events->list.nr, sizeof(*events->ring_events));
+	if (!events->ring_events)
+		return -ENOMEM;
+	for (size_t i = 0; i < events->list.nr; i++) {
+		struct ring_event *event = &events->ring_events[i];
+
+		events_attr(&event->attr);
+		event->attr.type = PERF_TYPE_TRACEPOINT;
+		event->attr.config = events->list.events[i].id;
+		event->name = events->list.events[i].name;
+		event->filter = events->list.events[i].filter;
+		event->optional = events->list.events[i].optional;
+	}
+	return 0;
+}
+
+static int events_read_features(struct events_recorder *events,
+				const struct recorder_config *config, int tracefs_fd)
+{
+	_cleanup_free_ const char **names = calloc(events->list.nr, sizeof(*names));
+	int err;
+
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < events->list.nr; i++)
+		names[i] = events->list.events[i].name;
+	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
+				    config->argv, config->argc);
+	if (err)
+		return err;
+	return perfdata_features_add_tracing(events->features, tracefs_fd, names, events->list.nr);
+}
+
+static int events_open_all(struct events_recorder *events, const struct recorder_config *config,
+			   const struct log *log)
+{
+	_cleanup_close_ int tracefs_fd = tracefs_open();
+	struct perf_event_attr attr;
+	size_t pages;
+	int err;
+
+	if (tracefs_fd < 0)
+		return log_error(log, tracefs_fd,
+				 "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing (%s)",
+				 tracefs_strerror(tracefs_fd));
+	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (events->root_fd < 0)
+		return -errno;
+	err = event_list_open(&events->list, config->events, config->nr_events, tracefs_fd, log);
+	if (!err)
+		err = events_make_attrs(events);
+	if (err)
+		return err;
+	err = events_read_features(events, config, tracefs_fd);
+	if (err)
+		return log_error(log, err, "cannot read the formats of the events: %s",
+				 strerror(-err));
+	pages = rings_pages(config->buffer_size ? config->buffer_size : BUFFER_DEFAULT);
+	events->buffer_size = pages * sysconf(_SC_PAGESIZE);
+	events->nr_cpus = config->nr_cpus;
+	err = rings_open(&events->rings, events->ring_events, events->list.nr, config->cpus,
+			 config->nr_cpus, pages, log);
+	if (err)
+		return err;
+	events_attr(&attr);
+	return sideband_open(&events->sideband, &attr, events->root_fd, log);
+}
+
+static int events_open(struct recorder **ret, const struct recorder_config *config,
+		       const struct log *log)
+{
+	struct events_recorder *events = calloc(1, sizeof(*events));
+	int err;
+
+	if (!events)
+		return -ENOMEM;
+	events->base.ops = &events_recorder;
+	events->root_fd = -1;
+	symbols_init(&events->symbols, config->work_fd);
+	err = events_open_all(events, config, log);
+	if (err) {
+		events_free(&events->base);
+		return err;
+	}
+	*ret = &events->base;
+	return 0;
+}
+
+static int events_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
+{
+	return rings_pause(to_events(recorder)->rings, spike->cpu);
+}
+
+static int events_resume(struct recorder *recorder)
+{
+	return rings_resume(to_events(recorder)->rings);
+}
+
+static int events_cpu_online(struct recorder *recorder, int cpu)
+{
+	struct events_recorder *events = to_events(recorder);
+	int err = rings_reopen(events->rings, cpu);
+	int sideband_err = sideband_cpu_online(events->sideband, cpu);
+
+	return err ? err : sideband_err;
+}
+
+static void events_snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	for (size_t i = 0; i < snapshot->events->nr_cpus; i++)
+		free(snapshot->copies[i].data);
+	sideband_copy_free(snapshot->sideband);
+	free(snapshot->ids);
+	free(snapshot);
+}
+
+static int events_copy(struct recorder *recorder, struct snapshot **ret)
+{
+	struct events_recorder *events = to_events(recorder);
+	struct snapshot *snapshot;
+	size_t nr_ids;
+	int err;
+
+	snapshot = calloc(1, sizeof(*snapshot) + events->nr_cpus * sizeof(snapshot->copies[0]));
+	if (!snapshot)
+		return -ENOMEM;
+	snapshot->events = events;
+	snapshot->ids = rings_ids(events->rings, &nr_ids);
+	err = snapshot->ids ? rings_copy(events->rings, snapshot->copies) : -ENOMEM;
+	if (!err)
+		err = sideband_copy(events->sideband, &snapshot->sideband);
+	if (err) {
+		events_snapshot_free(snapshot);
+		return err;
+	}
+	*ret = snapshot;
+	return 0;
+}
+
+static int write_records(struct events_recorder *events, struct perfdata *pd,
+			 const struct snapshot *snapshot, int spike_cpu,
+			 struct snapshot_facts *facts)
+{
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	struct perfdata_buf round = {};
+	int err = 0;
+
+	for (size_t i = 0; i < events->nr_cpus && !err; i++) {
+		const struct ring_copy *copy = &snapshot->copies[i];
+		struct records_facts ring = {};
+
+		err = records_write(pd, copy, &ring);
+		facts->events += ring.samples;
+		facts->lost += ring.lost;
+		if (!ring.first_ns)
+			continue;
+		if (copy->cpu == spike_cpu || (spike_cpu < 0 && ring.first_ns > facts->oldest_ns))
+			facts->oldest_ns = ring.first_ns;
+		first_ns = ring.first_ns < first_ns ? ring.first_ns : first_ns;
+		last_ns = ring.last_ns > last_ns ? ring.last_ns : last_ns;
+	}
+	if (!err)
+		err = perfdata_put_finished_round(&round);
+	if (!err)
+		err = perfdata_write(pd, round.data, round.len);
+	perfdata_buf_release(&round);
+	return err ? err : perfdata_finish(pd, events->features, first_ns, last_ns);
+}
+
+static int events_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+			const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+{
+	struct events_recorder *events = to_events(recorder);
+	_cleanup_free_ struct perfdata_event *described = NULL;
+	struct perfdata *pd;
+	size_t nr = 0;
+	int err;
+
+	described = calloc(events->list.nr + 1, sizeof(*described));
+	if (!described)
+		return -ENOMEM;
+	for (size_t i = 0; i < events->list.nr; i++) {
+		const struct ring_event *event = &events->ring_events[i];
+		const uint64_t *ids = snapshot->ids + nr * events->nr_cpus;
+
+		if (event->opened)
+			described[nr++] = (struct perfdata_event){ event->attr, event->name, ids,
+								   events->nr_cpus };
+	}
+	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
+	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
+	if (err)
+		return err;
+	err = sideband_write(events->sideband, pd, snapshot->sideband, false);
+	if (!err)
+		err = write_records(events, pd, snapshot, spike->cpu, facts);
+	if (!err)
+		err = symbols_write(&events->symbols, pd, events->root_fd);
+	facts->size = perfdata_size(pd);
+	perfdata_free(pd);
+	return err;
+}
+
+static void events_describe(const struct recorder *recorder, struct json_object *json)
+{
+	const struct events_recorder *events = (const struct events_recorder *)recorder;
+	struct json_object *list = json_object_new_array();
+
+	json_object_object_add(json, "buffer_size", json_object_new_uint64(events->buffer_size));
+	for (size_t i = 0; i < events->list.nr; i++) {
+		struct json_object *event;
+
+		if (!events->ring_events[i].opened)
+			continue;
+		event = json_object_new_object();
+
+		json_object_object_add(event, "name",
+				       json_object_new_string(events->list.events[i].name));
+		if (events->list.events[i].filter)
+			json_object_object_add(
+				event, "filter",
+				json_object_new_string(events->list.events[i].filter));
+		json_object_array_add(list, event);
+	}
+	json_object_object_add(json, "events", list);
+}
+
+const struct recorder_ops events_recorder = {
+	.name = "events",
+	.open = events_open,
+	.freeze = events_freeze,
+	.copy = events_copy,
+	.resume = events_resume,
+	.cpu_online = events_cpu_online,
+	.write = events_write,
+	.describe = events_describe,
+	.snapshot_free = events_snapshot_free,
+	.free = events_free,
+};

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/pt/config.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* A term's place in attr.config: bits first to last. */
+struct field {
+	unsigned int first, last;
+};
+
+static int read_text(int dirfd, const char *folder, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char path[300];
+	ssize_t len;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, size - 1);
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return 0;
+}
+
+/* Files of caps/ are hexadecimal. One that is not there is a capability that the CPU has not. */
+static uint64_t read_cap(int dirfd, const char *name)
+{
+	char text[64];
+
+	return read_text(dirfd, "caps", name, text, sizeof(text)) ? 0 : strtoull(text, NULL, 16);
+}
+
+static int read_field(int dirfd, const char *name, struct field *field)
+{
+	char text[64];
+	int nr;
+
+	if (name[0] == '.' || read_text(dirfd, "format", name, text, sizeof(text)))
+		return -ENOENT;
+	nr = sscanf(text, "config:%u-%u", &field->first, &field->last);
+	if (nr < 1)
+		return -ENOENT;
+	if (nr == 1)
+		field->last = field->first;
+	return field->last < 64 && field->first <= field->last ? 0 : -ENOENT;
+}
+
+static uint64_t field_max(const struct field *field)
+{
+	return ~0ULL >> (63 - (field->last - field->first));
+}
+
+static uint64_t field_mask(int dirfd, const char *name)
+{
+	struct field field;
+
+	return read_field(dirfd, name, &field) ? 0 : field_max(&field) << field.first;
+}
+
+/* Which capability a term needs; for those that choose one of several values, a mask of what there
+ * is. Intel SDM volume 3, "Intel Processor Trace", CPUID leaf 14H. */
+static const struct need {
+	const char *term, *cap;
+	bool mask;
+	bool zero; /* asks for nothing */
+} needs[] = {
+	{ "cyc", "psb_cyc", false, true },
+	{ "psb_period", "psb_periods", true, true },
+	{ "cyc_thresh", "cycle_thresholds", true, true },
+	{ "mtc", "mtc", false, true },
+	{ "mtc_period", "mtc_periods", true, false },
+	{ "ptw", "ptwrite", false, true },
+	{ "fup_on_ptw", "ptwrite", false, true },
+	{ "pwr_evt", "power_event_trace", false, true },
+	{ "event", "event_trace", false, true },
+	{ "notnt", "tnt_disable", false, true },
+};
+
+static int check_cap(int dirfd, const char *term, uint64_t value, const struct log *log)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+		uint64_t have;
+
+		if (strcmp(term, needs[i].term) || (!value && needs[i].zero))
+			continue;
+		have = read_cap(dirfd, needs[i].cap);
+		if (needs[i].mask && !(value < 64 && have >> value & 1))
+			return log_error(log, -EINVAL,
+					 "event term '%s=%" PRIu64
+					 "': not of this CPU, which has the values of "
+					 "mask %#" PRIx64 " (" PT_PMU_DIR "/caps/%s)",
+					 term, value, have, needs[i].cap);
+		if (!needs[i].mask && !have)
+			return log_error(log, -EINVAL,
+					 "event term '%s': not of this CPU (" PT_PMU_DIR
+					 "/caps/%s is 0)",
+					 term, needs[i].cap);
+	}
+	return 0;
+}
+
+static int set_term(struct pt_config *config, int dirfd, const char *name, uint64_t value,
+		    const struct log *log)
+{
+	struct field field;
+	int err;
+
+	if (read_field(dirfd, name, &field))
+		return log_error(
+			log, -EINVAL,
+			"event term '%s': the PMU has none such (ls " PT_PMU_DIR "/format)", name);
+	if (value > field_max(&field))
+		return log_error(log, -EINVAL, "event term '%s=%" PRIu64 "': at most %" PRIu64,
+				 name, value, field_max(&field));
+	err = check_cap(dirfd, name, value, log);
+	if (err)
+		return err;
+	config->config &= ~(field_max(&field) << field.first);
+	config->config |= value << field.first;
+	return 0;
+}
+
+/* One of name, name=value; 0x for hexadecimal. */
+static int parse_term(struct pt_config *config, int dirfd, char *term, const struct log *log)
+{
+	char *value = strchr(term, '='), *end = NULL;
+	uint64_t number = 1;
+
+	if (value) {
+		*value++ = '\0';
+		errno = 0;
+		number = strtoull(value, &end, 0);
+		if (end == value || *end || errno || *value == '-')
+			return log_error(log, -EINVAL, "event term '%s=%s': not a number", term,
+					 value);
+	}
+	return set_term(config, dirfd, term, number, log);
+}
+
+/* As perf chooses: the set bit of the mask nearest at or below `wanted`, else the next above. */
+static unsigned int pick_bit(uint64_t mask, unsigned int wanted)
+{
+	for (unsigned int bit = wanted + 1; bit-- > 0;) {
+		if (mask >> bit & 1)
+			return bit;
+	}
+	for (unsigned int bit = wanted; bit < 64; bit++) {
+		if (mask >> bit & 1)
+			return bit;
+	}
+	return 0;
+}
+
+/* What perf sets where nothing else is said. */
+static int set_defaults(struct pt_config *config, int dirfd, const struct log *log)
+{
+	uint64_t mtc_periods = read_cap(dirfd, "mtc_periods");
+	uint64_t psb_periods = read_cap(dirfd, "psb_periods");
+	int err = set_term(config, dirfd, "tsc", 1, log);
+
+	if (!err && read_cap(dirfd, "mtc") && mtc_periods) {
+		err = set_term(config, dirfd, "mtc", 1, log);
+		if (!err)
+			err = set_term(config, dirfd, "mtc_period", pick_bit(mtc_periods, 3), log);
+	}
+	if (!err && read_cap(dirfd, "psb_cyc") && mtc_periods && psb_periods)
+		err = set_term(config, dirfd, "psb_period", pick_bit(psb_periods, 3), log);
+	/* Older drivers have neither, and always trace branches. */
+	if (!err && field_mask(dirfd, "pt") && field_mask(dirfd, "branch")) {
+		err = set_term(config, dirfd, "pt", 1, log);
+		if (!err)
+			err = set_term(config, dirfd, "branch", 1, log);
+	}
+	return err;
+}
+
+static int parse_modifiers(struct pt_config *config, const char *modifiers, const char *event,
+			   const struct log *log)
+{
+	if (!*modifiers)
+		return 0;
+	config->exclude_user = config->exclude_kernel = true;
+	for (const char *c = modifiers; *c; c++) {
+		if (*c == 'u')
+			config->exclude_user = false;
+		else if (*c == 'k')
+			config->exclude_kernel = false;
+		else
+			return log_error(log, -EINVAL,
+					 "event '%s': modifier '%c' is unknown (u and k are)",
+					 event, *c);
+	}
+	return 0;
+}
+
+static int read_cpu(struct pt_config *config, int dirfd)
+{
+	char text[64];
+
+	if (read_text(dirfd, ".", "type", text, sizeof(text)))
+		return -ENOENT;
+	config->type = strtoul(text, NULL, 10);
+	config->tsc_bit = field_mask(dirfd, "tsc");
+	config->noretcomp_bit = field_mask(dirfd, "noretcomp");
+	config->mtc_bit = field_mask(dirfd, "mtc");
+	config->mtc_period_bits = field_mask(dirfd, "mtc_period");
+	config->cyc_bit = field_mask(dirfd, "cyc");
+	config->cap_event_trace = read_cap(dirfd, "event_trace");
+	/* The second is what older kernels have. */
+	if (!read_text(dirfd, ".", "nr_addr_filters", text, sizeof(text)))
+		config->nr_addr_filters = strtoul(text, NULL, 10);
+	else
+		config->nr_addr_filters = read_cap(dirfd, "num_address_ranges");
+	if (!read_text(dirfd, ".", "max_nonturbo_ratio", text, sizeof(text)))
+		config->max_nonturbo_ratio = strtoull(text, NULL, 10);
+	if (!read_text(dirfd, ".", "tsc_art_ratio", text, sizeof(text)))
+		sscanf(text, "%" SCNu64 ":%" SCNu64, &config->tsc_ctc_n, &config->tsc_ctc_d);
+	return 0;
+}
+
+bool pt_config_is_pt(const char *event)
+{
+	size_t len = strlen(PT_PMU);
+
+	return !strncmp(event, PT_PMU, len) && (!event[len] || strchr("/:", event[len]));
+}
+
+/* Splits `intel_pt/TERMS/MODIFIERS` or `intel_pt:MODIFIERS` in place. */
+static int split(char *event, char **terms, char **modifiers)
+{
+	char *rest = event + strlen(PT_PMU);
+
+	*terms = *modifiers = rest + strlen(rest);
+	if (*rest == '/') {
+		*terms = rest + 1;
+		*modifiers = strchr(*terms, '/');
+		if (!*modifiers)
+			return -EINVAL;
+		*(*modifiers)++ = '\0';
+	} else if (*rest == ':') {
+		*modifiers = rest + 1;
+	}
+	return 0;
+}
+
+int pt_config_parse(struct pt_config *config, int dirfd, const char *event, const struct log *log)
+{
+	const char *own =
+		read_cap(dirfd, "psb_cyc") ? PT_PMU "/cyc,noretcomp/k" : PT_PMU "/noretcomp/k";
+	_cleanup_free_ char *copy = strdup(event ? event : own);
+	char *terms, *modifiers, *term;
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	*config = (struct pt_config){};
+	if (read_cpu(config, dirfd))
+		return log_error(log, -ENOENT, "there is no PMU " PT_PMU);
+	if (!pt_config_is_pt(copy) || split(copy, &terms, &modifiers))
+		return log_error(log, -EINVAL,
+				 "event '%s': not of the form intel_pt/TERM,.../MODIFIERS", event);
+	err = set_defaults(config, dirfd, log);
+	if (!err)
+		err = parse_modifiers(config, modifiers, event ? event : own, log);
+	while (!err && (term = strsep(&terms, ","))) {
+		if (*term)
+			err = parse_term(config, dirfd, term, log);
+	}
+	return err;
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/pt/events.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <perf/cpumap.h>
+#include <perf/evsel.h>
+
+/* To put events in a group one by one. */
+#include <internal/evsel.h>
+
+#include "base/evsel.h"
+#include "recorder/pt/addr_filter.h"
+
+/* For the few records of the PT event itself, which are not kept, and some samples of at most 64
+ * KiB. */
+#define DATA_PAGES 64
+
+/* include/uapi/linux/perf_event.h of Linux 6.13: a field that older headers call reserved. */
+#define AUX_ACTION_OFFSET 116
+#define AUX_PAUSE 2U
+#define AUX_RESUME 4U
+
+/* The group of one CPU; without events (pt is NULL) when they could not be opened again. */
+struct pt_group {
+	struct perf_cpu_map *cpus; /* the one */
+	struct perf_evsel *pt, *pause, *resume, *sample;
+	void *aux; /* mapping */
+};
+
+struct pt_events {
+	struct pt_events_config config;
+	size_t nr_cpus, aux_size, page_size;
+	struct perf_event_attr sample_attr;
+	uint64_t *ids, *sample_ids;
+	struct pt_group groups[];
+};
+
+static bool has_perf_events(int proc, const char *pid)
+{
+	char folder[300], target[64];
+	struct dirent *entry;
+	bool found = false;
+	ssize_t len;
+	DIR *fds;
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%s/fd", pid);
+	fd = openat(proc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fds = fd < 0 ? NULL : fdopendir(fd);
+	if (!fds) {
+		closep(&fd);
+		return false;
+	}
+	while (!found && (entry = readdir(fds))) {
+		len = readlinkat(fd, entry->d_name, target, sizeof(target) - 1);
+		target[len < 0 ? 0 : len] = '\0';
+		found = !strcmp(target, "anon_inode:[perf_event]");
+	}
+	closedir(fds);
+	return found;
+}
+
+/* The other processes that have perf events open, as far as they fit: `: perf (123), ...` */
+static void list_holders(char *text, size_t size)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t len = 0;
+
+	text[0] = '\0';
+	while (proc && (entry = readdir(proc))) {
+		char path[300], name[32] = "";
+		_cleanup_close_ int fd = -1;
+
+		if (!isdigit(entry->d_name[0]) || atoi(entry->d_name) == getpid() ||
+		    !has_perf_events(dirfd(proc), entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%s/comm", entry->d_name);
+		fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (len + strlen(name) + strlen(entry->d_name) + 5 >= size)
+			break;
+		len += snprintf(text + len, size - len, "%s%s (%s)", len ? ", " : ": ", name,
+				entry->d_name);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+static int explain_open(int err, const struct pt_events_config *config, const struct log *log)
+{
+	char holders[256];
+
+	if (err == -EBUSY) {
+		list_holders(holders, sizeof(holders));
+		return log_error(log, err,
+				 "intel_pt is in use on one of the CPUs: end the other perf "
+				 "record, or tool, that traces it%s%s",
+				 *holders ? "; these have perf events open" : "", holders);
+	}
+	if (err == -EACCES || err == -EPERM)
+		return log_error(
+			log, -EPERM,
+			"intel_pt: the kernel refuses: needs CAP_PERFMON, and no lockdown");
+	if (err == -ENODEV)
+		return log_error(log, err, "intel_pt: a CPU went offline");
+	return log_error(log, err, "intel_pt: cannot open with config %#llx: %s",
+			 (unsigned long long)config->attr.config, strerror(-err));
+}
+
+/* EOPNOTSUPP stands for something else with those that call this: the way to freeze. */
+static int explain_filter(int err, const char *filter, const struct log *log)
+{
+	return log_error(log, -EINVAL,
+			 "intel_pt: the kernel does not take the address filter '%s': %s", filter,
+			 err == EOPNOTSUPP ? addr_filter_unsupported(filter) : strerror(err));
+}
+
+/* An event in the group of the PT event of its CPU, that overflows whenever a BPF program prints
+ * its message there. It is enabled from the start, because one that is enabled while its leader is
+ * active does not begin. */
+static int open_on_message(struct pt_group *group, struct perf_event_attr *attr,
+			   const char *message, struct perf_evsel **ret)
+{
+	char filter[128];
+	int err;
+
+	*ret = perf_evsel__new(attr);
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->leader = group->pt;
+	err = evsel_open(*ret, group->cpus);
+	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
+	if (!err && ioctl(evsel_fd(*ret, 0), PERF_EVENT_IOC_SET_FILTER, filter))
+		err = -errno;
+	/* EINVAL of kernels that do not know the field, EOPNOTSUPP of PMUs that cannot. */
+	return err == -EINVAL ? -EOPNOTSUPP : err;
+}
+
+static struct perf_event_attr message_attr(const struct pt_events_config *config)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = config->printk_id,
+		.sample_period = 1,
+	};
+}
+
+static int open_action(struct pt_events *events, struct pt_group *group, uint32_t action,
+		       const char *message, struct perf_evsel **ret)
+{
+	struct perf_event_attr attr = message_attr(&events->config);
+
+	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
+	return open_on_message(group, &attr, message, ret);
+}
+
+static void make_sample_attr(struct pt_events *events)
+{
+	events->sample_attr = message_attr(&events->config);
+	events->sample_attr.sample_type = events->config.sample_type | PERF_SAMPLE_AUX;
+	events->sample_attr.sample_id_all = 1;
+	events->sample_attr.read_format = PERF_FORMAT_ID;
+	events->sample_attr.aux_sample_size = events->config.sample_size;
+}
+
+static int open_sample(struct pt_events *events, struct pt_group *group)
+{
+	struct perf_event_attr attr = events->sample_attr;
+	int err = open_on_message(group, &attr, events->config.pause_message, &group->sample);
+
+	if (!err && ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_ID,
+			  &events->sample_ids[group - events->groups]))
+		err = -errno;
+	return err;
+}
+
+static int open_siblings(struct pt_events *events, struct pt_group *group)
+{
+	const struct pt_events_config *config = &events->config;
+	int err;
+
+	if (!config->printk_id)
+		return 0;
+	if (config->sample_size)
+		return open_sample(events, group);
+	err = open_action(events, group, AUX_PAUSE, config->pause_message, &group->pause);
+	return err ? err
+		   : open_action(events, group, AUX_RESUME, config->resume_message, &group->resume);
+}
+
+static int open_group(struct pt_events *events, struct pt_group *group, const struct log *log)
+{
+	const struct pt_events_config *config = &events->config;
+	struct perf_event_attr attr = config->attr;
+	int err, fd;
+
+	group->pt = perf_evsel__new(&attr);
+	if (!group->pt)
+		return -ENOMEM;
+	err = evsel_open(group->pt, group->cpus);
+	if (err)
+		return explain_open(err, config, log);
+	fd = evsel_fd(group->pt, 0);
+	if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
+		return explain_filter(errno, config->filter, log);
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[group - events->groups]))
+		return -errno;
+	return open_siblings(events, group);
+}
+
+static void close_group(const struct pt_events *events, struct pt_group *group)
+{
+	if (group->aux)
+		munmap(group->aux, events->aux_size);
+	if (group->pt)
+		perf_evsel__munmap(group->pt);
+	evsel_delete(group->sample);
+	evsel_delete(group->resume);
+	evsel_delete(group->pause);
+	evsel_delete(group->pt);
+	*group = (struct pt_group){ .cpus = group->cpus };
+}
+
+static struct perf_event_mmap_page *group_page(const struct pt_group *group)
+{
+	return perf_evsel__mmap_base(group->pt, 0, 0);
+}
+
+/* Read-only means for the kernel: overwrite. Some kernels map a page when it is first read, which
+ * would be in the first copy. */
+static int map_aux(const struct pt_events *events, struct pt_group *group)
+{
+	struct perf_event_mmap_page *page = group_page(group);
+	void *aux;
+
+	page->aux_offset = (DATA_PAGES + 1) * events->page_size;
+	page->aux_size = events->aux_size;
+	aux = mmap(NULL, events->aux_size, PROT_READ, MAP_SHARED | MAP_POPULATE,
+		   evsel_fd(group->pt, 0), page->aux_offset);
+	if (aux == MAP_FAILED)
+		return -errno;
+	group->aux = aux;
+	return 0;
+}
+
+static int map_group(const struct pt_events *events, struct pt_group *group)
+{
+	int err = perf_evsel__mmap(group->pt, DATA_PAGES) ? -errno : 0;
+
+	if (!err)
+		err = map_aux(events, group);
+	/* Once the ring has all it needs: samples go there too. */
+	if (!err && group->sample &&
+	    ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_SET_OUTPUT, evsel_fd(group->pt, 0)))
+		err = -errno;
+	return err;
+}
+
+/* In bytes; of kernels that do not say, as much as can be. */
+static uint64_t available_memory(void)
+{
+	_cleanup_close_ int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	const char *const name = "MemAvailable:";
+	char text[512], *line;
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	text[len < 0 ? 0 : len] = '\0';
+	line = strstr(text, name);
+	return line ? strtoull(line + strlen(name), NULL, 10) << 10 : UINT64_MAX;
+}
+
+/* The kernel would take what there is for the rings and leave others, and the snapshots, without.
+ */
+static int check_memory(const struct pt_events_config *config, const struct log *log)
+{
+	uint64_t available = available_memory();
+
+	if ((config->nr_cpus + config->nr_copies) * config->aux_size <= available)
+		return 0;
+	return log_error(log, -ENOMEM,
+			 "buffer %zu: AUX rings of this size on %zu CPUs, and copies of %zu, do "
+			 "not fit in the memory available, %llu MiB: use a smaller buffer",
+			 config->aux_size, config->nr_cpus, config->nr_copies,
+			 (unsigned long long)available >> 20);
+}
+
+static int map_groups(struct pt_events *events, const struct log *log)
+{
+	int err = check_memory(&events->config, log);
+
+	if (err)
+		return err;
+	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++)
+		err = map_group(events, &events->groups[cpu]);
+	if (err == -EPERM)
+		return log_error(log, err,
+				 "buffer %zu: AUX rings of this size on %zu CPUs exceed the limit "
+				 "on locked memory "
+				 "(needs CAP_IPC_LOCK, a larger kernel.perf_event_mlock_kb, or a "
+				 "smaller buffer)",
+				 events->aux_size, events->nr_cpus);
+	if (err)
+		return log_error(log, err,
+				 "buffer %zu: cannot map AUX rings of this size on %zu CPUs: %s",
+				 events->aux_size, events->nr_cpus, strerror(-err));
+	return 0;
+}
+
+static int open_groups(struct pt_events *events, const struct log *log)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < events->nr_cpus && !err; i++) {
+		struct pt_group *group = &events->groups[i];
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", events->config.cpus[i]);
+		group->cpus = perf_cpu_map__new(name);
+		err = group->cpus ? open_group(events, group, log) : -ENOMEM;
+	}
+	return err ? err : map_groups(events, log);
+}
+
+int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
+		   const struct log *log)
+{
+	struct pt_events *events =
+		calloc(1, sizeof(*events) + config->nr_cpus * sizeof(events->groups[0]));
+	int err;
+
+	if (!events)
+		return -ENOMEM;
+	evsel_init();
+	events->config = *config;
+	events->nr_cpus = config->nr_cpus;
+	events->aux_size = config->aux_size;
+	events->page_size = sysconf(_SC_PAGESIZE);
+	events->ids = calloc(2 * config->nr_cpus, sizeof(*events->ids));
+	events->sample_ids = events->ids + config->nr_cpus;
+	make_sample_attr(events);
+	err = events->ids ? open_groups(events, log) : -ENOMEM;
+	if (err) {
+		pt_events_free(events);
+		return err;
+	}
+	*ret = events;
+	return 0;
+}
+
+int pt_events_reopen(struct pt_events *events, size_t cpu)
+{
+	const struct log none = {};
+	struct pt_group *group = &events->groups[cpu];
+	int err;
+
+	/* First, for the limit on locked memory may have no room for both. */
+	close_group(events, group);
+	err = open_group(events, group, &none);
+	if (!err)
+		err = map_group(events, group);
+	if (err)
+		close_group(events, group);
+	return err;
+}
+
+bool pt_events_has(const struct pt_events *events, size_t cpu)
+{
+	return events->groups[cpu].pt;
+}
+
+int pt_events_enable(struct pt_events *events, size_t cpu)
+{
+	return ioctl(evsel_fd(events->groups[cpu].pt, 0), PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+int pt_events_disable(struct pt_events *events, size_t cpu)
+{
+	struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
+
+	if (ioctl(evsel_fd(events->groups[cpu].pt, 0), PERF_EVENT_IOC_DISABLE, 0))
+		return -errno;
+	/* Nobody reads the event's own records. */
+	page->data_tail = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	return 0;
+}
+
+/* In an overwrite ring aux_head is where the next byte would go, and says nothing about how often
+ * the ring went round: from there on are the oldest bytes, or what never was written, which
+ * decoders take for padding. */
+size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
+{
+	const struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
+	size_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE) & (events->aux_size - 1);
+	const uint8_t *aux = events->groups[cpu].aux;
+
+	memcpy(copy, aux + head, events->aux_size - head);
+	memcpy(copy + events->aux_size - head, aux, head);
+	return head;
+}
+
+/* Bytes of a ring that may go round its end. */
+static void ring_read(const char *ring, size_t size, uint64_t at, void *to, size_t len)
+{
+	size_t offset = at & (size - 1);
+	size_t first = len < size - offset ? len : size - offset;
+
+	memcpy(to, ring + offset, first);
+	memcpy((char *)to + first, ring, len - first);
+}
+
+int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record)
+{
+	struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
+	const char *ring = (const char *)page + events->page_size;
+	size_t size = DATA_PAGES * events->page_size;
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	struct perf_event_header header = {}, found = {};
+	uint64_t at, found_at = 0;
+
+	*record = NULL;
+	for (at = page->data_tail; at < head; at += header.size) {
+		ring_read(ring, size, at, &header, sizeof(header));
+		if (header.size < sizeof(header))
+			break;
+		if (header.type == PERF_RECORD_SAMPLE) {
+			found = header;
+			found_at = at;
+		}
+	}
+	if (found.size && (*record = malloc(found.size)))
+		ring_read(ring, size, found_at, *record, found.size);
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	if (!found.size)
+		return -ENODATA;
+	return *record ? 0 : -ENOMEM;
+}
+
+const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events)
+{
+	return &events->sample_attr;
+}
+
+uint64_t *pt_events_ids(const struct pt_events *events)
+{
+	const size_t size = 2 * events->nr_cpus * sizeof(*events->ids);
+	uint64_t *ids = malloc(size);
+
+	if (ids)
+		memcpy(ids, events->ids, size);
+	return ids;
+}
+
+void pt_events_free(struct pt_events *events)
+{
+	if (!events)
+		return;
+	for (size_t i = 0; i < events->nr_cpus; i++) {
+		close_group(events, &events->groups[i]);
+		perf_cpu_map__put(events->groups[i].cpus);
+	}
+	free(events->ids);
+	free(events);
+}

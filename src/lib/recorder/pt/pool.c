@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/pt/pool.h"
+
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "util.h"
+
+struct pt_pool {
+	size_t nr, size;
+	uint8_t *kept; /* nr buffers, one after the other */
+	bool taken[];
+};
+
+/* Not malloc(), whose memory may stay once it is freed. No huge pages: to copy into them was not
+ * faster, and what the kernel does to have them disturbs CPUs that are watched. */
+static uint8_t *map_memory(size_t size, int flags)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+			    -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int pt_pool_new(struct pt_pool **ret, size_t nr, size_t size)
+{
+	_cleanup_free_ struct pt_pool *pool =
+		calloc(1, sizeof(*pool) + nr * sizeof(pool->taken[0]));
+
+	if (!pool)
+		return -ENOMEM;
+	pool->nr = nr;
+	pool->size = size;
+	if (nr) {
+		pool->kept = map_memory(nr * size, MAP_POPULATE);
+		if (!pool->kept)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(pool);
+	return 0;
+}
+
+uint8_t *pt_pool_take(struct pt_pool *pool)
+{
+	for (size_t i = 0; i < pool->nr; i++) {
+		if (!__atomic_exchange_n(&pool->taken[i], true, __ATOMIC_ACQUIRE))
+			return pool->kept + i * pool->size;
+	}
+	return map_memory(pool->size, 0);
+}
+
+void pt_pool_give(struct pt_pool *pool, uint8_t *buffer)
+{
+	if (!buffer)
+		return;
+	if (buffer >= pool->kept && buffer < pool->kept + pool->nr * pool->size)
+		__atomic_store_n(&pool->taken[(buffer - pool->kept) / pool->size], false,
+				 __ATOMIC_RELEASE);
+	else
+		munmap(buffer, pool->size);
+}
+
+void pt_pool_free(struct pt_pool *pool)
+{
+	if (!pool)
+		return;
+	if (pool->nr)
+		munmap(pool->kept, pool->nr * pool->size);
+	free(pool);
+}

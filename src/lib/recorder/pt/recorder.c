@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The recorder `pt`: Intel PT in AUX rings that are overwritten, one for each CPU. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/tracefs.h"
+#include "clock.h"
+#include "perfdata.h"
+#include "recorder/pt/addr_filter.h"
+#include "recorder/pt/recorder.h"
+#include "recorder/records.h"
+
+#define AUX_DEFAULT (16ULL << 20)
+/* Of each watched CPU: some 10,000 context switches. */
+#define SWITCH_RING (512 << 10)
+#define CLOCK_TRIES 3
+
+static void pt_free(struct recorder *recorder)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+
+	pt_events_free(pt->events);
+	tsc_clock_close(&pt->clock);
+	pt_pool_free(pt->pool);
+	rings_free(pt->switches);
+	sideband_free(pt->sideband);
+	perfdata_features_free(pt->features);
+	symbols_close(&pt->symbols);
+	closep(&pt->root_fd);
+	free(pt->filter);
+	free(pt);
+}
+
+/* Intel PT has a clock of its own, TSC, that perf turns into its default clock: so none is chosen
+ * here. */
+static void pt_attr(struct perf_event_attr *attr)
+{
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.sample_period = 1,
+		.sample_type = RECORDS_SAMPLE_TYPE,
+		.read_format = PERF_FORMAT_ID,
+		.sample_id_all = 1,
+	};
+}
+
+static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *config,
+			  const struct log *log)
+{
+	const char *text = config->nr_events ? config->events[0].filter : NULL;
+	int err;
+
+	if (!text)
+		return 0;
+	err = addr_filter_resolve(&pt->filter, text, pt->config.nr_addr_filters, log);
+	if (!err && pt->config.exclude_kernel && !strchr(pt->filter, '@'))
+		return log_error(log, -EINVAL,
+				 "address filter '%s': of the kernel, that event '%s' leaves out: "
+				 "use the modifier k",
+				 text, config->events[0].name);
+	return err;
+}
+
+static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *config,
+			  const struct log *log)
+{
+	_cleanup_close_ int fd = open(PT_PMU_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *event = config->nr_events ? config->events[0].name : NULL;
+	int err;
+
+	if (config->freeze_all && config->freeze == PERF_POKE_FREEZE_SAMPLE)
+		return log_error(log, -EINVAL,
+				 "freeze sample: holds the trace of one CPU, so not together with "
+				 "freeze-all");
+	if (fd < 0)
+		return log_error(log, -ENODEV,
+				 "recorder pt: this machine has no Intel PT (no PMU intel_pt): use "
+				 "the recorder events");
+	if (config->nr_events > 1)
+		return log_error(log, -EINVAL, "event '%s': Intel PT is one event",
+				 config->events[1].name);
+	err = pt_config_parse(&pt->config, fd, event, log);
+	if (!err)
+		err = pt_read_filter(pt, config, log);
+	if (err)
+		return err;
+	pt_attr(&pt->attr);
+	pt->attr.type = pt->config.type;
+	pt->attr.config = pt->config.config;
+	pt->attr.exclude_user = pt->config.exclude_user;
+	pt->attr.exclude_kernel = pt->config.exclude_kernel;
+	pt->attr.exclude_hv = 1;
+	pt->attr.disabled = 1;
+	return 0;
+}
+
+/* Nobody can guess the messages, so nobody else stops or starts the trace by printing them. */
+static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze freeze)
+{
+	uint64_t nonce;
+
+	recorder->pause_message[0] = recorder->resume_message[0] = '\0';
+	if (freeze == PERF_POKE_FREEZE_SIGNAL)
+		return 0;
+	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+		return -errno;
+	snprintf(recorder->pause_message, sizeof(recorder->pause_message), "pp-%016" PRIx64 "-p",
+		 nonce);
+	if (freeze == PERF_POKE_FREEZE_PAUSE)
+		snprintf(recorder->resume_message, sizeof(recorder->resume_message),
+			 "pp-%016" PRIx64 "-r", nonce);
+	return 0;
+}
+
+/* Rings that a spike copies. That of a migrated thread copies one more, and a poke all, also where
+ * a spike copies none. */
+static size_t pt_nr_copies(const struct pt_recorder *pt)
+{
+	return pt->freeze_all ? pt->nr_cpus : 1;
+}
+
+/* -EOPNOTSUPP, without a message: this way does not work here. */
+static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
+		  enum perf_poke_freeze freeze, const struct log *log)
+{
+	struct pt_events_config events = {
+		.attr = pt->attr,
+		.filter = pt->filter,
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.aux_size = pt->aux_size,
+		.nr_copies = pt_nr_copies(pt),
+		.sample_type = RECORDS_SAMPLE_TYPE,
+		.pause_message = pt->base.pause_message,
+		.resume_message = pt->base.resume_message,
+	};
+	int err = pt_make_messages(&pt->base, freeze);
+
+	if (err)
+		return err;
+	if (freeze == PERF_POKE_FREEZE_SAMPLE)
+		events.sample_size = config->sample_size < config->history_size
+					     ? config->sample_size
+					     : config->history_size;
+	if (freeze != PERF_POKE_FREEZE_SIGNAL) {
+		events.printk_id = tracefs_printk_id();
+		if (!events.printk_id)
+			return -EOPNOTSUPP;
+	}
+	pt->freeze = freeze;
+	pt->base.freeze = pt_freeze_name(freeze);
+	return pt_events_open(&pt->events, &events, log);
+}
+
+/* The first way to freeze that works here, or the one that is wanted. */
+static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *config,
+			  const struct log *log)
+{
+	int err = -EOPNOTSUPP;
+
+	for (int i = PERF_POKE_FREEZE_PAUSE; i <= PERF_POKE_FREEZE_SIGNAL && err == -EOPNOTSUPP;
+	     i++) {
+		enum perf_poke_freeze freeze = i;
+
+		if (config->freeze ? config->freeze == freeze
+				   : freeze != PERF_POKE_FREEZE_SAMPLE || !config->freeze_all)
+			err = pt_try(pt, config, freeze, log);
+	}
+	if (err == -EOPNOTSUPP)
+		log_error(log, err,
+			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample 5.5): use "
+			  "another, or auto",
+			  pt_freeze_name(config->freeze));
+	return err;
+}
+
+/* A file with the event of the samples needs its format, though nobody reads its fields. */
+static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	const char *const event = "bpf_trace:bpf_trace_printk";
+	int err;
+
+	if (pt->freeze != PERF_POKE_FREEZE_SAMPLE)
+		return 0;
+	err = tracefs < 0 ? tracefs
+			  : perfdata_features_add_tracing(pt->features, tracefs, &event, 1);
+	return err ? log_error(log, err, "cannot read the format of %s: %s", event, strerror(-err))
+		   : 0;
+}
+
+/* After the rings, which need memory that is not to be had otherwise, and once it is known that all
+ * fits. */
+static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
+{
+	struct perf_event_mmap_page page;
+	int err = tsc_clock_open(&pt->clock);
+
+	if (err)
+		return log_error(log, err, "cannot open an event for the time of Intel PT: %s",
+				 strerror(-err));
+	tsc_clock_read(&pt->clock, &page);
+	if (!tsc_is_perf_clock(&page))
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "the kernel does not use TSC as perf's clock (tsc=unstable, or dmesg "
+			  "says why): captures have the order of what was executed, but no times, "
+			  "so that report cannot say what made a timer late");
+	return 0;
+}
+
+static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
+{
+	/* In sample mode the kernel makes the copy at a spike. */
+	size_t kept = pt->freeze == PERF_POKE_FREEZE_SAMPLE ? 0 : pt_nr_copies(pt);
+	int err = pt_pool_new(&pt->pool, kept, pt->aux_size);
+
+	return err ? log_error(log, err, "buffer %zu: no memory for copies of %zu AUX rings",
+			       pt->aux_size, kept)
+		   : 0;
+}
+
+static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config *config,
+			    const struct log *log)
+{
+	struct perf_event_attr attr;
+	int err;
+
+	pt_attr(&attr);
+	attr.write_backward = 1;
+	attr.text_poke = 1;
+	if (!pt->config.exclude_user)
+		attr.mmap = attr.mmap2 = 1;
+	err = sideband_open(&pt->sideband, &attr, pt->root_fd, log);
+	if (err)
+		return err;
+	if (config->no_switch_events)
+		return 0;
+	attr.text_poke = attr.mmap = attr.mmap2 = 0;
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.context_switch = 1;
+	pt->switch_event = (struct ring_event){ .attr = attr, .name = "dummy:u" };
+	return rings_open(&pt->switches, &pt->switch_event, 1, config->cpus, config->nr_cpus,
+			  rings_pages(SWITCH_RING), log);
+}
+
+static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *config,
+		       const struct log *log)
+{
+	int err;
+
+	pt->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (pt->root_fd < 0)
+		return -errno;
+	pt->aux_size = rings_pages(config->buffer_size ? config->buffer_size : AUX_DEFAULT) *
+		       sysconf(_SC_PAGESIZE);
+	err = pt_read_config(pt, config, log);
+	if (!err)
+		err = perfdata_features_new(&pt->features, pt->root_fd, perf_poke__version(),
+					    config->argv, config->argc);
+	if (!err)
+		err = pt_open_events(pt, config, log);
+	if (!err)
+		err = pt_open_clock(pt, log);
+	if (!err)
+		err = pt_open_pool(pt, log);
+	if (!err)
+		err = pt_describe_sample(pt, log);
+	return err ? err : pt_open_sideband(pt, config, log);
+}
+
+static int pt_open(struct recorder **ret, const struct recorder_config *config,
+		   const struct log *log)
+{
+	struct pt_recorder *pt = calloc(1, sizeof(*pt) + config->nr_cpus * sizeof(pt->cpus[0]));
+	int err;
+
+	if (!pt)
+		return -ENOMEM;
+	pt->base.ops = &pt_recorder;
+	pt->root_fd = -1;
+	pt->nr_cpus = config->nr_cpus;
+	pt->freeze_all = config->freeze_all;
+	pt->history_size = config->history_size;
+	symbols_init(&pt->symbols, config->work_fd);
+	for (size_t i = 0; i < pt->nr_cpus; i++)
+		pt->cpus[i].cpu = config->cpus[i];
+	err = pt_open_all(pt, config, log);
+	if (err) {
+		pt_free(&pt->base);
+		return err;
+	}
+	*ret = &pt->base;
+	return 0;
+}
+
+static int pt_enable(struct pt_recorder *pt, size_t i)
+{
+	pt->cpus[i].started_tsc = tsc_read();
+	return pt_events_enable(pt->events, i);
+}
+
+static const char *kcore_advice(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return " (needs CAP_SYS_RAWIO and CAP_SYSLOG, kernel.kptr_restrict below 2, and no "
+		       "lockdown)";
+	case -ENODATA:
+		return " (none of its segments holds the kernel's text)";
+	default:
+		return "";
+	}
+}
+
+/* The kernel's code is copied before the trace begins: what is patched later is in the trace's
+ * side-band. */
+static int pt_start(struct recorder *recorder, const struct log *log)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	int err = symbols_prepare(&pt->symbols, pt->root_fd);
+
+	if (err)
+		return log_error(log, err, "cannot copy the kernel's code beside the captures: %s",
+				 strerror(-err));
+	if (pt->symbols.kcore_error)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "cannot read /proc/kcore: %s%s; captures are without the kernel's code, "
+			  "and decode only "
+			  "where perf finds it otherwise",
+			  strerror(-pt->symbols.kcore_error),
+			  kcore_advice(pt->symbols.kcore_error));
+	for (size_t i = 0; i < pt->nr_cpus && !err; i++)
+		err = pt_enable(pt, i);
+	return err ? log_error(log, err, "cannot start Intel PT: %s", strerror(-err)) : 0;
+}
+
+static int pt_cpu_online(struct recorder *recorder, int cpu)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	int err = 0, switch_err, sideband_err;
+
+	for (size_t i = 0; i < pt->nr_cpus; i++) {
+		if (pt->cpus[i].cpu != cpu)
+			continue;
+		pt->cpus[i].next = 0;
+		pt->cpus[i].frozen = pt->cpus[i].sampled = false;
+		err = pt_events_reopen(pt->events, i);
+		if (!err)
+			err = pt_enable(pt, i);
+	}
+	switch_err = pt->switches ? rings_reopen(pt->switches, cpu) : 0;
+	sideband_err = sideband_cpu_online(pt->sideband, cpu);
+	if (!err)
+		err = switch_err;
+	return err ? err : sideband_err;
+}
+
+/* In sample mode the kernel has taken the trace of the CPU already that the spike was seen on.
+ * Where that is one of two, the rings of both are copied: a file has samples or rings, not both. A
+ * poke has no sample. */
+static bool pt_is_sampled(const struct pt_recorder *pt, const struct perf_poke_spike *spike)
+{
+	return pt->freeze == PERF_POKE_FREEZE_SAMPLE && !spike->poked &&
+	       spike->cpu == spike->ran_cpu;
+}
+
+static bool pt_is_wanted(const struct pt_recorder *pt, const struct perf_poke_spike *spike, int cpu)
+{
+	return pt->freeze_all || spike->poked || cpu == spike->cpu || cpu == spike->ran_cpu;
+}
+
+static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	int ret = 0;
+
+	for (size_t i = 0; i < pt->nr_cpus; i++) {
+		bool wanted = pt_is_wanted(pt, spike, pt->cpus[i].cpu);
+		int err;
+
+		if (!pt_events_has(pt->events, i))
+			continue;
+		pt->cpus[i].sampled = wanted && pt_is_sampled(pt, spike);
+		pt->cpus[i].frozen = wanted && !pt->cpus[i].sampled;
+		err = pt->cpus[i].frozen ? pt_events_disable(pt->events, i) : 0;
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+static int pt_resume(struct recorder *recorder)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	int ret = 0;
+
+	for (size_t i = 0; i < pt->nr_cpus; i++) {
+		int err = pt->cpus[i].frozen ? pt_enable(pt, i) : 0;
+
+		pt->cpus[i].frozen = false;
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+static void pt_snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	for (size_t i = 0; i < snapshot->nr; i++) {
+		pt_pool_give(snapshot->pt->pool, snapshot->traces[i].data);
+		free(snapshot->traces[i].sample);
+	}
+	for (size_t i = 0; snapshot->switches && i < snapshot->pt->nr_cpus; i++)
+		free(snapshot->switches[i].data);
+	free(snapshot->switches);
+	free(snapshot->switch_ids);
+	free(snapshot->ids);
+	sideband_copy_free(snapshot->sideband);
+	free(snapshot);
+}
+
+static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
+{
+	size_t next;
+
+	trace->data = pt_pool_take(pt->pool);
+	if (!trace->data)
+		return -ENOMEM;
+	next = pt_events_copy(pt->events, i, trace->data);
+	trace->moved = next != pt->cpus[i].next;
+	pt->cpus[i].next = next;
+	return 0;
+}
+
+/* There is none where the CPU was offline and its events are not open again yet: then the ring. */
+static int pt_take_sample(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
+{
+	int err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
+
+	if (err != -ENODATA)
+		return err;
+	pt->cpus[i].sampled = false;
+	pt->cpus[i].frozen = true;
+	err = pt_events_disable(pt->events, i);
+	return err ? err : pt_copy_ring(pt, i, trace);
+}
+
+static int pt_copy_switches(const struct pt_recorder *pt, struct snapshot *snapshot)
+{
+	size_t nr_ids;
+
+	if (!pt->switches)
+		return 0;
+	snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
+	snapshot->switch_ids = rings_ids(pt->switches, &nr_ids);
+	if (!snapshot->switches || !snapshot->switch_ids)
+		return -ENOMEM;
+	return rings_copy_running(pt->switches, snapshot->switches);
+}
+
+static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < pt->nr_cpus; i++) {
+		struct pt_trace *trace = &snapshot->traces[snapshot->nr];
+		int err;
+
+		if (!pt->cpus[i].frozen && !pt->cpus[i].sampled)
+			continue;
+		trace->index = i;
+		trace->started_tsc = pt->cpus[i].started_tsc;
+		if (pt->cpus[i].sampled)
+			err = pt_take_sample(pt, i, trace);
+		else
+			err = pt_copy_ring(pt, i, trace);
+		if (err)
+			return err;
+		snapshot->nr++;
+	}
+	return 0;
+}
+
+/* The same moment on three clocks. Whoever is interrupted between two of them tries again. */
+static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t tsc = tsc_read();
+		uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+
+		if (took_ns >= best_ns)
+			continue;
+		best_ns = took_ns;
+		snapshot->monotonic_ns = before_ns + took_ns / 2;
+		snapshot->tsc = tsc;
+	}
+	tsc_clock_read(&pt->clock, &snapshot->clock);
+	if (tsc_is_perf_clock(&snapshot->clock))
+		snapshot->perf_ns = tsc_to_perf_ns(&snapshot->clock, snapshot->tsc);
+}
+
+static int pt_copy(struct recorder *recorder, struct snapshot **ret)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	struct snapshot *snapshot;
+	int err;
+
+	snapshot = calloc(1, sizeof(*snapshot) + pt->nr_cpus * sizeof(snapshot->traces[0]));
+	if (!snapshot)
+		return -ENOMEM;
+	snapshot->pt = pt;
+	pt_read_clocks(pt, snapshot);
+	snapshot->ids = pt_events_ids(pt->events);
+	err = snapshot->ids ? pt_copy_traces(pt, snapshot) : -ENOMEM;
+	if (!err)
+		err = pt_copy_switches(pt, snapshot);
+	if (!err)
+		err = sideband_copy(pt->sideband, &snapshot->sideband);
+	if (err) {
+		pt_snapshot_free(snapshot);
+		return err;
+	}
+	*ret = snapshot;
+	return 0;
+}
+
+const struct recorder_ops pt_recorder = {
+	.name = "pt",
+	.open = pt_open,
+	.start = pt_start,
+	.freeze = pt_freeze,
+	.copy = pt_copy,
+	.resume = pt_resume,
+	.cpu_online = pt_cpu_online,
+	.write = pt_write,
+	.describe = pt_describe,
+	.describe_snapshot = pt_describe_snapshot,
+	.snapshot_free = pt_snapshot_free,
+	.free = pt_free,
+};

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* From a snapshot of Intel PT to a perf.data that stock perf decodes. */
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "pt_scan.h"
+#include "recorder/pt/recorder.h"
+#include "recorder/records.h"
+#include "recorder/vdso_write.h"
+
+const char *pt_freeze_name(enum perf_poke_freeze freeze)
+{
+	static const char *const names[] = { "auto", "pause", "sample", "signal" };
+	static_assert(ARRAY_SIZE(names) == PERF_POKE_FREEZE_SIGNAL + 1, "each has a name");
+
+	return names[freeze];
+}
+
+static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
+{
+	const struct pt_recorder *pt = snapshot->pt;
+	const struct perf_event_mmap_page *page = &snapshot->clock;
+	const struct pt_config *config = &pt->config;
+
+	memset(fields, 0, PERFDATA_PT_NR * sizeof(fields[0]));
+	fields[PERFDATA_PT_PMU_TYPE] = config->type;
+	fields[PERFDATA_PT_TIME_SHIFT] = page->time_shift;
+	fields[PERFDATA_PT_TIME_MULT] = page->time_mult;
+	fields[PERFDATA_PT_TIME_ZERO] = page->time_zero;
+	fields[PERFDATA_PT_CAP_USER_TIME_ZERO] = tsc_is_perf_clock(page);
+	fields[PERFDATA_PT_TSC_BIT] = config->tsc_bit;
+	fields[PERFDATA_PT_NORETCOMP_BIT] = config->noretcomp_bit;
+	fields[PERFDATA_PT_HAVE_SCHED_SWITCH] =
+		pt->switches ? PERFDATA_PT_SWITCH_CPU_WIDE : PERFDATA_PT_SWITCH_NONE;
+	fields[PERFDATA_PT_PER_CPU_MMAPS] = 1;
+	fields[PERFDATA_PT_MTC_BIT] = config->mtc_bit;
+	fields[PERFDATA_PT_MTC_FREQ_BITS] = config->mtc_period_bits;
+	fields[PERFDATA_PT_TSC_CTC_N] = config->tsc_ctc_n;
+	fields[PERFDATA_PT_TSC_CTC_D] = config->tsc_ctc_d;
+	fields[PERFDATA_PT_CYC_BIT] = config->cyc_bit;
+	fields[PERFDATA_PT_MAX_NONTURBO_RATIO] = config->max_nonturbo_ratio;
+	fields[PERFDATA_PT_CAP_EVENT_TRACE] = config->cap_event_trace;
+}
+
+static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
+		      const struct perfdata_event *events, size_t nr, bool sampled)
+{
+	const struct pt_recorder *pt = snapshot->pt;
+	uint64_t fields[PERFDATA_PT_NR];
+	_cleanup_free_ int *cpus = calloc(pt->nr_cpus, sizeof(*cpus));
+	struct perfdata_buf buf = {};
+	int err;
+
+	if (!cpus)
+		return -ENOMEM;
+	for (size_t i = 0; i < pt->nr_cpus; i++)
+		cpus[i] = pt->cpus[i].cpu;
+	pt_info(snapshot, fields);
+	fields[PERFDATA_PT_SNAPSHOT_MODE] = !sampled;
+	err = perfdata_put_time_conv(&buf, &snapshot->clock);
+	if (!err)
+		err = perfdata_put_id_index(&buf, events, nr, cpus);
+	if (!err)
+		err = perfdata_put_pt_info(&buf, fields, pt->filter);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	perfdata_buf_release(&buf);
+	return err;
+}
+
+/* The trace itself. In a sample it is the last field: header, IDENTIFIER, IP, TID, TIME, CPU, then
+ * its size. */
+static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_trace *trace,
+				  size_t *len)
+{
+	const size_t fields = sizeof(struct perf_event_header) + 5 * sizeof(uint64_t);
+	const char *sample = (const char *)trace->sample;
+	uint64_t size;
+
+	*len = pt->aux_size;
+	if (!sample)
+		return trace->data;
+	memcpy(&size, sample + fields, sizeof(size));
+	*len = size <= trace->sample->size - fields - sizeof(size) ? size : 0;
+	return (const uint8_t *)sample + fields + sizeof(size);
+}
+
+/* Where the trace begins that is written: at a synchronisation point, for nothing is decoded before
+ * the first. */
+static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
+			  const struct pt_trace *trace, uint64_t *tsc)
+{
+	struct pt_psb psb;
+	size_t len, begin;
+	const uint8_t *bytes = trace_bytes(pt, trace, &len);
+
+	begin = pt_scan_begin(bytes, len, trace->started_tsc);
+	*tsc = pt_scan_tsc(bytes, len, begin);
+	/* All is of an earlier capture: the CPU is offline.
+	 * Where there are new bytes, but no point among them, the decoder needs the last point
+	 * before. */
+	if (!trace->sample && !trace->moved && *tsc &&
+	    tsc_extend(*tsc, snapshot->tsc) < trace->started_tsc) {
+		*tsc = 0;
+		return len;
+	}
+	/* A sample is written as the kernel made it. */
+	if (trace->sample || len - begin <= pt->history_size ||
+	    !pt_scan_psb(bytes, len, len - pt->history_size, &psb))
+		return begin;
+	*tsc = pt_scan_tsc(bytes, len, psb.offset);
+	return psb.offset;
+}
+
+/* 0: TSC is not a clock of perf's here. */
+static uint64_t spike_tsc(const struct snapshot *snapshot, const struct perf_poke_spike *spike)
+{
+	uint64_t perf_ns = snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns);
+
+	return perf_ns_to_tsc(&snapshot->clock, perf_ns);
+}
+
+static struct pt_clock trace_clock(const struct pt_config *config)
+{
+	uint64_t bits = config->mtc_period_bits;
+
+	return (struct pt_clock){
+		.max_nonturbo_ratio = config->max_nonturbo_ratio,
+		.tsc_ctc_n = config->tsc_ctc_n,
+		.tsc_ctc_d = config->tsc_ctc_d,
+		.mtc_shift = bits ? (config->config & bits) >> __builtin_ctzll(bits) : 0,
+	};
+}
+
+/* Of the whole ring: the synchronisation point before the spike may be older than what is
+ * written. */
+static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *snapshot,
+			 struct pt_trace *trace, const struct perf_poke_spike *spike)
+{
+	const struct pt_clock clock = trace_clock(&pt->config);
+	uint64_t tsc = spike_tsc(snapshot, spike);
+	struct pt_cut cut;
+	size_t len;
+	const uint8_t *bytes = trace_bytes(pt, trace, &len);
+
+	trace->after_spike = UINT64_MAX;
+	trace->after_spike_exact = false;
+	if (!tsc || trace->begin >= len || !pt_scan_cut(bytes, len, tsc, &clock, &cut))
+		return;
+	trace->after_spike = len - cut.offset;
+	trace->after_spike_exact = cut.exact;
+}
+
+static void put_trace_facts(const struct pt_recorder *pt, const struct pt_trace *trace,
+			    struct snapshot_facts *facts)
+{
+	size_t len;
+
+	trace_bytes(pt, trace, &len);
+	facts->trace_bytes = len - trace->begin;
+	facts->bytes_after_spike = trace->after_spike;
+	facts->bytes_after_spike_exact = trace->after_spike_exact;
+}
+
+static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
+		       const struct snapshot *snapshot, const struct pt_trace *trace)
+{
+	const struct perfdata_auxtrace aux = {
+		.index = trace->index,
+		.cpu = pt->cpus[trace->index].cpu,
+		.reference = snapshot->tsc,
+		.parts = { { trace->data + trace->begin, pt->aux_size - trace->begin } },
+	};
+
+	if (trace->sample)
+		return perfdata_write(pd, trace->sample, trace->sample->size);
+	return perfdata_write_auxtrace(pd, &aux);
+}
+
+static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
+			struct snapshot *snapshot, const struct perf_poke_spike *spike,
+			struct snapshot_facts *facts, uint64_t *first_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < snapshot->nr && !err; i++) {
+		struct pt_trace *trace = &snapshot->traces[i];
+		int cpu = pt->cpus[trace->index].cpu;
+		uint64_t tsc, perf_ns;
+
+		trace->begin = trace_begin(pt, snapshot, trace, &tsc);
+		cut_at_spike(pt, snapshot, trace, spike);
+		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes))
+			put_trace_facts(pt, trace, facts);
+		err = write_trace(pt, pd, snapshot, trace);
+		if (!tsc || !snapshot->perf_ns)
+			continue;
+		perf_ns = tsc_to_perf_ns(&snapshot->clock, tsc_extend(tsc, snapshot->tsc));
+		if (perf_ns < *first_ns)
+			*first_ns = perf_ns;
+		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->oldest_ns))
+			facts->oldest_ns = snapshot->monotonic_ns - (snapshot->perf_ns - perf_ns);
+	}
+	return err;
+}
+
+/* Which task ran when a trace began: who the oldest switch was away from, or, where there was none,
+ * who was interrupted, or ran before the thread that was woken. */
+static int put_first_task(struct perfdata_buf *buf, const struct snapshot *snapshot,
+			  const struct pt_trace *trace, const struct perf_poke_spike *spike)
+{
+	int task_cpu = spike->kind == PERF_POKE_TRIGGER_WAKEUP ? spike->ran_cpu : spike->cpu;
+	int cpu = snapshot->pt->cpus[trace->index].cpu;
+	struct records_task task = {};
+
+	if (snapshot->switches && records_first_task(&snapshot->switches[trace->index], &task))
+		return perfdata_put_itrace_start(buf, cpu, task.pid, task.tid);
+	if (cpu == task_cpu)
+		return perfdata_put_itrace_start(buf, cpu, spike->pid, spike->tid);
+	return 0;
+}
+
+static int write_first_tasks(struct perfdata *pd, const struct snapshot *snapshot,
+			     const struct perf_poke_spike *spike)
+{
+	struct perfdata_buf buf = {};
+	int err = 0;
+
+	for (size_t i = 0; i < snapshot->nr && !err; i++)
+		err = put_first_task(&buf, snapshot, &snapshot->traces[i], spike);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	perfdata_buf_release(&buf);
+	return err;
+}
+
+static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct snapshot *snapshot,
+			 const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+{
+	uint64_t first_ns = snapshot->perf_ns;
+	struct records_facts switches = {};
+	struct perfdata_buf round = {};
+	int err;
+
+	err = sideband_write(pt->sideband, pd, snapshot->sideband, !pt->config.exclude_user);
+	if (!err)
+		err = write_first_tasks(pd, snapshot, spike);
+	for (size_t i = 0; snapshot->switches && i < pt->nr_cpus && !err; i++)
+		err = records_write(pd, &snapshot->switches[i], &switches);
+	if (!err)
+		err = write_traces(pt, pd, snapshot, spike, facts, &first_ns);
+	if (!err)
+		err = perfdata_put_finished_round(&round);
+	if (!err)
+		err = perfdata_write(pd, round.data, round.len);
+	perfdata_buf_release(&round);
+	return err ? err : perfdata_finish(pd, pt->features, first_ns, snapshot->perf_ns);
+}
+
+/* The kinds of events in the file. Those with an id for each watched CPU come first, `indexed` of
+ * them. */
+static size_t describe_events(const struct snapshot *snapshot, bool sampled,
+			      struct perfdata_event *events, size_t *indexed)
+{
+	const struct pt_recorder *pt = snapshot->pt;
+	size_t nr = 0;
+
+	events[nr++] =
+		(struct perfdata_event){ pt->attr, "intel_pt//", snapshot->ids, pt->nr_cpus };
+	if (sampled)
+		events[nr++] = (struct perfdata_event){ *pt_events_sample_attr(pt->events),
+							"bpf_trace:bpf_trace_printk",
+							snapshot->ids + pt->nr_cpus, pt->nr_cpus };
+	if (pt->switches)
+		events[nr++] =
+			(struct perfdata_event){ pt->switch_event.attr, pt->switch_event.name,
+						 snapshot->switch_ids, pt->nr_cpus };
+	*indexed = nr;
+	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
+	return nr;
+}
+
+int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+	     const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+	bool sampled = snapshot->nr && snapshot->traces[0].sample;
+	struct perfdata_event events[4];
+	struct perfdata *pd;
+	size_t nr, indexed;
+	int err;
+
+	nr = describe_events(snapshot, sampled, events, &indexed);
+	err = perfdata_create(&pd, dirfd, "perf.data", events, nr);
+	if (err)
+		return err;
+	err = write_head(snapshot, pd, events, indexed, sampled);
+	if (!err)
+		err = write_records(pt, pd, snapshot, spike, facts);
+	if (!err)
+		err = symbols_write(&pt->symbols, pd, pt->root_fd);
+	if (!err && !pt->config.exclude_user)
+		err = vdso_write(dirfd);
+	facts->size = perfdata_size(pd);
+	perfdata_free(pd);
+	return err;
+}
+
+void pt_describe(const struct recorder *recorder, struct json_object *json)
+{
+	const struct pt_recorder *pt = (const struct pt_recorder *)recorder;
+	char config[32];
+
+	snprintf(config, sizeof(config), "%#" PRIx64, pt->config.config);
+	json_object_object_add(json, "buffer_size", json_object_new_uint64(pt->aux_size));
+	json_object_object_add(json, "freeze", json_object_new_string(pt_freeze_name(pt->freeze)));
+	json_object_object_add(json, "config", json_object_new_string(config));
+	json_object_object_add(json, "kcore", json_object_new_boolean(!pt->symbols.kcore_error));
+}
+
+void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *json)
+{
+	struct json_object *clock = json_object_new_object();
+	struct json_object *traces = json_object_new_array();
+
+	json_object_object_add(clock, "monotonic_ns",
+			       json_object_new_uint64(snapshot->monotonic_ns));
+	json_object_object_add(clock, "perf_ns",
+			       snapshot->perf_ns ? json_object_new_uint64(snapshot->perf_ns)
+						 : NULL);
+	json_object_object_add(clock, "tsc", json_object_new_uint64(snapshot->tsc));
+	json_object_object_add(json, "clock", clock);
+	for (size_t i = 0; i < snapshot->nr; i++) {
+		const struct pt_trace *trace = &snapshot->traces[i];
+		struct json_object *one = json_object_new_object();
+		size_t len;
+
+		trace_bytes(snapshot->pt, trace, &len);
+		json_object_object_add(one, "cpu",
+				       json_object_new_int(snapshot->pt->cpus[trace->index].cpu));
+		json_object_object_add(one, "bytes", json_object_new_uint64(len - trace->begin));
+		json_object_object_add(one, "bytes_after_spike",
+				       trace->after_spike == UINT64_MAX
+					       ? NULL
+					       : json_object_new_uint64(trace->after_spike));
+		json_object_object_add(one, "bytes_after_spike_exact",
+				       json_object_new_boolean(trace->after_spike_exact));
+		json_object_array_add(traces, one);
+	}
+	json_object_object_add(json, "traces", traces);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/records.h"
+
+#include <string.h>
+
+#include "util.h"
+
+/* The kernel thread that creates all others. */
+#define KTHREADD_PID 2
+
+/* Sample ids follow the record's own fields, in the order of perf_event.h: TID, TIME, (ID,
+ * STREAM_ID,) CPU, IDENTIFIER. A sample has IDENTIFIER, IP, TID, TIME. */
+static uint64_t record_time(const struct perf_event_header *header)
+{
+	const char *record = (const char *)header;
+	size_t offset =
+		header->type == PERF_RECORD_SAMPLE ? sizeof(*header) + 24U : header->size - 24U;
+	uint64_t time_ns;
+
+	if (offset + sizeof(time_ns) > header->size)
+		return 0;
+	memcpy(&time_ns, record + offset, sizeof(time_ns));
+	return time_ns;
+}
+
+/* An overwrite ring loses events only while it is paused for a copy; the kernel notes how many in a
+ * LOST record: header, id, lost, sample id. */
+static uint64_t record_lost(const struct perf_event_header *header)
+{
+	uint64_t lost;
+
+	memcpy(&lost, (const char *)(header + 1) + 8, sizeof(lost));
+	return lost;
+}
+
+static void facts_add(struct records_facts *facts, const struct perf_event_header *header)
+{
+	uint64_t time_ns = record_time(header);
+
+	if (!facts->first_ns || time_ns < facts->first_ns)
+		facts->first_ns = time_ns;
+	if (time_ns > facts->last_ns)
+		facts->last_ns = time_ns;
+	facts->samples += header->type == PERF_RECORD_SAMPLE;
+}
+
+/* NULL: it is not whole, or there are no more. */
+static const void *record_at(const struct ring_copy *copy, size_t offset)
+{
+	const struct perf_event_header *header = (const void *)(copy->data + offset);
+
+	if (offset + sizeof(*header) > copy->size || header->size < sizeof(*header) ||
+	    header->size > copy->size - offset)
+		return NULL;
+	return header;
+}
+
+/* Where the records begin, newest first. The oldest may be torn: what is not whole is left out. */
+static size_t records_find(const struct ring_copy *copy, uint32_t *offsets)
+{
+	const struct perf_event_header *header;
+	size_t nr = 0;
+
+	for (size_t offset = 0; (header = record_at(copy, offset)); offset += header->size)
+		offsets[nr++] = offset;
+	return nr;
+}
+
+bool records_first_task(const struct ring_copy *copy, struct records_task *task)
+{
+	const struct switch_record {
+		struct perf_event_header header;
+		struct records_task other; /* who comes next, or was there before */
+		struct records_task own;   /* of the sample id: whom the record is about */
+	} *found = NULL, *record;
+
+	for (size_t offset = 0; (record = record_at(copy, offset)); offset += record->header.size) {
+		if (record->header.type == PERF_RECORD_SWITCH_CPU_WIDE &&
+		    record->header.size >= sizeof(*record))
+			found = record;
+	}
+	if (found)
+		*task = found->header.misc & PERF_RECORD_MISC_SWITCH_OUT ? found->own
+									 : found->other;
+	return found;
+}
+
+int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy, int root_fd)
+{
+	const struct fork_record {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time_ns;
+	} *record = NULL;
+	int err = 0;
+
+	for (size_t offset = 0; !err && (record = record_at(copy, offset));
+	     offset += record->header.size) {
+		if (record->header.type == PERF_RECORD_FORK &&
+		    record->header.size >= sizeof(*record) && record->ppid == KTHREADD_PID)
+			err = perfdata_put_forked(buf, &record->header, root_fd);
+	}
+	return err;
+}
+
+int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts)
+{
+	_cleanup_free_ uint32_t *offsets = NULL;
+	int err = 0;
+
+	offsets = calloc(copy->size / sizeof(struct perf_event_header) + 1, sizeof(*offsets));
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t nr = records_find(copy, offsets); nr && !err; nr--) {
+		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
+
+		/* Told in capture.json: perf would take it for a machine that is too slow, and
+		 * warn. */
+		if (header->type == PERF_RECORD_LOST) {
+			facts->lost += record_lost(header);
+			continue;
+		}
+		facts_add(facts, header);
+		err = perfdata_write(pd, header, header->size);
+	}
+	return err;
+}

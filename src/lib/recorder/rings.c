@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/rings.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include <perf/cpumap.h>
+#include <perf/evlist.h>
+#include <perf/evsel.h>
+#include <perf/threadmap.h>
+
+/* The descriptors, ids and addresses that the public headers do not give. */
+#include <internal/evlist.h>
+#include <internal/evsel.h>
+#include <internal/mmap.h>
+
+#include "base/evsel.h"
+
+/* What the kernel may be writing to a ring at a time: one record with the longest of paths, and
+ * more. */
+#define WRITING_MAX 8192
+
+/* Of one CPU, with a list of its own: when the CPU was offline, the events are opened anew. */
+struct ring {
+	int cpu;
+	struct perf_cpu_map *cpus;  /* the one */
+	struct perf_evlist *evlist; /* NULL: could not be opened again */
+	struct perf_evsel *joined;  /* the event that writes now to the ring; NULL: the list's */
+};
+
+struct rings {
+	struct perf_thread_map *threads; /* the one that stands for all */
+	struct ring_event *events;
+	size_t nr_events;
+	size_t pages, size; /* of a ring, without its control page; bytes */
+	/* A row for each event that is opened, then those that events had whose records may still
+	 * be there. */
+	uint64_t *ids;
+	size_t nr_ids;
+	size_t nr_cpus;
+	struct ring rings[];
+};
+
+void rings_raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int explain_open(int err, const struct ring_event *event, const struct log *log)
+{
+	if (err == -EACCES || err == -EPERM)
+		return log_error(
+			log, -EPERM,
+			"event %s: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
+			"where kernel.perf_event_paranoid is above 2",
+			event->name);
+	if (err == -EMFILE)
+		return log_error(log, err, "event %s: too many open files (raise ulimit -n)",
+				 event->name);
+	if (err == -ENODEV)
+		return log_error(log, err, "event %s: a CPU went offline", event->name);
+	return log_error(log, err, "event %s: cannot open: %s", event->name, strerror(-err));
+}
+
+static int ring_open_event(const struct rings *rings, struct ring *ring, struct ring_event *event,
+			   const struct log *log)
+{
+	struct perf_evsel *evsel = perf_evsel__new(&event->attr);
+	int err;
+
+	if (!evsel)
+		return -ENOMEM;
+	perf_evlist__add(ring->evlist, evsel);
+	evsel->cpus = perf_cpu_map__get(ring->cpus);
+	evsel->threads = perf_thread_map__get(rings->threads);
+	err = evsel_open(evsel, ring->cpus);
+	/* The first CPU is asked, and stands for all. */
+	if ((err == -EACCES || err == -EPERM) && event->optional && ring == rings->rings &&
+	    !rings->nr_ids) {
+		log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
+			  event->name);
+		perf_evlist__remove(ring->evlist, evsel);
+		evsel_delete(evsel);
+		event->opened = false;
+		return 0;
+	}
+	if (err)
+		return explain_open(err, event, log);
+	if (event->filter && ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_FILTER, event->filter))
+		return log_error(log, -errno,
+				 "event %s: the kernel does not take the filter '%s': %s",
+				 event->name, event->filter, strerror(errno));
+	return 0;
+}
+
+static int ring_open(const struct rings *rings, struct ring *ring, const struct log *log)
+{
+	int err = 0;
+
+	ring->evlist = perf_evlist__new();
+	if (!ring->evlist)
+		return -ENOMEM;
+	/* Not by perf_evlist__set_maps(): libperf of 7.2 and later takes events off the list while
+	 * their CPU is offline. */
+	ring->evlist->all_cpus = perf_cpu_map__get(ring->cpus);
+	ring->evlist->threads = perf_thread_map__get(rings->threads);
+	for (size_t i = 0; i < rings->nr_events && !err; i++) {
+		if (rings->events[i].opened)
+			err = ring_open_event(rings, ring, &rings->events[i], log);
+	}
+	return err;
+}
+
+static int ring_map(struct rings *rings, struct ring *ring, const struct log *log)
+{
+	uint64_t *id = rings->ids + (ring - rings->rings);
+	struct perf_evsel *evsel;
+
+	/* It returns -1 whatever failed. */
+	errno = 0;
+	if (!perf_evlist__mmap(ring->evlist, rings->pages)) {
+		perf_evlist__for_each_evsel (ring->evlist, evsel) {
+			*id = evsel->id[0];
+			id += rings->nr_cpus;
+		}
+		return 0;
+	}
+	if (errno == EPERM)
+		return log_error(
+			log, -EPERM,
+			"rings of %zu KiB for each of %zu CPUs exceed the limit on locked memory "
+			"(needs CAP_IPC_LOCK, a larger kernel.perf_event_mlock_kb, or a smaller "
+			"buffer)",
+			rings->size >> 10, rings->nr_cpus);
+	return log_error(log, errno ? -errno : -ENOMEM,
+			 "cannot map rings of %zu KiB for each of %zu CPUs: %s", rings->size >> 10,
+			 rings->nr_cpus, strerror(errno ? errno : ENOMEM));
+}
+
+static void ring_close(struct ring *ring)
+{
+	struct perf_evsel *evsel;
+
+	evsel_delete(ring->joined);
+	ring->joined = NULL;
+	if (!ring->evlist)
+		return;
+	perf_evlist__munmap(ring->evlist);
+	perf_evlist__close(ring->evlist);
+	while ((evsel = perf_evlist__next(ring->evlist, NULL))) {
+		perf_evlist__remove(ring->evlist, evsel);
+		evsel_delete(evsel);
+	}
+	perf_evlist__delete(ring->evlist);
+	ring->evlist = NULL;
+}
+
+static int rings_open_all(struct rings *rings, const int *cpus, const struct log *log)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rings->nr_cpus && !err; i++) {
+		struct ring *ring = &rings->rings[i];
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", cpus[i]);
+		ring->cpu = cpus[i];
+		ring->cpus = perf_cpu_map__new(name);
+		err = ring->cpus ? ring_open(rings, ring, log) : -ENOMEM;
+	}
+	for (size_t i = 0; i < rings->nr_cpus && !err; i++)
+		err = ring_map(rings, &rings->rings[i], log);
+	return err;
+}
+
+int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
+	       size_t nr_cpus, size_t pages, const struct log *log)
+{
+	struct rings *rings = calloc(1, sizeof(*rings) + nr_cpus * sizeof(rings->rings[0]));
+	int err;
+
+	if (!rings)
+		return -ENOMEM;
+	evsel_init();
+	rings_raise_nofile();
+	rings->events = events;
+	rings->nr_events = nr;
+	rings->nr_cpus = nr_cpus;
+	rings->pages = pages;
+	rings->size = pages * sysconf(_SC_PAGESIZE);
+	rings->threads = perf_thread_map__new_dummy();
+	rings->ids = calloc(nr * nr_cpus, sizeof(*rings->ids));
+	for (size_t i = 0; i < nr; i++)
+		events[i].opened = true;
+	err = rings->threads && rings->ids ? rings_open_all(rings, cpus, log) : -ENOMEM;
+	if (err) {
+		rings_free(rings);
+		return err;
+	}
+	for (size_t i = 0; i < nr; i++)
+		rings->nr_ids += events[i].opened ? nr_cpus : 0;
+	*ret = rings;
+	return 0;
+}
+
+static struct ring *rings_of_cpu(struct rings *rings, int cpu)
+{
+	for (size_t i = 0; i < rings->nr_cpus; i++) {
+		if (rings->rings[i].cpu == cpu)
+			return &rings->rings[i];
+	}
+	return NULL;
+}
+
+int rings_reopen(struct rings *rings, int cpu)
+{
+	const struct log none = {};
+	struct ring *ring = rings_of_cpu(rings, cpu);
+	int err;
+
+	if (!ring)
+		return 0;
+	/* First, for the limit on locked memory may have no room for both. */
+	ring_close(ring);
+	err = ring_open(rings, ring, &none);
+	if (!err)
+		err = ring_map(rings, ring, &none);
+	if (err)
+		ring_close(ring);
+	return err;
+}
+
+/* The new id instead of the CPU's, and that one to those of before. */
+static int rings_add_id(struct rings *rings, const struct ring *ring, uint64_t id)
+{
+	uint64_t *of_cpu, *ids = realloc(rings->ids, (rings->nr_ids + 1) * sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	of_cpu = &ids[ring - rings->rings];
+	ids[rings->nr_ids++] = *of_cpu;
+	*of_cpu = id;
+	rings->ids = ids;
+	return 0;
+}
+
+int rings_join(struct rings *rings, int cpu)
+{
+	struct ring *ring = rings_of_cpu(rings, cpu);
+	struct perf_evsel *evsel;
+	uint64_t id;
+	int err;
+
+	if (!ring)
+		return 0;
+	evsel = perf_evsel__new(&rings->events[0].attr);
+	if (!evsel)
+		return -ENOMEM;
+	err = evsel_open(evsel, ring->cpus);
+	if (!err &&
+	    (ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_ID, &id) ||
+	     ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_OUTPUT, ring->evlist->mmap_ovw[0].fd)))
+		err = -errno;
+	if (!err)
+		err = rings_add_id(rings, ring, id);
+	if (err) {
+		evsel_delete(evsel);
+		return err;
+	}
+	evsel_delete(ring->joined);
+	ring->joined = evsel;
+	return 0;
+}
+
+uint64_t *rings_ids(const struct rings *rings, size_t *nr)
+{
+	uint64_t *ids = malloc(rings->nr_ids * sizeof(*ids));
+
+	if (ids)
+		memcpy(ids, rings->ids, rings->nr_ids * sizeof(*ids));
+	*nr = rings->nr_ids;
+	return ids;
+}
+
+size_t rings_pages(uint64_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE), pages = 1;
+
+	while (pages * page < size)
+		pages <<= 1;
+	return pages;
+}
+
+static int ring_pause(const struct ring *ring, unsigned int paused)
+{
+	if (!ring->evlist)
+		return 0;
+	return ioctl(ring->evlist->mmap_ovw[0].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused) ? -errno
+											: 0;
+}
+
+static int rings_pause_all(struct rings *rings, int first_cpu, unsigned int paused)
+{
+	int ret = 0;
+
+	for (int others = 0; others < 2; others++) {
+		for (size_t i = 0; i < rings->nr_cpus; i++) {
+			const struct ring *ring = &rings->rings[i];
+			bool first = ring->cpu == first_cpu;
+			int err = first == !others ? ring_pause(ring, paused) : 0;
+
+			if (err && !ret)
+				ret = err;
+		}
+	}
+	return ret;
+}
+
+int rings_pause(struct rings *rings, int first_cpu)
+{
+	return rings_pause_all(rings, first_cpu, 1);
+}
+
+int rings_resume(struct rings *rings)
+{
+	return rings_pause_all(rings, -1, 0);
+}
+
+/* The ring grows downwards: the newest record begins at data_head, older ones follow. */
+static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy *copy)
+{
+	const struct perf_event_mmap_page *page = map->base;
+	const char *ring = (const char *)map->base + sysconf(_SC_PAGESIZE);
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t held = -head < size ? -head : size;
+	size_t offset = head & (size - 1);
+	size_t first = held < size - offset ? held : size - offset;
+	uint64_t overwritten;
+
+	copy->data = malloc(held ? held : 1);
+	if (!copy->data)
+		return -ENOMEM;
+	memcpy(copy->data, ring + offset, first);
+	memcpy(copy->data + first, ring, held - first);
+
+	/* A record that was being written when the ring was paused has overwritten the oldest ones.
+	 * The copy must be complete before data_head is read again. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	overwritten = head - __atomic_load_n(&page->data_head, __ATOMIC_RELAXED);
+	overwritten = overwritten < size ? overwritten : size;
+	copy->size = held < size - overwritten ? held : size - overwritten;
+	return 0;
+}
+
+static int rings_copy_all(const struct rings *rings, struct ring_copy *copies, size_t left_out)
+{
+	for (size_t i = 0; i < rings->nr_cpus; i++) {
+		const struct ring *ring = &rings->rings[i];
+		int err;
+
+		copies[i].cpu = ring->cpu;
+		if (!ring->evlist)
+			continue;
+		err = ring_copy(&ring->evlist->mmap_ovw[0], rings->size, &copies[i]);
+		if (err)
+			return err;
+		if (copies[i].size > rings->size - left_out)
+			copies[i].size = rings->size - left_out;
+	}
+	return 0;
+}
+
+int rings_copy(const struct rings *rings, struct ring_copy *copies)
+{
+	return rings_copy_all(rings, copies, 0);
+}
+
+int rings_copy_running(const struct rings *rings, struct ring_copy *copies)
+{
+	return rings_copy_all(rings, copies, WRITING_MAX);
+}
+
+void rings_free(struct rings *rings)
+{
+	if (!rings)
+		return;
+	for (size_t i = 0; i < rings->nr_cpus; i++) {
+		ring_close(&rings->rings[i]);
+		perf_cpu_map__put(rings->rings[i].cpus);
+	}
+	perf_thread_map__put(rings->threads);
+	free(rings->ids);
+	free(rings);
+}

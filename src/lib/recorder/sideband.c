@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/sideband.h"
+
+#include <string.h>
+
+#include "cpulist.h"
+#include "recorder/records.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+/* Of each CPU's ring: some 600 forks, executions and renamings. */
+#define RING_SIZE (64 << 10)
+
+struct sideband {
+	struct ring_event event;
+	struct rings *rings;
+	int *cpus;
+	size_t nr_cpus;
+	int root_fd;
+	struct perfdata_buf tasks;	      /* of when the session began */
+	struct perfdata_build_ids *build_ids; /* used by sideband_write() alone */
+};
+
+int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
+		  const struct log *log)
+{
+	struct sideband *sideband = calloc(1, sizeof(*sideband));
+	int err;
+
+	if (!sideband)
+		return -ENOMEM;
+	sideband->root_fd = root_fd;
+	sideband->event.name = "dummy:HG";
+	sideband->event.attr = *attr;
+	sideband->event.attr.type = PERF_TYPE_SOFTWARE;
+	sideband->event.attr.config = PERF_COUNT_SW_DUMMY;
+	sideband->event.attr.comm = 1;
+	sideband->event.attr.task = 1;
+	err = cpulist_read(ONLINE, &sideband->cpus, &sideband->nr_cpus);
+	if (!err)
+		err = rings_open(&sideband->rings, &sideband->event, 1, sideband->cpus,
+				 sideband->nr_cpus, rings_pages(RING_SIZE), log);
+	if (!err)
+		err = perfdata_build_ids_new(&sideband->build_ids, root_fd);
+	/* After the rings: who comes meanwhile is in both. */
+	if (!err)
+		err = perfdata_put_tasks(&sideband->tasks, attr, root_fd);
+	if (err) {
+		sideband_free(sideband);
+		return err;
+	}
+	*ret = sideband;
+	return 0;
+}
+
+int sideband_cpu_online(struct sideband *sideband, int cpu)
+{
+	/* What was patched into the kernel, and who forked, before the CPU went is still needed. */
+	return rings_join(sideband->rings, cpu);
+}
+
+struct perfdata_event sideband_event(const struct sideband *sideband,
+				     const struct sideband_copy *copy)
+{
+	return (struct perfdata_event){ sideband->event.attr, sideband->event.name, copy->ids,
+					copy->nr_ids };
+}
+
+int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret)
+{
+	struct sideband_copy *copy =
+		calloc(1, sizeof(*copy) + sideband->nr_cpus * sizeof(copy->rings[0]));
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	copy->nr = sideband->nr_cpus;
+	copy->ids = rings_ids(sideband->rings, &copy->nr_ids);
+	err = copy->ids ? rings_copy_running(sideband->rings, copy->rings) : -ENOMEM;
+	if (err) {
+		sideband_copy_free(copy);
+		return err;
+	}
+	*ret = copy;
+	return 0;
+}
+
+void sideband_copy_free(struct sideband_copy *copy)
+{
+	if (!copy)
+		return;
+	for (size_t i = 0; i < copy->nr; i++)
+		free(copy->rings[i].data);
+	free(copy->ids);
+	free(copy);
+}
+
+/* Of what is mapped now, and of what was mapped by tasks that may have gone. */
+static int write_maps(const struct sideband *sideband, struct perfdata *pd,
+		      const struct sideband_copy *copy)
+{
+	_cleanup_free_ struct perfdata_records *records = calloc(copy->nr + 1, sizeof(*records));
+	struct perfdata_buf buf = {};
+	int err;
+
+	if (!records)
+		return -ENOMEM;
+	err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	records[0] = (struct perfdata_records){ buf.data, buf.len };
+	for (size_t i = 0; i < copy->nr; i++)
+		records[i + 1] =
+			(struct perfdata_records){ copy->rings[i].data, copy->rings[i].size };
+	if (!err)
+		err = perfdata_put_build_ids(pd, sideband->build_ids, records, copy->nr + 1);
+	perfdata_buf_release(&buf);
+	return err;
+}
+
+/* Since Linux 6.3 (cf587db2ee02) kernel threads have their names from when they are forked, and
+ * there is no record of that: perf would call them kthreadd, as what they were forked from. */
+static int write_kthreads(const struct sideband *sideband, struct perfdata *pd,
+			  const struct sideband_copy *copy)
+{
+	struct perfdata_buf buf = {};
+	int err = 0;
+
+	for (size_t i = 0; i < copy->nr && !err; i++)
+		err = records_put_kthreads(&buf, &copy->rings[i], sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	perfdata_buf_release(&buf);
+	return err;
+}
+
+int sideband_write(const struct sideband *sideband, struct perfdata *pd,
+		   const struct sideband_copy *copy, bool maps)
+{
+	struct records_facts facts = {};
+	struct perfdata_buf buf = {};
+	int err;
+
+	err = perfdata_put_kernel(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	if (!err)
+		err = perfdata_write(pd, sideband->tasks.data, sideband->tasks.len);
+	perfdata_buf_release(&buf);
+	if (!err)
+		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
+	if (!err)
+		err = perfdata_write(pd, buf.data, buf.len);
+	perfdata_buf_release(&buf);
+	if (!err && maps)
+		err = write_maps(sideband, pd, copy);
+	for (size_t i = 0; i < copy->nr && !err; i++)
+		err = records_write(pd, &copy->rings[i], &facts);
+	return err ?: write_kthreads(sideband, pd, copy);
+}
+
+void sideband_free(struct sideband *sideband)
+{
+	if (!sideband)
+		return;
+	rings_free(sideband->rings);
+	perfdata_buf_release(&sideband->tasks);
+	perfdata_build_ids_free(sideband->build_ids);
+	free(sideband->cpus);
+	free(sideband);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/reports.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "clock.h"
+#include "session/rules.h"
+
+/* Between two messages of captures that are lost. */
+#define LOSSES_NS (10 * NSEC_PER_SEC)
+
+void reports_count(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+
+	seen->captures = pp->complete;
+	seen->failed = pp->failed;
+	seen->pending = pp->pending;
+}
+
+static void say_losses(struct perf_poke *pp)
+{
+	struct losses *losses = &pp->losses;
+
+	if (!losses->unsaid)
+		return;
+	if (!losses->said_ns)
+		log_error(&pp->config.log, losses->error, "output '%s': the capture is lost: %s",
+			  pp->config.output, strerror(-losses->error));
+	else
+		log_error(&pp->config.log, losses->error,
+			  "output '%s': %" PRIu64 " more capture%s lost: %s", pp->config.output,
+			  losses->unsaid, losses->unsaid > 1 ? "s are" : " is",
+			  strerror(-losses->error));
+	losses->unsaid = 0;
+	losses->said_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* One line for the first, then one for all of a while: what keeps a capture from being written
+ * mostly keeps the next one, and there may be thousands in a second. */
+static void note_loss(struct perf_poke *pp, int error)
+{
+	struct losses *losses = &pp->losses;
+
+	losses->unsaid++;
+	losses->error = error;
+	if (!losses->said_ns || clock_ns(CLOCK_MONOTONIC) - losses->said_ns >= LOSSES_NS)
+		say_losses(pp);
+}
+
+static void tell_caller(struct perf_poke *pp, struct capture *done)
+{
+	const struct perf_poke_capture capture = {
+		.sz = sizeof(capture),
+		.error = done->error,
+		.path = done->path,
+		.spike = done->spike,
+		.recorder = pp->recorder->ops->name,
+		.skid_ns = done->still_ns - done->spike.time_ns,
+		.blind_ns = done->armed_ns - done->spike.time_ns,
+		.history_ns = capture_history_ns(done),
+		.events = done->facts.events,
+		.lost = done->facts.lost,
+		.size = done->facts.size,
+		.trace_bytes = done->facts.trace_bytes,
+		.bytes_after_spike = done->facts.bytes_after_spike,
+		.bytes_after_spike_exact = done->facts.bytes_after_spike_exact,
+	};
+
+	if (done->note) {
+		pp->moved = pp->complete > !done->error;
+		log_write(&pp->config.log, PERF_POKE_LOG_WARN, "%s", done->note);
+	}
+	if (done->error)
+		note_loss(pp, done->error);
+	if (pp->config.on_capture)
+		pp->config.on_capture(pp->config.capture_ctx, &capture);
+}
+
+static void tell_others(struct perf_poke *pp, const struct capture *done)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	const char *name = done->path ? strrchr(done->path, '/') : NULL;
+
+	if (!done->error && name &&
+	    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output, name) >=
+		    (int)sizeof(seen->last_capture))
+		seen->last_capture[0] = '\0';
+	seen->last_sequence = done->spike.sequence;
+	reports_count(pp);
+}
+
+int reports_take(struct perf_poke *pp)
+{
+	struct capture *done;
+	int nr = 0;
+
+	while ((done = writer_take(pp->writer))) {
+		pp->pending--;
+		pp->complete += !done->error;
+		pp->failed += !!done->error;
+		tell_others(pp, done);
+		tell_caller(pp, done);
+		rules_keep(pp, done);
+		capture_free(&pp->env, done);
+		nr++;
+	}
+	return nr;
+}
+
+void reports_finish(struct perf_poke *pp)
+{
+	_cleanup_free_ char *moved = NULL;
+
+	say_losses(pp);
+	if (!pp->complete || pp->output.fd < 0)
+		return;
+	moved = output_moved(&pp->output);
+	if (!moved)
+		return;
+	pp->moved = true;
+	log_write(
+		&pp->config.log, PERF_POKE_LOG_WARN,
+		"output '%s': this folder was moved or removed while the session ran: its captures "
+		"are in '%s'",
+		pp->config.output, moved);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/rules.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#include "capture/removal.h"
+#include "clock.h"
+#include "trigger/stats.h"
+#include "units.h"
+
+int rules_start(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+	const struct itimerspec warmup = {
+		.it_value.tv_sec = config->warmup_ns / NSEC_PER_SEC,
+		.it_value.tv_nsec = config->warmup_ns % NSEC_PER_SEC,
+	};
+	int err = keep_new(&pp->keep, config->keep_worst, config->max_disk);
+
+	memset(pp->floors_ns, 0, sizeof(pp->floors_ns));
+	if (err || !config->adaptive)
+		return err;
+	for (int kind = 0; kind < TRIGGER_KINDS; kind++)
+		trigger_set_threshold(pp->trigger, kind, UINT64_MAX);
+	pp->warmup_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (pp->warmup_fd < 0 || timerfd_settime(pp->warmup_fd, 0, &warmup, NULL))
+		return -errno;
+	return 0;
+}
+
+/* Not below what was asked for. */
+static void adapt(struct perf_poke *pp, enum trigger_kind kind)
+{
+	struct config *config = &pp->config;
+	const struct stats_table table = { trigger_cpu_kind(pp->trigger, 0, kind), config->cpus,
+					   config->nr_cpus };
+	uint64_t measured_ns = stats_percentile(&table, config->adaptive);
+	uint64_t count = stats_sum(&table).count;
+
+	if (measured_ns > config->thresholds[kind])
+		config->thresholds[kind] = measured_ns;
+	log_write(&config->log, PERF_POKE_LOG_WARN,
+		  "trigger %s: the threshold is %s now: of %" PRIu64
+		  " in the warm-up %g%% were not "
+		  "later than %s",
+		  config_trigger(kind), FORMAT_TIME(config->thresholds[kind]), count,
+		  config->adaptive, FORMAT_TIME(measured_ns));
+	trigger_set_threshold(pp->trigger, kind, config->thresholds[kind]);
+	if (config->threshold_ns < config->thresholds[kind])
+		config->threshold_ns = config->thresholds[kind];
+}
+
+void rules_poll(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	uint64_t expirations;
+
+	if (pp->warmup_fd < 0 ||
+	    read(pp->warmup_fd, &expirations, sizeof(expirations)) != sizeof(expirations))
+		return;
+	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		if (pp->config.thresholds[kind])
+			adapt(pp, kind);
+	}
+	seen->threshold_ns = pp->config.threshold_ns;
+	memcpy(seen->thresholds_ns, pp->config.thresholds, sizeof(seen->thresholds_ns));
+	closep(&pp->warmup_fd);
+}
+
+void rules_cool(struct perf_poke *pp, uint64_t spike_ns)
+{
+	uint64_t cooldown_ns = pp->config.cooldown_ns, end_ns;
+
+	if (__builtin_add_overflow(spike_ns, cooldown_ns, &end_ns))
+		end_ns = UINT64_MAX;
+	if (cooldown_ns)
+		trigger_set_quiet(pp->trigger, end_ns);
+}
+
+static void say_dropped(const struct config *config, const struct kept *dropped)
+{
+	if (dropped->size + dropped->shared <= config->max_disk)
+		log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
+			  dropped->name);
+	else
+		log_write(
+			&config->log, PERF_POKE_LOG_WARN,
+			"dropped %s: %s, with %s that captures share, as the kernel's symbols, are "
+			"more than the %s that captures may take",
+			dropped->name, FORMAT_SIZE(dropped->size + dropped->shared),
+			FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->max_disk));
+}
+
+/* For a moment it has another name, then it is gone. */
+static void drop(struct perf_poke *pp, const struct kept *dropped)
+{
+	const struct config *config = &pp->config;
+	_cleanup_free_ char *path = NULL;
+	struct removal *removal;
+	int err;
+
+	if (asprintf(&path, "%s/%s", config->output, dropped->name) < 0)
+		path = NULL;
+	err = removal_begin(&removal, &pp->output, dropped);
+	if (err && err != -ENOENT)
+		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: is not removed: %s",
+			  config->output, dropped->name,
+			  err == -ESTALE ? "this is not the capture that was written"
+					 : strerror(-err));
+	if (err && err != -ENOENT)
+		return;
+	if (!err)
+		writer_remove(pp->writer, removal);
+	say_dropped(config, dropped);
+	if (config->on_removed && path)
+		config->on_removed(config->capture_ctx, path);
+}
+
+/* The session shows the threshold of the first kind that it watches. */
+static bool is_first(const struct config *config, unsigned int kind)
+{
+	for (unsigned int i = 0; i < kind; i++) {
+		if (config->thresholds[i])
+			return false;
+	}
+	return true;
+}
+
+static void raise_floor(struct perf_poke *pp, unsigned int kind)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	uint64_t floor_ns = keep_floor(pp->keep, kind);
+
+	pp->floors_ns[kind] = floor_ns;
+	trigger_set_floor(pp->trigger, kind, floor_ns);
+	if (floor_ns <= pp->config.thresholds[kind])
+		return;
+	seen->thresholds_ns[kind] = floor_ns;
+	if (is_first(&pp->config, kind))
+		seen->threshold_ns = floor_ns;
+}
+
+void rules_keep(struct perf_poke *pp, const struct capture *done)
+{
+	unsigned int kind = done->spike.kind;
+	char *name = done->path ? strrchr(done->path, '/') : NULL;
+	struct kept kept = {
+		.kind = kind,
+		.latency_ns = done->spike.latency_ns,
+		.size = done->size.own,
+		.shared = done->size.all - done->size.own,
+	};
+
+	if (done->error || !name || done->spike.poked || done->spike.rtla)
+		return;
+	kept.name = name + 1;
+	kept.dev = done->dev;
+	kept.ino = done->ino;
+	if (keep_add(pp->keep, &kept))
+		return;
+	while (keep_drop(pp->keep, &kept)) {
+		drop(pp, &kept);
+		free(kept.name);
+	}
+	raise_floor(pp, kind);
+}
+
+void rules_stop(struct perf_poke *pp)
+{
+	keep_free(TAKE_PTR(pp->keep));
+	closep(&pp->warmup_fd);
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The session: what happens when, from start to stop, and on a spike. */
+#include "session/session.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/caps.h"
+#include "base/hotplug.h"
+#include "clock.h"
+#include "options/function.h"
+#include "session/reports.h"
+#include "session/rules.h"
+#include "trigger/threads.h"
+
+/* Snapshots in memory at a time: one that is being written, one that waits. */
+#define PENDING_MAX 2
+
+struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
+{
+	struct perf_poke *pp = calloc(1, sizeof(*pp));
+	int err;
+
+	if (!pp)
+		return NULL;
+	pp->epoll_fd = pp->hotplug_fd = pp->warmup_fd = -1;
+	pp->clocks.fd = -1;
+	pp->output.fd = pp->output.work = -1;
+	err = opts ? config_init(&pp->config, opts) : -EINVAL;
+	if (err) {
+		free(pp);
+		errno = -err;
+		return NULL;
+	}
+	return pp;
+}
+
+static int session_privileges(const struct config *config)
+{
+	bool realtime = config->workload != PERF_POKE_WORKLOAD_NONE;
+	char names[128];
+	int err;
+
+	err = caps_missing(realtime, names, sizeof(names));
+	if (err == -EPERM)
+		return log_error(&config->log, err, "not allowed: needs root, or %s", names);
+	if (!err && caps_locked_down())
+		return log_error(&config->log, -EPERM,
+				 "not allowed: the kernel is locked down "
+				 "(lockdown=confidentiality forbids what the trigger reads; "
+				 "integrity, or none, does not)");
+	return err;
+}
+
+static const struct recorder_ops *session_recorder_ops(const struct perf_poke *pp)
+{
+	static const struct recorder_ops *const ops[] = {
+		[PERF_POKE_RECORDER_EVENTS] = &events_recorder,
+		[PERF_POKE_RECORDER_PT] = &pt_recorder,
+		[PERF_POKE_RECORDER_PERF] = &perf_recorder,
+	};
+
+	return ops[pp->config.recorder];
+}
+
+static int session_open_recorder(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+	const struct recorder_config recorder = {
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.events = config->events,
+		.nr_events = config->nr_events,
+		.buffer_size = config->buffer_size,
+		.freeze = config->freeze,
+		.freeze_all = config->freeze_all,
+		.no_switch_events = config->no_switch_events,
+		.sample_size = config->sample_size,
+		.history_size = config->history_size,
+		.argv = (const char *const *)config->argv,
+		.argc = config->argc,
+		.work_fd = pp->output.work,
+	};
+
+	return session_recorder_ops(pp)->open(&pp->recorder, &recorder, &config->log);
+}
+
+static int session_open_trigger(struct perf_poke *pp, uint64_t function)
+{
+	uint64_t irq_ns = pp->config.thresholds[TRIGGER_IRQ];
+	struct trigger_config trigger = {
+		.cpus = pp->config.cpus,
+		.nr_cpus = pp->config.nr_cpus,
+		.threshold_ns = irq_ns ? irq_ns : UINT64_MAX,
+		.function = function,
+		.linear_width_ns = pp->config.histogram_width_ns,
+		.linear_entries = pp->config.histogram_entries,
+		.pause_message = pp->recorder->pause_message,
+		.resume_message = pp->recorder->resume_message,
+		.rtla = pp->config.session,
+	};
+
+	int err = threads_configure(&pp->config, &trigger.threads);
+
+	if (err)
+		return err;
+	if (pp->poke)
+		poke_configure(pp->poke, &trigger);
+	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
+}
+
+static int session_watch(struct perf_poke *pp, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(pp->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int session_start_writer(struct perf_poke *pp)
+{
+	int err;
+
+	pp->env.config = &pp->config;
+	pp->env.output = &pp->output;
+	pp->env.recorder = pp->recorder;
+	pp->env.poke = pp->poke;
+	pp->functions = (struct capture_functions){ 0 };
+	pp->env.functions = &pp->functions;
+	pp->env.trigger = pp->trigger;
+	err = writer_start(&pp->writer, &pp->env);
+	if (err)
+		return err;
+	pp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (pp->epoll_fd < 0)
+		return -errno;
+	err = session_watch(pp, trigger_fd(pp->trigger));
+	if (!err)
+		err = session_watch(pp, writer_fd(pp->writer));
+	if (!err && pp->poke)
+		err = session_watch(pp, poke_fd(pp->poke));
+	if (!err && pp->hotplug_fd >= 0)
+		err = session_watch(pp, pp->hotplug_fd);
+	if (!err)
+		err = rules_start(pp);
+	if (!err && pp->warmup_fd >= 0)
+		err = session_watch(pp, pp->warmup_fd);
+	if (!err && pp->clocks.fd >= 0)
+		err = session_watch(pp, pp->clocks.fd);
+	return err;
+}
+
+static int session_start_workload(struct perf_poke *pp)
+{
+	int err = workload_start(&pp->workload, &pp->config, pp->trigger);
+
+	if (!err && workload_fd(pp->workload) >= 0)
+		err = session_watch(pp, workload_fd(pp->workload));
+	return err;
+}
+
+/* What others see of the session that does not change any more. */
+static int session_describe(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	const struct config *config = &pp->config;
+	_cleanup_free_ char *output = realpath(config->output, NULL);
+
+	if (!output)
+		return -errno;
+	seen->threshold_ns = config->adaptive ? 0 : config->threshold_ns;
+	memcpy(seen->thresholds_ns, config->thresholds, sizeof(seen->thresholds_ns));
+	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
+	seen->max_captures = config->max_captures;
+	snprintf(seen->function, sizeof(seen->function), "%s",
+		 function_name(config) ? function_name(config) : "any");
+	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder->ops->name);
+	snprintf(seen->freeze, sizeof(seen->freeze), "%s",
+		 pp->recorder->freeze ? pp->recorder->freeze : "");
+	snprintf(seen->delivery, sizeof(seen->delivery), "%s",
+		 pp->poke ? poke_delivery(pp->poke) : "");
+	snprintf(seen->workload, sizeof(seen->workload), "%s", config_workload(config));
+	snprintf(seen->output, sizeof(seen->output), "%s", output);
+	return 0;
+}
+
+/* A session can do without being seen; two of one name cannot be told apart. */
+static int session_open_pins(struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+	int err = session_describe(pp);
+
+	if (err || !config->session)
+		return err;
+	err = pins_open(&pp->pins, config->session, pp->trigger, &config->log);
+	if (err && err != -EEXIST) {
+		log_write(&config->log, PERF_POKE_LOG_WARN,
+			  "session '%s': status, stop and poke will not find it: cannot pin "
+			  "below " PINS_BPFFS ": %s",
+			  config->session, strerror(-err));
+		err = 0;
+	}
+	return err;
+}
+
+/* From what fails cheaply to what others can notice. */
+static int session_start(struct perf_poke *pp)
+{
+	uint64_t function;
+	int err;
+
+	err = session_privileges(&pp->config);
+	if (err)
+		return err;
+	workload_choose(&pp->config);
+	err = function_find(&pp->config, &function);
+	if (err)
+		return err;
+	err = output_open(&pp->output, pp->config.output, pp->config.output_owner, &pp->config.log);
+	if (err)
+		return err;
+	/* Before the recorder: what goes from then on is noticed. */
+	pp->hotplug_fd = hotplug_open(&pp->config.log);
+	clocks_open(&pp->clocks);
+	err = session_open_recorder(pp);
+	if (!err && pp->config.nr_targets)
+		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
+	if (!err)
+		err = session_open_trigger(pp, function);
+	if (!err && pp->poke)
+		err = poke_start(pp->poke, pp->trigger);
+	if (!err && pp->recorder->ops->start)
+		err = pp->recorder->ops->start(pp->recorder, &pp->config.log);
+	if (!err)
+		err = session_start_writer(pp);
+	if (!err)
+		err = session_open_pins(pp);
+	if (!err)
+		err = session_start_workload(pp);
+	return err;
+}
+
+int perf_poke__start(struct perf_poke *pp)
+{
+	int err;
+
+	if (pp->started)
+		return -EBUSY;
+	trigger_free(TAKE_PTR(pp->trigger));
+	pp->complete = pp->failed = pp->pending = 0;
+	pp->losses = (struct losses){ 0 };
+	pp->moved = false;
+	pp->held = false;
+	pp->started = true;
+	config_reset_thresholds(&pp->config);
+	err = session_start(pp);
+	if (err) {
+		perf_poke__stop(pp);
+		trigger_free(TAKE_PTR(pp->trigger));
+		return err;
+	}
+	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
+	trigger_arm(pp->trigger);
+	return 0;
+}
+
+int perf_poke__fd(const struct perf_poke *pp)
+{
+	return pp->started ? pp->epoll_fd : -ENOTCONN;
+}
+
+static void session_rearm(struct perf_poke *pp)
+{
+	pp->held =
+		pp->pending >= PENDING_MAX || pp->complete + pp->pending >= pp->config.max_captures;
+	if (!pp->held)
+		trigger_arm(pp->trigger);
+}
+
+/* frozen_cpu: the one whose trace the trigger has stopped. */
+static int session_resume(struct perf_poke *pp, int frozen_cpu)
+{
+	int err = pp->recorder->ops->resume(pp->recorder);
+
+	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
+		return err;
+	err = trigger_resume(pp->trigger, frozen_cpu);
+	/* Offline since the spike: the trace begins anew when it is back. */
+	return err == -ENXIO ? 0 : err;
+}
+
+/* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all
+ * else later. But for the pokes: there is no other spike meanwhile. */
+static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
+			   uint64_t frozen_ns)
+{
+	const struct recorder_ops *ops = pp->recorder->ops;
+	struct capture *capture = calloc(1, sizeof(*capture));
+	int err, resumed;
+
+	err = ops->freeze(pp->recorder, spike);
+	if (capture) {
+		capture->spike = *spike;
+		capture->floor_ns = spike->poked ? 0 : pp->floors_ns[spike->kind];
+		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
+		/* The trigger has frozen the CPU that it ran on. */
+		if (frozen_ns && spike->cpu == spike->ran_cpu)
+			capture->still_ns = frozen_ns;
+	}
+	if (pp->poke)
+		poke_settle(pp->poke, spike->sequence, !spike->poked);
+	if (!err)
+		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
+	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
+	if (err || resumed) {
+		pp->failed++;
+		reports_count(pp);
+		session_rearm(pp);
+		capture_free(&pp->env, capture);
+		err = err ? err : resumed;
+		return log_error(&pp->config.log, err == -ENOMEM ? err : -EIO,
+				 "cannot take the snapshot: %s", strerror(-err));
+	}
+	pp->pending++;
+	reports_count(pp);
+	rules_cool(pp, spike->time_ns);
+	session_rearm(pp);
+	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
+	stats_take(pp, spike, &capture->stats);
+	writer_give(pp->writer, capture);
+	return 0;
+}
+
+static struct perf_poke_spike session_spike(const struct config *config,
+					    const struct trigger_spike *seen)
+{
+	bool poked = seen->what == TRIGGER_POKE;
+	struct perf_poke_spike spike = {
+		.sequence = seen->sequence,
+		.time_ns = seen->time_ns,
+		.latency_ns = seen->latency_ns,
+		.expected_ns = seen->expected_ns,
+		.actual_ns = seen->actual_ns,
+		.function = seen->function,
+		.timer = seen->timer,
+		.cpu = poked ? -1 : (int)seen->cpu,
+		.pid = seen->pid,
+		.tid = seen->tid,
+		.idle = !seen->tid,
+		.poked = poked,
+		.rtla = seen->by_rtla,
+		.kind = (enum perf_poke_trigger_kind)seen->kind,
+		.threshold_ns = seen->by_rtla ? 0 : config->thresholds[seen->kind],
+		.irq_ns = seen->irq_ns,
+		.thread_ns = seen->thread_ns,
+		.user_ns = seen->user_ns,
+		.ran_cpu = poked ? -1 : (int)seen->ran_cpu,
+		.ran_watched = seen->ran_watched,
+	};
+
+	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
+	return spike;
+}
+
+static int session_take_spikes(struct perf_poke *pp)
+{
+	struct perf_poke_spike spike;
+	struct trigger_spike seen;
+	int ret = trigger_read(pp->trigger, &seen);
+
+	if (ret <= 0)
+		return ret;
+	spike = session_spike(&pp->config, &seen);
+	return session_capture(pp, &spike, seen.frozen_ns);
+}
+
+static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
+{
+	for (size_t i = 0; i < pp->config.nr_cpus; i++) {
+		if (pp->config.cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+/* Of CPUs that are not watched, the recorder may have something too. */
+static void session_cpu_online(struct perf_poke *pp, int cpu)
+{
+	const struct log *log = &pp->config.log;
+	int err = pp->recorder->ops->cpu_online(pp->recorder, cpu);
+	bool watched = session_watches_cpu(pp, cpu);
+
+	if (!err && watched)
+		err = workload_cpu_online(pp->workload, cpu);
+	if (!err && pp->poke)
+		err = poke_cpu_online(pp->poke);
+	if (err)
+		log_write(log, watched ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_DEBUG,
+			  "CPU %d is back, but cannot be watched again: %s", cpu, strerror(-err));
+	else if (watched)
+		log_write(log, PERF_POKE_LOG_INFO, "CPU %d is back: watched again", cpu);
+}
+
+static void session_take_hotplug(struct perf_poke *pp)
+{
+	struct hotplug_event event;
+	int ret;
+
+	while ((ret = hotplug_read(pp->hotplug_fd, &event)) > 0) {
+		if (event.online)
+			session_cpu_online(pp, event.cpu);
+		else if (session_watches_cpu(pp, event.cpu))
+			log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+				  "CPU %d went offline: it is not watched until it is back",
+				  event.cpu);
+	}
+	if (ret < 0)
+		log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+			  "cannot read which CPUs went offline or came back: %s; such are not "
+			  "watched",
+			  strerror(-ret));
+}
+
+int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
+{
+	struct epoll_event events[6];
+	int err, nr, ready;
+
+	if (!pp->started)
+		return -ENOTCONN;
+	if (trigger_stop_asked(pp->trigger))
+		timeout_ms = 0;
+	ready = epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms);
+	if (ready < 0)
+		return -errno;
+	err = session_take_spikes(pp);
+	/* After the spikes, for it takes away what the rings of CPUs held before. */
+	for (int i = 0; i < ready; i++) {
+		if (events[i].data.fd == pp->hotplug_fd)
+			session_take_hotplug(pp);
+		else if (events[i].data.fd == workload_fd(pp->workload))
+			workload_poll(pp->workload);
+		else if (events[i].data.fd == pp->clocks.fd)
+			clocks_read(&pp->clocks, &pp->config.log);
+	}
+	rules_poll(pp);
+	nr = reports_take(pp);
+	if (trigger_stop_asked(pp->trigger))
+		return -ECANCELED;
+	if (nr && pp->held)
+		session_rearm(pp);
+	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
+		err = -ESRCH;
+	return err ? err : nr;
+}
+
+int perf_poke__poke(struct perf_poke *pp)
+{
+	return pp->started ? trigger_poke(pp->trigger) : -ENOTCONN;
+}
+
+const char *perf_poke__session(const struct perf_poke *pp)
+{
+	return pp->pins ? pp->config.session : NULL;
+}
+
+int perf_poke__output(const struct perf_poke *pp)
+{
+	return pp->started ? pp->output.fd : -ENOTCONN;
+}
+
+const char *perf_poke__recorder(const struct perf_poke *pp)
+{
+	return session_recorder_ops(pp)->name;
+}
+
+const char *perf_poke__delivery(const struct perf_poke *pp)
+{
+	return pp->poke ? poke_delivery(pp->poke) : "none";
+}
+
+const char *perf_poke__workload(const struct perf_poke *pp)
+{
+	return config_workload(&pp->config);
+}
+
+const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
+{
+	*nr = pp->config.nr_cpus;
+	return pp->config.cpus;
+}
+
+int perf_poke__stop(struct perf_poke *pp)
+{
+	if (!pp || !pp->started)
+		return 0;
+	/* A spike that came before the end is still captured, unless the limit is reached. */
+	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
+		session_take_spikes(pp);
+	if (pp->trigger)
+		trigger_take(pp->trigger);
+	workload_stop(TAKE_PTR(pp->workload));
+	if (pp->writer) {
+		writer_finish(pp->writer);
+		reports_take(pp);
+		writer_free(TAKE_PTR(pp->writer));
+	}
+	reports_finish(pp);
+	rules_stop(pp);
+	clocks_close(&pp->clocks);
+	poke_finish(pp->poke);
+	if (pp->trigger)
+		trigger_detach(pp->trigger);
+	poke_free(TAKE_PTR(pp->poke));
+	if (pp->recorder)
+		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
+	closep(&pp->hotplug_fd);
+	output_close(&pp->output);
+	/* For those who wait for the end of the session, this is it. */
+	pins_free(TAKE_PTR(pp->pins));
+	closep(&pp->epoll_fd);
+	pp->started = false;
+	return pp->moved ? -ESTALE : 0;
+}
+
+void perf_poke__free(struct perf_poke *pp)
+{
+	if (!pp)
+		return;
+	perf_poke__stop(pp);
+	trigger_free(pp->trigger);
+	config_destroy(&pp->config);
+	free(pp);
+}
+
+const char *perf_poke__version(void)
+{
+	return PERF_POKE_VERSION;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Sums and percentiles of the trigger's table, whoever has it mapped. */
+#ifndef LIB_TRIGGER_STATS_H
+#define LIB_TRIGGER_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/trigger.h"
+#include "perf_poke.h"
+
+struct stats_table {
+	const volatile struct trigger_cpu *table; /* indexed by CPU */
+	const int *cpus;			  /* those of it that count */
+	size_t nr;
+};
+
+/* All but `missed`, which is not in the table. */
+struct perf_poke_stats stats_sum(const struct stats_table *table);
+/* percent: 0 to 100 */
+uint64_t stats_percentile(const struct stats_table *table, double percent);
+
+/* Eight to an octave, as the histogram of a capture has them. */
+#define STATS_STEP 8 /* buckets of the trigger's */
+#define STATS_BUCKETS (TRIGGER_BUCKETS / STATS_STEP + 1)
+
+/* What the trigger has counted until a moment. */
+struct stats_snapshot {
+	struct perf_poke_stats sum;
+	uint64_t p50_ns, p99_ns, p99_9_ns;
+	uint64_t buckets[STATS_BUCKETS];
+};
+
+/* Of a spike's CPU and kind, the spike included, or of all watched CPUs if it is of none. */
+void stats_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
+		struct stats_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger/target.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "pidfd.h"
+#include "utf8.h"
+
+/* The text of a field of /proc/PID/status. */
+static int read_status(int pid, const char *field, char *value, size_t size)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t line_size = 0, len = strlen(field);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (getline(&line, &line_size, file) > 0) {
+		if (strncmp(line, field, len) || line[len] != ':')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(value, size, "%s", line + len + 1 + strspn(line + len + 1, " \t"));
+		return 0;
+	}
+	return -ESRCH;
+}
+
+/* By its name or its program's: perf is installed as perf, perf_6.1, perf-6.12 and the like. */
+static bool is_perf(const struct target *target)
+{
+	char path[64], program[256];
+	const char *base;
+	ssize_t len;
+
+	if (!strncmp(target->comm, "perf", 4))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/exe", target->tid);
+	len = readlink(path, program, sizeof(program) - 1);
+	program[len < 0 ? 0 : len] = '\0';
+	base = strrchr(program, '/');
+	return base && !strncmp(base + 1, "perf", 4);
+}
+
+/* The descriptor is held from before all else is read: if the process is alive at the end of that,
+ * so it was all the time, and its number was its own. */
+static int target_open_pidfd(struct target *target)
+{
+	char text[32];
+	int err = read_status(target->tid, "Tgid", text, sizeof(text));
+
+	if (err)
+		return err;
+	target->tgid = atoi(text);
+	target->pidfd = pidfd_of(target->tgid);
+	if (target->pidfd >= 0)
+		return 0;
+	/* -EINVAL: by now it is the number of a thread. */
+	return target->pidfd == -EINVAL ? -ESRCH : target->pidfd;
+}
+
+/* The task before what it runs and catches: an exec or a change from then on is noticed. */
+static int target_identify(struct target *target, uint64_t *caught)
+{
+	char text[32];
+	int err;
+
+	err = target_find(target->tid, &target->task);
+	if (!err)
+		err = read_status(target->tid, "Name", target->comm, sizeof(target->comm));
+	if (!err)
+		err = read_status(target->tid, "SigCgt", text, sizeof(text));
+	if (err)
+		return err;
+	utf8_repair(target->comm);
+	*caught = strtoull(text, NULL, 16);
+	err = read_status(target->tid, "Tgid", text, sizeof(text));
+	if (!err && atoi(text) != target->tgid)
+		err = -ESRCH;
+	return err ? err : pidfd_signal(target->pidfd, 0);
+}
+
+static int target_check(const struct target *target, uint64_t caught, bool any_process,
+			const struct log *log)
+{
+	int signal = target->task.signal;
+	const char *name = sigabbrev_np(signal);
+
+	if (!any_process && !is_perf(target))
+		return log_error(
+			log, -EINVAL,
+			"target %d: is %s, which does not look like perf: needs any-process",
+			target->tid, target->comm);
+	if (caught >> (signal - 1) & 1)
+		return 0;
+	return log_error(
+		log, -EINVAL,
+		"target %d: %s does not catch the signal %d (SIG%s), which would end it or "
+		"be lost: start it so that it does (perf record with -S or "
+		"--switch-output=signal)",
+		target->tid, target->comm, signal, name ? name : "?");
+}
+
+int target_open(struct target *target, const struct perf_poke_target *wanted, const struct log *log)
+{
+	uint64_t caught;
+	int err;
+
+	*target = (struct target){
+		.tid = wanted->pid,
+		.pidfd = -1,
+		.task.signal = wanted->signal ? wanted->signal : SIGUSR2,
+	};
+	err = target_open_pidfd(target);
+	if (!err)
+		err = target_identify(target, &caught);
+	if (err == -ESRCH)
+		log_error(log, err, "target %d: there is no such process", target->tid);
+	else if (err)
+		log_error(log, err, "target %d: cannot be found: %s", target->tid, strerror(-err));
+	else
+		err = target_check(target, caught, wanted->any_process, log);
+	if (err)
+		target_close(target);
+	return err;
+}
+
+int target_signal(const struct target *target)
+{
+	/* A thread by its number, within a process that was alive just before; the numbers of both
+	 * cannot have become somebody else's in between. */
+	if (target->tid != target->tgid) {
+		int err = pidfd_signal(target->pidfd, 0);
+
+		if (!err && syscall(SYS_tgkill, target->tgid, target->tid, target->task.signal))
+			err = -errno;
+		return err;
+	}
+	return pidfd_signal(target->pidfd, target->task.signal);
+}
+
+void target_close(struct target *target)
+{
+	closep(&target->pidfd);
+	target->pidfd = -1;
+}

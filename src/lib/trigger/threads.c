@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger/threads.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/kallsyms.h"
+#include "base/tracefs.h"
+#include "options/function.h"
+#include "trigger/target.h"
+#include "units.h"
+
+static bool is_timerlat(const struct config *config)
+{
+	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	       config->workload == PERF_POKE_WORKLOAD_USER;
+}
+
+/* A name as long as a number can be is a number. */
+static int find_task(const struct config *config, struct trigger_threads *threads)
+{
+	struct poke_target task;
+	uint64_t tid;
+	int err;
+
+	if (!config->task)
+		return 0;
+	if (config->task[strspn(config->task, "0123456789")]) {
+		if (strlen(config->task) >= sizeof(threads->wakeup_comm))
+			return log_error(&config->log, -EINVAL,
+					 "task '%s': names of tasks have 15 characters at most",
+					 config->task);
+		strcpy(threads->wakeup_comm, config->task);
+		return 0;
+	}
+	if (units_parse_count(config->task, &tid) || tid > INT_MAX)
+		return log_error(&config->log, -EINVAL, "task %s: thread ids go up to %d",
+				 config->task, INT_MAX);
+	err = target_find(tid, &task);
+	if (err)
+		return log_error(&config->log, err, "task %s: cannot be found: %s", config->task,
+				 strerror(-err));
+	threads->wakeup_pid = task.tid;
+	return 0;
+}
+
+/* Timers of which kinds there are to be seen. */
+static void find_functions(struct trigger_threads *threads)
+{
+	if (kallsyms_find("timerlat_irq", &threads->timerlat_irq))
+		threads->timerlat_irq = 0;
+	if (kallsyms_find("hrtimer_wakeup", &threads->hrtimer_wakeup))
+		threads->hrtimer_wakeup = 0;
+}
+
+static bool has_user_threads(void)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+
+	return tracefs >= 0 && !faccessat(tracefs, "osnoise/per_cpu", F_OK, 0);
+}
+
+static int check_user(const struct config *config, const struct trigger_threads *threads)
+{
+	if (!is_timerlat(config))
+		return log_error(
+			&config->log, -EINVAL,
+			"trigger user: needs --workload user, or a tracer timerlat that runs "
+			"already, with threads in user space");
+	if (!has_user_threads())
+		return log_error(&config->log, -EOPNOTSUPP,
+				 "trigger user: the tracer timerlat has no threads in user space "
+				 "here (timerlat_fd: needs Linux 6.5)");
+	if (!threads->samples && !threads->timerlat_irq)
+		return log_error(
+			&config->log, -EOPNOTSUPP,
+			"trigger user: the kernel hides the address of " TIMERLAT_FUNCTION ", by "
+			"which its timers are known: needs CAP_SYSLOG, and kernel.kptr_restrict "
+			"below 2");
+	return 0;
+}
+
+int threads_configure(const struct config *config, struct trigger_threads *threads)
+{
+	bool thread = config->thresholds[TRIGGER_THREAD], user = config->thresholds[TRIGGER_USER];
+	int err;
+
+	memcpy(threads->threshold_ns, config->thresholds, sizeof(threads->threshold_ns));
+	err = find_task(config, threads);
+	if (err || (!thread && !user))
+		return err;
+	find_functions(threads);
+	threads->noise = is_timerlat(config) && tracefs_has_event("osnoise/irq_noise");
+	threads->samples = is_timerlat(config) && tracefs_has_event("osnoise/timerlat_sample");
+	if (user)
+		return check_user(config, threads);
+	if (!is_timerlat(config) && !threads->hrtimer_wakeup)
+		return log_error(
+			&config->log, -EOPNOTSUPP,
+			"trigger thread: the kernel hides the address of hrtimer_wakeup, by "
+			"which threads that sleep are known: needs CAP_SYSLOG, and "
+			"kernel.kptr_restrict below 2");
+	threads->claimed = config->workload == PERF_POKE_WORKLOAD_CYCLIC;
+	return 0;
+}

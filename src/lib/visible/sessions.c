@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Sessions as others see them: what they are is read from their maps, what is asked of them goes
+ * through their programs. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "bpf/poke.h"
+#include "clock.h"
+#include "trigger/stats.h"
+#include "visible/pins.h"
+
+#define REMOVE_TRIES 10
+#define REMOVE_PAUSE_US 2000
+
+struct mapping {
+	void *data;
+	size_t size;
+	size_t entries;
+};
+
+/* All of a session that is mapped or allocated. */
+struct view {
+	struct mapping session, cpus, cpus_more, targets;
+	int *cpu_list;
+	size_t nr_cpus;
+	struct perf_poke_session_kind kinds[TRIGGER_KINDS];
+	size_t nr_kinds;
+	struct perf_poke_stats *cpu_stats; /* of one kind after the other, as the next */
+	uint64_t *cpu_p99_ns;
+	int target_list[POKE_TARGETS];
+	size_t nr_targets;
+	uint64_t pokes, merged;
+};
+
+static void unmap(struct mapping *mapping)
+{
+	if (mapping->data)
+		munmap(mapping->data, mapping->size);
+}
+
+static void view_release(struct view *view)
+{
+	unmap(&view->session);
+	unmap(&view->cpus);
+	unmap(&view->cpus_more);
+	unmap(&view->targets);
+	free(view->cpu_list);
+	free(view->cpu_stats);
+	free(view->cpu_p99_ns);
+}
+
+/* In the folder of a session. */
+static int open_pin(int dirfd, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+	return bpf_obj_get(path);
+}
+
+/* -EINVAL: it is another version's. */
+static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size)
+{
+	_cleanup_close_ int fd = open_pin(dirfd, name);
+	size_t page = sysconf(_SC_PAGESIZE), size;
+	struct bpf_map_info info = {};
+	__u32 info_size = sizeof(info);
+	void *data;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_obj_get_info_by_fd(fd, &info, &info_size))
+		return -errno;
+	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != value_size)
+		return -EINVAL;
+	size = (info.max_entries * value_size + page - 1) & ~(page - 1);
+	data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	*mapping = (struct mapping){ data, size, info.max_entries };
+	return 0;
+}
+
+static int view_cpus(struct view *view)
+{
+	const struct trigger_cpu *table = view->cpus.data;
+
+	view->cpu_list = calloc(view->cpus.entries, sizeof(*view->cpu_list));
+	if (!view->cpu_list)
+		return -ENOMEM;
+	for (size_t i = 0; i < view->cpus.entries; i++) {
+		if (table[i].watched)
+			view->cpu_list[view->nr_cpus++] = i;
+	}
+	return 0;
+}
+
+/* The table of a kind of latency; NULL: it is not counted. */
+static const struct trigger_cpu *view_table(const struct view *view, unsigned int kind)
+{
+	const struct trigger_session *session = view->session.data;
+	const struct trigger_cpu *more = view->cpus_more.data;
+
+	if (!kind)
+		return view->cpus.data;
+	if (!session->thresholds_ns[kind] || view->cpus_more.entries < kind * view->cpus.entries)
+		return NULL;
+	return more + (kind - 1) * view->cpus.entries;
+}
+
+static void view_kind(struct view *view, unsigned int kind, const struct trigger_cpu *table)
+{
+	const struct trigger_session *session = view->session.data;
+	const struct stats_table all = { table, view->cpu_list, view->nr_cpus };
+	struct perf_poke_stats *cpu_stats = view->cpu_stats + view->nr_kinds * view->nr_cpus;
+	uint64_t *cpu_p99_ns = view->cpu_p99_ns + view->nr_kinds * view->nr_cpus;
+
+	for (size_t i = 0; i < view->nr_cpus; i++) {
+		struct stats_table one = { table, &view->cpu_list[i], 1 };
+
+		cpu_stats[i] = stats_sum(&one);
+		cpu_p99_ns[i] = stats_percentile(&one, 99);
+	}
+	view->kinds[view->nr_kinds++] = (struct perf_poke_session_kind){
+		.kind = (enum perf_poke_trigger_kind)kind,
+		.threshold_ns = session->thresholds_ns[kind],
+		.stats = stats_sum(&all),
+		.p50_ns = stats_percentile(&all, 50),
+		.p99_ns = stats_percentile(&all, 99),
+		.p999_ns = stats_percentile(&all, 99.9),
+		.cpu_stats = cpu_stats,
+		.cpu_p99_ns = cpu_p99_ns,
+	};
+}
+
+static int view_kinds(struct view *view)
+{
+	view->cpu_stats = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_stats));
+	view->cpu_p99_ns = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_p99_ns));
+	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_p99_ns))
+		return -ENOMEM;
+	for (unsigned int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		const struct trigger_cpu *table = view_table(view, kind);
+
+		if (table)
+			view_kind(view, kind, table);
+	}
+	return 0;
+}
+
+static void view_targets(struct view *view)
+{
+	const volatile struct poke_target *targets = view->targets.data;
+
+	for (size_t i = 0; i < view->targets.entries && i < POKE_TARGETS && targets[i].tid; i++) {
+		view->target_list[view->nr_targets++] = targets[i].tid;
+		view->pokes += targets[i].pending;
+		view->merged += targets[i].merged;
+	}
+}
+
+static int view_open(struct view *view, int dirfd)
+{
+	int err;
+
+	err = map_pin(&view->session, dirfd, TRIGGER_PIN_SESSION, sizeof(struct trigger_session));
+	if (!err)
+		err = map_pin(&view->cpus, dirfd, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu));
+	if (!err)
+		err = map_pin(&view->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
+			      sizeof(struct trigger_cpu));
+	if (!err)
+		err = map_pin(&view->targets, dirfd, TRIGGER_PIN_TARGETS,
+			      sizeof(struct poke_target));
+	if (err)
+		return err;
+	view_targets(view);
+	err = view_cpus(view);
+	return err ? err : view_kinds(view);
+}
+
+/* seen: a copy, because the original changes. */
+static void session_tell(const char *name, bool alive, const struct view *view,
+			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
+{
+	/* Of another version's there is none: zero. */
+	const struct perf_poke_session_kind *irq = &view->kinds[TRIGGER_IRQ];
+	struct perf_poke_session session = {
+		.sz = sizeof(session),
+		.name = name,
+		.alive = alive,
+		.pid = seen->pid,
+		.cpus = view->cpu_list,
+		.nr_cpus = view->nr_cpus,
+		.threshold_ns = seen->threshold_ns,
+		.function = seen->function,
+		.recorder = seen->recorder,
+		.freeze = seen->freeze,
+		.delivery = seen->delivery,
+		.workload = seen->workload,
+		.output = seen->output,
+		.captures = seen->captures,
+		.failed = seen->failed,
+		.last_sequence = seen->last_sequence,
+		.pending = seen->pending,
+		.max_captures = seen->max_captures,
+		.last_capture = seen->last_capture,
+		.stats = irq->stats,
+		.p50_ns = irq->p50_ns,
+		.p99_ns = irq->p99_ns,
+		.p999_ns = irq->p999_ns,
+		.cpu_stats = irq->cpu_stats,
+		.kinds = view->kinds,
+		.nr_kinds = view->nr_kinds,
+		.targets = view->target_list,
+		.nr_targets = view->nr_targets,
+		.pokes = view->pokes,
+		.merged = view->merged,
+	};
+
+	if (seen->armed_ns)
+		session.armed_for_ns = clock_ns(CLOCK_BOOTTIME) - seen->armed_ns;
+	fn(ctx, &session);
+}
+
+static void terminate(char *string, size_t size)
+{
+	string[size - 1] = '\0';
+}
+
+/* 1, or 0 if there is nothing to tell of it yet, or not any more. Of a session that another version
+ * made, and of one that was killed while it pinned, there is only the name. */
+static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_(view_release) struct view view = {};
+	struct trigger_session seen = {};
+	_cleanup_close_ int fd = -1;
+	char name[PINS_NAME_MAX + 1];
+	bool alive;
+	int err;
+
+	fd = pins_open_session(dirfd, folder);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
+	alive = pins_is_alive(fd);
+	err = view_open(&view, fd);
+	if (err == -ENOENT && alive)
+		return 0;
+	if (err && err != -ENOENT && err != -EINVAL)
+		return err;
+	if (!err)
+		memcpy(&seen, view.session.data, sizeof(seen));
+	terminate(seen.function, sizeof(seen.function));
+	terminate(seen.recorder, sizeof(seen.recorder));
+	terminate(seen.freeze, sizeof(seen.freeze));
+	terminate(seen.delivery, sizeof(seen.delivery));
+	terminate(seen.workload, sizeof(seen.workload));
+	terminate(seen.output, sizeof(seen.output));
+	terminate(seen.last_capture, sizeof(seen.last_capture));
+	pins_session_name(name, folder);
+	session_tell(name, alive, &view, &seen, fn, ctx);
+	return 1;
+}
+
+static void free_names(struct dirent ***names)
+{
+	for (struct dirent **name = *names; name && *name; name++)
+		free(*name);
+	free(*names);
+}
+
+static int is_folder(const struct dirent *entry)
+{
+	char name[PINS_NAME_MAX + 1];
+
+	pins_session_name(name, entry->d_name);
+	return strlen(entry->d_name) <= PINS_NAME_MAX && pins_name_valid(name);
+}
+
+/* By what they stand for. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	char one[PINS_NAME_MAX + 1], other[PINS_NAME_MAX + 1];
+
+	pins_session_name(one, (*a)->d_name);
+	pins_session_name(other, (*b)->d_name);
+	return strcmp(one, other);
+}
+
+/* Up to a NULL. */
+static int list_names(int dirfd, struct dirent ***ret)
+{
+	struct dirent **names, **more;
+	int nr = scandirat(dirfd, ".", &names, is_folder, by_name);
+
+	if (nr < 0)
+		return -errno;
+	more = reallocarray(names, nr + 1, sizeof(*names));
+	if (!more) {
+		while (nr)
+			free(names[--nr]);
+		free(names);
+		return -ENOMEM;
+	}
+	more[nr] = NULL;
+	*ret = more;
+	return 0;
+}
+
+static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_(free_names) struct dirent **names = NULL;
+	_cleanup_close_ int dirfd = pins_open_dir(uid);
+	int err, nr = 0;
+
+	if (dirfd < 0)
+		return dirfd == -ENOENT || dirfd == -ESTALE ? 0 : dirfd;
+	err = list_names(dirfd, &names);
+	if (err)
+		return err;
+	for (struct dirent **name = names; *name; name++) {
+		int ret = session_see(dirfd, (*name)->d_name, fn, ctx);
+
+		if (ret < 0)
+			return ret;
+		nr += ret;
+	}
+	return nr;
+}
+
+/* Who may not see root's is told so. */
+static int check_allowed(int nr)
+{
+	_cleanup_close_ int fd = nr || !geteuid() ? -1 : pins_open_dir(0);
+
+	return fd == -EACCES ? fd : nr;
+}
+
+int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_free_ uid_t *users = NULL;
+	int nr_users = pins_users(&users);
+	int nr = 0;
+
+	for (int i = 0; i < nr_users; i++) {
+		int ret = sessions_of(users[i], fn, ctx);
+
+		if (ret < 0)
+			return ret;
+		nr += ret;
+	}
+	return nr_users < 0 ? nr_users : check_allowed(nr);
+}
+
+/* A session of somebody whose sessions the caller may see. */
+struct place {
+	uid_t uid;
+	int dirfd; /* of all of the user's; -1: not open */
+	char folder[PINS_NAME_MAX + 1];
+};
+
+static void place_release(struct place *place)
+{
+	closep(&place->dirfd);
+}
+
+/* The folder of a session, locked or not. */
+static int session_find(const char *name, struct place *place)
+{
+	_cleanup_free_ uid_t *users = NULL;
+	int nr = pins_name_valid(name) ? pins_users(&users) : -ENOENT;
+	int fd = -ENOENT;
+
+	if (nr < 0)
+		return nr;
+	pins_folder_name(place->folder, name);
+	for (int i = 0; i < nr && fd == -ENOENT; i++) {
+		closep(&place->dirfd);
+		place->uid = users[i];
+		place->dirfd = pins_open_dir(place->uid);
+		fd = place->dirfd < 0 ? place->dirfd
+				      : pins_open_session(place->dirfd, place->folder);
+		fd = fd == -ESTALE ? -ENOENT : fd;
+	}
+	return fd == -ENOENT && check_allowed(0) ? -EACCES : fd;
+}
+
+/* What the program returned, or a negative errno. */
+static int session_run(int dirfd, const char *pin)
+{
+	_cleanup_close_ int fd = open_pin(dirfd, pin);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = bpf_prog_test_run_opts(fd, &opts);
+	return err ? err : (int)opts.retval;
+}
+
+int perf_poke__session_stop(const char *name)
+{
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
+	_cleanup_close_ int fd = -1;
+	int ret = -EWOULDBLOCK;
+
+	fd = session_find(name, &place);
+	if (fd < 0)
+		return fd;
+	/* It may be looked at by others meanwhile. */
+	for (int i = 0; i < REMOVE_TRIES && ret == -EWOULDBLOCK && !pins_is_alive(fd); i++) {
+		if (i)
+			usleep(REMOVE_PAUSE_US);
+		ret = pins_remove(place.dirfd, place.folder, fd);
+	}
+	if (!ret)
+		pins_leave(place.uid);
+	if (ret != -EWOULDBLOCK)
+		return ret;
+	ret = session_run(fd, TRIGGER_PIN_STOP);
+	/* Where the ring is full of the same wish, one more does not matter. */
+	return ret < 0 ? ret : 1;
+}
+
+int perf_poke__session_poke(const char *name)
+{
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
+	_cleanup_close_ int fd = -1;
+	int ret;
+
+	fd = session_find(name, &place);
+	if (fd < 0)
+		return fd;
+	if (!pins_is_alive(fd))
+		return -ENOENT;
+	ret = session_run(fd, TRIGGER_PIN_POKE);
+	return ret ? ret : -EBUSY;
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "workload/journal.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/tracefs.h"
+
+#define PREFIX "settings-"
+#define LOCK_TRIES 1000
+/* The folder of tracefs whose settings all tracers of that kind share. */
+#define SHARED "osnoise/"
+
+enum kind {
+	KIND_SET = 's',
+	KIND_OPTION = 'o',
+	KIND_MADE = 'm',
+};
+
+/* A line of the file: KIND NAME TAB BEFORE TAB AFTER. An option is its words. What was so before
+ * has no line: there is nothing to put back. */
+struct entry {
+	enum kind kind;
+	char *name, *before, *after;
+};
+
+/* What is not as it was set, and the first of it in words. */
+#define FOUND_MAX 4
+struct found {
+	size_t nr;
+	char text[4096];
+};
+
+struct journal {
+	const char *dir; /* the caller's */
+	int dirfd, tracefs;
+	int fd;	    /* of the file, locked */
+	bool alive; /* it is this session's, not a dead one's */
+	char file[NAME_MAX + 1];
+	struct entry *entries;
+	size_t nr;
+	struct log log;
+};
+
+static int file_write(int tracefs, const char *name, const char *value)
+{
+	_cleanup_close_ int fd = openat(tracefs, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *text; text += strspn(text, " ")) {
+		size_t next = strcspn(text, " ");
+
+		if (next == len && !memcmp(text, word, len))
+			return true;
+		text += next;
+	}
+	return false;
+}
+
+static bool entry_is(const struct entry *entry, const char *text, const char *value)
+{
+	return entry->kind == KIND_OPTION ? has_word(text, value) : !strcmp(text, value);
+}
+
+static void entry_free(struct entry *entry)
+{
+	free(entry->name);
+	free(entry->before);
+	free(entry->after);
+}
+
+static int journal_add(struct journal *journal, enum kind kind, const char *name,
+		       const char *before, const char *after)
+{
+	struct entry entry = { kind, strdup(name), strdup(before), strdup(after) };
+	struct entry *more =
+		reallocarray(journal->entries, journal->nr + 1, sizeof(*journal->entries));
+
+	if (more)
+		journal->entries = more;
+	if (!more || !entry.name || !entry.before || !entry.after) {
+		entry_free(&entry);
+		return -ENOMEM;
+	}
+	more[journal->nr++] = entry;
+	return 0;
+}
+
+static void journal_drop(struct journal *journal)
+{
+	entry_free(&journal->entries[--journal->nr]);
+}
+
+static int journal_note(struct journal *journal, enum kind kind, const char *name,
+			const char *before, const char *after)
+{
+	int err = journal_add(journal, kind, name, before, after);
+
+	if (err)
+		return err;
+	if (dprintf(journal->fd, "%c%s\t%s\t%s\n", kind, name, before, after) < 0) {
+		err = -errno;
+		journal_drop(journal);
+	}
+	return err;
+}
+
+static int journal_write(struct journal *journal, enum kind kind, const char *name,
+			 const char *before, const char *after)
+{
+	int err = journal_note(journal, kind, name, before, after);
+
+	if (err)
+		return err;
+	err = file_write(journal->tracefs, name, after);
+	if (err)
+		journal_drop(journal);
+	return err;
+}
+
+int journal_set(struct journal *journal, const char *name, const char *value)
+{
+	char before[4096];
+	int err = tracefs_read(journal->tracefs, name, before, sizeof(before));
+
+	if (err)
+		return err;
+	if (!strcmp(before, value))
+		return journal_add(journal, KIND_SET, name, value, value);
+	return journal_write(journal, KIND_SET, name, before, value);
+}
+
+int journal_option(struct journal *journal, const char *name, const char *word, bool on)
+{
+	_cleanup_free_ char *off = NULL;
+	char text[4096];
+	int err = tracefs_read(journal->tracefs, name, text, sizeof(text));
+
+	if (err)
+		return err;
+	if (asprintf(&off, "NO_%s", word) < 0) {
+		off = NULL;
+		return -ENOMEM;
+	}
+	if (has_word(text, on ? word : off))
+		return journal_add(journal, KIND_OPTION, name, on ? word : off, on ? word : off);
+	return journal_write(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
+}
+
+int journal_mkdir(struct journal *journal, const char *name)
+{
+	struct stat st;
+	int err;
+
+	if (!fstatat(journal->tracefs, name, &st, 0))
+		return -EEXIST;
+	err = journal_note(journal, KIND_MADE, name, "", "");
+	if (err)
+		return err;
+	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
+}
+
+/* Adds what somebody else has changed since: in words, unless there are many. */
+static void found_add(struct found *found, const struct entry *entry, const char *now)
+{
+	size_t len = strlen(found->text);
+
+	if (found->nr++ >= FOUND_MAX)
+		return;
+	/* Of all the words one matters, and it is not the one that was set. */
+	if (entry->kind == KIND_OPTION && has_word(now, entry->before))
+		now = entry->before;
+	snprintf(found->text + len, sizeof(found->text) - len,
+		 "%s%s is '%.200s' (for the session it was '%.200s'", len ? ", " : "", entry->name,
+		 now, entry->after);
+	len = strlen(found->text);
+	if (!strcmp(entry->before, now) || !strcmp(entry->before, entry->after))
+		snprintf(found->text + len, sizeof(found->text) - len, ")");
+	else
+		snprintf(found->text + len, sizeof(found->text) - len, ", before that '%.200s')",
+			 entry->before);
+}
+
+/* Why it is not put back now; 0: it is, or is somebody else's. */
+static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
+			 struct found *found)
+{
+	char now[4096];
+	int err;
+
+	if (entry->kind == KIND_MADE) {
+		err = unlinkat(journal->tracefs, entry->name, AT_REMOVEDIR) ? -errno : 0;
+		if (err == -ENOENT)
+			return 0;
+		if (err)
+			log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove %s: %s",
+				  entry->name, strerror(-err));
+		return err;
+	}
+	err = tracefs_read(journal->tracefs, entry->name, now, sizeof(now));
+	if (err == -ENOENT)
+		return 0;
+	if (!err && !entry_is(entry, now, entry->after)) {
+		/* A dead session may not have set it yet, or have put it back already. */
+		if (journal->alive || !entry_is(entry, now, entry->before))
+			found_add(found, entry, now);
+		return 0;
+	}
+	if (!strcmp(entry->before, entry->after))
+		return 0;
+	if (busy && !strncmp(entry->name, SHARED, strlen(SHARED)))
+		return -EBUSY;
+	err = file_write(journal->tracefs, entry->name, entry->before);
+	if (err)
+		log_write(&journal->log, PERF_POKE_LOG_WARN, "%s: cannot be put back to '%s': %s",
+			  entry->name, entry->before, strerror(-err));
+	return err;
+}
+
+/* 0, or the note must stay. */
+static int journal_restore(const struct journal *journal, bool busy)
+{
+	struct found found = {};
+	char more[32] = "";
+	int err, kept = 0;
+
+	for (size_t i = journal->nr; i--;) {
+		err = entry_restore(journal, &journal->entries[i], busy, &found);
+		if (!kept || err == -EBUSY)
+			kept = err;
+	}
+	if (found.nr > FOUND_MAX)
+		snprintf(more, sizeof(more), ", and %zu more", found.nr - FOUND_MAX);
+	if (found.nr)
+		log_write(&journal->log, PERF_POKE_LOG_WARN,
+			  "somebody else has changed settings meanwhile, which are left as they "
+			  "are: %s%s",
+			  found.text, more);
+	if (kept == -EBUSY)
+		log_write(
+			&journal->log, PERF_POKE_LOG_WARN,
+			"a tracer of somebody else runs: its settings are left alone; once it has "
+			"ended, perf-poke-ctl stop --all puts back what perf-poke had set");
+	else if (kept)
+		log_write(&journal->log, PERF_POKE_LOG_WARN,
+			  "not all that perf-poke had set is put back: perf-poke-ctl stop --all "
+			  "tries "
+			  "again");
+	return kept;
+}
+
+static void journal_free(struct journal *journal)
+{
+	for (size_t i = 0; i < journal->nr; i++)
+		entry_free(&journal->entries[i]);
+	free(journal->entries);
+	closep(&journal->fd);
+	closep(&journal->dirfd);
+	free(journal);
+}
+
+static int open_dir(const char *dir, bool make)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (make && mkdir(dir, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* What is written in there is done with our rights. */
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & 022)
+		return -EPERM;
+	return TAKE_FD(fd);
+}
+
+static int create_file(struct journal *journal)
+{
+	for (int i = 0; i < 1000000; i++) {
+		snprintf(journal->file, sizeof(journal->file), PREFIX "%d", i);
+		journal->fd = openat(journal->dirfd, journal->file,
+				     O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+		if (journal->fd >= 0)
+			return flock(journal->fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static bool is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !st.st_nlink;
+}
+
+/* The folder, locked: a file in it that is not locked is a dead session's, and none is while this
+ * is held. Another session may remove the folder until then. */
+static int lock_dir(const char *dir)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		_cleanup_close_ int fd = open_dir(dir, true);
+
+		if (fd < 0 && fd != -ENOENT)
+			return fd;
+		if (fd >= 0 && flock(fd, LOCK_EX))
+			return -errno;
+		if (fd >= 0 && !is_removed(fd))
+			return TAKE_FD(fd);
+	}
+	return -EAGAIN;
+}
+
+int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log)
+{
+	struct journal *journal = calloc(1, sizeof(*journal));
+	int err;
+
+	if (!journal)
+		return -ENOMEM;
+	journal->dir = dir;
+	journal->log = *log;
+	journal->tracefs = tracefs;
+	journal->alive = true;
+	journal->fd = -1;
+	journal->dirfd = lock_dir(dir);
+	err = journal->dirfd < 0 ? journal->dirfd : create_file(journal);
+	if (journal->dirfd >= 0)
+		flock(journal->dirfd, LOCK_UN);
+	if (err) {
+		journal_free(journal);
+		return log_error(log, err,
+				 "cannot note in %s what is to be put back at the end, so nothing "
+				 "is set: %s",
+				 dir, strerror(-err));
+	}
+	*ret = journal;
+	return 0;
+}
+
+void journal_close(struct journal *journal, bool busy)
+{
+	if (!journal)
+		return;
+	if (!journal_restore(journal, busy) && !flock(journal->dirfd, LOCK_EX)) {
+		unlinkat(journal->dirfd, journal->file, 0);
+		/* If it is empty. */
+		rmdir(journal->dir);
+	}
+	journal_free(journal);
+}
+
+/* A line that was not finished was not acted on. */
+static int journal_parse(struct journal *journal, char *line)
+{
+	char *end = line + strlen(line), *before, *after;
+
+	if (end == line || end[-1] != '\n')
+		return 0;
+	end[-1] = '\0';
+	before = strchr(line, '\t');
+	after = before ? strchr(before + 1, '\t') : NULL;
+	if (!after)
+		return 0;
+	*before++ = *after++ = '\0';
+	return journal_add(journal, line[0], line + 1, before, after);
+}
+
+static int journal_read(struct journal *journal)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	int fd = dup(journal->fd);
+	size_t size = 0;
+	int err = 0;
+
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	while (!err && getline(&line, &size, file) > 0)
+		err = journal_parse(journal, line);
+	return err;
+}
+
+/* 1, or 0 if it is a living session's, or has to wait. */
+static int recover_file(const char *dir, const char *name, int tracefs, bool busy,
+			const struct log *log)
+{
+	struct journal *journal = calloc(1, sizeof(*journal));
+	int ret = 0;
+
+	if (!journal)
+		return -ENOMEM;
+	journal->log = *log;
+	journal->tracefs = tracefs;
+	journal->dirfd = open_dir(dir, false);
+	journal->fd = journal->dirfd < 0
+			      ? -1
+			      : openat(journal->dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(journal->file, sizeof(journal->file), "%s", name);
+	if (journal->fd >= 0 && !flock(journal->fd, LOCK_EX | LOCK_NB)) {
+		ret = journal_read(journal);
+		if (!ret && !journal_restore(journal, busy)) {
+			unlinkat(journal->dirfd, journal->file, 0);
+			ret = 1;
+		}
+	}
+	journal_free(journal);
+	return ret;
+}
+
+int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log)
+{
+	_cleanup_close_ int dirfd = open_dir(dir, false);
+	_cleanup_closedir_ DIR *entries = NULL;
+	struct dirent *entry;
+	int ret, nr = 0;
+
+	if (dirfd < 0)
+		return dirfd == -ENOENT ? 0 : dirfd;
+	if (flock(dirfd, LOCK_EX))
+		return -errno;
+	ret = opendir_at(&entries, dirfd, ".");
+	while (ret >= 0 && (entry = readdir(entries))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			continue;
+		ret = recover_file(dir, entry->d_name, tracefs, busy, log);
+		nr += ret > 0;
+	}
+	/* If it is empty, and not another by now. */
+	if (!is_removed(dirfd))
+		rmdir(dir);
+	return ret < 0 ? ret : nr;
+}

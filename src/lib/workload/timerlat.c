@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "workload/timerlat.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/inotify.h>
+
+/* By its folder: we have a tracefs.h too. */
+#include <tracefs/tracefs.h>
+
+#include "base/tracefs.h"
+#include "cpulist.h"
+#include "workload/timerlat_threads.h"
+
+#define INSTANCE "perf-poke"
+#define OPTION "OSNOISE_WORKLOAD"
+/* The tracer's own record of each sample goes there, and nobody reads it. */
+#define BUFFER_KIB 64
+
+/* What others may change while the tracer runs; the last is `tracer_file`. */
+static const char *const watched[] = { "osnoise/cpus", "osnoise/timerlat_period_us",
+				       "osnoise/options", NULL };
+
+struct timerlat {
+	int tracefs;
+	char dir[64]; /* its name for libtracefs */
+	struct journal *journal;
+	struct tracefs_instance *instance; /* NULL: somebody else's tracer is used */
+	char tracer_file[256];
+	struct timerlat_config config;
+	int inotify;
+	int watches[ARRAY_SIZE(watched)];
+	char *values[ARRAY_SIZE(watched)]; /* what they were when last looked at */
+	struct log log;
+};
+
+/* The tracer of an instance, if it is on. folder: of tracefs, ending with a slash, or empty. */
+static enum timerlat_state instance_state(int tracefs, const char *folder)
+{
+	char file[512], tracer[64], on[16];
+
+	snprintf(file, sizeof(file), "%scurrent_tracer", folder);
+	if (tracefs_read(tracefs, file, tracer, sizeof(tracer)))
+		return TIMERLAT_IDLE;
+	snprintf(file, sizeof(file), "%stracing_on", folder);
+	if (tracefs_read(tracefs, file, on, sizeof(on)) || strcmp(on, "1"))
+		return TIMERLAT_IDLE;
+	if (!strcmp(tracer, "timerlat"))
+		return TIMERLAT_RUNS;
+	return strcmp(tracer, "osnoise") ? TIMERLAT_IDLE : TIMERLAT_TAKEN;
+}
+
+/* What runs anywhere but in the instance `skip`; folder, of 300 bytes: where. */
+static enum timerlat_state find_running(int tracefs, const char *skip, char *folder)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	enum timerlat_state state;
+	struct dirent *entry;
+
+	folder[0] = '\0';
+	state = instance_state(tracefs, folder);
+	if (state != TIMERLAT_IDLE || opendir_at(&dir, tracefs, "instances"))
+		return state;
+	while (state == TIMERLAT_IDLE && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, skip))
+			continue;
+		snprintf(folder, 300, "instances/%s/", entry->d_name);
+		state = instance_state(tracefs, folder);
+	}
+	return state;
+}
+
+static bool is_available(int tracefs)
+{
+	char tracers[1024];
+
+	return !tracefs_read(tracefs, "available_tracers", tracers, sizeof(tracers)) &&
+	       strstr(tracers, "timerlat");
+}
+
+enum timerlat_state timerlat_state(int tracefs)
+{
+	char folder[300];
+
+	return is_available(tracefs) ? find_running(tracefs, "", folder) : TIMERLAT_MISSING;
+}
+
+bool timerlat_others_run(int tracefs)
+{
+	char folder[300];
+
+	return tracefs >= 0 && find_running(tracefs, INSTANCE, folder) != TIMERLAT_IDLE;
+}
+
+bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
+{
+	_cleanup_free_ int *has = NULL;
+	size_t nr_has = 0, at = 0;
+	char list[4096];
+
+	if (tracefs_read(tracefs, "osnoise/cpus", list, sizeof(list)) ||
+	    cpulist_parse(list, &has, &nr_has))
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		while (at < nr_has && has[at] < cpus[i])
+			at++;
+		if (at == nr_has || has[at] != cpus[i])
+			return false;
+	}
+	return true;
+}
+
+static bool has_kernel_threads(int tracefs)
+{
+	char options[512];
+
+	return tracefs_read(tracefs, "osnoise/options", options, sizeof(options)) ||
+	       !strstr(options, "NO_" OPTION);
+}
+
+static const char *watched_name(const struct timerlat *timerlat, size_t i)
+{
+	return watched[i] ? watched[i] : timerlat->tracer_file;
+}
+
+static int watch(struct timerlat *timerlat)
+{
+	char path[400], value[4096];
+
+	timerlat->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (timerlat->inotify < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		const char *name = watched_name(timerlat, i);
+
+		snprintf(path, sizeof(path), "%s/%s", timerlat->dir, name);
+		timerlat->watches[i] =
+			inotify_add_watch(timerlat->inotify, path, IN_MODIFY | IN_DELETE_SELF);
+		if (!tracefs_read(timerlat->tracefs, name, value, sizeof(value)))
+			timerlat->values[i] = strdup(value);
+	}
+	return 0;
+}
+
+/* Somebody else's, with what it has. */
+static int use_running(struct timerlat *timerlat, const char *folder)
+{
+	const struct timerlat_config *config = &timerlat->config;
+	const struct log *log = &timerlat->log;
+	char cpus[1024] = "?", period[32] = "?";
+	int tracefs = timerlat->tracefs;
+
+	tracefs_read(tracefs, "osnoise/cpus", cpus, sizeof(cpus));
+	tracefs_read(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
+	if (!timerlat_covers(tracefs, config->cpus, config->nr_cpus))
+		return log_error(log, -EBUSY,
+				 "workload timerlat: the tracer runs already, of somebody else, on "
+				 "CPUs %.200s only: end that one, or use --workload cyclic",
+				 cpus);
+	if (config->user && has_kernel_threads(tracefs))
+		return log_error(
+			log, -EBUSY,
+			"workload user: the tracer timerlat runs already, of somebody else, "
+			"with threads of the kernel: end that one, or use --workload "
+			"timerlat");
+	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "%.240scurrent_tracer",
+		 folder);
+	log_write(log, PERF_POKE_LOG_INFO,
+		  "the tracer timerlat runs already (%stracing%s%s): it is used as it is, with a "
+		  "period of %sus",
+		  *folder ? "" : "/sys/kernel/", *folder ? "/" : "", folder, period);
+	return 0;
+}
+
+/* What stops a tracer is shared by all of them, and may be left over. */
+static int set_shared(struct timerlat *timerlat)
+{
+	const struct timerlat_config *config = &timerlat->config;
+	struct journal *journal = timerlat->journal;
+	_cleanup_free_ char *cpus = NULL;
+	char period[32];
+	int err;
+
+	err = cpulist_format(config->cpus, config->nr_cpus, &cpus);
+	if (err)
+		return err;
+	snprintf(period, sizeof(period), "%" PRIu64, config->period_ns / 1000);
+	err = journal_set(journal, "osnoise/stop_tracing_us", "0");
+	if (!err)
+		err = journal_set(journal, "osnoise/stop_tracing_total_us", "0");
+	if (!err)
+		err = journal_set(journal, "osnoise/timerlat_period_us", period);
+	if (!err)
+		err = journal_set(journal, "osnoise/cpus", cpus);
+	if (err)
+		return log_error(&timerlat->log, err, "cannot set up the tracer timerlat: %s",
+				 strerror(-err));
+	err = journal_option(journal, "osnoise/options", OPTION, !config->user);
+	if (err == -ENOENT && !config->user)
+		return 0;
+	if (err)
+		return log_error(&timerlat->log, err,
+				 "the tracer timerlat has no threads in user space here: needs "
+				 "Linux 6.5 (%s)",
+				 strerror(-err));
+	return 0;
+}
+
+static int open_instance(struct timerlat *timerlat, const char *name)
+{
+	timerlat->instance = tracefs_instance_alloc(timerlat->dir, name);
+	return timerlat->instance ? 0 : -errno;
+}
+
+/* Up to Linux 5.16 only the main instance can have it. */
+static int begin_in_main(struct timerlat *timerlat)
+{
+	char tracer[64];
+	int err = tracefs_read(timerlat->tracefs, "current_tracer", tracer, sizeof(tracer));
+
+	tracefs_instance_free(TAKE_PTR(timerlat->instance));
+	if (err || strcmp(tracer, "nop"))
+		return log_error(&timerlat->log, -EBUSY,
+				 "the tracer timerlat cannot run in an instance of its own on this "
+				 "kernel, and the main one has '%s'",
+				 err ? "?" : tracer);
+	err = open_instance(timerlat, NULL);
+	if (err)
+		return err;
+	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "current_tracer");
+	return journal_set(timerlat->journal, "current_tracer", "timerlat");
+}
+
+static int begin(struct timerlat *timerlat)
+{
+	const struct log *log = &timerlat->log;
+	int err;
+
+	err = set_shared(timerlat);
+	if (err)
+		return err;
+	err = journal_mkdir(timerlat->journal, "instances/" INSTANCE);
+	if (err == -EEXIST)
+		return log_error(log, -EBUSY,
+				 "the instance " INSTANCE " of tracefs is there already, and no "
+				 "session has it: remove it (rmdir "
+				 "/sys/kernel/tracing/instances/" INSTANCE ")");
+	if (!err)
+		err = open_instance(timerlat, INSTANCE);
+	if (!err) {
+		snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file),
+			 "instances/" INSTANCE "/current_tracer");
+		tracefs_instance_set_buffer_size(timerlat->instance, BUFFER_KIB, -1);
+		if (tracefs_tracer_set(timerlat->instance, TRACEFS_TRACER_CUSTOM, "timerlat"))
+			err = -errno;
+		if (err == -EINVAL || err == -ENODEV)
+			err = begin_in_main(timerlat);
+	}
+	if (err)
+		return log_error(log, err, "the tracer timerlat does not start: %s",
+				 strerror(-err));
+	if (timerlat->config.user)
+		return 0;
+	return timerlat_threads_set(timerlat->config.cpus, timerlat->config.nr_cpus,
+				    timerlat->config.sched, timerlat->config.cgroup, log);
+}
+
+int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
+		   const struct timerlat_config *config, const struct log *log)
+{
+	struct timerlat *timerlat = calloc(1, sizeof(*timerlat));
+	enum timerlat_state state;
+	char folder[300];
+	int err;
+
+	if (!timerlat)
+		return -ENOMEM;
+	timerlat->tracefs = tracefs;
+	timerlat->journal = journal;
+	timerlat->config = *config;
+	timerlat->log = *log;
+	timerlat->inotify = -1;
+	/* Mounted or not: see tracefs_open(). */
+	snprintf(timerlat->dir, sizeof(timerlat->dir), "/proc/self/fd/%d", tracefs);
+	state = find_running(tracefs, "", folder);
+	if (!is_available(tracefs))
+		err = log_error(log, -EOPNOTSUPP,
+				"workload timerlat: the kernel is built without "
+				"CONFIG_TIMERLAT_TRACER: use --workload cyclic");
+	else if (state == TIMERLAT_TAKEN)
+		err = log_error(
+			log, -EBUSY,
+			"workload timerlat: the tracer osnoise runs (%scurrent_tracer), which "
+			"excludes it: end that, or use --workload cyclic",
+			folder);
+	else if (state == TIMERLAT_RUNS)
+		err = use_running(timerlat, folder);
+	else
+		err = begin(timerlat);
+	if (!err)
+		err = watch(timerlat);
+	if (err) {
+		timerlat_free(timerlat);
+		return err;
+	}
+	*ret = timerlat;
+	return 0;
+}
+
+bool timerlat_is_ours(const struct timerlat *timerlat)
+{
+	return timerlat->instance;
+}
+
+int timerlat_cpu_online(struct timerlat *timerlat, int cpu)
+{
+	if (!timerlat->instance || timerlat->config.user)
+		return 0;
+	return timerlat_threads_set(&cpu, 1, timerlat->config.sched, timerlat->config.cgroup,
+				    &timerlat->log);
+}
+
+int timerlat_fd(const struct timerlat *timerlat)
+{
+	return timerlat->inotify;
+}
+
+static void tell_change(struct timerlat *timerlat, size_t i)
+{
+	const char *name = watched_name(timerlat, i);
+	char now[4096] = "";
+
+	tracefs_read(timerlat->tracefs, name, now, sizeof(now));
+	if (timerlat->values[i] && !strcmp(timerlat->values[i], now))
+		return;
+	free(timerlat->values[i]);
+	timerlat->values[i] = strdup(now);
+	if (watched[i])
+		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
+			  "%s: changed by somebody else to '%s': it is left so", name, now);
+	else
+		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
+			  "the tracer timerlat was ended by somebody else: nothing arms its timers "
+			  "any more");
+}
+
+void timerlat_poll(struct timerlat *timerlat)
+{
+	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool changed[ARRAY_SIZE(watched)] = {};
+	ssize_t len;
+
+	while ((len = read(timerlat->inotify, buf, sizeof(buf))) > 0) {
+		for (char *p = buf; p < buf + len;) {
+			const struct inotify_event *event = (void *)p;
+
+			for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+				changed[i] |= event->wd == timerlat->watches[i];
+			p += sizeof(*event) + event->len;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		if (changed[i])
+			tell_change(timerlat, i);
+	}
+}
+
+void timerlat_free(struct timerlat *timerlat)
+{
+	if (!timerlat)
+		return;
+	closep(&timerlat->inotify);
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		free(timerlat->values[i]);
+	if (timerlat->instance)
+		tracefs_instance_free(timerlat->instance);
+	free(timerlat);
+}

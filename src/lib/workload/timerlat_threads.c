@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "workload/timerlat_threads.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <string.h>
+
+#define CGROUPS "/sys/fs/cgroup"
+
+/* The threads are made by the kernel one after another, and each makes itself SCHED_FIFO 95 when it
+ * first runs. */
+#define WAIT_TRIES 400
+#define WAIT_US 5000
+#define KERNEL_PRIORITY 95
+
+static int read_text(const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return 0;
+}
+
+/* The CPU whose timerlat thread that is; -1: it is none. */
+static int thread_cpu(const char *pid)
+{
+	char path[64], comm[32];
+	int cpu, end = 0;
+
+	snprintf(path, sizeof(path), "/proc/%.10s/comm", pid);
+	if (read_text(path, comm, sizeof(comm)))
+		return -1;
+	if (sscanf(comm, "timerlat/%d\n%n", &cpu, &end) != 1 || comm[end])
+		return -1;
+	/* The name alone can be anybody's: only kernel threads have no command line. */
+	snprintf(path, sizeof(path), "/proc/%.10s/cmdline", pid);
+	return read_text(path, comm, sizeof(comm)) || comm[0] ? -1 : cpu;
+}
+
+/* tids: one for each CPU, 0 where there is none. Returns how many there are. */
+static size_t find_threads(const int *cpus, size_t nr, int *tids)
+{
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t found = 0;
+
+	memset(tids, 0, nr * sizeof(*tids));
+	while (proc && (entry = readdir(proc))) {
+		int cpu = isdigit(entry->d_name[0]) ? thread_cpu(entry->d_name) : -1;
+
+		for (size_t i = 0; i < nr && cpu >= 0; i++) {
+			if (cpus[i] != cpu || tids[i])
+				continue;
+			tids[i] = atoi(entry->d_name);
+			found++;
+		}
+	}
+	return found;
+}
+
+static bool is_ready(int tid)
+{
+	struct scheduling attr = { 0 };
+
+	return !scheduling_get(tid, &attr) && attr.policy == SCHED_FIFO &&
+	       attr.priority == KERNEL_PRIORITY;
+}
+
+static int wait_threads(const int *cpus, size_t nr, int *tids)
+{
+	for (int i = 0; i < WAIT_TRIES; i++) {
+		size_t ready = 0;
+
+		if (find_threads(cpus, nr, tids) == nr) {
+			for (size_t t = 0; t < nr; t++)
+				ready += is_ready(tids[t]);
+		}
+		if (ready == nr)
+			return 0;
+		usleep(WAIT_US);
+	}
+	return -ETIMEDOUT;
+}
+
+static int own_cgroup(char *path, size_t size)
+{
+	char text[4096];
+	char *line;
+	int err = read_text("/proc/self/cgroup", text, sizeof(text));
+
+	if (err)
+		return err;
+	line = strstr(text, "0::/");
+	if (!line)
+		return -ENOENT;
+	line += strlen("0::/");
+	line[strcspn(line, "\n")] = '\0';
+	return snprintf(path, size, CGROUPS "/%s/cgroup.procs", line) < (int)size ? 0
+										  : -ENAMETOOLONG;
+}
+
+int cgroup_open(const char *name, const struct log *log)
+{
+	char path[PATH_MAX];
+	int err = 0, fd;
+
+	if (!strcmp(name, "."))
+		err = own_cgroup(path, sizeof(path));
+	else if (snprintf(path, sizeof(path), CGROUPS "/%s/cgroup.procs", name) >=
+		 (int)sizeof(path))
+		err = -ENAMETOOLONG;
+	fd = err ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	err = err ? err : -errno;
+	return log_error(log, err,
+			 "cgroup '%s': cannot be joined: %s (a folder of " CGROUPS
+			 ", which must be mounted as cgroup2)",
+			 name, strerror(-err));
+}
+
+int cgroup_add(int fd, int tid)
+{
+	return dprintf(fd, "%d", tid) < 0 ? -errno : 0;
+}
+
+static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgroup_fd,
+		      const struct log *log)
+{
+	char text[64];
+	int err;
+
+	err = cgroup_fd < 0 ? 0 : cgroup_add(cgroup_fd, tid);
+	if (err == -EINVAL)
+		return log_error(
+			log, -EOPNOTSUPP,
+			"the cgroup does not take timerlat's thread of CPU %d: this kernel "
+			"does not let it be moved (6.1 is one such)",
+			cpu);
+	if (err)
+		return log_error(log, err,
+				 "the cgroup does not take timerlat's thread of CPU %d: %s", cpu,
+				 strerror(-err));
+	err = sched ? scheduling_set(tid, sched) : 0;
+	if (!err)
+		return 0;
+	scheduling_format(sched, text, sizeof(text));
+	return log_error(log, err, "scheduler '%s' refused for timerlat's thread of CPU %d: %s%s",
+			 text, cpu, strerror(-err), scheduling_advice(sched, err));
+}
+
+int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sched,
+			 const char *cgroup, const struct log *log)
+{
+	_cleanup_free_ int *tids = calloc(nr, sizeof(*tids));
+	_cleanup_close_ int cgroup_fd = -1;
+	int err;
+
+	if (!sched && !cgroup)
+		return 0;
+	if (!tids)
+		return -ENOMEM;
+	cgroup_fd = cgroup ? cgroup_open(cgroup, log) : -1;
+	if (cgroup && cgroup_fd < 0)
+		return cgroup_fd;
+	err = wait_threads(cpus, nr, tids);
+	if (err)
+		return log_error(
+			log, err,
+			"timerlat's threads do not show up in /proc: their scheduler cannot "
+			"be set");
+	for (size_t i = 0; i < nr && !err; i++)
+		err = set_thread(tids[i], cpus[i], sched, cgroup_fd, log);
+	return err;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "workload/workload.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/kallsyms.h"
+#include "base/scheduling.h"
+#include "base/tracefs.h"
+#include "options/function.h"
+#include "workload/cyclic.h"
+#include "workload/journal.h"
+#include "workload/timerlat.h"
+#include "workload/user_threads.h"
+
+#define DMA_LATENCY "/dev/cpu_dma_latency"
+
+struct workload {
+	const struct config *config;
+	const struct trigger *trigger;
+	int tracefs;
+	int dma_latency; /* held while it is open */
+	struct journal *journal;
+	struct cyclic *cyclic;
+	struct timerlat *timerlat;
+	struct user_threads *users;
+	int epoll; /* of what they have to say; -1: nothing */
+};
+
+static void recover(int tracefs, const struct log *log)
+{
+	int ret = journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), log);
+
+	if (ret > 0)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "a session was killed: what it had set in the kernel is put back");
+	else if (ret < 0)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "cannot look for what sessions have left in %s: %s", JOURNAL_DIR,
+			  strerror(-ret));
+}
+
+int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
+{
+	const struct log log = { fn, ctx };
+	_cleanup_close_ int tracefs = -1;
+
+	if (access(JOURNAL_DIR, F_OK))
+		return 0;
+	tracefs = tracefs_open();
+	return journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), &log);
+}
+
+/* Its timers could not be told from others. */
+static bool hides_timerlat(const struct config *config)
+{
+	if (config->function || kallsyms_check() != -EPERM)
+		return false;
+	log_write(&config->log, PERF_POKE_LOG_INFO,
+		  "the kernel hides where " TIMERLAT_FUNCTION " is (needs CAP_SYSLOG, and "
+		  "kernel.kptr_restrict below 2): the workload is cyclic");
+	return true;
+}
+
+void workload_choose(struct config *config)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	enum timerlat_state state;
+
+	if (!access(JOURNAL_DIR, F_OK))
+		recover(tracefs, &config->log);
+	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
+		return;
+	state = tracefs < 0 ? TIMERLAT_MISSING : timerlat_state(tracefs);
+	config->workload = PERF_POKE_WORKLOAD_CYCLIC;
+	/* Timerlat's timers would not be looked at. */
+	if (config->function && strcmp(config->function, "any") &&
+	    strcmp(config->function, TIMERLAT_FUNCTION))
+		return;
+	if (state != TIMERLAT_MISSING && hides_timerlat(config))
+		return;
+	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
+		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
+	/* Another session's would end with it. */
+	if (state == TIMERLAT_RUNS && timerlat_others_run(tracefs)) {
+		if (timerlat_covers(tracefs, config->cpus, config->nr_cpus))
+			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
+		else
+			log_write(&config->log, PERF_POKE_LOG_INFO,
+				  "the tracer timerlat runs already, of somebody else, but not on "
+				  "all of these CPUs: the workload is cyclic");
+	}
+}
+
+static int hold_dma_latency(struct workload *workload)
+{
+	const struct config *config = workload->config;
+	int32_t value = config->dma_latency_us;
+
+	if (!config->hold_dma_latency)
+		return 0;
+	workload->dma_latency = open(DMA_LATENCY, O_WRONLY | O_CLOEXEC);
+	if (workload->dma_latency >= 0 &&
+	    write(workload->dma_latency, &value, sizeof(value)) == sizeof(value))
+		return 0;
+	return log_error(&config->log, -errno, "dma latency: cannot be held by " DMA_LATENCY ": %s",
+			 strerror(errno));
+}
+
+static int disable_state(struct workload *workload, int cpu, int state)
+{
+	char name[128];
+	int err;
+
+	snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%d/cpuidle/state%d/disable", cpu,
+		 state);
+	err = journal_set(workload->journal, name, "1");
+	if (err && err != -ENOENT)
+		log_error(&workload->config->log, err, "%s: cannot be set: %s", name,
+			  strerror(-err));
+	return err;
+}
+
+static int limit_idle_states(struct workload *workload)
+{
+	const struct config *config = workload->config;
+
+	if (!config->limit_idle_state)
+		return 0;
+	for (size_t i = 0; i < config->nr_cpus; i++) {
+		int cpu = config->cpus[i], state = 0, err = 0;
+		char name[128];
+
+		snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%d/cpuidle/state0", cpu);
+		if (access(name, F_OK))
+			return log_error(&config->log, -EOPNOTSUPP,
+					 "deepest idle state: CPU %d has no idle states (%s)", cpu,
+					 name);
+		for (state = config->deepest_idle_state + 1; !err; state++)
+			err = disable_state(workload, cpu, state);
+		if (err != -ENOENT)
+			return err;
+	}
+	return 0;
+}
+
+static int workload_watch(struct workload *workload, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (workload->epoll < 0)
+		workload->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (workload->epoll < 0 || epoll_ctl(workload->epoll, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	return 0;
+}
+
+static int start_timerlat(struct workload *workload)
+{
+	const struct config *config = workload->config;
+	const struct timerlat_config timerlat = {
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.period_ns = config->period_ns,
+		.sched = config->sched.size ? &config->sched : NULL,
+		.cgroup = config->cgroup,
+		.user = config->workload == PERF_POKE_WORKLOAD_USER,
+	};
+	int err;
+
+	if (workload->tracefs < 0)
+		return log_error(&config->log, workload->tracefs,
+				 "workload timerlat: no access to tracefs: %s",
+				 tracefs_strerror(workload->tracefs));
+	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, &timerlat,
+			     &config->log);
+	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));
+}
+
+static int start_users(struct workload *workload)
+{
+	const struct config *config = workload->config;
+	struct user_threads_config users = {
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.sched = config->sched,
+		.cgroup = config->cgroup,
+	};
+	int err = start_timerlat(workload);
+
+	/* Who has begun the tracer has its threads. */
+	if (err || !timerlat_is_ours(workload->timerlat))
+		return err;
+	if (!users.sched.size)
+		users.sched = (struct scheduling){ .size = sizeof(users.sched),
+						   .policy = SCHED_FIFO,
+						   .priority = config->priority };
+	err = user_threads_start(&workload->users, workload->tracefs, &users, &config->log);
+	return err ? err : workload_watch(workload, user_threads_fd(workload->users));
+}
+
+static int start_timers(struct workload *workload)
+{
+	const struct config *config = workload->config;
+
+	switch (config->workload) {
+	case PERF_POKE_WORKLOAD_TIMERLAT:
+		return start_timerlat(workload);
+	case PERF_POKE_WORKLOAD_USER:
+		return start_users(workload);
+	case PERF_POKE_WORKLOAD_NONE:
+		return 0;
+	default:
+		if (config->sched.size && config->sched.policy != SCHED_FIFO)
+			return log_error(&config->log, -EINVAL,
+					 "scheduler: the workload cyclic, which is used here, has "
+					 "f:PRIORITY only");
+		return cyclic_start(&workload->cyclic, config->cpus, config->nr_cpus,
+				    config->period_ns, config->priority, workload->trigger,
+				    &config->log);
+	}
+}
+
+static int start(struct workload *workload)
+{
+	const struct config *config = workload->config;
+	int err = 0;
+
+	if (config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	    config->workload == PERF_POKE_WORKLOAD_USER || config->limit_idle_state) {
+		workload->tracefs = tracefs_open();
+		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
+				   &config->log);
+	}
+	if (!err)
+		err = hold_dma_latency(workload);
+	if (!err)
+		err = limit_idle_states(workload);
+	return err ? err : start_timers(workload);
+}
+
+int workload_start(struct workload **ret, const struct config *config,
+		   const struct trigger *trigger)
+{
+	struct workload *workload = calloc(1, sizeof(*workload));
+	int err;
+
+	if (!workload)
+		return -ENOMEM;
+	workload->config = config;
+	workload->trigger = trigger;
+	workload->tracefs = workload->dma_latency = workload->epoll = -1;
+	err = start(workload);
+	if (err) {
+		workload_stop(workload);
+		return err;
+	}
+	*ret = workload;
+	return 0;
+}
+
+int workload_cpu_online(struct workload *workload, int cpu)
+{
+	if (workload->users)
+		return user_threads_cpu_online(workload->users, cpu);
+	if (workload->timerlat)
+		return timerlat_cpu_online(workload->timerlat, cpu);
+	return workload->cyclic ? cyclic_cpu_online(workload->cyclic, cpu) : 0;
+}
+
+int workload_fd(const struct workload *workload)
+{
+	return workload->epoll;
+}
+
+void workload_poll(struct workload *workload)
+{
+	if (workload->timerlat)
+		timerlat_poll(workload->timerlat);
+	if (workload->users)
+		user_threads_poll(workload->users);
+}
+
+void workload_stop(struct workload *workload)
+{
+	if (!workload)
+		return;
+	cyclic_stop(workload->cyclic);
+	user_threads_stop(workload->users);
+	timerlat_free(workload->timerlat);
+	if (workload->journal)
+		journal_close(workload->journal, timerlat_others_run(workload->tracefs));
+	closep(&workload->dma_latency);
+	closep(&workload->epoll);
+	closep(&workload->tracefs);
+	free(workload);
+}

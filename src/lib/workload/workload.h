@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What arms the timers, and what is set in the machine for the time of the session. */
+#ifndef LIB_WORKLOAD_H
+#define LIB_WORKLOAD_H
+
+#include "options/config.h"
+
+struct trigger;
+struct workload;
+
+/* Makes AUTO the one that is used here. Puts back what killed sessions have left. */
+void workload_choose(struct config *config);
+
+/* Starts it. The trigger is the caller's, and outlives this. Of what it set, all is put back by
+ * workload_stop(); on failure, at once. */
+int workload_start(struct workload **ret, const struct config *config,
+		   const struct trigger *trigger);
+
+/* Takes up a CPU again that was offline. */
+int workload_cpu_online(struct workload *workload, int cpu);
+
+/* Readable when workload_poll() has something to say; -1: never. */
+int workload_fd(const struct workload *workload);
+void workload_poll(struct workload *workload);
+
+/* NULL does nothing. */
+void workload_stop(struct workload *workload);
+
+#endif

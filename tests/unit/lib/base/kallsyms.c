@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* On a file of this test's own, by replacing fopen() at link time, and on the running kernel's. */
+#include "base/kallsyms.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util.h"
+
+static const char *fixture; /* NULL: the kernel's own file */
+static char long_name[600];
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	assert_string_equal(path, "/proc/kallsyms");
+	return fixture ? fmemopen((char *)fixture, strlen(fixture), "r") : __real_fopen(path, mode);
+}
+
+/* The name of the same with 64-bit file offsets. */
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	return __wrap_fopen(path, mode);
+}
+
+static void finds_functions(void **state)
+{
+	uint64_t address = 0;
+
+	(void)state;
+	fixture = "ffffffff81000000 T _text\n"
+		  "ffffffff81000000 t startup\n"
+		  "ffffffff81000040 t hrtimer_wakeup\n"
+		  "ffffffff81000080 t twice\n"
+		  "ffffffff81000100 W weak\n"
+		  "ffffffff81000200 t twice\n"
+		  "ffffffff82000000 D jiffies\n"
+		  "garbage\n"
+		  "ffffffffc0000010 t in_module\t[snd]\n"
+		  "ffffffffc0000020 t unterminated";
+	assert_int_equal(kallsyms_find("hrtimer_wakeup", &address), 0);
+	assert_int_equal(address, 0xffffffff81000040);
+	assert_int_equal(kallsyms_find("weak", &address), 0);
+	assert_int_equal(address, 0xffffffff81000100);
+	assert_int_equal(kallsyms_find("in_module", &address), 0);
+	assert_int_equal(address, 0xffffffffc0000010);
+	assert_int_equal(kallsyms_find("unterminated", &address), 0);
+	assert_int_equal(address, 0xffffffffc0000020);
+	assert_int_equal(kallsyms_find("twice", &address), -ENOTUNIQ);
+	assert_int_equal(address, 0xffffffff81000080);
+	/* Data, a beginning of a name, none. */
+	assert_int_equal(kallsyms_find("jiffies", &address), -ENOENT);
+	assert_int_equal(kallsyms_find("hrtimer_wake", &address), -ENOENT);
+	assert_int_equal(kallsyms_find("", &address), -ENOENT);
+	assert_int_equal(address, 0xffffffff81000080);
+}
+
+static void names_addresses(void **state)
+{
+	char name[32] = "", small[4];
+
+	(void)state;
+	fixture = "ffffffff81000000 D data\n"
+		  "ffffffff81000000 t startup\n"
+		  "ffffffff81000000 t alias\n"
+		  "ffffffffc0000010 t in_module\t[snd]\n";
+	assert_int_equal(kallsyms_name(0xffffffff81000000, name, sizeof(name)), 0);
+	assert_string_equal(name, "startup");
+	assert_int_equal(kallsyms_name(0xffffffffc0000010, name, sizeof(name)), 0);
+	assert_string_equal(name, "in_module");
+	assert_int_equal(kallsyms_name(0xffffffff81000000, small, sizeof(small)), 0);
+	assert_string_equal(small, "sta");
+	/* Inside a function is not its beginning. */
+	assert_int_equal(kallsyms_name(0xffffffff81000001, name, sizeof(name)), -ENOENT);
+	assert_int_equal(kallsyms_name(0, name, sizeof(name)), -ENOENT);
+}
+
+static void tells_of_hidden_addresses(void **state)
+{
+	char name[32];
+	uint64_t address = 7;
+
+	(void)state;
+	fixture = "0000000000000000 T hrtimer_wakeup\n"
+		  "0000000000000000 t other\n";
+	assert_int_equal(kallsyms_find("hrtimer_wakeup", &address), -EPERM);
+	assert_int_equal(address, 7);
+	assert_int_equal(kallsyms_find("unknown", &address), -ENOENT);
+	assert_int_equal(kallsyms_name(0, name, sizeof(name)), -ENOENT);
+	assert_int_equal(kallsyms_name(0xffffffff81000000, name, sizeof(name)), -ENOENT);
+}
+
+static void survives_names_too_long(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t address;
+
+	(void)state;
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	assert_true(asprintf(&text, "ffffffff81000000 T %s\nffffffff81000100 T next\n", long_name) >
+		    0);
+	fixture = text;
+	assert_int_equal(kallsyms_find(long_name, &address), -ENOENT);
+	assert_int_equal(kallsyms_find("next", &address), 0);
+	assert_int_equal(address, 0xffffffff81000100);
+	fixture = NULL;
+}
+
+/* The timer function of every kernel that this project watches. With the privilege to see addresses
+ * it has one, without it the library says so. */
+static void agrees_with_the_kernel(void **state)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	uint64_t address = 0, listed;
+	char line[1024], type, name[512];
+	bool seen = false;
+	int found;
+
+	(void)state;
+	fixture = NULL;
+	file = __real_fopen("/proc/kallsyms", "re");
+	if (!file) {
+		print_message("no /proc/kallsyms: not compared with it\n");
+		skip();
+	}
+	while (!seen && fgets(line, sizeof(line), file))
+		seen = sscanf(line, "%lx %c %511s", &listed, &type, name) == 3 &&
+		       !strcmp(name, "hrtimer_wakeup");
+	assert_true(seen);
+	found = kallsyms_find("hrtimer_wakeup", &address);
+	assert_int_equal(found, listed ? 0 : -EPERM);
+	assert_int_equal(address, listed);
+	memset(name, 0, sizeof(name));
+	assert_int_equal(kallsyms_name(address, name, sizeof(name)), listed ? 0 : -ENOENT);
+	assert_string_equal(name, listed ? "hrtimer_wakeup" : "");
+	assert_int_equal(kallsyms_find("no such function", &address), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_functions),
+		cmocka_unit_test(names_addresses),
+		cmocka_unit_test(tells_of_hidden_addresses),
+		cmocka_unit_test(survives_names_too_long),
+		cmocka_unit_test(agrees_with_the_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

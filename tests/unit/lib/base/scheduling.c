@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "base/scheduling.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util.h"
+
+static void reads(void **state)
+{
+	struct scheduling s;
+
+	(void)state;
+	assert_int_equal(scheduling_parse("f:95", &s), 0);
+	assert_int_equal(s.size, 48);
+	assert_int_equal(s.policy, SCHED_FIFO);
+	assert_int_equal(s.priority, 95);
+	assert_int_equal(scheduling_parse("r:1", &s), 0);
+	assert_int_equal(s.policy, SCHED_RR);
+	assert_int_equal(s.priority, 1);
+	assert_int_equal(scheduling_parse("o:-20", &s), 0);
+	assert_int_equal(s.policy, SCHED_OTHER);
+	assert_int_equal(s.priority, 0);
+	assert_int_equal(s.nice, -20);
+	assert_int_equal(scheduling_parse("d:500:1ms", &s), 0);
+	assert_int_equal(s.policy, 6);
+	assert_int_equal(s.runtime, 500000);
+	assert_int_equal(s.deadline, 1000000);
+	assert_int_equal(s.period, 1000000);
+}
+
+static void refuses(void **state)
+{
+	static const char *const bad[] = { "",		"f",	  "f:",	   "f:0",   "f:100",
+					   "f:1x",	"r:0",	  "r:100", "o:20",  "o:-21",
+					   "x:1",	"95",	  "d:",	   "d:1ms", "d:2ms:1ms",
+					   "d:1ns:1ms", "d:x:1ms" };
+	struct scheduling s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(scheduling_parse(bad[i], &s), -EINVAL);
+}
+
+static void writes_as_it_reads(void **state)
+{
+	static const char *const all[] = { "f:95", "r:3", "o:-5", "d:500000ns:1000000ns" };
+	struct scheduling s;
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		assert_int_equal(scheduling_parse(all[i], &s), 0);
+		scheduling_format(&s, text, sizeof(text));
+		assert_string_equal(text, all[i]);
+	}
+}
+
+static void gets_our_own(void **state)
+{
+	struct scheduling s;
+
+	(void)state;
+	assert_int_equal(scheduling_get(0, &s), 0);
+	assert_int_equal(s.policy, sched_getscheduler(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(writes_as_it_reads),
+		cmocka_unit_test(gets_our_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

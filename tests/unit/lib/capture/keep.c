@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture/keep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "util.h"
+
+static void add_sized(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name,
+		      uint64_t size)
+{
+	const struct kept kept = {
+		.kind = kind, .latency_ns = latency_ns, .size = size, .name = (char *)name
+	};
+
+	assert_int_equal(keep_add(keep, &kept), 0);
+}
+
+static void add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name)
+{
+	add_sized(keep, kind, latency_ns, name, 10);
+}
+
+static void drops(struct keep *keep, const char *expected)
+{
+	struct kept dropped;
+
+	assert_int_equal(keep_drop(keep, &dropped), !!expected);
+	if (!expected)
+		return;
+	assert_string_equal(dropped.name, expected);
+	free(dropped.name);
+}
+
+static void keeps_the_worst_of_each_kind(void **state)
+{
+	struct keep *keep;
+
+	(void)state;
+	assert_int_equal(keep_new(&keep, 2, UINT64_MAX), 0);
+	add(keep, 0, 50, "a");
+	assert_int_equal(keep_floor(keep, 0), 0);
+	add(keep, 0, 30, "b");
+	drops(keep, NULL);
+	assert_int_equal(keep_floor(keep, 0), 31);
+	assert_int_equal(keep_floor(keep, 1), 0);
+	add(keep, 1, 10, "thread");
+	drops(keep, NULL);
+	add(keep, 0, 40, "c");
+	drops(keep, "b");
+	drops(keep, NULL);
+	assert_int_equal(keep_floor(keep, 0), 41);
+	/* One that was on its way when the floor rose. */
+	add(keep, 0, 40, "d");
+	drops(keep, "d");
+	add(keep, 0, 7, "e");
+	drops(keep, "e");
+	drops(keep, NULL);
+	add(keep, 0, 90, "f");
+	drops(keep, "c");
+	assert_int_equal(keep_floor(keep, 0), 51);
+	keep_free(keep);
+}
+
+static void keeps_to_the_size(void **state)
+{
+	struct keep *keep;
+
+	(void)state;
+	assert_int_equal(keep_new(&keep, UINT64_MAX, 25), 0);
+	add(keep, 0, 5, "a");
+	add(keep, 1, 9, "b");
+	drops(keep, NULL);
+	add(keep, 0, 7, "c");
+	drops(keep, "a");
+	drops(keep, NULL);
+	assert_int_equal(keep_floor(keep, 0), 0);
+	/* One that does not fit takes no room from those that do. */
+	add_sized(keep, 0, 99, "huge", 26);
+	drops(keep, "huge");
+	drops(keep, NULL);
+	keep_free(keep);
+	keep_free(NULL);
+}
+
+/* As the kernel's symbols, which all captures of a session link to. */
+static void counts_what_is_shared_once(void **state)
+{
+	struct kept kept = { .latency_ns = 1, .size = 10, .shared = 70, .name = (char *)"a" };
+	struct keep *keep;
+
+	(void)state;
+	assert_int_equal(keep_new(&keep, UINT64_MAX, 100), 0);
+	for (int i = 0; i < 3; i++) {
+		kept.latency_ns++;
+		assert_int_equal(keep_add(keep, &kept), 0);
+		drops(keep, NULL);
+	}
+	kept.name = (char *)"b";
+	kept.latency_ns = 1;
+	assert_int_equal(keep_add(keep, &kept), 0);
+	drops(keep, "b");
+	drops(keep, NULL);
+	/* With what it shares it does not fit, whatever else goes. */
+	kept.latency_ns = 100;
+	kept.size = 31;
+	assert_int_equal(keep_add(keep, &kept), 0);
+	drops(keep, "b");
+	drops(keep, NULL);
+	keep_free(keep);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_the_worst_of_each_kind),
+		cmocka_unit_test(keeps_to_the_size),
+		cmocka_unit_test(counts_what_is_shared_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

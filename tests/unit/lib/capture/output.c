@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The folder for captures: whose it may be, and what of it is whose. */
+#include "capture/output.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "helpers.h"
+#include "messages.h"
+
+#define STRANGER 65534
+
+static const struct log silent;
+static char path[4096];
+
+static int setup(void **state)
+{
+	struct folder *folder;
+
+	if (make_folder(state))
+		return -1;
+	folder = *state;
+	snprintf(path, sizeof(path), "%s/captures", folder->path);
+	return 0;
+}
+
+static struct output open_output(void)
+{
+	struct output output;
+
+	assert_int_equal(output_open(&output, path, 0, &silent), 0);
+	return output;
+}
+
+static bool exists(const char *name)
+{
+	struct stat st;
+	char full[4200];
+
+	snprintf(full, sizeof(full), "%s/%s", path, name);
+	return !lstat(full, &st);
+}
+
+static void is_made_and_removed(void **state)
+{
+	mode_t mask = umask(0);
+	struct output output = open_output();
+	struct stat st;
+
+	(void)state;
+	umask(mask);
+	assert_int_equal(fstat(output.fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(fstat(output.work, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	output_close(&output);
+	assert_int_equal(access(path, F_OK), -1);
+	output_close(&output);
+}
+
+static void stays_when_it_was_there(void **state)
+{
+	struct output output;
+
+	(void)state;
+	assert_int_equal(mkdir(path, 0755), 0);
+	output = open_output();
+	output_close(&output);
+	assert_int_equal(rmdir(path), 0);
+}
+
+/* In one process too: sessions of it do not share what is theirs. */
+static void each_has_its_own(void **state)
+{
+	struct output one = open_output(), other = open_output();
+
+	(void)state;
+	assert_string_not_equal(one.work_name, other.work_name);
+	put_file(one.work, "kernel/kallsyms", "one");
+	put_file(other.work, "kernel/kallsyms", "other");
+	output_close(&one);
+	assert_int_equal(faccessat(other.work, "kernel/kallsyms", F_OK, 0), 0);
+	assert_false(exists(one.work_name));
+	assert_true(exists(other.work_name));
+	output_close(&other);
+}
+
+/* A lock that a stranger holds on the folder, which they may read, changes nothing. */
+static void sweeps_what_is_nobodys(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_close_ int foreign = -1;
+	struct output living, next;
+
+	assert_int_equal(mkdir(path, 0755), 0);
+	foreign = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(foreign, LOCK_EX), 0);
+	living = open_output();
+	put_file(living.work, "12/perf.data/data", "half");
+	put_file(living.fd, OUTPUT_WORK "1-1/12/perf.data/data", "half");
+	put_file(living.fd, ".partial-abcdef/data", "an archive that is opened");
+	put_file(living.fd, "20260101-000000.000-cpu1-50us/capture.json", "{}");
+	put_file(folder->fd, "precious/file", "mine");
+	assert_int_equal(symlinkat(folder->path, living.fd, OUTPUT_WORK "1-1/12/link"), 0);
+	assert_int_equal(symlinkat(folder->path, living.fd, OUTPUT_WORK "1-2"), 0);
+	assert_int_equal(flock(foreign, LOCK_UN), 0);
+
+	next = open_output();
+	assert_int_equal(faccessat(living.work, "12/perf.data/data", F_OK, 0), 0);
+	assert_true(exists(living.work_name));
+	assert_false(exists(OUTPUT_WORK "1-1"));
+	assert_true(exists(".partial-abcdef/data"));
+	assert_true(exists("20260101-000000.000-cpu1-50us/capture.json"));
+	/* What links lead to stays. */
+	assert_int_equal(faccessat(folder->fd, "precious/file", F_OK, 0), 0);
+	output_close(&next);
+	output_close(&living);
+}
+
+static void check_refused(const char *output, uid_t owner, int error, const char *problem,
+			  const char *about)
+{
+	struct messages messages = {};
+	const struct log log = { messages_add, &messages };
+	struct output opened;
+
+	assert_int_equal(output_open(&opened, output, owner, &log), error);
+	assert_int_equal(messages.nr, 1);
+	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
+	assert_non_null(strstr(messages.text, "output '"));
+	assert_non_null(strstr(messages.text, problem));
+	assert_non_null(strstr(messages.text, about));
+	assert_int_equal(opened.fd, -1);
+	assert_int_equal(opened.work, -1);
+}
+
+static void refuses_what_is_no_folder(void **state)
+{
+	const struct folder *folder = *state;
+	char other[4200];
+
+	put_file(folder->fd, "captures", "");
+	check_refused(path, 0, -ENOTDIR, "cannot open this folder", strerror(ENOTDIR));
+	snprintf(other, sizeof(other), "%s/below", path);
+	check_refused(other, 0, -ENOTDIR, "cannot make this folder", strerror(ENOTDIR));
+	snprintf(other, sizeof(other), "%s/no/such", folder->path);
+	check_refused(other, 0, -ENOTDIR, "cannot make this folder", strerror(ENOENT));
+}
+
+/* Root may write anywhere: it becomes nobody for this. */
+static void refuses_a_read_only_folder(void **state)
+{
+	const struct folder *folder = *state;
+	uid_t uid = geteuid();
+
+	assert_int_equal(chmod(folder->path, 0755), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(chmod(path, 0555), 0);
+	if (!uid)
+		assert_int_equal(seteuid(STRANGER), 0);
+	check_refused(path, 0, -EACCES, "cannot write to this folder", strerror(EACCES));
+	assert_int_equal(seteuid(uid), 0);
+	assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void refuses_what_others_can_change(void **state)
+{
+	const struct folder *folder = *state;
+	static const char problem[] = "other users can change";
+	struct output output;
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(chmod(path, 0777), 0);
+	check_refused(path, 0, -EPERM, problem, "mode 0777");
+	assert_int_equal(chmod(path, 01777), 0);
+	output = open_output();
+	output_close(&output);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(chmod(folder->path, 0777), 0);
+	check_refused(path, 0, -EPERM, problem, folder->path);
+	assert_int_equal(chmod(folder->path, 01777), 0);
+	output = open_output();
+	output_close(&output);
+	assert_int_equal(chmod(folder->path, 0755), 0);
+	/* Not one that was made just now either, and it does not stay. */
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(chmod(folder->path, 0777), 0);
+	check_refused(path, 0, -EPERM, problem, folder->path);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void refuses_what_is_others(void **state)
+{
+	const struct folder *folder = *state;
+	struct output output;
+	char target[4200];
+
+	if (geteuid())
+		skip();
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(chown(path, STRANGER, STRANGER), 0);
+	check_refused(path, 0, -EPERM, "other users can change", "owner 65534");
+	check_refused(path, 1000, -EPERM, "other users can change", "owner 65534");
+	assert_int_equal(output_open(&output, path, STRANGER, &silent), 0);
+	output_close(&output);
+	/* Their private group is theirs; another is of others. */
+	assert_int_equal(chmod(path, 0775), 0);
+	assert_int_equal(output_open(&output, path, STRANGER, &silent), 0);
+	output_close(&output);
+	assert_int_equal(chown(path, STRANGER, 100), 0);
+	check_refused(path, STRANGER, -EPERM, "other users can change", "group 100");
+	assert_int_equal(rmdir(path), 0);
+
+	snprintf(target, sizeof(target), "%s/target", folder->path);
+	assert_int_equal(mkdir(target, 0700), 0);
+	assert_int_equal(symlink(target, path), 0);
+	output = open_output();
+	output_close(&output);
+	assert_int_equal(lchown(path, STRANGER, STRANGER), 0);
+	check_refused(path, 0, -ELOOP, "cannot open this folder", strerror(ELOOP));
+}
+
+static void keeps_its_numbers(void **state)
+{
+	struct output output = open_output();
+	_cleanup_free_ char *note = NULL;
+	_cleanup_free_ char *moved = NULL;
+	int fd = output.fd, work = output.work;
+
+	(void)state;
+	assert_int_equal(output_renew(&output, &note), 0);
+	assert_null(note);
+	assert_null(output_moved(&output));
+	put_file(work, "kernel/kallsyms", "x");
+	assert_int_equal(unlinkat(work, "kernel/kallsyms", 0), 0);
+	assert_int_equal(unlinkat(work, "kernel", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(fd, output.work_name, AT_REMOVEDIR), 0);
+	assert_int_equal(rmdir(path), 0);
+	moved = output_moved(&output);
+	assert_non_null(strstr(moved, "(deleted)"));
+	assert_int_equal(output_renew(&output, &note), 1);
+	assert_non_null(strstr(note, path));
+	assert_int_equal(output.fd, fd);
+	assert_int_equal(output.work, work);
+	put_file(output.work, "file", "x");
+	assert_true(exists(output.work_name));
+	output_close(&output);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(is_made_and_removed),
+		TEST(stays_when_it_was_there),
+		TEST(each_has_its_own),
+		TEST(sweeps_what_is_nobodys),
+		TEST(refuses_what_is_no_folder),
+		TEST(refuses_a_read_only_folder),
+		TEST(refuses_what_others_can_change),
+		TEST(refuses_what_is_others),
+		TEST(keeps_its_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture/removal.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "helpers.h"
+#include "util.h"
+
+int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
+
+/* Somebody is faster. */
+static bool swap;
+static unsigned int nr_renames;
+
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	nr_renames++;
+	if (swap) {
+		swap = false;
+		assert_int_equal(__real_renameat(from_fd, from, from_fd, "moved"), 0);
+		put_file(from_fd, "capture/others", "");
+	}
+	return __real_renameat(from_fd, from, to_fd, to);
+}
+
+/* Its work folder is one in it. */
+static struct output output_of(const struct folder *folder)
+{
+	int work;
+
+	assert_int_equal(mkdirat(folder->fd, "work", 0700), 0);
+	work = openat(folder->fd, "work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(work >= 0);
+	return (struct output){ .path = folder->path, .fd = folder->fd, .work = work };
+}
+
+static void close_work(struct output *output)
+{
+	closep(&output->work);
+}
+
+static bool exists(const struct folder *folder, const char *path)
+{
+	struct stat st;
+
+	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static struct kept make(const struct folder *folder)
+{
+	struct kept kept = { .name = (char *)"capture" };
+	struct stat st;
+
+	put_file(folder->fd, "capture/capture.json", "{}");
+	put_file(folder->fd, "capture/perf.data/data", "");
+	assert_int_equal(fstatat(folder->fd, "capture", &st, 0), 0);
+	kept.dev = st.st_dev;
+	kept.ino = st.st_ino;
+	return kept;
+}
+
+/* At once its name is free, for others too. */
+static void removes_in_two_steps(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_(close_work) struct output output = output_of(folder);
+	struct kept kept = make(folder);
+	struct removal *removal;
+	char partial[64];
+
+	assert_int_equal(removal_begin(&removal, &output, &kept), 0);
+	assert_false(exists(folder, "capture"));
+	snprintf(partial, sizeof(partial), "work/%s", removal->partial);
+	assert_true(exists(folder, partial));
+	put_file(folder->fd, "capture/others", "");
+	removal_end(removal);
+	assert_false(exists(folder, partial));
+	assert_true(exists(folder, "capture/others"));
+}
+
+static void is_stale(const struct output *output, const struct kept *kept)
+{
+	struct removal *removal;
+
+	assert_int_equal(removal_begin(&removal, output, kept), -ESTALE);
+}
+
+static void leaves_what_is_not_ours(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_(close_work) struct output output = output_of(folder);
+	struct kept kept = make(folder);
+	struct removal *removal;
+
+	nr_renames = 0;
+	assert_int_equal(__real_renameat(folder->fd, "capture", folder->fd, "moved"), 0);
+	assert_int_equal(removal_begin(&removal, &output, &kept), -ENOENT);
+	assert_int_equal(symlinkat("moved", folder->fd, "capture"), 0);
+	is_stale(&output, &kept);
+	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
+	put_file(folder->fd, "capture", "");
+	is_stale(&output, &kept);
+	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
+	put_file(folder->fd, "capture/others", "");
+	is_stale(&output, &kept);
+	assert_true(exists(folder, "capture/others"));
+	assert_true(exists(folder, "moved/capture.json"));
+	/* Not for a moment. */
+	assert_int_equal(nr_renames, 0);
+	assert_true(exists(folder, "moved/perf.data/data"));
+}
+
+static void gives_back_what_is_not_ours(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_(close_work) struct output output = output_of(folder);
+	struct kept kept = make(folder);
+
+	swap = true;
+	is_stale(&output, &kept);
+	assert_true(exists(folder, "capture/others"));
+	assert_true(exists(folder, "moved/perf.data/data"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(removes_in_two_steps, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(leaves_what_is_not_ours, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(gives_back_what_is_not_ours, make_folder,
+						remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The controller's half of a poke. The processes, the trigger and its map, and the ways are this
+ * test's own: they are replaced at link time. */
+#include "delivery/poke.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <json-c/json.h>
+
+#include "delivery/delivery.h"
+#include "fake_target.h"
+#include "messages.h"
+#include "trigger/trigger.h"
+
+static struct poke_target map[POKE_TARGETS];
+static size_t nr_signals[POKE_TARGETS];
+static size_t nr_drops_idle, nr_graces;
+static int opened_for[POKE_TARGETS]; /* whom the way was opened for last */
+/* What the next look finds out. */
+static enum poke_gone found_gone[POKE_TARGETS];
+static uint64_t now_ns;
+static struct messages messages;
+static const struct log log_of_test = { messages_add, &messages };
+
+int __wrap_target_signal(const struct target *target);
+volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
+void __wrap_trigger_set_drops_idle(struct trigger *trigger);
+int __wrap_trigger_look(const struct trigger *trigger);
+const struct delivery *__wrap_delivery_of(enum poke_way way);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
+
+int __wrap_target_signal(const struct target *target)
+{
+	nr_signals[target->tid - FIRST_PID]++;
+	return 0;
+}
+
+volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger)
+{
+	assert_ptr_equal(trigger, map);
+	return map;
+}
+
+void __wrap_trigger_set_drops_idle(struct trigger *trigger)
+{
+	assert_ptr_equal(trigger, map);
+	nr_drops_idle++;
+}
+
+int __wrap_trigger_look(const struct trigger *trigger)
+{
+	assert_ptr_equal(trigger, map);
+	for (size_t i = 0; i < POKE_TARGETS; i++) {
+		if (!map[i].gone)
+			map[i].gone = found_gone[i];
+	}
+	return 0;
+}
+
+static int works(void)
+{
+	return 0;
+}
+
+static int open_way(struct delivery_state **ret, const struct delivery_config *config,
+		    const struct log *log)
+{
+	(void)log;
+	*ret = (struct delivery_state *)opened_for;
+	memcpy(opened_for, config->tids, config->nr_targets * sizeof(opened_for[0]));
+	return 0;
+}
+
+static void close_way(struct delivery_state *state)
+{
+	assert_ptr_equal(state, opened_for);
+	memset(opened_for, 0, sizeof(opened_for));
+}
+
+static const struct delivery fasync = {
+	.name = "fasync",
+	.way = POKE_WAY_FASYNC,
+	.try = works,
+	.open = open_way,
+	.close = close_way,
+};
+const struct delivery *const __wrap_deliveries[] = { &fasync, NULL };
+
+const struct delivery *__wrap_delivery_of(enum poke_way way)
+{
+	assert_int_equal(way, POKE_WAY_FASYNC);
+	return &fasync;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	assert_int_equal(clock, CLOCK_MONOTONIC);
+	*ts = (struct timespec){ now_ns / 1000000000, now_ns % 1000000000 };
+	return 0;
+}
+
+/* It has expired at once. */
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	const struct itimerspec now = { .it_value.tv_nsec = 1 };
+	int err = __real_timerfd_settime(fd, flags, &now, old);
+
+	assert_int_equal(new->it_value.tv_sec, 0);
+	nr_graces++;
+	usleep(1000);
+	return err;
+}
+
+static struct poke *open_poke(size_t nr)
+{
+	struct perf_poke_target wanted[POKE_TARGETS] = {};
+	const struct config config = {
+		.targets = wanted,
+		.nr_targets = nr,
+		.delivery = PERF_POKE_DELIVERY_FASYNC,
+	};
+	struct poke *poke;
+
+	memset(map, 0, sizeof(map));
+	memset(nr_signals, 0, sizeof(nr_signals));
+	memset(found_gone, 0, sizeof(found_gone));
+	nr_drops_idle = nr_graces = 0;
+	messages.nr = 0;
+	for (size_t i = 0; i < nr; i++)
+		wanted[i].pid = FIRST_PID + i;
+	assert_int_equal(poke_open(&poke, &config, &log_of_test), 0);
+	assert_int_equal(poke_start(poke, (struct trigger *)map), 0);
+	return poke;
+}
+
+/* What the program does at a spike. */
+static void spike(size_t i, uint64_t sequence, bool idle)
+{
+	map[i].sequence = sequence;
+	map[i].idle = idle;
+	map[i].pending_ns = 0;
+	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : POKE_WAY_FASYNC;
+	map[i].owed = POKE_OWED(map[i].way);
+	if (map[i].way)
+		map[i].sent[POKE_WAY_FASYNC]++;
+	else
+		map[i].refused[POKE_WAY_FASYNC]++;
+}
+
+static void pass_grace(struct poke *poke)
+{
+	now_ns += 5000000;
+	poke_poll(poke);
+}
+
+static void arrive(size_t i)
+{
+	map[i].pending_ns = 1;
+	map[i].owed = 0;
+}
+
+/* What arrives is left alone. */
+static void arrives(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	arrive(0);
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_graces, 0);
+	pass_grace(poke);
+	/* Within the grace. */
+	spike(0, 2, true);
+	poke_settle(poke, 2, true);
+	assert_int_equal(nr_graces, 1);
+	arrive(0);
+	pass_grace(poke);
+	assert_int_equal(nr_signals[0], 0);
+	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 0);
+	assert_int_equal(nr_drops_idle, 0);
+	poke_free(poke);
+}
+
+/* What is dropped in idle is relayed after the grace, once; from then on there is none. */
+static void is_dropped_in_idle(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_signals[0], 0);
+	pass_grace(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_drops_idle, 1);
+	assert_int_equal(map[0].way, POKE_WAY_RELAY);
+	assert_int_equal(messages.nr, 1);
+	assert_int_equal(messages.level, PERF_POKE_LOG_INFO);
+
+	spike(0, 2, true);
+	poke_settle(poke, 2, true);
+	assert_int_equal(nr_signals[0], 2);
+	pass_grace(poke);
+	assert_int_equal(nr_signals[0], 2);
+	assert_int_equal(nr_graces, 1);
+	assert_int_equal(nr_drops_idle, 1);
+	assert_int_equal(map[0].sent[POKE_WAY_FASYNC], 1);
+	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 2);
+	assert_int_equal(map[0].sent[POKE_WAY_RELAY], 2);
+	poke_free(poke);
+}
+
+/* Once, and not where the CPU was idle: nothing is learnt of it. */
+static void is_lost(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, false);
+	poke_settle(poke, 1, true);
+	pass_grace(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_drops_idle, 0);
+	poke_free(poke);
+}
+
+/* It reached another target: the kernel does not drop it. */
+static void is_lost_for_one(void **state)
+{
+	struct poke *poke = open_poke(3);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		spike(i, 1, true);
+	arrive(1);
+	poke_settle(poke, 1, true);
+	pass_grace(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_signals[1], 0);
+	assert_int_equal(nr_signals[2], 1);
+	assert_int_equal(nr_drops_idle, 0);
+	poke_free(poke);
+}
+
+/* Spikes that come faster than the grace do not put it off. */
+static void is_dense(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	for (uint64_t sequence = 1; sequence <= 3; sequence++) {
+		spike(0, sequence, false);
+		poke_settle(poke, sequence, true);
+	}
+	assert_int_equal(nr_graces, 1);
+	/* The newest is too young, once. */
+	now_ns += 999999;
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 0);
+	assert_int_equal(nr_graces, 2);
+	spike(0, 4, false);
+	poke_settle(poke, 4, true);
+	assert_int_equal(nr_graces, 2);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	/* The next has its own. */
+	spike(0, 5, false);
+	poke_settle(poke, 5, true);
+	assert_int_equal(nr_graces, 3);
+	poke_free(poke);
+}
+
+/* What is left for later is settled before the session ends. */
+static void is_lost_at_the_end(void **state)
+{
+	struct poke *poke = open_poke(2);
+
+	(void)state;
+	spike(0, 1, false);
+	spike(1, 1, false);
+	poke_settle(poke, 1, true);
+	arrive(1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(nr_signals[1], 0);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	poke_free(poke);
+}
+
+/* A signal of another spike is none of this one. */
+static void is_not_mistaken(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	map[0].pending_ns = 1;
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_graces, 1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(map[0].owed, 0);
+	poke_free(poke);
+}
+
+/* The next spike came before this one was looked at, and has seen to both. */
+static void is_overtaken(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	map[0].way = POKE_WAY_NONE;
+	map[0].owed = 0;
+	poke_settle(poke, 1, true);
+	assert_int_equal(nr_signals[0], 0);
+	poke_free(poke);
+}
+
+/* What nobody has sent yet when somebody asks for a capture is one with that. */
+static void is_merged(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, true);
+	poke_settle(poke, 2, false);
+	assert_int_equal(nr_signals[0], 1);
+	assert_int_equal(map[0].merged, 1);
+	poke_settle(poke, 3, false);
+	assert_int_equal(nr_signals[0], 2);
+	assert_int_equal(map[0].merged, 1);
+	poke_free(poke);
+}
+
+/* What a target has become since the session began is looked at right before it is relayed to. */
+static void is_gone(void **state)
+{
+	static const char *const why[] = {
+		[POKE_GONE_ENDED] = "target 100 () has ended: it is not poked any more",
+		[POKE_GONE_EXEC] = "target 100 () runs another program now: it is not poked any "
+				   "more",
+		[POKE_GONE_HANDLER] = "target 100 () does not catch the signal any more: it is not "
+				      "poked any more",
+	};
+
+	(void)state;
+	for (enum poke_gone gone = POKE_GONE_ENDED; gone <= POKE_GONE_HANDLER; gone++) {
+		struct poke *poke = open_poke(2);
+
+		found_gone[0] = gone;
+		for (uint64_t sequence = 1; sequence <= 2; sequence++) {
+			poke_settle(poke, sequence, false);
+			assert_int_equal(poke_poll(poke), 1);
+		}
+		assert_int_equal(nr_signals[0], 0);
+		assert_int_equal(nr_signals[1], 2);
+		assert_int_equal(messages.nr, 1);
+		assert_int_equal(messages.level, PERF_POKE_LOG_WARN);
+		assert_string_equal(messages.text, why[gone]);
+		poke_free(poke);
+	}
+}
+
+/* What the program has noticed is said when it is next polled. */
+static void is_noticed(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	assert_int_equal(poke_poll(poke), 1);
+	map[0].gone = POKE_GONE_EXEC;
+	assert_int_equal(poke_poll(poke), 0);
+	assert_int_equal(poke_poll(poke), 0);
+	assert_int_equal(messages.nr, 1);
+	poke_free(poke);
+}
+
+/* A number is not handed to the kernel again once it may be somebody else's. */
+static void comes_back(void **state)
+{
+	struct poke *poke = open_poke(3);
+
+	(void)state;
+	map[0].gone = POKE_GONE_ENDED;
+	assert_int_equal(poke_poll(poke), 2);
+	found_gone[1] = POKE_GONE_ENDED;
+	assert_int_equal(poke_cpu_online(poke), 0);
+	assert_int_equal(opened_for[0], 0);
+	assert_int_equal(opened_for[1], 0);
+	assert_int_equal(opened_for[2], FIRST_PID + 2);
+	assert_int_equal(poke_poll(poke), 1);
+	poke_free(poke);
+}
+
+static struct json_object *described(const struct poke *poke, struct json_object *json,
+				     const char *field)
+{
+	struct json_object *targets, *value;
+
+	poke_describe(poke, 1, json);
+	assert_true(json_object_object_get_ex(json, "targets", &targets));
+	assert_true(
+		json_object_object_get_ex(json_object_array_get_idx(targets, 0), field, &value));
+	return value;
+}
+
+/* Another's signal that became pending while the spike was noted was not poked by it. */
+static void pends_before(void **state)
+{
+	struct json_object *json = json_object_new_object();
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	spike(0, 1, false);
+	map[0].poked_ns = 1000;
+	map[0].pending_ns = 999;
+	assert_null(described(poke, json, "pending_after_ns"));
+	map[0].pending_ns = 1007;
+	assert_int_equal(json_object_get_int64(described(poke, json, "pending_after_ns")), 7);
+	json_object_put(json);
+	poke_free(poke);
+}
+
+/* The end does not come before the last one is sent. */
+static void finishes(void **state)
+{
+	struct poke *poke = open_poke(1);
+
+	(void)state;
+	poke_finish(poke);
+	spike(0, 1, true);
+	poke_settle(poke, 1, true);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 1);
+	/* What the target has not got round to. */
+	spike(0, 2, false);
+	map[0].way = POKE_WAY_TASK_WORK;
+	map[0].owed |= POKE_OWED(POKE_WAY_TASK_WORK);
+	poke_settle(poke, 2, true);
+	poke_poll(poke);
+	assert_int_equal(nr_signals[0], 1);
+	poke_finish(poke);
+	assert_int_equal(nr_signals[0], 2);
+	assert_int_equal(map[0].merged, 1);
+	assert_int_equal(map[0].owed, 0);
+	poke_free(poke);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arrives),
+		cmocka_unit_test(is_dropped_in_idle),
+		cmocka_unit_test(is_lost),
+		cmocka_unit_test(is_lost_for_one),
+		cmocka_unit_test(is_dense),
+		cmocka_unit_test(is_not_mistaken),
+		cmocka_unit_test(is_overtaken),
+		cmocka_unit_test(is_merged),
+		cmocka_unit_test(is_lost_at_the_end),
+		cmocka_unit_test(is_gone),
+		cmocka_unit_test(is_noticed),
+		cmocka_unit_test(comes_back),
+		cmocka_unit_test(pends_before),
+		cmocka_unit_test(finishes),
+	};
+
+	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "options/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sched.h>
+
+#include "cpulist.h"
+#include "messages.h"
+
+static char online[4096]; /* as the kernel lists it */
+static char cpu[16];	  /* one of them */
+
+static int read_online(void **state)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+
+	(void)state;
+	if (!file || !fgets(online, sizeof(online), file))
+		return -1;
+	fclose(file);
+	online[strcspn(online, "\n")] = '\0';
+	snprintf(cpu, sizeof(cpu), "%d", atoi(online));
+	return 0;
+}
+
+/* An option that both the macros and their arguments set has the arguments' value. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+/* One option set, all else default: refused with this error and, if any, this only message. */
+#define REFUSES(error, message, ...)                                                               \
+	do {                                                                                       \
+		struct messages _messages = {};                                                    \
+		struct perf_poke_opts _opts = {                                                    \
+			.sz = sizeof(_opts),                                                       \
+			.cpus = cpu,                                                               \
+			.log = messages_add,                                                       \
+			.log_ctx = &_messages,                                                     \
+			__VA_ARGS__,                                                               \
+		};                                                                                 \
+		struct config _config = {};                                                        \
+                                                                                                   \
+		assert_int_equal(config_init(&_config, &_opts), error);                            \
+		assert_string_equal(_messages.text, message);                                      \
+		assert_int_equal(_messages.nr, 1);                                                 \
+		assert_int_equal(_messages.level, PERF_POKE_LOG_ERROR);                            \
+	} while (0)
+
+#define ACCEPTS(config, ...)                                                                       \
+	do {                                                                                       \
+		struct perf_poke_opts _opts = { .sz = sizeof(_opts), .cpus = cpu, __VA_ARGS__ };   \
+                                                                                                   \
+		assert_int_equal(config_init(config, &_opts), 0);                                  \
+	} while (0)
+
+static void has_defaults(void **state)
+{
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .sz = sizeof(struct perf_poke_opts));
+	assert_int_equal(config.nr_cpus, 1);
+	assert_int_equal(config.cpus[0], atoi(cpu));
+	assert_int_equal(config.threshold_ns, 30000);
+	assert_null(config.function);
+	assert_int_equal(config.workload, PERF_POKE_WORKLOAD_AUTO);
+	assert_int_equal(config.period_ns, 1000000);
+	assert_int_equal(config.priority, 95);
+	assert_int_equal(config.nr_events, 0);
+	assert_int_equal(config.buffer_size, 0);
+	assert_int_equal(config.max_captures, UINT64_MAX);
+	assert_string_equal(config.output, "perf-poke.data");
+	assert_null(config.session);
+	assert_int_equal(config.argc, 0);
+	config_destroy(&config);
+	assert_null(config.output);
+	config_destroy(&config);
+}
+
+static void takes_limits(void **state)
+{
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .period_ns = 10000, .priority = 1, .threshold_ns = 1, .max_captures = 1,
+		.workload = PERF_POKE_WORKLOAD_NONE, .buffer_size = 1);
+	assert_int_equal(config.period_ns, 10000);
+	assert_int_equal(config.priority, 1);
+	assert_int_equal(config.threshold_ns, 1);
+	assert_int_equal(config.max_captures, 1);
+	assert_int_equal(config.workload, PERF_POKE_WORKLOAD_NONE);
+	assert_int_equal(config.buffer_size, 1);
+	config_destroy(&config);
+	ACCEPTS(&config, .period_ns = 1000000000, .priority = 99, .buffer_size = 1ULL << 31,
+		.recorder = PERF_POKE_RECORDER_EVENTS, .function = "any");
+	assert_int_equal(config.period_ns, 1000000000);
+	assert_int_equal(config.priority, 99);
+	assert_int_equal(config.buffer_size, 1ULL << 31);
+	assert_string_equal(config.function, "any");
+	config_destroy(&config);
+}
+
+static void reads_what_the_workload_is_like(void **state)
+{
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT);
+	assert_int_equal(config.sched.size, 0);
+	assert_false(config.hold_dma_latency);
+	assert_string_equal(config_workload(&config), "timerlat");
+	config_destroy(&config);
+	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT, .priority = 7,
+		.period_ns = 100000, .cgroup = "a/b", .hold_dma_latency = true,
+		.limit_idle_state = true, .deepest_idle_state = 2);
+	assert_int_equal(config.sched.policy, SCHED_FIFO);
+	assert_int_equal(config.sched.priority, 7);
+	assert_string_equal(config.cgroup, "a/b");
+	assert_true(config.hold_dma_latency);
+	assert_int_equal(config.dma_latency_us, 0);
+	assert_true(config.limit_idle_state);
+	assert_int_equal(config.deepest_idle_state, 2);
+	config_destroy(&config);
+	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_CYCLIC, .scheduler = "f:8");
+	assert_int_equal(config.priority, 8);
+	config_destroy(&config);
+	REFUSES(-EINVAL, "period 99999 ns: must be 100us to 1s with the workload timerlat",
+		.period_ns = 99999, .workload = PERF_POKE_WORKLOAD_TIMERLAT);
+	REFUSES(-EINVAL,
+		"scheduler 'f:0': must be f:1 to f:99, r:1 to r:99, o:-20 to o:19, or "
+		"d:RUNTIME:PERIOD",
+		.scheduler = "f:0");
+	REFUSES(-EINVAL, "scheduler 'r:5': the workload cyclic has f:PRIORITY only",
+		.scheduler = "r:5", .workload = PERF_POKE_WORKLOAD_CYCLIC);
+}
+
+/* What has no effect is refused. */
+static void refuses_what_is_for_intel_pt(void **state)
+{
+	struct config config = {};
+
+	(void)state;
+	REFUSES(-EINVAL, "freeze pause: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .freeze = PERF_POKE_FREEZE_PAUSE);
+	REFUSES(-EINVAL, "freeze sample: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .freeze = PERF_POKE_FREEZE_SAMPLE);
+	REFUSES(-EINVAL, "freeze-all: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .freeze_all = true);
+	REFUSES(-EINVAL, "sample-size: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .sample_size = 4096);
+	REFUSES(-EINVAL, "history: needs the recorder pt (Intel PT), not the recorder events",
+		.recorder = PERF_POKE_RECORDER_EVENTS, .history_size = 4096);
+	ACCEPTS(&config, .recorder = PERF_POKE_RECORDER_EVENTS, .freeze = PERF_POKE_FREEZE_SIGNAL);
+	config_destroy(&config);
+	ACCEPTS(&config, .recorder = PERF_POKE_RECORDER_PT, .freeze_all = true);
+	config_destroy(&config);
+}
+
+static void knows_triggers(void **state)
+{
+	const struct perf_poke_trigger both[] = { { PERF_POKE_TRIGGER_THREAD, 60000 },
+						  { PERF_POKE_TRIGGER_IRQ, 0 } };
+	const struct perf_poke_trigger twice[] = { { PERF_POKE_TRIGGER_IRQ, 1 },
+						   { PERF_POKE_TRIGGER_IRQ, 2 } };
+	const struct perf_poke_trigger wakeup = { PERF_POKE_TRIGGER_WAKEUP, 5 };
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .threshold_ns = 7);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 7);
+	assert_int_equal(config.thresholds[TRIGGER_THREAD], 0);
+	config_destroy(&config);
+	ACCEPTS(&config, .triggers = both, .nr_triggers = 2);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 30000);
+	assert_int_equal(config.thresholds[TRIGGER_THREAD], 60000);
+	assert_int_equal(config.thresholds[TRIGGER_USER], 0);
+	assert_int_equal(config.threshold_ns, 30000);
+	config_destroy(&config);
+	ACCEPTS(&config, .triggers = both, .nr_triggers = 1);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 0);
+	assert_int_equal(config.threshold_ns, 60000);
+	config_destroy(&config);
+	ACCEPTS(&config, .triggers = &wakeup, .nr_triggers = 1, .task = "me");
+	assert_string_equal(config.task, "me");
+	config_destroy(&config);
+	REFUSES(-EINVAL, "trigger irq: is named twice", .triggers = twice, .nr_triggers = 2);
+	REFUSES(-EINVAL, "trigger wakeup: needs a task", .triggers = &wakeup, .nr_triggers = 1);
+	REFUSES(-EINVAL, "task 'me': is for the trigger wakeup", .task = "me");
+}
+
+static void refuses_numbers(void **state)
+{
+	(void)state;
+	REFUSES(-EINVAL, "period 9999 ns: must be 10us to 1s", .period_ns = 9999);
+	REFUSES(-EINVAL, "period 1000000001 ns: must be 10us to 1s", .period_ns = 1000000001);
+	REFUSES(-EINVAL, "priority 100: must be 1 to 99", .priority = 100);
+	REFUSES(-EINVAL, "priority -1: must be 1 to 99", .priority = -1);
+	REFUSES(-EINVAL, "buffer 2147483649: the kernel maps at most 2G for a CPU",
+		.buffer_size = (1ULL << 31) + 1);
+	REFUSES(-EINVAL, "workload 5: unknown", .workload = PERF_POKE_WORKLOAD_USER + 1);
+	REFUSES(-EINVAL, "workload -1: unknown", .workload = -1);
+	REFUSES(-EINVAL, "recorder 4: unknown", .recorder = PERF_POKE_RECORDER_PERF + 1);
+	REFUSES(-EINVAL, "recorder -1: unknown", .recorder = -1);
+}
+
+static void refuses_strings(void **state)
+{
+	static const struct perf_poke_event nameless[] = { { "sched:sched_switch", NULL }, {} };
+
+	(void)state;
+	REFUSES(-EINVAL, "function '': not a symbol, an 0xADDRESS, or any", .function = "");
+	REFUSES(-EINVAL, "output '': not the name of a folder", .output = "");
+	REFUSES(-EINVAL,
+		"session 'a/b': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other than . and ..)",
+		.session = "a/b");
+	REFUSES(-EINVAL, "event 1: has no name", .events = nameless, .nr_events = 2);
+}
+
+static void refuses_cpus(void **state)
+{
+	char message[5000];
+
+	(void)state;
+	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = NULL);
+	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "");
+	REFUSES(-EINVAL, "cpu '3-1': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "3-1");
+	REFUSES(-EINVAL, "cpu 'a': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "a");
+	snprintf(message, sizeof(message), "cpu 8191: does not exist; online are %s", online);
+	REFUSES(-ENXIO, message, .cpus = "8191");
+	REFUSES(-ENXIO, message, .cpus = "8191,8191");
+	REFUSES(-ENXIO, "cpu '8192': no kernel has so many CPUs", .cpus = "8192");
+}
+
+/* All that are online, and the first that is not. */
+static void takes_online_cpus(void **state)
+{
+	_cleanup_free_ char *list = NULL;
+	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = online };
+	char message[5000], more[5000];
+	struct config config;
+
+	(void)state;
+	assert_int_equal(config_init(&config, &opts), 0);
+	assert_int_equal(cpulist_format(config.cpus, config.nr_cpus, &list), 0);
+	assert_string_equal(list, online);
+	snprintf(message, sizeof(message), "cpu %d: does not exist; online are %s",
+		 config.cpus[config.nr_cpus - 1] + 1, online);
+	snprintf(more, sizeof(more), "%s,%d", online, config.cpus[config.nr_cpus - 1] + 1);
+	config_destroy(&config);
+	REFUSES(-ENXIO, message, .cpus = more);
+}
+
+static char *copy_of(const char *text)
+{
+	char *copy = strdup(text);
+
+	assert_non_null(copy);
+	return copy;
+}
+
+/* A string's memory, made unrecognisable before it is freed. */
+static void scrap(char *text)
+{
+	memset(text, '#', strlen(text));
+	free(text);
+}
+
+static void copies_everything(void **state)
+{
+	char *texts[] = { copy_of(cpu),
+			  copy_of("hrtimer_wakeup"),
+			  copy_of("sched:sched_switch"),
+			  copy_of("prev_pid == 1"),
+			  copy_of("irq:*"),
+			  copy_of("out"),
+			  copy_of("perf-poke-ctl"),
+			  copy_of("start"),
+			  copy_of("noon") };
+	struct perf_poke_event events[] = { { texts[2], texts[3] }, { texts[4], NULL } };
+	const char *argv[] = { texts[6], texts[7] };
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, .cpus = texts[0], .function = texts[1], .events = events, .nr_events = 2,
+		.output = texts[5], .argv = argv, .argc = 2, .session = texts[8]);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		scrap(texts[i]);
+	memset(events, 0, sizeof(events));
+	memset(argv, 0, sizeof(argv));
+
+	assert_int_equal(config.cpus[0], atoi(cpu));
+	assert_string_equal(config.function, "hrtimer_wakeup");
+	assert_int_equal(config.nr_events, 2);
+	assert_string_equal(config.events[0].name, "sched:sched_switch");
+	assert_string_equal(config.events[0].filter, "prev_pid == 1");
+	assert_string_equal(config.events[1].name, "irq:*");
+	assert_null(config.events[1].filter);
+	assert_string_equal(config.output, "out");
+	assert_string_equal(config.session, "noon");
+	assert_int_equal(config.argc, 2);
+	assert_string_equal(config.argv[0], "perf-poke-ctl");
+	assert_string_equal(config.argv[1], "start");
+	config_destroy(&config);
+}
+
+/* A caller compiled against a first version, which had no more than the CPUs. */
+static void older_callers(void **state)
+{
+	struct perf_poke_opts opts;
+	struct config config;
+
+	(void)state;
+	memset(&opts, 0xff, sizeof(opts));
+	opts.cpus = cpu;
+	opts.sz = offsetof(struct perf_poke_opts, threshold_ns);
+	assert_int_equal(config_init(&config, &opts), 0);
+	assert_int_equal(config.threshold_ns, 30000);
+	assert_null(config.log.fn);
+	config_destroy(&config);
+	/* A size that ends within the options is taken up to there. */
+	opts.threshold_ns = 5000;
+	opts.function = NULL;
+	opts.sz = offsetof(struct perf_poke_opts, workload);
+	assert_int_equal(config_init(&config, &opts), 0);
+	assert_int_equal(config.threshold_ns, 5000);
+	assert_int_equal(config.period_ns, 1000000);
+	config_destroy(&config);
+	opts.sz = offsetof(struct perf_poke_opts, threshold_ns) - 1;
+	assert_int_equal(config_init(&config, &opts), -EINVAL);
+	opts.sz = 0;
+	assert_int_equal(config_init(&config, &opts), -EINVAL);
+}
+
+static void newer_callers(void **state)
+{
+	struct {
+		struct perf_poke_opts opts;
+		char tail[9];
+	} newer = { .opts = { .sz = offsetof(typeof(newer), tail) + sizeof(newer.tail),
+			      .cpus = cpu } };
+	struct config config;
+
+	(void)state;
+	assert_int_equal(config_init(&config, &newer.opts), 0);
+	config_destroy(&config);
+	for (size_t i = 0; i < sizeof(newer.tail); i++) {
+		newer.tail[i] = 1;
+		assert_int_equal(config_init(&config, &newer.opts), -EINVAL);
+		newer.tail[i] = 0;
+	}
+	/* What is past the size that the caller gives is not looked at. */
+	newer.tail[0] = 1;
+	newer.opts.sz = sizeof(newer.opts);
+	assert_int_equal(config_init(&config, &newer.opts), 0);
+	config_destroy(&config);
+}
+
+#define TARGETS(...)                                                                               \
+	.targets = (const struct perf_poke_target[]){ __VA_ARGS__ },                               \
+	.nr_targets = sizeof((struct perf_poke_target[]){ __VA_ARGS__ }) /                         \
+		      sizeof(struct perf_poke_target)
+
+static void takes_targets(void **state)
+{
+	char wake[] = "word-1";
+	struct config config;
+
+	(void)state;
+	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
+		.delivery = PERF_POKE_DELIVERY_DIRECT, .exit_with_target = true);
+	memset(wake, 'x', sizeof(wake) - 1);
+	assert_int_equal(config.nr_targets, 2);
+	assert_int_equal(config.targets[0].pid, 7);
+	assert_int_equal(config.targets[0].signal, 10);
+	assert_string_equal(config.targets[0].wake, "word-1");
+	assert_int_equal(config.targets[1].pid, 8);
+	assert_null(config.targets[1].wake);
+	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_DIRECT);
+	assert_true(config.exit_with_target);
+	/* Who names no events wants the target's. */
+	assert_int_equal(config.recorder, PERF_POKE_RECORDER_PERF);
+	config_destroy(&config);
+
+	ACCEPTS(&config, TARGETS({ .pid = 7 }), .recorder = PERF_POKE_RECORDER_EVENTS);
+	assert_int_equal(config.recorder, PERF_POKE_RECORDER_EVENTS);
+	config_destroy(&config);
+}
+
+static void refuses_targets(void **state)
+{
+	struct perf_poke_target many[17] = {};
+
+	(void)state;
+	for (size_t i = 0; i < 17; i++)
+		many[i].pid = 100 + i;
+	REFUSES(-EINVAL, "target 0: not the id of a process", TARGETS({ .pid = 0 }));
+	REFUSES(-EINVAL, "target -3: not the id of a process", TARGETS({ .pid = -3 }));
+	REFUSES(-EINVAL, "target 5: signal 65: must be 1 to 64",
+		TARGETS({ .pid = 5, .signal = 65 }));
+	REFUSES(-EINVAL, "target 5: wake '': must be 1 to 23 letters, digits, - or _",
+		TARGETS({ .pid = 5, .wake = "" }));
+	REFUSES(-EINVAL, "target 5: wake 'a\"b': must be 1 to 23 letters, digits, - or _",
+		TARGETS({ .pid = 5, .wake = "a\"b" }));
+	REFUSES(-EINVAL,
+		"target 5: wake 'abcdefghijklmnopqrstuvwx': must be 1 to 23 letters, digits, - or "
+		"_",
+		TARGETS({ .pid = 5, .wake = "abcdefghijklmnopqrstuvwx" }));
+	REFUSES(-EINVAL, "wake: of one target only",
+		TARGETS({ .pid = 5, .wake = "a" }, { .pid = 6, .wake = "b" }));
+	REFUSES(-EINVAL, "17 targets: at most 16 can be poked", .targets = many, .nr_targets = 17);
+	REFUSES(-EINVAL, "recorder perf: needs a target: a running perf record",
+		.recorder = PERF_POKE_RECORDER_PERF);
+	REFUSES(-EINVAL, "delivery 6: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
+}
+
+static void a_session_passes_errors_on(void **state)
+{
+	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "8191" };
+	struct perf_poke *pp;
+	size_t nr = 0;
+
+	(void)state;
+	errno = 0;
+	assert_null(perf_poke__new(&opts));
+	assert_int_equal(errno, ENXIO);
+	assert_null(perf_poke__new(NULL));
+	assert_int_equal(errno, EINVAL);
+	opts.cpus = cpu;
+	pp = perf_poke__new(&opts);
+	assert_non_null(pp);
+	assert_int_equal(perf_poke__cpus(pp, &nr)[0], atoi(cpu));
+	assert_int_equal(nr, 1);
+	assert_int_equal(perf_poke__fd(pp), -ENOTCONN);
+	assert_int_equal(perf_poke__poll(pp, 0), -ENOTCONN);
+	assert_int_equal(perf_poke__poke(pp), -ENOTCONN);
+	assert_null(perf_poke__session(pp));
+	assert_int_equal(perf_poke__stop(pp), 0);
+	perf_poke__free(pp);
+	perf_poke__free(NULL);
+	assert_int_equal(perf_poke__stop(NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_what_is_for_intel_pt),
+		cmocka_unit_test(has_defaults),
+		cmocka_unit_test(takes_limits),
+		cmocka_unit_test(reads_what_the_workload_is_like),
+		cmocka_unit_test(knows_triggers),
+		cmocka_unit_test(refuses_numbers),
+		cmocka_unit_test(refuses_strings),
+		cmocka_unit_test(refuses_cpus),
+		cmocka_unit_test(takes_online_cpus),
+		cmocka_unit_test(copies_everything),
+		cmocka_unit_test(older_callers),
+		cmocka_unit_test(newer_callers),
+		cmocka_unit_test(takes_targets),
+		cmocka_unit_test(refuses_targets),
+		cmocka_unit_test(a_session_passes_errors_on),
+	};
+
+	return cmocka_run_group_tests(tests, read_online, NULL);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* On a tracefs of this test's own: a folder with events/SYSTEM/NAME/id. */
+#include "recorder/events/events.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "helpers.h"
+#include "messages.h"
+
+static struct messages messages;
+static const struct log log_of_test = { messages_add, &messages };
+
+static int make_tracefs(void **state)
+{
+	struct folder *folder;
+	int fd;
+
+	if (make_folder(state))
+		return -1;
+	folder = *state;
+	fd = folder->fd;
+	put_file(fd, "events/sched/sched_switch/id", "10\n");
+	put_file(fd, "events/sched/sched_wakeup/id", "11\n");
+	put_file(fd, "events/sched/sched_wakeup_new/id", "12\n");
+	put_file(fd, "events/sched/enable", "0\n");
+	put_file(fd, "events/timer/hrtimer_start/id", "20\n");
+	put_file(fd, "events/timer/hrtimer_expire_entry/id", "21\n");
+	put_file(fd, "events/irq_vectors/local_timer_entry/id", "30\n");
+	put_file(fd, "events/irq_vectors/local_timer_exit/id", "31\n");
+	put_file(fd, "events/irq_vectors/reschedule_entry/id", "32\n");
+	/* Events without a number, as the ftrace system's; one with a number that cannot be read.
+	 */
+	put_file(fd, "events/ftrace/function/format", "");
+	put_file(fd, "events/ftrace/print/id", "5\n");
+	put_file(fd, "events/bad/empty/id", "");
+	put_file(fd, "outside/event/id", "99\n");
+	memset(&messages, 0, sizeof(messages));
+	return 0;
+}
+
+static int open_list(void **state, struct event_list *list, const struct perf_poke_event *asked,
+		     size_t nr)
+{
+	const struct folder *folder = *state;
+
+	*list = (struct event_list){};
+	return event_list_open(list, asked, nr, folder->fd, &log_of_test);
+}
+
+static const struct event *find(const struct event_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		if (!strcmp(list->events[i].name, name))
+			return &list->events[i];
+	}
+	fail_msg("%s is not in the list", name);
+	return NULL;
+}
+
+static void takes_names(void **state)
+{
+	const struct perf_poke_event asked[] = { { "timer:hrtimer_start", NULL },
+						 { "sched:sched_switch", "prev_pid == 1" } };
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, asked, 2), 0);
+	assert_int_equal(list.nr, 2);
+	assert_string_equal(list.events[0].name, "timer:hrtimer_start");
+	assert_int_equal(list.events[0].id, 20);
+	assert_null(list.events[0].filter);
+	assert_false(list.events[0].optional);
+	assert_string_equal(list.events[1].name, "sched:sched_switch");
+	assert_int_equal(list.events[1].id, 10);
+	assert_string_equal(list.events[1].filter, "prev_pid == 1");
+	event_list_close(&list);
+	assert_int_equal(list.nr, 0);
+	assert_int_equal(messages.nr, 0);
+}
+
+static void resolves_globs(void **state)
+{
+	const struct perf_poke_event asked[] = { { "sched:sched_w*", "pid > 1" },
+						 { "irq_vectors:[lx]*_e?[ti]*", NULL } };
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, asked, 2), 0);
+	assert_int_equal(list.nr, 4);
+	assert_int_equal(find(&list, "sched:sched_wakeup")->id, 11);
+	assert_int_equal(find(&list, "sched:sched_wakeup_new")->id, 12);
+	assert_string_equal(find(&list, "sched:sched_wakeup_new")->filter, "pid > 1");
+	assert_int_equal(find(&list, "irq_vectors:local_timer_entry")->id, 30);
+	assert_int_equal(find(&list, "irq_vectors:local_timer_exit")->id, 31);
+	for (size_t i = 0; i < list.nr; i++)
+		assert_true(list.events[i].optional);
+	event_list_close(&list);
+}
+
+/* Only events that have a number are for perf. */
+static void globs_leave_out_what_has_no_id(void **state)
+{
+	const struct perf_poke_event all[] = { { "ftrace:*", NULL } };
+	const struct perf_poke_event none[] = { { "ftrace:func*", NULL } };
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, all, 1), 0);
+	assert_int_equal(list.nr, 1);
+	assert_string_equal(list.events[0].name, "ftrace:print");
+	event_list_close(&list);
+	assert_int_equal(open_list(state, &list, none, 1), -ENOENT);
+}
+
+static void default_is_what_there_is(void **state)
+{
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, NULL, 0), 0);
+	assert_int_equal(list.nr, 7);
+	find(&list, "sched:sched_switch");
+	find(&list, "sched:sched_wakeup");
+	find(&list, "timer:hrtimer_start");
+	find(&list, "timer:hrtimer_expire_entry");
+	find(&list, "irq_vectors:local_timer_entry");
+	find(&list, "irq_vectors:local_timer_exit");
+	find(&list, "irq_vectors:reschedule_entry");
+	for (size_t i = 0; i < list.nr; i++) {
+		assert_true(list.events[i].optional);
+		assert_null(list.events[i].filter);
+	}
+	/* It says what is missing to who wants to know it. */
+	assert_true(messages.nr > 0);
+	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
+	assert_string_equal(messages.text, "event timer:hrtimer_expire_exit: this kernel has none");
+	event_list_close(&list);
+}
+
+static void no_default_at_all(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_close_ int fd = openat(folder->fd, "outside", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct event_list list = {};
+
+	assert_true(fd >= 0);
+	assert_int_equal(event_list_open(&list, NULL, 0, fd, &log_of_test), -ENOENT);
+	assert_string_equal(messages.text,
+			    "this kernel has none of the default events: name some (-e)");
+	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
+	assert_null(list.events);
+}
+
+/* The last mention decides; and an event that somebody insists on is not optional, whatever the
+ * order. */
+static void mentions_twice(void **state)
+{
+	const struct perf_poke_event asked[] = {
+		{ "sched:*", "pid > 1" },	{ "sched:sched_switch", "prev_pid == 2" },
+		{ "sched:sched_wakeup", NULL }, { "timer:hrtimer_start", "softexpires > 1" },
+		{ "timer:hrtimer*", NULL },
+	};
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, asked, ARRAY_SIZE(asked)), 0);
+	assert_int_equal(list.nr, 5);
+	assert_string_equal(find(&list, "sched:sched_switch")->filter, "prev_pid == 2");
+	assert_false(find(&list, "sched:sched_switch")->optional);
+	assert_null(find(&list, "sched:sched_wakeup")->filter);
+	assert_string_equal(find(&list, "sched:sched_wakeup_new")->filter, "pid > 1");
+	assert_true(find(&list, "sched:sched_wakeup_new")->optional);
+	assert_null(find(&list, "timer:hrtimer_start")->filter);
+	assert_false(find(&list, "timer:hrtimer_start")->optional);
+	event_list_close(&list);
+}
+
+static void check_refused(void **state, const char *name, int error, const char *problem)
+{
+	const struct perf_poke_event asked[] = { { "sched:sched_switch", "prev_pid == 1" },
+						 { name, NULL } };
+	char message[1200];
+	struct event_list list;
+
+	memset(&messages, 0, sizeof(messages));
+	assert_int_equal(open_list(state, &list, asked, 2), error);
+	snprintf(message, sizeof(message), "event '%s': %s", name, problem);
+	assert_string_equal(messages.text, message);
+	assert_int_equal(messages.nr, 1);
+	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
+	assert_null(list.events);
+	assert_int_equal(list.nr, 0);
+}
+
+static void refuses_names(void **state)
+{
+	static const char malformed[] = "not of the form system:name, as in sched:sched_switch";
+	static const char unknown[] =
+		"this kernel has no such tracepoint (perf list tracepoint shows them)";
+	static const char *const malformed_names[] = {
+		"",
+		":",
+		"sched",
+		"sched:",
+		":sched_switch",
+		"../outside:event",
+		"..:outside",
+		".:sched",
+		"sched/../../outside:event",
+		"sched:../../outside/event",
+		"sched:sched_switch/../../../outside/event",
+		"sched:.",
+		"sched:..",
+		"sched:.hidden",
+		"/sched:sched_switch",
+		"sched:/sched_switch",
+		"../*:*",
+		"sched:../*",
+	};
+	static const char *const unknown_names[] = {
+		"sched:none", "none:sched_switch", "sched:none*",
+		"none:*",     "sch*:sched_switch", "ftrace:function",
+	};
+	char long_name[600] = "sched:";
+
+	for (size_t i = 0; i < ARRAY_SIZE(malformed_names); i++)
+		check_refused(state, malformed_names[i], -EINVAL, malformed);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown_names); i++)
+		check_refused(state, unknown_names[i], -ENOENT, unknown);
+	check_refused(state, "sched:enable", -ENOTDIR, strerror(ENOTDIR));
+	check_refused(state, "bad:empty", -EIO, strerror(EIO));
+	check_refused(state, "bad:*", -EIO, strerror(EIO));
+	memset(long_name + 6, 'n', sizeof(long_name) - 7);
+	check_refused(state, long_name, -ENAMETOOLONG, strerror(ENAMETOOLONG));
+}
+
+#define TRACEFS_TEST(fn) cmocka_unit_test_setup_teardown(fn, make_tracefs, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TRACEFS_TEST(takes_names),
+		TRACEFS_TEST(resolves_globs),
+		TRACEFS_TEST(globs_leave_out_what_has_no_id),
+		TRACEFS_TEST(default_is_what_there_is),
+		TRACEFS_TEST(no_default_at_all),
+		TRACEFS_TEST(mentions_twice),
+		TRACEFS_TEST(refuses_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* On PMU folders of this test's own, as those of real processors. */
+#include "recorder/pt/config.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "helpers.h"
+#include "messages.h"
+
+#define PT (1ULL << 0)
+#define CYC (1ULL << 1)
+#define MTC (1ULL << 9)
+#define TSC (1ULL << 10)
+#define NORETCOMP (1ULL << 11)
+#define BRANCH (1ULL << 13)
+#define MTC_PERIOD(n) ((uint64_t)(n) << 14)
+#define CYC_THRESH(n) ((uint64_t)(n) << 19)
+#define PSB_PERIOD(n) ((uint64_t)(n) << 24)
+
+/* What perf chooses on a Skylake. */
+#define DEFAULTS 0x300e601ULL
+
+static struct messages messages;
+static const struct log log_of_test = { messages_add, &messages };
+
+struct sysfs_file {
+	const char *path, *content;
+};
+
+/* Of all processors, whatever they are capable of. */
+static const struct sysfs_file formats[] = {
+	{ "type", "8\n" },
+	{ "format/pt", "config:0\n" },
+	{ "format/cyc", "config:1\n" },
+	{ "format/pwr_evt", "config:4\n" },
+	{ "format/fup_on_ptw", "config:5\n" },
+	{ "format/mtc", "config:9\n" },
+	{ "format/tsc", "config:10\n" },
+	{ "format/noretcomp", "config:11\n" },
+	{ "format/ptw", "config:12\n" },
+	{ "format/branch", "config:13\n" },
+	{ "format/mtc_period", "config:14-17\n" },
+	{ "format/cyc_thresh", "config:19-22\n" },
+	{ "format/psb_period", "config:24-27\n" },
+	{ "format/event", "config:31\n" },
+	{ "format/notnt", "config:55\n" },
+};
+
+static const struct sysfs_file skylake[] = {
+	{ "caps/mtc", "1\n" },
+	{ "caps/mtc_periods", "249\n" },
+	{ "caps/psb_cyc", "1\n" },
+	{ "caps/psb_periods", "3f\n" },
+	{ "caps/cycle_thresholds", "1fff\n" },
+	{ "caps/ptwrite", "0\n" },
+	{ "caps/power_event_trace", "0\n" },
+	{ "caps/event_trace", "0\n" },
+	{ "caps/tnt_disable", "0\n" },
+	{ "nr_addr_filters", "2\n" },
+	{ "caps/num_address_ranges", "3\n" },
+	{ "max_nonturbo_ratio", "34\n" },
+	{ "tsc_art_ratio", "284:2\n" },
+};
+
+static const struct sysfs_file broadwell[] = {
+	{ "caps/mtc", "0\n" },
+	{ "caps/mtc_periods", "0\n" },
+	{ "caps/psb_cyc", "0\n" },
+	{ "caps/psb_periods", "0\n" },
+	{ "caps/cycle_thresholds", "0\n" },
+	{ "caps/num_address_ranges", "a\n" },
+	{ "max_nonturbo_ratio", "28\n" },
+};
+
+static const struct sysfs_file newest[] = {
+	{ "caps/ptwrite", "1\n" },
+	{ "caps/power_event_trace", "1\n" },
+	{ "caps/event_trace", "1\n" },
+	{ "caps/tnt_disable", "1\n" },
+};
+
+static void put_files(int fd, const struct sysfs_file *files, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		put_file(fd, files[i].path, files[i].content);
+}
+
+static int make_pmu(void **state, const struct sysfs_file *files, size_t nr)
+{
+	const struct folder *folder;
+
+	if (make_folder(state))
+		return -1;
+	folder = *state;
+	put_files(folder->fd, formats, ARRAY_SIZE(formats));
+	put_files(folder->fd, files, nr);
+	return 0;
+}
+
+static int make_skylake(void **state)
+{
+	return make_pmu(state, skylake, ARRAY_SIZE(skylake));
+}
+
+static int make_broadwell(void **state)
+{
+	return make_pmu(state, broadwell, ARRAY_SIZE(broadwell));
+}
+
+static int parse(void **state, const char *event, struct pt_config *config)
+{
+	const struct folder *folder = *state;
+
+	memset(&messages, 0, sizeof(messages));
+	memset(config, 0xff, sizeof(*config));
+	return pt_config_parse(config, folder->fd, event, &log_of_test);
+}
+
+static struct pt_config parsed(void **state, const char *event)
+{
+	struct pt_config config;
+
+	if (parse(state, event, &config))
+		fail_msg("%s: %s", event ?: "its own", messages.text);
+	assert_int_equal(messages.nr, 0);
+	return config;
+}
+
+static void check_config(void **state, const char *event, uint64_t expected)
+{
+	struct pt_config config = parsed(state, event);
+
+	if (config.config != expected)
+		fail_msg("%s: %#jx, not %#jx", event ?: "its own", (uintmax_t)config.config,
+			 (uintmax_t)expected);
+}
+
+static void check_error(void **state, const char *event, int error, const char *message)
+{
+	struct pt_config config;
+
+	if (parse(state, event, &config) != error)
+		fail_msg("%s: not refused", event ?: "its own");
+	assert_string_equal(messages.text, message);
+	assert_int_equal(messages.nr, 1);
+	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
+}
+
+static void takes_perf_defaults(void **state)
+{
+	check_config(state, "intel_pt//", DEFAULTS);
+	check_config(state, "intel_pt", DEFAULTS);
+	check_config(state, "intel_pt//k", DEFAULTS);
+	check_config(state, "intel_pt:u", DEFAULTS);
+	check_config(state, "intel_pt/,/", DEFAULTS);
+	check_config(state, "intel_pt/cyc,noretcomp/k", 0x300ee03);
+}
+
+static void has_an_event_of_its_own(void **state)
+{
+	struct pt_config config = parsed(state, NULL);
+
+	assert_int_equal(config.config, 0x300ee03);
+	assert_true(config.exclude_user);
+	assert_false(config.exclude_kernel);
+}
+
+static void knows_this_cpu(void **state)
+{
+	const struct folder *folder = *state;
+	struct pt_config config = parsed(state, NULL);
+
+	assert_int_equal(config.type, 8);
+	assert_int_equal(config.tsc_bit, TSC);
+	assert_int_equal(config.noretcomp_bit, NORETCOMP);
+	assert_int_equal(config.mtc_bit, MTC);
+	assert_int_equal(config.mtc_period_bits, MTC_PERIOD(15));
+	assert_int_equal(config.cyc_bit, CYC);
+	assert_int_equal(config.max_nonturbo_ratio, 34);
+	assert_int_equal(config.nr_addr_filters, 2);
+	assert_int_equal(config.tsc_ctc_n, 284);
+	assert_int_equal(config.tsc_ctc_d, 2);
+	assert_int_equal(config.cap_event_trace, 0);
+	put_files(folder->fd, newest, ARRAY_SIZE(newest));
+	assert_int_equal(parsed(state, NULL).cap_event_trace, 1);
+}
+
+/* No cycles and no MTC packets: neither by default nor in the event of its own. */
+static void leaves_out_what_an_old_cpu_has_not(void **state)
+{
+	struct pt_config config = parsed(state, NULL);
+
+	assert_int_equal(config.config, PT | TSC | BRANCH | NORETCOMP);
+	assert_true(config.exclude_user);
+	assert_false(config.exclude_kernel);
+	assert_int_equal(config.max_nonturbo_ratio, 28);
+	/* Older drivers have no other file of it. */
+	assert_int_equal(config.nr_addr_filters, 10);
+	assert_int_equal(config.tsc_ctc_n, 0);
+	assert_int_equal(config.tsc_ctc_d, 0);
+	check_config(state, "intel_pt//", PT | TSC | BRANCH);
+	check_error(state, "intel_pt/cyc/", -EINVAL,
+		    "event term 'cyc': not of this CPU (" PT_PMU_DIR "/caps/psb_cyc is 0)");
+	check_error(state, "intel_pt/mtc/", -EINVAL,
+		    "event term 'mtc': not of this CPU (" PT_PMU_DIR "/caps/mtc is 0)");
+	check_error(state, "intel_pt/psb_period=3/", -EINVAL,
+		    "event term 'psb_period=3': not of this CPU, which has the values of mask 0 "
+		    "(" PT_PMU_DIR "/caps/psb_periods)");
+}
+
+/* Their drivers always trace branches. */
+static void leaves_out_pt_and_branch_of_old_drivers(void **state)
+{
+	const struct folder *folder = *state;
+
+	assert_int_equal(unlinkat(folder->fd, "format/branch", 0), 0);
+	check_config(state, "intel_pt//", TSC);
+	put_file(folder->fd, "format/branch", "config:13\n");
+	assert_int_equal(unlinkat(folder->fd, "format/pt", 0), 0);
+	check_config(state, "intel_pt//", TSC);
+	assert_int_equal(unlinkat(folder->fd, "format/branch", 0), 0);
+	check_config(state, NULL, TSC | NORETCOMP);
+	check_error(state, "intel_pt/branch/", -EINVAL,
+		    "event term 'branch': the PMU has none such (ls " PT_PMU_DIR "/format)");
+}
+
+/* 3, else the next below, else the next above. */
+static void picks_periods_as_perf_does(void **state)
+{
+	static const struct {
+		const char *mask;
+		unsigned int picked;
+	} cases[] = {
+		{ "8\n", 3 },  { "249\n", 3 }, { "7\n", 2 },  { "f7\n", 2 },	{ "1\n", 0 },
+		{ "11\n", 0 }, { "f0\n", 4 },  { "c0\n", 6 }, { "8000\n", 15 },
+	};
+	const struct folder *folder = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const uint64_t others = DEFAULTS & ~(MTC_PERIOD(15) | PSB_PERIOD(15));
+
+		put_file(folder->fd, "caps/mtc_periods", cases[i].mask);
+		put_file(folder->fd, "caps/psb_periods", "3f\n");
+		check_config(state, "intel_pt//",
+			     others | MTC_PERIOD(cases[i].picked) | PSB_PERIOD(3));
+		put_file(folder->fd, "caps/mtc_periods", "249\n");
+		put_file(folder->fd, "caps/psb_periods", cases[i].mask);
+		check_config(state, "intel_pt//",
+			     others | MTC_PERIOD(3) | PSB_PERIOD(cases[i].picked));
+	}
+}
+
+static void needs_all_capabilities_for_a_period(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "caps/mtc", "0\n");
+	check_config(state, "intel_pt//", DEFAULTS & ~(MTC | MTC_PERIOD(15)));
+	put_file(folder->fd, "caps/mtc", "1\n");
+	put_file(folder->fd, "caps/psb_cyc", "0\n");
+	check_config(state, "intel_pt//", DEFAULTS & ~PSB_PERIOD(15));
+	put_file(folder->fd, "caps/psb_cyc", "1\n");
+	assert_int_equal(unlinkat(folder->fd, "caps/psb_periods", 0), 0);
+	check_config(state, "intel_pt//", DEFAULTS & ~PSB_PERIOD(15));
+}
+
+static void takes_terms(void **state)
+{
+	const struct folder *folder = *state;
+
+	check_config(state, "intel_pt/cyc/", DEFAULTS | CYC);
+	check_config(state, "intel_pt/cyc=1/", DEFAULTS | CYC);
+	check_config(state, "intel_pt/cyc=0x1/", DEFAULTS | CYC);
+	check_config(state, "intel_pt/cyc,cyc=0/", DEFAULTS);
+	check_config(state, "intel_pt/noretcomp,,cyc,/", DEFAULTS | CYC | NORETCOMP);
+	check_config(state, "intel_pt/cyc,cyc_thresh=12/", DEFAULTS | CYC | CYC_THRESH(12));
+	check_config(state, "intel_pt/mtc_period=9/", (DEFAULTS | MTC_PERIOD(9)) & ~MTC_PERIOD(6));
+	check_config(state, "intel_pt/psb_period=0/", DEFAULTS & ~PSB_PERIOD(15));
+	check_config(state, "intel_pt/psb_period=5/", (DEFAULTS | PSB_PERIOD(5)) & ~PSB_PERIOD(2));
+	check_config(state, "intel_pt/tsc=0,mtc=0,branch=0,pt=0/",
+		     DEFAULTS & ~(TSC | MTC | BRANCH | PT));
+	/* What is off needs no capability. */
+	check_config(state, "intel_pt/ptw=0,event=0,notnt=0/", DEFAULTS);
+	put_files(folder->fd, newest, ARRAY_SIZE(newest));
+	check_config(state, "intel_pt/ptw,fup_on_ptw,pwr_evt,event,notnt/",
+		     DEFAULTS | 1ULL << 12 | 1ULL << 5 | 1ULL << 4 | 1ULL << 31 | 1ULL << 55);
+}
+
+static void takes_whole_fields(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "format/all", "config:0-63\n");
+	put_file(folder->fd, "format/last", "config:63\n");
+	check_config(state, "intel_pt/all=0xfedcba9876543210/", 0xfedcba9876543210);
+	check_config(state, "intel_pt/last/", DEFAULTS | 1ULL << 63);
+}
+
+static void takes_modifiers(void **state)
+{
+	static const struct {
+		const char *event;
+		bool exclude_user, exclude_kernel;
+	} cases[] = {
+		{ "intel_pt//", false, false },	  { "intel_pt", false, false },
+		{ "intel_pt:", false, false },	  { "intel_pt//k", true, false },
+		{ "intel_pt//u", false, true },	  { "intel_pt//uk", false, false },
+		{ "intel_pt//ku", false, false }, { "intel_pt:k", true, false },
+		{ "intel_pt:u", false, true },	  { "intel_pt/cyc/kk", true, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pt_config config = parsed(state, cases[i].event);
+
+		if (config.exclude_user != cases[i].exclude_user ||
+		    config.exclude_kernel != cases[i].exclude_kernel)
+			fail_msg("%s", cases[i].event);
+	}
+}
+
+static void refuses_unknown_terms(void **state)
+{
+	static const char *const terms[] = { "cy", "cycle", "CYC", " cyc", ".", "..", "" };
+	const struct folder *folder = *state;
+	char event[400], message[500], name[350];
+
+	for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
+		snprintf(event, sizeof(event), "intel_pt/%s=1/", terms[i]);
+		snprintf(message, sizeof(message),
+			 "event term '%s': the PMU has none such (ls " PT_PMU_DIR "/format)",
+			 terms[i]);
+		check_error(state, event, -EINVAL, message);
+	}
+	memset(name, 'c', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(event, sizeof(event), "intel_pt/%s/", name);
+	snprintf(message, sizeof(message),
+		 "event term '%s': the PMU has none such (ls " PT_PMU_DIR "/format)", name);
+	check_error(state, event, -EINVAL, message);
+	/* A file that is there, but not in this folder or for everybody's eyes. */
+	put_file(folder->fd, "format/.hidden", "config:2\n");
+	check_error(state, "intel_pt/.hidden/", -EINVAL,
+		    "event term '.hidden': the PMU has none such (ls " PT_PMU_DIR "/format)");
+	put_file(folder->fd, "other", "config:2\n");
+	check_error(state, "intel_pt/../other/", -EINVAL,
+		    "event 'intel_pt/../other/': modifier 'o' is unknown (u and k are)");
+}
+
+static void refuses_formats_it_does_not_know(void **state)
+{
+	static const char *const contents[] = { "",
+						"config1:2\n",
+						"config2:0-3\n",
+						"config:\n",
+						"config:5-3\n",
+						"config:64\n",
+						"config:60-70\n",
+						"event,umask\n" };
+	const struct folder *folder = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(contents); i++) {
+		put_file(folder->fd, "format/odd", contents[i]);
+		check_error(state, "intel_pt/odd/", -EINVAL,
+			    "event term 'odd': the PMU has none such (ls " PT_PMU_DIR "/format)");
+	}
+}
+
+static void refuses_values_out_of_range(void **state)
+{
+	check_error(state, "intel_pt/cyc=2/", -EINVAL, "event term 'cyc=2': at most 1");
+	check_error(state, "intel_pt/psb_period=16/", -EINVAL,
+		    "event term 'psb_period=16': at most 15");
+	check_error(state, "intel_pt/cyc=0xffffffffffffffff/", -EINVAL,
+		    "event term 'cyc=18446744073709551615': at most 1");
+}
+
+static void refuses_what_is_not_a_number(void **state)
+{
+	static const char *const values[] = { "",   "x",  "1x",	 "1 ",
+					      "0x", "-1", "1=1", "18446744073709551616" };
+	char event[64], message[100];
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		snprintf(event, sizeof(event), "intel_pt/cyc=%s/", values[i]);
+		snprintf(message, sizeof(message), "event term 'cyc=%s': not a number", values[i]);
+		check_error(state, event, -EINVAL, message);
+	}
+}
+
+static void refuses_what_this_cpu_has_not(void **state)
+{
+	static const struct {
+		const char *term, *cap;
+	} cases[] = {
+		{ "ptw", "ptwrite" },
+		{ "fup_on_ptw", "ptwrite" },
+		{ "pwr_evt", "power_event_trace" },
+		{ "event", "event_trace" },
+		{ "notnt", "tnt_disable" },
+	};
+	char event[64], message[200];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(event, sizeof(event), "intel_pt/%s/", cases[i].term);
+		snprintf(message, sizeof(message),
+			 "event term '%s': not of this CPU (" PT_PMU_DIR "/caps/%s is 0)",
+			 cases[i].term, cases[i].cap);
+		check_error(state, event, -EINVAL, message);
+	}
+	check_error(state, "intel_pt/mtc_period=4/", -EINVAL,
+		    "event term 'mtc_period=4': not of this CPU, which has the values of mask "
+		    "0x249 (" PT_PMU_DIR "/caps/mtc_periods)");
+	check_error(state, "intel_pt/psb_period=6/", -EINVAL,
+		    "event term 'psb_period=6': not of this CPU, which has the values of mask "
+		    "0x3f (" PT_PMU_DIR "/caps/psb_periods)");
+	check_error(state, "intel_pt/cyc,cyc_thresh=13/", -EINVAL,
+		    "event term 'cyc_thresh=13': not of this CPU, which has the values of mask "
+		    "0x1fff (" PT_PMU_DIR "/caps/cycle_thresholds)");
+}
+
+static void refuses_unknown_modifiers(void **state)
+{
+	check_error(state, "intel_pt//x", -EINVAL,
+		    "event 'intel_pt//x': modifier 'x' is unknown (u and k are)");
+	check_error(state, "intel_pt/cyc/uH", -EINVAL,
+		    "event 'intel_pt/cyc/uH': modifier 'H' is unknown (u and k are)");
+	check_error(state, "intel_pt:k:", -EINVAL,
+		    "event 'intel_pt:k:': modifier ':' is unknown (u and k are)");
+	check_error(state, "intel_pt//k/", -EINVAL,
+		    "event 'intel_pt//k/': modifier '/' is unknown (u and k are)");
+}
+
+static void refuses_malformed_events(void **state)
+{
+	static const char *const events[] = {
+		"",	     "intel_pt/",    "intel_pt/cyc", "intel_pt2//",
+		"intel_p//", "intel_ptcyc/", " intel_pt//k", "sched:sched_switch"
+	};
+	char message[100];
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(message, sizeof(message),
+			 "event '%s': not of the form intel_pt/TERM,.../MODIFIERS", events[i]);
+		check_error(state, events[i], -EINVAL, message);
+	}
+}
+
+static void refuses_a_machine_without(void **state)
+{
+	const struct folder *folder = *state;
+
+	assert_int_equal(unlinkat(folder->fd, "type", 0), 0);
+	check_error(state, NULL, -ENOENT, "there is no PMU intel_pt");
+	check_error(state, "intel_pt/cyc/", -ENOENT, "there is no PMU intel_pt");
+}
+
+static void refuses_a_pmu_without_time(void **state)
+{
+	const struct folder *folder = *state;
+
+	assert_int_equal(unlinkat(folder->fd, "format/tsc", 0), 0);
+	check_error(state, NULL, -EINVAL,
+		    "event term 'tsc': the PMU has none such (ls " PT_PMU_DIR "/format)");
+}
+
+static void tells_its_events(void **state)
+{
+	(void)state;
+	assert_true(pt_config_is_pt("intel_pt"));
+	assert_true(pt_config_is_pt("intel_pt/"));
+	assert_true(pt_config_is_pt("intel_pt//"));
+	assert_true(pt_config_is_pt("intel_pt/cyc/k"));
+	assert_true(pt_config_is_pt("intel_pt:k"));
+	assert_false(pt_config_is_pt(""));
+	assert_false(pt_config_is_pt("intel"));
+	assert_false(pt_config_is_pt("intel_pt2//"));
+	assert_false(pt_config_is_pt("intel_pt_cyc"));
+	assert_false(pt_config_is_pt("Intel_pt//"));
+	assert_false(pt_config_is_pt("sched:intel_pt"));
+}
+
+#define SKYLAKE(test) cmocka_unit_test_setup_teardown(test, make_skylake, remove_folder)
+#define BROADWELL(test) cmocka_unit_test_setup_teardown(test, make_broadwell, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SKYLAKE(takes_perf_defaults),
+		SKYLAKE(has_an_event_of_its_own),
+		SKYLAKE(knows_this_cpu),
+		BROADWELL(leaves_out_what_an_old_cpu_has_not),
+		BROADWELL(leaves_out_pt_and_branch_of_old_drivers),
+		SKYLAKE(picks_periods_as_perf_does),
+		SKYLAKE(needs_all_capabilities_for_a_period),
+		SKYLAKE(takes_terms),
+		SKYLAKE(takes_whole_fields),
+		SKYLAKE(takes_modifiers),
+		SKYLAKE(refuses_unknown_terms),
+		SKYLAKE(refuses_formats_it_does_not_know),
+		SKYLAKE(refuses_values_out_of_range),
+		SKYLAKE(refuses_what_is_not_a_number),
+		SKYLAKE(refuses_what_this_cpu_has_not),
+		SKYLAKE(refuses_unknown_modifiers),
+		SKYLAKE(refuses_malformed_events),
+		SKYLAKE(refuses_a_machine_without),
+		SKYLAKE(refuses_a_pmu_without_time),
+		cmocka_unit_test(tells_its_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/pt/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KEPT 2
+#define SIZE ((size_t)64 << 10)
+#define ROUNDS 2000
+
+static bool no_memory;
+
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return no_memory ? MAP_FAILED : __real_mmap(addr, len, prot, flags, fd, offset);
+}
+
+void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return __wrap_mmap(addr, len, prot, flags, fd, offset);
+}
+
+static struct pt_pool *new_pool(size_t nr, size_t size)
+{
+	struct pt_pool *pool = NULL;
+
+	no_memory = false;
+	assert_int_equal(pt_pool_new(&pool, nr, size), 0);
+	assert_non_null(pool);
+	return pool;
+}
+
+/* Pages that are in memory. -1: the buffer is not mapped. */
+static long resident_pages(uint8_t *buffer, size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	unsigned char in_core[SIZE / 4096];
+	long nr = 0;
+
+	assert_true(size / page <= sizeof(in_core));
+	if (mincore(buffer, size, in_core))
+		return -1;
+	for (size_t i = 0; i < size / page; i++)
+		nr += in_core[i] & 1;
+	return nr;
+}
+
+static void keeps_memory_that_is_there(void **state)
+{
+	long pages = SIZE / sysconf(_SC_PAGESIZE);
+	struct pt_pool *pool = new_pool(KEPT, SIZE);
+	uint8_t *one = pt_pool_take(pool), *two = pt_pool_take(pool);
+
+	(void)state;
+	assert_true(one && two && (one + SIZE <= two || two + SIZE <= one));
+	assert_int_equal(resident_pages(one, SIZE), pages);
+	assert_int_equal(resident_pages(two, SIZE), pages);
+	pt_pool_give(pool, one);
+	assert_int_equal(resident_pages(one, SIZE), pages);
+	/* Again the same, whichever is free. */
+	assert_ptr_equal(pt_pool_take(pool), one);
+	pt_pool_give(pool, two);
+	assert_ptr_equal(pt_pool_take(pool), two);
+	pt_pool_give(pool, one);
+	pt_pool_give(pool, two);
+	pt_pool_free(pool);
+	assert_int_equal(resident_pages(one, SIZE), -1);
+	assert_int_equal(resident_pages(two, SIZE), -1);
+	pt_pool_free(NULL);
+}
+
+static void check_fresh(struct pt_pool *pool, uint8_t *kept)
+{
+	uint8_t *fresh = pt_pool_take(pool);
+
+	assert_non_null(fresh);
+	assert_ptr_not_equal(fresh, kept);
+	memset(fresh, 1, SIZE);
+	pt_pool_give(pool, fresh);
+	assert_int_equal(resident_pages(fresh, SIZE), -1);
+}
+
+static void takes_fresh_memory_when_all_is_in_use(void **state)
+{
+	struct pt_pool *pool = new_pool(1, SIZE);
+	uint8_t *kept = pt_pool_take(pool);
+
+	(void)state;
+	check_fresh(pool, kept);
+	pt_pool_give(pool, NULL);
+	/* What was fresh is not kept, nor does it make free what is. */
+	check_fresh(pool, kept);
+	no_memory = true;
+	assert_null(pt_pool_take(pool));
+	pt_pool_give(pool, kept);
+	assert_ptr_equal(pt_pool_take(pool), kept);
+	pt_pool_give(pool, kept);
+	pt_pool_free(pool);
+}
+
+static void may_keep_nothing(void **state)
+{
+	struct pt_pool *pool = new_pool(0, SIZE);
+
+	(void)state;
+	check_fresh(pool, NULL);
+	pt_pool_free(pool);
+}
+
+static void fails_without_memory(void **state)
+{
+	struct pt_pool *pool = NULL;
+
+	(void)state;
+	no_memory = true;
+	assert_int_equal(pt_pool_new(&pool, 1, SIZE), -ENOMEM);
+	assert_null(pool);
+}
+
+struct giver {
+	struct pt_pool *pool;
+	pthread_barrier_t barrier;
+	uint8_t *buffers[KEPT + 1];
+	unsigned int wrong;
+};
+
+/* As the writer does: what it is handed is its own until it gives it back. */
+static void *give(void *arg)
+{
+	struct giver *giver = arg;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		pthread_barrier_wait(&giver->barrier);
+		for (int i = 0; i <= KEPT; i++) {
+			giver->wrong += *giver->buffers[i] != i + 1;
+			pt_pool_give(giver->pool, giver->buffers[i]);
+		}
+		pthread_barrier_wait(&giver->barrier);
+	}
+	return NULL;
+}
+
+static void is_given_back_by_another_thread(void **state)
+{
+	struct giver giver = { .pool = new_pool(KEPT, SIZE) };
+	uint8_t *mine = NULL;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&giver.barrier, NULL, 2), 0);
+	assert_int_equal(pthread_create(&thread, NULL, give, &giver), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i <= KEPT; i++) {
+			giver.buffers[i] = pt_pool_take(giver.pool);
+			assert_non_null(giver.buffers[i]);
+			*giver.buffers[i] = i + 1;
+		}
+		pthread_barrier_wait(&giver.barrier);
+		/* While it gives. */
+		mine = pt_pool_take(giver.pool);
+		assert_non_null(mine);
+		pthread_barrier_wait(&giver.barrier);
+		pt_pool_give(giver.pool, mine);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(giver.wrong, 0);
+	pthread_barrier_destroy(&giver.barrier);
+	pt_pool_free(giver.pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_memory_that_is_there),
+		cmocka_unit_test(takes_fresh_memory_when_all_is_in_use),
+		cmocka_unit_test(may_keep_nothing),
+		cmocka_unit_test(fails_without_memory),
+		cmocka_unit_test(is_given_back_by_another_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* On rings of this test's own: whole records, newest first, as the kernel leaves them. */
+#include "recorder/records.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "helpers.h"
+#include "util.h"
+
+#define IN 0
+#define OUT PERF_RECORD_MISC_SWITCH_OUT
+#define PREEMPTED (PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)
+
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+struct sample {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	uint32_t cpu, reserved;
+	uint64_t raw;
+};
+
+struct switch_record {
+	struct perf_event_header header;
+	uint32_t other_pid, other_tid;
+	struct sample_id sample_id;
+};
+
+struct lost {
+	struct perf_event_header header;
+	uint64_t id, lost;
+	struct sample_id sample_id;
+};
+
+struct fork {
+	struct perf_event_header header;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time_ns;
+	struct sample_id sample_id;
+};
+
+struct comm {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[16];
+	struct sample_id sample_id;
+};
+
+/* Records are put behind each other; a copy of them has memory of its own size. */
+struct ring {
+	char bytes[4096];
+	size_t len;
+};
+
+static void put(struct ring *ring, const void *record, size_t size)
+{
+	assert_true(size <= sizeof(ring->bytes) - ring->len);
+	memcpy(ring->bytes + ring->len, record, size);
+	ring->len += size;
+}
+
+static void put_sample(struct ring *ring, uint64_t time_ns)
+{
+	const struct sample sample = {
+		.header = { PERF_RECORD_SAMPLE, 0, sizeof(sample) },
+		.id = 1,
+		.ip = UINT64_MAX,
+		.pid = 2,
+		.tid = 3,
+		.time_ns = time_ns,
+		.raw = time_ns * 7,
+	};
+
+	put(ring, &sample, sizeof(sample));
+}
+
+/* Task `own` (thread own + 1) comes or goes at time_ns, in place of or for task `other`. */
+static void put_switch(struct ring *ring, uint16_t misc, uint32_t own, uint32_t other,
+		       uint64_t time_ns)
+{
+	const struct switch_record record = {
+		.header = { PERF_RECORD_SWITCH_CPU_WIDE, misc, sizeof(record) },
+		.other_pid = other,
+		.other_tid = other + 1,
+		.sample_id = { own, own + 1, time_ns, 0, 0, 1 },
+	};
+
+	put(ring, &record, sizeof(record));
+}
+
+static void put_fork(struct ring *ring, uint32_t pid, uint32_t ppid, uint64_t time_ns)
+{
+	const struct fork record = {
+		.header = { PERF_RECORD_FORK, 0, sizeof(record) },
+		.pid = pid,
+		.ppid = ppid,
+		.tid = pid,
+		.ptid = ppid,
+		.time_ns = time_ns,
+		.sample_id = { ppid, ppid, time_ns, 3, 0, 7 },
+	};
+
+	put(ring, &record, sizeof(record));
+}
+
+static void put_lost(struct ring *ring, uint64_t lost, uint64_t time_ns)
+{
+	const struct lost record = {
+		.header = { PERF_RECORD_LOST, 0, sizeof(record) },
+		.id = 1,
+		.lost = lost,
+		.sample_id = { 2, 3, time_ns, 0, 0, 1 },
+	};
+
+	put(ring, &record, sizeof(record));
+}
+
+static struct ring_copy copy_of(const struct ring *ring, size_t len)
+{
+	struct ring_copy copy = { .data = malloc(len ?: 1), .size = len };
+
+	assert_non_null(copy.data);
+	memcpy(copy.data, ring->bytes, len);
+	return copy;
+}
+
+static bool first_task(const struct ring *ring, size_t len, struct records_task *task)
+{
+	struct ring_copy copy = copy_of(ring, len);
+	bool found = records_first_task(&copy, task);
+
+	free(copy.data);
+	return found;
+}
+
+static void check_first_task(const struct ring *ring, size_t len, uint32_t pid)
+{
+	struct records_task task = {};
+
+	assert_true(first_task(ring, len, &task));
+	assert_int_equal(task.pid, pid);
+	assert_int_equal(task.tid, pid + 1);
+}
+
+static void check_no_first_task(const struct ring *ring, size_t len)
+{
+	struct records_task task = { 7, 8 };
+
+	assert_false(first_task(ring, len, &task));
+	assert_int_equal(task.pid, 7);
+	assert_int_equal(task.tid, 8);
+}
+
+/* Who goes ran before; who comes was preceded by the other. */
+static void knows_who_ran_before_a_switch(void **state)
+{
+	static const struct {
+		uint16_t misc;
+		uint32_t expected;
+	} cases[] = { { OUT, 10 }, { PREEMPTED, 10 }, { IN, 20 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ring ring = {};
+
+		put_switch(&ring, cases[i].misc, 10, 20, 100);
+		check_first_task(&ring, ring.len, cases[i].expected);
+	}
+}
+
+static void takes_the_oldest_switch(void **state)
+{
+	struct ring ring = {};
+
+	(void)state;
+	put_sample(&ring, 500);
+	put_switch(&ring, IN, 30, 20, 400);
+	put_switch(&ring, OUT, 20, 30, 390);
+	put_sample(&ring, 300);
+	put_switch(&ring, IN, 20, 10, 200);
+	put_sample(&ring, 100);
+	check_first_task(&ring, ring.len, 10);
+}
+
+static void finds_no_task_without_a_switch(void **state)
+{
+	struct ring ring = {};
+
+	(void)state;
+	check_no_first_task(&ring, 0);
+	put_sample(&ring, 200);
+	put_lost(&ring, 1, 100);
+	check_no_first_task(&ring, ring.len);
+}
+
+/* The oldest is torn wherever the ring ends: then the one before counts, if there is one. */
+static void finds_no_task_in_a_torn_switch(void **state)
+{
+	struct ring one = {}, two = {};
+
+	(void)state;
+	put_switch(&one, OUT, 10, 20, 100);
+	put_switch(&two, OUT, 30, 40, 200);
+	put_switch(&two, OUT, 10, 20, 100);
+	for (size_t torn = 1; torn < one.len; torn++) {
+		check_no_first_task(&one, one.len - torn);
+		check_first_task(&two, two.len - torn, 30);
+	}
+	check_first_task(&two, two.len, 10);
+}
+
+/* What was never written is zeros: no record is that short. */
+static void stops_at_what_is_no_record(void **state)
+{
+	struct ring ring = {};
+
+	(void)state;
+	put_switch(&ring, OUT, 10, 20, 200);
+	put(&ring, (char[64]){}, 64);
+	put_switch(&ring, OUT, 30, 40, 100);
+	check_first_task(&ring, ring.len, 10);
+}
+
+static const uint64_t ids[] = { 1 };
+static const struct perfdata_event event = {
+	.attr = { .type = PERF_TYPE_SOFTWARE,
+		  .sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_RAW,
+		  .sample_id_all = 1 },
+	.name = "event",
+	.ids = ids,
+	.nr_ids = 1,
+};
+
+/* The data of a file that holds only these rings' records. */
+static struct bytes write_rings(const struct folder *folder, const struct ring_copy *copies,
+				size_t nr, struct records_facts *facts)
+{
+	struct perfdata *pd = NULL;
+	uint64_t head;
+
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
+	head = perfdata_size(pd);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(records_write(pd, &copies[i], facts), 0);
+	head = perfdata_size(pd) - head;
+	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
+	perfdata_free(pd);
+	return (struct bytes){ load_file(folder->fd, "perf.data/data").at, head };
+}
+
+/* One attr of 128 bytes and one id are before the data. */
+static struct bytes data_of(struct bytes file)
+{
+	return (struct bytes){ file.at + 104 + 8 + 128 + 16, file.len };
+}
+
+static void check_facts(const struct records_facts *facts, uint64_t first_ns, uint64_t last_ns,
+			uint64_t samples, uint64_t lost)
+{
+	assert_int_equal(facts->first_ns, first_ns);
+	assert_int_equal(facts->last_ns, last_ns);
+	assert_int_equal(facts->samples, samples);
+	assert_int_equal(facts->lost, lost);
+}
+
+static void writes_the_oldest_first(void **state)
+{
+	struct records_facts facts = {};
+	struct ring ring = {}, expected = {};
+	struct ring_copy copy;
+	struct bytes file;
+
+	put_sample(&ring, 400);
+	put_switch(&ring, IN, 20, 10, 300);
+	put_sample(&ring, 200);
+	put_switch(&ring, OUT, 10, 20, 100);
+	put_switch(&expected, OUT, 10, 20, 100);
+	put_sample(&expected, 200);
+	put_switch(&expected, IN, 20, 10, 300);
+	put_sample(&expected, 400);
+
+	copy = copy_of(&ring, ring.len);
+	file = write_rings(*state, &copy, 1, &facts);
+	assert_int_equal(file.len, expected.len);
+	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
+	check_facts(&facts, 100, 400, 2, 0);
+	free((void *)file.at);
+	free(copy.data);
+}
+
+/* 40 was forked by another, 50 is gone, 60 is not whole. */
+static void names_kernel_threads(void **state)
+{
+	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
+	const struct folder *folder = *state;
+	const struct comm *comm;
+	struct ring ring = {};
+	struct ring_copy copy;
+
+	put_file(folder->fd, "proc/30/task/30/comm", "fifteen_letters-and-more\n");
+	put_file(folder->fd, "proc/31/task/31/comm", "short\n");
+	put_file(folder->fd, "proc/40/task/40/comm", "user\n");
+	put_file(folder->fd, "proc/60/task/60/comm", "torn\n");
+	put_fork(&ring, 31, 2, 500);
+	put_fork(&ring, 50, 2, 400);
+	put_fork(&ring, 40, 1, 300);
+	put_sample(&ring, 200);
+	put_fork(&ring, 30, 2, 100);
+	put_fork(&ring, 60, 2, 50);
+	copy = copy_of(&ring, ring.len - 1);
+	assert_int_equal(records_put_kthreads(&buf, &copy, folder->fd), 0);
+	assert_int_equal(buf.len, 2 * sizeof(*comm));
+	comm = (const void *)buf.data;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(comm[i].header.type, PERF_RECORD_COMM);
+		assert_int_equal(comm[i].header.size, sizeof(*comm));
+		assert_int_equal(comm[i].pid, i ? 30 : 31);
+		assert_int_equal(comm[i].tid, i ? 30 : 31);
+		assert_string_equal(comm[i].name, i ? "fifteen_letters" : "short");
+		assert_int_equal(comm[i].sample_id.time_ns, i ? 100 : 500);
+		assert_int_equal(comm[i].sample_id.cpu, 3);
+		assert_int_equal(comm[i].sample_id.id, 7);
+	}
+	free(copy.data);
+}
+
+static void leaves_out_what_is_torn(void **state)
+{
+	struct records_facts facts = {};
+	struct ring ring = {}, expected = {};
+	struct ring_copy copies[2];
+	struct bytes file;
+
+	put_sample(&ring, 400);
+	put_sample(&ring, 300);
+	put_sample(&expected, 400);
+	put_sample(&expected, 400);
+	copies[0] = copy_of(&ring, ring.len - 1);
+	copies[1] = copy_of(&ring, sizeof(struct sample) + sizeof(struct perf_event_header) - 1);
+	file = write_rings(*state, copies, 2, &facts);
+	assert_int_equal(file.len, expected.len);
+	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
+	check_facts(&facts, 400, 400, 2, 0);
+	free((void *)file.at);
+	free(copies[0].data);
+	free(copies[1].data);
+}
+
+static void counts_what_was_lost(void **state)
+{
+	struct records_facts facts = {};
+	struct ring ring = {}, expected = {};
+	struct ring_copy copy;
+	struct bytes file;
+
+	put_lost(&ring, 5, 900);
+	put_sample(&ring, 400);
+	put_lost(&ring, 37, 50);
+	put_sample(&expected, 400);
+	copy = copy_of(&ring, ring.len);
+	file = write_rings(*state, &copy, 1, &facts);
+	assert_int_equal(file.len, expected.len);
+	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
+	check_facts(&facts, 400, 400, 1, 42);
+	free((void *)file.at);
+	free(copy.data);
+}
+
+static void adds_the_facts_of_rings(void **state)
+{
+	struct records_facts facts = {};
+	struct ring first = {}, second = {};
+	struct ring_copy copies[3];
+	struct bytes file;
+
+	put_sample(&first, 700);
+	put_sample(&first, 300);
+	put_sample(&second, 600);
+	put_switch(&second, IN, 20, 10, 200);
+	copies[0] = copy_of(&first, first.len);
+	copies[1] = copy_of(&first, 0);
+	copies[2] = copy_of(&second, second.len);
+	file = write_rings(*state, copies, ARRAY_SIZE(copies), &facts);
+	assert_int_equal(file.len, first.len + second.len);
+	check_facts(&facts, 200, 700, 3, 0);
+	free((void *)file.at);
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		free(copies[i].data);
+}
+
+static void finds_no_facts_in_an_empty_ring(void **state)
+{
+	struct records_facts facts = {};
+	struct ring ring = {};
+	struct ring_copy copy = copy_of(&ring, 256);
+	struct bytes file = write_rings(*state, &copy, 1, &facts);
+
+	assert_int_equal(file.len, 0);
+	check_facts(&facts, 0, 0, 0, 0);
+	free((void *)file.at);
+	free(copy.data);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_who_ran_before_a_switch),
+		cmocka_unit_test(takes_the_oldest_switch),
+		cmocka_unit_test(finds_no_task_without_a_switch),
+		cmocka_unit_test(finds_no_task_in_a_torn_switch),
+		cmocka_unit_test(stops_at_what_is_no_record),
+		IN_FOLDER(writes_the_oldest_first),
+		IN_FOLDER(names_kernel_threads),
+		IN_FOLDER(leaves_out_what_is_torn),
+		IN_FOLDER(counts_what_was_lost),
+		IN_FOLDER(adds_the_facts_of_rings),
+		IN_FOLDER(finds_no_facts_in_an_empty_ring),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Rings without the kernel: what of libperf asks it for events and mappings is replaced at link
+ * time, with descriptors of /dev/null and anonymous memory. */
+#include "recorder/rings.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <perf/cpumap.h>
+#include <perf/evlist.h>
+#include <perf/evsel.h>
+
+#include <internal/evlist.h>
+#include <internal/evsel.h>
+#include <internal/mmap.h>
+#include <internal/xyarray.h>
+
+#include <cmocka.h>
+
+#include "messages.h"
+
+#define CPUS 3
+#define RING_FD 5000 /* of the ring of the first CPU; not a real descriptor */
+#define MANY 64
+
+static const int cpus[CPUS] = { 1, 2, 5 };
+
+/* An event's attr.config, and how opening it fails. */
+enum { FINE = 1, REFUSED = 2, NO_FILES = 3, OFFLINE = 4, BROKEN = 5 };
+
+static struct {
+	struct perf_event_mmap_page *pages[CPUS];
+	size_t size; /* of a ring */
+	int map_errno, filter_errno;
+	int pause_errno; /* of the second CPU */
+	int order[MANY]; /* CPUs, as they are paused or resumed */
+	unsigned long argument;
+	size_t nr_order;
+	unsigned int filters;
+	int fds[MANY];
+	size_t nr_fds;
+	uint64_t write_on_malloc; /* bytes */
+	uint64_t last_id;
+	int output_errno, output; /* of SET_OUTPUT */
+} kernel;
+static struct messages messages;
+static const struct log log_of_test = { messages_add, &messages };
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+long __wrap_syscall(long number, ...);
+int __wrap_perf_evlist__mmap(struct perf_evlist *evlist, int pages);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+
+static int index_of(int cpu)
+{
+	int i = 0;
+
+	while (i < CPUS && cpus[i] != cpu)
+		i++;
+	assert_true(i < CPUS);
+	return i;
+}
+
+/* perf_event_open() */
+long __wrap_syscall(long number, ...)
+{
+	static const int errors[] = {
+		[REFUSED] = EACCES, [NO_FILES] = EMFILE, [OFFLINE] = ENODEV, [BROKEN] = EINVAL
+	};
+	const struct perf_event_attr *attr;
+	va_list ap;
+	int fd;
+
+	assert_int_equal(number, SYS_perf_event_open);
+	va_start(ap, number);
+	attr = va_arg(ap, const struct perf_event_attr *);
+	assert_int_equal(va_arg(ap, int), -1);
+	index_of(va_arg(ap, int));
+	assert_int_equal(va_arg(ap, int), -1);
+	/* At once: what another thread forks meanwhile would keep the event. */
+	assert_int_equal(va_arg(ap, unsigned long), PERF_FLAG_FD_CLOEXEC);
+	va_end(ap);
+	if (attr->config != FINE) {
+		errno = errors[attr->config];
+		return -1;
+	}
+	fd = open("/dev/null", O_RDONLY);
+	assert_true(fd >= 0 && kernel.nr_fds < MANY);
+	kernel.fds[kernel.nr_fds++] = fd;
+	return fd;
+}
+
+static void map_ring(struct perf_mmap *map, int i)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	map->base = mmap(NULL, page + kernel.size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(map->base, MAP_FAILED);
+	map->mask = kernel.size - 1;
+	map->fd = RING_FD + i;
+	map->cpu.cpu = cpus[i];
+	kernel.pages[i] = map->base;
+}
+
+int __wrap_perf_evlist__mmap(struct perf_evlist *evlist, int pages)
+{
+	struct perf_evsel *evsel;
+	int i;
+
+	errno = kernel.map_errno;
+	if (errno)
+		return -1;
+	kernel.size = pages * sysconf(_SC_PAGESIZE);
+	assert_non_null(evlist->threads);
+	perf_evlist__for_each_evsel (evlist, evsel) {
+		assert_int_equal(perf_cpu_map__nr(evsel->cpus), 1);
+		assert_non_null(evsel->threads);
+		assert_int_equal(perf_evsel__alloc_id(evsel, 1, 1), 0);
+		evsel->id[0] = ++kernel.last_id;
+	}
+	evlist->mmap_ovw = calloc(1, sizeof(*evlist->mmap_ovw));
+	assert_non_null(evlist->mmap_ovw);
+	evlist->nr_mmaps = 1;
+	i = index_of(perf_cpu_map__cpu(evlist->all_cpus, 0).cpu);
+	map_ring(&evlist->mmap_ovw[0], i);
+	return 0;
+}
+
+static int pause_ring(int cpu, unsigned long argument)
+{
+	assert_true(kernel.nr_order < MANY);
+	kernel.order[kernel.nr_order++] = cpus[cpu];
+	kernel.argument = argument;
+	errno = cpu == 1 ? kernel.pause_errno : 0;
+	return errno ? -1 : 0;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	unsigned long argument;
+	va_list ap;
+
+	va_start(ap, request);
+	argument = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (request == PERF_EVENT_IOC_PAUSE_OUTPUT)
+		return pause_ring(fd - RING_FD, argument);
+	if (request == PERF_EVENT_IOC_ID) {
+		*(uint64_t *)argument = ++kernel.last_id;
+		return 0;
+	}
+	if (request == PERF_EVENT_IOC_SET_OUTPUT) {
+		kernel.output = argument;
+		errno = kernel.output_errno;
+		return errno ? -1 : 0;
+	}
+	assert_int_equal(request, PERF_EVENT_IOC_SET_FILTER);
+	assert_string_equal((const char *)argument, "prev_pid == 1");
+	kernel.filters++;
+	errno = kernel.filter_errno;
+	return errno ? -1 : 0;
+}
+
+/* A record at the newest end, as the kernel lays it: downwards, and around the end. */
+static void write_ring(int ring, const char *bytes, size_t len)
+{
+	char *base = (char *)kernel.pages[ring] + sysconf(_SC_PAGESIZE);
+	uint64_t head = kernel.pages[ring]->data_head - len;
+
+	for (size_t i = 0; i < len; i++)
+		base[(head + i) & (kernel.size - 1)] = bytes[i];
+	kernel.pages[ring]->data_head = head;
+}
+
+/* rings_copy() allocates after it has looked where the ring begins: here a record that was in the
+ * making comes to its end. */
+void *__wrap_malloc(size_t size)
+{
+	static const char record[64] = "late";
+	uint64_t len = kernel.write_on_malloc;
+
+	kernel.write_on_malloc = 0;
+	if (len)
+		write_ring(0, record, len);
+	return __real_malloc(size);
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	memset(&messages, 0, sizeof(messages));
+	return 0;
+}
+
+static struct rings *open_rings(struct ring_event *events, size_t nr, size_t pages)
+{
+	struct rings *rings = NULL;
+
+	assert_int_equal(rings_open(&rings, events, nr, cpus, CPUS, pages, &log_of_test), 0);
+	assert_non_null(rings);
+	return rings;
+}
+
+static void check_all_closed(void)
+{
+	for (size_t i = 0; i < kernel.nr_fds; i++)
+		assert_int_equal(fcntl(kernel.fds[i], F_GETFD), -1);
+}
+
+static void check_ids(const struct rings *rings, const uint64_t *expected, size_t nr)
+{
+	size_t found;
+	_cleanup_free_ uint64_t *ids = rings_ids(rings, &found);
+
+	assert_non_null(ids);
+	assert_int_equal(found, nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(ids[i], expected[i]);
+}
+
+static void gives_ids(void **state)
+{
+	struct ring_event events[] = {
+		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
+		{ .attr.config = REFUSED, .name = "b:b", .optional = true },
+		{ .attr.config = FINE, .name = "c:c", .optional = true },
+	};
+	struct rings *rings = open_rings(events, 3, 1);
+
+	(void)state;
+	assert_true(events[0].opened);
+	assert_false(events[1].opened);
+	assert_true(events[2].opened);
+	/* Each CPU's are opened together. */
+	check_ids(rings, (uint64_t[]){ 1, 3, 5, 2, 4, 6 }, 6);
+	assert_int_equal(kernel.filters, CPUS);
+	assert_int_equal(kernel.nr_fds, 2 * CPUS);
+	assert_string_equal(messages.text, "event b:b: the kernel refuses to sample it");
+	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
+	rings_free(rings);
+	check_all_closed();
+	rings_free(NULL);
+}
+
+static void check_open_fails(uint64_t config, int error, const char *message)
+{
+	struct ring_event events[] = {
+		{ .attr.config = FINE, .name = "a:a" },
+		{ .attr.config = config, .name = "x:y", .filter = "prev_pid == 1" },
+	};
+	struct rings *rings = NULL;
+
+	assert_int_equal(rings_open(&rings, events, 2, cpus, CPUS, 2, &log_of_test), error);
+	assert_null(rings);
+	if (strncmp(messages.text, message, strlen(message)))
+		fail_msg("'%s' is not '%s'", messages.text, message);
+	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
+	assert_true(kernel.nr_fds >= 1);
+	check_all_closed();
+	forget(NULL);
+}
+
+static void open_can_fail(void **state)
+{
+	(void)state;
+	check_open_fails(REFUSED, -EPERM,
+			 "event x:y: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
+			 "where kernel.perf_event_paranoid is above 2");
+	check_open_fails(NO_FILES, -EMFILE, "event x:y: too many open files (raise ulimit -n)");
+	check_open_fails(OFFLINE, -ENODEV, "event x:y: a CPU went offline");
+	check_open_fails(BROKEN, -EINVAL, "event x:y: cannot open: Invalid argument");
+	kernel.filter_errno = EINVAL;
+	check_open_fails(FINE, -EINVAL,
+			 "event x:y: the kernel does not take the filter 'prev_pid == 1': "
+			 "Invalid argument");
+	kernel.map_errno = EPERM;
+	check_open_fails(FINE, -EPERM, "rings of ");
+	kernel.map_errno = ENOMEM;
+	check_open_fails(FINE, -ENOMEM, "cannot map rings of ");
+}
+
+static void check_order(const char *expected)
+{
+	char order[MANY * 4] = "";
+
+	for (size_t i = 0; i < kernel.nr_order; i++)
+		snprintf(order + strlen(order), sizeof(order) - strlen(order), "%d ",
+			 kernel.order[i]);
+	assert_string_equal(order, expected);
+	kernel.nr_order = 0;
+}
+
+static void pauses_the_spikes_cpu_first(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
+	struct rings *rings = open_rings(&event, 1, 1);
+
+	(void)state;
+	assert_int_equal(rings_pause(rings, 5), 0);
+	check_order("5 1 2 ");
+	assert_int_equal(kernel.argument, 1);
+	assert_int_equal(rings_resume(rings), 0);
+	check_order("1 2 5 ");
+	assert_int_equal(kernel.argument, 0);
+	assert_int_equal(rings_pause(rings, -1), 0);
+	check_order("1 2 5 ");
+	/* A CPU that fails does not keep the others running. */
+	kernel.pause_errno = ENODEV;
+	assert_int_equal(rings_pause(rings, 2), -ENODEV);
+	check_order("2 1 5 ");
+	rings_free(rings);
+}
+
+/* Records of one size, each full of its number. */
+#define RECORD 48
+
+static void write_records(int ring, unsigned int first, unsigned int last)
+{
+	char record[RECORD];
+
+	for (unsigned int i = first; i <= last; i++) {
+		memset(record, i, sizeof(record));
+		write_ring(ring, record, sizeof(record));
+	}
+}
+
+/* The copy has from the record `last` backwards as much as there is. */
+static void check_copy(const struct ring_copy *copy, int cpu, unsigned int last, size_t size)
+{
+	assert_int_equal(copy->cpu, cpu);
+	assert_int_equal(copy->size, size);
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal((unsigned char)copy->data[i], (unsigned char)(last - i / RECORD));
+}
+
+static void free_copies(struct ring_copy *copies)
+{
+	for (int i = 0; i < CPUS; i++)
+		free(copies[i].data);
+	memset(copies, 0, CPUS * sizeof(*copies));
+}
+
+static void copies_newest_first(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
+	struct rings *rings = open_rings(&event, 1, 2);
+	struct ring_copy copies[CPUS] = {};
+	unsigned int fit = kernel.size / RECORD;
+
+	(void)state;
+	/* A few; so many that the oldest are overwritten; none. */
+	write_records(0, 1, 3);
+	write_records(1, 1, 3 * fit + 5);
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[0], 1, 3, 3 * RECORD);
+	check_copy(&copies[1], 2, 3 * fit + 5, kernel.size);
+	check_copy(&copies[2], 5, 0, 0);
+	assert_non_null(copies[2].data);
+	free_copies(copies);
+
+	/* To the brim: by records that fit exactly. */
+	for (size_t i = 0; i < kernel.size / 64; i++)
+		write_ring(2, (char[64]){ 1, 2 }, 64);
+	assert_int_equal(rings_copy(rings, copies), 0);
+	assert_int_equal(copies[2].size, kernel.size);
+	assert_memory_equal(copies[2].data, "\1\2\0", 3);
+	assert_memory_equal(copies[2].data + kernel.size - 64, "\1\2\0", 3);
+	free_copies(copies);
+	rings_free(rings);
+}
+
+static void leaves_out_what_was_overwritten(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
+	struct rings *rings = open_rings(&event, 1, 1);
+	struct ring_copy copies[CPUS] = {};
+	unsigned int fit = kernel.size / RECORD;
+
+	(void)state;
+	/* There is still room: nothing is overwritten. */
+	write_records(0, 1, 3);
+	kernel.write_on_malloc = 40;
+	assert_int_equal(rings_copy(rings, copies), 0);
+	assert_int_equal(kernel.write_on_malloc, 0);
+	check_copy(&copies[0], 1, 3, 3 * RECORD);
+	free_copies(copies);
+	kernel.pages[0]->data_head += 40;
+
+	/* There is room for a part of it. */
+	write_records(0, 4, fit);
+	kernel.write_on_malloc = kernel.size % RECORD + 24;
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[0], 1, fit, fit * RECORD - 24);
+	free_copies(copies);
+
+	/* The ring is full. */
+	write_records(0, fit + 1, 2 * fit + 2);
+	kernel.write_on_malloc = 40;
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[0], 1, 2 * fit + 2, kernel.size - 40);
+	free_copies(copies);
+	rings_free(rings);
+}
+
+static void opens_again(void **state)
+{
+	struct ring_event events[] = {
+		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
+		{ .attr.config = FINE, .name = "c:c" },
+	};
+	struct rings *rings = open_rings(events, 2, 1);
+	struct ring_copy copies[CPUS] = {};
+
+	(void)state;
+	write_records(0, 1, 3);
+	write_records(1, 1, 3);
+	kernel.filters = 0;
+	assert_int_equal(rings_reopen(rings, 2), 0);
+	assert_int_equal(kernel.filters, 1);
+	check_ids(rings, (uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
+	/* What it held is gone, and that of the others is not. */
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[0], 1, 3, 3 * RECORD);
+	check_copy(&copies[1], 2, 0, 0);
+	free_copies(copies);
+	write_records(1, 4, 5);
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[1], 2, 5, 2 * RECORD);
+	free_copies(copies);
+	/* One that is none of them. */
+	assert_int_equal(rings_reopen(rings, 4), 0);
+	assert_int_equal(rings_join(rings, 4), 0);
+	check_ids(rings, (uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
+	rings_free(rings);
+	check_all_closed();
+}
+
+static void goes_on_without_what_cannot_be_opened_again(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a", .optional = true };
+	struct rings *rings = open_rings(&event, 1, 1);
+	struct ring_copy copies[CPUS] = {};
+
+	(void)state;
+	write_records(0, 1, 3);
+	event.attr.config = REFUSED;
+	assert_int_equal(rings_reopen(rings, 1), -EPERM);
+	assert_true(event.opened);
+	assert_int_equal(rings_pause(rings, 1), 0);
+	check_order("2 5 ");
+	assert_int_equal(rings_copy(rings, copies), 0);
+	assert_int_equal(copies[0].cpu, 1);
+	assert_int_equal(copies[0].size, 0);
+	assert_int_equal(rings_resume(rings), 0);
+	check_order("2 5 ");
+	free_copies(copies);
+	/* Nor does the next try say anything by itself. */
+	event.attr.config = FINE;
+	kernel.map_errno = EPERM;
+	assert_int_equal(rings_reopen(rings, 1), -EPERM);
+	assert_int_equal(messages.nr, 0);
+	kernel.map_errno = 0;
+	assert_int_equal(rings_reopen(rings, 1), 0);
+	assert_int_equal(rings_pause(rings, 1), 0);
+	check_order("1 2 5 ");
+	rings_free(rings);
+	check_all_closed();
+}
+
+static void joins_the_ring_there_was(void **state)
+{
+	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
+	struct rings *rings = open_rings(&event, 1, 1);
+	struct ring_copy copies[CPUS] = {};
+
+	(void)state;
+	write_records(1, 1, 3);
+	assert_int_equal(rings_join(rings, 2), 0);
+	assert_int_equal(kernel.output, RING_FD + 1);
+	check_ids(rings, (uint64_t[]){ 1, 4, 3, 2 }, 4);
+	assert_int_equal(rings_join(rings, 2), 0);
+	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
+	assert_int_equal(rings_copy(rings, copies), 0);
+	check_copy(&copies[1], 2, 3, 3 * RECORD);
+	free_copies(copies);
+	kernel.output_errno = EINVAL;
+	assert_int_equal(rings_join(rings, 2), -EINVAL);
+	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
+	rings_free(rings);
+	check_all_closed();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(gives_ids, forget),
+		cmocka_unit_test_setup(open_can_fail, forget),
+		cmocka_unit_test_setup(pauses_the_spikes_cpu_first, forget),
+		cmocka_unit_test_setup(copies_newest_first, forget),
+		cmocka_unit_test_setup(leaves_out_what_was_overwritten, forget),
+		cmocka_unit_test_setup(opens_again, forget),
+		cmocka_unit_test_setup(goes_on_without_what_cannot_be_opened_again, forget),
+		cmocka_unit_test_setup(joins_the_ring_there_was, forget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The kernel's symbols in captures: one copy for a session, its own. */
+#include "recorder/symbols.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture/output.h"
+#include "helpers.h"
+#include "tree.h"
+
+static char path[4096];
+static int root;
+
+static int setup(void **state)
+{
+	struct folder *folder;
+
+	if (make_folder(state))
+		return -1;
+	folder = *state;
+	snprintf(path, sizeof(path), "%s/captures", folder->path);
+	put_file(folder->fd, "proc/kallsyms", "ffffffff81000000 T _text\n");
+	put_file(folder->fd, "proc/modules", "");
+	root = folder->fd;
+	return 0;
+}
+
+static ino_t write_one(struct symbols *symbols, int dirfd, const char *name)
+{
+	const struct perfdata_event event = { .name = "dummy:u" };
+	struct perfdata *pd;
+	struct stat st;
+
+	assert_int_equal(perfdata_create(&pd, dirfd, name, &event, 1), 0);
+	assert_int_equal(symbols_write(symbols, pd, root), 0);
+	assert_int_equal(fstatat(perfdata_dirfd(pd), "kcore_dir/kallsyms", &st, 0), 0);
+	assert_int_equal(st.st_size, 25);
+	perfdata_free(pd);
+	return st.st_ino;
+}
+
+static void begin(struct output *output, struct symbols *symbols)
+{
+	assert_int_equal(output_open(output, path, 0, &(struct log){ 0 }), 0);
+	symbols_init(symbols, output->work);
+}
+
+static void are_copied_once(void **state)
+{
+	struct symbols symbols;
+	struct output output;
+	ino_t first;
+
+	(void)state;
+	begin(&output, &symbols);
+	first = write_one(&symbols, output.fd, "one");
+	/* The capture may go. */
+	assert_int_equal(tree_remove(output.fd, "one"), 0);
+	assert_int_equal(write_one(&symbols, output.fd, "two"), first);
+	symbols_close(&symbols);
+	output_close(&output);
+}
+
+/* The end of a session takes away what is its own. */
+static void two_sessions_do_not_share(void **state)
+{
+	struct symbols one, other;
+	struct output outputs[2];
+	ino_t first;
+
+	(void)state;
+	begin(&outputs[0], &one);
+	begin(&outputs[1], &other);
+	assert_int_equal(symbols_prepare(&one, root), 0);
+	assert_int_equal(symbols_prepare(&other, root), 0);
+	first = write_one(&one, outputs[0].fd, "one");
+	symbols_close(&other);
+	output_close(&outputs[1]);
+	assert_int_equal(write_one(&one, outputs[0].fd, "two"), first);
+	symbols_close(&one);
+	output_close(&outputs[0]);
+}
+
+/* The folder was removed meanwhile. */
+static void are_copied_again(void **state)
+{
+	struct symbols symbols;
+	struct output output;
+	_cleanup_free_ char *note = NULL;
+
+	(void)state;
+	begin(&output, &symbols);
+	assert_int_equal(symbols_prepare(&symbols, root), 0);
+	write_one(&symbols, output.fd, "one");
+	assert_int_equal(tree_remove(AT_FDCWD, path), 0);
+	assert_int_equal(output_renew(&output, &note), 1);
+	write_one(&symbols, output.fd, "two");
+	assert_int_equal(faccessat(output.work, "kernel/kcore_dir/kallsyms", F_OK, 0), 0);
+	symbols_close(&symbols);
+	output_close(&output);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(are_copied_once, setup, remove_folder),
+		cmocka_unit_test_setup_teardown(two_sessions_do_not_share, setup, remove_folder),
+		cmocka_unit_test_setup_teardown(are_copied_again, setup, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

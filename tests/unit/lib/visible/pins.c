@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "visible/pins.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <linux/magic.h>
+
+#include <cmocka.h>
+
+#include "messages.h"
+#include "visible/rtla.h"
+
+#define LONGEST "123456789012345678901234567890123456789012345678901234567890123"
+
+static void knows_names(void **state)
+{
+	static const char *const good[] = { "a", "4711", "A.b-C_d", "...", ".a", "-", LONGEST };
+	static const char *const bad[] = {
+		"", ".", "..", "a/b", "/", "a b", "a:b", "a\n", "\303\244", LONGEST "4",
+	};
+
+	(void)state;
+	assert_int_equal(strlen(LONGEST), PINS_NAME_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_true(pins_name_valid(good[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(pins_name_valid(bad[i]));
+}
+
+static void folders_have_no_dots(void **state)
+{
+	static const char *const names[] = { "a", "a.b..c", "...", ".a", LONGEST };
+	char folder[PINS_NAME_MAX + 1], name[PINS_NAME_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		pins_folder_name(folder, names[i]);
+		assert_null(strchr(folder, '.'));
+		pins_session_name(name, folder);
+		assert_string_equal(name, names[i]);
+	}
+	/* Whatever others have put there. */
+	pins_session_name(name, LONGEST "and more");
+	assert_string_equal(name, LONGEST);
+}
+
+struct place {
+	char path[32];
+	int dirfd;
+};
+
+static int make_place(void **state)
+{
+	static struct place place;
+
+	strcpy(place.path, "/tmp/perf-poke-pins-XXXXXX");
+	if (!mkdtemp(place.path))
+		return -1;
+	place.dirfd = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*state = &place;
+	return place.dirfd < 0 ? -1 : 0;
+}
+
+static int remove_place(void **state)
+{
+	struct place *place = *state;
+
+	unlinkat(place->dirfd, "s", AT_REMOVEDIR);
+	closep(&place->dirfd);
+	return rmdir(place->path);
+}
+
+static void lock_tells_life(void **state)
+{
+	const struct place *place = *state;
+	_cleanup_close_ int owner = -1;
+	_cleanup_close_ int other = -1;
+	_cleanup_close_ int third = -1;
+
+	assert_int_equal(pins_open_session(place->dirfd, "s"), -ENOENT);
+	assert_int_equal(mkdirat(place->dirfd, "s", 0700), 0);
+	owner = pins_open_session(place->dirfd, "s");
+	other = pins_open_session(place->dirfd, "s");
+	third = pins_open_session(place->dirfd, "s");
+	assert_int_equal(flock(owner, LOCK_EX), 0);
+	assert_true(pins_is_alive(other));
+	assert_int_equal(pins_remove(place->dirfd, "s", other), -EWOULDBLOCK);
+	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), 0);
+
+	/* The controller is killed; somebody is looking at the same time. */
+	closep(&owner);
+	assert_int_equal(flock(third, LOCK_SH), 0);
+	assert_false(pins_is_alive(other));
+	assert_int_equal(pins_remove(place->dirfd, "s", other), -EWOULDBLOCK);
+	assert_int_equal(flock(third, LOCK_UN), 0);
+	assert_int_equal(pins_remove(place->dirfd, "s", other), 0);
+	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), -1);
+}
+
+static void leaves_a_successor_alone(void **state)
+{
+	const struct place *place = *state;
+	_cleanup_close_ int old = -1;
+
+	assert_int_equal(mkdirat(place->dirfd, "s", 0700), 0);
+	old = pins_open_session(place->dirfd, "s");
+	assert_int_equal(unlinkat(place->dirfd, "s", AT_REMOVEDIR), 0);
+	assert_int_equal(mkdirat(place->dirfd, "s", 0700), 0);
+	assert_int_equal(pins_remove(place->dirfd, "s", old), 0);
+	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), 0);
+}
+
+/* -- Opening, where bpffs is a folder of this test's, and one call fails. */
+
+static const char *bpffs;	       /* NULL: nothing is replaced */
+static int nr_calls, failing, failure; /* the call that fails, in counting; 0: none */
+
+int __wrap_statfs64(const char *path, struct statfs *fs);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __real_mkdir(const char *path, mode_t mode);
+int __wrap_rmdir(const char *path);
+int __real_rmdir(const char *path);
+int __wrap_open64(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
+int __wrap_openat64(int dirfd, const char *path, int flags, ...);
+int __real_openat64(int dirfd, const char *path, int flags, ...);
+int __wrap_mkdirat(int dirfd, const char *path, mode_t mode);
+int __real_mkdirat(int dirfd, const char *path, mode_t mode);
+int __wrap_flock(int fd, int operation);
+int __real_flock(int fd, int operation);
+int __wrap_fchmod(int fd, mode_t mode);
+int __real_fchmod(int fd, mode_t mode);
+int __wrap_trigger_pin(const struct trigger *trigger, const char *folder);
+int __wrap_trigger_rtla_fd(const struct trigger *trigger);
+int64_t __wrap_rtla_offer(int prog_fd);
+void __wrap_rtla_sweep(void);
+
+/* For as long as another path is not asked for. */
+static const char *in_bpffs(const char *path)
+{
+	static char other[256];
+	size_t len = strlen(PINS_BPFFS);
+
+	if (!bpffs || strncmp(path, PINS_BPFFS, len))
+		return path;
+	snprintf(other, sizeof(other), "%s%s", bpffs, path + len);
+	return other;
+}
+
+static bool fails(void)
+{
+	if (!bpffs || ++nr_calls != failing)
+		return false;
+	errno = failure;
+	return true;
+}
+
+int __wrap_statfs64(const char *path, struct statfs *fs)
+{
+	(void)path;
+	fs->f_type = BPF_FS_MAGIC;
+	return 0;
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+	return fails() ? -1 : __real_mkdir(in_bpffs(path), mode);
+}
+
+int __wrap_rmdir(const char *path)
+{
+	return __real_rmdir(in_bpffs(path));
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+	return fails() ? -1 : __real_open64(in_bpffs(path), flags);
+}
+
+int __wrap_openat64(int dirfd, const char *path, int flags, ...)
+{
+	return fails() ? -1 : __real_openat64(dirfd, path, flags);
+}
+
+int __wrap_mkdirat(int dirfd, const char *path, mode_t mode)
+{
+	return fails() ? -1 : __real_mkdirat(dirfd, path, mode);
+}
+
+int __wrap_flock(int fd, int operation)
+{
+	return fails() ? -1 : __real_flock(fd, operation);
+}
+
+int __wrap_fchmod(int fd, mode_t mode)
+{
+	return fails() ? -1 : __real_fchmod(fd, mode);
+}
+
+int __wrap_trigger_pin(const struct trigger *trigger, const char *folder)
+{
+	static const char *const names[] = { "poke", "cpus", "session" };
+	char path[300];
+
+	(void)trigger;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (fails())
+			return -errno;
+		snprintf(path, sizeof(path), "%s/%s", in_bpffs(folder), names[i]);
+		assert_int_equal(__real_mkdir(path, 0700), 0);
+	}
+	return 0;
+}
+
+int __wrap_trigger_rtla_fd(const struct trigger *trigger)
+{
+	(void)trigger;
+	return -ENOENT;
+}
+
+int64_t __wrap_rtla_offer(int prog_fd)
+{
+	return prog_fd;
+}
+
+void __wrap_rtla_sweep(void)
+{
+}
+
+static int highest_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+/* Whatever fails, once: there is the session and all of its pins, or nothing of it. */
+static void leaves_nothing_half(void **state)
+{
+	static const int failures[] = { EMFILE, ENOMEM, EINTR, ENOENT };
+	int opening;
+	struct place *place = *state;
+	struct messages said = {};
+	const struct log log = { messages_add, &said };
+	int fd = highest_fd(), err = -1;
+	struct pins *pins;
+
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+		failing = 0;
+		do {
+			failing++;
+			nr_calls = 0;
+			failure = failures[i];
+			bpffs = place->path;
+			err = pins_open(&pins, "s", NULL, &log);
+			opening = nr_calls;
+			nr_calls = failing;
+			if (!err)
+				assert_int_equal(
+					faccessat(place->dirfd, "perf-poke/s/session", F_OK, 0), 0);
+			if (!err)
+				pins_free(pins);
+			bpffs = NULL;
+			assert_int_equal(faccessat(place->dirfd, "perf-poke", F_OK, 0), -1);
+			assert_int_equal(highest_fd(), fd);
+		} while (opening >= failing);
+		assert_int_equal(err, 0);
+		assert_true(failing > 9);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_names),
+		cmocka_unit_test(folders_have_no_dots),
+		cmocka_unit_test_setup_teardown(lock_tells_life, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(leaves_a_successor_alone, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(leaves_nothing_half, make_place, remove_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "workload/journal.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "helpers.h"
+#include "messages.h"
+
+static struct messages said;
+static const struct log journal_log = { messages_add, &said };
+static char dir[4096];
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+/* Sessions that end before the lock is taken. */
+static unsigned int ends;
+
+int __wrap_flock(int fd, int operation)
+{
+	if (ends) {
+		ends--;
+		assert_int_equal(rmdir(dir), 0);
+	}
+	return __real_flock(fd, operation);
+}
+
+static int setup(void **state)
+{
+	struct folder *folder;
+	int r = make_folder(state);
+
+	if (r)
+		return r;
+	folder = *state;
+	snprintf(dir, sizeof(dir), "%s/run", folder->path);
+	put_file(folder->fd, "osnoise/cpus", "0-3\n");
+	put_file(folder->fd, "osnoise/options", "DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP \n");
+	put_file(folder->fd, "period", "1000\n");
+	said = (struct messages){ 0 };
+	return 0;
+}
+
+static const char *content(int dirfd, const char *name)
+{
+	static char text[256];
+	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	assert_true(len >= 0);
+	text[len < 0 ? 0 : len] = '\0';
+	return text;
+}
+
+static struct journal *begin(const struct folder *folder)
+{
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(journal_set(journal, "osnoise/cpus", "1"), 0);
+	assert_int_equal(journal_set(journal, "period", "20"), 0);
+	assert_int_equal(journal_mkdir(journal, "made"), 0);
+	return journal;
+}
+
+static void assert_set(const struct folder *folder)
+{
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
+	assert_string_equal(content(folder->fd, "period"), "20");
+	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), 0);
+}
+
+static void assert_put_back(const struct folder *folder)
+{
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
+	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), -1);
+}
+
+static void puts_back_at_the_end(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal = begin(folder);
+
+	assert_set(folder);
+	/* A living session's is left alone. */
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
+	assert_set(folder);
+	journal_close(journal, false);
+	assert_put_back(folder);
+	assert_int_equal(said.nr, 0);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+static void killed(const struct folder *folder)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		begin(folder);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void puts_back_of_the_killed(void **state)
+{
+	const struct folder *folder = *state;
+
+	killed(folder);
+	assert_set(folder);
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_put_back(folder);
+	assert_int_equal(access(dir, F_OK), -1);
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
+}
+
+static void leaves_what_others_changed(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal = begin(folder);
+
+	put_file(folder->fd, "period", "77\n");
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "period"), "77\n");
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
+	assert_int_equal(said.nr, 1);
+	assert_int_equal(said.level, PERF_POKE_LOG_WARN);
+	assert_string_equal(said.text,
+			    "somebody else has changed settings meanwhile, which are left "
+			    "as they are: period is '77' (for the session it was '20', before that "
+			    "'1000')");
+}
+
+/* An idle state has two values: who changes it puts it back. */
+static void says_what_others_put_back(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal = begin(folder);
+
+	put_file(folder->fd, "osnoise/cpus", "0-3\n");
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
+	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_int_equal(said.nr, 1);
+	assert_string_equal(said.text,
+			    "somebody else has changed settings meanwhile, which are left "
+			    "as they are: osnoise/cpus is '0-3' (for the session it was '1')");
+}
+
+/* What a dead session's is, its own end may have been putting back. */
+static void is_silent_of_the_killed(void **state)
+{
+	const struct folder *folder = *state;
+
+	killed(folder);
+	put_file(folder->fd, "osnoise/cpus", "0-3\n");
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_int_equal(said.nr, 0);
+	assert_string_equal(content(folder->fd, "period"), "1000");
+}
+
+/* What was so before is not ours to put back, but it was to be so. */
+static void says_what_was_so_before(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(journal_set(journal, "period", "1000"), 0);
+	assert_int_equal(journal_option(journal, "osnoise/options", "PANIC_ON_STOP", false), 0);
+	put_file(folder->fd, "period", "2000\n");
+	put_file(folder->fd, "osnoise/options", "DEFAULTS PANIC_ON_STOP \n");
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "period"), "2000\n");
+	assert_int_equal(said.nr, 1);
+	assert_non_null(strstr(said.text, "osnoise/options is 'DEFAULTS PANIC_ON_STOP ' (for the "
+					  "session it was 'NO_PANIC_ON_STOP'), period is '2000' "
+					  "(for the session it was '1000')"));
+}
+
+static void says_many_in_one_line(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+	char name[32];
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	for (int i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "osnoise/state%d", i);
+		put_file(folder->fd, name, "0\n");
+		assert_int_equal(journal_set(journal, name, "1"), 0);
+		if (i)
+			put_file(folder->fd, name, "0\n");
+	}
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "osnoise/state0"), "0");
+	assert_int_equal(said.nr, 1);
+	assert_null(strstr(said.text, "state4"));
+	assert_non_null(strstr(said.text,
+			       "osnoise/state5 is '0' (for the session it was '1'), and 4 more"));
+}
+
+/* What was not to be set was not set, and so not changed by others. */
+static void is_not_set(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(symlinkat("/proc/version", folder->fd, "fixed"), 0);
+	assert_true(journal_set(journal, "fixed", "1") < 0);
+	journal_close(journal, false);
+	assert_int_equal(said.nr, 0);
+}
+
+static void waits_for_others_tracers(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal = begin(folder);
+
+	journal_close(journal, true);
+	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
+	assert_non_null(strstr(said.text, "its settings are left alone"));
+	assert_int_equal(journal_recover(dir, folder->fd, true, &journal_log), 0);
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_put_back(folder);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+static void sets_words(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", true), 0);
+	assert_non_null(strstr(content(folder->fd, "osnoise/options"), "DEFAULTS"));
+	/* The kernel makes of it the whole list again; here it is just what was written. */
+	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", false), 0);
+	assert_string_equal(content(folder->fd, "osnoise/options"), "NO_OSNOISE_WORKLOAD");
+	journal_close(journal, false);
+	assert_string_equal(content(folder->fd, "osnoise/options"), "OSNOISE_WORKLOAD");
+}
+
+/* Nothing is written where nothing changes, and nothing of half a note is acted on. */
+static void is_careful(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(journal_set(journal, "period", "1000"), 0);
+	assert_string_equal(content(folder->fd, "period"), "1000\n");
+	assert_int_equal(journal_set(journal, "missing", "1"), -ENOENT);
+	assert_int_equal(journal_mkdir(journal, "osnoise"), -EEXIST);
+	journal_close(journal, false);
+	assert_int_equal(faccessat(folder->fd, "osnoise", F_OK, 0), 0);
+	put_file(folder->fd, "run/settings-5", "speriod\t1\t1000\nsosnoise/cpus\t7\t0-");
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_string_equal(content(folder->fd, "period"), "1");
+	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
+}
+
+/* Of the kernel, as EBUSY; the file that is written to here is always full. */
+static void keeps_what_cannot_be_put_back(void **state)
+{
+	const struct folder *folder = *state;
+
+	put_file(folder->fd, "run/settings-5", "sbroken\tx\t\nmmade\t\t\n");
+	assert_int_equal(fchmodat(folder->fd, "run", 0700, 0), 0);
+	assert_int_equal(symlinkat("/dev/full", folder->fd, "broken"), 0);
+	put_file(folder->fd, "made/busy", "");
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
+	assert_int_equal(said.nr, 3);
+	assert_non_null(strstr(said.text, "stop --all"));
+	assert_int_equal(faccessat(folder->fd, "run/settings-5", F_OK, 0), 0);
+
+	assert_int_equal(unlinkat(folder->fd, "broken", 0), 0);
+	put_file(folder->fd, "broken", "");
+	assert_int_equal(unlinkat(folder->fd, "made/busy", 0), 0);
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_string_equal(content(folder->fd, "broken"), "x");
+	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), -1);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+/* The end of another session removes the folder, between any two steps of ours. */
+static void opens_while_others_end(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	ends = 3;
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
+	assert_int_equal(ends, 0);
+	assert_int_equal(journal_set(journal, "period", "20"), 0);
+	journal_close(journal, false);
+	assert_int_equal(said.nr, 0);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+static void refuses_others_folders(void **state)
+{
+	const struct folder *folder = *state;
+	struct journal *journal;
+
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(chmod(dir, 0777), 0);
+	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), -EPERM);
+	assert_non_null(strstr(said.text, "so nothing is set"));
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), -EPERM);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(puts_back_at_the_end),
+		TEST(puts_back_of_the_killed),
+		TEST(leaves_what_others_changed),
+		TEST(says_what_others_put_back),
+		TEST(is_silent_of_the_killed),
+		TEST(says_what_was_so_before),
+		TEST(says_many_in_one_line),
+		TEST(is_not_set),
+		TEST(waits_for_others_tracers),
+		TEST(sets_words),
+		TEST(is_careful),
+		TEST(keeps_what_cannot_be_put_back),
+		TEST(opens_while_others_end),
+		TEST(refuses_others_folders),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

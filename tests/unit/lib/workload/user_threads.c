@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Processes that wait in a FIFO, which stands for timerlat_fd. */
+#include "workload/user_threads.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers.h"
+#include "messages.h"
+
+#define PATIENCE_MS 20000
+#define MOMENT_MS 100
+
+static struct messages messages;
+static const struct log log_of_test = { messages_add, &messages };
+static int cpu, fifo;
+static struct user_threads_config config = { .cpus = &cpu, .nr_cpus = 1 };
+
+static int setup(void **state)
+{
+	char path[64];
+	int err = make_folder(state);
+	struct folder *folder = *state;
+
+	if (err)
+		return err;
+	memset(&messages, 0, sizeof(messages));
+	cpu = sched_getcpu();
+	scheduling_get(0, &config.sched);
+	snprintf(path, sizeof(path), "osnoise/per_cpu/cpu%d/beside", cpu);
+	put_file(folder->fd, path, "");
+	snprintf(path, sizeof(path), "osnoise/per_cpu/cpu%d/timerlat_fd", cpu);
+	assert_int_equal(mkfifoat(folder->fd, path, 0600), 0);
+	/* So that who opens and reads it waits in read(). */
+	fifo = openat(folder->fd, path, O_RDWR | O_CLOEXEC);
+	assert_true(fifo >= 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close(fifo);
+	return remove_folder(state);
+}
+
+static struct user_threads *start(void **state)
+{
+	const struct folder *folder = *state;
+	struct user_threads *threads;
+
+	assert_int_equal(user_threads_start(&threads, folder->fd, &config, &log_of_test), 0);
+	return threads;
+}
+
+static bool has_ended(const struct user_threads *threads, int timeout_ms)
+{
+	struct pollfd pollfd = { .fd = user_threads_fd(threads), .events = POLLIN };
+
+	return poll(&pollfd, 1, timeout_ms) == 1;
+}
+
+static void *start_in_thread(void *state)
+{
+	return start(state);
+}
+
+/* It is the process that they end with, not the thread that has made them. */
+static void outlives_its_thread(void **state)
+{
+	struct user_threads *threads;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, start_in_thread, state), 0);
+	assert_int_equal(pthread_join(thread, (void **)&threads), 0);
+	assert_false(has_ended(threads, MOMENT_MS));
+	user_threads_poll(threads);
+	assert_int_equal(messages.nr, 0);
+	user_threads_stop(threads);
+}
+
+static pid_t find_child(void)
+{
+	FILE *file = fopen("/proc/thread-self/children", "re");
+	int pid;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &pid), 1);
+	fclose(file);
+	return pid;
+}
+
+/* Whoever has loaded the library ignores its children, or waits for all of them: they do not see
+ * ours, and we do not lose it. */
+static void is_nobody_elses_child(void **state)
+{
+	static const __sighandler_t handlers[] = { SIG_DFL, SIG_IGN };
+
+	for (size_t i = 0; i < ARRAY_SIZE(handlers); i++) {
+		__sighandler_t before = signal(SIGCHLD, handlers[i]);
+		struct user_threads *threads = start(state);
+
+		messages.nr = 0;
+		kill(find_child(), SIGTERM);
+		assert_true(has_ended(threads, PATIENCE_MS));
+		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+		assert_int_equal(errno, ECHILD);
+		user_threads_poll(threads);
+		user_threads_poll(threads);
+		assert_int_equal(messages.nr, 1);
+		assert_int_equal(messages.level, PERF_POKE_LOG_WARN);
+		/* It begins again, as on a CPU that comes back. */
+		assert_int_equal(user_threads_cpu_online(threads, cpu), 0);
+		assert_false(has_ended(threads, MOMENT_MS));
+		user_threads_stop(threads);
+		assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1);
+		signal(SIGCHLD, before);
+	}
+}
+
+/* However that ends. */
+static void ends_with_its_process(void **state)
+{
+	int ready[2], status;
+	pid_t parent;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	parent = fork();
+	assert_true(parent >= 0);
+	if (!parent) {
+		start(state);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	kill(parent, SIGKILL);
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	alarm(PATIENCE_MS / 1000);
+	assert_true(waitpid(-1, &status, __WALL) > 0);
+	alarm(0);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* All that is said of one that cannot be: what is missing. */
+static void says_what_is_missing(void **state)
+{
+	const struct folder *folder = *state;
+	struct user_threads *threads;
+	char path[64], said[200];
+
+	snprintf(path, sizeof(path), "osnoise/per_cpu/cpu%d/timerlat_fd", cpu);
+	assert_int_equal(unlinkat(folder->fd, path, 0), 0);
+	assert_int_equal(user_threads_start(&threads, folder->fd, &config, &log_of_test),
+			 -EOPNOTSUPP);
+	snprintf(said, sizeof(said),
+		 "workload user: no thread on CPU %d: timerlat_fd, which needs Linux 6.5: "
+		 "Operation not supported",
+		 cpu);
+	assert_string_equal(messages.text, said);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(outlives_its_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(is_nobody_elses_child, setup, teardown),
+		cmocka_unit_test_setup_teardown(ends_with_its_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(says_what_is_missing, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("user_threads", tests, NULL, NULL);
+}
