@@ -11,6 +11,12 @@
 #define RECORD_HEADER_SIZE 8
 /* struct perf_record_auxtrace: the header, then the size of the trace that follows it. */
 #define AUXTRACE_SIZE 48
+/* struct perf_record_header_tracing_data: the header, then in 32 bits the size of what follows. */
+#define TRACING_DATA_SIZE 12
+/* struct perf_record_header_feature: the header, the feature's number, then the feature. */
+#define FEATURE_SIZE 16
+/* struct perf_pipe_file_header: of the header of a file only this. */
+#define PIPE_HEADER_SIZE 16
 
 /* struct perf_file_header of the perf tool. */
 struct header {
@@ -73,12 +79,18 @@ static uint64_t find_end(const struct perfdata_file *file)
 
 static int read_header(struct perfdata_file *file)
 {
-	struct header header;
+	struct header header = {};
 
-	if (file->size < sizeof(header))
+	if (file->size < PIPE_HEADER_SIZE)
 		return -EINVAL;
-	memcpy(&header, file->bytes, sizeof(header));
-	if (header.magic != MAGIC || header.size != sizeof(header))
+	memcpy(&header, file->bytes, file->size < sizeof(header) ? file->size : sizeof(header));
+	if (header.magic == MAGIC && header.size == PIPE_HEADER_SIZE) {
+		file->piped = true;
+		file->data = (struct perfdata_section){ header.size, file->size - header.size };
+		file->whole = file->size;
+		return 0;
+	}
+	if (header.magic != MAGIC || header.size != sizeof(header) || file->size < header.size)
 		return -EINVAL;
 	file->attr_size = header.attr_size;
 	file->attrs = header.attrs;
@@ -119,9 +131,38 @@ void perfdata_unmap(struct perfdata_file *file)
 	*file = (struct perfdata_file){};
 }
 
+/* TRACING_DATA has a kind of record of its own. */
+static int find_piped(const struct perfdata_file *file, unsigned int feature,
+		      struct perfdata_section *section)
+{
+	struct perfdata_record record;
+	uint64_t number;
+
+	for (uint64_t at = file->data.offset; perfdata_next(file, &at, &record);) {
+		uint64_t offset = (uint64_t)(record.bytes - file->bytes) + record.size;
+
+		if (record.type == PERFDATA_RECORD_TRACING_DATA &&
+		    feature == PERFDATA_FEATURE_TRACING_DATA) {
+			*section = (struct perfdata_section){ offset, at - offset };
+			return 0;
+		}
+		if (record.type != PERFDATA_RECORD_FEATURE || record.size < FEATURE_SIZE)
+			continue;
+		memcpy(&number, record.bytes + RECORD_HEADER_SIZE, sizeof(number));
+		if (number == feature) {
+			offset -= record.size - FEATURE_SIZE;
+			*section = (struct perfdata_section){ offset, record.size - FEATURE_SIZE };
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 		     struct perfdata_section *section)
 {
+	if (file->piped)
+		return find_piped(file, feature, section);
 	if (!(file->features[feature / 64] >> feature % 64 & 1))
 		return -ENOENT;
 	if (!read_entry(file, count_features(file, feature), section) || !is_inside(file, section))
@@ -129,10 +170,30 @@ int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 	return 0;
 }
 
+/* Of what follows a record and is not part of it. False: the record is too short. */
+static bool read_extra(const struct perfdata_record *record, uint64_t *size)
+{
+	uint32_t tracing_data;
+
+	*size = 0;
+	if (record->type == PERFDATA_RECORD_AUXTRACE) {
+		if (record->size < AUXTRACE_SIZE)
+			return false;
+		memcpy(size, record->bytes + RECORD_HEADER_SIZE, sizeof(*size));
+	} else if (record->type == PERFDATA_RECORD_TRACING_DATA) {
+		if (record->size < TRACING_DATA_SIZE)
+			return false;
+		memcpy(&tracing_data, record->bytes + RECORD_HEADER_SIZE, sizeof(tracing_data));
+		*size = tracing_data;
+	}
+	return true;
+}
+
 bool perfdata_next(const struct perfdata_file *file, uint64_t *at, struct perfdata_record *record)
 {
 	uint64_t end = end_of(&file->data) < file->size ? end_of(&file->data) : file->size;
 	const uint8_t *bytes;
+	uint64_t extra;
 
 	if (*at > end || end - *at < RECORD_HEADER_SIZE)
 		return false;
@@ -143,15 +204,12 @@ bool perfdata_next(const struct perfdata_file *file, uint64_t *at, struct perfda
 	memcpy(&record->size, bytes + 6, sizeof(record->size));
 	if (record->size < RECORD_HEADER_SIZE || record->size > end - *at)
 		return false;
-	*at += record->size;
-	if (record->type != PERFDATA_RECORD_AUXTRACE)
-		return true;
-	if (record->size < AUXTRACE_SIZE)
+	if (!read_extra(record, &extra) || extra > end - *at - record->size)
 		return false;
-	record->trace = bytes + record->size;
-	memcpy(&record->trace_size, bytes + RECORD_HEADER_SIZE, sizeof(record->trace_size));
-	if (record->trace_size > end - *at)
-		return false;
-	*at += record->trace_size;
+	if (record->type == PERFDATA_RECORD_AUXTRACE) {
+		record->trace = bytes + record->size;
+		record->trace_size = extra;
+	}
+	*at += record->size + extra;
 	return true;
 }

@@ -30,6 +30,7 @@ struct perfdata_file {
 	uint64_t attr_size;		     /**< of an entry of `attrs` */
 	struct perfdata_section attrs, data; /**< as the header has them, maybe beyond the end */
 	uint64_t features[4];
+	bool piped; /**< written to a pipe: attrs and features are records */
 };
 
 /** One record of the data section. */
@@ -43,13 +44,22 @@ struct perfdata_record {
 };
 
 /* Types of the perf tool's own records: enum perf_user_event_type of tools/lib/perf. */
+#define PERFDATA_RECORD_HEADER_ATTR 64
+#define PERFDATA_RECORD_TRACING_DATA 66
+#define PERFDATA_RECORD_HEADER_BUILD_ID 67
+#define PERFDATA_RECORD_ID_INDEX 69
 #define PERFDATA_RECORD_AUXTRACE_INFO 70
 #define PERFDATA_RECORD_AUXTRACE 71
+#define PERFDATA_RECORD_FEATURE 80
+#define PERFDATA_RECORD_COMPRESSED 81
+#define PERFDATA_RECORD_COMPRESSED2 83
 
 /* Bits of `features`: HEADER_... of the perf tool's header.h. */
 #define PERFDATA_FEATURE_TRACING_DATA 1
 #define PERFDATA_FEATURE_BUILD_ID 2
+#define PERFDATA_FEATURE_CPUID 9
 #define PERFDATA_FEATURE_EVENT_DESC 12
+#define PERFDATA_FEATURE_DIR_FORMAT 24
 
 /**
  * Map a file and read its header.

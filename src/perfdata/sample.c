@@ -106,29 +106,74 @@ static int add_ids(struct perfdata_events *events, const struct perfdata_file *f
 	return 0;
 }
 
-/* An attr has a size of its own, whatever the header says. */
-static int add_kind(struct perfdata_events *events, const struct perfdata_file *file,
-		    struct cursor *attrs)
+/* An attr has a size of its own, whatever the header says. Room is for one. */
+static int add_attr(struct perfdata_events *events, struct cursor *attrs)
 {
 	struct perfdata_kind *kind = &events->kinds[events->nr];
-	struct perfdata_bytes bytes, ids;
-	struct perfdata_section section;
+	struct perfdata_bytes bytes;
 	struct cursor head = *attrs;
 	uint32_t size;
-	int r;
 
 	take_u32(&head);
 	size = take_u32(&head) ?: ATTR_SIZE_MIN;
 	bytes = take(attrs, size);
-	ids = take(attrs, sizeof(section));
 	if (size < ATTR_SIZE_MIN || attrs->short_of)
 		return -EINVAL;
 	*kind = (struct perfdata_kind){};
 	memcpy(&kind->attr, bytes.data, size < sizeof(kind->attr) ? size : sizeof(kind->attr));
+	return 0;
+}
+
+static int add_kind(struct perfdata_events *events, const struct perfdata_file *file,
+		    struct cursor *attrs)
+{
+	int r = add_attr(events, attrs);
+	struct perfdata_section section;
+	struct perfdata_bytes ids;
+
+	if (r)
+		return r;
+	ids = take(attrs, sizeof(section));
+	if (attrs->short_of)
+		return -EINVAL;
 	memcpy(&section, ids.data, sizeof(section));
 	r = add_ids(events, file, section);
 	events->nr += !r;
 	return r;
+}
+
+/* In a record of its own: the attr, then its ids. */
+static int add_piped_kind(struct perfdata_events *events, const struct perfdata_file *file,
+			  const struct perfdata_record *record)
+{
+	struct cursor attr = { record->bytes, record->size, false };
+	struct perfdata_kind *grown;
+	int r;
+
+	grown = reallocarray(events->kinds, events->nr + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	events->kinds = grown;
+	take(&attr, RECORD_HEADER_SIZE);
+	r = add_attr(events, &attr);
+	if (!r)
+		r = add_ids(
+			events, file,
+			(struct perfdata_section){ (uint64_t)(attr.at - file->bytes), attr.left });
+	events->nr += !r;
+	return r;
+}
+
+static int read_piped_kinds(struct perfdata_events *events, const struct perfdata_file *file)
+{
+	struct perfdata_record record;
+	int r = 0;
+
+	for (uint64_t at = file->data.offset; !r && perfdata_next(file, &at, &record);) {
+		if (record.type == PERFDATA_RECORD_HEADER_ATTR)
+			r = add_piped_kind(events, file, &record);
+	}
+	return !r && !events->nr ? -EINVAL : r;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -154,8 +199,6 @@ static int read_kinds(struct perfdata_events *events, const struct perfdata_file
 		return -ENOMEM;
 	while (events->nr < nr && !r)
 		r = add_kind(events, file, &attrs);
-	if (events->nr_ids)
-		qsort(events->ids, events->nr_ids, sizeof(*events->ids), compare_ids);
 	return r;
 }
 
@@ -190,8 +233,10 @@ static int read_names(struct perfdata_events *events, const struct perfdata_file
 int perfdata_events_read(struct perfdata_events *ret, const struct perfdata_file *file)
 {
 	struct perfdata_events events = {};
-	int r = read_kinds(&events, file);
+	int r = file->piped ? read_piped_kinds(&events, file) : read_kinds(&events, file);
 
+	if (events.nr_ids)
+		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_ids);
 	if (!r)
 		r = read_names(&events, file);
 	if (r)
