@@ -12,6 +12,7 @@
 #include "perfdata.h"
 #include "sample.h"
 #include "trace_clock.h"
+#include "util.h"
 
 struct sideband;
 

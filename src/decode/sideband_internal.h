@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the sideband share. */
+#ifndef DECODE_SIDEBAND_INTERNAL_H
+#define DECODE_SIDEBAND_INTERNAL_H
+
+#include "sideband.h"
+
+#include "sample.h"
+#include "util.h"
+
+/* A record that is looked at again when it is asked for. */
+struct sideband_ref {
+	uint64_t time;
+	const uint8_t *record; /* of two of one time the first in the file is the older one */
+	int32_t key;	       /* pid or tid: refs are sorted by it, then by time */
+};
+
+struct sideband_refs {
+	struct sideband_ref *refs;
+	size_t nr;
+};
+
+struct sideband_cpu {
+	struct sideband_task *tasks;
+	size_t nr;
+	bool is_unsorted;
+};
+
+/* An entry of the file's table of build ids. */
+struct sideband_built {
+	const char *name;
+	const uint8_t *id;
+	uint8_t id_size;
+};
+
+struct sideband {
+	const struct perfdata_file *file;
+	struct perfdata_events events;
+	struct sideband_pt pt;
+	struct sideband_cpu *cpus;
+	size_t nr_cpus;
+	struct sideband_refs names;	  /* COMM and FORK by tid */
+	struct sideband_refs maps;	  /* MMAP, FORK and exec by pid */
+	struct sideband_refs kernel_refs; /* MMAP of the kernel and modules */
+	struct sideband_map *kernel_maps;
+	struct sideband_ksymbol *ksymbols;
+	struct sideband_poke *pokes;
+	struct sideband_kernel kernel; /* of these three */
+	struct sideband_lost *lost;
+	size_t nr_lost;
+	struct sideband_id *ids;
+	size_t nr_ids;
+	struct sideband_built *built; /* by name */
+	size_t nr_built;
+};
+
+/* A record of the kernel, with what its sample id has. */
+struct sideband_record {
+	const struct perfdata_record *record;
+	struct perfdata_sample sample;
+};
+
+/* Fields of records, which are not aligned. The caller knows that the record is large enough. */
+uint16_t sideband_u16(const uint8_t *record, size_t at);
+uint32_t sideband_u32(const uint8_t *record, size_t at);
+uint64_t sideband_u64(const uint8_t *record, size_t at);
+
+/* The string at `at`; NULL: it does not end in the record. */
+const char *sideband_string(const uint8_t *record, size_t size, size_t at);
+
+/* Room for one more, of which the index is returned; negative errno: there is none. */
+ssize_t sideband_grow(void **array, size_t *nr, size_t size);
+
+int sideband_add_ref(struct sideband_refs *refs, int32_t key, uint64_t time, const uint8_t *record);
+void sideband_sort_refs(struct sideband_refs *refs);
+
+/* Those of a key at the time or before end here: an index. Of those of the very time only such
+ * count that are before the record `before`, if that is not NULL. */
+size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64_t time,
+			   const uint8_t *before);
+
+/* The last of these; NULL: none. */
+const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, int32_t key,
+					     uint64_t time, const uint8_t *before);
+
+/* Each takes the kinds of records that it knows. 0 or a negative errno. */
+int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record);
+int sideband_take_task(struct sideband *sb, const struct sideband_record *record);
+int sideband_take_map(struct sideband *sb, const struct sideband_record *record);
+int sideband_take_built(struct sideband *sb, const uint8_t *record, size_t size);
+int sideband_take_kernel(struct sideband *sb, const struct sideband_record *record);
+
+/* When all records are taken. */
+int sideband_finish_maps(struct sideband *sb);
+void sideband_finish_pt(struct sideband *sb);
+void sideband_finish_tasks(struct sideband *sb);
+void sideband_finish_kernel(struct sideband *sb);
+
+#endif
