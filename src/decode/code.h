@@ -6,6 +6,7 @@
 #ifndef DECODE_CODE_H
 #define DECODE_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "build_id.h"
@@ -24,7 +25,6 @@ struct code_opts {
 	const char *buildid_dir; /* where files by build id are first looked for; NULL: nowhere */
 	const char *symfs;	 /* where files by name are; NULL: the root */
 	const struct sideband *sideband; /* must stay */
-	struct names *names;		 /* of symbols; must stay */
 };
 
 /* Returns 0, or a negative errno with *why, for the caller to free. */
@@ -74,6 +74,15 @@ struct code_block {
 
 /* Of what libipt decoded with the last image. NULL if there is no memory. */
 const struct code_block *code_view_block(struct code_view *view, const struct pt_block *block);
+
+/* Names have no numbers before the one thread that uses symbols has given them some. */
+void code_number_names(struct symbol *symbol, struct names *names);
+static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
+{
+	if (!symbol->name)
+		code_number_names((struct symbol *)symbol, names);
+	return symbol;
+}
 
 /* As perf names it; [FILE] or [unknown], without addresses, where there is no symbol. NULL if there
  * is no memory. */

@@ -12,6 +12,7 @@ struct symbol {
 	uint32_t base;	 /* the name without .cold and the like */
 	uint32_t number; /* from 1 */
 	bool kernel;
+	const char *text; /* the name; NULL: it is in the table of numbers only */
 };
 
 enum irq_change {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <elf.h>
+#include <string.h>
+
+#include "symbols.h"
+
+/* What perf takes for a function or a variable: the latter end functions. */
+static bool is_symbol(char type)
+{
+	return type && strchr("TWDB", toupper(type));
+}
+
+static uint8_t binding_of(char type)
+{
+	if (type == 'W')
+		return STB_WEAK;
+	return isupper(type) ? STB_GLOBAL : STB_LOCAL;
+}
+
+/* As `ffffffff81000000 T _stext` and `ffffffffc0000000 t init\t[MODULE]`. */
+static int add_line(struct symbols *symbols, const char *line)
+{
+	struct symbols_entry entry = {};
+	char *end;
+
+	entry.start = entry.end = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !is_symbol(end[1]) || end[2] != ' ')
+		return 0;
+	entry.binding = binding_of(end[1]);
+	return symbols_add(symbols, &entry, end + 3, strcspn(end + 3, "\n"));
+}
+
+int symbols_of_kallsyms(struct symbols *symbols, int fd)
+{
+	_cleanup_close_ int own = dup(fd);
+	_cleanup_fclose_ FILE *file = own < 0 ? NULL : fdopen(own, "r");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	int r = 0;
+
+	if (!file)
+		return -errno;
+	own = -1;
+	while (!r && getline(&line, &size, file) > 0)
+		r = add_line(symbols, line);
+	if (!r && ferror(file))
+		r = -EIO;
+	if (r)
+		symbols_release(symbols);
+	else
+		symbols_finish(symbols, true);
+	return r;
+}

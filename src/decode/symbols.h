@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Functions by address, as perf chooses and bounds them. What is read may be a stranger's. */
+#ifndef DECODE_SYMBOLS_H
+#define DECODE_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util.h"
+
+struct symbols_entry {
+	uint64_t start, end;
+	uint32_t name; /* for symbols_name() */
+	uint32_t order;
+	uint8_t binding; /* STB_... */
+};
+
+/* All zero: none. */
+struct symbols {
+	struct symbols_entry *entries; /* by start; each start once */
+	size_t nr, room;
+	char *text;
+	size_t text_size, text_room;
+};
+
+/* Of a copy of /proc/kallsyms, by address. The names are without their modules. */
+int symbols_of_kallsyms(struct symbols *symbols, int fd) _must_check_;
+
+/* Of a program or library, by offset in its file. debug: the file of its symbols, or -1. -ENOEXEC:
+ * it is no ELF file. */
+int symbols_of_elf(struct symbols *symbols, int fd, int debug) _must_check_;
+
+void symbols_release(struct symbols *symbols);
+
+/* NULL: none. */
+const struct symbols_entry *symbols_find(const struct symbols *symbols, uint64_t at);
+const struct symbols_entry *symbols_by_name(const struct symbols *symbols, const char *name);
+
+static inline const char *symbols_name(const struct symbols *symbols,
+				       const struct symbols_entry *entry)
+{
+	return symbols->text + entry->name;
+}
+
+/* For those that read: adds one; `size` 0 is not known. The name has `length` bytes. */
+int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, const char *name,
+		size_t length) _must_check_;
+
+/* After the last was added: sorts them, ends those of no size where the next begins, and leaves of
+ * several at one address the one that perf does. in_kallsyms: names end with `\t[MODULE]`. */
+void symbols_finish(struct symbols *symbols, bool in_kallsyms);
+
+#endif

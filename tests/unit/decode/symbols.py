@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Names of addresses are those that stock perf has: of this machine's kernel, and of programs.
+
+usage: symbols.py SYMBOLS_OF
+"""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+MISC_KERNEL, MISC_USER = 1, 2
+RECORD_MMAP, RECORD_SAMPLE = 1, 9
+SAMPLE_IP_TID = 1 | 2
+ATTR_SIZE = 112
+PID = 4242
+
+
+def skip(why):
+    print('SKIP:', why)
+    sys.exit(77)
+
+
+def record(kind, misc, body):
+    return struct.pack('<IHH', kind, misc, 8 + len(body)) + body
+
+
+def mmap(misc, pid, start, length, offset, name):
+    name = name.encode() + b'\0'
+    name += b'\0' * (-len(name) % 8)
+    return record(RECORD_MMAP, misc, struct.pack('<iiQQQ', pid, pid, start, length, offset) + name)
+
+
+def write(path, maps, misc, ips):
+    """A perf.data with a sample at each address."""
+    attr = struct.pack('<IIQQQ', 1, ATTR_SIZE, 0, 1, SAMPLE_IP_TID).ljust(ATTR_SIZE, b'\0')
+    data = maps + b''.join(record(RECORD_SAMPLE, misc, struct.pack('<QII', ip, PID, PID)) for ip in ips)
+    at = 104 + len(attr) + 16
+    with open(path, 'wb') as file:
+        file.write(b'PERFILE2' + struct.pack('<QQQQQQQQ', 104, len(attr) + 16, 104, len(attr) + 16, at, len(data), 0, 0))
+        file.write(bytes(32) + attr + struct.pack('<QQ', 0, 0) + data)
+
+
+def perf_names(path, ips):
+    out = subprocess.run(['perf', 'script', '-f', '-i', path, '-F', 'ip,sym', '--no-inline', '--no-demangle'], check=True,
+                         capture_output=True, text=True).stdout.split('\n')
+    rows = [row.split(None, 1) for row in out if row.strip()]
+    if len(rows) != len(ips):
+        sys.exit(f'perf tells {len(rows)} of {len(ips)} samples')
+    return ['' if len(row) == 1 or row[1] == '[unknown]' else row[1] for row in rows]
+
+
+def our_names(tool, args, ips):
+    text = '\n'.join(f'{ip:x}' for ip in ips)
+    return subprocess.run([tool, *args], input=text, check=True, capture_output=True, text=True).stdout.split('\n')[:-1]
+
+
+def compare(what, ips, theirs, ours, allow=lambda their, our: False):
+    bad = [(ip, their, our) for ip, their, our in zip(ips, theirs, ours) if their != our and not allow(their, our)]
+    named = sum(bool(name) for name in theirs)
+    print(f'{what}: {len(ips)} addresses, {named} with a name, {len(bad)} differ')
+    for ip, their, our in bad[::len(bad) // 20 or 1]:
+        print(f'  {ip:x}: perf {their!r}, here {our!r}')
+    if bad or not named or len(theirs) != len(ours):
+        sys.exit(1)
+
+
+def write_kcore(path, parts):
+    """A core of these parts; what is in it does not matter for names."""
+    head = b'\x7fELF\x02\x01\x01'.ljust(16, b'\0')
+    head += struct.pack('<HHIQQQIHHHHHH', 4, 62, 1, 0, 64, 0, 0, 64, 56, len(parts), 0, 0, 0)
+    at = 0x1000
+    for start, end in parts:
+        head += struct.pack('<IIQQQQQQ', 1, 7, at, start, 0, end - start, end - start, 0x1000)
+        at += end - start
+    with open(path, 'wb') as file:
+        file.write(head)
+        file.truncate(at)
+
+
+# Two modules in no order, aliases, what is data, what has another case, a program and a trampoline.
+MODULES = """ffffffffc0203000 t two\t[b]
+ffffffffc0203010 t three\t[b]
+ffffffffc0201000 t init\t[a]
+ffffffffc0201000 t __init\t[a]
+ffffffffc0201080 W weak\t[a]
+ffffffffc0201080 T strong\t[a]
+ffffffffc0201080 t hidden\t[a]
+ffffffffc0201100 d variable\t[a]
+ffffffffc0201180 r ignored\t[a]
+ffffffffc0201200 T last\t[a]
+ffffffffc0208000 t bpf_prog_6deef7357e7b4530_sd_fw\t[bpf]
+ffffffffc020a000 t ftrace_trampoline\t[__builtin__ftrace]
+"""
+MODULE_PART = (0xffffffffc0201000, 0xffffffffc020c000)
+
+
+def kernel(tool, folder):
+    with open('/proc/kallsyms') as file:
+        lines = [line for line in file if '[' not in line]
+    starts = sorted({int(line.split()[0], 16) for line in lines})
+    named = {line.split()[2]: int(line.split()[0], 16) for line in lines}
+    if not named.get('_stext') or not named.get('_etext'):
+        return False
+    parts = [(named['_stext'] & ~0xfff, named['_etext'] + 0xfff & ~0xfff), MODULE_PART]
+    data = f'{folder}/kernel'
+    os.makedirs(f'{data}/kcore_dir')
+    with open(f'{data}/kcore_dir/kallsyms', 'w') as file:
+        file.write(''.join(lines) + MODULES)
+    open(f'{data}/kcore_dir/modules', 'w').close()
+    write_kcore(f'{data}/kcore_dir/kcore', parts)
+    starts = [ip for start in starts if parts[0][0] <= start < parts[0][1] for ip in (start, start + 1, start + 64)]
+    ips = sorted(set(starts)) + list(range(MODULE_PART[0], MODULE_PART[1], 8))
+    maps = mmap(MISC_KERNEL, -1, parts[0][0], parts[0][1] - parts[0][0], named['_text'], '[kernel.kallsyms]_text')
+    write(f'{data}/data', maps, MISC_KERNEL, ips)
+    compare('kernel', ips, perf_names(data, ips), our_names(tool, ['kallsyms', f'{data}/kcore_dir/kallsyms'], ips))
+    return True
+
+
+def program(tool, folder, path):
+    out = subprocess.run(['readelf', '-lW', path], check=True, capture_output=True, text=True).stdout
+    row = next(line.split() for line in out.split('\n') if line.split()[:1] == ['LOAD'] and ' E ' in line)
+    offset, size = int(row[1], 16) & ~0xfff, (int(row[4], 16) + 0x1fff) & ~0xfff
+    step = max(size // 50000, 7)
+    ips = list(range(offset, min(offset + size, os.path.getsize(path)), step))
+    base = 0x500000000000
+    data = f'{folder}/program'
+    write(data, mmap(MISC_USER, PID, base + offset, size, offset, path), MISC_USER, [base + ip for ip in ips])
+    # Of tables of procedure linkage for branch tracking only later versions of perf have names; and perf may say _init, which
+    # has no size and lies before.
+    compare(path, ips, perf_names(data, ips), our_names(tool, ['elf', path], ips),
+            lambda their, our: their in ("", "_init", "@plt") and our.endswith('@plt'))
+
+
+def main():
+    tool = sys.argv[1]
+    if not shutil.which('perf') or not shutil.which('readelf'):
+        skip('there is no perf, or no readelf')
+    with tempfile.TemporaryDirectory() as folder:
+        programs = ['/bin/true', '/bin/bash', sys.executable, '/lib/x86_64-linux-gnu/libc.so.6', '/lib/x86_64-linux-gnu/libm.so.6', tool]
+        for path in programs:
+            if os.path.exists(path):
+                program(tool, folder, os.path.realpath(path))
+        if not kernel(tool, folder):
+            skip('names of the kernel: its addresses are hidden from others than root')
+
+
+main()

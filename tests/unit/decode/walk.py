@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Blocks of recordings of real CPUs: as many instructions as there were, and each branch in the functions that perf tells.
+
+usage: walk.py WALK REALPT
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+# By DynamoRIO, but those of 8bcc and 0b3b: by perf.
+RECORDINGS = {'drio-926b': 146740, 'drio-8bcc': 103749, 'drio-0b3b': 91452, 'drio-c2d9': 59234, 'drio-8e84': 59225, 'drio-d36d': 8}
+BRANCH = re.compile(r'^\s*([0-9a-f]+) (\S+)(?: \([^)]*\))? =>\s+([0-9a-f]+) (\S+)(?: \([^)]*\))?\s*$')
+
+
+def perf_names(data, symfs):
+    out = subprocess.run(['perf', 'script', '-f', '-i', data, '--symfs', symfs, '--itrace=b', '-F', 'ip,sym,addr', '--no-demangle'],
+                         check=True, capture_output=True, text=True).stdout
+    names = {}
+    for line in out.split('\n'):
+        found = BRANCH.match(line)
+        if found:
+            names[int(found[1], 16)] = found[2]
+            names[int(found[3], 16)] = found[4]
+    names.pop(0, None)
+    return names
+
+
+def is_same(their, our):
+    # Perf has a name of a mapping only in another field; and it says _init, which has no size, in the table of linkage behind.
+    return their == our or (their == '[unknown]' and our.startswith('[')) or (their == '_init' and our.endswith('@plt'))
+
+
+def main():
+    walk, realpt = sys.argv[1:]
+    if not os.path.isdir(realpt) or not shutil.which('perf'):
+        print('SKIP: no recordings of real CPUs beside the checkout, or no perf')
+        sys.exit(77)
+    bad = 0
+    for name, count in RECORDINGS.items():
+        data, symfs = f'{realpt}/perf.data/{name}.perf.data', f'{realpt}/sym/{name}'
+        told = subprocess.run([walk, data, symfs], check=True, capture_output=True, text=True)
+        ours = dict(line.split(None, 1) for line in told.stdout.split('\n') if line)
+        ours = {int(ip, 16): symbol for ip, symbol in ours.items()}
+        theirs = perf_names(data, symfs)
+        wrong = [(ip, symbol, ours.get(ip)) for ip, symbol in theirs.items() if not is_same(symbol, ours.get(ip, ''))]
+        insns = int(told.stderr.split()[0])
+        print(f'{name}: {insns} instructions of {count}; {len(wrong)} of {len(theirs)} addresses have another name')
+        for ip, their, our in wrong[:20]:
+            print(f'  {ip:x}: perf {their}, here {our}')
+        bad += len(wrong) + (insns != count) + (not theirs)
+    sys.exit(bool(bad))
+
+
+main()
