@@ -55,8 +55,8 @@ struct trace_whose trace_whose(const struct trace_queue *queue);
 /* Bytes of the queue, overlaps left out. */
 uint64_t trace_size(const struct trace_queue *queue);
 
-/* The last segment that begins at `time` or before; else the first. Of those without a time the
- * one before says when they are. Time 0: the first. False: there is none. */
+/* The last segment that begins at `time` or before; else the first. Those without a time are of the
+ * time of what is before them. 0: the first, UINT64_MAX: the last. False: there is none. */
 bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_segment *segment);
 
 /* The segment behind, or before, the given one. False: there is none; *segment stays. */

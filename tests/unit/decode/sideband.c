@@ -375,7 +375,7 @@ static void refuses(void **state)
 
 	(void)state;
 	check_refused(&empty, -EINVAL, "did not finish");
-	made_record(&compressed, PERFDATA_RECORD_COMPRESSED, 0, "", 8);
+	made_record(&compressed, PERFDATA_RECORD_COMPRESSED, 0, NULL, 0);
 	check_refused(&compressed, -ENOTSUP, "without -z");
 	made_comm(&folder, 0, 1, 1, "init", 0);
 	folder.features.data = calloc(1, 8);
