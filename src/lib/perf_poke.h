@@ -49,6 +49,22 @@ extern "C" {
 /** One armed run. Opaque. */
 struct perf_poke;
 
+/** The options that have a few values. */
+enum perf_poke_axis {
+	PERF_POKE_AXIS_RECORDER, /**< enum perf_poke_recorder */
+	PERF_POKE_AXIS_TRIGGER,	 /**< enum perf_poke_trigger_kind */
+	PERF_POKE_AXIS_WORKLOAD, /**< enum perf_poke_workload */
+	PERF_POKE_AXIS_DELIVERY, /**< enum perf_poke_delivery */
+	PERF_POKE_AXIS_FREEZE,	 /**< enum perf_poke_freeze */
+};
+
+/** One value of such an option. Never freed; may grow at its end. */
+struct perf_poke_choice {
+	const char *name; /**< on the command line and in capture.json */
+	int value;	  /**< of the enum */
+	const char *help; /**< what it is, a phrase */
+};
+
 /** How urgent a message is. */
 enum perf_poke_log_level {
 	PERF_POKE_LOG_ERROR,
@@ -761,6 +777,18 @@ const char *perf_poke__delivery(const struct perf_poke *pp);
  * Since: 0.1
  */
 int perf_poke__restore(perf_poke_log_fn log, void *log_ctx);
+
+/**
+ * The values of an option, in the order in which help should list them.
+ *
+ * @param axis  the option
+ * @param i  from 0 on
+ *
+ * Returns: the value, or NULL if there are no more, or no such axis.
+ *
+ * Since: 0.1
+ */
+const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i);
 
 /**
  * The library's version, as "0.1.0". Static.

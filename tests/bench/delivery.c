@@ -332,7 +332,7 @@ static void measure_condition(const struct condition *condition, int cpu, int sp
 	memset(series, 0, sizeof(series));
 	set_fifo(true);
 	for (size_t i = 0; i < WAYS; i++)
-		works[i] = !deliveries[i]->try();
+		works[i] = !delivery_row(i)->try();
 	for (size_t i = 0; i < TURNS * WAYS; i++) {
 		if (works[i % WAYS])
 			measure(condition, wanted[i % WAYS], cpu, spike_cpu, &series[i % WAYS]);
@@ -345,11 +345,11 @@ static void measure_condition(const struct condition *condition, int cpu, int sp
 	}
 	for (size_t i = 0; i < WAYS; i++) {
 		if (works[i])
-			print_series(condition->name, deliveries[i]->name, &series[i],
+			print_series(condition->name, delivery_row(i)->choice.name, &series[i],
 				     &series[WAYS - 1]);
 		else
 			printf("%-11s %-11s not on this kernel\n", condition->name,
-			       deliveries[i]->name);
+			       delivery_row(i)->choice.name);
 	}
 }
 

@@ -1,21 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/capture.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "base/kallsyms.h"
-#include "capture/json.h"
-#include "capture/output.h"
-#include "clock.h"
-#include "trigger/trigger.h"
-
-#define NAME_TRIES 1000
-#define LATENCY_TRIES 20
-#define LATENCY_PAUSE_US 5000
-
 uint64_t capture_history_ns(const struct capture *capture)
 {
 	uint64_t oldest_ns = capture->facts.oldest_ns;
@@ -25,165 +10,11 @@ uint64_t capture_history_ns(const struct capture *capture)
 	return oldest_ns < capture->spike.time_ns ? capture->spike.time_ns - oldest_ns : 0;
 }
 
-/* A name that sorts by time and says what it is about: 20261121-093015.042-cpu3-83us */
-static void capture_name(const struct perf_poke_spike *spike, char *name, size_t size)
-{
-	uint64_t wall_ns = clock_wall_ns(spike->time_ns);
-	time_t seconds = wall_ns / NSEC_PER_SEC;
-	struct tm tm;
-	size_t len;
-
-	localtime_r(&seconds, &tm);
-	len = strftime(name, size, "%Y%m%d-%H%M%S", &tm);
-	len += snprintf(name + len, size - len, ".%03u",
-			(unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
-	if (spike->poked)
-		snprintf(name + len, size - len, "-poke");
-	else
-		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
-			 spike->kind ? config_trigger(spike->kind) : "", spike->kind ? "-" : "",
-			 spike->latency_ns / 1000);
-}
-
-/* Gives the complete capture its name; one that is taken is left alone. */
-static int capture_publish(const struct capture_env *env, const char *partial,
-			   struct capture *capture)
-{
-	const struct output *output = env->output;
-	char wanted[80], name[96];
-
-	capture_name(&capture->spike, wanted, sizeof(wanted));
-	for (int i = 1; i <= NAME_TRIES; i++) {
-		if (i == 1)
-			snprintf(name, sizeof(name), "%s", wanted);
-		else
-			snprintf(name, sizeof(name), "%s-%d", wanted, i);
-		/* Of what is there, a folder is replaced by this only if it is empty. Not every
-		 * file system has RENAME_NOREPLACE. */
-		if (!renameat(output->work, partial, output->fd, name))
-			return asprintf(&capture->path, "%s/%s", output->path, name) < 0 ? -ENOMEM
-											 : 0;
-		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
-			return -errno;
-	}
-	return -EEXIST;
-}
-
-static int capture_find_function(struct capture_functions *functions, uint64_t address, char *name,
-				 size_t size)
-{
-	struct capture_function *function;
-	int err;
-
-	if (!functions)
-		return kallsyms_name(address, name, size);
-	for (size_t i = 0; i < ARRAY_SIZE(functions->known); i++) {
-		function = &functions->known[i];
-		if (address && function->address == address) {
-			snprintf(name, size, "%s", function->name);
-			return 0;
-		}
-	}
-	err = kallsyms_name(address, name, size);
-	if (err)
-		return err;
-	function = &functions->known[functions->next++ % ARRAY_SIZE(functions->known)];
-	function->address = address;
-	snprintf(function->name, sizeof(function->name), "%s", name);
-	return 0;
-}
-
-/* A thread that is late may run only now. */
-static void capture_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
-{
-	bool wants_thread = env->config->thresholds[TRIGGER_THREAD];
-	bool wants_user = env->config->thresholds[TRIGGER_USER];
-	struct trigger_latencies seen;
-
-	if (!env->trigger || spike->poked || (!wants_thread && !wants_user))
-		return;
-	for (int i = 0; i < LATENCY_TRIES; i++) {
-		if (i)
-			usleep(LATENCY_PAUSE_US);
-		if (!trigger_latencies(env->trigger, spike->cpu, spike->sequence, &seen))
-			return;
-		spike->thread_ns = seen.thread_ns;
-		spike->user_ns = seen.user_ns;
-		spike->has_noise = trigger_has_noise(env->trigger);
-		spike->noise_irq_ns = seen.noise.irq_ns;
-		spike->noise_softirq_ns = seen.noise.softirq_ns;
-		spike->noise_thread_ns = seen.noise.thread_ns;
-		spike->noise_nmi_ns = seen.noise.nmi_ns;
-		if (seen.user_ns || (seen.thread_ns && !wants_user))
-			return;
-	}
-}
-
-static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)
-{
-	struct perf_poke_spike *spike = &capture->spike;
-	int err;
-
-	err = env->recorder->ops->write(env->recorder, capture->snapshot, dirfd, spike,
-					&capture->facts);
-	if (err)
-		return err;
-	/* A function without a symbol is no reason to lose the capture. */
-	if (!capture_find_function(env->functions, spike->function, capture->function_name,
-				   sizeof(capture->function_name)))
-		spike->function_name = capture->function_name;
-	capture_latencies(env, spike);
-	err = capture_json_write(env, capture, dirfd);
-	capture->size = tree_size(dirfd, ".");
-	return err;
-}
-
-static int capture_identify(struct capture *capture, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	capture->dev = st.st_dev;
-	capture->ino = st.st_ino;
-	return 0;
-}
-
-static int capture_try(const struct capture_env *env, struct capture *capture)
-{
-	_cleanup_close_ int fd = -1;
-	char partial[32];
-	int err;
-
-	err = output_renew(env->output, &capture->note);
-	if (err < 0)
-		return err;
-	snprintf(partial, sizeof(partial), "%" PRIu64, capture->still_ns);
-	if (mkdirat(env->output->work, partial, 0700))
-		return -errno;
-	fd = openat(env->output->work, partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	err = fd < 0 ? -errno : capture_identify(capture, fd);
-	if (!err)
-		err = capture_fill(env, fd, capture);
-	if (!err)
-		err = capture_publish(env, partial, capture);
-	if (err)
-		tree_remove(env->output->work, partial);
-	return err;
-}
-
-void capture_write(const struct capture_env *env, struct capture *capture)
-{
-	capture->error = capture_try(env, capture);
-	env->recorder->ops->snapshot_free(capture->snapshot);
-	capture->snapshot = NULL;
-}
-
 void capture_free(const struct capture_env *env, struct capture *capture)
 {
 	if (!capture)
 		return;
-	env->recorder->ops->snapshot_free(capture->snapshot);
+	recorder_snapshot_free(env->recorder, capture->snapshot);
 	free(capture->path);
 	free(capture->note);
 	free(capture);

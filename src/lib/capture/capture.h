@@ -51,10 +51,8 @@ struct capture_env {
 	const struct poke *poke;	     /* NULL: there are no targets */
 	struct capture_functions *functions; /* NULL: none is remembered */
 	const struct trigger *trigger;
+	const char *workload; /* its name */
 };
-
-/* Sets capture->error, and path unless it failed. Any thread. */
-void capture_write(const struct capture_env *env, struct capture *capture);
 
 /* How much of the past the capture shows before its spike; UINT64_MAX: not known. */
 uint64_t capture_history_ns(const struct capture *capture);

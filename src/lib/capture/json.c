@@ -155,11 +155,12 @@ static struct json_object *trigger_json(const struct config *config,
 	return json;
 }
 
-static struct json_object *workload_json(const struct config *config)
+static struct json_object *workload_json(const struct capture_env *env)
 {
+	const struct config *config = env->config;
 	struct json_object *json = json_object_new_object();
 
-	put_string(json, "kind", config_workload(config));
+	put_string(json, "kind", env->workload);
 	if (config->workload != PERF_POKE_WORKLOAD_NONE) {
 		put_uint(json, "period_ns", config->period_ns);
 		put_int(json, "priority", config->priority);
@@ -285,11 +286,9 @@ static struct json_object *capture_json(const struct capture_env *env,
 	put_trace(json, &capture->facts);
 	json_object_object_add(json, "trigger", trigger_json(env->config, &capture->spike));
 	json_object_object_add(json, "statistics", statistics_json(capture));
-	json_object_object_add(json, "workload", workload_json(env->config));
-	put_string(recorder, "kind", env->recorder->ops->name);
-	env->recorder->ops->describe(env->recorder, recorder);
-	if (env->recorder->ops->describe_snapshot)
-		env->recorder->ops->describe_snapshot(capture->snapshot, recorder);
+	json_object_object_add(json, "workload", workload_json(env));
+	put_string(recorder, "kind", env->recorder->ops->choice.name);
+	recorder_describe(env->recorder, capture->snapshot, recorder);
 	json_object_object_add(json, "recorder", recorder);
 	if (env->poke) {
 		struct json_object *poke = json_object_new_object();

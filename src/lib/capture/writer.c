@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 
 #include "affinity.h"
+#include "capture/write.h"
 
 struct queue {
 	struct capture *first;

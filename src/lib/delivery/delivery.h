@@ -23,7 +23,8 @@ struct delivery_config {
 struct delivery_state;
 
 struct delivery {
-	const char *name;
+	struct perf_poke_choice choice;
+	bool automatic; /* whether AUTO may take it: `direct` and `tracepoint` are for who asks */
 	enum poke_way way;
 	/* Whether it works on this system: 0 or a negative errno. */
 	int (*try)(void);
@@ -36,15 +37,9 @@ struct delivery {
 extern const struct delivery delivery_task_work, delivery_fasync, delivery_tracepoint,
 	delivery_direct, delivery_relay;
 
-/* In the order of preference, up to a NULL. */
-extern const struct delivery *const deliveries[];
+/* In the order in which AUTO tries them; NULL past the end. The last works everywhere. */
+const struct delivery *delivery_row(size_t i);
 
 const struct delivery *delivery_of(enum poke_way way);
-
-/* Whether the kernel has a function that BPF programs may call by this name. */
-bool delivery_has_kfunc(const char *name);
-
-/* How the kernel spells the function of `task-work`: see bpf/poke/task_work.h. */
-bool delivery_task_work_impl(void);
 
 #endif

@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "base/nofile.h"
 #include "base/tracefs.h"
-#include "recorder/rings.h"
 
 struct delivery_state {
 	size_t nr;
@@ -116,7 +116,7 @@ static int fasync_open(struct delivery_state **ret, const struct delivery_config
 				  config->nr_targets * config->nr_cpus * sizeof(state->fds[0]));
 	if (!state)
 		return -ENOMEM;
-	rings_raise_nofile();
+	nofile_raise();
 	err = fasync_open_all(state, config);
 	if (err) {
 		fasync_close(state);
@@ -139,7 +139,9 @@ static int fasync_try(void)
 }
 
 const struct delivery delivery_fasync = {
-	.name = "fasync",
+	.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC,
+		    "the target owns a perf event that overflows" },
+	.automatic = true,
 	.way = POKE_WAY_FASYNC,
 	.try = fasync_try,
 	.open = fasync_open,

@@ -46,14 +46,6 @@ struct poke {
 	struct target targets[POKE_TARGETS];
 };
 
-static const enum poke_way wanted_way[] = {
-	[PERF_POKE_DELIVERY_TASK_WORK] = POKE_WAY_TASK_WORK,
-	[PERF_POKE_DELIVERY_FASYNC] = POKE_WAY_FASYNC,
-	[PERF_POKE_DELIVERY_TRACEPOINT] = POKE_WAY_TRACEPOINT,
-	[PERF_POKE_DELIVERY_DIRECT] = POKE_WAY_DIRECT,
-	[PERF_POKE_DELIVERY_RELAY] = POKE_WAY_RELAY,
-};
-
 static bool poke_has(const struct poke *poke, enum poke_way way)
 {
 	return poke->ways & 1U << way;
@@ -74,7 +66,7 @@ static int poke_prefer(struct poke *poke, const struct delivery *delivery, const
 	if (err)
 		return log_error(poke->log, err,
 				 "delivery %s: not on this kernel: %s (use another, or auto)",
-				 delivery->name, strerror(-err));
+				 delivery->choice.name, strerror(-err));
 	poke->preferred = delivery;
 	poke->ways |= 1U << delivery->way;
 	return 0;
@@ -93,20 +85,22 @@ static void poke_add_next(struct poke *poke)
 	poke->ways |= 1U << POKE_WAY_RELAY;
 }
 
+static const struct delivery *poke_find(enum perf_poke_delivery wanted)
+{
+	const struct delivery *delivery;
+
+	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
+		if (wanted ? delivery->choice.value == (int)wanted
+			   : delivery->automatic && !delivery->try())
+			return delivery;
+	}
+	return NULL;
+}
+
 static int poke_choose(struct poke *poke, enum perf_poke_delivery wanted, const char *wake)
 {
-	int err = -EOPNOTSUPP;
+	int err = poke_prefer(poke, poke_find(wanted), wake);
 
-	if (wanted)
-		err = poke_prefer(poke, delivery_of(wanted_way[wanted]), wake);
-	/* The kernel has one of these, the last for sure; `tracepoint` and `direct` are for who
-	 * asks for them. */
-	else if (!delivery_task_work.try())
-		err = poke_prefer(poke, &delivery_task_work, wake);
-	else if (!delivery_fasync.try())
-		err = poke_prefer(poke, &delivery_fasync, wake);
-	else
-		err = poke_prefer(poke, &delivery_relay, wake);
 	if (!err)
 		poke_add_next(poke);
 	return err;
@@ -233,14 +227,13 @@ void poke_configure(const struct poke *poke, struct trigger_config *config)
 	config->nr_targets = poke->nr;
 	config->poke_ways = poke->ways;
 	config->poke_message = poke->format;
-	config->task_work_impl = poke_has(poke, POKE_WAY_TASK_WORK) && delivery_task_work_impl();
 }
 
 static void poke_close_states(struct poke *poke)
 {
-	for (size_t i = 0; deliveries[i]; i++) {
-		const struct delivery *delivery = deliveries[i];
+	const struct delivery *delivery;
 
+	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
 		if (poke->states[delivery->way])
 			delivery->close(TAKE_PTR(poke->states[delivery->way]));
 	}
@@ -248,11 +241,10 @@ static void poke_close_states(struct poke *poke)
 
 static int poke_open_states(struct poke *poke)
 {
+	const struct delivery *delivery;
 	int err = 0;
 
-	for (size_t i = 0; deliveries[i] && !err; i++) {
-		const struct delivery *delivery = deliveries[i];
-
+	for (size_t i = 0; !err && (delivery = delivery_row(i)); i++) {
 		if (poke_has(poke, delivery->way) && delivery->open)
 			err = delivery->open(&poke->states[delivery->way], &poke->delivery,
 					     poke->log);
@@ -318,7 +310,7 @@ int poke_cpu_online(struct poke *poke)
 
 const char *poke_delivery(const struct poke *poke)
 {
-	return poke->preferred->name;
+	return poke->preferred->choice.name;
 }
 
 int poke_fd(const struct poke *poke)
@@ -497,11 +489,12 @@ void poke_finish(struct poke *poke)
 static struct json_object *ways_json(const __u64 *counts)
 {
 	struct json_object *json = json_object_new_object();
+	const struct delivery *delivery;
 
-	for (size_t i = 0; deliveries[i]; i++) {
-		if (counts[deliveries[i]->way])
-			json_object_object_add(json, deliveries[i]->name,
-					       json_object_new_uint64(counts[deliveries[i]->way]));
+	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
+		if (counts[delivery->way])
+			json_object_object_add(json, delivery->choice.name,
+					       json_object_new_uint64(counts[delivery->way]));
 	}
 	return json;
 }
@@ -534,7 +527,8 @@ static struct json_object *target_json(const struct poke *poke, size_t i, uint64
 	json_object_object_add(json, "tid", json_object_new_int(poke->targets[i].tid));
 	json_object_object_add(json, "comm", json_object_new_string(poke->targets[i].comm));
 	json_object_object_add(json, "signal", json_object_new_int(poke->tasks[i].signal));
-	json_object_object_add(json, "delivery", way ? json_object_new_string(way->name) : NULL);
+	json_object_object_add(json, "delivery",
+			       way ? json_object_new_string(way->choice.name) : NULL);
 	json_object_object_add(json, "pending_after_ns", pending);
 	json_object_object_add(json, "sent", ways_json(read.sent));
 	json_object_object_add(json, "refused", ways_json(read.refused));
@@ -548,7 +542,8 @@ void poke_describe(const struct poke *poke, uint64_t sequence, struct json_objec
 
 	for (size_t i = 0; i < poke->nr; i++)
 		json_object_array_add(targets, target_json(poke, i, sequence));
-	json_object_object_add(json, "delivery", json_object_new_string(poke->preferred->name));
+	json_object_object_add(json, "delivery",
+			       json_object_new_string(poke->preferred->choice.name));
 	json_object_object_add(json, "targets", targets);
 }
 

@@ -9,7 +9,9 @@ static int relay_try(void)
 }
 
 const struct delivery delivery_relay = {
-	.name = "relay",
+	.choice = { "relay", PERF_POKE_DELIVERY_RELAY,
+		    "the process that runs the session sends it" },
+	.automatic = true,
 	.way = POKE_WAY_RELAY,
 	.try = relay_try,
 };

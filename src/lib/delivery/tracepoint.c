@@ -12,7 +12,8 @@ static int tracepoint_try(void)
 }
 
 const struct delivery delivery_tracepoint = {
-	.name = "tracepoint",
+	.choice = { "tracepoint", PERF_POKE_DELIVERY_TRACEPOINT,
+		    "the target signals itself when it polls its events" },
 	.way = POKE_WAY_TRACEPOINT,
 	.try = tracepoint_try,
 };

@@ -8,9 +8,7 @@
 
 #include "bpf/poke.h"
 #include "cpulist.h"
-#include "recorder/pt/config.h"
-#include "visible/pins.h"
-#include "workload/timerlat.h"
+#include "options/session_name.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define WARMUP_DEFAULT_NS 10000000000
@@ -21,9 +19,6 @@
 #define HISTOGRAM_WIDTH_DEFAULT_NS 1000
 #define HISTOGRAM_MAX (1ULL << 30) /* bytes, of all CPUs */
 #define BUFFER_MAX (1ULL << 31)	   /* the kernel's own limit for the mapping of one event */
-/* A record of perf is at most 64 KiB, the rest of it included: what perf record --aux-sample
- * allows. */
-#define SAMPLE_MAX (60ULL << 10)
 /* Of the word that wakes a target */
 #define WAKE_MAX 23
 #define WAKE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
@@ -104,14 +99,14 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->warmup_ns = opts->warmup_ns ? opts->warmup_ns : WARMUP_DEFAULT_NS;
 	config->buffer_size = opts->buffer_size;
 	config->workload = opts->workload;
-
+	config->recorder = opts->recorder;
 	config->delivery = opts->delivery;
 	config->exit_with_target = opts->exit_with_target;
 	config->freeze = opts->freeze;
 	config->freeze_all = opts->freeze_all;
 	config->no_switch_events = opts->no_switch_events;
-	config->sample_size = opts->sample_size ? opts->sample_size : SAMPLE_MAX;
-	config->history_size = opts->history_size ? opts->history_size : UINT64_MAX;
+	config->sample_size = opts->sample_size;
+	config->history_size = opts->history_size;
 
 	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
@@ -126,26 +121,16 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 		return log_error(&config->log, -EINVAL,
 				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
 				 config->buffer_size);
-	if (config->sample_size > SAMPLE_MAX)
-		return log_error(&config->log, -EINVAL,
-				 "sample size %" PRIu64 ": a record holds at most 60K",
-				 config->sample_size);
 	if (config->freeze > PERF_POKE_FREEZE_SIGNAL)
 		return log_error(&config->log, -EINVAL, "freeze %d: unknown", config->freeze);
-	if (config->workload > PERF_POKE_WORKLOAD_USER)
-		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
 	if (config->delivery > PERF_POKE_DELIVERY_RELAY)
 		return log_error(&config->log, -EINVAL, "delivery %d: unknown", config->delivery);
-	if (opts->recorder > PERF_POKE_RECORDER_PERF)
-		return log_error(&config->log, -EINVAL, "recorder %d: unknown", opts->recorder);
 	return 0;
 }
 
 /* What the workload is to be like. */
 static int config_workload_opts(struct config *config, const struct perf_poke_opts *opts)
 {
-	bool timerlat = config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-			config->workload == PERF_POKE_WORKLOAD_USER;
 	char fifo[32];
 
 	config->hold_dma_latency = opts->hold_dma_latency;
@@ -154,11 +139,6 @@ static int config_workload_opts(struct config *config, const struct perf_poke_op
 	config->deepest_idle_state = opts->deepest_idle_state;
 	if (opts->cgroup && !(config->cgroup = strdup(opts->cgroup)))
 		return -ENOMEM;
-	if (timerlat && config->period_ns < TIMERLAT_PERIOD_MIN_NS)
-		return log_error(&config->log, -EINVAL,
-				 "period %" PRIu64 " ns: must be 100us to 1s with the workload "
-				 "timerlat",
-				 config->period_ns);
 	snprintf(fifo, sizeof(fifo), "f:%d", config->priority);
 	if (!opts->scheduler && !opts->priority)
 		return 0;
@@ -170,10 +150,6 @@ static int config_workload_opts(struct config *config, const struct perf_poke_op
 			opts->scheduler ? opts->scheduler : fifo);
 	if (config->sched.policy == SCHED_FIFO)
 		config->priority = config->sched.priority;
-	else if (config->workload == PERF_POKE_WORKLOAD_CYCLIC)
-		return log_error(&config->log, -EINVAL,
-				 "scheduler '%s': the workload cyclic has f:PRIORITY only",
-				 opts->scheduler);
 	return 0;
 }
 
@@ -200,7 +176,7 @@ void config_reset_thresholds(struct config *config)
 	}
 }
 
-static int config_triggers(struct config *config, const struct perf_poke_opts *opts)
+static int config_read_triggers(struct config *config, const struct perf_poke_opts *opts)
 {
 	if (!opts->nr_triggers)
 		config->asked[TRIGGER_IRQ] = config->threshold_ns;
@@ -239,7 +215,7 @@ static int config_strings(struct config *config, const struct perf_poke_opts *op
 	config->output = strdup(opts->output ? opts->output : "perf-poke.data");
 	if (!config->output)
 		return -ENOMEM;
-	if (opts->session && !pins_name_valid(opts->session))
+	if (opts->session && !session_name_valid(opts->session))
 		return log_error(&config->log, -EINVAL,
 				 "session '%s': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other "
 				 "than . and ..)",
@@ -322,47 +298,6 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 	return 0;
 }
 
-/* Targets and events that are named say which recorder they are for. */
-static enum perf_poke_recorder config_choose_recorder(const struct config *config)
-{
-	if (config->nr_targets && !config->nr_events)
-		return PERF_POKE_RECORDER_PERF;
-	if (config->nr_events)
-		return pt_config_is_pt(config->events[0].name) ? PERF_POKE_RECORDER_PT
-							       : PERF_POKE_RECORDER_EVENTS;
-	return access(PT_PMU_DIR, F_OK) ? PERF_POKE_RECORDER_EVENTS : PERF_POKE_RECORDER_PT;
-}
-
-/* The events and a running perf record are stopped by the controller: there is but one way. */
-static int config_recorder(struct config *config, const struct perf_poke_opts *opts)
-{
-	const char *option = NULL;
-
-	config->recorder = opts->recorder ? opts->recorder : config_choose_recorder(config);
-	if (config->recorder == PERF_POKE_RECORDER_PERF && !config->nr_targets)
-		return log_error(&config->log, -EINVAL,
-				 "recorder perf: needs a target: a running perf record");
-	if (config->recorder == PERF_POKE_RECORDER_PT)
-		return 0;
-	if (opts->freeze == PERF_POKE_FREEZE_PAUSE)
-		option = "freeze pause";
-	else if (opts->freeze == PERF_POKE_FREEZE_SAMPLE)
-		option = "freeze sample";
-	else if (opts->freeze_all)
-		option = "freeze-all";
-	else if (opts->sample_size)
-		option = "sample-size";
-	else if (opts->history_size)
-		option = "history";
-	else if (opts->no_switch_events)
-		option = "no-switch-events";
-	if (!option)
-		return 0;
-	return log_error(&config->log, -EINVAL,
-			 "%s: needs the recorder pt (Intel PT), not the recorder %s", option,
-			 config->recorder == PERF_POKE_RECORDER_PERF ? "perf" : "events");
-}
-
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
 	struct perf_poke_opts known;
@@ -385,41 +320,34 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (!err)
 		err = config_histogram(config, &known);
 	if (!err)
-		err = config_triggers(config, &known);
+		err = config_read_triggers(config, &known);
 	if (!err)
 		err = config_strings(config, &known);
 	if (!err)
 		err = config_events(config, &known);
 	if (!err)
 		err = config_targets(config, &known);
-	if (!err)
-		err = config_recorder(config, &known);
 	if (err)
 		config_destroy(config);
 	return err;
 }
 
+const struct perf_poke_choice config_triggers[TRIGGER_KINDS] = {
+	{ "irq", PERF_POKE_TRIGGER_IRQ, "until the timer's interrupt" },
+	{ "thread", PERF_POKE_TRIGGER_THREAD, "until the thread runs that the timer wakes" },
+	{ "user", PERF_POKE_TRIGGER_USER, "until timerlat's thread is back in user space" },
+	{ "wakeup", PERF_POKE_TRIGGER_WAKEUP, "from any wakeup of a task until it runs" },
+};
+
 const char *config_trigger(unsigned int kind)
 {
-	static const char *const names[] = { "irq", "thread", "user", "wakeup" };
-
-	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
+	return kind < ARRAY_SIZE(config_triggers) ? config_triggers[kind].name : "?";
 }
 
-const char *config_workload(const struct config *config)
+bool config_is_timerlat(const struct config *config)
 {
-	switch (config->workload) {
-	case PERF_POKE_WORKLOAD_NONE:
-		return "none";
-	case PERF_POKE_WORKLOAD_TIMERLAT:
-		return "timerlat";
-	case PERF_POKE_WORKLOAD_USER:
-		return "user";
-	case PERF_POKE_WORKLOAD_AUTO:
-		return "auto";
-	default:
-		return "cyclic";
-	}
+	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	       config->workload == PERF_POKE_WORKLOAD_USER;
 }
 
 void config_destroy(struct config *config)

@@ -26,14 +26,13 @@ struct config {
 	char *cgroup;		 /* NULL: not set */
 	bool hold_dma_latency, limit_idle_state;
 	uint32_t dma_latency_us, deepest_idle_state;
-	enum perf_poke_recorder recorder; /* not AUTO */
+	enum perf_poke_recorder recorder;
 	struct perf_poke_event *events;
 	size_t nr_events;
 	uint64_t buffer_size; /* 0: the recorder's choice */
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events;
-	uint64_t sample_size;
-	uint64_t history_size; /* UINT64_MAX: all */
+	uint64_t sample_size, history_size; /* 0: the recorder's choice */
 	struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
@@ -59,8 +58,11 @@ struct config {
 int config_init(struct config *config, const struct perf_poke_opts *opts);
 /* To what was asked for: an earlier run may have adapted them. */
 void config_reset_thresholds(struct config *config);
-/* The name of the workload that is used. */
-const char *config_workload(const struct config *config);
+/* Whether the tracer timerlat arms the timers. */
+bool config_is_timerlat(const struct config *config);
+
+/* By enum perf_poke_trigger_kind. */
+extern const struct perf_poke_choice config_triggers[TRIGGER_KINDS];
 /* The name of a kind of latency. */
 const char *config_trigger(unsigned int kind);
 void config_destroy(struct config *config);

@@ -9,10 +9,7 @@ const char *function_name(const struct config *config)
 {
 	if (config->function)
 		return strcmp(config->function, "any") ? config->function : NULL;
-	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-			       config->workload == PERF_POKE_WORKLOAD_USER
-		       ? TIMERLAT_FUNCTION
-		       : NULL;
+	return config_is_timerlat(config) ? TIMERLAT_FUNCTION : NULL;
 }
 
 int function_find(const struct config *config, uint64_t *address)
@@ -37,7 +34,7 @@ int function_find(const struct config *config, uint64_t *address)
 		log_error(&config->log, err,
 			  "workload %s: the kernel has no function %s: it is built without "
 			  "CONFIG_TIMERLAT_TRACER; use --workload cyclic",
-			  config_workload(config), name);
+			  config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat", name);
 	else if (err == -ENOENT)
 		log_error(
 			&config->log, err,

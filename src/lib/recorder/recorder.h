@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a recorder is: it holds what the CPUs did, can be frozen, copied out and resumed by the
- * controller, and writes a copy as perf.data. Each kind is a table of these functions. */
+/*
+ * recorder/: who holds the trace. A recorder is opened, frozen at a spike, copied out and resumed
+ * by the controller, and writes a copy as perf.data. A row of the table in recorder.c describes
+ * each.
+ *
+ * What recorders have in common is here; a folder each holds the rest, and includes no other.
+ */
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H
 
@@ -21,7 +26,8 @@ struct recorder_config {
 	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's own choice */
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events;
-	uint64_t sample_size, history_size;
+	uint64_t sample_size, history_size; /* 0: the recorder's own choice */
+	size_t nr_targets;		    /* that the session pokes */
 	const char *const *argv;
 	size_t argc;
 	int work_fd; /* the session's own folder, on the file system of the captures: for what they
@@ -54,16 +60,24 @@ struct recorder {
 
 /* All return 0 or a negative errno. `write` is called from the writer's thread, and so is
  * `snapshot_free` after it: what they use is in the snapshot, constant while the recorder runs,
- * used by that thread alone, or safe to share. */
+ * used by that thread alone, or safe to share. Functions that say so may be NULL, which does
+ * nothing: call them through recorder_freeze() and so on. */
 struct recorder_ops {
-	const char *name;
+	struct perf_poke_choice choice;
+	/* Whether it has what `freeze`, `freeze_all`, `no_switch_events`, `sample_size` and
+	 * `history_size` are for. */
+	bool has_aux;
+	/* Whether AUTO means this one. */
+	bool (*suits)(const struct recorder_config *config);
+	/* Refuses options before anything is opened, and logs why; may be NULL. */
+	int (*check)(const struct recorder_config *config, const struct log *log);
 	int (*open)(struct recorder **ret, const struct recorder_config *config,
 		    const struct log *log);
 	/* Begins to record. After this, programs that are traced are not changed any more; NULL:
 	 * records since open. */
 	int (*start)(struct recorder *recorder, const struct log *log);
-	/* Makes the traces of a spike's CPUs stand still, and those of others where they are copied
-	 * too. */
+	/* Stops the traces that `copy` takes: those of the spike's CPUs, or of all. May be NULL,
+	 * with copy, resume, cpu_online and write. */
 	int (*freeze)(struct recorder *recorder, const struct perf_poke_spike *spike);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
@@ -74,16 +88,38 @@ struct recorder_ops {
 	/* Makes perf.data in the folder dirfd. */
 	int (*write)(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
-	/* Adds what describes the recorder to capture.json. */
+	/* Adds what describes the recorder to capture.json; may be NULL. */
 	void (*describe)(const struct recorder *recorder, struct json_object *json);
-	/* Adds what describes the snapshot; NULL: nothing does. */
+	/* Adds what describes the snapshot; may be NULL. */
 	void (*describe_snapshot)(const struct snapshot *snapshot, struct json_object *json);
 	void (*snapshot_free)(struct snapshot *snapshot);
 	void (*free)(struct recorder *recorder);
 };
 
-extern const struct recorder_ops events_recorder;
-extern const struct recorder_ops perf_recorder;
-extern const struct recorder_ops pt_recorder;
+extern const struct recorder_ops events_recorder, perf_recorder, pt_recorder;
+
+/* In the order in which AUTO tries them; NULL past the end. */
+const struct recorder_ops *recorder_row(size_t i);
+
+/* How a recorder with has_aux stops the trace, in the order in which AUTO tries them. */
+extern const struct perf_poke_choice recorder_freezes[3];
+/* "auto" for AUTO. */
+const char *recorder_freeze_name(enum perf_poke_freeze freeze);
+
+/* Finds the row that is wanted, and checks the options against it. On failure logs why. */
+int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
+		    const struct recorder_config *config, const struct log *log);
+
+int recorder_start(struct recorder *recorder, const struct log *log);
+int recorder_freeze(struct recorder *recorder, const struct perf_poke_spike *spike);
+int recorder_copy(struct recorder *recorder, struct snapshot **ret);
+int recorder_resume(struct recorder *recorder);
+int recorder_cpu_online(struct recorder *recorder, int cpu);
+int recorder_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+		   const struct perf_poke_spike *spike, struct snapshot_facts *facts);
+/* snapshot: NULL describes the recorder alone. */
+void recorder_describe(const struct recorder *recorder, const struct snapshot *snapshot,
+		       struct json_object *json);
+void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *snapshot);
 
 #endif

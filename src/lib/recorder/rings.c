@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 
 #include <perf/cpumap.h>
 #include <perf/evlist.h>
@@ -16,6 +15,7 @@
 #include <internal/mmap.h>
 
 #include "base/evsel.h"
+#include "base/nofile.h"
 
 /* What the kernel may be writing to a ring at a time: one record with the longest of paths, and
  * more. */
@@ -41,16 +41,6 @@ struct rings {
 	size_t nr_cpus;
 	struct ring rings[];
 };
-
-void rings_raise_nofile(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 static int explain_open(int err, const struct ring_event *event, const struct log *log)
 {
@@ -188,7 +178,7 @@ int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const i
 	if (!rings)
 		return -ENOMEM;
 	evsel_init();
-	rings_raise_nofile();
+	nofile_raise();
 	rings->events = events;
 	rings->nr_events = nr;
 	rings->nr_cpus = nr_cpus;

@@ -31,9 +31,6 @@ struct ring_copy {
 
 struct rings;
 
-/* Each event on each CPU is a descriptor: the soft limit of 1024 is soon reached. */
-void rings_raise_nofile(void);
-
 /* Opens and maps, enabled. pages: of 4096 bytes or whatever the machine's are, a power of two. The
  * events and what they point to must outlive the rings. */
 int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,

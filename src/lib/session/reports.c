@@ -56,7 +56,7 @@ static void tell_caller(struct perf_poke *pp, struct capture *done)
 		.error = done->error,
 		.path = done->path,
 		.spike = done->spike,
-		.recorder = pp->recorder->ops->name,
+		.recorder = pp->recorder_ops->choice.name,
 		.skid_ns = done->still_ns - done->spike.time_ns,
 		.blind_ns = done->armed_ns - done->spike.time_ns,
 		.history_ns = capture_history_ns(done),
@@ -102,7 +102,7 @@ int reports_take(struct perf_poke *pp)
 		pp->failed += !!done->error;
 		tell_others(pp, done);
 		tell_caller(pp, done);
-		rules_keep(pp, done);
+		rules_keep(&pp->rules, done);
 		capture_free(&pp->env, done);
 		nr++;
 	}

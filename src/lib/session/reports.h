@@ -3,7 +3,7 @@
 #ifndef LIB_SESSION_REPORTS_H
 #define LIB_SESSION_REPORTS_H
 
-#include "session/session.h"
+#include "session/state.h"
 
 /* The numbers that others see. */
 void reports_count(struct perf_poke *pp);

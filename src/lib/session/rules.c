@@ -10,31 +10,31 @@
 #include "trigger/stats.h"
 #include "units.h"
 
-int rules_start(struct perf_poke *pp)
+int rules_start(struct rules *rules)
 {
-	const struct config *config = &pp->config;
+	const struct config *config = rules->config;
 	const struct itimerspec warmup = {
 		.it_value.tv_sec = config->warmup_ns / NSEC_PER_SEC,
 		.it_value.tv_nsec = config->warmup_ns % NSEC_PER_SEC,
 	};
-	int err = keep_new(&pp->keep, config->keep_worst, config->max_disk);
+	int err = keep_new(&rules->keep, config->keep_worst, config->max_disk);
 
-	memset(pp->floors_ns, 0, sizeof(pp->floors_ns));
+	memset(rules->floors_ns, 0, sizeof(rules->floors_ns));
 	if (err || !config->adaptive)
 		return err;
 	for (int kind = 0; kind < TRIGGER_KINDS; kind++)
-		trigger_set_threshold(pp->trigger, kind, UINT64_MAX);
-	pp->warmup_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (pp->warmup_fd < 0 || timerfd_settime(pp->warmup_fd, 0, &warmup, NULL))
+		trigger_set_threshold(rules->trigger, kind, UINT64_MAX);
+	rules->warmup_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (rules->warmup_fd < 0 || timerfd_settime(rules->warmup_fd, 0, &warmup, NULL))
 		return -errno;
 	return 0;
 }
 
 /* Not below what was asked for. */
-static void adapt(struct perf_poke *pp, enum trigger_kind kind)
+static void adapt(struct rules *rules, enum trigger_kind kind)
 {
-	struct config *config = &pp->config;
-	const struct stats_table table = { trigger_cpu_kind(pp->trigger, 0, kind), config->cpus,
+	struct config *config = rules->config;
+	const struct stats_table table = { trigger_cpu_kind(rules->trigger, 0, kind), config->cpus,
 					   config->nr_cpus };
 	uint64_t measured_ns = stats_percentile(&table, config->adaptive);
 	uint64_t count = stats_sum(&table).count;
@@ -47,36 +47,36 @@ static void adapt(struct perf_poke *pp, enum trigger_kind kind)
 		  "later than %s",
 		  config_trigger(kind), FORMAT_TIME(config->thresholds[kind]), count,
 		  config->adaptive, FORMAT_TIME(measured_ns));
-	trigger_set_threshold(pp->trigger, kind, config->thresholds[kind]);
+	trigger_set_threshold(rules->trigger, kind, config->thresholds[kind]);
 	if (config->threshold_ns < config->thresholds[kind])
 		config->threshold_ns = config->thresholds[kind];
 }
 
-void rules_poll(struct perf_poke *pp)
+void rules_poll(struct rules *rules)
 {
-	struct trigger_session *seen = trigger_session(pp->trigger);
+	struct trigger_session *seen = trigger_session(rules->trigger);
 	uint64_t expirations;
 
-	if (pp->warmup_fd < 0 ||
-	    read(pp->warmup_fd, &expirations, sizeof(expirations)) != sizeof(expirations))
+	if (rules->warmup_fd < 0 ||
+	    read(rules->warmup_fd, &expirations, sizeof(expirations)) != sizeof(expirations))
 		return;
 	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
-		if (pp->config.thresholds[kind])
-			adapt(pp, kind);
+		if (rules->config->thresholds[kind])
+			adapt(rules, kind);
 	}
-	seen->threshold_ns = pp->config.threshold_ns;
-	memcpy(seen->thresholds_ns, pp->config.thresholds, sizeof(seen->thresholds_ns));
-	closep(&pp->warmup_fd);
+	seen->threshold_ns = rules->config->threshold_ns;
+	memcpy(seen->thresholds_ns, rules->config->thresholds, sizeof(seen->thresholds_ns));
+	closep(&rules->warmup_fd);
 }
 
-void rules_cool(struct perf_poke *pp, uint64_t spike_ns)
+void rules_cool(struct rules *rules, uint64_t spike_ns)
 {
-	uint64_t cooldown_ns = pp->config.cooldown_ns, end_ns;
+	uint64_t cooldown_ns = rules->config->cooldown_ns, end_ns;
 
 	if (__builtin_add_overflow(spike_ns, cooldown_ns, &end_ns))
 		end_ns = UINT64_MAX;
 	if (cooldown_ns)
-		trigger_set_quiet(pp->trigger, end_ns);
+		trigger_set_quiet(rules->trigger, end_ns);
 }
 
 static void say_dropped(const struct config *config, const struct kept *dropped)
@@ -94,16 +94,16 @@ static void say_dropped(const struct config *config, const struct kept *dropped)
 }
 
 /* For a moment it has another name, then it is gone. */
-static void drop(struct perf_poke *pp, const struct kept *dropped)
+static void drop(struct rules *rules, const struct kept *dropped)
 {
-	const struct config *config = &pp->config;
+	const struct config *config = rules->config;
 	_cleanup_free_ char *path = NULL;
 	struct removal *removal;
 	int err;
 
 	if (asprintf(&path, "%s/%s", config->output, dropped->name) < 0)
 		path = NULL;
-	err = removal_begin(&removal, &pp->output, dropped);
+	err = removal_begin(&removal, rules->output, dropped);
 	if (err && err != -ENOENT)
 		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: is not removed: %s",
 			  config->output, dropped->name,
@@ -112,7 +112,7 @@ static void drop(struct perf_poke *pp, const struct kept *dropped)
 	if (err && err != -ENOENT)
 		return;
 	if (!err)
-		writer_remove(pp->writer, removal);
+		writer_remove(rules->writer, removal);
 	say_dropped(config, dropped);
 	if (config->on_removed && path)
 		config->on_removed(config->capture_ctx, path);
@@ -128,21 +128,21 @@ static bool is_first(const struct config *config, unsigned int kind)
 	return true;
 }
 
-static void raise_floor(struct perf_poke *pp, unsigned int kind)
+static void raise_floor(struct rules *rules, unsigned int kind)
 {
-	struct trigger_session *seen = trigger_session(pp->trigger);
-	uint64_t floor_ns = keep_floor(pp->keep, kind);
+	struct trigger_session *seen = trigger_session(rules->trigger);
+	uint64_t floor_ns = keep_floor(rules->keep, kind);
 
-	pp->floors_ns[kind] = floor_ns;
-	trigger_set_floor(pp->trigger, kind, floor_ns);
-	if (floor_ns <= pp->config.thresholds[kind])
+	rules->floors_ns[kind] = floor_ns;
+	trigger_set_floor(rules->trigger, kind, floor_ns);
+	if (floor_ns <= rules->config->thresholds[kind])
 		return;
 	seen->thresholds_ns[kind] = floor_ns;
-	if (is_first(&pp->config, kind))
+	if (is_first(rules->config, kind))
 		seen->threshold_ns = floor_ns;
 }
 
-void rules_keep(struct perf_poke *pp, const struct capture *done)
+void rules_keep(struct rules *rules, const struct capture *done)
 {
 	unsigned int kind = done->spike.kind;
 	char *name = done->path ? strrchr(done->path, '/') : NULL;
@@ -158,17 +158,17 @@ void rules_keep(struct perf_poke *pp, const struct capture *done)
 	kept.name = name + 1;
 	kept.dev = done->dev;
 	kept.ino = done->ino;
-	if (keep_add(pp->keep, &kept))
+	if (keep_add(rules->keep, &kept))
 		return;
-	while (keep_drop(pp->keep, &kept)) {
-		drop(pp, &kept);
+	while (keep_drop(rules->keep, &kept)) {
+		drop(rules, &kept);
 		free(kept.name);
 	}
-	raise_floor(pp, kind);
+	raise_floor(rules, kind);
 }
 
-void rules_stop(struct perf_poke *pp)
+void rules_stop(struct rules *rules)
 {
-	keep_free(TAKE_PTR(pp->keep));
-	closep(&pp->warmup_fd);
+	keep_free(TAKE_PTR(rules->keep));
+	closep(&rules->warmup_fd);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The session: what happens when, from start to stop, and on a spike. */
-#include "session/session.h"
+#include "session/state.h"
 
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,10 +11,51 @@
 #include "options/function.h"
 #include "session/reports.h"
 #include "session/rules.h"
+#include "session/statistics.h"
 #include "trigger/threads.h"
 
 /* Snapshots in memory at a time: one that is being written, one that waits. */
 #define PENDING_MAX 2
+
+static struct recorder_config session_recorder_config(const struct perf_poke *pp)
+{
+	const struct config *config = &pp->config;
+
+	return (struct recorder_config){
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+		.events = config->events,
+		.nr_events = config->nr_events,
+		.buffer_size = config->buffer_size,
+		.freeze = config->freeze,
+		.freeze_all = config->freeze_all,
+		.no_switch_events = config->no_switch_events,
+		.sample_size = config->sample_size,
+		.history_size = config->history_size,
+		.nr_targets = config->nr_targets,
+		.argv = (const char *const *)config->argv,
+		.argc = config->argc,
+		.work_fd = pp->output.work,
+	};
+}
+
+/* The options, and then what only the workload and the recorder know of them. */
+static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *opts)
+{
+	struct recorder_config recorder;
+	int err = config_init(&pp->config, opts);
+
+	if (err)
+		return err;
+	recorder = session_recorder_config(pp);
+	err = workload_check(&pp->config);
+	if (!err)
+		err = recorder_choose(&pp->recorder_ops, pp->config.recorder, &recorder,
+				      &pp->config.log);
+	if (err)
+		config_destroy(&pp->config);
+	return err;
+}
 
 struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 {
@@ -23,10 +64,10 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 
 	if (!pp)
 		return NULL;
-	pp->epoll_fd = pp->hotplug_fd = pp->warmup_fd = -1;
+	pp->epoll_fd = pp->hotplug_fd = pp->rules.warmup_fd = -1;
 	pp->clocks.fd = -1;
 	pp->output.fd = pp->output.work = -1;
-	err = opts ? config_init(&pp->config, opts) : -EINVAL;
+	err = opts ? session_configure(pp, opts) : -EINVAL;
 	if (err) {
 		free(pp);
 		errno = -err;
@@ -52,37 +93,11 @@ static int session_privileges(const struct config *config)
 	return err;
 }
 
-static const struct recorder_ops *session_recorder_ops(const struct perf_poke *pp)
-{
-	static const struct recorder_ops *const ops[] = {
-		[PERF_POKE_RECORDER_EVENTS] = &events_recorder,
-		[PERF_POKE_RECORDER_PT] = &pt_recorder,
-		[PERF_POKE_RECORDER_PERF] = &perf_recorder,
-	};
-
-	return ops[pp->config.recorder];
-}
-
 static int session_open_recorder(struct perf_poke *pp)
 {
-	const struct config *config = &pp->config;
-	const struct recorder_config recorder = {
-		.cpus = config->cpus,
-		.nr_cpus = config->nr_cpus,
-		.events = config->events,
-		.nr_events = config->nr_events,
-		.buffer_size = config->buffer_size,
-		.freeze = config->freeze,
-		.freeze_all = config->freeze_all,
-		.no_switch_events = config->no_switch_events,
-		.sample_size = config->sample_size,
-		.history_size = config->history_size,
-		.argv = (const char *const *)config->argv,
-		.argc = config->argc,
-		.work_fd = pp->output.work,
-	};
+	const struct recorder_config config = session_recorder_config(pp);
 
-	return session_recorder_ops(pp)->open(&pp->recorder, &recorder, &config->log);
+	return pp->recorder_ops->open(&pp->recorder, &config, &pp->config.log);
 }
 
 static int session_open_trigger(struct perf_poke *pp, uint64_t function)
@@ -123,6 +138,7 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.config = &pp->config;
 	pp->env.output = &pp->output;
 	pp->env.recorder = pp->recorder;
+	pp->env.workload = workload_name(pp->config.workload);
 	pp->env.poke = pp->poke;
 	pp->functions = (struct capture_functions){ 0 };
 	pp->env.functions = &pp->functions;
@@ -130,6 +146,10 @@ static int session_start_writer(struct perf_poke *pp)
 	err = writer_start(&pp->writer, &pp->env);
 	if (err)
 		return err;
+	pp->rules.config = &pp->config;
+	pp->rules.trigger = pp->trigger;
+	pp->rules.writer = pp->writer;
+	pp->rules.output = &pp->output;
 	pp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (pp->epoll_fd < 0)
 		return -errno;
@@ -141,9 +161,9 @@ static int session_start_writer(struct perf_poke *pp)
 	if (!err && pp->hotplug_fd >= 0)
 		err = session_watch(pp, pp->hotplug_fd);
 	if (!err)
-		err = rules_start(pp);
-	if (!err && pp->warmup_fd >= 0)
-		err = session_watch(pp, pp->warmup_fd);
+		err = rules_start(&pp->rules);
+	if (!err && pp->rules.warmup_fd >= 0)
+		err = session_watch(pp, pp->rules.warmup_fd);
 	if (!err && pp->clocks.fd >= 0)
 		err = session_watch(pp, pp->clocks.fd);
 	return err;
@@ -173,12 +193,12 @@ static int session_describe(struct perf_poke *pp)
 	seen->max_captures = config->max_captures;
 	snprintf(seen->function, sizeof(seen->function), "%s",
 		 function_name(config) ? function_name(config) : "any");
-	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder->ops->name);
+	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder_ops->choice.name);
 	snprintf(seen->freeze, sizeof(seen->freeze), "%s",
 		 pp->recorder->freeze ? pp->recorder->freeze : "");
 	snprintf(seen->delivery, sizeof(seen->delivery), "%s",
 		 pp->poke ? poke_delivery(pp->poke) : "");
-	snprintf(seen->workload, sizeof(seen->workload), "%s", config_workload(config));
+	snprintf(seen->workload, sizeof(seen->workload), "%s", workload_name(config->workload));
 	snprintf(seen->output, sizeof(seen->output), "%s", output);
 	return 0;
 }
@@ -228,8 +248,8 @@ static int session_start(struct perf_poke *pp)
 		err = session_open_trigger(pp, function);
 	if (!err && pp->poke)
 		err = poke_start(pp->poke, pp->trigger);
-	if (!err && pp->recorder->ops->start)
-		err = pp->recorder->ops->start(pp->recorder, &pp->config.log);
+	if (!err)
+		err = recorder_start(pp->recorder, &pp->config.log);
 	if (!err)
 		err = session_start_writer(pp);
 	if (!err)
@@ -279,7 +299,7 @@ static void session_rearm(struct perf_poke *pp)
 /* frozen_cpu: the one whose trace the trigger has stopped. */
 static int session_resume(struct perf_poke *pp, int frozen_cpu)
 {
-	int err = pp->recorder->ops->resume(pp->recorder);
+	int err = recorder_resume(pp->recorder);
 
 	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
 		return err;
@@ -293,14 +313,13 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
 			   uint64_t frozen_ns)
 {
-	const struct recorder_ops *ops = pp->recorder->ops;
 	struct capture *capture = calloc(1, sizeof(*capture));
 	int err, resumed;
 
-	err = ops->freeze(pp->recorder, spike);
+	err = recorder_freeze(pp->recorder, spike);
 	if (capture) {
 		capture->spike = *spike;
-		capture->floor_ns = spike->poked ? 0 : pp->floors_ns[spike->kind];
+		capture->floor_ns = spike->poked ? 0 : pp->rules.floors_ns[spike->kind];
 		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
 		/* The trigger has frozen the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
@@ -309,7 +328,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	if (pp->poke)
 		poke_settle(pp->poke, spike->sequence, !spike->poked);
 	if (!err)
-		err = capture ? ops->copy(pp->recorder, &capture->snapshot) : -ENOMEM;
+		err = capture ? recorder_copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
 	if (err || resumed) {
 		pp->failed++;
@@ -322,10 +341,10 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	}
 	pp->pending++;
 	reports_count(pp);
-	rules_cool(pp, spike->time_ns);
+	rules_cool(&pp->rules, spike->time_ns);
 	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
-	stats_take(pp, spike, &capture->stats);
+	statistics_take(pp, spike, &capture->stats);
 	writer_give(pp->writer, capture);
 	return 0;
 }
@@ -386,7 +405,7 @@ static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
 static void session_cpu_online(struct perf_poke *pp, int cpu)
 {
 	const struct log *log = &pp->config.log;
-	int err = pp->recorder->ops->cpu_online(pp->recorder, cpu);
+	int err = recorder_cpu_online(pp->recorder, cpu);
 	bool watched = session_watches_cpu(pp, cpu);
 
 	if (!err && watched)
@@ -442,7 +461,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 		else if (events[i].data.fd == pp->clocks.fd)
 			clocks_read(&pp->clocks, &pp->config.log);
 	}
-	rules_poll(pp);
+	rules_poll(&pp->rules);
 	nr = reports_take(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
@@ -470,7 +489,7 @@ int perf_poke__output(const struct perf_poke *pp)
 
 const char *perf_poke__recorder(const struct perf_poke *pp)
 {
-	return session_recorder_ops(pp)->name;
+	return pp->recorder_ops->choice.name;
 }
 
 const char *perf_poke__delivery(const struct perf_poke *pp)
@@ -480,7 +499,7 @@ const char *perf_poke__delivery(const struct perf_poke *pp)
 
 const char *perf_poke__workload(const struct perf_poke *pp)
 {
-	return config_workload(&pp->config);
+	return workload_name(pp->config.workload);
 }
 
 const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
@@ -505,7 +524,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		writer_free(TAKE_PTR(pp->writer));
 	}
 	reports_finish(pp);
-	rules_stop(pp);
+	rules_stop(&pp->rules);
 	clocks_close(&pp->clocks);
 	poke_finish(pp->poke);
 	if (pp->trigger)

@@ -17,6 +17,8 @@ struct stats_table {
 
 /* All but `missed`, which is not in the table. */
 struct perf_poke_stats stats_sum(const struct stats_table *table);
+/* Latencies in one bucket. */
+uint64_t stats_count(const struct stats_table *table, unsigned int bucket);
 /* percent: 0 to 100 */
 uint64_t stats_percentile(const struct stats_table *table, double percent);
 
@@ -31,8 +33,7 @@ struct stats_snapshot {
 	uint64_t buckets[STATS_BUCKETS];
 };
 
-/* Of a spike's CPU and kind, the spike included, or of all watched CPUs if it is of none. */
-void stats_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
-		struct stats_snapshot *snapshot);
+/* Adds to a snapshot, which is zero before. */
+void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot);
 
 #endif

@@ -10,12 +10,6 @@
 #include "trigger/target.h"
 #include "units.h"
 
-static bool is_timerlat(const struct config *config)
-{
-	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-	       config->workload == PERF_POKE_WORKLOAD_USER;
-}
-
 /* A name as long as a number can be is a number. */
 static int find_task(const struct config *config, struct trigger_threads *threads)
 {
@@ -62,7 +56,7 @@ static bool has_user_threads(void)
 
 static int check_user(const struct config *config, const struct trigger_threads *threads)
 {
-	if (!is_timerlat(config))
+	if (!config_is_timerlat(config))
 		return log_error(
 			&config->log, -EINVAL,
 			"trigger user: needs --workload user, or a tracer timerlat that runs "
@@ -90,11 +84,12 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	if (err || (!thread && !user))
 		return err;
 	find_functions(threads);
-	threads->noise = is_timerlat(config) && tracefs_has_event("osnoise/irq_noise");
-	threads->samples = is_timerlat(config) && tracefs_has_event("osnoise/timerlat_sample");
+	threads->noise = config_is_timerlat(config) && tracefs_has_event("osnoise/irq_noise");
+	threads->samples =
+		config_is_timerlat(config) && tracefs_has_event("osnoise/timerlat_sample");
 	if (user)
 		return check_user(config, threads);
-	if (!is_timerlat(config) && !threads->hrtimer_wakeup)
+	if (!config_is_timerlat(config) && !threads->hrtimer_wakeup)
 		return log_error(
 			&config->log, -EOPNOTSUPP,
 			"trigger thread: the kernel hides the address of hrtimer_wakeup, by "

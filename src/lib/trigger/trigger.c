@@ -8,12 +8,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/kfunc.h"
 #include "base/map_memory.h"
 #include "base/tracefs.h"
 #include "bpf/trigger.skel.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
-#include "delivery/delivery.h"
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
 
@@ -261,8 +261,9 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 
 	if (!(config->poke_ways & (1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK)))
 		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
-	return config->task_work_impl ? (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts)
-				      : trigger_bpf__open_opts(&opts);
+	if (config->poke_ways & 1U << POKE_WAY_TASK_WORK && !kfunc_exists(TRIGGER_TASK_WORK))
+		return (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts);
+	return trigger_bpf__open_opts(&opts);
 }
 
 static int trigger_attach(struct trigger *trigger, const struct log *log)
@@ -358,7 +359,6 @@ int trigger_try(enum poke_way way)
 	const struct trigger_config config = {
 		.threshold_ns = UINT64_MAX,
 		.poke_ways = 1U << way,
-		.task_work_impl = way == POKE_WAY_TASK_WORK && delivery_task_work_impl(),
 	};
 	struct trigger *trigger;
 	int err = trigger_open(&trigger, &config, &(struct log){});

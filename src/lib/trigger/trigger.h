@@ -13,6 +13,9 @@
 
 struct trigger;
 
+/* The function that POKE_WAY_TASK_WORK calls; some kernels append "_impl". */
+#define TRIGGER_TASK_WORK "bpf_task_work_schedule_signal"
+
 /* Names in that folder. */
 #define TRIGGER_PIN_SESSION "session"
 #define TRIGGER_PIN_CPUS "cpus"
@@ -49,7 +52,6 @@ struct trigger_config {
 	size_t nr_targets;
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
-	bool task_work_impl;	  /* see bpf/poke/task_work.h */
 	bool rtla;		  /* takes what rtla sees, where the kernel tells it */
 };
 

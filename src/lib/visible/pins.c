@@ -16,25 +16,15 @@
 #define CLAIM_PAUSE_US 2000
 
 struct pins {
-	char folder[PINS_NAME_MAX + 1];
+	char folder[SESSION_NAME_MAX + 1];
 	int dirfd;
 	int fd;	      /* locked */
 	int64_t rtla; /* what rtla_offer() has returned */
 };
 
-bool pins_name_valid(const char *name)
-{
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789._-";
-	size_t len = strlen(name);
-
-	return len && len <= PINS_NAME_MAX && strspn(name, allowed) == len && strcmp(name, ".") &&
-	       strcmp(name, "..");
-}
-
 static void copy_with(char *to, const char *from, char replaced, char by)
 {
-	size_t len = strnlen(from, PINS_NAME_MAX);
+	size_t len = strnlen(from, SESSION_NAME_MAX);
 
 	for (size_t i = 0; i < len; i++)
 		to[i] = from[i] == replaced ? by : from[i];
@@ -289,7 +279,7 @@ static void pins_offer_rtla(struct pins *pins, const struct trigger *trigger, co
 int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
 	      const struct log *log)
 {
-	char path[sizeof(struct path) + PINS_NAME_MAX + 1];
+	char path[sizeof(struct path) + SESSION_NAME_MAX + 1];
 	struct pins *pins = calloc(1, sizeof(*pins));
 	int err;
 

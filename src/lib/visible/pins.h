@@ -10,16 +10,14 @@
 #include <sys/types.h>
 
 #include "base/log.h"
+#include "options/session_name.h"
 #include "trigger/trigger.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
 /* Root's; that of another user has -UID behind it. */
 #define PINS_DIR PINS_BPFFS "/perf-poke"
-#define PINS_NAME_MAX 63
 
-bool pins_name_valid(const char *name);
-
-/* Names of folders have no dots, which bpffs reserves for itself. to: of PINS_NAME_MAX + 1. */
+/* Names of folders have no dots, which bpffs reserves for itself. to: of SESSION_NAME_MAX + 1. */
 void pins_folder_name(char *to, const char *name);
 void pins_session_name(char *to, const char *folder);
 

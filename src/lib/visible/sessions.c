@@ -237,7 +237,7 @@ static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, v
 	_cleanup_(view_release) struct view view = {};
 	struct trigger_session seen = {};
 	_cleanup_close_ int fd = -1;
-	char name[PINS_NAME_MAX + 1];
+	char name[SESSION_NAME_MAX + 1];
 	bool alive;
 	int err;
 
@@ -273,16 +273,16 @@ static void free_names(struct dirent ***names)
 
 static int is_folder(const struct dirent *entry)
 {
-	char name[PINS_NAME_MAX + 1];
+	char name[SESSION_NAME_MAX + 1];
 
 	pins_session_name(name, entry->d_name);
-	return strlen(entry->d_name) <= PINS_NAME_MAX && pins_name_valid(name);
+	return strlen(entry->d_name) <= SESSION_NAME_MAX && session_name_valid(name);
 }
 
 /* By what they stand for. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-	char one[PINS_NAME_MAX + 1], other[PINS_NAME_MAX + 1];
+	char one[SESSION_NAME_MAX + 1], other[SESSION_NAME_MAX + 1];
 
 	pins_session_name(one, (*a)->d_name);
 	pins_session_name(other, (*b)->d_name);
@@ -358,7 +358,7 @@ int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
 struct place {
 	uid_t uid;
 	int dirfd; /* of all of the user's; -1: not open */
-	char folder[PINS_NAME_MAX + 1];
+	char folder[SESSION_NAME_MAX + 1];
 };
 
 static void place_release(struct place *place)
@@ -370,7 +370,7 @@ static void place_release(struct place *place)
 static int session_find(const char *name, struct place *place)
 {
 	_cleanup_free_ uid_t *users = NULL;
-	int nr = pins_name_valid(name) ? pins_users(&users) : -ENOENT;
+	int nr = session_name_valid(name) ? pins_users(&users) : -ENOENT;
 	int fd = -ENOENT;
 
 	if (nr < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "workload/workload.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -200,35 +201,91 @@ static int start_users(struct workload *workload)
 	return err ? err : workload_watch(workload, user_threads_fd(workload->users));
 }
 
-static int start_timers(struct workload *workload)
+static int check_cyclic(const struct config *config)
+{
+	if (config->sched.size && config->sched.policy != SCHED_FIFO)
+		return log_error(&config->log, -EINVAL,
+				 "scheduler: the workload cyclic has f:PRIORITY only");
+	return 0;
+}
+
+/* Options of AUTO are checked only here. */
+static int start_cyclic(struct workload *workload)
 {
 	const struct config *config = workload->config;
+	int err = check_cyclic(config);
 
-	switch (config->workload) {
-	case PERF_POKE_WORKLOAD_TIMERLAT:
-		return start_timerlat(workload);
-	case PERF_POKE_WORKLOAD_USER:
-		return start_users(workload);
-	case PERF_POKE_WORKLOAD_NONE:
-		return 0;
-	default:
-		if (config->sched.size && config->sched.policy != SCHED_FIFO)
-			return log_error(&config->log, -EINVAL,
-					 "scheduler: the workload cyclic, which is used here, has "
-					 "f:PRIORITY only");
-		return cyclic_start(&workload->cyclic, config->cpus, config->nr_cpus,
-				    config->period_ns, config->priority, workload->trigger,
-				    &config->log);
+	if (err)
+		return err;
+	return cyclic_start(&workload->cyclic, config->cpus, config->nr_cpus, config->period_ns,
+			    config->priority, workload->trigger, &config->log);
+}
+
+static int check_timerlat(const struct config *config)
+{
+	if (config->period_ns < TIMERLAT_PERIOD_MIN_NS)
+		return log_error(&config->log, -EINVAL,
+				 "period %" PRIu64 " ns: must be 100us to 1s with the workload "
+				 "timerlat",
+				 config->period_ns);
+	return 0;
+}
+
+static const struct workload_row {
+	struct perf_poke_choice choice;
+	/* Refuses options that do not suit it; may be NULL. */
+	int (*check)(const struct config *config);
+	int (*start)(struct workload *workload); /* may be NULL */
+} rows[] = {
+	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer" },
+	  check_timerlat,
+	  start_timerlat },
+	{ { "user", PERF_POKE_WORKLOAD_USER, "the tracer timerlat with threads in user space" },
+	  check_timerlat,
+	  start_users },
+	{ { "cyclic", PERF_POKE_WORKLOAD_CYCLIC, "a SCHED_FIFO thread on each CPU" },
+	  check_cyclic,
+	  start_cyclic },
+	{ { "none", PERF_POKE_WORKLOAD_NONE, "whatever the machine runs" }, NULL, NULL },
+};
+
+static const struct workload_row *find_row(enum perf_poke_workload kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].choice.value == (int)kind)
+			return &rows[i];
 	}
+	return NULL;
+}
+
+const struct perf_poke_choice *workload_choice(size_t i)
+{
+	return i < ARRAY_SIZE(rows) ? &rows[i].choice : NULL;
+}
+
+const char *workload_name(enum perf_poke_workload kind)
+{
+	const struct workload_row *row = find_row(kind);
+
+	return row ? row->choice.name : "auto";
+}
+
+int workload_check(const struct config *config)
+{
+	const struct workload_row *row = find_row(config->workload);
+
+	if (config->workload && !row)
+		return log_error(&config->log, -EINVAL, "workload %d: unknown", config->workload);
+	return row && row->check ? row->check(config) : 0;
 }
 
 static int start(struct workload *workload)
 {
 	const struct config *config = workload->config;
+	const struct workload_row *row = find_row(config->workload);
 	int err = 0;
 
-	if (config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-	    config->workload == PERF_POKE_WORKLOAD_USER || config->limit_idle_state) {
+	if (config_is_timerlat(config) || config->limit_idle_state) {
 		workload->tracefs = tracefs_open();
 		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
 				   &config->log);
@@ -237,7 +294,7 @@ static int start(struct workload *workload)
 		err = hold_dma_latency(workload);
 	if (!err)
 		err = limit_idle_states(workload);
-	return err ? err : start_timers(workload);
+	return !err && row->start ? row->start(workload) : err;
 }
 
 int workload_start(struct workload **ret, const struct config *config,

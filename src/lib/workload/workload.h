@@ -8,6 +8,14 @@
 struct trigger;
 struct workload;
 
+/* The rows of the table, up to a NULL. */
+const struct perf_poke_choice *workload_choice(size_t i);
+/* "auto" for AUTO. */
+const char *workload_name(enum perf_poke_workload kind);
+
+/* Whether the options suit it; if not, logs why. */
+int workload_check(const struct config *config);
+
 /* Makes AUTO the one that is used here. Puts back what killed sessions have left. */
 void workload_choose(struct config *config);
 

@@ -280,7 +280,7 @@ volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigge
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
 int __wrap_trigger_look(const struct trigger *trigger);
 int __wrap_trigger_try(enum poke_way way);
-bool __wrap_delivery_has_kfunc(const char *name);
+bool __wrap_kfunc_exists(const char *name);
 uint64_t __wrap_tracefs_printk_id(void);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
@@ -316,7 +316,7 @@ int __wrap_trigger_try(enum poke_way way)
 	return 0;
 }
 
-bool __wrap_delivery_has_kfunc(const char *name)
+bool __wrap_kfunc_exists(const char *name)
 {
 	(void)name;
 	return true;

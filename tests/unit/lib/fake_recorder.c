@@ -47,7 +47,7 @@ static void fake_snapshot_free(struct snapshot *snapshot)
 }
 
 static const struct recorder_ops fake_recorder_ops = {
-	.name = "fake",
+	.choice = { "fake", 0, "" },
 	.write = fake_write,
 	.describe = fake_describe,
 	.snapshot_free = fake_snapshot_free,

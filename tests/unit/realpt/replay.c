@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture.h"
 #include "capture/output.h"
+#include "capture/write.h"
 #include "pt_packet.h"
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"
@@ -241,7 +241,7 @@ static void replay_nothing_to_free(struct snapshot *snapshot)
 }
 
 static const struct recorder_ops replay_ops = {
-	.name = "pt",
+	.choice = { "pt", PERF_POKE_RECORDER_PT, "" },
 	.write = pt_write,
 	.describe = pt_describe,
 	.describe_snapshot = pt_describe_snapshot,
@@ -357,7 +357,7 @@ char *replay_capture(const struct replay *replay, const char *output, size_t rin
 	int cpus[] = { replay->traces[replay->nr - 1].cpu };
 	struct config config = { .cpus = cpus, .nr_cpus = 1, .output = (char *)output };
 	struct output folder;
-	struct capture_env env = { .config = &config, .recorder = &pt->base, .output = &folder };
+	struct capture_env env = { &config, &pt->base, &folder, .workload = "none" };
 	struct capture capture = {
 		.snapshot = snapshot,
 		.spike = { .cpu = cpus[0],

@@ -304,8 +304,15 @@ static void events_describe(const struct recorder *recorder, struct json_object 
 	json_object_object_add(json, "events", list);
 }
 
+static bool events_suits(const struct recorder_config *config)
+{
+	(void)config;
+	return true;
+}
+
 const struct recorder_ops events_recorder = {
-	.name = "events",
+	.choice = { "events", PERF_POKE_RECORDER_EVENTS, "tracepoints in overwrite rings" },
+	.suits = events_suits,
 	.open = events_open,
 	.freeze = events_freeze,
 	.copy = events_copy,

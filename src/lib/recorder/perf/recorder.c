@@ -1,80 +1,39 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The recorder `perf`: somebody's own perf record, which holds and writes the trace. It is poked
- * like any target, so here is nothing to do; a capture says when, and of what. */
+/* The recorder `perf`: somebody's own perf record, which holds and writes the trace. It is poked as
+ * any target is, so nothing is left to do at a spike; the capture says when, and of what. */
 #include "recorder/recorder.h"
 
 #include "util.h"
 
-struct snapshot {
-	char none;
-};
+static bool perf_suits(const struct recorder_config *config)
+{
+	return config->nr_targets && !config->nr_events;
+}
+
+static int perf_check(const struct recorder_config *config, const struct log *log)
+{
+	if (!config->nr_targets)
+		return log_error(log, -EINVAL,
+				 "recorder perf: needs a target: a running perf record");
+	return 0;
+}
 
 static int perf_open(struct recorder **ret, const struct recorder_config *config,
 		     const struct log *log)
 {
-	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	struct recorder *recorder;
 
-	if (!recorder)
-		return -ENOMEM;
-	if (config->nr_events) {
-		free(recorder);
+	if (config->nr_events)
 		return log_error(
 			log, -EINVAL,
 			"event '%s': the recorder perf has those of the perf that is poked",
 			config->events[0].name);
-	}
+	recorder = calloc(1, sizeof(*recorder));
+	if (!recorder)
+		return -ENOMEM;
 	recorder->ops = &perf_recorder;
 	*ret = recorder;
 	return 0;
-}
-
-static int perf_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
-{
-	(void)recorder;
-	(void)spike;
-	return 0;
-}
-
-static int perf_cpu_online(struct recorder *recorder, int cpu)
-{
-	(void)recorder;
-	(void)cpu;
-	return 0;
-}
-
-static int perf_copy(struct recorder *recorder, struct snapshot **ret)
-{
-	(void)recorder;
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int perf_resume(struct recorder *recorder)
-{
-	(void)recorder;
-	return 0;
-}
-
-static int perf_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
-		      const struct perf_poke_spike *spike, struct snapshot_facts *facts)
-{
-	(void)recorder;
-	(void)snapshot;
-	(void)dirfd;
-	(void)spike;
-	(void)facts;
-	return 0;
-}
-
-static void perf_describe(const struct recorder *recorder, struct json_object *json)
-{
-	(void)recorder;
-	(void)json;
-}
-
-static void perf_snapshot_free(struct snapshot *snapshot)
-{
-	free(snapshot);
 }
 
 static void perf_free(struct recorder *recorder)
@@ -83,14 +42,9 @@ static void perf_free(struct recorder *recorder)
 }
 
 const struct recorder_ops perf_recorder = {
-	.name = "perf",
+	.choice = { "perf", PERF_POKE_RECORDER_PERF, "a perf record that is poked" },
+	.suits = perf_suits,
+	.check = perf_check,
 	.open = perf_open,
-	.freeze = perf_freeze,
-	.copy = perf_copy,
-	.resume = perf_resume,
-	.cpu_online = perf_cpu_online,
-	.write = perf_write,
-	.describe = perf_describe,
-	.snapshot_free = perf_snapshot_free,
 	.free = perf_free,
 };

@@ -16,6 +16,8 @@
 /* Of each watched CPU: some 10,000 context switches. */
 #define SWITCH_RING (512 << 10)
 #define CLOCK_TRIES 3
+/* A record is at most 64 KiB, the rest of it included: the limit of perf record --aux-sample. */
+#define SAMPLE_MAX (60ULL << 10)
 
 static void pt_free(struct recorder *recorder)
 {
@@ -141,16 +143,15 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 	if (err)
 		return err;
 	if (freeze == PERF_POKE_FREEZE_SAMPLE)
-		events.sample_size = config->sample_size < config->history_size
-					     ? config->sample_size
-					     : config->history_size;
+		events.sample_size =
+			pt->sample_size < pt->history_size ? pt->sample_size : pt->history_size;
 	if (freeze != PERF_POKE_FREEZE_SIGNAL) {
 		events.printk_id = tracefs_printk_id();
 		if (!events.printk_id)
 			return -EOPNOTSUPP;
 	}
 	pt->freeze = freeze;
-	pt->base.freeze = pt_freeze_name(freeze);
+	pt->base.freeze = recorder_freeze_name(freeze);
 	return pt_events_open(&pt->events, &events, log);
 }
 
@@ -172,7 +173,7 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 		log_error(log, err,
 			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample 5.5): use "
 			  "another, or auto",
-			  pt_freeze_name(config->freeze));
+			  recorder_freeze_name(config->freeze));
 	return err;
 }
 
@@ -283,7 +284,8 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->root_fd = -1;
 	pt->nr_cpus = config->nr_cpus;
 	pt->freeze_all = config->freeze_all;
-	pt->history_size = config->history_size;
+	pt->sample_size = config->sample_size ? config->sample_size : SAMPLE_MAX;
+	pt->history_size = config->history_size ? config->history_size : UINT64_MAX;
 	symbols_init(&pt->symbols, config->work_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		pt->cpus[i].cpu = config->cpus[i];
@@ -530,8 +532,26 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	return 0;
 }
 
+static bool pt_suits(const struct recorder_config *config)
+{
+	return config->nr_events ? pt_config_is_pt(config->events[0].name)
+				 : !access(PT_PMU_DIR, F_OK);
+}
+
+static int pt_check(const struct recorder_config *config, const struct log *log)
+{
+	if (config->sample_size > SAMPLE_MAX)
+		return log_error(log, -EINVAL,
+				 "sample size %" PRIu64 ": a record holds at most 60K",
+				 config->sample_size);
+	return 0;
+}
+
 const struct recorder_ops pt_recorder = {
-	.name = "pt",
+	.choice = { "pt", PERF_POKE_RECORDER_PT, "Intel PT: every branch" },
+	.has_aux = true,
+	.suits = pt_suits,
+	.check = pt_check,
 	.open = pt_open,
 	.start = pt_start,
 	.freeze = pt_freeze,

@@ -72,8 +72,6 @@ static inline struct pt_recorder *to_pt(struct recorder *recorder)
 	return (struct pt_recorder *)recorder;
 }
 
-const char *pt_freeze_name(enum perf_poke_freeze freeze);
-
 /* As recorder_ops says. */
 int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	     const struct perf_poke_spike *spike, struct snapshot_facts *facts);

@@ -11,14 +11,6 @@
 #include "recorder/records.h"
 #include "recorder/vdso_write.h"
 
-const char *pt_freeze_name(enum perf_poke_freeze freeze)
-{
-	static const char *const names[] = { "auto", "pause", "sample", "signal" };
-	static_assert(ARRAY_SIZE(names) == PERF_POKE_FREEZE_SIGNAL + 1, "each has a name");
-
-	return names[freeze];
-}
-
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
 {
 	const struct pt_recorder *pt = snapshot->pt;
@@ -316,7 +308,8 @@ void pt_describe(const struct recorder *recorder, struct json_object *json)
 
 	snprintf(config, sizeof(config), "%#" PRIx64, pt->config.config);
 	json_object_object_add(json, "buffer_size", json_object_new_uint64(pt->aux_size));
-	json_object_object_add(json, "freeze", json_object_new_string(pt_freeze_name(pt->freeze)));
+	json_object_object_add(json, "freeze",
+			       json_object_new_string(recorder_freeze_name(pt->freeze)));
 	json_object_object_add(json, "config", json_object_new_string(config));
 	json_object_object_add(json, "kcore", json_object_new_boolean(!pt->symbols.kcore_error));
 }

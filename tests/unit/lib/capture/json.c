@@ -2,6 +2,7 @@
 /* capture.json, read back. Symbols come from this test: kallsyms_name() is replaced at link
  * time. */
 #include "capture/json.h"
+#include "capture/write.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static int make_output(void **state)
 		.argv = argv,
 		.argc = ARRAY_SIZE(argv),
 	};
-	env = (struct capture_env){ &config, &fake.recorder, &captures };
+	env = (struct capture_env){ &config, &fake.recorder, &captures, .workload = "cyclic" };
 	return output_open(&captures, output, 0, &(struct log){});
 }
 
@@ -354,6 +355,7 @@ static void tells_other_choices(void **state)
 
 	(void)state;
 	config.workload = PERF_POKE_WORKLOAD_NONE;
+	env.workload = "none";
 	config.function = "hrtimer_wakeup";
 	config.argc = 0;
 	capture->spike.idle = true;

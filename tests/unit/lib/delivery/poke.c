@@ -36,6 +36,7 @@ volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigge
 void __wrap_trigger_set_drops_idle(struct trigger *trigger);
 int __wrap_trigger_look(const struct trigger *trigger);
 const struct delivery *__wrap_delivery_of(enum poke_way way);
+const struct delivery *__wrap_delivery_row(size_t i);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
@@ -89,13 +90,17 @@ static void close_way(struct delivery_state *state)
 }
 
 static const struct delivery fasync = {
-	.name = "fasync",
+	.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC, "" },
+	.automatic = true,
 	.way = POKE_WAY_FASYNC,
 	.try = works,
 	.open = open_way,
 	.close = close_way,
 };
-const struct delivery *const __wrap_deliveries[] = { &fasync, NULL };
+const struct delivery *__wrap_delivery_row(size_t i)
+{
+	return i ? NULL : &fasync;
+}
 
 const struct delivery *__wrap_delivery_of(enum poke_way way)
 {

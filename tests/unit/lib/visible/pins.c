@@ -28,17 +28,17 @@ static void knows_names(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(strlen(LONGEST), PINS_NAME_MAX);
+	assert_int_equal(strlen(LONGEST), SESSION_NAME_MAX);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-		assert_true(pins_name_valid(good[i]));
+		assert_true(session_name_valid(good[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_false(pins_name_valid(bad[i]));
+		assert_false(session_name_valid(bad[i]));
 }
 
 static void folders_have_no_dots(void **state)
 {
 	static const char *const names[] = { "a", "a.b..c", "...", ".a", LONGEST };
-	char folder[PINS_NAME_MAX + 1], name[PINS_NAME_MAX + 1];
+	char folder[SESSION_NAME_MAX + 1], name[SESSION_NAME_MAX + 1];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef LIB_SESSION_H
-#define LIB_SESSION_H
+/*
+ * session/: one armed run, from start to stop. It is the only role that includes all others.
+ * session.c decides what happens when; this is the state that its parts share.
+ */
+#ifndef LIB_SESSION_STATE_H
+#define LIB_SESSION_STATE_H
 
 #include "base/clocks.h"
 #include "capture/capture.h"
-#include "capture/keep.h"
 #include "capture/writer.h"
 #include "delivery/poke.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
+#include "session/rules.h"
 #include "trigger/bucket.h"
 #include "trigger/trigger.h"
 #include "visible/pins.h"
@@ -27,13 +31,12 @@ struct perf_poke {
 	int epoll_fd;		 /* -1 unless started */
 	int hotplug_fd;		 /* -1 where there is none */
 	struct trigger *trigger; /* from the first start on: statistics outlive the run */
+	const struct recorder_ops *recorder_ops;
 	struct recorder *recorder;
 	struct poke *poke; /* NULL: there are no targets */
 	struct workload *workload;
 	struct writer *writer;
-	struct keep *keep;
-	uint64_t floors_ns[TRIGGER_KINDS]; /* what keep lets in; 0: all */
-	int warmup_fd;	   /* readable when it is over; -1: there is none, or not any more */
+	struct rules rules;
 	struct pins *pins; /* NULL: others do not see the session */
 	struct capture_functions functions;
 	struct output output;

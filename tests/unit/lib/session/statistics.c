@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The tables of the trigger are this test's own: trigger_cpu() and trigger_missed() are replaced at
  * link time. */
-#include "session/session.h"
+#include "session/statistics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -333,7 +333,7 @@ static void takes_snapshots(void **state)
 	expire(4, 80000);
 	expire(4, 2000000000);
 	expire(2, 1);
-	stats_take(&session, &spike, &snapshot);
+	statistics_take(&session, &spike, &snapshot);
 	assert_int_equal(snapshot.sum.count, 2);
 	assert_int_equal(snapshot.p50_ns, 80895);
 	assert_int_equal(snapshot.p99_9_ns, 2000000000);
@@ -345,7 +345,7 @@ static void takes_snapshots(void **state)
 			 81920);
 	/* Asked for: of all. */
 	spike.cpu = -1;
-	stats_take(&session, &spike, &snapshot);
+	statistics_take(&session, &spike, &snapshot);
 	for (size_t i = 0; i < STATS_BUCKETS; i++)
 		sum += snapshot.buckets[i];
 	assert_int_equal(sum, 1002);
@@ -353,7 +353,7 @@ static void takes_snapshots(void **state)
 	assert_int_equal(snapshot.sum.min_ns, 1500);
 	/* Of no CPU that is watched. */
 	spike.cpu = 2;
-	stats_take(&session, &spike, &snapshot);
+	statistics_take(&session, &spike, &snapshot);
 	assert_int_equal(snapshot.sum.count, 0);
 }
 

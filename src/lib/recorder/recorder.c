@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/recorder.h"
+
+static const struct recorder_ops *const rows[] = {
+	&perf_recorder,
+	&pt_recorder,
+	&events_recorder,
+};
+
+const struct recorder_ops *recorder_row(size_t i)
+{
+	return i < ARRAY_SIZE(rows) ? rows[i] : NULL;
+}
+
+const struct perf_poke_choice recorder_freezes[3] = {
+	{ "pause", PERF_POKE_FREEZE_PAUSE, "the kernel pauses it at the spike (Linux 6.13)" },
+	{ "sample", PERF_POKE_FREEZE_SAMPLE, "the kernel copies its newest part (Linux 5.5)" },
+	{ "signal", PERF_POKE_FREEZE_SIGNAL, "perf-poke stops it once it has woken up" },
+};
+
+const char *recorder_freeze_name(enum perf_poke_freeze freeze)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(recorder_freezes); i++) {
+		if (recorder_freezes[i].value == (int)freeze)
+			return recorder_freezes[i].name;
+	}
+	return "auto";
+}
+
+/* An option that only an AUX trace has; NULL: none was given. */
+static const char *aux_option(const struct recorder_config *config)
+{
+	if (config->freeze == PERF_POKE_FREEZE_PAUSE)
+		return "freeze pause";
+	if (config->freeze == PERF_POKE_FREEZE_SAMPLE)
+		return "freeze sample";
+	if (config->freeze_all)
+		return "freeze-all";
+	if (config->sample_size)
+		return "sample-size";
+	if (config->history_size)
+		return "history";
+	return config->no_switch_events ? "no-switch-events" : NULL;
+}
+
+int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
+		    const struct recorder_config *config, const struct log *log)
+{
+	const char *option = aux_option(config);
+	const struct recorder_ops *ops = NULL;
+	int err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !ops; i++) {
+		if (wanted ? rows[i]->choice.value == (int)wanted : rows[i]->suits(config))
+			ops = rows[i];
+	}
+	if (!ops)
+		return log_error(log, -EINVAL, "recorder %d: unknown", wanted);
+	err = ops->check ? ops->check(config, log) : 0;
+	if (err)
+		return err;
+	if (option && !ops->has_aux)
+		return log_error(log, -EINVAL,
+				 "%s: needs the recorder pt (Intel PT), not the recorder %s",
+				 option, ops->choice.name);
+	*ret = ops;
+	return 0;
+}
+
+int recorder_start(struct recorder *recorder, const struct log *log)
+{
+	return recorder->ops->start ? recorder->ops->start(recorder, log) : 0;
+}
+
+int recorder_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
+{
+	return recorder->ops->freeze ? recorder->ops->freeze(recorder, spike) : 0;
+}
+
+int recorder_copy(struct recorder *recorder, struct snapshot **ret)
+{
+	*ret = NULL;
+	return recorder->ops->copy ? recorder->ops->copy(recorder, ret) : 0;
+}
+
+int recorder_resume(struct recorder *recorder)
+{
+	return recorder->ops->resume ? recorder->ops->resume(recorder) : 0;
+}
+
+int recorder_cpu_online(struct recorder *recorder, int cpu)
+{
+	return recorder->ops->cpu_online ? recorder->ops->cpu_online(recorder, cpu) : 0;
+}
+
+int recorder_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+		   const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+{
+	if (!recorder->ops->write)
+		return 0;
+	return recorder->ops->write(recorder, snapshot, dirfd, spike, facts);
+}
+
+void recorder_describe(const struct recorder *recorder, const struct snapshot *snapshot,
+		       struct json_object *json)
+{
+	const struct recorder_ops *ops = recorder->ops;
+
+	if (ops->describe)
+		ops->describe(recorder, json);
+	if (snapshot && ops->describe_snapshot)
+		ops->describe_snapshot(snapshot, json);
+}
+
+void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *snapshot)
+{
+	if (recorder->ops->snapshot_free)
+		recorder->ops->snapshot_free(snapshot);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What the trigger has counted, as callers ask for it: by kind and by CPU. */
+#include "session/statistics.h"
+
+#include <string.h>
+
+#include "trigger/bucket.h"
+
+static int statistics_select(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			     struct stats_table *table)
+{
+	const struct config *config = &pp->config;
+
+	if (!pp->trigger)
+		return -ENOTCONN;
+	/* Timers are counted whether or not they can be spikes. */
+	if (kind && ((unsigned int)kind >= TRIGGER_KINDS || !config->thresholds[kind]))
+		return -ENXIO;
+	table->table = kind ? trigger_cpu_kind(pp->trigger, 0, (enum trigger_kind)kind)
+			    : trigger_cpu(pp->trigger, 0);
+	if (cpu == -1) {
+		table->cpus = config->cpus;
+		table->nr = config->nr_cpus;
+		return 0;
+	}
+	for (size_t i = 0; i < config->nr_cpus; i++) {
+		if (config->cpus[i] != cpu)
+			continue;
+		table->cpus = &config->cpus[i];
+		table->nr = 1;
+		return 0;
+	}
+	return -ENXIO;
+}
+
+void statistics_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
+		     struct stats_snapshot *snapshot)
+{
+	struct stats_table table;
+
+	*snapshot = (struct stats_snapshot){};
+	if (!statistics_select(pp, spike->kind, spike->cpu, &table))
+		stats_take(&table, snapshot);
+}
+
+int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			  struct perf_poke_stats *stats)
+{
+	struct perf_poke_stats sum;
+	struct stats_table table;
+	size_t size;
+	int err;
+
+	if (!stats || stats->sz < sizeof(stats->sz))
+		return -EINVAL;
+	err = statistics_select(pp, kind, cpu, &table);
+	if (err)
+		return err;
+	sum = stats_sum(&table);
+	if (!kind)
+		sum.missed = trigger_missed(pp->trigger);
+	size = stats->sz < sizeof(sum) ? stats->sz : sizeof(sum);
+	sum.sz = stats->sz;
+	memset(stats, 0, sum.sz);
+	memcpy(stats, &sum, size);
+	return 0;
+}
+
+int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			      void (*fn)(void *ctx, const struct perf_poke_bucket *bucket),
+			      void *ctx)
+{
+	struct stats_table table;
+	int err, nr = 0;
+
+	err = statistics_select(pp, kind, cpu, &table);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++) {
+		struct perf_poke_bucket bucket = { .count = stats_count(&table, i) };
+
+		if (!bucket.count)
+			continue;
+		bucket.low_ns = bucket_low_ns(i);
+		bucket.high_ns = i + 1 < TRIGGER_BUCKETS ? bucket_low_ns(i + 1) : UINT64_MAX;
+		fn(ctx, &bucket);
+		nr++;
+	}
+	return nr;
+}
+
+int perf_poke__kind_linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+				     int cpu, uint64_t *counts, size_t nr)
+{
+	size_t buckets = pp->config.histogram_entries + 1;
+	struct stats_table table;
+	int err;
+
+	if (!counts)
+		return -EINVAL;
+	err = statistics_select(pp, kind, cpu, &table);
+	if (err)
+		return err;
+	if (!pp->config.histogram_entries)
+		return -ENODATA;
+	memset(counts, 0, nr * sizeof(*counts));
+	for (size_t c = 0; c < table.nr; c++) {
+		const volatile uint64_t *from =
+			trigger_linear(pp->trigger, table.table[table.cpus[c]].watched);
+
+		for (size_t i = 0; i < nr && i < buckets; i++)
+			counts[i] += from[i];
+	}
+	return (int)buckets;
+}
+
+int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+			       int cpu, double percent, uint64_t *latency_ns)
+{
+	struct stats_table table;
+	int err;
+
+	if (!(percent >= 0 && percent <= 100) || !latency_ns)
+		return -EINVAL;
+	err = statistics_select(pp, kind, cpu, &table);
+	if (!err)
+		*latency_ns = stats_percentile(&table, percent);
+	return err;
+}
+
+int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats)
+{
+	return perf_poke__kind_stats(pp, PERF_POKE_TRIGGER_IRQ, cpu, stats);
+}
+
+int perf_poke__histogram(const struct perf_poke *pp, int cpu,
+			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx)
+{
+	return perf_poke__kind_histogram(pp, PERF_POKE_TRIGGER_IRQ, cpu, fn, ctx);
+}
+
+int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent, uint64_t *latency_ns)
+{
+	return perf_poke__kind_percentile(pp, PERF_POKE_TRIGGER_IRQ, cpu, percent, latency_ns);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Each value of each enum has one row, and no two rows of an option have one name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "perf_poke.h"
+
+static void has_each_value_once(void **state)
+{
+	static const struct {
+		enum perf_poke_axis axis;
+		int last;
+	} axes[] = {
+		{ PERF_POKE_AXIS_RECORDER, PERF_POKE_RECORDER_PERF },
+		{ PERF_POKE_AXIS_TRIGGER, PERF_POKE_TRIGGER_WAKEUP },
+		{ PERF_POKE_AXIS_WORKLOAD, PERF_POKE_WORKLOAD_USER },
+		{ PERF_POKE_AXIS_DELIVERY, PERF_POKE_DELIVERY_RELAY },
+		{ PERF_POKE_AXIS_FREEZE, PERF_POKE_FREEZE_SIGNAL },
+	};
+
+	(void)state;
+	for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++) {
+		const struct perf_poke_choice *row;
+		unsigned int seen = 0;
+
+		for (size_t i = 0; (row = perf_poke__choice(axes[a].axis, i)); i++) {
+			assert_in_range(row->value, 0, axes[a].last);
+			assert_false(seen & 1U << row->value);
+			seen |= 1U << row->value;
+			assert_true(row->name[0] && row->help[0]);
+			for (size_t j = 0; j < i; j++)
+				assert_string_not_equal(perf_poke__choice(axes[a].axis, j)->name,
+							row->name);
+		}
+		assert_int_equal(seen, (2U << axes[a].last) - 1);
+	}
+}
+
+static void begins_with_the_default(void **state)
+{
+	(void)state;
+	assert_string_equal(perf_poke__choice(PERF_POKE_AXIS_WORKLOAD, 0)->name, "auto");
+	assert_string_equal(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, 0)->name, "irq");
+	assert_null(perf_poke__choice(PERF_POKE_AXIS_FREEZE + 1, 0));
+	assert_null(perf_poke__choice(-1, 0));
+	assert_null(perf_poke__choice(PERF_POKE_AXIS_DELIVERY, 99));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_each_value_once),
+		cmocka_unit_test(begins_with_the_default),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
