@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tarfile
 
+import tracepoints
+
 CAPTURE = {
     "schema": 1, "version": "0.1.0",
     "spike": {"sequence": 1, "cpu": 1, "latency_ns": 29841094, "time_ns": 7881842767, "expected_ns": 7851933892,
@@ -417,7 +419,7 @@ def streams():
 
 def main():
     for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables()),
-                           ("dlfilter", streams())):
+                           ("tracepoints", tracepoints.inputs()), ("dlfilter", streams())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracepoints.h"
+
+#include <string.h>
+
+#include "printable.h"
+
+struct tracepoints {
+	const struct perfdata_file *file;
+	struct perfdata_events events;
+	struct tracing_data data;
+	struct tracepoint_kind *kinds; /* as those of `events` */
+	struct sample_order *order;
+	struct event_printer printer;
+};
+
+void tracepoints_free(struct tracepoints *tracepoints)
+{
+	if (!tracepoints)
+		return;
+	for (size_t i = 0; tracepoints->kinds && i < tracepoints->events.nr; i++) {
+		event_format_free(tracepoints->kinds[i].format);
+		free(tracepoints->kinds[i].name);
+	}
+	free(tracepoints->kinds);
+	sample_order_free(tracepoints->order);
+	perfdata_events_release(&tracepoints->events);
+	tracing_data_release(&tracepoints->data);
+	event_printer_release(&tracepoints->printer);
+	free(tracepoints);
+}
+
+/* The format has a name of its own, which fits its fields. */
+static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *event,
+		     const struct tracing_format *text)
+{
+	if (kind->format) {
+		if (asprintf(&kind->name, "%s:%s", text->system, event_format_name(kind->format)) <
+		    0)
+			kind->name = NULL;
+	} else {
+		kind->name = strdup(event->name ?: "unknown");
+	}
+	if (!kind->name)
+		return -ENOMEM;
+	printable(kind->name);
+	return 0;
+}
+
+static int read_kind(struct tracepoints *tracepoints, size_t i)
+{
+	const struct perfdata_kind *event = &tracepoints->events.kinds[i];
+	struct tracepoint_kind *kind = &tracepoints->kinds[i];
+	const struct tracing_format *text = NULL;
+	int r = 0;
+
+	kind->number = i;
+	if (event->attr.type == PERF_TYPE_TRACEPOINT)
+		text = tracing_data_find(&tracepoints->data, event->attr.config);
+	if (text)
+		r = event_format_new(&kind->format, &tracepoints->data, text);
+	if (r && r != -EINVAL)
+		return r;
+	return name_kind(kind, event, text);
+}
+
+static int read_kinds(struct tracepoints *tracepoints)
+{
+	int r = 0;
+
+	tracepoints->kinds = calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
+	if (!tracepoints->kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
+		r = read_kind(tracepoints, i);
+	return r;
+}
+
+static int read_all(struct tracepoints *tracepoints, const struct sample_window *window,
+		    const char **why)
+{
+	int r;
+
+	*why = "the table of its events is damaged";
+	r = perfdata_events_read(&tracepoints->events, tracepoints->file);
+	if (r)
+		return r;
+	*why = "the formats of its tracepoints are damaged";
+	r = tracing_data_read(&tracepoints->data, tracepoints->file);
+	if (r && r != -ENOENT)
+		return r;
+	r = read_kinds(tracepoints);
+	if (r)
+		return r;
+	return sample_order_new(&tracepoints->order, tracepoints->file, &tracepoints->events,
+				window);
+}
+
+int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
+		    const struct sample_window *window, char **why)
+{
+	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
+	const char *text;
+	int r;
+
+	if (!tracepoints)
+		return -ENOMEM;
+	tracepoints->file = file;
+	r = read_all(tracepoints, window, &text);
+	if (!r) {
+		*ret = tracepoints;
+		return 0;
+	}
+	tracepoints_free(tracepoints);
+	*why = strdup(r == -EINVAL ? text : strerror(-r));
+	return r;
+}
+
+int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
+{
+	struct perfdata_sample sample;
+	int r = sample_order_next(tracepoints->order, &sample);
+
+	if (r <= 0)
+		return r;
+	*event = (struct tracepoint_event){
+		.kind = &tracepoints->kinds[sample.kind - tracepoints->events.kinds],
+		.time = sample.time,
+		.cpu = sample.cpu,
+		.pid = sample.pid,
+		.tid = sample.tid,
+		.ip = sample.ip,
+		.raw = sample.raw,
+		.callchain = sample.callchain,
+	};
+	return 1;
+}
+
+int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver, void *context)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
+		if (tracepoints->kinds[i].format)
+			r = event_format_resolve(tracepoints->kinds[i].format, resolver, context);
+	}
+	return r;
+}
+
+int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
+		      const char **text)
+{
+	int r = event->kind->format ? event_format_print(event->kind->format, &event->raw,
+							 &tracepoints->printer)
+				    : 0;
+
+	*text = r || !event->kind->format ? "" : tracepoints->printer.text;
+	return r;
+}
+
+size_t tracepoints_nr_kinds(const struct tracepoints *tracepoints)
+{
+	return tracepoints->events.nr;
+}

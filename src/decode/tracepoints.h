@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * @file
+ * The events of a perf.data in the order of time: tracepoints, whose fields libtraceevent reads by
+ *the formats in the file, and samples of other events.
+ *
+ *	tracepoints_new(&tracepoints, &file, &window, &why);
+ *	while ((r = tracepoints_next(tracepoints, &event)) > 0)
+ *		tracepoint_number(&event, "vec", &vector);
+ *	tracepoints_free(tracepoints);
+ *
+ * The file may be a stranger's: no format, offset or length in it is trusted.
+ */
+#ifndef DECODE_TRACEPOINTS_H
+#define DECODE_TRACEPOINTS_H
+
+#include "event_format.h"
+#include "sample_order.h"
+
+struct tracepoints;
+
+/* One kind of event. */
+struct tracepoint_kind {
+	size_t number;		     /* from 0 */
+	char *name;		     /* as `sched:sched_switch`, of others as `cpu-clock` */
+	struct event_format *format; /* NULL: it is no tracepoint, or the file does not have it */
+};
+
+struct tracepoint_event {
+	const struct tracepoint_kind *kind;
+	uint64_t time;	       /* ns of the clock that was recorded */
+	int32_t cpu, pid, tid; /* -1: not known */
+	uint64_t ip;
+	struct perfdata_bytes raw;	 /* the fields */
+	struct perfdata_bytes callchain; /* as struct perfdata_sample has it */
+};
+
+/* `file` must stay, and the CPUs of `window`. Returns 0, or a negative errno with *why, for the
+ * caller to free. */
+int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
+		    const struct sample_window *window, char **why) _must_check_;
+void tracepoints_free(struct tracepoints *tracepoints);
+static inline void tracepoints_freep(struct tracepoints **tracepoints)
+{
+	tracepoints_free(*tracepoints);
+}
+
+/* Returns 1, 0: there are no more, or -ENOMEM. */
+int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event) _must_check_;
+
+/* As in event_format.h. Without a format there are no fields. */
+static inline bool tracepoint_number(const struct tracepoint_event *event, const char *field,
+				     uint64_t *value)
+{
+	return event->kind->format &&
+	       event_format_number(event->kind->format, &event->raw, field, value);
+}
+static inline bool tracepoint_text(const struct tracepoint_event *event, const char *field,
+				   char *text, size_t size)
+{
+	text[0] = '\0';
+	return event->kind->format &&
+	       event_format_text(event->kind->format, &event->raw, field, text, size);
+}
+
+/* For what is printed. Returns 0 or -ENOMEM. */
+int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver,
+			void *context) _must_check_;
+
+/* As event_format_print(); "" without a format. *text is valid until the next call. */
+int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
+		      const char **text) _must_check_;
+
+/* Of the file; the number is below this. */
+size_t tracepoints_nr_kinds(const struct tracepoints *tracepoints);
+
+#endif

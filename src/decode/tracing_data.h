@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The feature TRACING_DATA of a perf.data: the formats of its tracepoints, as the kernel had them.
+ * A stranger's is checked: nothing of it is copied, all points into the file. */
+#ifndef DECODE_TRACING_DATA_H
+#define DECODE_TRACING_DATA_H
+
+#include "sample.h"
+#include "util.h"
+
+struct tracing_format {
+	const char *system;
+	struct perfdata_bytes text; /* of tracefs: events/SYSTEM/NAME/format */
+	uint64_t id;		    /* attr.config of the event */
+};
+
+/* All zero: the file has none. */
+struct tracing_data {
+	struct tracing_format *formats; /* by id */
+	size_t nr;
+	struct perfdata_bytes strings; /* of tracefs: printk_formats */
+	uint8_t long_size;
+};
+
+/* Returns 0, -ENOENT: the file has none, -EINVAL: it is damaged, -ENOTSUP: it is of a machine of
+ * the other byte order, -ENOMEM. */
+int tracing_data_read(struct tracing_data *data, const struct perfdata_file *file) _must_check_;
+void tracing_data_release(struct tracing_data *data);
+
+/* NULL: there is none. */
+const struct tracing_format *tracing_data_find(const struct tracing_data *data, uint64_t id);
+
+#endif

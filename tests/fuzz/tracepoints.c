@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracepoints.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "fuzz.h"
+#include "printable.h"
+
+#define BEGIN 100
+#define END 1000000
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static const char *resolve(void *context, uint64_t address, uint64_t *start)
+{
+	*start = address & ~UINT64_C(0xff);
+	return address & 1 ? context : NULL;
+}
+
+static void read_fields(const struct tracepoint_event *event)
+{
+	static const char *const fields[] = { "common_type", "common_pid", "vec",  "irq",
+					      "name",	     "prev_comm",  "dev",  "cmd",
+					      "function",    "next_pid",   "value" };
+	uint64_t value;
+	char text[24];
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		tracepoint_number(event, fields[i], &value);
+		must(tracepoint_text(event, fields[i], text, sizeof(text)) || !*text);
+		must(strlen(text) < sizeof(text));
+	}
+}
+
+static int read_events(struct tracepoints *tracepoints)
+{
+	struct tracepoint_event event;
+	uint64_t last = 0;
+	const char *text;
+	int r;
+
+	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+		_cleanup_free_ char *copy = NULL;
+
+		must(event.time >= last && event.time >= BEGIN && event.time <= END);
+		must(event.kind->number < tracepoints_nr_kinds(tracepoints));
+		last = event.time;
+		read_fields(&event);
+		must(!tracepoints_print(tracepoints, &event, &text));
+		copy = strdup(text);
+		must(copy && !strcmp(printable(copy), text));
+	}
+	return r;
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	const struct sample_window window = { .begin = BEGIN, .end = END };
+	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_free_ char *why = NULL;
+	struct perfdata_file file;
+	int r;
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return -EIO;
+	r = perfdata_map(&file, fd);
+	if (r)
+		return r;
+	r = tracepoints_new(&tracepoints, &file, &window, &why);
+	must(!r == !why);
+	if (!r)
+		r = tracepoints_resolve(tracepoints, resolve, (void *)"function");
+	if (!r)
+		r = read_events(tracepoints);
+	tracepoints_free(TAKE_PTR(tracepoints));
+	perfdata_unmap(&file);
+	return r;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Of files that perfdata.h writes, with formats as Linux has them. */
+#include "tracepoints.h"
+#include "../perfdata/helpers.h"
+#include "perfdata.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define COMMON                                                                                     \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const char softirq_format[] =
+	"name: softirq_entry\nID: 7\n" COMMON
+	"\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"vec=%u [action=%s]\", REC->vec, __print_symbolic(REC->vec, "
+	"{ 0, \"HI\" }, { 3, \"NET_RX\" })\n";
+static const char handler_format[] =
+	"name: irq_handler_entry\nID: 8\n" COMMON
+	"\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"irq=%d name=%s\", REC->irq, __get_str(name)\n";
+static const char timer_format[] =
+	"name: hrtimer_expire_entry\nID: 9\n" COMMON
+	"\tfield:void * function;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char comm[8];\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"function=%ps comm=%s\", REC->function, REC->comm\n";
+/* Which libtraceevent is not given: it divides. */
+static const char divided_format[] =
+	"name: divided\nID: 10\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"%d\", 10 / REC->a\n";
+
+static const struct {
+	const char *name, *path, *format;
+	uint64_t id;
+} formats[] = {
+	{ "irq:softirq_entry", "events/irq/softirq_entry/format", softirq_format, 7 },
+	{ "irq:irq_handler_entry", "events/irq/irq_handler_entry/format", handler_format, 8 },
+	{ "timer:hrtimer_expire_entry", "events/timer/hrtimer_expire_entry/format", timer_format,
+	  9 },
+	{ "test:divided", "events/test/divided/format", divided_format, 10 },
+};
+
+struct sample {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved, raw_size;
+	struct {
+		uint16_t type;
+		uint8_t flags, count;
+		int32_t pid;
+		uint8_t fields[28];
+	} raw;
+} __attribute__((packed));
+
+static struct sample make(uint16_t type, uint64_t time, uint32_t cpu, const void *fields,
+			  size_t size)
+{
+	struct sample sample = {
+		.header = { PERF_RECORD_SAMPLE, 0, sizeof(sample) },
+		.id = type,
+		.pid = 5,
+		.tid = 6,
+		.time = time,
+		.cpu = cpu,
+		.raw_size = sizeof(sample.raw),
+		.raw = { .type = type },
+	};
+
+	memcpy(sample.raw.fields, fields, size);
+	return sample;
+}
+
+/* Raises a softirq. */
+static struct sample raise(uint64_t time, uint32_t cpu, uint32_t vec)
+{
+	return make(7, time, cpu, &vec, sizeof(vec));
+}
+
+static void write_file(const struct folder *folder, const struct sample *samples, size_t nr,
+		       struct perfdata_file *file)
+{
+	struct perfdata_event events[ARRAY_SIZE(formats)];
+	struct perfdata_features *features = NULL;
+	const char *names[ARRAY_SIZE(formats)];
+	struct perfdata *pd = NULL;
+	int fd;
+
+	put_file(folder->fd, "events/header_page", "page\n");
+	put_file(folder->fd, "events/header_event", "event\n");
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		put_file(folder->fd, formats[i].path, formats[i].format);
+		names[i] = formats[i].name;
+		events[i] = (struct perfdata_event){
+			.attr = { .size = sizeof(struct perf_event_attr),
+				  .type = PERF_TYPE_TRACEPOINT,
+				  .config = formats[i].id,
+				  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+						 PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+						 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW },
+			.name = formats[i].name,
+			.ids = &formats[i].id,
+			.nr_ids = 1,
+		};
+	}
+	assert_int_equal(perfdata_features_new(&features, folder->fd, "1", NULL, 0), 0);
+	assert_int_equal(
+		perfdata_features_add_tracing(features, folder->fd, names, ARRAY_SIZE(formats)), 0);
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", events, ARRAY_SIZE(events)),
+			 0);
+	assert_int_equal(perfdata_write(pd, samples, nr * sizeof(*samples)), 0);
+	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
+	perfdata_free(pd);
+	perfdata_features_free(features);
+	fd = openat(folder->fd, "perf.data/data", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(perfdata_map(file, fd), 0);
+	close(fd);
+}
+
+/* The times of what is in the window, as "10@0 20@1 ". */
+static void check_times(const struct perfdata_file *file, const struct sample_window *window,
+			const char *expected)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	struct tracepoint_event event;
+	char *why = NULL, text[256] = "";
+	int r;
+
+	assert_int_equal(tracepoints_new(&tracepoints, file, window, &why), 0);
+	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+		size_t length = strlen(text);
+
+		snprintf(text + length, sizeof(text) - length, "%" PRIu64 "@%d ", event.time,
+			 event.cpu);
+	}
+	assert_int_equal(r, 0);
+	assert_string_equal(text, expected);
+}
+
+static void orders_by_time(void **state)
+{
+	const struct sample samples[] = { raise(10, 0, 0), raise(30, 0, 0), raise(50, 0, 0),
+					  raise(20, 1, 0), raise(30, 1, 0), raise(40, 1, 0),
+					  raise(5, 2, 0),  raise(60, 2, 0), raise(55, 2, 0) };
+	const int cpus[] = { 1, 2 };
+	struct perfdata_file file;
+
+	write_file(*state, samples, ARRAY_SIZE(samples), &file);
+	check_times(&file, &(struct sample_window){ .end = UINT64_MAX },
+		    "5@2 10@0 20@1 30@0 30@1 40@1 50@0 55@2 60@2 ");
+	check_times(&file, &(struct sample_window){ .begin = 20, .end = 50 },
+		    "20@1 30@0 30@1 40@1 50@0 ");
+	check_times(&file,
+		    &(struct sample_window){ .cpus = cpus, .nr_cpus = 2, .begin = 21, .end = 60 },
+		    "30@1 40@1 55@2 60@2 ");
+	check_times(&file, &(struct sample_window){ .begin = 61, .end = UINT64_MAX }, "");
+	perfdata_unmap(&file);
+}
+
+static const char *resolve(void *context, uint64_t address, uint64_t *start)
+{
+	*start = address;
+	return address == 0xffffffff81000000 ? context : NULL;
+}
+
+static void next(struct tracepoints *tracepoints, struct tracepoint_event *event, const char *name,
+		 const char *printed)
+{
+	const char *text = NULL;
+
+	assert_int_equal(tracepoints_next(tracepoints, event), 1);
+	assert_string_equal(event->kind->name, name);
+	assert_int_equal(event->tid, 6);
+	assert_int_equal(tracepoints_print(tracepoints, event, &text), 0);
+	assert_string_equal(text, printed);
+}
+
+static void check_fields(struct tracepoints *tracepoints)
+{
+	struct tracepoint_event event;
+	uint64_t value = 0;
+	char text[16];
+
+	next(tracepoints, &event, "irq:softirq_entry", "vec=3 [action=NET_RX]");
+	assert_true(tracepoint_number(&event, "vec", &value));
+	assert_int_equal(value, 3);
+	assert_false(tracepoint_number(&event, "irq", &value));
+	assert_false(tracepoint_text(&event, "vec", text, sizeof(text)));
+	next(tracepoints, &event, "irq:irq_handler_entry", "irq=-2 name=eth 0");
+	assert_true(tracepoint_number(&event, "irq", &value));
+	assert_int_equal((int64_t)value, -2);
+	assert_true(tracepoint_text(&event, "name", text, sizeof(text)));
+	assert_string_equal(text, "eth\n0");
+	next(tracepoints, &event, "timer:hrtimer_expire_entry",
+	     "function=tick_nohz_handler comm=12345678");
+	assert_true(tracepoint_text(&event, "comm", text, 4));
+	assert_string_equal(text, "123");
+	next(tracepoints, &event, "test:divided", "a=0");
+	assert_int_equal(tracepoints_next(tracepoints, &event), 0);
+}
+
+static void reads_fields(void **state)
+{
+	static const struct {
+		uint64_t function;
+		char comm[8];
+	} timer = { 0xffffffff81000000, "12345678" };
+	/* The name is behind the fields: where, and its size. */
+	static const struct {
+		int32_t irq;
+		uint16_t at, size;
+		char name[6];
+	} handler = { -2, 16, 6, "eth\n0" };
+	const struct sample samples[] = { raise(10, 0, 3),
+					  make(8, 20, 0, &handler, sizeof(handler)),
+					  make(9, 30, 0, &timer, sizeof(timer)),
+					  make(10, 40, 0, "\0\0\0", 4) };
+	const struct sample_window window = { .end = UINT64_MAX };
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	struct perfdata_file file;
+	char *why = NULL;
+
+	write_file(*state, samples, ARRAY_SIZE(samples), &file);
+	assert_int_equal(tracepoints_new(&tracepoints, &file, &window, &why), 0);
+	assert_int_equal(tracepoints_resolve(tracepoints, resolve, (void *)"tick_nohz_handler"), 0);
+	check_fields(tracepoints);
+	tracepoints_free(TAKE_PTR(tracepoints));
+	perfdata_unmap(&file);
+}
+
+/* A field, or what it points to, is behind the end. */
+static void trusts_no_offset(void **state)
+{
+	static const uint16_t places[][2] = { { 16, 21 }, { 37, 0 }, { 65535, 65535 } };
+	const struct sample_window window = { .end = UINT64_MAX };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const struct {
+			int32_t irq;
+			uint16_t at, size;
+		} handler = { 1, places[i][0], places[i][1] };
+		_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+		const struct sample sample = make(8, 1, 0, &handler, sizeof(handler));
+		struct tracepoint_event event;
+		struct perfdata_file file;
+		char *why = NULL, text[16];
+
+		write_file(*state, &sample, 1, &file);
+		assert_int_equal(tracepoints_new(&tracepoints, &file, &window, &why), 0);
+		next(tracepoints, &event, "irq:irq_handler_entry", "[damaged]");
+		assert_false(tracepoint_text(&event, "name", text, sizeof(text)));
+		assert_string_equal(text, "");
+		tracepoints_free(TAKE_PTR(tracepoints));
+		perfdata_unmap(&file);
+		remove_folder(state);
+		make_folder(state);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(orders_by_time, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(reads_fields, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(trusts_no_offset, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
