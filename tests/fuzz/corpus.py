@@ -270,6 +270,115 @@ def tables():
     yield "bad-no-nul", perf_data(record(b"/" * 63).replace(b"/\0", b"//"))
 
 
+class Recording:
+    """What perf record writes of Intel PT on four CPUs, as far as it is read; piped or not."""
+
+    PSB, PSBEND = b"\x02\x82" * 8, b"\x02\x23"
+    PMU, FIRST_ID, CPUS = 9, 100, 4
+    SAMPLE_TYPE = 0x10086  # IDENTIFIER, TID, TIME, CPU
+    MMAP, LOST, COMM, FORK, SAMPLE, MMAP2, AUX, ITRACE_START, SWITCH, SWITCH_CPU_WIDE = 1, 2, 3, 7, 9, 10, 11, 12, 14, 15
+    KSYMBOL, TEXT_POKE, ID_INDEX, AUXTRACE_INFO, AUXTRACE, COMPRESSED = 17, 20, 69, 70, 71, 81
+
+    def __init__(self, sampled=False, snapshot=1, clock=(31, 1 << 30, 1000)):
+        self.data = b""
+        self.types = [self.SAMPLE_TYPE | (1 << 20 if sampled else 0), self.SAMPLE_TYPE]
+        shift, mult, zero = clock
+        self.add(self.AUXTRACE_INFO, struct.pack("<I4x18Q", 1, self.PMU, shift, mult, zero, 1, 0x400, 0x800, 3, snapshot, 1, 0x200,
+                                                 0x3c000, 2, 84, 2, 20, 0, 0))
+
+    def add(self, kind, body=b"", misc=0):
+        self.data += struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+        return self
+
+    def event(self, kind, body=b"", misc=0, time=0, cpu=0, task=(1, 1)):
+        body += bytes(-len(body) % 8)
+        return self.add(kind, body + struct.pack("<IIQIIQ", *task, time, cpu, 0, self.FIRST_ID + self.CPUS + cpu), misc)
+
+    def switch(self, time, cpu, task, following):
+        self.event(self.SWITCH_CPU_WIDE, struct.pack("<ii", *following), 0x2000, time, cpu, task)
+        return self.event(self.SWITCH_CPU_WIDE, struct.pack("<ii", *task), 0, time + 9, cpu, following)
+
+    def mapped(self, pid, start, length, name, misc=2, time=0):
+        return self.event(self.MMAP2, struct.pack("<iiQQQ24xII", pid, pid, start, length, 0, 5, 2) + name + b"\0", misc, time)
+
+    def trace(self, data, cpu=0, reference=1 << 57, size=None):
+        self.add(self.AUXTRACE, struct.pack("<QQQIiII", len(data) if size is None else size, 0, reference, cpu, -1, cpu, 0))
+        self.data += data
+        return self
+
+    def sample(self, data, cpu=0, time=0):
+        return self.add(self.SAMPLE, struct.pack("<QIIQIIQ", self.FIRST_ID + cpu, 1, 1, time, cpu, 0, len(data)) + data)
+
+    @classmethod
+    def segments(cls, *times, size=200):
+        """Each a PSB+, with that TSC, and TNT packets; one of None has none"""
+        tsc = [b"" if time is None else b"\x19" + struct.pack("<Q", time)[:7] for time in times]
+        return b"".join(cls.PSB + packet + cls.PSBEND + bytes([4 + 2 * (i % 100)]) * size for i, packet in enumerate(tsc))
+
+    def attr(self, event):
+        sampled = 4096 if self.types[event] & 1 << 20 else 0
+        return struct.pack("<IIQQQQQ", 1 if event else self.PMU, 128, 0xf401 if not event else 9, 1, self.types[event], 0, 1 << 18
+                           ).ljust(112, b"\0") + struct.pack("<Q8x", sampled)
+
+    def ids(self, event):
+        return struct.pack("<4Q", *range(self.FIRST_ID + event * self.CPUS, self.FIRST_ID + (event + 1) * self.CPUS))
+
+    def whole(self):
+        attrs = b"".join(self.attr(i) + struct.pack("<QQ", 104 + 32 * i, 32) for i in range(2))
+        head = self.ids(0) + self.ids(1) + attrs
+        return struct.pack("<8sQQQQQQ48x", b"PERFILE2", 104, 144, 168, len(attrs), 104 + len(head), len(self.data)) + head + self.data
+
+    def piped(self):
+        attrs = Recording.__new__(Recording)
+        attrs.data = b""
+        for i in range(2):
+            attrs.add(64, self.attr(i) + self.ids(i))
+        return struct.pack("<8sQ", b"PERFILE2", 16) + attrs.data + self.data
+
+
+def with_sideband(one):
+    """All kinds of records"""
+    one.event(one.COMM, struct.pack("<II", 7, 7) + b"shell\0").mapped(7, 0x1000, 0x4000, b"/bin/sh")
+    one.mapped(-1, 0xffffffff81000000, 1 << 24, b"[kernel.kallsyms]_text", misc=1)
+    one.event(one.MMAP, struct.pack("<iiQQQ", 7, 7, 0x3000, 0x1000, 0) + b"/lib\0", 2, 5)
+    one.event(one.ITRACE_START, struct.pack("<II", 7, 7), time=10, cpu=1).switch(20, 1, (7, 7), (0, 0)).switch(50, 1, (0, 0), (8, 9))
+    one.event(one.FORK, struct.pack("<IIIIQ", 8, 7, 8, 7, 30), time=30).event(one.FORK, struct.pack("<IIIIQ", 8, 8, 9, 8, 31), time=31)
+    one.event(one.COMM, struct.pack("<II", 8, 8) + b"true\0", 0x2000, 40).mapped(8, 0x1000, 0x1000, b"/bin/true", time=41)
+    one.event(one.SWITCH, b"", 0x2000, 60, 2).event(one.LOST, struct.pack("<QQ", 1, 3), time=70)
+    one.event(one.AUX, struct.pack("<QQQ", 0, 4096, 13), time=80).event(one.KSYMBOL, struct.pack("<QIHH", 1 << 63, 9, 1, 0) + b"bpf\0", time=5)
+    return one.event(one.TEXT_POKE, struct.pack("<QHH", 1 << 63, 2, 2) + b"oldn", time=6)
+
+
+def recordings():
+    new, segments = Recording, Recording.segments
+    yield "good-snapshot", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).trace(segments(5000), 2).whole()
+    yield "good-piped", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).piped()
+    overlap = segments(1000, 2000, 3000, 4000)
+    yield "good-overlap", new().trace(overlap[:700]).trace(overlap[100:]).trace(overlap).whole()
+    untimed = segments(None, None, None, None)
+    yield "good-overlap-without-times", new().trace(untimed[:700]).trace(untimed[100:]).whole()
+    yield "good-backwards", new().trace(segments(3000)).trace(segments(1000, 500)).whole()
+    yield "good-stream", new(snapshot=0).trace(overlap[:300]).trace(overlap[300:310]).trace(overlap[310:]).whole()
+    yield "good-no-points", new(snapshot=0).trace(bytes(100)).trace(bytes(100)).trace(overlap).trace(bytes(3)).whole()
+    samples = new(sampled=True, snapshot=0).add(new.ID_INDEX, struct.pack("<QQQQq", 1, 101, 1, 1, -1))
+    yield "good-samples", samples.sample(overlap[:400], 1, 3).sample(overlap[200:600], 1, 5).sample(untimed[:80], 2).whole()
+    yield "good-no-clock", new(clock=(0, 0, 0)).trace(overlap).whole()
+    yield "good-odd-clock", new(clock=(32, 1, (1 << 64) - 1)).trace(overlap).whole()
+    yield "good-not-a-reference", new().trace(overlap, reference=0).whole()
+    yield "good-cut", new().trace(overlap).trace(segments(7000)).whole()[:-100]
+    many = new().trace(overlap)
+    for i in range(300):
+        many.event(new.FORK, struct.pack("<IIIIQ", i + 2, i + 1, i + 2, i + 1, i), time=i).mapped(i, 0x1000 * i, 0x1800, b"/x", time=i)
+    yield "good-forks", many.whole()
+    yield "bad-empty", b""
+    yield "bad-no-records", new().whole()[:168 + 2 * 144]
+    yield "bad-no-trace", with_sideband(new()).whole()
+    yield "bad-no-info", new().trace(b"").whole()
+    yield "bad-compressed", new().trace(overlap).add(new.COMPRESSED, bytes(8)).whole()
+    yield "bad-trace-size", new().trace(overlap, size=1 << 63).whole()
+    yield "bad-attrs", new().trace(overlap).whole().replace(struct.pack("<II", new.PMU, 128), struct.pack("<II", new.PMU, 1 << 31))
+
+
 class Stream:
     """Events as one perf leaves them for another program (src/dlfilter/stream_format.h), behind a byte of arguments."""
 
@@ -419,7 +528,7 @@ def streams():
 
 def main():
     for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables()),
-                           ("tracepoints", tracepoints.inputs()), ("dlfilter", streams())):
+                           ("tracepoints", tracepoints.inputs()), ("dlfilter", streams()), ("trace", recordings())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
