@@ -15,7 +15,6 @@
 
 struct code;
 struct code_view;
-struct names;
 struct pt_block;
 struct pt_image;
 struct sideband;
@@ -74,15 +73,6 @@ struct code_block {
 
 /* Of what libipt decoded with the last image. NULL if there is no memory. */
 const struct code_block *code_view_block(struct code_view *view, const struct pt_block *block);
-
-/* Names have no numbers before the one thread that uses symbols has given them some. */
-void code_number_names(struct symbol *symbol, struct names *names);
-static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
-{
-	if (!symbol->name)
-		code_number_names((struct symbol *)symbol, names);
-	return symbol;
-}
 
 /* As perf names it; [FILE] or [unknown], without addresses, where there is no symbol. NULL if there
  * is no memory. */

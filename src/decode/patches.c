@@ -139,6 +139,13 @@ static const struct sideband_poke *change_of(const struct patches *patches,
 	return &patches->pokes[patches->changes[site->first + i]];
 }
 
+/* What was there before may not be known. */
+static void put(uint8_t *bytes, const uint8_t *change, size_t size)
+{
+	if (size)
+		memcpy(bytes, change, size);
+}
+
 /* All changes undone. */
 static void make_first(const struct patches *patches, const struct patches_site *site,
 		       const struct kcore *kcore, uint8_t *bytes)
@@ -153,7 +160,7 @@ static void make_first(const struct patches *patches, const struct patches_site 
 	for (size_t i = site->nr; i-- > 0;) {
 		const struct sideband_poke *poke = change_of(patches, site, i);
 
-		memcpy(bytes + (poke->addr - site->start), poke->old_bytes, poke->old_len);
+		put(bytes + (poke->addr - site->start), poke->old_bytes, poke->old_len);
 	}
 }
 
@@ -171,7 +178,7 @@ static int write_site(const struct patches *patches, const struct patches_site *
 	for (size_t i = 0; i < site->nr && !r; i++) {
 		const struct sideband_poke *poke = change_of(patches, site, i);
 
-		memcpy(bytes + (poke->addr - site->start), poke->new_bytes, poke->new_len);
+		put(bytes + (poke->addr - site->start), poke->new_bytes, poke->new_len);
 		r = write_all(patches->fd, bytes, size);
 	}
 	return r;

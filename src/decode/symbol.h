@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct names;
+
 struct symbol {
 	uint64_t start, end; /* both 0: not known */
 	uint32_t name;
@@ -21,6 +23,15 @@ enum irq_change {
 	IRQ_ON,
 	IRQ_RESTORED, /* to what is not known: code that has them off turns them on */
 };
+
+/* Names have no numbers before the one thread that uses symbols has given them some. */
+void code_number_names(struct symbol *symbol, struct names *names);
+static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
+{
+	if (!symbol->name)
+		code_number_names((struct symbol *)symbol, names);
+	return symbol;
+}
 
 static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
 {

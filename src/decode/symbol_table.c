@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "symbol_table.h"
 
-#include <string.h>
-
-#include "code.h"
 #include "names.h"
 
 #define ROOM 1024
-#define COLD ".cold"
 
 struct symbol_table {
 	struct names *texts;	 /* so that equal ones are at the same place */
@@ -99,18 +95,4 @@ const struct symbol *symbol_table_keep(struct symbol_table *table, const char *n
 	};
 	table->symbols[i] = symbol;
 	return symbol;
-}
-
-/* Rarely executed parts of a function are elsewhere, as function.cold. */
-void code_number_names(struct symbol *symbol, struct names *names)
-{
-	const char *cold = strstr(symbol->text, COLD);
-	_cleanup_free_ char *base = NULL;
-
-	symbol->name = symbol->base = names_add(names, symbol->text);
-	if (!cold || cold == symbol->text)
-		return;
-	base = strndup(symbol->text, (size_t)(cold - symbol->text));
-	if (base)
-		symbol->base = names_add(names, base);
 }

@@ -30,10 +30,11 @@ struct image {
 /* One of the cache; all zero: free. */
 struct slot {
 	uint64_t ip;
-	uint32_t span; /* to the last instruction */
-	uint32_t isid;
+	uint64_t place; /* the span to the last instruction, then (PLACE_BITS) the section */
 	const struct code_block *block;
 };
+
+#define PLACE_BITS 32
 
 struct pool {
 	struct pool *next;
@@ -423,9 +424,12 @@ make_block(struct code_view *view, const struct code_section *section, const str
 	return kept;
 }
 
-static inline uint32_t hash(uint64_t ip, uint32_t span)
+/* Code that is close is close in the cache too: what is executed together is looked up together. */
+static inline uint32_t hash(uint64_t ip)
 {
-	return (uint32_t)((ip ^ (uint64_t)span << 40) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+	uint64_t line = (ip >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	return (uint32_t)(line << 3 | (ip >> 3 & 7));
 }
 
 static int grow(struct code_view *view)
@@ -437,7 +441,7 @@ static int grow(struct code_view *view)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= view->mask; i++) {
 		const struct slot *slot = &view->slots[i];
-		uint32_t to = hash(slot->ip, slot->span);
+		uint32_t to = hash(slot->ip);
 
 		if (!slot->block)
 			continue;
@@ -451,14 +455,15 @@ static int grow(struct code_view *view)
 	return 0;
 }
 
-static const struct code_block *add_block(struct code_view *view, const struct pt_block *block,
-					  struct slot key)
+/* Apart, so that the common case is short. */
+static __attribute__((noinline)) const struct code_block *
+add_block(struct code_view *view, const struct pt_block *block, struct slot key)
 {
-	uint32_t i = hash(key.ip, key.span);
+	uint32_t i = hash(key.ip);
 
 	if (2 * view->nr_slots > view->mask && grow(view))
 		return NULL;
-	key.block = make_block(view, code_section(view->code, (int)key.isid), block);
+	key.block = make_block(view, code_section(view->code, (int)(uint32_t)key.place), block);
 	if (!key.block)
 		return NULL;
 	while (view->slots[i & view->mask].block)
@@ -468,24 +473,30 @@ static const struct code_block *add_block(struct code_view *view, const struct p
 	return key.block;
 }
 
+/* Of the first instruction of a file libipt does not know it yet. */
+static __attribute__((noinline)) uint32_t find_isid(const struct code_view *view, uint64_t ip)
+{
+	const struct code_region *region = find_region(view->current, ip);
+
+	return region ? (uint32_t)region->section->isid : 0;
+}
+
 const struct code_block *code_view_block(struct code_view *view, const struct pt_block *block)
 {
-	struct slot key = { .ip = block->ip, .isid = (uint32_t)block->isid };
-	const struct code_region *region;
+	uint64_t span = block->end_ip - block->ip;
+	uint32_t isid = (uint32_t)block->isid;
+	struct slot key = { .ip = block->ip };
 
 	/* Nothing that libipt makes. */
-	if (block->end_ip < block->ip || block->end_ip - block->ip > UINT32_MAX)
+	if (span >> PLACE_BITS)
 		return NULL;
-	key.span = (uint32_t)(block->end_ip - block->ip);
-	if (!key.isid) {
-		region = find_region(view->current, block->ip);
-		key.isid = region ? (uint32_t)region->section->isid : 0;
-	}
-	for (uint32_t i = hash(key.ip, key.span);; i++) {
+	if (!isid)
+		isid = find_isid(view, block->ip);
+	key.place = span << PLACE_BITS | isid;
+	for (uint32_t i = hash(key.ip);; i++) {
 		const struct slot *slot = &view->slots[i & view->mask];
 
-		if (slot->ip == key.ip && slot->span == key.span && slot->isid == key.isid &&
-		    slot->block)
+		if (slot->ip == key.ip && slot->place == key.place && slot->block)
 			return slot->block;
 		if (!slot->block)
 			return add_block(view, block, key);

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+#include <elf.h>
+
+#include "code.h"
+#include "insns.h"
+#include "names.h"
+#include "sideband.h"
+#include "tree.h"
+#include "write_all.h"
+
+#define KERNEL 0xffffffff81000000ULL
+#define TRAMPOLINE 0xffffffffa0000000ULL
+#define USER 0x400000ULL
+#define PAGE 4096
+#define NOP5 "\x0f\x1f\x44\x00\x00"
+#define JUMP5 "\xe9\x00\x01\x00\x00"
+
+/* What the test says of processes and the kernel. */
+static struct sideband_pt pt = { .user = true, .kernel = true };
+static struct sideband_kernel kernel;
+static struct sideband_map map;
+static int maps_asked;
+
+const struct sideband_pt *sideband_pt(const struct sideband *sb)
+{
+	(void)sb;
+	return &pt;
+}
+
+const struct sideband_kernel *sideband_kernel(const struct sideband *sb)
+{
+	(void)sb;
+	return &kernel;
+}
+
+int sideband_maps(const struct sideband *sb, int pid, uint64_t time, struct sideband_maps *maps)
+{
+	(void)sb;
+	(void)pid;
+	(void)time;
+	maps_asked++;
+	*maps = (struct sideband_maps){ .maps = &map, .nr = !!map.name, .until = UINT64_MAX };
+	return 0;
+}
+
+void sideband_maps_release(struct sideband_maps *maps)
+{
+	(void)maps;
+}
+
+struct state {
+	char folder[64];
+	struct code *code;
+	struct code_view *view;
+};
+
+static void write_file(const struct state *state, const char *name, const void *data, size_t size)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", state->folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write_all(fd, data, size), 0);
+	close(fd);
+}
+
+/* A segment, from the second page of the file on. */
+static void write_elf(const struct state *state, const char *name, uint64_t address,
+		      const void *bytes, size_t size)
+{
+	const struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+	} elf = {
+		.head = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_CORE,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = sizeof(elf.head),
+			.e_ehsize = sizeof(elf.head),
+			.e_phentsize = sizeof(elf.segment),
+			.e_phnum = 1,
+		},
+		.segment = {
+			.p_type = PT_LOAD,
+			.p_offset = PAGE,
+			.p_vaddr = address,
+			.p_filesz = PAGE,
+			.p_memsz = PAGE,
+		},
+	};
+	uint8_t file[2 * PAGE] = {};
+
+	memcpy(file, &elf, sizeof(elf));
+	memcpy(file + PAGE, bytes, size);
+	write_file(state, name, file, sizeof(file));
+}
+
+static void write_kernel(const struct state *state, const void *bytes, size_t size)
+{
+	static const char symbols[] = "ffffffff81000000 T f\n"
+				      "ffffffff81000006 t g.cold\n"
+				      "ffffffff81000040 T h\n";
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/kcore_dir", state->folder);
+	mkdir(path, 0700);
+	write_file(state, "kcore_dir/kallsyms", symbols, strlen(symbols));
+	write_elf(state, "kcore_dir/kcore", KERNEL, bytes, size);
+}
+
+static void begin(struct state *state, const char *symfs)
+{
+	const struct code_opts opts = { .data = state->folder, .symfs = symfs };
+	char *why = NULL;
+
+	assert_int_equal(code_new(&state->code, &opts, &why), 0);
+	assert_int_equal(code_view_new(&state->view, state->code), 0);
+}
+
+static int set_up(void **ret)
+{
+	struct state *state = calloc(1, sizeof(*state));
+
+	strcpy(state->folder, "/tmp/code.XXXXXX");
+	assert_non_null(mkdtemp(state->folder));
+	pt = (struct sideband_pt){ .user = true, .kernel = true };
+	kernel = (struct sideband_kernel){};
+	map = (struct sideband_map){};
+	*ret = state;
+	return 0;
+}
+
+static int tear_down(void **ret)
+{
+	struct state *state = *ret;
+
+	code_view_free(state->view);
+	code_free(state->code);
+	tree_remove(AT_FDCWD, state->folder);
+	free(state);
+	return 0;
+}
+
+static struct pt_image *image_at(const struct state *state, uint64_t time, uint64_t until)
+{
+	uint64_t told;
+	struct pt_image *image = code_view_image(state->view, 1, time, &told);
+
+	assert_non_null(image);
+	assert_int_equal(told, until);
+	return image;
+}
+
+/* The first byte of the instruction that libipt finds there; -1: none. */
+static int first_byte(struct pt_image *image, uint64_t ip)
+{
+	struct pt_insn insn = {};
+	struct insns *insns;
+	int byte = -1;
+
+	assert_int_equal(insns_new(&insns), 0);
+	if (!insns_begin(insns, image, ip, ptem_64bit) && insns_next(insns, &insn))
+		byte = insn.raw[0];
+	insns_free(insns);
+	return byte;
+}
+
+static const struct code_block *block_of(const struct state *state, uint64_t first, uint64_t last,
+					 uint16_t insns)
+{
+	const struct pt_block block = {
+		.ip = first,
+		.end_ip = last,
+		.ninsn = insns,
+		.mode = ptem_64bit,
+	};
+	const struct code_block *made = code_view_block(state->view, &block);
+
+	assert_non_null(made);
+	assert_ptr_equal(code_view_block(state->view, &block), made);
+	return made;
+}
+
+static void cuts_rows(void **ret)
+{
+	static const struct {
+		uint64_t first, last;
+		uint32_t insns;
+		enum irq_change irqs;
+		const char *name;
+	} rows[] = {
+		{ KERNEL, KERNEL + 1, 2, IRQ_OFF, "f" },
+		{ KERNEL + 2, KERNEL + 3, 2, IRQ_ON, "f" },
+		{ KERNEL + 4, KERNEL + 4, 1, IRQ_RESTORED, "f" },
+		{ KERNEL + 5, KERNEL + 5, 1, IRQ_SAME, "f" },
+		{ KERNEL + 6, KERNEL + 7, 2, IRQ_SAME, "g.cold" },
+	};
+	struct state *state = *ret;
+	const struct code_block *block;
+
+	write_kernel(state, "\x90\xfa\x90\xfb\x9d\x90\x90\xc3", 8);
+	begin(state, NULL);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), KERNEL), 0x90);
+	block = block_of(state, KERNEL, KERNEL + 7, 8);
+	assert_int_equal(block->insns, 8);
+	assert_int_equal(block->length, 1);
+	assert_int_equal(block->branch, CODE_RETURN);
+	assert_int_equal(block->nr_rows, ARRAY_SIZE(rows));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct code_row *row = &block->rows[i];
+
+		assert_int_equal(row->first, rows[i].first);
+		assert_int_equal(row->last, rows[i].last);
+		assert_int_equal(row->insns, rows[i].insns);
+		assert_int_equal(row->irqs, rows[i].irqs);
+		assert_string_equal(row->symbol->text, rows[i].name);
+		assert_true(row->symbol->kernel);
+	}
+	/* An interrupt ends it before. */
+	block = block_of(state, KERNEL, KERNEL, 1);
+	assert_int_equal(block->nr_rows, 1);
+	assert_int_equal(block->branch, CODE_NO_BRANCH);
+}
+
+static void numbers_names(void **ret)
+{
+	struct state *state = *ret;
+	const struct symbol *symbol;
+	struct names *names;
+
+	write_kernel(state, "\x90", 1);
+	begin(state, NULL);
+	assert_int_equal(names_new(&names), 0);
+	symbol = code_named(code_view_symbol(state->view, 1, 0, KERNEL + 8), names);
+	assert_string_equal(names_get(names, symbol->name), "g.cold");
+	assert_string_equal(names_get(names, symbol->base), "g");
+	assert_ptr_equal(code_view_symbol(state->view, 1, 0, KERNEL + 9), symbol);
+	names_free(names);
+}
+
+static void knows_branches(void **ret)
+{
+	static const struct {
+		const char *bytes;
+		uint8_t length, branch;
+	} insns[] = {
+		{ "\xe8\0\0\0\0", 5, CODE_CALL },   { "\xeb\x10", 2, CODE_JUMP },
+		{ "\x74\x10", 2, CODE_COND },	    { "\xf3\xc3", 2, CODE_RETURN },
+		{ "\x0f\x05", 2, CODE_SYSCALL },    { "\x0f\x34", 2, CODE_SYSCALL },
+		{ "\x48\x0f\x07", 3, CODE_SYSRET }, { "\x48\x0f\x35", 3, CODE_SYSRET },
+		{ "\x48\xcf", 2, CODE_IRET },	    { "\xcc", 1, CODE_INT },
+		{ "\xcd\x80", 2, CODE_INT },	    { "\x48\xcb", 2, CODE_OTHER },
+		{ "\xff\xe0", 2, CODE_JUMP },	    { "\x0f\x84\0\0\0\0", 6, CODE_COND },
+	};
+	struct state *state = *ret;
+	uint8_t bytes[16 * ARRAY_SIZE(insns)] = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(insns); i++)
+		memcpy(bytes + 16 * i, insns[i].bytes, insns[i].length);
+	write_kernel(state, bytes, sizeof(bytes));
+	begin(state, NULL);
+	first_byte(image_at(state, 0, UINT64_MAX), KERNEL);
+	for (size_t i = 0; i < ARRAY_SIZE(insns); i++) {
+		const struct code_block *block =
+			block_of(state, KERNEL + 16 * i, KERNEL + 16 * i, 1);
+
+		assert_int_equal(block->branch, insns[i].branch);
+		assert_int_equal(block->length, insns[i].length);
+	}
+}
+
+/* The copy may be of before or of after. */
+static void check_patches(struct state *state, const char *copied)
+{
+	static const struct sideband_poke pokes[] = {
+		{ 100, KERNEL + 0x80, 5, 5, (const uint8_t *)NOP5, (const uint8_t *)JUMP5 },
+		{ 200, KERNEL + 0x80, 5, 5, (const uint8_t *)JUMP5, (const uint8_t *)NOP5 },
+		{ 300, TRAMPOLINE, 0, 1, NULL, (const uint8_t *)"\xc3" },
+	};
+	uint8_t bytes[256];
+
+	memset(bytes, 0x90, sizeof(bytes));
+	memcpy(bytes + 0x80, copied, 5);
+	write_kernel(state, bytes, sizeof(bytes));
+	kernel.pokes = pokes;
+	kernel.nr_pokes = ARRAY_SIZE(pokes);
+	begin(state, NULL);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(first_byte(image_at(state, 150, 200), KERNEL + 0x80), 0xe9);
+		assert_int_equal(first_byte(image_at(state, 50, 100), KERNEL + 0x80), 0x0f);
+		assert_int_equal(first_byte(image_at(state, 50, 100), KERNEL + 0x79), 0x90);
+		assert_int_equal(first_byte(image_at(state, 50, 100), KERNEL + 0xc0), 0x90);
+		assert_int_equal(first_byte(image_at(state, 250, 300), KERNEL + 0x80), 0x0f);
+		assert_int_equal(first_byte(image_at(state, 250, 300), TRAMPOLINE), -1);
+		assert_int_equal(first_byte(image_at(state, 300, UINT64_MAX), TRAMPOLINE), 0xc3);
+		assert_int_equal(first_byte(image_at(state, 300, UINT64_MAX), TRAMPOLINE + 1), -1);
+	}
+}
+
+static void undoes_patches(void **ret)
+{
+	check_patches(*ret, JUMP5);
+}
+
+static void applies_patches(void **ret)
+{
+	check_patches(*ret, NOP5);
+}
+
+/* Blocks are known by the code that was there, not by its address. */
+static void keeps_patched_blocks_apart(void **ret)
+{
+	static const struct sideband_poke poke = {
+		100, KERNEL + 0x80, 5, 5, (const uint8_t *)NOP5, (const uint8_t *)JUMP5,
+	};
+	struct state *state = *ret;
+
+	write_kernel(state, "", 0);
+	kernel.pokes = &poke;
+	kernel.nr_pokes = 1;
+	begin(state, NULL);
+	first_byte(image_at(state, 0, 100), KERNEL + 0x80);
+	assert_int_equal(block_of(state, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_NO_BRANCH);
+	first_byte(image_at(state, 100, UINT64_MAX), KERNEL + 0x80);
+	assert_int_equal(block_of(state, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_JUMP);
+}
+
+static void names_what_was_made_later(void **ret)
+{
+	static const struct sideband_ksymbol symbol = {
+		.start = TRAMPOLINE,
+		.len = 64,
+		.name = "bpf_trampoline",
+	};
+	struct state *state = *ret;
+
+	write_kernel(state, "\x90", 1);
+	kernel.ksymbols = &symbol;
+	kernel.nr_ksymbols = 1;
+	begin(state, NULL);
+	assert_string_equal(code_view_symbol(state->view, 1, 0, TRAMPOLINE + 63)->text,
+			    "bpf_trampoline");
+	assert_string_equal(code_view_symbol(state->view, 1, 0, TRAMPOLINE + 64)->text,
+			    "[[kernel.kallsyms]]");
+}
+
+static void assert_missing(const struct state *state, const char *name, const char *why)
+{
+	struct code_file *files;
+	size_t nr;
+
+	assert_int_equal(code_files(state->code, &files, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_string_equal(files[0].name, name);
+	assert_null(files[0].path);
+	assert_non_null(strstr(files[0].why, why));
+	free(files);
+}
+
+static void misses_kernel(void **ret)
+{
+	struct state *state = *ret;
+
+	begin(state, NULL);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), KERNEL), -1);
+	assert_missing(state, "[kernel.kallsyms]", "no kcore_dir");
+}
+
+static void refuses_kernel_of_another_boot(void **ret)
+{
+	static const struct sideband_map text = {
+		.pgoff = KERNEL + PAGE,
+		.name = "[kernel.kallsyms]f",
+	};
+	struct state *state = *ret;
+
+	write_kernel(state, "\x90", 1);
+	kernel.maps = &text;
+	kernel.nr_maps = 1;
+	begin(state, NULL);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), KERNEL), -1);
+	assert_missing(state, "[kernel.kallsyms]", "another boot");
+}
+
+static void finds_symbol_of_kernel(void **ret)
+{
+	struct state *state = *ret;
+	uint64_t start, end;
+
+	write_kernel(state, "\x90", 1);
+	begin(state, NULL);
+	assert_int_equal(code_kernel_symbol(state->code, "f", &start, &end), 0);
+	assert_int_equal(start, KERNEL);
+	assert_int_equal(end, KERNEL + 6);
+	assert_int_equal(code_kernel_symbol(state->code, "none", &start, &end), -ENOENT);
+}
+
+static void set_map(const char *name)
+{
+	map = (struct sideband_map){
+		.start = USER,
+		.end = USER + PAGE,
+		.pgoff = PAGE,
+		.name = name,
+	};
+}
+
+static void finds_file_by_name(void **ret)
+{
+	struct state *state = *ret;
+	struct code_file *files;
+	size_t nr;
+
+	write_elf(state, "program", USER, "\xc3", 1);
+	set_map("/program");
+	begin(state, state->folder);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), 0xc3);
+	assert_string_equal(code_view_symbol(state->view, 1, 0, USER)->text, "[program]");
+	assert_string_equal(code_view_symbol(state->view, 1, 0, USER + PAGE)->text, "[unknown]");
+	assert_int_equal(code_files(state->code, &files, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_string_equal(files[0].name, "/program");
+	assert_non_null(strstr(files[0].path, "/program"));
+	assert_int_equal(files[0].ip, USER);
+	free(files);
+}
+
+static void refuses_other_build_id(void **ret)
+{
+	static const uint8_t id[20] = { 0xab, 0xcd };
+	struct state *state = *ret;
+
+	write_elf(state, "program", USER, "\xc3", 1);
+	set_map("/program");
+	map.build_id = id;
+	map.build_id_size = sizeof(id);
+	begin(state, state->folder);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
+	assert_missing(state, "/program", "abcd");
+}
+
+static void takes_no_data(void **ret)
+{
+	struct state *state = *ret;
+
+	write_elf(state, "program", USER, "\xc3", 1);
+	set_map("/program");
+	map.is_data = true;
+	begin(state, state->folder);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
+}
+
+static void refuses_what_is_no_program(void **ret)
+{
+	struct state *state = *ret;
+
+	write_file(state, "program", "#!/bin/sh", 9);
+	set_map("/program");
+	begin(state, state->folder);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
+	assert_missing(state, "/program", "ELF");
+}
+
+static void tells_what_is_no_file(void **ret)
+{
+	struct state *state = *ret;
+
+	set_map("[heap]");
+	begin(state, NULL);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
+	assert_missing(state, "[heap]", "no file");
+}
+
+static void has_many_processes(void **ret)
+{
+	struct state *state = *ret;
+	struct pt_image *image;
+	uint64_t until;
+
+	write_elf(state, "program", USER, "\xc3", 1);
+	set_map("/program");
+	begin(state, state->folder);
+	for (int pid = 0; pid < 3000; pid++) {
+		image = code_view_image(state->view, pid % 1000, 0, &until);
+		assert_int_equal(first_byte(image, USER), 0xc3);
+	}
+}
+
+/* All are the same where only the kernel was traced. */
+static void shares_kernel(void **ret)
+{
+	struct state *state = *ret;
+	uint64_t until;
+
+	pt.user = false;
+	write_kernel(state, "\x90", 1);
+	begin(state, NULL);
+	maps_asked = 0;
+	assert_ptr_equal(code_view_image(state->view, 1, 0, &until),
+			 code_view_image(state->view, 2, 5, &until));
+	assert_int_equal(maps_asked, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(cuts_rows),
+		TEST(numbers_names),
+		TEST(knows_branches),
+		TEST(undoes_patches),
+		TEST(applies_patches),
+		TEST(keeps_patched_blocks_apart),
+		TEST(names_what_was_made_later),
+		TEST(misses_kernel),
+		TEST(refuses_kernel_of_another_boot),
+		TEST(finds_symbol_of_kernel),
+		TEST(finds_file_by_name),
+		TEST(refuses_other_build_id),
+		TEST(takes_no_data),
+		TEST(refuses_what_is_no_program),
+		TEST(tells_what_is_no_file),
+		TEST(has_many_processes),
+		TEST(shares_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
