@@ -66,6 +66,7 @@ struct decode_item {
 struct decode_opts {
 	const char *data;	 /* a perf.data, or its folder */
 	const char *buildid_dir; /* where copies of files are, by build id; NULL: no such folder */
+	const char *symfs;	 /* where files by name are; NULL: the root */
 	int cpu;		 /* negative: all */
 	uint64_t begin, end;	 /* ns of perf's clock: items of then; end 0: no end */
 	unsigned int threads;	 /* that decode; 0 or 1: none but the caller's */

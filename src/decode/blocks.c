@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "blocks.h"
+
+#include <string.h>
+
+#include "code.h"
+#include "cycles.h"
+#include "who.h"
+
+/* Items that one step can add. */
+#define STEP_ITEMS 4
+
+struct blocks {
+	const struct blocks_env *env;
+	const struct trace_clock *clock;
+	struct trace_segment segment;
+	uint64_t until;	    /* time of the next segment; no packet of this one is later */
+	unsigned int modes; /* of its PSB+, that were not met yet */
+	struct pt_block_decoder *decoder;
+	struct code_view *view;
+	struct who who;
+	struct cycles cycles;
+
+	uint64_t now;	/* ns */
+	uint64_t check; /* when who runs, or what is mapped, may change */
+	struct decode_item blank;
+
+	struct decode_item *items;
+	size_t nr;
+	struct decode_item *open; /* the last one, whose end is not known yet */
+	struct decode_item carried;
+	struct pt_block part; /* of the block to come; ninsn 0: none */
+	int status;	      /* of the decoder */
+	bool is_carried;
+	bool flowing; /* the code that follows was reached by what is known */
+	bool lost;    /* by an overflow; where it ends is not known */
+	bool aborted; /* a transaction; the branch out of it follows */
+	bool done;
+	struct blocks_counts counts;
+};
+
+void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to)
+{
+	const struct sideband_pt *pt = sideband_pt(sideband);
+	struct pt_config *config = &env->config;
+
+	*env = (struct blocks_env){ .sideband = sideband };
+	pt_config_init(config);
+	if (!strcmp(pt->vendor, "GenuineIntel"))
+		config->cpu = (struct pt_cpu){ .vendor = pcv_intel,
+					       .family = (uint16_t)pt->family,
+					       .model = (uint8_t)pt->model,
+					       .stepping = (uint8_t)pt->stepping };
+	/* An unknown CPU has no known errata. */
+	(void)pt_cpu_errata(&config->errata, &config->cpu);
+	config->mtc_freq = (uint8_t)pt->mtc_period;
+	config->nom_freq = (uint8_t)pt->max_nonturbo_ratio;
+	config->cpuid_0x15_eax = pt->tsc_ctc_d;
+	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
+	config->flags.variant.block.end_on_call = 1;
+	config->flags.variant.block.end_on_jump = 1;
+	config->flags.variant.block.enable_tick_events = 1;
+	env->switch_to = pt->kernel ? switch_to : 0;
+	env->has_cycles = pt->config & pt->fields[PERFDATA_PT_CYC_BIT];
+}
+
+/* The PSB+ that a trace begins with. */
+struct psb {
+	uint64_t size; /* 0: it has no end */
+	unsigned int modes;
+};
+
+static struct psb read_psb(const struct blocks_env *env, const uint8_t *begin, const uint8_t *end)
+{
+	struct pt_config config = env->config;
+	struct pt_packet packet = { 0 };
+	struct pt_packet_decoder *decoder;
+	struct psb psb = { 0 };
+
+	config.begin = (uint8_t *)begin;
+	config.end = (uint8_t *)end;
+	decoder = pt_pkt_alloc_decoder(&config);
+	if (!decoder)
+		return psb;
+	if (!pt_pkt_sync_set(decoder, 0)) {
+		while (packet.type != ppt_psbend &&
+		       pt_pkt_next(decoder, &packet, sizeof(packet)) >= 0)
+			psb.modes +=
+				packet.type == ppt_mode && packet.payload.mode.leaf == pt_mol_exec;
+	}
+	if (packet.type == ppt_psbend)
+		(void)pt_pkt_get_offset(decoder, &psb.size);
+	pt_pkt_free_decoder(decoder);
+	return psb;
+}
+
+static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
+{
+	struct trace_whose whose = trace_whose(queue);
+	const struct sideband_task *tasks;
+	size_t nr;
+
+	blocks->blank =
+		(struct decode_item){ .cpu = whose.cpu, .pid = whose.pid, .tid = whose.tid };
+	blocks->who = (struct who){ .pid = whose.pid, .tid = whose.tid };
+	if (whose.tid >= 0)
+		return;
+	tasks = sideband_tasks(blocks->env->sideband, whose.cpu, &nr);
+	who_begin(&blocks->who, tasks, nr, blocks->now);
+}
+
+/* libipt tells what is before a PSB when it has read the PSB+ behind. */
+static int begin_decoder(struct blocks *blocks, const struct trace_segment *next)
+{
+	struct pt_config config = blocks->env->config;
+
+	config.begin = (uint8_t *)blocks->segment.begin;
+	config.end = (uint8_t *)blocks->segment.end;
+	blocks->modes = read_psb(blocks->env, config.begin, config.end).modes;
+	if (next && next->joined)
+		config.end += read_psb(blocks->env, config.end, blocks->segment.limit).size;
+	blocks->decoder = pt_blk_alloc_decoder(&config);
+	if (!blocks->decoder || cycles_begin(&blocks->cycles, blocks->env->has_cycles, &config))
+		return -ENOMEM;
+	blocks->status = pt_blk_sync_set(blocks->decoder, 0);
+	return 0;
+}
+
+int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct trace_queue *queue,
+	       const struct trace_segment *segment, const struct trace_segment *next)
+{
+	struct blocks *blocks = calloc(1, sizeof(*blocks));
+	int r;
+
+	if (!blocks)
+		return -ENOMEM;
+	blocks->env = env;
+	blocks->clock = &sideband_pt(env->sideband)->clock;
+	blocks->segment = *segment;
+	blocks->now = segment->time;
+	blocks->until = next && next->time ? next->time : UINT64_MAX;
+	begin_who(blocks, queue);
+	r = begin_decoder(blocks, next);
+	if (r) {
+		blocks_free(blocks);
+		return r;
+	}
+	*ret = blocks;
+	return 0;
+}
+
+void blocks_free(struct blocks *blocks)
+{
+	if (!blocks)
+		return;
+	if (blocks->decoder)
+		pt_blk_free_decoder(blocks->decoder);
+	cycles_end(&blocks->cycles);
+	free(blocks);
+}
+
+bool blocks_done(const struct blocks *blocks)
+{
+	return blocks->done;
+}
+
+const struct blocks_counts *blocks_counts(const struct blocks *blocks)
+{
+	return &blocks->counts;
+}
+
+static struct decode_item *add(struct blocks *blocks, enum decode_kind kind)
+{
+	struct decode_item *item = &blocks->items[blocks->nr++];
+
+	*item = blocks->blank;
+	item->time = blocks->now;
+	item->kind = kind;
+	return item;
+}
+
+/* Another one runs, or other code is mapped. */
+static int look(struct blocks *blocks)
+{
+	struct pt_image *image;
+	uint64_t until;
+
+	blocks->blank.pid = blocks->who.pid;
+	blocks->blank.tid = blocks->who.tid;
+	image = code_view_image(blocks->view, blocks->who.pid, blocks->now, &until);
+	if (!image)
+		return -ENOMEM;
+	pt_blk_set_image(blocks->decoder, image);
+	blocks->check = until < who_until(&blocks->who) ? until : who_until(&blocks->who);
+	return 0;
+}
+
+/* The segment began while the CPU changed to the task that runs now, and no branch to __switch_to
+ * was seen since: that was before it. */
+static void look_back(struct blocks *blocks)
+{
+	blocks->who.midway = false;
+	for (size_t i = 0; i < blocks->nr; i++) {
+		blocks->items[i].pid = blocks->who.pid;
+		blocks->items[i].tid = blocks->who.tid;
+	}
+}
+
+static int switched(struct blocks *blocks)
+{
+	if (blocks->who.midway)
+		look_back(blocks);
+	return look(blocks);
+}
+
+static int set_time(struct blocks *blocks, const struct pt_event *event)
+{
+	uint64_t now;
+
+	if (!event->has_tsc)
+		return 0;
+	now = trace_clock_ns(blocks->clock, trace_clock_extend(event->tsc, blocks->segment.tsc));
+	if (now <= blocks->now)
+		return 0;
+	blocks->now = now;
+	if (now < blocks->check)
+		return 0;
+	return who_at(&blocks->who, now) ? switched(blocks) : look(blocks);
+}
+
+static enum decode_end end_of_cond(const struct code_block *code, uint64_t to)
+{
+	uint64_t most = code->length ? code->length : pt_max_insn_size;
+
+	return to > code->last && to - code->last <= most ? DECODE_ON : DECODE_JUMP;
+}
+
+static enum decode_end end_of(const struct code_block *code, uint64_t to)
+{
+	static const uint8_t ends[] = {
+		[CODE_NO_BRANCH] = DECODE_ON,	 [CODE_JUMP] = DECODE_JUMP,
+		[CODE_CALL] = DECODE_CALL,	 [CODE_RETURN] = DECODE_RETURN,
+		[CODE_SYSCALL] = DECODE_SYSCALL, [CODE_SYSRET] = DECODE_SYSRET,
+		[CODE_IRET] = DECODE_IRET,	 [CODE_INT] = DECODE_INTERRUPT,
+		[CODE_OTHER] = DECODE_JUMP,
+	};
+
+	return code->branch == CODE_COND ? end_of_cond(code, to) : ends[code->branch];
+}
+
+static bool is_user(uint64_t ip)
+{
+	return !(ip >> 63);
+}
+
+/* Execution goes on at `to`: what the open item left to be known. */
+static int close_open(struct blocks *blocks, uint64_t to)
+{
+	struct decode_item *open = blocks->open;
+	bool changed = false;
+
+	blocks->open = NULL;
+	open->to = to;
+	open->end = end_of(open->code, to);
+	if (open->end == DECODE_INTERRUPT)
+		open->from = open->code->last + open->code->length;
+	if (to == blocks->env->switch_to && to)
+		changed = who_switch(&blocks->who, blocks->now, blocks->until);
+	else if ((open->end == DECODE_SYSRET || open->end == DECODE_IRET) && is_user(to))
+		changed = who_in_user(&blocks->who, blocks->now);
+	return changed ? switched(blocks) : 0;
+}
+
+static int arrive(struct blocks *blocks, uint64_t ip)
+{
+	if (blocks->open)
+		return close_open(blocks, ip);
+	if (!blocks->flowing)
+		add(blocks, DECODE_BEGIN)->to = ip;
+	blocks->flowing = true;
+	blocks->lost = false;
+	return 0;
+}
+
+static int add_block(struct blocks *blocks, const struct pt_block *block)
+{
+	const struct code_block *code = code_view_block(blocks->view, block);
+	int r;
+
+	if (!code)
+		return -ENOMEM;
+	r = arrive(blocks, block->ip);
+	if (r)
+		return r;
+	blocks->open = add(blocks, DECODE_BLOCK);
+	blocks->open->code = code;
+	if (blocks->env->has_cycles)
+		blocks->open->cycles = cycles_take(&blocks->cycles, blocks->decoder);
+	return 0;
+}
+
+/* Whether libipt ends a block behind an instruction that is none of a branch depends on what it has
+ * read of the code before, in this segment or in others: such a block is made one with the next. */
+static bool is_part(const struct pt_block *block, int status)
+{
+	return status >= 0 && !(status & pts_event_pending) && !block->truncated &&
+	       block->iclass == ptic_other;
+}
+
+static int take_block(struct blocks *blocks, struct pt_block *block, int status)
+{
+	struct pt_block *part = &blocks->part;
+
+	if (part->ninsn && block->ninsn && part->ninsn + block->ninsn <= UINT16_MAX) {
+		block->ip = part->ip;
+		block->ninsn += part->ninsn;
+		part->ninsn = 0;
+	}
+	if (part->ninsn) {
+		int r = add_block(blocks, part);
+
+		part->ninsn = 0;
+		if (r)
+			return r;
+	}
+	if (!block->ninsn)
+		return 0;
+	if (!is_part(block, status))
+		return add_block(blocks, block);
+	*part = *block;
+	return 0;
+}
+
+/* The open item ended by something else than its code. Without one nothing was executed since the
+ * branch to here. */
+static struct decode_item *interrupted(struct blocks *blocks, enum decode_end end)
+{
+	struct decode_item *item = blocks->open;
+
+	blocks->open = NULL;
+	if (!item)
+		item = add(blocks, DECODE_BLOCK);
+	item->time = blocks->now;
+	item->end = end;
+	item->cycles += cycles_rest(&blocks->cycles);
+	return item;
+}
+
+/* At an instruction that is not executed. */
+static int interrupt(struct blocks *blocks, uint64_t from, uint64_t to, enum decode_end end)
+{
+	const struct code_block *code = blocks->open ? blocks->open->code : NULL;
+	struct decode_item *item;
+
+	/* A branch to there has an item by itself. */
+	if (!code || code->branch != CODE_NO_BRANCH ||
+	    (code->length && code->last + code->length != from)) {
+		int r = arrive(blocks, from);
+
+		if (r)
+			return r;
+	}
+	item = interrupted(blocks, end);
+	item->from = from;
+	item->to = to;
+	blocks->flowing = to;
+	return 0;
+}
+
+static void overflow(struct blocks *blocks, const struct pt_event *event)
+{
+	if (blocks->flowing)
+		interrupted(blocks, DECODE_OVERFLOW);
+	blocks->counts.overflows++;
+	blocks->flowing = !event->ip_suppressed;
+	blocks->lost = event->ip_suppressed;
+	if (blocks->flowing)
+		add(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
+}
+
+static int enable(struct blocks *blocks, const struct pt_event *event)
+{
+	bool changed = is_user(event->variant.enabled.ip) ? who_in_user(&blocks->who, blocks->now)
+							  : who_at(&blocks->who, blocks->now);
+	int r = changed ? switched(blocks) : 0;
+
+	if (r)
+		return r;
+	blocks->flowing = false;
+	return arrive(blocks, event->variant.enabled.ip);
+}
+
+static int async_branch(struct blocks *blocks, const struct pt_event *event)
+{
+	enum decode_end end = blocks->aborted ? DECODE_TX_ABORT : DECODE_INTERRUPT;
+
+	blocks->aborted = false;
+	return interrupt(blocks, event->variant.async_branch.from, event->variant.async_branch.to,
+			 end);
+}
+
+/* The state at a PSB: at the next segment's this one ends. The position of the decoder does not
+ * tell which one it is, for it reads ahead. */
+static int status_update(struct blocks *blocks, const struct pt_event *event)
+{
+	int r = 0;
+
+	if (event->type != ptev_exec_mode)
+		return 0;
+	if (!event->ip_suppressed)
+		r = arrive(blocks, event->variant.exec_mode.ip);
+	if (blocks->modes) {
+		blocks->modes--;
+		return r;
+	}
+	blocks->counts.joined = blocks->flowing;
+	blocks->done = true;
+	return r;
+}
+
+/* Others say nothing about which code was executed. */
+static int branch_event(struct blocks *blocks, const struct pt_event *event)
+{
+	switch (event->type) {
+	case ptev_enabled:
+		return enable(blocks, event);
+	case ptev_disabled:
+		if (blocks->flowing)
+			interrupted(blocks, DECODE_DISABLED);
+		blocks->flowing = false;
+		return 0;
+	case ptev_async_disabled:
+		return interrupt(blocks, event->variant.async_disabled.at, 0,
+				 DECODE_ASYNC_DISABLED);
+	case ptev_async_branch:
+		return async_branch(blocks, event);
+	case ptev_overflow:
+		overflow(blocks, event);
+		return 0;
+	case ptev_tsx:
+		blocks->aborted = event->variant.tsx.aborted;
+		return 0;
+	case ptev_tick:
+		if (blocks->open)
+			blocks->open->time = blocks->now;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_event(struct blocks *blocks)
+{
+	struct pt_event event;
+	int r;
+
+	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
+	if (blocks->env->has_cycles)
+		cycles_pass(&blocks->cycles, blocks->decoder);
+	if (blocks->status < 0)
+		return 0;
+	if (event.status_update)
+		return status_update(blocks, &event);
+	r = set_time(blocks, &event);
+	return r ? r : branch_event(blocks, &event);
+}
+
+static void end(struct blocks *blocks)
+{
+	blocks->done = true;
+	if (blocks->flowing)
+		interrupted(blocks, DECODE_LOST);
+}
+
+/* Asked again, libipt tells where it stands. */
+static int fail(struct blocks *blocks, const struct pt_block *block)
+{
+	struct decode_item *item;
+	struct pt_block at = *block;
+	uint64_t offset = 0;
+	int error = blocks->status;
+
+	blocks->done = true;
+	if (block->ninsn)
+		(void)pt_blk_next(blocks->decoder, &at, sizeof(at));
+	if (blocks->open && at.ip != block->end_ip) {
+		int r = arrive(blocks, at.ip);
+
+		if (r)
+			return r;
+	}
+	if (blocks->open)
+		interrupted(blocks, DECODE_LOST);
+	/* libipt does not know that an overflow may end with the next PSB. */
+	if (blocks->lost && error == -pte_nomap && !at.ip)
+		return 0;
+	(void)pt_blk_get_offset(blocks->decoder, &offset);
+	item = add(blocks, DECODE_ERROR);
+	item->from = at.ip;
+	item->offset = blocks->segment.offset + offset;
+	item->error = (int16_t)error;
+	if (!blocks->counts.errors++)
+		blocks->counts.first_error = *item;
+	return 0;
+}
+
+static int step(struct blocks *blocks)
+{
+	struct pt_block block = { 0 };
+	int r;
+
+	/* It is so where it could not begin. */
+	if (blocks->status < 0) {
+		r = 0;
+	} else if (blocks->status & pts_event_pending) {
+		r = take_event(blocks);
+	} else {
+		blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
+		r = take_block(blocks, &block, blocks->status);
+	}
+	if (r || blocks->status >= 0)
+		return r;
+	if (blocks->status != -pte_eos)
+		return fail(blocks, &block);
+	end(blocks);
+	return 0;
+}
+
+static void resume(struct blocks *blocks, struct decode_item *items)
+{
+	blocks->items = items;
+	blocks->nr = blocks->is_carried;
+	blocks->open = NULL;
+	if (!blocks->is_carried)
+		return;
+	items[0] = blocks->carried;
+	blocks->open = &items[0];
+}
+
+int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
+		size_t room, size_t *nr)
+{
+	int r;
+
+	blocks->view = view;
+	resume(blocks, items);
+	r = look(blocks);
+	while (!r && !blocks->done && blocks->nr + STEP_ITEMS <= room)
+		r = step(blocks);
+	blocks->is_carried = blocks->open && !blocks->done;
+	if (blocks->is_carried)
+		blocks->carried = items[--blocks->nr];
+	*nr = blocks->nr;
+	return r;
+}

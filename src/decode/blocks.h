@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What one segment of a trace says was executed, by libipt's block decoder. */
+#ifndef DECODE_BLOCKS_H
+#define DECODE_BLOCKS_H
+
+#include <intel-pt.h>
+
+#include "decode.h"
+#include "sideband.h"
+#include "trace.h"
+#include "util.h"
+
+struct blocks;
+struct code_view;
+
+/* The same for all segments of a file. */
+struct blocks_env {
+	const struct sideband *sideband;
+	struct pt_config config;
+	uint64_t switch_to; /* the kernel's __switch_to; 0: not known, or not traced */
+	bool has_cycles;
+};
+
+struct blocks_counts {
+	uint64_t errors, overflows;
+	struct decode_item first_error; /* if there are errors */
+	bool joined; /* it runs on into the next segment, whose DECODE_BEGIN is none */
+};
+
+/* The least room for items that there must be. */
+#define BLOCKS_ROOM_MIN 64
+
+void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to);
+
+/* Of a queue's segment. next: the one behind, or NULL; where it is joined the last block ends where
+ * that one begins. All must stay. Returns 0 or -ENOMEM. */
+int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct trace_queue *queue,
+	       const struct trace_segment *segment, const struct trace_segment *next) _must_check_;
+void blocks_free(struct blocks *blocks);
+
+/* Decodes on, with the view of the thread that calls. Returns 0 or -ENOMEM. */
+int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
+		size_t room, size_t *nr) _must_check_;
+
+/* Nothing follows. */
+bool blocks_done(const struct blocks *blocks);
+
+/* When it is done. */
+const struct blocks_counts *blocks_counts(const struct blocks *blocks);
+
+#endif
