@@ -23,10 +23,10 @@ static void offer_sessions(struct console *con, const char *word)
 
 static void offer_values(struct console *con, const char *word, const struct option_spec *spec)
 {
-	for (size_t i = 0; i < spec->nr_choices; i++) {
-		if (!spec->choices[i].instead)
-			offer(con, word, spec->choices[i].name, "");
-	}
+	struct option_choice choice;
+
+	for (size_t i = 0; options_choice(spec, i, &choice); i++)
+		offer(con, word, choice.name, choice.help ?: "");
 	if (!spec->metavar)
 		return;
 	if (!strcmp(spec->metavar, "SESSION"))

@@ -71,9 +71,9 @@ static void add_numbers(json_object *object, const char *key, const int *numbers
 
 const char *kind_name(enum perf_poke_trigger_kind kind)
 {
-	static const char *const names[] = { "irq", "thread", "user", "wakeup" };
+	const struct perf_poke_choice *row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, kind);
 
-	return names[kind];
+	return row ? row->name : "?";
 }
 
 /* null: --adaptive has yet to find it. */

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <perf_poke.h>
+
 #include "cpulist.h"
 #include "printable.h"
 #include "units.h"
@@ -100,28 +102,35 @@ static int check_cpus(const char *value, char **why)
 	return r;
 }
 
-static int parse_choice(const struct option_spec *spec, const char *value, int *choice, char **why)
+bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice)
+{
+	const struct perf_poke_choice *row = spec->choice ? spec->choice(i) : NULL;
+
+	if (row)
+		*choice = (struct option_choice){ row->name, row->value, row->help };
+	else if (i < spec->nr_choices)
+		*choice = spec->choices[i];
+	return row || i < spec->nr_choices;
+}
+
+static int parse_choice(const struct option_spec *spec, const char *value, int *target, char **why)
 {
 	_cleanup_free_ char *names = NULL;
-	size_t size, listed = 0;
+	struct option_choice choice;
+	size_t size;
 	FILE *file;
 
-	for (size_t i = 0; i < spec->nr_choices; i++) {
-		if (strcmp(value, spec->choices[i].name))
+	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
+		if (strcmp(value, choice.name))
 			continue;
-		if (spec->choices[i].instead)
-			return options_explain(why, -EINVAL, "not in this version yet; use %s",
-					       spec->choices[i].instead);
-		*choice = spec->choices[i].value;
+		*target = choice.value;
 		return 0;
 	}
 	file = open_memstream(&names, &size);
 	if (!file)
 		return -ENOMEM;
-	for (size_t i = 0; i < spec->nr_choices; i++) {
-		if (!spec->choices[i].instead)
-			fprintf(file, "%s%s", listed++ ? ", " : "", spec->choices[i].name);
-	}
+	for (size_t i = 0; options_choice(spec, i, &choice); i++)
+		fprintf(file, "%s%s", i ? ", " : "", choice.name);
 	if (fclose(file))
 		return -ENOMEM;
 	return options_explain(why, -EINVAL, "not a%s %s (use %s)",
@@ -371,11 +380,30 @@ int options_parse(const struct option_spec *specs, size_t nr, int argc, char **a
 	return r ? r : check_required(&p);
 }
 
+static void print_lines(FILE *file, int width, const char *line)
+{
+	for (; *line; width = 0) {
+		int length = (int)strcspn(line, "\n");
+
+		fprintf(file, "%*s%.*s\n", HELP_COLUMN - width, "", length, line);
+		line += length + (line[length] == '\n');
+	}
+}
+
+static void print_choices(FILE *file, const struct option_spec *spec)
+{
+	struct option_choice choice;
+
+	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
+		if (choice.help)
+			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice.name, choice.help);
+	}
+}
+
 void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 {
 	for (size_t i = 0; i <= nr; i++) {
 		const struct option_spec *spec = i < nr ? &specs[i] : &help_spec;
-		const char *line = spec->help;
 		int width;
 
 		width = spec->short_name ? fprintf(file, "  -%c, ", spec->short_name)
@@ -386,11 +414,7 @@ void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 			fputc('\n', file);
 			width = 0;
 		}
-		for (; *line; width = 0) {
-			int length = (int)strcspn(line, "\n");
-
-			fprintf(file, "%*s%.*s\n", HELP_COLUMN - width, "", length, line);
-			line += length + (line[length] == '\n');
-		}
+		print_lines(file, width, spec->help);
+		print_choices(file, spec);
 	}
 }

@@ -9,6 +9,8 @@
 
 #include "util.h"
 
+struct perf_poke_choice;
+
 enum option_kind {
 	OPTION_FLAG,	 /* bool */
 	OPTION_TIME,	 /* uint64_t, ns; a bare number is microseconds */
@@ -16,7 +18,7 @@ enum option_kind {
 	OPTION_SIZE,	 /* uint64_t, bytes */
 	OPTION_COUNT,	 /* uint64_t */
 	OPTION_CPUS,	 /* const char *, a valid list of CPUs */
-	OPTION_ENUM,	 /* int or an enum, one of `choices` */
+	OPTION_ENUM,	 /* int or an enum, one of `choices`, or of `choice` */
 	OPTION_STRING,	 /* const char *, not empty */
 	OPTION_PARSED,	 /* whatever `parse` makes of it */
 	OPTION_WORD,	 /* const char *, not empty: a word that is not an option; has no name */
@@ -29,7 +31,7 @@ enum option_kind {
 struct option_choice {
 	const char *name;
 	int value;
-	const char *instead; /* not in this version; use this */
+	const char *help; /* NULL: the option's help says it */
 };
 
 struct option_spec {
@@ -41,6 +43,8 @@ struct option_spec {
 	uint64_t min, max; /* of times, sizes and counts */
 	const struct option_choice *choices;
 	size_t nr_choices;
+	/* Or the library's: the i-th, NULL past the end. */
+	const struct perf_poke_choice *(*choice)(size_t i);
 	/* Returns 0, or a negative errno with *why saying what the value is or should be. */
 	int (*parse)(void *target, const char *value, char **why);
 	size_t offset;	     /* of the variable in the target */
@@ -60,6 +64,9 @@ int options_parse(const struct option_spec *specs, size_t nr, int argc, char **a
 
 /* Sets *why, for the caller to free. Returns r, or -ENOMEM when there is no memory to say why. */
 int options_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
+
+/* The i-th value of an option; false: there are no more. */
+bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice);
 
 void options_help(FILE *file, const struct option_spec *specs, size_t nr);
 

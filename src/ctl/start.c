@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "detach.h"
+#include "json.h"
 #include "rtla_hist.h"
 #include "session.h"
 #include "units.h"
@@ -120,14 +121,39 @@ static int parse_idle_state(void *target, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-static const char *const trigger_kinds[] = { "irq", "thread", "user", "wakeup" };
+static const struct perf_poke_choice *recorder(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_RECORDER, i);
+}
+
+static const struct perf_poke_choice *trigger(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i);
+}
+
+static const struct perf_poke_choice *workload(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_WORKLOAD, i);
+}
+
+static const struct perf_poke_choice *delivery(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i);
+}
+
+static const struct perf_poke_choice *freeze(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_FREEZE, i);
+}
 
 static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(trigger_kinds); i++) {
-		if (strlen(trigger_kinds[i]) != length || strncmp(trigger_kinds[i], name, length))
+	const struct perf_poke_choice *row;
+
+	for (size_t i = 0; (row = trigger(i)); i++) {
+		if (strlen(row->name) != length || strncmp(row->name, name, length))
 			continue;
-		*kind = (enum perf_poke_trigger_kind)i;
+		*kind = (enum perf_poke_trigger_kind)row->value;
 		return 0;
 	}
 	return -EINVAL;
@@ -147,7 +173,7 @@ static int parse_trigger(void *target, const char *value, char **why)
 	for (size_t i = 0; i < args->nr_triggers; i++) {
 		if (args->triggers[i].kind == trigger.kind)
 			return options_explain(why, -EINVAL, "'%s' is named twice",
-					       trigger_kinds[trigger.kind]);
+					       kind_name(trigger.kind));
 	}
 	if (value[length] && (units_parse_time(value + length + 1, &trigger.threshold_ns) ||
 			      !trigger.threshold_ns || trigger.threshold_ns > NS_PER_H))
@@ -159,32 +185,6 @@ static int parse_trigger(void *target, const char *value, char **why)
 	args->triggers[args->nr_triggers++] = trigger;
 	return 0;
 }
-
-static const struct option_choice workloads[] = {
-	{ "auto", PERF_POKE_WORKLOAD_AUTO }, { "cyclic", PERF_POKE_WORKLOAD_CYCLIC },
-	{ "none", PERF_POKE_WORKLOAD_NONE }, { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT },
-	{ "user", PERF_POKE_WORKLOAD_USER },
-};
-
-static const struct option_choice recorders[] = {
-	{ "auto", PERF_POKE_RECORDER_AUTO },
-	{ "events", PERF_POKE_RECORDER_EVENTS },
-	{ "pt", PERF_POKE_RECORDER_PT },
-	{ "perf", PERF_POKE_RECORDER_PERF },
-};
-
-static const struct option_choice freezes[] = {
-	{ "auto", PERF_POKE_FREEZE_AUTO },
-	{ "pause", PERF_POKE_FREEZE_PAUSE },
-	{ "sample", PERF_POKE_FREEZE_SAMPLE },
-	{ "signal", PERF_POKE_FREEZE_SIGNAL },
-};
-
-static const struct option_choice deliveries[] = {
-	{ "auto", PERF_POKE_DELIVERY_AUTO },	 { "task-work", PERF_POKE_DELIVERY_TASK_WORK },
-	{ "fasync", PERF_POKE_DELIVERY_FASYNC }, { "tracepoint", PERF_POKE_DELIVERY_TRACEPOINT },
-	{ "direct", PERF_POKE_DELIVERY_DIRECT }, { "relay", PERF_POKE_DELIVERY_RELAY },
-};
 
 static int parse_pid(void *target, const char *value, char **why)
 {
@@ -200,7 +200,6 @@ static int parse_signal(void *target, const char *value, char **why)
 	return targets_parse_signal(&args->targets, value, why);
 }
 
-#define CHOICES(list) .choices = (list), .nr_choices = ARRAY_SIZE(list)
 #define TARGET(member) .offset = offsetof(struct start_args, member)
 
 static const struct option_spec options[] = {
@@ -209,22 +208,15 @@ static const struct option_spec options[] = {
 	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
 	  .metavar = "TIME", .help = "a latency of at least this is a spike (30us)" },
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
-	  .metavar = "WHAT[=TIME]",
-	  .help = "what is late, each with a threshold of its own: irq, the\n"
-		  "timer interrupt; thread, the thread that the timer\n"
-		  "wakes; user, its return to user space; wakeup, --task\n"
-		  "after any wakeup (irq)" },
+	  .metavar = "WHAT[=TIME]", .choice = trigger,
+	  .help = "which latency, each with a threshold of its own (irq)" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
 	  .help = "for --trigger wakeup: a process or thread id, or a name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
 	  .help = "only timers that run this kernel function, or any\n"
 		  "(timerlat_irq with the workload timerlat, else any)" },
-	{ "workload", 0, OPTION_ENUM, CHOICES(workloads), TARGET(opts.workload), .metavar = "NAME",
-	  .help = "what arms timers: timerlat, the kernel's tracer, one that\n"
-		  "runs already as it is; user, the same with threads in\n"
-		  "user space; cyclic, a real-time thread on\n"
-		  "each CPU; none, whatever the machine runs; auto,\n"
-		  "timerlat where the kernel has it, else cyclic (auto)" },
+	{ "workload", 0, OPTION_ENUM, .choice = workload, TARGET(opts.workload), .metavar = "NAME",
+	  .help = "what arms timers (auto)" },
 	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
 	  .metavar = "TIME", .help = "of the workload (1ms)" },
 	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
@@ -237,10 +229,8 @@ static const struct option_spec options[] = {
 	  .help = "hold /dev/cpu_dma_latency at this, 0 to 10000 (not held)" },
 	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
 	  .help = "the deepest that the watched CPUs may use (all)" },
-	{ "recorder", 0, OPTION_ENUM, CHOICES(recorders), TARGET(opts.recorder), .metavar = "NAME",
-	  .help = "who holds the trace: pt, Intel PT; events, tracepoints;\n"
-		  "both in rings that are overwritten; perf, a perf record\n"
-		  "that is poked; auto (auto)" },
+	{ "recorder", 0, OPTION_ENUM, .choice = recorder, TARGET(opts.recorder), .metavar = "NAME",
+	  .help = "who holds the trace (auto)" },
 	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
 	  .metavar = "EVENT,...",
 	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
@@ -269,10 +259,8 @@ static const struct option_spec options[] = {
 	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
 	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
 	  .help = "folder for captures, made when missing (perf-poke.data)" },
-	{ "freeze", 0, OPTION_ENUM, CHOICES(freezes), TARGET(opts.freeze), .metavar = "HOW",
-	  .help = "Intel PT: pause, the kernel stops the trace at the spike;\n"
-		  "sample, it copies the newest part of it; signal, this\n"
-		  "program stops it; auto, the first that works (auto)" },
+	{ "freeze", 0, OPTION_ENUM, .choice = freeze, TARGET(opts.freeze), .metavar = "HOW",
+	  .help = "Intel PT: how the trace is held at the spike (auto)" },
 	{ "freeze-all", 0, OPTION_FLAG, TARGET(opts.freeze_all),
 	  .help = "Intel PT: a capture holds the traces of all watched CPUs" },
 	{ "sample-size", 0, OPTION_SIZE, .min = 4096, .max = 60 << 10, TARGET(opts.sample_size),
@@ -288,9 +276,8 @@ static const struct option_spec options[] = {
 	  .help = "to poke with (SIGUSR2)" },
 	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
 	  .help = "what is poked need not be perf" },
-	{ "delivery", 0, OPTION_ENUM, CHOICES(deliveries), TARGET(opts.delivery), .metavar = "HOW",
-	  .help = "the way of the signal: task-work, fasync, tracepoint,\n"
-		  "direct, relay; auto, the first that works (auto)" },
+	{ "delivery", 0, OPTION_ENUM, .choice = delivery, TARGET(opts.delivery), .metavar = "HOW",
+	  .help = "the way that the signal takes (auto)" },
 	{ "exit-with-target", 0, OPTION_FLAG, TARGET(opts.exit_with_target),
 	  .help = "end when all that are poked have ended" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",

@@ -237,7 +237,7 @@ static const struct workload_row {
 	int (*check)(const struct config *config);
 	int (*start)(struct workload *workload); /* may be NULL */
 } rows[] = {
-	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer" },
+	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer, or the one that runs" },
 	  check_timerlat,
 	  start_timerlat },
 	{ { "user", PERF_POKE_WORKLOAD_USER, "the tracer timerlat with threads in user space" },

@@ -147,7 +147,7 @@ static void refuses(void **state)
 	REFUSES("--bucket-size: must be whole microseconds", "-c1", "--histogram", "--bucket-size",
 		"1500ns");
 	REFUSES("--entries '9': must be 10 or more", "-c1", "--histogram", "--entries", "9");
-	REFUSES("--recorder 'x': not a recorder (use auto, events, pt, perf)", "-c1", "--recorder",
+	REFUSES("--recorder 'x': not a recorder (use auto, perf, pt, events)", "-c1", "--recorder",
 		"x");
 }
 
