@@ -175,6 +175,8 @@ static int add_plt_section(const struct reading *reading, struct plt plt, const 
 		plt.offset += plt.entry;
 		plt.size--;
 	}
+	if (plt.size > plt.relocations->d_size / sizeof(Elf32_Rela))
+		plt.size = plt.relocations->d_size / sizeof(Elf32_Rela);
 	for (uint64_t i = 0; i < plt.size && !r; i++)
 		r = add_plt_entry(reading, &plt, (int)i);
 	return r;

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 
+import symbols
 import tracepoints
 
 CAPTURE = {
@@ -528,7 +529,8 @@ def streams():
 
 def main():
     for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables()),
-                           ("tracepoints", tracepoints.inputs()), ("dlfilter", streams()), ("trace", recordings())):
+                           ("tracepoints", tracepoints.inputs()), ("dlfilter", streams()), ("trace", recordings()),
+                           ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)

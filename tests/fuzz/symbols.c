@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A file of functions or of code: after a byte that says which, `k` kallsyms, `e` ELF, `c` kcore.
+ */
+#include "symbols.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "fuzz.h"
+#include "kcore.h"
+#include "tree.h"
+#include "write_all.h"
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check(const struct symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->nr; i++) {
+		const struct symbols_entry *entry = &symbols->entries[i];
+		const struct symbols_entry *found = symbols_find(symbols, entry->start);
+
+		must(!i || entry[-1].start < entry->start);
+		must(entry->name < symbols->text_size);
+		must(strlen(symbols_name(symbols, entry)) < symbols->text_size - entry->name);
+		must(!found || (found->start <= entry->start && entry->start < found->end));
+		symbols_find(symbols, entry->end);
+	}
+	symbols_find(symbols, 0);
+	symbols_find(symbols, UINT64_MAX);
+	must(!symbols_by_name(symbols, "\n"));
+}
+
+static int read_symbols(const uint8_t *data, size_t size)
+{
+	_cleanup_close_ int fd = memfd_create("symbols", MFD_CLOEXEC);
+	struct symbols symbols = {};
+	int r;
+
+	must(fd >= 0 && !write_all(fd, data + 1, size - 1) && !lseek(fd, 0, SEEK_SET));
+	if (data[0] == 'k')
+		r = symbols_of_kallsyms(&symbols, fd);
+	else
+		/* Its symbols may be in another file: here in the same. */
+		r = symbols_of_elf(&symbols, fd, size % 2 ? fd : -1);
+	if (r)
+		must(!symbols.entries);
+	check(&symbols);
+	symbols_release(&symbols);
+	return r;
+}
+
+static int write_file(const char *folder, const uint8_t *data, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/kcore_dir", folder);
+	if (mkdir(path, 0700))
+		return -errno;
+	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : write_all(fd, data, size);
+}
+
+static int read_kcore(const uint8_t *data, size_t size)
+{
+	char folder[] = "/tmp/fuzz-symbols.XXXXXX";
+	struct kcore kcore;
+	int r;
+
+	must(mkdtemp(folder) && !write_file(folder, data + 1, size - 1));
+	must(!kcore_open(&kcore, folder, "_text", 0));
+	for (size_t i = 0; i < kcore.nr; i++) {
+		must(kcore.segments[i].start < kcore.segments[i].end);
+		must(!i || kcore.segments[i - 1].end <= kcore.segments[i].start);
+		must(kcore_find(&kcore, kcore.segments[i].start) == &kcore.segments[i]);
+	}
+	must(!kcore.nr == !!kcore.why);
+	r = kcore.nr ? 0 : -EINVAL;
+	kcore_close(&kcore);
+	tree_remove(AT_FDCWD, folder);
+	return r;
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return -EINVAL;
+	return data[0] == 'c' ? read_kcore(data, size) : read_symbols(data, size);
+}
