@@ -15,6 +15,7 @@ struct blocks {
 	const struct trace_clock *clock;
 	struct trace_segment segment;
 	uint64_t until;	    /* time of the next segment; no packet of this one is later */
+	bool joins;	    /* the next segment */
 	unsigned int modes; /* of its PSB+, that were not met yet */
 	struct pt_block_decoder *decoder;
 	struct code_view *view;
@@ -117,10 +118,13 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 	config.begin = (uint8_t *)blocks->segment.begin;
 	config.end = (uint8_t *)blocks->segment.end;
 	blocks->modes = read_psb(blocks->env, config.begin, config.end).modes;
-	if (next && next->joined)
+	if (cycles_begin(&blocks->cycles, blocks->env->has_cycles, &config))
+		return -ENOMEM;
+	blocks->joins = next && next->joined;
+	if (blocks->joins)
 		config.end += read_psb(blocks->env, config.end, blocks->segment.limit).size;
 	blocks->decoder = pt_blk_alloc_decoder(&config);
-	if (!blocks->decoder || cycles_begin(&blocks->cycles, blocks->env->has_cycles, &config))
+	if (!blocks->decoder)
 		return -ENOMEM;
 	blocks->status = pt_blk_sync_set(blocks->decoder, 0);
 	return 0;
@@ -409,16 +413,24 @@ static int status_update(struct blocks *blocks, const struct pt_event *event)
 		return 0;
 	if (!event->ip_suppressed)
 		r = arrive(blocks, event->variant.exec_mode.ip);
-	if (blocks->modes) {
-		blocks->modes--;
+	if (blocks->modes || !blocks->joins) {
+		blocks->modes -= blocks->modes > 0;
 		return r;
 	}
 	blocks->counts.joined = blocks->flowing;
+	blocks->counts.cycles = cycles_rest(&blocks->cycles);
 	blocks->done = true;
 	return r;
 }
 
-/* Others say nothing about which code was executed. */
+/* Of what happened at a place in the code. */
+static bool has_place(enum pt_event_type type)
+{
+	return type == ptev_enabled || type == ptev_disabled || type == ptev_async_disabled ||
+	       type == ptev_async_branch || type == ptev_overflow || type == ptev_tsx ||
+	       type == ptev_tick;
+}
+
 static int branch_event(struct blocks *blocks, const struct pt_event *event)
 {
 	switch (event->type) {
@@ -461,6 +473,9 @@ static int take_event(struct blocks *blocks)
 		return 0;
 	if (event.status_update)
 		return status_update(blocks, &event);
+	/* Others come before the code that leads to their time was decoded. */
+	if (!has_place(event.type))
+		return 0;
 	r = set_time(blocks, &event);
 	return r ? r : branch_event(blocks, &event);
 }

@@ -24,7 +24,8 @@ struct blocks_env {
 struct blocks_counts {
 	uint64_t errors, overflows;
 	struct decode_item first_error; /* if there are errors */
-	bool joined; /* it runs on into the next segment, whose DECODE_BEGIN is none */
+	uint32_t cycles; /* that are of the first item of the next segment that has some */
+	bool joined;	 /* it runs on into the next segment, whose DECODE_BEGIN is none */
 };
 
 /* The least room for items that there must be. */

@@ -405,13 +405,15 @@ static void idle(void **state)
 	(void)state;
 	put_psb(0x007, 1000);
 	put_tsc(1100);
-	put_tnt(1, 1);
+	put_tnt(1, 0);
 	put_tsc(90000);
+	put((struct pt_packet){ .type = ppt_cbr, .payload.cbr.ratio = 10 });
 	put_ip(ppt_fup, 0x021);
 	put_ip(ppt_tip, HANDLER);
 	put_no_ip(ppt_tip_pgd);
 	check("begin 7 @1000\n"
-	      "7-7 1 jump 20 @1100\n"
+	      "7-7 1 on 9 @1100\n"
+	      "9-9 1 jump 20 @1100\n"
 	      "20-20 1 interrupt 200 from 21 @90000\n"
 	      "200-201 2 disabled fff @90000\n");
 }

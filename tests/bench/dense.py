@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes a long recording of Intel PT of a short one: its largest trace again and again, under new times.
+
+usage: dense.py PERF.DATA BYTES OUT
+"""
+import struct
+import sys
+
+AUX, EXIT, AUXTRACE = 11, 4, 71
+FEATURE_AUXTRACE = 18
+PSB = b"\x02\x82" * 8
+# By the second byte of what begins with 2: Intel SDM, volume 3, "Packet Definitions".
+EXTENDED = {0x03: 4, 0x13: 4, 0x22: 4, 0x23: 2, 0x33: 2, 0x43: 8, 0x53: 11, 0x62: 2, 0x63: 3, 0x73: 7, 0x82: 16, 0x83: 2,
+            0xa2: 7, 0xa3: 8, 0xb3: 2, 0xc2: 10, 0xc3: 11, 0xc8: 7, 0xe2: 2, 0xf3: 2}
+IP_BYTES = (0, 2, 4, 6, 6, 0, 8, 0)
+# Between the end of one and the begin of the next: ticks.
+PAUSE = 1 << 20
+
+
+def length(trace, at):
+    first = trace[at]
+    if first == 2:
+        return EXTENDED[trace[at + 1]]
+    if first & 1 == 0:
+        return 1
+    if first & 3 == 3:
+        end, more = at + 1, first & 4
+        while more:
+            more = trace[end] & 1
+            end += 1
+        return end - at
+    if first & 0x1f in (0x01, 0x0d, 0x11, 0x1d):
+        return 1 + IP_BYTES[first >> 5]
+    return {0x99: 2, 0x19: 8, 0x59: 2}[first]
+
+
+def tsc_packets(trace):
+    at = trace.find(PSB)
+    while at < len(trace):
+        if trace[at] == 0x19:
+            yield at
+        at += length(trace, at)
+
+
+def repeat(trace, size):
+    places = list(tsc_packets(trace))
+    times = [int.from_bytes(trace[at + 1:at + 8], "little") for at in places]
+    span = times[-1] - times[0] + PAUSE
+    for i in range(max(1, size // len(trace))):
+        copy = bytearray(trace)
+        for at, time in zip(places, times):
+            copy[at + 1:at + 8] = ((time + i * span) & ((1 << 56) - 1)).to_bytes(7, "little")
+        yield copy
+
+
+def records(data):
+    at = 0
+    while at < len(data):
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        extra = struct.unpack_from("<Q", data, at + 8)[0] if kind == AUXTRACE else 0
+        yield kind, data[at:at + size], data[at + size:at + size + extra]
+        at += size + extra
+
+
+def features(whole, header, end, moved):
+    """The table, without the index of traces, and what it names."""
+    bits = int.from_bytes(header[72:104], "little")
+    table = [struct.unpack_from("<QQ", whole, end + 16 * i) for i in range(bin(bits).count("1"))]
+    numbers = [bit for bit in range(256) if bits >> bit & 1]
+    kept = [(bit, section) for bit, section in zip(numbers, table) if bit != FEATURE_AUXTRACE]
+    place = end + moved + 16 * len(kept)
+    entries, bodies = b"", b""
+    for _, (offset, size) in kept:
+        entries += struct.pack("<QQ", place + len(bodies), size)
+        bodies += whole[offset:offset + size]
+    header[72:104] = sum(1 << bit for bit, _ in kept).to_bytes(32, "little")
+    return entries + bodies
+
+
+def main():
+    source, size, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    with open(source, "rb") as file:
+        whole = file.read()
+    offset, length_of_data = struct.unpack_from("<QQ", whole, 40)
+    data = list(records(whole[offset:offset + length_of_data]))
+    largest = max((trace for kind, _, trace in data if kind == AUXTRACE), key=len)
+    head = next(record for kind, record, trace in data if trace is largest)
+    kept = b"".join(record for kind, record, _ in data if kind not in (AUX, EXIT, AUXTRACE))
+    copies = b"".join(repeat(largest, size))
+    head = head[:8] + struct.pack("<Q", len(copies)) + head[16:]
+    header = bytearray(whole[:offset])
+    new = kept + head + copies
+    struct.pack_into("<Q", header, 48, len(new))
+    tail = features(whole, header, offset + length_of_data, len(new) - length_of_data)
+    with open(target, "wb") as file:
+        for part in (header, new, tail):
+            file.write(part)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is decoded of recordings of real CPUs is what perf decodes: each branch, in its order, at its time; the same with any number of threads,
+and where segments are not decoded by themselves.
+
+usage: items.py ITEMS REALPT [CAPTURE...]; captures are folders of recordings that have their code.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+SKIP = 77
+# By DynamoRIO, but those of 8bcc and 0b3b: by perf.
+RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "drio-c2d9": 59234, "drio-8e84": 59225, "drio-d36d": 8,
+              "drio-b54e": 6}
+# Ns that the clocks of perf and libipt may be apart: both estimate the time between packets that tell it.
+APART = 1000
+THREADS = (2, 5)
+CONDITIONAL = "jcc"
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, message):
+    if not condition:
+        raise Failed(message)
+
+
+def run(*argv):
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def by_perf(data, symfs):
+    """From, to, ns, task of each branch, and whether it may be one to the next instruction, which is none for us."""
+    argv = ["perf", "script", "-f", "-i", data, "--ns", "--itrace=be", "-F", "tid,time,event,flags,ip,addr"]
+    for line in run(*argv, *(["--symfs", symfs] if symfs else [])):
+        check("error" not in line, f"perf: {line}")
+        left, right = line.split("=>")
+        words = left.split()
+        start, end = int(words[-1], 16), int(right.split()[0], 16)
+        yield start, end, int(words[1].replace(".", "").rstrip(":")), int(words[0]), words[3] == CONDITIONAL and end - start in (2, 6)
+
+
+def by_us(items, data, symfs):
+    return [(int(start, 16), int(end, 16), int(time), int(tid))
+            for start, end, time, tid in (line.split() for line in run(items, "branches", data, symfs))]
+
+
+def check_branches(theirs, ours):
+    if ours and theirs and ours[0][0] == 0 and theirs[0][0]:
+        ours = ours[1:]  # a trace that begins in the middle
+    at = 0
+    for their in theirs:
+        our = ours[at] if at < len(ours) else None
+        if their[4] and (not our or our[:2] != their[:2]):
+            continue
+        check(our and our[:2] == their[:2] and our[3] == their[3], f"branch {our}, {their} by perf")
+        check(abs(our[2] - their[2]) <= APART, f"branch at {our[2]} ns, {their[2]} by perf")
+        at += 1
+    check(at == len(ours), f"{len(ours)} branches, {at} by perf")
+    check(all(a[2] <= b[2] for a, b in zip(ours, ours[1:])), "time goes back")
+
+
+def without_time(lines):
+    return [line.split()[:2] + line.split()[3:] for line in lines]
+
+
+def check_one(items, data, symfs, count):
+    whole = run(items, "items", data, symfs)
+    for threads in THREADS:
+        check(run(items, "items", data, symfs, str(threads)) == whole, f"other items with {threads} threads")
+    check(without_time(run(items, "whole", data, symfs)) == without_time(whole), "other items where segments are decoded as one")
+    counts = run(items, "counts", data, symfs)[0]
+    check(count is None or counts.startswith(f"{count} instructions"), f"{counts}; {count} were executed")
+    check(" 0 errors" in counts, counts)
+    theirs = list(by_perf(data, symfs))
+    check_branches(theirs, by_us(items, data, symfs))
+    print(f"{data}: {counts}; {len(theirs)} branches by perf")
+
+
+def main():
+    items, realpt, *captures = sys.argv[1:]
+    realpt = pathlib.Path(os.environ.get("PERF_POKE_REALPT") or realpt)
+    if not realpt.is_dir() or not shutil.which("perf"):
+        print("skipped: no recordings of real CPUs (PERF_POKE_REALPT), or no perf")
+        return SKIP
+    recordings = [(realpt / "perf.data" / f"{name}.perf.data", realpt / "sym" / name, count) for name, count in RECORDINGS.items()]
+    failed = 0
+    for data, symfs, count in recordings + [(pathlib.Path(capture), "", None) for capture in captures]:
+        try:
+            check_one(items, str(data), str(symfs), count)
+        except Failed as error:
+            print(f"FAILED: {data}: {error}")
+            failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
