@@ -13,7 +13,7 @@
 int account_load(struct account *account, struct console *con, const char *folder,
 		 uint64_t window_ns, uint64_t after_ns) _must_check_;
 
-/* Tracepoints by perf script. Returns as above. */
+/* Of the recorder events. Returns as above. */
 int report_events_read(struct console *con, const char *folder, const struct view_capture *capture,
 		       const char *data, uint64_t begin, struct spans *spans) _must_check_;
 

@@ -284,7 +284,8 @@ static int copy_raw(struct event_printer *printer, const struct perfdata_bytes *
 		printer->bytes = calloc(1, PRINTED_MAX);
 	if (!printer->bytes)
 		return -ENOMEM;
-	memcpy(printer->bytes, raw->data, raw->size);
+	if (raw->size)
+		memcpy(printer->bytes, raw->data, raw->size);
 	if (printer->used > raw->size)
 		memset(printer->bytes + raw->size, 0, printer->used - raw->size);
 	printer->used = raw->size;

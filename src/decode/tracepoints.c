@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "printable.h"
+#include "regular.h"
+#include "symbols.h"
 
 struct tracepoints {
 	const struct perfdata_file *file;
@@ -12,6 +14,12 @@ struct tracepoints {
 	struct tracepoint_kind *kinds; /* as those of `events` */
 	struct sample_order *order;
 	struct event_printer printer;
+	event_resolver *resolver;
+	void *context;
+	/* Of a folder. */
+	struct perfdata_file own;
+	char *kallsyms; /* NULL: none, or it was read */
+	struct symbols symbols;
 };
 
 void tracepoints_free(struct tracepoints *tracepoints)
@@ -27,6 +35,9 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	perfdata_events_release(&tracepoints->events);
 	tracing_data_release(&tracepoints->data);
 	event_printer_release(&tracepoints->printer);
+	perfdata_unmap(&tracepoints->own);
+	free(tracepoints->kallsyms);
+	symbols_release(&tracepoints->symbols);
 	free(tracepoints);
 }
 
@@ -96,23 +107,110 @@ static int read_all(struct tracepoints *tracepoints, const struct sample_window 
 				window);
 }
 
-int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
-		    const struct sample_window *window, char **why)
+/* Frees it if that fails. */
+static int finish(struct tracepoints *tracepoints, const struct sample_window *window,
+		  struct tracepoints **ret, char **why)
 {
-	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
 	const char *text;
-	int r;
+	int r = read_all(tracepoints, window, &text);
 
-	if (!tracepoints)
-		return -ENOMEM;
-	tracepoints->file = file;
-	r = read_all(tracepoints, window, &text);
 	if (!r) {
 		*ret = tracepoints;
 		return 0;
 	}
 	tracepoints_free(tracepoints);
 	*why = strdup(r == -EINVAL ? text : strerror(-r));
+	return r;
+}
+
+int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
+		    const struct sample_window *window, char **why)
+{
+	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
+
+	if (!tracepoints)
+		return -ENOMEM;
+	tracepoints->file = file;
+	return finish(tracepoints, window, ret, why);
+}
+
+int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver, void *context)
+{
+	int r = 0;
+
+	tracepoints->resolver = resolver;
+	tracepoints->context = context;
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
+		if (tracepoints->kinds[i].format)
+			r = event_format_resolve(tracepoints->kinds[i].format, resolver, context);
+	}
+	return r;
+}
+
+/* Reads them when they are needed for the first time. Without them there are no names. */
+static const char *find_function(void *context, uint64_t address, uint64_t *start)
+{
+	struct tracepoints *tracepoints = context;
+	const struct symbols_entry *entry;
+
+	if (tracepoints->kallsyms) {
+		_cleanup_close_ int fd = regular_open(AT_FDCWD, tracepoints->kallsyms);
+
+		if (fd >= 0 && symbols_of_kallsyms(&tracepoints->symbols, fd))
+			tracepoints->symbols = (struct symbols){};
+		free(TAKE_PTR(tracepoints->kallsyms));
+	}
+	entry = symbols_find(&tracepoints->symbols, address);
+	if (entry)
+		*start = entry->start;
+	return entry ? symbols_name(&tracepoints->symbols, entry) : NULL;
+}
+
+const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address)
+{
+	uint64_t start;
+
+	return tracepoints->resolver ? tracepoints->resolver(tracepoints->context, address, &start)
+				     : NULL;
+}
+
+static int map_folder(struct tracepoints *tracepoints, const char *folder)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (asprintf(&path, "%s/data", folder) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&tracepoints->kallsyms, "%s/kcore_dir/kallsyms", folder) < 0) {
+		tracepoints->kallsyms = NULL;
+		return -ENOMEM;
+	}
+	fd = regular_open(AT_FDCWD, path);
+	return fd < 0 ? fd : perfdata_map(&tracepoints->own, fd);
+}
+
+int tracepoints_open(struct tracepoints **ret, const char *folder,
+		     const struct sample_window *window, char **why)
+{
+	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
+	int r = tracepoints ? map_folder(tracepoints, folder) : -ENOMEM;
+
+	if (r) {
+		tracepoints_free(tracepoints);
+		*why = strdup(r == -EINVAL ? "it is not a file of perf" : strerror(-r));
+		return r;
+	}
+	tracepoints->file = &tracepoints->own;
+	r = finish(tracepoints, window, &tracepoints, why);
+	if (r)
+		return r;
+	r = tracepoints_resolve(tracepoints, find_function, tracepoints);
+	if (r)
+		tracepoints_free(tracepoints);
+	else
+		*ret = tracepoints;
 	return r;
 }
 
@@ -134,17 +232,6 @@ int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *e
 		.callchain = sample.callchain,
 	};
 	return 1;
-}
-
-int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver, void *context)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
-		if (tracepoints->kinds[i].format)
-			r = event_format_resolve(tracepoints->kinds[i].format, resolver, context);
-	}
-	return r;
 }
 
 int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,

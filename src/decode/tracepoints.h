@@ -4,7 +4,7 @@
  * The events of a perf.data in the order of time: tracepoints, whose fields libtraceevent reads by
  *the formats in the file, and samples of other events.
  *
- *	tracepoints_new(&tracepoints, &file, &window, &why);
+ *	tracepoints_open(&tracepoints, "perf.data", &window, &why);
  *	while ((r = tracepoints_next(tracepoints, &event)) > 0)
  *		tracepoint_number(&event, "vec", &vector);
  *	tracepoints_free(tracepoints);
@@ -36,9 +36,13 @@ struct tracepoint_event {
 };
 
 /* `file` must stay, and the CPUs of `window`. Returns 0, or a negative errno with *why, for the
- * caller to free. */
+ * caller to free, which may be NULL. */
 int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 		    const struct sample_window *window, char **why) _must_check_;
+
+/* Of a folder: its file `data`, with the names of functions of its kcore_dir/kallsyms. */
+int tracepoints_open(struct tracepoints **ret, const char *folder,
+		     const struct sample_window *window, char **why) _must_check_;
 void tracepoints_free(struct tracepoints *tracepoints);
 static inline void tracepoints_freep(struct tracepoints **tracepoints)
 {
@@ -63,9 +67,12 @@ static inline bool tracepoint_text(const struct tracepoint_event *event, const c
 	       event_format_text(event->kind->format, &event->raw, field, text, size);
 }
 
-/* For what is printed. Returns 0 or -ENOMEM. */
+/* For what is printed; of a folder its own. Returns 0 or -ENOMEM. */
 int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver,
 			void *context) _must_check_;
+
+/* The function of the kernel that has an address; NULL: not known. */
+const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address);
 
 /* As event_format_print(); "" without a format. *text is valid until the next call. */
 int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,

@@ -4,37 +4,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
+#include "printable.h"
+
 /* So many that have ended are kept until the window begins. */
 #define KEPT_MAX 65536
 
-struct line {
-	uint64_t time;
-	int tid, cpu;
-	const char *event; /* with its system */
-	const char *fields;
+struct reader {
+	struct spans *spans;
+	struct tracepoints *tracepoints;
+	const struct tracepoint_event *event;
 };
-
-/* `  7166 [003] 28280.573622040: irq_vectors:local_timer_entry: vector=251`; cut in place. */
-static bool parse_line(struct line *line, char *text)
-{
-	uint64_t seconds, ns;
-	int length = 0;
-	char *end;
-
-	if (sscanf(text, " %d [%d] %" SCNu64 ".%9" SCNu64 ": %n", &line->tid, &line->cpu, &seconds,
-		   &ns, &length) != 4 ||
-	    !length || seconds > UINT64_MAX / NS_PER_S - 1)
-		return false;
-	line->time = seconds * NS_PER_S + ns;
-	line->event = text + length;
-	end = strstr(line->event, ": ");
-	if (!end)
-		return false;
-	*end = '\0';
-	line->fields = end + 2 + strspn(end + 2, " ");
-	return true;
-}
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -83,168 +62,156 @@ static void end_named(struct spans *spans, uint64_t at, const char *name)
 	} while (span && strcmp(names_get(spans->names, span->name), name));
 }
 
-static int begin_or_end(struct spans *spans, const struct line *line, enum span_kind kind,
-			const char *name)
+static int begin(const struct reader *reader, enum span_kind kind, const char *name)
 {
-	if (ends_with(line->event, "_entry"))
-		return spans_begin(spans, LANE_CODE, line->time, kind, name);
-	end_named(spans, line->time, name);
+	return spans_begin(reader->spans, LANE_CODE, reader->event->time, kind, name);
+}
+
+static int begin_or_end(const struct reader *reader, enum span_kind kind, const char *name)
+{
+	if (ends_with(reader->event->kind->name, "_entry"))
+		return begin(reader, kind, name);
+	end_named(reader->spans, reader->event->time, name);
 	return 0;
 }
 
 /* The vector's name is the event's. */
-static int on_vector(struct spans *spans, const struct line *line)
+static int on_vector(const struct reader *reader)
 {
-	const char *name = strchr(line->event, ':') + 1;
+	const char *name = strchr(reader->event->kind->name, ':') + 1;
 	const char *end = strrchr(name, '_');
 	char text[64];
 
 	if (!end || (strcmp(end, "_entry") && strcmp(end, "_exit")))
 		return 0;
 	snprintf(text, sizeof(text), "%.*s", (int)(end - name), name);
-	return begin_or_end(spans, line, SPAN_INTERRUPT, text);
+	return begin_or_end(reader, SPAN_INTERRUPT, text);
 }
 
 /* Ends have no names, and are called as what began. */
-static int on_irq(struct spans *spans, const struct line *line)
+static int on_irq(const struct reader *reader)
 {
-	const struct lane *lane = &spans->lanes[LANE_CODE];
-	const char *name = strstr(line->fields, " name=");
-	char text[64], prefix[32];
-	int irq;
+	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
+	char name[64], text[128], prefix[32];
+	uint64_t irq;
 
-	if (sscanf(line->fields, "irq=%d", &irq) != 1)
+	if (!tracepoint_number(reader->event, "irq", &irq))
 		return 0;
-	snprintf(prefix, sizeof(prefix), "irq %d ", irq);
-	if (ends_with(line->event, "_entry")) {
-		snprintf(text, sizeof(text), "%s%s", prefix, name ? name + 6 : "?");
-		return spans_begin(spans, LANE_CODE, line->time, SPAN_INTERRUPT, text);
+	snprintf(prefix, sizeof(prefix), "irq %d ", (int)irq);
+	if (ends_with(reader->event->kind->name, "_entry")) {
+		tracepoint_text(reader->event, "name", name, sizeof(name));
+		snprintf(text, sizeof(text), "%s%s", prefix, printable(name));
+		return begin(reader, SPAN_INTERRUPT, text);
 	}
 	for (uint32_t i = lane->open; i != SPAN_NONE; i = lane->spans[i].parent) {
-		const char *open = names_get(spans->names, lane->spans[i].name);
+		const char *open = names_get(reader->spans->names, lane->spans[i].name);
 
 		if (!strncmp(open, prefix, strlen(prefix))) {
-			end_named(spans, line->time, open);
+			end_named(reader->spans, reader->event->time, open);
 			return 0;
 		}
 	}
 	return 0;
 }
 
-static int on_softirq(struct spans *spans, const struct line *line)
+static int on_softirq(const struct reader *reader)
 {
-	const char *action = strstr(line->fields, "[action=");
+	/* As in /proc/softirqs. */
+	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 	char text[32];
+	uint64_t vec;
 
-	if (!action)
+	if (!tracepoint_number(reader->event, "vec", &vec))
 		return 0;
-	action += strlen("[action=");
-	snprintf(text, sizeof(text), "%.*s", (int)strcspn(action, "]"), action);
-	return begin_or_end(spans, line, SPAN_SOFTIRQ, text);
+	snprintf(text, sizeof(text), "0x%" PRIx64, vec);
+	return begin_or_end(reader, SPAN_SOFTIRQ, vec < ARRAY_SIZE(names) ? names[vec] : text);
 }
 
-static int on_timer(struct spans *spans, const struct line *line)
+static int on_timer(const struct reader *reader)
 {
-	const struct lane *lane = &spans->lanes[LANE_CODE];
-	const char *function = strstr(line->fields, "function=");
-	char text[128];
+	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
+	const char *function;
+	uint64_t address;
+	char text[32];
 
-	if (ends_with(line->event, "_entry")) {
-		function = function ? function + strlen("function=") : "?";
-		snprintf(text, sizeof(text), "%.*s", (int)strcspn(function, " \n"), function);
-		return spans_begin(spans, LANE_CODE, line->time, SPAN_FUNCTION, text);
+	if (ends_with(reader->event->kind->name, "_entry")) {
+		if (!tracepoint_number(reader->event, "function", &address))
+			return begin(reader, SPAN_FUNCTION, "?");
+		snprintf(text, sizeof(text), "0x%" PRIx64, address);
+		function = tracepoints_function(reader->tracepoints, address);
+		return begin(reader, SPAN_FUNCTION, function ?: text);
 	}
 	if (lane->open != SPAN_NONE && lane->spans[lane->open].kind == SPAN_FUNCTION)
-		spans_end(spans, LANE_CODE, line->time);
+		spans_end(reader->spans, LANE_CODE, reader->event->time);
 	return 0;
 }
 
-/* The last of what looks like the field: names of tasks are any text. */
-static const char *find_last(const char *text, const char *field)
-{
-	const char *found = NULL;
-
-	while ((text = strstr(text, field))) {
-		text += strlen(field);
-		found = text;
-	}
-	return found;
-}
-
-static int length_before(const char *text, const char *end)
-{
-	const char *found = strstr(text, end);
-
-	return (int)(found ? found - text : (ptrdiff_t)strlen(text));
-}
-
 /* A switch was lost if another task is there: when it came is known, its name is not. */
-static int follow_task(struct spans *spans, const struct line *line)
+static int follow_task(const struct reader *reader, int tid)
 {
+	struct spans *spans = reader->spans;
 	struct lane *tasks = &spans->lanes[LANE_TASKS];
-	uint64_t at = tasks->nr ? line->time : spans->begin;
+	uint64_t at = tasks->nr ? reader->event->time : spans->begin;
 	char name[64];
 
-	if (tasks->nr && line->tid == spans->tid)
+	if (tasks->nr && tid == spans->tid)
 		return 0;
-	spans->tid = line->tid;
+	spans->tid = tid;
 	spans_end(spans, LANE_TASKS, at);
-	snprintf(name, sizeof(name), line->tid > 0 ? "tid %d" : "swapper/%d",
-		 line->tid > 0 ? line->tid : line->cpu);
-	return spans_begin(spans, LANE_TASKS, at, line->tid > 0 ? SPAN_THREAD : SPAN_IDLE, name);
+	snprintf(name, sizeof(name), tid > 0 ? "tid %d" : "swapper/%d",
+		 tid > 0 ? tid : reader->event->cpu);
+	return spans_begin(spans, LANE_TASKS, at, tid > 0 ? SPAN_THREAD : SPAN_IDLE, name);
 }
 
 /* What runs is told by its name. */
-static void name_task(struct spans *spans, int tid, const char *comm, int length)
+static void name_task(const struct reader *reader, int tid, const char *field)
 {
+	struct spans *spans = reader->spans;
 	struct lane *tasks = &spans->lanes[LANE_TASKS];
-	char text[64];
+	char comm[32], text[64];
 
-	if (tid <= 0 || tasks->open == SPAN_NONE)
+	if (tid <= 0 || tasks->open == SPAN_NONE ||
+	    !tracepoint_text(reader->event, field, comm, sizeof(comm)))
 		return;
-	snprintf(text, sizeof(text), "%.*s %d", length, comm, tid);
+	snprintf(text, sizeof(text), "%s %d", printable(comm), tid);
 	tasks->spans[tasks->open].name = names_add(spans->names, text);
 }
 
-static int on_switch(struct spans *spans, const struct line *line)
+static int on_switch(const struct reader *reader)
 {
-	const char *previous = strstr(line->fields, "prev_comm=");
-	const char *next = find_last(line->fields, "==> next_comm=");
-	const char *pid = next ? find_last(next, " next_pid=") : NULL;
-	struct line after = *line;
+	struct spans *spans = reader->spans;
+	uint64_t next;
 	int r;
 
-	if (!previous || !pid)
+	if (!tracepoint_number(reader->event, "next_pid", &next))
 		return 0;
-	previous += strlen("prev_comm=");
-	name_task(spans, line->tid, previous, length_before(previous, " prev_pid="));
+	name_task(reader, reader->event->tid, "prev_comm");
 	/* Nothing of an interrupt goes on in another task. */
-	while (spans_end(spans, LANE_CODE, line->time))
+	while (spans_end(spans, LANE_CODE, reader->event->time))
 		;
-	after.tid = atoi(pid);
-	r = follow_task(spans, &after);
+	r = follow_task(reader, (int)next);
 	if (!r)
-		name_task(spans, after.tid, next,
-			  (int)(pid - next - (ptrdiff_t)strlen(" next_pid=")));
+		name_task(reader, (int)next, "next_comm");
 	return r ?: names_error(spans->names);
 }
 
-static int take_line(struct spans *spans, const struct line *line)
+static int take_event(const struct reader *reader)
 {
 	static const struct {
 		const char *prefix;
-		int (*take)(struct spans *spans, const struct line *line);
+		int (*take)(const struct reader *reader);
 	} table[] = {
 		{ "irq_vectors:", on_vector },	     { "irq:irq_handler_", on_irq },
 		{ "irq:softirq_e", on_softirq },     { "timer:hrtimer_expire_", on_timer },
 		{ "sched:sched_switch", on_switch },
 	};
-
-	int r = follow_task(spans, line);
+	const char *name = reader->event->kind->name;
+	int r = follow_task(reader, reader->event->tid);
 
 	for (size_t i = 0; i < ARRAY_SIZE(table) && !r; i++) {
-		if (!strncmp(line->event, table[i].prefix, strlen(table[i].prefix)))
-			return table[i].take(spans, line);
+		if (!strncmp(name, table[i].prefix, strlen(table[i].prefix)))
+			return table[i].take(reader);
 	}
 	return r;
 }
@@ -265,33 +232,30 @@ static void begin_window(struct spans *spans, uint64_t begin)
 		spans->begin = begin;
 }
 
-int events_spans_read(FILE *file, uint64_t begin, uint64_t end, struct spans *spans)
+int events_spans_read(struct tracepoints *tracepoints, uint64_t begin, uint64_t end,
+		      struct spans *spans)
 {
-	_cleanup_free_ char *text = NULL;
-	struct line line = { 0 };
+	struct tracepoint_event event = { .time = 0 };
+	const struct reader reader = { spans, tracepoints, &event };
 	uint64_t last = 0;
 	bool any = false;
-	size_t size = 0;
-	int r = 0;
+	int r;
 
-	while (!r && getline(&text, &size, file) > 0) {
-		text[strcspn(text, "\n")] = '\0';
-		if (!parse_line(&line, text))
-			continue;
+	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
 		if (!any)
-			spans->begin = line.time;
-		if (last < begin && line.time >= begin)
+			spans->begin = event.time;
+		if (last < begin && event.time >= begin)
 			begin_window(spans, begin);
 		any = true;
-		last = line.time;
-		r = take_line(spans, &line);
-		if (line.time < begin)
+		last = event.time;
+		r = take_event(&reader);
+		if (r)
+			break;
+		if (event.time < begin)
 			forget_before(spans, KEPT_MAX);
 	}
 	if (last < begin)
 		begin_window(spans, begin);
-	if (!r && ferror(file))
-		r = -EIO;
-	spans_finish(spans, line.time < end ? end : line.time);
+	spans_finish(spans, last < end ? end : last);
 	return r ?: any ? 0 : -ENODATA;
 }

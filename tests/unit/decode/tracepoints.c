@@ -1,123 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Of files that perfdata.h writes, with formats as Linux has them. */
 #include "tracepoints.h"
-#include "../perfdata/helpers.h"
-#include "perfdata.h"
+#include "made_tracepoints.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define COMMON                                                                                     \
-	"format:\n"                                                                                \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-
-static const char softirq_format[] =
-	"name: softirq_entry\nID: 7\n" COMMON
-	"\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n\n"
-	"print fmt: \"vec=%u [action=%s]\", REC->vec, __print_symbolic(REC->vec, "
-	"{ 0, \"HI\" }, { 3, \"NET_RX\" })\n";
-static const char handler_format[] =
-	"name: irq_handler_entry\nID: 8\n" COMMON
-	"\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n"
-	"\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n\n"
-	"print fmt: \"irq=%d name=%s\", REC->irq, __get_str(name)\n";
-static const char timer_format[] =
-	"name: hrtimer_expire_entry\nID: 9\n" COMMON
-	"\tfield:void * function;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:char comm[8];\toffset:16;\tsize:8;\tsigned:0;\n\n"
-	"print fmt: \"function=%ps comm=%s\", REC->function, REC->comm\n";
-/* Which libtraceevent is not given: it divides. */
-static const char divided_format[] =
-	"name: divided\nID: 10\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n\n"
-	"print fmt: \"%d\", 10 / REC->a\n";
-
-static const struct {
-	const char *name, *path, *format;
-	uint64_t id;
-} formats[] = {
-	{ "irq:softirq_entry", "events/irq/softirq_entry/format", softirq_format, 7 },
-	{ "irq:irq_handler_entry", "events/irq/irq_handler_entry/format", handler_format, 8 },
-	{ "timer:hrtimer_expire_entry", "events/timer/hrtimer_expire_entry/format", timer_format,
+static const struct made_format formats[] = {
+	{ "irq:softirq_entry",
+	  MADE_FORMAT("softirq_entry", 7, MADE_FIELD("unsigned int vec", 8, 4, 0),
+		      "\"vec=%u [action=%s]\", REC->vec, __print_symbolic(REC->vec, "
+		      "{ 0, \"HI\" }, { 3, \"NET_RX\" })"),
+	  7 },
+	{ "irq:irq_handler_entry",
+	  MADE_FORMAT("irq_handler_entry", 8,
+		      MADE_FIELD("int irq", 8, 4, 1) MADE_FIELD("__data_loc char[] name", 12, 4, 0),
+		      "\"irq=%d name=%s\", REC->irq, __get_str(name)"),
+	  8 },
+	{ "timer:hrtimer_expire_entry",
+	  MADE_FORMAT("hrtimer_expire_entry", 9,
+		      MADE_FIELD("void * function", 8, 8, 0) MADE_FIELD("char comm[8]", 16, 8, 0),
+		      "\"function=%ps comm=%s\", REC->function, REC->comm"),
 	  9 },
-	{ "test:divided", "events/test/divided/format", divided_format, 10 },
+	/* Which libtraceevent is not given: it divides. */
+	{ "test:divided",
+	  MADE_FORMAT("divided", 10, MADE_FIELD("int a", 8, 4, 1), "\"%d\", 10 / REC->a"), 10 },
 };
 
-struct sample {
-	struct perf_event_header header;
-	uint64_t id, ip;
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved, raw_size;
-	struct {
-		uint16_t type;
-		uint8_t flags, count;
-		int32_t pid;
-		uint8_t fields[28];
-	} raw;
-} __attribute__((packed));
-
-static struct sample make(uint16_t type, uint64_t time, uint32_t cpu, const void *fields,
-			  size_t size)
+static struct made_sample make(uint16_t id, uint64_t time, const void *fields, size_t size)
 {
-	struct sample sample = {
-		.header = { PERF_RECORD_SAMPLE, 0, sizeof(sample) },
-		.id = type,
-		.pid = 5,
-		.tid = 6,
-		.time = time,
-		.cpu = cpu,
-		.raw_size = sizeof(sample.raw),
-		.raw = { .type = type },
-	};
-
-	memcpy(sample.raw.fields, fields, size);
-	return sample;
+	return made_sample(id, time, 6, fields, size);
 }
 
 /* Raises a softirq. */
-static struct sample raise(uint64_t time, uint32_t cpu, uint32_t vec)
+static struct made_sample raise(uint64_t time, uint32_t cpu, uint32_t vec)
 {
-	return make(7, time, cpu, &vec, sizeof(vec));
+	struct made_sample sample = make(7, time, &vec, sizeof(vec));
+
+	sample.cpu = cpu;
+	return sample;
 }
 
-static void write_file(const struct folder *folder, const struct sample *samples, size_t nr,
+static void write_file(const struct folder *folder, const struct made_sample *samples, size_t nr,
 		       struct perfdata_file *file)
 {
-	struct perfdata_event events[ARRAY_SIZE(formats)];
-	struct perfdata_features *features = NULL;
-	const char *names[ARRAY_SIZE(formats)];
-	struct perfdata *pd = NULL;
 	int fd;
 
-	put_file(folder->fd, "events/header_page", "page\n");
-	put_file(folder->fd, "events/header_event", "event\n");
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		put_file(folder->fd, formats[i].path, formats[i].format);
-		names[i] = formats[i].name;
-		events[i] = (struct perfdata_event){
-			.attr = { .size = sizeof(struct perf_event_attr),
-				  .type = PERF_TYPE_TRACEPOINT,
-				  .config = formats[i].id,
-				  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-						 PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-						 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW },
-			.name = formats[i].name,
-			.ids = &formats[i].id,
-			.nr_ids = 1,
-		};
-	}
-	assert_int_equal(perfdata_features_new(&features, folder->fd, "1", NULL, 0), 0);
-	assert_int_equal(
-		perfdata_features_add_tracing(features, folder->fd, names, ARRAY_SIZE(formats)), 0);
-	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", events, ARRAY_SIZE(events)),
-			 0);
-	assert_int_equal(perfdata_write(pd, samples, nr * sizeof(*samples)), 0);
-	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
-	perfdata_free(pd);
-	perfdata_features_free(features);
+	made_tracepoints(folder, formats, ARRAY_SIZE(formats), samples, nr);
 	fd = openat(folder->fd, "perf.data/data", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(perfdata_map(file, fd), 0);
 	close(fd);
@@ -145,9 +74,9 @@ static void check_times(const struct perfdata_file *file, const struct sample_wi
 
 static void orders_by_time(void **state)
 {
-	const struct sample samples[] = { raise(10, 0, 0), raise(30, 0, 0), raise(50, 0, 0),
-					  raise(20, 1, 0), raise(30, 1, 0), raise(40, 1, 0),
-					  raise(5, 2, 0),  raise(60, 2, 0), raise(55, 2, 0) };
+	const struct made_sample samples[] = { raise(10, 0, 0), raise(30, 0, 0), raise(50, 0, 0),
+					       raise(20, 1, 0), raise(30, 1, 0), raise(40, 1, 0),
+					       raise(5, 2, 0),	raise(60, 2, 0), raise(55, 2, 0) };
 	const int cpus[] = { 1, 2 };
 	struct perfdata_file file;
 
@@ -217,10 +146,10 @@ static void reads_fields(void **state)
 		uint16_t at, size;
 		char name[6];
 	} handler = { -2, 16, 6, "eth\n0" };
-	const struct sample samples[] = { raise(10, 0, 3),
-					  make(8, 20, 0, &handler, sizeof(handler)),
-					  make(9, 30, 0, &timer, sizeof(timer)),
-					  make(10, 40, 0, "\0\0\0", 4) };
+	const struct made_sample samples[] = { raise(10, 0, 3),
+					       make(8, 20, &handler, sizeof(handler)),
+					       make(9, 30, &timer, sizeof(timer)),
+					       make(10, 40, "\0\0\0", 4) };
 	const struct sample_window window = { .end = UINT64_MAX };
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	struct perfdata_file file;
@@ -237,7 +166,7 @@ static void reads_fields(void **state)
 /* A field, or what it points to, is behind the end. */
 static void trusts_no_offset(void **state)
 {
-	static const uint16_t places[][2] = { { 16, 21 }, { 37, 0 }, { 65535, 65535 } };
+	static const uint16_t places[][2] = { { 16, 53 }, { 69, 0 }, { 65535, 65535 } };
 	const struct sample_window window = { .end = UINT64_MAX };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -246,7 +175,7 @@ static void trusts_no_offset(void **state)
 			uint16_t at, size;
 		} handler = { 1, places[i][0], places[i][1] };
 		_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-		const struct sample sample = make(8, 1, 0, &handler, sizeof(handler));
+		const struct made_sample sample = make(8, 1, &handler, sizeof(handler));
 		struct tracepoint_event event;
 		struct perfdata_file file;
 		char *why = NULL, text[16];

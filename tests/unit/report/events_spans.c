@@ -1,20 +1,100 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "events_spans.h"
 
+#include "../decode/made_tracepoints.h"
+
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+enum {
+	TIMER_ENTRY = 1,
+	TIMER_EXIT,
+	WORK_ENTRY,
+	SOFTIRQ_ENTRY,
+	SOFTIRQ_EXIT,
+	IRQ_ENTRY,
+	IRQ_EXIT,
+	EXPIRE_ENTRY,
+	EXPIRE_EXIT,
+	SWITCH,
+	WAKEUP
+};
 
-static int read_text(struct spans *spans, const char *text, uint64_t begin)
+#define VECTOR MADE_FIELD("int vector", 8, 4, 1)
+#define SOFTIRQ MADE_FIELD("unsigned int vec", 8, 4, 0)
+#define IRQ MADE_FIELD("int irq", 8, 4, 1)
+static const struct made_format formats[] = {
+	{ "irq_vectors:local_timer_entry", MADE_FORMAT("local_timer_entry", 1, VECTOR, "\"\""), 1 },
+	{ "irq_vectors:local_timer_exit", MADE_FORMAT("local_timer_exit", 2, VECTOR, "\"\""), 2 },
+	{ "irq_vectors:irq_work_entry", MADE_FORMAT("irq_work_entry", 3, VECTOR, "\"\""), 3 },
+	{ "irq:softirq_entry", MADE_FORMAT("softirq_entry", 4, SOFTIRQ, "\"\""), 4 },
+	{ "irq:softirq_exit", MADE_FORMAT("softirq_exit", 5, SOFTIRQ, "\"\""), 5 },
+	{ "irq:irq_handler_entry",
+	  MADE_FORMAT("irq_handler_entry", 6, IRQ MADE_FIELD("__data_loc char[] name", 12, 4, 0),
+		      "\"\""),
+	  6 },
+	{ "irq:irq_handler_exit", MADE_FORMAT("irq_handler_exit", 7, IRQ, "\"\""), 7 },
+	{ "timer:hrtimer_expire_entry",
+	  MADE_FORMAT("hrtimer_expire_entry", 8, MADE_FIELD("void * function", 8, 8, 0), "\"\""),
+	  8 },
+	{ "timer:hrtimer_expire_exit",
+	  MADE_FORMAT("hrtimer_expire_exit", 9, MADE_FIELD("void * hrtimer", 8, 8, 0), "\"\""), 9 },
+	{ "sched:sched_switch",
+	  MADE_FORMAT("sched_switch", 10,
+		      MADE_FIELD("char prev_comm[16]", 8, 16, 0)
+			      MADE_FIELD("char next_comm[16]", 24, 16, 0)
+				      MADE_FIELD("pid_t next_pid", 40, 4, 1),
+		      "\"\""),
+	  10 },
+	{ "sched:sched_wakeup",
+	  MADE_FORMAT("sched_wakeup", 11, MADE_FIELD("char comm[16]", 8, 16, 0), "\"\""), 11 },
+};
+
+/* Of task 7, with one number. */
+static struct made_sample event(uint16_t id, uint64_t time, uint64_t number)
 {
-	_cleanup_fclose_ FILE *file = fmemopen((void *)text, strlen(text), "r");
+	return made_sample(id, time, 7, &number, sizeof(number));
+}
 
-	assert_non_null(file);
-	return events_spans_read(file, begin, 90, spans);
+static struct made_sample handler(uint64_t time, uint32_t irq, const char *name)
+{
+	struct {
+		uint32_t irq;
+		uint16_t at, size;
+		char name[16];
+	} fields = { irq, 16, 16, "" };
+
+	snprintf(fields.name, sizeof(fields.name), "%s", name);
+	return made_sample(IRQ_ENTRY, time, 7, &fields, sizeof(fields));
+}
+
+static struct made_sample switched(uint64_t time, uint32_t tid, const char *previous,
+				   const char *next, int32_t next_tid)
+{
+	struct {
+		char previous[16], next[16];
+		int32_t next_tid;
+	} fields = { .next_tid = next_tid };
+
+	snprintf(fields.previous, sizeof(fields.previous), "%s", previous);
+	snprintf(fields.next, sizeof(fields.next), "%s", next);
+	return made_sample(SWITCH, time, tid, &fields, sizeof(fields));
+}
+
+static int read_events(const struct folder *folder, struct spans *spans,
+		       const struct made_sample *samples, size_t nr, uint64_t begin)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	const struct sample_window window = { .end = UINT64_MAX };
+	_cleanup_free_ char *data = NULL;
+	char *why = NULL;
+
+	made_tracepoints(folder, formats, ARRAY_SIZE(formats), samples, nr);
+	put_file(folder->fd, "perf.data/kcore_dir/kallsyms",
+		 "ffffffff81000000 T tick_nohz_handler\nffffffff81000100 T other\n");
+	assert_int_not_equal(asprintf(&data, "%s/perf.data", folder->path), -1);
+	assert_int_equal(tracepoints_open(&tracepoints, data, &window, &why), 0);
+	return events_spans_read(tracepoints, begin, 90, spans);
 }
 
 /* As `0 interrupt local_timer 1-2`, a line each. */
@@ -34,59 +114,42 @@ static void check_lane(const struct spans *spans, enum lane_number number, const
 	assert_string_equal(text, expected);
 }
 
-#define SWITCH(time, tid, previous, next, next_tid)                                                \
-	" " tid " [003] 0." time ": sched:sched_switch: prev_comm=" previous " prev_pid=" tid      \
-	" prev_prio=120 prev_state=R ==> next_comm=" next " next_pid=" next_tid " next_prio=120\n"
-#define EVENT(time, event, fields) "  7 [003] 0." time ":   " event ": " fields "\n"
-
-static void reads_what_perf_prints(void **state)
+static void reads_events(void **state)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(TIMER_EXIT, 1, 236),
+		event(TIMER_ENTRY, 10, 236),
+		event(EXPIRE_ENTRY, 11, 0xffffffff81000000),
+		handler(20, 24, "eth 0"),
+		event(IRQ_EXIT, 22, 24),
+		event(EXPIRE_EXIT, 25, 1),
+		event(TIMER_EXIT, 30, 236),
+		event(SOFTIRQ_ENTRY, 31, 3),
+		event(SOFTIRQ_EXIT, 40, 3),
+		event(SOFTIRQ_ENTRY, 41, 77),
+		event(EXPIRE_ENTRY, 42, 0x123),
+		event(SOFTIRQ_EXIT, 43, 77),
+		switched(50, 7, "a b", "swapper/3", 0),
+		made_sample(WORK_ENTRY, 60, 0, "", 0),
+		switched(70, 0, "swapper/3", "x\n==> next_pid=", 9),
+		event(WAKEUP, 80, 0),
+	};
 
-	(void)state;
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(
-		read_text(
-			spans,
-			EVENT("000000001", "irq_vectors:reschedule_exit", "vector=253") EVENT(
-				"000000010", "irq_vectors:local_timer_entry",
-				"vector=236") EVENT("000000011", "timer:hrtimer_expire_entry",
-						    "hrtimer=0x1 function=tick_nohz_handler "
-						    "now=5") EVENT("000000020",
-								   "irq:irq_handler_entry",
-								   "irq=24 name=eth 0")
-				EVENT("000000022", "irq:irq_handler_exit",
-				      "irq=24 ret=handled") EVENT("000000025",
-								  "timer:hrtimer_expire_exit",
-								  "hrtimer=0x1")
-					EVENT("000000030", "irq_vectors:local_timer_exit",
-					      "vector=236") EVENT("000000031", "irq:softirq_entry",
-								  "vec=3 [action=NET_RX]")
-						EVENT("000000040", "irq:softirq_exit",
-						      "vec=3 [action=NET_RX]")
-							SWITCH("000000050", "7", "a b", "swapper/3",
-							       "0") "0 [003] 0.000000060: "
-								    "irq_vectors:irq_work_entry: "
-								    "v\n" SWITCH(
-									    "000000070", "0",
-									    "swapper/3",
-									    "x ==> next_comm=", "9")
-									    EVENT("000000080",
-										  "sched:sched_"
-										  "wakeup",
-										  "comm=x pid=9"),
-			0),
-		0);
+	assert_int_equal(read_events(*state, spans, samples, ARRAY_SIZE(samples), 0), 0);
 	check_lane(spans, LANE_CODE,
 		   "0 interrupt local_timer 10-30\n"
 		   "1 function tick_nohz_handler 11-25\n"
 		   "2 interrupt irq 24 eth 0 20-22\n"
 		   "0 softirq NET_RX 31-40\n"
+		   "0 softirq 0x4d 41-43\n"
+		   "1 function 0x123 42-43\n"
 		   "0 interrupt irq_work 60-70\n");
 	check_lane(spans, LANE_TASKS,
 		   "0 thread a b 7 1-50\n"
-		   "0 idle swapper/3 50-70\n"
-		   "0 thread  9 70-80\n"
+		   "0 idle swapper/0 50-70\n"
+		   "0 thread x ==> next_pid= 9 70-80\n"
 		   "0 thread tid 7 80-90 cut\n");
 	assert_int_equal(spans->begin, 1);
 	assert_int_equal(spans->end, 90);
@@ -97,18 +160,15 @@ static void reads_what_perf_prints(void **state)
 static void goes_on_after_lost_ends(void **state)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(TIMER_ENTRY, 10, 236),
+		event(SOFTIRQ_ENTRY, 11, 3),
+		event(TIMER_EXIT, 30, 236),
+		event(SOFTIRQ_EXIT, 31, 3),
+	};
 
-	(void)state;
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(
-		read_text(spans,
-			  EVENT("000000010", "irq_vectors:local_timer_entry", "vector=236")
-				  EVENT("000000011", "irq:softirq_entry", "vec=3 [action=NET_RX]")
-					  EVENT("000000030", "irq_vectors:local_timer_exit",
-						"vector=236") EVENT("000000031", "irq:softirq_exit",
-								    "vec=3 [action=NET_RX]"),
-			  0),
-		0);
+	assert_int_equal(read_events(*state, spans, samples, ARRAY_SIZE(samples), 0), 0);
 	check_lane(spans, LANE_CODE, "0 interrupt local_timer 10-30\n1 softirq NET_RX 11-30\n");
 	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-90 cut\n");
 }
@@ -116,61 +176,40 @@ static void goes_on_after_lost_ends(void **state)
 /* Long before the window only what is still open then is kept. */
 static void is_bounded(void **state)
 {
+	const size_t nr = 150000;
+	_cleanup_free_ struct made_sample *samples = calloc(1 + 2 * nr, sizeof(*samples));
 	_cleanup_(spans_freep) struct spans *spans = NULL;
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
-	fputs(EVENT("000000001", "irq_vectors:local_timer_entry", "vector=236"), file);
-	for (unsigned int i = 0; i < 200000; i++)
-		fprintf(file,
-			"7 [003] 0.%09u: irq:softirq_entry: vec=3 [action=RCU]\n"
-			"7 [003] 0.%09u: irq:softirq_exit: vec=3 [action=RCU]\n",
-			10 + 2 * i, 11 + 2 * i);
-	fclose(file);
+	samples[0] = event(TIMER_ENTRY, 1, 236);
+	for (size_t i = 0; i < nr; i++) {
+		samples[2 * i + 1] = event(SOFTIRQ_ENTRY, 10 + 2 * i, 9);
+		samples[2 * i + 2] = event(SOFTIRQ_EXIT, 11 + 2 * i, 9);
+	}
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(read_text(spans, text, 10 + 2 * 200000), 0);
+	assert_int_equal(read_events(*state, spans, samples, 1 + 2 * nr, 10 + 2 * nr), 0);
 	assert_int_equal(spans->lanes[LANE_CODE].nr, 1);
 	assert_int_equal(spans->lanes[LANE_CODE].spans[0].begin, 1);
 	assert_in_range(spans->lanes[LANE_CODE].room, 1, 1 << 17);
-	assert_int_equal(spans->begin, 10 + 2 * 200000);
+	assert_int_equal(spans->begin, 10 + 2 * nr);
 }
 
-static void takes_any_text(void **state)
+static void tells_that_there_are_none(void **state)
 {
-	static const char *const texts[] = {
-		"\n",
-		"nothing\n",
-		"7 [003] 0.1: \n",
-		"7 [003] 0.000000001: irq_vectors: vector\n",
-		"7 [003] 0.000000001: irq_vectors:_entry: vector\n",
-		"7 [003] 99999999999999999999.000000001: irq:softirq_entry: x\n",
-		"7 [003] 0.000000001: irq:softirq_entry: [action=\n",
-		"7 [003] 0.000000001: sched:sched_switch: ==> next_comm= next_pid=\n",
-		"7 [003] 0.000000001: sched:sched_switch: prev_comm===> next_comm= next_pid=\n",
-		"7 [003] 0.000000001: irq:irq_handler_exit: irq=\n",
-		"7 [003] 0.000000001: timer:hrtimer_expire_entry: \n",
-	};
+	_cleanup_(spans_freep) struct spans *spans = NULL;
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		_cleanup_(spans_freep) struct spans *spans = NULL;
-		int r;
-
-		assert_int_equal(spans_new(&spans), 0);
-		r = read_text(spans, texts[i], 0);
-		assert_true(r == 0 || r == -ENODATA);
-	}
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(*state, spans, NULL, 0, 0), -ENODATA);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_perf_prints),
-		cmocka_unit_test(goes_on_after_lost_ends),
-		cmocka_unit_test(is_bounded),
-		cmocka_unit_test(takes_any_text),
+		cmocka_unit_test_setup_teardown(reads_events, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(goes_on_after_lost_ends, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(is_bounded, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(tells_that_there_are_none, make_folder,
+						remove_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

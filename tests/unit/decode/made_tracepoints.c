@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "made_tracepoints.h"
+
+#include <string.h>
+
+#include "perfdata.h"
+#include "util.h"
+
+#define FORMATS_MAX 16
+
+struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const void *fields,
+			       size_t size)
+{
+	struct made_sample sample = {
+		.header = { PERF_RECORD_SAMPLE, 0, sizeof(sample) },
+		.id = id,
+		.pid = tid,
+		.tid = tid,
+		.time = time,
+		.raw_size = sizeof(sample.raw),
+		.raw = { .type = id },
+	};
+
+	assert_in_range(size, 0, sizeof(sample.raw.fields));
+	memcpy(sample.raw.fields, fields, size);
+	return sample;
+}
+
+static void put_format(const struct folder *folder, const struct made_format *format)
+{
+	const char *colon = strchr(format->name, ':');
+	char path[128];
+
+	snprintf(path, sizeof(path), "events/%.*s/%s/format", (int)(colon - format->name),
+		 format->name, colon + 1);
+	put_file(folder->fd, path, format->text);
+}
+
+void made_tracepoints(const struct folder *folder, const struct made_format *formats,
+		      size_t nr_formats, const struct made_sample *samples, size_t nr)
+{
+	struct perfdata_event events[FORMATS_MAX];
+	struct perfdata_features *features = NULL;
+	const char *names[FORMATS_MAX];
+	struct perfdata *pd = NULL;
+
+	put_file(folder->fd, "events/header_page", "page\n");
+	put_file(folder->fd, "events/header_event", "event\n");
+	for (size_t i = 0; i < nr_formats; i++) {
+		put_format(folder, &formats[i]);
+		names[i] = formats[i].name;
+		events[i] = (struct perfdata_event){
+			.attr = { .size = sizeof(struct perf_event_attr),
+				  .type = PERF_TYPE_TRACEPOINT,
+				  .config = formats[i].id,
+				  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+						 PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+						 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW },
+			.name = formats[i].name,
+			.ids = &formats[i].id,
+			.nr_ids = 1,
+		};
+	}
+	assert_int_equal(perfdata_features_new(&features, folder->fd, "1", NULL, 0), 0);
+	assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names, nr_formats), 0);
+	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", events, nr_formats), 0);
+	assert_int_equal(perfdata_write(pd, samples, nr * sizeof(*samples)), 0);
+	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
+	perfdata_free(pd);
+	perfdata_features_free(features);
+}
