@@ -9,6 +9,8 @@
 #include "symbol_table.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
+/* libipt's cache of a section takes four times its size, and has a limit. */
+#define SECTION_SIZE (32u << 20)
 
 /* A file that was traced; or what is no file, but was mapped. */
 struct code_traced {
@@ -313,6 +315,14 @@ static int find_section(struct code *code, const struct code_section *wanted,
 	return 0;
 }
 
+/* Not more than a section is to have. */
+static void cut(struct code_region *region, uint64_t ip)
+{
+	region->start += (ip - region->start) / SECTION_SIZE * SECTION_SIZE;
+	if (region->end - region->start > SECTION_SIZE)
+		region->end = region->start + SECTION_SIZE;
+}
+
 static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct code_region *region)
 {
 	const struct kcore_segment *segment = kcore_find(&code->kcore, ip);
@@ -330,6 +340,7 @@ static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct c
 		wanted.offset =
 			region->site->offset + region->version * (region->end - region->start);
 	} else if (segment) {
+		cut(region, ip);
 		wanted.path = code->kcore.path;
 		wanted.offset = segment->offset + region->start - segment->start;
 	} else {
@@ -371,11 +382,12 @@ static int user_region(struct code *code, const struct sideband_maps *maps, uint
 		wanted.file->ip = ip;
 	if (!wanted.file->path)
 		return -ENOENT;
-	wanted.path = wanted.file->path;
-	wanted.offset = map->pgoff;
-	wanted.size = map->end - map->start;
-	wanted.start = map->start;
 	*region = (struct code_region){ .start = map->start, .end = map->end };
+	cut(region, ip);
+	wanted.path = wanted.file->path;
+	wanted.offset = map->pgoff + (region->start - map->start);
+	wanted.size = region->end - region->start;
+	wanted.start = region->start;
 	return find_section(code, &wanted, &region->section);
 }
 

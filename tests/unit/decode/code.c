@@ -436,6 +436,29 @@ static void finds_file_by_name(void **ret)
 	free(files);
 }
 
+/* libipt has a limit of its cache, which takes more than the file. */
+static void finds_code_in_large_file(void **ret)
+{
+	static const uint64_t places[] = { 0, 31 << 20, 33 << 20, 1500u << 20 };
+	struct state *state = *ret;
+	char path[128];
+	int fd;
+
+	write_elf(state, "program", USER, "\xc3", 1);
+	snprintf(path, sizeof(path), "%s/program", state->folder);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		assert_int_equal(pwrite(fd, "\xcb", 1, PAGE + (off_t)places[i]), 1);
+	close(fd);
+	set_map("/program");
+	map.end = USER + (2000u << 20);
+	begin(state, state->folder);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER + places[i]),
+				 0xcb);
+	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER + (1900u << 20)), -1);
+}
+
 static void refuses_other_build_id(void **ret)
 {
 	static const uint8_t id[20] = { 0xab, 0xcd };
@@ -529,6 +552,7 @@ int main(void)
 		TEST(refuses_kernel_of_another_boot),
 		TEST(finds_symbol_of_kernel),
 		TEST(finds_file_by_name),
+		TEST(finds_code_in_large_file),
 		TEST(refuses_other_build_id),
 		TEST(takes_no_data),
 		TEST(refuses_what_is_no_program),
