@@ -64,7 +64,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (unsigned long i = 0; !err && (!times || i < times); i++) {
-		usleep(every_ms * 1000);
+		if (i)
+			usleep(every_ms * 1000);
 		err = spin(bpf_program__fd(skel->progs.late_spin), cpu, duration_us);
 	}
 	if (err)

@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import unittest
 
 import common
 
@@ -99,7 +98,7 @@ class Keep(common.HostTest):
     def test_measures_first(self):
         for kind in ("irq", "thread"):
             with self.subTest(kind=kind):
-                captures, summary = self.captures("--adaptive", "90", "--warmup", "2s", "--duration", "5s", "--count", "100000", "--trigger", kind + "=1us")
+                captures, summary = self.captures("--adaptive", "90", "--warmup", "1s", "--duration", "3s", "--count", "100000", "--trigger", kind + "=1us")
                 stats = summary["all"] if kind == "irq" else summary["triggers"][kind]["all"]
                 with open(os.path.join(captures[0]["path"], "capture.json")) as file:
                     threshold = json.load(file)["threshold_ns"]
@@ -133,4 +132,4 @@ class Keep(common.HostTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    common.main()

@@ -15,7 +15,7 @@ import time
 import common
 import poked
 
-FAILED, USAGE, NO_SPIKE = 1, 2, 3
+FAILED, NO_SPIKE = 1, 3
 PRIORITY = 10  # of perf, unless told
 
 
@@ -208,9 +208,6 @@ class Placed(ChildTest):
         home = min(os.sched_getaffinity(0) - {self.cpu})
         self.check(["--housekeeping", str(home)], {home}, PRIORITY)
 
-    def test_housekeeping_is_watched(self):
-        self.fails(USAGE, "--housekeeping", "CPU %d is watched" % self.cpu, options=["--housekeeping", str(self.cpu)])
-
 
 class Ends(ChildTest):
     def assert_readable(self, path):
@@ -290,13 +287,6 @@ class Refused(ChildTest):
     def test_does_not_answer(self):
         perf = self.script("perf-mute", "exec sleep 100\n")
         self.fails(FAILED, "perf-mute", "does not answer on --control", command=self.command(perf=perf))
-
-    def test_would_do_nothing(self):
-        self.fails(USAGE, "would do nothing when poked", "-S",
-                   command=["--", "perf", "record", "-e", "cpu-clock", "-C", str(self.cpu), "-o", self.data])
-
-    def test_not_perf(self):
-        self.fails(USAGE, "'sleep'", "not a perf record", "--any-process", command=["--", "sleep", "1"])
 
     def test_any_command(self):
         """Once it has said that it is any process, it is waited for to catch the signal."""

@@ -200,10 +200,6 @@ class Refused(PidTest):
         pid = poked.free_pid()
         self.refuses(pid, FAILED, "target %d" % pid, "no such process")
 
-    def test_twice(self):
-        with poked.Counter() as counter:
-            self.refuses(counter.pid, USAGE, "given twice", options=["--any-process", "--perf-pid", str(counter.pid)])
-
 
 class Namespace(PidTest):
     """A number is what it is where the caller is."""

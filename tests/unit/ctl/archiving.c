@@ -4,13 +4,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "helpers.h"
 #include "host.h"
 #include "open.h"
 #include "output_file.h"
 #include "pack.h"
 #include "parsed.h"
 #include "traced.h"
-#include "tree.h"
 #include "unpack.h"
 
 struct either_args {
@@ -80,40 +80,6 @@ static void helps(void **state)
 	}
 }
 
-struct folder {
-	char path[40];
-	int fd;
-};
-
-static int make_folder(void **state)
-{
-	struct folder *folder = calloc(1, sizeof(*folder));
-
-	assert_non_null(folder);
-	strcpy(folder->path, "/tmp/perf-poke-test-XXXXXX");
-	assert_non_null(mkdtemp(folder->path));
-	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*state = folder;
-	return folder->fd < 0;
-}
-
-static int remove_folder(void **state)
-{
-	struct folder *folder = *state;
-	int r = tree_remove(AT_FDCWD, folder->path);
-
-	close(folder->fd);
-	free(folder);
-	return r;
-}
-
-static void put(const struct folder *folder, const char *name, const char *text, off_t at)
-{
-	_cleanup_close_ int fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
-
-	assert_int_equal(pwrite(fd, text, strlen(text), at), strlen(text));
-}
-
 static void read_back(const struct folder *folder, const char *name, char *text, size_t size)
 {
 	_cleanup_close_ int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
@@ -169,21 +135,20 @@ static void round_trip(const struct folder *folder, int *told)
 static void packs_and_unpacks(void **state)
 {
 	const struct folder *folder = *state;
+	_cleanup_close_ int kcore = -1;
 	struct stat st, other;
 	char text[64];
 	int told = 0;
 
-	assert_int_equal(mkdirat(folder->fd, "from", 0700), 0);
 	assert_int_equal(mkdirat(folder->fd, "to", 0700), 0);
-	assert_int_equal(mkdirat(folder->fd, "from/perf.data", 0700), 0);
-	put(folder, "from/perf.data/data", "first", 0);
-	assert_int_equal(mkdirat(folder->fd, "from/perf.data/kcore_dir", 0700), 0);
-	assert_int_equal(mkdirat(folder->fd, "from/.git", 0700), 0);
-	put(folder, "from/.git/config", "x", 0);
-	put(folder, "from/notes", "x", 0);
+	put_file(folder->fd, "from/perf.data/data", "first");
+	put_file(folder->fd, "from/.git/config", "x");
+	put_file(folder->fd, "from/notes", "x");
 	assert_int_equal(
 		linkat(folder->fd, "from/perf.data/data", folder->fd, "from/capture.json", 0), 0);
-	put(folder, "from/perf.data/kcore_dir/kcore", "last", INT64_C(3) << 30);
+	put_file(folder->fd, "from/perf.data/kcore_dir/kcore", "");
+	kcore = openat(folder->fd, "from/perf.data/kcore_dir/kcore", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(kcore, "last", 4, INT64_C(3) << 30), 4);
 	assert_int_equal(symlinkat("perf.data/data", folder->fd, "from/link"), 0);
 	assert_int_equal(fchmodat(folder->fd, "from/perf.data/data", 0755, 0), 0);
 	assert_int_equal(fchmodat(folder->fd, "from/perf.data", 0755, 0), 0);
@@ -228,7 +193,7 @@ static void is_interrupted(void **state)
 	struct pack *pack = NULL;
 	char *why = NULL;
 
-	put(folder, "capture.json", "some", 0);
+	put_file(folder->fd, "capture.json", "some");
 	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
 	assert_int_equal(pack_tree(pack, folder->fd, NULL, &why), -EINTR);
 	assert_null(why);
@@ -318,17 +283,6 @@ static void finds_what_was_traced(void **state)
 	assert_int_equal(traced_open(&file), -ENOENT);
 }
 
-static void put_fact(const struct folder *folder, const char *path, const char *text)
-{
-	char name[128];
-
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
-		mkdirat(folder->fd, name, 0700);
-	}
-	put(folder, path, text, 0);
-}
-
 static void tells_of_the_host(void **state)
 {
 	static const char *const wanted[] = {
@@ -350,19 +304,20 @@ static void tells_of_the_host(void **state)
 	json_object *facts;
 	const char *text;
 
-	put_fact(folder, "etc/os-release",
+	put_file(folder->fd, "etc/os-release",
 		 "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
-	put_fact(folder, "proc/cmdline", "isolcpus=2 quiet \nmore");
-	put_fact(folder, "proc/cpuinfo",
+	put_file(folder->fd, "proc/cmdline", "isolcpus=2 quiet \nmore");
+	put_file(folder->fd, "proc/cpuinfo",
 		 "processor\t: 0\nmodel\t\t: 143\nmodel name\t: X\nmicrocode\t: 0x2b\n"
 		 "flags\t\t: fpu hypervisors\n\nprocessor\t: 1\nmicrocode\t: 0x1\n");
-	put_fact(folder, "proc/irq/9/smp_affinity_list", "0-1\n");
-	put_fact(folder, "proc/irq/10/eth0/x", "");
-	put_fact(folder, "proc/irq/default_smp_affinity", "f\n");
-	put_fact(folder, "sys/devices/system/cpu/isolated", "2\n");
-	put_fact(folder, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n");
-	put_fact(folder, "sys/devices/system/cpu/cpu0/online", "1\n");
-	put_fact(folder, "sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n");
+	put_file(folder->fd, "proc/irq/9/smp_affinity_list", "0-1\n");
+	put_file(folder->fd, "proc/irq/10/eth0/x", "");
+	put_file(folder->fd, "proc/irq/default_smp_affinity", "f\n");
+	put_file(folder->fd, "sys/devices/system/cpu/isolated", "2\n");
+	put_file(folder->fd, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
+		 "performance\n");
+	put_file(folder->fd, "sys/devices/system/cpu/cpu0/online", "1\n");
+	put_file(folder->fd, "sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n");
 	facts = host_facts(folder->fd, &capture);
 	text = json_object_to_json_string_ext(facts, JSON_C_TO_STRING_PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture_file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
-#include "tree.h"
+#include "helpers.h"
 
 #define EVENTS(cpu, time_ns)                                                                       \
 	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
@@ -310,41 +305,6 @@ static void refuses_statistics(void **state)
 	assert_string_equal(why, "statistics.histogram is no list of so few rows");
 }
 
-struct folder {
-	char path[32];
-	int fd;
-};
-
-static int make_folder(void **state)
-{
-	struct folder *folder = calloc(1, sizeof(*folder));
-
-	assert_non_null(folder);
-	strcpy(folder->path, "/tmp/perf-poke-test-XXXXXX");
-	assert_non_null(mkdtemp(folder->path));
-	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*state = folder;
-	return folder->fd < 0;
-}
-
-static int remove_folder(void **state)
-{
-	struct folder *folder = *state;
-	int r = tree_remove(AT_FDCWD, folder->path);
-
-	close(folder->fd);
-	free(folder);
-	return r;
-}
-
-static void put(const struct folder *folder, const char *text)
-{
-	_cleanup_close_ int fd = openat(folder->fd, CAPTURE_FILE_NAME,
-					O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
 static void reads_files(void **state)
 {
 	const struct folder *folder = *state;
@@ -353,10 +313,10 @@ static void reads_files(void **state)
 
 	assert_int_equal(capture_file_read(&file, folder->fd, &why), -ENOENT);
 	assert_null(why);
-	put(folder, WHOLE);
+	put_file(folder->fd, CAPTURE_FILE_NAME, WHOLE);
 	assert_int_equal(capture_file_read(&file, folder->fd, &why), 0);
 	assert_int_equal(file.sequence, 7);
-	put(folder, "");
+	put_file(folder->fd, CAPTURE_FILE_NAME, "");
 	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
 	assert_string_equal(why, "it is empty");
 	free(why);

@@ -136,6 +136,12 @@ static void refuses(void **state)
 	REFUSES("--trigger 'thred': not a trigger (use irq, thread, user, wakeup; as irq or "
 		"irq=30us)",
 		"-c1", "--trigger", "thred");
+	REFUSES("--trigger '=5us': not a trigger (use irq, thread, user, wakeup; as irq or "
+		"irq=30us)",
+		"-c1", "--trigger", "=5us");
+	REFUSES("--trigger 'irq=0': '0' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+		"number is microseconds)",
+		"-c1", "--trigger", "irq=0");
 	REFUSES("--trigger 'irq=1x': '1x' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
 		"number is microseconds)",
 		"-c1", "--trigger", "irq=1x");
@@ -180,6 +186,9 @@ static void refuses_events(void **state)
 		"a");
 	REFUSES("-e 'a:b,': '' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
 		"-e", "a:b,");
+	REFUSES("-e ':a': ':a' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
+		"-e", ":a");
+	REFUSES("-e 'a:b,a:b': 'a:b' is named twice", "-c1", "-e", "a:b,a:b");
 	REFUSES("-e 'a:': 'a:' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
 		"-e", "a:");
 	REFUSES("-e 'a:b:c': 'a:b:c' is not an event (use SYSTEM:NAME, as sched:sched_switch)",
@@ -274,7 +283,6 @@ int main(void)
 		cmocka_unit_test(refuses),	   cmocka_unit_test(refuses_events),
 		cmocka_unit_test(helps),	   cmocka_unit_test(maps_targets),
 		cmocka_unit_test(refuses_targets), cmocka_unit_test(takes_triggers),
-		cmocka_unit_test(refuses_events),  cmocka_unit_test(helps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,6 +122,7 @@ static void parses_counts(void **state)
 		{ "18446744073709551616", -ERANGE },
 		{ "99999999999999999999x", -EINVAL },
 		{ "1K", -EINVAL },
+		{ "1.5", -EINVAL },
 		{ "", -EINVAL },
 		{ "-1", -EINVAL },
 	};
