@@ -82,18 +82,19 @@ class Watching(common.HostTest):
 
 
 class OtherCpus(common.HostTest):
-    def cpus_that_spike(self, watched):
-        result = common.run_ctl("start", "--json", "--cpu", common.cpu_list(watched), "--output", self.output,
-                                *common.SPIKES, "--workload", "none", "--count", "100000", "--duration", "1s")
-        captures = common.of_type(common.parse_lines(result.stdout), "capture")
-        self.assertEqual(result.returncode, 0 if captures else 3, result.stderr)
-        return {capture["cpu"] for capture in captures}
+    def session(self, watched, *limits):
+        return common.Session(watched, self.output, *common.SPIKES, "--workload", "none", "--count", "100000", *limits)
 
     def test_they_are_not_watched(self):
         watched, other = common.find_cpus(2)
         with common.ticker(watched, 1000), common.ticker(other, 1000), common.late(other):
-            self.assertLessEqual(self.cpus_that_spike([watched]), {watched})
-            self.assertIn(other, self.cpus_that_spike([watched, other]))
+            with self.session([watched], "--duration", "1s") as session:
+                session.finish()
+            self.assertLessEqual({capture["cpu"] for capture in session.captures}, {watched})
+            with self.session([watched, other]) as session:
+                while session.read_capture()["cpu"] != other:
+                    pass
+                self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
 
 class Statistics(Watching):
