@@ -134,10 +134,17 @@ static int run(const char *path, char *const argv[], char *line, size_t size)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
 }
 
+bool perf_tool_is_named(void)
+{
+	const char *wanted = getenv(VARIABLE);
+
+	return wanted && *wanted;
+}
+
 int perf_tool_find(struct perf_tool *perf, char **why)
 {
 	const char *wanted = getenv(VARIABLE);
-	bool named = wanted && *wanted;
+	bool named = perf_tool_is_named();
 	int r;
 
 	*perf = (struct perf_tool){ 0 };

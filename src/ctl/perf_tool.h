@@ -21,6 +21,9 @@ int perf_tool_search(const char *name, char **path) _must_check_;
  * caller to free, saying what to do. */
 int perf_tool_find(struct perf_tool *perf, char **why) _must_check_;
 
+/* Whether $PERF_POKE_PERF names one. */
+bool perf_tool_is_named(void);
+
 /* Whether it shows instructions as assembler by itself. */
 bool perf_tool_disassembles(const struct perf_tool *perf);
 

@@ -8,6 +8,7 @@
 #include "newest.h"
 #include "perf_data.h"
 #include "perf_tool.h"
+#include "script_events.h"
 #include "text.h"
 
 #define NS_PER_H UINT64_C(3600000000000)
@@ -33,8 +34,10 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike;\n"
-	"Intel PT is calls and returns, and ends where it was frozen.\n" OPTIONS_TIMES ".\n"
+	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike, "
+	"and\n"
+	"need no perf; Intel PT is calls and returns, and ends where it was frozen.\n" OPTIONS_TIMES
+	".\n"
 	"\n"
 	"Exit codes: perf's own; without it 1 the capture cannot be read or there is no perf,\n"
 	"2 usage.\n";
@@ -169,6 +172,13 @@ static enum exit_code become(struct console *con, char **argv)
 	return EXIT_FAILED;
 }
 
+/* Or was asked for one. */
+static bool needs_perf(const struct script_args *args, const struct view_capture *capture)
+{
+	return capture->kind != VIEW_EVENTS || args->dry_run || args->view.rest ||
+	       perf_tool_is_named();
+}
+
 static enum exit_code show(struct console *con, const struct script_args *args,
 			   const struct view_capture *capture, const char *data)
 {
@@ -180,6 +190,8 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	int r;
 
 	r = perf_tool_find(&perf, &why);
+	if (r && !needs_perf(args, capture))
+		return script_events(con, args, capture, data);
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
 		return EXIT_FAILED;

@@ -13,6 +13,7 @@ struct tracepoints {
 	struct tracing_data data;
 	struct tracepoint_kind *kinds; /* as those of `events` */
 	struct sample_order *order;
+	int name_width;
 	struct event_printer printer;
 	event_resolver *resolver;
 	void *context;
@@ -82,8 +83,11 @@ static int read_kinds(struct tracepoints *tracepoints)
 	tracepoints->kinds = calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
 	if (!tracepoints->kinds)
 		return -ENOMEM;
-	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
 		r = read_kind(tracepoints, i);
+		if (!r && (int)strlen(tracepoints->kinds[i].name) > tracepoints->name_width)
+			tracepoints->name_width = (int)strlen(tracepoints->kinds[i].name);
+	}
 	return r;
 }
 
@@ -248,4 +252,14 @@ int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_e
 size_t tracepoints_nr_kinds(const struct tracepoints *tracepoints)
 {
 	return tracepoints->events.nr;
+}
+
+int tracepoints_name_width(const struct tracepoints *tracepoints)
+{
+	return tracepoints->name_width;
+}
+
+const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints)
+{
+	return tracepoints->file;
 }

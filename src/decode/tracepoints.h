@@ -81,4 +81,10 @@ int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_e
 /* Of the file; the number is below this. */
 size_t tracepoints_nr_kinds(const struct tracepoints *tracepoints);
 
+/* Of the longest name of a kind. */
+int tracepoints_name_width(const struct tracepoints *tracepoints);
+
+/* That it reads: as long as it is not freed. */
+const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints);
+
 #endif

@@ -115,9 +115,41 @@ class Events(common.HostTest):
         ignored = script(self.path, env=environment(PERF_POKE_PERF=fake)).stdout.split()[1]
         self.assertEqual(int(ignored, 16) & 1 << (signal.SIGPIPE - 1), 0)
 
+    def without_perf(self, path, *args):
+        result = script(path, *args, env=environment(PATH=self.folder))
+        self.assertEqual(result.returncode, 0)
+        self.assert_one_line(result.stderr, "there is no perf", "perf-poke itself")
+        return result.stdout
+
+    def test_without_perf_it_is_the_same(self):
+        for args in ([], ["--window", "500"], ["--all"], ["--all", "-a"], ["--all", "-C", common.cpu_list(self.cpus)]):
+            with self.subTest(args=args):
+                shown = self.without_perf(self.path, *args)
+                self.assertEqual(shown, script(self.path, *args).stdout)
+        self.assertIn("function=", shown)
+        self.assertEqual(script(self.path, "--quiet", env=environment(PATH=self.folder)).stderr, "")
+
+    def test_without_perf_what_perf_recorded(self):
+        """Of many kinds of events, of all CPUs in turns. Perf does not order what comes late."""
+        path = os.path.join(self.folder, "recorded")
+        shutil.copytree(self.path, path)
+        data = os.path.join(path, "perf.data", "data")
+        names = ("sched:*", "irq:*", "timer:*", "rcu:*", "kmem:kmalloc", "workqueue:*")
+        events = [word for name in names for word in ("-e", name)]
+        mount = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing"
+        recorded = subprocess.run([*common.unshared(mount), "perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-o", data,
+                                   *events, "--", "sleep", "0.3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if recorded.returncode:
+            self.skipTest("perf record fails: " + recorded.stdout)
+        expected = script(path, "--all", "-a").stdout.splitlines()
+        self.assertGreater(len(expected), 100)
+        self.assertEqual(sorted(self.without_perf(path, "--all", "-a").splitlines()), sorted(expected))
+
     def test_no_perf(self):
-        result = script(self.path, env=environment(PATH=self.folder))
-        self.assert_fails(result, FAILED, "no perf", "linux-perf", "linux-tools", "Fedora")
+        for args in (["--dry-run"], ["--", "-F", "event"]):
+            with self.subTest(args=args):
+                result = script(self.path, *args, env=environment(PATH=self.folder))
+                self.assert_fails(result, FAILED, "no perf", "linux-perf", "linux-tools", "Fedora")
         result = script(self.path, env=environment(PERF_POKE_PERF="/nowhere/perf"))
         self.assert_fails(result, FAILED, "PERF_POKE_PERF", "'/nowhere/perf'")
 
