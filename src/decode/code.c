@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "code_parts.h"
+#include "demangle.h"
 #include "files.h"
 #include "kcore.h"
 #include "symbol_table.h"
@@ -113,11 +114,15 @@ static const struct symbol *file_symbol(struct code *code, const struct code_sec
 {
 	uint64_t base = section->start - section->offset;
 	const struct symbols_entry *entry = symbols_find(&section->file->symbols, ip - base);
+	_cleanup_free_ char *plain = NULL;
+	const char *name;
 
 	if (!entry)
 		return unnamed_symbol(code, section->file);
-	return symbol_table_keep(code->symbols, symbols_name(&section->file->symbols, entry),
-				 entry->start + base, entry->end + base, false);
+	name = symbols_name(&section->file->symbols, entry);
+	plain = demangle(name);
+	return symbol_table_keep(code->symbols, plain ?: name, entry->start + base,
+				 entry->end + base, false);
 }
 
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,

@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "demangle.h"
+
 #define PAGE 4096
 
 void symbols_release(struct symbols *symbols)
@@ -97,7 +99,10 @@ static int compare_properties(bool one, bool other)
 static bool is_better(const struct symbols *symbols, const struct symbols_entry *other,
 		      const struct symbols_entry *one)
 {
-	const char *name = symbols_name(symbols, one), *other_name = symbols_name(symbols, other);
+	_cleanup_free_ char *plain = demangle(symbols_name(symbols, one));
+	_cleanup_free_ char *other_plain = demangle(symbols_name(symbols, other));
+	const char *name = plain ?: symbols_name(symbols, one);
+	const char *other_name = other_plain ?: symbols_name(symbols, other);
 	size_t length = strlen(name), other_length = strlen(other_name);
 	int r = compare_properties(one->end != one->start, other->end != other->start);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Names of addresses are those that stock perf has: of this machine's kernel, and of programs.
 
-usage: symbols.py SYMBOLS_OF
+usage: symbols.py SYMBOLS_OF [--no-demangle]
 """
 import os
 import shutil
@@ -44,7 +44,7 @@ def write(path, maps, misc, ips):
 
 
 def perf_names(path, ips):
-    out = subprocess.run(['perf', 'script', '-f', '-i', path, '-F', 'ip,sym', '--no-inline', '--no-demangle'], check=True,
+    out = subprocess.run(['perf', 'script', '-f', '-i', path, '-F', 'ip,sym', '--no-inline', *sys.argv[2:]], check=True,
                          capture_output=True, text=True).stdout.split('\n')
     rows = [row.split(None, 1) for row in out if row.strip()]
     if len(rows) != len(ips):
@@ -139,7 +139,8 @@ def main():
     if not shutil.which('perf') or not shutil.which('readelf'):
         skip('there is no perf, or no readelf')
     with tempfile.TemporaryDirectory() as folder:
-        programs = ['/bin/true', '/bin/bash', sys.executable, '/lib/x86_64-linux-gnu/libc.so.6', '/lib/x86_64-linux-gnu/libm.so.6', tool]
+        programs = ['/bin/true', '/bin/bash', sys.executable, '/lib/x86_64-linux-gnu/libc.so.6', '/lib/x86_64-linux-gnu/libm.so.6',
+                    '/usr/lib/x86_64-linux-gnu/libstdc++.so.6', tool]
         for path in programs:
             if os.path.exists(path):
                 program(tool, folder, os.path.realpath(path))

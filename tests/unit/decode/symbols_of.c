@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "files.h"
 #include "symbols.h"
 
@@ -15,6 +16,13 @@ static int read_symbols(char **argv, struct symbols *symbols)
 		return symbols_of_kallsyms(symbols, fd);
 	debug = files_open_debug(&(struct files_places){}, &wanted, fd);
 	return symbols_of_elf(symbols, fd, debug);
+}
+
+static void tell(const char *name)
+{
+	_cleanup_free_ char *plain = demangle(name);
+
+	puts(plain ?: name);
 }
 
 int main(int argc, char **argv)
@@ -30,7 +38,7 @@ int main(int argc, char **argv)
 	while (scanf("%" SCNx64, &at) == 1) {
 		const struct symbols_entry *entry = symbols_find(&symbols, at);
 
-		puts(entry ? symbols_name(&symbols, entry) : "");
+		tell(entry ? symbols_name(&symbols, entry) : "");
 	}
 	symbols_release(&symbols);
 	return 0;

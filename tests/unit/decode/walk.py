@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Blocks of recordings of real CPUs: as many instructions as there were, and each branch in the functions that perf tells.
 
-usage: walk.py WALK REALPT
+usage: walk.py WALK REALPT [--no-demangle]
 """
 import os
 import re
@@ -12,11 +12,11 @@ import sys
 
 # By DynamoRIO, but those of 8bcc and 0b3b: by perf.
 RECORDINGS = {'drio-926b': 146740, 'drio-8bcc': 103749, 'drio-0b3b': 91452, 'drio-c2d9': 59234, 'drio-8e84': 59225, 'drio-d36d': 8}
-BRANCH = re.compile(r'^\s*([0-9a-f]+) (\S+)(?: \([^)]*\))? =>\s+([0-9a-f]+) (\S+)(?: \([^)]*\))?\s*$')
+BRANCH = re.compile(r'^\s*([0-9a-f]+) (.+?) =>\s+([0-9a-f]+) (.+?)\s*$')
 
 
 def perf_names(data, symfs):
-    out = subprocess.run(['perf', 'script', '-f', '-i', data, '--symfs', symfs, '--itrace=b', '-F', 'ip,sym,addr', '--no-demangle'],
+    out = subprocess.run(['perf', 'script', '-f', '-i', data, '--symfs', symfs, '--itrace=b', '-F', 'ip,sym,addr', *sys.argv[3:]],
                          check=True, capture_output=True, text=True).stdout
     names = {}
     for line in out.split('\n'):
@@ -34,7 +34,7 @@ def is_same(their, our):
 
 
 def main():
-    walk, realpt = sys.argv[1:]
+    walk, realpt = sys.argv[1:3]
     if not os.path.isdir(realpt) or not shutil.which('perf'):
         print('SKIP: no recordings of real CPUs beside the checkout, or no perf')
         sys.exit(77)
