@@ -32,6 +32,7 @@ extern const struct command command_list;
 extern const struct command command_open;
 extern const struct command command_report;
 extern const struct command command_script;
+extern const struct command command_selftest;
 extern const struct command command_status;
 extern const struct command command_stop;
 extern const struct command command_poke;

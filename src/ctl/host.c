@@ -270,6 +270,42 @@ static json_object *new_mitigation(int dirfd, const char *name)
 	return object;
 }
 
+/* Of each file in the folder */
+static void add_files(json_object *to, int fd, const char *path)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (opendir_at(&dir, fd, path))
+		return;
+	while ((entry = readdir(dir))) {
+		if (entry->d_type == DT_REG)
+			json_object_object_add(to, entry->d_name,
+					       read_line(dirfd(dir), entry->d_name));
+	}
+}
+
+/* What its Intel PT can do, and how it is asked for that; NULL if it has none. */
+static json_object *new_intel_pt(int rootfd)
+{
+	static const char *const folders[] = { "caps", "format" };
+	_cleanup_close_ int fd = openat(rootfd, "sys/bus/event_source/devices/intel_pt",
+					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_object *pmu;
+
+	if (fd < 0)
+		return NULL;
+	pmu = json_object_new_object();
+	add_files(pmu, fd, ".");
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		json_object *object = json_object_new_object();
+
+		add_files(object, fd, folders[i]);
+		json_object_object_add(pmu, folders[i], object);
+	}
+	return pmu;
+}
+
 static json_object *new_time(void)
 {
 	time_t now = time(NULL);
@@ -288,7 +324,7 @@ json_object *host_facts(int rootfd, const struct capture_file *capture)
 	bool same;
 
 	uname(&names);
-	same = !strcmp(names.nodename, capture->hostname) &&
+	same = capture && !strcmp(names.nodename, capture->hostname) &&
 	       !strcmp(names.release, capture->release) &&
 	       !strncmp(names.version, capture->version, sizeof(capture->version) - 1);
 	json_object_object_add(facts, "schema", json_object_new_int(SCHEMA));
@@ -297,6 +333,7 @@ json_object *host_facts(int rootfd, const struct capture_file *capture)
 	json_object_object_add(facts, "system", new_system(rootfd));
 	json_object_object_add(facts, "kernel", new_kernel(rootfd, &names));
 	json_object_object_add(facts, "machine", new_machine(rootfd, &names));
+	json_object_object_add(facts, "intel_pt", new_intel_pt(rootfd));
 	json_object_object_add(facts, "cpus", new_rows(rootfd, cpus, ARRAY_SIZE(cpus)));
 	json_object_object_add(facts, "tuning", new_rows(rootfd, tuning, ARRAY_SIZE(tuning)));
 	json_object_object_add(facts, "cpufreq",

@@ -8,7 +8,7 @@
 #include "capture_file.h"
 
 /* What is not known is null. rootfd is the root folder. Says whether this is the machine and the
- * kernel of the capture. */
+ * kernel of the capture, which may be NULL. */
 json_object *host_facts(int rootfd, const struct capture_file *capture);
 
 #endif

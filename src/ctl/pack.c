@@ -79,10 +79,9 @@ int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, c
 		return r;
 	pack->sink = sink;
 	pack->part_max = part_max(sink->fd);
-	pack->top = strdup(top);
 	pack->archive = archive_write_new();
 	pack->links = archive_entry_linkresolver_new();
-	if (!pack->top || !pack->archive || !pack->links)
+	if (!pack->archive || !pack->links)
 		goto fail;
 	/* Pax: sizes, times and names of any length, read by every tar. */
 	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK ||
@@ -97,7 +96,7 @@ int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, c
 		r = explain(pack, NULL, why);
 		goto fail;
 	}
-	r = pack_folder(pack, "", why);
+	r = pack_begin(pack, top, why);
 	if (r)
 		goto fail;
 	*ret = pack;
@@ -269,6 +268,17 @@ int pack_text(struct pack *pack, const char *name, const void *text, size_t size
 	if (!r && size && archive_write_data(pack->archive, text, size) < 0)
 		r = explain(pack, name, why);
 	return r;
+}
+
+int pack_begin(struct pack *pack, const char *top, char **why)
+{
+	free(pack->top);
+	pack->top = strdup(top);
+	if (!pack->top)
+		return -ENOMEM;
+	tdestroy(pack->folders, free);
+	pack->folders = NULL;
+	return pack_folder(pack, "", why);
 }
 
 struct walk {

@@ -30,6 +30,9 @@ struct pack_sink {
 int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top,
 	     char **why) _must_check_;
 
+/* From here on names begin with this top. */
+int pack_begin(struct pack *pack, const char *top, char **why) _must_check_;
+
 /* What comes into a folder needs that first. With those above it; each once. */
 int pack_folder(struct pack *pack, const char *name, char **why) _must_check_;
 

@@ -43,3 +43,8 @@ int placement_apply(const int *watched, size_t nr)
 		return -errno;
 	return 0;
 }
+
+void placement_release(void)
+{
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+}

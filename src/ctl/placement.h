@@ -17,4 +17,7 @@ int placement_keep(const char *cpus) _must_check_;
  */
 int placement_apply(const int *watched, size_t nr);
 
+/* Takes the priority back. */
+void placement_release(void);
+
 #endif

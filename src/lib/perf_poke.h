@@ -325,6 +325,9 @@ struct perf_poke_opts {
 	 * above it, may be theirs. Default: they must be root's or the caller's, and writable by no
 	 * others unless they have the sticky bit */
 	uint64_t output_owner;
+	/** of the recorder pt: a capture also has each ring as it was, `ring.cpuN`, the oldest byte
+	 * first, with what is left out of its perf.data: for whoever doubts that */
+	bool raw_rings;
 };
 
 /** Latencies seen on one CPU, or on all. */

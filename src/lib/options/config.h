@@ -31,7 +31,7 @@ struct config {
 	size_t nr_events;
 	uint64_t buffer_size; /* 0: the recorder's choice */
 	enum perf_poke_freeze freeze;
-	bool freeze_all, no_switch_events;
+	bool freeze_all, no_switch_events, raw_rings;
 	uint64_t sample_size, history_size; /* 0: the recorder's choice */
 	struct perf_poke_target *targets;
 	size_t nr_targets;

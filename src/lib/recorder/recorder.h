@@ -25,7 +25,7 @@ struct recorder_config {
 	size_t nr_events;
 	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's own choice */
 	enum perf_poke_freeze freeze;
-	bool freeze_all, no_switch_events;
+	bool freeze_all, no_switch_events, raw_rings;
 	uint64_t sample_size, history_size; /* 0: the recorder's own choice */
 	size_t nr_targets;		    /* that the session pokes */
 	const char *const *argv;

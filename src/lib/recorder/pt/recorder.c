@@ -286,6 +286,7 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->freeze_all = config->freeze_all;
 	pt->sample_size = config->sample_size ? config->sample_size : SAMPLE_MAX;
 	pt->history_size = config->history_size ? config->history_size : UINT64_MAX;
+	pt->raw_rings = config->raw_rings;
 	symbols_init(&pt->symbols, config->work_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		pt->cpus[i].cpu = config->cpus[i];

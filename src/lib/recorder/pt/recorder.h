@@ -25,7 +25,7 @@ struct pt_recorder {
 	struct pt_config config;
 	char *filter;		      /* address filter, resolved; NULL: none */
 	enum perf_poke_freeze freeze; /* not AUTO */
-	bool freeze_all;
+	bool freeze_all, raw_rings;
 	size_t aux_size;
 	uint64_t sample_size, history_size;
 	struct perf_event_attr attr; /* of the PT event */

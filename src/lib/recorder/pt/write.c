@@ -10,6 +10,7 @@
 #include "recorder/pt/recorder.h"
 #include "recorder/records.h"
 #include "recorder/vdso_write.h"
+#include "write_all.h"
 
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
 {
@@ -172,6 +173,28 @@ static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 	return perfdata_write_auxtrace(pd, &aux);
 }
 
+static int write_raw(const struct pt_recorder *pt, const struct pt_trace *trace, int dirfd)
+{
+	_cleanup_close_ int fd = -1;
+	char name[32];
+
+	snprintf(name, sizeof(name), "ring.cpu%d", pt->cpus[trace->index].cpu);
+	fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : write_all(fd, trace->data, pt->aux_size);
+}
+
+static int write_raw_rings(const struct pt_recorder *pt, const struct snapshot *snapshot, int dirfd)
+{
+	int err = 0;
+
+	for (size_t i = 0; pt->raw_rings && i < snapshot->nr && !err; i++) {
+		/* A sample is in perf.data as the kernel made it. */
+		if (!snapshot->traces[i].sample)
+			err = write_raw(pt, &snapshot->traces[i], dirfd);
+	}
+	return err;
+}
+
 static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 			struct snapshot *snapshot, const struct perf_poke_spike *spike,
 			struct snapshot_facts *facts, uint64_t *first_ns)
@@ -292,6 +315,8 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	err = write_head(snapshot, pd, events, indexed, sampled);
 	if (!err)
 		err = write_records(pt, pd, snapshot, spike, facts);
+	if (!err)
+		err = write_raw_rings(pt, snapshot, dirfd);
 	if (!err)
 		err = symbols_write(&pt->symbols, pd, pt->root_fd);
 	if (!err && !pt->config.exclude_user)

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "decode.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "account_load.h"
+#include "load.h"
+#include "printable.h"
+#include "script.h"
+
+/* Of the time after the spike, the skid and this much. */
+#define AFTER_NS 1000000
+
+/* The first and the last moment at which something is known to have happened. */
+static void find_times(struct row_capture *capture, const struct account *account)
+{
+	const struct spans *spans = account->spans;
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < LANE_NR; i++) {
+		for (uint32_t j = 0; j < spans->lanes[i].nr; j++) {
+			const struct span *span = &spans->lanes[i].spans[j];
+
+			if (span->begin < first)
+				first = span->begin;
+			if (span->begin > last)
+				last = span->begin;
+			if (!span->cut && span->end > last)
+				last = span->end;
+		}
+	}
+	if (!last || account->facts.no_times)
+		return;
+	capture->first_ns = first - account->facts.to_clock_ns;
+	capture->last_ns = last - account->facts.to_clock_ns;
+}
+
+void decode_by_report(struct row_capture *capture, struct console *con)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	const char *name;
+
+	if (account_load(&account, con, capture->path, 0, capture->told.skid_ns + AFTER_NS))
+		return;
+	capture->sentence = strdup(account.sentence);
+	capture->errors = account.errors;
+	capture->no_times = account.facts.no_times;
+	name = account.facts.pt ? LOAD_FUNCTION : LOAD_INTERRUPT;
+	capture->named = strstr(account.sentence, name);
+	find_times(capture, &account);
+}
+
+/* Some are millions of lines. */
+static void read_lines(struct row_capture *capture, FILE *file, const char *name)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, file) > 0) {
+		if (strstr(line, name))
+			capture->perf_named = true;
+		if (strstr(line, "instruction trace error"))
+			capture->perf_errors++;
+		else if (!strncmp(line, "Error", 5) || strstr(line, "failed to"))
+			printable_copy(capture->perf_said, sizeof(capture->perf_said), line);
+	}
+}
+
+static int run_perf(struct row_capture *capture, char *const *argv, const char *name)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_close_ int reader = -1, writer = -1;
+	int fds[2], r, status;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	reader = fds[0];
+	writer = fds[1];
+	r = perf_tool_spawn(argv, writer, writer, -1, &pid);
+	if (r)
+		return r;
+	closep(&writer);
+	file = fdopen(reader, "r");
+	if (file) {
+		TAKE_FD(reader);
+		read_lines(capture, file, name);
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	capture->perf_ran = true;
+	if (status && !*capture->perf_said)
+		snprintf(capture->perf_said, sizeof(capture->perf_said),
+			 "perf script fails with status %d", WEXITSTATUS(status));
+	return 0;
+}
+
+/* As `script` shows it, all the time in which the timer was late. */
+void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con)
+{
+	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_free_ char *data = NULL;
+	struct view_options options = { .window_ns = capture->told.spike.latency_ns };
+	struct capture_file file;
+	int r = script_read_trace(con, capture->path, &file, &data);
+
+	if (r)
+		return;
+	r = view_argv(&file.view, &options, perf->path, data, &argv);
+	if (!r)
+		r = run_perf(capture, argv,
+			     file.view.kind == VIEW_PT ? LOAD_FUNCTION : LOAD_INTERRUPT);
+	if (r)
+		snprintf(capture->perf_said, sizeof(capture->perf_said), "%s", strerror(-r));
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "row.h"
+#include "units.h"
+
+/* As in perf_poke.h: what a sample holds. */
+#define SAMPLE_SIZE (UINT64_C(60) << 10)
+/* Of tracepoints, by far most records are shorter. */
+#define RECORD_MAX 128
+/* A busy CPU loses an event now and then: at most one of so many. */
+#define LOST_MAX 20
+/* Of trace, from the spike until it stood still, where the kernel stops it. */
+#define FROZEN_MAX (UINT64_C(16) << 10)
+#define SKID_MAX_NS UINT64_C(200000000)
+/* Two clocks are compared. */
+#define CLOCK_NS 100000
+/* Errors of decoding: a trace that is not paused may have been too fast for the PMU here and there.
+ */
+#define ERRORS_MAX 5
+
+static void say(struct row *row, enum row_check check, enum row_result result, const char *format,
+		va_list args)
+{
+	struct row_verdict *verdict = &row->verdicts[check];
+
+	if (verdict->result == RESULT_WRONG)
+		return;
+	verdict->result = result;
+	vsnprintf(verdict->why, sizeof(verdict->why), format, args);
+}
+
+void row_wrong(struct row *row, enum row_check check, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(row, check, RESULT_WRONG, format, args);
+	va_end(args);
+}
+
+static void _printf_(3, 4) unknown(struct row *row, enum row_check check, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(row, check, RESULT_UNKNOWN, format, args);
+	va_end(args);
+}
+
+static void fine(struct row *row, enum row_check check)
+{
+	if (row->verdicts[check].result == RESULT_UNKNOWN && !*row->verdicts[check].why)
+		row->verdicts[check].result = RESULT_OK;
+}
+
+static bool is_pt(const struct row *row)
+{
+	return row->recorder == PERF_POKE_RECORDER_PT;
+}
+
+static uint64_t errors_max(const struct row *row)
+{
+	return row->freeze == PERF_POKE_FREEZE_PAUSE ? 0 : ERRORS_MAX;
+}
+
+static void judge_culprit(struct row *row, const struct row_capture *capture)
+{
+	if (!capture->sentence)
+		row_wrong(row, CHECK_CULPRIT, "report cannot read %s", capture->path);
+	else if (capture->errors > errors_max(row))
+		row_wrong(row, CHECK_CULPRIT, "%" PRIu64 " errors of decoding", capture->errors);
+	else if (capture->no_times)
+		unknown(row, CHECK_CULPRIT, "TSC is not perf's clock here");
+	else if (!capture->named)
+		row_wrong(row, CHECK_CULPRIT, "report says: %s", capture->sentence);
+	fine(row, CHECK_CULPRIT);
+}
+
+static void judge_perf(struct row *row, const struct row_capture *capture)
+{
+	if (*capture->perf_said)
+		row_wrong(row, CHECK_PERF, "%s", capture->perf_said);
+	else if (!capture->perf_ran)
+		unknown(row, CHECK_PERF, "there is no perf");
+	else if (capture->perf_errors > errors_max(row))
+		row_wrong(row, CHECK_PERF, "%" PRIu64 " errors of decoding", capture->perf_errors);
+	else if (!capture->perf_named)
+		row_wrong(row, CHECK_PERF, "perf script does not show what made the timer late");
+	fine(row, CHECK_PERF);
+}
+
+/* How much of its ring is there; 0: that cannot be told. */
+static uint64_t bytes_of(const struct row *row, const struct row_capture *capture)
+{
+	return is_pt(row) ? capture->told.trace_bytes : capture->told.events * RECORD_MAX;
+}
+
+/* Either it is full, or all is there since the session was armed. */
+static void judge_history(struct row *row, const struct row_capture *capture)
+{
+	const struct perf_poke_capture *told = &capture->told;
+	bool sampled = row->freeze == PERF_POKE_FREEZE_SAMPLE;
+	uint64_t ring = sampled && row->buffer_size > SAMPLE_SIZE ? SAMPLE_SIZE : row->buffer_size;
+	uint64_t bytes = bytes_of(row, capture);
+	uint64_t armed_ns = told->spike.time_ns - capture->armed_ns;
+	bool full = bytes >= ring / 4 * 3;
+
+	if (!is_pt(row) && told->lost > told->events / LOST_MAX)
+		row_wrong(row, CHECK_HISTORY, "%" PRIu64 " events are lost", told->lost);
+	else if (told->history_ns == UINT64_MAX && !full)
+		unknown(row, CHECK_HISTORY, "TSC is not perf's clock here");
+	else if (told->history_ns < told->spike.latency_ns)
+		row_wrong(row, CHECK_HISTORY, "only %s, and the timer was late by %s",
+			  FORMAT_TIME(told->history_ns), FORMAT_TIME(told->spike.latency_ns));
+	else if (!full && told->history_ns < armed_ns / 4 * 3)
+		row_wrong(row, CHECK_HISTORY, "%s, %s of a ring of %s, armed for %s",
+			  FORMAT_TIME(told->history_ns), FORMAT_SIZE(bytes), FORMAT_SIZE(ring),
+			  FORMAT_TIME(armed_ns));
+	fine(row, CHECK_HISTORY);
+}
+
+/* The spike is the end of its latency: what stops in the middle is not near. */
+static void judge_end(struct row *row, const struct row_capture *capture)
+{
+	const struct perf_poke_capture *told = &capture->told;
+	uint64_t spike_ns = told->spike.time_ns;
+
+	if (!capture->last_ns)
+		unknown(row, CHECK_END, "the trace tells no time");
+	else if (capture->last_ns + told->spike.latency_ns / 4 < spike_ns)
+		row_wrong(row, CHECK_END, "the trace ends %s before the spike",
+			  FORMAT_TIME(spike_ns - capture->last_ns));
+	else if (capture->last_ns > spike_ns + told->skid_ns + CLOCK_NS)
+		row_wrong(row, CHECK_END, "the trace ends %s after the spike, and the skid is %s",
+			  FORMAT_TIME(capture->last_ns - spike_ns), FORMAT_TIME(told->skid_ns));
+	fine(row, CHECK_END);
+}
+
+static void judge_skid(struct row *row, const struct row_capture *capture)
+{
+	const struct perf_poke_capture *told = &capture->told;
+	uint64_t after = told->bytes_after_spike;
+	bool frozen =
+		row->freeze == PERF_POKE_FREEZE_PAUSE || row->freeze == PERF_POKE_FREEZE_SAMPLE;
+
+	if (!told->skid_ns || told->skid_ns > SKID_MAX_NS)
+		row_wrong(row, CHECK_SKID, "the trace stood still %s after the spike",
+			  FORMAT_TIME(told->skid_ns));
+	else if (is_pt(row) && after == UINT64_MAX)
+		unknown(row, CHECK_SKID, "the trace tells no time");
+	else if (is_pt(row) && frozen && after > FROZEN_MAX)
+		row_wrong(row, CHECK_SKID, "%s of trace are after the spike", FORMAT_SIZE(after));
+	fine(row, CHECK_SKID);
+}
+
+static void judge_rearmed(struct row *row)
+{
+	const struct row_capture *first = &row->captures[0], *second = &row->captures[1];
+
+	if (row->nr < ROW_CAPTURES)
+		row_wrong(row, CHECK_REARMED, "no second timer that was made late; %s of others",
+			  FORMAT_COUNT(row->nr_taken - row->nr, "capture", "captures"));
+	else if (second->told.spike.sequence <= first->told.spike.sequence)
+		row_wrong(row, CHECK_REARMED, "spike %" PRIu64 " came after spike %" PRIu64,
+			  second->told.spike.sequence, first->told.spike.sequence);
+	else if (second->first_ns && second->first_ns < first->told.spike.time_ns)
+		row_wrong(row, CHECK_REARMED,
+			  "the second trace has what is before the first spike");
+	fine(row, CHECK_REARMED);
+}
+
+static void judge_signal(struct row *row)
+{
+	if (row->signals + row->merged != row->nr_taken)
+		row_wrong(row, CHECK_SIGNAL, "%s for %s",
+			  FORMAT_COUNT(row->signals, "signal", "signals"),
+			  FORMAT_COUNT(row->nr_taken - row->merged, "spike", "spikes"));
+	fine(row, CHECK_SIGNAL);
+}
+
+void row_judge(struct row *row)
+{
+	if (row->left)
+		row_wrong(row, CHECK_CLEAN, "%s", row->left);
+	fine(row, CHECK_CLEAN);
+	if (row->failure)
+		row_wrong(row, CHECK_CAPTURED, "%s", row->failure);
+	else if (row->nr_failed)
+		row_wrong(row, CHECK_CAPTURED, "%s failed",
+			  FORMAT_COUNT(row->nr_failed, "capture", "captures"));
+	else if (!row->nr)
+		row_wrong(row, CHECK_CAPTURED, "no timer that was made late; %s of others",
+			  FORMAT_COUNT(row->nr_taken, "capture", "captures"));
+	fine(row, CHECK_CAPTURED);
+	if (!row->nr)
+		return;
+	for (size_t i = 0; i < row->nr; i++) {
+		judge_culprit(row, &row->captures[i]);
+		judge_history(row, &row->captures[i]);
+		judge_end(row, &row->captures[i]);
+		judge_skid(row, &row->captures[i]);
+	}
+	judge_perf(row, &row->captures[0]);
+	judge_rearmed(row);
+	judge_signal(row);
+}
+
+bool row_is_fine(const struct row *row)
+{
+	for (size_t i = 0; i < CHECK_NR; i++) {
+		if (row->verdicts[i].result == RESULT_WRONG)
+			return false;
+	}
+	return true;
+}
+
+void row_release(struct row *row)
+{
+	for (size_t i = 0; i < row->nr; i++) {
+		free(row->captures[i].path);
+		free(row->captures[i].sentence);
+	}
+	free(row->failure);
+	free(row->left);
+	*row = (struct row){ 0 };
+}

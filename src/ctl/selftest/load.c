@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "load.h"
+
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "affinity.h"
+#include "late.skel.h"
+
+#define READY_MS 2000
+#define POLL_MS 5
+
+/* In memory that all processes have. */
+struct load_shared {
+	atomic_uint signals;
+	atomic_bool ready;
+};
+
+/* For the handler. */
+static struct load_shared *counted;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&counted->signals, 1);
+}
+
+static uint64_t printk_id(void)
+{
+	static const char *const files[] = {
+		"/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/id",
+		"/sys/kernel/debug/tracing/events/bpf_trace/bpf_trace_printk/id",
+	};
+	unsigned long long id = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !id; i++) {
+		_cleanup_fclose_ FILE *file = fopen(files[i], "re");
+
+		if (file && fscanf(file, "%llu", &id) != 1)
+			id = 0;
+	}
+	return id;
+}
+
+static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* The event that wakes it up. NULL: there is none, as where tracefs is not mounted. */
+static struct perf_event_mmap_page *open_wake(int cpu, int *fd)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = printk_id(),
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page *page;
+
+	*fd = attr.config ? open_event(&attr, -1, cpu) : -1;
+	if (*fd < 0)
+		return NULL;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (page != MAP_FAILED &&
+	    !ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, "bpf_string ~ \"" LOAD_WAKE "*\""))
+		return page;
+	closep(fd);
+	return NULL;
+}
+
+/* Waits as perf does: in poll(), on a perf event; without one that wakes it, not for long. */
+static void run_target(const struct load *load)
+{
+	const struct perf_event_attr dummy = { .type = PERF_TYPE_SOFTWARE,
+					       .size = sizeof(dummy),
+					       .config = PERF_COUNT_SW_DUMMY };
+	const struct sigaction count = { .sa_handler = on_signal };
+	struct pollfd fd = { .events = POLLIN };
+	struct perf_event_mmap_page *page = open_wake(load->cpu, &fd.fd);
+
+	counted = load->shared;
+	if (!page)
+		fd.fd = open_event(&dummy, 0, -1);
+	if (sigaction(SIGUSR2, &count, NULL))
+		return;
+	load->shared->ready = true;
+	for (;;) {
+		poll(&fd, 1, page ? -1 : POLL_MS);
+		if (page)
+			page->data_tail = page->data_head;
+		else
+			usleep(POLL_MS * 1000);
+	}
+}
+
+static void run_late(const struct load *load)
+{
+	__u64 args[] = { load->spin_ns };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args),
+		    .cpu = (__u32)load->cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+	char byte;
+
+	/* On its own CPU the program would run in place, with interrupts on. */
+	affinity_leave(&load->cpu, 1);
+	/* At once, also where the machine is busy. */
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	while (read(load->gate[0], &byte, 1) == 1)
+		bpf_prog_test_run_opts(bpf_program__fd(load->skel->progs.late_spin), &opts);
+}
+
+/* An idle CPU would call what it is asked to without an interrupt. Two tasks that switch all the
+ * time fill rings, too. */
+static void run_busy(const struct load *load, int end)
+{
+	char byte = 0;
+
+	affinity_set(&load->cpu, 1);
+	while (read(load->ball[end], &byte, 1) == 1 && write(load->ball[end], &byte, 1) == 1)
+		;
+}
+
+static void run_ping(const struct load *load)
+{
+	if (write(load->ball[0], "", 1) == 1)
+		run_busy(load, 0);
+}
+
+static void run_pong(const struct load *load)
+{
+	run_busy(load, 1);
+}
+
+/* None of them outlives the self-test, however that ends. */
+static pid_t spawn(const struct load *load, void (*run)(const struct load *load))
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent)
+		run(load);
+	_exit(0);
+}
+
+static int wait_ready(const struct load *load)
+{
+	for (int i = 0; i < READY_MS && !load->shared->ready; i++)
+		poll(NULL, 0, 1);
+	return load->shared->ready ? 0 : -ETIMEDOUT;
+}
+
+int load_open(struct load *load, int cpu, uint64_t spin_ns)
+{
+	*load = (struct load){
+		.cpu = cpu, .spin_ns = spin_ns, .gate = { -1, -1 }, .ball = { -1, -1 }
+	};
+	load->shared = mmap(NULL, sizeof(*load->shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (load->shared == MAP_FAILED) {
+		load->shared = NULL;
+		return -errno;
+	}
+	libbpf_set_print(NULL);
+	load->skel = late_bpf__open_and_load();
+	return load->skel ? 0 : -errno;
+}
+
+int load_start(struct load *load)
+{
+	void (*const runs[LOAD_PROCESSES])(const struct load *load) = { run_target, run_late,
+									run_ping, run_pong };
+
+	load->shared->signals = 0;
+	load->shared->ready = false;
+	if (pipe2(load->gate, O_CLOEXEC) ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, load->ball))
+		return -errno;
+	for (size_t i = 0; i < LOAD_PROCESSES; i++) {
+		pid_t pid = spawn(load, runs[i]);
+
+		if (pid < 0)
+			return pid;
+		load->pids[i] = pid;
+	}
+	return wait_ready(load);
+}
+
+static void end(pid_t *pid)
+{
+	if (*pid)
+		kill(*pid, SIGKILL);
+	while (*pid && waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*pid = 0;
+}
+
+void load_calm(struct load *load)
+{
+	for (size_t i = 1; i < LOAD_PROCESSES; i++)
+		end(&load->pids[i]);
+}
+
+void load_stop(struct load *load)
+{
+	load_calm(load);
+	end(&load->pids[0]);
+	for (size_t i = 0; i < 2; i++) {
+		closep(&load->gate[i]);
+		closep(&load->ball[i]);
+	}
+}
+
+void load_spin(const struct load *load)
+{
+	if (write(load->gate[1], "", 1) != 1)
+		return;
+}
+
+bool load_made(const struct load *load, uint64_t expected_ns, uint64_t time_ns)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(load->skel->bss->late_began_ns); i++) {
+		uint64_t began_ns = load->skel->bss->late_began_ns[i];
+
+		if (time_ns > began_ns && expected_ns < began_ns + load->spin_ns)
+			return true;
+	}
+	return false;
+}
+
+unsigned int load_signals(const struct load *load)
+{
+	return load->shared->signals;
+}
+
+void load_close(struct load *load)
+{
+	load_stop(load);
+	late_bpf__destroy(load->skel);
+	if (load->shared)
+		munmap(load->shared, sizeof(*load->shared));
+}

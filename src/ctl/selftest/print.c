@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "printable.h"
+#include "row.h"
+#include "utf8.h"
+
+static const char *const check_names[] = {
+	[CHECK_CAPTURED] = "captured", [CHECK_CULPRIT] = "culprit", [CHECK_PERF] = "perf",
+	[CHECK_HISTORY] = "history",   [CHECK_END] = "end",	    [CHECK_SKID] = "skid",
+	[CHECK_REARMED] = "re-armed",  [CHECK_SIGNAL] = "signal",   [CHECK_CLEAN] = "clean",
+};
+_Static_assert(ARRAY_SIZE(check_names) == CHECK_NR, "each has a name");
+
+static const char *const what_names[] = { "recorder", "freeze", "delivery" };
+
+static void print_names(FILE *file, const char *const names[3])
+{
+	fprintf(file, "%-9s %-7s %-10s", names[0], names[1], names[2]);
+}
+
+void row_print_head(FILE *file)
+{
+	print_names(file, what_names);
+	for (size_t i = 0; i < CHECK_NR; i++)
+		fprintf(file, " %-8s", check_names[i]);
+	fputc('\n', file);
+}
+
+/* What is wrong, and what could not be seen, in lines below. */
+void row_print(FILE *file, const struct row *row)
+{
+	static const char *const cells[] = { "-", "ok", "WRONG" };
+
+	print_names(file, row->names);
+	for (size_t i = 0; i < CHECK_NR; i++)
+		fprintf(file, " %-8s", cells[row->verdicts[i].result]);
+	fputc('\n', file);
+	for (size_t i = 0; i < CHECK_NR; i++) {
+		if (*row->verdicts[i].why)
+			fprintf(file, "    %s: %s\n", check_names[i],
+				CLEAN_TO(sizeof(row->verdicts[i].why), row->verdicts[i].why));
+	}
+}
+
+static json_object *new_number(uint64_t value)
+{
+	return value == UINT64_MAX ? NULL : json_object_new_uint64(value);
+}
+
+static json_object *new_capture(const struct row_capture *capture)
+{
+	const struct perf_poke_capture *told = &capture->told;
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "latency_ns", new_number(told->spike.latency_ns));
+	json_object_object_add(object, "history_ns", new_number(told->history_ns));
+	json_object_object_add(object, "skid_ns", new_number(told->skid_ns));
+	json_object_object_add(object, "blind_ns", new_number(told->blind_ns));
+	json_object_object_add(object, "events", new_number(told->events));
+	json_object_object_add(object, "trace_bytes", new_number(told->trace_bytes));
+	json_object_object_add(object, "bytes_after_spike", new_number(told->bytes_after_spike));
+	json_object_object_add(object, "errors", new_number(capture->errors));
+	json_object_object_add(object, "sentence",
+			       capture->sentence ? json_object_new_string(capture->sentence)
+						 : NULL);
+	return object;
+}
+
+static json_object *new_verdict(const struct row_verdict *verdict)
+{
+	json_object *object = json_object_new_object();
+	char why[sizeof(verdict->why)];
+
+	memcpy(why, verdict->why, sizeof(why));
+	json_object_object_add(object, "ok",
+			       verdict->result == RESULT_UNKNOWN
+				       ? NULL
+				       : json_object_new_boolean(verdict->result == RESULT_OK));
+	json_object_object_add(object, "why",
+			       *why ? json_object_new_string(utf8_repair(why)) : NULL);
+	return object;
+}
+
+json_object *row_json(const struct row *row)
+{
+	json_object *object = json_object_new_object();
+	json_object *checks = json_object_new_object();
+	json_object *captures = json_object_new_array();
+
+	json_object_object_add(object, "type", json_object_new_string("row"));
+	for (size_t i = 0; i < ARRAY_SIZE(what_names); i++)
+		json_object_object_add(
+			object, what_names[i],
+			strcmp(row->names[i], "-") ? json_object_new_string(row->names[i]) : NULL);
+	json_object_object_add(object, "ok", json_object_new_boolean(row_is_fine(row)));
+	for (size_t i = 0; i < CHECK_NR; i++)
+		json_object_object_add(checks, check_names[i], new_verdict(&row->verdicts[i]));
+	json_object_object_add(object, "checks", checks);
+	for (size_t i = 0; i < row->nr; i++)
+		json_object_array_add(captures, new_capture(&row->captures[i]));
+	json_object_object_add(object, "captures", captures);
+	return object;
+}

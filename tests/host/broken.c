@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* For LD_PRELOAD: a library that is broken in the way that PERF_POKE_BROKEN says. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <perf_poke.h>
+
+static bool is_broken(const char *way)
+{
+	const char *broken = getenv("PERF_POKE_BROKEN");
+
+	return broken && !strcmp(broken, way);
+}
+
+/* Sessions forget whom they are to signal. */
+struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
+{
+	struct perf_poke_opts changed = *opts;
+	struct perf_poke *(*new)(const struct perf_poke_opts *opts) =
+		dlsym(RTLD_NEXT, "perf_poke__new");
+
+	if (is_broken("signal"))
+		changed.nr_targets = 0;
+	return new (&changed);
+}
+
+/* They leave a descriptor. */
+void perf_poke__free(struct perf_poke *pp)
+{
+	void (*free)(struct perf_poke * pp) = dlsym(RTLD_NEXT, "perf_poke__free");
+
+	if (is_broken("clean") && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+		abort();
+	free(pp);
+}
