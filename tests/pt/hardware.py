@@ -24,8 +24,6 @@ ERRORS_MAX = {"pause": 0, "sample": 5, "signal": 5}
 # Late timers: how late, how often, what counts as a spike. All far over what a machine does by itself.
 SPIN_US, EVERY_MS, THRESHOLD = (30000, 300, "20ms") if SIMULATED else (2500, 50, "1ms")
 BUFFER = "128K" if SIMULATED else "1M"
-# A CPU that spins takes a branch every few ns; the simulated one traces in bursts.
-QUIET_NS_MAX = 5000000 if SIMULATED else 100000
 # Of the conversion between the trace's clock and the spike's.
 CLOCK_NS = 10000
 
@@ -45,23 +43,22 @@ def main():
 
 
 class Trace:
-    """What stock perf decodes of one CPU of a capture: how many branches and errors, when, and the functions seen until the
-    spike. Read as a stream: it can be millions of lines."""
+    """What stock perf decodes of one CPU of a capture: how many branches and errors, and when. Read as a stream: it can be
+    millions of lines."""
 
     def __init__(self, about, cpu, data):
         clock = about["recorder"]["clock"]
-        self.branches, self.errors, self.functions = 0, [], set()
+        self.branches, self.errors = 0, []
         self.first_ns = self.last_ns = None
-        self.branches_after_spike = 0
         argv = ["perf", "script", "-i", data, "--itrace=be", "--ns", "-C", str(cpu), "-F", "hw:cpu,time,flags,ip,sym,addr"]
         with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "LC_ALL": "C"}) as perf:
             for line in perf.stdout:
-                self.add(line, clock["monotonic_ns"] - clock["perf_ns"], about["spike"]["time_ns"])
+                self.add(line, clock["monotonic_ns"] - clock["perf_ns"])
             self.stderr = perf.stderr.read()
         self.status = perf.returncode
 
-    def add(self, line, to_monotonic_ns, spike_ns):
+    def add(self, line, to_monotonic_ns):
         if ERROR.search(line):
             self.errors.append(line.strip())
             return
@@ -72,9 +69,6 @@ class Trace:
         self.branches += 1
         self.first_ns = self.first_ns or time_ns
         self.last_ns = time_ns
-        self.branches_after_spike += time_ns > spike_ns + CLOCK_NS
-        if time_ns <= spike_ns:
-            self.functions.update(word for word in match["rest"].split() if not re.fullmatch("[0-9a-f]+", word))
 
 
 class PtTest(common.HostTest):
