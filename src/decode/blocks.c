@@ -36,6 +36,7 @@ struct blocks {
 	bool flowing; /* the code that follows was reached by what is known */
 	bool lost;    /* by an overflow; where it ends is not known */
 	bool aborted; /* a transaction; the branch out of it follows */
+	bool at_end;  /* of the packets: what code follows is as far as it needs none */
 	bool done;
 	struct blocks_counts counts;
 };
@@ -507,7 +508,7 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	if (blocks->open)
 		interrupted(blocks, DECODE_LOST);
 	/* libipt does not know that an overflow may end with the next PSB. */
-	if (blocks->lost && error == -pte_nomap && !at.ip)
+	if (blocks->lost)
 		return 0;
 	(void)pt_blk_get_offset(blocks->decoder, &offset);
 	item = add(blocks, DECODE_ERROR);
@@ -533,9 +534,10 @@ static int step(struct blocks *blocks)
 		blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
 		r = take_block(blocks, &block, blocks->status);
 	}
+	blocks->at_end |= blocks->status >= 0 && blocks->status & pts_eos;
 	if (r || blocks->status >= 0)
 		return r;
-	if (blocks->status != -pte_eos)
+	if (blocks->status != -pte_eos && !blocks->at_end)
 		return fail(blocks, &block);
 	end(blocks);
 	return 0;

@@ -261,11 +261,7 @@ static int add_worker(struct jobs *jobs)
 		return r;
 	worker->jobs = jobs;
 	jobs->nr_workers++;
-	if (jobs->opts.threads <= 1)
-		return 0;
-	r = -pthread_create(&worker->thread, NULL, work, worker);
-	worker->runs = !r;
-	return r;
+	return 0;
 }
 
 static int begin(struct jobs *jobs)
@@ -278,6 +274,10 @@ static int begin(struct jobs *jobs)
 		return -ENOMEM;
 	while (!r && jobs->nr_workers < nr)
 		r = add_worker(jobs);
+	for (size_t i = 0; !r && nr > 1 && i < nr; i++) {
+		r = -pthread_create(&jobs->workers[i].thread, NULL, work, &jobs->workers[i]);
+		jobs->workers[i].runs = !r;
+	}
 	return r;
 }
 
