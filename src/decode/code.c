@@ -161,20 +161,10 @@ static void free_traced(struct code_traced *file)
 	closep(&file->fd);
 }
 
-static int explain(struct code_traced *file, int err, const char *text)
+static int explain(struct code_traced *file, char *why)
 {
-	char hex[FILES_HEX_SIZE];
-
-	if (text) {
-		file->why = strdup(text);
-	} else {
-		files_hex(&file->wanted.id, hex);
-		if (asprintf(&file->why, "%s%s%s",
-			     err == -ESTALE ? "another file is there now" : "it is not here",
-			     *hex ? "; looked for build id " : "", hex) < 0)
-			file->why = NULL;
-	}
-	return file->why ? 0 : -ENOMEM;
+	file->why = why;
+	return why ? 0 : -ENOMEM;
 }
 
 static int read_symbols(struct code *code, struct code_traced *file, int fd)
@@ -186,7 +176,7 @@ static int read_symbols(struct code *code, struct code_traced *file, int fd)
 		return r;
 	free(file->path);
 	file->path = NULL;
-	return explain(file, r, "it is no ELF file");
+	return explain(file, strdup("it is no ELF file"));
 }
 
 static int open_file(struct code *code, struct code_traced *file)
@@ -195,10 +185,11 @@ static int open_file(struct code *code, struct code_traced *file)
 	int r;
 
 	if (file->name[0] != '/' && strcmp(file->name, "[vdso]"))
-		return explain(file, -ENOENT, "it is no file");
+		return explain(file, strdup("it is no file"));
 	fd = files_open(&code->places, &file->wanted, &file->path);
 	if (fd < 0)
-		return fd == -ENOMEM ? fd : explain(file, fd, NULL);
+		return fd == -ENOMEM ? fd
+				     : explain(file, files_why(&code->places, &file->wanted, fd));
 	r = read_symbols(code, file, fd);
 	if (!r && file->path && !strncmp(file->path, "/proc/self/fd/", 14))
 		file->fd = TAKE_FD(fd);

@@ -132,6 +132,25 @@ int files_open(const struct files_places *places, const struct files_wanted *wan
 	return is_vdso ? open_own_vdso(wanted, path) : open_by_name(places, wanted, path);
 }
 
+char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err)
+{
+	const char *home = getenv("HOME") ?: "", *folder = places->buildid_dir;
+	const char *there = err == -ESTALE ? "is another one now" : "is not there";
+	char hex[FILES_HEX_SIZE], *text;
+	int r;
+
+	files_hex(&wanted->id, hex);
+	if (!wanted->id.size)
+		r = asprintf(&text, "%s%s %s", places->symfs ?: "", wanted->name, there);
+	else if (wanted->name[0] != '/')
+		r = asprintf(&text, "no build id %s in %s%s%s/.debug", hex, folder ?: "",
+			     folder ? " and " : "", home);
+	else
+		r = asprintf(&text, "no build id %s in %s%s%s/.debug; %s%s %s", hex, folder ?: "",
+			     folder ? " and " : "", home, places->symfs ?: "", wanted->name, there);
+	return r < 0 ? NULL : text;
+}
+
 /* The name in .gnu_debuglink, which has no slash. */
 static int read_debuglink(int fd, char *name, size_t size)
 {

@@ -28,6 +28,10 @@ void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE]);
 int files_open(const struct files_places *places, const struct files_wanted *wanted,
 	       char **path) _must_check_;
 
+/* Where it was looked for in vain, for a person; for the caller to free. err: of files_open(). NULL
+ * if there is no memory. */
+char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err);
+
 /* Its symbols, where they are in a file of their own. Returns as above. */
 int files_open_debug(const struct files_places *places, const struct files_wanted *wanted,
 		     int fd) _must_check_;

@@ -471,7 +471,8 @@ static void refuses_other_build_id(void **ret)
 	begin(state, state->folder);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
-	assert_missing(state, "/program", "abcd");
+	assert_missing(state, "/program", "no build id abcd");
+	assert_missing(state, "/program", "/program is another one now");
 }
 
 static void takes_no_data(void **ret)
