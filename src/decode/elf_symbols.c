@@ -211,7 +211,7 @@ static int add_tables(struct reading *reading, bool has_debug)
 		r = add_table(reading, SHT_SYMTAB);
 	r = r ?: add_table(reading, SHT_DYNSYM);
 	/* As perf has it, the table of linkage does not end the function before. */
-	symbols_finish(reading->symbols, false);
+	symbols_finish(reading->symbols);
 	return r ?: add_plt(reading);
 }
 
@@ -241,6 +241,6 @@ int symbols_of_elf(struct symbols *symbols, int fd, int debug)
 	if (r)
 		symbols_release(symbols);
 	else
-		symbols_finish(symbols, false);
+		symbols_finish(symbols);
 	return r;
 }

@@ -18,17 +18,36 @@ static uint8_t binding_of(char type)
 	return isupper(type) ? STB_GLOBAL : STB_LOCAL;
 }
 
+/* There are 200,000 lines: strtoull() would take as long as all the rest. */
+static const char *parse_hex(const char *text, uint64_t *value)
+{
+	*value = 0;
+	for (;; text++) {
+		unsigned int digit = (unsigned char)*text;
+
+		if (digit - '0' < 10)
+			*value = *value << 4 | (digit - '0');
+		else if (digit - 'a' < 6)
+			*value = *value << 4 | (digit - 'a' + 10);
+		else
+			return text;
+	}
+}
+
 /* As `ffffffff81000000 T _stext` and `ffffffffc0000000 t init\t[MODULE]`. */
 static int add_line(struct symbols *symbols, const char *line)
 {
 	struct symbols_entry entry = {};
-	char *end;
+	const char *end = parse_hex(line, &entry.start);
+	size_t length;
 
-	entry.start = entry.end = strtoull(line, &end, 16);
 	if (end == line || end[0] != ' ' || !is_symbol(end[1]) || end[2] != ' ')
 		return 0;
+	length = strcspn(end + 3, "\t\n");
+	entry.end = entry.start;
 	entry.binding = binding_of(end[1]);
-	return symbols_add(symbols, &entry, end + 3, strcspn(end + 3, "\n"));
+	entry.in_module = end[3 + length] == '\t';
+	return symbols_add(symbols, &entry, end + 3, length);
 }
 
 int symbols_of_kallsyms(struct symbols *symbols, int fd)
@@ -49,6 +68,6 @@ int symbols_of_kallsyms(struct symbols *symbols, int fd)
 	if (r)
 		symbols_release(symbols);
 	else
-		symbols_finish(symbols, true);
+		symbols_finish(symbols);
 	return r;
 }

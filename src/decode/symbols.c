@@ -73,16 +73,14 @@ static uint64_t next_page(uint64_t address)
 }
 
 /* Between the kernel proper and its modules is a gap. */
-static void set_ends(struct symbols *symbols, bool in_kallsyms)
+static void set_ends(struct symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->nr; i++) {
 		struct symbols_entry *entry = &symbols->entries[i], *next = entry + 1;
 
 		if (entry->end != entry->start)
 			continue;
-		if (i + 1 == symbols->nr ||
-		    (in_kallsyms && !strchr(symbols_name(symbols, entry), '[') !=
-					    !strchr(symbols_name(symbols, next), '[')))
+		if (i + 1 == symbols->nr || entry->in_module != next->in_module)
 			entry->end = next_page(entry->start);
 		else
 			entry->end = next->start;
@@ -134,25 +132,13 @@ static void leave_best(struct symbols *symbols)
 		symbols->nr = kept + 1;
 }
 
-static void cut_modules(struct symbols *symbols)
-{
-	for (size_t i = 0; i < symbols->nr; i++) {
-		char *tab = strchr(symbols->text + symbols->entries[i].name, '\t');
-
-		if (tab)
-			*tab = '\0';
-	}
-}
-
-void symbols_finish(struct symbols *symbols, bool in_kallsyms)
+void symbols_finish(struct symbols *symbols)
 {
 	if (!symbols->nr)
 		return;
 	qsort(symbols->entries, symbols->nr, sizeof(*symbols->entries), compare);
-	set_ends(symbols, in_kallsyms);
+	set_ends(symbols);
 	leave_best(symbols);
-	if (in_kallsyms)
-		cut_modules(symbols);
 }
 
 /* A function may have labels in it: what begins last before an address may end before it. */

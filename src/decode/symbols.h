@@ -14,6 +14,7 @@ struct symbols_entry {
 	uint32_t name; /* for symbols_name() */
 	uint32_t order;
 	uint8_t binding; /* STB_... */
+	bool in_module;	 /* of the kernel */
 };
 
 /* All zero: none. */
@@ -48,7 +49,7 @@ int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, cons
 		size_t length) _must_check_;
 
 /* After the last was added: sorts them, ends those of no size where the next begins, and leaves of
- * several at one address the one that perf does. in_kallsyms: names end with `\t[MODULE]`. */
-void symbols_finish(struct symbols *symbols, bool in_kallsyms);
+ * several at one address the one that perf does. */
+void symbols_finish(struct symbols *symbols);
 
 #endif
