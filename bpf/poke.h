@@ -50,9 +50,9 @@ struct poke_target {
 	__u64 poked_ns;	  /* when it was poked; this and the next CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal was pending; 0: it is not yet */
 	__u32 way;	  /* enum poke_way; NONE: all that were tried refused */
-	/* POKE_OWED of the ways by which a signal is still to come, or will not; of NONE, it is the
-	 * controller's to send. Who clears a bit sends the signal, or has seen it come, or there is
-	 * a later one for that spike too. Not of the newest spike alone. */
+	/* POKE_OWED of the ways on which a signal is outstanding, of any spike; POKE_OWED(NONE):
+	 * the controller has to send it. Clearing a bit takes ownership of that signal: whoever
+	 * does it sends the signal, has seen it arrive, or has sent a later one. */
 	__u32 owed;
 	/* Since the session began: */
 	__u64 pending; /* signals that became pending, whoever sent them */

@@ -103,9 +103,8 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 	linear_count(cpu->watched, latency_ns);
 }
 
-/* What is left to the interrupt that follows is done newest first. So the controller is asked for
- * before the pokes: waking it, and maybe its CPU, is not what they have to wait for. tell() asks
- * again. */
+/* irq_work is LIFO: queue the controller's wakeup first, so that the pokes run before it. tell()
+ * queues it again. */
 static __always_inline void wake_last(void)
 {
 	void *record = poke_ways ? bpf_ringbuf_reserve(&spikes, sizeof(__u64), 0) : NULL;

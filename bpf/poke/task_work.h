@@ -5,6 +5,8 @@
 #ifndef POKE_TASK_WORK_H
 #define POKE_TASK_WORK_H
 
+#include "targets.h"
+
 struct poke_work {
 	struct bpf_task_work work;
 };

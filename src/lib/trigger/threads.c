@@ -10,7 +10,7 @@
 #include "trigger/target.h"
 #include "units.h"
 
-/* A name as long as a number can be is a number. */
+/* An all-digit string is a thread ID. */
 static int find_task(const struct config *config, struct trigger_threads *threads)
 {
 	struct poke_target task;
