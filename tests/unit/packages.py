@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""README names the packages that tests/install-deps installs. Usage: packages.py TREE"""
+"""docs/requirements.md names the packages that tests/install-deps installs. Usage: packages.py TREE"""
 import pathlib
 import re
 import shlex
@@ -15,20 +15,20 @@ def installed(script, name):
     return [word.split("|")[0] for word in words]
 
 
-def named(readme, row):
+def named(text, row):
     """Up to the first remark."""
-    return re.search(rf"^\| {row}[^|]*\| ([^(,|]*)", readme, re.MULTILINE)[1].split()
+    return re.search(rf"^- {row}[^:]*: ([^(,]*)", text, re.MULTILINE)[1].split()
 
 
 def main():
     tree = pathlib.Path(sys.argv[1])
     script = (tree / "tests/install-deps").read_text()
-    readme = (tree / "README.md").read_text()
+    text = (tree / "docs/requirements.md").read_text()
     failed = 0
     for name, row in ROWS.items():
-        wanted, found = installed(script, name), named(readme, row)
+        wanted, found = installed(script, name), named(text, row)
         if wanted != found or not wanted:
-            print(f"README.md, {row}: {' '.join(found)}\ntests/install-deps: {' '.join(wanted)}")
+            print(f"docs/requirements.md, {row}: {' '.join(found)}\ntests/install-deps: {' '.join(wanted)}")
             failed = 1
     return failed
 

@@ -27,6 +27,12 @@ LINES_MAX = 600
 # The public header is one, and mostly documentation.
 HEADER_LINES_MAX = 900
 
+# What people read outside of the code.
+DOCS = re.compile(r"(README|CONTRIBUTING|docs/[^/]+)\.md")
+DOC_WIDTH_MAX = 100
+README_LINES_MAX = 200
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
 # Others lay some lines out differently.
 CLANG_FORMAT_MAJOR = 14
 
@@ -73,6 +79,23 @@ def size_problem(path):
     return f"{lines} lines, more than {limit}" if lines > limit else None
 
 
+def doc_problems(tree):
+    """Lines that are too long, and links that lead nowhere."""
+    for path in sorted(files_of(tree)):
+        relative = path.relative_to(tree).as_posix()
+        if not DOCS.fullmatch(relative):
+            continue
+        lines = path.read_text().splitlines()
+        if relative == "README.md" and len(lines) > README_LINES_MAX:
+            yield f"{relative}: {len(lines)} lines, more than {README_LINES_MAX}"
+        for number, line in enumerate(lines, 1):
+            if len(line) > DOC_WIDTH_MAX:
+                yield f"{relative}:{number}: {len(line)} characters, more than {DOC_WIDTH_MAX}"
+            for link in LINK.findall(line):
+                if not (path.parent / link).exists():
+                    yield f"{relative}:{number}: no {link}"
+
+
 def problems(tree, paths):
     for path in paths:
         relative = path.relative_to(tree).as_posix()
@@ -106,7 +129,7 @@ def layout_problems(tree, paths):
 def main():
     tree = pathlib.Path(sys.argv[1]).resolve()
     paths = sorted(path for path in files_of(tree) if is_marked(path))
-    found = [*problems(tree, paths), *layout_problems(tree, paths)]
+    found = [*problems(tree, paths), *doc_problems(tree), *layout_problems(tree, paths)]
     print("\n".join(found) if found else f"{len(paths)} files are fine")
     return 1 if found or not paths else 0
 

@@ -5,7 +5,7 @@
 struct capture;
 struct capture_env;
 
-/* Writes capture.json into the folder dirfd: what README.md documents under "capture.json". */
+/* Writes capture.json into the folder dirfd: man perf-poke-capture documents it. */
 int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);
 
 #endif
