@@ -10,6 +10,9 @@
 /* Items that one step can add. */
 #define STEP_ITEMS 4
 
+/* No code runs through more blocks without a packet, but an endless loop. */
+#define BLOCKS_WITHOUT_PACKET 4096
+
 struct blocks {
 	const struct blocks_env *env;
 	const struct trace_clock *clock;
@@ -32,6 +35,8 @@ struct blocks {
 	struct decode_item carried;
 	struct pt_block part; /* of the block to come; ninsn 0: none */
 	int status;	      /* of the decoder */
+	uint64_t nr_blocks;
+	uint64_t at; /* of the decoder, BLOCKS_WITHOUT_PACKET ago */
 	bool is_carried;
 	bool flowing; /* the code that follows was reached by what is known */
 	bool lost;    /* by an overflow; where it ends is not known */
@@ -520,6 +525,15 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	return 0;
 }
 
+static bool is_endless(struct blocks *blocks)
+{
+	uint64_t before = blocks->at;
+
+	if (++blocks->nr_blocks % BLOCKS_WITHOUT_PACKET)
+		return false;
+	return !pt_blk_get_offset(blocks->decoder, &blocks->at) && blocks->at == before;
+}
+
 static int step(struct blocks *blocks)
 {
 	struct pt_block block = { 0 };
@@ -533,6 +547,8 @@ static int step(struct blocks *blocks)
 	} else {
 		blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
 		r = take_block(blocks, &block, blocks->status);
+		if (blocks->status >= 0 && is_endless(blocks))
+			blocks->status = -pte_bad_query;
 	}
 	blocks->at_end |= blocks->status >= 0 && blocks->status & pts_eos;
 	if (r || blocks->status >= 0)

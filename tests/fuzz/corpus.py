@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the inputs that fuzzing begins with, and that are run as they are. Usage: corpus.py FOLDER
+"""Makes the inputs that fuzzing begins with, and that are run as they are. Usage: corpus.py FOLDER REALPT
 
 Of those in FOLDER/TARGET good-* must be accepted and bad-* refused.
 """
 import io
+import itertools
 import json
 import os
+import pathlib
 import shutil
 import struct
 import subprocess
@@ -380,6 +382,47 @@ def recordings():
     yield "bad-attrs", new().trace(overlap).whole().replace(struct.pack("<II", new.PMU, 128), struct.pack("<II", new.PMU, 1 << 31))
 
 
+def flows():
+    """Traces of the code that the decoder's target has: a pattern of 32 bytes"""
+    user, kernel = 0x401000, 0xffffffff81001000
+
+    def place(first, ip):
+        return bytes([0xc0 | first]) + struct.pack("<Q", ip)
+
+    def psb(time, ip=None):
+        tsc = b"\x19" + struct.pack("<Q", time)[:7]
+        return (Recording.PSB + (b"\x99\x01" + place(0x1d, ip) if ip is not None else b"") + b"\x03" + tsc + b"\x02\x73" + bytes(5)
+                + b"\x02\x03\x14\0" + Recording.PSBEND)
+
+    def one(*parts, **options):
+        return with_sideband(Recording(**options)).trace(b"".join(parts), 1).whole()
+
+    fup, tip, pge, pgd = (lambda ip, first=first: place(first, ip) for first in (0x1d, 0x0d, 0x11, 0x01))
+    off = b"\x01"
+    flow = b"\x06\x0c" + tip(user + 16) + b"\x2b\x33" + tip(user + 64) + b"\x59\x20" + tip(kernel + 12) + tip(user)
+    yield "good-flow", one(psb(1000, user), flow * 40, off)
+    yield "good-joined", one(*(psb(1000 * i + 1000, user) + flow * i + tip(user) for i in range(9)), off)
+    yield "good-switch", one(psb(1000, kernel), b"\x06" * 30, tip(kernel + 0x1000), flow * 9, psb(90000, user), flow, off)
+    yield "good-interrupts", one(psb(1000, user), (fup(user) + tip(kernel) + b"\x0e" + tip(user)) * 50, fup(user), off)
+    yield "good-off", one(psb(1000), (b"\x99\x01" + pge(user) + b"\x06" + off) * 20, psb(2000), pge(kernel), fup(kernel), pgd(user))
+    yield "good-overflow", one(psb(1000, user), (b"\x02\xf3" + fup(user + 32) + flow) * 9, b"\x02\xf3", psb(3000, user), flow)
+    yield "good-transaction", one(psb(1000, user), b"\x99\x21", fup(user), b"\x99\x22", fup(user + 1), tip(user), flow)
+    yield "good-hole", one(psb(1000, user + 0x7000), flow, psb(2000, user), flow, tip(user + 0x7000), psb(3000, user), flow)
+    yield "good-endless", one(psb(1000, user), tip(user + 28), psb(2000, user), tip(user + 28), fup(user), off)
+    yield "good-damaged", one(psb(1000, user), flow, b"\x02\xff", flow, psb(2000, user)[:30])
+    yield "good-snapshots", with_sideband(Recording()).trace(psb(1000, user) + flow + psb(2000, user) + flow, 1).trace(
+        flow[5:] + psb(2000, user) + flow + psb(3000, user) + flow, 1).trace(psb(2500, kernel) + flow, 2).whole()
+    yield "bad-no-trace", with_sideband(Recording()).whole()
+    yield "bad-empty", b""
+
+
+def real(folder):
+    """What real CPUs wrote, where recordings of them are"""
+    for path in sorted(pathlib.Path(folder).glob("perf.data/*")):
+        if path.stat().st_size < 65536:
+            yield "good-" + path.name.split(".")[0], path.read_bytes()
+
+
 class Stream:
     """Events as one perf leaves them for another program (src/dlfilter/stream_format.h), behind a byte of arguments."""
 
@@ -530,7 +573,7 @@ def streams():
 def main():
     for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables()),
                            ("tracepoints", tracepoints.inputs()), ("dlfilter", streams()), ("trace", recordings()),
-                           ("symbols", symbols.inputs())):
+                           ("decode", itertools.chain(flows(), real(sys.argv[2]))), ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)

@@ -21,7 +21,7 @@
 #define CALLED 0x100
 #define HANDLER 0x200
 #define SWITCH_TO 0x300
-#define LONG 0x340
+#define ENDLESS 0x340
 
 static const struct {
 	uint16_t at;
@@ -43,11 +43,12 @@ static const struct {
 	{ 0x201, 2, CODE_IRET, { 0x48, 0xcf } },
 	{ 0x300, 1, CODE_NO_BRANCH, { 0x90 } },
 	{ 0x301, 1, CODE_RETURN, { 0xc3 } },
+	{ 0x340, 2, CODE_JUMP, { 0xeb, 0xfe } },
 };
 
 static uint8_t memory[SIZE];
 static struct pt_image *image;
-static struct code_block blocks_seen[256];
+static struct code_block blocks_seen[20000];
 static size_t nr_seen;
 static struct sideband_pt pt;
 static struct sideband_task tasks[8];
@@ -128,7 +129,6 @@ static int set_up(void **state)
 	memset(memory, 0xf4, sizeof(memory));
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++)
 		memcpy(memory + insns[i].at, insns[i].bytes, insns[i].length);
-	memset(memory + LONG, 0x90, SIZE - LONG);
 	pt = (struct sideband_pt){ .found = true, .kernel = true, .clock = { .mult = 1 } };
 	pt_config_init(&config);
 	memset(trace, 0, sizeof(trace));
@@ -495,6 +495,20 @@ static void wrong_trace(void **state)
 	      "@1000\n");
 }
 
+/* An interrupt where the code never comes to, and a trace that ends there. */
+static void endless(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	put_psb(ENDLESS, 1000);
+	put_ip(ppt_fup, MAIN);
+	put_ip(ppt_tip, HANDLER);
+	put_psb(ENDLESS, 2000);
+	text = decode_all(256);
+	assert_non_null(strstr(text, "the trace does not fit the code at 0xffffffff81000340"));
+}
+
 /* The end of the trace: what was not traced yet is not told. */
 static void cut_off(void **state)
 {
@@ -677,6 +691,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(transaction, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(missing_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wrong_trace, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(endless, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cut_off, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(joined, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(joined_overflow, set_up, tear_down),
