@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+#include <elf.h>
+
+#include "tree.h"
+#include "write_all.h"
+
+#define ID 0xab, 0xcd, 0xef
+#define PLACE ".build-id/ab/cdef"
+
+static const struct build_id id = { 3, { ID } }, other_id = { 3, { 0xab, 0xcd, 0xee } };
+
+struct state {
+	char folder[64];
+	char cache[80]; /* as --buildid-dir */
+};
+
+/* With all folders of its path; what tells it from others is its size. */
+static void write_elf(const struct state *state, const char *name, const struct build_id *its_id,
+		      size_t size)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+		Elf64_Nhdr note;
+		char name[4];
+		uint8_t id[4];
+	} elf = {
+		.head = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = sizeof(elf.head),
+			.e_ehsize = sizeof(elf.head),
+			.e_phentsize = sizeof(elf.segment),
+			.e_phnum = 1,
+		},
+		.segment = {
+			.p_type = PT_NOTE,
+			.p_offset = sizeof(elf.head) + sizeof(elf.segment),
+			.p_filesz = sizeof(elf.note) + sizeof(elf.name) + sizeof(elf.id),
+		},
+		.note = { .n_namesz = 4, .n_descsz = its_id->size, .n_type = NT_GNU_BUILD_ID },
+		.name = "GNU",
+	};
+	char path[256];
+	int fd;
+
+	memcpy(elf.id, its_id->bytes, its_id->size);
+	snprintf(path, sizeof(path), "%s/%s", state->folder, name);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write_all(fd, &elf, sizeof(elf)), 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	close(fd);
+}
+
+static int set_up(void **ret)
+{
+	struct state *state = calloc(1, sizeof(*state));
+
+	strcpy(state->folder, "/tmp/files.XXXXXX");
+	assert_non_null(mkdtemp(state->folder));
+	snprintf(state->cache, sizeof(state->cache), "%s/cache", state->folder);
+	setenv("HOME", state->folder, 1);
+	*ret = state;
+	return 0;
+}
+
+static int tear_down(void **ret)
+{
+	struct state *state = *ret;
+
+	tree_remove(AT_FDCWD, state->folder);
+	free(state);
+	return 0;
+}
+
+/* Returns the size of what is found, or the error; its path ends with `end`. */
+static long find(const struct state *state, const char *name, const struct build_id *wanted_id,
+		 const char *end)
+{
+	const struct files_places places = { state->cache, state->folder };
+	const struct files_wanted wanted = { name, *wanted_id };
+	_cleanup_free_ char *path = NULL, *why = NULL;
+	_cleanup_close_ int fd = files_open(&places, &wanted, &path);
+	struct stat st;
+
+	if (fd < 0) {
+		assert_null(path);
+		why = files_why(&places, &wanted, fd);
+		assert_non_null(strstr(why, end));
+		return fd;
+	}
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_string_equal(path + strlen(path) - strlen(end), end);
+	return (long)st.st_size;
+}
+
+static void looks_in_order(void **ret)
+{
+	struct state *state = *ret;
+
+	assert_int_equal(find(state, "/bin/x", &id, "no build id abcdef in"), -ENOENT);
+	assert_int_equal(find(state, "/bin/x", &id, "/bin/x is not there"), -ENOENT);
+	write_elf(state, "bin/x", &id, 1001);
+	assert_int_equal(find(state, "/bin/x", &id, "/bin/x"), 1001);
+	write_elf(state, ".debug/" PLACE "/elf", &id, 1002);
+	assert_int_equal(find(state, "/bin/x", &id, "/.debug/" PLACE "/elf"), 1002);
+	write_elf(state, "cache/" PLACE "/elf", &id, 1003);
+	assert_int_equal(find(state, "/bin/x", &id, "/cache/" PLACE "/elf"), 1003);
+	/* There is nothing to find it by. */
+	assert_int_equal(find(state, "/bin/x", &(struct build_id){}, "/bin/x"), 1001);
+}
+
+static void takes_no_other(void **ret)
+{
+	static const struct build_id padded = { 20, { ID } };
+	struct state *state = *ret;
+
+	write_elf(state, "bin/x", &id, 1001);
+	assert_int_equal(find(state, "/bin/x", &other_id, "/bin/x is another one now"), -ESTALE);
+	/* Not even from where it must be. */
+	write_elf(state, "cache/.build-id/ab/cdee/elf", &id, 1002);
+	assert_int_equal(find(state, "/bin/y", &other_id, "is not there"), -ENOENT);
+	assert_int_equal(find(state, "/bin/x", &padded, "/bin/x"), 1001);
+	assert_int_equal(find(state, "[heap]", &(struct build_id){}, "[heap]"), -ENOENT);
+}
+
+static void finds_vdso(void **ret)
+{
+	const struct build_id own = build_id_of_vdso();
+	struct state *state = *ret;
+
+	write_elf(state, "cache/" PLACE "/vdso", &id, 1001);
+	assert_int_equal(find(state, "[vdso]", &id, "/cache/" PLACE "/vdso"), 1001);
+	assert_int_equal(find(state, "[vdso]", &other_id, "no build id abcdee"), -ENOENT);
+	assert_true(!own.size || find(state, "[vdso]", &own, "") > 1001);
+}
+
+static void finds_symbols(void **ret)
+{
+	struct state *state = *ret;
+	const struct files_places places = { state->cache, NULL };
+	const struct files_wanted wanted = { "/bin/x", id };
+	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = files_open_debug(&places, &wanted, own);
+	struct stat st;
+
+	assert_int_equal(fd, -ENOENT);
+	write_elf(state, "cache/" PLACE "/debug", &id, 1001);
+	fd = files_open_debug(&places, &wanted, own);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 1001);
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(looks_in_order),
+		TEST(takes_no_other),
+		TEST(finds_vdso),
+		TEST(finds_symbols),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
