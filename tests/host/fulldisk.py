@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A capture that does not fit on the disk is dropped whole; the session goes on and takes the next one that does."""
+import errno
 import os
 import re
 import shutil
@@ -22,10 +23,15 @@ class FullDisk(common.HostTest):
         self.filler = os.path.join(self.output, "filler")
 
     def fill(self, leave):
-        """Leaves so many bytes of room."""
-        disk = os.statvfs(self.output)
+        """Leaves so many bytes of room. A capture that is in writing may take some of it first."""
         with open(self.filler, "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, disk.f_bavail * disk.f_bsize - leave)
+            while True:
+                disk = os.statvfs(self.output)
+                try:
+                    return os.posix_fallocate(file.fileno(), 0, disk.f_bavail * disk.f_bsize - leave)
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
 
     def fail_once(self, session):
         """A spike of which nothing is kept."""

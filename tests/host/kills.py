@@ -18,19 +18,26 @@ class Kills(common.HostTest):
         return subprocess.Popen([common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, *args],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def kill_one(self, after):
+    def kill_one(self, wait):
+        """After that; returns how long it lived."""
+        begin = time.monotonic()
         with self.start(*common.SPIKES, "--workload", "cyclic", "--count", "100000") as session:
-            time.sleep(after)
+            wait()
             session.kill()
         self.assertEqual(session.returncode, -signal.SIGKILL)
+        return time.monotonic() - begin
+
+    def has_capture(self):
+        return os.path.isdir(self.output) and self.folders() != self.partial()
 
     def test_any_moment(self):
         self.cpu = common.find_cpus(1)[0]
         seed = random.randrange(1 << 30)
         rng = random.Random(seed)
         with self.subTest(seed=seed), common.busy(self.cpu), common.late(self.cpu):
+            first = self.kill_one(lambda: common.wait_for(self.has_capture, "a capture"))
             for _ in range(ROUNDS):
-                self.kill_one(rng.uniform(0, 0.4))
+                self.kill_one(lambda: time.sleep(rng.uniform(0, 1.5 * first)))
             result = common.run_ctl("list", "--json", self.output)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertTrue(result.stdout)
