@@ -205,7 +205,9 @@ static const uint8_t *here(void)
 /* What comes is of a segment that begins at `at`; negative: tracing is off. */
 static void put_psb(int at, uint64_t tsc)
 {
-	segments[nr_segments++] = (struct trace_segment){
+	struct trace_segment *segment = &segments[nr_segments++];
+
+	*segment = (struct trace_segment){
 		.begin = here(),
 		.tsc = tsc,
 		.time = tsc,
