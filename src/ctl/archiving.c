@@ -76,25 +76,35 @@ static void skipped(void *ctx, const char *name)
 	console_warn(progress->con, "left out %s: not what a capture consists of", name);
 }
 
-static int pack_host(struct archiving *a)
+int archiving_pack_host(struct pack *pack, const struct capture_file *capture, bool *same,
+			char **why)
 {
 	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
 	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, &a->facts);
+	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, capture);
 	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
-	json_object *same = NULL;
+	json_object *of_capture = NULL;
 	int r = -ENOMEM;
 
 	if (text)
-		r = pack_text(a->pack, ARCHIVING_HOST, text, strlen(text), &a->why);
-	if (!r && json_object_object_get_ex(facts, "of_capture", &same) &&
-	    !json_object_get_boolean(same))
+		r = pack_text(pack, ARCHIVING_HOST, text, strlen(text), why);
+	*same = json_object_object_get_ex(facts, "of_capture", &of_capture) &&
+		json_object_get_boolean(of_capture);
+	json_object_put(facts);
+	return r;
+}
+
+static int pack_host(struct archiving *a)
+{
+	bool same;
+	int r = archiving_pack_host(a->pack, &a->facts, &same, &a->why);
+
+	if (!r && !same)
 		console_warn(a->con,
 			     "'%s' is of %s with Linux %s: " ARCHIVING_HOST
 			     " and what was traced are of this machine",
 			     a->args->capture, *a->facts.hostname ? a->facts.hostname : "?",
 			     *a->facts.release ? a->facts.release : "?");
-	json_object_put(facts);
 	return r;
 }
 

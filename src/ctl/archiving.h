@@ -3,7 +3,9 @@
 #ifndef CTL_ARCHIVING_H
 #define CTL_ARCHIVING_H
 
+#include "capture_file.h"
 #include "command.h"
+#include "pack.h"
 
 /* What a capture that was unpacked has more. */
 #define ARCHIVING_HOST "host.json"
@@ -24,5 +26,10 @@ int archiving_parse(struct archiving_args *args, struct console *con, int argc,
 /* The folder's own name, as that of the folder in the archive, for the caller to free, if it is one
  * that captures have. Returns 0 or a negative errno. */
 int archiving_top(const char *folder, char **top) _must_check_;
+
+/* Facts of this machine, and whether the capture, which may be NULL, is of it. Returns as
+ * pack_text(). */
+int archiving_pack_host(struct pack *pack, const struct capture_file *capture, bool *same,
+			char **why) _must_check_;
 
 #endif

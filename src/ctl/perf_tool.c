@@ -76,62 +76,80 @@ static int spawn_with(const char *path, char *const argv[],
 	return r;
 }
 
-/* The child, its standard output in a pipe. Returns its pid or a negative errno. */
-static int spawn(const char *path, char *const argv[], int *output)
+int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid)
 {
-	_cleanup_close_ int reader = -1, writer = -1;
 	posix_spawn_file_actions_t actions;
-	int fds[2], r;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return -r;
+	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
+	if (!r && extra >= 0)
+		r = posix_spawn_file_actions_adddup2(&actions, extra, PERF_TOOL_EXTRA_FD);
+	if (!r)
+		r = spawn_with(argv[0], argv, &actions, pid);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *line), void *ctx)
+{
+	_cleanup_close_ int reader = -1, writer = -1, null = -1;
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	int fds[2], status, r;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
 	reader = fds[0];
 	writer = fds[1];
-	r = posix_spawn_file_actions_init(&actions);
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	file = fdopen(reader, "re");
+	if (null < 0 || !file)
+		return -errno;
+	TAKE_FD(reader);
+	r = perf_tool_spawn(argv, writer, said ? writer : null, -1, &pid);
 	if (r)
-		return -r;
-	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY,
-						     0);
-	if (!r)
-		r = spawn_with(path, argv, &actions, &pid);
-	posix_spawn_file_actions_destroy(&actions);
-	if (r)
-		return -r;
-	*output = TAKE_FD(reader);
-	return pid;
-}
-
-/* Runs a program to its end. Keeps what fits of the first line that it prints. Returns its exit
- * status, or a negative errno. */
-static int run(const char *path, char *const argv[], char *line, size_t size)
-{
-	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_free_ char *rest = NULL;
-	size_t rest_size = 0;
-	int pid, fd = -1, status;
-
-	pid = spawn(path, argv, &fd);
-	if (pid < 0)
-		return pid;
-	file = fdopen(fd, "r");
-	if (!file)
-		close(fd);
-	if (file && !fgets(line, (int)size, file))
-		line[0] = '\0';
-	while (file && getdelim(&rest, &rest_size, '\0', file) > 0)
-		;
+		return r;
+	closep(&writer);
+	while (getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		take(ctx, line);
+	}
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return -errno;
 	}
-	line[strcspn(line, "\n")] = '\0';
-	printable(line);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
+}
+
+struct first_line {
+	char *text; /* empty: none came yet */
+	size_t size;
+};
+
+static void take_first(void *ctx, char *line)
+{
+	struct first_line *first = ctx;
+
+	if (!*first->text)
+		printable_copy(first->text, first->size, line);
+}
+
+/* Runs a program to its end. Keeps what fits of the first line that it prints. Returns its exit
+ * status, or a negative errno. */
+static int run(char *const argv[], char *line, size_t size)
+{
+	struct first_line first = { line, size };
+
+	line[0] = '\0';
+	return perf_tool_lines(argv, false, take_first, &first);
 }
 
 bool perf_tool_is_named(void)
@@ -155,8 +173,7 @@ int perf_tool_find(struct perf_tool *perf, char **why)
 		return options_explain(why, r, "there is no perf in PATH: " INSTALL);
 	if (r)
 		return r;
-	r = run(perf->path, (char *[]){ perf->path, "--version", NULL }, perf->version,
-		sizeof(perf->version));
+	r = run((char *[]){ perf->path, "--version", NULL }, perf->version, sizeof(perf->version));
 	/* Ubuntu's is a script that fails when there is none for the running kernel. */
 	if (r)
 		r = options_explain(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
@@ -176,29 +193,9 @@ bool perf_tool_disassembles(const struct perf_tool *perf)
 		perf->path, "script", "-i", "/dev/null", "--insn-trace=disasm", NULL
 	};
 	char line[8];
-	int r = run(perf->path, argv, line, sizeof(line));
+	int r = run(argv, line, sizeof(line));
 
 	return r >= 0 && r != PERF_USAGE;
-}
-
-int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return -r;
-	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	if (!r && extra >= 0)
-		r = posix_spawn_file_actions_adddup2(&actions, extra, PERF_TOOL_EXTRA_FD);
-	if (!r)
-		r = spawn_with(argv[0], argv, &actions, pid);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
 }
 
 void perf_tool_release(struct perf_tool *perf)

@@ -34,6 +34,11 @@ bool perf_tool_disassembles(const struct perf_tool *perf);
  * `extra`, unless negative, as PERF_TOOL_EXTRA_FD. Returns 0 or a negative errno. */
 int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid) _must_check_;
 
+/* Runs a command to its end; take() gets each line of its standard output, without its end, and
+ * with `said` of its standard error. Returns its exit status, or a negative errno. */
+int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *line),
+		    void *ctx) _must_check_;
+
 void perf_tool_release(struct perf_tool *perf);
 
 #endif

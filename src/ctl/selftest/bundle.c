@@ -3,28 +3,15 @@
 
 #include <string.h>
 
+#include "archiving.h"
 #include "ending.h"
-#include "host.h"
 #include "output_file.h"
-#include "pack.h"
 
 static int check_ending(void *ctx, uint64_t bytes)
 {
 	(void)ctx;
 	(void)bytes;
 	return ending_asked ? -EINTR : 0;
-}
-
-static int pack_host(struct pack *pack, char **why)
-{
-	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, NULL);
-	const char *text =
-		facts ? json_object_to_json_string_ext(facts, JSON_C_TO_STRING_PRETTY) : NULL;
-	int r = text ? pack_text(pack, "host.json", text, strlen(text), why) : -ENOMEM;
-
-	json_object_put(facts);
-	return r;
 }
 
 static int pack_capture(struct pack *pack, const char *folder, char **why)
@@ -47,6 +34,7 @@ static int pack_all(const struct bundle *bundle, int fd, char **why)
 {
 	const struct pack_sink sink = { .fd = fd, .progress = check_ending };
 	struct pack *pack = NULL;
+	bool same;
 	int r = pack_new(&pack, &sink, BUNDLE_TOP, why);
 
 	if (!r)
@@ -54,7 +42,7 @@ static int pack_all(const struct bundle *bundle, int fd, char **why)
 	if (!r)
 		r = pack_text(pack, "messages", *bundle->messages, strlen(*bundle->messages), why);
 	if (!r)
-		r = pack_host(pack, why);
+		r = archiving_pack_host(pack, NULL, &same, why);
 	for (size_t i = 0; i < bundle->nr && !r; i++)
 		r = pack_capture(pack, bundle->captures[i], why);
 	if (!r)

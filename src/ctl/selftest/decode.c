@@ -2,7 +2,6 @@
 #include "decode.h"
 
 #include <string.h>
-#include <sys/wait.h>
 
 #include "account_load.h"
 #include "load.h"
@@ -51,51 +50,34 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	find_times(capture, &account);
 }
 
-/* Some are millions of lines. */
-static void read_lines(struct row_capture *capture, FILE *file, const char *name)
-{
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
+struct reading {
+	struct row_capture *capture;
+	const char *name; /* that is looked for */
+};
 
-	while (getline(&line, &size, file) > 0) {
-		if (strstr(line, name))
-			capture->perf_named = true;
-		if (strstr(line, "instruction trace error"))
-			capture->perf_errors++;
-		else if (!strncmp(line, "Error", 5) || strstr(line, "failed to"))
-			printable_copy(capture->perf_said, sizeof(capture->perf_said), line);
-	}
+static void take_line(void *ctx, char *line)
+{
+	const struct reading *reading = ctx;
+	struct row_capture *capture = reading->capture;
+
+	if (strstr(line, reading->name))
+		capture->perf_named = true;
+	if (strstr(line, "instruction trace error"))
+		capture->perf_errors++;
+	else if (!strncmp(line, "Error", 5) || strstr(line, "failed to"))
+		printable_copy(capture->perf_said, sizeof(capture->perf_said), line);
 }
 
 static int run_perf(struct row_capture *capture, char *const *argv, const char *name)
 {
-	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_close_ int reader = -1, writer = -1;
-	int fds[2], r, status;
-	pid_t pid;
+	struct reading reading = { capture, name };
+	int status = perf_tool_lines(argv, true, take_line, &reading);
 
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	reader = fds[0];
-	writer = fds[1];
-	r = perf_tool_spawn(argv, writer, writer, -1, &pid);
-	if (r)
-		return r;
-	closep(&writer);
-	file = fdopen(reader, "r");
-	if (file) {
-		TAKE_FD(reader);
-		read_lines(capture, file, name);
-	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
-	capture->perf_ran = true;
-	if (status && !*capture->perf_said)
+	capture->perf_ran = status >= 0;
+	if (status > 0 && !*capture->perf_said)
 		snprintf(capture->perf_said, sizeof(capture->perf_said),
-			 "perf script fails with status %d", WEXITSTATUS(status));
-	return 0;
+			 "perf script fails with status %d", status);
+	return status < 0 ? status : 0;
 }
 
 /* As `script` shows it, all the time in which the timer was late. */

@@ -98,7 +98,8 @@ static uint64_t bytes_of(const struct row *row, const struct row_capture *captur
 	return is_pt(row) ? capture->told.trace_bytes : capture->told.events * RECORD_MAX;
 }
 
-/* Either it is full, or all is there since the session was armed. */
+/* Either it is full, or all is there since the session was armed, but for what is before the first
+ * point that can be decoded. */
 static void judge_history(struct row *row, const struct row_capture *capture)
 {
 	const struct perf_poke_capture *told = &capture->told;
@@ -110,12 +111,15 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 
 	if (!is_pt(row) && told->lost > told->events / LOST_MAX)
 		row_wrong(row, CHECK_HISTORY, "%" PRIu64 " events are lost", told->lost);
+	else if (!bytes)
+		row_wrong(row, CHECK_HISTORY, "nothing in a ring of %s can be decoded",
+			  FORMAT_SIZE(ring));
 	else if (told->history_ns == UINT64_MAX && !full)
-		unknown(row, CHECK_HISTORY, "TSC is not perf's clock here");
+		unknown(row, CHECK_HISTORY, "the trace tells no time");
 	else if (told->history_ns < told->spike.latency_ns)
 		row_wrong(row, CHECK_HISTORY, "only %s, and the timer was late by %s",
 			  FORMAT_TIME(told->history_ns), FORMAT_TIME(told->spike.latency_ns));
-	else if (!full && told->history_ns < armed_ns / 4 * 3)
+	else if (!full && told->history_ns < armed_ns / 2)
 		row_wrong(row, CHECK_HISTORY, "%s, %s of a ring of %s, armed for %s",
 			  FORMAT_TIME(told->history_ns), FORMAT_SIZE(bytes), FORMAT_SIZE(ring),
 			  FORMAT_TIME(armed_ns));

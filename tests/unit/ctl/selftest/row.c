@@ -143,6 +143,12 @@ static void too_small(struct row *row)
 	row->captures[0].told.history_ns = 3 * MS;
 }
 
+static void without_a_point(struct row *row)
+{
+	row->captures[1].told.trace_bytes = 0;
+	row->captures[1].told.history_ns = UINT64_MAX;
+}
+
 static void events_lost(struct row *row)
 {
 	of_events(row);
@@ -216,6 +222,7 @@ static const struct {
 	{ perf_does_not_name, CHECK_PERF },
 	{ only_the_last_segment, CHECK_HISTORY },
 	{ too_small, CHECK_HISTORY },
+	{ without_a_point, CHECK_HISTORY },
 	{ events_lost, CHECK_HISTORY },
 	{ ends_early, CHECK_END },
 	{ ends_late, CHECK_END },
