@@ -215,7 +215,7 @@ static void *work(void *arg)
 {
 	struct worker *worker = arg;
 	struct jobs *jobs = worker->jobs;
-	struct source *source;
+	struct source *source = NULL;
 	struct job *job;
 
 	pthread_mutex_lock(&jobs->lock);
