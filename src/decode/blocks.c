@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "code.h"
-#include "cycles.h"
+#include "pace.h"
 #include "who.h"
 
 /* Items that one step can add. */
@@ -23,7 +23,7 @@ struct blocks {
 	struct pt_block_decoder *decoder;
 	struct code_view *view;
 	struct who who;
-	struct cycles cycles;
+	struct pace *pace;
 
 	uint64_t now;	/* ns */
 	uint64_t check; /* when who runs, or what is mapped, may change */
@@ -66,9 +66,7 @@ void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, ui
 	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
 	config->flags.variant.block.end_on_call = 1;
 	config->flags.variant.block.end_on_jump = 1;
-	config->flags.variant.block.enable_tick_events = 1;
 	env->switch_to = pt->kernel ? switch_to : 0;
-	env->has_cycles = pt->config & pt->fields[PERFDATA_PT_CYC_BIT];
 }
 
 /* The PSB+ that a trace begins with. */
@@ -124,7 +122,7 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 	config.begin = (uint8_t *)blocks->segment.begin;
 	config.end = (uint8_t *)blocks->segment.end;
 	blocks->modes = read_psb(blocks->env, config.begin, config.end).modes;
-	if (cycles_begin(&blocks->cycles, blocks->env->has_cycles, &config))
+	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment))
 		return -ENOMEM;
 	blocks->joins = next && next->joined;
 	if (blocks->joins)
@@ -165,7 +163,7 @@ void blocks_free(struct blocks *blocks)
 		return;
 	if (blocks->decoder)
 		pt_blk_free_decoder(blocks->decoder);
-	cycles_end(&blocks->cycles);
+	pace_free(blocks->pace);
 	free(blocks);
 }
 
@@ -223,13 +221,18 @@ static int switched(struct blocks *blocks)
 	return look(blocks);
 }
 
-static int set_time(struct blocks *blocks, const struct pt_event *event)
+static bool move(struct blocks *blocks)
 {
-	uint64_t now;
+	uint64_t offset;
 
-	if (!event->has_tsc)
-		return 0;
-	now = trace_clock_ns(blocks->clock, trace_clock_extend(event->tsc, blocks->segment.tsc));
+	return !pt_blk_get_offset(blocks->decoder, &offset) && pace_move(blocks->pace, offset);
+}
+
+/* tsc: 0 if it is not known. */
+static int set_time(struct blocks *blocks, uint64_t tsc)
+{
+	uint64_t now = tsc ? trace_clock_ns(blocks->clock, tsc) : 0;
+
 	if (now <= blocks->now)
 		return 0;
 	blocks->now = now;
@@ -304,9 +307,12 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 		return r;
 	blocks->open = add(blocks, DECODE_BLOCK);
 	blocks->open->code = code;
-	if (blocks->env->has_cycles)
-		blocks->open->cycles = cycles_take(&blocks->cycles, blocks->decoder);
-	return 0;
+	if (!move(blocks))
+		return 0;
+	blocks->open->cycles = pace_take(blocks->pace);
+	r = set_time(blocks, pace_first(blocks->pace));
+	blocks->open->time = blocks->now;
+	return r;
 }
 
 /* Whether libipt ends a block behind an instruction that is none of a branch depends on what it has
@@ -352,7 +358,7 @@ static struct decode_item *interrupted(struct blocks *blocks, enum decode_end en
 		item = add(blocks, DECODE_BLOCK);
 	item->time = blocks->now;
 	item->end = end;
-	item->cycles += cycles_rest(&blocks->cycles);
+	item->cycles += pace_rest(blocks->pace);
 	return item;
 }
 
@@ -424,7 +430,7 @@ static int status_update(struct blocks *blocks, const struct pt_event *event)
 		return r;
 	}
 	blocks->counts.joined = blocks->flowing;
-	blocks->counts.cycles = cycles_rest(&blocks->cycles);
+	blocks->counts.cycles = pace_rest(blocks->pace);
 	blocks->done = true;
 	return r;
 }
@@ -433,8 +439,7 @@ static int status_update(struct blocks *blocks, const struct pt_event *event)
 static bool has_place(enum pt_event_type type)
 {
 	return type == ptev_enabled || type == ptev_disabled || type == ptev_async_disabled ||
-	       type == ptev_async_branch || type == ptev_overflow || type == ptev_tsx ||
-	       type == ptev_tick;
+	       type == ptev_async_branch || type == ptev_overflow || type == ptev_tsx;
 }
 
 static int branch_event(struct blocks *blocks, const struct pt_event *event)
@@ -458,10 +463,6 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 	case ptev_tsx:
 		blocks->aborted = event->variant.tsx.aborted;
 		return 0;
-	case ptev_tick:
-		if (blocks->open)
-			blocks->open->time = blocks->now;
-		return 0;
 	default:
 		return 0;
 	}
@@ -469,12 +470,16 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 
 static int take_event(struct blocks *blocks)
 {
+	static const enum pace_kind kinds[] = {
+		[ptev_enabled] = PACE_ENABLE,	      [ptev_disabled] = PACE_DISABLE,
+		[ptev_async_disabled] = PACE_DISABLE, [ptev_async_branch] = PACE_BRANCH,
+		[ptev_overflow] = PACE_OVERFLOW,      [ptev_tsx] = PACE_BRANCH,
+	};
 	struct pt_event event;
 	int r;
 
 	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
-	if (blocks->env->has_cycles)
-		cycles_pass(&blocks->cycles, blocks->decoder);
+	move(blocks);
 	if (blocks->status < 0)
 		return 0;
 	if (event.status_update)
@@ -482,7 +487,7 @@ static int take_event(struct blocks *blocks)
 	/* Others come before the code that leads to their time was decoded. */
 	if (!has_place(event.type))
 		return 0;
-	r = set_time(blocks, &event);
+	r = set_time(blocks, pace_last(blocks->pace, kinds[event.type]));
 	return r ? r : branch_event(blocks, &event);
 }
 

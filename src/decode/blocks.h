@@ -18,7 +18,6 @@ struct blocks_env {
 	const struct sideband *sideband;
 	struct pt_config config;
 	uint64_t switch_to; /* the kernel's __switch_to; 0: not known, or not traced */
-	bool has_cycles;
 };
 
 struct blocks_counts {

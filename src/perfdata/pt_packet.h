@@ -37,4 +37,11 @@ struct pt_packet {
  * False: it is of no known kind, or cut off. */
 bool pt_packet_read(const uint8_t *at, size_t left, size_t bip_len, struct pt_packet *packet);
 
+/* What the packets that tell time are counted in. Of what is 0 there is none. */
+struct pt_clock {
+	uint64_t max_nonturbo_ratio;   /* TSC to bus clock */
+	uint64_t tsc_ctc_n, tsc_ctc_d; /* TSC to CTC */
+	unsigned int mtc_shift;	       /* an MTC packet has the CTC's bits from here on */
+};
+
 #endif

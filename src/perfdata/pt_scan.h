@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pt_packet.h"
+
 /* A synchronisation point: where a decoder can begin. */
 struct pt_psb {
 	size_t offset;
@@ -24,13 +26,6 @@ uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from);
  * times of points show it. Where all points are older, the trace begins at the last one: nothing
  * could be decoded otherwise. len: there is no point. */
 size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
-
-/* What the packets that tell time are counted in. Of what is 0 there is none. */
-struct pt_clock {
-	uint64_t max_nonturbo_ratio;   /* TSC to bus clock */
-	uint64_t tsc_ctc_n, tsc_ctc_d; /* TSC to CTC */
-	unsigned int mtc_shift;	       /* an MTC packet has the CTC's bits from here on */
-};
 
 /* Where a trace is cut in two by a moment. */
 struct pt_cut {

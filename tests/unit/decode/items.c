@@ -66,8 +66,8 @@ static void print_branch(const struct decode_item *item)
 	if (item->end == DECODE_OVERFLOW)
 		from = 0;
 	if (from || item->to)
-		printf("%" PRIx64 " %" PRIx64 " %" PRIu64 " %d\n", from, item->to, item->time,
-		       item->tid);
+		printf("%" PRIx64 " %" PRIx64 " %" PRIu64 " %d %d\n", from, item->to, item->time,
+		       item->tid, item->cpu);
 }
 
 static void count(const struct decode_item *item)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pace.h"
+
+#include "pt_walk.h"
+#include "sideband.h"
+#include "trace.h"
+#include "trace_clock.h"
+
+/* Of the packets TIP.PGE and TIP.PGD: the lower bits of their first byte. */
+#define TIP_MASK 0x1f
+#define TIP_PGD 0x01
+#define TIP_PGE 0x11
+
+struct pace {
+	struct pt_clock clock;
+	struct pt_walk walk;
+	const uint8_t *begin, *at, *end, *limit;
+	uint64_t near;		    /* all 64 bits of a TSC of about then */
+	uint64_t told;		    /* the TSC, by the last packet that told it */
+	uint64_t cycles;	    /* since the last packet that told the TSC */
+	uint64_t span, span_cycles; /* from that packet to the next such one; 0: not known */
+	uint64_t first, last[PACE_NR_KINDS];
+	uint64_t before, passed; /* cycles: before the last move, in it */
+};
+
+int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment)
+{
+	struct pace *pace = calloc(1, sizeof(*pace));
+
+	if (!pace)
+		return -ENOMEM;
+	pace->clock = (struct pt_clock){
+		.max_nonturbo_ratio = pt->max_nonturbo_ratio,
+		.tsc_ctc_n = pt->tsc_ctc_n,
+		.tsc_ctc_d = pt->tsc_ctc_d,
+		.mtc_shift = pt->mtc_period,
+	};
+	pace->walk.clock = &pace->clock;
+	pace->begin = pace->at = segment->begin;
+	pace->end = segment->end;
+	pace->limit = segment->limit;
+	pace->near = segment->tsc;
+	*ret = pace;
+	return 0;
+}
+
+void pace_free(struct pace *pace)
+{
+	free(pace);
+}
+
+static bool next_packet(const uint8_t *at, const uint8_t *limit, const struct pt_walk *walk,
+			struct pt_packet *packet)
+{
+	return pt_packet_read(at, (size_t)(limit - at), walk->bip_len, packet);
+}
+
+/* Up to the next packet that tells the TSC. Where packets were lost before it, cycles were too. */
+static void look_ahead(struct pace *pace)
+{
+	struct pt_walk walk = pace->walk;
+	const uint8_t *at = pace->at;
+	struct pt_packet packet;
+	uint64_t cycles = 0;
+
+	pace->span_cycles = 0;
+	while (walk.told == pace->walk.told) {
+		if (!next_packet(at, pace->limit, &walk, &packet) || packet.type == PT_PACKET_OVF)
+			return;
+		pt_walk_packet(&walk, &packet);
+		if (packet.type == PT_PACKET_CYC)
+			cycles += packet.value;
+		at += packet.len;
+	}
+	pace->span = walk.tsc - pace->told;
+	/* A step back, or a day: no time between two packets of a running CPU. */
+	pace->span_cycles = pace->span >> 48 ? 0 : cycles;
+}
+
+static uint64_t tsc_now(const struct pace *pace)
+{
+	uint64_t tsc = pt_walk_now(&pace->walk);
+
+	if (!pace->walk.synced)
+		return 0;
+	if (pace->span_cycles)
+		tsc = pace->told + (uint64_t)((double)pace->cycles * (double)pace->span /
+					      (double)pace->span_cycles);
+	return pace->near ? trace_clock_extend(tsc, pace->near) : tsc;
+}
+
+static enum pace_kind kind_of(const uint8_t *at, const struct pt_packet *packet)
+{
+	if (packet->type == PT_PACKET_OVF)
+		return PACE_OVERFLOW;
+	switch (*at & TIP_MASK) {
+	case TIP_PGE:
+		return PACE_ENABLE;
+	case TIP_PGD:
+		return PACE_DISABLE;
+	}
+	return PACE_BRANCH;
+}
+
+static void pass(struct pace *pace, const struct pt_packet *packet)
+{
+	unsigned int told = pace->walk.told;
+
+	if (packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF)
+		pace->last[kind_of(pace->at, packet)] = tsc_now(pace);
+	pt_walk_packet(&pace->walk, packet);
+	pace->at += packet->len;
+	if (packet->type == PT_PACKET_CYC) {
+		pace->cycles += packet->value;
+		pace->passed += packet->value;
+	}
+	if (pace->walk.told != told) {
+		pace->told = pace->walk.tsc;
+		pace->cycles = 0;
+		look_ahead(pace);
+	}
+}
+
+/* The decoder may read the PSB+ of the next segment, which is that one's to count. */
+bool pace_move(struct pace *pace, uint64_t offset)
+{
+	const uint8_t *to =
+		offset < (uint64_t)(pace->end - pace->begin) ? pace->begin + offset : pace->end;
+	struct pt_packet packet;
+	bool branched;
+
+	if (pace->at >= to || !next_packet(pace->at, pace->limit, &pace->walk, &packet))
+		return false;
+	branched = packet.type == PT_PACKET_BRANCH && kind_of(pace->at, &packet) == PACE_BRANCH;
+	pace->before += pace->passed;
+	pace->passed = 0;
+	pace->first = tsc_now(pace);
+	while (pace->at < to && next_packet(pace->at, pace->limit, &pace->walk, &packet))
+		pass(pace, &packet);
+	return branched;
+}
+
+uint64_t pace_first(const struct pace *pace)
+{
+	return pace->first;
+}
+
+uint64_t pace_last(const struct pace *pace, enum pace_kind kind)
+{
+	return pace->last[kind];
+}
+
+static uint32_t clamp(uint64_t cycles)
+{
+	return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
+}
+
+uint32_t pace_take(struct pace *pace)
+{
+	uint64_t taken = pace->before;
+
+	pace->before = 0;
+	return clamp(taken);
+}
+
+uint32_t pace_rest(struct pace *pace)
+{
+	uint64_t taken = pace->before + pace->passed;
+
+	pace->before = pace->passed = 0;
+	return clamp(taken);
+}

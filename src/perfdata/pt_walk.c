@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "pt_walk.h"
+
+/* value * n / d, where value * n may not fit. */
+static uint64_t scale(uint64_t value, uint64_t n, uint64_t d)
+{
+	return value / d * n + value % d * n / d;
+}
+
+uint64_t pt_walk_now(const struct pt_walk *walk)
+{
+	if (!walk->ratio)
+		return walk->tsc;
+	return walk->tsc + scale(walk->cycles, walk->clock->max_nonturbo_ratio, walk->ratio);
+}
+
+static void walk_set(struct pt_walk *walk, uint64_t tsc)
+{
+	walk->tsc = tsc;
+	walk->cycles = 0;
+	walk->synced = true;
+	walk->told++;
+}
+
+/* The CTC, when the TSC was what the packet before told; from there MTC packets count. */
+static void walk_tma(struct pt_walk *walk, const struct pt_packet *packet)
+{
+	const struct pt_clock *clock = walk->clock;
+	unsigned int shift = clock->mtc_shift;
+
+	walk->ctc_bits = 0;
+	if (!clock->tsc_ctc_n || !clock->tsc_ctc_d || shift >= 16)
+		return;
+	walk->ctc = packet->value;
+	walk->ctc_tsc =
+		walk->tsc - packet->fast - scale(packet->value, clock->tsc_ctc_n, clock->tsc_ctc_d);
+	walk->ctc_bits = shift > 8 ? 16 - shift : 8;
+}
+
+static bool walk_mtc(struct pt_walk *walk, const struct pt_packet *packet)
+{
+	const struct pt_clock *clock = walk->clock;
+	uint64_t ticks;
+
+	if (!walk->ctc_bits)
+		return false;
+	ticks = (packet->value - (walk->ctc >> clock->mtc_shift)) & ((1U << walk->ctc_bits) - 1);
+	walk->ctc = ((walk->ctc >> clock->mtc_shift) + ticks) << clock->mtc_shift;
+	/* A TMA packet has fewer of the bits than MTC packets when the shift is large. */
+	if (walk->ctc_bits < 8) {
+		walk->ctc_bits = 8;
+		walk->ctc_tsc += scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d);
+		walk->ctc = packet->value << clock->mtc_shift;
+		walk->ctc_tsc -= scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d);
+	}
+	walk_set(walk, walk->ctc_tsc + scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d));
+	return true;
+}
+
+static bool walk_cyc(struct pt_walk *walk, const struct pt_packet *packet)
+{
+	walk->cycles += packet->value;
+	return walk->synced && walk->ratio && walk->clock->max_nonturbo_ratio;
+}
+
+static void walk_cbr(struct pt_walk *walk, const struct pt_packet *packet)
+{
+	walk->tsc = pt_walk_now(walk);
+	walk->cycles = 0;
+	walk->ratio = packet->value;
+}
+
+void pt_walk_lose(struct pt_walk *walk)
+{
+	walk->timed = false;
+	walk->ctc_bits = 0;
+	walk->bip_len = 0;
+}
+
+bool pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet)
+{
+	bool timed = walk->timed;
+
+	switch (packet->type) {
+	case PT_PACKET_TSC:
+		walk_set(walk, packet->value);
+		walk->ctc_bits = 0;
+		return walk->timed = true;
+	case PT_PACKET_CYC:
+		return walk->timed = walk_cyc(walk, packet);
+	case PT_PACKET_MTC:
+		walk->timed = false;
+		return walk_mtc(walk, packet);
+	case PT_PACKET_TMA:
+		walk_tma(walk, packet);
+		return timed;
+	case PT_PACKET_CBR:
+		walk_cbr(walk, packet);
+		return timed;
+	case PT_PACKET_BRANCH:
+		walk->timed = false;
+		return timed;
+	case PT_PACKET_PSB:
+		walk->bip_len = 0;
+		return walk->timed = false;
+	case PT_PACKET_BEP:
+		walk->bip_len = 0;
+		return timed;
+	case PT_PACKET_BBP:
+		walk->bip_len = packet->value;
+		return timed;
+	case PT_PACKET_OVF:
+		pt_walk_lose(walk);
+		return false;
+	case PT_PACKET_PAD:
+	case PT_PACKET_PSBEND:
+	case PT_PACKET_OTHER:
+		break;
+	}
+	return timed;
+}
