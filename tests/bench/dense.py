@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes a long recording of Intel PT of a short one: its largest trace again and again, under new times.
+"""Makes a long recording of Intel PT: of a short one its largest trace again and again, under new times; or, of "loop", a loop full of
+conditional branches that go anywhere, which stands in OUT.elf.
 
-usage: dense.py PERF.DATA BYTES OUT
+usage: dense.py PERF.DATA|loop BYTES OUT
 """
+import os
+import pathlib
 import struct
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fuzz"))
+import corpus  # noqa: E402  # pylint: disable=wrong-import-position
 
 AUX, EXIT, AUXTRACE = 11, 4, 71
 FEATURE_AUXTRACE = 18
@@ -78,8 +84,48 @@ def features(whole, header, end, moved):
     return entries + bodies
 
 
+# -- The loop: cells of 19 instructions and a branch over 10 of the next one's
+
+CELLS, CODE = 64, 0x401000
+NOP, JE, JMP = b"\x90", b"\x74", b"\xe9"
+# Packets of 6 branches between two PSB, whole rounds of the loop; and ticks.
+BETWEEN, TICKS = 16384, 1 << 20
+
+
+def loop_elf():
+    cell = NOP * 19 + JE
+    code = (cell + b"\x0a") * (CELLS - 1) + cell + b"\0"
+    back = len(code)
+    code += JMP + struct.pack("<i", -len(code) - 5)
+    header = struct.pack("<4s5B7xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 0, 2, 62, 1, CODE, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0x1000, CODE, CODE, len(code), len(code), 0x1000)
+    return (header + segment).ljust(0x1000, b"\0") + code, CODE + back
+
+
+def loop_trace(size, ip):
+    branches = bytes(0x80 | (byte & 0x7e) for byte in range(256))
+    for i in range(max(1, size // BETWEEN)):
+        yield corpus.Recording.PSB + b"\x99\x01\xdd" + struct.pack("<Q", ip)
+        yield b"\x19" + struct.pack("<Q", 1 + (i + 1) * TICKS)[:7] + b"\x02\x03\x14\0" + corpus.Recording.PSBEND
+        yield os.urandom(BETWEEN).translate(branches)
+    yield b"\x01"
+
+
+def loop(size, target):
+    elf, ip = loop_elf()
+    pathlib.Path(target + ".elf").write_bytes(elf)
+    one = corpus.Recording(clock=(0, 1, 0))
+    one.mapped(1, CODE, 0x1000, os.path.abspath(target + ".elf").encode(), pgoff=0x1000)
+    one.event(one.ITRACE_START, struct.pack("<II", 1, 1), time=1)
+    one.trace(b"".join(loop_trace(size, ip)))
+    pathlib.Path(target).write_bytes(one.whole())
+
+
 def main():
     source, size, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    if source == "loop":
+        loop(size, target)
+        return
     with open(source, "rb") as file:
         whole = file.read()
     offset, length_of_data = struct.unpack_from("<QQ", whole, 40)

@@ -301,8 +301,8 @@ class Recording:
         self.event(self.SWITCH_CPU_WIDE, struct.pack("<ii", *following), 0x2000, time, cpu, task)
         return self.event(self.SWITCH_CPU_WIDE, struct.pack("<ii", *task), 0, time + 9, cpu, following)
 
-    def mapped(self, pid, start, length, name, misc=2, time=0):
-        return self.event(self.MMAP2, struct.pack("<iiQQQ24xII", pid, pid, start, length, 0, 5, 2) + name + b"\0", misc, time)
+    def mapped(self, pid, start, length, name, misc=2, time=0, pgoff=0):
+        return self.event(self.MMAP2, struct.pack("<iiQQQ24xII", pid, pid, start, length, pgoff, 5, 2) + name + b"\0", misc, time)
 
     def trace(self, data, cpu=0, reference=1 << 57, size=None):
         self.add(self.AUXTRACE, struct.pack("<QQQIiII", len(data) if size is None else size, 0, reference, cpu, -1, cpu, 0))
