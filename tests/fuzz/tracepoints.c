@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "events_spans.h"
 #include "fuzz.h"
 #include "printable.h"
 
@@ -58,6 +59,33 @@ static int read_events(struct tracepoints *tracepoints)
 	return r;
 }
 
+static void check_lane(const struct spans *spans, const struct lane *lane)
+{
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		const struct span *span = &lane->spans[i];
+
+		must(span->begin <= span->end && span->end <= spans->end);
+		must(span->parent == SPAN_NONE ? !span->depth : span->parent < i);
+		must(span->parent == SPAN_NONE || lane->spans[span->parent].end >= span->end);
+		must(*names_get(spans->names, span->name));
+	}
+}
+
+/* What a report makes of them. */
+static void read_spans(const struct perfdata_file *file, const struct sample_window *window)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	must(!tracepoints_new(&tracepoints, file, window, &why) && !spans_new(&spans));
+	r = events_spans_read(tracepoints, BEGIN + 150, window->end, spans);
+	must(!r || r == -ENODATA || r == -E2BIG);
+	for (size_t i = 0; i < LANE_NR; i++)
+		check_lane(spans, &spans->lanes[i]);
+}
+
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	const struct sample_window window = { .begin = BEGIN, .end = END };
@@ -79,6 +107,8 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (!r)
 		r = read_events(tracepoints);
 	tracepoints_free(TAKE_PTR(tracepoints));
+	if (!r)
+		read_spans(&file, &window);
 	perfdata_unmap(&file);
 	return r;
 }

@@ -112,7 +112,8 @@ def odd_formats():
 def inputs():
     numbers = [event[1] for event in EVENTS]
     texts = [format_of(*event) for event in EVENTS]
-    body = tracing([(b"irq", texts[:3]), (b"other", texts[3:])])
+    body = tracing([(b"irq", [texts[0], texts[2]]), (b"sched", texts[1:2]), (b"timer", texts[4:5]),
+                    (b"other", [texts[3], *texts[5:]])])
     records = b"".join(map(samples, EVENTS))
     yield "good-all", perf_data(records, body, numbers)
     yield "good-order", perf_data(samples(SOFTIRQ, (500, 600, 700)) + samples(TIMER, (100, 600, 2000000), cpu=1) +
@@ -136,7 +137,7 @@ def inputs():
     yield "bad-tracing-magic", perf_data(records, b"x" + body[1:], numbers)
     yield "bad-tracing-endian", perf_data(records, body.replace(b"0.6\0\0\x08", b"0.6\0\1\x08"), numbers)
     yield "bad-tracing-long", perf_data(records, body.replace(b"0.6\0\0\x08", b"0.6\0\0\x09"), numbers)
-    yield "bad-tracing-count", perf_data(records, body.replace(struct.pack("<II", 0, 2), struct.pack("<II", 0, 1 << 31)), numbers)
+    yield "bad-tracing-count", perf_data(records, body.replace(struct.pack("<II", 0, 4), struct.pack("<II", 0, 1 << 31)), numbers)
     yield "bad-tracing-size", perf_data(records, body.replace(struct.pack("<Q", len(texts[0])), struct.pack("<Q", 1 << 63)), numbers)
     good = perf_data(records, body, numbers)
     yield "bad-attr-size", good[:16] + struct.pack("<Q", 8) + good[24:]
