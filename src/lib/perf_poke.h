@@ -65,7 +65,7 @@ struct perf_poke_choice {
 	const char *help; /**< what it is, a phrase */
 };
 
-/** How urgent a message is. */
+/** Severity of a message. */
 enum perf_poke_log_level {
 	PERF_POKE_LOG_ERROR,
 	PERF_POKE_LOG_WARN,
@@ -77,7 +77,7 @@ enum perf_poke_log_level {
  * Receives one message, without a trailing newline.
  *
  * @param ctx  `log_ctx` of the options
- * @param level how urgent it is
+ * @param level severity
  * @param msg  the text; valid during the call only
  */
 typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, const char *msg);
@@ -87,7 +87,7 @@ enum perf_poke_workload {
 	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat where the kernel has it, else cyclic */
 	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread of the session per CPU, sleeping for
 					a period at a time */
-	PERF_POKE_WORKLOAD_NONE,     /**< whatever the machine runs */
+	PERF_POKE_WORKLOAD_NONE,     /**< only timers of the machine */
 	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; one that runs already is used as it
 					is */
 	PERF_POKE_WORKLOAD_USER,     /**< the same, with threads of the session in user space */
@@ -109,7 +109,7 @@ struct perf_poke_event {
 	const char *filter;
 };
 
-/** Which latency is watched, all from the moment the timer should have expired. */
+/** Which latency is watched. Each begins when the timer should have expired. */
 enum perf_poke_trigger_kind {
 	PERF_POKE_TRIGGER_IRQ,	  /**< until the timer's interrupt */
 	PERF_POKE_TRIGGER_THREAD, /**< until the thread runs that the timer wakes: timerlat's, the
@@ -117,7 +117,7 @@ enum perf_poke_trigger_kind {
 				   */
 	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread is back from user space: needs the
 				     workload user, and Linux 6.5 */
-	PERF_POKE_TRIGGER_WAKEUP, /**< not of a timer: from any wakeup of `task` until it runs */
+	PERF_POKE_TRIGGER_WAKEUP, /**< of no timer: from any wakeup of `task` until it runs */
 };
 
 /** A latency of at least this is a spike. */
@@ -126,7 +126,7 @@ struct perf_poke_trigger {
 	uint64_t threshold_ns; /**< 0: that of the options */
 };
 
-/** What was caught. Times: see the file's head. */
+/** A spike. Points in time are CLOCK_MONOTONIC. */
 struct perf_poke_spike {
 	uint64_t sequence;	   /**< 1 for the first spike of the session */
 	uint64_t time_ns;	   /**< when the trigger saw it */
@@ -142,7 +142,7 @@ struct perf_poke_spike {
 	int tid;		   /**< thread that was interrupted */
 	char comm[16];		   /**< its name */
 	bool idle;		   /**< the idle task was interrupted */
-	bool poked;		   /**< asked for by perf_poke__poke() rather than by a timer */
+	bool poked;		   /**< caused by perf_poke__poke(), not by a timer */
 	bool rtla;		   /**< taken by the threshold of rtla: the latency is rtla's, times
 				    * are when it told of it, the timer is not known */
 	enum perf_poke_trigger_kind kind; /**< which latency it is */
@@ -172,9 +172,9 @@ struct perf_poke_capture {
 	uint64_t events; /**< records in the capture */
 	uint64_t lost;	 /**< events that should be in its history and are not */
 	uint64_t size;	 /**< bytes of perf.data */
-	/** bytes of Intel PT of the spike's CPU in the capture; 0: it has none */
+	/** bytes of Intel PT of the spike's CPU in the capture; 0: none */
 	uint64_t trace_bytes;
-	/** those that the CPU wrote after the spike; UINT64_MAX: the trace does not tell */
+	/** bytes that the CPU wrote after the spike; UINT64_MAX: unknown */
 	uint64_t bytes_after_spike;
 	/** false: the trace tells the time too seldom, there are at most so many. Or its ring has
 	 * gone round since the spike, history_ns is 0: there were more */
@@ -196,8 +196,8 @@ enum perf_poke_freeze {
 	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it when it has woken up */
 };
 
-/** The way that the signal takes to a target. What refuses at a spike is followed by the next way
- * that works here, at once; the last is RELAY. */
+/** The way that a signal takes to a target. If one refuses at a spike, the next that works on this
+ * system follows at once; the last is RELAY. */
 enum perf_poke_delivery {
 	PERF_POKE_DELIVERY_AUTO,       /**< the first of these that works here */
 	PERF_POKE_DELIVERY_TASK_WORK,  /**< a callback in the target's context (Linux 6.18) */
@@ -208,8 +208,8 @@ enum perf_poke_delivery {
 	PERF_POKE_DELIVERY_RELAY,  /**< by the thread that calls perf_poke__poll() */
 };
 
-/** A thread that each spike signals. One that has ended, runs another program (execve()), or does
- * not catch the signal any more is dropped with a warning. */
+/** A thread that each spike signals. It is dropped with a warning once it has ended, called
+ * execve(), or no longer catches the signal. */
 struct perf_poke_target {
 	/** process or thread, as the caller sees it (in its pid namespace) */
 	int pid;
@@ -224,7 +224,7 @@ struct perf_poke_target {
 };
 
 /**
- * How a session is to be. Zero or NULL asks for the default, except for `sz` and `cpus`. Strings
+ * The options of a session. Zero or NULL selects the default, except for `sz` and `cpus`. Strings
  * and arrays are copied by perf_poke__new().
  */
 struct perf_poke_opts {
@@ -272,7 +272,7 @@ struct perf_poke_opts {
 	uint64_t sample_size;
 	/** write only so many of the newest bytes of trace; default: all */
 	uint64_t history_size;
-	/** whom each spike signals, at most 16; any recorder can have targets */
+	/** threads that each spike signals, at most 16, with any recorder */
 	const struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
@@ -307,7 +307,7 @@ struct perf_poke_opts {
 	/** and, of all kinds, what so many bytes hold, with what captures share (the kernel's
 	 * symbols) counted once; default: no limit */
 	uint64_t max_disk;
-	/** after a spike, take no other for so long */
+	/** after a spike, ignore others for this long */
 	uint64_t cooldown_ns;
 	/** measure for `warmup_ns` (default 10 s) without taking spikes; then the threshold of each
 	 * trigger is the latency that this many percent did not exceed, as 99.99, where that is
@@ -373,7 +373,7 @@ struct perf_poke_capability {
 typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability *capability);
 
 /**
- * Make a session from options: check them, take a copy, open nothing.
+ * Create a session: check and copy its options. Opens nothing.
  *
  * @param opts  options; cannot be NULL
  *
@@ -653,7 +653,7 @@ int perf_poke__stop(struct perf_poke *pp);
 void perf_poke__free(struct perf_poke *pp);
 
 /**
- * Find out what this system can do, by trying each thing.
+ * Probe the capabilities of this system by trying each.
  *
  * @param fn  called once for each capability, always in the same order; cannot be NULL
  * @param ctx  passed to fn
@@ -767,10 +767,10 @@ int perf_poke__session_poke(const char *name);
 const char *perf_poke__delivery(const struct perf_poke *pp);
 
 /**
- * Put back what sessions that were killed have set in the kernel for their time (the settings of
- * timerlat, idle states). Sessions do so when they start.
+ * Restore kernel settings that killed sessions changed (timerlat, idle states). Sessions do so when
+ * they start.
  *
- * @param log  receives what is worth saying; may be NULL
+ * @param log  receives messages; may be NULL
  * @param log_ctx  passed to log
  *
  * Returns: how many such sessions there were, or

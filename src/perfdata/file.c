@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "aux_action.h"
 #include "clock.h"
 #include "write_all.h"
 
 #define MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
 #define HEADER_SIZE 104
 #define ATTR_SIZE 128
-#define AUX_ACTION_OFFSET 116
 #define BLOCK_SIZE (1024 * 1024)
 
 static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");

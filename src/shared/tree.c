@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "util.h"
@@ -48,6 +49,45 @@ int tree_remove(int dirfd, const char *name)
 	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
 		return 0;
 	return err ? err : -errno;
+}
+
+bool tree_is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !st.st_nlink;
+}
+
+/* If LOCK_EX succeeds, nobody else removes it, and its name is not another's. */
+int tree_remove_unlocked(int dirfd, const char *name, int fd)
+{
+	int err = 0;
+
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	if (!tree_is_removed(fd))
+		err = tree_remove(dirfd, name);
+	flock(fd, LOCK_UN);
+	return err;
+}
+
+void tree_sweep(int dirfd, const char *prefix)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (opendir_at(&dir, dirfd, "."))
+		return;
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		_cleanup_close_ int fd = -1;
+
+		if (strncmp(name, prefix, strlen(prefix)) || (name[0] == '.' && !*prefix))
+			continue;
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0)
+			tree_remove_unlocked(dirfd, name, fd);
+	}
 }
 
 static void add_file(struct tree_size *size, const struct stat *st)

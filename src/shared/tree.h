@@ -3,6 +3,7 @@
 #ifndef SHARED_TREE_H
 #define SHARED_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Removes it. Returns 0 or a negative errno; goes on after a failure. */
@@ -10,6 +11,16 @@ int tree_remove(int dirfd, const char *name);
 
 /* Removes those in the folder whose names begin with prefix. */
 int tree_remove_entries(int dirfd, const char *prefix);
+
+/* Whether the folder has no name any more. */
+bool tree_is_removed(int fd);
+
+/* Removes folders whose names begin with prefix (hidden ones only if it does), unless somebody
+ * holds a lock on them: flock(2). */
+void tree_sweep(int dirfd, const char *prefix);
+
+/* Removes a folder, unless somebody holds a lock on it. Returns 0 or a negative errno. */
+int tree_remove_unlocked(int dirfd, const char *name, int fd);
 
 /* Bytes of files, by their lengths. */
 struct tree_size {

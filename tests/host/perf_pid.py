@@ -329,9 +329,9 @@ class Changed(PidTest):
                 other.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
             self.assertEqual((execs.process.poll(), resets.process.poll()), (None, None), "ended by " + delivery)
-        dropped = [line for line in session.stderr.splitlines() if "is not poked any more" in line]
+        dropped = [line for line in session.stderr.splitlines() if "no longer poked" in line]
         self.assertEqual(len(dropped), 2, session.stderr)
-        for counter, why, line in zip((execs, resets), ("runs another program now", "does not catch the signal any more"), dropped):
+        for counter, why, line in zip((execs, resets), ("runs another program now", "no longer catches the signal"), dropped):
             self.assertIn("target %d (" % counter.pid, line)
             self.assertIn(why, line)
         self.assertEqual([target["delivery"] is None for target in poke_of(capture)["targets"]], [True, True, False])

@@ -344,7 +344,7 @@ class Pins(SessionTest):
             self.assertEqual(pins(), [session.name])
             self.assertEqual(common.run_ctl("stop", session.name).returncode, 0)
             self.assertEqual(session.finish(), NO_SPIKE)
-        self.assertIn("removed %s, which another user had made" % PINS, session.stderr)
+        self.assertIn("removed %s, which another user had created" % PINS, session.stderr)
 
     def test_link_of_somebody_else(self):
         os.symlink(self.folder, PINS)

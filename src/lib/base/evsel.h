@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What libperf's public headers do not give of an event. */
+/* What libperf's public headers do not offer: file descriptors of events. */
 #ifndef LIB_BASE_EVSEL_H
 #define LIB_BASE_EVSEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* CPUs that go offline and come back while a session runs, as the kernel tells it by uevents. */
+/* CPU hotplug during a session, from uevents. */
 #ifndef LIB_BASE_HOTPLUG_H
 #define LIB_BASE_HOTPLUG_H
 

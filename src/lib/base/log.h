@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Messages go to the caller's function and nowhere else. */
+/*
+ * base/: what the kernel and the machine offer, without knowing what a session is. May include
+ * perf_poke.h, src/shared and the structs of bpf/.
+ *
+ * Messages go to the caller's function and nowhere else.
+ */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A capture is a folder: perf.data/ and capture.json. It appears under its name complete, or not at
- * all. */
+/*
+ * capture/: the folder on disk, with perf.data/ and capture.json. It appears under its name
+ * complete, or not at all. May include delivery/, recorder/, trigger/, options/ and base/.
+ */
 #ifndef LIB_CAPTURE_H
 #define LIB_CAPTURE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Which captures stay: the worst of each kind, as many as were asked for, and no more than the disk
- * may hold. */
+/* Which captures to keep: the worst of each kind, up to a number of captures and a number of bytes.
+ */
 #ifndef LIB_CAPTURE_KEEP_H
 #define LIB_CAPTURE_KEEP_H
 

@@ -45,7 +45,7 @@ static int refuse(const struct output *output, int fd, const struct stat *st, co
 	return log_error(
 		log, -EPERM,
 		"output '%s': other users can change '%s' (owner %u, group %u, mode %04o): "
-		"use a folder that only root, or you, can write to, in folders of which the "
+		"use a folder that only root, or you, can write to, inside folders of which the "
 		"same is true",
 		output->path, path ? path : output->path, st->st_uid, st->st_gid,
 		st->st_mode & 07777);
@@ -90,32 +90,6 @@ static int open_folder(const struct output *output)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool is_removed(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) || !st.st_nlink;
-}
-
-static void sweep(int dirfd)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	struct dirent *entry;
-
-	if (opendir_at(&dir, dirfd, "."))
-		return;
-	while ((entry = readdir(dir))) {
-		_cleanup_close_ int fd = -1;
-
-		if (strncmp(entry->d_name, OUTPUT_WORK, strlen(OUTPUT_WORK)))
-			continue;
-		fd = openat(dirfd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		/* Who has the lock is alone in removing it, and its name is not another's. */
-		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && !is_removed(fd))
-			tree_remove(dirfd, entry->d_name);
-	}
-}
-
 /* 0, or -EAGAIN: the name is taken, or somebody sweeps and was faster than the lock. */
 static int try_work(struct output *output)
 {
@@ -128,7 +102,7 @@ static int try_work(struct output *output)
 		return errno == ENOENT ? -EAGAIN : -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-	if (is_removed(fd))
+	if (tree_is_removed(fd))
 		return -EAGAIN;
 	output->work = TAKE_FD(fd);
 	return 0;
@@ -167,7 +141,7 @@ static int open_checked(struct output *output, const struct log *log)
 	err = check_folders(output, log);
 	if (err)
 		return err;
-	sweep(output->fd);
+	tree_sweep(output->fd, OUTPUT_WORK);
 	err = make_work(output);
 	return err ? fail(output, err, "write to", log) : 0;
 }

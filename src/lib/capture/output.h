@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The folder for captures. It is opened once, checked, and held open: what a session writes goes
- * into the folder that was checked, whatever becomes of its path. */
+/* The folder for captures. It is opened and checked once and stays open, so a session writes into
+ * the folder that was checked even if the path changes. */
 #ifndef LIB_CAPTURE_OUTPUT_H
 #define LIB_CAPTURE_OUTPUT_H
 

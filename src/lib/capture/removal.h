@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Takes captures away again: at once, so that nobody sees half of one, and nothing but what the
- * session has written. */
+/* Removes captures of this session, and nothing else. A capture is renamed before deletion, so
+ * partial ones are never visible. */
 #ifndef LIB_CAPTURE_REMOVAL_H
 #define LIB_CAPTURE_REMOVAL_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The ways that a signal can take from the trigger to a target: one file each, and this is what all
- * of them are. What runs in the kernel is in bpf/poke/. */
+/*
+ * delivery/: the ways that a signal takes from the trigger to a target, a file each. The kernel
+ * half is in bpf/poke/. May include trigger/, options/ and base/.
+ */
 #ifndef LIB_DELIVERY_H
 #define LIB_DELIVERY_H
 

@@ -255,7 +255,7 @@ static int poke_open_states(struct poke *poke)
 static const char *const poke_why[] = {
 	[POKE_GONE_ENDED] = "has ended",
 	[POKE_GONE_EXEC] = "runs another program now",
-	[POKE_GONE_HANDLER] = "does not catch the signal any more",
+	[POKE_GONE_HANDLER] = "no longer catches the signal",
 };
 
 static void poke_end(struct poke *poke, size_t i)
@@ -265,8 +265,8 @@ static void poke_end(struct poke *poke, size_t i)
 	poke->tids[i] = 0;
 	poke->nr_ended++;
 	epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
-	log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: it is not poked any more",
-		  target->tid, target->comm, poke_why[poke->live[i].gone]);
+	log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: no longer poked", target->tid,
+		  target->comm, poke_why[poke->live[i].gone]);
 }
 
 /* Whoever noticed it. */
@@ -428,8 +428,8 @@ static void poke_settle_rest(struct poke *poke)
 	if (poke_is_dropped(poke)) {
 		trigger_set_drops_idle(poke->trigger);
 		log_write(poke->log, PERF_POKE_LOG_INFO,
-			  "delivery fasync: this kernel drops it where the CPU is idle: not tried "
-			  "there any more");
+			  "delivery fasync: this kernel drops it while the CPU is idle: such "
+			  "spikes are relayed");
 	}
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];

@@ -61,7 +61,7 @@ static int config_cpus(struct config *config, const char *list)
 	if (err == -ENOMEM)
 		return err;
 	if (err == -ERANGE)
-		return log_error(&config->log, -ENXIO, "cpu '%s': no kernel has so many CPUs",
+		return log_error(&config->log, -ENXIO, "cpu '%s': no kernel supports so many CPUs",
 				 list);
 	if (err || !config->nr_cpus)
 		return log_error(&config->log, -EINVAL,
@@ -196,7 +196,7 @@ static int config_read_triggers(struct config *config, const struct perf_poke_op
 	config_reset_thresholds(config);
 	if (!config->thresholds[TRIGGER_WAKEUP] != !opts->task)
 		return log_error(&config->log, -EINVAL,
-				 opts->task ? "task '%s': is for the trigger wakeup"
+				 opts->task ? "task '%s': needs the trigger wakeup"
 					    : "trigger wakeup: needs a task%s",
 				 opts->task ? opts->task : "");
 	if (opts->task && !(config->task = strdup(opts->task)))
@@ -260,8 +260,7 @@ static int config_target(struct config *config, const struct perf_poke_target *w
 	*target = *wanted;
 	target->wake = NULL;
 	if (wanted->pid <= 0)
-		return log_error(&config->log, -EINVAL, "target %d: not the id of a process",
-				 wanted->pid);
+		return log_error(&config->log, -EINVAL, "target %d: not a process ID", wanted->pid);
 	if (wanted->signal < 0 || wanted->signal > SIGRTMAX)
 		return log_error(&config->log, -EINVAL, "target %d: signal %d: must be 1 to %d",
 				 wanted->pid, wanted->signal, SIGRTMAX);
@@ -295,7 +294,7 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 		wakes += !!opts->targets[i].wake;
 	}
 	if (wakes > 1)
-		return log_error(&config->log, -EINVAL, "wake: of one target only");
+		return log_error(&config->log, -EINVAL, "wake: only one target can have it");
 	return 0;
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The options of a session, checked, copied and with defaults filled in. */
+/*
+ * options/: what a session was asked to be. May include base/.
+ *
+ * The options, checked, copied and with defaults filled in. What only a recorder or a workload can
+ * check, recorder_choose() and workload_check() do.
+ */
 #ifndef LIB_OPTIONS_CONFIG_H
 #define LIB_OPTIONS_CONFIG_H
 

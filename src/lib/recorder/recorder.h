@@ -4,7 +4,8 @@
  * by the controller, and writes a copy as perf.data. A row of the table in recorder.c describes
  * each.
  *
- * What recorders have in common is here; a folder each holds the rest, and includes no other.
+ * What recorders have in common is here. Each has a folder, which includes no other recorder's. May
+ * include base/ and src/perfdata.
  */
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H

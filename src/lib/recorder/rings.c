@@ -83,8 +83,7 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	if (err)
 		return explain_open(err, event, log);
 	if (event->filter && ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_FILTER, event->filter))
-		return log_error(log, -errno,
-				 "event %s: the kernel does not take the filter '%s': %s",
+		return log_error(log, -errno, "event %s: the kernel rejects the filter '%s': %s",
 				 event->name, event->filter, strerror(errno));
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a trace needs beside itself so that its tasks have names: those there were when the session
- * began, those there are when it is written, and from every CPU what forked, executed or was
- * renamed in between. */
+/* Task names for a trace: tasks at the start of the session, tasks when the trace is written, and
+ * all forks, execs and renames in between, of every CPU. */
 #ifndef LIB_RECORDER_SIDEBAND_H
 #define LIB_RECORDER_SIDEBAND_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The kernel's symbols, and its code where a trace needs it, in captures. They are the same for all
- * of a session: there is one copy, and each capture links to it. */
+/* Kernel symbols, and kernel code where a trace needs it. A session holds one copy; captures are
+ * hard links to it. */
 #ifndef LIB_RECORDER_SYMBOLS_H
 #define LIB_RECORDER_SYMBOLS_H
 

@@ -10,6 +10,7 @@
 
 #include <linux/perf_event.h>
 
+#include "aux_action.h"
 #include "base/caps.h"
 #include "base/kallsyms.h"
 #include "base/tracefs.h"
@@ -21,10 +22,6 @@
 #include "workload/cyclic.h"
 
 #define PMU "/sys/bus/event_source/devices/intel_pt"
-
-/* include/uapi/linux/perf_event.h of Linux 6.13: a field that older headers call reserved. */
-#define ATTR_AUX_ACTION_OFFSET 116
-#define ATTR_AUX_START_PAUSED 1U
 
 struct detail {
 	char text[256];
@@ -152,7 +149,7 @@ static int pt_open(uint32_t aux_action, int group_fd, bool sample)
 	} else if (fscanf(file, "%" SCNu32, &attr.type) != 1) {
 		return -EINVAL;
 	}
-	memcpy((char *)&attr + ATTR_AUX_ACTION_OFFSET, &aux_action, sizeof(aux_action));
+	memcpy((char *)&attr + AUX_ACTION_OFFSET, &aux_action, sizeof(aux_action));
 	group_fd = syscall(SYS_perf_event_open, &attr, -1, sched_getcpu(), group_fd,
 			   PERF_FLAG_FD_CLOEXEC);
 	return group_fd < 0 ? -errno : group_fd;
@@ -196,7 +193,7 @@ static bool try_tsc(struct detail *detail)
 
 static bool try_aux_pause(struct detail *detail)
 {
-	_cleanup_close_ int fd = pt_open(ATTR_AUX_START_PAUSED, -1, false);
+	_cleanup_close_ int fd = pt_open(AUX_START_PAUSED, -1, false);
 
 	return fd >= 0 ? true : pt_failed(detail, fd);
 }

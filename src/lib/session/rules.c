@@ -82,7 +82,7 @@ void rules_cool(struct rules *rules, uint64_t spike_ns)
 static void say_dropped(const struct config *config, const struct kept *dropped)
 {
 	if (dropped->size + dropped->shared <= config->max_disk)
-		log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: there are worse ones",
+		log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: worse captures are kept",
 			  dropped->name);
 	else
 		log_write(
@@ -105,7 +105,7 @@ static void drop(struct rules *rules, const struct kept *dropped)
 		path = NULL;
 	err = removal_begin(&removal, rules->output, dropped);
 	if (err && err != -ENOENT)
-		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: is not removed: %s",
+		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: not removed: %s",
 			  config->output, dropped->name,
 			  err == -ESTALE ? "this is not the capture that was written"
 					 : strerror(-err));

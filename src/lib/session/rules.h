@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Rules by which a session makes its trigger more choosy as it goes. */
+/* --adaptive, --cooldown, --keep-worst, --max-disk: what raises the bar for the next capture. */
 #ifndef LIB_SESSION_RULES_H
 #define LIB_SESSION_RULES_H
 

@@ -435,7 +435,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 	}
 	if (ret < 0)
 		log_write(&pp->config.log, PERF_POKE_LOG_WARN,
-			  "cannot read which CPUs went offline or came back: %s; such are not "
+			  "cannot read which CPUs went offline or came back: %s; those are not "
 			  "watched",
 			  strerror(-ret));
 }

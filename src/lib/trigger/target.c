@@ -119,7 +119,7 @@ int target_open(struct target *target, const struct perf_poke_target *wanted, co
 	if (!err)
 		err = target_identify(target, &caught);
 	if (err == -ESRCH)
-		log_error(log, err, "target %d: there is no such process", target->tid);
+		log_error(log, err, "target %d: no such process", target->tid);
 	else if (err)
 		log_error(log, err, "target %d: cannot be found: %s", target->tid, strerror(-err));
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Whom a spike signals: from a number that the caller knows to a task that cannot be mistaken. */
+/* A target: from a PID to a task that cannot be mistaken for another. */
 #ifndef LIB_TRIGGER_TARGET_H
 #define LIB_TRIGGER_TARGET_H
 

@@ -22,13 +22,13 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 	if (config->task[strspn(config->task, "0123456789")]) {
 		if (strlen(config->task) >= sizeof(threads->wakeup_comm))
 			return log_error(&config->log, -EINVAL,
-					 "task '%s': names of tasks have 15 characters at most",
+					 "task '%s': task names have at most 15 characters",
 					 config->task);
 		strcpy(threads->wakeup_comm, config->task);
 		return 0;
 	}
 	if (units_parse_count(config->task, &tid) || tid > INT_MAX)
-		return log_error(&config->log, -EINVAL, "task %s: thread ids go up to %d",
+		return log_error(&config->log, -EINVAL, "task %s: thread IDs go up to %d",
 				 config->task, INT_MAX);
 	err = target_find(tid, &task);
 	if (err)
@@ -68,8 +68,8 @@ static int check_user(const struct config *config, const struct trigger_threads 
 	if (!threads->samples && !threads->timerlat_irq)
 		return log_error(
 			&config->log, -EOPNOTSUPP,
-			"trigger user: the kernel hides the address of " TIMERLAT_FUNCTION ", by "
-			"which its timers are known: needs CAP_SYSLOG, and kernel.kptr_restrict "
+			"trigger user: the kernel hides the address of " TIMERLAT_FUNCTION
+			", which identifies its timers: needs CAP_SYSLOG, and kernel.kptr_restrict "
 			"below 2");
 	return 0;
 }
@@ -90,11 +90,10 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	if (user)
 		return check_user(config, threads);
 	if (!config_is_timerlat(config) && !threads->hrtimer_wakeup)
-		return log_error(
-			&config->log, -EOPNOTSUPP,
-			"trigger thread: the kernel hides the address of hrtimer_wakeup, by "
-			"which threads that sleep are known: needs CAP_SYSLOG, and "
-			"kernel.kptr_restrict below 2");
+		return log_error(&config->log, -EOPNOTSUPP,
+				 "trigger thread: the kernel hides the address of hrtimer_wakeup, "
+				 "which identifies sleeping threads: needs CAP_SYSLOG, and "
+				 "kernel.kptr_restrict below 2");
 	threads->claimed = config->workload == PERF_POKE_WORKLOAD_CYCLIC;
 	return 0;
 }

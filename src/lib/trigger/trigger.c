@@ -333,7 +333,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger_set_rtla(trigger, config->rtla);
 	err = trigger_load_quietly(trigger);
 	if (err)
-		return log_error(log, err, "the kernel does not load the trigger program: %s",
+		return log_error(log, err, "the kernel rejects the trigger program: %s",
 				 strerror(-err));
 	err = trigger_map_all(trigger, config);
 	if (err)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The controller's side of bpf/trigger.bpf.c: load, arm, read. */
+/*
+ * trigger/: what is watched. May include options/ and base/.
+ *
+ * The controller's side of bpf/trigger.bpf.c: load, arm, read.
+ */
 #ifndef LIB_TRIGGER_H
 #define LIB_TRIGGER_H
 

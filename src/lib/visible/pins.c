@@ -118,7 +118,7 @@ static int pins_evict(const struct log *log)
 
 	if (!err)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "removed " PINS_DIR ", which another user had made");
+			  "removed " PINS_DIR ", which another user had created");
 	return err;
 }
 
@@ -172,42 +172,10 @@ void pins_leave(uid_t uid)
 		rtla_sweep();
 }
 
-static bool is_removed(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) || !st.st_nlink;
-}
-
-/* Without waiting: it may have been made just now, by a session that is about to lock it. */
+/* Without waiting: a session that is about to lock it may have made it just now. */
 int pins_remove(int dirfd, const char *folder, int fd)
 {
-	int err = 0;
-
-	if (flock(fd, LOCK_EX | LOCK_NB))
-		return -errno;
-	if (!is_removed(fd))
-		err = tree_remove(dirfd, folder);
-	flock(fd, LOCK_UN);
-	return err;
-}
-
-static void pins_sweep(int dirfd)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	struct dirent *entry;
-
-	if (opendir_at(&dir, dirfd, "."))
-		return;
-	while ((entry = readdir(dir))) {
-		_cleanup_close_ int fd = -1;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		fd = pins_open_session(dirfd, entry->d_name);
-		if (fd >= 0)
-			pins_remove(dirfd, entry->d_name, fd);
-	}
+	return tree_remove_unlocked(dirfd, folder, fd);
 }
 
 /* The folder that was made just now. One that cannot be locked is not left to look like a session.
@@ -235,13 +203,13 @@ static int pins_try_claim(struct pins *pins, const struct log *log)
 	pins->dirfd = pins_make_dir(log);
 	if (pins->dirfd < 0)
 		return pins->dirfd == -ENOENT ? -EAGAIN : pins->dirfd;
-	pins_sweep(pins->dirfd);
+	tree_sweep(pins->dirfd, "");
 	if (mkdirat(pins->dirfd, pins->folder, 0700))
 		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
 	err = pins_lock(pins);
 	if (err)
 		return err;
-	if (is_removed(pins->fd)) {
+	if (tree_is_removed(pins->fd)) {
 		closep(&pins->fd);
 		return -EAGAIN;
 	}
@@ -259,8 +227,8 @@ static int pins_claim(struct pins *pins, const char *name, const struct log *log
 	}
 	if (err == -EAGAIN)
 		return log_error(log, -EEXIST,
-				 "session '%s': there is one of this name already: use another, or "
-				 "end it (perf-poke-ctl stop %s)",
+				 "session '%s': name is taken: use another, or end that session "
+				 "(perf-poke-ctl stop %s)",
 				 name, name);
 	return err;
 }

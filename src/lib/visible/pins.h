@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Sessions that others see: a folder each in bpffs, with what trigger_pin() pins. The controller
- * holds an exclusive lock on its folder, so the kernel knows whether it lives, in whatever pid
- * namespace, and nothing else is left behind by one that is killed. */
+/*
+ * visible/: what other sessions, and rtla, see of a session. May include trigger/, options/ and
+ * base/.
+ *
+ * A session is a folder in bpffs with what trigger_pin() pins. Its controller holds an exclusive
+ * lock on the folder. So the kernel knows whether the session is alive, in whatever pid namespace,
+ * and a killed session leaves nothing but that folder.
+ */
 #ifndef LIB_VISIBLE_PINS_H
 #define LIB_VISIBLE_PINS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The cyclic workload: on each CPU a real-time thread that sleeps for a period at a time. It
- * measures nothing: that its timer expires is what the trigger sees. */
+/* The cyclic workload: on each CPU, a real-time thread that sleeps for a period at a time. It only
+ * arms timers; the trigger measures them. */
 #ifndef LIB_WORKLOAD_CYCLIC_H
 #define LIB_WORKLOAD_CYCLIC_H
 

@@ -222,7 +222,7 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 		return -EBUSY;
 	err = file_write(journal->tracefs, entry->name, entry->before);
 	if (err)
-		log_write(&journal->log, PERF_POKE_LOG_WARN, "%s: cannot be put back to '%s': %s",
+		log_write(&journal->log, PERF_POKE_LOG_WARN, "%s: cannot be restored to '%s': %s",
 			  entry->name, entry->before, strerror(-err));
 	return err;
 }
@@ -243,19 +243,15 @@ static int journal_restore(const struct journal *journal, bool busy)
 		snprintf(more, sizeof(more), ", and %zu more", found.nr - FOUND_MAX);
 	if (found.nr)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,
-			  "somebody else has changed settings meanwhile, which are left as they "
-			  "are: %s%s",
-			  found.text, more);
+			  "settings that others changed meanwhile are left alone: %s%s", found.text,
+			  more);
 	if (kept == -EBUSY)
-		log_write(
-			&journal->log, PERF_POKE_LOG_WARN,
-			"a tracer of somebody else runs: its settings are left alone; once it has "
-			"ended, perf-poke-ctl stop --all puts back what perf-poke had set");
+		log_write(&journal->log, PERF_POKE_LOG_WARN,
+			  "another tracer runs, so its settings are left alone; once it has ended, "
+			  "perf-poke-ctl stop --all restores what perf-poke had set");
 	else if (kept)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,
-			  "not all that perf-poke had set is put back: perf-poke-ctl stop --all "
-			  "tries "
-			  "again");
+			  "not all settings are restored: perf-poke-ctl stop --all tries again");
 	return kept;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Settings of the whole kernel that a session changes for its time. What each was is noted in a
- * file before it is changed; the session holds a lock on that file. So whoever comes after a
- * session that was killed knows that it is dead, and puts back what it had set. A setting that
- * somebody else has changed since is theirs: it is left alone, and said, even if they have put it
- * back. */
+/* Kernel settings that a session changes and restores. The old value is written to a file before
+ * the change; the session holds a lock on that file. If LOCK_EX succeeds, the session is dead, and
+ * whoever holds the lock restores its settings. A setting that somebody else has changed since is
+ * reported and left alone, even if it has the old value. */
 #ifndef LIB_WORKLOAD_JOURNAL_H
 #define LIB_WORKLOAD_JOURNAL_H
 

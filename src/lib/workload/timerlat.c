@@ -154,19 +154,19 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 	tracefs_read(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
 	if (!timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 		return log_error(log, -EBUSY,
-				 "workload timerlat: the tracer runs already, of somebody else, on "
+				 "workload timerlat: the tracer already runs for somebody else, on "
 				 "CPUs %.200s only: end that one, or use --workload cyclic",
 				 cpus);
 	if (config->user && has_kernel_threads(tracefs))
 		return log_error(
 			log, -EBUSY,
-			"workload user: the tracer timerlat runs already, of somebody else, "
+			"workload user: the tracer timerlat already runs for somebody else, "
 			"with threads of the kernel: end that one, or use --workload "
 			"timerlat");
 	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "%.240scurrent_tracer",
 		 folder);
 	log_write(log, PERF_POKE_LOG_INFO,
-		  "the tracer timerlat runs already (%stracing%s%s): it is used as it is, with a "
+		  "the tracer timerlat runs already (%stracing%s%s): using it as it is, with a "
 		  "period of %sus",
 		  *folder ? "" : "/sys/kernel/", *folder ? "/" : "", folder, period);
 	return 0;
@@ -241,10 +241,11 @@ static int begin(struct timerlat *timerlat)
 		return err;
 	err = journal_mkdir(timerlat->journal, "instances/" INSTANCE);
 	if (err == -EEXIST)
-		return log_error(log, -EBUSY,
-				 "the instance " INSTANCE " of tracefs is there already, and no "
-				 "session has it: remove it (rmdir "
-				 "/sys/kernel/tracing/instances/" INSTANCE ")");
+		return log_error(
+			log, -EBUSY,
+			"the instance " INSTANCE
+			" of tracefs already exists and belongs to no session: remove it (rmdir "
+			"/sys/kernel/tracing/instances/" INSTANCE ")");
 	if (!err)
 		err = open_instance(timerlat, INSTANCE);
 	if (!err) {
@@ -337,11 +338,11 @@ static void tell_change(struct timerlat *timerlat, size_t i)
 	timerlat->values[i] = strdup(now);
 	if (watched[i])
 		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
-			  "%s: changed by somebody else to '%s': it is left so", name, now);
+			  "%s: changed by somebody else to '%s': left alone", name, now);
 	else
 		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
 			  "the tracer timerlat was ended by somebody else: nothing arms its timers "
-			  "any more");
+			  "now");
 }
 
 void timerlat_poll(struct timerlat *timerlat)

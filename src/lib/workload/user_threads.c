@@ -243,11 +243,10 @@ void user_threads_poll(struct user_threads *threads)
 			continue;
 		closep(&thread->pidfd);
 		closep(&thread->told);
-		log_write(
-			&threads->log, PERF_POKE_LOG_WARN,
-			"the thread in user space on CPU %d was ended: nothing waits for its timer "
-			"any more",
-			threads->config.cpus[i]);
+		log_write(&threads->log, PERF_POKE_LOG_WARN,
+			  "the thread in user space on CPU %d was ended: nothing waits for its "
+			  "timer now",
+			  threads->config.cpus[i]);
 	}
 }
 

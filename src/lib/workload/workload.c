@@ -35,7 +35,7 @@ static void recover(int tracefs, const struct log *log)
 
 	if (ret > 0)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "a session was killed: what it had set in the kernel is put back");
+			  "restored the kernel settings of a killed session");
 	else if (ret < 0)
 		log_write(log, PERF_POKE_LOG_WARN,
 			  "cannot look for what sessions have left in %s: %s", JOURNAL_DIR,
@@ -89,7 +89,7 @@ void workload_choose(struct config *config)
 			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
 		else
 			log_write(&config->log, PERF_POKE_LOG_INFO,
-				  "the tracer timerlat runs already, of somebody else, but not on "
+				  "the tracer timerlat already runs for somebody else, but not on "
 				  "all of these CPUs: the workload is cyclic");
 	}
 }

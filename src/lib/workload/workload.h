@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What arms the timers, and what is set in the machine for the time of the session. */
+/*
+ * workload/: what arms the timers, and the settings of the machine that a session changes and
+ * restores. May include trigger/, options/ and base/.
+ */
 #ifndef LIB_WORKLOAD_H
 #define LIB_WORKLOAD_H
 

@@ -38,7 +38,7 @@ def ends(before):
 def next_start_restores(before):
     Session("--workload", "timerlat").end(signal.SIGKILL, -9)
     session = Session("--workload", "none")
-    check("put back" in session.text(), f"said: {session.text()}")
+    check("restored the kernel settings" in session.text(), f"said: {session.text()}")
     as_before({**before, "run": False}, "after the next start")
     session.end()
     as_before(before, "at the end")
@@ -53,7 +53,7 @@ def others_change(before):
     (OSNOISE / "cpus").write_text("0")
     common.wait_for(lambda: "osnoise/cpus: changed by somebody else to '0'" in session.text(), "warning")
     session.end()
-    check("left as they are: osnoise/cpus is '0' (for the session it was '1', before that" in session.text(), f"said: {session.text()}")
+    check("are left alone: osnoise/cpus is '0' (for the session it was '1', before that" in session.text(), f"said: {session.text()}")
     equal(read(OSNOISE / "cpus"), "0", "cpus")
     equal(read(OSNOISE / "timerlat_period_us"), "3000", "period")
     (OSNOISE / "cpus").write_text(before[str(OSNOISE / "cpus")])
@@ -73,7 +73,7 @@ def runs_already(before):
         for workload in ("auto", "timerlat"):
             session = Session("--workload", workload, "--period", "5ms")
             equal(session.armed["workload"], "timerlat", "workload")
-            check("is used as it is" in session.text(), f"said: {session.text()}")
+            check("using it as it is" in session.text(), f"said: {session.text()}")
             as_before({**during, "run": True}, "with a tracer of somebody else")
             time.sleep(0.5)
             lines = session.end()

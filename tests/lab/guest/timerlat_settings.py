@@ -137,7 +137,7 @@ def others_change(before):
     time.sleep(0.2)
     equal(disabled(), [1, 1, 1, 0], "idle states that are disabled, some by somebody else")
     session.end()
-    check(f"left as they are: {CPUIDLE}/state3/disable is '0' (for the session it was '1')\n" in session.text(), f"said: {session.text()}")
+    check(f"are left alone: {CPUIDLE}/state3/disable is '0' (for the session it was '1')\n" in session.text(), f"said: {session.text()}")
     equal(disabled(), [1, 0, 0, 0], "idle states at the end")
     (CPUIDLE / "state0/disable").write_text("0")
     as_before(before, "after somebody else has changed idle states")

@@ -26,7 +26,7 @@ static int perf_open(struct recorder **ret, const struct recorder_config *config
 	if (config->nr_events)
 		return log_error(
 			log, -EINVAL,
-			"event '%s': the recorder perf has those of the perf that is poked",
+			"event '%s': the recorder perf records what the poked perf records",
 			config->events[0].name);
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)

@@ -93,12 +93,12 @@ static int check_cap(int dirfd, const char *term, uint64_t value, const struct l
 		if (needs[i].mask && !(value < 64 && have >> value & 1))
 			return log_error(log, -EINVAL,
 					 "event term '%s=%" PRIu64
-					 "': not of this CPU, which has the values of "
-					 "mask %#" PRIx64 " (" PT_PMU_DIR "/caps/%s)",
+					 "': not supported by this CPU, which has mask %#" PRIx64
+					 " (" PT_PMU_DIR "/caps/%s)",
 					 term, value, have, needs[i].cap);
 		if (!needs[i].mask && !have)
 			return log_error(log, -EINVAL,
-					 "event term '%s': not of this CPU (" PT_PMU_DIR
+					 "event term '%s': not supported by this CPU (" PT_PMU_DIR
 					 "/caps/%s is 0)",
 					 term, needs[i].cap);
 	}
@@ -112,9 +112,9 @@ static int set_term(struct pt_config *config, int dirfd, const char *name, uint6
 	int err;
 
 	if (read_field(dirfd, name, &field))
-		return log_error(
-			log, -EINVAL,
-			"event term '%s': the PMU has none such (ls " PT_PMU_DIR "/format)", name);
+		return log_error(log, -EINVAL,
+				 "event term '%s': unknown to the PMU (ls " PT_PMU_DIR "/format)",
+				 name);
 	if (value > field_max(&field))
 		return log_error(log, -EINVAL, "event term '%s=%" PRIu64 "': at most %" PRIu64,
 				 name, value, field_max(&field));
@@ -193,8 +193,8 @@ static int parse_modifiers(struct pt_config *config, const char *modifiers, cons
 			config->exclude_kernel = false;
 		else
 			return log_error(log, -EINVAL,
-					 "event '%s': modifier '%c' is unknown (u and k are)",
-					 event, *c);
+					 "event '%s': modifier '%c' is unknown (use u or k)", event,
+					 *c);
 	}
 	return 0;
 }

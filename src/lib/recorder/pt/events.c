@@ -15,17 +15,13 @@
 /* To put events in a group one by one. */
 #include <internal/evsel.h>
 
+#include "aux_action.h"
 #include "base/evsel.h"
 #include "recorder/pt/addr_filter.h"
 
 /* For the few records of the PT event itself, which are not kept, and some samples of at most 64
  * KiB. */
 #define DATA_PAGES 64
-
-/* include/uapi/linux/perf_event.h of Linux 6.13: a field that older headers call reserved. */
-#define AUX_ACTION_OFFSET 116
-#define AUX_PAUSE 2U
-#define AUX_RESUME 4U
 
 /* The group of one CPU; without events (pt is NULL) when they could not be opened again. */
 struct pt_group {
@@ -120,8 +116,8 @@ static int explain_open(int err, const struct pt_events_config *config, const st
 /* EOPNOTSUPP stands for something else with those that call this: the way to freeze. */
 static int explain_filter(int err, const char *filter, const struct log *log)
 {
-	return log_error(log, -EINVAL,
-			 "intel_pt: the kernel does not take the address filter '%s': %s", filter,
+	return log_error(log, -EINVAL, "intel_pt: the kernel rejects the address filter '%s': %s",
+			 filter,
 			 err == EOPNOTSUPP ? addr_filter_unsupported(filter) : strerror(err));
 }
 

@@ -59,8 +59,8 @@ static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *
 	err = addr_filter_resolve(&pt->filter, text, pt->config.nr_addr_filters, log);
 	if (!err && pt->config.exclude_kernel && !strchr(pt->filter, '@'))
 		return log_error(log, -EINVAL,
-				 "address filter '%s': of the kernel, that event '%s' leaves out: "
-				 "use the modifier k",
+				 "address filter '%s': is for the kernel, which event '%s' "
+				 "excludes: use the modifier k",
 				 text, config->events[0].name);
 	return err;
 }
@@ -74,14 +74,14 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 
 	if (config->freeze_all && config->freeze == PERF_POKE_FREEZE_SAMPLE)
 		return log_error(log, -EINVAL,
-				 "freeze sample: holds the trace of one CPU, so not together with "
-				 "freeze-all");
+				 "freeze sample: holds the trace of one CPU only: cannot be "
+				 "combined with freeze-all");
 	if (fd < 0)
 		return log_error(log, -ENODEV,
 				 "recorder pt: this machine has no Intel PT (no PMU intel_pt): use "
 				 "the recorder events");
 	if (config->nr_events > 1)
-		return log_error(log, -EINVAL, "event '%s': Intel PT is one event",
+		return log_error(log, -EINVAL, "event '%s': only one Intel PT event is possible",
 				 config->events[1].name);
 	err = pt_config_parse(&pt->config, fd, event, log);
 	if (!err)
@@ -206,8 +206,8 @@ static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
 	if (!tsc_is_perf_clock(&page))
 		log_write(log, PERF_POKE_LOG_WARN,
 			  "the kernel does not use TSC as perf's clock (tsc=unstable, or dmesg "
-			  "says why): captures have the order of what was executed, but no times, "
-			  "so that report cannot say what made a timer late");
+			  "says why): captures have the order of execution but no times, so report "
+			  "cannot name what made a timer late");
 	return 0;
 }
 
@@ -330,9 +330,8 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 				 strerror(-err));
 	if (pt->symbols.kcore_error)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "cannot read /proc/kcore: %s%s; captures are without the kernel's code, "
-			  "and decode only "
-			  "where perf finds it otherwise",
+			  "cannot read /proc/kcore: %s%s; captures lack the kernel's code and "
+			  "decode only where perf finds it elsewhere",
 			  strerror(-pt->symbols.kcore_error),
 			  kcore_advice(pt->symbols.kcore_error));
 	for (size_t i = 0; i < pt->nr_cpus && !err; i++)

@@ -355,11 +355,9 @@ static void is_merged(void **state)
 static void is_gone(void **state)
 {
 	static const char *const why[] = {
-		[POKE_GONE_ENDED] = "target 100 () has ended: it is not poked any more",
-		[POKE_GONE_EXEC] = "target 100 () runs another program now: it is not poked any "
-				   "more",
-		[POKE_GONE_HANDLER] = "target 100 () does not catch the signal any more: it is not "
-				      "poked any more",
+		[POKE_GONE_ENDED] = "target 100 () has ended: no longer poked",
+		[POKE_GONE_EXEC] = "target 100 () runs another program now: no longer poked",
+		[POKE_GONE_HANDLER] = "target 100 () no longer catches the signal: no longer poked",
 	};
 
 	(void)state;

@@ -164,7 +164,7 @@ static void knows_triggers(void **state)
 	config_destroy(&config);
 	REFUSES(-EINVAL, "trigger irq: is named twice", .triggers = twice, .nr_triggers = 2);
 	REFUSES(-EINVAL, "trigger wakeup: needs a task", .triggers = &wakeup, .nr_triggers = 1);
-	REFUSES(-EINVAL, "task 'me': is for the trigger wakeup", .task = "me");
+	REFUSES(-EINVAL, "task 'me': needs the trigger wakeup", .task = "me");
 }
 
 static void refuses_numbers(void **state)
@@ -203,7 +203,7 @@ static void refuses_cpus(void **state)
 	snprintf(message, sizeof(message), "cpu 8191: does not exist; online are %s", online);
 	REFUSES(-ENXIO, message, .cpus = "8191");
 	REFUSES(-ENXIO, message, .cpus = "8191,8191");
-	REFUSES(-ENXIO, "cpu '8192': no kernel has so many CPUs", .cpus = "8192");
+	REFUSES(-ENXIO, "cpu '8192': no kernel supports so many CPUs", .cpus = "8192");
 }
 
 /* All that are online, and the first that is not. */
@@ -362,8 +362,8 @@ static void refuses_targets(void **state)
 	(void)state;
 	for (size_t i = 0; i < 17; i++)
 		many[i].pid = 100 + i;
-	REFUSES(-EINVAL, "target 0: not the id of a process", TARGETS({ .pid = 0 }));
-	REFUSES(-EINVAL, "target -3: not the id of a process", TARGETS({ .pid = -3 }));
+	REFUSES(-EINVAL, "target 0: not a process ID", TARGETS({ .pid = 0 }));
+	REFUSES(-EINVAL, "target -3: not a process ID", TARGETS({ .pid = -3 }));
 	REFUSES(-EINVAL, "target 5: signal 65: must be 1 to 64",
 		TARGETS({ .pid = 5, .signal = 65 }));
 	REFUSES(-EINVAL, "target 5: wake '': must be 1 to 23 letters, digits, - or _",
@@ -374,7 +374,7 @@ static void refuses_targets(void **state)
 		"target 5: wake 'abcdefghijklmnopqrstuvwx': must be 1 to 23 letters, digits, - or "
 		"_",
 		TARGETS({ .pid = 5, .wake = "abcdefghijklmnopqrstuvwx" }));
-	REFUSES(-EINVAL, "wake: of one target only",
+	REFUSES(-EINVAL, "wake: only one target can have it",
 		TARGETS({ .pid = 5, .wake = "a" }, { .pid = 6, .wake = "b" }));
 	REFUSES(-EINVAL, "17 targets: at most 16 can be poked", .targets = many, .nr_targets = 17);
 	REFUSES(-EINVAL, "delivery 6: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);

@@ -279,7 +279,7 @@ static void open_can_fail(void **state)
 	check_open_fails(BROKEN, -EINVAL, "event x:y: cannot open: Invalid argument");
 	kernel.filter_errno = EINVAL;
 	check_open_fails(FINE, -EINVAL,
-			 "event x:y: the kernel does not take the filter 'prev_pid == 1': "
+			 "event x:y: the kernel rejects the filter 'prev_pid == 1': "
 			 "Invalid argument");
 	kernel.map_errno = EPERM;
 	check_open_fails(FINE, -EPERM, "rings of ");

@@ -65,7 +65,7 @@ static void refuses_large_numbers(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(large); i++) {
 		assert_int_equal(configure(large[i], &threads, &messages), -EINVAL);
-		snprintf(said, sizeof(said), "task %s: thread ids go up to 2147483647", large[i]);
+		snprintf(said, sizeof(said), "task %s: thread IDs go up to 2147483647", large[i]);
 		assert_string_equal(messages.text, said);
 		assert_int_equal(threads.wakeup_pid, 0);
 	}

@@ -131,10 +131,9 @@ static void leaves_what_others_changed(void **state)
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
 	assert_int_equal(said.nr, 1);
 	assert_int_equal(said.level, PERF_POKE_LOG_WARN);
-	assert_string_equal(said.text,
-			    "somebody else has changed settings meanwhile, which are left "
-			    "as they are: period is '77' (for the session it was '20', before that "
-			    "'1000')");
+	assert_string_equal(said.text, "settings that others changed meanwhile are left alone: "
+				       "period is '77' (for the session it was '20', before that "
+				       "'1000')");
 }
 
 /* An idle state has two values: who changes it puts it back. */
@@ -148,9 +147,8 @@ static void says_what_others_put_back(void **state)
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
 	assert_string_equal(content(folder->fd, "period"), "1000");
 	assert_int_equal(said.nr, 1);
-	assert_string_equal(said.text,
-			    "somebody else has changed settings meanwhile, which are left "
-			    "as they are: osnoise/cpus is '0-3' (for the session it was '1')");
+	assert_string_equal(said.text, "settings that others changed meanwhile are left alone: "
+				       "osnoise/cpus is '0-3' (for the session it was '1')");
 }
 
 /* What a dead session's is, its own end may have been putting back. */

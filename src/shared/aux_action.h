@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* aux_action of struct perf_event_attr, Linux 6.13; older headers call the field reserved. */
+#ifndef SHARED_AUX_ACTION_H
+#define SHARED_AUX_ACTION_H
+
+#define AUX_ACTION_OFFSET 116
+#define AUX_START_PAUSED 1U
+#define AUX_PAUSE 2U
+#define AUX_RESUME 4U
+
+#endif
