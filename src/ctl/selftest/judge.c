@@ -187,8 +187,6 @@ static void judge_signal(struct row *row)
 
 void row_judge(struct row *row)
 {
-	if (row->left)
-		row_wrong(row, CHECK_CLEAN, "%s", row->left);
 	fine(row, CHECK_CLEAN);
 	if (row->failure)
 		row_wrong(row, CHECK_CAPTURED, "%s", row->failure);
@@ -228,6 +226,5 @@ void row_release(struct row *row)
 		free(row->captures[i].sentence);
 	}
 	free(row->failure);
-	free(row->left);
 	*row = (struct row){ 0 };
 }

@@ -65,7 +65,6 @@ struct row {
 	size_t nr_failed; /* of those */
 	unsigned int signals;
 	uint64_t merged; /* spikes that have one with another */
-	char *left;	 /* behind; NULL: nothing */
 	/* What is to be said of it: */
 	struct row_verdict verdicts[CHECK_NR];
 };
@@ -76,7 +75,7 @@ void row_judge(struct row *row);
 /* No check was wrong, and those that tell were done. */
 bool row_is_fine(const struct row *row);
 
-/* What is wrong of what was seen first. A check that is wrong stays as it is. */
+/* For what is not in the row. Of what is wrong with a check, the first is kept. */
 void row_wrong(struct row *row, enum row_check check, const char *format, ...) _printf_(3, 4);
 
 void row_print_head(FILE *file);
