@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "account_load.h"
 
-#include <inttypes.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "capture_facts.h"
-#include "export.h"
-#include "fxt_spans.h"
+#include "decoding.h"
+#include "ending.h"
 #include "script.h"
-#include "temporary.h"
-#include "trace_end.h"
+#include "track_spans.h"
 
 static int fail(struct console *con, const char *folder, int r, const char *why)
 {
@@ -18,115 +15,60 @@ static int fail(struct console *con, const char *folder, int r, const char *why)
 	return r;
 }
 
-static int read_trace(struct account *account, struct console *con, FILE *file)
+static int explain(struct console *con, const char *folder, int r)
 {
-	_cleanup_free_ char *why = NULL;
-	int r = fxt_spans_read(file, account->facts.cpu, account->spans, &why);
-
-	if (r == -E2BIG)
-		return fail(con, account->capture, r,
-			    "more than a report can hold: use a shorter --window");
-	if (r == -ENODATA)
-		return fail(con, account->capture, r,
-			    "there is no trace of the spike's CPU in the window");
-	return r ? fail(con, account->capture, r, why) : 0;
-}
-
-static void complain(struct console *con, const char *folder, const struct export_result *result)
-{
-	if (result->complaint)
-		console_error(con, "'%s' cannot be decoded: %s", folder, result->complaint);
+	if (r == -EINTR)
+		console_error(con, "interrupted");
 	else
-		console_error(con,
-			      "'%s' cannot be decoded: perf failed with status %d, and did "
-			      "not say why",
-			      folder, WEXITSTATUS(result->status));
+		fail(con, folder, r,
+		     r == -E2BIG     ? "more than a report can hold: use a shorter --window"
+		     : r == -ENODATA ? "there is no trace of the spike's CPU in the window"
+				     : NULL);
+	return r;
 }
 
-static int run_export(struct account *account, struct console *con,
-		      const struct view_capture *capture, const struct export_args *args,
-		      const char *data, const char *output)
+static int load_trace(struct account *account, struct console *con,
+		      const struct view_capture *capture, const char *data,
+		      const struct account_want *want)
 {
-	_cleanup_(export_result_release) struct export_result result = { 0 };
-	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
-	_cleanup_(view_free_argv) char **argv = NULL;
-	_cleanup_free_ char *dlfilter = NULL;
-	int r = export_find_tools(con, &perf, &dlfilter);
+	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
+	uint64_t spike = capture->spike_ns, window_ns = account->window_ns;
+	struct decoding decoding = {
+		.folder = account->capture,
+		.data = data,
+		.symfs = want->symfs,
+		.capture = capture,
+		.doing = "decoding",
+		.cpu = capture->cpu,
+		.threads = decoding_threads(),
+		.begin = spike > window_ns ? spike - window_ns : 0,
+		.end = spike + want->after_ns,
+	};
+	struct decoding_result result;
+	struct ending ending;
+	bool said = false;
+	int r = track_spans_new(&sink, account->spans, capture->cpu);
 
-	if (r)
-		return r;
-	r = export_argv(args, capture, perf.path, dlfilter, data, output, &argv);
-	if (!r)
-		r = export_run(con, capture, argv, &result);
-	if (r)
-		return fail(con, account->capture, r, NULL);
-	if (!result.done) {
-		if (!result.interrupted)
-			complain(con, account->capture, &result);
-		return -EIO;
+	if (capture->no_times) {
+		decoding.axis = CALLS_INSNS;
+		decoding.tail = DECODING_TAIL;
+		decoding.begin = 0;
+		decoding.end = UINT64_MAX;
 	}
-	account->errors = result.errors;
+	ending_catch(&ending);
+	if (!r)
+		r = decoding_run(con, &decoding, &track_spans_ops, sink, account->spans->names,
+				 &result, &said);
+	ending_release(&ending);
+	if (r)
+		return said ? r : explain(con, account->capture, r);
+	account->errors = result.stats.errors;
 	return 0;
 }
 
-static int export_window(struct account *account, struct console *con,
-			 const struct view_capture *capture, const char *data, uint64_t after_ns,
-			 const char *output)
-{
-	char window[64];
-	const struct export_args args = { .capture = account->capture, .time = window };
-
-	snprintf(window, sizeof(window), "-%" PRIu64 "ns,%" PRIu64 "ns", account->window_ns,
-		 after_ns);
-	return run_export(account, con, capture, &args, data, output);
-}
-
-/* Where there are no times. */
-static int export_end(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data,
-		      const struct temporary *temporary)
-{
-	const struct export_args args = { .capture = account->capture, .axis = EXPORT_INSNS };
-	_cleanup_free_ char *end = NULL;
-	int r;
-
-	if (asprintf(&end, "%s/perf.data", temporary->folder) < 0) {
-		end = NULL;
-		return fail(con, account->capture, -ENOMEM, NULL);
-	}
-	r = trace_end_copy(data, capture->cpu, end);
-	if (r)
-		return fail(con, account->capture, r, NULL);
-	return run_export(account, con, capture, &args, end, temporary->file);
-}
-
-/* As `export` has it, in a folder that goes away before it is read. */
-static int load_trace(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data, uint64_t after_ns)
-{
-	_cleanup_fclose_ FILE *file = NULL;
-	struct temporary temporary;
-	int r, error;
-
-	r = temporary_make(&temporary, con, "trace.fxt");
-	if (r)
-		return r;
-	r = capture->no_times
-		    ? export_end(account, con, capture, data, &temporary)
-		    : export_window(account, con, capture, data, after_ns, temporary.file);
-	file = r ? NULL : fopen(temporary.file, "re");
-	error = errno;
-	if (temporary_remove(&temporary)) {
-		console_error(con, "interrupted");
-		return -EINTR;
-	}
-	if (r)
-		return r;
-	return file ? read_trace(account, con, file) : fail(con, account->capture, -error, NULL);
-}
-
 static int load_spans(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data, uint64_t after_ns)
+		      const struct view_capture *capture, const char *data,
+		      const struct account_want *want)
 {
 	uint64_t spike = account->facts.time_ns;
 	int r = spans_new(&account->spans);
@@ -136,14 +78,14 @@ static int load_spans(struct account *account, struct console *con,
 	if (capture->kind == VIEW_PERF)
 		return 0;
 	if (capture->kind == VIEW_PT)
-		return load_trace(account, con, capture, data, after_ns);
+		return load_trace(account, con, capture, data, want);
 	return report_events_read(con, account->capture, capture, data,
 				  spike > account->window_ns ? spike - account->window_ns : 0,
 				  account->spans);
 }
 
 int account_load(struct account *account, struct console *con, const char *folder,
-		 uint64_t window_ns, uint64_t after_ns)
+		 const struct account_want *want)
 {
 	_cleanup_free_ char *data = NULL;
 	struct capture_file capture;
@@ -156,8 +98,8 @@ int account_load(struct account *account, struct console *con, const char *folde
 	r = capture_facts(&account->facts, &capture);
 	if (r)
 		return fail(con, folder, r, CAPTURE_FILE_NAME ": its times make no sense");
-	account->window_ns = window_ns ?: findings_window(&account->facts);
-	r = load_spans(account, con, &capture.view, data, after_ns);
+	account->window_ns = want->window_ns ?: findings_window(&account->facts);
+	r = load_spans(account, con, &capture.view, data, want);
 	if (!r) {
 		r = account_finish(account);
 		if (r)

@@ -7,11 +7,16 @@
 #include "console.h"
 #include "view.h"
 
-/* A window of 0 is what suits the spike. `after_ns` of what is after the spike is kept too. Returns
- * 0, or a negative errno and the error has been printed: -EINTR if a signal came. `folder` is
- * referred to. */
+struct account_want {
+	uint64_t window_ns; /* before the spike; 0: what suits it */
+	uint64_t after_ns;  /* of what is after it */
+	const char *symfs;  /* as of struct decode_opts */
+};
+
+/* Returns 0, or a negative errno and the error has been printed: -EINTR if a signal came. `folder`
+ * is referred to. */
 int account_load(struct account *account, struct console *con, const char *folder,
-		 uint64_t window_ns, uint64_t after_ns) _must_check_;
+		 const struct account_want *want) _must_check_;
 
 /* Of the recorder events. Returns as above. */
 int report_events_read(struct console *con, const char *folder, const struct view_capture *capture,

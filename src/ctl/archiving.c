@@ -6,6 +6,8 @@
 
 #include "binaries.h"
 #include "capture_file.h"
+#include "decoding.h"
+#include "ending.h"
 #include "host.h"
 #include "layout.h"
 #include "newest.h"
@@ -13,7 +15,6 @@
 #include "pack.h"
 #include "progress.h"
 #include "regular.h"
-#include "touched.h"
 #include "traced.h"
 #include "tree.h"
 #include "units.h"
@@ -26,8 +27,7 @@ static const struct option_spec options[] = {
 	  .help = "what to write, as spike.tar.zst; - for standard output" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "no-binaries", 0, OPTION_FLAG, TARGET(no_binaries),
-	  .help = "leave out the programs and libraries that were traced; with\n"
-		  "user code of Intel PT, perf is run to find which" },
+	  .help = "leave out the programs and libraries that were traced" },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
 };
 
@@ -64,7 +64,8 @@ struct archiving {
 	int data;  /* its perf.data/data; -1: whom it poked has the trace */
 	struct progress progress;
 	struct pack *pack;
-	char *touched; /* files that were executed; NULL: all that are named */
+	struct build_id *executed; /* files; NULL: all that are named */
+	size_t nr_executed;
 	size_t nr_binaries;
 	char *why;
 };
@@ -138,16 +139,36 @@ static bool has_files(int data)
 }
 
 /* Intel PT comes with all that was mapped, by any task; of that, what is in the trace is wanted. */
-static int find_touched(struct archiving *a)
+static int find_executed(struct archiving *a)
 {
+	struct decoding decoding = {
+		.folder = a->args->capture,
+		.capture = &a->facts.view,
+		.doing = "decoding",
+		.cpu = -1,
+		.threads = decoding_threads(),
+		.end = UINT64_MAX,
+	};
+	_cleanup_free_ char *data = NULL;
+	struct ending ending;
+	bool said = false;
 	int r;
 
 	if (was_unpacked(a) || a->args->no_binaries || a->facts.view.kind != VIEW_PT ||
 	    !has_files(a->data))
 		return 0;
-	r = touched_find(a->con, a->args->capture, &a->facts.view, &a->touched);
+	if (asprintf(&data, "%s/perf.data", a->args->capture) < 0) {
+		data = NULL;
+		return explain(a, -ENOMEM);
+	}
+	decoding.data = data;
+	ending_catch(&ending);
+	r = decoding_files(a->con, &decoding, &a->executed, &a->nr_executed, &said);
+	ending_release(&ending);
 	if (!r || r == -EINTR)
 		return explain(a, r);
+	if (!said)
+		console_error(a->con, "'%s': %s", a->args->capture, strerror(-r));
 	console_warn(a->con, "'%s': all files that were mapped are put in, traced or not",
 		     a->args->capture);
 	return 0;
@@ -155,9 +176,11 @@ static int find_touched(struct archiving *a)
 
 static int add_what_is_here(struct archiving *a)
 {
-	struct binaries binaries = {
-		.pack = a->pack, .dirfd = a->dirfd, .con = a->con, .touched = a->touched
-	};
+	struct binaries binaries = { .pack = a->pack,
+				     .dirfd = a->dirfd,
+				     .con = a->con,
+				     .executed = a->executed,
+				     .nr_executed = a->nr_executed };
 	int r;
 
 	if (was_unpacked(a))
@@ -281,13 +304,13 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		r = open_data(&a);
 	/* Before signals wait for what is packed. */
 	if (!r)
-		r = find_touched(&a);
+		r = find_executed(&a);
 	if (!r) {
 		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, ".").all);
 		r = write_output(&a);
 		progress_end(&a.progress);
 	}
-	free(a.touched);
+	free(a.executed);
 	free(a.why);
 	closep(&a.data);
 	closep(&a.dirfd);

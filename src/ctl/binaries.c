@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "archiving.h"
-#include "touched.h"
 #include "traced.h"
 #include "vdso.h"
 
@@ -77,6 +76,15 @@ static void tell_missing(const struct binaries *binaries, const struct traced_fi
 					  : "it is not here");
 }
 
+static bool was_executed(const struct binaries *binaries, const struct build_id *id)
+{
+	for (size_t i = 0; i < binaries->nr_executed; i++) {
+		if (!memcmp(&binaries->executed[i], id, sizeof(*id)))
+			return true;
+	}
+	return false;
+}
+
 int binaries_pack(struct binaries *binaries, int fd, char **why)
 {
 	struct traced_file *files = NULL;
@@ -84,7 +92,7 @@ int binaries_pack(struct binaries *binaries, int fd, char **why)
 	int r = traced_read(fd, &files, &nr, why);
 
 	for (size_t i = 0; i < nr && !r; i++) {
-		if (binaries->touched && !touched_has(binaries->touched, &files[i].id))
+		if (binaries->executed && !was_executed(binaries, &files[i].id))
 			continue;
 		r = pack_traced(binaries, &files[i], why);
 		if (r == -ENOENT || r == -ESTALE) {

@@ -3,15 +3,17 @@
 #ifndef CTL_BINARIES_H
 #define CTL_BINARIES_H
 
+#include "build_id.h"
 #include "console.h"
 #include "pack.h"
 
 struct binaries {
 	struct pack *pack;
-	int dirfd;	     /* of the capture, which is in the archive */
-	struct console *con; /* is told of what there is not */
-	const char *touched; /* those of touched_find() only; NULL: all */
-	size_t nr;	     /* that are in it; symbols of their own do not count */
+	int dirfd;			 /* of the capture, which is in the archive */
+	struct console *con;		 /* is told of what there is not */
+	const struct build_id *executed; /* those only; NULL: all */
+	size_t nr_executed;
+	size_t nr; /* that are in it; symbols of their own do not count */
 };
 
 /* Those that the perf.data file names. Returns 0, or a negative errno with or without *why, for the

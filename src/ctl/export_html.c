@@ -78,8 +78,8 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture)
 {
 	_cleanup_(account_release) struct account account = { 0 };
-	uint64_t before_ns, after_ns;
-	int r = find_window(args, capture, &before_ns, &after_ns);
+	struct account_want want = { .symfs = args->symfs };
+	int r = find_window(args, capture, &want.window_ns, &want.after_ns);
 
 	if (r) {
 		console_error(con,
@@ -88,7 +88,7 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 			      args->time);
 		return EXIT_USAGE;
 	}
-	if (account_load(&account, con, args->capture, before_ns, after_ns) ||
+	if (account_load(&account, con, args->capture, &want) ||
 	    read_statistics(con, args->capture, &account))
 		return EXIT_FAILED;
 	r = write_file(args->html, args->force, &account);

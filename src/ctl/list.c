@@ -319,7 +319,8 @@ static int explain(struct list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		_cleanup_(account_release) struct account account = { 0 };
-		int r = account_load(&account, list->con, list->entries[i].path, 0, 0);
+		int r = account_load(&account, list->con, list->entries[i].path,
+				     &(struct account_want){ 0 });
 
 		if (r == -EINTR)
 			return r;

@@ -76,7 +76,8 @@ static int spawn_with(const char *path, char *const argv[],
 	return r;
 }
 
-int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid)
+/* With nothing to read. */
+static int spawn_to(char *const *argv, int output, int said, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int r = posix_spawn_file_actions_init(&actions);
@@ -88,8 +89,6 @@ int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *p
 		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
 	if (!r)
 		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	if (!r && extra >= 0)
-		r = posix_spawn_file_actions_adddup2(&actions, extra, PERF_TOOL_EXTRA_FD);
 	if (!r)
 		r = spawn_with(argv[0], argv, &actions, pid);
 	posix_spawn_file_actions_destroy(&actions);
@@ -114,7 +113,7 @@ int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *
 	if (null < 0 || !file)
 		return -errno;
 	TAKE_FD(reader);
-	r = perf_tool_spawn(argv, writer, said ? writer : null, -1, &pid);
+	r = spawn_to(argv, writer, said ? writer : null, &pid);
 	if (r)
 		return r;
 	closep(&writer);

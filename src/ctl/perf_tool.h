@@ -4,7 +4,6 @@
 #define CTL_PERF_TOOL_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "util.h"
 
@@ -26,13 +25,6 @@ bool perf_tool_is_named(void);
 
 /* Whether it shows instructions as assembler by itself. */
 bool perf_tool_disassembles(const struct perf_tool *perf);
-
-/* What perf_tool_spawn() gives a program besides its standard streams. */
-#define PERF_TOOL_EXTRA_FD 3
-
-/* Starts a command with nothing to read, its standard output and error in these descriptors, and
- * `extra`, unless negative, as PERF_TOOL_EXTRA_FD. Returns 0 or a negative errno. */
-int perf_tool_spawn(char *const *argv, int output, int said, int extra, pid_t *pid) _must_check_;
 
 /* Runs a command to its end; take() gets each line of its standard output, without its end, and
  * with `said` of its standard error. Returns its exit status, or a negative errno. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "account_load.h"
+#include "decoding.h"
 #include "difference.h"
 #include "newest.h"
 
@@ -22,13 +23,14 @@ static const struct option_spec options[] = {
 	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
 	  .help = "another one, of the same recorder: where their paths part,\n"
 		  "and what took longer" },
+	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
 };
 
 static const char notes[] =
-	"Runs the perf in PATH, or the one that PERF_POKE_PERF names.\n" OPTIONS_TIMES ".\n"
-	"\n"
-	"Exit codes: 0 reported, 1 the capture cannot be read, 2 usage.\n";
+	OPTIONS_TIMES ".\n"
+		      "\n"
+		      "Exit codes: 0 reported, 1 the capture cannot be read, 2 usage.\n";
 
 int report_parse(struct report_args *args, struct console *con, int argc, char **argv)
 {
@@ -60,7 +62,8 @@ static enum exit_code print(struct console *con, const struct report_args *args,
 static int load_other(struct console *con, const struct report_args *args, struct account *here,
 		      struct account *there)
 {
-	int r = account_load(there, con, args->against, args->window_ns, 0);
+	struct account_want want = { .window_ns = args->window_ns, .symfs = args->symfs };
+	int r = account_load(there, con, args->against, &want);
 
 	if (r)
 		return r;
@@ -76,14 +79,14 @@ static int load_other(struct console *con, const struct report_args *args, struc
 		return -EXDEV;
 	}
 	if (here->window_ns < there->window_ns) {
-		uint64_t window_ns = there->window_ns;
-
+		want.window_ns = there->window_ns;
 		account_release(here);
-		return account_load(here, con, args->capture, window_ns, 0);
+		return account_load(here, con, args->capture, &want);
 	}
 	if (here->window_ns > there->window_ns) {
+		want.window_ns = here->window_ns;
 		account_release(there);
-		return account_load(there, con, args->against, here->window_ns, 0);
+		return account_load(there, con, args->against, &want);
 	}
 	return 0;
 }
@@ -109,6 +112,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_(account_release) struct account account = { 0 };
 	_cleanup_free_ char *folder = NULL;
+	struct account_want want;
 	struct report_args args;
 	int r;
 
@@ -119,7 +123,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (newest_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	if (account_load(&account, con, args.capture, args.window_ns, 0))
+	want = (struct account_want){ .window_ns = args.window_ns, .symfs = args.symfs };
+	if (account_load(&account, con, args.capture, &want))
 		return EXIT_FAILED;
 	if (args.window_ns && account.facts.no_times) {
 		console_error(con,

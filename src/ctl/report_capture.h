@@ -8,6 +8,7 @@
 struct report_args {
 	const char *capture;
 	const char *against; /* another one, or NULL */
+	const char *symfs;   /* or NULL */
 	uint64_t window_ns;  /* 0: what suits the spike */
 	uint64_t top;
 	bool json;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "code.h"
+#include "decode.h"
 #include "threads.h"
 
 #define INSN_LENGTH_MAX 15
@@ -13,10 +15,11 @@ struct calls {
 	struct names *names;
 	struct stack_env env;
 	struct cpu_names cpu_names;
-	struct cpu *cpus;
+	struct cpu *cpus, *cpu; /* all, and the last one */
 	struct threads threads;
 	struct symbol unknown;
-	uint64_t last; /* ns */
+	uint64_t last;	/* ns */
+	uint64_t quiet; /* until then advance() changes nothing but the time */
 	uint64_t gaps;
 	uint64_t expected_at;
 	bool has_expected, has_spike;
@@ -63,10 +66,14 @@ void calls_free(struct calls *calls)
 
 static struct cpu *find_cpu(struct calls *calls, int number)
 {
-	struct cpu *cpu = calls->cpus;
+	struct cpu *cpu = calls->cpu;
 
+	if (cpu && cpu->number == number)
+		return cpu;
+	cpu = calls->cpus;
 	while (cpu && cpu->number != number)
 		cpu = cpu->next;
+	calls->cpu = cpu;
 	if (cpu)
 		return cpu;
 	cpu = cpu_new(calls->timeline, calls->names, &calls->cpu_names, number);
@@ -83,6 +90,13 @@ static const struct symbol *resolve(struct calls *calls, const struct calls_even
 				    uint64_t ip)
 {
 	return calls->opts.resolve(calls->opts.arg, event, ip) ?: &calls->unknown;
+}
+
+static void change_irqs(struct calls *calls, struct cpu *cpu, enum irq_change change,
+			const struct symbol *by)
+{
+	if (cpu_irqs_change(cpu, change))
+		cpu_irqs(cpu, &calls->cpu_names, change, by->name);
 }
 
 /* Parts of one function have symbols of their own. */
@@ -106,8 +120,9 @@ static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 
 		stack_pop(stack, &cpu->now, stack->nr - 1);
 		if (interrupt)
-			cpu_interrupt_end(cpu, &calls->cpu_names,
-					  stack->nr ? stack_top(stack)->symbol : &calls->unknown);
+			cpu_interrupt_end(
+				cpu, &calls->cpu_names,
+				(stack->nr ? stack_top(stack)->symbol : &calls->unknown)->name);
 	}
 }
 
@@ -146,7 +161,7 @@ static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
 
 	if (top && symbol_has(top->symbol, ip) && top->kind != FRAME_UNTRACED)
 		return top->symbol;
-	symbol = resolve(calls, event, ip);
+	symbol = event->symbol ?: resolve(calls, event, ip);
 	if (!top)
 		stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
 	else if (!is_same(top->symbol, symbol))
@@ -171,7 +186,7 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 		stack_restart(stack, &cpu->now, false);
 	cpu_switch(cpu, &calls->cpu_names, thread);
 	if (!calls->opts.threads_only)
-		stack_run_on(stack, &cpu->now, cpu->tracks[CPU_CODE]);
+		stack_run_on(stack, &cpu->now, cpu->tracks[TRACK_CODE]);
 	if (previous)
 		timeline_switch(calls->timeline, cpu->now.at, cpu->number, previous->stack.track,
 				stack->track);
@@ -197,7 +212,7 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 	}
 	/* Every way into the kernel turns interrupts off. */
 	if (entered)
-		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
+		change_irqs(calls, cpu, IRQ_OFF, symbol);
 	if (!stack->nr)
 		restart(calls, cpu, symbol, entered);
 	else
@@ -271,12 +286,25 @@ static void mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time)
 	cpu->now = now;
 }
 
+/* A spike that is to come, and the edges of the window. */
+static uint64_t quiet_until(const struct calls *calls)
+{
+	const struct calls_opts *opts = &calls->opts;
+	uint64_t quiet = timeline_quiet_until(calls->timeline);
+	uint64_t next = calls->has_expected ? opts->spike : opts->expected;
+
+	if (opts->axis != CALLS_TIME)
+		return 0;
+	return opts->spike && !calls->has_spike && next <= quiet ? (next ?: 1) - 1 : quiet;
+}
+
 static void advance(struct calls *calls, struct cpu *cpu, uint64_t time)
 {
 	if (time > calls->last)
 		calls->last = time;
 	mark_spike(calls, cpu, time);
 	advance_timeline(calls, time);
+	calls->quiet = quiet_until(calls);
 	cpu->now.time = time;
 	cpu->now.at = position(calls, cpu);
 }
@@ -297,21 +325,9 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	const struct symbol *symbol = be_at(calls, cpu, event, event->from);
 
 	count(calls, cpu, event);
-	cpu_irqs(cpu, &calls->cpu_names, event->irqs, symbol);
+	change_irqs(calls, cpu, event->irqs, symbol);
 	cpu->ip = event->last ?: event->from;
 	cpu->sequential = true;
-}
-
-/* A frame that is returned from, not outside of an interrupt. The stack's size: there is none. */
-static size_t find_return(const struct stack *stack, uint64_t to)
-{
-	for (size_t i = stack->nr; i--;) {
-		if (stack->frames[i].kind == FRAME_INTERRUPT)
-			break;
-		if (stack->frames[i].back == to)
-			return i;
-	}
-	return stack->nr;
 }
 
 /* A frame of this function, not outside of an interrupt. The stack's size: there is none. */
@@ -326,15 +342,6 @@ static size_t find_function(const struct stack *stack, const struct symbol *symb
 	return stack->nr;
 }
 
-static bool is_in_interrupt(const struct stack *stack)
-{
-	for (size_t i = stack->nr; i--;) {
-		if (stack->frames[i].kind == FRAME_INTERRUPT)
-			return true;
-	}
-	return false;
-}
-
 /* To what is below all that is known: that was there from where the stack begins. */
 static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
@@ -345,7 +352,7 @@ static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *s
 static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	struct stack *stack = &cpu->thread->stack;
-	size_t i = find_return(stack, event->to);
+	size_t i = stack_find_return(stack, event->to);
 	const struct symbol *symbol;
 
 	if (i < stack->nr) {
@@ -362,7 +369,7 @@ static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_e
 	i = find_function(stack, symbol);
 	if (i < stack->nr)
 		pop(calls, cpu, i + 1);
-	else if (is_in_interrupt(stack))
+	else if (stack_is_in_interrupt(stack))
 		stack_replace(stack, &cpu->now, symbol);
 	else
 		uncover(calls, cpu, symbol);
@@ -389,7 +396,7 @@ static void on_kernel_return(struct calls *calls, struct cpu *cpu, const struct 
 		pop(calls, cpu, 0);
 	/* After an interrupt they are as before it. */
 	if (i == SIZE_MAX || !interrupt)
-		cpu_irqs(cpu, &calls->cpu_names, IRQ_ON, &calls->unknown);
+		change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
 }
 
 static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
@@ -400,11 +407,11 @@ static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	enum frame_kind kind = event->flags & CALLS_SYSCALL ? FRAME_SYSCALL : FRAME_CALL;
 
 	/* Into the middle of itself: to learn an address, or to return elsewhere. */
-	if (kind == FRAME_CALL && event->to != symbol->start && symbol != &calls->unknown &&
-	    is_same(stack_top(stack)->symbol, symbol))
+	if (kind == FRAME_CALL && event->to != symbol->start &&
+	    symbol->base != calls->unknown.base && is_same(stack_top(stack)->symbol, symbol))
 		return;
 	if (kind == FRAME_SYSCALL)
-		cpu_irqs(cpu, &calls->cpu_names, IRQ_OFF, symbol);
+		change_irqs(calls, cpu, IRQ_OFF, symbol);
 	/* Those that are never returned from are not kept for ever. */
 	if (stack->nr >= STACK_DEPTH_MAX)
 		restart(calls, cpu, symbol, false);
@@ -433,7 +440,7 @@ static void on_interrupt(struct calls *calls, struct cpu *cpu, const struct call
 	if (stack->nr >= STACK_DEPTH_MAX)
 		restart(calls, cpu, stack_top(stack)->symbol, false);
 	stack_push(stack, &cpu->now, symbol, FRAME_INTERRUPT, event->from);
-	cpu_interrupt(cpu, &calls->cpu_names, symbol);
+	cpu_interrupt(cpu, &calls->cpu_names, symbol->name);
 }
 
 static void trace_ends(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
@@ -515,6 +522,41 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 	else
 		on_branch(calls, cpu, event);
 	cpu->ended = cpu->now.at;
+}
+
+bool calls_stay(struct calls *calls, const struct decode_item *item)
+{
+	const struct code_block *code = item->code;
+	struct cpu *cpu = calls->cpu;
+	const struct frame *top;
+	struct stack *stack;
+
+	if (!cpu || cpu->number != item->cpu || !cpu->thread || cpu->thread->tid != item->tid ||
+	    cpu->ip != code->first || cpu->off || item->time > calls->quiet)
+		return false;
+	stack = &cpu->thread->stack;
+	top = stack_top(stack);
+	if (!top || top->kind == FRAME_UNTRACED || !symbol_has(top->symbol, code->first) ||
+	    !symbol_has(top->symbol, item->to))
+		return false;
+	if (item->time > calls->last)
+		calls->last = item->time;
+	cpu->now.time = cpu->now.at = cpu->ended = item->time;
+	stack->counts.insns += code->insns;
+	stack->counts.cycles += item->cycles;
+	cpu->counts.insns += code->insns;
+	cpu->counts.cycles += item->cycles;
+	stack_touch_block(stack, code);
+	cpu->ip = cpu->begin = item->to;
+	cpu->sequential = false;
+	return true;
+}
+
+uint64_t calls_next(struct calls *calls, int number)
+{
+	const struct cpu *cpu = find_cpu(calls, number);
+
+	return cpu && !cpu->off ? cpu->ip : 0;
 }
 
 uint64_t calls_gaps(const struct calls *calls)

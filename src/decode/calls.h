@@ -6,6 +6,8 @@
 #include "cpu.h"
 #include "stack.h"
 
+struct decode_item;
+
 enum calls_flags {
 	CALLS_CALL = 1 << 0,
 	CALLS_RETURN = 1 << 1,
@@ -28,7 +30,8 @@ struct calls_event {
 	/* Of several instructions in a row, of one function, in less than CALLS_STRAIGHT_MAX bytes;
 	 * 0: of one. */
 	uint64_t last;
-	uint8_t length; /* of the instruction; 0: not known */
+	uint8_t length;		     /* of the instruction; 0: not known */
+	const struct symbol *symbol; /* that `from` is in; NULL: resolve() tells */
 	enum irq_change irqs;
 	uint64_t insns, cycles; /* since the last event of the kind */
 };
@@ -70,6 +73,13 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 void calls_free(struct calls *calls);
 
 void calls_add(struct calls *calls, const struct calls_event *event);
+
+/* Code of one function, which changes nothing of interrupts, and a jump or the next instruction.
+ * False: that is not all that there is to it, and nothing was done. */
+bool calls_stay(struct calls *calls, const struct decode_item *item);
+
+/* Where execution goes on, on a CPU; 0: not known. */
+uint64_t calls_next(struct calls *calls, int cpu);
 
 /* Gaps that were found in the trace. */
 uint64_t calls_gaps(const struct calls *calls);

@@ -6,14 +6,14 @@
 #define FLOW_SPIKE 1
 
 static const char *const track_names[] = {
-	[CPU_CODE] = "functions",
-	[CPU_TASKS] = "tasks",
-	[CPU_TIMER] = "timer",
-	[CPU_INTERRUPTS] = "interrupts",
-	[CPU_IRQS_OFF] = "interrupts off",
-	[CPU_TRACE] = "trace",
+	[TRACK_CODE] = "functions",
+	[TRACK_TASKS] = "tasks",
+	[TRACK_TIMER] = "timer",
+	[TRACK_INTERRUPTS] = "interrupts",
+	[TRACK_IRQS_OFF] = "interrupts off",
+	[TRACK_TRACE] = "trace",
 };
-_Static_assert(ARRAY_SIZE(track_names) == CPU_NR_TRACKS, "each has a name");
+_Static_assert(ARRAY_SIZE(track_names) == TRACK_NR_OF_CPU, "each has a name");
 
 int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
 {
@@ -37,13 +37,19 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	if (!cpu)
 		return NULL;
 	cpu->number = number;
-	for (size_t i = 0; i < CPU_NR_TRACKS; i++) {
-		uint64_t koid = KOID_CPUS + 1 + (uint64_t)number * CPU_NR_TRACKS + i;
+	for (size_t i = 0; i < TRACK_NR_OF_CPU; i++) {
+		struct track_id id = {
+			.kind = (enum track_kind)i,
+			.cpu = number,
+			.process = KOID_CPUS,
+			.thread = KOID_CPUS + 1 + (uint64_t)number * TRACK_NR_OF_CPU + i,
+			.process_name = cpu_names->process,
+		};
 		char name[48];
 
 		snprintf(name, sizeof(name), "CPU %d %s", number, track_names[i]);
-		cpu->tracks[i] = timeline_track(timeline, KOID_CPUS, koid, cpu_names->process,
-						names_add(names, name));
+		id.thread_name = names_add(names, name);
+		cpu->tracks[i] = timeline_track(timeline, &id);
 		if (!cpu->tracks[i]) {
 			free(cpu);
 			return NULL;
@@ -52,38 +58,37 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	return cpu;
 }
 
-void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
-	      const struct symbol *by)
+void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by)
 {
-	struct track *track = cpu->tracks[CPU_IRQS_OFF];
+	struct track *track = cpu->tracks[TRACK_IRQS_OFF];
 
-	if (change == IRQ_SAME || cpu->irqs_off == (change == IRQ_OFF))
+	if (!cpu_irqs_change(cpu, change))
 		return;
 	cpu->irqs_off = change == IRQ_OFF;
 	if (cpu->irqs_off)
-		track_begin(track, cpu->now.at, names->category, by->name);
+		track_begin(track, cpu->now.at, names->category, by);
 	else
 		track_end(track, cpu->now.at, NULL, 0);
 }
 
 /* The CPU turns interrupts off by itself. */
-void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, const struct symbol *handler)
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler)
 {
 	if (cpu->nesting < CPU_NESTING_MAX)
 		cpu->saved[cpu->nesting] = cpu->irqs_off;
 	cpu->nesting++;
 	cpu_irqs(cpu, names, IRQ_OFF, handler);
-	track_begin(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, names->category, handler->name);
+	track_begin(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, names->category, handler);
 }
 
-void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, const struct symbol *to)
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to)
 {
 	bool were_off = false;
 
 	if (cpu->nesting) {
 		cpu->nesting--;
 		were_off = cpu->nesting >= CPU_NESTING_MAX || cpu->saved[cpu->nesting];
-		track_end(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, NULL, 0);
+		track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
 	}
 	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, to);
 }
@@ -91,14 +96,14 @@ void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, const str
 /* A task that is switched away from in an exception leaves that to its next turn. */
 static void leave_interrupts(struct cpu *cpu)
 {
-	while (track_depth(cpu->tracks[CPU_INTERRUPTS]))
-		track_end(cpu->tracks[CPU_INTERRUPTS], cpu->now.at, NULL, 0);
+	while (track_depth(cpu->tracks[TRACK_INTERRUPTS]))
+		track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
 	cpu->nesting = 0;
 }
 
 void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread)
 {
-	struct track *track = cpu->tracks[CPU_TASKS];
+	struct track *track = cpu->tracks[TRACK_TASKS];
 
 	if (cpu->thread) {
 		track_end(track, cpu->now.at, NULL, 0);
@@ -110,7 +115,7 @@ void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *t
 
 void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
 {
-	struct track *track = cpu->tracks[CPU_TASKS];
+	struct track *track = cpu->tracks[TRACK_TASKS];
 
 	track_end(track, cpu->now.at, NULL, 0);
 	track_begin(track, cpu->now.at, names->category, cpu->thread->name);
@@ -118,7 +123,7 @@ void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
 
 void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost)
 {
-	struct track *track = cpu->tracks[CPU_TRACE];
+	struct track *track = cpu->tracks[TRACK_TRACE];
 
 	track_begin(track, since, names->category, lost ? names->lost : names->untraced);
 	track_end(track, cpu->now.at, NULL, 0);
@@ -127,17 +132,17 @@ void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, boo
 void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
 	       uint64_t latency_ns)
 {
-	struct track *track = cpu->tracks[CPU_TIMER];
-	const struct fxt_arg arg = { .key = names->latency, .u64 = latency_ns };
+	struct track *track = cpu->tracks[TRACK_TIMER];
+	const struct track_arg arg = { .key = names->latency, .u64 = latency_ns };
 	struct track *thread = cpu->thread ? cpu->thread->stack.track : NULL;
 
 	track_begin(track, expected_at, names->category, names->late);
-	track_flow(track, expected_at, FXT_FLOW_BEGIN, names->category, names->spike, FLOW_SPIKE);
+	track_flow(track, expected_at, TRACK_FLOW_BEGIN, names->category, names->spike, FLOW_SPIKE);
 	track_instant(track, cpu->now.at, names->category, names->spike, &arg, 1);
 	/* An arrow leads to the function of the spike, or to a slice of this track's own. */
 	if (!thread || !track_depth(thread))
 		thread = track;
-	track_flow(thread, cpu->now.at, FXT_FLOW_END, names->category, names->spike, FLOW_SPIKE);
+	track_flow(thread, cpu->now.at, TRACK_FLOW_END, names->category, names->spike, FLOW_SPIKE);
 	track_end(track, cpu->now.at, &arg, 1);
 	if (thread != track)
 		track_instant(thread, cpu->now.at, names->category, names->spike, &arg, 1);

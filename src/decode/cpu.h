@@ -5,16 +5,6 @@
 
 #include "stack.h"
 
-enum cpu_track {
-	CPU_CODE,
-	CPU_TASKS,
-	CPU_TIMER,
-	CPU_INTERRUPTS,
-	CPU_IRQS_OFF,
-	CPU_TRACE,
-	CPU_NR_TRACKS,
-};
-
 #define CPU_NESTING_MAX 16
 
 struct thread {
@@ -27,7 +17,7 @@ struct thread {
 
 struct cpu {
 	int number;
-	struct track *tracks[CPU_NR_TRACKS];
+	struct track *tracks[TRACK_NR_OF_CPU];
 	struct thread *thread; /* that runs */
 	struct counts counts, origin;
 	struct moment now;
@@ -51,12 +41,17 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_
 struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 		    const struct cpu_names *cpu_names, int number);
 
-/* Interrupts off are a slice that is called as the function that turned them off. */
-void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
-	      const struct symbol *by);
-void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, const struct symbol *handler);
+/* Interrupts off are a slice that is called as the function that turned them off: `by`, a name. */
+void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by);
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler);
 /* Interrupts are as they were before it. */
-void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, const struct symbol *to);
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to);
+
+/* Whether that changes what is known of interrupts. */
+static inline bool cpu_irqs_change(const struct cpu *cpu, enum irq_change change)
+{
+	return change != IRQ_SAME && cpu->irqs_off != (change == IRQ_OFF);
+}
 
 /* Another task runs. */
 void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);

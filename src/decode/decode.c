@@ -88,6 +88,7 @@ static int begin(struct decode *decode)
 		.code = decode->code,
 		.begin = decode->opts.begin,
 		.end = decode->opts.end,
+		.tail = decode->opts.tail,
 		.cpu = decode->opts.cpu,
 		.threads = decode->opts.threads,
 	};
@@ -315,6 +316,11 @@ const struct symbol *decode_symbol(struct decode *decode, const struct decode_it
 				   uint64_t ip)
 {
 	return code_view_symbol(decode->view, item->pid, item->time, ip);
+}
+
+int decode_files(struct decode *decode, struct code_file **files, size_t *nr)
+{
+	return code_files(decode->code, files, nr);
 }
 
 void decode_stats(const struct decode *decode, struct decode_stats *stats)

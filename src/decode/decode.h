@@ -69,6 +69,7 @@ struct decode_opts {
 	const char *symfs;	 /* where files by name are; NULL: the root */
 	int cpu;		 /* negative: all */
 	uint64_t begin, end;	 /* ns of perf's clock: items of then; end 0: no end */
+	uint64_t tail;		 /* of each CPU only the end, at least so many bytes; 0: all */
 	unsigned int threads;	 /* that decode; 0 or 1: none but the caller's */
 	const volatile sig_atomic_t *stop; /* not 0: decode_next() is to end with -ECANCELED */
 };
@@ -94,6 +95,11 @@ const char *decode_comm(struct decode *decode, int tid, uint64_t time);
 /* Of an address of the item's process, as perf names it; never NULL. It stays. */
 const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
 				   uint64_t ip);
+
+struct code_file;
+
+/* As code_files(), when the end has come. */
+int decode_files(struct decode *decode, struct code_file **files, size_t *nr);
 
 void decode_stats(const struct decode *decode, struct decode_stats *stats);
 

@@ -87,10 +87,26 @@ static void find_behind(struct source *source, uint64_t end)
 		source->has_segment = source->has_behind = false;
 }
 
+static void find_tail(struct source *source, uint64_t bytes)
+{
+	uint64_t size = trace_size(source->queue);
+
+	source->has_segment = trace_seek(source->queue, UINT64_MAX, &source->segment);
+	while (source->has_segment && size - source->segment.offset < bytes) {
+		if (!trace_previous(source->queue, &source->segment))
+			break;
+	}
+	find_behind(source, 0);
+}
+
 static void find_first(struct jobs *jobs, struct source *source)
 {
 	uint64_t begin = jobs->opts.begin;
 
+	if (jobs->opts.tail) {
+		find_tail(source, jobs->opts.tail);
+		return;
+	}
 	source->has_segment = trace_seek(source->queue, begin, &source->segment);
 	for (size_t i = 0; begin && i < LEAD_SEGMENTS && source->has_segment; i++) {
 		if (!trace_previous(source->queue, &source->segment))

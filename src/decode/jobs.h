@@ -28,6 +28,7 @@ struct jobs_opts {
 	const struct trace *trace;
 	struct code *code;
 	uint64_t begin, end; /* ns; end 0: no end */
+	uint64_t tail;	     /* as of struct decode_opts */
 	int cpu;	     /* negative: all */
 	unsigned int threads;
 };

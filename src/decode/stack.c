@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
+#include "code.h"
 
 int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names *names)
 {
@@ -119,64 +119,35 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 	begin_on_cpu(stack, frame, now->at);
 }
 
-/* The digits of a number, so many at least. Returns where they end. */
-static char *put_digits(char *to, uint64_t number, size_t min)
-{
-	char digits[20];
-	size_t nr = 0;
-
-	for (; number || nr < min; number /= 10)
-		digits[nr++] = (char)('0' + number % 10);
-	while (nr)
-		*to++ = digits[--nr];
-	return to;
-}
-
-static char *put_time(char *to, uint64_t time)
-{
-	to = put_digits(to, time / NS_PER_S, 1);
-	*to++ = '.';
-	return put_digits(to, time % NS_PER_S, 9);
-}
-
-/* As --time takes it. There are so many of them that printf() would be what takes long. */
-static void format_span(char *to, uint64_t begin, uint64_t end)
-{
-	to = put_time(to, begin);
-	*to++ = ',';
-	*put_time(to, end) = '\0';
-}
-
 static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
 		      bool unfinished)
 {
 	const struct stack_env *env = stack->env;
 	uint64_t insns = stack->counts.insns - frame->counts.insns;
 	uint64_t cycles = stack->counts.cycles - frame->counts.cycles;
-	struct fxt_arg args[8];
-	char span[64] = "";
+	struct track_arg args[8];
 	size_t nr = 0;
 
-	if (!timeline_is_left_out(env->timeline))
-		format_span(span, frame->time, now->time);
-	args[nr++] = (struct fxt_arg){ .type = FXT_ARG_TEXT, .key = env->key.span, .text = span };
-	args[nr++] = (struct fxt_arg){ .key = env->key.insns, .u64 = insns };
+	args[nr++] = (struct track_arg){ .type = TRACK_ARG_SPAN,
+					 .key = env->key.span,
+					 .span = { frame->time, now->time } };
+	args[nr++] = (struct track_arg){ .key = env->key.insns, .u64 = insns };
 	if (cycles) {
-		args[nr++] = (struct fxt_arg){ .key = env->key.cycles, .u64 = cycles };
-		args[nr++] = (struct fxt_arg){ .type = FXT_ARG_DOUBLE,
-					       .key = env->key.ipc,
-					       .number = (double)insns / (double)cycles };
+		args[nr++] = (struct track_arg){ .key = env->key.cycles, .u64 = cycles };
+		args[nr++] = (struct track_arg){ .type = TRACK_ARG_DOUBLE,
+						 .key = env->key.ipc,
+						 .number = (double)insns / (double)cycles };
 	}
-	args[nr++] = (struct fxt_arg){ .key = env->key.icache,
-				       .u64 = (uint64_t)frame->lines * LINE_SIZE };
+	args[nr++] = (struct track_arg){ .key = env->key.icache,
+					 .u64 = (uint64_t)frame->lines * LINE_SIZE };
 	if (frame->before)
-		args[nr++] = (struct fxt_arg){ .type = FXT_ARG_BOOL,
-					       .key = env->key.before,
-					       .boolean = true };
+		args[nr++] = (struct track_arg){ .type = TRACK_ARG_BOOL,
+						 .key = env->key.before,
+						 .boolean = true };
 	if (unfinished)
-		args[nr++] = (struct fxt_arg){ .type = FXT_ARG_BOOL,
-					       .key = env->key.unfinished,
-					       .boolean = true };
+		args[nr++] = (struct track_arg){ .type = TRACK_ARG_BOOL,
+						 .key = env->key.unfinished,
+						 .boolean = true };
 	track_end(stack->track, now->at, args, nr);
 	if (stack->cpu)
 		track_end(stack->cpu, now->at, args, nr);
@@ -222,9 +193,29 @@ void stack_uncover(struct stack *stack, const struct moment *now, const struct s
 	frame->back = 0;
 	frame->before = true;
 	stack->root.lines = 0;
-	track_begin_late(stack->track, category(stack->env, frame), symbol->name);
+	track_begin_late(stack->track, category(stack->env, frame), name(stack, frame));
 	if (stack->cpu)
-		track_begin_late(stack->cpu, category(stack->env, frame), symbol->name);
+		track_begin_late(stack->cpu, category(stack->env, frame), name(stack, frame));
+}
+
+size_t stack_find_return(const struct stack *stack, uint64_t to)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind == FRAME_INTERRUPT)
+			break;
+		if (stack->frames[i].back == to)
+			return i;
+	}
+	return stack->nr;
+}
+
+bool stack_is_in_interrupt(const struct stack *stack)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind == FRAME_INTERRUPT)
+			return true;
+	}
+	return false;
 }
 
 /* It is new to all frames that began after the line was last touched. These are the innermost ones:
@@ -277,6 +268,19 @@ void stack_touch(struct stack *stack, uint64_t first, uint64_t last)
 {
 	for (uint64_t line = first / LINE_SIZE; line <= last / LINE_SIZE; line++)
 		touch_line(stack, line);
+}
+
+void stack_touch_block(struct stack *stack, const struct code_block *code)
+{
+	struct touched *touched =
+		&stack->env->touched[((uintptr_t)code >> 5) & (STACK_TOUCHED - 1)];
+
+	/* All frames have its lines, if the innermost has. */
+	if (touched->code == code && touched->stack == stack->id &&
+	    touched->touches > (stack_top(stack) ?: &stack->root)->touches)
+		return;
+	stack_touch(stack, code->first, code->last + (code->length ?: 1) - 1);
+	*touched = (struct touched){ code, stack->touches, stack->id };
 }
 
 void stack_finish(struct stack *stack, const struct moment *now)

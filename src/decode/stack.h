@@ -7,8 +7,13 @@
 #include "symbol.h"
 #include "timeline.h"
 
+struct code_block;
+
 /* A stack that is deeper is of frames that are never returned from. */
 #define STACK_DEPTH_MAX 100000
+
+/* A power of two. */
+#define STACK_TOUCHED 1024
 
 enum frame_kind {
 	FRAME_CALL,
@@ -37,6 +42,12 @@ struct frame {
 struct stack_env {
 	struct timeline *timeline;
 	struct lines lines;
+	/* Blocks that were executed last: most are so again, by the same function. */
+	struct touched {
+		const struct code_block *code;
+		uint64_t touches;
+		uint32_t stack; /* its ID */
+	} touched[STACK_TOUCHED];
 	struct {
 		uint32_t kernel, user, interrupt, syscall, untraced;
 	} category;
@@ -85,8 +96,13 @@ void stack_replace(struct stack *stack, const struct moment *now, const struct s
 /* The stack is empty: this was below what is known of it. */
 void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol);
 
+/* A frame that is returned from, not outside of an interrupt. The stack's size: there is none. */
+size_t stack_find_return(const struct stack *stack, uint64_t to);
+bool stack_is_in_interrupt(const struct stack *stack);
+
 /* Code of these addresses was executed, both inclusive. */
 void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
+void stack_touch_block(struct stack *stack, const struct code_block *code);
 
 /* Ends all, at the end of the trace. */
 void stack_finish(struct stack *stack, const struct moment *now);

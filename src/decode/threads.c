@@ -18,14 +18,20 @@ void threads_release(struct threads *threads)
 /* A track for each thread, and for what each CPU does in no thread that has a number. */
 static struct track *new_track(struct threads *threads, const struct thread *thread, int cpu)
 {
-	uint64_t process = (uint64_t)(thread->pid > 0 ? thread->pid : thread->tid);
-	uint64_t koid = (uint64_t)thread->tid;
+	struct track_id id = {
+		.kind = TRACK_THREAD,
+		.cpu = -1,
+		.process = (uint64_t)(thread->pid > 0 ? thread->pid : thread->tid),
+		.thread = (uint64_t)thread->tid,
+		.process_name = thread->comm,
+		.thread_name = thread->name,
+	};
 
 	if (thread->tid <= 0) {
-		process = thread->tid ? KOID_UNKNOWN : KOID_IDLE;
-		koid = process + 1 + (uint64_t)cpu;
+		id.process = thread->tid ? KOID_UNKNOWN : KOID_IDLE;
+		id.thread = id.process + 1 + (uint64_t)cpu;
 	}
-	return timeline_track(threads->timeline, process, koid, thread->comm, thread->name);
+	return timeline_track(threads->timeline, &id);
 }
 
 static void name_thread(struct threads *threads, struct thread *thread, const char *comm,

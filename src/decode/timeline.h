@@ -1,23 +1,104 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracks with slices in them, written to one file or, cut at equal times, to several. Slices that
- * turn out to have begun before anything that is written already are put in front at the end: what
- * is written goes to a nameless file first.
+ * Tracks with slices in them, of a window of time, in one part or, cut at equal times, in several.
+ * They go to an end: a file, or spans in memory.
  */
 #ifndef DECODE_TIMELINE_H
 #define DECODE_TIMELINE_H
 
-#include "fxt.h"
-#include "pieces.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names.h"
+#include "util.h"
+
+enum track_event_type {
+	TRACK_INSTANT,
+	TRACK_BEGIN,
+	TRACK_END,
+	TRACK_FLOW_BEGIN,
+	TRACK_FLOW_END,
+};
+
+enum track_arg_type {
+	TRACK_ARG_U64,
+	TRACK_ARG_DOUBLE,
+	TRACK_ARG_SPAN, /* of time, as --time takes it */
+	TRACK_ARG_BOOL,
+};
+
+struct track_arg {
+	enum track_arg_type type;
+	uint32_t key; /* of struct names, as all names here */
+	union {
+		uint64_t u64;
+		double number;
+		struct {
+			uint64_t begin, end; /* ns */
+		} span;
+		bool boolean;
+	};
+};
+
+struct track_event {
+	enum track_event_type type;
+	uint64_t at; /* position */
+	uint32_t category, name;
+	const struct track_arg *args;
+	size_t nr_args;
+	uint64_t flow;
+};
+
+enum track_kind {
+	TRACK_CODE,
+	TRACK_TASKS,
+	TRACK_TIMER,
+	TRACK_INTERRUPTS,
+	TRACK_IRQS_OFF,
+	TRACK_TRACE,
+	TRACK_NR_OF_CPU,
+	TRACK_THREAD = TRACK_NR_OF_CPU,
+};
+
+struct track_id {
+	enum track_kind kind;
+	int cpu;		  /* -1: of a thread */
+	uint64_t process, thread; /* distinct numbers */
+	uint32_t process_name, thread_name;
+};
+
+/* A slice that turns out to have been around all since the track was restarted, in one of the
+ * parts. Those that are found later are outside of those that were found before. */
+struct track_late {
+	uint32_t part;
+	bool ends; /* with the part; else an event tells its end */
+	uint64_t begin, end;
+	uint32_t category, name;
+};
+
+/* `track` is what the function track returned; of one that is NULL nothing is told. Failures are
+ * kept until finish(). */
+struct timeline_ops {
+	void *(*track)(void *sink, const struct track_id *id);
+	/* The ID has other names now. `open`: what is told next is of the window. */
+	void (*rename)(void *sink, void *track, const struct track_id *id, bool open);
+	/* A part begins, which what follows is in. They are numbered from 0. */
+	void (*part)(void *sink, uint32_t number, uint64_t at);
+	void (*event)(void *sink, void *track, const struct track_event *event);
+	void (*restart)(void *sink, void *track);
+	void (*late)(void *sink, void *track, const struct track_late *late);
+	/* A CPU goes from one thread to another. NULL: of no interest. */
+	void (*change)(void *sink, uint64_t at, int cpu, void *from, void *to);
+	int (*finish)(void *sink);
+};
 
 struct timeline_opts {
-	const char *path;     /* of the result; with .gz at its end it is compressed */
-	uint64_t begin, end;  /* what is written of the time; 0 and UINT64_MAX for all */
-	uint64_t split;	      /* so much time in a file; 0 for one file */
-	bool counted;	      /* positions are counted, not times: 0 where the window opens */
-	uint16_t max_strings; /* as of fxt_new() */
-	uint8_t max_threads;
-	struct fxt_copying copying;
+	uint64_t begin, end; /* what is written of the time; 0 and UINT64_MAX for all */
+	uint64_t split;	     /* so much time in a part; 0 for one part */
+	bool counted;	     /* positions are counted, not times: 0 where the window opens */
+	const struct timeline_ops *ops;
+	void *sink;
 };
 
 struct timeline;
@@ -28,16 +109,17 @@ int timeline_new(struct timeline **ret, const struct timeline_opts *opts,
 void timeline_free(struct timeline *timeline);
 
 /* A new track; NULL if there is no memory, which is kept for timeline_finish(). */
-struct track *timeline_track(struct timeline *timeline, uint64_t process, uint64_t thread,
-			     uint32_t process_name, uint32_t thread_name);
+struct track *timeline_track(struct timeline *timeline, const struct track_id *id);
 
-/* What they are called from now on: of several names in a file the last one counts. Process_name is
- * 0 if the process keeps its own. */
+/* What they are called from now on. Process_name is 0 if the process keeps its own. */
 void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name);
 
 /* To be called with the time of what comes next. Returns true when the window opens: counted
  * positions begin anew then. */
 bool timeline_advance(struct timeline *timeline, uint64_t time);
+
+/* Up to this time, timeline_advance() does nothing. */
+uint64_t timeline_quiet_until(const struct timeline *timeline);
 
 /* Nothing of the time after the window is written. */
 bool timeline_closed(const struct timeline *timeline);
@@ -46,10 +128,10 @@ bool timeline_closed(const struct timeline *timeline);
 void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
 /* On a track without open slices: what has been open around all since track_restart(). */
 void track_begin_late(struct track *track, uint32_t category, uint32_t name);
-void track_end(struct track *track, uint64_t at, const struct fxt_arg *args, size_t nr_args);
+void track_end(struct track *track, uint64_t at, const struct track_arg *args, size_t nr_args);
 void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
-		   const struct fxt_arg *args, size_t nr_args);
-void track_flow(struct track *track, uint64_t at, enum fxt_event_type type, uint32_t category,
+		   const struct track_arg *args, size_t nr_args);
+void track_flow(struct track *track, uint64_t at, enum track_event_type type, uint32_t category,
 		uint32_t name, uint64_t flow);
 /* On a track without open slices: what comes now begins after what ended. */
 void track_restart(struct track *track, uint64_t at);
@@ -61,25 +143,7 @@ void timeline_switch(struct timeline *timeline, uint64_t at, int cpu, struct tra
 
 uint64_t timeline_slices(const struct timeline *timeline);
 
-/*
- * Several processes can write what is one timeline, a piece each: all of them do the same, but each
- * piece goes to a file in one of them only. What comes after this is a piece that is left out here;
- * it has a number, from 0.
- */
-int timeline_leave_out(struct timeline *timeline) _must_check_;
-
-bool timeline_is_left_out(const struct timeline *timeline);
-/* The piece goes to this file instead, in a process that ends with it. */
-void timeline_write_piece(struct timeline *timeline, FILE *file);
-int timeline_end_piece(struct timeline *timeline) _must_check_;
-/* What comes next is in no piece. */
-void timeline_write_rest(struct timeline *timeline);
-/* The file of a piece, which is closed with the timeline. These return 0 or a
- * negative errno. */
-int timeline_put_piece(struct timeline *timeline, int number, int fd) _must_check_;
-
-/* Ends what is open, and makes the files appear under their names. Returns 0 or a negative errno,
- * and then there are none. */
+/* Ends what is open. Returns 0 or a negative errno: of anything before, too. */
 int timeline_finish(struct timeline *timeline, uint64_t at) _must_check_;
 
 #endif

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+struct lane_late {
+	uint32_t span;
+	uint32_t before; /* the span that it begins before */
+};
+
 int spans_new(struct spans **ret)
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
@@ -25,8 +30,10 @@ void spans_free(struct spans *spans)
 {
 	if (!spans)
 		return;
-	for (size_t i = 0; i < LANE_NR; i++)
+	for (size_t i = 0; i < LANE_NR; i++) {
 		free(spans->lanes[i].spans);
+		free(spans->lanes[i].late);
+	}
 	names_free(spans->names);
 	free(spans);
 }
@@ -48,31 +55,144 @@ static int make_room(struct lane *lane)
 	return 0;
 }
 
-int spans_begin(struct spans *spans, enum lane_number number, uint64_t at, enum span_kind kind,
-		const char *name)
+static int add_span(struct lane *lane, const struct span *span)
+{
+	int r = make_room(lane);
+
+	if (r)
+		return r;
+	lane->spans[lane->nr] = *span;
+	lane->spans[lane->nr].parent = lane->open;
+	lane->spans[lane->nr].end = UINT64_MAX;
+	lane->open = lane->nr++;
+	return 0;
+}
+
+int spans_begin_named(struct spans *spans, enum lane_number number, uint64_t at,
+		      enum span_kind kind, uint32_t name, bool user)
 {
 	struct lane *lane = &spans->lanes[number];
 	const struct span *outer = lane->open == SPAN_NONE ? NULL : &lane->spans[lane->open];
 	uint16_t depth = outer ? outer->depth + 1 : 0;
-	uint32_t number_of_name = names_add(spans->names, name);
-	int r = names_error(spans->names) ?: make_room(lane);
 
-	if (r)
-		return r;
 	if (outer && depth == 0)
 		return -E2BIG;
 	if (lane->nr && at < lane->spans[lane->nr - 1].begin)
 		at = lane->spans[lane->nr - 1].begin;
-	lane->spans[lane->nr] = (struct span){
-		.begin = at,
-		.end = UINT64_MAX,
-		.name = number_of_name,
-		.parent = lane->open,
-		.depth = depth,
-		.kind = kind,
-	};
-	lane->open = lane->nr++;
+	return add_span(
+		lane,
+		&(struct span){
+			.begin = at, .name = name, .depth = depth, .kind = kind, .user = user });
+}
+
+int spans_begin(struct spans *spans, enum lane_number number, uint64_t at, enum span_kind kind,
+		const char *name)
+{
+	uint32_t number_of_name = names_add(spans->names, name);
+
+	return names_error(spans->names)
+		       ?: spans_begin_named(spans, number, at, kind, number_of_name, false);
+}
+
+void spans_restart(struct spans *spans, enum lane_number number)
+{
+	struct lane *lane = &spans->lanes[number];
+
+	lane->restart = lane->roots = lane->nr;
+}
+
+int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, enum span_kind kind,
+		     uint32_t name, bool user)
+{
+	struct lane *lane = &spans->lanes[number];
+	struct lane_late *grown = reallocarray(lane->late, lane->nr_late + 1, sizeof(*lane->late));
+	uint32_t span = lane->nr;
+	int r;
+
+	if (!grown)
+		return -ENOMEM;
+	lane->late = grown;
+	r = add_span(lane, &(struct span){ .begin = at, .name = name, .kind = kind, .user = user });
+	if (r)
+		return r;
+	lane->late[lane->nr_late++] = (struct lane_late){ span, lane->restart };
+	while (lane->roots < span) {
+		if (lane->spans[lane->roots].parent == SPAN_NONE)
+			lane->spans[lane->roots].parent = span;
+		lane->roots++;
+	}
 	return 0;
+}
+
+/* In the order in which they begin, and of those that begin at once the outer ones first: they were
+ * found last. */
+static int compare_late(const void *a, const void *b)
+{
+	const struct lane_late *x = a, *y = b;
+
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	return x->span > y->span ? -1 : 1;
+}
+
+/* Where each span is to be. */
+static void find_places(const struct lane *lane, uint32_t *places)
+{
+	uint32_t nr = 0, late = 0;
+
+	memset(places, 0xff, lane->nr * sizeof(*places));
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		while (late < lane->nr_late && lane->late[late].before == i)
+			places[lane->late[late++].span] = nr++;
+		if (places[i] == SPAN_NONE)
+			places[i] = nr++;
+	}
+}
+
+/* The outer ones come first. */
+static int count_depths(struct lane *lane)
+{
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		struct span *span = &lane->spans[i];
+		uint16_t outer = span->parent == SPAN_NONE ? 0 : lane->spans[span->parent].depth;
+
+		if (outer == UINT16_MAX)
+			return -E2BIG;
+		span->depth = span->parent == SPAN_NONE ? 0 : outer + 1;
+	}
+	return 0;
+}
+
+int spans_settle(struct spans *spans, enum lane_number number)
+{
+	struct lane *lane = &spans->lanes[number];
+	_cleanup_free_ uint32_t *places = NULL;
+	struct span *settled;
+
+	if (!lane->nr_late)
+		return 0;
+	places = calloc(lane->nr, sizeof(*places));
+	settled = calloc(lane->nr, sizeof(*settled));
+	if (!places || !settled) {
+		free(settled);
+		return -ENOMEM;
+	}
+	qsort(lane->late, lane->nr_late, sizeof(*lane->late), compare_late);
+	find_places(lane, places);
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		struct span *span = &settled[places[i]];
+
+		*span = lane->spans[i];
+		if (span->parent != SPAN_NONE)
+			span->parent = places[span->parent];
+	}
+	free(lane->spans);
+	lane->spans = settled;
+	lane->room = lane->nr;
+	lane->nr_late = 0;
+	if (lane->open != SPAN_NONE)
+		lane->open = places[lane->open];
+	return count_depths(lane);
 }
 
 struct span *spans_end(struct spans *spans, enum lane_number number, uint64_t at)

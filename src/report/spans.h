@@ -44,6 +44,11 @@ struct lane {
 	struct span *spans;
 	uint32_t nr, room;
 	uint32_t open; /* the innermost one */
+	/* Of those that were found late, where they belong in `spans`, until spans_settle(). */
+	struct lane_late *late;
+	uint32_t nr_late;
+	uint32_t restart; /* what comes since then, they may be around */
+	uint32_t roots;	  /* before it no span since the restart is without a parent */
 };
 
 enum lane_number {
@@ -74,6 +79,19 @@ static inline void spans_freep(struct spans **spans)
  * that go back become that of the span before. */
 int spans_begin(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
 		const char *name) _must_check_;
+
+/* The same, with a name of spans->names. */
+int spans_begin_named(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
+		      uint32_t name, bool user) _must_check_;
+
+/* In a lane with nothing open: what begins now has nothing to do with what was before. */
+void spans_restart(struct spans *spans, enum lane_number lane);
+
+/* In a lane with nothing open: has been around all since spans_restart(), and around those that
+ * were found so before. Returns as spans_begin(); spans_settle() puts it where it belongs. */
+int spans_begin_late(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
+		     uint32_t name, bool user) _must_check_;
+int spans_settle(struct spans *spans, enum lane_number lane) _must_check_;
 
 /* Ends the innermost one that is open, if there is any: it is returned, and may be added to. */
 struct span *spans_end(struct spans *spans, enum lane_number lane, uint64_t at);

@@ -301,8 +301,10 @@ class Recording:
         self.event(self.SWITCH_CPU_WIDE, struct.pack("<ii", *following), 0x2000, time, cpu, task)
         return self.event(self.SWITCH_CPU_WIDE, struct.pack("<ii", *task), 0, time + 9, cpu, following)
 
-    def mapped(self, pid, start, length, name, misc=2, time=0, pgoff=0):
-        return self.event(self.MMAP2, struct.pack("<iiQQQ24xII", pid, pid, start, length, pgoff, 5, 2) + name + b"\0", misc, time)
+    def mapped(self, pid, start, length, name, misc=2, time=0, pgoff=0, build_id=b""):
+        identity = struct.pack("<B3x20s", len(build_id), build_id)
+        return self.event(self.MMAP2, struct.pack("<iiQQQ24sII", pid, pid, start, length, pgoff, identity, 5, 2) + name + b"\0",
+                          misc | (0x4000 if build_id else 0), time)
 
     def trace(self, data, cpu=0, reference=1 << 57, size=None):
         self.add(self.AUXTRACE, struct.pack("<QQQIiII", len(data) if size is None else size, 0, reference, cpu, -1, cpu, 0))
@@ -423,156 +425,51 @@ def real(folder):
             yield "good-" + path.name.split(".")[0], path.read_bytes()
 
 
-class Stream:
-    """Events as one perf leaves them for another program (src/dlfilter/stream_format.h), behind a byte of arguments."""
-
-    START = 0xffffffff81000000
-    CALL, RETURN, ASYNC, INTERRUPT, SYSCALL, BEGIN, END, INSN = (1 << i for i in range(8))
-    AXIS_CYCLES, AXIS_INSNS, THREADS, SPLIT, WINDOW, SPIKE, GZIP, TABLES = 1, 2, 4, 8, 16, 32, 64, 128
-
-    def __init__(self, choice=0, functions=4):
-        self.data = bytearray([choice])
-        self.ends = [1]  # of what is whole
-        self.last, self.task = 0, None
-        for i in range(functions):
-            start = self.START + 256 * i
-            self.symbol(b"f%d" % i, start, start + 256)
-            for offset in (0, 4, 8):  # places 1, 2, 3 of the first, 4, 5, 6 of the second
-                self.place(start + offset, i + 1)
-
-    @staticmethod
-    def number(value):
-        value &= (1 << 64) - 1
-        out = bytearray()
-        while value >= 128:
-            out.append(value & 127 | 128)
-            value >>= 7
-        return bytes(out + bytes([value]))
-
-    def signed(self, value):
-        return self.number(value << 1 if value >= 0 else ~(value << 1))
-
-    def put(self, *parts):
-        for part in parts:
-            self.data += part if isinstance(part, bytes) else self.number(part)
-        self.ends.append(len(self.data))
-        return self
-
-    def symbol(self, name, start, end, length=None, kernel=b"\1"):
-        return self.put(b"\1", len(name) if length is None else length, name + b"\0", start, end, kernel)
-
-    def place(self, ip, symbol, size=b"\4", irqs=b"\0"):
-        return self.put(b"\2", ip, symbol, size, irqs)
-
-    def event(self, kind, rest, time=None, task=None, comm=b"task", more=0):
-        head = b""
-        if time is not None and time != self.last:
-            more |= 8
-            head += self.signed(time - self.last)
-            self.last = time
-        if task and task != self.task:
-            more |= 16
-            cpu, pid, tid = self.task = task
-            head += self.number(cpu) + self.signed(pid) + self.number(tid)
-            head += b"\1" + self.number(len(comm)) + comm + b"\0" if comm is not None else b"\0"
-        return self.put(bytes([kind | more]) + head + b"".join(map(self.number, rest)))
-
-    def branch(self, source, target, flags, **kwargs):
-        return self.event(4, (source, target, flags), **kwargs)
-
-    def insns(self, source, last, insns, cycles, **kwargs):
-        return self.event(3, (source, last, insns, cycles), **kwargs)
-
-    def whole(self):
-        return bytes(self.data) + b"\0"
+CALL, RETURN, ASYNC, INTERRUPT, SYSCALL, BEGIN, END, INSN = (1 << i for i in range(8))
 
 
-def program(choice=0, steps=12):
+def event(flags, task, source, target, time=1, counts=0x21, more=4):
+    """As tests/fuzz/calls.c has it. A task is (CPU, thread)."""
+    return struct.pack("<4BhBB", flags, task[0] | (task[1] + 1) << 2, source, target, time, counts, more)
+
+
+def program(steps):
     """Two CPUs, two tasks on one of them; calls and returns, an interrupt, interrupts off, what is lost."""
-    stream = Stream(choice).place(Stream.START + 12, 1, irqs=b"\1").place(Stream.START + 16, 1, irqs=b"\2")
-    time = 1000
+    nowhere = 0xf0
     for i in range(steps):
-        task = ((1, 10, 11), (2, 20, 20), (1, 10, 12), (1, 0, 0))[i % 4]
-        stream.branch(0, 1, Stream.BEGIN, time=time, task=task)
-        stream.insns(1, 0, 1, 2, time=time + 1).insns(13, 0, 1, 2, time=time + 2).insns(14, 4, 2, 2, time=time + 2)
-        stream.branch(2, 4, Stream.CALL, time=time + 3).insns(4, 0, 1, 0, time=time + 4, more=0)
-        stream.branch(5, 7, Stream.CALL | Stream.ASYNC | Stream.INTERRUPT, time=time + 5)
-        stream.event(4, (8, 5, Stream.RETURN | Stream.INTERRUPT, 3, 7), time=time + 9, more=64)
-        stream.branch(6, 3, Stream.RETURN, time=time + 10).branch(3, 10, Stream.CALL | Stream.SYSCALL, time=time + 11)
-        stream.branch(11, 0, Stream.ASYNC | Stream.END, time=time + 12)
-        time += 40
-    return stream
+        task = ((1, 1), (2, 2), (1, 3), (1, 0))[i % 4]
+        yield event(BEGIN, task, nowhere, 0)
+        yield event(INSN, task, 0, 0, more=4 | 1 << 4) + event(INSN, task, 1, 2, more=4 | 2 << 4 | 8)
+        yield event(CALL, task, 2, 32) + event(INSN, task, 32, 0)
+        yield event(CALL | ASYNC | INTERRUPT, task, 33, 64) + event(RETURN | INTERRUPT, task, 65, 33, 4)
+        yield event(RETURN, task, 34, 3) + event(CALL | SYSCALL, task, 3, 96) + event(ASYNC | END, task, 97, nowhere, 20)
 
 
-def streams():
+def events():
+    """For struct calls: of any, what has a size that fits is accepted."""
     for choice in range(256):
         if choice & 3 < 3 and (choice < 16 or bin(choice >> 4).count("1") > 2 - (choice & 15 == 0)):
-            yield "good-program-%d" % choice, program(choice, 4 + choice % 9).whole()
-    yield "good-nothing", Stream(functions=0).whole()
-    yield "good-no-events", Stream().whole()
-    task = {"time": 1000, "task": (0, 1, 1)}
-
-    deep = Stream().branch(0, 1, Stream.BEGIN, **task)
-    for i in range(1500):
-        deep.branch((2, 5)[i & 1], (4, 1)[i & 1], Stream.CALL)
-    yield "good-deep", deep.whole()
-    for i in range(20):
-        deep.branch(2, 4, 0, task=(i & 1, 1, 1 + (i & 1)))
-    yield "good-deep-switches", deep.whole()
-    deep = Stream().branch(0, 1, Stream.BEGIN, **task)
-    for i in range(1500):
-        deep.branch(2, 4, Stream.ASYNC | Stream.INTERRUPT).branch(5, 1, Stream.ASYNC | Stream.INTERRUPT)
-    yield "good-deep-interrupts", deep.whole()
-    returns = Stream(functions=60).branch(0, 1, Stream.BEGIN, **task)
-    for i in range(59):
-        returns.branch(3 * i + 2, 3 * i + 6, Stream.RETURN)
-    yield "good-returns-only", returns.whole()
-    back = Stream().branch(0, 1, Stream.BEGIN, **task)
-    for i in range(40):
-        back.branch((2, 5)[i & 1], (4, 1)[i & 1], (Stream.CALL, Stream.RETURN)[i & 1], time=1000 - 25 * i)
-    yield "good-back-in-time", back.whole()
-    for name, times in (("last", (0, (1 << 64) - 1)), ("ends", ((1 << 64) - 1, 0, 1 << 63, 1, (1 << 64) - 1))):
-        for choice in (0, Stream.SPLIT, Stream.WINDOW, Stream.SPIKE, Stream.AXIS_INSNS):
-            ends = Stream(choice).branch(0, 1, Stream.BEGIN, **task)
-            for i, time in enumerate(times):
-                ends.branch(2, 4, Stream.CALL, time=time, task=(i, 1, i)).branch(6, 3, Stream.RETURN, time=time)
-            yield "good-time-%s-%d" % (name, choice), ends.whole()
-    many = Stream().branch(0, 1, Stream.BEGIN, **task)
-    for i in range(200):
-        many.branch(0, 1, Stream.BEGIN, task=((1 << 31) - 1 - i, -i, (1 << 32) - i), comm=b"\xff\x1b[2J")
-    yield "good-many-cpus", many.whole()
-    yield "good-counts", (Stream(Stream.AXIS_CYCLES).insns(1, 0, (1 << 64) - 1, 1 << 63, **task)
-                          .insns(2, 0, (1 << 64) - 1, 1 << 63).branch(2, 4, Stream.CALL).whole())
-    yield "good-same-thread-twice", (Stream().branch(0, 1, Stream.BEGIN, **task).branch(2, 4, Stream.CALL, task=(7, 1, 1))
-                                     .branch(5, 7, Stream.CALL, task=(0, 1, 1)).branch(8, 0, Stream.RETURN).whole())
-    yield "good-no-such-place", Stream().branch(1 << 20, 99, Stream.CALL, **task).insns(999, 0, 1, 1).whole()
-    yield "good-long-name", Stream().symbol(b"x" * 5000, 1, 2).place(1, 5).branch(0, 13, 0, **task).whole()
-
-    # Cut anywhere, also where a zero is the last byte.
-    cut = program(steps=1).whole()
-    for i in range(1, len(cut)):
-        yield "bad-cut-%d" % i, cut[:i]
+            yield "good-program-%d" % choice, bytes([choice]) + b"".join(program(4 + choice % 9))
+    task = (1, 1)
+    begin = event(BEGIN, task, 0xf0, 0)
+    deep = begin + b"".join(event(CALL, task, (2, 34)[i & 1], (32, 0)[i & 1]) for i in range(1500))
+    yield "good-deep", b"\0" + deep
+    yield "good-deep-switches", b"\0" + deep + b"".join(event(0, (i & 1, i & 1), 2, 32) for i in range(20))
+    yield "good-deep-interrupts", b"\0" + begin + event(CALL | ASYNC | INTERRUPT, task, 2, 32) * 1500
+    yield "good-returns-only", b"\0" + begin + b"".join(event(RETURN, task, 3 * i % 128, (3 * i + 40) % 128) for i in range(59))
+    yield "good-back-in-time", b"\0" + begin + b"".join(event((CALL, RETURN)[i & 1], task, 2, 32, -25) for i in range(40))
+    for choice in (0, 8, 16, 32, 2):
+        yield "good-time-ends-%d" % choice, bytes([choice]) + begin + event(CALL, task, 2, 32, -32768) + event(RETURN, task, 34, 3, 1)
+    yield "good-nothing", b"\0"
     yield "bad-empty", b""
-    yield "bad-tail", cut + b"\0"
-    yield "bad-tag", Stream().put(b"\5").whole()
-    yield "bad-name-length", Stream().symbol(b"x", 1, 2, length=1 << 63).whole()
-    yield "bad-name-end", Stream().symbol(b"xy", 1, 2, length=1).whole()
-    yield "bad-symbol", Stream(functions=0).place(1, 1).whole()
-    yield "bad-symbol-large", Stream().place(1, 1 << 33).whole()
-    yield "bad-irqs", Stream().place(1, 1, irqs=b"\xff").branch(0, 13, 0, **task).whole()
-    yield "bad-comm", Stream().event(4, (0, 1, 0), time=1, task=(0, 1, 1), comm=b"\0" * 9).whole().replace(b"\1\x09", b"\1\x7f")
-    yield "bad-no-cpu", Stream().branch(0, 1, 0).whole()
-    yield "bad-cpu", Stream().branch(0, 1, 0, task=(1 << 31, 1, 1)).whole()
-    yield "bad-flags", Stream().branch(0, 1, Stream.INSN, **task).whole()
-    yield "good-row", Stream().place(Stream.START + 65535, 0).insns(1, 65535, 1, 1, **task).branch(13, 4, 0).whole()
-    yield "bad-row", Stream().place(Stream.START + (1 << 29), 0).insns(1, 1 << 29, 1, 1, **task).branch(13, 4, 0).whole()
-    yield "bad-row-around", Stream().insns(1, (1 << 64) - 4, 1, 1, **task).branch(2, 4, 0).whole()
-    yield "bad-large", Stream(functions=0).put(b"".join(b"\1\0\0\0\0\0" for i in range(3000))).whole()
+    for size in range(1, 8):
+        yield "bad-cut-%d" % size, b"\0" + begin[:size]
+    yield "bad-large", b"\0" + begin * 3000
 
 
 def main():
     for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables()),
-                           ("tracepoints", tracepoints.inputs()), ("dlfilter", streams()), ("trace", recordings()),
+                           ("tracepoints", tracepoints.inputs()), ("calls", events()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(), real(sys.argv[2]))), ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)

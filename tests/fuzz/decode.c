@@ -113,6 +113,14 @@ const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t 
 	return &symbol;
 }
 
+int code_files(struct code *code, struct code_file **files, size_t *nr)
+{
+	(void)code;
+	(void)files;
+	*nr = 0;
+	return -ENOMEM;
+}
+
 int code_kernel_symbol(const struct code *code, const char *name, uint64_t *start, uint64_t *end)
 {
 	(void)code;

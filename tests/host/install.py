@@ -44,16 +44,13 @@ class Install(common.HostTest):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, its manual, what three shells complete it by, one header, one library, shared, and perf's filters; nothing they are made of."""
+        """The program, its manual, what three shells complete it by, one header, and one library, shared; nothing they are made of."""
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
         expected = ["_perf-poke-ctl", "libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0", "libperfpoke.so." + VERSION,
-                    "perf-poke-ctl", "perf-poke-ctl.bash", "perf-poke-ctl.fish", "perf-poke-fxt.so", "perf-poke-touched.so", "perf_poke.h", "rtla-action.bpf.o"]
-        if not os.path.exists(os.path.join(BUILD, "src", "dlfilter", "perf-poke-fxt.so")):
-            # They are built where perf's header is.
-            expected = [name for name in expected if name not in ("perf-poke-fxt.so", "perf-poke-touched.so")]
+                    "perf-poke-ctl", "perf-poke-ctl.bash", "perf-poke-ctl.fish", "perf_poke.h", "rtla-action.bpf.o"]
         # Without help2man there is that of files only.
         manual = [name for name in names if re.fullmatch(r"perf-poke-[a-z-]+\.[15]", name)]
         self.assertIn("perf-poke-capture.5", manual)

@@ -27,13 +27,12 @@ ARROWS = {
     "src/lib/capture": ("src/lib/delivery", "src/lib/recorder", "src/lib/trigger"),
     "src/lib/session": ("src/lib/capture", "src/lib/visible", "src/lib/workload"),
     "src/lib": (),
-    "src/decode": ("src/perfdata", "src/dlfilter"),
-    "src/dlfilter": ("src/decode",),
+    "src/decode": ("src/perfdata",),
     "src/report": ("src/decode",),
     "src/ctl": ("src/lib", "src/report"),
 }
 # How the names of files begin that are in circles still.
-CIRCLES = ("src/ctl/", "src/decode/", "src/dlfilter/")
+CIRCLES = ("src/ctl/", "src/decode/")
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

@@ -38,9 +38,10 @@ static void find_times(struct row_capture *capture, const struct account *accoun
 void decode_by_report(struct row_capture *capture, struct console *con)
 {
 	_cleanup_(account_release) struct account account = { 0 };
+	const struct account_want want = { .after_ns = capture->told.skid_ns + AFTER_NS };
 	const char *name;
 
-	if (account_load(&account, con, capture->path, 0, capture->told.skid_ns + AFTER_NS))
+	if (account_load(&account, con, capture->path, &want))
 		return;
 	capture->sentence = strdup(account.sentence);
 	capture->errors = account.errors;

@@ -5,10 +5,18 @@
 
 #include "fxt_format.h"
 
-#define TICKS_PER_S UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
 /* Records that are written at once, in words: ext4 takes 64 KiB with least work, twice as much for
  * 4 or 256 KiB. */
 #define BUFFER_WORDS 8192
+
+enum event_type {
+	EVENT_INSTANT = 0,
+	EVENT_BEGIN = 2,
+	EVENT_END = 3,
+	EVENT_FLOW_BEGIN = 8,
+	EVENT_FLOW_END = 10,
+};
 
 enum argument_type {
 	ARGUMENT_U32 = 2,
@@ -84,7 +92,8 @@ int fxt_flush(struct fxt *fxt)
 
 void fxt_begin(struct fxt *fxt, FILE *file)
 {
-	fxt_continue(fxt, file);
+	fxt_flush(fxt);
+	fxt->file = file;
 	memset(fxt->owners, 0, (fxt->max_strings + 1u) * sizeof(*fxt->owners));
 	if (fxt->indices)
 		memset(fxt->indices, 0, fxt->nr_indices * sizeof(*fxt->indices));
@@ -93,16 +102,8 @@ void fxt_begin(struct fxt *fxt, FILE *file)
 	fxt->next_thread = 0;
 }
 
-void fxt_continue(struct fxt *fxt, FILE *file)
-{
-	fxt_flush(fxt);
-	fxt->file = file;
-}
-
 static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
 {
-	if (!fxt->file)
-		return;
 	if (nr > BUFFER_WORDS - fxt->nr_buffered)
 		fxt_flush(fxt);
 	memcpy(&fxt->buffer[fxt->nr_buffered], words, nr * sizeof(*words));
@@ -254,7 +255,7 @@ void fxt_header(struct fxt *fxt, const char *provider)
 	end_record(fxt);
 	begin_record(fxt);
 	add_word(fxt, RECORD_INITIALIZATION);
-	add_word(fxt, TICKS_PER_S);
+	add_word(fxt, NS_PER_S);
 	end_record(fxt);
 }
 
@@ -268,95 +269,82 @@ static void add_number(struct fxt *fxt, uint64_t header, uint64_t value)
 	}
 }
 
-static void add_text(struct fxt *fxt, uint64_t header, const char *text)
+/* The digits of a number, so many at least. Returns where they end. */
+static char *put_digits(char *to, uint64_t number, size_t min)
 {
-	size_t length = strnlen(text, NAMES_LENGTH_MAX);
+	char digits[20];
+	size_t nr = 0;
 
-	if (!length) {
-		add_word(fxt, header | ARGUMENT_STRING);
-		return;
-	}
+	for (; number || nr < min; number /= 10)
+		digits[nr++] = (char)('0' + number % 10);
+	while (nr)
+		*to++ = digits[--nr];
+	return to;
+}
+
+static char *put_time(char *to, uint64_t time)
+{
+	to = put_digits(to, time / NS_PER_S, 1);
+	*to++ = '.';
+	return put_digits(to, time % NS_PER_S, 9);
+}
+
+/* There are so many of them that printf() would be what takes long. Each is another text: none of
+ * them is in the table. */
+static void add_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
+{
+	char text[64], *to = put_time(text, begin);
+	size_t length;
+
+	*to++ = ',';
+	length = (size_t)(put_time(to, end) - text);
 	add_word(fxt, header | ARGUMENT_STRING | (FXT_INLINE | (uint64_t)length) << 32);
 	add_bytes(fxt, text, length);
 }
 
-static void add_argument(struct fxt *fxt, const struct fxt_arg *arg)
+static void add_argument(struct fxt *fxt, const struct track_arg *arg)
 {
 	uint64_t header = string_ref(fxt, arg->key) << 16;
 	size_t begin = fxt->nr;
 	uint64_t bits;
 
 	switch (arg->type) {
-	case FXT_ARG_U64:
+	case TRACK_ARG_U64:
 		add_number(fxt, header, arg->u64);
 		break;
-	case FXT_ARG_DOUBLE:
+	case TRACK_ARG_DOUBLE:
 		memcpy(&bits, &arg->number, sizeof(bits));
 		add_word(fxt, header | ARGUMENT_DOUBLE);
 		add_word(fxt, bits);
 		break;
-	case FXT_ARG_TEXT:
-		add_text(fxt, header, arg->text);
+	case TRACK_ARG_SPAN:
+		add_span(fxt, header, arg->span.begin, arg->span.end);
 		break;
-	case FXT_ARG_NAME:
-		add_word(fxt, header | ARGUMENT_STRING | string_ref(fxt, arg->name) << 32);
-		break;
-	case FXT_ARG_BOOL:
+	case TRACK_ARG_BOOL:
 		add_word(fxt, header | ARGUMENT_BOOL | (uint64_t)arg->boolean << 32);
 		break;
 	}
 	set_size(fxt, begin);
 }
 
-static bool has_string(const struct fxt *fxt, uint32_t name)
+void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event)
 {
-	return !name || (name < fxt->nr_indices && fxt->indices[name]);
-}
+	static const uint8_t types[] = {
+		[TRACK_INSTANT] = EVENT_INSTANT,   [TRACK_BEGIN] = EVENT_BEGIN,
+		[TRACK_END] = EVENT_END,	   [TRACK_FLOW_BEGIN] = EVENT_FLOW_BEGIN,
+		[TRACK_FLOW_END] = EVENT_FLOW_END,
+	};
+	uint64_t header = RECORD_EVENT | types[event->type] << 16 | event->nr_args << 20;
 
-static bool has_strings(const struct fxt *fxt, const struct fxt_event *event)
-{
-	for (size_t i = 0; i < event->nr_args; i++) {
-		if (!has_string(fxt, event->args[i].key) ||
-		    (event->args[i].type == FXT_ARG_NAME && !has_string(fxt, event->args[i].name)))
-			return false;
-	}
-	return has_string(fxt, event->category) && has_string(fxt, event->name);
-}
-
-/* Of a record that is not written: what it has is in the tables all the same. */
-static void refer(struct fxt *fxt, const struct fxt_event *event)
-{
-	thread_ref(fxt, event->thread);
-	/* Most have nothing new. */
-	if (has_strings(fxt, event))
-		return;
 	begin_record(fxt);
-	string_ref(fxt, event->category);
-	string_ref(fxt, event->name);
-	for (size_t i = 0; i < event->nr_args; i++) {
-		string_ref(fxt, event->args[i].key);
-		if (event->args[i].type == FXT_ARG_NAME)
-			string_ref(fxt, event->args[i].name);
-	}
-}
-
-void fxt_event(struct fxt *fxt, const struct fxt_event *event)
-{
-	uint64_t header = RECORD_EVENT | (uint64_t)event->type << 16 | event->nr_args << 20;
-
-	if (!fxt->file) {
-		refer(fxt, event);
-		return;
-	}
-	begin_record(fxt);
-	header |= thread_ref(fxt, event->thread) << 24;
+	header |= thread_ref(fxt, thread) << 24;
 	header |= string_ref(fxt, event->category) << 32;
 	header |= string_ref(fxt, event->name) << 48;
 	add_word(fxt, header);
 	add_word(fxt, event->at);
 	for (size_t i = 0; i < event->nr_args; i++)
 		add_argument(fxt, &event->args[i]);
-	if (event->type >= FXT_FLOW_BEGIN)
+	if (event->type == TRACK_FLOW_BEGIN || event->type == TRACK_FLOW_END)
 		add_word(fxt, event->flow);
 	end_record(fxt);
 }

@@ -8,53 +8,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "names.h"
+#include "timeline.h"
 
 #define FXT_STRINGS_MAX 32767
 #define FXT_THREADS_MAX 255
 #define FXT_ARGS_MAX 15
 
-enum fxt_event_type {
-	FXT_INSTANT = 0,
-	FXT_BEGIN = 2,
-	FXT_END = 3,
-	FXT_FLOW_BEGIN = 8,
-	FXT_FLOW_END = 10,
-};
-
-enum fxt_arg_type {
-	FXT_ARG_U64,
-	FXT_ARG_DOUBLE,
-	FXT_ARG_TEXT, /* once, not in the table of strings */
-	FXT_ARG_NAME,
-	FXT_ARG_BOOL,
-};
-
-struct fxt_arg {
-	enum fxt_arg_type type;
-	uint32_t key; /* of struct names, as all names here */
-	union {
-		uint64_t u64;
-		double number;
-		const char *text;
-		uint32_t name;
-		bool boolean;
-	};
-};
-
 struct fxt_thread {
 	uint64_t process, thread; /* koids */
 	uint8_t index;		  /* in the table of threads, if that has it still */
-};
-
-struct fxt_event {
-	enum fxt_event_type type;
-	uint64_t at; /* ticks */
-	struct fxt_thread *thread;
-	uint32_t category, name;
-	const struct fxt_arg *args;
-	size_t nr_args;
-	uint64_t flow;
 };
 
 struct fxt;
@@ -68,14 +30,10 @@ void fxt_free(struct fxt *fxt);
 /* What follows goes to this file and refers to nothing that was written before. */
 void fxt_begin(struct fxt *fxt, FILE *file);
 
-/* So does this, and refers to all that was written: to no file, if it is NULL, and then only what
- * is in the tables is known. */
-void fxt_continue(struct fxt *fxt, FILE *file);
-
 /* Begins an archive: whose it is, and that a tick is a nanosecond. */
 void fxt_header(struct fxt *fxt, const char *provider);
 
-void fxt_event(struct fxt *fxt, const struct fxt_event *event);
+void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event);
 
 /* What a process, or a thread of it, is called. */
 void fxt_process(struct fxt *fxt, uint64_t process, uint32_t name);

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "write_all.h"
+
 #define CHUNK 65536
 
 static bool ends_with(const char *s, const char *end)
@@ -77,32 +79,13 @@ int fxt_file_open(struct fxt_file *out, const char *path, int number)
 	return open_scratch(out, ends_with(path, ".gz"));
 }
 
-static int write_at(int fd, const char *from, size_t size, int64_t at)
-{
-	while (size) {
-		ssize_t nr = pwrite(fd, from, size, at);
-
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0)
-			return -errno;
-		from += nr;
-		size -= (size_t)nr;
-		at += nr;
-	}
-	return 0;
-}
-
 int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)
 {
-	if (out->gzip)
-		return gzip_write(out->gzip, bytes, size);
-	out->at += (int64_t)size;
-	return write_at(out->fd, bytes, size, out->at - (int64_t)size);
+	return out->gzip ? gzip_write(out->gzip, bytes, size) : write_all(out->fd, bytes, size);
 }
 
 int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
-		  const struct fxt_copying *copying)
+		  const volatile sig_atomic_t *stop)
 {
 	char bytes[CHUNK];
 
@@ -116,56 +99,13 @@ int fxt_file_copy(struct fxt_file *out, int fd, int64_t begin, int64_t end,
 		if (nr <= 0)
 			return nr ? -errno : -EIO;
 		r = fxt_file_write(out, bytes, (size_t)nr);
-		if (!r && copying->stopped && *copying->stopped)
+		if (!r && stop && *stop)
 			r = -EINTR;
 		if (r)
 			return r;
 		begin += nr;
 	}
 	return 0;
-}
-
-int64_t fxt_file_unit(const struct fxt_file *out)
-{
-	return out->gzip ? GZIP_CHUNK : 1;
-}
-
-int64_t fxt_file_lead(const struct fxt_file *out)
-{
-	return out->gzip ? (int64_t)gzip_lead(out->gzip) : 0;
-}
-
-int fxt_part_prepare(struct fxt_part *part, const struct fxt_file *out, int64_t size)
-{
-	*part = (struct fxt_part){ .size = size };
-	return out->gzip ? fxt_file_scratch(out->path, &part->file) : 0;
-}
-
-int fxt_part_begin(const struct fxt_part *part, struct fxt_file *out, int64_t distance)
-{
-	out->at += distance;
-	return out->gzip ? gzip_new_part(&out->gzip, fileno(part->file)) : 0;
-}
-
-int fxt_part_end(const struct fxt_part *part, struct fxt_file *out)
-{
-	return part->file ? gzip_finish(out->gzip) : 0;
-}
-
-int fxt_part_put(struct fxt_part *part, struct fxt_file *out)
-{
-	int r = part->file ? gzip_append(out->gzip, fileno(part->file), part->size) : 0;
-
-	out->at += part->size;
-	fxt_part_release(part);
-	return r;
-}
-
-void fxt_part_release(struct fxt_part *part)
-{
-	if (part->file)
-		fclose(part->file);
-	part->file = NULL;
 }
 
 int fxt_file_close(struct fxt_file *out)

@@ -16,13 +16,11 @@ import time
 import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
-FILTER = os.path.join(os.path.dirname(CTL), "../dlfilter/perf-poke-fxt.so")
 # Whoever runs the tests may ignore it, as nohup does.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NAME = "20261121-093015.042-cpu1-83us"
 CAPTURE = {"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1}, "recorder": {"kind": "events"}}
-PT = {**CAPTURE, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}
 # More than any pipe holds, however it is compressed.
 SIZE = 4 << 20
 
@@ -156,36 +154,10 @@ class Killed(EndingTest):
 
 
 class Perf(EndingTest):
-    @unittest.skipUnless(os.path.exists(FILTER), "the filter was not built")
-    def test_temporary_folder_of_a_report(self):
-        """Also after perf has ended: then it is opened, and here that waits."""
-        self.make_capture(PT)
-        env = self.put_perf('for word; do case $word in output=*) mkfifo "${word#output=}" ;; esac; done\necho done 1 0 >&3\n')
-        for number in SIGNALS:
-            with self.subTest(number=number), self.running("report", NAME, env=env, stdout=subprocess.DEVNULL) as process:
-                self.wait_until(lambda: list(self.folder.glob("perf-poke.*/trace.fxt")))
-                self.wait_until(lambda: not self.has_children(process.pid))
-                # One that comes before it opens the pipe does not end the wait; one while it ends kills it.
-                self.wait_until(lambda: process.send_signal(number) or self.ends_soon(process))
-                err = process.stderr.read()
-            self.assertEqual((process.returncode, err), (1, "perf-poke-ctl: interrupted\n"))
-            self.assertEqual(list(self.folder.glob("perf-poke.*")), [])
-
-    @staticmethod
-    def ends_soon(process):
-        try:
-            return process.wait(timeout=3) is not None
-        except subprocess.TimeoutExpired:
-            return False
-
-    @staticmethod
-    def has_children(pid):
-        return bool(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
-
     def test_is_told_that_nobody_reads(self):
         """SIGPIPE is ignored here, and must not be in perf."""
         env = self.put_perf(f"grep SigIgn /proc/self/status >{self.folder}/ignored\nexit 1\n")
-        subprocess.run([CTL, "report", NAME], cwd=self.folder, env=env, capture_output=True, check=False)
+        subprocess.run([CTL, "script", NAME], cwd=self.folder, env=env, capture_output=True, check=False)
         ignored = int(re.match(r"SigIgn:\s+(\w+)", (self.folder / "ignored").read_text())[1], 16)
         self.assertFalse(ignored & 1 << signal.SIGPIPE - 1)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A part of the time of a trace, as people write it. */
-#ifndef DLFILTER_WINDOW_H
-#define DLFILTER_WINDOW_H
+#ifndef CTL_WINDOW_H
+#define CTL_WINDOW_H
 
 #include <stdint.h>
 

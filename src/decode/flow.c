@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "flow.h"
+
+#include "code.h"
+
+struct flow {
+	struct decode *decode;
+	struct calls *calls;
+	struct names *names;
+	const struct decode_item *item; /* at hand */
+};
+
+static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
+{
+	struct flow *flow = arg;
+	const struct symbol *symbol = decode_symbol(flow->decode, flow->item, ip);
+
+	(void)event;
+	return code_named(symbol, flow->names);
+}
+
+static const char *comm(void *arg, const struct calls_event *event)
+{
+	struct flow *flow = arg;
+
+	return decode_comm(flow->decode, event->tid, event->time) ?: event->tid ? NULL : "swapper";
+}
+
+int flow_new(struct flow **ret, struct decode *decode, const struct calls_opts *opts,
+	     struct timeline *timeline, struct names *names)
+{
+	struct calls_opts with = *opts;
+	struct flow *flow = calloc(1, sizeof(*flow));
+	int r;
+
+	if (!flow)
+		return -ENOMEM;
+	flow->decode = decode;
+	flow->names = names;
+	with.resolve = resolve;
+	with.comm = comm;
+	with.arg = flow;
+	r = calls_new(&flow->calls, &with, timeline, names);
+	if (r)
+		flow_free(flow);
+	else
+		*ret = flow;
+	return r;
+}
+
+void flow_free(struct flow *flow)
+{
+	if (!flow)
+		return;
+	calls_free(flow->calls);
+	free(flow);
+}
+
+/* Of a branch to where is no trace. */
+static uint32_t flags_of_branch(const struct code_block *code)
+{
+	switch ((enum code_branch)(code ? code->branch : CODE_NO_BRANCH)) {
+	case CODE_CALL:
+		return CALLS_CALL;
+	case CODE_RETURN:
+		return CALLS_RETURN;
+	case CODE_SYSCALL:
+		return CALLS_CALL | CALLS_SYSCALL;
+	case CODE_SYSRET:
+		return CALLS_RETURN | CALLS_SYSCALL;
+	case CODE_IRET:
+		return CALLS_RETURN | CALLS_INTERRUPT;
+	case CODE_INT:
+		return CALLS_CALL | CALLS_INTERRUPT;
+	case CODE_NO_BRANCH:
+	case CODE_JUMP:
+	case CODE_COND:
+	case CODE_OTHER:
+		break;
+	}
+	return 0;
+}
+
+static uint32_t flags_of(const struct decode_item *item)
+{
+	static const uint32_t flags[] = {
+		[DECODE_CALL] = CALLS_CALL,
+		[DECODE_RETURN] = CALLS_RETURN,
+		[DECODE_SYSCALL] = CALLS_CALL | CALLS_SYSCALL,
+		[DECODE_SYSRET] = CALLS_RETURN | CALLS_SYSCALL,
+		[DECODE_INTERRUPT] = CALLS_CALL | CALLS_ASYNC | CALLS_INTERRUPT,
+		[DECODE_IRET] = CALLS_RETURN | CALLS_INTERRUPT,
+		[DECODE_TX_ABORT] = CALLS_ASYNC,
+		[DECODE_ASYNC_DISABLED] = CALLS_ASYNC,
+		[DECODE_LOST] = 0,
+	};
+
+	return item->end == DECODE_DISABLED ? flags_of_branch(item->code) : flags[item->end];
+}
+
+static void add_rows(struct flow *flow, const struct decode_item *item)
+{
+	const struct code_block *code = item->code;
+
+	for (uint32_t i = 0; i < code->nr_rows; i++) {
+		const struct code_row *row = &code->rows[i];
+
+		calls_add(flow->calls, &(struct calls_event){
+					       .time = item->time,
+					       .cpu = item->cpu,
+					       .pid = item->pid,
+					       .tid = item->tid,
+					       .flags = CALLS_INSN,
+					       .from = row->first,
+					       .last = row->last,
+					       .symbol = code_named(row->symbol, flow->names),
+					       .irqs = (enum irq_change)row->irqs,
+					       .insns = row->insns,
+					       .cycles = i ? 0 : item->cycles,
+				       });
+	}
+}
+
+static void add_branch(struct flow *flow, const struct decode_item *item)
+{
+	const struct code_block *code = item->code;
+	struct calls_event event = {
+		.time = item->time,
+		.cpu = item->cpu,
+		.pid = item->pid,
+		.tid = item->tid,
+		.flags = flags_of(item),
+		.to = item->to,
+	};
+
+	if (event.flags & CALLS_ASYNC || !code) {
+		event.from = item->from ?: calls_next(flow->calls, item->cpu);
+	} else {
+		event.from = code->last;
+		event.length = code->length;
+	}
+	if (event.from)
+		calls_add(flow->calls, &event);
+}
+
+static void add(struct flow *flow, const struct decode_item *item)
+{
+	flow->item = item;
+	if (item->kind == DECODE_BEGIN) {
+		calls_add(flow->calls, &(struct calls_event){
+					       .time = item->time,
+					       .cpu = item->cpu,
+					       .pid = item->pid,
+					       .tid = item->tid,
+					       .flags = CALLS_TRACE_BEGIN,
+					       .to = item->to,
+				       });
+		return;
+	}
+	/* What is lost shows where the CPU's trace goes on. */
+	if (item->kind == DECODE_ERROR)
+		return;
+	if (item->code)
+		add_rows(flow, item);
+	if (item->end != DECODE_ON && item->end != DECODE_OVERFLOW && item->end != DECODE_LOST)
+		add_branch(flow, item);
+}
+
+/* Nearly all: straight code, or a jump, inside of one function. */
+static bool stays(const struct decode_item *item)
+{
+	return item->kind == DECODE_BLOCK && item->end <= DECODE_JUMP && item->code &&
+	       item->code->nr_rows == 1 && item->code->rows->irqs == IRQ_SAME;
+}
+
+void flow_add(struct flow *flow, const struct decode_item *items, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct decode_item *item = &items[i];
+
+		if (!stays(item) || !calls_stay(flow->calls, item))
+			add(flow, item);
+	}
+}
+
+uint64_t flow_gaps(const struct flow *flow)
+{
+	return calls_gaps(flow->calls);
+}
+
+int flow_finish(struct flow *flow, uint64_t *at)
+{
+	return calls_finish(flow->calls, at);
+}

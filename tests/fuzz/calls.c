@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What struct calls makes of events: a byte that chooses the options, and records of 8 bytes. */
+#include <dirent.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "calls.h"
+#include "fuzz.h"
+#include "fxt/fxt.h"
+#include "fxt/fxt_timeline.h"
+#include "fxt_format.h"
+#include "track_spans.h"
+#include "tree.h"
+
+/* What is open is written anew for each switch and each part: more would only take longer. */
+#define MAX_SIZE 16384
+#define START UINT64_C(0xffffffff81000000)
+#define FUNCTION_SIZE 256
+
+enum choice {
+	CHOOSE_AXIS = 3, /* 3: time */
+	CHOOSE_THREADS = 4,
+	CHOOSE_SPLIT = 8,
+	CHOOSE_WINDOW = 16,
+	CHOOSE_SPIKE = 32,
+	CHOOSE_GZIP = 64,
+	CHOOSE_TABLES = 128, /* small ones */
+};
+
+/* Of a place the upper bits are a function, the lower ones where in it; or it is an odd one. */
+struct event {
+	uint8_t flags, task, from, to;
+	int16_t time; /* since the last one */
+	uint8_t counts, more;
+};
+_Static_assert(sizeof(struct event) == 8, "as in the input");
+
+struct options {
+	struct timeline_opts timeline;
+	struct calls_opts calls;
+	struct fxt_timeline_opts fxt;
+};
+
+/* What was there of a record file so far. */
+struct seen {
+	bool strings[FXT_STRINGS_MAX + 1], threads[FXT_THREADS_MAX + 1];
+	uint64_t begins, ends;
+};
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static struct symbol symbols[4];
+
+static void make_symbols(struct names *names)
+{
+	for (uint32_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		char name[] = "f0";
+
+		name[1] = (char)('0' + i);
+		symbols[i] = (struct symbol){
+			.start = START + FUNCTION_SIZE * i,
+			.end = START + FUNCTION_SIZE * (i + 1),
+			.name = names_add(names, name),
+			.base = names_add(names, name),
+			.number = i + 1,
+			.kernel = i < 3,
+		};
+	}
+}
+
+static uint64_t place(uint8_t number)
+{
+	static const uint64_t odd[] = { 0, 1, UINT64_MAX, UINT64_C(1) << 63 };
+
+	if (number >= 0xf0)
+		return odd[number & 3];
+	return START + FUNCTION_SIZE * (number >> 5) + 4 * (number & 31);
+}
+
+static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
+{
+	(void)arg;
+	(void)event;
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		if (symbol_has(&symbols[i], ip))
+			return &symbols[i];
+	}
+	return NULL;
+}
+
+static const char *comm(void *arg, const struct calls_event *event)
+{
+	static const char *const comms[] = { "task", "other", "\xff\x1b[2J", NULL };
+
+	(void)arg;
+	return comms[event->time >> 8 & 3];
+}
+
+static void choose(struct options *options, uint8_t choice, const char *path)
+{
+	*options = (struct options){
+		.timeline = { .end = UINT64_MAX },
+		.calls = { .axis = (choice & CHOOSE_AXIS) % 3,
+			   .threads_only = choice & CHOOSE_THREADS,
+			   .spike_cpu = -1,
+			   .resolve = resolve,
+			   .comm = comm },
+		.fxt = { .path = path },
+	};
+	options->timeline.counted = options->calls.axis != CALLS_TIME;
+	if (choice & CHOOSE_SPLIT && !options->timeline.counted)
+		options->timeline.split = 700;
+	options->fxt.split = options->timeline.split;
+	if (choice & CHOOSE_WINDOW) {
+		options->timeline.begin = 1010;
+		options->timeline.end = 9000;
+	}
+	if (choice & CHOOSE_SPIKE) {
+		options->calls.expected = 1020;
+		options->calls.spike = 1040;
+	}
+	if (choice & CHOOSE_TABLES) {
+		options->fxt.max_strings = 12;
+		options->fxt.max_threads = 2;
+	}
+}
+
+static void check_event(struct seen *seen, const uint64_t *words)
+{
+	uint64_t type = *words >> 16 & 0xf, thread = *words >> 24 & 0xff;
+
+	must(thread && seen->threads[thread]);
+	must(seen->strings[*words >> 32 & 0xffff] && seen->strings[*words >> 48]);
+	seen->begins += type == 2;
+	seen->ends += type == 3;
+	must(seen->ends <= seen->begins);
+}
+
+static void check_record(struct seen *seen, const uint64_t *words)
+{
+	uint64_t index = *words >> 16;
+
+	switch (*words & 0xf) {
+	case RECORD_STRING:
+		index &= 0xffff;
+		must(index && index <= FXT_STRINGS_MAX);
+		seen->strings[index] = true;
+		break;
+	case RECORD_THREAD:
+		index &= 0xff;
+		must(index);
+		seen->threads[index] = true;
+		break;
+	case RECORD_EVENT:
+		check_event(seen, words);
+		break;
+	}
+}
+
+/* Whole records that refer to what was before them; slices that begin and end. */
+static void check_file(const char *path)
+{
+	uint64_t words[FXT_WORDS_MAX + 1];
+	struct seen seen = { .strings = { true } };
+	gzFile file = gzopen(path, "rb");
+	int nr;
+
+	must(file && gzread(file, words, 8) == 8 && *words == FXT_MAGIC);
+	while ((nr = gzread(file, words, 8))) {
+		int size = (int)(*words >> 4 & 0xfff) * 8;
+
+		must(nr == 8 && size &&
+		     gzread(file, words + 1, (unsigned int)size - 8) == size - 8);
+		check_record(&seen, words);
+	}
+	must(seen.begins == seen.ends);
+	gzclose(file);
+}
+
+/* There are files if it went well, and only then. */
+static void check_folder(const char *path, bool well)
+{
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	struct dirent *entry;
+	size_t nr = 0;
+
+	must(!!dir);
+	while ((entry = readdir(dir))) {
+		_cleanup_free_ char *name = NULL;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		must(asprintf(&name, "%s/%s", path, entry->d_name) > 0);
+		check_file(name);
+		nr++;
+	}
+	must(well == !!nr);
+}
+
+static void add(struct calls *calls, const struct event *from, uint64_t *time)
+{
+	bool insn = from->flags & CALLS_INSN;
+	struct calls_event event = {
+		.cpu = from->task & 3,
+		.pid = (from->task >> 2 & 7) - 1,
+		.tid = (from->task >> 2 & 7) - 1,
+		.flags = insn ? CALLS_INSN : from->flags,
+		.from = place(from->from),
+		.to = insn ? 0 : place(from->to),
+		.length = from->more & 7,
+		.insns = from->counts & 15,
+		.cycles = from->counts >> 4,
+	};
+
+	if (from->time == INT16_MIN)
+		*time = UINT64_MAX;
+	else if (from->time >= 0 || *time >= (uint64_t)-from->time)
+		*time += (uint64_t)(int64_t)from->time;
+	event.time = *time;
+	if (insn) {
+		event.irqs = (enum irq_change)(from->more >> 4 & 3);
+		event.last = from->more & 8 ? event.from + 4 * from->to : 0;
+	}
+	calls_add(calls, &event);
+}
+
+static int run(struct options *options, struct names *names, const uint8_t *data, size_t size)
+{
+	struct timeline *timeline;
+	uint64_t time = 1000, at;
+	struct calls *calls;
+	int r;
+
+	make_symbols(names);
+	must(!timeline_new(&timeline, &options->timeline, names));
+	must(!calls_new(&calls, &options->calls, timeline, names));
+	for (size_t i = 0; i + sizeof(struct event) <= size; i += sizeof(struct event)) {
+		struct event event;
+
+		memcpy(&event, data + i, sizeof(event));
+		add(calls, &event, &time);
+	}
+	must(!calls_finish(calls, &at));
+	r = timeline_finish(timeline, at);
+	calls_free(calls);
+	timeline_free(timeline);
+	return r;
+}
+
+static void run_file(struct options *options, const uint8_t *data, size_t size)
+{
+	struct fxt_timeline *sink;
+	struct names *names;
+
+	must(!names_new(&names) && !fxt_timeline_new(&sink, &options->fxt, names));
+	options->timeline.ops = &fxt_timeline_ops;
+	options->timeline.sink = sink;
+	must(!run(options, names, data, size));
+	fxt_timeline_free(sink);
+	names_free(names);
+}
+
+/* Spans begin in order, inside of their parents. */
+static void check_lane(const struct lane *lane)
+{
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		const struct span *span = &lane->spans[i];
+
+		must(span->end >= span->begin);
+		must(!i || span->begin >= span[-1].begin);
+		if (span->parent == SPAN_NONE) {
+			must(!span->depth);
+			continue;
+		}
+		must(span->parent < i && span->depth == lane->spans[span->parent].depth + 1);
+		must(lane->spans[span->parent].end >= span->end);
+	}
+}
+
+static void run_spans(struct options *options, const uint8_t *data, size_t size)
+{
+	struct track_spans *sink;
+	struct spans *spans;
+	int r;
+
+	must(!spans_new(&spans) && !track_spans_new(&sink, spans, -1));
+	options->timeline.ops = &track_spans_ops;
+	options->timeline.sink = sink;
+	options->timeline.split = 0;
+	r = run(options, spans->names, data, size);
+	must(!r || r == -ENODATA);
+	for (size_t i = 0; i < LANE_NR && !r; i++)
+		check_lane(&spans->lanes[i]);
+	track_spans_free(sink);
+	spans_free(spans);
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	char folder[] = "/tmp/perf-poke-fuzz-XXXXXX";
+	_cleanup_free_ char *path = NULL;
+	struct options options;
+
+	if (!size || size > MAX_SIZE || size % sizeof(struct event) != 1)
+		return -EINVAL;
+	must(!!mkdtemp(folder));
+	must(asprintf(&path, "%s/out.fxt%s", folder, *data & CHOOSE_GZIP ? ".gz" : "") > 0);
+	choose(&options, *data, path);
+	run_file(&options, data + 1, size - 1);
+	check_folder(folder, true);
+	must(!tree_remove(AT_FDCWD, folder));
+	run_spans(&options, data + 1, size - 1);
+	return 0;
+}
