@@ -6,6 +6,7 @@
 
 #include "decoding.h"
 #include "ending.h"
+#include "export_events.h"
 #include "fxt/fxt_timeline.h"
 #include "newest.h"
 #include "output_file.h"
@@ -205,6 +206,8 @@ static enum exit_code write_in(struct console *con, const struct export_args *ar
 
 	if (asprintf(&path, "%s/%s", folder, slash ? slash + 1 : args->output) < 0)
 		path = NULL;
+	else if (capture->kind == VIEW_EVENTS)
+		r = export_events(con, args, capture, data, path, &result.slices, &said);
 	else
 		r = write_files(con, args, capture, data, path, &result, &said);
 	if (r == -EINTR)
@@ -270,8 +273,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_USAGE;
 	if (args.html)
 		return export_html(con, &args, &capture.view);
-	if (capture.view.kind != VIEW_PT) {
-		console_error(con, "'%s' has events, not Intel PT: see them with script",
+	if (capture.view.kind == VIEW_EVENTS && (args.axis || args.tracks || args.split_ns)) {
+		console_error(con, "'%s' has events: --axis, --tracks and --split are for Intel PT",
 			      args.capture);
 		return EXIT_USAGE;
 	}
@@ -280,7 +283,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_export = {
 	.name = "export",
-	.summary = "Write a capture's Intel PT as a file for ui.perfetto.dev.",
+	.summary = "Write a capture as a file for ui.perfetto.dev, or as a page.",
 	.arguments = "[CAPTURE] -o FILE|--html FILE [OPTIONS]",
 	.notes = notes,
 	.options = options,

@@ -232,30 +232,42 @@ static void begin_window(struct spans *spans, uint64_t begin)
 		spans->begin = begin;
 }
 
+int events_spans_take(struct events_spans *to, const struct tracepoint_event *event)
+{
+	const struct reader reader = { to->spans, to->tracepoints, event };
+	int r;
+
+	if (!to->any)
+		to->spans->begin = event->time;
+	if (to->last < to->begin && event->time >= to->begin)
+		begin_window(to->spans, to->begin);
+	to->any = true;
+	to->last = event->time;
+	r = take_event(&reader);
+	if (event->time < to->begin)
+		forget_before(to->spans, KEPT_MAX);
+	return r;
+}
+
+int events_spans_end(struct events_spans *to, uint64_t end)
+{
+	if (to->last < to->begin)
+		begin_window(to->spans, to->begin);
+	spans_finish(to->spans, to->last < end ? end : to->last);
+	return to->any ? 0 : -ENODATA;
+}
+
 int events_spans_read(struct tracepoints *tracepoints, uint64_t begin, uint64_t end,
 		      struct spans *spans)
 {
-	struct tracepoint_event event = { .time = 0 };
-	const struct reader reader = { spans, tracepoints, &event };
-	uint64_t last = 0;
-	bool any = false;
+	struct events_spans to = { spans, tracepoints, begin };
+	struct tracepoint_event event;
 	int r;
 
 	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
-		if (!any)
-			spans->begin = event.time;
-		if (last < begin && event.time >= begin)
-			begin_window(spans, begin);
-		any = true;
-		last = event.time;
-		r = take_event(&reader);
+		r = events_spans_take(&to, &event);
 		if (r)
 			break;
-		if (event.time < begin)
-			forget_before(spans, KEPT_MAX);
 	}
-	if (last < begin)
-		begin_window(spans, begin);
-	spans_finish(spans, last < end ? end : last);
-	return r ?: any ? 0 : -ENODATA;
+	return events_spans_end(&to, end) ?: r;
 }

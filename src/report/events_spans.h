@@ -12,4 +12,15 @@
 int events_spans_read(struct tracepoints *tracepoints, uint64_t begin, uint64_t end,
 		      struct spans *spans) _must_check_;
 
+/* The same event by event, for several CPUs at a time: the first three are to be set. */
+struct events_spans {
+	struct spans *spans; /* empty */
+	struct tracepoints *tracepoints;
+	uint64_t begin;
+	uint64_t last;
+	bool any;
+};
+int events_spans_take(struct events_spans *to, const struct tracepoint_event *event) _must_check_;
+int events_spans_end(struct events_spans *to, uint64_t end) _must_check_;
+
 #endif

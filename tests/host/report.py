@@ -3,10 +3,15 @@
 """perf-poke-ctl report of tracepoints: the interrupt that made a timer late, and what events cannot show."""
 import json
 import os
+import re
 import shutil
+import sys
 import unittest
 
 import common
+
+sys.path.insert(0, os.path.join(common.HERE, ".."))
+import fxt  # pylint: disable=wrong-import-position
 
 FAILED = 1
 USAGE = 2
@@ -149,6 +154,48 @@ class Events(common.HostTest):
         for time in ("0,1ms", "-1ms,-500us"):
             self.assert_fails(common.run_ctl("export", self.path, "--html", page, "--force", "--time", time), USAGE, "--time")
         self.assertEqual(os.listdir(self.folder), ["page.html"])
+
+    def begun(self):
+        """Of what begins on the CPU as perf has it: (time, name) of interrupts, (time, number) of tasks."""
+        interrupts, tasks = set(), set()
+        for sample in self.samples(self.path):
+            if sample["cpu"] != self.facts["spike"]["cpu"]:
+                continue
+            time_ns, event, trace = sample["time_ns"], sample["event"], sample["trace"]
+            for pattern, name in ((r"irq_vectors:(.*)_entry ", "%s"), (r"irq:softirq_entry .*action=(\w+)", "%s"),
+                                  (r"timer:hrtimer_expire_entry .*function=(\S+)", "%s"),
+                                  (r"irq:irq_handler_entry irq=(\d+ )name=(.*)", "irq %s%s")):
+                match = re.match(pattern, event + " " + trace)
+                if match:
+                    interrupts.add((time_ns, name % match.groups()))
+            match = re.fullmatch(r"prev_comm=.* ==> next_comm=.* next_pid=(\d+) next_prio=\d+", trace)
+            if match:
+                tasks.add((time_ns, match[1] if match[1] != "0" else "swapper/%d" % sample["cpu"]))
+        return interrupts, tasks
+
+    def test_fxt(self):
+        path = os.path.join(self.folder, "events.fxt.gz")
+        result = common.run_ctl("export", self.path, "-o", path)
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        self.assert_one_line(result.stderr, path, "slices")
+        spike = self.facts["spike"]
+        tracks = {name: fxt.read(path).check()["CPU %d %s" % (spike["cpu"], name)] for name in ("interrupts", "tasks", "timer")}
+        interrupts, tasks = self.begun()
+        self.assertEqual({(each.begin, each.name) for each in tracks["interrupts"]}, interrupts)
+        # There are more: one ran already, and some come without a switch that was recorded.
+        self.assertLessEqual(tasks, {(each.begin, each.name.split()[-1]) for each in tracks["tasks"]})
+        self.assertEqual([(each.begin, each.end) for each in tracks["timer"]], [(spike["expected_ns"], spike["time_ns"])])
+
+    def test_fxt_of_a_window(self):
+        path = os.path.join(self.folder, "events.fxt")
+        result = common.run_ctl("export", self.path, "-o", path, "--time", "-5ms,0us", "--quiet")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        end = self.facts["spike"]["time_ns"]
+        slices = [each for track in fxt.read(path).check().values() for each in track]
+        self.assertTrue(slices)
+        self.assertTrue(all(end - 5000000 <= each.begin <= each.end <= end for each in slices), slices)
+        for args in (["--axis", "cycles"], ["--tracks", "threads"], ["--split", "1ms"]):
+            self.assert_fails(common.run_ctl("export", self.path, "-o", path, "--force", *args), USAGE, self.path, args[0])
 
     def test_broken(self):
         broken = os.path.join(self.folder, "broken")

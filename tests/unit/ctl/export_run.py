@@ -155,9 +155,10 @@ class ExportTest(Export):
 
     def test_not_intel_pt(self):
         self.make(about={"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1}, "recorder": {"kind": "events"}})
-        result = self.run_it()
-        self.assertEqual((result.returncode, result.stderr),
-                         (2, f"perf-poke-ctl: '{self.capture}' has events, not Intel PT: see them with script\n"))
+        for args in (["--axis", "cycles"], ["--tracks", "threads"], ["--split", "1ms"]):
+            result = self.run_it(*args)
+            self.assertEqual((result.returncode, result.stderr),
+                             (2, f"perf-poke-ctl: '{self.capture}' has events: --axis, --tracks and --split are for Intel PT\n"))
 
 
 class LongTest(Export):

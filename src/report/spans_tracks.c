@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "spans_tracks.h"
+
+struct lane_writer {
+	const struct spans *spans;
+	const struct lane *lane;
+	struct track *track;
+	uint32_t category;
+	struct names *names;
+	uint32_t open; /* the innermost one */
+};
+
+/* What is known begins with the spans. */
+static uint64_t clamp(const struct lane_writer *writer, uint64_t at)
+{
+	return at < writer->spans->begin ? writer->spans->begin : at;
+}
+
+/* Of what is open, all that is not around the next one. */
+static void end_until(struct lane_writer *writer, uint32_t parent)
+{
+	while (writer->open != parent && writer->open != SPAN_NONE) {
+		const struct span *span = &writer->lane->spans[writer->open];
+
+		if (span->cut && span->end >= writer->spans->end)
+			return;
+		track_end(writer->track, clamp(writer, span->end), NULL, 0);
+		writer->open = span->parent;
+	}
+}
+
+static void write_lane(struct lane_writer *writer)
+{
+	for (uint32_t i = 0; i < writer->lane->nr; i++) {
+		const struct span *span = &writer->lane->spans[i];
+		const char *name = names_get(writer->spans->names, span->name);
+
+		end_until(writer, span->parent);
+		track_begin(writer->track, clamp(writer, span->begin), writer->category,
+			    names_add(writer->names, name));
+		writer->open = i;
+	}
+	end_until(writer, SPAN_NONE);
+}
+
+int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
+		    const struct cpu_names *cpu_names, struct names *names)
+{
+	static const struct {
+		enum lane_number lane;
+		enum track_kind track;
+	} lanes[] = { { LANE_CODE, TRACK_INTERRUPTS }, { LANE_TASKS, TRACK_TASKS } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++)
+		write_lane(&(struct lane_writer){
+			.spans = spans,
+			.lane = &spans->lanes[lanes[i].lane],
+			.track = cpu->tracks[lanes[i].track],
+			.category = cpu_names->category,
+			.names = names,
+			.open = SPAN_NONE,
+		});
+	return names_error(names);
+}
