@@ -5,7 +5,6 @@
 
 #include "archiving.h"
 #include "traced.h"
-#include "vdso.h"
 
 /* Files that are missing are named, up to so many: a machine that was upgraded misses all. */
 #define NAMED_MAX 8
@@ -13,9 +12,9 @@
 /* Where perf looks: by build id, then by what it is. */
 static int part_name(const struct traced_file *file, const char *part, char *name, size_t size)
 {
-	char hex[TRACED_HEX_SIZE];
+	char hex[FILES_HEX_SIZE];
 
-	traced_hex(&file->id, hex);
+	files_hex(&file->id, hex);
 	return snprintf(name, size, ARCHIVING_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
 			*part ? "/" : "", part);
 }
@@ -32,23 +31,13 @@ static int pack_part(struct binaries *binaries, const struct traced_file *file, 
 	return r ? r : pack_file(binaries->pack, name, fd, why);
 }
 
-/* That of this process is that of all, if it has the build id. -ESTALE if not. */
-static int pack_vdso(struct binaries *binaries, const struct traced_file *file, char **why)
+/* The recorder puts the vDSO into a capture of user space. */
+static bool is_in_capture(const struct binaries *binaries, const struct traced_file *file)
 {
-	char folder[128], name[128];
-	struct vdso vdso;
-	int r;
+	char name[128];
 
-	part_name(file, "", folder, sizeof(folder));
 	part_name(file, "vdso", name, sizeof(name));
-	/* With the trace of user code the capture has it. */
-	if (!faccessat(binaries->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	if (vdso_find(&vdso) || vdso.id.size != file->id.size ||
-	    memcmp(vdso.id.bytes, file->id.bytes, vdso.id.size))
-		return -ESTALE;
-	r = pack_folder(binaries->pack, folder, why);
-	return r ? r : pack_text(binaries->pack, name, vdso.image, vdso.size, why);
+	return file->is_vdso && !faccessat(binaries->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 /* -ENOENT and -ESTALE are of the file, and no failure. */
@@ -57,12 +46,12 @@ static int pack_traced(struct binaries *binaries, const struct traced_file *file
 	_cleanup_close_ int fd = -1, debug = -1;
 	int r;
 
-	if (file->is_vdso)
-		return pack_vdso(binaries, file, why);
+	if (is_in_capture(binaries, file))
+		return 0;
 	fd = traced_open(file);
 	if (fd < 0)
 		return fd;
-	r = pack_part(binaries, file, "elf", fd, why);
+	r = pack_part(binaries, file, file->is_vdso ? "vdso" : "elf", fd, why);
 	debug = r ? -1 : traced_open_debug(file, fd);
 	return debug < 0 ? r : pack_part(binaries, file, "debug", debug, why);
 }

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "traced.h"
 
-#include <gelf.h>
-#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "options.h"
 #include "read.h"
-#include "regular.h"
 
 #define MISC_BUILD_ID_SIZE (1 << 15)
 #define MISC_MMAP_BUILD_ID (1 << 14)
-#define DEBUG_FOLDER "/usr/lib/debug"
 
 /* In the table of build ids; a name follows. struct perf_record_header_build_id of the perf tool.
  */
@@ -194,113 +189,22 @@ void traced_free(struct traced_file *files, size_t nr)
 	free(files);
 }
 
-void traced_hex(const struct build_id *id, char hex[TRACED_HEX_SIZE])
+static struct files_wanted wanted_of(const struct traced_file *file)
 {
-	hex[0] = '\0';
-	for (size_t i = 0; i < id->size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
-}
-
-static bool same_id(const struct build_id *a, const struct build_id *b)
-{
-	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
-}
-
-/* Only what has the build id is what was traced, whatever its name is. */
-static int try_open(const char *path, const struct build_id *id)
-{
-	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
-	struct build_id found;
-
-	if (fd < 0)
-		return -ENOENT;
-	found = build_id_of_elf(fd);
-	return same_id(&found, id) ? TAKE_FD(fd) : -ESTALE;
+	return (struct files_wanted){ .name = file->name, .id = file->id };
 }
 
 int traced_open(const struct traced_file *file)
 {
-	char hex[TRACED_HEX_SIZE], path[PATH_MAX];
-	const char *home = getenv("HOME");
-	int fd = try_open(file->name, &file->id), cached = -ENOENT;
+	const struct files_wanted wanted = wanted_of(file);
+	_cleanup_free_ char *path = NULL;
 
-	if (fd >= 0 || !home)
-		return fd;
-	traced_hex(&file->id, hex);
-	if (snprintf(path, sizeof(path), "%s/.debug/.build-id/%.2s/%s/elf", home, hex, hex + 2) <
-	    (int)sizeof(path))
-		cached = try_open(path, &file->id);
-	return cached >= 0 ? cached : fd;
+	return files_open(&(struct files_places){ 0 }, &wanted, &path);
 }
 
-/* The name in .gnu_debuglink, which has no slash. */
-static int read_debuglink(int fd, char *name, size_t size)
-{
-	Elf_Scn *section = NULL;
-	size_t names, length;
-	Elf_Data *data;
-	int r = -ENOENT;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_getshdrstrndx(elf, &names))
-		goto out;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *its_name;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		its_name = elf_strptr(elf, names, header.sh_name);
-		if (!its_name || strcmp(its_name, ".gnu_debuglink"))
-			continue;
-		data = elf_rawdata(section, NULL);
-		length = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
-		if (length && length < data->d_size && length < size &&
-		    !memchr(data->d_buf, '/', length)) {
-			memcpy(name, data->d_buf, length + 1);
-			r = 0;
-		}
-		break;
-	}
-out:
-	elf_end(elf);
-	return r;
-}
-
-static bool same_file(int a, int b)
-{
-	struct stat one, other;
-
-	return !fstat(a, &one) && !fstat(b, &other) && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
-}
-
-/* Where gdb looks, in its order: by the build id, then by the link. */
 int traced_open_debug(const struct traced_file *file, int fd)
 {
-	static const struct {
-		const char *before, *after;
-	} places[] = { { "", "" }, { "", "/.debug" }, { DEBUG_FOLDER, "" } };
-	const char *slash = strrchr(file->name, '/');
-	int folder = slash ? (int)(slash - file->name) : 0;
-	char hex[TRACED_HEX_SIZE], link[NAME_MAX + 1], path[PATH_MAX];
-	int found;
+	const struct files_wanted wanted = wanted_of(file);
 
-	traced_hex(&file->id, hex);
-	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
-	found = try_open(path, &file->id);
-	if (found >= 0 || read_debuglink(fd, link, sizeof(link)))
-		return found;
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, folder,
-			     file->name, places[i].after, link) >= (int)sizeof(path))
-			continue;
-		found = try_open(path, &file->id);
-		if (found >= 0 && !same_file(found, fd))
-			return found;
-		closep(&found);
-	}
-	return -ENOENT;
+	return files_open_debug(&(struct files_places){ 0 }, &wanted, fd);
 }

@@ -5,10 +5,7 @@
 
 #include <stdbool.h>
 
-#include "build_id.h"
-#include "util.h"
-
-#define TRACED_HEX_SIZE (2 * sizeof(((struct build_id *)NULL)->bytes) + 1)
+#include "files.h"
 
 struct traced_file {
 	struct build_id id;
@@ -23,11 +20,8 @@ int traced_read(int fd, struct traced_file **files, size_t *nr, char **why) _mus
 
 void traced_free(struct traced_file *files, size_t nr);
 
-/* As hexadecimal text. */
-void traced_hex(const struct build_id *id, char hex[TRACED_HEX_SIZE]);
-
-/* The file itself: under its name, or in perf's cache. Returns an open descriptor, -ENOENT if there
- * is none, or -ESTALE if there is another one now. */
+/* The file itself: in perf's cache, or under its name; of the vDSO that of all. Returns an open
+ * descriptor, -ENOENT if there is none, or -ESTALE if there is another one now. */
 int traced_open(const struct traced_file *file);
 
 /* Its symbols, where they are in a file of their own. Returns as above. */

@@ -115,6 +115,8 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, vdso.image, vdso.size);
+	if (!r && lseek(fd, 0, SEEK_SET))
+		r = -errno;
 	if (r)
 		return r;
 	if (asprintf(path, "/proc/self/fd/%d", fd) < 0)

@@ -27,7 +27,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
-	char hex[TRACED_HEX_SIZE];
+	char hex[FILES_HEX_SIZE];
 	size_t nr = 0;
 	int r;
 
@@ -38,7 +38,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (r && !why)
 		abort();
 	for (size_t i = 0; i < nr; i++) {
-		traced_hex(&files[i].id, hex);
+		files_hex(&files[i].id, hex);
 		if (strlen(hex) != 2 * (size_t)files[i].id.size || !*files[i].name)
 			abort();
 	}

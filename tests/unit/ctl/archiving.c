@@ -264,7 +264,7 @@ static void finds_what_was_traced(void **state)
 	char self[64] = "/proc/self/exe";
 	_cleanup_close_ int fd = open(self, O_RDONLY | O_CLOEXEC);
 	struct traced_file file = { .id = build_id_of_elf(fd), .name = self };
-	char hex[TRACED_HEX_SIZE];
+	char hex[FILES_HEX_SIZE];
 	int found;
 
 	(void)state;
@@ -275,7 +275,7 @@ static void finds_what_was_traced(void **state)
 	closep(&found);
 	/* It has its symbols in it. */
 	assert_int_equal(traced_open_debug(&file, fd), -ENOENT);
-	traced_hex(&file.id, hex);
+	files_hex(&file.id, hex);
 	assert_int_equal(strlen(hex), 2 * file.id.size);
 	file.id.bytes[0] ^= 1;
 	assert_int_equal(traced_open(&file), -ESTALE);
