@@ -5,6 +5,7 @@
 
 #include "code.h"
 #include "pace.h"
+#include "psb.h"
 #include "who.h"
 
 /* Items that one step can add. */
@@ -21,6 +22,7 @@ struct blocks {
 	bool joins;	    /* the next segment */
 	unsigned int modes; /* of its PSB+, that were not met yet */
 	struct pt_block_decoder *decoder;
+	uint8_t *copy; /* of the trace; NULL: the trace itself is decoded */
 	struct code_view *view;
 	struct who who;
 	struct pace *pace;
@@ -69,36 +71,6 @@ void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, ui
 	env->switch_to = pt->kernel ? switch_to : 0;
 }
 
-/* The PSB+ that a trace begins with. */
-struct psb {
-	uint64_t size; /* 0: it has no end */
-	unsigned int modes;
-};
-
-static struct psb read_psb(const struct blocks_env *env, const uint8_t *begin, const uint8_t *end)
-{
-	struct pt_config config = env->config;
-	struct pt_packet packet = { 0 };
-	struct pt_packet_decoder *decoder;
-	struct psb psb = { 0 };
-
-	config.begin = (uint8_t *)begin;
-	config.end = (uint8_t *)end;
-	decoder = pt_pkt_alloc_decoder(&config);
-	if (!decoder)
-		return psb;
-	if (!pt_pkt_sync_set(decoder, 0)) {
-		while (packet.type != ppt_psbend &&
-		       pt_pkt_next(decoder, &packet, sizeof(packet)) >= 0)
-			psb.modes +=
-				packet.type == ppt_mode && packet.payload.mode.leaf == pt_mol_exec;
-	}
-	if (packet.type == ppt_psbend)
-		(void)pt_pkt_get_offset(decoder, &psb.size);
-	pt_pkt_free_decoder(decoder);
-	return psb;
-}
-
 static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 {
 	struct trace_whose whose = trace_whose(queue);
@@ -114,19 +86,36 @@ static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 	who_begin(&blocks->who, tasks, nr, blocks->now);
 }
 
+/* A PSB in code that is not traced need not tell the mode, which libipt has to know when tracing
+ * begins. Perf takes it for the one before, or 64 bits. */
+static int tell_mode(struct blocks *blocks, const struct psb *psb, struct pt_config *config)
+{
+	blocks->copy = psb_with_mode(psb, config->begin, config->end);
+	if (!blocks->copy)
+		return -ENOMEM;
+	blocks->modes = 1;
+	config->end = blocks->copy + (config->end - config->begin) + PSB_MODE_SIZE;
+	config->begin = blocks->copy;
+	return 0;
+}
+
 /* libipt tells what is before a PSB when it has read the PSB+ behind. */
 static int begin_decoder(struct blocks *blocks, const struct trace_segment *next)
 {
 	struct pt_config config = blocks->env->config;
+	struct psb psb;
 
 	config.begin = (uint8_t *)blocks->segment.begin;
 	config.end = (uint8_t *)blocks->segment.end;
-	blocks->modes = read_psb(blocks->env, config.begin, config.end).modes;
+	psb = psb_read(&config, config.begin, config.end);
+	blocks->modes = psb.modes;
 	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment))
 		return -ENOMEM;
 	blocks->joins = next && next->joined;
 	if (blocks->joins)
-		config.end += read_psb(blocks->env, config.end, blocks->segment.limit).size;
+		config.end += psb_read(&config, config.end, blocks->segment.limit).size;
+	if (psb.no_mode && tell_mode(blocks, &psb, &config))
+		return -ENOMEM;
 	blocks->decoder = pt_blk_alloc_decoder(&config);
 	if (!blocks->decoder)
 		return -ENOMEM;
@@ -164,6 +153,7 @@ void blocks_free(struct blocks *blocks)
 	if (blocks->decoder)
 		pt_blk_free_decoder(blocks->decoder);
 	pace_free(blocks->pace);
+	free(blocks->copy);
 	free(blocks);
 }
 
@@ -221,11 +211,18 @@ static int switched(struct blocks *blocks)
 	return look(blocks);
 }
 
+/* In the segment; of a decoder that stands nowhere 0. */
+static uint64_t position(const struct blocks *blocks)
+{
+	uint64_t offset = 0;
+
+	(void)pt_blk_get_offset(blocks->decoder, &offset);
+	return blocks->copy && offset >= PSB_MODE_SIZE ? offset - PSB_MODE_SIZE : offset;
+}
+
 static bool move(struct blocks *blocks)
 {
-	uint64_t offset;
-
-	return !pt_blk_get_offset(blocks->decoder, &offset) && pace_move(blocks->pace, offset);
+	return pace_move(blocks->pace, position(blocks));
 }
 
 /* tsc: 0 if it is not known. */
@@ -503,7 +500,6 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 {
 	struct decode_item *item;
 	struct pt_block at = *block;
-	uint64_t offset = 0;
 	int error = blocks->status;
 
 	blocks->done = true;
@@ -520,10 +516,9 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	/* libipt does not know that an overflow may end with the next PSB. */
 	if (blocks->lost)
 		return 0;
-	(void)pt_blk_get_offset(blocks->decoder, &offset);
 	item = add(blocks, DECODE_ERROR);
 	item->from = at.ip;
-	item->offset = blocks->segment.offset + offset;
+	item->offset = blocks->segment.offset + position(blocks);
 	item->error = (int16_t)error;
 	if (!blocks->counts.errors++)
 		blocks->counts.first_error = *item;
@@ -536,7 +531,8 @@ static bool is_endless(struct blocks *blocks)
 
 	if (++blocks->nr_blocks % BLOCKS_WITHOUT_PACKET)
 		return false;
-	return !pt_blk_get_offset(blocks->decoder, &blocks->at) && blocks->at == before;
+	blocks->at = position(blocks);
+	return blocks->at == before;
 }
 
 static int step(struct blocks *blocks)

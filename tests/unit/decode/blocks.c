@@ -437,6 +437,25 @@ static void disabled(void **state)
 	      "100-101 2 disabled fff @1200\n");
 }
 
+/* A PSB in code that is not traced, and a mode that the code has had before. */
+static void no_mode(void **state)
+{
+	(void)state;
+	put_psb(-1, 1000);
+	put_tsc(1100);
+	put_ip(ppt_tip_pge, 0x020);
+	put_no_ip(ppt_tip_pgd);
+	put_psb(-1, 2000);
+	put_ip(ppt_tip_pge, 0x100);
+	put_psb(0x101, 3000);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 20 @1100\n"
+	      "20-21 2 disabled fff @1100\n"
+	      "begin 100 @2000\n"
+	      "100-100 1 on 101 @2000\n"
+	      "101-101 1 disabled fff @3000\n");
+}
+
 static void overflow(void **state)
 {
 	(void)state;
@@ -689,6 +708,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(times, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(idle, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(disabled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_mode, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(overflow, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(transaction, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(missing_code, set_up, tear_down),
