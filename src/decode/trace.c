@@ -12,6 +12,9 @@
 #define AUXTRACE_REFERENCE 24
 #define AUXTRACE_TID 36
 #define AUXTRACE_CPU 40
+/* The packet MODE.Exec: its first byte, and the upper bits of its second. */
+#define MODE 0x99
+#define MODE_EXEC 0
 
 struct trace {
 	struct trace_queue *queues;
@@ -213,18 +216,51 @@ uint64_t trace_size(const struct trace_queue *queue)
 	return queue->size;
 }
 
-/* Points stand before the end of the piece; what they have of PSB+ may go on to the limit. */
+/* Of a PSB that was written while nothing was traced PSB+ does not tell the mode of execution: what
+ * follows is decoded with what is before. */
+static bool tells_mode(const struct trace_piece *piece, const struct trace_point *point)
+{
+	const uint8_t *at = piece->begin + point->offset + PT_PSB_LEN;
+	struct pt_packet packet;
+
+	for (; pt_packet_read(at, (size_t)(piece->limit - at), 0, &packet); at += packet.len) {
+		if (*at == MODE && at[1] >> 5 == MODE_EXEC)
+			return true;
+		if (packet.type == PT_PACKET_PSBEND || packet.type == PT_PACKET_BRANCH ||
+		    packet.type == PT_PACKET_PSB || packet.type == PT_PACKET_OVF)
+			return false;
+	}
+	return false;
+}
+
+/* Where decoding can begin, from the first point of a piece on. They stand before the end of the
+ * piece; what they have of PSB+ may go on to the limit. */
 static bool find_in(const struct trace_piece *piece, size_t from, struct trace_point *point)
 {
-	return trace_find_point(piece->begin, (size_t)(piece->limit - piece->begin), piece->near,
-				from, false, point) &&
-	       piece->begin + point->offset < piece->end;
+	bool is_first = !from;
+
+	do {
+		if (!trace_find_point(piece->begin, (size_t)(piece->limit - piece->begin),
+				      piece->near, from, false, point) ||
+		    piece->begin + point->offset >= piece->end)
+			return false;
+		from = point->offset + PT_PSB_LEN;
+	} while (!is_first && !tells_mode(piece, point));
+	return true;
 }
 
 static bool find_before(const struct trace_piece *piece, size_t before, struct trace_point *point)
 {
-	return trace_find_point_before(piece->begin, (size_t)(piece->limit - piece->begin),
-				       piece->near, before, false, point);
+	bool found = false;
+
+	while (trace_find_point_before(piece->begin, (size_t)(piece->limit - piece->begin),
+				       piece->near, before, false, point)) {
+		found = true;
+		before = point->offset;
+		if (tells_mode(piece, point))
+			break;
+	}
+	return found;
 }
 
 static void make_segment(const struct trace_queue *queue, size_t buffer,
@@ -339,6 +375,7 @@ bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_seg
 
 		if (trace_seek_point(piece->begin, (size_t)(piece->end - piece->begin), piece->near,
 				     tsc, &point)) {
+			find_before(piece, point.offset + 1, &point);
 			make_found(queue, until, &point, segment);
 			return true;
 		}

@@ -12,9 +12,9 @@
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
 #define PSBEND "\x02\x23"
+#define MODE_64 "\x99\x01"
 #define PSB_LEN 16
 #define TSC_LEN 8
-#define POINT_LEN (PSB_LEN + TSC_LEN + 2)
 #define PERIOD 4096
 /* More than the 56 bits that packets have. */
 #define TSC_BASE (UINT64_C(5) << 56)
@@ -28,8 +28,8 @@ static uint8_t stream[STREAM_LEN];
 
 static void put_point(uint8_t *at, uint64_t tsc)
 {
-	memcpy(at, PSB, PSB_LEN);
-	at += PSB_LEN;
+	memcpy(at, PSB MODE_64, PSB_LEN + 2);
+	at += PSB_LEN + 2;
 	if (tsc) {
 		tsc = tsc << 8 | 0x19;
 		memcpy(at, &tsc, TSC_LEN);
@@ -289,7 +289,7 @@ static void cuts_overlaps_without_times(void **state)
 	(void)state;
 	memcpy(bytes, stream, 20 * PERIOD);
 	for (size_t i = 0; i < 20; i++)
-		memset(bytes + FIRST + i * PERIOD + PSB_LEN, 0, TSC_LEN);
+		memset(bytes + FIRST + i * PERIOD + PSB_LEN + 2, 0, TSC_LEN);
 	make_info(&made, true);
 	made_trace(&made, 0, 1, bytes, 10 * PERIOD);
 	made_trace(&made, 0, 1, bytes + 4 * PERIOD, 16 * PERIOD);
@@ -347,6 +347,40 @@ static void reads_samples(void **state)
 	close_made(&opened);
 }
 
+/* What was written while nothing was traced is decoded with what is before. */
+static void begins_where_mode_is_told(void **state)
+{
+	uint8_t bytes[8 * PERIOD] = {};
+	struct made made = {};
+	struct trace_segment segment;
+	const struct trace_queue *queue;
+	struct opened opened;
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		put_point(bytes + i * PERIOD, tsc_of(i));
+		if (i != 3 && i != 5)
+			memset(bytes + i * PERIOD + PSB_LEN, 0, 2);
+	}
+	make_info(&made, true);
+	made_trace(&made, 0, TSC_BASE + 1, bytes, sizeof(bytes));
+	opened = open_made(&made);
+	queue = trace_queue(opened.trace, 0);
+	assert_true(trace_seek(queue, 0, &segment));
+	assert_int_equal(segment.end - segment.begin, 3 * PERIOD);
+	assert_true(trace_next(queue, &segment));
+	assert_int_equal(segment.offset, 3 * PERIOD);
+	assert_int_equal(segment.end - segment.begin, 2 * PERIOD);
+	assert_true(trace_seek(queue, TSC_STEP * 5, &segment));
+	assert_int_equal(segment.offset, 3 * PERIOD);
+	assert_true(trace_seek(queue, UINT64_MAX, &segment));
+	assert_int_equal(segment.offset, 5 * PERIOD);
+	assert_true(trace_previous(queue, &segment) && trace_previous(queue, &segment));
+	assert_int_equal(segment.offset, 0);
+	assert_false(trace_previous(queue, &segment));
+	close_made(&opened);
+}
+
 static void refuses(void **state)
 {
 	struct opened opened = {};
@@ -397,6 +431,7 @@ int main(void)
 		cmocka_unit_test(bears_points_without_times),
 		cmocka_unit_test(cuts_overlaps_without_times),
 		cmocka_unit_test(reads_samples),
+		cmocka_unit_test(begins_where_mode_is_told),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(bears_traces_without_points),
 	};
