@@ -524,7 +524,13 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 	cpu->ended = cpu->now.at;
 }
 
-bool calls_stay(struct calls *calls, const struct decode_item *item)
+/* Of code without symbols there is one for a whole file, which has no addresses. */
+static bool is_in(const struct symbol *symbol, uint64_t ip, const struct symbol *of_ip)
+{
+	return of_ip == symbol || symbol_has(symbol, ip);
+}
+
+bool calls_stay(struct calls *calls, const struct decode_item *item, const struct symbol *to)
 {
 	const struct code_block *code = item->code;
 	struct cpu *cpu = calls->cpu;
@@ -536,8 +542,9 @@ bool calls_stay(struct calls *calls, const struct decode_item *item)
 		return false;
 	stack = &cpu->thread->stack;
 	top = stack_top(stack);
-	if (!top || top->kind == FRAME_UNTRACED || !symbol_has(top->symbol, code->first) ||
-	    !symbol_has(top->symbol, item->to))
+	if (!top || top->kind == FRAME_UNTRACED ||
+	    !is_in(top->symbol, code->first, code->rows->symbol) ||
+	    !is_in(top->symbol, item->to, to))
 		return false;
 	if (item->time > calls->last)
 		calls->last = item->time;

@@ -74,9 +74,10 @@ void calls_free(struct calls *calls);
 
 void calls_add(struct calls *calls, const struct calls_event *event);
 
-/* Code of one function, which changes nothing of interrupts, and a jump or the next instruction.
- * False: that is not all that there is to it, and nothing was done. */
-bool calls_stay(struct calls *calls, const struct decode_item *item);
+/* Code of one function, which changes nothing of interrupts, and a jump or the next instruction;
+ * with the symbol of that, NULL if it is not known. False: that is not all that there is to it, and
+ * nothing was done. */
+bool calls_stay(struct calls *calls, const struct decode_item *item, const struct symbol *to);
 
 /* Where execution goes on, on a CPU; 0: not known. */
 uint64_t calls_next(struct calls *calls, int cpu);

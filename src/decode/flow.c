@@ -7,16 +7,29 @@ struct flow {
 	struct decode *decode;
 	struct calls *calls;
 	struct names *names;
-	const struct decode_item *item; /* at hand */
+	const struct decode_item *item, *next; /* at hand, and after it; NULL: not known */
 };
+
+/* Of where execution goes on; NULL: not known. */
+static const struct symbol *symbol_of_next(const struct decode_item *item,
+					   const struct decode_item *next)
+{
+	if (!next || next->kind != DECODE_BLOCK || !next->code || next->code->first != item->to ||
+	    next->cpu != item->cpu)
+		return NULL;
+	return next->code->rows->symbol;
+}
 
 static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
 {
 	struct flow *flow = arg;
-	const struct symbol *symbol = decode_symbol(flow->decode, flow->item, ip);
+	const struct symbol *symbol = NULL;
 
 	(void)event;
-	return code_named(symbol, flow->names);
+	/* Mostly it is where execution goes on, and a look-up takes longer. */
+	if (ip == flow->item->to)
+		symbol = symbol_of_next(flow->item, flow->next);
+	return code_named(symbol ?: decode_symbol(flow->decode, flow->item, ip), flow->names);
 }
 
 static const char *comm(void *arg, const struct calls_event *event)
@@ -138,6 +151,7 @@ static void add_branch(struct flow *flow, const struct decode_item *item)
 	} else {
 		event.from = code->last;
 		event.length = code->length;
+		event.symbol = code_named(code->rows[code->nr_rows - 1].symbol, flow->names);
 	}
 	if (event.from)
 		calls_add(flow->calls, &event);
@@ -145,7 +159,6 @@ static void add_branch(struct flow *flow, const struct decode_item *item)
 
 static void add(struct flow *flow, const struct decode_item *item)
 {
-	flow->item = item;
 	if (item->kind == DECODE_BEGIN) {
 		calls_add(flow->calls, &(struct calls_event){
 					       .time = item->time,
@@ -178,8 +191,11 @@ void flow_add(struct flow *flow, const struct decode_item *items, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		const struct decode_item *item = &items[i];
 
-		if (!stays(item) || !calls_stay(flow->calls, item))
-			add(flow, item);
+		flow->next = i + 1 < nr ? item + 1 : NULL;
+		if (stays(item) && calls_stay(flow->calls, item, symbol_of_next(item, flow->next)))
+			continue;
+		flow->item = item;
+		add(flow, item);
 	}
 }
 

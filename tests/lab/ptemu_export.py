@@ -114,7 +114,7 @@ def as_capture(folder):
     capture.mkdir(exist_ok=True)
     if not (capture / "perf.data").exists():
         (capture / "perf.data").symlink_to(folder / "window")
-    about = {"schema": 1, "spike": {"time_ns": 1 << 62}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
+    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": 1}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
     (capture / "capture.json").write_text(json.dumps(about))
     return capture
 
