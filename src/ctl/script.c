@@ -8,6 +8,7 @@
 #include "newest.h"
 #include "perf_data.h"
 #include "perf_tool.h"
+#include "script_calls.h"
 #include "script_events.h"
 #include "text.h"
 
@@ -34,10 +35,9 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike, "
-	"and\n"
-	"need no perf; Intel PT is calls and returns, and ends where it was frozen.\n" OPTIONS_TIMES
-	".\n"
+	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike;\n"
+	"Intel PT is calls and returns, and ends where it was frozen. Without perf there are\n"
+	"the events, and where functions begin.\n" OPTIONS_TIMES ".\n"
 	"\n"
 	"Exit codes: perf's own; without it 1 the capture cannot be read or there is no perf,\n"
 	"2 usage.\n";
@@ -173,10 +173,9 @@ static enum exit_code become(struct console *con, char **argv)
 }
 
 /* Or was asked for one. */
-static bool needs_perf(const struct script_args *args, const struct view_capture *capture)
+static bool needs_perf(const struct script_args *args)
 {
-	return capture->kind != VIEW_EVENTS || args->dry_run || args->view.rest ||
-	       perf_tool_is_named();
+	return args->insns || args->dry_run || args->view.rest || perf_tool_is_named();
 }
 
 static enum exit_code show(struct console *con, const struct script_args *args,
@@ -190,8 +189,9 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	int r;
 
 	r = perf_tool_find(&perf, &why);
-	if (r && !needs_perf(args, capture))
-		return script_events(con, args, capture, data);
+	if (r && !needs_perf(args))
+		return capture->kind == VIEW_PT ? script_calls(con, args, capture, data)
+						: script_events(con, args, capture, data);
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
 		return EXIT_FAILED;

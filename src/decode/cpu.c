@@ -37,7 +37,8 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	if (!cpu)
 		return NULL;
 	cpu->number = number;
-	for (size_t i = 0; i < TRACK_NR_OF_CPU; i++) {
+	/* Tasks before functions: where a window opens, who runs is told first. */
+	for (size_t i = TRACK_NR_OF_CPU; i--;) {
 		struct track_id id = {
 			.kind = (enum track_kind)i,
 			.cpu = number,

@@ -8,11 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "gzip.h"
 #include "util.h"
 
 struct fxt_file {
-	struct gzip *gzip; /* NULL: not compressed */
+	struct gzFile_s *gzip; /* NULL: not compressed; else it has the descriptor */
 	int fd;
 	char *path, *scratch;
 };

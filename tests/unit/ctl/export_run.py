@@ -119,6 +119,27 @@ class ExportTest(Export):
         report = self.run_it("--symfs", self.folder / "root", "--json", name="report")
         self.assertEqual(json.loads(report.stdout)["decoding_errors"], 0)
 
+    def script(self, *args):
+        """Without perf."""
+        result = subprocess.run([CTL, "script", self.capture, *args], capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr, result.stdout.splitlines()
+
+    def test_script(self):
+        begin = BEGIN + (SEGMENTS - 2) * STEP
+        said, lines = self.script("--window", f"{2 * STEP}ns")
+        self.assertEqual(said, "perf-poke-ctl: there is no perf in PATH: this is what perf-poke itself shows\n")
+        self.assertEqual(lines[0], f"               prog 77 [001]     {begin / 1e9:.9f}: loop")
+        # One begins last, and does not end.
+        self.assertEqual(lines[1:], [f"               prog 77 [001]     {(begin + i * STEP) / 1e9:.9f}:   leaf"
+                                     for i in range(2) for _ in range(PACKETS * made.RETURNS + i)])
+        said, lines = self.script("--all", "-q", "-C", "1,2")
+        self.assertEqual((said, len(lines)), ("", LOOPS + 2))
+        self.assertEqual(self.script("--all", "-q", "-C", "2"), ("", []))
+        result = subprocess.run([CTL, "script", self.capture, "--insns"], capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no perf in PATH", result.stderr)
+
     def test_output_that_cannot_be(self):
         self.output = self.folder / "nowhere/a.fxt"
         self.check_failure(self.run_it(), f"--output '{self.output}': No such file or directory")
