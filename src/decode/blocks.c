@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "blocks.h"
 
-#include <string.h>
-
 #include "code.h"
+#include "ends.h"
 #include "pace.h"
 #include "psb.h"
 #include "who.h"
 
 /* Items that one step can add. */
 #define STEP_ITEMS 4
+
+/* From then on libipt has always read the packet that is used next, too: it stands at it, or, of
+ * TNT, behind it. */
+#define READS_AHEAD (LIBIPT_VERSION >= 0x201)
 
 /* No code runs through more blocks without a packet, but an endless loop. */
 #define BLOCKS_WITHOUT_PACKET 4096
@@ -37,6 +40,7 @@ struct blocks {
 	struct decode_item carried;
 	struct pt_block part; /* of the block to come; ninsn 0: none */
 	int status;	      /* of the decoder */
+	uint64_t position;    /* of the decoder, when it was last asked for */
 	uint64_t nr_blocks;
 	uint64_t at; /* of the decoder, BLOCKS_WITHOUT_PACKET ago */
 	bool is_carried;
@@ -47,29 +51,6 @@ struct blocks {
 	bool done;
 	struct blocks_counts counts;
 };
-
-void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to)
-{
-	const struct sideband_pt *pt = sideband_pt(sideband);
-	struct pt_config *config = &env->config;
-
-	*env = (struct blocks_env){ .sideband = sideband };
-	pt_config_init(config);
-	if (!strcmp(pt->vendor, "GenuineIntel"))
-		config->cpu = (struct pt_cpu){ .vendor = pcv_intel,
-					       .family = (uint16_t)pt->family,
-					       .model = (uint8_t)pt->model,
-					       .stepping = (uint8_t)pt->stepping };
-	/* An unknown CPU has no known errata. */
-	(void)pt_cpu_errata(&config->errata, &config->cpu);
-	config->mtc_freq = (uint8_t)pt->mtc_period;
-	config->nom_freq = (uint8_t)pt->max_nonturbo_ratio;
-	config->cpuid_0x15_eax = pt->tsc_ctc_d;
-	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
-	config->flags.variant.block.end_on_call = 1;
-	config->flags.variant.block.end_on_jump = 1;
-	env->switch_to = pt->kernel ? switch_to : 0;
-}
 
 static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 {
@@ -222,7 +203,13 @@ static uint64_t position(const struct blocks *blocks)
 
 static bool move(struct blocks *blocks)
 {
-	return pace_move(blocks->pace, position(blocks));
+	bool branched;
+
+	blocks->position = position(blocks);
+	branched = pace_move(blocks->pace, blocks->position);
+	if (READS_AHEAD)
+		pace_pass(blocks->pace);
+	return branched;
 }
 
 /* tsc: 0 if it is not known. */
@@ -238,26 +225,6 @@ static int set_time(struct blocks *blocks, uint64_t tsc)
 	return who_at(&blocks->who, now) ? switched(blocks) : look(blocks);
 }
 
-static enum decode_end end_of_cond(const struct code_block *code, uint64_t to)
-{
-	uint64_t most = code->length ? code->length : pt_max_insn_size;
-
-	return to > code->last && to - code->last <= most ? DECODE_ON : DECODE_JUMP;
-}
-
-static enum decode_end end_of(const struct code_block *code, uint64_t to)
-{
-	static const uint8_t ends[] = {
-		[CODE_NO_BRANCH] = DECODE_ON,	 [CODE_JUMP] = DECODE_JUMP,
-		[CODE_CALL] = DECODE_CALL,	 [CODE_RETURN] = DECODE_RETURN,
-		[CODE_SYSCALL] = DECODE_SYSCALL, [CODE_SYSRET] = DECODE_SYSRET,
-		[CODE_IRET] = DECODE_IRET,	 [CODE_INT] = DECODE_INTERRUPT,
-		[CODE_OTHER] = DECODE_JUMP,
-	};
-
-	return code->branch == CODE_COND ? end_of_cond(code, to) : ends[code->branch];
-}
-
 static bool is_user(uint64_t ip)
 {
 	return !(ip >> 63);
@@ -271,7 +238,7 @@ static int close_open(struct blocks *blocks, uint64_t to)
 
 	blocks->open = NULL;
 	open->to = to;
-	open->end = end_of(open->code, to);
+	open->end = block_end(open->code, to);
 	if (open->end == DECODE_INTERRUPT)
 		open->from = open->code->last + open->code->length;
 	if (to == blocks->env->switch_to && to)
@@ -292,6 +259,27 @@ static int arrive(struct blocks *blocks, uint64_t ip)
 	return 0;
 }
 
+static int pace_block(struct blocks *blocks)
+{
+	if (!move(blocks))
+		return 0;
+	blocks->open->cycles = pace_take(blocks->pace);
+	return set_time(blocks, pace_first(blocks->pace));
+}
+
+/* The last packet of a branch that was passed is the one that the block may have used. */
+static int pace_ahead(struct blocks *blocks)
+{
+	uint64_t tsc = pace_last(blocks->pace, PACE_BRANCH);
+	uint8_t branch = blocks->open->code->branch;
+
+	if (position(blocks) == blocks->position && branch != CODE_COND && branch != CODE_RETURN)
+		return 0;
+	blocks->open->cycles = pace_rest(blocks->pace);
+	move(blocks);
+	return set_time(blocks, tsc);
+}
+
 static int add_block(struct blocks *blocks, const struct pt_block *block)
 {
 	const struct code_block *code = code_view_block(blocks->view, block);
@@ -304,10 +292,7 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 		return r;
 	blocks->open = add(blocks, DECODE_BLOCK);
 	blocks->open->code = code;
-	if (!move(blocks))
-		return 0;
-	blocks->open->cycles = pace_take(blocks->pace);
-	r = set_time(blocks, pace_first(blocks->pace));
+	r = READS_AHEAD ? pace_ahead(blocks) : pace_block(blocks);
 	blocks->open->time = blocks->now;
 	return r;
 }
@@ -465,27 +450,36 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 	}
 }
 
-static int take_event(struct blocks *blocks)
+static int use_event(struct blocks *blocks, const struct pt_event *event)
 {
 	static const enum pace_kind kinds[] = {
 		[ptev_enabled] = PACE_ENABLE,	      [ptev_disabled] = PACE_DISABLE,
 		[ptev_async_disabled] = PACE_DISABLE, [ptev_async_branch] = PACE_BRANCH,
 		[ptev_overflow] = PACE_OVERFLOW,      [ptev_tsx] = PACE_BRANCH,
 	};
+	int r;
+
+	if (event->status_update)
+		return status_update(blocks, event);
+	/* Others come before the code that leads to their time was decoded. */
+	if (!has_place(event->type))
+		return 0;
+	r = set_time(blocks, pace_last(blocks->pace, kinds[event->type]));
+	return r ? r : branch_event(blocks, event);
+}
+
+static int take_event(struct blocks *blocks)
+{
 	struct pt_event event;
 	int r;
 
 	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
-	move(blocks);
-	if (blocks->status < 0)
-		return 0;
-	if (event.status_update)
-		return status_update(blocks, &event);
-	/* Others come before the code that leads to their time was decoded. */
-	if (!has_place(event.type))
-		return 0;
-	r = set_time(blocks, pace_last(blocks->pace, kinds[event.type]));
-	return r ? r : branch_event(blocks, &event);
+	if (!READS_AHEAD)
+		move(blocks);
+	r = blocks->status < 0 ? 0 : use_event(blocks, &event);
+	if (READS_AHEAD)
+		move(blocks);
+	return r;
 }
 
 static void end(struct blocks *blocks)

@@ -140,6 +140,15 @@ bool pace_move(struct pace *pace, uint64_t offset)
 	return branched;
 }
 
+void pace_pass(struct pace *pace)
+{
+	struct pt_packet packet;
+
+	if (pace->at < pace->end && next_packet(pace->at, pace->limit, &pace->walk, &packet) &&
+	    (packet.type == PT_PACKET_BRANCH || packet.type == PT_PACKET_OVF))
+		pass(pace, &packet);
+}
+
 uint64_t pace_first(const struct pace *pace)
 {
 	return pace->first;

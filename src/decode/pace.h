@@ -24,6 +24,9 @@ void pace_free(struct pace *pace);
  * of an event, or there is none. */
 bool pace_move(struct pace *pace, uint64_t offset);
 
+/* The packet there, if it is of a branch or an overflow, belongs to the last move. */
+void pace_pass(struct pace *pace);
+
 /* Of packets. */
 enum pace_kind {
 	PACE_BRANCH,
