@@ -143,6 +143,9 @@ static void tell(struct console *con, const struct export_args *args,
 	if (stats->errors)
 		console_warn(con, "%s of decoding, the first: %s",
 			     FORMAT_COUNT(stats->errors, "error", "errors"), stats->first_error);
+	if (stats->overflows)
+		console_warn(con, "%s of the CPU: what it executed meanwhile is lost",
+			     FORMAT_COUNT(stats->overflows, "overflow", "overflows"));
 	if (args->quiet)
 		return;
 	console_info(con, "%s: %s%s%s", args->output,
