@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prints what the decoder gives: items ("items"), their branches as perf script has them
  * ("branches"), or sums ("counts"); or the items where all segments that are joined are decoded as
- * one ("whole").
+ * one ("whole"); or sums up to where it was stopped ("stopped").
  *
- * usage: items items|branches|counts|whole PERF.DATA [SYMFS [THREADS]] */
+ * usage: items items|branches|counts|whole|stopped PERF.DATA [SYMFS [THREADS [BEGIN END]]] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +31,7 @@ static const char *const ends[] = {
 	[DECODE_LOST] = "lost",
 };
 
+static volatile sig_atomic_t stop;
 static uint64_t nr_insns, nr_branches, nr_errors, nr_calls, nr_returns, nr_cycles;
 
 static void print_item(const struct decode_item *item)
@@ -166,6 +167,9 @@ int main(int argc, char **argv)
 		.symfs = argc > 3 && *argv[3] ? argv[3] : NULL,
 		.cpu = -1,
 		.threads = argc > 4 ? (unsigned int)atoi(argv[4]) : 1,
+		.begin = argc > 6 ? strtoull(argv[5], NULL, 10) : 0,
+		.end = argc > 6 ? strtoull(argv[6], NULL, 10) : 0,
+		.stop = &stop,
 	};
 	void (*use)(const struct decode_item *item) = count;
 	_cleanup_free_ char *why = NULL;
@@ -190,6 +194,7 @@ int main(int argc, char **argv)
 	while (!(r = decode_next(decode, &items, &nr)) && nr) {
 		for (size_t i = 0; i < nr; i++)
 			use(&items[i]);
+		stop = !strcmp(argv[1], "stopped");
 	}
 	decode_stats(decode, &stats);
 	if (use == count)
@@ -200,5 +205,5 @@ int main(int argc, char **argv)
 		       nr_insns, nr_branches, nr_calls, nr_returns, nr_cycles, nr_errors,
 		       stats.segments, stats.bytes, stats.gaps, stats.overflows, stats.first_error);
 	decode_free(decode);
-	return r != 0;
+	return r != (stop ? -ECANCELED : 0);
 }

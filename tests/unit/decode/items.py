@@ -3,13 +3,14 @@
 """What is decoded of recordings of real CPUs is what perf decodes: each branch, in its order, at its time; the same with any number of threads,
 and where segments are not decoded by themselves.
 
-usage: items.py ITEMS REALPT [CAPTURE...]; captures are folders of recordings that have their code.
+usage: items.py ITEMS DENSE.PY REALPT [CAPTURE...]; captures are folders of recordings that have their code.
 """
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SKIP = 77
 # By DynamoRIO, but those of 8bcc and 0b3b: by perf.
@@ -19,6 +20,7 @@ RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "dri
 # perf takes the pace of the MTC packets before, which were 21 ns apart from ours at most; elsewhere 1 ns.
 APART = 25
 THREADS = (2, 5)
+LONG = 1 << 20
 CONDITIONAL = "jcc"
 
 
@@ -83,8 +85,29 @@ def check_one(items, data, symfs, count):
     print(f"{data}: {counts}; {len(theirs)} branches by perf")
 
 
+def time_of(line):
+    return int(line.split()[2])
+
+
+def check_window(items, dense, recording, symfs, folder):
+    """Of a long recording, what is in a window, and a bit before it: the stack has to be known."""
+    data = f"{folder}/dense"
+    subprocess.run([dense, recording, str(LONG), data], check=True)
+    whole = run(items, "items", data, symfs)
+    first, last = time_of(whole[0]), time_of(whole[-1])
+    begin, end = first + (last - first) // 2, first + (last - first) * 6 // 10
+    wanted = [line for line in whole if begin <= time_of(line) <= end]
+    check(wanted, "nothing is in the window")
+    for threads in (1, *THREADS):
+        got = run(items, "items", data, symfs, str(threads), str(begin), str(end))
+        check(got[-len(wanted):] == wanted, f"other items in a window with {threads} threads")
+        check(len(got) < len(whole) // 3, f"{len(got)} items of {len(whole)} for a tenth")
+        run(items, "stopped", data, symfs, str(threads))
+    print(f"{recording}, repeated: {len(got)} items for the {len(wanted)} of a window, of {len(whole)}")
+
+
 def main():
-    items, realpt, *captures = sys.argv[1:]
+    items, dense, realpt, *captures = sys.argv[1:]
     realpt = pathlib.Path(os.environ.get("PERF_POKE_REALPT") or realpt)
     if not realpt.is_dir() or not shutil.which("perf"):
         print("skipped: no recordings of real CPUs (PERF_POKE_REALPT), or no perf")
@@ -97,6 +120,8 @@ def main():
         except Failed as error:
             print(f"FAILED: {data}: {error}")
             failed = 1
+    with tempfile.TemporaryDirectory() as folder:
+        check_window(items, dense, str(recordings[0][0]), str(recordings[0][1]), folder)
     return failed
 
 
