@@ -53,7 +53,6 @@ void ending_catch(struct ending *ending)
 {
 	const struct sigaction catch = { .sa_handler = on_signal };
 
-	ending_asked = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		sigaction(numbers[i], NULL, &ending->old[i]);
 		if (!is_ignored(numbers[i]))

@@ -12,7 +12,8 @@ void ending_set(sigset_t *set);
  * negative errno. */
 int ending_open(void);
 
-/* Between ending_catch() and ending_release() they only set ending_asked, which stays set. */
+/* Between ending_catch() and ending_release() they only set ending_asked, which stays set: nothing
+ * resets it, for a signal may come just before another part of a command begins. */
 extern volatile sig_atomic_t ending_asked;
 
 struct ending {

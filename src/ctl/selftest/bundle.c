@@ -61,7 +61,9 @@ int bundle_write(const struct bundle *bundle, struct console *con, const char *p
 		r = pack_all(bundle, file.fd, &why);
 	if (!r)
 		r = output_file_publish(&file);
-	if (r)
+	if (r == -EINTR)
+		console_error(con, "interrupted: nothing is written");
+	else if (r)
 		console_error(con, "--output '%s': %s", path, why ?: output_file_strerror(r));
 	output_file_close(&file);
 	return r;

@@ -213,6 +213,8 @@ static void print_row(struct selftest *s, const struct row *row)
 		console_json(s->con, row_json(row));
 		return;
 	}
+	if (s->nr_rows == 1)
+		row_print_head(s->con->out);
 	file = open_memstream(&text, &size);
 	if (!file)
 		return;
@@ -269,12 +271,8 @@ static void try_pt(struct selftest *s, const struct perf_poke_choice *recorder)
 {
 	const struct perf_poke_choice *freeze;
 
-	if (!has(s, "", "intel_pt")) {
-		if (!s->con->json)
-			fprintf(s->con->out, "%-9s no Intel PT here: %s\n", recorder->name,
-				s->has.why_no_pt);
+	if (!has(s, "", "intel_pt"))
 		return;
-	}
 	for (size_t i = 0; (freeze = freeze_choice(i)); i++) {
 		if (is_wanted(s->args->freeze, freeze) &&
 		    (freeze->value == PERF_POKE_FREEZE_SIGNAL || has(s, "aux_", freeze->name)))
@@ -286,8 +284,6 @@ static void try_all(struct selftest *s)
 {
 	const struct perf_poke_choice *recorder;
 
-	if (!s->con->json)
-		row_print_head(s->con->out);
 	for (size_t i = 0; (recorder = recorder_choice(i)); i++) {
 		if (!is_wanted(s->args->recorder, recorder))
 			continue;
@@ -324,10 +320,10 @@ static void print_result(const struct selftest *s, const char *archive)
 		console_json(s->con, new_result(s, archive));
 		return;
 	}
-	fprintf(out, "\n%s: %zu of %zu combinations are wrong%s\n",
-		s->run.perf ? s->perf.version : "no perf", s->nr_wrong, s->nr_rows,
-		has(s, "", "intel_pt") ? ""
-				       : "; Intel PT was not there, and nothing is said of it");
+	fprintf(out, "\n%s: %zu of %zu combinations are wrong\n",
+		s->run.perf ? s->perf.version : "no perf", s->nr_wrong, s->nr_rows);
+	if (!has(s, "", "intel_pt"))
+		fprintf(out, "Intel PT was not tested: %s\n", s->has.why_no_pt);
 	if (archive)
 		fprintf(out,
 			"%s: attach this to a bug report. It has captures of this machine's "
