@@ -19,6 +19,9 @@
 struct image {
 	struct code_view *view;
 	struct pt_image *image;
+	/* The same without sections: since libipt 2.2 the decoder of instructions is one of blocks
+	 * inside, which goes on behind jumps, and leaves that in the caches of sections. */
+	struct pt_image *bytes;
 	struct sideband_maps maps;
 	int pid;
 	uint64_t time; /* as of which the kernel is patched */
@@ -60,6 +63,7 @@ static void free_image(struct image *image)
 	if (!image)
 		return;
 	pt_image_free(image->image);
+	pt_image_free(image->bytes);
 	sideband_maps_release(&image->maps);
 	free(image->regions);
 	free(image);
@@ -147,13 +151,21 @@ static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid,
 	return pt_iscache_read(sections, buffer, size, find_region(image, ip)->section->isid, ip);
 }
 
+static struct pt_image *reading(struct image *image)
+{
+	struct pt_image *made = pt_image_alloc(NULL);
+
+	if (made)
+		pt_image_set_callback(made, read_memory, image);
+	return made;
+}
+
 static int renew(struct image *image)
 {
-	struct pt_image *fresh = pt_image_alloc(NULL);
+	struct pt_image *fresh = reading(image);
 
 	if (!fresh)
 		return -ENOMEM;
-	pt_image_set_callback(fresh, read_memory, image);
 	pt_image_free(image->image);
 	image->image = fresh;
 	image->nr = 0;
@@ -176,6 +188,9 @@ static int new_image(struct code_view *view, int pid, uint64_t time, struct imag
 	else
 		r = 0;
 	r = r ?: renew(image);
+	image->bytes = r ? NULL : reading(image);
+	if (!r && !image->bytes)
+		r = -ENOMEM;
 	if (r)
 		free_image(image);
 	else
@@ -348,7 +363,7 @@ static int walk(struct code_view *view, const struct code_section *section,
 	uint64_t next = block->ip;
 	struct pt_insn insn;
 
-	if (insns_begin(view->insns, view->current->image, block->ip, block->mode))
+	if (insns_begin(view->insns, view->current->bytes, block->ip, block->mode))
 		return -ENODATA;
 	while (next <= block->end_ip && insns_next(view->insns, &insn) && insn.ip == next) {
 		const struct symbol *symbol = row.symbol;
@@ -387,7 +402,7 @@ static int make_whole(struct code_view *view, const struct pt_block *block,
 		.symbol = symbol,
 	};
 
-	if (insns_begin(view->insns, view->current->image, block->end_ip, block->mode) ||
+	if (insns_begin(view->insns, view->current->bytes, block->end_ip, block->mode) ||
 	    !insns_next(view->insns, &insn)) {
 		insn.iclass = block->iclass;
 		insn.size = 0;
