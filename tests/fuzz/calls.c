@@ -256,7 +256,8 @@ static void run_file(struct options *options, const uint8_t *data, size_t size)
 	struct fxt_timeline *sink;
 	struct names *names;
 
-	must(!names_new(&names) && !fxt_timeline_new(&sink, &options->fxt, names));
+	must(!names_new(&names));
+	must(!fxt_timeline_new(&sink, &options->fxt, names));
 	options->timeline.ops = &fxt_timeline_ops;
 	options->timeline.sink = sink;
 	must(!run(options, names, data, size));
@@ -287,7 +288,8 @@ static void run_spans(struct options *options, const uint8_t *data, size_t size)
 	struct spans *spans;
 	int r;
 
-	must(!spans_new(&spans) && !track_spans_new(&sink, spans, -1));
+	must(!spans_new(&spans));
+	must(!track_spans_new(&sink, spans, -1));
 	options->timeline.ops = &track_spans_ops;
 	options->timeline.sink = sink;
 	options->timeline.split = 0;

@@ -72,7 +72,8 @@ static int run_spans(struct feeder *feeder, struct args *args)
 	struct spans *spans;
 	int r;
 
-	feeder_must(!spans_new(&spans) && !track_spans_new(&sink, spans, args->spans), "no memory");
+	feeder_must(!spans_new(&spans), "no memory");
+	feeder_must(!track_spans_new(&sink, spans, args->spans), "no memory");
 	feeder->names = spans->names;
 	args->timeline.ops = &track_spans_ops;
 	args->timeline.sink = sink;
