@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <signal.h>
 
-#include "command.h"
+#include "cli/command.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture_facts.h"
+#include "capture/capture_facts.h"
 
 #include <string.h>
 

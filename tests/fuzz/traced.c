@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "traced.h"
+#include "bundle/traced.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "unpack.h"
+#include "bundle/unpack.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/layout.h"
 #include "fuzz.h"
-#include "layout.h"
 #include "tree.h"
 
 #define MAX_SIZE (1 << 20)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle.h"
+#include "selftest/bundle.h"
 
 #include <string.h>
 
-#include "archiving.h"
-#include "ending.h"
-#include "output_file.h"
+#include "cli/ending.h"
+#include "cli/output_file.h"
+#include "commands/archive.h"
 
 static int check_ending(void *ctx, uint64_t bytes)
 {

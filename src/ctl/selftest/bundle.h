@@ -3,7 +3,7 @@
 #ifndef CTL_SELFTEST_BUNDLE_H
 #define CTL_SELFTEST_BUNDLE_H
 
-#include "console.h"
+#include "cli/console.h"
 
 #define BUNDLE_TOP "perf-poke-selftest"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "decode.h"
+#include "selftest/decode.h"
 
 #include <string.h>
 
-#include "account_load.h"
-#include "load.h"
+#include "capture/account_load.h"
 #include "printable.h"
-#include "script.h"
+#include "script/script.h"
+#include "selftest/load.h"
 
 /* Of the time after the spike, the skid and this much. */
 #define AFTER_NS 1000000

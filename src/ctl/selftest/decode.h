@@ -3,9 +3,9 @@
 #ifndef CTL_SELFTEST_DECODE_H
 #define CTL_SELFTEST_DECODE_H
 
-#include "console.h"
-#include "perf_tool.h"
-#include "row.h"
+#include "capture/perf_tool.h"
+#include "cli/console.h"
+#include "selftest/row.h"
 
 /* Fill in what they found; messages go to the console. */
 void decode_by_report(struct row_capture *capture, struct console *con);

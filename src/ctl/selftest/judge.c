@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "row.h"
+#include "selftest/row.h"
 #include "units.h"
 
 /* As in perf_poke.h: what a sample holds. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "printable.h"
-#include "row.h"
+#include "selftest/row.h"
 #include "utf8.h"
 
 static const char *const check_names[] = {

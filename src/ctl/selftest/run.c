@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run.h"
+#include "selftest/run.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/ending.h"
 #include "clock.h"
-#include "decode.h"
-#include "ending.h"
-#include "placement.h"
+#include "selftest/decode.h"
+#include "session/placement.h"
 
 /* Timers of others may be late too, and keep the session from seeing ours. */
 #define ALL_NS (10 * NSEC_PER_SEC)

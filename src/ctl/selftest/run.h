@@ -3,10 +3,10 @@
 #ifndef CTL_SELFTEST_RUN_H
 #define CTL_SELFTEST_RUN_H
 
-#include "console.h"
-#include "load.h"
-#include "perf_tool.h"
-#include "row.h"
+#include "capture/perf_tool.h"
+#include "cli/console.h"
+#include "selftest/load.h"
+#include "selftest/row.h"
 
 struct run {
 	struct console *con; /* for messages of the session and of decoding */

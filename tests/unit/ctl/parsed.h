@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "console.h"
+#include "cli/console.h"
 #include "util.h"
 
 static inline void nothing_to_release(const void *args)

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bundle/host.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "utf8.h"
+
+#define SCHEMA 1
+#define TEXT_MAX 4096
+
+struct row {
+	const char *key;
+	const char *path;
+};
+
+static const struct row tuning[] = {
+	{ "clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource" },
+	{ "cpuidle_driver", "sys/devices/system/cpu/cpuidle/current_driver" },
+	{ "cpuidle_governor", "sys/devices/system/cpu/cpuidle/current_governor" },
+	{ "default_irq_affinity", "proc/irq/default_smp_affinity" },
+	{ "nmi_watchdog", "proc/sys/kernel/nmi_watchdog" },
+	{ "no_turbo", "sys/devices/system/cpu/intel_pstate/no_turbo" },
+	{ "numa_balancing", "proc/sys/kernel/numa_balancing" },
+	{ "preempt", "sys/kernel/debug/sched/preempt" },
+	{ "realtime", "sys/kernel/realtime" },
+	{ "sched_rt_period_us", "proc/sys/kernel/sched_rt_period_us" },
+	{ "sched_rt_runtime_us", "proc/sys/kernel/sched_rt_runtime_us" },
+	{ "timer_migration", "proc/sys/kernel/timer_migration" },
+	{ "transparent_hugepage", "sys/kernel/mm/transparent_hugepage/enabled" },
+	{ "watchdog_cpus", "proc/sys/kernel/watchdog_cpumask" },
+	{ "workqueue_cpus", "sys/devices/virtual/workqueue/cpumask" },
+};
+
+static const struct row cpus[] = {
+	{ "possible", "sys/devices/system/cpu/possible" },
+	{ "online", "sys/devices/system/cpu/online" },
+	{ "isolated", "sys/devices/system/cpu/isolated" },
+	{ "nohz_full", "sys/devices/system/cpu/nohz_full" },
+	{ "smt", "sys/devices/system/cpu/smt/control" },
+};
+
+static const struct row firmware[] = {
+	{ "product", "sys/class/dmi/id/product_name" },
+	{ "bios", "sys/class/dmi/id/bios_version" },
+	{ "bios_date", "sys/class/dmi/id/bios_date" },
+};
+
+static const struct row frequency[] = {
+	{ "driver", "scaling_driver" },		{ "governor", "scaling_governor" },
+	{ "min_khz", "scaling_min_freq" },	{ "max_khz", "scaling_max_freq" },
+	{ "hardware_khz", "cpuinfo_max_freq" }, { "preference", "energy_performance_preference" },
+};
+
+/* The first line of a file, without what hangs on to it; NULL if there is none. */
+static json_object *read_line(int dirfd, const char *path)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char text[TEXT_MAX];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return NULL;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	for (n = (ssize_t)strlen(text); n && isspace((unsigned char)text[n - 1]); n--)
+		text[n - 1] = '\0';
+	return json_object_new_string(utf8_repair(text));
+}
+
+static void add_rows(json_object *to, int dirfd, const struct row *rows, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		json_object_object_add(to, rows[i].key, read_line(dirfd, rows[i].path));
+}
+
+static json_object *new_rows(int dirfd, const struct row *rows, size_t nr)
+{
+	json_object *object = json_object_new_object();
+
+	add_rows(object, dirfd, rows, nr);
+	return object;
+}
+
+static FILE *open_file(int dirfd, const char *path)
+{
+	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	while (*words) {
+		size_t length = strcspn(words, " ");
+
+		if (length == strlen(word) && !strncmp(words, word, length))
+			return true;
+		words += length + strspn(words + length, " ");
+	}
+	return false;
+}
+
+/* Of the first processor in cpuinfo: others are the same but for what nobody tunes by. */
+static void add_processor(json_object *to, int rootfd)
+{
+	static const struct row keys[] = {
+		{ "cpu", "model name" }, { "vendor", "vendor_id" },  { "family", "cpu family" },
+		{ "model", "model" },	 { "stepping", "stepping" }, { "microcode", "microcode" },
+	};
+	_cleanup_fclose_ FILE *file = open_file(rootfd, "proc/cpuinfo");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		json_object_object_add(to, keys[i].key, NULL);
+	json_object_object_add(to, "hypervisor", NULL);
+	while (file && getline(&line, &size, file) > 1) {
+		char *value = strchr(line, ':');
+		size_t length = strcspn(line, "\t:");
+
+		if (!value)
+			continue;
+		value += 1 + strspn(value + 1, " ");
+		value[strcspn(value, "\n")] = '\0';
+		utf8_repair(value);
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+			if (strlen(keys[i].path) == length && !strncmp(line, keys[i].path, length))
+				json_object_object_add(to, keys[i].key,
+						       json_object_new_string(value));
+		}
+		if (length == 5 && !strncmp(line, "flags", 5))
+			json_object_object_add(
+				to, "hypervisor",
+				json_object_new_boolean(has_word(value, "hypervisor")));
+	}
+}
+
+static json_object *new_machine(int rootfd, const struct utsname *names)
+{
+	json_object *machine = json_object_new_object();
+
+	json_object_object_add(machine, "hostname", json_object_new_string(names->nodename));
+	json_object_object_add(machine, "arch", json_object_new_string(names->machine));
+	add_processor(machine, rootfd);
+	add_rows(machine, rootfd, firmware, ARRAY_SIZE(firmware));
+	return machine;
+}
+
+static json_object *new_kernel(int rootfd, const struct utsname *names)
+{
+	json_object *kernel = json_object_new_object();
+
+	json_object_object_add(kernel, "release", json_object_new_string(names->release));
+	json_object_object_add(kernel, "version", json_object_new_string(names->version));
+	json_object_object_add(kernel, "cmdline", read_line(rootfd, "proc/cmdline"));
+	json_object_object_add(kernel, "tainted", read_line(rootfd, "proc/sys/kernel/tainted"));
+	return kernel;
+}
+
+/* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
+static json_object *new_system(int rootfd)
+{
+	_cleanup_fclose_ FILE *file = open_file(rootfd, "etc/os-release");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		char *value = line + strlen("PRETTY_NAME=");
+
+		if (strncmp(line, "PRETTY_NAME=", strlen("PRETTY_NAME=")))
+			continue;
+		value += *value == '"';
+		value[strcspn(value, "\"\n")] = '\0';
+		return json_object_new_string(utf8_repair(value));
+	}
+	return NULL;
+}
+
+static int is_number(const struct dirent *entry)
+{
+	return entry->d_name[strspn(entry->d_name, "0123456789")] == '\0';
+}
+
+static int is_cpu(const struct dirent *entry)
+{
+	return !strncmp(entry->d_name, "cpu", 3) && isdigit((unsigned char)entry->d_name[3]);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* For each entry of a folder an object, by its number. */
+static json_object *new_list(int rootfd, const char *path, int (*filter)(const struct dirent *),
+			     json_object *(*make)(int dirfd, const char *name))
+{
+	_cleanup_close_ int fd = openat(rootfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_object *list = json_object_new_array();
+	struct dirent **entries = NULL;
+	int nr = fd < 0 ? 0 : scandirat(fd, ".", &entries, filter, versionsort);
+
+	for (int i = 0; i < nr; i++) {
+		json_object *object = make(fd, entries[i]->d_name);
+
+		if (object)
+			json_object_array_add(list, object);
+		free(entries[i]);
+	}
+	free(entries);
+	return list;
+}
+
+/* NULL if the CPU has no frequencies to choose from. */
+static json_object *new_frequency(int dirfd, const char *name)
+{
+	char path[NAME_MAX + sizeof("/cpufreq")];
+	_cleanup_close_ int fd = -1;
+	json_object *object;
+
+	snprintf(path, sizeof(path), "%s/cpufreq", name);
+	fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	object = json_object_new_object();
+	json_object_object_add(object, "cpu", json_object_new_int(atoi(name + 3)));
+	add_rows(object, fd, frequency, ARRAY_SIZE(frequency));
+	return object;
+}
+
+/* Each handler of an interrupt is a folder. */
+static json_object *new_irq(int dirfd, const char *name)
+{
+	static const struct row rows[] = { { "affinity", "smp_affinity_list" },
+					   { "effective", "effective_affinity_list" } };
+	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_object *object, *handlers;
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (fd < 0 || opendir_at(&dir, fd, "."))
+		return NULL;
+	object = json_object_new_object();
+	handlers = json_object_new_array();
+	json_object_object_add(object, "irq", json_object_new_int(atoi(name)));
+	add_rows(object, fd, rows, ARRAY_SIZE(rows));
+	while ((entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && is_visible(entry))
+			json_object_array_add(handlers,
+					      json_object_new_string(utf8_repair(entry->d_name)));
+	}
+	json_object_object_add(object, "handlers", handlers);
+	return object;
+}
+
+static json_object *new_mitigation(int dirfd, const char *name)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "name", json_object_new_string(name));
+	json_object_object_add(object, "state", read_line(dirfd, name));
+	return object;
+}
+
+/* Of each file in the folder */
+static void add_files(json_object *to, int fd, const char *path)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (opendir_at(&dir, fd, path))
+		return;
+	while ((entry = readdir(dir))) {
+		if (entry->d_type == DT_REG)
+			json_object_object_add(to, entry->d_name,
+					       read_line(dirfd(dir), entry->d_name));
+	}
+}
+
+/* What its Intel PT can do, and how it is asked for that; NULL if it has none. */
+static json_object *new_intel_pt(int rootfd)
+{
+	static const char *const folders[] = { "caps", "format" };
+	_cleanup_close_ int fd = openat(rootfd, "sys/bus/event_source/devices/intel_pt",
+					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_object *pmu;
+
+	if (fd < 0)
+		return NULL;
+	pmu = json_object_new_object();
+	add_files(pmu, fd, ".");
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		json_object *object = json_object_new_object();
+
+		add_files(object, fd, folders[i]);
+		json_object_object_add(pmu, folders[i], object);
+	}
+	return pmu;
+}
+
+static json_object *new_time(void)
+{
+	time_t now = time(NULL);
+	char text[64];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return json_object_new_string(text);
+}
+
+json_object *host_facts(int rootfd, const struct capture_file *capture)
+{
+	json_object *facts = json_object_new_object();
+	struct utsname names;
+	bool same;
+
+	uname(&names);
+	same = capture && !strcmp(names.nodename, capture->hostname) &&
+	       !strcmp(names.release, capture->release) &&
+	       !strncmp(names.version, capture->version, sizeof(capture->version) - 1);
+	json_object_object_add(facts, "schema", json_object_new_int(SCHEMA));
+	json_object_object_add(facts, "wall_time", new_time());
+	json_object_object_add(facts, "of_capture", json_object_new_boolean(same));
+	json_object_object_add(facts, "system", new_system(rootfd));
+	json_object_object_add(facts, "kernel", new_kernel(rootfd, &names));
+	json_object_object_add(facts, "machine", new_machine(rootfd, &names));
+	json_object_object_add(facts, "intel_pt", new_intel_pt(rootfd));
+	json_object_object_add(facts, "cpus", new_rows(rootfd, cpus, ARRAY_SIZE(cpus)));
+	json_object_object_add(facts, "tuning", new_rows(rootfd, tuning, ARRAY_SIZE(tuning)));
+	json_object_object_add(facts, "cpufreq",
+			       new_list(rootfd, "sys/devices/system/cpu", is_cpu, new_frequency));
+	json_object_object_add(facts, "irqs", new_list(rootfd, "proc/irq", is_number, new_irq));
+	json_object_object_add(facts, "mitigations",
+			       new_list(rootfd, "sys/devices/system/cpu/vulnerabilities",
+					is_visible, new_mitigation));
+	return facts;
+}

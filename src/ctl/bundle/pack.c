@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bundle/pack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <limits.h>
+#include <poll.h>
+#include <search.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "capture/layout.h"
+#include "cli/options.h"
+
+#define BLOCK_SIZE (256 << 10)
+#define MAX_DEPTH 16
+
+struct pack {
+	struct archive *archive;
+	struct archive_entry_linkresolver *links;
+	char *top;
+	void *folders; /* tree of names that are in it */
+	const struct pack_sink *sink;
+	size_t part_max; /* what can be written without waiting, when the sink takes anything */
+	int error;	 /* of the sink */
+	bool finished;
+	char buf[BLOCK_SIZE];
+};
+
+static void entry_freep(struct archive_entry **entry)
+{
+	archive_entry_free(*entry);
+}
+
+static int explain(struct pack *pack, const char *name, char **why)
+{
+	const char *text = archive_error_string(pack->archive) ?: "cannot be written";
+	int error = archive_errno(pack->archive);
+
+	if (pack->error == -EINTR)
+		return pack->error;
+	return options_explain(why, error > 0 ? -error : -EIO, "%s%s%s%s%s", name ?: "",
+			       name ? ": " : "", text, error > 0 ? ": " : "",
+			       error > 0 ? strerror(error) : "");
+}
+
+/* Not by libarchive: it would wait for a pipe whatever signal comes. */
+static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
+{
+	struct pack *pack = ctx;
+	const struct pack_sink *sink = pack->sink;
+	ssize_t written = 0;
+
+	pack->error = sink->wait ? sink->wait(sink->ctx, sink->fd, POLLOUT) : 0;
+	if (!pack->error) {
+		written = write(sink->fd, data, size < pack->part_max ? size : pack->part_max);
+		pack->error = written < 0 ? -errno : 0;
+	}
+	if (pack->error)
+		archive_set_error(archive, -pack->error, "Write error");
+	return pack->error ? -1 : written;
+}
+
+static size_t part_max(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !S_ISREG(st.st_mode) ? PIPE_BUF : SIZE_MAX;
+}
+
+int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, char **why)
+{
+	struct pack *pack = calloc(1, sizeof(*pack));
+	int r = -ENOMEM;
+
+	if (!pack)
+		return r;
+	pack->sink = sink;
+	pack->part_max = part_max(sink->fd);
+	pack->archive = archive_write_new();
+	pack->links = archive_entry_linkresolver_new();
+	if (!pack->archive || !pack->links)
+		goto fail;
+	/* Pax: sizes, times and names of any length, read by every tar. */
+	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK ||
+	    archive_write_add_filter_zstd(pack->archive) < ARCHIVE_OK) {
+		r = options_explain(why, -EOPNOTSUPP, "this libarchive was built without zstd");
+		goto fail;
+	}
+	archive_entry_linkresolver_set_strategy(pack->links, archive_format(pack->archive));
+	/* No padding, also where it is not a file that is written. */
+	archive_write_set_bytes_in_last_block(pack->archive, 1);
+	if (archive_write_open(pack->archive, pack, NULL, write_block, NULL) < ARCHIVE_OK) {
+		r = explain(pack, NULL, why);
+		goto fail;
+	}
+	r = pack_begin(pack, top, why);
+	if (r)
+		goto fail;
+	*ret = pack;
+	return 0;
+fail:
+	pack_free(pack);
+	return r;
+}
+
+void pack_free(struct pack *pack)
+{
+	if (!pack)
+		return;
+	archive_entry_linkresolver_free(pack->links);
+	/* Or what is there would get an end. */
+	if (pack->archive && !pack->finished)
+		archive_write_fail(pack->archive);
+	archive_write_free(pack->archive);
+	tdestroy(pack->folders, free);
+	free(pack->top);
+	free(pack);
+}
+
+static int new_entry(struct pack *pack, struct archive_entry **ret, const char *name, mode_t mode)
+{
+	_cleanup_(entry_freep) struct archive_entry *entry = archive_entry_new();
+	_cleanup_free_ char *full = NULL;
+
+	if (!entry || asprintf(&full, "%s%s%s", pack->top, *name ? "/" : "", name) < 0) {
+		full = NULL;
+		return -ENOMEM;
+	}
+	archive_entry_set_pathname(entry, full);
+	archive_entry_set_mode(entry, mode);
+	*ret = TAKE_PTR(entry);
+	return 0;
+}
+
+/* A warning, as of a name that is not in the locale's alphabet, is of something that was written.
+ */
+static int write_header(struct pack *pack, struct archive_entry *entry, char **why)
+{
+	if (archive_write_header(pack->archive, entry) >= ARCHIVE_WARN)
+		return 0;
+	return explain(pack, archive_entry_pathname(entry), why);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static int add_folder(struct pack *pack, const char *name, char **why)
+{
+	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
+	_cleanup_free_ char *copy = strdup(name);
+	char **found = copy ? tsearch(copy, &pack->folders, compare_names) : NULL;
+	int r;
+
+	if (!found)
+		return -ENOMEM;
+	if (*found != copy)
+		return 0;
+	TAKE_PTR(copy);
+	r = new_entry(pack, &entry, name, S_IFDIR | 0700);
+	if (r)
+		return r;
+	archive_entry_set_mtime(entry, time(NULL), 0);
+	return write_header(pack, entry, why);
+}
+
+int pack_folder(struct pack *pack, const char *name, char **why)
+{
+	int r = 0;
+
+	for (const char *slash = strchr(name, '/'); slash && !r; slash = strchr(slash + 1, '/')) {
+		_cleanup_free_ char *parent = strndup(name, (size_t)(slash - name));
+
+		r = parent ? add_folder(pack, parent, why) : -ENOMEM;
+	}
+	return r ? r : add_folder(pack, name, why);
+}
+
+/* Only where the data is, if there are holes: archives that have no sparse file are plainer. */
+static void find_holes(struct archive_entry *entry, int fd, off_t size)
+{
+	off_t begin = 0, end = 0;
+
+	while (end < size) {
+		begin = lseek(fd, end, SEEK_DATA);
+		/* None from there on. */
+		if (begin < 0 && errno == ENXIO)
+			break;
+		if (begin < 0)
+			return;
+		end = lseek(fd, begin, SEEK_HOLE);
+		if (end < 0 || (begin == 0 && end >= size))
+			return;
+		if (end > size)
+			end = size;
+		archive_entry_sparse_add_entry(entry, begin, end - begin);
+	}
+	if (!end && size)
+		archive_entry_sparse_add_entry(entry, 0, 0);
+}
+
+/* As many bytes as were announced: what grows meanwhile is cut. */
+static int write_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
+{
+	off_t at = 0;
+
+	while (at < size) {
+		size_t wanted = size - at < BLOCK_SIZE ? (size_t)(size - at) : BLOCK_SIZE;
+		ssize_t n = pread(fd, pack->buf, wanted, at);
+		int r;
+
+		if (n < 0)
+			return options_explain(why, -errno, "%s: %s", name, strerror(errno));
+		if (!n)
+			return options_explain(why, -EIO, "%s: it became shorter meanwhile", name);
+		if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
+			return explain(pack, name, why);
+		at += n;
+		r = pack->sink->progress ? pack->sink->progress(pack->sink->ctx, (uint64_t)n) : 0;
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int pack_file(struct pack *pack, const char *name, int fd, char **why)
+{
+	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
+	struct archive_entry *later = NULL;
+	struct stat st;
+	bool is_link;
+	int r;
+
+	if (fstat(fd, &st))
+		return options_explain(why, -errno, "%s: %s", name, strerror(errno));
+	r = new_entry(pack, &entry, name, S_IFREG | 0600);
+	if (r)
+		return r;
+	archive_entry_set_size(entry, st.st_size);
+	archive_entry_set_mtime(entry, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	archive_entry_set_dev(entry, st.st_dev);
+	archive_entry_set_ino64(entry, (int64_t)st.st_ino);
+	archive_entry_set_nlink(entry, st.st_nlink);
+	archive_entry_linkify(pack->links, &entry, &later);
+	is_link = archive_entry_hardlink(entry);
+	if (is_link)
+		archive_entry_unset_size(entry);
+	else
+		find_holes(entry, fd, st.st_size);
+	r = write_header(pack, entry, why);
+	return r || is_link ? r : write_data(pack, name, fd, st.st_size, why);
+}
+
+int pack_text(struct pack *pack, const char *name, const void *text, size_t size, char **why)
+{
+	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
+	int r = new_entry(pack, &entry, name, S_IFREG | 0600);
+
+	if (r)
+		return r;
+	archive_entry_set_size(entry, (int64_t)size);
+	archive_entry_set_mtime(entry, time(NULL), 0);
+	r = write_header(pack, entry, why);
+	if (!r && size && archive_write_data(pack->archive, text, size) < 0)
+		r = explain(pack, name, why);
+	return r;
+}
+
+int pack_begin(struct pack *pack, const char *top, char **why)
+{
+	free(pack->top);
+	pack->top = strdup(top);
+	if (!pack->top)
+		return -ENOMEM;
+	tdestroy(pack->folders, free);
+	pack->folders = NULL;
+	return pack_folder(pack, "", why);
+}
+
+struct walk {
+	struct pack *pack;
+	void (*skipped)(void *ctx, const char *name);
+	char **why;
+};
+
+static int walk_folder(const struct walk *walk, int dirfd, const char *at, int depth);
+
+static int walk_entry(const struct walk *walk, int dirfd, const char *at, const char *entry,
+		      int depth)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *name = NULL;
+	struct stat st;
+
+	if (asprintf(&name, "%s%s%s", at, *at ? "/" : "", entry) < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	if (fstatat(dirfd, entry, &st, AT_SYMLINK_NOFOLLOW))
+		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
+	if (!layout_has(name, st.st_mode)) {
+		if (walk->skipped)
+			walk->skipped(walk->pack->sink->ctx, name);
+		return 0;
+	}
+	fd = openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
+	if (S_ISREG(st.st_mode))
+		return pack_file(walk->pack, name, fd, walk->why);
+	return walk_folder(walk, fd, name, depth + 1);
+}
+
+static int not_itself(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int walk_folder(const struct walk *walk, int dirfd, const char *at, int depth)
+{
+	struct dirent **entries;
+	int nr, r = 0;
+
+	if (depth > MAX_DEPTH)
+		return options_explain(walk->why, -ELOOP, "%s: too many folders in each other", at);
+	nr = scandirat(dirfd, ".", &entries, not_itself, by_bytes);
+	if (nr < 0)
+		return options_explain(walk->why, -errno, "%s: %s", at, strerror(errno));
+	if (depth)
+		r = add_folder(walk->pack, at, walk->why);
+	for (int i = 0; i < nr; i++) {
+		if (!r)
+			r = walk_entry(walk, dirfd, at, entries[i]->d_name, depth);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+int pack_tree(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name),
+	      char **why)
+{
+	const struct walk walk = { .pack = pack, .skipped = skipped, .why = why };
+
+	return walk_folder(&walk, dirfd, "", 0);
+}
+
+int pack_finish(struct pack *pack, char **why)
+{
+	if (archive_write_close(pack->archive) < ARCHIVE_OK)
+		return explain(pack, NULL, why);
+	pack->finished = true;
+	return 0;
+}

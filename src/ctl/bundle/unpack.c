@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bundle/unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture/layout.h"
+#include "cli/options.h"
+#include "units.h"
+
+#define BLOCK_SIZE (128 << 10)
+/* Links are not followed, names stay in the folder, and what is there is not replaced: no name that
+ * a capture has could do that. */
+#define DISK_FLAGS                                                                                 \
+	(ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |                       \
+	 ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS | ARCHIVE_EXTRACT_NO_OVERWRITE |                   \
+	 ARCHIVE_EXTRACT_SPARSE | ARCHIVE_EXTRACT_TIME)
+
+struct unpacking {
+	const struct unpack_source *source;
+	const struct unpack_limits *limits;
+	struct archive *reader;
+	struct archive *disk;
+	struct archive_entry *clean; /* what is made of an entry */
+	int dirfd;
+	size_t entries;
+	uint64_t size;
+	char *top;
+	int error; /* of reading, not of what was read */
+	char **why;
+	char block[BLOCK_SIZE];
+};
+
+static int refuse(struct unpacking *u, const char *name, const char *what)
+{
+	return options_explain(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
+}
+
+/* All is in one folder, and that has the name of a capture, or gets another. */
+static int take_top(struct unpacking *u, const char *name, size_t length)
+{
+	if (!u->top) {
+		u->top = strndup(name, length);
+		if (!u->top)
+			return -ENOMEM;
+		if (!u->source->any_top && !layout_is_name(u->top))
+			return refuse(u, u->top, "no capture has that name (--output gives one)");
+	}
+	if (strlen(u->top) != length || strncmp(u->top, name, length))
+		return refuse(u, name, "not in the folder that the archive begins with");
+	return 0;
+}
+
+/* The part behind that folder, for the caller to free; "" for the folder itself. */
+static int copy_rest(struct unpacking *u, const char *name, char **rest)
+{
+	size_t top, length;
+	int r;
+
+	if (!name)
+		return options_explain(u->why, -EINVAL, "a name that is not text");
+	top = strcspn(name, "/");
+	r = take_top(u, name, top);
+	if (r)
+		return r;
+	name += top + (name[top] == '/');
+	length = strlen(name);
+	/* Tar has folders with a slash behind their names. */
+	if (length && name[length - 1] == '/')
+		length--;
+	*rest = strndup(name, length);
+	return *rest ? 0 : -ENOMEM;
+}
+
+static const char *entry_name(struct archive_entry *entry)
+{
+	return archive_entry_pathname_utf8(entry) ?: archive_entry_pathname(entry);
+}
+
+static const char *entry_link(struct archive_entry *entry)
+{
+	return archive_entry_hardlink_utf8(entry) ?: archive_entry_hardlink(entry);
+}
+
+static bool is_there(const struct unpacking *u, const char *name)
+{
+	return !faccessat(u->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* A hard link leads to a file of the archive that has come already. */
+static int set_link(struct unpacking *u, struct archive_entry *entry, const char *name)
+{
+	_cleanup_free_ char *target = NULL;
+	int r = copy_rest(u, entry_link(entry), &target);
+
+	if (r)
+		return r;
+	if (!layout_has(target, S_IFREG) || !is_there(u, target))
+		return refuse(u, name, "a hard link to no file of the archive");
+	archive_entry_set_hardlink(u->clean, target);
+	return 0;
+}
+
+static int set_size(struct unpacking *u, struct archive_entry *entry, const char *name)
+{
+	int64_t size = archive_entry_size(entry);
+
+	if (!archive_entry_size_is_set(entry) || size < 0)
+		return refuse(u, name, "no size");
+	if ((uint64_t)size > u->limits->max_size - u->size)
+		return options_explain(u->why, -EFBIG,
+				       "more than %s when unpacked (--max-size allows more)",
+				       FORMAT_SIZE(u->limits->max_size));
+	u->size += (uint64_t)size;
+	archive_entry_set_size(u->clean, size);
+	return 0;
+}
+
+/* Only what a capture needs is taken over: no owner, no attributes, nothing that can be run. */
+static int make_clean(struct unpacking *u, struct archive_entry *entry, const char *name,
+		      bool is_folder)
+{
+	int r = 0;
+
+	archive_entry_clear(u->clean);
+	archive_entry_set_pathname(u->clean, name);
+	archive_entry_set_filetype(u->clean, is_folder ? AE_IFDIR : AE_IFREG);
+	archive_entry_set_perm(u->clean, is_folder ? 0700 : 0600);
+	if (archive_entry_mtime_is_set(entry))
+		archive_entry_set_mtime(u->clean, archive_entry_mtime(entry),
+					archive_entry_mtime_nsec(entry));
+	if (archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry))
+		r = set_link(u, entry, name);
+	else if (!is_folder)
+		r = set_size(u, entry, name);
+	return r;
+}
+
+static int explain_archive(struct unpacking *u, struct archive *archive)
+{
+	if (archive == u->reader && u->error)
+		return u->error;
+	int error = archive_errno(archive);
+	const char *text = archive_error_string(archive) ?: "it is damaged";
+
+	/* What is wrong with an archive is said in words, of the disk there is a number. */
+	if (archive == u->disk && error > 0)
+		return options_explain(u->why, -error, "%s: %s", text, strerror(error));
+	return options_explain(u->why, -EINVAL, "%s", text);
+}
+
+/* Blocks may come with holes between them, but not behind the end that was announced. */
+static int write_data(struct unpacking *u)
+{
+	const int64_t size = archive_entry_size(u->clean);
+	int r;
+
+	for (;;) {
+		const void *block;
+		int64_t offset;
+		size_t length;
+
+		r = archive_read_data_block(u->reader, &block, &length, &offset);
+		if (r == ARCHIVE_EOF)
+			return 0;
+		if (r < ARCHIVE_OK)
+			return explain_archive(u, u->reader);
+		if (offset < 0 || offset > size || length > (uint64_t)(size - offset))
+			return refuse(u, archive_entry_pathname(u->clean), "more than its size");
+		if (archive_write_data_block(u->disk, block, length, offset) < ARCHIVE_OK)
+			return explain_archive(u, u->disk);
+		r = u->source->progress ? u->source->progress(u->source->ctx, length) : 0;
+		if (r)
+			return r;
+	}
+}
+
+static int write_entry(struct unpacking *u, bool has_data)
+{
+	int r = 0;
+
+	if (archive_write_header(u->disk, u->clean) < ARCHIVE_OK)
+		return explain_archive(u, u->disk);
+	if (has_data)
+		r = write_data(u);
+	if (!r && archive_write_finish_entry(u->disk) < ARCHIVE_OK)
+		r = explain_archive(u, u->disk);
+	return r;
+}
+
+static int take_entry(struct unpacking *u, struct archive_entry *entry)
+{
+	bool is_link = archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry);
+	mode_t type = is_link ? S_IFREG : archive_entry_filetype(entry);
+	_cleanup_free_ char *name = NULL;
+	int r;
+
+	if (++u->entries > u->limits->max_entries)
+		return options_explain(u->why, -EFBIG, "more than %zu files and folders",
+				       u->limits->max_entries);
+	r = copy_rest(u, entry_name(entry), &name);
+	if (r)
+		return r;
+	/* The folder of all is there already. */
+	if (!*name && S_ISDIR(type))
+		return 0;
+	if (!layout_has(name, type))
+		return refuse(u, entry_name(entry), "not what a capture consists of");
+	if (is_there(u, name))
+		return refuse(u, entry_name(entry), "there twice");
+	r = make_clean(u, entry, name, S_ISDIR(type));
+	return r ? r : write_entry(u, !is_link && S_ISREG(type));
+}
+
+static int take_all(struct unpacking *u)
+{
+	struct archive_entry *entry;
+	int r;
+
+	for (;;) {
+		r = archive_read_next_header(u->reader, &entry);
+		if (r == ARCHIVE_EOF)
+			break;
+		/* A warning is of what is not taken over, or of a name, which is missing then. */
+		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
+			return explain_archive(u, u->reader);
+		r = take_entry(u, entry);
+		if (r)
+			return r;
+	}
+	if (!u->top)
+		return options_explain(u->why, -EINVAL, "it is empty");
+	/* The times of folders are set then. */
+	if (archive_write_close(u->disk) < ARCHIVE_OK)
+		return explain_archive(u, u->disk);
+	return 0;
+}
+
+/* Not by libarchive: it would wait for a pipe whatever signal comes. */
+static la_ssize_t read_block(struct archive *archive, void *ctx, const void **block)
+{
+	struct unpacking *u = ctx;
+	const struct unpack_source *source = u->source;
+	ssize_t size = 0;
+
+	u->error = source->wait ? source->wait(source->ctx, source->fd, POLLIN) : 0;
+	if (!u->error) {
+		size = read(source->fd, u->block, sizeof(u->block));
+		u->error = size < 0 ? -errno : 0;
+	}
+	*block = u->block;
+	if (u->error)
+		archive_set_error(archive, -u->error, "%s", strerror(-u->error));
+	return u->error ? -1 : size;
+}
+
+static int open_source(struct unpacking *u)
+{
+	const struct unpack_source *source = u->source;
+	int r;
+
+	if (!u->reader || !u->disk || !u->clean)
+		return -ENOMEM;
+	if (archive_read_support_format_tar(u->reader) < ARCHIVE_OK ||
+	    archive_read_support_filter_zstd(u->reader) < ARCHIVE_OK)
+		return options_explain(u->why, -EOPNOTSUPP,
+				       "this libarchive was built without zstd");
+	archive_write_disk_set_options(u->disk, DISK_FLAGS);
+	if (source->data)
+		r = archive_read_open_memory(u->reader, source->data, source->size);
+	else
+		r = archive_read_open(u->reader, u, NULL, read_block, NULL);
+	return r < ARCHIVE_OK ? explain_archive(u, u->reader) : 0;
+}
+
+int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
+	   char **top, char **why)
+{
+	_cleanup_close_ int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct unpacking u = {
+		.source = source,
+		.limits = limits,
+		.reader = archive_read_new(),
+		.disk = archive_write_disk_new(),
+		.clean = archive_entry_new(),
+		.dirfd = dirfd,
+		.why = why,
+	};
+	int r;
+
+	r = before < 0 || fchdir(dirfd) ? -errno : 0;
+	if (!r)
+		r = open_source(&u);
+	if (!r)
+		r = take_all(&u);
+	/* Completes what is begun, in the working folder: so before that is changed back. */
+	archive_write_free(u.disk);
+	archive_read_free(u.reader);
+	archive_entry_free(u.clean);
+	if (before >= 0 && fchdir(before) && !r)
+		r = -errno;
+	if (!r)
+		*top = TAKE_PTR(u.top);
+	free(u.top);
+	return r;
+}

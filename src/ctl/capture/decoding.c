@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/decoding.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/ending.h"
+#include "clock.h"
+#include "code.h"
+#include "flow.h"
+#include "script/script.h"
+
+#define SHOW_AFTER_NS UINT64_C(1000000000)
+#define SHOW_EVERY_NS UINT64_C(200000000)
+
+unsigned int decoding_threads(void)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return 1;
+	return (unsigned int)CPU_COUNT(&cpus);
+}
+
+/* How far it is. */
+struct showing {
+	struct console *con;
+	const char *doing;
+	uint64_t begin, end; /* of the trace's time */
+	uint64_t next;	     /* when it is shown */
+};
+
+static void begin_showing(struct showing *showing, struct console *con,
+			  const struct decoding *decoding)
+{
+	const struct view_capture *capture = decoding->capture;
+	uint64_t history = capture->spike_ns - capture->history_ns;
+
+	*showing = (struct showing){
+		.con = con,
+		.doing = decoding->doing,
+		.begin = decoding->begin > history ? decoding->begin : history,
+		.end = decoding->end < capture->spike_ns ? decoding->end : capture->spike_ns,
+		.next = clock_ns(CLOCK_MONOTONIC) + SHOW_AFTER_NS,
+	};
+	if (!console_has_status(con) || showing->end <= showing->begin || !capture->history_ns)
+		showing->next = UINT64_MAX;
+}
+
+static void show(struct showing *showing, uint64_t time)
+{
+	uint64_t whole = showing->end - showing->begin, done;
+	char text[64];
+
+	if (showing->next == UINT64_MAX || clock_ns(CLOCK_MONOTONIC) < showing->next)
+		return;
+	showing->next = clock_ns(CLOCK_MONOTONIC) + SHOW_EVERY_NS;
+	done = time < showing->begin ? 0 : time - showing->begin;
+	if (done > whole)
+		done = whole;
+	snprintf(text, sizeof(text), "%s: %.0f%%", showing->doing,
+		 100.0 * (double)done / (double)whole);
+	console_status(showing->con, text);
+}
+
+/* All items; flow: NULL if nothing is made of them. */
+static int follow(struct decode *decode, struct flow *flow, struct showing *showing)
+{
+	const struct decode_item *items;
+	size_t nr;
+	int r;
+
+	while (!(r = decode_next(decode, &items, &nr)) && nr) {
+		if (flow)
+			flow_add(flow, items, nr);
+		show(showing, items[nr - 1].time);
+	}
+	console_clear_status(showing->con);
+	return r == -ECANCELED ? -EINTR : r;
+}
+
+static int run_flow(struct console *con, const struct decoding *decoding, struct decode *decode,
+		    struct timeline *timeline, struct names *names, struct decoding_result *result)
+{
+	const struct view_capture *capture = decoding->capture;
+	uint64_t spike = capture->spike_ns;
+	uint64_t expected = capture->latency_ns < spike ? spike - capture->latency_ns : 0;
+	const struct calls_opts opts = {
+		.axis = decoding->axis,
+		.threads_only = decoding->threads_only,
+		.spike = spike,
+		.expected = capture->expected_ns ?: expected,
+		.spike_cpu = capture->cpu,
+	};
+	struct showing showing;
+	struct flow *flow;
+	uint64_t at;
+	int r = flow_new(&flow, decode, &opts, timeline, names);
+
+	if (r)
+		return r;
+	begin_showing(&showing, con, decoding);
+	r = follow(decode, flow, &showing);
+	if (!r)
+		r = flow_finish(flow, &at);
+	result->gaps = flow_gaps(flow);
+	flow_free(flow);
+	return r ?: timeline_finish(timeline, at);
+}
+
+static int run_timeline(struct console *con, const struct decoding *decoding, struct decode *decode,
+			const struct timeline_ops *ops, void *sink, struct names *names,
+			struct decoding_result *result)
+{
+	const struct timeline_opts opts = {
+		.begin = decoding->begin,
+		.end = decoding->end,
+		.split = decoding->split,
+		.counted = decoding->axis != CALLS_TIME,
+		.ops = ops,
+		.sink = sink,
+	};
+	struct timeline *timeline;
+	int r = timeline_new(&timeline, &opts, names);
+
+	if (r)
+		return r;
+	r = run_flow(con, decoding, decode, timeline, names, result);
+	result->slices = timeline_slices(timeline);
+	decode_stats(decode, &result->stats);
+	timeline_free(timeline);
+	return r;
+}
+
+/* Functions that end after the window may have begun before all of the trace: what comes soon after
+ * it tells of them. */
+static uint64_t decode_until(const struct decoding *decoding)
+{
+	uint64_t span = decoding->end - decoding->begin;
+
+	if (decoding->end == UINT64_MAX || UINT64_MAX - decoding->end < span)
+		return 0;
+	return decoding->end + span;
+}
+
+static int open_decode(struct console *con, const struct decoding *decoding, struct decode **decode,
+		       bool *said)
+{
+	_cleanup_free_ char *buildid_dir = NULL;
+	_cleanup_free_ char *why = NULL;
+	struct decode_opts opts = {
+		.data = decoding->data,
+		.symfs = decoding->symfs,
+		.cpu = decoding->cpu,
+		.begin = decoding->begin,
+		.end = decode_until(decoding),
+		.tail = decoding->tail,
+		.threads = decoding->threads,
+		.stop = &ending_asked,
+	};
+	int r = script_buildid_dir(decoding->folder, &buildid_dir);
+
+	*said = false;
+	if (r)
+		return r;
+	opts.buildid_dir = buildid_dir;
+	r = decode_new(decode, &opts, &why);
+	if (r) {
+		console_error(con, "'%s' cannot be decoded: %s", decoding->folder,
+			      why ?: strerror(-r));
+		*said = true;
+	}
+	return r;
+}
+
+int decoding_run(struct console *con, const struct decoding *decoding,
+		 const struct timeline_ops *ops, void *sink, struct names *names,
+		 struct decoding_result *result, bool *said)
+{
+	struct decode *decode;
+	int r;
+
+	*result = (struct decoding_result){ 0 };
+	r = open_decode(con, decoding, &decode, said);
+	if (!r) {
+		r = run_timeline(con, decoding, decode, ops, sink, names, result);
+		decode_free(decode);
+	}
+	return ending_asked ? -EINTR : r;
+}
+
+static int take_ids(struct decode *decode, struct build_id **ids, size_t *nr)
+{
+	_cleanup_free_ struct code_file *files = NULL;
+	size_t nr_files;
+	int r = decode_files(decode, &files, &nr_files);
+
+	if (r)
+		return r;
+	*ids = calloc(nr_files + 1, sizeof(**ids));
+	if (!*ids)
+		return -ENOMEM;
+	for (*nr = 0; *nr < nr_files; (*nr)++)
+		(*ids)[*nr] = files[*nr].id;
+	return 0;
+}
+
+int decoding_files(struct console *con, const struct decoding *decoding, struct build_id **ids,
+		   size_t *nr, bool *said)
+{
+	struct showing showing;
+	struct decode *decode;
+	int r;
+
+	r = open_decode(con, decoding, &decode, said);
+	if (!r) {
+		begin_showing(&showing, con, decoding);
+		r = follow(decode, NULL, &showing);
+		if (!r)
+			r = take_ids(decode, ids, nr);
+		decode_free(decode);
+	}
+	return ending_asked ? -EINTR : r;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/layout.h"
+
+#include <regex.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#define D "[0123456789]"
+#define X "[0123456789abcdef]"
+/* Of a file by its build id, as perf looks for it. */
+#define TRACED "buildid/\\.build-id/" X "{2}/" X "{2,38}"
+
+static bool matches(const char *text, const char *pattern)
+{
+	regex_t regex;
+	bool found;
+
+	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
+		return false;
+	found = !regexec(&regex, text, 0, NULL, 0);
+	regfree(&regex);
+	return found;
+}
+
+bool layout_is_name(const char *name)
+{
+	return matches(name, "^(" LAYOUT_ANY_NAME "|" D "{8}-" D "{6}\\." D "{3}-"
+			     "(poke|cpu" D "{1,5}-((thread|user|wakeup)-)?" D "{1,20}us)"
+			     "(-" D "{1,4})?)$");
+}
+
+bool layout_has(const char *path, mode_t mode)
+{
+	if (S_ISDIR(mode))
+		return matches(path, "^(perf\\.data(/kcore_dir)?|buildid(/\\.build-id(/" X
+				     "{2})?)?|" TRACED ")$");
+	return S_ISREG(mode) &&
+	       matches(path, "^(capture\\.json|host\\.json|ring\\.cpu" D "{1,5}|"
+			     "perf\\.data/(data|kcore_dir/(kallsyms|modules|kcore))|" TRACED
+			     "/(elf|debug|vdso))$");
+}

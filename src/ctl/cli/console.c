@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/console.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "printable.h"
+#include "session/json.h"
+#include "utf8.h"
+
+static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
+{
+	if (con->detached) {
+		logger_result(&con->log, level, text);
+		return;
+	}
+	fputs(text, con->out);
+	fflush(con->out);
+}
+
+/* JSON escapes only some of what a terminal acts on. The rest is in strings, where it can be. */
+static char *escape_json(const char *json)
+{
+	char *line = NULL;
+	size_t size, length;
+	FILE *file = open_memstream(&line, &size);
+	uint32_t code;
+
+	if (!file)
+		return NULL;
+	for (; *json; json += length) {
+		length = utf8_decode(json, &code);
+		if (length && printable_code(code))
+			fwrite(json, 1, length, file);
+		else if (length && code > UINT16_MAX)
+			fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+				0xdc00 | (code & 0x3ff));
+		else if (length)
+			fprintf(file, "\\u%04x", code);
+		else
+			fputc('?', file);
+		length = length ?: 1;
+	}
+	fputc('\n', file);
+	fclose(file);
+	return line;
+}
+
+static void put_json(struct console *con, enum perf_poke_log_level level, json_object *object)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	_cleanup_free_ char *line = escape_json(json_object_to_json_string_ext(object, flags));
+
+	json_object_put(object);
+	if (line)
+		put_result(con, level, line);
+}
+
+void console_log(struct console *con, enum perf_poke_log_level level, const char *msg)
+{
+	_cleanup_free_ char *line = NULL;
+
+	enum perf_poke_log_level least = con->json ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_INFO;
+
+	if (level > (con->verbose ? PERF_POKE_LOG_DEBUG : least))
+		return;
+	if (level == PERF_POKE_LOG_ERROR)
+		con->errors++;
+	line = strdup(msg);
+	if (!line)
+		return;
+	if (con->json && level == PERF_POKE_LOG_ERROR) {
+		put_json(con, level, json_error(line));
+		/* Both would be in the same place. */
+		if (con->detached)
+			return;
+	}
+	console_clear_status(con);
+	printable(line);
+	if (con->log.kind)
+		logger_line(&con->log, level, line);
+	else
+		fprintf(con->err, "perf-poke-ctl: %s\n", line);
+}
+
+static void _printf_(3, 0) log_formatted(struct console *con, enum perf_poke_log_level level,
+					 const char *format, va_list args)
+{
+	_cleanup_free_ char *msg = NULL;
+
+	if (vasprintf(&msg, format, args) < 0)
+		msg = NULL;
+	console_log(con, level, msg ?: strerror(ENOMEM));
+}
+
+void console_error(struct console *con, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_formatted(con, PERF_POKE_LOG_ERROR, format, args);
+	va_end(args);
+}
+
+void console_warn(struct console *con, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_formatted(con, PERF_POKE_LOG_WARN, format, args);
+	va_end(args);
+}
+
+void console_info(struct console *con, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_formatted(con, PERF_POKE_LOG_INFO, format, args);
+	va_end(args);
+}
+
+void console_json(struct console *con, json_object *object)
+{
+	put_json(con, PERF_POKE_LOG_INFO, object);
+}
+
+void console_result(struct console *con, const char *text)
+{
+	put_result(con, PERF_POKE_LOG_INFO, text);
+}
+
+bool console_is_deaf(const struct console *con)
+{
+	return !con->detached && ferror(con->out);
+}
+
+bool console_has_status(const struct console *con)
+{
+	return !con->json && !con->log.kind && isatty(fileno(con->err));
+}
+
+void console_status(struct console *con, const char *text)
+{
+	struct winsize size = { 0 };
+	int width = 80;
+
+	if (!ioctl(fileno(con->err), TIOCGWINSZ, &size) && size.ws_col)
+		width = size.ws_col;
+	/* Not the last column: some terminals wrap when it is written. */
+	fprintf(con->err, "\r%.*s\033[K", width - 1, text);
+	fflush(con->err);
+	con->drawn = true;
+}
+
+void console_clear_status(struct console *con)
+{
+	if (con->drawn)
+		fputs("\r\033[K", con->err);
+	con->drawn = false;
+}

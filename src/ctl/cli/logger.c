@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/logger.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+
+#include "cli/options.h"
+#include "cli/systemd.h"
+#include "clock.h"
+
+static int open_journal(struct logger *log, char **why)
+{
+	if (!systemd_is_built())
+		return options_explain(why, -EOPNOTSUPP,
+				       "--log 'journal': this build is without libsystemd "
+				       "(use a file)");
+	if (!systemd_has_journal())
+		return options_explain(why, -ENOENT,
+				       "--log 'journal': no journal runs here (use a file)");
+	*log = (struct logger){ .kind = LOGGER_JOURNAL };
+	return 0;
+}
+
+static int open_file(struct logger *log, int dirfd, const char *name, int flags)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | flags,
+			0600);
+
+	if (fd < 0)
+		return -errno;
+	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
+	return 0;
+}
+
+int logger_open(struct logger *log, const char *where, char **why)
+{
+	int r;
+
+	if (!strcmp(where, "journal"))
+		return open_journal(log, why);
+	r = open_file(log, AT_FDCWD, where, 0);
+	return r ? options_explain(why, r,
+				   "--log '%s': cannot open this file to append to it: %s "
+				   "(use a file in a folder that is there and can be written)",
+				   where, strerror(-r))
+		 : 0;
+}
+
+int logger_open_at(struct logger *log, int dirfd, const char *name)
+{
+	struct stat st;
+	int r = open_file(log, dirfd, name, O_NOFOLLOW | O_NONBLOCK);
+
+	if (r)
+		return r;
+	if (!fstat(log->fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_nlink == 1)
+		return 0;
+	logger_release(log);
+	return -EPERM;
+}
+
+void logger_release(struct logger *log)
+{
+	if (log->kind == LOGGER_FILE && close(log->fd))
+		log->failed = true;
+	log->kind = LOGGER_NONE;
+}
+
+/* In one call, so that lines of several writers do not mix. */
+static void write_file(struct logger *log, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(log->fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			log->failed = true;
+			return;
+		}
+		text += n;
+		size -= (size_t)n;
+	}
+}
+
+static void write_journal(struct logger *log, enum perf_poke_log_level level, const char *text)
+{
+	static const int priorities[] = {
+		[PERF_POKE_LOG_ERROR] = LOG_ERR,
+		[PERF_POKE_LOG_WARN] = LOG_WARNING,
+		[PERF_POKE_LOG_INFO] = LOG_INFO,
+		[PERF_POKE_LOG_DEBUG] = LOG_DEBUG,
+	};
+
+	if (systemd_journal(priorities[level], text) < 0)
+		log->failed = true;
+}
+
+void logger_line(struct logger *log, enum perf_poke_log_level level, const char *line)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+	time_t seconds = (time_t)(now / NSEC_PER_SEC);
+	_cleanup_free_ char *text = NULL;
+	char date[32], zone[8];
+	struct tm tm;
+	int length;
+
+	if (log->kind == LOGGER_JOURNAL) {
+		write_journal(log, level, line);
+		return;
+	}
+	localtime_r(&seconds, &tm);
+	strftime(date, sizeof(date), "%FT%T", &tm);
+	strftime(zone, sizeof(zone), "%z", &tm);
+	length = asprintf(&text, "%s.%06u%s perf-poke-ctl[%d]: %s\n", date,
+			  (unsigned int)(now % NSEC_PER_SEC / 1000), zone, getpid(), line);
+	if (length < 0) {
+		text = NULL;
+		log->failed = true;
+		return;
+	}
+	write_file(log, text, (size_t)length);
+}
+
+void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text)
+{
+	if (log->kind == LOGGER_JOURNAL)
+		write_journal(log, level, text);
+	else
+		write_file(log, text, strlen(text));
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* systemd.h of a build without libsystemd. */
+#include "cli/systemd.h"
+
+bool systemd_is_built(void)
+{
+	return false;
+}
+
+bool systemd_wants_notify(void)
+{
+	return false;
+}
+
+void systemd_notify(const char *format, ...)
+{
+	(void)format;
+}
+
+bool systemd_has_journal(void)
+{
+	return false;
+}
+
+int systemd_journal(int priority, const char *text)
+{
+	(void)priority;
+	(void)text;
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <perf_poke.h>
+
+#include "cpulist.h"
+#include "printable.h"
+#include "units.h"
+
+/* Where the column of explanations begins. */
+#define HELP_COLUMN 28
+
+struct parser {
+	const struct option_spec *specs;
+	size_t nr;
+	int argc;
+	char **argv;
+	void *target;
+	char **error;
+	uint64_t seen; /* a bit for each row that has a value */
+};
+
+int options_explain(char **why, int r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(why, format, args) < 0) {
+		*why = NULL;
+		r = -ENOMEM;
+	} else {
+		printable(*why);
+	}
+	va_end(args);
+	return r;
+}
+
+static const char *bare_unit(const struct option_spec *spec)
+{
+	return spec->kind == OPTION_DURATION ? "seconds" : "microseconds";
+}
+
+static int check_range(const struct option_spec *spec, uint64_t value, char **why)
+{
+	bool low = value < spec->min;
+	uint64_t limit = low ? spec->min : spec->max;
+	const char *than = low ? "more" : "less";
+
+	if (!low && value <= spec->max)
+		return 0;
+	switch (spec->kind) {
+	case OPTION_TIME:
+	case OPTION_DURATION:
+		return options_explain(why, -EINVAL, "must be %s or %s (a bare number is %s)",
+				       FORMAT_TIME(limit), than, bare_unit(spec));
+	case OPTION_SIZE:
+		return options_explain(why, -EINVAL, "must be %s or %s", FORMAT_SIZE(limit), than);
+	default:
+		return options_explain(why, -EINVAL, "must be %llu or %s",
+				       (unsigned long long)limit, than);
+	}
+}
+
+static int parse_number(const struct option_spec *spec, const char *value, uint64_t *number,
+			char **why)
+{
+	const char *want;
+	int r;
+
+	if (spec->kind == OPTION_TIME) {
+		r = units_parse_time(value, number);
+		want = "not a time (use 30us, 1.5ms, 2s; a bare number is microseconds)";
+	} else if (spec->kind == OPTION_DURATION) {
+		r = units_parse_duration(value, number);
+		want = "not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)";
+	} else if (spec->kind == OPTION_SIZE) {
+		r = units_parse_size(value, number);
+		want = "not a size (use 65536, 512K, 16M, 1G)";
+	} else {
+		r = units_parse_count(value, number);
+		want = "not a whole number";
+	}
+	if (r == -EINVAL)
+		return options_explain(why, r, "%s", want);
+	return check_range(spec, r ? UINT64_MAX : *number, why);
+}
+
+static int check_cpus(const char *value, char **why)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t nr;
+	int r = cpulist_parse(value, &cpus, &nr);
+
+	if (r == -ERANGE)
+		return options_explain(why, r, "CPUs are 0 to %d", CPULIST_MAX_CPUS - 1);
+	if (r == -EINVAL)
+		return options_explain(why, r, "not a list of CPUs (use 3 or 2,4-7)");
+	return r;
+}
+
+bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice)
+{
+	const struct perf_poke_choice *row = spec->choice ? spec->choice(i) : NULL;
+
+	if (row)
+		*choice = (struct option_choice){ row->name, row->value, row->help };
+	else if (i < spec->nr_choices)
+		*choice = spec->choices[i];
+	return row || i < spec->nr_choices;
+}
+
+static int parse_choice(const struct option_spec *spec, const char *value, int *target, char **why)
+{
+	_cleanup_free_ char *names = NULL;
+	struct option_choice choice;
+	size_t size;
+	FILE *file;
+
+	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
+		if (strcmp(value, choice.name))
+			continue;
+		*target = choice.value;
+		return 0;
+	}
+	file = open_memstream(&names, &size);
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; options_choice(spec, i, &choice); i++)
+		fprintf(file, "%s%s", i ? ", " : "", choice.name);
+	if (fclose(file))
+		return -ENOMEM;
+	return options_explain(why, -EINVAL, "not a%s %s (use %s)",
+			       strchr("aeiou", *spec->name) ? "n" : "", spec->name, names);
+}
+
+static int parse_value(const struct option_spec *spec, const char *value, void *target, char **why)
+{
+	void *variable = (char *)target + spec->offset;
+	int r = 0;
+
+	if (!*value)
+		return options_explain(why, -EINVAL, "empty; a value is needed");
+	switch (spec->kind) {
+	case OPTION_TIME:
+	case OPTION_DURATION:
+	case OPTION_SIZE:
+	case OPTION_COUNT:
+		return parse_number(spec, value, variable, why);
+	case OPTION_ENUM:
+		return parse_choice(spec, value, variable, why);
+	case OPTION_PARSED:
+		return spec->parse(target, value, why);
+	case OPTION_CPUS:
+		r = check_cpus(value, why);
+		break;
+	case OPTION_STRING:
+	case OPTION_WORD:
+	case OPTION_FLAG:
+	case OPTION_REST:
+		break;
+	}
+	if (!r)
+		*(const char **)variable = value;
+	return r;
+}
+
+/* What getopt_long() returns for the row of that index where it was named long. */
+#define LONG_NAME 256
+#define HELP 'h'
+
+static const struct option_spec help_spec = { .name = "help",
+					      .short_name = HELP,
+					      .help = "print this" };
+
+static const struct option_spec *find_spec(const struct parser *p, int found)
+{
+	if (found >= LONG_NAME)
+		return &p->specs[found - LONG_NAME];
+	for (size_t i = 0; i < p->nr; i++) {
+		if (p->specs[i].short_name == found)
+			return &p->specs[i];
+	}
+	return NULL;
+}
+
+/* As it was named: --time or -t. */
+static void format_name(char name[64], const struct option_spec *spec, int found)
+{
+	if (found >= LONG_NAME)
+		snprintf(name, 64, "--%s", spec->name);
+	else
+		snprintf(name, 64, "-%c", found);
+}
+
+static int parse_option(struct parser *p, int found)
+{
+	const struct option_spec *spec = find_spec(p, found);
+	uint64_t bit = UINT64_C(1) << (spec - p->specs);
+	_cleanup_free_ char *why = NULL;
+	char name[64];
+	int r;
+
+	format_name(name, spec, found);
+	if (!spec->repeatable && p->seen & bit)
+		return options_explain(p->error, -EINVAL, "%s: given twice", name);
+	p->seen |= bit;
+	if (spec->kind == OPTION_FLAG) {
+		*(bool *)((char *)p->target + spec->offset) = true;
+		return 0;
+	}
+	r = parse_value(spec, optarg, p->target, &why);
+	if (r && why)
+		return options_explain(p->error, -EINVAL, "%s '%s': %s", name, optarg, why);
+	return r;
+}
+
+/* The options that the word is a prefix of, as `--period, --perf-pid`. */
+static int explain_unknown(struct parser *p, const char *word)
+{
+	int length = (int)strcspn(word, "=");
+	_cleanup_free_ char *names = NULL;
+	size_t size, nr = 0;
+	FILE *file = open_memstream(&names, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nr; i++) {
+		const char *name = p->specs[i].name;
+
+		if (name && !strncmp(name, word + 2, (size_t)length - 2))
+			fprintf(file, "%s--%s", nr++ ? ", " : "", name);
+	}
+	if (fclose(file))
+		return -ENOMEM;
+	if (nr)
+		return options_explain(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word,
+				       names);
+	return options_explain(p->error, -EINVAL, "%.*s: no such option (--help lists them)",
+			       length, word);
+}
+
+/* getopt_long() has refused it. */
+static int explain_option(struct parser *p, bool is_missing)
+{
+	const struct option_spec *spec = optopt ? find_spec(p, optopt) : NULL;
+	char *word = p->argv[optind - 1];
+	char name[64];
+
+	if (!optopt)
+		return explain_unknown(p, word);
+	format_name(name, spec, optopt);
+	if (is_missing)
+		return options_explain(p->error, -EINVAL, "%s: %s is missing", name, spec->metavar);
+	if (spec)
+		return options_explain(p->error, -EINVAL, "%s '%s': takes no value", name,
+				       strchr(word, '=') + 1);
+	return options_explain(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
+}
+
+/* Of the rows without a name, the first of the kind that has no value yet. */
+static const struct option_spec *take_unnamed(struct parser *p, enum option_kind kind)
+{
+	for (size_t i = 0; i < p->nr; i++) {
+		if (p->specs[i].kind != kind || p->seen & UINT64_C(1) << i)
+			continue;
+		p->seen |= UINT64_C(1) << i;
+		return &p->specs[i];
+	}
+	return NULL;
+}
+
+static int parse_word(struct parser *p, char *word)
+{
+	const struct option_spec *spec = take_unnamed(p, OPTION_WORD);
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	if (!spec)
+		return options_explain(p->error, -EINVAL, "'%s': only options are taken", word);
+	r = parse_value(spec, word, p->target, &why);
+	if (r && why)
+		return options_explain(p->error, -EINVAL, "%s: %s", spec->metavar, why);
+	return r;
+}
+
+/* All that follows `--`. */
+static int parse_rest(struct parser *p)
+{
+	const struct option_spec *spec = take_unnamed(p, OPTION_REST);
+
+	if (spec)
+		*(char ***)((char *)p->target + spec->offset) = &p->argv[optind];
+	else if (optind < p->argc)
+		return options_explain(p->error, -EINVAL, "'%s': only options are taken",
+				       p->argv[optind]);
+	return 0;
+}
+
+static int check_required(const struct parser *p)
+{
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct option_spec *spec = &p->specs[i];
+
+		if (!spec->required || p->seen & UINT64_C(1) << i)
+			continue;
+		if (!spec->name)
+			return options_explain(p->error, -EINVAL, "%s is required", spec->metavar);
+		return options_explain(p->error, -EINVAL, "--%s %s is required", spec->name,
+				       spec->metavar);
+	}
+	return 0;
+}
+
+/* The rows as getopt_long() takes them: words in their order, no messages, a missing value told
+ * from an unknown option. */
+static void describe(const struct parser *p, struct option *names, char *letters)
+{
+	letters = stpcpy(letters, "-:h");
+	*names++ = (struct option){ help_spec.name, no_argument, NULL, HELP };
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct option_spec *spec = &p->specs[i];
+		bool takes_value = spec->kind != OPTION_FLAG;
+
+		if (spec->name)
+			*names++ = (struct option){ spec->name, takes_value, NULL,
+						    LONG_NAME + (int)i };
+		if (spec->short_name)
+			letters +=
+				sprintf(letters, "%c%s", spec->short_name, takes_value ? ":" : "");
+	}
+}
+
+static int parse_all(struct parser *p, const char *letters, const struct option *names)
+{
+	int r = 0;
+
+	/* 0: from the beginning, whatever was parsed before. */
+	optind = 0;
+	while (!r) {
+		int at = optind ?: 1;
+		int found = getopt_long(p->argc, p->argv, letters, names, NULL);
+
+		if (found == HELP)
+			return 1;
+		if (found < 0)
+			return at < optind ? parse_rest(p) : 0;
+		if (found == 1)
+			r = parse_word(p, optarg);
+		else if (found == '?' || found == ':')
+			r = explain_option(p, found == ':');
+		else
+			r = parse_option(p, found);
+	}
+	return r;
+}
+
+int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
+		  char **error)
+{
+	struct parser p = {
+		.specs = specs,
+		.nr = nr,
+		.argc = argc,
+		.argv = argv,
+		.target = target,
+		.error = error,
+	};
+	_cleanup_free_ struct option *names = calloc(nr + 2, sizeof(*names));
+	_cleanup_free_ char *letters = malloc(sizeof("-:h") + 2 * nr);
+	int r;
+
+	if (!names || !letters)
+		return -ENOMEM;
+	describe(&p, names, letters);
+	r = parse_all(&p, letters, names);
+	return r ? r : check_required(&p);
+}
+
+static void print_lines(FILE *file, int width, const char *line)
+{
+	for (; *line; width = 0) {
+		int length = (int)strcspn(line, "\n");
+
+		fprintf(file, "%*s%.*s\n", HELP_COLUMN - width, "", length, line);
+		line += length + (line[length] == '\n');
+	}
+}
+
+static void print_choices(FILE *file, const struct option_spec *spec)
+{
+	struct option_choice choice;
+
+	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
+		if (choice.help)
+			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice.name, choice.help);
+	}
+}
+
+void options_help(FILE *file, const struct option_spec *specs, size_t nr)
+{
+	for (size_t i = 0; i <= nr; i++) {
+		const struct option_spec *spec = i < nr ? &specs[i] : &help_spec;
+		int width;
+
+		width = spec->short_name ? fprintf(file, "  -%c, ", spec->short_name)
+					 : fprintf(file, "      ");
+		width += fprintf(file, "%s%s%s%s", spec->name ? "--" : "", spec->name ?: "",
+				 spec->name && spec->metavar ? " " : "", spec->metavar ?: "");
+		if (width + 2 > HELP_COLUMN) {
+			fputc('\n', file);
+			width = 0;
+		}
+		print_lines(file, width, spec->help);
+		print_choices(file, spec);
+	}
+}

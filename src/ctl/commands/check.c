@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "cli/command.h"
+#include "session/json.h"
+
+struct check_args {
+	bool json;
+};
+
+static const struct option_spec options[] = {
+	{ "json", 0, OPTION_FLAG, .offset = offsetof(struct check_args, json),
+	  .help = "results as JSON, see below" },
+};
+
+static const char notes[] =
+	"Exit codes: 0 start can work here, 1 it cannot, 2 usage.\n"
+	"\n"
+	"With --json each line on standard output is an object:\n"
+	"  {\"type\":\"capability\"}  name, have, required, purpose, detail, remedy\n"
+	"  {\"type\":\"check\"}       can_start\n";
+
+static void print_capability(void *ctx, const struct perf_poke_capability *capability)
+{
+	struct console *con = ctx;
+	bool have = capability->have == PERF_POKE_HAVE_YES;
+
+	if (con->json) {
+		console_json(con, json_capability(capability));
+		return;
+	}
+	fprintf(con->out, "%-20s %-3s  %s%s\n", capability->name, have ? "yes" : "no",
+		capability->purpose, !have && capability->required ? " (required)" : "");
+	if (!have)
+		fprintf(con->out, "%-20s      %s; %s\n", "", capability->detail,
+			capability->remedy);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	struct check_args args = { 0 };
+	int r;
+
+	r = command_options(&command_check, con, argc, argv, &args);
+	if (r)
+		return command_options_exit(r);
+	con->json = args.json;
+	r = perf_poke__check(print_capability, con);
+	if (r && r != -EOPNOTSUPP) {
+		console_error(con, "check: %s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	if (con->json)
+		console_json(con, json_check(!r));
+	else
+		fprintf(con->out, "\n%s\n",
+			r ? "perf-poke-ctl start cannot work here: what is required is missing."
+			  : "perf-poke-ctl start can work here.");
+	return r ? EXIT_FAILED : EXIT_FINE;
+}
+
+const struct command command_check = {
+	.name = "check",
+	.summary = "Find out what this system can do, and what to do where it cannot.",
+	.arguments = "[--json]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/complete.h"
+
+#include <string.h>
+
+#include "session/sessions.h"
+
+static void offer(struct console *con, const char *word, const char *name, const char *help)
+{
+	if (!strncmp(name, word, strlen(word)))
+		fprintf(con->out, "%s\t%.*s\n", name, (int)strcspn(help, "\n"), help);
+}
+
+static void offer_sessions(struct console *con, const char *word)
+{
+	_cleanup_(sessions_release) struct session_list list = { 0 };
+
+	if (sessions_read(&list, con))
+		return;
+	for (size_t i = 0; i < list.nr; i++)
+		offer(con, word, list.entries[i].name, list.entries[i].alive ? "" : "dead");
+}
+
+static void offer_values(struct console *con, const char *word, const struct option_spec *spec)
+{
+	struct option_choice choice;
+
+	for (size_t i = 0; options_choice(spec, i, &choice); i++)
+		offer(con, word, choice.name, choice.help ?: "");
+	if (!spec->metavar)
+		return;
+	if (!strcmp(spec->metavar, "SESSION"))
+		offer_sessions(con, word);
+	else if (!strcmp(spec->metavar, "FILE"))
+		fputs(":files\n", con->out);
+	else if (!strcmp(spec->metavar, "DIR") || !strcmp(spec->metavar, "CAPTURE"))
+		fputs(":folders\n", con->out);
+}
+
+static void offer_options(struct console *con, const char *word, const struct command *cmd)
+{
+	for (size_t i = 0; i < cmd->nr_options; i++) {
+		char name[64];
+
+		if (!cmd->options[i].name)
+			continue;
+		snprintf(name, sizeof(name), "--%s", cmd->options[i].name);
+		offer(con, word, name, cmd->options[i].help);
+	}
+	offer(con, word, "--help", "print what there is");
+}
+
+/* The option that takes the word after this one. */
+static const struct option_spec *find_option(const struct command *cmd, const char *word)
+{
+	for (size_t i = 0; i < cmd->nr_options; i++) {
+		const struct option_spec *spec = &cmd->options[i];
+		bool is_long =
+			spec->name && !strncmp(word, "--", 2) && !strcmp(word + 2, spec->name);
+		bool is_short = spec->short_name && word[0] == '-' && word[1] == spec->short_name &&
+				!word[2];
+
+		if ((is_long || is_short) && spec->kind != OPTION_FLAG)
+			return spec;
+	}
+	return NULL;
+}
+
+static void offer_arguments(struct console *con, const char *word, const struct command *cmd)
+{
+	for (size_t i = 0; i < cmd->nr_options; i++) {
+		if (cmd->options[i].kind == OPTION_WORD)
+			offer_values(con, word, &cmd->options[i]);
+	}
+}
+
+static void offer_for(struct console *con, const struct command *cmd, int nr, char **words)
+{
+	const char *word = words[nr - 1];
+	const struct option_spec *option = nr > 1 ? find_option(cmd, words[nr - 2]) : NULL;
+
+	for (int i = 0; i < nr - 1; i++) {
+		if (!strcmp(words[i], "--")) {
+			fputs(":files\n", con->out);
+			return;
+		}
+	}
+	if (option)
+		offer_values(con, word, option);
+	else if (word[0] == '-')
+		offer_options(con, word, cmd);
+	else
+		offer_arguments(con, word, cmd);
+}
+
+enum exit_code complete(struct console *con, const struct command *const *commands, int argc,
+			char **argv)
+{
+	if (argc < 1)
+		return EXIT_USAGE;
+	for (; *commands; commands++) {
+		if (argc == 1)
+			offer(con, argv[0], (*commands)->name, (*commands)->summary);
+		else if (!strcmp(argv[0], (*commands)->name))
+			offer_for(con, *commands, argc - 1, argv + 1);
+	}
+	return EXIT_FINE;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/open.h"
+
+#include <string.h>
+
+#include "bundle/unpack.h"
+#include "capture/capture_file.h"
+#include "cli/partial.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "units.h"
+
+#define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)
+#define MAX_MAX_SIZE (UINT64_C(1) << 50)
+#define MAX_ENTRIES 100000
+#define TARGET(member) .offset = offsetof(struct open_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, .required = true, TARGET(file), .metavar = "FILE",
+	  .help = "what archive wrote; - for standard input" },
+	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "DIR",
+	  .help = "folder to make (here, with the name the capture had)" },
+	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = MAX_MAX_SIZE, TARGET(max_size),
+	  .metavar = "SIZE", .help = "refuse what is larger when unpacked (16G)" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
+};
+
+static const char notes[] =
+	"Needs no root, and trusts nobody: takes only the files that a capture has, in a folder\n"
+	"named as captures are or by --output, which replaces nothing. Prints the folder's name.\n"
+	"\n"
+	"Exit codes: 0 the folder is complete, 1 it is not there, 2 usage.\n";
+
+int open_parse(struct open_args *args, struct console *con, int argc, char **argv)
+{
+	*args = (struct open_args){ .max_size = DEFAULT_MAX_SIZE };
+	return command_options(&command_open, con, argc, argv, args);
+}
+
+struct opening {
+	struct console *con;
+	const struct open_args *args;
+	struct progress progress;
+	int fd; /* of the archive */
+	struct partial partial;
+	char *top;
+	char *why;
+};
+
+/* What is in it must be what this and perf read. */
+static int check_capture(struct opening *o, int dirfd)
+{
+	struct capture_file file;
+	_cleanup_free_ char *why = NULL;
+	int r = capture_file_read(&file, dirfd, &why);
+
+	if (r)
+		return options_explain(&o->why, -EINVAL,
+				       "no archive of a capture: " CAPTURE_FILE_NAME ": %s",
+				       why ?: strerror(-r));
+	if (file.view.kind != VIEW_PERF &&
+	    faccessat(dirfd, "perf.data/data", F_OK, AT_SYMLINK_NOFOLLOW))
+		return options_explain(&o->why, -EINVAL,
+				       "no archive of a capture: there is no perf.data/data");
+	return 0;
+}
+
+static int unpack_all(struct opening *o)
+{
+	const struct unpack_limits limits = {
+		.max_size = o->args->max_size,
+		.max_entries = MAX_ENTRIES,
+	};
+	const struct unpack_source source = {
+		.fd = o->fd,
+		.any_top = o->args->output,
+		.progress = progress_add,
+		.wait = progress_wait,
+		.ctx = &o->progress,
+	};
+	const int dirfd = o->partial.fd;
+	int r;
+
+	r = unpack(&source, dirfd, &limits, &o->top, &o->why);
+	if (!r)
+		r = check_capture(o, dirfd);
+	return r;
+}
+
+static void tell_hint(const struct opening *o, const char *output)
+{
+	_cleanup_free_ char *word = NULL;
+
+	if (!text_shell_word(output, &word))
+		console_info(o->con, "see it with: perf-poke-ctl report %s", word);
+}
+
+/* An empty folder that has come meanwhile would be replaced, nothing else. */
+static int publish(struct opening *o)
+{
+	const char *output = o->args->output ?: o->top;
+	int r = 0;
+
+	if (!faccessat(AT_FDCWD, output, F_OK, AT_SYMLINK_NOFOLLOW))
+		r = -EEXIST;
+	else if (rename(o->partial.path, output))
+		r = -errno;
+	if (r) {
+		console_error(o->con, "'%s': %s", output,
+			      r == -EEXIST ? "it is there already, and is not replaced "
+					     "(--output names another)"
+					   : strerror(-r));
+		return r;
+	}
+	partial_keep(&o->partial);
+	fprintf(o->con->out, "%s\n", output);
+	if (!o->args->quiet)
+		tell_hint(o, output);
+	return 0;
+}
+
+static int open_archive(struct opening *o)
+{
+	int r;
+
+	/* Before the work, where that is known; and after it, for it may have come. */
+	if (o->args->output && !faccessat(AT_FDCWD, o->args->output, F_OK, AT_SYMLINK_NOFOLLOW)) {
+		console_error(o->con, "--output '%s': it is there already, and is not replaced",
+			      o->args->output);
+		return -EEXIST;
+	}
+	/* Where the folder will be: on one file system. */
+	r = partial_folder(&o->partial, o->args->output ?: "");
+	if (r) {
+		console_error(o->con, "--output '%s': %s", o->args->output ?: ".", strerror(-r));
+		return r;
+	}
+	r = unpack_all(o);
+	if (r == -EINTR)
+		console_error(o->con, "interrupted: nothing is written");
+	else if (r)
+		console_error(o->con, "'%s' cannot be opened: %s", o->args->file,
+			      o->why ?: strerror(-r));
+	else
+		r = publish(o);
+	return r;
+}
+
+static int open_file(struct opening *o)
+{
+	if (!strcmp(o->args->file, "-"))
+		o->fd = dup(STDIN_FILENO);
+	else
+		o->fd = open(o->args->file, O_RDONLY | O_CLOEXEC);
+	if (o->fd >= 0)
+		return 0;
+	console_error(o->con, "'%s': %s", o->args->file, strerror(errno));
+	return -errno;
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	struct open_args args;
+	struct opening o = { .con = con, .args = &args, .fd = -1, .partial = partial_none };
+	int r;
+
+	r = open_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	r = open_file(&o);
+	if (!r) {
+		progress_begin(&o.progress, con, "opening", 0);
+		r = open_archive(&o);
+		partial_release(&o.partial);
+		progress_end(&o.progress);
+	}
+	closep(&o.fd);
+	free(o.top);
+	free(o.why);
+	return r ? EXIT_FAILED : EXIT_FINE;
+}
+
+const struct command command_open = {
+	.name = "open",
+	.summary = "Unpack what archive wrote, here, to be read without root.",
+	.arguments = "FILE [-o DIR]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "capture/newest.h"
+#include "session/sessions.h"
+
+/* Between two looks whether the capture is there. */
+#define LOOK_US 5000
+
+struct poke_args {
+	const char *session;
+	bool wait;
+};
+
+#define TARGET(member) .offset = offsetof(struct poke_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
+	  .help = "may be left out when only one is alive" },
+	{ "wait", 'w', OPTION_FLAG, TARGET(wait),
+	  .help = "until the capture is complete; print its folder" },
+};
+
+static const char notes[] = "The session takes a capture as if there had been a spike.\n"
+			    "\n"
+			    "Exit codes: 0 fine, 1 there is none, it is taking another capture, or "
+			    "the capture failed,\n"
+			    "2 usage, also when no session is named and there are several.\n";
+
+static enum exit_code print_capture(struct console *con, const struct session_entry *session,
+				    uint64_t sequence)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = newest_poked(session->output, sequence, &path);
+
+	if (!r) {
+		fprintf(con->out, "%s\n", path);
+		return EXIT_FINE;
+	}
+	if (r == -ENOENT)
+		console_error(con, "session '%s': the capture failed", session->name);
+	else
+		console_error(con, "'%s': %s", session->output, strerror(-r));
+	return EXIT_FAILED;
+}
+
+/* Captures are reported in the order of their spikes. */
+static enum exit_code wait_capture(struct console *con, const struct session_entry *before,
+				   uint64_t sequence)
+{
+	for (;;) {
+		_cleanup_(sessions_release) struct session_list list = { 0 };
+		const struct session_entry *now;
+
+		if (sessions_read(&list, con))
+			return EXIT_FAILED;
+		now = sessions_find(&list, before->name);
+		if (now && now->last_sequence >= sequence)
+			return print_capture(con, now, sequence);
+		if (!now || !now->alive || now->pid != before->pid) {
+			console_error(con, "session '%s' has ended meanwhile", before->name);
+			return EXIT_FAILED;
+		}
+		usleep(LOOK_US);
+	}
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_(sessions_release) struct session_list list = { 0 };
+	const struct session_entry *chosen;
+	struct poke_args args = { 0 };
+	enum exit_code code;
+	int r;
+
+	r = command_options(&command_poke, con, argc, argv, &args);
+	if (r)
+		return command_options_exit(r);
+	r = sessions_read(&list, con);
+	if (r)
+		return EXIT_FAILED;
+	code = sessions_choose(&list, con, args.session, &chosen);
+	if (code != EXIT_FINE)
+		return code;
+	r = perf_poke__session_poke(chosen->name);
+	if (r < 0) {
+		console_error(con, "session '%s': %s", chosen->name,
+			      r == -EBUSY    ? "not armed: it is taking a capture, or the last was"
+			      : r == -ENOENT ? "is dead (perf-poke-ctl stop removes it)"
+					     : strerror(-r));
+		return EXIT_FAILED;
+	}
+	return args.wait ? wait_capture(con, chosen, (uint64_t)r) : EXIT_FINE;
+}
+
+const struct command command_poke = {
+	.name = "poke",
+	.summary = "Have a session of another process take a capture now.",
+	.arguments = "[SESSION] [--wait]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/report.h"
+
+#include <string.h>
+
+#include "capture/account_load.h"
+#include "capture/decoding.h"
+#include "capture/newest.h"
+#include "difference.h"
+
+#define NS_PER_H UINT64_C(3600000000000)
+#define TOP 10
+#define TARGET(member) .offset = offsetof(struct report_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(window_ns),
+	  .metavar = "TIME",
+	  .help = "begin this long before the spike (200us, or a quarter more\n"
+		  "than the timer was late)" },
+	{ "top", 0, OPTION_COUNT, .min = 1, .max = 100000, TARGET(top), .metavar = "N",
+	  .help = "so many functions (10)" },
+	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
+	  .help = "another one, of the same recorder: where their paths part,\n"
+		  "and what took longer" },
+	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
+};
+
+static const char notes[] =
+	OPTIONS_TIMES ".\n"
+		      "\n"
+		      "Exit codes: 0 reported, 1 the capture cannot be read, 2 usage.\n";
+
+int report_parse(struct report_args *args, struct console *con, int argc, char **argv)
+{
+	*args = (struct report_args){ .top = TOP };
+	return command_options(&command_report, con, argc, argv, args);
+}
+
+static enum exit_code print(struct console *con, const struct report_args *args,
+			    const struct account *here, const struct account *there,
+			    const struct difference *difference)
+{
+	json_object *object;
+
+	if (!con->json) {
+		account_print(con->out, here, args->top);
+		if (there)
+			difference_print(con->out, difference, here, there, args->top);
+		return EXIT_FINE;
+	}
+	object = account_json(here, args->top);
+	if (there)
+		json_object_object_add(object, "against",
+				       difference_json(difference, here, there, args->top));
+	console_json(con, object);
+	return EXIT_FINE;
+}
+
+/* Times can be compared if both windows are as long: the longer one. */
+static int load_other(struct console *con, const struct report_args *args, struct account *here,
+		      struct account *there)
+{
+	struct account_want want = { .window_ns = args->window_ns, .symfs = args->symfs };
+	int r = account_load(there, con, args->against, &want);
+
+	if (r)
+		return r;
+	if (!facts_have_times(&here->facts) || !facts_have_times(&there->facts)) {
+		console_error(con, "--against '%s': '%s' has no trace, or one without times",
+			      args->against,
+			      facts_have_times(&here->facts) ? args->against : args->capture);
+		return -EXDEV;
+	}
+	if (here->facts.pt != there->facts.pt) {
+		console_error(con, "--against '%s': is of another recorder than '%s'",
+			      args->against, args->capture);
+		return -EXDEV;
+	}
+	if (here->window_ns < there->window_ns) {
+		want.window_ns = there->window_ns;
+		account_release(here);
+		return account_load(here, con, args->capture, &want);
+	}
+	if (here->window_ns > there->window_ns) {
+		want.window_ns = here->window_ns;
+		account_release(there);
+		return account_load(there, con, args->against, &want);
+	}
+	return 0;
+}
+
+static enum exit_code compare(struct console *con, const struct report_args *args,
+			      struct account *here)
+{
+	_cleanup_(difference_release) struct difference difference = { 0 };
+	_cleanup_(account_release) struct account there = { 0 };
+	int r = load_other(con, args, here, &there);
+
+	if (r)
+		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	r = difference_make(&difference, here, &there);
+	if (r) {
+		console_error(con, "%s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	return print(con, args, here, &there, &difference);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	_cleanup_free_ char *folder = NULL;
+	struct account_want want;
+	struct report_args args;
+	int r;
+
+	r = report_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	con->json = args.json;
+	if (newest_choose(con, args.capture, &folder))
+		return EXIT_FAILED;
+	args.capture = folder;
+	want = (struct account_want){ .window_ns = args.window_ns, .symfs = args.symfs };
+	if (account_load(&account, con, args.capture, &want))
+		return EXIT_FAILED;
+	if (args.window_ns && account.facts.no_times) {
+		console_error(con,
+			      "--window: the trace of '%s' has no times, for TSC was not perf's "
+			      "clock",
+			      args.capture);
+		return EXIT_USAGE;
+	}
+	return args.against ? compare(con, &args, &account)
+			    : print(con, &args, &account, NULL, NULL);
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "Say why the timer of a capture was late, and what took the time.",
+	.arguments = "[CAPTURE] [OPTIONS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "script/script.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "capture/newest.h"
+#include "capture/perf_data.h"
+#include "capture/perf_tool.h"
+#include "cli/text.h"
+#include "commands/archive.h"
+#include "script/calls.h"
+#include "script/events.h"
+
+#define NS_PER_H UINT64_C(3600000000000)
+#define TARGET(member) .offset = offsetof(struct script_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(view.window_ns),
+	  .metavar = "TIME",
+	  .help = "begin this long before the spike (200us of Intel PT,\n10ms of events)" },
+	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "all the time that was recorded" },
+	{ "cpu", 'C', OPTION_CPUS, TARGET(view.cpus), .metavar = "LIST",
+	  .help = "of these CPUs, as 3 or 2,4-7 (the spike's)" },
+	{ "all-cpus", 'a', OPTION_FLAG, TARGET(view.all_cpus), .help = "of all CPUs" },
+	{ "insns", 0, OPTION_FLAG, TARGET(insns),
+	  .help = "each instruction of Intel PT: as assembler by xed, or by\n"
+		  "perf if it was built with capstone; else its bytes" },
+	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
+	  .help = "print the command line, for a shell, and do not run it" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "do not say which perf it is" },
+	{ NULL, 0, OPTION_REST, TARGET(view.rest), .metavar = "-- ARGS",
+	  .help = "for perf script, after ours, as -- -F +srcline" },
+};
+
+static const char notes[] =
+	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike;\n"
+	"Intel PT is calls and returns, and ends where it was frozen. Without perf there are\n"
+	"the events, and where functions begin.\n" OPTIONS_TIMES ".\n"
+	"\n"
+	"Exit codes: perf's own; without it 1 the capture cannot be read or there is no perf,\n"
+	"2 usage.\n";
+
+int script_parse(struct script_args *args, struct console *con, int argc, char **argv)
+{
+	int r;
+
+	*args = (struct script_args){ 0 };
+	r = command_options(&command_script, con, argc, argv, args);
+	if (r)
+		return r;
+	if (args->view.all && args->view.window_ns) {
+		console_error(con, "--all and --window do not go together");
+		return -EINVAL;
+	}
+	if (args->view.all_cpus && args->view.cpus) {
+		console_error(con, "--all-cpus and --cpu do not go together");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int join(char **path, const char *folder, const char *name)
+{
+	if (asprintf(path, "%s/%s", folder, name) >= 0)
+		return 0;
+	*path = NULL;
+	return -ENOMEM;
+}
+
+/* Returns 0, or a negative errno and the error has been printed. */
+static int read_facts(struct console *con, const char *folder, struct capture_file *file)
+{
+	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *why = NULL;
+	int r = fd < 0 ? -errno : capture_file_read(file, fd, &why);
+
+	if (r && why)
+		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why);
+	else if (r)
+		console_error(con,
+			      "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
+			      folder, folder, strerror(-r));
+	return r;
+}
+
+int script_read_capture(struct console *con, const char *folder, struct capture_file *capture,
+			char **data)
+{
+	_cleanup_free_ char *events = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = read_facts(con, folder, capture);
+	if (r || capture->view.kind == VIEW_PERF)
+		return r;
+	r = join(data, folder, "perf.data");
+	if (!r)
+		r = join(&events, *data, "data");
+	if (!r)
+		r = perf_data_check(events, &why);
+	if (r)
+		console_error(con, "'%s': %s", folder, why ?: strerror(-r));
+	return r;
+}
+
+int script_read_trace(struct console *con, const char *folder, struct capture_file *capture,
+		      char **data)
+{
+	int r = script_read_capture(con, folder, capture, data);
+
+	if (r || *data)
+		return r;
+	console_error(con, "'%s' has no trace: that is in the perf.data of the perf that was poked",
+		      folder);
+	return -ENODATA;
+}
+
+bool script_lacks_times(struct console *con, const char *folder, const struct view_capture *capture)
+{
+	if (capture->no_times)
+		console_error(con,
+			      "the trace of '%s' has no times, for TSC was not perf's clock: use "
+			      "script without --window, export with --axis instructions and "
+			      "without --time",
+			      folder);
+	return capture->no_times;
+}
+
+int script_buildid_dir(const char *folder, char **buildid_dir)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = join(&path, folder, ARCHIVING_BUILDID);
+
+	*buildid_dir = r || access(path, X_OK) ? NULL : TAKE_PTR(path);
+	return r;
+}
+
+static enum view_insns choose_insns(const struct perf_tool *perf)
+{
+	_cleanup_free_ char *xed = NULL;
+
+	if (!perf_tool_search("xed", &xed))
+		return VIEW_INSNS_XED;
+	return perf_tool_disassembles(perf) ? VIEW_INSNS_DISASM : VIEW_INSNS_RAW;
+}
+
+enum exit_code script_print_words(struct console *con, char *const *argv)
+{
+	for (size_t i = 0; argv[i]; i++) {
+		_cleanup_free_ char *word = NULL;
+
+		if (text_shell_word(argv[i], &word)) {
+			console_error(con, "%s", strerror(ENOMEM));
+			return EXIT_FAILED;
+		}
+		fprintf(con->out, "%s%s", i ? " " : "", word);
+	}
+	fputc('\n', con->out);
+	return EXIT_FINE;
+}
+
+/* Becomes perf; returns only when that fails. */
+static enum exit_code become(struct console *con, char **argv)
+{
+	/* What reads perf's output may go away, as head does: perf ends by the signal. */
+	signal(SIGPIPE, SIG_DFL);
+	fflush(con->out);
+	execv(argv[0], argv);
+	console_error(con, "'%s': %s", argv[0], strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* Or was asked for one. */
+static bool needs_perf(const struct script_args *args)
+{
+	return args->insns || args->dry_run || args->view.rest || perf_tool_is_named();
+}
+
+static enum exit_code show(struct console *con, const struct script_args *args,
+			   const struct view_capture *capture, const char *data)
+{
+	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
+	_cleanup_(view_free_argv) char **argv = NULL;
+	struct view_options view = args->view;
+	_cleanup_free_ char *buildid_dir = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = perf_tool_find(&perf, &why);
+	if (r && !needs_perf(args))
+		return capture->kind == VIEW_PT ? script_calls(con, args, capture, data)
+						: script_events(con, args, capture, data);
+	if (r) {
+		console_error(con, "%s", why ?: strerror(-r));
+		return EXIT_FAILED;
+	}
+	if (!args->quiet)
+		console_info(con, "%s (%s)", perf.version, perf.path);
+	if (args->insns)
+		view.insns = choose_insns(&perf);
+	if (view.insns == VIEW_INSNS_RAW)
+		console_warn(con, "instructions are shown as bytes: for assembler install xed, or "
+				  "a perf that was built with capstone");
+	r = script_buildid_dir(args->capture, &buildid_dir);
+	view.buildid_dir = buildid_dir;
+	if (!r)
+		r = view_argv(capture, &view, perf.path, data, &argv);
+	if (r) {
+		console_error(con, "%s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	return args->dry_run ? script_print_words(con, argv) : become(con, argv);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *data = NULL;
+	struct capture_file capture;
+	struct script_args args;
+	int r;
+
+	r = script_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	if (newest_choose(con, args.capture, &folder))
+		return EXIT_FAILED;
+	args.capture = folder;
+	r = script_read_trace(con, args.capture, &capture, &data);
+	if (r)
+		return EXIT_FAILED;
+	if (args.insns && capture.view.kind != VIEW_PT) {
+		console_error(con, "--insns: '%s' has events, not the instructions of Intel PT",
+			      args.capture);
+		return EXIT_USAGE;
+	}
+	if (args.view.window_ns && script_lacks_times(con, args.capture, &capture.view))
+		return EXIT_USAGE;
+	if (capture.view.no_times && !args.quiet)
+		console_info(con, "the trace has no times: all of it is shown, up to the spike");
+	return show(con, &args, &capture.view, data);
+}
+
+const struct command command_script = {
+	.name = "script",
+	.summary = "Show what a capture holds of the time before the spike, with perf.",
+	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/command.h"
+#include "cli/ending.h"
+#include "cli/output_file.h"
+#include "cli/temporary.h"
+#include "selftest/bundle.h"
+#include "selftest/run.h"
+#include "session/json.h"
+#include "tree.h"
+
+/* Far over what a machine does by itself, and so little that a sample of Intel PT holds it. */
+#define THRESHOLD_NS 5000000
+/* Timers of 1 ms are late by more than the threshold. */
+#define SPIN_NS(threshold_ns) ((threshold_ns) / 5 * 8)
+/* What busy tasks fill in a moment, and the decoders read in one. */
+#define PT_BUFFER (UINT64_C(4) << 20)
+#define EVENTS_BUFFER (UINT64_C(1) << 20)
+#define CPU_ANY UINT64_MAX
+
+struct selftest_args {
+	uint64_t cpu;
+	enum perf_poke_recorder recorder; /* of these AUTO is all */
+	enum perf_poke_freeze freeze;
+	enum perf_poke_delivery delivery;
+	uint64_t threshold_ns;
+	uint64_t buffer_size; /* 0: what suits the recorder */
+	const char *keep, *output;
+	bool force, json;
+};
+
+#define TARGET(member) .offset = offsetof(struct selftest_args, member)
+
+static const struct perf_poke_choice *recorder_choice(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_RECORDER, i);
+}
+
+static const struct perf_poke_choice *freeze_choice(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_FREEZE, i);
+}
+
+static const struct perf_poke_choice *delivery_choice(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i);
+}
+
+static const struct option_spec options[] = {
+	{ "cpu", 'c', OPTION_COUNT, .max = 8191, TARGET(cpu), .metavar = "N",
+	  .help = "whose timers are made late (the last that may be used)" },
+	{ "recorder", 0, OPTION_ENUM, .choice = recorder_choice, TARGET(recorder),
+	  .metavar = "NAME", .help = "events, pt; auto: both (auto)" },
+	{ "freeze", 0, OPTION_ENUM, .choice = freeze_choice, TARGET(freeze), .metavar = "HOW",
+	  .help = "of pt; auto: all that there are (auto)" },
+	{ "delivery", 0, OPTION_ENUM, .choice = delivery_choice, TARGET(delivery), .metavar = "HOW",
+	  .help = "auto: all that there are (auto)" },
+	{ "threshold", 0, OPTION_TIME, .min = THRESHOLD_NS / 2, .max = THRESHOLD_NS * 10,
+	  TARGET(threshold_ns), .metavar = "TIME",
+	  .help = "what is late by more is captured: more than this machine\n"
+		  "does by itself (5ms)" },
+	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(64) << 20, TARGET(buffer_size),
+	  .metavar = "SIZE", .help = "ring (events 1M, pt 4M)" },
+	{ "keep", 0, OPTION_STRING, TARGET(keep), .metavar = "DIR",
+	  .help = "folder for captures, which stay there (they are removed)" },
+	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
+	  .help = "archive for a bug report, written if all is well too\n"
+		  "(" BUNDLE_TOP "-TIME.tar.zst, if something is wrong)" },
+	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+};
+
+static const char notes[] =
+	"Needs root, two CPUs and Linux 5.17. A BPF program keeps the CPU from its timers\n"
+	"for 1.6 times the threshold, twice for each recorder, way to freeze it, and\n"
+	"delivery that check says yes to. Columns:\n"
+	"  captured  that, and no capture failed\n"
+	"  culprit   report names what made the timer late\n"
+	"  perf      so does stock perf, if there is one, of the first capture\n"
+	"  history   the trace fills its ring, or begins where the session was armed\n"
+	"  end       it goes up to the spike, and not beyond the skid\n"
+	"  skid      it stood still within 200 ms; pause, sample: with at most 16K of\n"
+	"            trace after the spike\n"
+	"  re-armed  the second capture has nothing of the time before the first spike\n"
+	"  signal    a process got one signal for each spike\n"
+	"  clean     no pin, descriptor, tracefs instance, thread, process or file is left\n"
+	"A - is what could not be seen.\n"
+	"\n"
+	"The archive has a capture of each recorder and way to freeze it that went wrong\n"
+	"(with --output of each), with its ring as it was, and results, messages, and\n"
+	"facts of this machine.\n"
+	"\n"
+	"Exit codes: 0 nothing is wrong, 1 something is, or nothing could be tried,\n"
+	"2 usage.\n"
+	"\n"
+	"With --json each line on standard output is an object:\n"
+	"  {\"type\":\"row\"}       recorder, freeze, delivery, ok, checks: {captured: {ok\n"
+	"                       (null: not seen), why}, ...}, captures: [{latency_ns,\n"
+	"                       history_ns, skid_ns, ...}, ...]\n"
+	"  {\"type\":\"selftest\"}  ok, intel_pt, intel_pt_detail, perf, archive\n";
+
+/* What `check` says. */
+struct capabilities {
+	struct console *lines;
+	char have[512]; /* names, each between spaces */
+	char why_no_pt[256];
+	char missing[512]; /* what is required; empty: all is there */
+};
+
+struct selftest {
+	struct console *con;
+	struct console lines, messages; /* for the archive */
+	const struct selftest_args *args;
+	struct capabilities has;
+	struct perf_tool perf;
+	struct run run;
+	struct bundle bundle;
+	unsigned int
+		bundled; /* a bit for each way to freeze of which there is one; of events, AUTO */
+	size_t nr_rows, nr_wrong;
+};
+
+static void add_capability(void *ctx, const struct perf_poke_capability *capability)
+{
+	struct capabilities *has = ctx;
+	size_t length = strlen(has->have);
+
+	console_json(has->lines, json_capability(capability));
+	if (capability->have == PERF_POKE_HAVE_YES)
+		snprintf(has->have + length, sizeof(has->have) - length, " %s ", capability->name);
+	else if (!strcmp(capability->name, "intel_pt"))
+		snprintf(has->why_no_pt, sizeof(has->why_no_pt), "%s", capability->detail);
+	else if (capability->required && !*has->missing)
+		snprintf(has->missing, sizeof(has->missing), "%s; %s", capability->detail,
+			 capability->remedy);
+}
+
+static bool has(const struct selftest *s, const char *prefix, const char *name)
+{
+	char word[64];
+
+	snprintf(word, sizeof(word), " %s%s ", prefix, name);
+	for (char *dash = strchr(word, '-'); dash; dash = strchr(dash, '-'))
+		*dash = '_';
+	return strstr(s->has.have, word);
+}
+
+static int find_capabilities(struct selftest *s)
+{
+	s->has.lines = &s->lines;
+	if (!perf_poke__check(add_capability, &s->has))
+		return 0;
+	console_error(s->con, "selftest: %s", s->has.missing);
+	return -EPERM;
+}
+
+static int choose_cpu(struct selftest *s)
+{
+	cpu_set_t set;
+	int last = -1;
+
+	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) < 2) {
+		console_error(s->con, "selftest: needs two CPUs: one whose timers are late, and "
+				      "one to make them so");
+		return -ENXIO;
+	}
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		last = CPU_ISSET(cpu, &set) ? cpu : last;
+	s->run.cpu = s->args->cpu == CPU_ANY ? last : (int)s->args->cpu;
+	return 0;
+}
+
+/* A capture of it stays for the archive. */
+static bool is_bundled(struct selftest *s, const struct row *row)
+{
+	if (s->bundled & 1U << row->freeze || (row_is_fine(row) && !s->args->output))
+		return false;
+	s->bundled |= 1U << row->freeze;
+	return true;
+}
+
+static void keep_captures(struct selftest *s, struct row *row)
+{
+	bool bundled = row->nr && is_bundled(s, row);
+	char **captures;
+
+	for (size_t i = 0; i < row->nr; i++) {
+		char **path = &row->captures[i].path;
+
+		captures = bundled ? reallocarray(s->bundle.captures, s->bundle.nr + 1,
+						  sizeof(*captures))
+				   : NULL;
+		if (captures) {
+			s->bundle.captures = captures;
+			captures[s->bundle.nr++] = TAKE_PTR(*path);
+		} else if (!s->args->keep) {
+			tree_remove(AT_FDCWD, *path);
+		}
+	}
+}
+
+static void print_row(struct selftest *s, const struct row *row)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file;
+
+	console_json(&s->lines, row_json(row));
+	if (s->con->json) {
+		console_json(s->con, row_json(row));
+		return;
+	}
+	if (s->nr_rows == 1)
+		row_print_head(s->con->out);
+	file = open_memstream(&text, &size);
+	if (!file)
+		return;
+	row_print(file, row);
+	if (!fclose(file))
+		console_result(s->con, text);
+}
+
+static void try_row(struct selftest *s, const struct perf_poke_choice *recorder,
+		    const struct perf_poke_choice *freeze, const struct perf_poke_choice *delivery)
+{
+	bool pt = recorder->value == PERF_POKE_RECORDER_PT;
+	_cleanup_(row_release) struct row row = {
+		.recorder = (enum perf_poke_recorder)recorder->value,
+		.freeze = (enum perf_poke_freeze)freeze->value,
+		.delivery = (enum perf_poke_delivery)delivery->value,
+		.buffer_size = s->args->buffer_size
+				       ?: pt ? PT_BUFFER
+					     : EVENTS_BUFFER,
+		.names = { recorder->name, pt ? freeze->name : "-", delivery->name },
+	};
+
+	if (ending_asked)
+		return;
+	fprintf(s->messages.err, "%s %s %s\n", row.names[0], row.names[1], row.names[2]);
+	run_row(&s->run, &row);
+	/* What was interrupted says nothing. */
+	if (!ending_asked) {
+		s->nr_rows++;
+		s->nr_wrong += !row_is_fine(&row);
+		print_row(s, &row);
+		keep_captures(s, &row);
+	}
+}
+
+static bool is_wanted(int wanted, const struct perf_poke_choice *choice)
+{
+	return choice->value && (!wanted || wanted == choice->value);
+}
+
+static void try_deliveries(struct selftest *s, const struct perf_poke_choice *recorder,
+			   const struct perf_poke_choice *freeze)
+{
+	const struct perf_poke_choice *delivery;
+
+	for (size_t i = 0; (delivery = delivery_choice(i)); i++) {
+		if (is_wanted(s->args->delivery, delivery) &&
+		    (delivery->value == PERF_POKE_DELIVERY_RELAY || has(s, "", delivery->name)))
+			try_row(s, recorder, freeze, delivery);
+	}
+}
+
+static void try_pt(struct selftest *s, const struct perf_poke_choice *recorder)
+{
+	const struct perf_poke_choice *freeze;
+
+	if (!has(s, "", "intel_pt"))
+		return;
+	for (size_t i = 0; (freeze = freeze_choice(i)); i++) {
+		if (is_wanted(s->args->freeze, freeze) &&
+		    (freeze->value == PERF_POKE_FREEZE_SIGNAL || has(s, "aux_", freeze->name)))
+			try_deliveries(s, recorder, freeze);
+	}
+}
+
+static void try_all(struct selftest *s)
+{
+	const struct perf_poke_choice *recorder;
+
+	for (size_t i = 0; (recorder = recorder_choice(i)); i++) {
+		if (!is_wanted(s->args->recorder, recorder))
+			continue;
+		if (recorder->value == PERF_POKE_RECORDER_PT)
+			try_pt(s, recorder);
+		else if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
+			try_deliveries(s, recorder, freeze_choice(0));
+	}
+}
+
+static json_object *new_string(const char *text)
+{
+	return text && *text ? json_object_new_string(text) : NULL;
+}
+
+static json_object *new_result(const struct selftest *s, const char *archive)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "type", json_object_new_string("selftest"));
+	json_object_object_add(object, "ok", json_object_new_boolean(s->nr_rows && !s->nr_wrong));
+	json_object_object_add(object, "intel_pt", json_object_new_boolean(has(s, "", "intel_pt")));
+	json_object_object_add(object, "intel_pt_detail", new_string(s->has.why_no_pt));
+	json_object_object_add(object, "perf", new_string(s->perf.version));
+	json_object_object_add(object, "archive", new_string(archive));
+	return object;
+}
+
+static void print_result(const struct selftest *s, const char *archive)
+{
+	FILE *out = s->con->out;
+
+	if (s->con->json) {
+		console_json(s->con, new_result(s, archive));
+		return;
+	}
+	fprintf(out, "\n%s: %zu of %zu combinations are wrong\n",
+		s->run.perf ? s->perf.version : "no perf", s->nr_wrong, s->nr_rows);
+	if (!has(s, "", "intel_pt"))
+		fprintf(out, "Intel PT was not tested: %s\n", s->has.why_no_pt);
+	if (archive)
+		fprintf(out,
+			"%s: attach this to a bug report. It has captures of this machine's "
+			"kernel, and names of tasks.\n",
+			archive);
+}
+
+/* Written if something is wrong, or it was asked for. */
+static int write_archive(struct selftest *s, const char **archive, char name[64])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!s->nr_wrong && !s->args->output)
+		return 0;
+	gmtime_r(&now, &tm);
+	strftime(name, 64, BUNDLE_TOP "-%Y%m%d-%H%M%S.tar.zst", &tm);
+	*archive = s->args->output ?: name;
+	console_json(&s->lines, new_result(s, *archive));
+	fflush(s->messages.err);
+	return bundle_write(&s->bundle, s->con, *archive, s->args->force);
+}
+
+static enum exit_code finish(struct selftest *s)
+{
+	const char *archive = NULL;
+	char name[64];
+
+	if (ending_asked) {
+		console_error(s->con, "interrupted");
+		return EXIT_FAILED;
+	}
+	if (!s->nr_rows) {
+		console_error(s->con, "selftest: nothing of what was asked for is here%s%s",
+			      *s->has.why_no_pt ? ": " : "", s->has.why_no_pt);
+		return EXIT_FAILED;
+	}
+	if (write_archive(s, &archive, name))
+		return EXIT_FAILED;
+	print_result(s, archive);
+	return s->nr_wrong ? EXIT_FAILED : EXIT_FINE;
+}
+
+static enum exit_code run_all(struct selftest *s)
+{
+	struct temporary temporary;
+	enum exit_code code;
+	int r = temporary_make(&temporary, s->con, "captures");
+
+	if (r)
+		return EXIT_FAILED;
+	s->run.con = &s->messages;
+	s->run.threshold_ns = s->args->threshold_ns;
+	s->run.output = s->args->keep ?: temporary.file;
+	r = load_open(&s->run.load, s->run.cpu, SPIN_NS(s->args->threshold_ns));
+	if (r) {
+		console_error(s->con,
+			      "selftest: what makes timers late cannot be loaded: %s "
+			      "(needs Linux 5.17)",
+			      strerror(-r));
+		code = EXIT_FAILED;
+	} else {
+		try_all(s);
+		code = finish(s);
+	}
+	load_close(&s->run.load);
+	temporary_remove(&temporary);
+	return code;
+}
+
+static enum exit_code prepare(struct selftest *s)
+{
+	_cleanup_free_ char *why = NULL;
+
+	if (find_capabilities(s) || choose_cpu(s))
+		return EXIT_FAILED;
+	if (s->args->output && !s->args->force && output_file_exists(s->args->output)) {
+		console_error(s->con, "--output '%s': %s", s->args->output,
+			      output_file_strerror(-EEXIST));
+		return EXIT_FAILED;
+	}
+	if (!perf_tool_find(&s->perf, &why))
+		s->run.perf = &s->perf;
+	return run_all(s);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_free_ char *lines = NULL;
+	_cleanup_free_ char *messages = NULL;
+	struct selftest_args args = { .cpu = CPU_ANY, .threshold_ns = THRESHOLD_NS };
+	struct selftest s = { .con = con, .args = &args };
+	enum exit_code code = EXIT_FAILED;
+	size_t size[2];
+	int r;
+
+	r = command_options(&command_selftest, con, argc, argv, &args);
+	if (r)
+		return command_options_exit(r);
+	if (args.recorder == PERF_POKE_RECORDER_PERF) {
+		console_error(con, "--recorder 'perf': has nothing to test (use events, pt)");
+		return EXIT_USAGE;
+	}
+	con->json = args.json;
+	s.lines.out = open_memstream(&lines, &size[0]);
+	s.messages.err = s.messages.out = open_memstream(&messages, &size[1]);
+	s.messages.verbose = true;
+	s.bundle.lines = &lines;
+	s.bundle.messages = &messages;
+	if (s.lines.out && s.messages.err)
+		code = prepare(&s);
+	for (size_t i = 0; i < s.bundle.nr; i++)
+		free(s.bundle.captures[i]);
+	free(s.bundle.captures);
+	perf_tool_release(&s.perf);
+	fclosep(&s.lines.out);
+	fclosep(&s.messages.err);
+	return code;
+}
+
+const struct command command_selftest = {
+	.name = "selftest",
+	.summary = "Make timers late on this machine, and see that all of it works.",
+	.arguments = "[OPTIONS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/start.h"
+
+#include <string.h>
+
+#include "session/detach.h"
+#include "session/json.h"
+#include "session/rtla_hist.h"
+#include "session/session.h"
+#include "units.h"
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_H (3600 * NS_PER_S)
+
+static int check_event(const struct start_args *args, const char *name, char **why)
+{
+	const char *colon = strchr(name, ':');
+
+	/* intel_pt/TERMS/MODIFIERS: the library knows the terms. */
+	if (strchr(name, '/') || !strcmp(name, "intel_pt"))
+		return 0;
+	if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
+		return options_explain(
+			why, -EINVAL,
+			"'%s' is not an event (use SYSTEM:NAME, as sched:sched_switch)", name);
+	for (size_t i = 0; i < args->nr_events; i++) {
+		if (!strcmp(args->events[i].name, name))
+			return options_explain(why, -EINVAL, "'%s' is named twice", name);
+	}
+	return 0;
+}
+
+static int add_event(struct start_args *args, const char *name, size_t length, char **why)
+{
+	_cleanup_free_ char *copy = strndup(name, length);
+	struct perf_poke_event *events;
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	r = check_event(args, copy, why);
+	if (r)
+		return r;
+	events = reallocarray(args->events, args->nr_events + 1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	args->events = events;
+	events[args->nr_events++] = (struct perf_poke_event){ .name = TAKE_PTR(copy) };
+	return 0;
+}
+
+static int parse_events(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	args->last_events = args->nr_events;
+	for (;;) {
+		/* Between slashes are commas too. */
+		size_t length = strchr(value, '/') ? strlen(value) : strcspn(value, ",");
+		int r = add_event(args, value, length, why);
+
+		if (r || !value[length])
+			return r;
+		value += length + 1;
+	}
+}
+
+static int parse_filter(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	if (!args->nr_events)
+		return options_explain(why, -EINVAL, "no --event before it that it could filter");
+	if (args->events[args->last_events].filter)
+		return options_explain(why, -EINVAL,
+				       "the --event before it has a filter; join them with &&");
+	for (size_t i = args->last_events; i < args->nr_events; i++)
+		args->events[i].filter = value;
+	return 0;
+}
+
+/* Zero is a value. */
+static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
+{
+	uint64_t count;
+
+	if (units_parse_count(value, &count) || count > max)
+		return options_explain(why, -EINVAL, "must be a whole number, 0 to %llu",
+				       (unsigned long long)max);
+	*number = (uint32_t)count;
+	return 0;
+}
+
+static int parse_dma_latency(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+
+	opts->hold_dma_latency = true;
+	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
+}
+
+/* Percent */
+static int parse_adaptive(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+	char *end;
+
+	opts->adaptive_percent = strtod(value, &end);
+	if (end == value || *end || !(opts->adaptive_percent > 0) || opts->adaptive_percent >= 100)
+		return options_explain(why, -EINVAL,
+				       "not a percentage (use 99.9, more than 0, less than 100)");
+	return 0;
+}
+
+static int parse_idle_state(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+
+	opts->limit_idle_state = true;
+	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
+}
+
+static const struct perf_poke_choice *recorder(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_RECORDER, i);
+}
+
+static const struct perf_poke_choice *trigger(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i);
+}
+
+static const struct perf_poke_choice *workload(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_WORKLOAD, i);
+}
+
+static const struct perf_poke_choice *delivery(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i);
+}
+
+static const struct perf_poke_choice *freeze(size_t i)
+{
+	return perf_poke__choice(PERF_POKE_AXIS_FREEZE, i);
+}
+
+static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind)
+{
+	const struct perf_poke_choice *row;
+
+	for (size_t i = 0; (row = trigger(i)); i++) {
+		if (strlen(row->name) != length || strncmp(row->name, name, length))
+			continue;
+		*kind = (enum perf_poke_trigger_kind)row->value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* KIND or KIND=TIME */
+static int parse_trigger(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+	size_t length = strcspn(value, "=");
+	struct perf_poke_trigger trigger = { 0 };
+
+	if (find_kind(value, length, &trigger.kind))
+		return options_explain(why, -EINVAL,
+				       "not a trigger (use irq, thread, user, wakeup; as irq or "
+				       "irq=30us)");
+	for (size_t i = 0; i < args->nr_triggers; i++) {
+		if (args->triggers[i].kind == trigger.kind)
+			return options_explain(why, -EINVAL, "'%s' is named twice",
+					       kind_name(trigger.kind));
+	}
+	if (value[length] && (units_parse_time(value + length + 1, &trigger.threshold_ns) ||
+			      !trigger.threshold_ns || trigger.threshold_ns > NS_PER_H))
+		return options_explain(
+			why, -EINVAL,
+			"'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+			"number is microseconds)",
+			value + length + 1);
+	args->triggers[args->nr_triggers++] = trigger;
+	return 0;
+}
+
+static int parse_pid(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	return targets_parse_pid(&args->targets, value, why);
+}
+
+static int parse_signal(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+
+	return targets_parse_signal(&args->targets, value, why);
+}
+
+#define TARGET(member) .offset = offsetof(struct start_args, member)
+
+static const struct option_spec options[] = {
+	{ "cpu", 'c', OPTION_CPUS, .required = true, TARGET(opts.cpus), .metavar = "LIST",
+	  .help = "CPUs to watch, as 3 or 2,4-7" },
+	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
+	  .metavar = "TIME", .help = "a latency of at least this is a spike (30us)" },
+	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
+	  .metavar = "WHAT[=TIME]", .choice = trigger,
+	  .help = "which latency, each with a threshold of its own (irq)" },
+	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
+	  .help = "for --trigger wakeup: a process or thread id, or a name" },
+	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
+	  .help = "only timers that run this kernel function, or any\n"
+		  "(timerlat_irq with the workload timerlat, else any)" },
+	{ "workload", 0, OPTION_ENUM, .choice = workload, TARGET(opts.workload), .metavar = "NAME",
+	  .help = "what arms timers (auto)" },
+	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
+	  .metavar = "TIME", .help = "of the workload (1ms)" },
+	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
+	  .help = "scheduler of the workload's threads: f:PRIORITY,\n"
+		  "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)" },
+	{ "cgroup", 0, OPTION_STRING, TARGET(opts.cgroup), .metavar = "NAME",
+	  .help = "cgroup of timerlat's threads, below /sys/fs/cgroup; .,\n"
+		  "this program's" },
+	{ "dma-latency", 0, OPTION_PARSED, .parse = parse_dma_latency, .metavar = "US",
+	  .help = "hold /dev/cpu_dma_latency at this, 0 to 10000 (not held)" },
+	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
+	  .help = "the deepest that the watched CPUs may use (all)" },
+	{ "recorder", 0, OPTION_ENUM, .choice = recorder, TARGET(opts.recorder), .metavar = "NAME",
+	  .help = "who holds the trace (auto)" },
+	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
+	  .metavar = "EVENT,...",
+	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
+		  "(a choice that suits timers), or\n"
+		  "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)" },
+	{ "filter", 0, OPTION_PARSED, .repeatable = true, .parse = parse_filter, .metavar = "EXPR",
+	  .help = "of the --event before it, as in perf record" },
+	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
+	  .metavar = "SIZE", .help = "ring of each CPU (events 4M, pt 16M)" },
+	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),
+	  .metavar = "N", .help = "end after this many complete captures (1)" },
+	{ "keep-worst", 0, OPTION_COUNT, .min = 1, .max = 1000000, TARGET(opts.keep_worst),
+	  .metavar = "K",
+	  .help = "keep the K worst captures of each trigger, and go on\n"
+		  "without --count (all)" },
+	{ "max-disk", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(1) << 50, TARGET(opts.max_disk),
+	  .metavar = "SIZE", .help = "keep the worst that so much holds (no limit)" },
+	{ "adaptive", 0, OPTION_PARSED, .parse = parse_adaptive, .metavar = "Q",
+	  .help = "measure first, then thresholds are what Q of the\n"
+		  "latencies did not exceed, as 99.99 (not)" },
+	{ "warmup", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 24 * NS_PER_H,
+	  TARGET(opts.warmup_ns), .metavar = "TIME", .help = "how long --adaptive measures (10s)" },
+	{ "cooldown", 0, OPTION_DURATION, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
+	  .metavar = "TIME", .help = "take no capture for so long after one (0)" },
+	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
+	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
+	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
+	  .help = "folder for captures, made when missing (perf-poke.data)" },
+	{ "freeze", 0, OPTION_ENUM, .choice = freeze, TARGET(opts.freeze), .metavar = "HOW",
+	  .help = "Intel PT: how the trace is held at the spike (auto)" },
+	{ "freeze-all", 0, OPTION_FLAG, TARGET(opts.freeze_all),
+	  .help = "Intel PT: a capture holds the traces of all watched CPUs" },
+	{ "sample-size", 0, OPTION_SIZE, .min = 4096, .max = 60 << 10, TARGET(opts.sample_size),
+	  .metavar = "SIZE", .help = "Intel PT: trace in a sample, at most 60K (60K)" },
+	{ "history", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30,
+	  TARGET(opts.history_size), .metavar = "SIZE",
+	  .help = "Intel PT: write so much of the newest trace (all)" },
+	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
+	  .help = "Intel PT: do not record context switches" },
+	{ "perf-pid", 0, OPTION_PARSED, .repeatable = true, .parse = parse_pid, .metavar = "PID",
+	  .help = "a perf record that runs already: each spike signals it" },
+	{ "signal", 0, OPTION_PARSED, .parse = parse_signal, .metavar = "NAME|N",
+	  .help = "to poke with (SIGUSR2)" },
+	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
+	  .help = "what is poked need not be perf" },
+	{ "delivery", 0, OPTION_ENUM, .choice = delivery, TARGET(opts.delivery), .metavar = "HOW",
+	  .help = "the way that the signal takes (auto)" },
+	{ "exit-with-target", 0, OPTION_FLAG, TARGET(opts.exit_with_target),
+	  .help = "end when all that are poked have ended" },
+	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
+	  .help = "CPUs for this program and the perf that it starts (all\n"
+		  "but the watched ones)" },
+	{ "perf-priority", 0, OPTION_COUNT, .max = 99, TARGET(targets.priority), .metavar = "N",
+	  .help = "SCHED_FIFO priority of the perf that it starts, and of\n"
+		  "what that starts; 0: none (10)" },
+	{ "archive", 0, OPTION_FLAG, TARGET(targets.archive),
+	  .help = "at the end move what perf wrote into a folder in --output,\n"
+		  "and have perf archive add the programs it refers to" },
+	{ "session", 0, OPTION_STRING, TARGET(opts.session), .metavar = "NAME",
+	  .help = "name for status, stop and poke (the process id)" },
+	{ "detach", 0, OPTION_FLAG, TARGET(detach),
+	  .help = "return when armed; the session goes on in the background" },
+	{ "log", 0, OPTION_STRING, TARGET(log), .metavar = "FILE",
+	  .help = "append lines to this instead of standard error; with\n"
+		  "--detach results too. journal: the journal, ./journal if\n"
+		  "that is a file (with --detach journal where there is one,\n"
+		  "else SESSION.log in the folder for captures)" },
+	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
+	{ "top", 0, OPTION_FLAG, TARGET(top),
+	  .help = "show a table of all CPUs each second, as rtla does" },
+	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
+	  .help = "print histograms at the end as rtla timerlat hist does" },
+	{ "bucket-size", 0, OPTION_TIME, .min = NS_PER_US, .max = NS_PER_S - 1,
+	  TARGET(opts.histogram_width_ns), .metavar = "TIME",
+	  .help = "of --histogram: width of its buckets, whole us (1us)" },
+	{ "entries", 0, OPTION_COUNT, .min = 10, .max = 9999999, TARGET(opts.histogram_entries),
+	  .metavar = "N", .help = "of --histogram: how many there are (256)" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
+	  .help = "a perf record with -S or --switch-output=signal: started\n"
+		  "for the session, poked at each spike, stopped at the end" },
+};
+
+static const char notes[] = OPTIONS_TIMES
+	", and seconds for\n"
+	"--duration, --warmup and --cooldown. Sizes take K, M or G.\n"
+	"Ctrl-C (SIGINT), SIGTERM, SIGHUP or perf-poke-ctl stop ends the session and prints the\n"
+	"results.\n"
+	"With NOTIFY_SOCKET set, a service manager (systemd) is told when it is armed.\n"
+	"\n"
+	"With --detach the exit code is 0 once the session is armed. What keeps it from that is\n"
+	"printed as usual, and the exit code is the session's.\n"
+	"\n"
+	"Of -- perf record, the events are off until all is ready; then the session is armed.\n"
+	"Perf ends with the session, and the session with perf. The next Ctrl-C does not wait\n"
+	"for perf to write its data. --archive moves by rename: data on another file system\n"
+	"than --output stays where it is, and exit code 1 says so.\n"
+	"\n"
+	"Exit codes: 0 at least one capture is complete, 1 something failed (a capture too),\n"
+	"2 usage, 3 no spike in the time given or before the session was ended.\n"
+	"\n"
+	"With --json each line on standard output is an object, written as it happens:\n"
+	"  {\"type\":\"detached\"} session, pid, log: with --detach the only one, the others are\n"
+	"                      in the log\n"
+	"  {\"type\":\"armed\"}    session (null: others do not see it), cpus, threshold_ns,\n"
+	"                      function, recorder, workload, delivery, targets, triggers\n"
+	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
+	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
+	"                      Intel PT: trace_bytes, bytes_after_spike (null: not known),\n"
+	"                      bytes_after_spike_exact (false: at most so many)\n"
+	"  {\"type\":\"removed\"}  path, of a capture: --keep-worst, --max-disk\n"
+	"  {\"type\":\"error\"}    message\n"
+	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
+	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
+	"                      histogram: [[low_ns, high_ns, count], ...]}, ...],\n"
+	"                      with --histogram linear_histogram: {width_ns, entries,\n"
+	"                      buckets: [[low_ns, count], ...], over};\n"
+	"                      all: the same of all CPUs; missed, captures, failed,\n"
+	"                      elapsed_ns; kept: [{number, path, cpu, latency_ns, trigger},\n"
+	"                      ...]: captures that remain;\n"
+	"                      perf: {pid, command, status, data: [...]}\n"
+	"A high_ns of null is no upper end.\n";
+
+static int check_histogram(struct start_args *args, struct console *con)
+{
+	struct perf_poke_opts *opts = &args->opts;
+
+	if (!args->histogram && (opts->histogram_entries || opts->histogram_width_ns)) {
+		console_error(con, "--%s: is of --histogram, which is not given",
+			      opts->histogram_entries ? "entries" : "bucket-size");
+		return -EINVAL;
+	}
+	if (opts->histogram_width_ns % NS_PER_US) {
+		console_error(con, "--bucket-size: must be whole microseconds");
+		return -EINVAL;
+	}
+	if (args->histogram && !opts->histogram_entries)
+		opts->histogram_entries = RTLA_HIST_ENTRIES;
+	if (args->histogram && !opts->histogram_width_ns)
+		opts->histogram_width_ns = RTLA_HIST_BUCKET_US * NS_PER_US;
+	return 0;
+}
+
+static int check_targets(struct start_args *args, struct console *con)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = targets_check(&args->targets, &args->opts, &why);
+
+	if (r)
+		console_error(con, "%s", why ?: strerror(-r));
+	return r;
+}
+
+int start_parse(struct start_args *args, struct console *con, int argc, char **argv)
+{
+	int r;
+
+	*args = (struct start_args){
+		.opts = {
+			.sz = sizeof(args->opts),
+			.argv = (const char *const *)argv,
+			.argc = (size_t)argc,
+		},
+		.targets = targets_none,
+	};
+	r = command_options(&command_start, con, argc, argv, args);
+	if (r)
+		return r;
+	if (!args->opts.threshold_ns)
+		args->opts.threshold_ns =
+			args->opts.adaptive_percent ? START_NO_FLOOR_NS : 30 * NS_PER_US;
+	if (!args->opts.max_captures)
+		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
+	args->opts.triggers = args->triggers;
+	args->opts.nr_triggers = args->nr_triggers;
+	args->opts.events = args->events;
+	args->opts.nr_events = args->nr_events;
+	if (args->top && args->detach) {
+		console_error(con, "--top: needs a terminal, which --detach leaves (use "
+				   "perf-poke-ctl status --watch)");
+		return -EINVAL;
+	}
+	r = check_histogram(args, con);
+	return r ? r : check_targets(args, con);
+}
+
+void start_release(struct start_args *args)
+{
+	for (size_t i = 0; i < args->nr_events; i++)
+		free((char *)args->events[i].name);
+	free(args->events);
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_(start_release) struct start_args args;
+	_cleanup_free_ char *why = NULL;
+	struct detach detach = { 0 };
+	enum exit_code code;
+	int r;
+
+	r = start_parse(&args, con, argc, argv);
+	if (r)
+		return command_options_exit(r);
+	con->json = args.json;
+	con->verbose = args.verbose;
+	detach.where = args.log;
+	if (args.detach) {
+		r = detach_fork(&detach, con, &code);
+		if (r)
+			return r < 0 ? EXIT_FAILED : code;
+	}
+	if (args.log && logger_open(args.detach ? &detach.log : &con->log, args.log, &why)) {
+		console_error(con, "%s", why ?: strerror(ENOMEM));
+		return EXIT_USAGE;
+	}
+	return session_run(con, &args.opts, &args.targets, args.duration_ns,
+			   args.detach ? &detach : NULL,
+			   &(struct session_view){ .top = args.top && !args.json,
+						   .histogram = args.histogram });
+}
+
+const struct command command_start = {
+	.name = "start",
+	.summary = "Watch CPUs for late timers and capture what ran before each.",
+	.arguments = "--cpu LIST [OPTIONS] [-- perf record ...]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/status.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cpulist.h"
+#include "printable.h"
+#include "session/json.h"
+#include "session/sessions.h"
+#include "session/top.h"
+#include "units.h"
+
+#define WATCH_S 1
+#define CLEAR_SCREEN "\033[H\033[J"
+
+struct status_args {
+	const char *session;
+	bool json;
+	bool watch;
+};
+
+#define TARGET(member) .offset = offsetof(struct status_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
+	  .help = "only this one (all)" },
+	{ "watch", 'w', OPTION_FLAG, TARGET(watch), .help = "again every second, until Ctrl-C" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+};
+
+static const char notes[] =
+	"A session is dead when its process was killed: stop removes what is left of it, and so "
+	"does\n"
+	"the next start. Expiries that the trigger could not see are in the results of start "
+	"only.\n"
+	"\n"
+	"Exit codes: 0 fine, also when there is no session; 1 the one named is not there, or\n"
+	"sessions cannot be read; 2 usage.\n"
+	"\n"
+	"With --json each line on standard output is an object:\n"
+	"  {\"type\":\"session\"}  session (its name), alive, pid, armed_for_ns, threshold_ns,\n"
+	"                      function, recorder, freeze, delivery, workload, targets,\n"
+	"                      pokes (signals), merged (that were one with another),\n"
+	"                      captures, failed, pending, max_captures (null: no limit),\n"
+	"                      output, last_capture;\n"
+	"                      cpus: [{cpu, count, min_ns, avg_ns, max_ns, spikes,\n"
+	"                      unarmed, last_ns, p99_ns}, ...], all: the same of all\n"
+	"                      CPUs, with p50_ns, p99_9_ns; triggers: {thread: {cpus, all,\n"
+	"                      threshold_ns}, ...} of the other kinds that it watches\n";
+
+static void print_thresholds(FILE *file, const struct perf_poke_session *session)
+{
+	const char *before = " ";
+
+	if (!session->threshold_ns) {
+		fprintf(file, " being measured");
+		return;
+	}
+	/* Where there is only that of the interrupt, which is the usual case. */
+	if (session->nr_kinds < 2) {
+		fprintf(file, " %s", FORMAT_TIME(session->threshold_ns));
+		return;
+	}
+	for (size_t i = 0; i < session->nr_kinds; i++) {
+		const struct perf_poke_session_kind *kind = &session->kinds[i];
+
+		if (!kind->threshold_ns)
+			continue;
+		fprintf(file, "%s%s %s", before, kind_name(kind->kind),
+			FORMAT_TIME(kind->threshold_ns));
+		before = ", ";
+	}
+}
+
+static void print_watched(FILE *file, const struct perf_poke_session *session)
+{
+	_cleanup_free_ char *list = NULL;
+
+	if (cpulist_format(session->cpus, session->nr_cpus, &list))
+		return;
+	fprintf(file, "  %-10s CPU%s %s, threshold", "watches", session->nr_cpus > 1 ? "s" : "",
+		list);
+	print_thresholds(file, session);
+	fprintf(file, ", timer %s, workload %s\n", CLEAN(session->function), session->workload);
+}
+
+static void print_recorder(FILE *file, const struct perf_poke_session *session)
+{
+	fprintf(file, "  %-10s %s%s%s", "recorder", session->recorder,
+		*session->freeze ? ", freeze " : "", session->freeze);
+	if (session->nr_targets) {
+		fprintf(file, ", delivery %s to",
+			*session->delivery ? session->delivery : "unknown");
+		for (size_t i = 0; i < session->nr_targets; i++)
+			fprintf(file, " %d", session->targets[i]);
+		fprintf(file, ", %s", FORMAT_COUNT(session->pokes, "poke", "pokes"));
+		if (session->merged)
+			fprintf(file, ", %" PRIu64 " more merged", session->merged);
+	}
+	fputc('\n', file);
+}
+
+static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
+{
+	const struct perf_poke_stats *stats = &kind->stats;
+
+	if (kind->kind == PERF_POKE_TRIGGER_IRQ)
+		fprintf(file, "  %-10s %s", "latency",
+			FORMAT_COUNT(stats->count, "expiry", "expiries"));
+	else
+		fprintf(file, "  %-10s %s", kind_name(kind->kind),
+			FORMAT_COUNT(stats->count, "time", "times"));
+	if (stats->count)
+		fprintf(file, ", p50 %s, p99 %s, p99.9 %s, max %s", FORMAT_TIME(kind->p50_ns),
+			FORMAT_TIME(kind->p99_ns), FORMAT_TIME(kind->p999_ns),
+			FORMAT_TIME(stats->max_ns));
+	fprintf(file, ", %s\n", FORMAT_COUNT(stats->spikes, "spike", "spikes"));
+}
+
+static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
+			struct perf_poke_stats *stats, uint64_t *p99_ns)
+{
+	const struct perf_poke_session *session = ctx;
+
+	for (size_t k = 0; k < session->nr_kinds; k++) {
+		if (session->kinds[k].kind != kind)
+			continue;
+		*stats = session->kinds[k].cpu_stats[i];
+		*p99_ns = session->kinds[k].cpu_p99_ns[i];
+		return 0;
+	}
+	return -ENXIO;
+}
+
+static void print_table(FILE *file, const struct perf_poke_session *session)
+{
+	const struct top_table table = { session->cpus, session->nr_cpus, session_cell, session };
+
+	top_print_table(file, &table);
+}
+
+static void print_captures(FILE *file, const struct perf_poke_session *session)
+{
+	fprintf(file, "  %-10s %" PRIu64, "captures", session->captures);
+	if (session->max_captures != UINT64_MAX)
+		fprintf(file, " of %" PRIu64, session->max_captures);
+	fprintf(file, ", %" PRIu64 " failed", session->failed);
+	if (session->pending)
+		fprintf(file, ", %" PRIu64 " being written", session->pending);
+	fputc('\n', file);
+}
+
+/* Names of folders may have anything in them. */
+static void print_path(FILE *file, const char *what, const char *path)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	if (copy && *copy)
+		fprintf(file, "  %-10s %s\n", what, printable(copy));
+}
+
+void status_print(FILE *file, const struct perf_poke_session *session)
+{
+	fprintf(file, "%s  %s", CLEAN(session->name), session->alive ? "alive" : "dead");
+	if (session->pid)
+		fprintf(file, ", pid %d", session->pid);
+	if (session->armed_for_ns)
+		fprintf(file, ", armed %s%s", session->alive ? "for " : "",
+			FORMAT_TIME(session->armed_for_ns));
+	if (session->armed_for_ns && !session->alive)
+		fputs(" ago", file);
+	fputc('\n', file);
+	/* Of what was killed too early, and of another version's, there is no more. */
+	if (!session->nr_cpus)
+		return;
+	print_watched(file, session);
+	print_recorder(file, session);
+	for (size_t i = 0; i < session->nr_kinds; i++)
+		print_latency(file, &session->kinds[i]);
+	print_captures(file, session);
+	print_path(file, "output", session->output);
+	print_path(file, "last", session->last_capture);
+	print_table(file, session);
+}
+
+struct showing {
+	struct console *con;
+	const char *wanted; /* NULL: all */
+	size_t shown;
+};
+
+static void show_one(void *ctx, const struct perf_poke_session *session)
+{
+	struct showing *showing = ctx;
+
+	if (showing->wanted && strcmp(showing->wanted, session->name))
+		return;
+	if (showing->con->json) {
+		console_json(showing->con, json_session(session));
+	} else {
+		if (showing->shown)
+			fputc('\n', showing->con->out);
+		status_print(showing->con->out, session);
+	}
+	showing->shown++;
+}
+
+static enum exit_code show(struct console *con, const char *wanted)
+{
+	struct showing showing = { .con = con, .wanted = wanted };
+	int r = perf_poke__sessions(show_one, &showing);
+
+	if (r < 0) {
+		sessions_error(con, r);
+		return EXIT_FAILED;
+	}
+	if (!showing.shown && wanted) {
+		console_error(con, "session '%s': there is none", wanted);
+		return EXIT_FAILED;
+	}
+	if (!showing.shown && !con->json)
+		fputs("there is no session\n", con->out);
+	fflush(con->out);
+	return EXIT_FINE;
+}
+
+/* On a terminal the picture changes in place; elsewhere one follows the other. */
+static enum exit_code watch(struct console *con, const char *wanted)
+{
+	const struct timespec pause = { .tv_sec = WATCH_S };
+	bool terminal = !con->json && isatty(fileno(con->out));
+	enum exit_code code = EXIT_FINE;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (;;) {
+		if (terminal)
+			fputs(CLEAR_SCREEN, con->out);
+		code = show(con, wanted);
+		if (code != EXIT_FINE || ferror(con->out))
+			return code;
+		/* Another signal, as of a window that changes its size, is not the end. */
+		if (sigtimedwait(&set, NULL, &pause) > 0)
+			return EXIT_FINE;
+		if (!con->json && !terminal)
+			fputc('\n', con->out);
+	}
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	struct status_args args = { 0 };
+	int r;
+
+	r = command_options(&command_status, con, argc, argv, &args);
+	if (r)
+		return command_options_exit(r);
+	con->json = args.json;
+	return args.watch ? watch(con, args.session) : show(con, args.session);
+}
+
+const struct command command_status = {
+	.name = "status",
+	.summary = "Show the sessions of this machine: what they watch and what they have seen.",
+	.arguments = "[--json] [--watch] [SESSION]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "clock.h"
+#include "session/sessions.h"
+#include "units.h"
+
+/* Between two looks whether it has ended. */
+#define LOOK_US 20000
+#define NS_PER_H (3600 * NSEC_PER_SEC)
+
+struct stop_args {
+	const char *session;
+	bool all;
+	uint64_t timeout_ns; /* 0: no limit */
+};
+
+#define TARGET(member) .offset = offsetof(struct stop_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
+	  .help = "may be left out when only one is alive" },
+	{ "all", 'a', OPTION_FLAG, TARGET(all),
+	  .help = "all sessions, and what dead ones have left" },
+	{ "timeout", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NS_PER_H,
+	  TARGET(timeout_ns), .metavar = "TIME", .help = "wait no longer for the end (no limit)" },
+};
+
+static const char notes[] =
+	"Returns when the session has ended: its last capture is written, its programs are\n"
+	"unloaded. Of a session whose process was killed, what it has left is removed.\n"
+	"Times take ns, us, ms, s, m, h or d; a bare number is seconds.\n"
+	"\n"
+	"Exit codes: 0 stopped, 1 there is none, it has not ended in time, or something failed,\n"
+	"2 usage, also when no session is named and there are several.\n";
+
+static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+{
+	console_log(ctx, level, msg);
+}
+
+/* What killed sessions have set in the kernel. Returns how many there were, or a negative errno. */
+static int restore(struct console *con)
+{
+	int r = perf_poke__restore(on_log, con);
+
+	if (r > 0)
+		console_info(con, "what killed sessions had set in the kernel is put back");
+	return r;
+}
+
+/* Returns EXIT_FINE when there is something to wait for, or nothing left. */
+static enum exit_code ask(struct console *con, const struct session_entry *entry)
+{
+	int r = perf_poke__session_stop(entry->name);
+
+	if (!r) {
+		console_info(con, "session '%s' was dead: removed what it had left", entry->name);
+		r = restore(con);
+	}
+	/* It may have ended by itself. */
+	if (r >= 0 || r == -ENOENT)
+		return EXIT_FINE;
+	console_error(con, "session '%s': cannot be stopped: %s", entry->name, strerror(-r));
+	return EXIT_FAILED;
+}
+
+/* A name may be somebody else's by now. Returns 1, 0 or a negative errno and the error has been
+ * printed. */
+static int is_there(struct console *con, const struct session_entry *entry)
+{
+	_cleanup_(sessions_release) struct session_list now = { 0 };
+	const struct session_entry *found;
+	int r = sessions_read(&now, con);
+
+	if (r)
+		return r;
+	found = sessions_find(&now, entry->name);
+	return found && found->alive && found->pid == entry->pid;
+}
+
+static enum exit_code wait_end(struct console *con, const struct session_entry *entry,
+			       uint64_t end_ns, uint64_t timeout_ns)
+{
+	for (;;) {
+		int r = is_there(con, entry);
+
+		if (!r)
+			return EXIT_FINE;
+		if (r < 0)
+			return EXIT_FAILED;
+		if (clock_ns(CLOCK_MONOTONIC) >= end_ns) {
+			console_error(con, "session '%s' has not ended within %s; it was asked to",
+				      entry->name, FORMAT_TIME(timeout_ns));
+			return EXIT_FAILED;
+		}
+		usleep(LOOK_US);
+	}
+}
+
+/* All are asked before any is waited for. One that cannot be asked does not keep the others from
+ * being waited for. */
+static enum exit_code stop(struct console *con, const struct session_entry *entries, size_t nr,
+			   uint64_t timeout_ns)
+{
+	uint64_t end_ns = timeout_ns ? clock_ns(CLOCK_MONOTONIC) + timeout_ns : UINT64_MAX;
+	_cleanup_free_ enum exit_code *asked = calloc(nr, sizeof(*asked));
+	enum exit_code code = EXIT_FINE;
+
+	if (!asked) {
+		console_error(con, "%s", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < nr; i++)
+		asked[i] = ask(con, &entries[i]);
+	for (size_t i = 0; i < nr; i++) {
+		if (entries[i].alive && asked[i] == EXIT_FINE)
+			asked[i] = wait_end(con, &entries[i], end_ns, timeout_ns);
+		if (asked[i] != EXIT_FINE)
+			code = asked[i];
+	}
+	return code;
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_(sessions_release) struct session_list list = { 0 };
+	const struct session_entry *chosen;
+	struct stop_args args = { 0 };
+	enum exit_code code;
+	int r;
+
+	r = command_options(&command_stop, con, argc, argv, &args);
+	if (r)
+		return command_options_exit(r);
+	if (args.all && args.session) {
+		console_error(con, "--all and '%s' do not go together", args.session);
+		return EXIT_USAGE;
+	}
+	r = sessions_read(&list, con);
+	if (r)
+		return EXIT_FAILED;
+	if (args.all && list.nr)
+		return stop(con, list.entries, list.nr, args.timeout_ns);
+	if (args.all && restore(con) > 0)
+		return EXIT_FINE;
+	code = sessions_choose(&list, con, args.session, &chosen);
+	return code == EXIT_FINE ? stop(con, chosen, 1, args.timeout_ns) : code;
+}
+
+const struct command command_stop = {
+	.name = "stop",
+	.summary = "End a session of another process, and wait until it has ended.",
+	.arguments = "[SESSION] [OPTIONS]",
+	.notes = notes,
+	.options = options,
+	.nr_options = ARRAY_SIZE(options),
+	.run = run,
+};

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export/events.h"
+
+#include <string.h>
+
+#include "cli/ending.h"
+#include "cpulist.h"
+#include "events_spans.h"
+#include "export/window.h"
+#include "fxt/fxt_timeline.h"
+#include "spans_tracks.h"
+
+/* One CPU; all that is known of it is in memory. */
+struct cpu_events {
+	struct events_spans to;
+	struct cpu *cpu;
+};
+
+struct writer {
+	const struct view_capture *capture;
+	struct tracepoints *tracepoints;
+	uint64_t begin, end;
+	struct cpu_events *cpus; /* by number */
+	size_t nr;
+	struct names *names;
+	struct cpu_names cpu_names;
+	struct timeline *timeline;
+};
+
+static void release(struct writer *writer)
+{
+	for (size_t i = 0; i < writer->nr; i++) {
+		spans_free(writer->cpus[i].to.spans);
+		free(writer->cpus[i].cpu);
+	}
+	free(writer->cpus);
+	timeline_free(writer->timeline);
+	names_free(writer->names);
+}
+
+static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
+{
+	size_t nr = (size_t)cpu + 1;
+	struct cpu_events *grown;
+
+	*found = NULL;
+	/* It is the file that says so. */
+	if (cpu < 0 || cpu >= CPULIST_MAX_CPUS)
+		return 0;
+	if (nr > writer->nr) {
+		grown = reallocarray(writer->cpus, nr, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + writer->nr, 0, (nr - writer->nr) * sizeof(*grown));
+		writer->cpus = grown;
+		writer->nr = nr;
+	}
+	*found = &writer->cpus[cpu];
+	(*found)->to.tracepoints = writer->tracepoints;
+	(*found)->to.begin = writer->begin;
+	return (*found)->to.spans ? 0 : spans_new(&(*found)->to.spans);
+}
+
+/* Of the window, and before it. */
+static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
+{
+	struct tracepoint_event event;
+	struct cpu_events *cpu;
+	int r;
+
+	while ((r = tracepoints_next(writer->tracepoints, &event)) > 0 && !ending_asked) {
+		if (!*first)
+			*first = event.time;
+		*last = event.time;
+		r = find_cpu(writer, event.cpu, &cpu);
+		if (!r && cpu)
+			r = events_spans_take(&cpu->to, &event);
+		if (r)
+			return r;
+	}
+	return r < 0 ? r : ending_asked ? -EINTR : 0;
+}
+
+static void write_spike(const struct writer *writer, struct cpu *cpu)
+{
+	const struct view_capture *capture = writer->capture;
+
+	if (cpu->number != capture->cpu || capture->spike_ns <= capture->expected_ns ||
+	    !capture->expected_ns || capture->expected_ns < writer->begin ||
+	    capture->spike_ns > writer->end)
+		return;
+	cpu->now.at = capture->spike_ns;
+	cpu_spike(cpu, &writer->cpu_names, capture->expected_ns,
+		  capture->spike_ns - capture->expected_ns);
+}
+
+static int write_cpu(struct writer *writer, struct cpu_events *cpu, int number, uint64_t last)
+{
+	int r = events_spans_end(&cpu->to, last);
+
+	if (r)
+		return r;
+	cpu->cpu = cpu_new(writer->timeline, writer->names, &writer->cpu_names, number);
+	if (!cpu->cpu)
+		return -ENOMEM;
+	write_spike(writer, cpu->cpu);
+	return spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
+}
+
+static int write_timeline(struct writer *writer, const char *path, uint64_t *slices)
+{
+	const struct fxt_timeline_opts file = { .path = path, .stop = &ending_asked };
+	struct timeline_opts opts = { .end = UINT64_MAX, .ops = &fxt_timeline_ops };
+	struct fxt_timeline *sink;
+	uint64_t first = 0, last = 0;
+	int r = read_all(writer, &first, &last);
+
+	if (r)
+		return r;
+	r = fxt_timeline_new(&sink, &file, writer->names);
+	if (r)
+		return r;
+	opts.sink = sink;
+	r = timeline_new(&writer->timeline, &opts, writer->names);
+	if (!r) {
+		first = first > writer->begin ? first : writer->begin;
+		timeline_advance(writer->timeline, first);
+	}
+	for (size_t i = 0; i < writer->nr && !r; i++) {
+		if (writer->cpus[i].to.spans)
+			r = write_cpu(writer, &writer->cpus[i], (int)i, last);
+	}
+	if (!r)
+		r = timeline_finish(writer->timeline, last);
+	if (!r)
+		*slices = timeline_slices(writer->timeline);
+	fxt_timeline_free(sink);
+	return r;
+}
+
+int export_events(struct console *con, const struct export_args *args,
+		  const struct view_capture *capture, const char *data, const char *path,
+		  uint64_t *slices, bool *said)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(release) struct writer writer = { .capture = capture, .end = UINT64_MAX };
+	_cleanup_free_ char *why = NULL;
+	struct sample_window window;
+	int r = 0;
+
+	if (args->time)
+		r = window_parse(args->time, capture->spike_ns, &writer.begin, &writer.end);
+	window = (struct sample_window){ .end = writer.end };
+	if (!r)
+		r = names_new(&writer.names);
+	if (!r)
+		r = cpu_names_new(&writer.cpu_names, writer.names);
+	if (!r)
+		r = tracepoints_open(&tracepoints, data, &window, &why);
+	if (r && why) {
+		console_error(con, "'%s': %s", args->capture, why);
+		*said = true;
+	}
+	writer.tracepoints = tracepoints;
+	return r ?: write_timeline(&writer, path, slices);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <string.h>
+
+#include "capture/account_load.h"
+#include "capture/capture_file.h"
+#include "cli/ending.h"
+#include "cli/output_file.h"
+#include "export/export.h"
+#include "export/window.h"
+#include "html.h"
+
+/* Of the time before the spike, what is shown after it. */
+#define AFTER_PART 4
+
+/* Returns 0 or a negative errno, and then there is no such file. */
+static int write_file(const char *path, bool force, const struct account *account)
+{
+	struct output_file output;
+	struct ending ending;
+	FILE *file;
+	int r;
+
+	ending_catch(&ending);
+	r = output_file_open(&output, path, force);
+	if (r)
+		goto out;
+	file = fdopen(dup(output.fd), "w");
+	r = file ? html_write(file, account) : -errno;
+	if (file && fclose(file))
+		r = r ?: -errno;
+	if (!r)
+		r = ending_asked ? -EINTR : output_file_publish(&output);
+out:
+	output_file_close(&output);
+	ending_release(&ending);
+	return r;
+}
+
+/* What is asked for, from before to after the spike; 0 before it: what suits the spike. */
+static int find_window(const struct export_args *args, const struct view_capture *capture,
+		       uint64_t *before_ns, uint64_t *after_ns)
+{
+	uint64_t spike = capture->spike_ns, begin, end;
+	int r;
+
+	*before_ns = 0;
+	*after_ns = (capture->latency_ns > VIEW_WINDOW_PT_NS ? capture->latency_ns
+							     : VIEW_WINDOW_PT_NS) /
+		    AFTER_PART;
+	if (!args->time)
+		return 0;
+	r = window_parse(args->time, spike, &begin, &end);
+	if (r)
+		return r;
+	if (begin >= spike || end < spike)
+		return -ERANGE;
+	*before_ns = spike - begin;
+	/* To the end of the trace. */
+	if (end == UINT64_MAX)
+		end = spike + *before_ns;
+	*after_ns = end - spike;
+	return 0;
+}
+
+static int read_statistics(struct console *con, const char *folder, struct account *account)
+{
+	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *why = NULL;
+	int r = fd < 0 ? -errno : capture_file_read_statistics(&account->statistics, fd, &why);
+
+	if (r)
+		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why ?: strerror(-r));
+	return r;
+}
+
+enum exit_code export_html(struct console *con, const struct export_args *args,
+			   const struct view_capture *capture)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	struct account_want want = { .symfs = args->symfs };
+	int r = find_window(args, capture, &want.window_ns, &want.after_ns);
+
+	if (r) {
+		console_error(con,
+			      "--time '%s': must begin before the spike and end at it or "
+			      "after, as -1ms,200us",
+			      args->time);
+		return EXIT_USAGE;
+	}
+	if (account_load(&account, con, args->capture, &want) ||
+	    read_statistics(con, args->capture, &account))
+		return EXIT_FAILED;
+	r = write_file(args->html, args->force, &account);
+	if (r) {
+		console_error(con, "--html '%s': %s", args->html,
+			      r == -EINTR ? "interrupted: nothing is written"
+					  : output_file_strerror(r));
+		return EXIT_FAILED;
+	}
+	if (!args->quiet)
+		console_info(con, "%s: %" PRIu32 " slices", args->html,
+			     account.spans->lanes[LANE_CODE].nr);
+	return EXIT_FINE;
+}

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/child.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "affinity.h"
+#include "cli/ending.h"
+#include "clock.h"
+#include "pidfd.h"
+#include "units.h"
+
+/* Between two looks at what cannot be waited for. */
+#define LOOK_NS (NSEC_PER_SEC / 100)
+/* More than the resolution of times in the names of perf's files */
+#define FILE_NAME_NS (NSEC_PER_SEC / 50)
+/* After that long, a word on what takes so long. */
+#define SILENT_NS (2 * NSEC_PER_SEC)
+
+const struct child_config child_defaults = {
+	.signal = SIGUSR2,
+	.ready_ns = 10 * NSEC_PER_SEC,
+	/* Perf reads all it has written once more, for the build-ids: a gigabyte takes a while. */
+	.end_ns = 300 * NSEC_PER_SEC,
+	.term_ns = 10 * NSEC_PER_SEC,
+};
+
+const struct child child_none = { .pidfd = -1, .control = -1, .ack = -1, .gate = -1 };
+
+/* Not 0 to 2, which may be free here, but are taken by the child. */
+static int lift(int *fd)
+{
+	int high;
+
+	if (*fd > STDERR_FILENO)
+		return 0;
+	high = fcntl(*fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (high < 0)
+		return -errno;
+	close(*fd);
+	*fd = high;
+	return 0;
+}
+
+static int make_pipe(int *reader, int *writer)
+{
+	int fds[2], r;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	*reader = fds[0];
+	*writer = fds[1];
+	r = lift(reader);
+	return r ? r : lift(writer);
+}
+
+static int make_gate(int *ours, int *theirs)
+{
+	int fds[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	*ours = fds[0];
+	*theirs = fds[1];
+	r = lift(ours);
+	return r ? r : lift(theirs);
+}
+
+/* What a program expects of its signals. Those of ending.h are blocked here. */
+static void restore_signals(int poked_with)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_DFL);
+	/* A shell has those it starts in the background ignore it; here it means to end. */
+	signal(SIGINT, SIG_DFL);
+	/* It is in the background of the terminal, and may write to it all the same. */
+	signal(SIGTTOU, SIG_IGN);
+	ending_set(&set);
+	sigaddset(&set, poked_with);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Results are ours: what it prints goes to standard error. It cannot read a terminal that it is not
+ * in the foreground of. */
+static void place_streams(void)
+{
+	int null;
+
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (fcntl(STDIN_FILENO, F_GETFD) >= 0 && !isatty(STDIN_FILENO))
+		return;
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (null >= 0 && null != STDIN_FILENO)
+		dup2(null, STDIN_FILENO);
+	else if (null == STDIN_FILENO)
+		fcntl(null, F_SETFD, 0);
+}
+
+static void pass_on(int fd)
+{
+	fcntl(fd, F_SETFD, 0);
+}
+
+/* Both ends of each pipe: perf that sees --control hang up ends without what it has, and one that
+ * answers nobody dies of SIGPIPE. So it keeps them open itself, and when we are killed, SIGTERM is
+ * all it notices. A program with capabilities of its own is not sent that, except if root runs it:
+ * otherwise perf does not outlive us only if it is hung up on. */
+static void pass_on_control(const struct child *child, int control, int ack)
+{
+	pass_on(control);
+	pass_on(ack);
+	if (geteuid())
+		return;
+	pass_on(child->control);
+	pass_on(child->ack);
+}
+
+/* The child, up to the program. Does not return. */
+static void become(const struct child *child, int gate, int control, int ack, pid_t parent)
+{
+	int err = 0;
+	char go;
+
+	/* Perf ends in order on SIGTERM. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	/* Ctrl-C is for the session, which ends it when no more pokes come. */
+	setpgid(0, 0);
+	affinity_leave(child->config->watched, child->config->nr_watched);
+	restore_signals(child->config->signal);
+	close(child->gate);
+	if (read(gate, &go, 1) != 1)
+		_exit(EXIT_FAILURE);
+	place_streams();
+	if (control >= 0)
+		pass_on_control(child, control, ack);
+	execvp(child->argv[0], child->argv);
+	err = errno;
+	/* Nobody is left to tell if this fails. */
+	if (write(gate, &err, sizeof(err)) < 0)
+		_exit(EXIT_FAILURE);
+	_exit(127);
+}
+
+static int prepare(struct child *child)
+{
+	_cleanup_close_ int control = -1, ack = -1, gate = -1;
+	const struct perf_record *record = &child->config->record;
+	pid_t parent = getpid();
+	int r;
+
+	r = make_gate(&child->gate, &gate);
+	if (!r && record->at)
+		r = make_pipe(&control, &child->control);
+	if (!r && record->at)
+		r = make_pipe(&child->ack, &ack);
+	if (!r)
+		r = perf_record_argv(record, control, ack, child->config->wake, &child->argv);
+	if (r)
+		return r;
+	child->pid = fork();
+	if (child->pid < 0)
+		return -errno;
+	if (!child->pid)
+		become(child, gate, control, ack, parent);
+	/* Nobody has waited for it yet, so the number is its own. */
+	child->pidfd = pidfd_of(child->pid);
+	if (child->pidfd >= 0)
+		return 0;
+	/* It ends when the gate is closed. */
+	closep(&child->gate);
+	waitpid(child->pid, NULL, 0);
+	return child->pidfd;
+}
+
+/* Its threads, and the workload of perf record, inherit it. */
+static void set_priority(const struct child *child)
+{
+	const struct sched_param param = { .sched_priority = child->config->priority };
+
+	if (param.sched_priority && sched_setscheduler(child->pid, SCHED_FIFO, &param))
+		console_warn(child->con, "no real-time priority for %s: %s", child->argv[0],
+			     strerror(errno));
+}
+
+int child_prepare(struct child *child, const struct child_config *config, struct console *con)
+{
+	int r;
+
+	*child = child_none;
+	child->config = config;
+	child->con = con;
+	r = prepare(child);
+	if (r) {
+		console_error(con, "%s: %s", config->record.words[0], strerror(-r));
+		child_release(child);
+		return r;
+	}
+	set_priority(child);
+	return 0;
+}
+
+/* Waits for its end (returns -ESRCH), for `fd` (0), for `interrupt` (-EINTR), or for that long
+ * (-ETIMEDOUT); descriptors of -1 never come. */
+static int await(const struct child *child, int fd, int interrupt, uint64_t until_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = child->pidfd, .events = POLLIN },
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = interrupt, .events = POLLIN },
+	};
+
+	for (;;) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		uint64_t left = until_ns > now ? until_ns - now : 0;
+		const struct timespec timeout = {
+			.tv_sec = (time_t)(left / NSEC_PER_SEC),
+			.tv_nsec = (long)(left % NSEC_PER_SEC),
+		};
+		int r = ppoll(fds, ARRAY_SIZE(fds), until_ns == UINT64_MAX ? NULL : &timeout, NULL);
+
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (!r)
+			return -ETIMEDOUT;
+		if (r > 0 && fds[2].revents)
+			return -EINTR;
+		if (r > 0 && fds[1].revents)
+			return 0;
+		if (r > 0 && fds[0].revents)
+			return -ESRCH;
+	}
+}
+
+/* Perf ends the word with a NUL. */
+static int read_ack(struct child *child, int interrupt, uint64_t until_ns)
+{
+	const char wanted[] = "ack\n";
+	size_t have = 0;
+
+	while (wanted[have]) {
+		int r = await(child, child->ack, interrupt, until_ns);
+		char c;
+
+		if (r)
+			return r;
+		/* Closed: it is ending, or does not want to talk. */
+		if (read(child->ack, &c, 1) != 1)
+			return await(child, -1, interrupt, until_ns);
+		if (c == wanted[have])
+			have++;
+		else if (c)
+			have = c == wanted[0];
+	}
+	return 0;
+}
+
+static int tell(const struct child *child, const char *word)
+{
+	ssize_t written;
+
+	if (child->control < 0)
+		return -ENOTCONN;
+	written = write(child->control, word, strlen(word));
+	return written < 0 ? -errno : 0;
+}
+
+/* Whether it does something of its own at the signal: before that, the signal would end it. */
+static bool catches(const struct child *child)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char path[64], line[256];
+	uint64_t mask = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", child->pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "SigCgt:", 7))
+			mask = strtoull(line + 7, NULL, 16);
+	}
+	return mask & UINT64_C(1) << (child->config->signal - 1);
+}
+
+static int await_handler(struct child *child, int interrupt, uint64_t until_ns)
+{
+	while (!catches(child)) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		int r;
+
+		if (now >= until_ns)
+			return -ETIMEDOUT;
+		r = await(child, -1, interrupt, now + LOOK_NS);
+		if (r != -ETIMEDOUT)
+			return r;
+	}
+	return 0;
+}
+
+/* Lets it go as far as the program. */
+static int open_gate(struct child *child)
+{
+	_cleanup_close_ int gate = TAKE_FD(child->gate);
+	ssize_t size;
+	int err;
+
+	if (write(gate, "", 1) != 1)
+		return -errno;
+	do
+		size = read(gate, &err, sizeof(err));
+	while (size < 0 && errno == EINTR);
+	return size == sizeof(err) ? -err : 0;
+}
+
+/* "exit status 3" or "signal 9 (Killed)" */
+static const char *format_status(char *buf, size_t size, int status)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buf, size, "signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
+	return buf;
+}
+#define FORMAT_STATUS(status) format_status((char[64]){ 0 }, 64, status)
+
+static void reap(struct child *child, int options)
+{
+	if (!child->ended)
+		child->ended = pidfd_wait(child->pidfd, &child->status, options) > 0;
+}
+
+static int report_not_ready(struct child *child, int r)
+{
+	const char *name = child->argv[0];
+
+	switch (r) {
+	case -EINTR:
+		return r;
+	case -ESRCH:
+		reap(child, 0);
+		console_error(child->con, "%s ended before it was ready to be poked: %s%s", name,
+			      FORMAT_STATUS(child->status),
+			      child->control < 0 ? "" : " (it says why above)");
+		return r;
+	case -ETIMEDOUT:
+		console_error(child->con, "%s: %s within %s%s", name,
+			      child->control < 0 ? "takes no such signal"
+						 : "does not answer on --control",
+			      FORMAT_TIME(child->config->ready_ns + child->config->record.delay_ns),
+			      child->control < 0 ? " (its default action would end it)" : "");
+		return r;
+	default:
+		console_error(child->con, "%s: %s", name, strerror(-r));
+		return r;
+	}
+}
+
+int child_start(struct child *child, int interrupt)
+{
+	const struct perf_record *record = &child->config->record;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + child->config->ready_ns + record->delay_ns;
+	int r;
+
+	if (record->delay)
+		console_info(child->con, "--delay %s of perf record is kept: %s", record->delay,
+			     record->delay_ns ? "a spike before it is over is not traced; where it "
+						"is one number, the session is armed after it"
+					      : "its events go on when the session is armed");
+	r = open_gate(child);
+	if (r) {
+		reap(child, 0);
+		console_error(child->con, "'%s': %s", child->argv[0], strerror(-r));
+		return r;
+	}
+	if (child->control < 0) {
+		r = await_handler(child, interrupt, until_ns);
+	} else {
+		r = tell(child, perf_record_first(record));
+		/* It may have ended; that is what there is to say then. */
+		if (!r || r == -EPIPE)
+			r = read_ack(child, interrupt, until_ns);
+	}
+	return r ? report_not_ready(child, r) : 0;
+}
+
+bool child_has_ended(struct child *child)
+{
+	if (child->pidfd < 0 || child->ended)
+		return child->ended;
+	reap(child, WNOHANG);
+	if (!child->ended)
+		return false;
+	if (!child->stopped_by && child->status)
+		console_error(child->con, "%s (%d) ended by itself: %s", child->argv[0], child->pid,
+			      FORMAT_STATUS(child->status));
+	else if (!child->stopped_by)
+		console_info(child->con, "%s (%d) has ended", child->argv[0], child->pid);
+	return true;
+}
+
+static void drain(int signals)
+{
+	struct signalfd_siginfo info;
+
+	while (signals >= 0 && read(signals, &info, sizeof(info)) > 0)
+		;
+}
+
+/* Returns whether it has ended. */
+static bool await_end(struct child *child, int signals, uint64_t wait_ns)
+{
+	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t until_ns = start_ns + wait_ns;
+	int r = -ETIMEDOUT;
+
+	if (wait_ns > SILENT_NS) {
+		r = await(child, -1, signals, start_ns + SILENT_NS);
+		if (r == -ETIMEDOUT)
+			console_info(child->con,
+				     "waiting for %s (%d) to write what it has; Ctrl-C hurries it",
+				     child->argv[0], child->pid);
+	}
+	if (r == -ETIMEDOUT)
+		r = await(child, -1, signals, until_ns);
+	if (r == -ESRCH) {
+		reap(child, 0);
+		return true;
+	}
+	if (r == -EINTR)
+		drain(signals);
+	return false;
+}
+
+static void send_signal(struct child *child, int number)
+{
+	child->stopped_by = number;
+	pidfd_signal(child->pidfd, number);
+}
+
+/* Perf names the files of --switch-output by time, in hundredths of a second: what it writes at its
+ * end would replace what it wrote at a poke right before. Its second answer comes after the latter,
+ * because it looks for pokes each time before it looks for words. */
+static void settle(struct child *child, int signals)
+{
+	const struct timespec pause = { .tv_nsec = FILE_NAME_NS };
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + child->config->ready_ns;
+
+		if (tell(child, "ping\n") || read_ack(child, signals, until_ns))
+			return;
+	}
+	nanosleep(&pause, NULL);
+}
+
+static void end(struct child *child, int signals)
+{
+	const struct child_config *config = child->config;
+
+	drain(signals);
+	settle(child, signals);
+	child->stopped_by = SIGINT;
+	if (tell(child, "stop\n"))
+		send_signal(child, SIGINT);
+	if (await_end(child, signals, config->end_ns))
+		return;
+	console_warn(child->con, "%s (%d) does not end: SIGTERM", child->argv[0], child->pid);
+	send_signal(child, SIGTERM);
+	if (await_end(child, signals, config->term_ns))
+		return;
+	console_warn(child->con, "%s (%d) does not end: SIGKILL, what it has not written is lost",
+		     child->argv[0], child->pid);
+	send_signal(child, SIGKILL);
+	reap(child, 0);
+}
+
+int child_stop(struct child *child, int signals)
+{
+	if (!child_has_ended(child)) {
+		end(child, signals);
+		if (child->status &&
+		    !(WIFSIGNALED(child->status) && WTERMSIG(child->status) == child->stopped_by))
+			console_error(child->con, "%s (%d): %s", child->argv[0], child->pid,
+				      FORMAT_STATUS(child->status));
+	}
+	if (!WIFSIGNALED(child->status))
+		return WEXITSTATUS(child->status);
+	return child->stopped_by == SIGINT && WTERMSIG(child->status) == SIGINT
+		       ? 0
+		       : 128 + WTERMSIG(child->status);
+}
+
+void child_release(struct child *child)
+{
+	if (child->pidfd >= 0 && !child->ended) {
+		pidfd_signal(child->pidfd, SIGKILL);
+		reap(child, 0);
+	}
+	closep(&child->gate);
+	closep(&child->control);
+	closep(&child->ack);
+	closep(&child->pidfd);
+	perf_record_free_argv(&child->argv);
+	child->pid = 0;
+}

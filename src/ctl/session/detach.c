@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/detach.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/options.h"
+#include "cli/systemd.h"
+#include "session/json.h"
+
+/* The child's end of the pipe, right behind the standard streams. */
+#define CALLER_FD 3
+
+/* What is opened from here on is none of the standard streams. */
+static int fill_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < CALLER_FD);
+	return fd < 0 || close(fd) ? -errno : 0;
+}
+
+/* The child's exit code is the command's, as if there were no child. */
+static enum exit_code wait_ended(pid_t pid, struct console *con)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno == EINTR)
+			continue;
+		console_error(con, "--detach: the session was lost: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (WIFEXITED(status))
+		return (enum exit_code)WEXITSTATUS(status);
+	console_error(con, "--detach: the session was killed by signal %d before it was armed",
+		      WTERMSIG(status));
+	return EXIT_FAILED;
+}
+
+static enum exit_code wait_armed(pid_t pid, int pipe_fd, struct console *con)
+{
+	ssize_t n;
+	char c;
+
+	do
+		n = read(pipe_fd, &c, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1 ? EXIT_FINE : wait_ended(pid, con);
+}
+
+static int become_child(struct detach *detach, int pipe_fd)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
+		return -errno;
+	if (pipe_fd != CALLER_FD && dup2(pipe_fd, CALLER_FD) < 0)
+		return -errno;
+	if (close_range(CALLER_FD + 1, ~0U, 0) || fcntl(CALLER_FD, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	detach->caller = CALLER_FD;
+	/* Of the terminal that is not ours any more: some shells send it to all they have started.
+	 */
+	signal(SIGHUP, SIG_IGN);
+	return setsid() < 0 ? -errno : 0;
+}
+
+static int fail(struct console *con, int r)
+{
+	console_error(con, "--detach: %s", strerror(-r));
+	return r;
+}
+
+int detach_fork(struct detach *detach, struct console *con, enum exit_code *code)
+{
+	_cleanup_close_ int receive = -1;
+	_cleanup_close_ int send = -1;
+	int ends[2];
+	pid_t pid;
+	int r;
+
+	r = fill_streams();
+	if (r || pipe2(ends, O_CLOEXEC))
+		return fail(con, r ?: -errno);
+	receive = ends[0];
+	send = ends[1];
+	fflush(con->out);
+	fflush(con->err);
+	pid = fork();
+	if (pid < 0)
+		return fail(con, -errno);
+	if (pid) {
+		closep(&send);
+		*code = wait_armed(pid, receive, con);
+		return 1;
+	}
+	r = become_child(detach, send);
+	/* They are closed, or moved. */
+	receive = send = -1;
+	return r ? fail(con, r) : 0;
+}
+
+static int log_among_captures(struct detach *detach, const struct perf_poke_opts *opts,
+			      int output_fd, char **where, char **why)
+{
+	const char *name;
+	int r;
+
+	if (asprintf(where, "%s/%s.log", opts->output ?: "perf-poke.data", opts->session) < 0) {
+		*where = NULL;
+		return -ENOMEM;
+	}
+	name = strrchr(*where, '/') + 1;
+	r = logger_open_at(&detach->log, output_fd, name);
+	return r ? options_explain(why, r, "--detach: cannot append to the log '%s': %s", *where,
+				   strerror(-r))
+		 : 0;
+}
+
+/* The journal where there is one, else a file among the captures. Returns its name. */
+static int choose_log(struct detach *detach, const struct perf_poke_opts *opts, int output_fd,
+		      char **where, char **why)
+{
+	const char *chosen = detach->where ?: "journal";
+
+	if (!detach->where && !systemd_has_journal())
+		return log_among_captures(detach, opts, output_fd, where, why);
+	*where = strdup(chosen);
+	if (!*where)
+		return -ENOMEM;
+	return detach->log.kind ? 0 : logger_open(&detach->log, chosen, why);
+}
+
+static int close_streams(struct console *con)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int err = 0;
+
+	fflush(con->out);
+	fflush(con->err);
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+		err = -errno;
+	closep(&null);
+	return err;
+}
+
+int detach_release(struct detach *detach, struct console *con, const struct perf_poke_opts *opts,
+		   int output_fd)
+{
+	_cleanup_free_ char *where = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r = choose_log(detach, opts, output_fd, &where, &why);
+
+	if (r) {
+		console_error(con, "%s", why ?: strerror(-r));
+		return r;
+	}
+	if (con->json)
+		console_json(con, json_detached(opts->session, getpid(), where));
+	console_info(con,
+		     "session %s, pid %d, log %s; see it with perf-poke-ctl status %s, end it "
+		     "with perf-poke-ctl stop %s",
+		     opts->session, getpid(), where, opts->session, opts->session);
+	if (console_is_deaf(con))
+		return -EPIPE;
+	r = close_streams(con);
+	if (r)
+		return fail(con, r);
+	con->log = detach->log;
+	con->detached = true;
+	if (write(detach->caller, "", 1) != 1) {
+		r = -errno;
+		console_error(con, "--detach: the command was ended before the session was armed");
+		return r;
+	}
+	closep(&detach->caller);
+	return 0;
+}

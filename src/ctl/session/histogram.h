@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A small picture of latencies. */
+#ifndef CTL_SESSION_HISTOGRAM_H
+#define CTL_SESSION_HISTOGRAM_H
+
+#include <perf_poke.h>
+#include <stdio.h>
+
+#define HISTOGRAM_MAX_ROWS 12
+
+/* The buckets are in rising order, as perf_poke__histogram() gives them. */
+void histogram_print(FILE *file, const struct perf_poke_bucket *buckets, size_t nr);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/poked.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "cpulist.h"
+
+const struct poked poked_none = {
+	.child = { .pidfd = -1, .control = -1, .ack = -1, .gate = -1 },
+};
+
+static int prepare_child(struct poked *poked, const struct perf_poke_opts *opts)
+{
+	const struct target_args *args = poked->args;
+	size_t nr_watched;
+	int r;
+
+	poked->config = child_defaults;
+	poked->config.record = args->record;
+	poked->config.signal = args->signal ?: SIGUSR2;
+	poked->config.priority = (int)args->priority;
+	r = cpulist_parse(opts->cpus, &poked->watched, &nr_watched);
+	if (!r && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
+		poked->config.wake = poked->wake;
+		r = perf_record_make_wake(poked->wake);
+	}
+	if (!r && args->record.output)
+		r = perf_files_find(&poked->before, args->record.output);
+	if (r) {
+		console_error(poked->con, "%s: %s", args->command[0], strerror(-r));
+		return r;
+	}
+	poked->config.watched = poked->watched;
+	poked->config.nr_watched = nr_watched;
+	return child_prepare(&poked->child, &poked->config, poked->con);
+}
+
+int poked_prepare(struct poked *poked, const struct target_args *args, struct console *con,
+		  struct perf_poke_opts *opts)
+{
+	size_t nr = args->nr_pids;
+	int r;
+
+	*poked = poked_none;
+	poked->args = args;
+	poked->con = con;
+	if (args->command) {
+		r = prepare_child(poked, opts);
+		if (r)
+			return r;
+		poked->targets[nr++] = (struct perf_poke_target){
+			.pid = poked->child.pid,
+			.wake = poked->config.wake,
+		};
+		opts->exit_with_target = true;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		if (i < args->nr_pids)
+			poked->targets[i].pid = args->pids[i];
+		poked->targets[i].signal = args->signal;
+		poked->targets[i].any_process = args->any_process;
+	}
+	opts->targets = nr ? poked->targets : NULL;
+	opts->nr_targets = nr;
+	return 0;
+}
+
+int poked_start(struct poked *poked, int interrupt)
+{
+	int r;
+
+	if (poked->child.pidfd < 0)
+		return 0;
+	r = child_start(&poked->child, interrupt);
+	poked->started = !r;
+	return r;
+}
+
+static int find_data(struct poked *poked, struct perf_files *data)
+{
+	const char *output = poked->args->record.output;
+	int r = output ? perf_files_find(data, output) : 0;
+
+	if (r)
+		console_error(poked->con, "'%s': %s", output, strerror(-r));
+	perf_files_subtract(data, &poked->before);
+	return r;
+}
+
+int poked_finish(struct poked *poked, int signals, const char *output, struct result_perf *result)
+{
+	int r;
+
+	if (poked->child.pidfd < 0)
+		return 0;
+	result->status = child_stop(&poked->child, signals);
+	result->pid = poked->child.pid;
+	result->command = poked->child.argv;
+	r = find_data(poked, &result->data);
+	if (!r && poked->args->archive)
+		r = perf_files_archive(&result->data, output, poked->child.argv[0], poked->con);
+	return r ? r : result->status ? -ECHILD : 0;
+}
+
+void poked_release(struct poked *poked)
+{
+	/* The session failed: what perf has recorded until then is still the user's. */
+	if (poked->started && !poked->child.ended)
+		child_stop(&poked->child, -1);
+	child_release(&poked->child);
+	perf_files_release(&poked->before);
+	free(poked->watched);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/report.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "cli/text.h"
+#include "cpulist.h"
+#include "printable.h"
+#include "session/histogram.h"
+#include "session/json.h"
+#include "units.h"
+
+static void print_row(FILE *file, const struct result_row *row)
+{
+	const struct perf_poke_stats *stats = &row->stats;
+
+	if (row->cpu == ALL_CPUS)
+		fprintf(file, "%5s", "all");
+	else
+		fprintf(file, "%5d", row->cpu);
+	fprintf(file, " %12" PRIu64, stats->count);
+	if (stats->count)
+		fprintf(file, " %8s %8s %8s %8s %8s %8s", FORMAT_TIME(stats->min_ns),
+			FORMAT_TIME(stats->sum_ns / stats->count), FORMAT_TIME(row->p50_ns),
+			FORMAT_TIME(row->p99_ns), FORMAT_TIME(row->p999_ns),
+			FORMAT_TIME(stats->max_ns));
+	else
+		fprintf(file, " %8s %8s %8s %8s %8s %8s", "-", "-", "-", "-", "-", "-");
+	fprintf(file, " %8" PRIu64 "\n", stats->spikes);
+}
+
+static void print_table(FILE *file, const struct results *results)
+{
+	fprintf(file, "%5s %12s %8s %8s %8s %8s %8s %8s %8s\n", "CPU", "expiries", "min", "avg",
+		"p50", "p99", "p99.9", "max", "spikes");
+	for (size_t i = 0; i < results->nr_rows; i++)
+		print_row(file, &results->rows[i]);
+	if (results->nr_rows > 1)
+		print_row(file, &results->all);
+}
+
+static void print_kinds(FILE *file, const struct results *results)
+{
+	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds); kind++) {
+		const struct result_kind *one = &results->kinds[kind];
+
+		if (!one->rows)
+			continue;
+		fprintf(file, "\n%5s %12s\n", "", kind_name(kind));
+		for (size_t i = 0; i < results->nr_rows; i++)
+			print_row(file, &one->rows[i]);
+		if (results->nr_rows > 1)
+			print_row(file, &one->all);
+	}
+}
+
+static void print_notes(FILE *file, const struct perf_poke_stats *all)
+{
+	if (all->missed)
+		fprintf(file, "\nnote: %s not seen: the trigger ran already on that CPU\n",
+			FORMAT_COUNT(all->missed, "expiry", "expiries"));
+	if (all->unarmed)
+		fprintf(file, "\nnote: %s counted only: a capture was being taken\n",
+			FORMAT_COUNT(all->unarmed, "spike", "spikes"));
+}
+
+/* Who was interrupted, as `stress/812` or `idle`. Returns buf. */
+static const char *format_task(char *buf, size_t size, const struct perf_poke_spike *spike)
+{
+	char comm[sizeof(spike->comm) + 1] = "";
+
+	if (spike->idle) {
+		snprintf(buf, size, "idle");
+		return buf;
+	}
+	memcpy(comm, spike->comm, sizeof(spike->comm));
+	printable(comm);
+	if (spike->tid == spike->pid)
+		snprintf(buf, size, "%s/%d", comm, spike->pid);
+	else
+		snprintf(buf, size, "%s/%d, thread %d", comm, spike->pid, spike->tid);
+	return buf;
+}
+
+/* What share each had of the time from the interrupt to the last latency that is known. */
+static void print_noise(FILE *file, const struct perf_poke_spike *spike)
+{
+	uint64_t last_ns = spike->user_ns ?: spike->thread_ns;
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} noises[] = { { "irq", spike->noise_irq_ns },
+		       { "softirq", spike->noise_softirq_ns },
+		       { "thread", spike->noise_thread_ns },
+		       { "nmi", spike->noise_nmi_ns } };
+	const char *separator = "";
+
+	if (!spike->has_noise || last_ns <= spike->irq_ns)
+		return;
+	fprintf(file, "  %-12s ", "noise");
+	for (size_t i = 0; i < ARRAY_SIZE(noises); i++) {
+		if (!noises[i].ns)
+			continue;
+		fprintf(file, "%s%s %s (%.0f%%)", separator, noises[i].name,
+			FORMAT_TIME(noises[i].ns),
+			100.0 * noises[i].ns / (last_ns - spike->irq_ns));
+		separator = ", ";
+	}
+	fprintf(file, "%s of the %s after the interrupt\n", *separator ? "" : "none",
+		FORMAT_TIME(last_ns - spike->irq_ns));
+}
+
+const char *report_ran(char *buf, size_t size, const struct perf_poke_spike *spike)
+{
+	buf[0] = '\0';
+	if (spike->ran_cpu != spike->cpu)
+		snprintf(buf, size, ", ran on CPU %d%s", spike->ran_cpu,
+			 spike->ran_watched ? "" : " (not watched)");
+	return buf;
+}
+
+static void print_spike(FILE *file, const struct perf_poke_spike *spike)
+{
+	char task[64], ran[64];
+
+	if (spike->poked) {
+		fprintf(file, "  %-12s poked\n", "reason");
+		return;
+	}
+	fprintf(file, "  %-12s %s on CPU %d%s", "latency", FORMAT_TIME(spike->latency_ns),
+		spike->cpu, report_ran(ran, sizeof(ran), spike));
+	if (spike->kind)
+		fprintf(file, ", of the %s", kind_name(spike->kind));
+	if (spike->rtla)
+		fprintf(file, ", as rtla saw it");
+	if (spike->thread_ns)
+		fprintf(file, " (irq %s, thread %s", FORMAT_TIME(spike->irq_ns),
+			FORMAT_TIME(spike->thread_ns));
+	if (spike->thread_ns && spike->user_ns)
+		fprintf(file, ", user %s", FORMAT_TIME(spike->user_ns));
+	fprintf(file, "%s\n", spike->thread_ns ? ")" : "");
+	if (spike->kind == PERF_POKE_TRIGGER_WAKEUP) {
+		fprintf(file, "  %-12s %s\n", "ran instead",
+			format_task(task, sizeof(task), spike));
+		return;
+	}
+	if (spike->function_name)
+		fprintf(file, "  %-12s %s\n", "timer", CLEAN(spike->function_name));
+	else if (!spike->rtla)
+		fprintf(file, "  %-12s 0x%" PRIx64 "\n", "timer", spike->function);
+	fprintf(file, "  %-12s %s\n", "interrupted", format_task(task, sizeof(task), spike));
+	print_noise(file, spike);
+}
+
+/* Of events what counts is how many there are; of Intel PT, bytes. */
+static void print_history(FILE *file, const struct perf_poke_capture *capture)
+{
+	bool known = capture->history_ns != UINT64_MAX;
+
+	fprintf(file, "  %-12s %s, ", "history",
+		known ? FORMAT_TIME(capture->history_ns) : "of unknown length");
+	if (capture->trace_bytes)
+		fprintf(file, "%s of trace, %s (%s)\n", FORMAT_SIZE(capture->trace_bytes),
+			FORMAT_SIZE(capture->size), capture->recorder);
+	else
+		fprintf(file, "%s, %" PRIu64 " lost, %s (%s)\n",
+			FORMAT_COUNT(capture->events, "event", "events"), capture->lost,
+			FORMAT_SIZE(capture->size), capture->recorder);
+}
+
+static void print_skid(FILE *file, const struct perf_poke_capture *capture)
+{
+	fprintf(file, "  %-12s %s, ", "skid", FORMAT_TIME(capture->skid_ns));
+	if (capture->trace_bytes && capture->bytes_after_spike != UINT64_MAX)
+		fprintf(file, "%s%s of trace after the spike, ",
+			capture->bytes_after_spike_exact ? ""
+			: capture->history_ns		 ? "at most "
+							 : "more than ",
+			FORMAT_SIZE(capture->bytes_after_spike));
+	fprintf(file, "armed again after %s\n", FORMAT_TIME(capture->blind_ns));
+}
+
+/* Where it is, and what shows it. */
+static int print_place(FILE *file, const struct perf_poke_capture *capture)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_free_ char *folder_word = NULL;
+	_cleanup_free_ char *data_word = NULL;
+	int r;
+
+	if (asprintf(&data, "%s/perf.data", capture->path) < 0) {
+		data = NULL;
+		return -ENOMEM;
+	}
+	r = text_shell_word(capture->path, &folder_word);
+	if (!r)
+		r = text_shell_word(data, &data_word);
+	if (r)
+		return r;
+	fprintf(file, "  %-12s perf-poke-ctl report %s\n", "why", folder_word);
+	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
+	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
+	return 0;
+}
+
+static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
+{
+	fprintf(file, "\ncapture %zu: %s\n", number, CLEAN_TO(PATH_MAX, capture->path));
+	print_spike(file, &capture->spike);
+	/* Somebody else has the trace. */
+	if (!strcmp(capture->recorder, "perf"))
+		return 0;
+	print_history(file, capture);
+	print_skid(file, capture);
+	return print_place(file, capture);
+}
+
+static int print_perf(FILE *file, const struct result_perf *perf)
+{
+	if (!perf->pid)
+		return 0;
+	fprintf(file, "\nperf %d: exit status %d\n", perf->pid, perf->status);
+	for (size_t i = 0; i < perf->data.nr; i++) {
+		_cleanup_free_ char *word = NULL;
+
+		if (text_shell_word(perf->data.files[i].path, &word))
+			return -ENOMEM;
+		fprintf(file, "  %-12s perf script -i %s\n", i ? "" : "open", word);
+	}
+	return 0;
+}
+
+/* As "10 kept (1,3-11)" */
+static int print_kept(FILE *file, const struct results *results)
+{
+	_cleanup_free_ int *numbers = calloc(results->nr_captures + 1, sizeof(*numbers));
+	_cleanup_free_ char *list = NULL;
+
+	for (size_t i = 0; numbers && i < results->nr_captures; i++)
+		numbers[i] = (int)results_number(results, i);
+	if (!numbers || cpulist_format(numbers, results->nr_captures, &list))
+		return -ENOMEM;
+	fprintf(file, "%zu kept%s%s%s, ", results->nr_captures, *list ? " (" : "", list,
+		*list ? ")" : "");
+	return 0;
+}
+
+int report_print(FILE *file, const struct results *results)
+{
+	int r;
+
+	print_table(file, results);
+	print_kinds(file, results);
+	if (results->all.nr_buckets)
+		fputc('\n', file);
+	histogram_print(file, results->all.buckets, results->all.nr_buckets);
+	print_notes(file, &results->all.stats);
+	for (size_t i = 0; i < results->nr_captures; i++) {
+		r = print_capture(file, results_number(results, i), &results->captures[i]);
+		if (r)
+			return r;
+	}
+	r = print_perf(file, &results->perf);
+	if (r)
+		return r;
+	fprintf(file, "\ncaptures: %zu complete, ", results_taken(results));
+	if (results->keeps)
+		r = print_kept(file, results);
+	fprintf(file, "%zu failed, in %s\n", results->nr_failed, FORMAT_TIME(results->elapsed_ns));
+	return r;
+}

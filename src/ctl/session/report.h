@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The results of a session for people. */
+#ifndef CTL_SESSION_REPORT_H
+#define CTL_SESSION_REPORT_H
+
+#include <stdio.h>
+
+#include "session/results.h"
+
+/* Returns 0 or -ENOMEM. */
+int report_print(FILE *file, const struct results *results);
+
+/* Where the thread ran if it was migrated, as `, ran on CPU 1`; else "". Returns buf. */
+const char *report_ran(char *buf, size_t size, const struct perf_poke_spike *spike);
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/results.h"
+
+#include <string.h>
+
+/* A copy of s, which may be NULL; *failed is left alone when it worked. */
+static const char *copy_string(const char *s, bool *failed)
+{
+	char *copy = s ? strdup(s) : NULL;
+
+	*failed |= s && !copy;
+	return copy;
+}
+
+static void release_capture(struct perf_poke_capture *capture)
+{
+	free((char *)capture->path);
+	free((char *)capture->recorder);
+	free((char *)capture->spike.function_name);
+}
+
+int results_add_capture(struct results *results, const struct perf_poke_capture *capture)
+{
+	struct perf_poke_capture *captures, copy = *capture;
+	bool failed = false;
+	size_t *numbers;
+
+	captures = reallocarray(results->captures, results->nr_captures + 1, sizeof(*captures));
+	if (!captures)
+		return -ENOMEM;
+	results->captures = captures;
+	numbers = reallocarray(results->numbers, results->nr_captures + 1, sizeof(*numbers));
+	if (!numbers)
+		return -ENOMEM;
+	results->numbers = numbers;
+
+	copy.path = copy_string(capture->path, &failed);
+	copy.recorder = copy_string(capture->recorder, &failed);
+	copy.spike.function_name = copy_string(capture->spike.function_name, &failed);
+	if (failed) {
+		release_capture(&copy);
+		return -ENOMEM;
+	}
+	numbers[results->nr_captures] = results_taken(results) + 1;
+	captures[results->nr_captures++] = copy;
+	return 0;
+}
+
+/* Of those that remain, in order. */
+void results_remove_capture(struct results *results, const char *path)
+{
+	size_t i = 0, rest;
+
+	while (i < results->nr_captures && strcmp(results->captures[i].path, path))
+		i++;
+	if (i == results->nr_captures)
+		return;
+	release_capture(&results->captures[i]);
+	rest = --results->nr_captures - i;
+	memmove(&results->captures[i], &results->captures[i + 1],
+		rest * sizeof(*results->captures));
+	memmove(&results->numbers[i], &results->numbers[i + 1], rest * sizeof(*results->numbers));
+	results->nr_removed++;
+}
+
+size_t results_taken(const struct results *results)
+{
+	return results->nr_captures + results->nr_removed;
+}
+
+size_t results_number(const struct results *results, size_t i)
+{
+	return results->numbers ? results->numbers[i] : i + 1;
+}
+
+struct buckets {
+	struct perf_poke_bucket *array;
+	size_t nr;
+	bool failed;
+};
+
+static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
+{
+	struct buckets *buckets = ctx;
+	struct perf_poke_bucket *array;
+
+	array = reallocarray(buckets->array, buckets->nr + 1, sizeof(*array));
+	if (!array) {
+		buckets->failed = true;
+		return;
+	}
+	array[buckets->nr++] = *bucket;
+	buckets->array = array;
+}
+
+static int collect_linear(struct result_row *row, const struct perf_poke *pp,
+			  enum perf_poke_trigger_kind kind, uint64_t entries)
+{
+	int r;
+
+	if (!entries)
+		return 0;
+	row->linear = calloc(entries + 1, sizeof(*row->linear));
+	if (!row->linear)
+		return -ENOMEM;
+	r = perf_poke__kind_linear_histogram(pp, kind, row->cpu, row->linear, entries + 1);
+	return r < 0 ? r : 0;
+}
+
+static int collect_row(struct result_row *row, const struct perf_poke *pp,
+		       enum perf_poke_trigger_kind kind, int cpu)
+{
+	struct buckets buckets = { 0 };
+	int r;
+
+	row->cpu = cpu;
+	row->stats.sz = sizeof(row->stats);
+	r = perf_poke__kind_stats(pp, kind, cpu, &row->stats);
+	if (!r)
+		r = perf_poke__kind_percentile(pp, kind, cpu, 50, &row->p50_ns);
+	if (!r)
+		r = perf_poke__kind_percentile(pp, kind, cpu, 99, &row->p99_ns);
+	if (!r)
+		r = perf_poke__kind_percentile(pp, kind, cpu, 99.9, &row->p999_ns);
+	if (r)
+		return r;
+	r = perf_poke__kind_histogram(pp, kind, cpu, add_bucket, &buckets);
+	row->buckets = buckets.array;
+	row->nr_buckets = buckets.nr;
+	if (r < 0)
+		return r;
+	return buckets.failed ? -ENOMEM : 0;
+}
+
+static int collect_kind(struct result_row **rows, struct result_row *all,
+			const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+			uint64_t entries)
+{
+	const int *cpus;
+	size_t nr;
+	int r = 0;
+
+	cpus = perf_poke__cpus(pp, &nr);
+	*rows = calloc(nr, sizeof(**rows));
+	if (!*rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr && !r; i++) {
+		r = collect_row(&(*rows)[i], pp, kind, cpus[i]);
+		if (!r)
+			r = collect_linear(&(*rows)[i], pp, kind, entries);
+	}
+	return r ? r : collect_row(all, pp, kind, ALL_CPUS);
+}
+
+int results_collect(struct results *results, const struct perf_poke *pp)
+{
+	int r;
+
+	perf_poke__cpus(pp, &results->nr_rows);
+	r = collect_kind(&results->rows, &results->all, pp, PERF_POKE_TRIGGER_IRQ,
+			 results->linear_entries);
+	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds) && !r; kind++) {
+		struct perf_poke_stats stats = { .sz = sizeof(stats) };
+
+		if (!perf_poke__kind_stats(pp, kind, ALL_CPUS, &stats))
+			r = collect_kind(&results->kinds[kind].rows, &results->kinds[kind].all, pp,
+					 kind, results->linear_entries);
+	}
+	return r;
+}
+
+const struct result_row *results_rows(const struct results *results,
+				      enum perf_poke_trigger_kind kind)
+{
+	return kind == PERF_POKE_TRIGGER_IRQ ? results->rows : results->kinds[kind].rows;
+}
+
+static void release_rows(struct result_row *rows, size_t nr)
+{
+	for (size_t i = 0; rows && i < nr; i++) {
+		free(rows[i].buckets);
+		free(rows[i].linear);
+	}
+	free(rows);
+}
+
+void results_release(struct results *results)
+{
+	release_rows(results->rows, results->nr_rows);
+	for (size_t kind = 0; kind < ARRAY_SIZE(results->kinds); kind++) {
+		release_rows(results->kinds[kind].rows, results->nr_rows);
+		free(results->kinds[kind].all.buckets);
+	}
+	free(results->all.buckets);
+	for (size_t i = 0; i < results->nr_captures; i++)
+		release_capture(&results->captures[i]);
+	free(results->captures);
+	free(results->numbers);
+	perf_files_release(&results->perf.data);
+}

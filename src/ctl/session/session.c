@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/session.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+
+#include "cli/ending.h"
+#include "cli/systemd.h"
+#include "clock.h"
+#include "commands/start.h"
+#include "cpulist.h"
+#include "session/detach.h"
+#include "session/json.h"
+#include "session/placement.h"
+#include "session/poked.h"
+#include "session/report.h"
+#include "session/results.h"
+#include "session/rtla_hist.h"
+#include "session/top.h"
+#include "units.h"
+
+/* The library's, see perf_poke.h. */
+#define DEFAULT_OUTPUT "perf-poke.data"
+
+/* Between two updates of the status line, and of what a service manager is told. */
+#define TICK_NS (NSEC_PER_SEC / 5)
+#define NOTIFY_TICK_NS (10 * NSEC_PER_SEC)
+
+struct session {
+	struct console *con;
+	struct perf_poke *pp;
+	struct perf_poke_opts opts;
+	char name[16]; /* when it was given none */
+	struct results results;
+	struct detach *detach; /* NULL: in the foreground */
+	const struct target_args *targets;
+	struct poked poked;
+	int signals;
+	uint64_t armed_ns;
+	uint64_t end_ns;  /* UINT64_MAX: no limit */
+	uint64_t tick_ns; /* when to show the status; UINT64_MAX: nobody wants it */
+	size_t errors;	  /* con->errors before the library was called */
+	bool failed;	  /* something besides a capture */
+	struct session_view view;
+	uint64_t skid_ns; /* of the newest capture */
+};
+
+static void session_release(struct session *s)
+{
+	perf_poke__free(s->pp);
+	poked_release(&s->poked);
+	results_release(&s->results);
+	closep(&s->signals);
+}
+
+/* The library says more than an errno can; one line for one error. */
+static void report_failure(struct session *s, const char *what, int error)
+{
+	if (s->con->errors == s->errors)
+		console_error(s->con, "%s: %s", what, strerror(-error));
+	s->errors = s->con->errors;
+}
+
+static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+{
+	struct session *s = ctx;
+
+	console_log(s->con, level, msg);
+}
+
+static void on_capture(void *ctx, const struct perf_poke_capture *capture)
+{
+	struct session *s = ctx;
+	char ran[64];
+	int r;
+
+	if (s->con->json)
+		console_json(s->con, json_capture(capture));
+	if (capture->error) {
+		s->results.nr_failed++;
+		return;
+	}
+	r = results_add_capture(&s->results, capture);
+	if (r) {
+		s->failed = true;
+		report_failure(s, "capture", r);
+		return;
+	}
+	s->skid_ns = capture->skid_ns;
+	if (systemd_wants_notify())
+		s->tick_ns = 0;
+	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d%s, %s", results_taken(&s->results),
+		     capture->spike.rtla ? "rtla: " : "",
+		     capture->spike.kind ? kind_name(capture->spike.kind) : "",
+		     capture->spike.kind ? " " : "", FORMAT_TIME(capture->spike.latency_ns),
+		     capture->spike.cpu, report_ran(ran, sizeof(ran), &capture->spike),
+		     capture->path);
+}
+
+static void on_removed(void *ctx, const char *path)
+{
+	struct session *s = ctx;
+
+	results_remove_capture(&s->results, path);
+	if (s->con->json)
+		console_json(s->con, json_removed(path));
+}
+
+/* Who has sudo run this is trusted as root is: what root writes may be in their folders. */
+static uid_t sudo_user(void)
+{
+	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
+	char *end;
+	unsigned long uid = text ? strtoul(text, &end, 10) : 0;
+
+	return text && *text && !*end && uid < UINT32_MAX ? (uid_t)uid : 0;
+}
+
+/* " to 812 and 813", or nothing */
+static int format_targets(const struct perf_poke_opts *opts, char **text)
+{
+	size_t size;
+	FILE *file = open_memstream(text, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->nr_targets; i++)
+		fprintf(file, "%s %d", i ? " and" : " to", opts->targets[i].pid);
+	return fclose(file) ? -ENOMEM : 0;
+}
+
+/* ` 30us`, or ` irq 30us, thread 60us`; nothing of those that --adaptive alone will find. */
+static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
+{
+	const char *separator = "";
+
+	if (!opts->nr_triggers && !start_no_floor(opts, opts->threshold_ns))
+		fprintf(file, " %s", FORMAT_TIME(opts->threshold_ns));
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+		uint64_t threshold_ns = trigger->threshold_ns ?: opts->threshold_ns;
+
+		if (start_no_floor(opts, threshold_ns))
+			continue;
+		fprintf(file, "%s %s %s", separator, kind_name(trigger->kind),
+			FORMAT_TIME(threshold_ns));
+		separator = ",";
+	}
+}
+
+static int format_thresholds(const struct perf_poke_opts *opts, char **text)
+{
+	_cleanup_free_ char *thresholds = NULL;
+	size_t size;
+	FILE *file = open_memstream(&thresholds, &size);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	print_thresholds(file, opts);
+	if (fclose(file))
+		return -ENOMEM;
+	if (!opts->adaptive_percent) {
+		*text = TAKE_PTR(thresholds);
+		return 0;
+	}
+	r = asprintf(text, " measured for %s (%g%%%s%s)",
+		     FORMAT_TIME(opts->warmup_ns ?: START_WARMUP_NS), opts->adaptive_percent,
+		     *thresholds ? ", at least" : "", thresholds);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static void announce(struct session *s, const int *cpus, size_t nr)
+{
+	const char *recorder = perf_poke__recorder(s->pp);
+	const char *workload = perf_poke__workload(s->pp);
+	const char *session = perf_poke__session(s->pp);
+	const char *delivery = perf_poke__delivery(s->pp);
+	_cleanup_free_ char *targets = NULL;
+	_cleanup_free_ char *thresholds = NULL;
+	_cleanup_free_ char *list = NULL;
+
+	if (s->con->json)
+		console_json(s->con,
+			     json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
+	if (cpulist_format(cpus, nr, &list) || format_targets(&s->opts, &targets) ||
+	    format_thresholds(&s->opts, &thresholds))
+		return;
+	console_info(s->con,
+		     "armed: %s%s%sCPU%s %s, threshold%s%s%s, recorder %s, workload %s%s%s%s",
+		     session ? "session " : "", session ?: "", session ? ", " : "",
+		     nr > 1 ? "s" : "", list, thresholds, s->opts.function ? ", timer " : "",
+		     s->opts.function ?: "", recorder, workload, *targets ? ", delivery " : "",
+		     *targets ? delivery : "", targets);
+}
+
+/* The program that is poked is there before the session, and ready before that is armed. */
+static enum exit_code make(struct session *s)
+{
+	const char *housekeeping = s->targets->housekeeping;
+	int r = housekeeping ? placement_keep(housekeeping) : 0;
+
+	if (r) {
+		console_error(s->con, "--housekeeping '%s': %s", housekeeping,
+			      r == -EINVAL ? "none of these CPUs is online and allowed"
+					   : strerror(-r));
+		return EXIT_USAGE;
+	}
+	r = poked_prepare(&s->poked, s->targets, s->con, &s->opts);
+	if (r)
+		return EXIT_FAILED;
+	s->pp = perf_poke__new(&s->opts);
+	if (!s->pp) {
+		r = -errno;
+		report_failure(s, "start", r);
+		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
+	}
+	r = poked_start(&s->poked, s->signals);
+	if (!r)
+		return EXIT_FINE;
+	return r == -EINTR ? EXIT_NO_SPIKE : EXIT_FAILED;
+}
+
+static enum exit_code begin(struct session *s, uint64_t duration_ns)
+{
+	enum exit_code code;
+	const int *cpus;
+	size_t nr;
+	int r;
+
+	code = make(s);
+	if (code != EXIT_FINE)
+		return code;
+	s->errors = s->con->errors;
+	r = perf_poke__start(s->pp);
+	if (r) {
+		report_failure(s, "start", r);
+		return r == -EINVAL || r == -ENOENT || r == -EEXIST ? EXIT_USAGE : EXIT_FAILED;
+	}
+	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
+	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
+
+	cpus = perf_poke__cpus(s->pp, &nr);
+	r = placement_apply(cpus, nr);
+	if (r)
+		console_warn(s->con, "no real-time priority, expect a longer skid: %s",
+			     strerror(-r));
+	if (s->detach && detach_release(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
+		return EXIT_FAILED;
+	announce(s, cpus, nr);
+	systemd_notify("READY=1");
+	/* Not the process that was started. */
+	if (s->detach)
+		systemd_notify("MAINPID=%d", getpid());
+	s->tick_ns = s->view.top || console_has_status(s->con) || systemd_wants_notify()
+			     ? s->armed_ns
+			     : UINT64_MAX;
+	return EXIT_FINE;
+}
+
+static void show_top(const struct session *s)
+{
+	const struct top_state state = {
+		.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns,
+		.captures = results_taken(&s->results),
+		.skid_ns = s->skid_ns,
+	};
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	int r;
+
+	if (!file)
+		return;
+	/* Home, and clear what is below. */
+	if (isatty(fileno(s->con->out)))
+		fputs("\033[H\033[J", file);
+	r = top_print(file, s->pp, &state);
+	fputc('\n', file);
+	if (!fclose(file) && !r)
+		console_result(s->con, text);
+}
+
+static void show_status(struct session *s)
+{
+	struct perf_poke_stats stats = { .sz = sizeof(stats) };
+	uint64_t seconds = (clock_ns(CLOCK_MONOTONIC) - s->armed_ns) / NSEC_PER_SEC;
+	size_t taken = results_taken(&s->results);
+	char text[256], captures[64];
+
+	if (s->opts.max_captures != UINT64_MAX)
+		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " captures", taken,
+			 s->opts.max_captures);
+	else
+		units_format_count(captures, sizeof(captures), taken, "capture", "captures");
+	if (perf_poke__stats(s->pp, ALL_CPUS, &stats))
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %s  max %s  %s  %s",
+		 seconds / 3600, seconds / 60 % 60, seconds % 60,
+		 FORMAT_COUNT(stats.count, "expiry", "expiries"), FORMAT_TIME(stats.max_ns),
+		 FORMAT_COUNT(stats.spikes, "spike", "spikes"), captures);
+	if (s->view.top)
+		show_top(s);
+	else if (console_has_status(s->con))
+		console_status(s->con, text);
+	systemd_notify("STATUS=%s", text);
+}
+
+static uint64_t next_tick(const struct session *s)
+{
+	if (s->view.top)
+		return clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC;
+	return clock_ns(CLOCK_MONOTONIC) + (console_has_status(s->con) ? TICK_NS : NOTIFY_TICK_NS);
+}
+
+/* Wait for the library, a signal, the end or the next tick. Returns what ppoll() does. */
+static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
+{
+	uint64_t until = s->tick_ns < s->end_ns ? s->tick_ns : s->end_ns;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t left = until > now ? until - now : 0;
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(left / NSEC_PER_SEC),
+		.tv_nsec = (long)(left % NSEC_PER_SEC),
+	};
+
+	return ppoll(fds, nr, until == UINT64_MAX ? NULL : &timeout, NULL);
+}
+
+/* Returns false when it makes no sense to go on. */
+static bool handle_library(struct session *s)
+{
+	int r;
+
+	s->errors = s->con->errors;
+	r = perf_poke__poll(s->pp, 0);
+	if (r >= 0 || r == -EINTR)
+		return true;
+	if (r == -ECANCELED || r == -ESRCH) {
+		if (r == -ECANCELED)
+			console_info(s->con, "asked to stop");
+		else if (!child_has_ended(&s->poked.child))
+			console_info(s->con, "nobody is left to poke");
+		return false;
+	}
+	s->failed = true;
+	report_failure(s, "snapshot", r);
+	return r == -EIO || r == -ENOMEM;
+}
+
+static bool is_over(const struct session *s)
+{
+	return results_taken(&s->results) >= s->opts.max_captures ||
+	       clock_ns(CLOCK_MONOTONIC) >= s->end_ns || console_is_deaf(s->con);
+}
+
+static void watch(struct session *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
+		{ .fd = s->signals, .events = POLLIN },
+		{ .fd = s->poked.child.pidfd, .events = POLLIN },
+	};
+
+	while (!is_over(s)) {
+		int r = wait_events(s, fds, ARRAY_SIZE(fds));
+
+		if (r < 0 && errno != EINTR) {
+			s->failed = true;
+			console_error(s->con, "ppoll: %s", strerror(errno));
+			return;
+		}
+		if (r > 0 && fds[1].revents)
+			return;
+		if (r > 0 && fds[0].revents && !handle_library(s))
+			return;
+		if (r > 0 && fds[2].revents && child_has_ended(&s->poked.child))
+			return;
+		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
+			show_status(s);
+			s->tick_ns = next_tick(s);
+		}
+	}
+}
+
+static int print_report(const struct session *s)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = report_print(file, &s->results);
+	if (s->view.histogram) {
+		fputc('\n', file);
+		rtla_hist_print(file, &s->results);
+	}
+	if (fclose(file))
+		return -ENOMEM;
+	if (!r)
+		console_result(s->con, text);
+	return r;
+}
+
+static enum exit_code finish(struct session *s)
+{
+	int r;
+
+	systemd_notify("STOPPING=1\nSTATUS=ending: captures at hand are written");
+	s->errors = s->con->errors;
+	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
+	if (perf_poke__stop(s->pp))
+		s->failed = true;
+	console_clear_status(s->con);
+	/* No more pokes come. */
+	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
+		s->failed = true;
+	s->errors = s->con->errors;
+
+	r = results_collect(&s->results, s->pp);
+	if (!r && s->con->json)
+		console_json(s->con, json_summary(&s->results));
+	else if (!r)
+		r = print_report(s);
+	if (r) {
+		s->failed = true;
+		report_failure(s, "results", r);
+	}
+	if (s->failed || s->results.nr_failed)
+		return EXIT_FAILED;
+	return results_taken(&s->results) ? EXIT_FINE : EXIT_NO_SPIKE;
+}
+
+enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
+			   const struct target_args *targets, uint64_t duration_ns,
+			   struct detach *detach, const struct session_view *view)
+{
+	_cleanup_(session_release) struct session s = {
+		.con = con,
+		.opts = *opts,
+		.targets = targets,
+		.poked = poked_none,
+	};
+	enum exit_code code;
+
+	s.detach = detach;
+	s.view = *view;
+	s.results.linear_entries = opts->histogram_entries;
+	s.results.linear_width_ns = opts->histogram_width_ns;
+	s.results.keeps = opts->keep_worst || opts->max_disk;
+	if (!s.opts.session) {
+		snprintf(s.name, sizeof(s.name), "%d", getpid());
+		s.opts.session = s.name;
+	}
+	s.opts.output_owner = sudo_user();
+	s.opts.log = on_log;
+	s.opts.log_ctx = &s;
+	s.opts.on_capture = on_capture;
+	s.opts.on_removed = on_removed;
+	s.opts.capture_ctx = &s;
+	s.errors = con->errors;
+	/* Threads of the library inherit that they do not take them. */
+	s.signals = ending_open();
+	if (s.signals < 0) {
+		report_failure(&s, "signals", s.signals);
+		return EXIT_FAILED;
+	}
+	code = begin(&s, duration_ns);
+	if (code != EXIT_FINE)
+		return code;
+	watch(&s);
+	return finish(&s);
+}

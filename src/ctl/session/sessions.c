@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/sessions.h"
+
+#include <string.h>
+
+void sessions_add(void *ctx, const struct perf_poke_session *session)
+{
+	struct session_list *list = ctx;
+	struct session_entry *entries, entry = {
+		.name = strdup(session->name),
+		.alive = session->alive,
+		.pid = session->pid,
+		.last_sequence = session->last_sequence,
+		.output = strdup(session->output),
+	};
+
+	entries = reallocarray(list->entries, list->nr + 1, sizeof(*entries));
+	if (entries)
+		list->entries = entries;
+	if (!entries || !entry.name || !entry.output) {
+		free(entry.name);
+		free(entry.output);
+		list->out_of_memory = true;
+		return;
+	}
+	entries[list->nr++] = entry;
+}
+
+void sessions_release(struct session_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		free(list->entries[i].name);
+		free(list->entries[i].output);
+	}
+	free(list->entries);
+	*list = (struct session_list){ 0 };
+}
+
+void sessions_error(struct console *con, int error)
+{
+	if (error == -EPERM || error == -EACCES)
+		console_error(con, "not allowed to see the sessions: needs root");
+	else
+		console_error(con, "cannot read the sessions: %s", strerror(-error));
+}
+
+int sessions_read(struct session_list *list, struct console *con)
+{
+	int r;
+
+	*list = (struct session_list){ 0 };
+	r = perf_poke__sessions(sessions_add, list);
+	if (r >= 0 && list->out_of_memory)
+		r = -ENOMEM;
+	if (r >= 0)
+		return 0;
+	sessions_release(list);
+	sessions_error(con, r);
+	return r;
+}
+
+const struct session_entry *sessions_find(const struct session_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		if (!strcmp(list->entries[i].name, name))
+			return &list->entries[i];
+	}
+	return NULL;
+}
+
+static enum exit_code refuse_many(const struct session_list *list, struct console *con)
+{
+	_cleanup_free_ char *names = NULL;
+	size_t size, listed = 0;
+	FILE *file = open_memstream(&names, &size);
+
+	if (!file)
+		return EXIT_FAILED;
+	for (size_t i = 0; i < list->nr; i++) {
+		if (list->entries[i].alive)
+			fprintf(file, "%s%s", listed++ ? ", " : "", list->entries[i].name);
+	}
+	if (fclose(file))
+		return EXIT_FAILED;
+	console_error(con, "there are several sessions: name one of %s", names);
+	return EXIT_USAGE;
+}
+
+enum exit_code sessions_choose(const struct session_list *list, struct console *con,
+			       const char *name, const struct session_entry **chosen)
+{
+	const struct session_entry *only = NULL;
+
+	if (name) {
+		*chosen = sessions_find(list, name);
+		if (*chosen)
+			return EXIT_FINE;
+		console_error(con, "session '%s': there is none (perf-poke-ctl status lists them)",
+			      name);
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < list->nr; i++) {
+		if (!list->entries[i].alive)
+			continue;
+		if (only)
+			return refuse_many(list, con);
+		only = &list->entries[i];
+	}
+	if (!only) {
+		console_error(con, "there is no session");
+		return EXIT_FAILED;
+	}
+	*chosen = only;
+	return EXIT_FINE;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/capture_file.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "helpers.h"
+
+#define EVENTS(cpu, time_ns)                                                                       \
+	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
+	"\"recorder\":{\"kind\":\"events\"}}"
+#define SPIKE(member)                                                                              \
+	"{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5," member "},"                            \
+	"\"recorder\":{\"kind\":\"events\"}}"
+#define PT(time_ns, monotonic_ns, perf_ns)                                                         \
+	"{\"schema\":1,\"spike\":{\"cpu\":2,\"time_ns\":" time_ns "},\"recorder\":"                \
+	"{\"kind\":\"pt\",\"freeze\":\"sample\","                                                  \
+	"\"clock\":{\"monotonic_ns\":" monotonic_ns ",\"perf_ns\":" perf_ns "}}}"
+#define WHOLE                                                                                      \
+	"{\"schema\":1,\"history_ns\":90562087,\"threshold_ns\":50000,\"skid_ns\":7,\"events\":9," \
+	"\"lost\":1,\"spike\":{\"sequence\":7,\"cpu\":1,\"function_address\":\"0xf0\","            \
+	"\"trigger\":\"irq\","                                                                     \
+	"\"latency_ns\":29841094,\"time_ns\":7881842767,\"expected_ns\":7851933892,"               \
+	"\"actual_ns\":7881774986,\"wall_time\":\"2026-11-21T07:01:43.081833Z\","                  \
+	"\"function\":\"hrtimer_wakeup\",\"pid\":24,\"tid\":25,\"comm\":\"kworker/1:0\","          \
+	"\"idle\":true,\"poked\":true},\"recorder\":{\"kind\":\"events\"},\"more\":[{}],"          \
+	"\"kernel\":{\"release\":\"7.3.4\",\"version\":\"#1 SMP\"},"                               \
+	"\"machine\":{\"hostname\":\"lab\",\"cpu\":\"486\"}}\n"
+
+static int parse(struct capture_file *file, const char *text, char **why)
+{
+	return capture_file_parse(file, text, strlen(text), why);
+}
+
+/* Where TSC was not perf's clock, null; earlier versions wrote 0. */
+static void reads_traces_without_times(void **state)
+{
+	static const char *const texts[] = { PT("5", "9", "null"), PT("5", "9", "0") };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_free_ char *why = NULL;
+		struct capture_file file;
+
+		assert_int_equal(parse(&file, texts[i], &why), 0);
+		assert_true(file.view.no_times && file.view.ends_at_spike);
+		assert_int_equal(file.view.spike_ns, 5);
+	}
+}
+
+static void reads_all(void **state)
+{
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+
+	(void)state;
+	assert_int_equal(parse(&file, WHOLE, &why), 0);
+	assert_null(why);
+	assert_int_equal(file.view.kind, VIEW_EVENTS);
+	assert_int_equal(file.view.cpu, 1);
+	assert_int_equal(file.view.spike_ns, 7881842767);
+	assert_int_equal(file.view.latency_ns, 29841094);
+	assert_int_equal(file.view.history_ns, 90562087);
+	assert_int_equal(file.sequence, 7);
+	assert_int_equal(file.time_ns, 7881842767);
+	assert_int_equal(file.expected_ns, 7851933892);
+	assert_int_equal(file.actual_ns, 7881774986);
+	/* date -d 2026-11-21T07:01:43Z +%s */
+	assert_int_equal(file.wall_ns, 1795244503081833000);
+	assert_true(file.poked && file.idle);
+	assert_int_equal(file.pid, 24);
+	assert_int_equal(file.tid, 25);
+	assert_string_equal(file.comm, "kworker/1:0");
+	assert_string_equal(file.function, "hrtimer_wakeup");
+	assert_string_equal(file.release, "7.3.4");
+	assert_string_equal(file.version, "#1 SMP");
+	assert_string_equal(file.hostname, "lab");
+	assert_string_equal(file.wall_time, "2026-11-21T07:01:43.081833Z");
+	assert_int_equal(file.threshold_ns, 50000);
+	assert_int_equal(file.skid_ns, 7);
+	assert_int_equal(file.events, 9);
+	assert_int_equal(file.lost, 1);
+	assert_string_equal(file.function_address, "0xf0");
+	assert_string_equal(file.trigger, "irq");
+	assert_string_equal(file.model, "486");
+}
+
+static void reads_the_least(void **state)
+{
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+
+	(void)state;
+	assert_int_equal(parse(&file, EVENTS("-1", "5"), &why), 0);
+	assert_int_equal(file.view.cpu, -1);
+	assert_int_equal(file.wall_ns, 0);
+	assert_string_equal(file.comm, "");
+	assert_int_equal(parse(&file, SPIKE("\"function\":null"), &why), 0);
+	assert_string_equal(file.function, "");
+	assert_int_equal(parse(&file, SPIKE("\"comm\":\"\303\244,}\\\"\""), &why), 0);
+	assert_string_equal(file.comm, "\303\244,}\"");
+	assert_int_equal(parse(&file, SPIKE("\"of_later\":-99999999999999999999"), &why), 0);
+	assert_int_equal(parse(&file, PT("7361536417", "7366384740", "7380134244"), &why), 0);
+	assert_int_equal(file.view.kind, VIEW_PT);
+	assert_true(file.view.sampled);
+	assert_int_equal(file.time_ns, 7361536417);
+	assert_int_equal(file.view.spike_ns, 7375285921);
+	assert_null(why);
+}
+
+static void cuts_what_is_long(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+	char comm[200];
+
+	(void)state;
+	memset(comm, 'a', sizeof(comm));
+	assert_true(asprintf(&text, SPIKE("\"comm\":\"%.*s\""), (int)sizeof(comm), comm) > 0);
+	assert_int_equal(parse(&file, text, &why), 0);
+	assert_int_equal(strlen(file.comm), sizeof(file.comm) - 1);
+}
+
+static void refuses(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why;
+	} rows[] = {
+		{ "", "not JSON: " },
+		{ "{\"schema\":1,", "not JSON: " },
+		{ "{\"schema\":1}x", "not JSON: " },
+		{ "{\"schema\":1}{}", "not JSON: " },
+		{ "{\"schema\":1,}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":\"\xff\"}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":[1, ]}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":\"\n\"}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":\"\\", "not JSON: " },
+		{ "{\"schema\":1,\"a\":'b'}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":NaN}", "not JSON: " },
+		{ "{\"schema\":1,\"a\":TRUE}", "not JSON: " },
+		{ "{\"schema\":1/* one */}", "not JSON: " },
+		{ "[[[[[[[[[[[[[[[[[[[[", "not JSON: " },
+		{ "[1]", "schema is missing, or no number" },
+		{ "{}", "schema is missing, or no number" },
+		{ "{\"schema\":\"1\"}", "schema is missing, or no number" },
+		{ "{\"schema\":2}", "schema 2: this version reads 1" },
+		{ "{\"schema\":1}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":\"pt\"}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":null}}",
+		  "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"tape\"}}",
+		  "recorder.kind 'tape': this version does not know it" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"events\"}}",
+		  "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "-5"), "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "\"5\""), "spike.time_ns is missing, or no time" },
+		{ EVENTS("null", "5"), "spike.cpu is missing, or no number" },
+		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
+		  "{\"kind\":\"pt\"}}",
+		  "recorder.clock.monotonic_ns is missing, or no time" },
+		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
+		  "{\"kind\":\"pt\",\"clock\":{\"monotonic_ns\":5}}}",
+		  "recorder.clock.perf_ns is missing, or no time" },
+		{ EVENTS("-2", "5"), "spike.cpu -2: there is no such CPU" },
+		{ EVENTS("8192", "5"), "spike.cpu 8192: there is no such CPU" },
+		{ EVENTS("1", "9223372036854775807"), "spike.time_ns is missing, or no time" },
+		{ EVENTS("1", "1e30"), "spike.time_ns is missing, or no time" },
+		{ PT("5", "9", "3"), "recorder.clock: the spike is before the clock began" },
+		{ SPIKE("\"latency_ns\":-1"), "spike.latency_ns is not a number from 0 on" },
+		{ SPIKE("\"latency_ns\":99999999999999999999"),
+		  "spike.latency_ns is not a number from 0 on" },
+		{ SPIKE("\"pid\":-1"), "spike.pid is no task" },
+		{ SPIKE("\"tid\":4294967297"), "spike.tid is no task" },
+		{ SPIKE("\"idle\":1"), "spike.idle is neither true nor false" },
+		{ SPIKE("\"comm\":[]"), "spike.comm is no text" },
+		{ SPIKE("\"trigger\":7"), "spike.trigger is no text" },
+		{ SPIKE("\"wall_time\":5"), "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43Z\""), "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.88183Z\""),
+		  "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.+88183Z\""),
+		  "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.881833\""),
+		  "spike.wall_time is no date" },
+		{ SPIKE("\"wall_time\":\"1026-11-21T07:01:43.881833Z\""),
+		  "spike.wall_time is no date" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *why = NULL;
+		struct capture_file file;
+
+		assert_int_equal(parse(&file, rows[i].text, &why), -EINVAL);
+		assert_non_null(why);
+		assert_memory_equal(why, rows[i].why, strlen(rows[i].why));
+		/* What JSON's reader says is its own. */
+		if (strncmp(why, "not JSON", 8))
+			assert_string_equal(why, rows[i].why);
+	}
+}
+
+static void refuses_bytes(void **state)
+{
+	static const char with_nul[] = EVENTS("1", "5") "\0";
+	_cleanup_free_ char *large = malloc(CAPTURE_FILE_MAX_SIZE + 1);
+	_cleanup_free_ char *nul = NULL;
+	_cleanup_free_ char *size = NULL;
+	struct capture_file file;
+
+	(void)state;
+	assert_int_equal(capture_file_parse(&file, with_nul, sizeof(with_nul) - 1, &nul), -EINVAL);
+	assert_string_equal(nul, "not JSON: it has a NUL");
+	assert_non_null(large);
+	memset(large, ' ', CAPTURE_FILE_MAX_SIZE + 1);
+	assert_int_equal(capture_file_parse(&file, large, CAPTURE_FILE_MAX_SIZE + 1, &size),
+			 -EINVAL);
+	assert_string_equal(size, "larger than 1M, no capture.json is");
+}
+
+#define STATISTICS(histogram)                                                                      \
+	"{\"statistics\":{\"cpu\":null,\"count\":9,\"min_ns\":1,\"avg_ns\":2,\"p50_ns\":3,"        \
+	"\"p99_ns\":4,\"p99_9_ns\":5,\"max_ns\":6,\"spikes\":7,\"unarmed\":8,"                     \
+	"\"histogram\":" histogram "}}"
+
+static int parse_statistics(struct statistics *statistics, const char *text, char **why)
+{
+	return capture_file_parse_statistics(statistics, text, strlen(text), why);
+}
+
+static void reads_statistics(void **state)
+{
+	struct statistics statistics;
+	char *why = NULL;
+
+	(void)state;
+	assert_int_equal(
+		parse_statistics(&statistics, STATISTICS("[[0,16,8],[16,32,0],[64,null,1]]"), &why),
+		0);
+	assert_null(why);
+	assert_int_equal(statistics.cpu, -1);
+	assert_int_equal(statistics.count, 9);
+	assert_int_equal(statistics.p99_9_ns, 5);
+	assert_int_equal(statistics.unarmed, 8);
+	assert_int_equal(statistics.nr, 3);
+	assert_int_equal(statistics.rows[0].high_ns, 16);
+	assert_int_equal(statistics.rows[2].low_ns, 64);
+	assert_int_equal(statistics.rows[2].high_ns, UINT64_MAX);
+	assert_int_equal(statistics.rows[2].count, 1);
+	/* Of an earlier version, or with nothing counted. */
+	assert_int_equal(parse_statistics(&statistics, "{}", &why), 0);
+	assert_int_equal(statistics.count, 0);
+	assert_int_equal(parse_statistics(&statistics, "{\"statistics\":null}", &why), 0);
+	assert_int_equal(statistics.nr, 0);
+}
+
+static void refuses_statistics(void **state)
+{
+	static const char *const histograms[] = {
+		"7",
+		"[7]",
+		"[[]]",
+		"[[0,1]]",
+		"[[0,1,2,3]]",
+		"[[0,1,-2]]",
+		"[[null,1,2]]",
+		"[[0,\"1\",2]]",
+		"[[5,5,1]]",
+		"[[5,4,1]]",
+		"[[0,8,1],[7,9,1]]",
+		"[[0,null,1],[9,10,1]]",
+		"[[0,9223372036854775807,1]]",
+		"[[0,1,1.5]]",
+	};
+	_cleanup_free_ char *missing = NULL;
+	struct statistics statistics;
+	_cleanup_free_ char *many = NULL;
+	_cleanup_free_ char *why = NULL;
+	size_t size;
+	FILE *file;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
+		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *one = NULL;
+
+		assert_true(asprintf(&text, STATISTICS("%s"), histograms[i]) > 0);
+		assert_int_equal(parse_statistics(&statistics, text, &one), -EINVAL);
+		assert_memory_equal(one, "statistics.histogram", 20);
+	}
+	assert_int_equal(parse_statistics(&statistics, "{\"statistics\":{\"count\":1}}", &missing),
+			 -EINVAL);
+	assert_string_equal(missing, "statistics.min_ns is not a number from 0 on");
+	file = open_memstream(&many, &size);
+	fprintf(file, STATISTICS("[[0,1,1]"));
+	/* Over the end. */
+	fseek(file, -2, SEEK_CUR);
+	for (int i = 1; i <= STATISTICS_ROWS_MAX; i++)
+		fprintf(file, ",[%d,%d,1]", i, i + 1);
+	fputs("]}}", file);
+	fclose(file);
+	assert_int_equal(parse_statistics(&statistics, many, &why), -EINVAL);
+	assert_string_equal(why, "statistics.histogram is no list of so few rows");
+}
+
+static void reads_files(void **state)
+{
+	const struct folder *folder = *state;
+	struct capture_file file;
+	char *why = NULL;
+
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), -ENOENT);
+	assert_null(why);
+	put_file(folder->fd, CAPTURE_FILE_NAME, WHOLE);
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), 0);
+	assert_int_equal(file.sequence, 7);
+	put_file(folder->fd, CAPTURE_FILE_NAME, "");
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
+	assert_string_equal(why, "it is empty");
+	free(why);
+	assert_int_equal(unlinkat(folder->fd, CAPTURE_FILE_NAME, 0), 0);
+	/* Reading would wait for a writer. */
+	assert_int_equal(mkfifoat(folder->fd, CAPTURE_FILE_NAME, 0600), 0);
+	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
+	assert_string_equal(why, "not a file");
+	free(why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_all),
+		cmocka_unit_test(reads_traces_without_times),
+		cmocka_unit_test(reads_the_least),
+		cmocka_unit_test(cuts_what_is_long),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_bytes),
+		cmocka_unit_test(reads_statistics),
+		cmocka_unit_test(refuses_statistics),
+		cmocka_unit_test_setup_teardown(reads_files, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/newest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "tree.h"
+
+static char folder[] = "/tmp/perf-poke-newest-XXXXXX";
+
+static void put(const char *name, const char *text)
+{
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_free_ char *path = NULL;
+	FILE *file;
+
+	assert_true(asprintf(&dir, NEWEST_FOLDER "/%s", name) > 0);
+	assert_true(asprintf(&path, "%s/capture.json", dir) > 0);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void put_capture(const char *name, int second, int sequence, const char *poked)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"schema\":1,\"spike\":{\"sequence\":%d,\"cpu\":1,\"time_ns\":5,\"poked\":%s,"
+		 "\"wall_time\":\"2026-11-21T07:01:%02d.000000Z\"},"
+		 "\"recorder\":{\"kind\":\"events\"}}",
+		 sequence, poked, second);
+	put(name, text);
+}
+
+static int enter(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) && !chdir(folder) ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return chdir("/") || tree_remove(AT_FDCWD, folder);
+}
+
+/* Checks what is chosen, or what is said. */
+static void check(const char *word, const char *path, const char *said)
+{
+	_cleanup_free_ char *chosen = NULL;
+	_cleanup_free_ char *err = NULL;
+	struct console con = { 0 };
+	size_t size;
+	int r;
+
+	con.err = open_memstream(&err, &size);
+	assert_non_null(con.err);
+	r = newest_choose(&con, word, &chosen);
+	fclose(con.err);
+	assert_string_equal(err, said);
+	assert_int_equal(r, path ? 0 : -ENOENT);
+	if (path)
+		assert_string_equal(chosen, path);
+}
+
+static void chooses(void **state)
+{
+	const char *none = "perf-poke-ctl: CAPTURE is required: there is none in " NEWEST_FOLDER;
+	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *line = NULL;
+
+	(void)state;
+	assert_true(asprintf(&line, "%s: No such file or directory\n", none) > 0);
+	check(NULL, NULL, line);
+	assert_int_equal(mkdir(NEWEST_FOLDER, 0700), 0);
+	free(line);
+	assert_true(asprintf(&line, "%s\n", none) > 0);
+	put("broken", "{");
+	check(NULL, NULL, line);
+
+	/* Names sort otherwise; hidden ones are not complete. */
+	put_capture("a", 3, 7, "true");
+	put_capture("b", 1, 8, "false");
+	put_capture("c", 2, 7, "true");
+	put_capture(".partial", 4, 9, "true");
+	check(NULL, NEWEST_FOLDER "/a", "");
+	check(NEWEST_FOLDER, NEWEST_FOLDER "/a", "");
+	check(NEWEST_FOLDER "/b", NEWEST_FOLDER "/b", "");
+	check("/nowhere", "/nowhere", "");
+
+	assert_int_equal(newest_poked(NEWEST_FOLDER, 7, &path), 0);
+	assert_string_equal(path, NEWEST_FOLDER "/a");
+	assert_int_equal(newest_poked(NEWEST_FOLDER, 8, &path), -ENOENT);
+	assert_int_equal(newest_poked("/nowhere", 7, &path), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(chooses) };
+
+	return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/perf_tool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+/* A folder with programs of our own, two levels deep; the working folder meanwhile. */
+static char folder[] = "/tmp/perf-poke-test-XXXXXX";
+
+static int set_up(void **state)
+{
+	(void)state;
+	return !mkdtemp(folder) || chdir(folder) || mkdir("bin", 0777) || mkdir("perf", 0777);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink("bin/perf");
+	unlink("bin/plain");
+	unlink("here");
+	return rmdir("bin") || rmdir("perf") || chdir("/") || rmdir(folder);
+}
+
+/* A shell script; one that cannot be run has no mode for it. */
+static void make(const char *path, const char *body, mode_t mode)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fprintf(file, "#!/bin/sh\n%s\n", body);
+	assert_int_equal(fchmod(fileno(file), mode), 0);
+	fclose(file);
+}
+
+#define PERF "perf version 1.2.3"
+#define SAYS(text) "case $1 in --version) echo '" text "'; exit;; esac; "
+
+static void finds_programs(void **state)
+{
+	_cleanup_free_ char *path = NULL, *none = NULL, *here = NULL;
+
+	(void)state;
+	make("bin/perf", "", 0755);
+	make("bin/plain", "", 0644);
+	/* Here `perf` is a folder, and `plain` is not to be run. */
+	setenv("PATH", "/nowhere::.:bin", 1);
+	assert_int_equal(perf_tool_search("perf", &path), 0);
+	assert_string_equal(path, "bin/perf");
+	assert_int_equal(perf_tool_search("plain", &none), -ENOENT);
+	assert_int_equal(perf_tool_search("nosuch", &none), -ENOENT);
+	assert_int_equal(perf_tool_search("./nosuch", &none), -ENOENT);
+	assert_int_equal(perf_tool_search("./perf", &none), -ENOENT);
+	assert_null(none);
+	make("here", "", 0755);
+	assert_int_equal(perf_tool_search("here", &here), 0);
+	assert_string_equal(here, "./here");
+	free(here);
+	here = NULL;
+	setenv("PATH", "bin", 1);
+	assert_int_equal(perf_tool_search("here", &none), -ENOENT);
+	setenv("PATH", "bin:", 1);
+	assert_int_equal(perf_tool_search("here", &here), 0);
+	assert_string_equal(here, "./here");
+	free(path);
+	assert_int_equal(perf_tool_search("./bin/perf", &path), 0);
+	assert_string_equal(path, "./bin/perf");
+}
+
+static void tells_the_version(void **state)
+{
+	_cleanup_(perf_tool_release) struct perf_tool perf;
+	_cleanup_free_ char *why = NULL;
+
+	(void)state;
+	/* Only the first line, however much there is. */
+	make("bin/perf", SAYS(PERF "\033") "exit 1", 0755);
+	setenv("PATH", "bin:/bin", 1);
+	unsetenv("PERF_POKE_PERF");
+	assert_int_equal(perf_tool_find(&perf, &why), 0);
+	assert_string_equal(perf.path, "bin/perf");
+	assert_string_equal(perf.version, PERF " ");
+	perf_tool_release(&perf);
+
+	make("bin/perf", "echo " PERF "; head -c 200000 /dev/zero", 0755);
+	setenv("PATH", "/bin", 1);
+	setenv("PERF_POKE_PERF", "bin/perf", 1);
+	assert_int_equal(perf_tool_find(&perf, &why), 0);
+	assert_string_equal(perf.path, "bin/perf");
+	assert_string_equal(perf.version, PERF);
+	assert_null(why);
+}
+
+static void check_none(const char *path, const char *named, const char *expected)
+{
+	_cleanup_free_ char *why = NULL;
+	struct perf_tool perf;
+
+	setenv("PATH", path, 1);
+	setenv("PERF_POKE_PERF", named, 1);
+	assert_true(perf_tool_find(&perf, &why) < 0);
+	assert_non_null(why);
+	assert_non_null(strstr(why, expected));
+	assert_null(strchr(why, '\n'));
+}
+
+static void says_what_to_do(void **state)
+{
+	(void)state;
+	check_none("/nowhere", "", "there is no perf in PATH: install linux-perf (Debian), ");
+	check_none("", "", "there is no perf in PATH: install ");
+	check_none("bin", "./nosuch", "PERF_POKE_PERF './nosuch': no such program");
+	make("bin/perf", "echo " PERF "; exit 2", 0755);
+	check_none("bin", "", "'bin/perf --version' fails: install ");
+	make("bin/perf", "echo something else", 0755);
+	check_none("bin", "", "'bin/perf' is not perf: it says 'something else'");
+	make("bin/perf", "", 0755);
+	check_none("bin", "", "'bin/perf' is not perf: it says ''");
+}
+
+static void tries_the_disassembler(void **state)
+{
+	_cleanup_(perf_tool_release) struct perf_tool perf;
+	_cleanup_free_ char *why = NULL;
+
+	(void)state;
+	setenv("PATH", "bin", 1);
+	unsetenv("PERF_POKE_PERF");
+	make("bin/perf",
+	     SAYS(PERF) "test \"$*\" = 'script -i /dev/null --insn-trace=disasm' "
+			"&& exit 255; exit 129",
+	     0755);
+	assert_int_equal(perf_tool_find(&perf, &why), 0);
+	assert_true(perf_tool_disassembles(&perf));
+	make("bin/perf", "exit 129", 0755);
+	assert_false(perf_tool_disassembles(&perf));
+	make("bin/perf", "kill -9 $$", 0755);
+	assert_false(perf_tool_disassembles(&perf));
+	unlink("bin/perf");
+	assert_false(perf_tool_disassembles(&perf));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_programs),
+		cmocka_unit_test(tells_the_version),
+		cmocka_unit_test(says_what_to_do),
+		cmocka_unit_test(tries_the_disassembler),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

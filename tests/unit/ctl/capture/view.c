@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture/capture_file.h"
+
+#define PT                                                                                         \
+	"{\"schema\":1,\"spike\":{\"cpu\":3,\"time_ns\":7361536417},"                              \
+	"\"recorder\":{\"kind\":\"pt\",\"clock\":"                                                 \
+	"{\"monotonic_ns\":7366384740,\"perf_ns\":7380134244}}}"
+#define SAMPLED(cpu, freeze)                                                                       \
+	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":5},\"recorder\":{\"kind\":\"pt\","   \
+	"\"freeze\":\"" freeze "\",\"clock\":{\"monotonic_ns\":5,\"perf_ns\":7}}}"
+#define EVENTS(cpu, time_ns)                                                                       \
+	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
+	"\"recorder\":{\"kind\":\"events\"}}"
+
+/* The words, each behind a blank; for the caller to free. */
+static char *words(const char *text, const struct view_options *options)
+{
+	_cleanup_(view_free_argv) char **argv = NULL;
+	struct capture_file file;
+	char *line = NULL, *why = NULL;
+	size_t size;
+	FILE *stream;
+
+	assert_int_equal(capture_file_parse(&file, text, strlen(text), &why), 0);
+	assert_null(why);
+	assert_int_equal(view_argv(&file.view, options, "/bin/perf", "a dir/perf.data", &argv), 0);
+	stream = open_memstream(&line, &size);
+	assert_non_null(stream);
+	for (size_t i = 0; argv[i]; i++)
+		fprintf(stream, "%s<%s>", i ? " " : "", argv[i]);
+	fclose(stream);
+	return line;
+}
+
+#define BEGIN "</bin/perf> <script> <-i> <a dir/perf.data> <--ns>"
+#define CHECK(text, expected, ...)                                                                 \
+	do {                                                                                       \
+		const struct view_options options = { __VA_ARGS__ };                               \
+		_cleanup_free_ char *line = words(text, &options);                                 \
+                                                                                                   \
+		assert_string_equal(line, BEGIN expected);                                         \
+	} while (0)
+
+#define CALLS " <--call-ret-trace> <-F> <-dso>"
+
+/* In the clock of perf the spike is at 7361536417 - 7366384740 + 7380134244. */
+static void shows_pt(void **state)
+{
+	(void)state;
+	CHECK(PT, " <-C> <3> <--time> <7.375085921,>" CALLS, 0);
+	CHECK(PT, " <-C> <3> <--time> <7.370285921,>" CALLS, .window_ns = 5000000);
+	CHECK(PT, " <-C> <3> <--time> <0.000000000,>" CALLS, .window_ns = 7375285922);
+	CHECK(PT, " <-C> <3>" CALLS, .all = true);
+	CHECK(PT, " <--time> <7.375085921,>" CALLS, .all_cpus = true);
+	CHECK(PT, CALLS, .all = true, .all_cpus = true);
+}
+
+static void shows_instructions(void **state)
+{
+	(void)state;
+	CHECK(PT, " <-C> <3> <--insn-trace>", .all = true, .insns = VIEW_INSNS_RAW);
+	CHECK(PT, " <-C> <3> <--insn-trace> <--xed>", .all = true, .insns = VIEW_INSNS_XED);
+	CHECK(PT, " <-C> <3> <--insn-trace=disasm>", .all = true, .insns = VIEW_INSNS_DISASM);
+}
+
+#define CALL_FIELDS "-ip,-addr,-event,-period,-dso,+callindent,+flags"
+#define BY_KIND(fields) " <-F> <hw:" fields "> <-F> <synth:" fields ">"
+
+static void names_the_sample(void **state)
+{
+	(void)state;
+	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=crewp>" BY_KIND(CALL_FIELDS),
+	      .all = true);
+	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+insn"),
+	      .all = true, .insns = VIEW_INSNS_RAW);
+	CHECK(SAMPLED("2", "sample"),
+	      " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+insn") " <--xed>", .all = true,
+	      .insns = VIEW_INSNS_XED);
+	CHECK(SAMPLED("2", "sample"),
+	      " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+disasm"), .all = true,
+	      .insns = VIEW_INSNS_DISASM);
+	CHECK(SAMPLED("-1", "sample"), CALLS, .all = true);
+	CHECK(SAMPLED("2", "pause"), " <-C> <2>" CALLS, .all = true);
+}
+
+static void shows_events(void **state)
+{
+	(void)state;
+	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.990000009,12345.000000009>",
+	      0);
+	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.000000009,12345.000000009>",
+	      .window_ns = 1000000000);
+	CHECK(EVENTS("0", "5000"), " <-C> <0> <--time> <0.000000000,0.000005000>", 0);
+	/* One that was poked is of no CPU in particular. */
+	CHECK(EVENTS("-1", "5000"), " <--time> <0.000000000,0.000005000>", 0);
+}
+
+static void passes_the_rest_on(void **state)
+{
+	char *none[] = { NULL };
+	char *rest[] = { "-F", "+srcline", "a b", "", NULL };
+
+	(void)state;
+	CHECK(PT, " <-C> <3>" CALLS " <-F> <+srcline> <a b> <>", .all = true, .rest = rest);
+	CHECK(EVENTS("1", "5"), " <-C> <1>", .all = true, .rest = none);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shows_pt),	      cmocka_unit_test(shows_instructions),
+		cmocka_unit_test(names_the_sample),   cmocka_unit_test(shows_events),
+		cmocka_unit_test(passes_the_rest_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/console.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	struct console con;
+	char *out, *err;
+	size_t out_size, err_size;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->con.out = open_memstream(&f->out, &f->out_size);
+	f->con.err = open_memstream(&f->err, &f->err_size);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	fclose(f->con.out);
+	fclose(f->con.err);
+	free(f->out);
+	free(f->err);
+	free(f);
+	return 0;
+}
+
+static void says_one_plain_line(void **state)
+{
+	struct fixture *f = *state;
+
+	console_error(&f->con, "'%s': odd", "a\n\033[2J\302\233b");
+	fflush(f->con.err);
+	assert_string_equal(f->err, "perf-poke-ctl: 'a  [2J b': odd\n");
+	assert_int_equal(f->con.errors, 1);
+}
+
+/* The same text to a reader of JSON, and nothing that a terminal acts on. */
+static void escapes_json(void **state)
+{
+	static const char name[] = "\033\177\302\233\342\200\256\363\240\200\201\303\244";
+	struct fixture *f = *state;
+	json_object *object = json_object_new_object(), *back;
+
+	json_object_object_add(object, "comm", json_object_new_string(name));
+	console_json(&f->con, object);
+	assert_string_equal(f->out,
+			    "{\"comm\":\"\\u001b\\u007f\\u009b\\u202e\\udb40\\udc01\303\244\"}\n");
+	back = json_tokener_parse(f->out);
+	assert_string_equal(json_object_get_string(json_object_object_get(back, "comm")), name);
+	json_object_put(back);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(says_one_plain_line, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(escapes_json, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/logger.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/console.h"
+#include "cli/systemd.h"
+#include "session/json.h"
+
+#define STAMP "0000-00-00T00:00:00.000000+0000"
+
+struct place {
+	char folder[32];
+	char *path;
+	char text[4096]; /* of the file */
+};
+
+static void make(struct place *p)
+{
+	strcpy(p->folder, "/tmp/perf-poke-XXXXXX");
+	assert_non_null(mkdtemp(p->folder));
+	assert_true(asprintf(&p->path, "%s/log", p->folder) > 0);
+}
+
+static void release(struct place *p)
+{
+	unlink(p->path);
+	rmdir(p->folder);
+	free(p->path);
+}
+
+static const char *content(struct place *p)
+{
+	_cleanup_fclose_ FILE *file = fopen(p->path, "r");
+
+	assert_non_null(file);
+	p->text[fread(p->text, 1, sizeof(p->text) - 1, file)] = '\0';
+	return p->text;
+}
+
+static void open_log(struct logger *log, const char *where)
+{
+	_cleanup_free_ char *why = NULL;
+
+	assert_int_equal(logger_open(log, where, &why), 0);
+	assert_null(why);
+}
+
+/* A line as it is behind the time and the process; *line moves to the next. */
+static void has_line(const char **line, const char *text)
+{
+	_cleanup_free_ char *expected = NULL;
+	const char *at = *line;
+
+	for (size_t i = 0; STAMP[i]; i++, at++) {
+		if (STAMP[i] == '0')
+			assert_in_range(*at, '0', '9');
+		else if (STAMP[i] == '+')
+			assert_true(*at == '+' || *at == '-');
+		else
+			assert_int_equal(*at, STAMP[i]);
+	}
+	assert_true(asprintf(&expected, " perf-poke-ctl[%d]: %s\n", getpid(), text) > 0);
+	assert_memory_equal(at, expected, strlen(expected));
+	*line = at + strlen(expected);
+}
+
+static void appends(void **state)
+{
+	_cleanup_(release) struct place p = { 0 };
+	struct logger first = { 0 }, second = { 0 };
+	const char *line;
+
+	(void)state;
+	make(&p);
+	open_log(&first, p.path);
+	open_log(&second, p.path);
+	logger_line(&first, PERF_POKE_LOG_INFO, "one");
+	logger_line(&second, PERF_POKE_LOG_ERROR, "two");
+	logger_result(&first, PERF_POKE_LOG_INFO, "a\nb\n");
+	logger_release(&first);
+	assert_int_equal(first.kind, LOGGER_NONE);
+	open_log(&first, p.path);
+	logger_line(&first, PERF_POKE_LOG_WARN, "three");
+	logger_release(&first);
+	logger_release(&second);
+	assert_false(first.failed);
+
+	line = content(&p);
+	has_line(&line, "one");
+	has_line(&line, "two");
+	assert_memory_equal(line, "a\nb\n", 4);
+	line += 4;
+	has_line(&line, "three");
+	assert_string_equal(line, "");
+}
+
+static void notices_full_disk(void **state)
+{
+	struct logger log = { 0 };
+
+	(void)state;
+	open_log(&log, "/dev/full");
+	assert_false(log.failed);
+	logger_line(&log, PERF_POKE_LOG_INFO, "x");
+	logger_release(&log);
+	assert_true(log.failed);
+}
+
+static void refuses(const char *where, const char *text)
+{
+	struct logger log = { 0 };
+	_cleanup_free_ char *why = NULL;
+
+	assert_true(logger_open(&log, where, &why) < 0);
+	assert_int_equal(log.kind, LOGGER_NONE);
+	assert_string_equal(why, text);
+}
+
+static void refuses_places(void **state)
+{
+	(void)state;
+	refuses("/no/such/log", "--log '/no/such/log': cannot open this file to append to it: No "
+				"such file or directory (use a file in a folder that is there and "
+				"can be written)");
+	refuses("/", "--log '/': cannot open this file to append to it: Is a directory (use a file "
+		     "in a folder that is there and can be written)");
+	if (!systemd_is_built())
+		refuses("journal", "--log 'journal': this build is without libsystemd (use a "
+				   "file)");
+	else if (!systemd_has_journal())
+		refuses("journal", "--log 'journal': no journal runs here (use a file)");
+}
+
+struct streams {
+	struct console con;
+	char *out;
+	char *err;
+	size_t out_size;
+	size_t err_size;
+};
+
+static void open_streams(struct streams *s, const char *log)
+{
+	s->con.out = open_memstream(&s->out, &s->out_size);
+	s->con.err = open_memstream(&s->err, &s->err_size);
+	assert_non_null(s->con.out);
+	assert_non_null(s->con.err);
+	open_log(&s->con.log, log);
+}
+
+static void close_streams(struct streams *s)
+{
+	logger_release(&s->con.log);
+	fclose(s->con.out);
+	fclose(s->con.err);
+	free(s->out);
+	free(s->err);
+}
+
+/* In the foreground the log is for what standard error would get. */
+static void takes_lines(void **state)
+{
+	_cleanup_(release) struct place p = { 0 };
+	struct streams s = { 0 };
+	const char *line;
+
+	(void)state;
+	make(&p);
+	open_streams(&s, p.path);
+	console_info(&s.con, "in\nfo");
+	console_result(&s.con, "result\n");
+	s.con.json = true;
+	console_info(&s.con, "not with JSON");
+	console_error(&s.con, "error");
+	fflush(s.con.err);
+	assert_string_equal(s.out, "result\n{\"type\":\"error\",\"message\":\"error\"}\n");
+	assert_string_equal(s.err, "");
+	line = content(&p);
+	has_line(&line, "in fo");
+	has_line(&line, "error");
+	assert_string_equal(line, "");
+	close_streams(&s);
+}
+
+/* In the background for all, and nothing is said twice. */
+static void takes_all(void **state)
+{
+	_cleanup_(release) struct place p = { 0 };
+	struct streams s = { 0 };
+	const char *line;
+
+	(void)state;
+	make(&p);
+	open_streams(&s, p.path);
+	s.con.detached = true;
+	console_warn(&s.con, "warning");
+	console_result(&s.con, "a\nb\n");
+	s.con.json = true;
+	console_error(&s.con, "error");
+	console_json(&s.con, json_detached("name", 12, "log"));
+	assert_int_equal(s.con.errors, 1);
+	line = content(&p);
+	has_line(&line, "warning");
+	assert_string_equal(line, "a\nb\n{\"type\":\"error\",\"message\":\"error\"}\n"
+				  "{\"type\":\"detached\",\"session\":\"name\",\"pid\":12,"
+				  "\"log\":\"log\"}\n");
+	fflush(s.con.out);
+	fflush(s.con.err);
+	assert_string_equal(s.out, "");
+	assert_string_equal(s.err, "");
+	close_streams(&s);
+}
+
+static void is_deaf_without_reader(void **state)
+{
+	struct console con = { 0 };
+
+	(void)state;
+	con.out = fopen("/dev/full", "w");
+	assert_non_null(con.out);
+	assert_false(console_is_deaf(&con));
+	console_result(&con, "x\n");
+	assert_true(console_is_deaf(&con));
+	con.detached = true;
+	assert_false(console_is_deaf(&con));
+	fclose(con.out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(appends),	  cmocka_unit_test(notices_full_disk),
+		cmocka_unit_test(refuses_places), cmocka_unit_test(takes_lines),
+		cmocka_unit_test(takes_all),	  cmocka_unit_test(is_deaf_without_reader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

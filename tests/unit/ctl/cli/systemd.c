@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/systemd.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+struct manager {
+	int fd;
+	struct sockaddr_un address;
+	char message[256];
+};
+
+static int manager_open(void **state)
+{
+	static struct manager m;
+
+	m = (struct manager){ .address.sun_family = AF_UNIX };
+	snprintf(m.address.sun_path, sizeof(m.address.sun_path), "/tmp/perf-poke-notify-%d",
+		 getpid());
+	m.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (m.fd < 0 || bind(m.fd, (struct sockaddr *)&m.address, sizeof(m.address)))
+		return -1;
+	*state = &m;
+	return setenv("NOTIFY_SOCKET", m.address.sun_path, 1);
+}
+
+static int manager_close(void **state)
+{
+	struct manager *m = *state;
+
+	close(m->fd);
+	unlink(m->address.sun_path);
+	return unsetenv("NOTIFY_SOCKET");
+}
+
+/* The next message, or "" when there is none. */
+static const char *receive(struct manager *m)
+{
+	ssize_t n = recv(m->fd, m->message, sizeof(m->message) - 1, 0);
+
+	if (n < 0)
+		assert_int_equal(errno, EAGAIN);
+	m->message[n < 0 ? 0 : n] = '\0';
+	return m->message;
+}
+
+static void tells(void **state)
+{
+	struct manager *m = *state;
+
+	if (!systemd_is_built()) {
+		systemd_notify("READY=1");
+		assert_false(systemd_wants_notify());
+		assert_string_equal(receive(m), "");
+		return;
+	}
+	assert_true(systemd_wants_notify());
+	systemd_notify("READY=1");
+	systemd_notify("MAINPID=%d", 7);
+	assert_string_equal(receive(m), "READY=1");
+	assert_string_equal(receive(m), "MAINPID=7");
+	assert_string_equal(receive(m), "");
+}
+
+static void is_silent_unasked(void **state)
+{
+	struct manager *m = *state;
+
+	unsetenv("NOTIFY_SOCKET");
+	assert_false(systemd_wants_notify());
+	systemd_notify("READY=1");
+	assert_string_equal(receive(m), "");
+}
+
+/* Nobody at the other end is not this program's trouble. */
+static void survives_deaf_manager(void **state)
+{
+	struct manager *m = *state;
+
+	close(m->fd);
+	systemd_notify("READY=1");
+	m->fd = -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(tells, manager_open, manager_close),
+		cmocka_unit_test_setup_teardown(is_silent_unasked, manager_open, manager_close),
+		cmocka_unit_test_setup_teardown(survives_deaf_manager, manager_open, manager_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/archive.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bundle/host.h"
+#include "bundle/pack.h"
+#include "bundle/traced.h"
+#include "bundle/unpack.h"
+#include "cli/output_file.h"
+#include "commands/open.h"
+#include "helpers.h"
+#include "parsed.h"
+
+struct either_args {
+	struct archiving_args archive;
+	struct open_args open;
+};
+
+static int either_parse(struct either_args *args, struct console *con, int argc, char **argv)
+{
+	if (!strcmp(argv[1], "archive"))
+		return archiving_parse(&args->archive, con, argc, argv);
+	return open_parse(&args->open, con, argc, argv);
+}
+
+#define PARSED_WORDS "perf-poke-ctl"
+PARSED_BY(struct either_args, either_parse, nothing_to_release)
+
+static void maps_options(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+	_cleanup_(release) struct parsed q = { 0 };
+	_cleanup_(release) struct parsed none = { 0 };
+
+	(void)state;
+	PARSE(&p, "archive", "folder", "-o", "a.tar.zst", "--no-binaries", "-q");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.archive.capture, "folder");
+	assert_string_equal(p.args.archive.output, "a.tar.zst");
+	assert_true(p.args.archive.no_binaries && p.args.archive.quiet);
+
+	PARSE(&q, "open", "-", "-o", "here", "--max-size", "2M");
+	assert_int_equal(q.r, 0);
+	assert_string_equal(q.args.open.file, "-");
+	assert_string_equal(q.args.open.output, "here");
+	assert_int_equal(q.args.open.max_size, 2 << 20);
+	assert_false(q.args.open.quiet);
+
+	PARSE(&none, "open", "file");
+	assert_int_equal(none.r, 0);
+	assert_null(none.args.open.output);
+	assert_int_equal(none.args.open.max_size, UINT64_C(16) << 30);
+}
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("--output FILE is required", "archive", "folder");
+	REFUSES("FILE is required", "open", "-o", "here");
+	REFUSES("--max-size '0': must be 1B or more", "open", "a", "--max-size", "0");
+	REFUSES("'b': only options are taken", "open", "a", "b");
+}
+
+static void helps(void **state)
+{
+	static const struct command *const commands[] = { &command_archive, &command_open };
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_SIZE(commands); c++) {
+		_cleanup_(release) struct parsed p = { 0 };
+
+		PARSE(&p, (char *)commands[c]->name, "--help");
+		assert_int_equal(p.r, 1);
+		for (size_t i = 0; i < commands[c]->nr_options; i++)
+			assert_non_null(strstr(p.out, commands[c]->options[i].name
+							      ?: commands[c]->options[i].metavar));
+		assert_non_null(strstr(p.out, "Exit codes: "));
+	}
+}
+
+static void read_back(const struct folder *folder, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, size - 1);
+
+	assert_true(n >= 0);
+	text[n] = '\0';
+}
+
+static void on_skipped(void *ctx, const char *name)
+{
+	assert_non_null(strstr(" link .git notes ", name));
+	++*(int *)ctx;
+}
+
+static int on_progress(void *ctx, uint64_t bytes)
+{
+	(void)bytes;
+	++*(int *)ctx;
+	return 0;
+}
+
+#define TOP "20261121-093015.042-cpu3-83us"
+#define TRACED "buildid/.build-id/0a"
+
+/* Packs `from` into the file, and unpacks that into `to`. */
+static void round_trip(const struct folder *folder, int *told)
+{
+	const struct unpack_limits limits = { .max_size = UINT64_C(4) << 30, .max_entries = 100 };
+	_cleanup_close_ int from = openat(folder->fd, "from", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int to = openat(folder->fd, "to", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	_cleanup_free_ char *top = NULL;
+	struct unpack_source source = { .fd = fd };
+	const struct pack_sink sink = { .fd = fd, .progress = on_progress, .ctx = told };
+	struct pack *pack = NULL;
+	char *why = NULL;
+
+	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
+	assert_int_equal(pack_tree(pack, from, on_skipped, &why), 0);
+	assert_int_equal(pack_text(pack, "host.json", "abc", 3, &why), 0);
+	assert_int_equal(pack_folder(pack, TRACED "/01", &why), 0);
+	assert_int_equal(pack_folder(pack, TRACED "/02", &why), 0);
+	assert_int_equal(pack_folder(pack, TRACED "/01", &why), 0);
+	assert_int_equal(pack_finish(pack, &why), 0);
+	pack_free(pack);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(unpack(&source, to, &limits, &top, &why), 0);
+	assert_null(why);
+	assert_string_equal(top, TOP);
+}
+
+static void packs_and_unpacks(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_close_ int kcore = -1;
+	struct stat st, other;
+	char text[64];
+	int told = 0;
+
+	assert_int_equal(mkdirat(folder->fd, "to", 0700), 0);
+	put_file(folder->fd, "from/perf.data/data", "first");
+	put_file(folder->fd, "from/.git/config", "x");
+	put_file(folder->fd, "from/notes", "x");
+	assert_int_equal(
+		linkat(folder->fd, "from/perf.data/data", folder->fd, "from/capture.json", 0), 0);
+	put_file(folder->fd, "from/perf.data/kcore_dir/kcore", "");
+	kcore = openat(folder->fd, "from/perf.data/kcore_dir/kcore", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(kcore, "last", 4, INT64_C(3) << 30), 4);
+	assert_int_equal(symlinkat("perf.data/data", folder->fd, "from/link"), 0);
+	assert_int_equal(fchmodat(folder->fd, "from/perf.data/data", 0755, 0), 0);
+	assert_int_equal(fchmodat(folder->fd, "from/perf.data", 0755, 0), 0);
+	round_trip(folder, &told);
+	/* Three were skipped. */
+	assert_true(told > 3 + 2);
+
+	read_back(folder, "to/perf.data/data", text, sizeof(text));
+	assert_string_equal(text, "first");
+	read_back(folder, "to/host.json", text, sizeof(text));
+	assert_string_equal(text, "abc");
+	/* Holes are holes, a file with two names is one, and all is for its owner alone. */
+	assert_int_equal(fstatat(folder->fd, "to/perf.data/kcore_dir/kcore", &st, 0), 0);
+	assert_int_equal(st.st_size, (INT64_C(3) << 30) + 4);
+	assert_true(st.st_blocks < 1000);
+	assert_int_equal(fstatat(folder->fd, "file", &st, 0), 0);
+	assert_true(st.st_size < 100000);
+	assert_int_equal(fstatat(folder->fd, "to/perf.data/data", &st, 0), 0);
+	assert_int_equal(fstatat(folder->fd, "to/capture.json", &other, 0), 0);
+	assert_int_equal(st.st_ino, other.st_ino);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(fstatat(folder->fd, "to/perf.data", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(fstatat(folder->fd, "to/" TRACED "/02", &st, 0), 0);
+	assert_int_equal(fstatat(folder->fd, "to/link", &st, AT_SYMLINK_NOFOLLOW), -1);
+	assert_int_equal(fstatat(folder->fd, "to/.git", &st, AT_SYMLINK_NOFOLLOW), -1);
+	assert_int_equal(fstatat(folder->fd, "to/notes", &st, AT_SYMLINK_NOFOLLOW), -1);
+}
+
+static int stops(void *ctx, uint64_t bytes)
+{
+	(void)ctx;
+	(void)bytes;
+	return -EINTR;
+}
+
+static void is_interrupted(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	const struct pack_sink sink = { .fd = fd, .progress = stops };
+	struct pack *pack = NULL;
+	char *why = NULL;
+
+	put_file(folder->fd, "capture.json", "some");
+	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
+	assert_int_equal(pack_tree(pack, folder->fd, NULL, &why), -EINTR);
+	assert_null(why);
+	pack_free(pack);
+}
+
+static void check_top(const struct folder *folder, const char *name, const char *expected)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *top = NULL;
+
+	assert_int_equal(mkdirat(folder->fd, name, 0700), 0);
+	assert_true(asprintf(&path, "%s/%s/../%s/.", folder->path, name, name) > 0);
+	assert_int_equal(archiving_top(path, &top), 0);
+	assert_string_equal(top, expected);
+}
+
+static void names_the_top(void **state)
+{
+	const struct folder *folder = *state;
+	char *none = NULL;
+
+	check_top(folder, TOP, TOP);
+	check_top(folder, "20261121-093015.042-poke-12", "20261121-093015.042-poke-12");
+	check_top(folder, ".git", "capture");
+	check_top(folder, "a capture", "capture");
+	check_top(folder, TOP "\n", "capture");
+	check_top(folder, "n\xc3\xa4me", "capture");
+	assert_int_equal(archiving_top("/nowhere", &none), -ENOENT);
+}
+
+static void publishes_files(void **state)
+{
+	const struct folder *folder = *state;
+	_cleanup_free_ char *path = NULL;
+	struct output_file file, other;
+	struct stat st;
+
+	assert_true(asprintf(&path, "%s/out", folder->path) > 0);
+	assert_int_equal(output_file_open(&file, path, false), 0);
+	assert_int_equal(fstatat(folder->fd, "out", &st, 0), -1);
+	assert_int_equal(output_file_open(&other, path, false), 0);
+	assert_int_equal(output_file_publish(&file), 0);
+	output_file_close(&file);
+	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
+	/* The second is too late, and leaves nothing. */
+	assert_int_equal(output_file_publish(&other), -EEXIST);
+	output_file_close(&other);
+	assert_int_equal(output_file_open(&other, path, false), -EEXIST);
+	output_file_close(&other);
+	/* Unless it is told to replace the first. */
+	assert_int_equal(output_file_open(&other, path, true), 0);
+	assert_int_equal(write(other.fd, "new", 3), 3);
+	assert_int_equal(output_file_publish(&other), 0);
+	output_file_close(&other);
+	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
+	assert_int_equal(st.st_size, 3);
+	assert_int_equal(unlinkat(folder->fd, "out", 0), 0);
+	assert_int_equal(output_file_open(&file, path, false), 0);
+	output_file_close(&file);
+	assert_int_equal(rmdir(folder->path), 0);
+	assert_int_equal(mkdir(folder->path, 0700), 0);
+}
+
+/* This program, by its own build id. */
+static void finds_what_was_traced(void **state)
+{
+	char self[64] = "/proc/self/exe";
+	_cleanup_close_ int fd = open(self, O_RDONLY | O_CLOEXEC);
+	struct traced_file file = { .id = build_id_of_elf(fd), .name = self };
+	char hex[FILES_HEX_SIZE];
+	int found;
+
+	(void)state;
+	if (!file.id.size)
+		skip();
+	found = traced_open(&file);
+	assert_true(found >= 0);
+	closep(&found);
+	/* It has its symbols in it. */
+	assert_int_equal(traced_open_debug(&file, fd), -ENOENT);
+	files_hex(&file.id, hex);
+	assert_int_equal(strlen(hex), 2 * file.id.size);
+	file.id.bytes[0] ^= 1;
+	assert_int_equal(traced_open(&file), -ESTALE);
+	file.name = "/dev/null";
+	assert_int_equal(traced_open(&file), -ENOENT);
+}
+
+static void tells_of_the_host(void **state)
+{
+	static const char *const wanted[] = {
+		"\"of_capture\":false",
+		"\"system\":\"Debian GNU\\/Linux 12 (bookworm)\"",
+		"\"cmdline\":\"isolcpus=2 quiet\"",
+		"\"microcode\":\"0x2b\"",
+		"\"model\":\"143\"",
+		"\"hypervisor\":false",
+		"\"isolated\":\"2\"",
+		"\"nohz_full\":null",
+		"\"cpufreq\":[{\"cpu\":2,\"driver\":null,\"governor\":\"performance\"",
+		"\"irqs\":[{\"irq\":9,\"affinity\":\"0-1\",\"effective\":null,\"handlers\":[]},{",
+		"{\"irq\":10,\"affinity\":null,\"effective\":null,\"handlers\":[\"eth0\"]}]",
+		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
+	};
+	const struct capture_file capture = { .hostname = "elsewhere" };
+	const struct folder *folder = *state;
+	json_object *facts;
+	const char *text;
+
+	put_file(folder->fd, "etc/os-release",
+		 "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
+	put_file(folder->fd, "proc/cmdline", "isolcpus=2 quiet \nmore");
+	put_file(folder->fd, "proc/cpuinfo",
+		 "processor\t: 0\nmodel\t\t: 143\nmodel name\t: X\nmicrocode\t: 0x2b\n"
+		 "flags\t\t: fpu hypervisors\n\nprocessor\t: 1\nmicrocode\t: 0x1\n");
+	put_file(folder->fd, "proc/irq/9/smp_affinity_list", "0-1\n");
+	put_file(folder->fd, "proc/irq/10/eth0/x", "");
+	put_file(folder->fd, "proc/irq/default_smp_affinity", "f\n");
+	put_file(folder->fd, "sys/devices/system/cpu/isolated", "2\n");
+	put_file(folder->fd, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
+		 "performance\n");
+	put_file(folder->fd, "sys/devices/system/cpu/cpu0/online", "1\n");
+	put_file(folder->fd, "sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n");
+	facts = host_facts(folder->fd, &capture);
+	text = json_object_to_json_string_ext(facts, JSON_C_TO_STRING_PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if (!strstr(text, wanted[i]))
+			print_error("%s\nis not in\n%s\n", wanted[i], text);
+		assert_non_null(strstr(text, wanted[i]));
+	}
+	json_object_put(facts);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(maps_options), cmocka_unit_test(refuses),
+		cmocka_unit_test(helps),	IN_FOLDER(packs_and_unpacks),
+		IN_FOLDER(is_interrupted),	IN_FOLDER(names_the_top),
+		IN_FOLDER(publishes_files),	cmocka_unit_test(finds_what_was_traced),
+		IN_FOLDER(tells_of_the_host),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export/export.h"
+
+#include <string.h>
+
+#include "parsed.h"
+
+#define PARSED_WORDS "perf-poke-ctl", "export"
+PARSED_BY(struct export_args, export_parse, nothing_to_release)
+
+static void parses(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "folder", "--html", "a.html", "-t", "-5us,", "--symfs", "root");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.html, "a.html");
+	assert_string_equal(p.args.symfs, "root");
+	assert_null(p.args.output);
+	release(&p);
+	PARSE(&p, "folder", "-o", "a.fxt", "--time", "-5us,", "--split", "25ms", "-q", "-j", "3",
+	      "--tracks", "threads");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.output, "a.fxt");
+	assert_int_equal(p.args.split_ns, 25000000);
+	assert_int_equal(p.args.jobs, 3);
+	assert_int_equal(p.args.tracks, 1);
+	assert_true(p.args.quiet);
+}
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("give --output FILE or --html FILE", "a");
+	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
+	REFUSES("--html does not go together with --axis, --tracks, --split or --jobs", "a",
+		"--html", "b", "--split", "1ms");
+	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
+	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");
+	REFUSES("--split and --axis cycles do not go together", "a", "-o", "a.fxt", "--split",
+		"1ms", "--axis", "cycles");
+	REFUSES("--time '5': must be BEGIN,END, as -200us,50us or 7.788,7.789", "a", "-o", "a.fxt",
+		"--time", "5");
+	REFUSES("--time '5,4': must be BEGIN,END, as -200us,50us or 7.788,7.789, with BEGIN before "
+		"END",
+		"a", "-o", "a.fxt", "--time", "5,4");
+	REFUSES("--axis 'space': not an axis (use time, cycles, instructions)", "a", "-o", "a.fxt",
+		"--axis", "space");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses),
+		cmocka_unit_test(refuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

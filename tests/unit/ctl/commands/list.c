@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/list.h"
+
+#include <string.h>
+
+#include "parsed.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+#define PARSED_WORDS "perf-poke-ctl", "list"
+PARSED_BY(struct list_args, list_parse, nothing_to_release)
+
+static void maps_options(void **state)
+{
+	_cleanup_(release) struct parsed none = { 0 };
+	_cleanup_(release) struct parsed all = { 0 };
+
+	(void)state;
+	PARSE(&none);
+	assert_int_equal(none.r, 0);
+	assert_string_equal(none.args.folder, "perf-poke.data");
+	assert_int_equal(none.args.order, LIST_BY_TIME);
+	assert_null(none.args.cpus);
+	assert_int_equal(none.args.min_latency_ns, 0);
+	assert_int_equal(none.args.since_ns, 0);
+	assert_false(none.args.json);
+	assert_false(none.args.why);
+
+	PARSE(&all, "-s", "latency", "--cpu", "3,1-2", "folder", "--min-latency", "50", "--json",
+	      "--since", "2001-09-09", "-w");
+	assert_int_equal(all.r, 0);
+	assert_string_equal(all.args.folder, "folder");
+	assert_int_equal(all.args.order, LIST_BY_LATENCY);
+	assert_string_equal(all.args.cpus, "3,1-2");
+	assert_int_equal(all.args.min_latency_ns, 50000);
+	assert_int_equal(all.args.since_ns, 999993600 * NS_PER_S);
+	assert_true(all.args.json);
+	assert_true(all.args.why);
+}
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("--sort 'age': not a sort (use time, latency, cpu, size)", "--sort", "age");
+	REFUSES("--cpu 'x': not a list of CPUs (use 3 or 2,4-7)", "--cpu", "x");
+	REFUSES("'b': only options are taken", "a", "b");
+	REFUSES("DIR: empty; a value is needed", "");
+	REFUSES("--since '7': no time (use 2026-11-21, '2026-11-21 07:01', or 2h for that long "
+		"ago)",
+		"--since", "7");
+}
+
+static void helps(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "--help");
+	assert_int_equal(p.r, 1);
+	for (size_t i = 0; i < command_list.nr_options; i++)
+		assert_non_null(strstr(p.out, command_list.options[i].name
+						      ?: command_list.options[i].metavar));
+	assert_non_null(strstr(p.out, "Exit codes: "));
+}
+
+static void reads_since(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t since_s;
+	} rows[] = {
+		{ "2001-09-09", 999993600 },
+		{ "2001-09-09 01:46", 999999960 },
+		{ "2001-09-09 01:46:40", 1000000000 },
+		{ "2001-09-09T01:46:40", 1000000000 },
+		{ "2h", 2000000000 - 7200 },
+		{ "90m", 2000000000 - 5400 },
+		{ "1s", 2000000000 - 1 },
+		{ "600000h", 0 },
+	};
+	static const char *const bad[] = {
+		"",	      "5",	    "h",     "yesterday", "2001-09-09x",
+		"2001-13-01", "1001-01-01", "01:46", "-2h",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t since_ns = 1;
+
+		assert_int_equal(list_parse_since(rows[i].text, 2000000000 * NS_PER_S, &since_ns),
+				 0);
+		assert_int_equal(since_ns, rows[i].since_s * NS_PER_S);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		uint64_t since_ns = 1;
+
+		assert_int_equal(list_parse_since(bad[i], 2000000000 * NS_PER_S, &since_ns),
+				 -EINVAL);
+		assert_int_equal(since_ns, 1);
+	}
+}
+
+static void filters(void **state)
+{
+	const struct capture_file file = { .view = { .cpu = 3, .latency_ns = 50 }, .wall_ns = 70 };
+	const int other[] = { 1, 2 }, among[] = { 2, 3 };
+	struct list_args args = { 0 };
+
+	(void)state;
+	assert_true(list_wants(&args, NULL, 0, &file));
+	args.cpus = "given";
+	assert_false(list_wants(&args, other, 2, &file));
+	assert_true(list_wants(&args, among, 2, &file));
+	args.min_latency_ns = 50;
+	assert_true(list_wants(&args, among, 2, &file));
+	args.min_latency_ns = 51;
+	assert_false(list_wants(&args, among, 2, &file));
+	args.min_latency_ns = 0;
+	args.since_ns = 70;
+	assert_true(list_wants(&args, among, 2, &file));
+	args.since_ns = 71;
+	assert_false(list_wants(&args, among, 2, &file));
+}
+
+#define ENTRY(name, bytes, when, on, late)                                                         \
+	{                                                                                          \
+		.path = name, .size = bytes,                                                       \
+		.file = {                                                                          \
+			.wall_ns = when,                                                           \
+			.view = { .cpu = on, .latency_ns = late },                                 \
+		},                                                                                 \
+	}
+
+static void sorts(void **state)
+{
+	static const char *const expected[] = { "dbac", "bcda", "dacb", "cbda" };
+
+	(void)state;
+	for (size_t order = 0; order < ARRAY_SIZE(expected); order++) {
+		struct list_entry entries[] = {
+			ENTRY("a", 9, 20, 0, 8),
+			ENTRY("b", 2, 15, 5, 1),
+			ENTRY("c", 1, 20, 4, 1),
+			ENTRY("d", 9, 10, -1, 8),
+		};
+		char found[5] = "";
+
+		/* Of the same latency the older is first. */
+		list_sort(entries, ARRAY_SIZE(entries), order);
+		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+			found[i] = entries[i].path[0];
+		assert_string_equal(found, expected[order]);
+	}
+	list_sort(NULL, 0, LIST_BY_TIME);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(maps_options), cmocka_unit_test(refuses), cmocka_unit_test(helps),
+		cmocka_unit_test(reads_since),	cmocka_unit_test(filters), cmocka_unit_test(sorts),
+	};
+
+	setenv("TZ", "UTC0", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

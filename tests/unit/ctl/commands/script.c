@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "script/script.h"
+
+#include <string.h>
+
+#include "parsed.h"
+
+#define PARSED_WORDS "perf-poke-ctl", "script"
+PARSED_BY(struct script_args, script_parse, nothing_to_release)
+
+static void has_defaults(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "a folder");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.err, "");
+	assert_string_equal(p.args.capture, "a folder");
+	assert_int_equal(p.args.view.window_ns, 0);
+	assert_false(p.args.view.all || p.args.view.all_cpus);
+	assert_false(p.args.insns || p.args.dry_run || p.args.quiet);
+	assert_null(p.args.view.rest);
+}
+
+static void maps_all(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "-w", "50", "--insns", "folder", "-a", "-n", "-q", "--", "--all", "-h");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.capture, "folder");
+	assert_int_equal(p.args.view.window_ns, 50000);
+	assert_false(p.args.view.all);
+	assert_true(p.args.view.all_cpus && p.args.insns && p.args.dry_run && p.args.quiet);
+	assert_string_equal(p.args.view.rest[0], "--all");
+	assert_string_equal(p.args.view.rest[1], "-h");
+	assert_null(p.args.view.rest[2]);
+
+	release(&p);
+	PARSE(&p, "-C", "2,4", "-qn");
+	assert_int_equal(p.r, 0);
+	assert_null(p.args.capture);
+	assert_string_equal(p.args.view.cpus, "2,4");
+	assert_true(p.args.dry_run && p.args.quiet);
+
+	release(&p);
+	PARSE(&p, "--all", "folder", "--");
+	assert_int_equal(p.r, 0);
+	assert_true(p.args.view.all);
+	assert_null(p.args.view.rest[0]);
+}
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("CAPTURE: empty; a value is needed", "");
+	REFUSES("'b': only options are taken", "a", "b");
+	REFUSES("--all and --window do not go together", "a", "--all", "--window", "1ms");
+	REFUSES("--window '0': must be 1ns or more (a bare number is microseconds)", "a",
+		"--window", "0");
+	REFUSES("--all-cpus and --cpu do not go together", "-aC3");
+	REFUSES("-C 'x': not a list of CPUs (use 3 or 2,4-7)", "-C", "x");
+}
+
+static void helps(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "--help");
+	assert_int_equal(p.r, 1);
+	assert_string_equal(p.err, "");
+	assert_non_null(strstr(p.out, "Usage: perf-poke-ctl script [CAPTURE] [OPTIONS] [-- ARGS]"));
+	assert_non_null(strstr(p.out, "\n      CAPTURE               folder of a capture"));
+	assert_non_null(strstr(p.out, "\n      -- ARGS               for perf script"));
+	for (size_t i = 0; i < command_script.nr_options; i++)
+		assert_non_null(strstr(p.out, command_script.options[i].name
+						      ?: command_script.options[i].metavar));
+	assert_non_null(strstr(p.out, "Exit codes: "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_defaults),
+		cmocka_unit_test(maps_all),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(helps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/start.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "parsed.h"
+
+#define PARSED_WORDS "perf-poke-ctl", "start"
+PARSED_BY(struct start_args, start_parse, start_release)
+
+static void has_defaults(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "--cpu", "3");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.err, "");
+	assert_int_equal(p.args.opts.sz, sizeof(struct perf_poke_opts));
+	assert_string_equal(p.args.opts.cpus, "3");
+	assert_int_equal(p.args.opts.threshold_ns, 30000);
+	assert_int_equal(p.args.opts.max_captures, 1);
+	assert_null(p.args.opts.function);
+	assert_int_equal(p.args.opts.workload, PERF_POKE_WORKLOAD_AUTO);
+	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_AUTO);
+	assert_null(p.args.opts.events);
+	assert_int_equal(p.args.opts.nr_events, 0);
+	assert_null(p.args.opts.output);
+	assert_null(p.args.opts.session);
+	assert_int_equal(p.args.opts.argc, 4);
+	assert_string_equal(p.args.opts.argv[0], "perf-poke-ctl");
+	assert_int_equal(p.args.duration_ns, 0);
+	assert_false(p.args.json);
+	assert_false(p.args.detach);
+	assert_null(p.args.log);
+}
+
+static void maps_all(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "-c2,4-7", "--threshold", "50", "--trigger", "irq", "--function",
+	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--recorder", "events",
+	      "--buffer", "1M", "--count=3", "--dur", "10800", "--cool", "2", "-o", "dir", "--json",
+	      "--detach", "--log", "journal", "--session", "noon");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.opts.cpus, "2,4-7");
+	assert_int_equal(p.args.opts.threshold_ns, 50000);
+	assert_string_equal(p.args.opts.function, "hrtimer_wakeup");
+	assert_int_equal(p.args.opts.workload, PERF_POKE_WORKLOAD_NONE);
+	assert_int_equal(p.args.opts.period_ns, 2000000);
+	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_EVENTS);
+	assert_int_equal(p.args.opts.buffer_size, 1 << 20);
+	assert_int_equal(p.args.opts.max_captures, 3);
+	assert_int_equal(p.args.duration_ns, 3 * 3600 * UINT64_C(1000000000));
+	assert_int_equal(p.args.opts.cooldown_ns, 2 * UINT64_C(1000000000));
+	assert_string_equal(p.args.opts.output, "dir");
+	assert_string_equal(p.args.opts.session, "noon");
+	assert_true(p.args.json);
+	assert_true(p.args.detach);
+	assert_string_equal(p.args.log, "journal");
+}
+
+/* What rtla has where nothing is said. */
+static void maps_histograms(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 }, q = { 0 }, none = { 0 };
+
+	(void)state;
+	PARSE(&none, "-c1");
+	assert_int_equal(none.args.opts.histogram_entries, 0);
+	PARSE(&p, "-c1", "--histogram");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.histogram_entries, 256);
+	assert_int_equal(p.args.opts.histogram_width_ns, 1000);
+	PARSE(&q, "-c1", "--histogram", "--entries", "10", "--bucket-size", "5");
+	assert_int_equal(q.r, 0);
+	assert_int_equal(q.args.opts.histogram_entries, 10);
+	assert_int_equal(q.args.opts.histogram_width_ns, 5000);
+}
+
+static void maps_events(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+	const struct perf_poke_event *events;
+
+	(void)state;
+	PARSE(&p, "-c1", "-e", "sched:sched_switch", "-eirq:*,timer:*", "--filter", "irq == 3",
+	      "--event=a:b", "--filter=c");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.nr_events, 4);
+	events = p.args.opts.events;
+	assert_string_equal(events[0].name, "sched:sched_switch");
+	assert_null(events[0].filter);
+	assert_string_equal(events[1].name, "irq:*");
+	assert_string_equal(events[1].filter, "irq == 3");
+	assert_string_equal(events[2].name, "timer:*");
+	assert_string_equal(events[2].filter, "irq == 3");
+	assert_string_equal(events[3].filter, "c");
+}
+
+static void refuses(void **state)
+{
+	(void)state;
+	REFUSES("--cpu LIST is required", "--json");
+	REFUSES("--threshold '30xs': not a time "
+		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
+		"-c1", "--threshold", "30xs");
+	REFUSES("--threshold '0': must be 1ns or more (a bare number is microseconds)", "-c1",
+		"--threshold", "0");
+	REFUSES("--threshold '1 2': not a time "
+		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
+		"-c1", "--threshold", "1\n2");
+	REFUSES("--count '0': must be 1 or more", "-c1", "--count", "0");
+	REFUSES("--priority: no such option (--help lists them)", "-c1", "--priority", "9");
+	REFUSES("--duration '0': must be 1ms or more (a bare number is seconds)", "-c1",
+		"--duration", "0");
+	REFUSES("--warmup '1x': not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)",
+		"-c1", "--warmup", "1x");
+	REFUSES("--per: ambiguous (use --period, --perf-pid, --perf-priority)", "-c1", "--per=2");
+	REFUSES("--top: needs a terminal, which --detach leaves (use perf-poke-ctl status --watch)",
+		"-c1", "--top", "--detach");
+	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
+	REFUSES("--adaptive '100': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
+		"--adaptive", "100");
+	REFUSES("--adaptive '9x': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
+		"--adaptive", "9x");
+	REFUSES("--dma-latency '10001': must be a whole number, 0 to 10000", "-c1", "--dma-latency",
+		"10001");
+	REFUSES("--deepest-idle-state '-1': must be a whole number, 0 to 9", "-c1",
+		"--deepest-idle-state", "-1");
+	REFUSES("--log '': empty; a value is needed", "-c1", "--log=");
+	REFUSES("--detach 'yes': takes no value", "-c1", "--detach=yes");
+	REFUSES("--trigger 'thred': not a trigger (use irq, thread, user, wakeup; as irq or "
+		"irq=30us)",
+		"-c1", "--trigger", "thred");
+	REFUSES("--trigger '=5us': not a trigger (use irq, thread, user, wakeup; as irq or "
+		"irq=30us)",
+		"-c1", "--trigger", "=5us");
+	REFUSES("--trigger 'irq=0': '0' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+		"number is microseconds)",
+		"-c1", "--trigger", "irq=0");
+	REFUSES("--trigger 'irq=1x': '1x' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+		"number is microseconds)",
+		"-c1", "--trigger", "irq=1x");
+	REFUSES("--trigger 'irq=5': 'irq' is named twice", "-c1", "--trigger", "irq", "--trigger",
+		"irq=5");
+	REFUSES("--entries: is of --histogram, which is not given", "-c1", "--entries", "20");
+	REFUSES("--bucket-size: is of --histogram, which is not given", "-c1", "--bucket-size",
+		"5");
+	REFUSES("--bucket-size: must be whole microseconds", "-c1", "--histogram", "--bucket-size",
+		"1500ns");
+	REFUSES("--entries '9': must be 10 or more", "-c1", "--histogram", "--entries", "9");
+	REFUSES("--recorder 'x': not a recorder (use auto, perf, pt, events)", "-c1", "--recorder",
+		"x");
+}
+
+static void takes_triggers(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "-c1", "--trigger", "irq", "--trigger=thread=60us", "--trigger=wakeup=2",
+	      "--task", "me");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.nr_triggers, 3);
+	assert_int_equal(p.args.opts.triggers[0].kind, PERF_POKE_TRIGGER_IRQ);
+	assert_int_equal(p.args.opts.triggers[0].threshold_ns, 0);
+	assert_int_equal(p.args.opts.triggers[1].kind, PERF_POKE_TRIGGER_THREAD);
+	assert_int_equal(p.args.opts.triggers[1].threshold_ns, 60000);
+	assert_int_equal(p.args.opts.triggers[2].kind, PERF_POKE_TRIGGER_WAKEUP);
+	assert_int_equal(p.args.opts.triggers[2].threshold_ns, 2000);
+	assert_string_equal(p.args.opts.task, "me");
+}
+
+static void refuses_events(void **state)
+{
+	(void)state;
+	REFUSES("--filter 'x': no --event before it that it could filter", "-c1", "--filter", "x",
+		"-e", "a:b");
+	REFUSES("--filter 'y': the --event before it has a filter; join them with &&", "-c1", "-e",
+		"a:b", "--filter", "x", "--filter", "y");
+	REFUSES("-e 'a': 'a' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1", "-e",
+		"a");
+	REFUSES("-e 'a:b,': '' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
+		"-e", "a:b,");
+	REFUSES("-e ':a': ':a' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
+		"-e", ":a");
+	REFUSES("-e 'a:b,a:b': 'a:b' is named twice", "-c1", "-e", "a:b,a:b");
+	REFUSES("-e 'a:': 'a:' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
+		"-e", "a:");
+	REFUSES("-e 'a:b:c': 'a:b:c' is not an event (use SYSTEM:NAME, as sched:sched_switch)",
+		"-c1", "-e", "a:b:c");
+	REFUSES("--event 'a:b': 'a:b' is named twice", "-c1", "-e", "a:b", "--event", "a:b");
+}
+
+static void maps_targets(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 }, q = { 0 };
+
+	(void)state;
+	PARSE(&p, "-c1", "--perf-pid", "12", "--perf-pid=13", "--signal", "SIGUSR1",
+	      "--any-process", "--delivery", "direct", "--exit-with-target", "--recorder", "perf",
+	      "--housekeeping", "0,2");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.targets.nr_pids, 2);
+	assert_int_equal(p.args.targets.pids[0], 12);
+	assert_int_equal(p.args.targets.pids[1], 13);
+	assert_int_equal(p.args.targets.signal, SIGUSR1);
+	assert_true(p.args.targets.any_process);
+	assert_true(p.args.opts.exit_with_target);
+	assert_int_equal(p.args.opts.delivery, PERF_POKE_DELIVERY_DIRECT);
+	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_PERF);
+	assert_string_equal(p.args.targets.housekeeping, "0,2");
+	assert_null(p.args.targets.command);
+	PARSE(&q, "-c1", "--archive", "--signal=usr2", "--delivery", "tracepoint", "--", "perf",
+	      "record", "-e", "a:b", "-S");
+	assert_int_equal(q.r, 0);
+	assert_true(q.args.targets.archive);
+	assert_int_equal(q.args.targets.signal, SIGUSR2);
+	assert_int_equal(q.args.targets.priority, 10);
+	assert_string_equal(q.args.targets.command[0], "perf");
+	assert_int_equal(q.args.targets.record.at, 1);
+}
+
+#define NEEDS_TARGET " needs a target (use --perf-pid PID, or -- perf record ...)"
+
+static void refuses_targets(void **state)
+{
+	(void)state;
+	REFUSES("--perf-pid '0': not the number of a process or thread", "-c1", "--perf-pid", "0");
+	REFUSES("--perf-pid 'x': not the number of a process or thread", "-c1", "--perf-pid", "x");
+	REFUSES("--perf-pid '99999999999': not the number of a process or thread", "-c1",
+		"--perf-pid", "99999999999");
+	REFUSES("--perf-pid '7': given twice", "-c1", "--perf-pid", "7", "--perf-pid", "7");
+	REFUSES("--signal 'SIGX': not a signal (use SIGUSR2, USR2 or 12)", "-c1", "--signal",
+		"SIGX");
+	REFUSES("--signal '0': not a signal (use SIGUSR2, USR2 or 12)", "-c1", "--signal", "0");
+	REFUSES("--signal: perf takes SIGUSR2 only (others: --any-process)", "-c1", "--signal",
+		"10", "--perf-pid", "7");
+	REFUSES("--recorder perf" NEEDS_TARGET, "-c1", "--recorder", "perf");
+	REFUSES("--any-process" NEEDS_TARGET, "-c1", "--any-process");
+	REFUSES("--signal" NEEDS_TARGET, "-c1", "--signal", "12");
+	REFUSES("--delivery" NEEDS_TARGET, "-c1", "--delivery", "relay");
+	REFUSES("--exit-with-target" NEEDS_TARGET, "-c1", "--exit-with-target");
+	REFUSES("--archive needs -- perf record ...", "-c1", "--archive");
+	REFUSES("--perf-priority needs -- perf record ...", "-c1", "--perf-priority", "10",
+		"--perf-pid", "7");
+	REFUSES("--delivery tracepoint needs -- perf record ...", "-c1", "--delivery", "tracepoint",
+		"--perf-pid", "7");
+	REFUSES("--housekeeping '0-3': CPU 1 is watched", "-c1", "--housekeeping", "0-3");
+	REFUSES("--: a command is missing", "-c1", "--");
+	REFUSES("-- 'true': not a perf record (use -- perf record ..., or --any-process)", "-c1",
+		"--", "true");
+	REFUSES("--archive: the command is no perf record", "-c1", "--any-process", "--archive",
+		"--", "true");
+	REFUSES("--delivery tracepoint: perf record must name its events, as -e intel_pt//k", "-c1",
+		"--delivery", "tracepoint", "--", "perf", "record", "-S");
+}
+
+static void helps(void **state)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	(void)state;
+	PARSE(&p, "--help");
+	assert_int_equal(p.r, 1);
+	assert_string_equal(p.err, "");
+	assert_non_null(strstr(p.out, "Usage: perf-poke-ctl start --cpu LIST"));
+	for (size_t i = 0; i < command_start.nr_options; i++)
+		assert_non_null(strstr(p.out, command_start.options[i].name
+						      ?: command_start.options[i].metavar));
+	assert_non_null(strstr(p.out, "Exit codes: 0 "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_defaults),	   cmocka_unit_test(maps_all),
+		cmocka_unit_test(maps_histograms), cmocka_unit_test(maps_events),
+		cmocka_unit_test(refuses),	   cmocka_unit_test(refuses_events),
+		cmocka_unit_test(helps),	   cmocka_unit_test(maps_targets),
+		cmocka_unit_test(refuses_targets), cmocka_unit_test(takes_triggers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

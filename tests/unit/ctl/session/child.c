@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/child.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "tree.h"
+
+/* A folder with a perf of our own; the working folder meanwhile. */
+static char folder[] = "/tmp/perf-poke-test-XXXXXX";
+
+/* Answers as perf does, with a NUL at the end; a word of $FAKE changes what it does. */
+static const char fake_perf[] =
+	"import os, signal, sys, time\n"
+	"fake = os.environ['FAKE']\n"
+	"args = sys.argv[1:]\n"
+	"pokes = 0\n"
+	"def poked(*_):\n"
+	"    global pokes\n"
+	"    pokes += 1\n"
+	"signal.signal(signal.SIGUSR2, poked)\n"
+	"if 'dies' in fake: sys.exit(3)\n"
+	"if 'deaf' in fake: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+	"status = open('/proc/self/status').read().splitlines()\n"
+	"mask = next(line.split()[1] for line in status if line.startswith('SigBlk'))\n"
+	"pipe = next(line.split()[1] for line in status if line.startswith('SigIgn'))\n"
+	"control, ack = map(int, args[args.index('--control') + 1][3:].split(','))\n"
+	"def pipe_of(fd): return os.readlink('/proc/self/fd/%d' % fd)\n"
+	"def is_held(fd): return sum(pipe_of(fd) == name for name in names) == 2\n"
+	"with open('log', 'w') as log:\n"
+	"    names = []\n"
+	"    for fd in sorted(map(int, os.listdir('/proc/self/fd'))):\n"
+	"        try: name = os.readlink('/proc/self/fd/%d' % fd)\n"
+	"        except OSError: continue\n"
+	"        names.append(name)\n"
+	"        if fd > 2 and name not in (pipe_of(control), pipe_of(ack), "
+	"pipe_of(log.fileno())):\n"
+	"            print('leaked', fd, name, file=log)\n"
+	"    print('held', is_held(control), is_held(ack), file=log)\n"
+	"    print('policy', os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, "
+	"file=log)\n"
+	"    print('cpus', *sorted(os.sched_getaffinity(0)), file=log)\n"
+	"    print('blocked', int(mask, 16), 'pipe', int(pipe, 16) >> 12 & 1, file=log)\n"
+	"    print('group', os.getpgid(0) == os.getpid(), file=log)\n"
+	"    print('streams', os.readlink('/proc/self/fd/1') == os.readlink('/proc/self/fd/2'), "
+	"file=log)\n"
+	"words = b''\n"
+	"while 'mute' not in fake:\n"
+	"    byte = os.read(control, 1)\n"
+	"    if not byte: break\n"
+	"    words += byte\n"
+	"    if byte == b'\\n' and 'silent' not in fake: os.write(ack, b'ack\\n\\0')\n"
+	"    if words == b'enable\\n' and 'early' in fake: sys.exit(int(fake[-1]))\n"
+	"    if words.endswith(b'stop\\n') and 'deaf' not in fake: break\n"
+	"while 'mute' in fake: time.sleep(1)\n"
+	"print('words', words, 'pokes', pokes, file=open('log', 'a'))\n"
+	"sys.exit(5 if 'fails' in fake else 0)\n";
+
+struct fixture {
+	struct child child;
+	struct child_config config;
+	struct console con;
+	char *err;
+	size_t size;
+};
+
+static int set_up(void **state)
+{
+	FILE *file;
+
+	(void)state;
+	if (!mkdtemp(folder) || chdir(folder))
+		return -1;
+	file = fopen("perf", "w");
+	if (!file)
+		return -1;
+	fprintf(file, "#!/usr/bin/env python3\n%s", fake_perf);
+	fchmod(fileno(file), 0755);
+	fclose(file);
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return chdir("/") || tree_remove(AT_FDCWD, folder);
+}
+
+static char *words[] = { (char[]){ "./perf" }, (char[]){ "record" }, (char[]){ "-S" }, NULL };
+
+static void configure(struct fixture *f, char **command, const char *fake)
+{
+	_cleanup_free_ char *why = NULL;
+
+	*f = (struct fixture){ .config = child_defaults };
+	f->con.out = f->con.err = open_memstream(&f->err, &f->size);
+	assert_non_null(f->con.err);
+	assert_int_equal(perf_record_read(&f->config.record, command, true, &why), 0);
+	setenv("FAKE", fake, 1);
+	unlink("log");
+	f->config.ready_ns = 60 * NSEC_PER_SEC;
+	f->config.term_ns = NSEC_PER_SEC / 5;
+}
+
+static void begin(struct fixture *f, char **command, const char *fake)
+{
+	configure(f, command, fake);
+	assert_int_equal(child_prepare(&f->child, &f->config, &f->con), 0);
+}
+
+static void end(struct fixture *f)
+{
+	child_release(&f->child);
+	fclose(f->con.err);
+	free(f->err);
+}
+
+static const char *said(struct fixture *f)
+{
+	fflush(f->con.err);
+	return f->err;
+}
+
+static char *read_log(void)
+{
+	FILE *file = fopen("log", "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	assert_non_null(file);
+	assert_true(getdelim(&text, &size, '\0', file) > 0);
+	fclose(file);
+	return text;
+}
+
+static void lives(void **state)
+{
+	struct fixture f;
+	_cleanup_free_ char *log = NULL;
+	sigset_t set;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	begin(&f, words, "");
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	/* Not before it may. */
+	assert_int_equal(access("log", F_OK), -1);
+	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_false(child_has_ended(&f.child));
+	kill(f.child.pid, SIGUSR2);
+	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_string_equal(said(&f), "");
+	log = read_log();
+	assert_null(strstr(log, "leaked"));
+	/* As root, both ends of the pipes: see child.c. */
+	if (geteuid())
+		assert_non_null(strstr(log, "held False False\n"));
+	else
+		assert_non_null(strstr(log, "held True True\n"));
+	assert_non_null(strstr(log, "policy 0 0\n"));
+	assert_non_null(strstr(log, "\nblocked 0 "));
+	assert_non_null(strstr(log, "\ngroup True\n"));
+	assert_non_null(strstr(log, "\nstreams True\n"));
+	assert_non_null(strstr(log, "\nwords b'enable\\nping\\nping\\nstop\\n' pokes 1\n"));
+	end(&f);
+}
+
+static void places(void **state)
+{
+	struct fixture f;
+	_cleanup_free_ char *log = NULL;
+	int watched = -1, others = 0, policy;
+	cpu_set_t set;
+	char line[32];
+
+	(void)state;
+	sched_getaffinity(0, sizeof(set), &set);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &set)) {
+			others += watched >= 0;
+			watched = cpu;
+		}
+	}
+	configure(&f, words, "");
+	f.config.priority = 3;
+	f.config.watched = &watched;
+	f.config.nr_watched = 1;
+	assert_int_equal(child_prepare(&f.child, &f.config, &f.con), 0);
+	policy = sched_getscheduler(f.child.pid);
+	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_int_equal(child_stop(&f.child, -1), 0);
+	log = read_log();
+	if (policy == SCHED_FIFO)
+		assert_non_null(strstr(log, "policy 1 3\n"));
+	else
+		assert_non_null(strstr(said(&f), "no real-time priority for ./perf"));
+	snprintf(line, sizeof(line), " %d\nblocked", watched);
+	if (others)
+		assert_null(strstr(log, line));
+	end(&f);
+}
+
+static void refuses_what_is_not_there(void **state)
+{
+	static char name[] = "./nosuch";
+	struct fixture f;
+
+	(void)state;
+	begin(&f, (char *[]){ name, NULL }, "");
+	assert_int_equal(child_start(&f.child, -1), -ENOENT);
+	assert_string_equal(said(&f), "perf-poke-ctl: './nosuch': No such file or directory\n");
+	end(&f);
+}
+
+static void tells_who_dies_at_once(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, words, "dies");
+	assert_int_equal(child_start(&f.child, -1), -ESRCH);
+	assert_string_equal(said(&f), "perf-poke-ctl: ./perf ended before it was ready to be "
+				      "poked: exit status 3 (it says why above)\n");
+	end(&f);
+}
+
+static void tells_who_does_not_answer(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, words, "silent");
+	f.config.ready_ns = NSEC_PER_SEC / 10;
+	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
+	assert_string_equal(said(&f), "perf-poke-ctl: ./perf: does not answer on --control "
+				      "within 100ms\n");
+	end(&f);
+}
+
+static void is_interrupted(void **state)
+{
+	struct fixture f;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(write(fds[1], "", 1), 1);
+	begin(&f, words, "silent");
+	assert_int_equal(child_start(&f.child, fds[0]), -EINTR);
+	assert_string_equal(said(&f), "");
+	end(&f);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Waits until it has ended, and is seen to. */
+static void await_end(struct child *child)
+{
+	while (!child_has_ended(child))
+		usleep(1000);
+}
+
+static void tells_who_ends_early(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, words, "early 4");
+	assert_int_equal(child_start(&f.child, -1), 0);
+	await_end(&f.child);
+	assert_non_null(strstr(said(&f), ") ended by itself: exit status 4\n"));
+	assert_int_equal(child_stop(&f.child, -1), 4);
+	end(&f);
+	begin(&f, words, "early 0");
+	assert_int_equal(child_start(&f.child, -1), 0);
+	await_end(&f.child);
+	assert_non_null(strstr(said(&f), ") has ended\n"));
+	assert_int_equal(child_stop(&f.child, -1), 0);
+	end(&f);
+}
+
+static void tells_who_fails_at_the_end(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, words, "fails");
+	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_int_equal(child_stop(&f.child, -1), 5);
+	assert_non_null(strstr(said(&f), "): exit status 5\n"));
+	end(&f);
+}
+
+static void insists(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, words, "deaf");
+	f.config.end_ns = NSEC_PER_SEC / 10;
+	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_int_equal(child_stop(&f.child, -1), 128 + SIGKILL);
+	assert_non_null(strstr(said(&f), ") does not end: SIGTERM\n"));
+	assert_non_null(strstr(said(&f), ") does not end: SIGKILL"));
+	end(&f);
+}
+
+/* Of two signals, the first is the one that ended the session. */
+static void is_hurried(void **state)
+{
+	struct fixture f;
+	sigset_t set;
+	int signals;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	begin(&f, words, "deaf");
+	assert_int_equal(child_start(&f.child, -1), 0);
+	kill(getpid(), SIGHUP);
+	if (!fork()) {
+		usleep(300000);
+		kill(getppid(), SIGHUP);
+		_exit(0);
+	}
+	assert_int_equal(child_stop(&f.child, signals), 128 + SIGKILL);
+	end(&f);
+	close(signals);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Not perf: ready when it takes the signal, ended by SIGINT. */
+static void runs_others(void **state)
+{
+	static char shell[] = "sh", c[] = "-c";
+	static char script[] = "sleep 0.2; trap 'echo poked > log' USR2; trap - INT; "
+			       "while :; do sleep 0.05; done";
+	static char sleeps[] = "exec sleep 1000";
+	struct fixture f;
+
+	(void)state;
+	begin(&f, (char *[]){ shell, c, script, NULL }, "");
+	assert_int_equal(child_start(&f.child, -1), 0);
+	kill(f.child.pid, SIGUSR2);
+	while (access("log", F_OK))
+		usleep(1000);
+	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_string_equal(said(&f), "");
+	end(&f);
+	begin(&f, (char *[]){ shell, c, sleeps, NULL }, "");
+	f.config.ready_ns = NSEC_PER_SEC / 10;
+	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
+	assert_string_equal(said(&f), "perf-poke-ctl: sh: takes no such signal within 100ms (its "
+				      "default action would end it)\n");
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lives),
+		cmocka_unit_test(places),
+		cmocka_unit_test(refuses_what_is_not_there),
+		cmocka_unit_test(tells_who_dies_at_once),
+		cmocka_unit_test(tells_who_does_not_answer),
+		cmocka_unit_test(is_interrupted),
+		cmocka_unit_test(tells_who_ends_early),
+		cmocka_unit_test(tells_who_fails_at_the_end),
+		cmocka_unit_test(insists),
+		cmocka_unit_test(is_hurried),
+		cmocka_unit_test(runs_others),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/histogram.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util.h"
+
+static char *print(const struct perf_poke_bucket *buckets, size_t nr)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(file);
+	histogram_print(file, buckets, nr);
+	fclose(file);
+	return text;
+}
+
+static void prints_rows(void **state)
+{
+	static const struct perf_poke_bucket buckets[] = {
+		{ 0, 1, 1 },	   { 508, 512, 2 },   { 512, 520, 4 },
+		{ 1016, 1024, 3 }, { 4096, 4160, 1 }, { 8128, 8192, 1 },
+	};
+	_cleanup_free_ char *text = print(buckets, ARRAY_SIZE(buckets));
+
+	(void)state;
+	assert_string_equal(text, "  latency                 expiries  each # doubles\n"
+				  "       0ns - 512ns               3  ##\n"
+				  "     512ns - 1.02us              7  ###\n"
+				  "    1.02us - 2.05us              0\n"
+				  "    2.05us - 4.1us               0\n"
+				  "     4.1us - 8.19us              2  ##\n");
+}
+
+static void prints_nothing(void **state)
+{
+	_cleanup_free_ char *text = print(NULL, 0);
+
+	(void)state;
+	assert_string_equal(text, "");
+}
+
+/* Whatever the spread, the rows are few and no expiry is left out. */
+static void keeps_to_its_size(void **state)
+{
+	(void)state;
+	for (int low = 0; low < 64; low++) {
+		for (int high = low; high < 64; high++) {
+			const uint64_t end = high < 63 ? UINT64_C(2) << high : UINT64_MAX;
+			const struct perf_poke_bucket buckets[] = {
+				{ UINT64_C(1) << low, (UINT64_C(1) << low) + 1, 16 },
+				{ end - 1, end, 32 },
+			};
+			_cleanup_free_ char *text = print(buckets, ARRAY_SIZE(buckets));
+			size_t lines = 0, bars = 0;
+
+			for (const char *c = text; *c; c++) {
+				lines += *c == '\n';
+				bars += *c == '#';
+			}
+			assert_in_range(lines, 2, HISTOGRAM_MAX_ROWS + 1);
+			/* One # in the heading; 48 in one row, or 16 and 32 in two. */
+			assert_true(bars == 1 + 6 || bars == 1 + 5 + 6);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_rows),
+		cmocka_unit_test(prints_nothing),
+		cmocka_unit_test(keeps_to_its_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

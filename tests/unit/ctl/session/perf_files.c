@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/perf_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "tree.h"
+
+#define DUMP "2026112101332074"
+
+static char folder[] = "/tmp/perf-poke-test-XXXXXX";
+
+static int set_up(void **state)
+{
+	(void)state;
+	return !mkdtemp(folder) || chdir(folder);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return chdir("/") || tree_remove(AT_FDCWD, folder);
+}
+
+static void make(const char *path, const char *text, mode_t mode)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fchmod(fileno(file), mode), 0);
+	fclose(file);
+}
+
+static void finds_new_ones(void **state)
+{
+	_cleanup_(perf_files_release) struct perf_files before = { 0 }, after = { 0 };
+
+	(void)state;
+	assert_int_equal(mkdir("a", 0777), 0);
+	make("a/x.data", "old", 0666);
+	make("a/x.data.0000000000000000", "old", 0666);
+	assert_int_equal(perf_files_find(&before, "a/x.data"), 0);
+	assert_int_equal(before.nr, 2);
+	assert_int_equal(rename("a/x.data", "a/x.data.old"), 0);
+	assert_int_equal(mkdir("a/x.data", 0777), 0);
+	make("a/x.data." DUMP, "", 0666);
+	make("a/x.data.2026112101332073", "", 0666);
+	make("a/x.data.2026", "", 0666);
+	make("a/x.data." DUMP "0", "", 0666);
+	make("a/y.data." DUMP, "", 0666);
+	assert_int_equal(perf_files_find(&after, "a/x.data"), 0);
+	perf_files_subtract(&after, &before);
+	assert_int_equal(after.nr, 3);
+	assert_string_equal(after.files[0].path, "a/x.data");
+	assert_string_equal(after.files[1].path, "a/x.data.2026112101332073");
+	assert_string_equal(after.files[2].path, "a/x.data." DUMP);
+}
+
+static void finds_here(void **state)
+{
+	_cleanup_(perf_files_release) struct perf_files found = { 0 }, none = { 0 };
+
+	(void)state;
+	make("z.data", "", 0666);
+	assert_int_equal(perf_files_find(&found, "z.data"), 0);
+	assert_int_equal(found.nr, 1);
+	assert_string_equal(found.files[0].path, "z.data");
+	assert_int_equal(perf_files_find(&none, "nowhere/z.data"), 0);
+	assert_int_equal(none.nr, 0);
+}
+
+static char *archive(struct perf_files *files, const char *output, const char *perf, int wanted)
+{
+	struct console con = { 0 };
+	char *text = NULL;
+	size_t size;
+
+	con.out = con.err = open_memstream(&text, &size);
+	assert_non_null(con.err);
+	assert_int_equal(perf_files_archive(files, output, perf, &con), wanted);
+	fclose(con.err);
+	return text;
+}
+
+static void archives(void **state)
+{
+	_cleanup_(perf_files_release) struct perf_files found = { 0 };
+	_cleanup_free_ char *text = NULL, *beside = NULL;
+
+	(void)state;
+	make("fake", "#!/bin/sh\n[ \"$1\" = archive ] && cat \"$2\" > \"$2.tar.bz2\"\n", 0755);
+	make("b.data", "precious", 0666);
+	assert_int_equal(perf_files_find(&found, "b.data"), 0);
+	text = archive(&found, "out dir", "./fake", 0);
+	assert_string_equal(text, "");
+	assert_int_equal(access("b.data", F_OK), -1);
+	assert_memory_equal(found.files[0].path, "out dir/perf-", 13);
+	assert_int_equal(access(found.files[0].path, F_OK), 0);
+	assert_true(asprintf(&beside, "%s.tar.bz2", found.files[0].path) > 0);
+	assert_int_equal(access(beside, F_OK), 0);
+}
+
+/* What perf wrote is not lost by what fails later. */
+static void keeps_without_archive(void **state)
+{
+	_cleanup_(perf_files_release) struct perf_files found = { 0 };
+	_cleanup_free_ char *text = NULL, *none = NULL;
+
+	(void)state;
+	make("false", "#!/bin/sh\nexit 1\n", 0755);
+	make("c.data", "precious", 0666);
+	assert_int_equal(perf_files_find(&found, "c.data"), 0);
+	text = archive(&found, "out2", "./false", 0);
+	assert_non_null(strstr(text, "'./false archive' has made nothing of out2/perf-"));
+	assert_int_equal(access(found.files[0].path, F_OK), 0);
+
+	make("d", "", 0666);
+	none = archive(&found, "d/none", "./false", -ENOTDIR);
+	assert_non_null(strstr(none, "--archive: 'd/none/perf-"));
+	assert_int_equal(access(found.files[0].path, F_OK), 0);
+}
+
+static void leaves_what_cannot_be_moved(void **state)
+{
+	_cleanup_(perf_files_release) struct perf_files found = { 0 };
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	make("e.data", "precious", 0666);
+	assert_int_equal(perf_files_find(&found, "e.data"), 0);
+	unlink("e.data");
+	text = archive(&found, "out3", "perf", -ENOENT);
+	assert_non_null(strstr(text, "--archive: 'e.data' stays where it is: "));
+	assert_string_equal(found.files[0].path, "e.data");
+	assert_int_equal(rmdir("out3"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_new_ones),
+		cmocka_unit_test(finds_here),
+		cmocka_unit_test(archives),
+		cmocka_unit_test(keeps_without_archive),
+		cmocka_unit_test(leaves_what_cannot_be_moved),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

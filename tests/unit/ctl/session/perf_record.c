@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/perf_record.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WORDS(...)                                                                                 \
+	(char *[])                                                                                 \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+
+static void read_fine(struct perf_record *record, char **words)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = perf_record_read(record, words, false, &why);
+
+	if (r)
+		fail_msg("%s: %s", words[2], why);
+}
+
+static void understands(void **state)
+{
+	struct perf_record record;
+
+	(void)state;
+	read_fine(&record, WORDS("perf", "record", "-S", "-e", "intel_pt//k", "-C", "41"));
+	assert_int_equal(record.at, 1);
+	assert_string_equal(record.output, "perf.data");
+	assert_false(record.has_output);
+	assert_true(record.has_event);
+	assert_null(record.delay);
+	read_fine(&record, WORDS("/x/perf_6.1", "--debug", "x", "-v", "record", "-aSe", "-o", "a",
+				 "--output=b"));
+	assert_int_equal(record.at, 4);
+	assert_string_equal(record.output, "b");
+	read_fine(&record, WORDS("perf", "record", "-gao", "f", "--snap=e", "-D-1"));
+	assert_string_equal(record.output, "f");
+	assert_string_equal(record.delay, "-1");
+	assert_int_equal(record.delay_ns, 0);
+	read_fine(&record, WORDS("perf", "record", "--dela", "20-30,40-50", "--switch-output"));
+	assert_int_equal(record.delay_ns, 20000000);
+}
+
+/* The workload's words are not perf's, and a value is no option. */
+static void knows_whose_words_they_are(void **state)
+{
+	struct perf_record record;
+
+	(void)state;
+	read_fine(&record, WORDS("perf", "record", "-S", "--", "x", "--control", "-o", "y"));
+	assert_string_equal(record.output, "perf.data");
+	read_fine(&record, WORDS("perf", "record", "-S", "x", "-o", "y"));
+	assert_string_equal(record.output, "perf.data");
+	read_fine(&record, WORDS("perf", "record", "--filter", "--control", "--off-cpu",
+				 "--switch-output=signal", "-o", "y"));
+	assert_string_equal(record.output, "y");
+	read_fine(&record, WORDS("perf", "record", "--switch-output-event", "-S", "-oy"));
+	assert_string_equal(record.output, "y");
+}
+
+#define REFUSES(text, ...)                                                                         \
+	do {                                                                                       \
+		_cleanup_free_ char *why = NULL;                                                   \
+		struct perf_record record;                                                         \
+                                                                                                   \
+		assert_int_equal(perf_record_read(&record, WORDS(__VA_ARGS__), false, &why),       \
+				 -EINVAL);                                                         \
+		assert_string_equal(why, text);                                                    \
+	} while (0)
+
+static void refuses(void **state)
+{
+	static const char nothing[] = "perf record: would do nothing when poked: add -S (with "
+				      "Intel PT) or --switch-output=signal --overwrite";
+	static const char control[] = "perf record: leave --control out: perf-poke controls it";
+
+	(void)state;
+	REFUSES("-- 'sleep': not a perf record (use -- perf record ..., or --any-process)", "sleep",
+		"record");
+	REFUSES("-- 'perf': not a perf record (use -- perf record ..., or --any-process)", "perf",
+		"sched", "record");
+	REFUSES(control, "perf", "record", "-S", "--control", "fd:1,2");
+	REFUSES(control, "perf", "record", "-S", "--contr=fd:1");
+	REFUSES("perf record: --output '-': perf-poke has standard output; name a file", "perf",
+		"record", "-S", "-ao-");
+	REFUSES("perf record: --delay 'x': not a delay of at most an hour, in milliseconds", "perf",
+		"record", "-S", "-D", "x");
+	REFUSES(nothing, "perf", "record", "-a");
+	REFUSES(nothing, "perf", "record", "--switch-output=10M");
+	REFUSES(nothing, "perf", "record", "-C", "-S");
+}
+
+static void takes_any(void **state)
+{
+	_cleanup_free_ char *why = NULL;
+	struct perf_record record;
+
+	(void)state;
+	assert_int_equal(perf_record_read(&record, WORDS("sleep", "-o"), true, &why), 0);
+	assert_int_equal(record.at, 0);
+	assert_null(record.output);
+	assert_int_equal(perf_record_read(&record, WORDS("perf", "record", "-S"), true, &why), 0);
+	assert_int_equal(record.at, 1);
+	assert_null(why);
+}
+
+static void check_argv(char **words, bool any, const char *wake, char **wanted)
+{
+	_cleanup_(perf_record_free_argv) char **argv = NULL;
+	_cleanup_free_ char *why = NULL;
+	struct perf_record record;
+	size_t i;
+
+	assert_int_equal(perf_record_read(&record, words, any, &why), 0);
+	assert_int_equal(perf_record_argv(&record, 7, 8, wake, &argv), 0);
+	for (i = 0; wanted[i]; i++) {
+		assert_non_null(argv[i]);
+		assert_string_equal(argv[i], wanted[i]);
+	}
+	assert_null(argv[i]);
+}
+
+static void inserts(void **state)
+{
+	(void)state;
+	check_argv(WORDS("perf", "-v", "record", "-S", "x"), false, NULL,
+		   WORDS("perf", "-v", "record", "--control", "fd:7,8", "--delay=-1",
+			 "--output=perf.data", "-S", "x"));
+	check_argv(WORDS("perf", "record", "-S", "-D", "9", "-o", "f"), false, NULL,
+		   WORDS("perf", "record", "--control", "fd:7,8", "-S", "-D", "9", "-o", "f"));
+	check_argv(WORDS("perf", "record", "-So", "-of"), false, "ppx",
+		   WORDS("perf", "record", "--control", "fd:7,8", "--delay=-1", "-e",
+			 "bpf_trace:bpf_trace_printk", "--filter", "bpf_string ~ \"ppx*\"",
+			 "--no-buffering", "-So", "-of"));
+	check_argv(WORDS("x", "record"), true, NULL, WORDS("x", "record"));
+}
+
+static void asks_by_delay(void **state)
+{
+	struct perf_record record = { 0 };
+
+	(void)state;
+	assert_string_equal(perf_record_first(&record), "enable\n");
+	record.delay = "-1";
+	assert_string_equal(perf_record_first(&record), "enable\n");
+	record.delay = "100";
+	assert_string_equal(perf_record_first(&record), "ping\n");
+}
+
+static void makes_wakes(void **state)
+{
+	char one[PERF_RECORD_WAKE], other[PERF_RECORD_WAKE];
+
+	(void)state;
+	assert_int_equal(perf_record_make_wake(one), 0);
+	assert_int_equal(perf_record_make_wake(other), 0);
+	assert_int_equal(strlen(one), 18);
+	assert_string_not_equal(one, other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(understands), cmocka_unit_test(knows_whose_words_they_are),
+		cmocka_unit_test(refuses),     cmocka_unit_test(takes_any),
+		cmocka_unit_test(inserts),     cmocka_unit_test(asks_by_delay),
+		cmocka_unit_test(makes_wakes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

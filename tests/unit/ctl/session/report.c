@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *print(const struct results *results)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(file);
+	assert_int_equal(report_print(file, results), 0);
+	fclose(file);
+	return text;
+}
+
+static void prints_one_cpu(void **state)
+{
+	struct result_row row = {
+		.cpu = 3,
+		.stats = { .count = 10,
+			   .min_ns = 812,
+			   .max_ns = 83245,
+			   .sum_ns = 23450,
+			   .spikes = 1 },
+		.p50_ns = 2000,
+		.p99_ns = 30000,
+		.p999_ns = 83245,
+	};
+	const struct results results = { .rows = &row, .nr_rows = 1, .elapsed_ns = 2000000000 };
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_string_equal(text, "  CPU     expiries      min      avg      p50      p99    p99.9 "
+				  "     max   spikes\n"
+				  "    3           10    812ns   2.35us      2us     30us   83.2us "
+				  "  83.2us        1\n"
+				  "\ncaptures: 0 complete, 0 failed, in 2s\n");
+}
+
+static void prints_several_cpus(void **state)
+{
+	struct result_row rows[2] = { { .cpu = 0 }, { .cpu = 12 } };
+	const struct results results = {
+		.rows = rows,
+		.nr_rows = 2,
+		.all = { .cpu = ALL_CPUS, .stats = { .missed = 5, .unarmed = 6 } },
+		.nr_failed = 1,
+	};
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_non_null(strstr(text, "\n   12            0        -        -"));
+	assert_non_null(strstr(text, "\n  all            0        -        -"));
+	assert_non_null(strstr(text, "\nnote: 5 expiries not seen"));
+	assert_non_null(strstr(text, "\nnote: 6 spikes counted only"));
+	assert_non_null(strstr(text, "\ncaptures: 0 complete, 1 failed, in 0ns\n"));
+}
+
+static void prints_captures(void **state)
+{
+	struct perf_poke_capture captures[] = {
+		{ .path = "out dir/1",
+		  .recorder = "events",
+		  .spike = { .latency_ns = 83245,
+			     .cpu = 3,
+			     .ran_cpu = 3,
+			     .function_name = "hrtimer_wakeup",
+			     .pid = 12,
+			     .tid = 12,
+			     .comm = "st\033ress" },
+		  .history_ns = 98765432,
+		  .events = 4567,
+		  .lost = 2,
+		  .size = 3355443,
+		  .skid_ns = 12345,
+		  .blind_ns = 1234567 },
+		{ .path = "2",
+		  .recorder = "events",
+		  .spike = { .function = 0xffffffff81000000, .idle = true } },
+		{ .path = "3",
+		  .recorder = "events",
+		  .spike = { .comm = "0123456789abcdef", .pid = 12, .tid = 13, .ran_cpu = 1 } },
+		{ .path = "4", .recorder = "events", .spike = { .poked = true, .cpu = -1 } },
+	};
+	const struct results results = { .captures = captures,
+					 .nr_captures = ARRAY_SIZE(captures) };
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_non_null(strstr(text, "\ncapture 1: out dir/1\n"
+				     "  latency      83.2us on CPU 3\n"
+				     "  timer        hrtimer_wakeup\n"
+				     "  interrupted  st ress/12\n"
+				     "  history      98.8ms, 4567 events, 2 lost, 3.2M (events)\n"
+				     "  skid         12.3us, armed again after 1.23ms\n"
+				     "  why          perf-poke-ctl report 'out dir/1'\n"
+				     "  open         perf-poke-ctl script 'out dir/1'\n"
+				     "               perf script -i 'out dir/1/perf.data'\n"));
+	assert_non_null(strstr(text, "  open         perf-poke-ctl script 2\n"
+				     "               perf script -i 2/perf.data\n"));
+	assert_non_null(strstr(text, "  timer        0xffffffff81000000\n  interrupted  idle\n"));
+	assert_non_null(strstr(text, "  interrupted  0123456789abcdef/12, thread 13\n"));
+	assert_non_null(strstr(text, " on CPU 0, ran on CPU 1 (not watched)\n"));
+	assert_non_null(strstr(text, "\ncapture 4: 4\n  reason       poked\n  history"));
+}
+
+/* Of a trace there are bytes to tell, and no events. */
+static void prints_traces(void **state)
+{
+	struct perf_poke_capture captures[] = {
+		{ .recorder = "pt",
+		  .path = "1",
+		  .history_ns = 3000000,
+		  .size = 3355443,
+		  .skid_ns = 12345,
+		  .blind_ns = 1234567,
+		  .trace_bytes = 2000000,
+		  .bytes_after_spike = 512,
+		  .bytes_after_spike_exact = true },
+		{ .recorder = "pt",
+		  .path = "2",
+		  .history_ns = 3000000,
+		  .trace_bytes = 1,
+		  .bytes_after_spike = 512 },
+		{ .recorder = "pt", .path = "3", .trace_bytes = 1, .bytes_after_spike = 512 },
+		{ .recorder = "pt",
+		  .path = "4",
+		  .history_ns = UINT64_MAX,
+		  .trace_bytes = 1,
+		  .bytes_after_spike = UINT64_MAX },
+	};
+	const struct results results = { .captures = captures,
+					 .nr_captures = ARRAY_SIZE(captures) };
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_non_null(strstr(text, "\n  history      3ms, 1.9M of trace, 3.2M (pt)\n"
+				     "  skid         12.3us, 512B of trace after the spike, armed "
+				     "again after 1.23ms\n"));
+	assert_non_null(strstr(text, "  skid         0ns, at most 512B of trace after"));
+	assert_non_null(strstr(text, "  skid         0ns, more than 512B of trace after"));
+	assert_non_null(strstr(text, "  history      of unknown length, 1B of trace, 0B (pt)\n"
+				     "  skid         0ns, armed again after 0ns\n"));
+	assert_null(strstr(text, " events"));
+}
+
+/* Whoever has the trace, says so. */
+static void prints_perf(void **state)
+{
+	struct perf_poke_capture capture = { .path = "1", .recorder = "perf" };
+	struct perf_file files[] = { { .path = (char[]){ "a b" } }, { .path = (char[]){ "c" } } };
+	const struct results results = {
+		.captures = &capture,
+		.nr_captures = 1,
+		.perf = { .pid = 7, .status = 1, .data = { files, 2 } },
+	};
+	_cleanup_free_ char *text = print(&results);
+
+	(void)state;
+	assert_null(strstr(text, "perf-poke-ctl script"));
+	assert_non_null(strstr(text, "\n\nperf 7: exit status 1\n"
+				     "  open         perf script -i 'a b'\n"
+				     "               perf script -i c\n\ncaptures: 1 "));
+}
+
+/* A result outlives the callback that brought it. */
+static void copies_captures(void **state)
+{
+	char path[] = "a", recorder[] = "b", function[] = "c";
+	const struct perf_poke_capture capture = {
+		.path = path,
+		.recorder = recorder,
+		.spike = { .function_name = function },
+	};
+	_cleanup_(results_release) struct results results = { 0 };
+
+	(void)state;
+	assert_int_equal(results_add_capture(&results, &capture), 0);
+	assert_int_equal(results_add_capture(&results, &capture), 0);
+	path[0] = recorder[0] = function[0] = 'x';
+	assert_int_equal(results.nr_captures, 2);
+	assert_string_equal(results.captures[1].path, "a");
+	assert_string_equal(results.captures[1].recorder, "b");
+	assert_string_equal(results.captures[1].spike.function_name, "c");
+}
+
+/* What does not stay is told of by its number only. */
+static void prints_what_remains(void **state)
+{
+	static const char *const paths[] = { "a", "b", "c", "d", "e" };
+	_cleanup_(results_release) struct results results = { .keeps = true };
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		const struct perf_poke_capture capture = { .path = paths[i], .recorder = "events" };
+
+		assert_int_equal(results_add_capture(&results, &capture), 0);
+	}
+	results_remove_capture(&results, "b");
+	results_remove_capture(&results, "none");
+	results_remove_capture(&results, "e");
+	assert_int_equal(results_taken(&results), 5);
+	text = print(&results);
+	assert_non_null(strstr(text, "\ncapture 1: a\n"));
+	assert_null(strstr(text, ": b\n"));
+	assert_non_null(strstr(text, "\ncapture 3: c\n"));
+	assert_non_null(strstr(text, "\ncapture 4: d\n"));
+	assert_non_null(strstr(text, "\ncaptures: 5 complete, 3 kept (1,3-4), 0 failed, in "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_one_cpu),      cmocka_unit_test(prints_several_cpus),
+		cmocka_unit_test(prints_captures),     cmocka_unit_test(prints_traces),
+		cmocka_unit_test(prints_perf),	       cmocka_unit_test(copies_captures),
+		cmocka_unit_test(prints_what_remains),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

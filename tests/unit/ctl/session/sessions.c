@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/sessions.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void add(struct session_list *list, const char *name, bool alive)
+{
+	const struct perf_poke_session session = {
+		.sz = sizeof(session),
+		.name = name,
+		.alive = alive,
+		.pid = 7,
+		.last_sequence = 3,
+		.output = "/a/b",
+	};
+
+	sessions_add(list, &session);
+}
+
+/* Checks the code and the line; returns the name. */
+static const char *choose(const struct session_list *list, const char *name, enum exit_code code,
+			  const char *line)
+{
+	const struct session_entry *chosen = NULL;
+	_cleanup_free_ char *err = NULL;
+	struct console con = { 0 };
+	size_t size;
+
+	con.err = open_memstream(&err, &size);
+	assert_non_null(con.err);
+	assert_int_equal(sessions_choose(list, &con, name, &chosen), code);
+	fclose(con.err);
+	assert_string_equal(err, line);
+	return chosen ? chosen->name : NULL;
+}
+
+static void chooses(void **state)
+{
+	struct session_list list = { 0 };
+
+	(void)state;
+	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: there is no session\n"));
+	add(&list, "dead", false);
+	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: there is no session\n"));
+	add(&list, "one", true);
+	assert_string_equal(choose(&list, NULL, EXIT_FINE, ""), "one");
+	assert_string_equal(choose(&list, "dead", EXIT_FINE, ""), "dead");
+	add(&list, "two", true);
+	assert_null(choose(&list, NULL, EXIT_USAGE,
+			   "perf-poke-ctl: there are several sessions: name one of one, two\n"));
+	assert_string_equal(choose(&list, "two", EXIT_FINE, ""), "two");
+	assert_null(choose(&list, "three", EXIT_FAILED,
+			   "perf-poke-ctl: session 'three': there is none (perf-poke-ctl status "
+			   "lists them)\n"));
+	sessions_release(&list);
+	assert_int_equal(list.nr, 0);
+}
+
+static void copies(void **state)
+{
+	struct session_list list = { 0 };
+	char name[] = "abc";
+
+	(void)state;
+	add(&list, name, true);
+	name[0] = 'x';
+	assert_string_equal(list.entries[0].name, "abc");
+	assert_string_equal(list.entries[0].output, "/a/b");
+	assert_int_equal(list.entries[0].last_sequence, 3);
+	assert_int_equal(list.entries[0].pid, 7);
+	assert_null(sessions_find(&list, "xbc"));
+	assert_ptr_equal(sessions_find(&list, "abc"), &list.entries[0]);
+	sessions_release(&list);
+}
+
+/* What is wrong is said before anything is looked for. */
+static void refuses_options(void **state)
+{
+	static const struct {
+		const struct command *command;
+		char *words[4];
+		const char *line;
+	} cases[] = {
+		{ &command_status, { "a", "b" }, "'b': only options are taken" },
+		{ &command_status, { "--all" }, "--all: no such option" },
+		{ &command_stop, { "--all", "a" }, "--all and 'a' do not go together" },
+		{ &command_stop, { "--timeout" }, "--timeout: TIME is missing" },
+		{ &command_poke, { "--wait=1" }, "--wait '1': takes no value" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *argv[8] = { "perf-poke-ctl", (char *)cases[i].command->name };
+		_cleanup_free_ char *err = NULL;
+		struct console con = { .out = stdout };
+		size_t size;
+		int argc = 2;
+
+		for (; cases[i].words[argc - 2]; argc++)
+			argv[argc] = cases[i].words[argc - 2];
+		con.err = open_memstream(&err, &size);
+		assert_non_null(con.err);
+		assert_int_equal(cases[i].command->run(&con, argc, argv), EXIT_USAGE);
+		fclose(con.err);
+		assert_non_null(strstr(err, cases[i].line));
+		assert_ptr_equal(strchr(err, '\n'), err + size - 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chooses),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(refuses_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
