@@ -6,10 +6,11 @@
 #include "trace.h"
 #include "trace_clock.h"
 
-/* Of the packets TIP.PGE and TIP.PGD: the lower bits of their first byte. */
+/* Of the packets TIP.PGE, TIP.PGD and FUP: the lower bits of their first byte. */
 #define TIP_MASK 0x1f
 #define TIP_PGD 0x01
 #define TIP_PGE 0x11
+#define FUP 0x1d
 
 struct pace {
 	struct pt_clock clock;
@@ -21,6 +22,7 @@ struct pace {
 	uint64_t span, span_cycles; /* from that packet to the next such one; 0: not known */
 	uint64_t first, last[PACE_NR_KINDS];
 	uint64_t before, passed; /* cycles: before the last move, in it */
+	bool on;		 /* code is being traced; cycles of other code do not count */
 };
 
 int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment)
@@ -40,6 +42,7 @@ int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace
 	pace->end = segment->end;
 	pace->limit = segment->limit;
 	pace->near = segment->tsc;
+	pace->on = segment->joined;
 	*ret = pace;
 	return 0;
 }
@@ -102,17 +105,33 @@ static enum pace_kind kind_of(const uint8_t *at, const struct pt_packet *packet)
 	return PACE_BRANCH;
 }
 
+/* No other packet begins so. */
+static void switch_on(struct pace *pace)
+{
+	switch (*pace->at & TIP_MASK) {
+	case TIP_PGE:
+	case FUP:
+		pace->on = true;
+		break;
+	case TIP_PGD:
+		pace->on = false;
+		break;
+	}
+}
+
 static void pass(struct pace *pace, const struct pt_packet *packet)
 {
 	unsigned int told = pace->walk.told;
 
 	if (packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF)
 		pace->last[kind_of(pace->at, packet)] = tsc_now(pace);
+	switch_on(pace);
 	pt_walk_packet(&pace->walk, packet);
 	pace->at += packet->len;
 	if (packet->type == PT_PACKET_CYC) {
 		pace->cycles += packet->value;
-		pace->passed += packet->value;
+		if (pace->on)
+			pace->passed += packet->value;
 	}
 	if (pace->walk.told != told) {
 		pace->told = pace->walk.tsc;

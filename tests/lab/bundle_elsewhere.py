@@ -92,7 +92,7 @@ def check_binaries(opened):
         check((name in code) == wanted, f"{name} is {'not ' if wanted else ''}in {opened.name}")
 
 
-if not emulator.folders():
+if not emulator.is_here():
     print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
     sys.exit(77)
 if subprocess.run([*bundle.AS_NOBODY, CTL, "--version"], capture_output=True, check=False).returncode:

@@ -282,7 +282,7 @@ def check_damaged(folder, capture):
     print(f"damaged: {said_of_many.strip()}")
 
 
-if not emulator.folders():
+if not emulator.is_here():
     print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as scratch:

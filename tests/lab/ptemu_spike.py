@@ -190,7 +190,7 @@ def marks(one):
               f"CPU {cpu}: by the trace, marks were at other times: {after} {before}")
 
 
-if not emulator.folders():
+if not emulator.is_here():
     print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
     sys.exit(77)
 named = collections.Counter()

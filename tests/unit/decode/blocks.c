@@ -699,6 +699,25 @@ static void cycles(void **state)
 	      "7-7 1 disabled fff @1000 300 cycles\n");
 }
 
+/* What a CPU told before its code is traced, and between two pieces of it, is not of that code. */
+static void cycles_of_others(void **state)
+{
+	(void)state;
+	put_psb(-1, 1000);
+	put_cyc(160);
+	put_mode();
+	put_ip(ppt_tip_pge, 0x020);
+	put_cyc(5);
+	put_no_ip(ppt_tip_pgd);
+	put_cyc(4000);
+	put_ip(ppt_tip_pge, 0x100);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 20 @1000\n"
+	      "20-21 2 disabled fff @1000 5 cycles\n"
+	      "begin 100 @1000\n"
+	      "100-101 2 disabled fff @1000\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -722,6 +741,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(switches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(switch_before, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cycles, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cycles_of_others, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

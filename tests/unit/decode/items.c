@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prints what the decoder gives: items ("items"), their branches as perf script has them
  * ("branches"), or sums ("counts"); or the items where all segments that are joined are decoded as
- * one ("whole"); or sums up to where it was stopped ("stopped").
+ * one ("whole"); or sums up to where it was stopped ("stopped"). $BUILDID_DIR
+ * is where copies of files are.
  *
  * usage: items items|branches|counts|whole|stopped PERF.DATA [SYMFS [THREADS [BEGIN END]]] */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -95,7 +97,9 @@ struct parts {
 
 static int open_parts(struct parts *parts, const struct decode_opts *opts)
 {
-	struct code_opts code_opts = { .data = opts->data, .symfs = opts->symfs };
+	struct code_opts code_opts = { .data = opts->data,
+				       .buildid_dir = opts->buildid_dir,
+				       .symfs = opts->symfs };
 	_cleanup_free_ char *folder = NULL;
 	_cleanup_free_ char *why = NULL;
 	uint64_t switch_to = 0, end;
@@ -164,6 +168,7 @@ int main(int argc, char **argv)
 {
 	const struct decode_opts opts = {
 		.data = argc > 2 ? argv[2] : "",
+		.buildid_dir = getenv("BUILDID_DIR"),
 		.symfs = argc > 3 && *argv[3] ? argv[3] : NULL,
 		.cpu = -1,
 		.threads = argc > 4 ? (unsigned int)atoi(argv[4]) : 1,
