@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bundle/traced.h"
-#include "commands/archive.h"
+#include "capture/layout.h"
 
 /* Files that are missing are named, up to so many: a machine that was upgraded misses all. */
 #define NAMED_MAX 8
@@ -15,7 +15,7 @@ static int part_name(const struct traced_file *file, const char *part, char *nam
 	char hex[FILES_HEX_SIZE];
 
 	files_hex(&file->id, hex);
-	return snprintf(name, size, ARCHIVING_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
+	return snprintf(name, size, LAYOUT_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
 			*part ? "/" : "", part);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "capture/layout.h"
 #include "utf8.h"
 
 #define SCHEMA 1
@@ -343,4 +344,21 @@ json_object *host_facts(int rootfd, const struct capture_file *capture)
 			       new_list(rootfd, "sys/devices/system/cpu/vulnerabilities",
 					is_visible, new_mitigation));
 	return facts;
+}
+
+int host_pack(struct pack *pack, const struct capture_file *capture, bool *same, char **why)
+{
+	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
+	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, capture);
+	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
+	json_object *of_capture = NULL;
+	int r = -ENOMEM;
+
+	if (text)
+		r = pack_text(pack, LAYOUT_HOST, text, strlen(text), why);
+	*same = json_object_object_get_ex(facts, "of_capture", &of_capture) &&
+		json_object_get_boolean(of_capture);
+	json_object_put(facts);
+	return r;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writes an archive of files: tar, compressed by zstd. Everything in it is in one folder. */
+/*
+ * Writes an archive of files: tar, compressed by zstd. Everything in it is in one folder.
+ *
+ * bundle/ writes and reads archives of captures, with the binaries and facts of the host that a
+ * reader elsewhere needs. It may include capture/.
+ */
 #ifndef CTL_BUNDLE_PACK_H
 #define CTL_BUNDLE_PACK_H
 

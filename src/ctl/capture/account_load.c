@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "capture/capture_facts.h"
+#include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "cli/ending.h"
-#include "script/script.h"
 #include "track_spans.h"
 
 static int fail(struct console *con, const char *folder, int r, const char *why)
@@ -92,7 +92,7 @@ int account_load(struct account *account, struct console *con, const char *folde
 	int r;
 
 	*account = (struct account){ .capture = folder };
-	r = script_read_capture(con, folder, &capture, &data);
+	r = capture_trace_find(con, folder, &capture, &data);
 	if (r)
 		return r;
 	r = capture_facts(&account->facts, &capture);

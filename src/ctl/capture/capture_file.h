@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads capture.json, which may be of a stranger: what it says is checked, and bounded. */
+/*
+ * Reads capture.json, which may be of a stranger: what it says is checked, and bounded.
+ *
+ * capture/ finds captures, and reads and decodes what is in them. It may include cli/, src/report
+ * and what that includes.
+ */
 #ifndef CTL_CAPTURE_CAPTURE_FILE_H
 #define CTL_CAPTURE_CAPTURE_FILE_H
 

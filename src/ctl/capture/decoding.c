@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/capture_trace.h"
 #include "cli/ending.h"
 #include "clock.h"
 #include "code.h"
 #include "flow.h"
-#include "script/script.h"
 
 #define SHOW_AFTER_NS UINT64_C(1000000000)
 #define SHOW_EVERY_NS UINT64_C(200000000)
@@ -160,7 +160,7 @@ static int open_decode(struct console *con, const struct decoding *decoding, str
 		.threads = decoding->threads,
 		.stop = &ending_asked,
 	};
-	int r = script_buildid_dir(decoding->folder, &buildid_dir);
+	int r = capture_trace_buildid_dir(decoding->folder, &buildid_dir);
 
 	*said = false;
 	if (r)

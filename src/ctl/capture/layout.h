@@ -9,6 +9,10 @@
 /* What captures are named if their folder has no such name. */
 #define LAYOUT_ANY_NAME "capture"
 
+/* What a capture that was unpacked has more. */
+#define LAYOUT_HOST "host.json"
+#define LAYOUT_BUILDID "buildid"
+
 /* As sessions name the folders of captures, 20261121-093015.042-cpu3-83us, or LAYOUT_ANY_NAME. */
 bool layout_is_name(const char *name);
 

@@ -5,15 +5,15 @@
 #include <signal.h>
 #include <string.h>
 
-#include "commands/complete.h"
-
 static void print_usage(FILE *file, const struct command *const *commands)
 {
 	fputs("Usage: perf-poke-ctl COMMAND [OPTIONS]\n\n"
 	      "Catch the timer that fires late, and keep what the CPU did before.\n\nCommands:\n",
 	      file);
-	for (; *commands; commands++)
-		fprintf(file, "  %-8s %s\n", (*commands)->name, (*commands)->summary);
+	for (; *commands; commands++) {
+		if ((*commands)->summary)
+			fprintf(file, "  %-8s %s\n", (*commands)->name, (*commands)->summary);
+	}
 	fputs("\nperf-poke-ctl COMMAND --help tells more; --version prints the version.\n", file);
 }
 
@@ -55,8 +55,10 @@ static enum exit_code unknown_command(struct console *con, const struct command 
 
 	if (!file)
 		return EXIT_FAILED;
-	for (size_t i = 0; commands[i]; i++)
-		fprintf(file, "%s%s", i ? ", " : "", commands[i]->name);
+	for (size_t i = 0; commands[i]; i++) {
+		if (commands[i]->summary)
+			fprintf(file, "%s%s", i ? ", " : "", commands[i]->name);
+	}
 	if (fclose(file))
 		return EXIT_FAILED;
 	console_error(con, "'%s': no such command (use %s)", name, names);
@@ -80,8 +82,6 @@ static enum exit_code dispatch(struct console *con, const struct command *const 
 		fprintf(con->out, "perf-poke-ctl %s\n", perf_poke__version());
 		return EXIT_FINE;
 	}
-	if (!strcmp(name, "complete"))
-		return complete(con, commands, argc - 2, argv + 2);
 	for (size_t i = 0; commands[i]; i++) {
 		if (!strcmp(name, commands[i]->name))
 			return commands[i]->run(con, argc, argv);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a command of perf-poke-ctl is, and how one is chosen. */
+/*
+ * What a command of perf-poke-ctl is, and how one is chosen.
+ *
+ * cli/ reads the command line and writes results, messages and files. It includes src/shared and
+ * the public library only.
+ */
 #ifndef CTL_CLI_COMMAND_H
 #define CTL_CLI_COMMAND_H
 
@@ -15,7 +20,7 @@ enum exit_code {
 
 struct command {
 	const char *name;
-	const char *summary;   /* one line, for the list of commands */
+	const char *summary;   /* one line, for the list of commands; NULL: not listed */
 	const char *arguments; /* behind the name in the usage line */
 	const char *notes;     /* after the options in --help */
 	const struct option_spec *options;
@@ -23,19 +28,6 @@ struct command {
 	/* argv[0] is the program, argv[1] the command. */
 	enum exit_code (*run)(struct console *con, int argc, char **argv);
 };
-
-extern const struct command command_start;
-extern const struct command command_check;
-extern const struct command command_export;
-extern const struct command command_archive;
-extern const struct command command_list;
-extern const struct command command_open;
-extern const struct command command_report;
-extern const struct command command_script;
-extern const struct command command_selftest;
-extern const struct command command_status;
-extern const struct command command_stop;
-extern const struct command command_poke;
 
 /*
  * Reads the options of a command into target. Returns 0, 1 if it was --help and help has been

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "cli/json_line.h"
 #include "printable.h"
-#include "session/json.h"
-#include "utf8.h"
 
 static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
 {
@@ -19,40 +18,10 @@ static void put_result(struct console *con, enum perf_poke_log_level level, cons
 	fflush(con->out);
 }
 
-/* JSON escapes only some of what a terminal acts on. The rest is in strings, where it can be. */
-static char *escape_json(const char *json)
-{
-	char *line = NULL;
-	size_t size, length;
-	FILE *file = open_memstream(&line, &size);
-	uint32_t code;
-
-	if (!file)
-		return NULL;
-	for (; *json; json += length) {
-		length = utf8_decode(json, &code);
-		if (length && printable_code(code))
-			fwrite(json, 1, length, file);
-		else if (length && code > UINT16_MAX)
-			fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
-				0xdc00 | (code & 0x3ff));
-		else if (length)
-			fprintf(file, "\\u%04x", code);
-		else
-			fputc('?', file);
-		length = length ?: 1;
-	}
-	fputc('\n', file);
-	fclose(file);
-	return line;
-}
-
 static void put_json(struct console *con, enum perf_poke_log_level level, json_object *object)
 {
-	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
-	_cleanup_free_ char *line = escape_json(json_object_to_json_string_ext(object, flags));
+	_cleanup_free_ char *line = json_line_text(object);
 
-	json_object_put(object);
 	if (line)
 		put_result(con, level, line);
 }

@@ -15,6 +15,7 @@
 #include "cli/ending.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "commands/commands.h"
 #include "regular.h"
 #include "tree.h"
 #include "units.h"
@@ -77,32 +78,14 @@ static void skipped(void *ctx, const char *name)
 	console_warn(progress->con, "left out %s: not what a capture consists of", name);
 }
 
-int archiving_pack_host(struct pack *pack, const struct capture_file *capture, bool *same,
-			char **why)
-{
-	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
-	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, capture);
-	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
-	json_object *of_capture = NULL;
-	int r = -ENOMEM;
-
-	if (text)
-		r = pack_text(pack, ARCHIVING_HOST, text, strlen(text), why);
-	*same = json_object_object_get_ex(facts, "of_capture", &of_capture) &&
-		json_object_get_boolean(of_capture);
-	json_object_put(facts);
-	return r;
-}
-
 static int pack_host(struct archiving *a)
 {
 	bool same;
-	int r = archiving_pack_host(a->pack, &a->facts, &same, &a->why);
+	int r = host_pack(a->pack, &a->facts, &same, &a->why);
 
 	if (!r && !same)
 		console_warn(a->con,
-			     "'%s' is of %s with Linux %s: " ARCHIVING_HOST
+			     "'%s' is of %s with Linux %s: " LAYOUT_HOST
 			     " and what was traced are of this machine",
 			     a->args->capture, *a->facts.hostname ? a->facts.hostname : "?",
 			     *a->facts.release ? a->facts.release : "?");
@@ -112,7 +95,7 @@ static int pack_host(struct archiving *a)
 /* What was unpacked has all of this already, of where it was taken. */
 static bool was_unpacked(const struct archiving *a)
 {
-	return !faccessat(a->dirfd, ARCHIVING_HOST, F_OK, AT_SYMLINK_NOFOLLOW);
+	return !faccessat(a->dirfd, LAYOUT_HOST, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 static int explain(struct archiving *a, int r)

@@ -7,10 +7,6 @@
 #include "capture/capture_file.h"
 #include "cli/command.h"
 
-/* What a capture that was unpacked has more. */
-#define ARCHIVING_HOST "host.json"
-#define ARCHIVING_BUILDID "buildid"
-
 struct archiving_args {
 	const char *capture;
 	const char *output;
@@ -26,10 +22,5 @@ int archiving_parse(struct archiving_args *args, struct console *con, int argc,
 /* The folder's own name, as that of the folder in the archive, for the caller to free, if it is one
  * that captures have. Returns 0 or a negative errno. */
 int archiving_top(const char *folder, char **top) _must_check_;
-
-/* Facts of this machine, and whether the capture, which may be NULL, is of it. Returns as
- * pack_text(). */
-int archiving_pack_host(struct pack *pack, const struct capture_file *capture, bool *same,
-			char **why) _must_check_;
 
 #endif

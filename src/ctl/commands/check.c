@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "commands/commands.h"
 #include "session/json.h"
 
 struct check_args {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/complete.h"
+#include "commands/commands.h"
 
 #include <string.h>
 
@@ -93,16 +93,26 @@ static void offer_for(struct console *con, const struct command *cmd, int nr, ch
 		offer_arguments(con, word, cmd);
 }
 
-enum exit_code complete(struct console *con, const struct command *const *commands, int argc,
-			char **argv)
+/*
+ * What a shell may offer for the last word, a line each, with a tab before what it means: for the
+ * files in completion/. A line `:files` or `:folders` stands for names that the shell finds itself.
+ */
+static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	if (argc < 1)
+	if (argc < 3)
 		return EXIT_USAGE;
-	for (; *commands; commands++) {
-		if (argc == 1)
-			offer(con, argv[0], (*commands)->name, (*commands)->summary);
-		else if (!strcmp(argv[0], (*commands)->name))
-			offer_for(con, *commands, argc - 1, argv + 1);
+	for (const struct command *const *cmd = commands; *cmd; cmd++) {
+		if (!(*cmd)->summary)
+			continue;
+		if (argc == 3)
+			offer(con, argv[2], (*cmd)->name, (*cmd)->summary);
+		else if (!strcmp(argv[2], (*cmd)->name))
+			offer_for(con, *cmd, argc - 3, argv + 3);
 	}
 	return EXIT_FINE;
 }
+
+const struct command command_complete = {
+	.name = "complete",
+	.run = run,
+};

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "export/export.h"
+#include "commands/export.h"
 
 #include <fcntl.h>
 #include <string.h>
 
+#include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "capture/newest.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
+#include "commands/commands.h"
 #include "export/events.h"
 #include "export/window.h"
 #include "fxt/fxt_timeline.h"
-#include "script/script.h"
 #include "tree.h"
 #include "units.h"
 
@@ -270,9 +271,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (newest_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	if (script_read_trace(con, args.capture, &capture, &data))
+	if (capture_trace_need(con, args.capture, &capture, &data))
 		return EXIT_FAILED;
-	if ((!args.axis || args.time) && script_lacks_times(con, args.capture, &capture.view))
+	if ((!args.axis || args.time) &&
+	    capture_trace_lacks_times(con, args.capture, &capture.view))
 		return EXIT_USAGE;
 	if (args.html)
 		return export_html(con, &args, &capture.view);

@@ -6,10 +6,11 @@
 
 #include "capture/account_load.h"
 #include "capture/newest.h"
+#include "cli/json_line.h"
 #include "clock.h"
+#include "commands/commands.h"
 #include "cpulist.h"
 #include "printable.h"
-#include "session/json.h"
 #include "session/perf_files.h"
 #include "tree.h"
 #include "units.h"
@@ -332,13 +333,49 @@ static int explain(struct list *list)
 	return 0;
 }
 
+/* As the line of `start` where that has the same. */
+static json_object *new_line(const struct list_entry *entry, bool why)
+{
+	static const char *const reasons[] = { "sentence", "cause" };
+	const struct capture_file *file = &entry->file;
+	json_object *object = json_line("capture");
+
+	json_add_string(object, "path", entry->path);
+	json_add_string(object, "recorder", view_kind_name(file->view.kind));
+	json_add_number(object, "wall_time_ns", file->wall_ns);
+	json_add_number(object, "sequence", file->sequence);
+	json_add_bool(object, "poked", file->poked);
+	json_object_object_add(object, "cpu", json_object_new_int(file->view.cpu));
+	json_add_number(object, "time_ns", file->time_ns);
+	json_add_number(object, "latency_ns", file->view.latency_ns);
+	json_add_number(object, "expected_ns", file->expected_ns);
+	json_add_number(object, "actual_ns", file->actual_ns);
+	json_add_name(object, "function_name", file->function);
+	json_add_bool(object, "idle", file->idle);
+	json_object_object_add(object, "pid", json_object_new_int(file->pid));
+	json_object_object_add(object, "tid", json_object_new_int(file->tid));
+	json_add_name(object, "comm", file->comm);
+	if (file->view.no_times)
+		json_object_object_add(object, "history_ns", NULL);
+	else
+		json_add_number(object, "history_ns", file->view.history_ns);
+	json_add_name(object, "kernel", file->release);
+	json_add_name(object, "hostname", file->hostname);
+	json_add_number(object, "size_bytes", entry->size);
+	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
+		json_object_object_add(
+			object, reasons[i],
+			json_object_get(json_object_object_get(entry->report, reasons[i])));
+	return object;
+}
+
 static void print(struct list *list)
 {
 	struct console *con = list->con;
 
 	if (con->json) {
 		for (size_t i = 0; i < list->nr; i++)
-			console_json(con, json_listed(&list->entries[i], list->args->why));
+			console_json(con, new_line(&list->entries[i], list->args->why));
 		return;
 	}
 	if (!list->nr && !list->failed)

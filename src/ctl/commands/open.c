@@ -8,6 +8,7 @@
 #include "cli/partial.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "commands/commands.h"
 #include "units.h"
 
 #define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "capture/newest.h"
+#include "commands/commands.h"
 #include "session/sessions.h"
 
 /* Between two looks whether the capture is there. */

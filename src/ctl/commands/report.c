@@ -6,6 +6,7 @@
 #include "capture/account_load.h"
 #include "capture/decoding.h"
 #include "capture/newest.h"
+#include "commands/commands.h"
 #include "difference.h"
 
 #define NS_PER_H UINT64_C(3600000000000)

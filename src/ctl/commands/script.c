@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "script/script.h"
+#include "commands/script.h"
 
 #include <signal.h>
 #include <string.h>
 
+#include "capture/capture_trace.h"
 #include "capture/newest.h"
-#include "capture/perf_data.h"
 #include "capture/perf_tool.h"
 #include "cli/text.h"
-#include "commands/archive.h"
+#include "commands/commands.h"
 #include "script/calls.h"
 #include "script/events.h"
 
@@ -61,82 +61,6 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 	return 0;
 }
 
-static int join(char **path, const char *folder, const char *name)
-{
-	if (asprintf(path, "%s/%s", folder, name) >= 0)
-		return 0;
-	*path = NULL;
-	return -ENOMEM;
-}
-
-/* Returns 0, or a negative errno and the error has been printed. */
-static int read_facts(struct console *con, const char *folder, struct capture_file *file)
-{
-	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *why = NULL;
-	int r = fd < 0 ? -errno : capture_file_read(file, fd, &why);
-
-	if (r && why)
-		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why);
-	else if (r)
-		console_error(con,
-			      "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
-			      folder, folder, strerror(-r));
-	return r;
-}
-
-int script_read_capture(struct console *con, const char *folder, struct capture_file *capture,
-			char **data)
-{
-	_cleanup_free_ char *events = NULL;
-	_cleanup_free_ char *why = NULL;
-	int r;
-
-	r = read_facts(con, folder, capture);
-	if (r || capture->view.kind == VIEW_PERF)
-		return r;
-	r = join(data, folder, "perf.data");
-	if (!r)
-		r = join(&events, *data, "data");
-	if (!r)
-		r = perf_data_check(events, &why);
-	if (r)
-		console_error(con, "'%s': %s", folder, why ?: strerror(-r));
-	return r;
-}
-
-int script_read_trace(struct console *con, const char *folder, struct capture_file *capture,
-		      char **data)
-{
-	int r = script_read_capture(con, folder, capture, data);
-
-	if (r || *data)
-		return r;
-	console_error(con, "'%s' has no trace: that is in the perf.data of the perf that was poked",
-		      folder);
-	return -ENODATA;
-}
-
-bool script_lacks_times(struct console *con, const char *folder, const struct view_capture *capture)
-{
-	if (capture->no_times)
-		console_error(con,
-			      "the trace of '%s' has no times, for TSC was not perf's clock: use "
-			      "script without --window, export with --axis instructions and "
-			      "without --time",
-			      folder);
-	return capture->no_times;
-}
-
-int script_buildid_dir(const char *folder, char **buildid_dir)
-{
-	_cleanup_free_ char *path = NULL;
-	int r = join(&path, folder, ARCHIVING_BUILDID);
-
-	*buildid_dir = r || access(path, X_OK) ? NULL : TAKE_PTR(path);
-	return r;
-}
-
 static enum view_insns choose_insns(const struct perf_tool *perf)
 {
 	_cleanup_free_ char *xed = NULL;
@@ -146,7 +70,7 @@ static enum view_insns choose_insns(const struct perf_tool *perf)
 	return perf_tool_disassembles(perf) ? VIEW_INSNS_DISASM : VIEW_INSNS_RAW;
 }
 
-enum exit_code script_print_words(struct console *con, char *const *argv)
+static enum exit_code print_words(struct console *con, char *const *argv)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		_cleanup_free_ char *word = NULL;
@@ -203,7 +127,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	if (view.insns == VIEW_INSNS_RAW)
 		console_warn(con, "instructions are shown as bytes: for assembler install xed, or "
 				  "a perf that was built with capstone");
-	r = script_buildid_dir(args->capture, &buildid_dir);
+	r = capture_trace_buildid_dir(args->capture, &buildid_dir);
 	view.buildid_dir = buildid_dir;
 	if (!r)
 		r = view_argv(capture, &view, perf.path, data, &argv);
@@ -211,7 +135,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 		console_error(con, "%s", strerror(-r));
 		return EXIT_FAILED;
 	}
-	return args->dry_run ? script_print_words(con, argv) : become(con, argv);
+	return args->dry_run ? print_words(con, argv) : become(con, argv);
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)
@@ -228,7 +152,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (newest_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	r = script_read_trace(con, args.capture, &capture, &data);
+	r = capture_trace_need(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
 	if (args.insns && capture.view.kind != VIEW_PT) {
@@ -236,7 +160,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 			      args.capture);
 		return EXIT_USAGE;
 	}
-	if (args.view.window_ns && script_lacks_times(con, args.capture, &capture.view))
+	if (args.view.window_ns && capture_trace_lacks_times(con, args.capture, &capture.view))
 		return EXIT_USAGE;
 	if (capture.view.no_times && !args.quiet)
 		console_info(con, "the trace has no times: all of it is shown, up to the spike");

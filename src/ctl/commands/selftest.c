@@ -7,6 +7,7 @@
 #include "cli/ending.h"
 #include "cli/output_file.h"
 #include "cli/temporary.h"
+#include "commands/commands.h"
 #include "selftest/bundle.h"
 #include "selftest/run.h"
 #include "session/json.h"

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
+#include "commands/commands.h"
+#include "session/adaptive.h"
 #include "session/detach.h"
-#include "session/json.h"
 #include "session/rtla_hist.h"
 #include "session/session.h"
 #include "units.h"
@@ -401,7 +402,7 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 		return r;
 	if (!args->opts.threshold_ns)
 		args->opts.threshold_ns =
-			args->opts.adaptive_percent ? START_NO_FLOOR_NS : 30 * NS_PER_US;
+			args->opts.adaptive_percent ? ADAPTIVE_NO_FLOOR_NS : 30 * NS_PER_US;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	args->opts.triggers = args->triggers;

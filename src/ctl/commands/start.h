@@ -6,10 +6,6 @@
 #include "cli/command.h"
 #include "session/targets.h"
 
-#define START_WARMUP_NS UINT64_C(10000000000)
-/* The threshold of --adaptive without --threshold. */
-#define START_NO_FLOOR_NS 1
-
 struct start_args {
 	struct perf_poke_opts opts;
 	struct perf_poke_event *events; /* names are copies, filters are not */
@@ -29,11 +25,5 @@ struct start_args {
 int start_parse(struct start_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 void start_release(struct start_args *args);
-
-/* Whether only what --adaptive measures says what the threshold is. */
-static inline bool start_no_floor(const struct perf_poke_opts *opts, uint64_t threshold_ns)
-{
-	return opts->adaptive_percent > 0 && threshold_ns == START_NO_FLOOR_NS;
-}
 
 #endif

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "commands/commands.h"
 #include "cpulist.h"
 #include "printable.h"
 #include "session/json.h"

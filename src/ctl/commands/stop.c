@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "commands/commands.h"
 #include "session/sessions.h"
 #include "units.h"
 

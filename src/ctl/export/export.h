@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From the command line of `export` to what it writes. */
+/*
+ * The arguments of `export`.
+ *
+ * export/ writes a capture in another format. It may include capture/.
+ */
 #ifndef CTL_EXPORT_EXPORT_H
 #define CTL_EXPORT_EXPORT_H
 
@@ -19,9 +23,6 @@ struct export_args {
 	bool force;
 	bool quiet;
 };
-
-/* Returns as command_options(). The result refers to argv. */
-int export_parse(struct export_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 /* A page instead. The error has been printed if it is not there. */
 enum exit_code export_html(struct console *con, const struct export_args *args,

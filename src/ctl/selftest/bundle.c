@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "bundle/host.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
-#include "commands/archive.h"
 
 static int check_ending(void *ctx, uint64_t bytes)
 {
@@ -42,7 +42,7 @@ static int pack_all(const struct bundle *bundle, int fd, char **why)
 	if (!r)
 		r = pack_text(pack, "messages", *bundle->messages, strlen(*bundle->messages), why);
 	if (!r)
-		r = archiving_pack_host(pack, NULL, &same, why);
+		r = host_pack(pack, NULL, &same, why);
 	for (size_t i = 0; i < bundle->nr && !r; i++)
 		r = pack_capture(pack, bundle->captures[i], why);
 	if (!r)

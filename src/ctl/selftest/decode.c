@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "capture/account_load.h"
+#include "capture/capture_trace.h"
 #include "printable.h"
-#include "script/script.h"
 #include "selftest/load.h"
 
 /* Of the time after the spike, the skid and this much. */
@@ -88,7 +88,7 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 	_cleanup_free_ char *data = NULL;
 	struct view_options options = { .window_ns = capture->told.spike.latency_ns };
 	struct capture_file file;
-	int r = script_read_trace(con, capture->path, &file, &data);
+	int r = capture_trace_need(con, capture->path, &file, &data);
 
 	if (r)
 		return;

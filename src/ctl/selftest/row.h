@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A row of the self-test: what was seen of a recorder, a way to freeze it and a delivery, and what
- * is to be said of that. */
+/*
+ * A row of the self-test: what was seen of a recorder, a way to freeze it and a delivery, and what
+ * is to be said of that.
+ *
+ * selftest/ runs sessions against a load of its own and judges them. It may include session/,
+ * bundle/ and capture/.
+ */
 #ifndef CTL_SELFTEST_ROW_H
 #define CTL_SELFTEST_ROW_H
 

@@ -3,45 +3,8 @@
 
 #include <string.h>
 
-#include "commands/start.h"
-#include "utf8.h"
-
-static json_object *new_line(const char *type)
-{
-	json_object *object = json_object_new_object();
-
-	json_object_object_add(object, "type", json_object_new_string(type));
-	return object;
-}
-
-static void add_number(json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-static void add_bool(json_object *object, const char *key, bool value)
-{
-	json_object_object_add(object, key, json_object_new_boolean(value));
-}
-
-static json_object *new_string(const char *value)
-{
-	_cleanup_free_ char *copy = strdup(value);
-
-	return copy ? json_object_new_string(utf8_repair(copy)) : NULL;
-}
-
-/* NULL becomes null. */
-static void add_string(json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, value ? new_string(value) : NULL);
-}
-
-/* Names that are empty are of what there is not. */
-static void add_name(json_object *object, const char *key, const char *name)
-{
-	add_string(object, key, *name ? name : NULL);
-}
+#include "cli/json_line.h"
+#include "session/adaptive.h"
 
 /* Addresses are text: a JSON number of 64 bits does not survive most readers. */
 static void add_address(json_object *object, const char *key, uint64_t value)
@@ -49,15 +12,7 @@ static void add_address(json_object *object, const char *key, uint64_t value)
 	char text[32];
 
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
-	add_string(object, key, text);
-}
-
-json_object *json_error(const char *message)
-{
-	json_object *object = new_line("error");
-
-	add_string(object, "message", message);
-	return object;
+	json_add_string(object, key, text);
 }
 
 static void add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)
@@ -69,21 +24,14 @@ static void add_numbers(json_object *object, const char *key, const int *numbers
 	json_object_object_add(object, key, list);
 }
 
-const char *kind_name(enum perf_poke_trigger_kind kind)
-{
-	const struct perf_poke_choice *row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, kind);
-
-	return row ? row->name : "?";
-}
-
 /* null: --adaptive has yet to find it. */
 static void add_threshold(json_object *object, const char *key, const struct perf_poke_opts *opts,
 			  uint64_t threshold_ns)
 {
-	if (start_no_floor(opts, threshold_ns))
+	if (adaptive_no_floor(opts, threshold_ns))
 		json_object_object_add(object, key, NULL);
 	else
-		add_number(object, key, threshold_ns);
+		json_add_number(object, key, threshold_ns);
 }
 
 /* Each kind with its threshold. */
@@ -103,16 +51,16 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 			const char *session, const char *recorder, const char *workload,
 			const char *delivery)
 {
-	json_object *object = new_line("armed");
+	json_object *object = json_line("armed");
 	json_object *targets = json_object_new_array();
 
-	add_string(object, "session", session);
+	json_add_string(object, "session", session);
 	add_numbers(object, "cpus", cpus, nr);
 	add_threshold(object, "threshold_ns", opts, opts->threshold_ns);
-	add_string(object, "function", opts->function ?: "any");
-	add_string(object, "recorder", recorder);
-	add_string(object, "workload", workload);
-	add_string(object, "delivery", delivery);
+	json_add_string(object, "function", opts->function ?: "any");
+	json_add_string(object, "recorder", recorder);
+	json_add_string(object, "workload", workload);
+	json_add_string(object, "delivery", delivery);
 	for (size_t i = 0; i < opts->nr_targets; i++)
 		json_object_array_add(targets, json_object_new_int(opts->targets[i].pid));
 	json_object_object_add(object, "targets", targets);
@@ -122,11 +70,11 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 
 json_object *json_detached(const char *session, int pid, const char *log)
 {
-	json_object *object = new_line("detached");
+	json_object *object = json_line("detached");
 
-	add_string(object, "session", session);
+	json_add_string(object, "session", session);
 	json_object_object_add(object, "pid", json_object_new_int(pid));
-	add_string(object, "log", log);
+	json_add_string(object, "log", log);
 	return object;
 }
 
@@ -141,24 +89,24 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	char comm[sizeof(spike->comm) + 1] = "";
 
 	memcpy(comm, spike->comm, sizeof(spike->comm));
-	add_number(object, "sequence", spike->sequence);
-	add_bool(object, "poked", spike->poked);
-	add_bool(object, "rtla", spike->rtla);
+	json_add_number(object, "sequence", spike->sequence);
+	json_add_bool(object, "poked", spike->poked);
+	json_add_bool(object, "rtla", spike->rtla);
 	json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
 	json_object_object_add(object, "ran_cpu", json_object_new_int(spike->ran_cpu));
-	add_bool(object, "ran_watched", spike->ran_watched);
-	add_number(object, "time_ns", spike->time_ns);
-	add_number(object, "latency_ns", spike->latency_ns);
-	add_number(object, "expected_ns", spike->expected_ns);
-	add_number(object, "actual_ns", spike->actual_ns);
+	json_add_bool(object, "ran_watched", spike->ran_watched);
+	json_add_number(object, "time_ns", spike->time_ns);
+	json_add_number(object, "latency_ns", spike->latency_ns);
+	json_add_number(object, "expected_ns", spike->expected_ns);
+	json_add_number(object, "actual_ns", spike->actual_ns);
 	add_address(object, "timer", spike->timer);
 	add_address(object, "function", spike->function);
-	add_string(object, "function_name", spike->function_name);
-	add_bool(object, "idle", spike->idle);
+	json_add_string(object, "function_name", spike->function_name);
+	json_add_bool(object, "idle", spike->idle);
 	json_object_object_add(object, "pid", json_object_new_int(spike->pid));
 	json_object_object_add(object, "tid", json_object_new_int(spike->tid));
-	add_string(object, "comm", comm);
-	add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+	json_add_string(object, "comm", comm);
+	json_add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
 	add_known(object, "irq_ns", spike->irq_ns);
 	add_known(object, "thread_ns", spike->thread_ns);
 	add_known(object, "user_ns", spike->user_ns);
@@ -169,68 +117,32 @@ static void add_trace(json_object *object, const struct perf_poke_capture *captu
 {
 	if (!capture->trace_bytes)
 		return;
-	add_number(object, "trace_bytes", capture->trace_bytes);
+	json_add_number(object, "trace_bytes", capture->trace_bytes);
 	if (capture->bytes_after_spike == UINT64_MAX)
 		json_object_object_add(object, "bytes_after_spike", NULL);
 	else
-		add_number(object, "bytes_after_spike", capture->bytes_after_spike);
-	add_bool(object, "bytes_after_spike_exact", capture->bytes_after_spike_exact);
+		json_add_number(object, "bytes_after_spike", capture->bytes_after_spike);
+	json_add_bool(object, "bytes_after_spike_exact", capture->bytes_after_spike_exact);
 }
 
 json_object *json_capture(const struct perf_poke_capture *capture)
 {
-	json_object *object = new_line("capture");
+	json_object *object = json_line("capture");
 
-	add_string(object, "error", capture->error ? strerror(-capture->error) : NULL);
-	add_string(object, "path", capture->path);
-	add_string(object, "recorder", capture->recorder);
+	json_add_string(object, "error", capture->error ? strerror(-capture->error) : NULL);
+	json_add_string(object, "path", capture->path);
+	json_add_string(object, "recorder", capture->recorder);
 	add_spike(object, &capture->spike);
-	add_number(object, "skid_ns", capture->skid_ns);
-	add_number(object, "blind_ns", capture->blind_ns);
+	json_add_number(object, "skid_ns", capture->skid_ns);
+	json_add_number(object, "blind_ns", capture->blind_ns);
 	if (capture->history_ns == UINT64_MAX)
 		json_object_object_add(object, "history_ns", NULL);
 	else
-		add_number(object, "history_ns", capture->history_ns);
-	add_number(object, "events", capture->events);
-	add_number(object, "lost", capture->lost);
-	add_number(object, "size_bytes", capture->size);
+		json_add_number(object, "history_ns", capture->history_ns);
+	json_add_number(object, "events", capture->events);
+	json_add_number(object, "lost", capture->lost);
+	json_add_number(object, "size_bytes", capture->size);
 	add_trace(object, capture);
-	return object;
-}
-
-/* As the line of `start` where that has the same. */
-json_object *json_listed(const struct list_entry *entry, bool why)
-{
-	static const char *const reasons[] = { "sentence", "cause" };
-	const struct capture_file *file = &entry->file;
-	json_object *object = new_line("capture");
-
-	add_string(object, "path", entry->path);
-	add_string(object, "recorder", view_kind_name(file->view.kind));
-	add_number(object, "wall_time_ns", file->wall_ns);
-	add_number(object, "sequence", file->sequence);
-	add_bool(object, "poked", file->poked);
-	json_object_object_add(object, "cpu", json_object_new_int(file->view.cpu));
-	add_number(object, "time_ns", file->time_ns);
-	add_number(object, "latency_ns", file->view.latency_ns);
-	add_number(object, "expected_ns", file->expected_ns);
-	add_number(object, "actual_ns", file->actual_ns);
-	add_name(object, "function_name", file->function);
-	add_bool(object, "idle", file->idle);
-	json_object_object_add(object, "pid", json_object_new_int(file->pid));
-	json_object_object_add(object, "tid", json_object_new_int(file->tid));
-	add_name(object, "comm", file->comm);
-	if (file->view.no_times)
-		json_object_object_add(object, "history_ns", NULL);
-	else
-		add_number(object, "history_ns", file->view.history_ns);
-	add_name(object, "kernel", file->release);
-	add_name(object, "hostname", file->hostname);
-	add_number(object, "size_bytes", entry->size);
-	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
-		json_object_object_add(
-			object, reasons[i],
-			json_object_get(json_object_object_get(entry->report, reasons[i])));
 	return object;
 }
 
@@ -254,19 +166,19 @@ static json_object *new_histogram(const struct result_row *row)
 
 static void add_stats(json_object *object, const struct perf_poke_stats *stats)
 {
-	add_number(object, "count", stats->count);
-	add_number(object, "min_ns", stats->min_ns);
-	add_number(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
-	add_number(object, "max_ns", stats->max_ns);
-	add_number(object, "spikes", stats->spikes);
-	add_number(object, "unarmed", stats->unarmed);
+	json_add_number(object, "count", stats->count);
+	json_add_number(object, "min_ns", stats->min_ns);
+	json_add_number(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
+	json_add_number(object, "max_ns", stats->max_ns);
+	json_add_number(object, "spikes", stats->spikes);
+	json_add_number(object, "unarmed", stats->unarmed);
 }
 
 static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_ns, uint64_t p999_ns)
 {
-	add_number(object, "p50_ns", p50_ns);
-	add_number(object, "p99_ns", p99_ns);
-	add_number(object, "p99_9_ns", p999_ns);
+	json_add_number(object, "p50_ns", p50_ns);
+	json_add_number(object, "p99_ns", p99_ns);
+	json_add_number(object, "p99_9_ns", p999_ns);
 }
 
 /* The buckets that are not empty, as [low_ns, count], and what is over them. */
@@ -285,10 +197,10 @@ static json_object *new_linear(const struct results *results, const uint64_t *co
 		json_object_array_add(pair, json_object_new_uint64(counts[i]));
 		json_object_array_add(list, pair);
 	}
-	add_number(object, "width_ns", results->linear_width_ns);
-	add_number(object, "entries", results->linear_entries);
+	json_add_number(object, "width_ns", results->linear_width_ns);
+	json_add_number(object, "entries", results->linear_entries);
 	json_object_object_add(object, "buckets", list);
-	add_number(object, "over", counts[results->linear_entries]);
+	json_add_number(object, "over", counts[results->linear_entries]);
 	return object;
 }
 
@@ -315,11 +227,11 @@ static json_object *new_perf(const struct result_perf *perf)
 
 	json_object_object_add(object, "pid", json_object_new_int(perf->pid));
 	for (char **word = perf->command; *word; word++)
-		json_object_array_add(command, new_string(*word));
+		json_object_array_add(command, json_new_string(*word));
 	json_object_object_add(object, "command", command);
 	json_object_object_add(object, "status", json_object_new_int(perf->status));
 	for (size_t i = 0; i < perf->data.nr; i++)
-		json_object_array_add(data, new_string(perf->data.files[i].path));
+		json_object_array_add(data, json_new_string(perf->data.files[i].path));
 	json_object_object_add(object, "data", data);
 	return object;
 }
@@ -348,9 +260,9 @@ static json_object *new_kinds(const struct results *results)
 
 json_object *json_removed(const char *path)
 {
-	json_object *object = new_line("removed");
+	json_object *object = json_line("removed");
 
-	add_string(object, "path", path);
+	json_add_string(object, "path", path);
 	return object;
 }
 
@@ -364,11 +276,11 @@ static json_object *new_kept(const struct results *results)
 		const struct perf_poke_spike *spike = &capture->spike;
 		json_object *object = json_object_new_object();
 
-		add_number(object, "number", results_number(results, i));
-		add_string(object, "path", capture->path);
+		json_add_number(object, "number", results_number(results, i));
+		json_add_string(object, "path", capture->path);
 		json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
-		add_number(object, "latency_ns", spike->latency_ns);
-		add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+		json_add_number(object, "latency_ns", spike->latency_ns);
+		json_add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
 		json_object_array_add(list, object);
 	}
 	return list;
@@ -376,7 +288,7 @@ static json_object *new_kept(const struct results *results)
 
 json_object *json_summary(const struct results *results)
 {
-	json_object *object = new_line("summary");
+	json_object *object = json_line("summary");
 	json_object *cpus = json_object_new_array();
 
 	for (size_t i = 0; i < results->nr_rows; i++)
@@ -384,11 +296,11 @@ json_object *json_summary(const struct results *results)
 	json_object_object_add(object, "cpus", cpus);
 	json_object_object_add(object, "all", new_row(results, &results->all));
 	json_object_object_add(object, "triggers", new_kinds(results));
-	add_number(object, "missed", results->all.stats.missed);
-	add_number(object, "captures", results_taken(results));
+	json_add_number(object, "missed", results->all.stats.missed);
+	json_add_number(object, "captures", results_taken(results));
 	json_object_object_add(object, "kept", new_kept(results));
-	add_number(object, "failed", results->nr_failed);
-	add_number(object, "elapsed_ns", results->elapsed_ns);
+	json_add_number(object, "failed", results->nr_failed);
+	json_add_number(object, "elapsed_ns", results->elapsed_ns);
 	if (results->perf.pid)
 		json_object_object_add(object, "perf", new_perf(&results->perf));
 	return object;
@@ -396,22 +308,22 @@ json_object *json_summary(const struct results *results)
 
 json_object *json_capability(const struct perf_poke_capability *capability)
 {
-	json_object *object = new_line("capability");
+	json_object *object = json_line("capability");
 
-	add_string(object, "name", capability->name);
-	add_bool(object, "have", capability->have == PERF_POKE_HAVE_YES);
-	add_bool(object, "required", capability->required);
-	add_string(object, "purpose", capability->purpose);
-	add_string(object, "detail", capability->detail);
-	add_string(object, "remedy", capability->remedy);
+	json_add_string(object, "name", capability->name);
+	json_add_bool(object, "have", capability->have == PERF_POKE_HAVE_YES);
+	json_add_bool(object, "required", capability->required);
+	json_add_string(object, "purpose", capability->purpose);
+	json_add_string(object, "detail", capability->detail);
+	json_add_string(object, "remedy", capability->remedy);
 	return object;
 }
 
 json_object *json_check(bool can_start)
 {
-	json_object *object = new_line("check");
+	json_object *object = json_line("check");
 
-	add_bool(object, "can_start", can_start);
+	json_add_bool(object, "can_start", can_start);
 	return object;
 }
 
@@ -426,13 +338,13 @@ static void add_kind(json_object *object, const struct perf_poke_session *sessio
 
 		json_object_object_add(cpu, "cpu", json_object_new_int(session->cpus[i]));
 		add_stats(cpu, &kind->cpu_stats[i]);
-		add_number(cpu, "last_ns", kind->cpu_stats[i].last_ns);
-		add_number(cpu, "p99_ns", kind->cpu_p99_ns[i]);
+		json_add_number(cpu, "last_ns", kind->cpu_stats[i].last_ns);
+		json_add_number(cpu, "p99_ns", kind->cpu_p99_ns[i]);
 		json_object_array_add(list, cpu);
 	}
 	json_object_object_add(object, "cpus", list);
 	add_stats(all, &kind->stats);
-	add_number(all, "last_ns", kind->stats.last_ns);
+	json_add_number(all, "last_ns", kind->stats.last_ns);
 	add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
 	json_object_object_add(object, "all", all);
 }
@@ -457,30 +369,30 @@ static void add_session_kinds(json_object *object, const struct perf_poke_sessio
 
 json_object *json_session(const struct perf_poke_session *session)
 {
-	json_object *object = new_line("session");
+	json_object *object = json_line("session");
 
-	add_string(object, "session", session->name);
-	add_bool(object, "alive", session->alive);
+	json_add_string(object, "session", session->name);
+	json_add_bool(object, "alive", session->alive);
 	json_object_object_add(object, "pid", json_object_new_int(session->pid));
-	add_number(object, "armed_for_ns", session->armed_for_ns);
+	json_add_number(object, "armed_for_ns", session->armed_for_ns);
 	add_known(object, "threshold_ns", session->threshold_ns);
-	add_name(object, "function", session->function);
-	add_name(object, "recorder", session->recorder);
-	add_name(object, "freeze", session->freeze);
-	add_name(object, "delivery", session->delivery);
-	add_name(object, "workload", session->workload);
+	json_add_name(object, "function", session->function);
+	json_add_name(object, "recorder", session->recorder);
+	json_add_name(object, "freeze", session->freeze);
+	json_add_name(object, "delivery", session->delivery);
+	json_add_name(object, "workload", session->workload);
 	add_numbers(object, "targets", session->targets, session->nr_targets);
-	add_number(object, "pokes", session->pokes);
-	add_number(object, "merged", session->merged);
+	json_add_number(object, "pokes", session->pokes);
+	json_add_number(object, "merged", session->merged);
 	add_session_kinds(object, session);
-	add_number(object, "captures", session->captures);
-	add_number(object, "failed", session->failed);
-	add_number(object, "pending", session->pending);
+	json_add_number(object, "captures", session->captures);
+	json_add_number(object, "failed", session->failed);
+	json_add_number(object, "pending", session->pending);
 	if (session->max_captures == UINT64_MAX)
 		json_object_object_add(object, "max_captures", NULL);
 	else
-		add_number(object, "max_captures", session->max_captures);
-	add_name(object, "output", session->output);
-	add_name(object, "last_capture", session->last_capture);
+		json_add_number(object, "max_captures", session->max_captures);
+	json_add_name(object, "output", session->output);
+	json_add_name(object, "last_capture", session->last_capture);
 	return object;
 }

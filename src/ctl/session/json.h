@@ -5,24 +5,17 @@
 
 #include <json-c/json.h>
 
-#include "commands/list.h"
 #include "session/results.h"
 
-json_object *json_error(const char *message);
 json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
 			const char *session, const char *recorder, const char *workload,
 			const char *delivery);
 json_object *json_detached(const char *session, int pid, const char *log);
 json_object *json_capture(const struct perf_poke_capture *capture);
-/* `why`: with what report says, or null. */
-json_object *json_listed(const struct list_entry *entry, bool why);
 json_object *json_removed(const char *path);
 json_object *json_summary(const struct results *results);
 json_object *json_capability(const struct perf_poke_capability *capability);
 json_object *json_check(bool can_start);
 json_object *json_session(const struct perf_poke_session *session);
-
-/* The name of a kind of latency. */
-const char *kind_name(enum perf_poke_trigger_kind kind);
 
 #endif

@@ -9,7 +9,6 @@
 #include "cpulist.h"
 #include "printable.h"
 #include "session/histogram.h"
-#include "session/json.h"
 #include "units.h"
 
 static void print_row(FILE *file, const struct result_row *row)

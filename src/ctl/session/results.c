@@ -198,3 +198,10 @@ void results_release(struct results *results)
 	free(results->numbers);
 	perf_files_release(&results->perf.data);
 }
+
+const char *kind_name(enum perf_poke_trigger_kind kind)
+{
+	const struct perf_poke_choice *row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, kind);
+
+	return row ? row->name : "?";
+}

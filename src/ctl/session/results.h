@@ -74,4 +74,7 @@ int results_collect(struct results *results, const struct perf_poke *pp);
 /* Frees what is in it. */
 void results_release(struct results *results);
 
+/* The name of a kind of latency. */
+const char *kind_name(enum perf_poke_trigger_kind kind);
+
 #endif

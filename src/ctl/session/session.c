@@ -8,8 +8,8 @@
 #include "cli/ending.h"
 #include "cli/systemd.h"
 #include "clock.h"
-#include "commands/start.h"
 #include "cpulist.h"
+#include "session/adaptive.h"
 #include "session/detach.h"
 #include "session/json.h"
 #include "session/placement.h"
@@ -135,13 +135,13 @@ static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
 {
 	const char *separator = "";
 
-	if (!opts->nr_triggers && !start_no_floor(opts, opts->threshold_ns))
+	if (!opts->nr_triggers && !adaptive_no_floor(opts, opts->threshold_ns))
 		fprintf(file, " %s", FORMAT_TIME(opts->threshold_ns));
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 		uint64_t threshold_ns = trigger->threshold_ns ?: opts->threshold_ns;
 
-		if (start_no_floor(opts, threshold_ns))
+		if (adaptive_no_floor(opts, threshold_ns))
 			continue;
 		fprintf(file, "%s %s %s", separator, kind_name(trigger->kind),
 			FORMAT_TIME(threshold_ns));
@@ -166,7 +166,7 @@ static int format_thresholds(const struct perf_poke_opts *opts, char **text)
 		return 0;
 	}
 	r = asprintf(text, " measured for %s (%g%%%s%s)",
-		     FORMAT_TIME(opts->warmup_ns ?: START_WARMUP_NS), opts->adaptive_percent,
+		     FORMAT_TIME(opts->warmup_ns ?: ADAPTIVE_WARMUP_NS), opts->adaptive_percent,
 		     *thresholds ? ", at least" : "", thresholds);
 	return r < 0 ? -ENOMEM : 0;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One run of `start`: from arming to the results. */
+/*
+ * One run of `start`: from arming to the results.
+ *
+ * session/ runs a session and the perf that it pokes, and shows results and other sessions. It may
+ * include cli/; it reads no captures.
+ */
 #ifndef CTL_SESSION_SESSION_H
 #define CTL_SESSION_SESSION_H
 

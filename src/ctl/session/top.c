@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "session/json.h"
 #include "units.h"
 
 #define KINDS (PERF_POKE_TRIGGER_WAKEUP + 1)

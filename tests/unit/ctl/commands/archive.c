@@ -9,6 +9,7 @@
 #include "bundle/traced.h"
 #include "bundle/unpack.h"
 #include "cli/output_file.h"
+#include "commands/commands.h"
 #include "commands/open.h"
 #include "helpers.h"
 #include "parsed.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "commands/commands.h"
 #include "parsed.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "script/script.h"
+#include "commands/script.h"
+#include "commands/commands.h"
 
 #include <string.h>
 

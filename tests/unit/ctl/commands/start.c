@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "commands/commands.h"
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "start"

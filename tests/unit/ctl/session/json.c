@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 #include "cli/console.h"
-#include "commands/start.h"
+#include "cli/json_line.h"
+#include "session/adaptive.h"
 
 /* Writes an object as the program does, checks that it is one line, and reads it back. */
 static json_object *round_trip(json_object *object, const char *type)
@@ -88,7 +89,7 @@ static void writes_adaptive(void **state)
 {
 	const struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_THREAD, 5 },
 						      { PERF_POKE_TRIGGER_IRQ, 0 } };
-	const struct perf_poke_opts opts = { .threshold_ns = START_NO_FLOOR_NS,
+	const struct perf_poke_opts opts = { .threshold_ns = ADAPTIVE_NO_FLOOR_NS,
 					     .adaptive_percent = 99.9,
 					     .triggers = triggers,
 					     .nr_triggers = ARRAY_SIZE(triggers) };

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "commands/commands.h"
+
 static void add(struct session_list *list, const char *name, bool alive)
 {
 	const struct perf_poke_session session = {
