@@ -137,8 +137,7 @@ static void run_busy(const struct load *load, int end)
 
 static void run_ping(const struct load *load)
 {
-	if (write(load->ball[0], "", 1) == 1)
-		run_busy(load, 0);
+	run_busy(load, 0);
 }
 
 static void run_pong(const struct load *load)
@@ -225,6 +224,11 @@ void load_stop(struct load *load)
 		closep(&load->gate[i]);
 		closep(&load->ball[i]);
 	}
+}
+
+int load_busy(const struct load *load)
+{
+	return write(load->ball[0], "", 1) == 1 ? 0 : -errno;
 }
 
 void load_spin(const struct load *load)

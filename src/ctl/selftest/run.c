@@ -207,7 +207,9 @@ static void run_session(struct session *s)
 	/* As `start` does, but not for what follows. */
 	if (placement_apply(&s->run->cpu, 1))
 		console_warn(s->run->con, "no real-time priority, expect a longer skid");
-	r = capture_spins(s);
+	r = load_busy(&s->run->load);
+	if (!r)
+		r = capture_spins(s);
 	if (r)
 		fail(s, "snapshot", r);
 	/* Busy tasks would keep the session from ending. */
