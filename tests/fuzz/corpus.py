@@ -62,9 +62,25 @@ class Archive:
         return self.file.getvalue()
 
 
-def capture(top="capture", **kwargs):
-    return (Archive(**kwargs).add(top).add(top + "/capture.json", json.dumps(CAPTURE).encode())
+def add_capture(archive, top):
+    return (archive.add(top).add(top + "/capture.json", json.dumps(CAPTURE).encode())
             .add(top + "/perf.data").add(top + "/perf.data/data", b"PERFILE2" * 100))
+
+
+def capture(top="capture", **kwargs):
+    return add_capture(Archive(**kwargs), top)
+
+
+SELFTEST = "perf-poke-selftest/"
+
+
+def selftest():
+    archive = Archive().add(SELFTEST)
+    for name in ("selftest.json", "messages", "host.json"):
+        archive.add(SELFTEST + name, b"{}")
+    for name in ("20261121-093015.042-cpu3-83us", "capture"):
+        add_capture(archive, SELFTEST + name).add(SELFTEST + name + "/ring.cpu3", b"x" * 100)
+    return archive
 
 
 def whole():
@@ -106,6 +122,7 @@ def archives():
     yield "good-many", many(98).bytes()
     yield "good-large", Archive().add("capture").add("capture/host.json", b"a" * MAX_SIZE).bytes()
     yield "good-hole", sparse(MAX_SIZE).bytes()
+    yield "good-selftest", selftest().bytes()
     yield "good-not-a-capture", Archive().add("capture").bytes()
 
     for name, top in (("hidden", ".git"), ("ssh", ".ssh"), ("else", "top"), ("here", "."), ("parent", ".."), ("root", ""),
@@ -126,6 +143,13 @@ def archives():
             ("twice", "capture/capture.json"), ("file-for-folder", "capture/perf.data"), ("file-for-top", "capture")):
         yield "bad-" + name, capture().add(path, b"x").bytes()
         yield "bad-pax-" + name, capture(pax=True).add(path, b"x").bytes()
+    for name, path in (
+            ("capture", "capture.json"), ("data", "perf.data/data"), ("name", "x/capture.json"), ("hidden", ".git/config"),
+            ("parent", "../outside"), ("within", "capture/selftest.json"), ("itself", SELFTEST + "capture.json"),
+            ("deeper", "capture/capture/capture.json"), ("up", "capture/../messages"), ("unknown", "capture/notes"),
+            ("file-for-folder", "20261121-093015.042-cpu4-83us"), ("twice", "messages"), ("long", "y" * 300 + "/capture.json")):
+        yield "bad-selftest-" + name, selftest().add(SELFTEST + path, b"x").bytes()
+    yield "bad-selftest-of-others", capture().add(SELFTEST + "messages", b"x").bytes()
     yield "bad-folder-twice", capture().add("capture/perf.data").bytes()
     yield "bad-folder-for-file", capture().add("capture/host.json").bytes()
     yield "bad-folder-unknown", capture().add("capture/.git").bytes()

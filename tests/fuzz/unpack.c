@@ -53,8 +53,18 @@ static size_t count_entries(int dirfd, const char *name)
 	return nr - 2;
 }
 
-/* Only what a capture has: files and folders, of this user, that nobody can run. */
-static void check_tree(int dirfd, const char *at, size_t *nr)
+static bool has(const char *top, const char *path, mode_t mode)
+{
+	bool of_selftest = layout_selftest_has(path, mode);
+
+	/* Of one that is refused, the name is not told. */
+	if (!top)
+		return of_selftest || layout_has(path, mode);
+	return strcmp(top, LAYOUT_SELFTEST) ? layout_has(path, mode) : of_selftest;
+}
+
+/* Only what a capture or a self-test has: files and folders, of this user, that nobody can run. */
+static void check_tree(int dirfd, const char *at, const char *top, size_t *nr)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -69,11 +79,11 @@ static void check_tree(int dirfd, const char *at, size_t *nr)
 		++*nr;
 		snprintf(path, sizeof(path), "%s%s%s", at, *at ? "/" : "", entry->d_name);
 		must(!fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW));
-		must(layout_has(path, st.st_mode));
+		must(has(top, path, st.st_mode));
 		must(st.st_uid == getuid() && !(st.st_mode & (S_ISUID | S_ISGID | S_ISVTX)));
 		must(S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !(st.st_mode & 0111)));
 		if (S_ISDIR(st.st_mode))
-			check_tree(dirfd, path, nr);
+			check_tree(dirfd, path, top, nr);
 	}
 }
 
@@ -101,8 +111,10 @@ int fuzz_one(const uint8_t *data, size_t size)
 	make_place(&place);
 	fd = openat(place.fd, INSIDE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = unpack(&source, fd, &limits, &top, &why);
-	must(r ? why && !strchr(why, '\n') : top && layout_is_name(top) && !strchr(top, '/'));
-	check_tree(fd, "", &nr);
+	must(r ? why && !strchr(why, '\n')
+	       : top && (layout_is_name(top) || !strcmp(top, LAYOUT_SELFTEST)));
+	must(!top || !strchr(top, '/'));
+	check_tree(fd, "", top, &nr);
 	must(nr <= MAX_ENTRIES);
 	/* Of one that is refused, what was announced as too much has not come. */
 	must(tree_size(fd, ".").all <= (uint64_t)MAX_SIZE * MAX_ENTRIES);

@@ -315,6 +315,13 @@ class Strangers(common.HostTest):
                 self.assertEqual(os.listdir(inside), [])
                 self.assertEqual(sorted(os.listdir(self.folder)), sorted({*before, "evil.tar"}))
 
+    def test_no_selftest(self):
+        top = "perf-poke-selftest"
+        for entries, why in (([(top + "/messages", tarfile.REGTYPE, "")], "no selftest.json"),
+                             ([(top + "/selftest.json", tarfile.REGTYPE, ""), (top + "/capture", tarfile.DIRTYPE, "")], "capture.json")):
+            self.assert_fails(ctl("open", self.pack(*entries, top=top), cwd=self.folder), FAILED, why)
+            self.assertEqual(os.listdir(self.folder), ["evil.tar"])
+
     def test_names_no_folder_by_itself(self):
         """What is in a folder named .git, git runs; a shell, what is in a name that is pasted."""
         inside = os.path.join(self.folder, "inside")

@@ -116,6 +116,16 @@ class SelfTest(common.HostTest):
             self.assertIn("call_function_single", result.stdout)
         result = common.run_ctl("selftest", *ONE, "--output", archive, env=self.env)
         self.assert_fails(result, 1, archive, "file exists")
+        self.opened(archive, taken)
+
+    def opened(self, archive, taken):
+        """What `open` and `list --why` make of it."""
+        result = common.run_ctl("open", "-q", archive, cwd=self.here)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TOP + "\n", ""))
+        self.assertEqual(set(os.listdir(os.path.join(self.here, TOP))), taken | {"selftest.json", "messages", "host.json"})
+        result = common.run_ctl("list", "--why", "--json", TOP, cwd=self.here)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout.count("in interrupt call_function_single"), 2, result.stdout)
 
     def test_interrupted(self):
         with subprocess.Popen([common.CTL, "selftest", "--json", "--recorder", "events"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Unpacks an archive of a capture, which may be of a stranger. */
+/* Unpacks an archive of a capture, or of a self-test, which may be of a stranger. */
 #ifndef CTL_BUNDLE_UNPACK_H
 #define CTL_BUNDLE_UNPACK_H
 
@@ -28,9 +28,11 @@ struct unpack_source {
 
 /*
  * Unpacks into an empty folder: what is in the one folder that the archive must consist of. That
- * one's name, which is one that captures have, is left in *top, for the caller to free.
+ * one's name, which is one that captures have or LAYOUT_SELFTEST, is left in *top, for the caller
+ * to free.
  *
- * An archive has the files and folders of a capture, and hard links among its files. Of one that
+ * An archive has the files and folders of a capture (or of several, with what a self-test tells of
+ * them, if it is named so), and hard links among its files. Of one that
  * has anything else, or a name twice, nothing more is unpacked. What was unpacked by then stays.
  *
  * Changes the working folder while it runs. Returns 0; -EINVAL with *why, for the caller to free;

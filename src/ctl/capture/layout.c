@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/layout.h"
 
+#include <limits.h>
 #include <regex.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
+
+#include "util.h"
 
 #define D "[0123456789]"
 #define X "[0123456789abcdef]"
@@ -38,4 +42,18 @@ bool layout_has(const char *path, mode_t mode)
 	       matches(path, "^(capture\\.json|host\\.json|ring\\.cpu" D "{1,5}|"
 			     "perf\\.data/(data|kcore_dir/(kallsyms|modules|kcore))|" TRACED
 			     "/(elf|debug|vdso))$");
+}
+
+bool layout_selftest_has(const char *path, mode_t mode)
+{
+	size_t length = strcspn(path, "/");
+	char name[NAME_MAX + 1];
+
+	if (S_ISREG(mode) && matches(path, "^(selftest\\.json|messages|host\\.json)$"))
+		return true;
+	if (length > NAME_MAX)
+		return false;
+	*(char *)mempcpy(name, path, length) = '\0';
+	return layout_is_name(name) &&
+	       (path[length] ? layout_has(path + length + 1, mode) : S_ISDIR(mode));
 }

@@ -13,10 +13,16 @@
 #define LAYOUT_HOST "host.json"
 #define LAYOUT_BUILDID "buildid"
 
+/* The folder in the archive of a self-test: captures, and what was seen of them. */
+#define LAYOUT_SELFTEST "perf-poke-selftest"
+
 /* As sessions name the folders of captures, 20261121-093015.042-cpu3-83us, or LAYOUT_ANY_NAME. */
 bool layout_is_name(const char *name);
 
 /* Whether a capture has a file or a folder, by the type in the mode, of that path in its own. */
 bool layout_has(const char *path, mode_t mode);
+
+/* The same of a self-test. */
+bool layout_selftest_has(const char *path, mode_t mode);
 
 #endif

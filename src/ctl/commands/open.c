@@ -5,11 +5,13 @@
 
 #include "bundle/unpack.h"
 #include "capture/capture_file.h"
+#include "capture/layout.h"
 #include "cli/partial.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "commands/commands.h"
 #include "units.h"
+#include "util.h"
 
 #define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)
 #define MAX_MAX_SIZE (UINT64_C(1) << 50)
@@ -18,7 +20,7 @@
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, .required = true, TARGET(file), .metavar = "FILE",
-	  .help = "what archive wrote; - for standard input" },
+	  .help = "what archive or selftest wrote; - for standard input" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "DIR",
 	  .help = "folder to make (here, with the name the capture had)" },
 	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = MAX_MAX_SIZE, TARGET(max_size),
@@ -27,8 +29,9 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Needs no root, and trusts nobody: takes only the files that a capture has, in a folder\n"
-	"named as captures are or by --output, which replaces nothing. Prints the folder's name.\n"
+	"Needs no root, and trusts nobody: takes only the files that a capture or a self-test\n"
+	"has, in a folder named as those are or by --output, which replaces nothing. Prints the\n"
+	"folder's name.\n"
 	"\n"
 	"Exit codes: 0 the folder is complete, 1 it is not there, 2 usage.\n";
 
@@ -66,6 +69,36 @@ static int check_capture(struct opening *o, int dirfd)
 	return 0;
 }
 
+static int check_name(struct opening *o, const char *name)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!layout_is_name(name))
+		return 0;
+	fd = openat(o->partial.fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : check_capture(o, fd);
+}
+
+/* A self-test may have failed before there was a capture. */
+static int check_selftest(struct opening *o)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	int r = opendir_at(&dir, o->partial.fd, ".");
+
+	if (!r && faccessat(o->partial.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
+		r = options_explain(&o->why, -EINVAL,
+				    "no archive of a self-test: there is no selftest.json");
+	while (!r && (entry = readdir(dir)))
+		r = check_name(o, entry->d_name);
+	return r;
+}
+
+static bool is_selftest(const struct opening *o)
+{
+	return !strcmp(o->top, LAYOUT_SELFTEST);
+}
+
 static int unpack_all(struct opening *o)
 {
 	const struct unpack_limits limits = {
@@ -83,9 +116,9 @@ static int unpack_all(struct opening *o)
 	int r;
 
 	r = unpack(&source, dirfd, &limits, &o->top, &o->why);
-	if (!r)
-		r = check_capture(o, dirfd);
-	return r;
+	if (r)
+		return r;
+	return is_selftest(o) ? check_selftest(o) : check_capture(o, dirfd);
 }
 
 static void tell_hint(const struct opening *o, const char *output)
@@ -93,7 +126,8 @@ static void tell_hint(const struct opening *o, const char *output)
 	_cleanup_free_ char *word = NULL;
 
 	if (!text_shell_word(output, &word))
-		console_info(o->con, "see it with: perf-poke-ctl report %s", word);
+		console_info(o->con, "see it with: perf-poke-ctl %s %s",
+			     is_selftest(o) ? "list --why" : "report", word);
 }
 
 /* An empty folder that has come meanwhile would be replaced, nothing else. */

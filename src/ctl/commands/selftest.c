@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/layout.h"
 #include "cli/command.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
@@ -69,7 +70,7 @@ static const struct option_spec options[] = {
 	  .help = "folder for captures, which stay there (they are removed)" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
 	  .help = "archive for a bug report, written if all is well too\n"
-		  "(" BUNDLE_TOP "-TIME.tar.zst, if something is wrong)" },
+		  "(" LAYOUT_SELFTEST "-TIME.tar.zst, if something is wrong)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 };
@@ -341,7 +342,7 @@ static int write_archive(struct selftest *s, const char **archive, char name[64]
 	if (!s->nr_wrong && !s->args->output)
 		return 0;
 	gmtime_r(&now, &tm);
-	strftime(name, 64, BUNDLE_TOP "-%Y%m%d-%H%M%S.tar.zst", &tm);
+	strftime(name, 64, LAYOUT_SELFTEST "-%Y%m%d-%H%M%S.tar.zst", &tm);
 	*archive = s->args->output ?: name;
 	console_json(&s->lines, new_result(s, *archive));
 	fflush(s->messages.err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bundle/host.h"
+#include "capture/layout.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
 
@@ -22,7 +23,7 @@ static int pack_capture(struct pack *pack, const char *folder, char **why)
 
 	if (fd < 0)
 		return -errno;
-	if (asprintf(&top, BUNDLE_TOP "/%s", strrchr(folder, '/') + 1) < 0) {
+	if (asprintf(&top, LAYOUT_SELFTEST "/%s", strrchr(folder, '/') + 1) < 0) {
 		top = NULL;
 		return -ENOMEM;
 	}
@@ -35,7 +36,7 @@ static int pack_all(const struct bundle *bundle, int fd, char **why)
 	const struct pack_sink sink = { .fd = fd, .progress = check_ending };
 	struct pack *pack = NULL;
 	bool same;
-	int r = pack_new(&pack, &sink, BUNDLE_TOP, why);
+	int r = pack_new(&pack, &sink, LAYOUT_SELFTEST, why);
 
 	if (!r)
 		r = pack_text(pack, "selftest.json", *bundle->lines, strlen(*bundle->lines), why);

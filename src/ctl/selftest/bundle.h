@@ -5,8 +5,6 @@
 
 #include "cli/console.h"
 
-#define BUNDLE_TOP "perf-poke-selftest"
-
 struct bundle {
 	char *const *lines;    /* as with --json, and those of `check --json` */
 	char *const *messages; /* of the sessions, and of decoding */
