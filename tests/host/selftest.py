@@ -147,6 +147,12 @@ class SelfTest(common.HostTest):
         result = common.run_ctl("selftest", prefix=prefix, cwd="/")
         self.assert_fails(result, 1, "run as root")
 
+    def test_what_cannot_be(self):
+        for args, part in ((["--cpu", "8000"], "'8000'"), (["--output", "/nothing/x"], "'/nothing/x'"), (["--keep", "/nothing/x"], "'/nothing/x'")):
+            result = common.run_ctl("selftest", "--recorder", "events", *args, env=self.env, cwd=self.here)
+            self.assert_fails(result, 1, args[0], part)
+            self.assertEqual(os.listdir(self.here), [])
+
     def test_usage(self):
         for args in (["--delivery", "pigeon"], ["--recorder", "perf"], ["--cpu", "x"], ["now"]):
             self.assert_fails(common.run_ctl("selftest", *args), 2, args[-1])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "capture/layout.h"
@@ -172,7 +173,30 @@ static int choose_cpu(struct selftest *s)
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		last = CPU_ISSET(cpu, &set) ? cpu : last;
 	s->run.cpu = s->args->cpu == CPU_ANY ? last : (int)s->args->cpu;
-	return 0;
+	if (s->run.cpu < CPU_SETSIZE && CPU_ISSET(s->run.cpu, &set))
+		return 0;
+	console_error(s->con, "--cpu '%d': not online, or not for this process", s->run.cpu);
+	return -ENXIO;
+}
+
+/* Before the work, not after it. */
+static int try_output(struct console *con, const char *path, bool force)
+{
+	struct output_file file;
+	int r = output_file_open(&file, path, force);
+
+	output_file_close(&file);
+	if (r)
+		console_error(con, "--output '%s': %s", path, output_file_strerror(r));
+	return r;
+}
+
+static int make_keep(struct console *con, const char *path)
+{
+	if (!mkdir(path, 0777) || errno == EEXIST)
+		return 0;
+	console_error(con, "--keep '%s': %s", path, strerror(errno));
+	return -EIO;
 }
 
 /* A capture of it stays for the archive. */
@@ -400,13 +424,10 @@ static enum exit_code prepare(struct selftest *s)
 {
 	_cleanup_free_ char *why = NULL;
 
-	if (find_capabilities(s) || choose_cpu(s))
+	if (find_capabilities(s) || choose_cpu(s) ||
+	    (s->args->output && try_output(s->con, s->args->output, s->args->force)) ||
+	    (s->args->keep && make_keep(s->con, s->args->keep)))
 		return EXIT_FAILED;
-	if (s->args->output && !s->args->force && output_file_exists(s->args->output)) {
-		console_error(s->con, "--output '%s': %s", s->args->output,
-			      output_file_strerror(-EEXIST));
-		return EXIT_FAILED;
-	}
 	if (!perf_tool_find(&s->perf, &why))
 		s->run.perf = &s->perf;
 	return run_all(s);

@@ -36,7 +36,8 @@ int load_open(struct load *load, int cpu, uint64_t spin_ns) _must_check_;
 /* Starts the processes; the target waits for LOAD_WAKE too, as perf does. Returns 0 or a negative
  * errno. */
 int load_start(struct load *load) _must_check_;
-/* The CPU is busy from now on: what is slow to arm is not made slower. Returns 0 or a negative errno.
+/* The CPU is busy from now on: what is slow to arm is not made slower. Returns 0 or a negative
+ * errno.
  */
 int load_busy(const struct load *load) _must_check_;
 /* Ends all but the target. */

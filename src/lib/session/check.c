@@ -13,6 +13,7 @@
 #include "aux_action.h"
 #include "base/caps.h"
 #include "base/kallsyms.h"
+#include "base/log.h"
 #include "base/tracefs.h"
 #include "base/tsc.h"
 #include "clock.h"
@@ -335,6 +336,7 @@ static const struct probe probes[] = {
 
 int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 {
+	const struct log none = { 0 };
 	int ret = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {
@@ -349,10 +351,12 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 			.required = probe->required,
 		};
 
+		log_capture(&none);
 		if (probe->try(&detail))
 			capability.have = PERF_POKE_HAVE_YES;
 		else if (probe->required)
 			ret = -EOPNOTSUPP;
+		log_release();
 		fn(ctx, &capability);
 	}
 	return ret;
