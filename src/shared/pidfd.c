@@ -39,3 +39,12 @@ int pidfd_wait(int pidfd, int *status, int options)
 		*status = info.si_status | (info.si_code == CLD_DUMPED ? CORE_DUMPED : 0);
 	return 1;
 }
+
+int pid_wait(pid_t pid, int *status)
+{
+	while (waitpid(pid, status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}

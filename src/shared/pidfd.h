@@ -15,4 +15,7 @@ int pidfd_signal(int pidfd, int signal);
  * Returns 1; 0 if it has not ended, with WNOHANG; or a negative errno. */
 int pidfd_wait(int pidfd, int *status, int options);
 
+/* waitpid() of one child, despite signals. status may be NULL. Returns 0 or a negative errno. */
+int pid_wait(pid_t pid, int *status);
+
 #endif

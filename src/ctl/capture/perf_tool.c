@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "cli/options.h"
+#include "pidfd.h"
 #include "printable.h"
 
 #define VARIABLE "PERF_POKE_PERF"
@@ -121,10 +122,9 @@ int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *
 		line[strcspn(line, "\n")] = '\0';
 		take(ctx, line);
 	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
+	r = pid_wait(pid, &status);
+	if (r)
+		return r;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
 }
 

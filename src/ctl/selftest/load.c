@@ -12,13 +12,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "affinity.h"
 #include "late.skel.h"
+#include "pidfd.h"
 
 #define READY_MS 2000
 #define POLL_MS 5
@@ -203,10 +203,10 @@ int load_start(struct load *load)
 
 static void end(pid_t *pid)
 {
-	if (*pid)
-		kill(*pid, SIGKILL);
-	while (*pid && waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (!*pid)
+		return;
+	kill(*pid, SIGKILL);
+	pid_wait(*pid, NULL);
 	*pid = 0;
 }
 

@@ -177,7 +177,7 @@ static int prepare(struct child *child)
 		return 0;
 	/* It ends when the gate is closed. */
 	closep(&child->gate);
-	waitpid(child->pid, NULL, 0);
+	pid_wait(child->pid, NULL);
 	return child->pidfd;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/systemd.h"
+#include "pidfd.h"
 #include "session/json.h"
 
 /* The child's end of the pipe, right behind the standard streams. */
@@ -27,11 +28,10 @@ static int fill_streams(void)
 static enum exit_code wait_ended(pid_t pid, struct console *con)
 {
 	int status;
+	int r = pid_wait(pid, &status);
 
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno == EINTR)
-			continue;
-		console_error(con, "--detach: the session was lost: %s", strerror(errno));
+	if (r) {
+		console_error(con, "--detach: the session was lost: %s", strerror(-r));
 		return EXIT_FAILED;
 	}
 	if (WIFEXITED(status))

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "pidfd.h"
+
 /* As perf has it: 2026112101332074 */
 #define TIMESTAMP_DIGITS 16
 
@@ -148,7 +150,7 @@ static int move(struct perf_file *file, const char *folder)
 static int run_archive(const char *perf, const char *folder, const char *name)
 {
 	pid_t pid = fork();
-	int status;
+	int status, r;
 
 	if (pid < 0)
 		return -errno;
@@ -163,10 +165,9 @@ static int run_archive(const char *perf, const char *folder, const char *name)
 			execlp(perf, perf, "archive", name, NULL);
 		_exit(127);
 	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
+	r = pid_wait(pid, &status);
+	if (r)
+		return r;
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ENOEXEC;
 }
 

@@ -82,12 +82,43 @@ static void is_not_for_nobody(void **state)
 	assert_int_equal(pidfd_wait(STDERR_FILENO, &(int){ 0 }, 0), -EBADF);
 }
 
+static void take_signal(int signal)
+{
+	(void)signal;
+}
+
+static void waits_despite_signals(void **state)
+{
+	/* Without SA_RESTART. */
+	const struct sigaction action = { .sa_handler = take_signal };
+	struct sigaction old;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		usleep(50000);
+		kill(getppid(), SIGUSR1);
+		usleep(50000);
+		_exit(7);
+	}
+	assert_int_equal(pid_wait(pid, &status), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+	assert_int_equal(pid_wait(pid, NULL), -ECHILD);
+	sigaction(SIGUSR1, &old, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_how_it_ended),
 		cmocka_unit_test(says_what_signal_ended_it),
 		cmocka_unit_test(is_not_for_nobody),
+		cmocka_unit_test(waits_despite_signals),
 	};
 
 	return cmocka_run_group_tests_name("pidfd", tests, NULL, NULL);
