@@ -72,6 +72,8 @@ static int set_up(void **ret)
 {
 	struct state *state = calloc(1, sizeof(*state));
 
+	if (!state)
+		return -1;
 	strcpy(state->folder, "/tmp/files.XXXXXX");
 	assert_non_null(mkdtemp(state->folder));
 	snprintf(state->cache, sizeof(state->cache), "%s/cache", state->folder);
