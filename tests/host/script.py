@@ -15,6 +15,7 @@ import common
 FAILED = 1
 USAGE = 2
 LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
+NAMED = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<rest>\d+ \[\d+\].*)")
 WINDOW_NS = 10000000  # without --window
 
 
@@ -121,11 +122,23 @@ class Events(common.HostTest):
         self.assert_one_line(result.stderr, "there is no perf", "perf-poke itself")
         return result.stdout
 
+    def named(self, text):
+        """What was executed, and by whom, of each line."""
+        lines = [NAMED.fullmatch(line) for line in text.splitlines()]
+        self.assertTrue(all(lines))
+        return [(line["rest"], line["comm"]) for line in lines]
+
+    def assert_same(self, ours, perfs):
+        """Perf 6.12 has the number wider, and of some tasks in place of the name. A difference of long lists would take minutes."""
+        self.assertEqual(len(ours), len(perfs))
+        different = [(our, perf) for our, perf in zip(ours, perfs) if our[0] != perf[0] or perf[1] not in (our[1], ":" + perf[0].split()[0])]
+        self.assertEqual(different[:3], [])
+
     def test_without_perf_it_is_the_same(self):
         for args in ([], ["--window", "500"], ["--all"], ["--all", "-a"], ["--all", "-C", common.cpu_list(self.cpus)]):
             with self.subTest(args=args):
                 shown = self.without_perf(self.path, *args)
-                self.assertEqual(shown, script(self.path, *args).stdout)
+                self.assert_same(self.named(shown), self.named(script(self.path, *args).stdout))
         self.assertIn("function=", shown)
         self.assertEqual(script(self.path, "--quiet", env=environment(PATH=self.folder)).stderr, "")
 
@@ -141,9 +154,9 @@ class Events(common.HostTest):
                                    *events, "--", "sleep", "0.3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if recorded.returncode:
             self.skipTest("perf record fails: " + recorded.stdout)
-        expected = script(path, "--all", "-a").stdout.splitlines()
+        expected = self.named(script(path, "--all", "-a").stdout)
         self.assertGreater(len(expected), 100)
-        self.assertEqual(sorted(self.without_perf(path, "--all", "-a").splitlines()), sorted(expected))
+        self.assert_same(sorted(self.named(self.without_perf(path, "--all", "-a"))), sorted(expected))
 
     def test_no_perf(self):
         for args in (["--dry-run"], ["--", "-F", "event"]):
