@@ -295,7 +295,7 @@ class Pins(SessionTest):
     def test_taken(self):
         with self.session("--session", "mine") as session:
             result = self.start("--session", "mine")
-            self.assert_fails(result, USAGE, "'mine'", "already")
+            self.assert_fails(result, USAGE, "'mine'", "taken")
             self.assertEqual(len(status()), 1)
             self.end(session)
 
