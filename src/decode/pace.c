@@ -58,18 +58,28 @@ static bool next_packet(const uint8_t *at, const uint8_t *limit, const struct pt
 	return pt_packet_read(at, (size_t)(limit - at), walk->bip_len, packet);
 }
 
+/* A CPU that slept counted no cycles meanwhile: by the ratio of clocks it needed less time. */
+static bool has_slept(const struct pt_walk *walk, uint64_t span, uint64_t needed)
+{
+	return walk->ratio && span - span / 5 > needed;
+}
+
 /* Up to the next packet that tells the TSC. Where packets were lost before it, cycles were too. */
 static void look_ahead(struct pace *pace)
 {
 	struct pt_walk walk = pace->walk;
 	const uint8_t *at = pace->at;
 	struct pt_packet packet;
-	uint64_t cycles = 0;
+	uint64_t cycles = 0, now = walk.tsc;
 
 	pace->span_cycles = 0;
+	/* Without MTC packets CPUs tell the TSC seldom, and sleep meanwhile. */
+	if (!pace->clock.tsc_ctc_n)
+		return;
 	while (walk.told == pace->walk.told) {
 		if (!next_packet(at, pace->limit, &walk, &packet) || packet.type == PT_PACKET_OVF)
 			return;
+		now = pt_walk_now(&walk);
 		pt_walk_packet(&walk, &packet);
 		if (packet.type == PT_PACKET_CYC)
 			cycles += packet.value;
@@ -77,7 +87,8 @@ static void look_ahead(struct pace *pace)
 	}
 	pace->span = walk.tsc - pace->told;
 	/* A step back, or a day: no time between two packets of a running CPU. */
-	pace->span_cycles = pace->span >> 48 ? 0 : cycles;
+	if (!(pace->span >> 48) && !has_slept(&walk, pace->span, now - pace->told))
+		pace->span_cycles = cycles;
 }
 
 static uint64_t tsc_now(const struct pace *pace)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The emulated Intel PT tells the truth: what libipt and perf decode is what the plugin saw, instruction by instruction.
+"""What we decode of the emulated Intel PT is what the plugin saw, instruction by instruction; perf decodes the same branches.
 
-usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL PT_DECODE IPS_FILTER
+usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL ITEMS
 
 Runs guest/ptemu_windows.py in a guest of each kernel and decodes here what it recorded: the windows of LIST, without one ten of the
 kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
@@ -11,7 +11,6 @@ import array
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -22,11 +21,15 @@ import ptemu_contents
 import recording
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "unit/decode"))
+import branches  # noqa: E402  # pylint: disable=wrong-import-position
+
 ALL = " ".join(f"{kind}{number}" for kind in ("kernel", "user") for number in range(1, 11))
 INSTRUCTIONS = os.environ.get("PTEMU_INSTRUCTIONS", "5000000")
-# Here it is up to the decoder what there is.
-WITH_GAPS = ("overflow", "ring")
-COUNTED = re.compile(r"IPC: [0-9.]+ \((\d+)/(\d+)\)")
+# Of the instructions in a window that is a ring, and of those lost by an overflow
+RING_MIN, LOST_MAX = 100000, 300
+# What is behind an item that ends so is not what comes next.
+GAPS = ("overflow", "lost")
 
 failed = []
 
@@ -57,114 +60,119 @@ def executed(path):
     return ips
 
 
-def decode_by_libipt(name, folder, cpu, facts, recorded):
-    """Returns what pt_decode says; its instructions are in files ipsN."""
-    trace, code = folder / f"trace{cpu}", folder / f"code{cpu}"
-    trace.write_bytes(recorded.trace(cpu))
-    code.write_text(recorded.code(cpu))
-    (n, d), ratio = facts["clock"]
-    out = subprocess.run([args.pt_decode, trace, code, folder / f"ips{cpu}", n, d, "3", ratio], capture_output=True, text=True, check=False)
-    errors = [line for line in out.stdout.splitlines() if line.startswith("error")]
-    # It knows of no ranges, and so not where the trace ends.
-    check(name.kind == "ranges" or (out.returncode == 0 and not errors), f"{name}: libipt: {errors[:5]} {out.stderr}")
-    return dict(line.split("=") for line in out.stdout.splitlines() if line not in errors)
+class Decoded:
+    """Of a CPU: blocks without a gap between them, as addresses of the first and the last instruction, and how many; and sums"""
+
+    def __init__(self, data, cpu, env):
+        self.runs, self.errors, self.overflows, self.cycles = [], [], 0, 0
+        open_run = False
+        for line in branches.lines_of([args.items, "items", data], env=env):
+            where, _, _, *words = line.split()
+            if int(where) != cpu:
+                continue
+            if words[0] == "error":
+                self.errors.append(line.strip())
+                open_run = False
+                continue
+            if words[0] not in ("begin", "-"):
+                if not open_run:
+                    self.runs.append((array.array("Q"), array.array("Q"), array.array("I")))
+                for column, value in zip(self.runs[-1], (int(words[0], 16), int(words[1], 16), int(words[2]))):
+                    column.append(value)
+                open_run = True
+            self.cycles += int(words[-1])
+            self.overflows += words[-4] == "overflow"
+            open_run = open_run and words[-4] not in GAPS
+
+    @property
+    def instructions(self):
+        return sum(sum(run[2]) for run in self.runs)
 
 
-def check_libipt(name, folder, cpu, got, log):
-    ips = words(folder / f"ips{cpu}")
-    print(f"{name}, CPU {cpu}, libipt: {len(ips)} of {len(log)} instructions, {got['interrupts']} interrupts and exceptions", flush=True)
-    check(difference(ips, log) is None, f"{name}: libipt, CPU {cpu}: {difference(ips, log)}")
-
-
-def difference(got, log):
-    """Where the first is, with what is around it; None if there is none."""
-    if got == log:
-        return None
-    at = next((i for i, (a, b) in enumerate(zip(got, log)) if a != b), min(len(got), len(log)))
-    return at, [hex(ip) for ip in got[max(at - 3, 0):at + 3]], [hex(ip) for ip in log[max(at - 3, 0):at + 3]]
-
-
-def gaps(got, log):
-    """How often the streams differ for a while, and then go on alike."""
-    count, i, j = 0, 0, 0
-    while i < len(got) and j < len(log):
-        if got[i] == log[j]:
-            i, j = i + 1, j + 1
-            continue
-        count += 1
-        same = [(a, b) for a in range(300) for b in range(300) if got[i + a:i + a + 20] == log[j + b:j + b + 20]]
-        if not same:
+def end_of(run, log, at):
+    """Where in the log the run ends that begins there; None if it is not what was executed."""
+    for first, last, count in zip(*run):
+        if at + count > len(log) or log[at] != first or log[at + count - 1] != last:
             return None
-        i, j = i + same[0][0], j + same[0][1]
-    return count if (i, j) == (len(got), len(log)) else None
+        at += count
+    return at
 
 
-def is_slice(got, log):
-    at = log.tobytes().find(got.tobytes())
-    return at >= 0 and at % 8 == 0
+def place(run, log, at):
+    """Where it begins, from there on, and where it ends."""
+    while True:
+        try:
+            at = log.index(run[0][0], at)
+        except ValueError:
+            return None
+        end = end_of(run, log, at)
+        if end is not None:
+            return at, end
+        at += 1
 
 
-def decode_by_perf(folder):
-    """Returns perf's complaints; its instructions are in files cpuN."""
-    out = subprocess.run(["perf", "--buildid-dir", folder.parent / "debug", "script", "-i", folder / "data", "--itrace=i0nse",
-                          "--dlfilter", args.ips_filter],
-                         capture_output=True, text=True, check=False, env={**os.environ, "IPS_FOLDER": str(folder)})
-    check(out.returncode == 0, f"{folder.name}: exit status {out.returncode} of perf script ({out.stderr[-500:]})")
-    return [line for line in out.stdout.splitlines() if "error" in line]
+def places(name, runs, log):
+    found, at = [], 0
+    for i, run in enumerate(runs):
+        where = place(run, log, at)
+        check(where, f"{name}: run {i} of {len(runs)}, of {sum(run[2])} instructions, is not what was executed")
+        if where:
+            found.append(where)
+            at = where[1]
+    return found
 
 
-def check_counts(name, log, counted, sums, packets):
-    """What perf counts is what the model does, but for what comes after the last branch."""
-    check(int(sums["insns"]) == int(sums["counted_samples"]), f"{name}: {sums['insns']} instructions counted by perf")
-    check(len(log) - int(sums["insns"]) < 1000, f"{name}: {sums['insns']} of {len(log)} instructions counted by perf")
-    lost = counted["cycles"] - int(sums["cycles"])
-    check(lost == int(packets["cycles_untold"]), f"{name}: {lost} cycles missing, {packets['cycles_untold']} after the last branch")
-
-
-def check_perf(name, folder, cpu, counted, errors, log, packets):
-    got = words(folder / f"cpu{cpu}")
-    sums = dict(line.split("=") for line in (folder / f"cpu{cpu}.sums").read_text().splitlines())
-    print(f"{name}, CPU {cpu}, perf: {len(got)} of {len(log)} instructions, {len(errors)} errors, counted {sums['insns']} and "
-          f"{sums['cycles']} of {counted['cycles']} cycles, {8 * counted['bytes'] / max(len(log), 1):.2f} bits each", flush=True)
-    if name.kind == "ring":
-        check(len(got) > 100000 and is_slice(got, log), f"{name}: what is decoded is no part of what was executed")
-    elif name.kind == "overflow":
-        check(gaps(got, log) == counted["overflows"], f"{name}: {gaps(got, log)} gaps, {counted['overflows']} overflows")
+def check_log(name, decoded, log, counted):
+    found = places(name, decoded.runs, log)
+    equal = [(0, len(log))] if name.kind not in ("overflow", "ring") else None
+    if equal:
+        check(found == equal, f"{name}: executed was {equal}, decoded {found}")
+        check(decoded.cycles == counted["cycles"], f"{name}: {decoded.cycles} cycles of {counted['cycles']}")
+    elif name.kind == "ring":
+        check(len(found) == 1 and decoded.instructions > RING_MIN, f"{name}: decoded is {found}")
     else:
-        check(difference(got, log) is None, f"{name}: perf, CPU {cpu}: {difference(got, log)}")
-        check_counts(name, log, counted, sums, packets)
+        lost = [begin - end for (_, end), (begin, _) in zip(found, found[1:])]
+        check(len(lost) == counted["overflows"] and all(0 < n < LOST_MAX for n in lost), f"{name}: lost are {lost}")
+        check(found and (found[0][0], found[-1][1]) == (0, len(log)), f"{name}: decoded is {found} of {len(log)}")
+
+
+def check_perf(name, data, cpu, overflows, env):
+    errors = []
+    theirs = branches.by_perf(data, "-C", str(cpu), perf=("perf", "--buildid-dir", env["BUILDID_DIR"]), errors=errors)
+    try:
+        count, late = branches.compare(theirs, branches.by_us(args.items, data, cpu=cpu, env=env))
+    except branches.Failed as why:
+        check(False, f"{name}, CPU {cpu}: {why}")
+        return
+    check(len(errors) == overflows, f"{name}: {len(errors)} errors of perf, {overflows} overflows: {errors[:5]}")
+    print(f"{name}, CPU {cpu}: {count} branches as perf has them, {late} of them at the next packet's time", flush=True)
+
+
+def check_cpu(name, folder, cpu, counted, log):
+    data, env = str(folder / "data"), {**os.environ, "BUILDID_DIR": str(folder.parent / "debug")}
+    decoded = Decoded(data, int(cpu), env)
+    print(f"{name}, CPU {cpu}: {decoded.instructions} of {len(log)} instructions, {decoded.cycles} of {counted['cycles']} cycles, "
+          f"{decoded.overflows} overflows, {8 * counted['bytes'] / max(len(log), 1):.2f} bits each", flush=True)
+    check(not decoded.errors, f"{name}: {len(decoded.errors)} errors: {decoded.errors[:5]}")
+    check(decoded.overflows == counted["overflows"], f"{name}: {decoded.overflows} overflows of {counted['overflows']}")
+    check_log(name, decoded, log, counted)
+    check_perf(name, data, int(cpu), counted["overflows"], env)
     check(len(log) >= (100 if name.kind == "ranges" else int(INSTRUCTIONS)), f"{name}: only {len(log)} instructions")
     check(counted["instructions"] == len(log), f"{name}: {counted['instructions']} instructions counted, {len(log)} logged")
     check(counted["unexplained"] == 0, f"{name}: {counted['unexplained']} steps that no packet tells")
     check(counted["truncated"] == 0, f"{name}: the AUX area was full")
 
 
-def check_printed(name, folder, counted):
-    """The counts that `perf script` prints, summed up, are the model's."""
-    out = subprocess.run(["perf", "script", "-i", folder / "data", "--itrace=i0ns", "-F", "ip,ipc"],
-                         capture_output=True, text=True, check=True).stdout
-    printed = [tuple(map(int, match)) for match in COUNTED.findall(out)]
-    sums = tuple(map(sum, zip(*printed)))
-    print(f"{name}: perf prints {len(printed)} counts, of {sums} instructions and cycles together", flush=True)
-    check(sums == (counted["instructions"], counted["cycles"]), f"{name}: perf prints {sums}, not {counted}")
-
-
 def check_window(name, folder, contents):
     facts = json.loads((folder / "facts.json").read_text())
-    recorded = recording.Recording(folder / "data", folder.parent / "debug")
-    errors = decode_by_perf(folder)
     overflows = sum(f["overflows"] for f in facts["cpus"].values())
     check(bool(overflows) == (name.kind == "overflow"), f"{name}: {overflows} overflows")
-    check(len(errors) == overflows, f"{name}: {len(errors)} errors of perf, {overflows} overflows: {errors[:5]}")
     for cpu, counted in facts["cpus"].items():
         log = executed(folder / f"vcpu{cpu}")
-        packets = None if name.kind in WITH_GAPS else decode_by_libipt(name, folder, int(cpu), facts, recorded)
-        check_perf(name, folder, cpu, counted, errors, log, packets)
-        if packets and name.kind != "ranges":
-            check_libipt(name, folder, cpu, packets, log)
+        check_cpu(name, folder, cpu, counted, log)
+        if name.kind in ("kernel", "user", "two"):
+            recorded = recording.Recording(folder / "data")
             contents[f"{name}, CPU {cpu}"] = ptemu_contents.count(log, recorded)
-    if name.kind == "ranges":
-        check_printed(name, folder, facts["cpus"]["1"])
 
 
 def check_contents(kernel, contents):
@@ -209,7 +217,7 @@ def main():
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--windows", default=ALL)
-for argument in ("kernels", "seconds", "ctl", "pt_decode", "ips_filter"):
+for argument in ("kernels", "seconds", "ctl", "items"):
     parser.add_argument(argument)
 args = parser.parse_args()
 sys.exit(main())

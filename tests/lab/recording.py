@@ -3,15 +3,11 @@
 import bisect
 import functools
 import mmap
-import os
-import pathlib
 import struct
 
-FORK, MMAP2, SWITCH_CPU_WIDE, TEXT_POKE, AUXTRACE_INFO, AUXTRACE = 7, 10, 15, 20, 70, 71
-SWITCH_OUT = 0x2000
+TEXT_POKE, AUXTRACE_INFO, AUXTRACE = 20, 70, 71
 # What perf puts behind each record: pid, tid, time, CPU, id
 SAMPLE_ID = struct.Struct("<IIQIIQ")
-KERNEL = 1 << 63
 
 
 def words_at(data, *offsets):
@@ -55,9 +51,7 @@ class Symbols:
 
 
 class Recording:
-    def __init__(self, folder, build_ids):
-        """build_ids: the folder where perf would find what is no file"""
-        self.build_ids = build_ids
+    def __init__(self, folder):
         self.content = (folder / "data").read_bytes()
         self.kcore = Kcore(folder / "kcore_dir/kcore")
         self.symbols = Symbols(folder / "kcore_dir/kallsyms")
@@ -76,10 +70,6 @@ class Recording:
             yield kind, misc, record, self.content[at + length:at + length + aux]
             at += length + aux
 
-    def trace(self, cpu):
-        return b"".join(aux for kind, _, record, aux in self.records()
-                        if kind == AUXTRACE and struct.unpack_from("<I", record, 40)[0] == cpu)
-
     def tsc(self, ns):
         return max((ns - self.zero << self.shift) // self.mult, 0) if ns else 0
 
@@ -93,34 +83,3 @@ class Recording:
                 found.append((self.tsc(SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])[2]), address, record[20:20 + old],
                               record[20 + old:20 + old + new]))
         return sorted(found)
-
-    def file_of(self, name):
-        if name == "[vdso]":
-            return next(iter(sorted(self.build_ids.glob("[[]vdso]/*/vdso"))), None)
-        return pathlib.Path(name) if name.startswith("/") and os.path.isfile(name) else None
-
-    def change(self, kind, misc, record, cpu):
-        """A line of what pt_decode is told; None if it is of no interest"""
-        pid, _, _, on, _, _ = SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])
-        if kind == FORK:
-            child, parent = struct.unpack_from("<II", record, 8)
-            return f"fork {child} {parent}" if child != parent else None
-        if kind == SWITCH_CPU_WIDE and on == cpu and not misc & SWITCH_OUT:
-            return f"run {pid}"
-        if kind == MMAP2:
-            owner, _, address, size, offset = struct.unpack_from("<iIQQQ", record, 8)
-            path = self.file_of(record[72:record.index(b"\0", 72)].decode())
-            return f"map {owner} {address:x} {size:x} {offset:x} {path}" if address < KERNEL and path else None
-        return None
-
-    def code(self, cpu):
-        """What code.h says"""
-        found = [(0, f"map -1 {address:x} {size:x} {offset:x} {self.kcore.path}") for address, size, offset in self.kcore.segments]
-        for kind, misc, record, _ in self.records():
-            if kind in (FORK, MMAP2, SWITCH_CPU_WIDE):
-                line = self.change(kind, misc, record, cpu)
-                if line:
-                    found.append((self.tsc(SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])[2]), line))
-        found += [(tsc, f"poke {address:x} {new.hex()}") for tsc, address, _, new in self.pokes]
-        found.sort(key=lambda change: change[0])
-        return "".join(f"{tsc} {line}\n" for tsc, line in found)

@@ -7,6 +7,7 @@ may be a number: windows of the same kind with other packets."""
 import bisect
 import contextlib
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -100,15 +101,24 @@ class Work:
         (LATE / "keys").write_text(f"1 {KEYS_US}\n")
 
 
+def probe_behind_ftrace(probes, function):
+    """Its call is what a function begins with, or stands behind endbr64."""
+    try:
+        probes.write_text(f"p:ptemu {function}+5\n")
+    except OSError as error:
+        equal(error.errno, errno.EILSEQ, "error of a kprobe")
+        probes.write_text(f"p:ptemu {function}+9\n")
+
+
 @contextlib.contextmanager
 def patching():
     """Code that is run meanwhile is patched: calls of ftrace, static calls of the scheduler's tracepoints, and a kprobe."""
     probes, enable = TRACING / "kprobe_events", TRACING / "events/kprobes/ptemu/enable"
     (TRACING / "set_ftrace_filter").write_text("wake_up_process\nvfs_read\nvfs_write\n")
     (TRACING / "current_tracer").write_text("function")
-    # Behind the place of ftrace; not made a jump, for int3 to be executed
+    # Not made a jump, for int3 to be executed
     OPTIMIZATION.write_text("0")
-    probes.write_text("p:ptemu vfs_open+5\n")
+    probe_behind_ftrace(probes, "vfs_open")
     enable.write_text("1")
     yield
     enable.write_text("0")

@@ -12,60 +12,19 @@ import subprocess
 import sys
 import tempfile
 
+import branches
+from branches import Failed, check
+
 SKIP = 77
 # By DynamoRIO, but those of 8bcc and 0b3b: by perf.
 RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "drio-c2d9": 59234, "drio-8e84": 59225, "drio-d36d": 8,
               "drio-b54e": 6}
-# Ns that our times and perf's may be apart. Both estimate what is between two packets that tell the time: from TSC to the first MTC
-# perf takes the pace of the MTC packets before, which were 21 ns apart from ours at most; elsewhere 1 ns.
-APART = 25
 THREADS = (2, 5)
 LONG = 1 << 20
-CONDITIONAL = "jcc"
-
-
-class Failed(Exception):
-    pass
-
-
-def check(condition, message):
-    if not condition:
-        raise Failed(message)
 
 
 def run(*argv):
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.splitlines()
-
-
-def by_perf(data, symfs):
-    """From, to, ns, task of each branch, and whether it may be one to the next instruction, which is none for us."""
-    argv = ["perf", "script", "-f", "-i", data, "--ns", "--itrace=be", "-F", "tid,time,event,flags,ip,addr"]
-    for line in run(*argv, *(["--symfs", symfs] if symfs else [])):
-        check("error" not in line, f"perf: {line}")
-        left, right = line.split("=>")
-        words = left.split()
-        start, end = int(words[-1], 16), int(right.split()[0], 16)
-        yield start, end, int(words[1].replace(".", "").rstrip(":")), int(words[0]), words[3] == CONDITIONAL and end - start in (2, 6)
-
-
-def by_us(items, data, symfs):
-    return [(int(start, 16), int(end, 16), int(time), int(tid))
-            for start, end, time, tid, _ in (line.split() for line in run(items, "branches", data, symfs))]
-
-
-def check_branches(theirs, ours):
-    if ours and theirs and ours[0][0] == 0 and theirs[0][0]:
-        ours = ours[1:]  # a trace that begins in the middle
-    at = 0
-    for their in theirs:
-        our = ours[at] if at < len(ours) else None
-        if their[4] and (not our or our[:2] != their[:2]):
-            continue
-        check(our and our[:2] == their[:2] and our[3] == their[3], f"branch {our}, {their} by perf")
-        check(abs(our[2] - their[2]) <= APART, f"branch at {our[2]} ns, {their[2]} by perf")
-        at += 1
-    check(at == len(ours), f"{len(ours)} branches, {at} by perf")
-    check(all(a[2] <= b[2] for a, b in zip(ours, ours[1:])), "time goes back")
 
 
 def without_time(lines):
@@ -80,9 +39,9 @@ def check_one(items, data, symfs, count):
     counts = run(items, "counts", data, symfs)[0]
     check(count is None or counts.startswith(f"{count} instructions"), f"{counts}; {count} were executed")
     check(" 0 errors" in counts, counts)
-    theirs = list(by_perf(data, symfs))
-    check_branches(theirs, by_us(items, data, symfs))
-    print(f"{data}: {counts}; {len(theirs)} branches by perf")
+    theirs = branches.by_perf(data, *(["--symfs", symfs] if symfs else []))
+    count, late = branches.compare(theirs, branches.by_us(items, data, symfs))
+    print(f"{data}: {counts}; {count} branches by perf, {late} of ours later")
 
 
 def time_of(line):
