@@ -12,8 +12,9 @@ import common
 import poked
 
 HOUR_NS = 3600 * 10**9
-THRESHOLD_MS = 30
-HOG_S = 0.3
+# On a machine that is busy nothing else is so late: a session that is taking another capture would miss the thread.
+THRESHOLD_MS = 150
+HOG_S = 0.6
 # Keeps all threads of a lower priority from its CPU, for so long.
 HOG = """
 import os, sys, time
