@@ -15,7 +15,7 @@ import common
 FAILED = 1
 USAGE = 2
 LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
-NAMED = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<rest>\d+ \[\d+\].*)")
+NAMED = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<rest>-?\d+ \[\d+\].*)")
 WINDOW_NS = 10000000  # without --window
 
 
@@ -123,7 +123,7 @@ class Events(common.HostTest):
         return result.stdout
 
     def named(self, text):
-        """What was executed, and by whom, of each line."""
+        """What was executed, and by whom, of each line. A task that has ended is -1."""
         lines = [NAMED.fullmatch(line) for line in text.splitlines()]
         self.assertTrue(all(lines))
         return [(line["rest"], line["comm"]) for line in lines]
