@@ -33,6 +33,7 @@ ITERATION = 33 + 10 + 19 + 13 + 7  # and seven of ptsim_main itself
 PSB = b"\x02\x82" * 8
 # The simulated CPU takes so many to wake up, and PSB+ alone tells of them.
 WAKE_CYCLES = 160
+APART_NS = 50
 
 
 def export(path, name, *args, status=0):
@@ -97,10 +98,12 @@ def check_program(trace, tracks, taken, decoded):
 
 
 def check_times(trace, tracks, decoded):
-    """Calls begin when perf says they do."""
+    """Calls begin when perf says they do, or a little later: core cycles tell us more of the time since the last TSC than perf takes."""
     begins = [piece[2] for piece in in_order(trace, the_thread(tracks))[1:]]
     times = [int(line.split()[-1].rstrip(":").replace(".", "")) for line in decoded if line.split()[0] in ("call", "hw")]
-    equal(begins, times, "times of calls")
+    equal(len(begins), len(times), "calls")
+    apart = [begin - time for begin, time in zip(begins, times)]
+    check(min(apart) >= 0 and max(apart) <= APART_NS, f"calls begin {min(apart)} to {max(apart)} ns after perf's times")
 
 
 def check_spike(trace, tracks, taken):
@@ -188,7 +191,7 @@ def check_damaged(taken):
     middle = range(begin + size // 3, begin + size * 2 // 3)
     data.write_bytes(bytes(b ^ 0x55 if i in middle and i % 1499 < 3 else b for i, b in enumerate(whole)))
     said = export(damaged, "damaged.fxt")
-    check("errors of decoding, the first: CPU 1, offset " in said, f"no errors were told: {said}")
+    check(re.search(r"\d+ errors? of decoding, the first: CPU 1, offset ", said), f"no errors were told: {said}")
     check(re.search(r"\d+ gaps? in the trace", said), f"no gaps were told: {said}")
     trace = fxt.read(RESULTS / "damaged.fxt")
     tracks = trace.check()
