@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "code.h"
+#include "end_names.h"
 #include "error.h"
 
 #define BASE 0xffffffff81000000ull
@@ -225,22 +226,6 @@ static void put_psb(int at, uint64_t tsc)
 	put((struct pt_packet){ .type = ppt_psbend });
 }
 
-static const char *const ends[] = {
-	[DECODE_ON] = "on",
-	[DECODE_JUMP] = "jump",
-	[DECODE_CALL] = "call",
-	[DECODE_RETURN] = "return",
-	[DECODE_SYSCALL] = "syscall",
-	[DECODE_SYSRET] = "sysret",
-	[DECODE_INTERRUPT] = "interrupt",
-	[DECODE_IRET] = "iret",
-	[DECODE_TX_ABORT] = "abort",
-	[DECODE_DISABLED] = "disabled",
-	[DECODE_ASYNC_DISABLED] = "async",
-	[DECODE_OVERFLOW] = "overflow",
-	[DECODE_LOST] = "lost",
-};
-
 static unsigned int offset_of(uint64_t ip)
 {
 	return ip ? (unsigned int)(ip - BASE) : 0xfff;
@@ -264,10 +249,10 @@ static void print(FILE *file, const struct decode_item *item)
 		print_wrong(file, item);
 	else if (item->code)
 		fprintf(file, "%x-%x %u %s %x", offset_of(item->code->first),
-			offset_of(item->code->last), item->code->insns, ends[item->end],
+			offset_of(item->code->last), item->code->insns, end_names[item->end],
 			offset_of(item->to));
 	else
-		fprintf(file, "- %s %x", ends[item->end], offset_of(item->to));
+		fprintf(file, "- %s %x", end_names[item->end], offset_of(item->to));
 	if (item->kind == DECODE_BLOCK && item->from)
 		fprintf(file, " from %x", offset_of(item->from));
 	fprintf(file, " @%d", (int)item->time);

@@ -13,25 +13,10 @@
 #include "blocks.h"
 #include "code.h"
 #include "decode.h"
+#include "end_names.h"
 #include "error.h"
 #include "trace.h"
 #include "util.h"
-
-static const char *const ends[] = {
-	[DECODE_ON] = "on",
-	[DECODE_JUMP] = "jump",
-	[DECODE_CALL] = "call",
-	[DECODE_RETURN] = "return",
-	[DECODE_SYSCALL] = "syscall",
-	[DECODE_SYSRET] = "sysret",
-	[DECODE_INTERRUPT] = "interrupt",
-	[DECODE_IRET] = "iret",
-	[DECODE_TX_ABORT] = "abort",
-	[DECODE_DISABLED] = "disabled",
-	[DECODE_ASYNC_DISABLED] = "async",
-	[DECODE_OVERFLOW] = "overflow",
-	[DECODE_LOST] = "lost",
-};
 
 static volatile sig_atomic_t stop;
 static uint64_t nr_insns, nr_branches, nr_errors, nr_calls, nr_returns, nr_cycles;
@@ -50,9 +35,9 @@ static void print_item(const struct decode_item *item)
 		printf("begin");
 	else if (item->code)
 		printf("%" PRIx64 " %" PRIx64 " %u %s", item->code->first, item->code->last,
-		       item->code->insns, ends[item->end]);
+		       item->code->insns, end_names[item->end]);
 	else
-		printf("- %s", ends[item->end]);
+		printf("- %s", end_names[item->end]);
 	printf(" %" PRIx64 " %" PRIx64 " %u\n", item->to, item->from, item->cycles);
 }
 
