@@ -314,8 +314,17 @@ static void take_task(struct cursor *cursor, struct perfdata_sample *sample)
 	sample->tid = (int32_t)take_u32(cursor);
 }
 
-static void take_cpu(struct cursor *cursor, struct perfdata_sample *sample)
+/* Samples and sample ids have these in the same order. */
+static void take_ids_and_cpu(struct cursor *cursor, struct perfdata_sample *sample)
 {
+	uint64_t type = sample->has;
+
+	if (type & PERF_SAMPLE_ID)
+		sample->id = take_u64(cursor);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		sample->stream_id = take_u64(cursor);
+	if (!(type & PERF_SAMPLE_CPU))
+		return;
 	sample->cpu = (int32_t)take_u32(cursor);
 	take_u32(cursor);
 }
@@ -329,12 +338,7 @@ static void take_sample_id(struct cursor *cursor, struct perfdata_sample *sample
 		take_task(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
 		sample->time = take_u64(cursor);
-	if (type & PERF_SAMPLE_ID)
-		sample->id = take_u64(cursor);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		sample->stream_id = take_u64(cursor);
-	if (type & PERF_SAMPLE_CPU)
-		take_cpu(cursor, sample);
+	take_ids_and_cpu(cursor, sample);
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		sample->id = take_u64(cursor);
 }
@@ -353,12 +357,7 @@ static void take_numbers(struct cursor *cursor, struct perfdata_sample *sample)
 		sample->time = take_u64(cursor);
 	if (type & PERF_SAMPLE_ADDR)
 		sample->address = take_u64(cursor);
-	if (type & PERF_SAMPLE_ID)
-		sample->id = take_u64(cursor);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		sample->stream_id = take_u64(cursor);
-	if (type & PERF_SAMPLE_CPU)
-		take_cpu(cursor, sample);
+	take_ids_and_cpu(cursor, sample);
 	if (type & PERF_SAMPLE_PERIOD)
 		sample->period = take_u64(cursor);
 }
