@@ -7,6 +7,7 @@
 #include "capture/layout.h"
 #include "cli/command.h"
 #include "cli/ending.h"
+#include "cli/json_line.h"
 #include "cli/output_file.h"
 #include "cli/temporary.h"
 #include "commands/commands.h"
@@ -320,21 +321,21 @@ static void try_all(struct selftest *s)
 	}
 }
 
-static json_object *new_string(const char *text)
+/* Empty is null, too. */
+static void add_text(json_object *object, const char *key, const char *text)
 {
-	return text && *text ? json_object_new_string(text) : NULL;
+	json_add_name(object, key, text ?: "");
 }
 
 static json_object *new_result(const struct selftest *s, const char *archive)
 {
-	json_object *object = json_object_new_object();
+	json_object *object = json_line("selftest");
 
-	json_object_object_add(object, "type", json_object_new_string("selftest"));
-	json_object_object_add(object, "ok", json_object_new_boolean(s->nr_rows && !s->nr_wrong));
-	json_object_object_add(object, "intel_pt", json_object_new_boolean(has(s, "", "intel_pt")));
-	json_object_object_add(object, "intel_pt_detail", new_string(s->has.why_no_pt));
-	json_object_object_add(object, "perf", new_string(s->perf.version));
-	json_object_object_add(object, "archive", new_string(archive));
+	json_add_bool(object, "ok", s->nr_rows && !s->nr_wrong);
+	json_add_bool(object, "intel_pt", has(s, "", "intel_pt"));
+	add_text(object, "intel_pt_detail", s->has.why_no_pt);
+	add_text(object, "perf", s->perf.version);
+	add_text(object, "archive", archive);
 	return object;
 }
 

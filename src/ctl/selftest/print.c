@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "cli/json_line.h"
 #include "printable.h"
 #include "selftest/row.h"
-#include "utf8.h"
 
 static const char *const check_names[] = {
 	[CHECK_CAPTURED] = "captured", [CHECK_CULPRIT] = "culprit", [CHECK_PERF] = "perf",
@@ -61,39 +61,32 @@ static json_object *new_capture(const struct row_capture *capture)
 	json_object_object_add(object, "trace_bytes", new_number(told->trace_bytes));
 	json_object_object_add(object, "bytes_after_spike", new_number(told->bytes_after_spike));
 	json_object_object_add(object, "errors", new_number(capture->errors));
-	json_object_object_add(object, "sentence",
-			       capture->sentence ? json_object_new_string(capture->sentence)
-						 : NULL);
+	json_add_string(object, "sentence", capture->sentence);
 	return object;
 }
 
 static json_object *new_verdict(const struct row_verdict *verdict)
 {
 	json_object *object = json_object_new_object();
-	char why[sizeof(verdict->why)];
 
-	memcpy(why, verdict->why, sizeof(why));
-	json_object_object_add(object, "ok",
-			       verdict->result == RESULT_UNKNOWN
-				       ? NULL
-				       : json_object_new_boolean(verdict->result == RESULT_OK));
-	json_object_object_add(object, "why",
-			       *why ? json_object_new_string(utf8_repair(why)) : NULL);
+	if (verdict->result == RESULT_UNKNOWN)
+		json_object_object_add(object, "ok", NULL);
+	else
+		json_add_bool(object, "ok", verdict->result == RESULT_OK);
+	json_add_name(object, "why", verdict->why);
 	return object;
 }
 
 json_object *row_json(const struct row *row)
 {
-	json_object *object = json_object_new_object();
+	json_object *object = json_line("row");
 	json_object *checks = json_object_new_object();
 	json_object *captures = json_object_new_array();
 
-	json_object_object_add(object, "type", json_object_new_string("row"));
 	for (size_t i = 0; i < ARRAY_SIZE(what_names); i++)
-		json_object_object_add(
-			object, what_names[i],
-			strcmp(row->names[i], "-") ? json_object_new_string(row->names[i]) : NULL);
-	json_object_object_add(object, "ok", json_object_new_boolean(row_is_fine(row)));
+		json_add_string(object, what_names[i],
+				strcmp(row->names[i], "-") ? row->names[i] : NULL);
+	json_add_bool(object, "ok", row_is_fine(row));
 	for (size_t i = 0; i < CHECK_NR; i++)
 		json_object_object_add(checks, check_names[i], new_verdict(&row->verdicts[i]));
 	json_object_object_add(object, "checks", checks);
