@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "build_id.h"
+#include "vdso.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"
@@ -215,6 +216,7 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map
 static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
 		   const struct mmap2 *map)
 {
+	struct vdso vdso = {};
 	struct build_id id = {};
 	bool is_vdso = !strcmp(map->name, VDSO_NAME);
 	char *name, **found;
@@ -230,11 +232,11 @@ static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata
 		free(name);
 		return found ? 0 : -ENOMEM;
 	}
-	if (is_vdso)
-		/* Perf gives that of 32 bits another name. */
-		id = build_id_of_vdso();
-	else
+	/* perf names the 32-bit vDSO differently. */
+	if (!is_vdso)
 		r = file_build_id(ids, map, &id);
+	else if (!vdso_find(&vdso))
+		id = vdso.id;
 	put(body, PERF_RECORD_MISC_USER, &id, map->name);
 	return r;
 }

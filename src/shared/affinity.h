@@ -4,11 +4,12 @@
 
 #include <stddef.h>
 
-/* Keeps the calling thread, and those it makes later, off these CPUs, unless it may run nowhere
- * else. */
+/* Both act on the calling thread; threads that it creates inherit the affinity. */
+
+/* Removes these CPUs from the affinity, unless none would be left. */
 void affinity_leave(const int *cpus, size_t nr);
 
-/* Moves them to these CPUs. Returns 0 or a negative errno. */
-int affinity_set(const int *cpus, size_t nr);
+/* Returns 0 or a negative errno. */
+int affinity_set(const int *cpus, size_t nr) __attribute__((warn_unused_result));
 
 #endif

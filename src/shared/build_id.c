@@ -2,11 +2,9 @@
 #include "build_id.h"
 
 #include <gelf.h>
-#include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-/* Of the notes in one segment; what says it is larger is damaged. */
+/* A larger PT_NOTE segment is damaged. */
 #define NOTES_MAX (64 << 10)
 #define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
 
@@ -59,18 +57,5 @@ struct build_id build_id_of_elf(int fd)
 			id = build_id_of_notes(notes->d_buf, notes->d_size);
 	}
 	elf_end(elf);
-	return id;
-}
-
-struct build_id build_id_of_vdso(void)
-{
-	const uint8_t *base = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Ehdr) *header = (const void *)base;
-	const ElfW(Phdr) *segments = (const void *)(base ? base + header->e_phoff : NULL);
-	struct build_id id = {};
-
-	for (int i = 0; base && i < header->e_phnum && !id.size; i++)
-		if (segments[i].p_type == PT_NOTE)
-			id = build_id_of_notes(base + segments[i].p_offset, segments[i].p_filesz);
 	return id;
 }

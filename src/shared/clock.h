@@ -15,7 +15,7 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-/* When a point in CLOCK_MONOTONIC was, or will be, by the clock on the wall. */
+/* Converts CLOCK_MONOTONIC to CLOCK_REALTIME. */
 static inline uint64_t clock_wall_ns(uint64_t monotonic_ns)
 {
 	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - monotonic_ns);

@@ -4,8 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The number at *s, which is moved behind it; CPULIST_MAX_CPUS stands for all that are too large.
- */
+/* Advances *s past the number. Numbers that are too large become CPULIST_MAX_CPUS. */
 static int parse_cpu(const char **s, int *cpu)
 {
 	int value = 0;
@@ -21,7 +20,7 @@ static int parse_cpu(const char **s, int *cpu)
 	return 0;
 }
 
-/* Marks the CPUs of the list; malformed wins over too large, wherever in the list each is. */
+/* -EINVAL takes precedence over -ERANGE. */
 static int mark_cpus(const char *s, bool set[static CPULIST_MAX_CPUS + 1])
 {
 	for (;; s++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Numbers of the Fuchsia trace format, for who writes it and who reads it:
+/* Constants of the Fuchsia trace format, for writer and readers:
  * https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format */
 #ifndef SHARED_FXT_FORMAT_H
 #define SHARED_FXT_FORMAT_H
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #define FXT_MAGIC UINT64_C(0x0016547846040010)
-/* Of a record */
+/* Size limit of a record. */
 #define FXT_WORDS_MAX 4095
-/* A string that is in the record, not in the table: that, and its length */
+/* String reference: the string is inline, its length is in the lower bits. */
 #define FXT_INLINE 0x8000
 
 enum fxt_record_type {

@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* P_PIDFD, which glibc has from 2.36 on */
+/* P_PIDFD; glibc defines it from 2.36 on. */
 #define BY_PIDFD ((idtype_t)3)
-/* The bit of a status that WCOREDUMP() looks at */
+/* The bit that WCOREDUMP() tests. */
 #define CORE_DUMPED 0x80
 
 int pidfd_of(pid_t pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Processes by descriptor: unlike a number, it is never another's. */
+/* Processes by pidfd: unlike a PID, a pidfd is never reused. */
 #ifndef SHARED_PIDFD_H
 #define SHARED_PIDFD_H
 
@@ -11,11 +11,11 @@ int pidfd_of(pid_t pid);
 /* Returns 0 or a negative errno. */
 int pidfd_signal(int pidfd, int signal);
 
-/* Waits for a child, also for one that sends no SIGCHLD when it ends. *status is as of waitpid().
- * Returns 1; 0 if it has not ended, with WNOHANG; or a negative errno. */
+/* Waits for a child, even one that sends no SIGCHLD (__WALL). *status is that of waitpid(). Returns
+ * 1, or with WNOHANG 0 while the child runs, or a negative errno. */
 int pidfd_wait(int pidfd, int *status, int options);
 
-/* waitpid() of one child, despite signals. status may be NULL. Returns 0 or a negative errno. */
+/* waitpid() that restarts on EINTR. status may be NULL. Returns 0 or a negative errno. */
 int pid_wait(pid_t pid, int *status);
 
 #endif

@@ -7,11 +7,11 @@
 #include "utf8.h"
 #include "util.h"
 
-/* Control characters begin commands of a terminal, C1 among them. Of the format characters these
- * break lines, reorder what is around them, or are not seen at all. */
+/* Control characters (C0 and C1) start terminal sequences. The format characters listed here break
+ * lines, reorder text or are invisible. */
 static const struct {
 	uint32_t first, last;
-} acted_on[] = {
+} unsafe[] = {
 	{ 0x0, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	      { 0x61c, 0x61c },
 	{ 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
 	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
@@ -19,8 +19,8 @@ static const struct {
 
 bool printable_code(uint32_t code)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(acted_on); i++) {
-		if (code >= acted_on[i].first && code <= acted_on[i].last)
+	for (size_t i = 0; i < ARRAY_SIZE(unsafe); i++) {
+		if (code >= unsafe[i].first && code <= unsafe[i].last)
 			return false;
 	}
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Text from elsewhere on a terminal: names of tasks, functions and files, and what programs say. */
+/* Makes untrusted text safe for a terminal: names of tasks, functions and files, and the output of
+ * other programs. */
 #ifndef SHARED_PRINTABLE_H
 #define SHARED_PRINTABLE_H
 
@@ -7,14 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a terminal shows the character, and does not act on it. */
+/* Whether a terminal displays the character instead of interpreting it. */
 bool printable_code(uint32_t code);
 
-/* Makes one line of it in place: a space for each character that a terminal acts on, and '?' for
- * each byte that is not UTF-8. Returns s. */
+/* Replaces in place: unsafe characters by a space, bytes that are not UTF-8 by '?'. Returns s. */
 char *printable(char *s);
 
-/* The same of a copy, cut to size - 1 bytes. Returns buf. */
+/* Does the same to a copy, truncated to size - 1 bytes. Returns buf. */
 const char *printable_copy(char *buf, size_t size, const char *text);
 
 #define CLEAN(text) printable_copy((char[256]){ 0 }, 256, text)

@@ -18,5 +18,5 @@ int regular_open(int dirfd, const char *path)
 
 const char *regular_strerror(int err)
 {
-	return err == -EINVAL ? "not a file" : strerror(-err);
+	return err == -EINVAL ? "not a regular file" : strerror(-err);
 }

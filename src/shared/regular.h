@@ -2,11 +2,11 @@
 #ifndef SHARED_REGULAR_H
 #define SHARED_REGULAR_H
 
-/* Opens a regular file to read it. Opening or reading anything else, such as a pipe, may wait for
- * ever. Returns the descriptor, -EINVAL if it is something else, or another negative errno. */
+/* Opens a regular file for reading; a FIFO, for instance, could block forever. Returns the
+ * descriptor, -EINVAL if it is not a regular file, or another negative errno. */
 int regular_open(int dirfd, const char *path);
 
-/* What a person is told of an error of it. */
+/* Message for an error of regular_open(). */
 const char *regular_strerror(int err);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "util.h"
 
-/* Descriptors that are open at once, in counting. */
+/* Limits the descriptors that tree_size() has open at once. */
 #define MAX_DEPTH 16
 
 int tree_remove_entries(int dirfd, const char *prefix)
@@ -58,7 +58,7 @@ bool tree_is_removed(int fd)
 	return fstat(fd, &st) || !st.st_nlink;
 }
 
-/* If LOCK_EX succeeds, nobody else removes it, and its name is not another's. */
+/* With LOCK_EX held, nobody else removes the folder and its name cannot be reused. */
 int tree_remove_unlocked(int dirfd, const char *name, int fd)
 {
 	int err = 0;

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Folders with all that is in them; links are not followed. */
+/* Recursive operations on folders. Symbolic links are not followed. */
 #ifndef SHARED_TREE_H
 #define SHARED_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Removes it. Returns 0 or a negative errno; goes on after a failure. */
+/* Removes a file or a folder. Continues after a failure. Returns 0 or the first negative errno. */
 int tree_remove(int dirfd, const char *name);
 
-/* Removes those in the folder whose names begin with prefix. */
+/* The same for the entries whose names begin with prefix. */
 int tree_remove_entries(int dirfd, const char *prefix);
 
-/* Whether the folder has no name any more. */
+/* Whether the open folder has been unlinked. */
 bool tree_is_removed(int fd);
 
-/* Removes folders whose names begin with prefix (hidden ones only if it does), unless somebody
- * holds a lock on them: flock(2). */
+/* Removes folders whose names begin with prefix, except those with an flock(2) on them. An empty
+ * prefix excludes hidden folders. */
 void tree_sweep(int dirfd, const char *prefix);
 
-/* Removes a folder, unless somebody holds a lock on it. Returns 0 or a negative errno. */
+/* Removes a folder, open as fd, unless it is locked. Returns 0 or a negative errno. */
 int tree_remove_unlocked(int dirfd, const char *name, int fd);
 
-/* Bytes of files, by their lengths. */
+/* Sums of file lengths in bytes. */
 struct tree_size {
-	uint64_t all;	/* as if no other folder had any of them */
-	uint64_t own;	/* of those that are in no other */
-	uint64_t share; /* of those too that are linked elsewhere, each divided by its links */
+	uint64_t all;
+	uint64_t own;	/* only files with one link */
+	uint64_t share; /* each length divided by the number of links */
 };
 
-/* Of all files in it. What cannot be looked into counts nothing. */
+/* Unreadable folders count as empty. */
 struct tree_size tree_size(int dirfd, const char *name);
 
 #endif

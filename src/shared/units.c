@@ -17,7 +17,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The digits at *s, which is moved behind them, also when the number does not fit. */
+/* Advances *s past the digits, even if the number overflows. */
 static int parse_digits(const char **s, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -34,7 +34,7 @@ static int parse_digits(const char **s, uint64_t *value)
 	return r;
 }
 
-/* *unit stays where there is no name. */
+/* Leaves *unit unchanged if the name is empty. */
 static int time_unit(const char *name, uint64_t *unit)
 {
 	static const struct {
@@ -97,28 +97,9 @@ int units_parse_duration(const char *s, uint64_t *ns)
 	return parse_time(s, NS_PER_S, ns);
 }
 
-static int size_shift(char c, unsigned int *shift)
-{
-	switch (c) {
-	case 'K':
-	case 'k':
-		*shift = 10;
-		return 0;
-	case 'M':
-	case 'm':
-		*shift = 20;
-		return 0;
-	case 'G':
-	case 'g':
-		*shift = 30;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
 int units_parse_size(const char *s, uint64_t *bytes)
 {
+	static const char suffixes[] = "KkMmGg";
 	unsigned int shift = 0;
 	uint64_t value;
 	int r;
@@ -126,8 +107,13 @@ int units_parse_size(const char *s, uint64_t *bytes)
 	r = parse_digits(&s, &value);
 	if (r == -EINVAL)
 		return r;
-	if (*s && (size_shift(*s, &shift) || s[1]))
-		return -EINVAL;
+	if (*s) {
+		const char *suffix = strchr(suffixes, *s);
+
+		if (!suffix || s[1])
+			return -EINVAL;
+		shift = 10 * ((suffix - suffixes) / 2 + 1);
+	}
 	if (r || value > UINT64_MAX >> shift)
 		return -ERANGE;
 	*bytes = value << shift;
@@ -187,7 +173,7 @@ const char *units_format_time(char *buf, size_t size, uint64_t ns)
 
 	for (; ns / unit >= 1000; name++)
 		unit *= 1000;
-	/* Rounding left three digits, so that of three decimals only zeros are ever cut. */
+	/* ns is rounded to three significant digits, so three decimals lose nothing. */
 	thousandths = ns % unit * 1000 / unit;
 	for (; decimals && thousandths % 10 == 0; decimals--)
 		thousandths /= 10;
@@ -205,7 +191,7 @@ const char *units_format_size(char *buf, size_t size, uint64_t bytes)
 	uint64_t whole = bytes, rest = 0;
 	size_t name = 0;
 
-	/* Up to the tenth that would be shown, so that 1023.96K becomes 1M. */
+	/* 973/1024 rounds up to the next tenth: 1023.96K becomes 1M. */
 	while (name + 1 < ARRAY_SIZE(names) && whole + (rest >= 973) >= 1024) {
 		rest = whole % 1024;
 		whole /= 1024;

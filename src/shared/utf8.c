@@ -3,7 +3,7 @@
 
 size_t utf8_decode(const char *s, uint32_t *code)
 {
-	/* The smallest code of each length: what could be shorter is no UTF-8. */
+	/* The smallest code point of each length; overlong encodings are invalid. */
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	unsigned char first = (unsigned char)s[0];
 	size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -16,7 +16,7 @@ size_t utf8_decode(const char *s, uint32_t *code)
 			return 0;
 		*code = *code << 6 | (s[i] & 0x3f);
 	}
-	/* Surrogates are half characters of UTF-16. */
+	/* Surrogates are invalid in UTF-8. */
 	if (*code < smallest[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
 		return 0;
 	return length;

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The character at s. Returns its length in bytes; 0 if that is not UTF-8. */
+/* Decodes the character at s. Returns its length in bytes, or 0 if it is not UTF-8. */
 size_t utf8_decode(const char *s, uint32_t *code);
 
-/* Replaces bytes that are not UTF-8 by '?' in place: names of tasks and files are any bytes, JSON
- * is not. Returns s. */
+/* Replaces bytes that are not UTF-8 by '?' in place, for JSON: names of tasks and files are
+ * arbitrary bytes. Returns s. */
 char *utf8_repair(char *s);
 
 #endif

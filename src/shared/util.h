@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Small helpers without domain knowledge. Never installed. */
+/* Helpers without domain knowledge; never installed. */
 #ifndef SHARED_UTIL_H
 #define SHARED_UTIL_H
 
@@ -16,7 +16,7 @@
 #define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
 #define _must_check_ __attribute__((warn_unused_result))
 
-/* Ownership leaves a local variable only through these. */
+/* The only way for ownership to leave a local variable. */
 #define TAKE_PTR(p)                                                                                \
 	({                                                                                         \
 		__typeof__(p) *_p = &(p);                                                          \
@@ -37,7 +37,7 @@ static inline void freep(void *p)
 	free(*(void **)p);
 }
 
-/* Keeps errno, so that it can stand between a failure and its report. */
+/* Preserves errno, so that cleanup can precede `return -errno`. */
 static inline void closep(int *fd)
 {
 	int saved = errno;
@@ -60,7 +60,7 @@ static inline void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* A folder to read, for the caller to close. Returns 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 static inline int opendir_at(DIR **ret, int dirfd, const char *path)
 {
 	int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The code that the kernel maps into each process, which is in no file. */
+/* The vDSO: code that the kernel maps into each process. */
 #ifndef SHARED_VDSO_H
 #define SHARED_VDSO_H
 
@@ -12,7 +12,7 @@ struct vdso {
 	size_t size;
 };
 
-/* That of this process, which all others have too, but those of 32 bits. -ENOENT if there is none,
+/* The vDSO of this process, which every 64-bit process has. Returns 0, or -ENOENT if there is none
  * or it has no build id. */
 int vdso_find(struct vdso *vdso) _must_check_;
 

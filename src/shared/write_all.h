@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* All of it, however often that takes. Returns 0 or a negative errno. */
+/* Repeats write() until all bytes are written. Returns 0 or a negative errno. */
 int write_all(int fd, const void *data, size_t len);
 
 #endif

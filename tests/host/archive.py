@@ -127,7 +127,7 @@ class Captured(common.HostTest):
         complaints = sorted(result.stderr.splitlines())
         self.assertEqual(len(complaints), 3, result.stderr)
         for complaint, parts in zip(complaints, ((names[0], "not JSON"), ("no-facts", "No such file"),
-                                                 ("waits", "not a file"))):
+                                                 ("waits", "not a regular file"))):
             for part in parts:
                 self.assertIn(part, complaint)
         self.assertEqual([os.path.basename(line.split()[-1]) for line in result.stdout.splitlines()[1:]], names[1:])

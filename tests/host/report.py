@@ -204,7 +204,7 @@ class Events(common.HostTest):
         for kept in (os.path.getsize(data) // 2, 100, 0):
             with self.subTest(kept=kept):
                 os.truncate(data, kept)
-                self.assert_fails(report(broken), FAILED, broken, "truncated" if kept > 104 else "not a file of perf")
+                self.assert_fails(report(broken), FAILED, broken, "truncated" if kept > 104 else "not a perf.data file")
         os.unlink(data)
         self.assert_fails(report(broken), FAILED, broken, "No such file")
         self.assert_fails(report("/dev"), FAILED, "not a capture")

@@ -16,9 +16,9 @@ int perf_data_check(const char *path, char **why)
 	int r = fd < 0 ? fd : perfdata_map(&file, fd);
 
 	if (fd == -EINVAL)
-		return options_explain(why, fd, "%s is not a file", path);
+		return options_explain(why, fd, "%s is not a regular file", path);
 	if (r == -EINVAL)
-		return options_explain(why, r, "%s is not a file of perf", path);
+		return options_explain(why, r, "%s is not a perf.data file", path);
 	if (r)
 		return options_explain(why, r, "cannot read %s: %s", path, strerror(-r));
 	if (file.size < file.whole)

@@ -130,7 +130,8 @@ static void run_busy(const struct load *load, int end)
 {
 	char byte = 0;
 
-	affinity_set(&load->cpu, 1);
+	if (affinity_set(&load->cpu, 1))
+		return;
 	while (read(load->ball[end], &byte, 1) == 1 && write(load->ball[end], &byte, 1) == 1)
 		;
 }

@@ -160,13 +160,13 @@ class ExportTest(Export):
             needed = 144 if size < 128 else 148 if size < 144 else 160
             message = f"{self.data} is truncated: it has {size} bytes, not {needed}"
             if size < 104:
-                message = f"{self.data} is not a file of perf"
+                message = f"{self.data} is not a perf.data file"
             self.check_failure(self.run_it(), f"'{self.capture}': {message}")
 
     def test_truncated_for_others(self):
         """Nobody waits for a pipe."""
         page = str(self.output) + ".html"
-        for size, why in ((100, f"{self.data} is not a file of perf"), (None, f"{self.data} is not a file")):
+        for size, why in ((100, f"{self.data} is not a perf.data file"), (None, f"{self.data} is not a regular file")):
             self.data.unlink()
             os.mkfifo(self.data) if size is None else self.data.write_bytes(b"x" * size)
             for words in (["script"], ["script", "--dry-run"], ["report"], ["export", "--html", page]):

@@ -88,14 +88,14 @@ class NoFile(CaptureTest):
         for args in (["archive", NAME, "-o", "a.tar.zst"], ["archive", NAME, "-o", "a.tar.zst", "--no-binaries"],
                      ["report", NAME], ["script", NAME], ["export", NAME, "--html", "x.html"]):
             result = self.ctl(*args, code=1)
-            self.assertRegex(result.stderr, "perf.data/data(:| is) not a file")
+            self.assertRegex(result.stderr, "perf.data/data(:| is) not a regular file")
         self.assertEqual(os.listdir(self.folder), [NAME])
 
     def test_pipe_for_facts(self):
         (self.folder / NAME).mkdir()
         os.mkfifo(self.folder / NAME / "capture.json")
         for args in (["archive", NAME, "-o", "a.tar.zst"], ["report", NAME], ["list", NAME]):
-            self.assertIn("not a file", self.ctl(*args, code=1).stderr)
+            self.assertIn("not a regular file", self.ctl(*args, code=1).stderr)
 
 
 if __name__ == "__main__":

@@ -324,7 +324,7 @@ static void reads_files(void **state)
 	/* Reading would wait for a writer. */
 	assert_int_equal(mkfifoat(folder->fd, CAPTURE_FILE_NAME, 0600), 0);
 	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
-	assert_string_equal(why, "not a file");
+	assert_string_equal(why, "not a regular file");
 	free(why);
 }
 
