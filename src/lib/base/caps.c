@@ -9,7 +9,7 @@
 
 struct need {
 	cap_value_t cap;
-	cap_value_t instead; /* does as well; the same where none does */
+	cap_value_t instead; /* grants it too */
 	const char *name;
 	bool realtime; /* only for real-time threads */
 };
@@ -50,7 +50,7 @@ bool caps_locked_down(void)
 	_cleanup_close_ int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
 	char levels[64] = "";
 
-	/* The level that is in force is in brackets. */
+	/* The active level is in brackets. */
 	return fd >= 0 && read(fd, levels, sizeof(levels) - 1) > 0 &&
 	       strstr(levels, "[confidentiality]");
 }

@@ -2,6 +2,7 @@
 #include "base/evsel.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,16 @@ void evsel_init(void)
 	libperf_init(silent);
 }
 
+void evsel_raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int open_on(struct perf_evsel *evsel, int index, int cpu)
 {
 	int group = evsel->leader == evsel ? -1 : evsel_fd(evsel->leader, index);
@@ -35,11 +46,11 @@ static int open_on(struct perf_evsel *evsel, int index, int cpu)
 	return 0;
 }
 
-/* Not perf_evsel__open(), which does not close on exec: what another thread forks at that moment
- * would keep the event, and Intel PT is for one alone. */
+/* perf_evsel__open() does not set close-on-exec: a child that another thread forks would keep the
+ * event, and Intel PT has one user at a time. */
 int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus)
 {
-	/* An int, or unsigned: libperf's versions differ. */
+	/* int or unsigned, depending on libperf's version. */
 	int nr = (int)perf_cpu_map__nr(cpus);
 	int err = perf_evsel__alloc_fd(evsel, nr, 1);
 

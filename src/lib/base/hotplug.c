@@ -10,16 +10,15 @@
 
 #include "cpulist.h"
 
-/* The multicast group of what the kernel itself tells; in another are the messages of udev. */
+/* The kernel's multicast group; udev sends to another. */
 #define KERNEL_GROUP 1
-/* Longer than any uevent: the kernel's own limit is 2048 bytes and a path. */
+/* More than the longest uevent: 2048 bytes and a path. */
 #define UEVENT_MAX 8192
 #define OFFLINE "offline@"
 #define ONLINE "online@"
 #define CPU_PATH "/devices/system/cpu/cpu"
 
-/* Other uevents would wake the session for nothing: of all but `offl...` and `onli...` the socket
- * takes 0 bytes. */
+/* Drops uevents that do not begin with "offl" or "onli", so that they do not wake the session. */
 static int hotplug_filter(int fd)
 {
 	struct sock_filter code[] = {
@@ -46,8 +45,7 @@ int hotplug_open(const struct log *log)
 	if (!err)
 		return TAKE_FD(fd);
 	log_write(log, PERF_POKE_LOG_DEBUG,
-		  "no uevents: CPUs that go offline and come back are not noticed: %s",
-		  strerror(-err));
+		  "cannot receive uevents: %s: CPU hotplug is not handled", strerror(-err));
 	return err;
 }
 
@@ -55,7 +53,7 @@ int hotplug_parse(const char *uevent, size_t len, struct hotplug_event *event)
 {
 	static const char *const begins[] = { OFFLINE CPU_PATH, ONLINE CPU_PATH };
 
-	/* `ACTION@PATH`, then more strings that say no more. */
+	/* `ACTION@PATH`, then strings that are not needed. */
 	if (!memchr(uevent, '\0', len))
 		return 0;
 	for (size_t online = 0; online < ARRAY_SIZE(begins); online++) {
@@ -89,7 +87,7 @@ int hotplug_read(int fd, struct hotplug_event *event)
 			continue;
 		if (len < 0)
 			return errno == EAGAIN ? 0 : -errno;
-		/* Only the kernel's: processes with CAP_NET_ADMIN can send here too. */
+		/* Port 0 is the kernel: processes with CAP_NET_ADMIN can send here too. */
 		if (!from.nl_pid && hotplug_parse(uevent, len, event))
 			return 1;
 	}

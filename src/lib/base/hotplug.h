@@ -13,14 +13,13 @@ struct hotplug_event {
 	bool online;
 };
 
-/* A socket that is readable when there may be an event. Returns it, or a negative errno with a
- * debug message. */
+/* Returns a socket that is readable when there may be an event, or a negative errno. */
 int hotplug_open(const struct log *log);
 
-/* 1 and the oldest event that was not read yet, or 0. -ENOBUFS: some were lost. */
+/* Reads the oldest event: 1, or 0 if there is none. -ENOBUFS: events were lost. */
 int hotplug_read(int fd, struct hotplug_event *event);
 
-/* 1 and the event, or 0: the uevent is of something else. */
+/* Returns 1, or 0 if the uevent is not about a CPU. */
 int hotplug_parse(const char *uevent, size_t len, struct hotplug_event *event);
 
 #endif

@@ -48,26 +48,6 @@ static bool is_function(const struct symbol *symbol)
 	return strchr("tTwW", symbol->type);
 }
 
-struct find {
-	const char *name;
-	uint64_t address;
-	unsigned int matches;
-	bool hidden;
-};
-
-static bool find_match(void *ctx, const struct symbol *symbol)
-{
-	struct find *find = ctx;
-
-	if (!is_function(symbol) || strcmp(symbol->name, find->name))
-		return false;
-	if (!symbol->address)
-		find->hidden = true;
-	else if (!find->matches++)
-		find->address = symbol->address;
-	return false;
-}
-
 static bool first_match(void *ctx, const struct symbol *symbol)
 {
 	bool *hidden = ctx;
@@ -82,22 +62,6 @@ int kallsyms_check(void)
 	int err = kallsyms_each(first_match, &hidden);
 
 	return err ? err : hidden ? -EPERM : 0;
-}
-
-int kallsyms_find(const char *name, uint64_t *address)
-{
-	struct find find = { .name = name };
-	int err;
-
-	err = kallsyms_each(find_match, &find);
-	if (err)
-		return err;
-	if (find.hidden)
-		return -EPERM;
-	if (!find.matches)
-		return -ENOENT;
-	*address = find.address;
-	return find.matches > 1 ? -ENOTUNIQ : 0;
 }
 
 struct name {
@@ -160,7 +124,31 @@ static bool range_match(void *ctx, const struct symbol *symbol)
 	return false;
 }
 
-/* Those of modules are in no order. */
+static int find_all(struct ranges *ranges)
+{
+	int err = kallsyms_each(range_match, ranges);
+
+	if (!err)
+		err = ranges->error;
+	if (!err && ranges->hidden)
+		err = -EPERM;
+	return !err && !ranges->nr ? -ENOENT : err;
+}
+
+int kallsyms_find(const char *name, uint64_t *address)
+{
+	struct ranges ranges = { .name = name };
+	int err = find_all(&ranges);
+
+	if (!err) {
+		*address = ranges.at[0].start;
+		err = ranges.nr > 1 ? -ENOTUNIQ : 0;
+	}
+	free(ranges.at);
+	return err;
+}
+
+/* Symbols of modules are not sorted. */
 static bool range_end(void *ctx, const struct symbol *symbol)
 {
 	struct ranges *ranges = ctx;
@@ -178,14 +166,8 @@ static bool range_end(void *ctx, const struct symbol *symbol)
 int kallsyms_ranges(const char *name, struct symbol_range **ret, size_t *nr)
 {
 	struct ranges ranges = { .name = name };
-	int err = kallsyms_each(range_match, &ranges);
+	int err = find_all(&ranges);
 
-	if (!err)
-		err = ranges.error;
-	if (!err && ranges.hidden)
-		err = -EPERM;
-	if (!err && !ranges.nr)
-		err = -ENOENT;
 	if (!err)
 		err = kallsyms_each(range_end, &ranges);
 	if (err) {
@@ -224,7 +206,7 @@ int kallsyms_whole(struct symbol_range *range)
 		return err;
 	if (!whole.last)
 		return -EPERM;
-	/* Nothing tells where the last one ends: as perf does, a page is added. */
+	/* The end of the last function is unknown: add a page, as perf does. */
 	*range = (struct symbol_range){
 		.start = whole.first,
 		.size = (whole.last + page - 1) / page * page + page - whole.first,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Kernel symbols, read from /proc/kallsyms when asked: nothing is kept in memory. */
+/* Kernel symbols, read from /proc/kallsyms at each call. */
 #ifndef LIB_BASE_KALLSYMS_H
 #define LIB_BASE_KALLSYMS_H
 
@@ -7,27 +7,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a function's code is. */
 struct symbol_range {
-	uint64_t start, size; /* size 0: not known */
+	uint64_t start, size; /* size 0: unknown */
 	bool global;
 };
 
-/* The address of a function by name. -ENOENT: no such symbol; -ENOTUNIQ: several have that name
- * (`address` is the first); -EPERM: the kernel hides its addresses from this process. */
+/* The address of a function. -ENOENT: no such symbol; -ENOTUNIQ: several have this name, and
+ * `address` is the first; -EPERM: the kernel hides its addresses. */
 int kallsyms_find(const char *name, uint64_t *address);
 
-/* Whether the kernel hides its addresses from this process: -EPERM, else 0 or another errno. */
+/* -EPERM: the kernel hides its addresses; 0: it does not. */
 int kallsyms_check(void);
 
-/* The symbol that begins at `address`. -ENOENT: none does. */
+/* The function at `address`. -ENOENT: none begins there. */
 int kallsyms_name(uint64_t address, char *name, size_t size);
 
-/* All functions of that name, in order, for the caller to free. They end where the next symbol
- * begins. -ENOENT: there is none; -EPERM as above. */
+/* All functions of this name, in the file's order; the caller frees them. Each ends where the next
+ * symbol begins. -ENOENT, -EPERM as above. */
 int kallsyms_ranges(const char *name, struct symbol_range **ranges, size_t *nr);
 
-/* From the first function to behind the last. */
+/* From the first function to the end of the last. */
 int kallsyms_whole(struct symbol_range *range);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether the kernel has a function of this name that BPF programs may call. */
+/* Whether the kernel's BTF has a function of this name. */
 bool kfunc_exists(const char *name);
 
 #endif

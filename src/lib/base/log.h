@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * base/: what the kernel and the machine offer, without knowing what a session is. May include
- * perf_poke.h, src/shared and the structs of bpf/.
+ * base/: the kernel and the machine; knows nothing of sessions. May include perf_poke.h, src/shared
+ * and the structs of bpf/.
  *
- * Messages go to the caller's function and nowhere else.
+ * Messages go to the caller's function only.
  */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
@@ -19,12 +19,12 @@ struct log {
 void log_write(const struct log *log, enum perf_poke_log_level level, const char *format, ...)
 	_printf_(3, 4);
 
-/* Says why something failed, and returns `error`, so that a failure is one line. */
+/* Logs why something failed and returns `error`: a failure is one statement. */
 int log_error(const struct log *log, int error, const char *format, ...) _printf_(3, 4);
 
-/* Sends libbpf's messages of this thread to `log`, as debug: what went wrong is said in our own
- * words. Until log_release(). libbpf keeps one function for the whole process: it is put back, and
- * other threads' messages still go to it. */
+/* Logs libbpf's messages of this thread as debug messages until log_release(). libbpf has one
+ * print function per process: messages of other threads still go to the caller's, which
+ * log_release() restores. */
 void log_capture(const struct log *log);
 void log_release(void);
 

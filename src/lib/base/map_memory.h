@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* BPF arrays that user space may map (BPF_F_MMAPABLE): reading one is no system call. */
+/* BPF arrays that user space maps (BPF_F_MMAPABLE) and reads without system calls. */
 #ifndef LIB_BASE_MAP_MEMORY_H
 #define LIB_BASE_MAP_MEMORY_H
 
@@ -7,13 +7,13 @@
 
 struct bpf_map;
 
-/* `size` in whole pages, as it is mapped. */
+/* `size` rounded up to pages. */
 size_t map_memory_pages(size_t size);
 
-/* Of all values of the map. */
+/* Bytes of the mapping. */
 size_t map_memory_size(const struct bpf_map *map);
 
-/* *ret is map_memory_size() long, the caller's to unmap. A negative errno of mmap(). */
+/* The caller unmaps the map_memory_size() bytes at *ret. */
 int map_memory(void **ret, const struct bpf_map *map);
 
 #endif

@@ -9,7 +9,7 @@
 #include "units.h"
 #include "util.h"
 
-/* glibc has wrappers for these from 2.41 on only. */
+/* glibc 2.41 is the first with wrappers. */
 int scheduling_set(int tid, const struct scheduling *attr)
 {
 	return syscall(SYS_sched_setattr, tid, attr, 0) ? -errno : 0;
@@ -41,7 +41,7 @@ static int parse_deadline(const char *text, struct scheduling *attr)
 		return -ENOMEM;
 	if (units_parse_time(runtime, &runtime_ns) || units_parse_time(colon + 1, &period_ns))
 		return -EINVAL;
-	/* What the kernel takes at least. */
+	/* The kernel's minimum. */
 	if (runtime_ns < 1024 || runtime_ns > period_ns)
 		return -EINVAL;
 	attr->policy = SCHED_DEADLINE;
@@ -80,9 +80,10 @@ int scheduling_parse(const char *text, struct scheduling *attr)
 
 const char *scheduling_advice(const struct scheduling *attr, int err)
 {
-	/* A thread with a deadline must be allowed on all CPUs of its root domain. */
+	/* The kernel refuses SCHED_DEADLINE to threads that may not run on all CPUs of their root
+	 * domain. */
 	if (attr->policy == SCHED_DEADLINE && err == -EPERM)
-		return " (a deadline needs a cpuset partition of that CPU alone)";
+		return " (SCHED_DEADLINE needs a cpuset partition of that CPU alone)";
 	return "";
 }
 

@@ -8,7 +8,7 @@
 
 #include "util.h"
 
-/* glibc has wrappers for these from 2.36 on only. */
+/* glibc 2.36 is the first with wrappers. */
 static int sys_fsopen(const char *fs, unsigned int flags)
 {
 	return syscall(SYS_fsopen, fs, flags);
@@ -44,7 +44,7 @@ static int tracefs_open_at(const char *path)
 	return TAKE_FD(fd);
 }
 
-/* The second place comes last: where debugfs is mounted, looking there mounts tracefs, for good. */
+/* The path below debugfs comes last: looking it up mounts tracefs there for good. */
 int tracefs_open(void)
 {
 	int mounted = tracefs_open_at("/sys/kernel/tracing");
@@ -65,9 +65,9 @@ const char *tracefs_strerror(int err)
 {
 	switch (err) {
 	case -EPERM:
-		return "it is not mounted, and mounting it needs CAP_SYS_ADMIN";
+		return "tracefs is not mounted, and mounting it needs CAP_SYS_ADMIN";
 	case -EACCES:
-		return "no right to read its files in tracefs: needs CAP_DAC_READ_SEARCH";
+		return "reading files of tracefs needs CAP_DAC_READ_SEARCH";
 	default:
 		return strerror(-err);
 	}
@@ -97,13 +97,10 @@ bool tracefs_has_event(const char *name)
 uint64_t tracefs_printk_id(void)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
-	_cleanup_close_ int fd = tracefs < 0
-					 ? -1
-					 : openat(tracefs, "events/bpf_trace/bpf_trace_printk/id",
-						  O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
+	char text[32];
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+	if (tracefs < 0 ||
+	    tracefs_read(tracefs, "events/bpf_trace/bpf_trace_printk/id", text, sizeof(text)))
 		return 0;
 	return strtoull(text, NULL, 10);
 }

@@ -7,23 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A directory descriptor of tracefs, owned by the caller. Where it is not mounted, of a mount of
- * our own that is attached nowhere and goes away with the descriptor. -EPERM: it cannot be mounted;
- * -EACCES: it is, and is not for us to read; -ENODEV: the kernel has none. */
+/* A directory descriptor of tracefs, owned by the caller. If tracefs is not mounted, of a detached
+ * mount that goes away with the descriptor. -EPERM: may not be mounted; -EACCES: mounted, not
+ * readable; -ENODEV: the kernel has no tracefs. */
 int tracefs_open(void);
 
-/* Why it, or a file of it, cannot be had: what right is missing. */
+/* Describes an error of opening tracefs or one of its files: names the missing privilege. */
 const char *tracefs_strerror(int err);
 
-/* The first line of a file of it, or of any other by its whole name. Returns 0 or a negative
- * errno. */
+/* The first line of a file: of tracefs, or of any other by its absolute path. */
 int tracefs_read(int tracefs, const char *name, char *text, size_t size);
 
-/* Whether the kernel has an event, as "timer/hrtimer_start". */
+/* Whether the kernel has the event, as "timer/hrtimer_start". */
 bool tracefs_has_event(const char *name);
 
-/* For perf: what BPF programs print, by bpf_trace_printk(), is this tracepoint. 0: there is none,
- * or not for us. */
+/* perf's id of the tracepoint that bpf_trace_printk() hits; 0: missing, or not readable. */
 uint64_t tracefs_printk_id(void);
 
 #endif

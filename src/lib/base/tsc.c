@@ -8,7 +8,7 @@
 #include "base/tsc.h"
 #include "util.h"
 
-/* The page is of an event of its own, which is disabled: no CPU that is watched has to be asked. */
+/* The page belongs to a disabled event of its own, so that reading it disturbs no watched CPU. */
 int tsc_clock_open(struct tsc_clock *clock)
 {
 	struct perf_event_attr attr = {
@@ -35,7 +35,7 @@ int tsc_clock_open(struct tsc_clock *clock)
 
 void tsc_clock_read(const struct tsc_clock *clock, struct perf_event_mmap_page *page)
 {
-	/* The kernel writes the page anew. */
+	/* Makes the kernel update the page. */
 	ioctl(clock->fd, PERF_EVENT_IOC_RESET, 0);
 	*page = *clock->page;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The clock of Intel PT, and how it relates to the times of perf events. */
+/* TSC, the clock of Intel PT, and its conversion to perf's clock. */
 #ifndef LIB_BASE_TSC_H
 #define LIB_BASE_TSC_H
 
@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-/* 1 on processors without: there is no Intel PT either. */
+/* 1 on architectures without TSC, which have no Intel PT either. */
 static inline uint64_t tsc_read(void)
 {
 #ifdef __x86_64__
@@ -18,26 +18,25 @@ static inline uint64_t tsc_read(void)
 #endif
 }
 
-/* How the kernel turns it into perf's time. That changes: about a second after boot, when it has
- * measured the TSC again, and when it resumes from a suspend. */
+/* The kernel's conversion of TSC to perf's clock. It changes about a second after boot, when the
+ * kernel has calibrated TSC again, and after a suspend. */
 struct tsc_clock {
 	int fd;
 	const struct perf_event_mmap_page *page; /* NULL: closed */
 };
 
 int tsc_clock_open(struct tsc_clock *clock);
-/* As it is now. */
+/* Reads the current conversion. */
 void tsc_clock_read(const struct tsc_clock *clock, struct perf_event_mmap_page *page);
 void tsc_clock_close(struct tsc_clock *clock);
 
-/* Else the kernel does not trust it, and its values are no times. What the page had before stays.
- */
+/* False if the kernel does not use TSC as a clock. The page keeps stale values then. */
 static inline bool tsc_is_perf_clock(const struct perf_event_mmap_page *page)
 {
 	return page->cap_user_time_zero && page->time_mult;
 }
 
-/* As linux/perf_event.h says of cap_user_time_zero. */
+/* See cap_user_time_zero in linux/perf_event.h. */
 static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, uint64_t tsc)
 {
 	uint64_t quotient = tsc >> page->time_shift;
@@ -47,7 +46,7 @@ static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, u
 	       ((remainder * page->time_mult) >> page->time_shift);
 }
 
-/* The other way, as said there too. */
+/* The inverse, from the same place; 0 if TSC is not perf's clock. */
 static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, uint64_t perf_ns)
 {
 	uint64_t time = perf_ns - page->time_zero;
@@ -58,7 +57,7 @@ static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, u
 	       ((time % page->time_mult) << page->time_shift) / page->time_mult;
 }
 
-/* Intel PT tells the lower 56 bits: the rest is that of a moment at most some years later. */
+/* Extends the 56 bits that Intel PT records. `later` is a TSC at most some years later. */
 static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
 {
 	const uint64_t mask = (1ULL << 56) - 1;

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "base/nofile.h"
+#include "base/evsel.h"
 #include "base/tracefs.h"
 
 struct delivery_state {
@@ -116,7 +116,7 @@ static int fasync_open(struct delivery_state **ret, const struct delivery_config
 				  config->nr_targets * config->nr_cpus * sizeof(state->fds[0]));
 	if (!state)
 		return -ENOMEM;
-	nofile_raise();
+	evsel_raise_nofile();
 	err = fasync_open_all(state, config);
 	if (err) {
 		fasync_close(state);

@@ -15,7 +15,6 @@
 #include <internal/mmap.h>
 
 #include "base/evsel.h"
-#include "base/nofile.h"
 
 /* What the kernel may be writing to a ring at a time: one record with the longest of paths, and
  * more. */
@@ -177,7 +176,7 @@ int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const i
 	if (!rings)
 		return -ENOMEM;
 	evsel_init();
-	nofile_raise();
+	evsel_raise_nofile();
 	rings->events = events;
 	rings->nr_events = nr;
 	rings->nr_cpus = nr_cpus;

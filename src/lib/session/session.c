@@ -66,7 +66,6 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
 	if (!pp)
 		return NULL;
 	pp->epoll_fd = pp->hotplug_fd = pp->rules.warmup_fd = -1;
-	pp->clocks.fd = -1;
 	pp->output.fd = pp->output.work = -1;
 	err = opts ? session_configure(pp, opts) : -EINVAL;
 	if (err) {
@@ -165,8 +164,6 @@ static int session_start_writer(struct perf_poke *pp)
 		err = rules_start(&pp->rules);
 	if (!err && pp->rules.warmup_fd >= 0)
 		err = session_watch(pp, pp->rules.warmup_fd);
-	if (!err && pp->clocks.fd >= 0)
-		err = session_watch(pp, pp->clocks.fd);
 	return err;
 }
 
@@ -241,7 +238,6 @@ static int session_start(struct perf_poke *pp)
 		return err;
 	/* Before the recorder: what goes from then on is noticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
-	clocks_open(&pp->clocks);
 	err = session_open_recorder(pp);
 	if (!err && pp->config.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
@@ -459,8 +455,6 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 			session_take_hotplug(pp);
 		else if (events[i].data.fd == workload_fd(pp->workload))
 			workload_poll(pp->workload);
-		else if (events[i].data.fd == pp->clocks.fd)
-			clocks_read(&pp->clocks, &pp->config.log);
 	}
 	rules_poll(&pp->rules);
 	nr = reports_take(pp);
@@ -526,7 +520,6 @@ int perf_poke__stop(struct perf_poke *pp)
 	}
 	reports_finish(pp);
 	rules_stop(&pp->rules);
-	clocks_close(&pp->clocks);
 	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);

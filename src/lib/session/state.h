@@ -6,7 +6,6 @@
 #ifndef LIB_SESSION_STATE_H
 #define LIB_SESSION_STATE_H
 
-#include "base/clocks.h"
 #include "capture/capture.h"
 #include "capture/writer.h"
 #include "delivery/poke.h"
@@ -47,7 +46,6 @@ struct perf_poke {
 	struct losses losses;
 	bool moved; /* captures are not where they were reported */
 	bool held;  /* not armed until a pending capture is reported */
-	struct clocks clocks;
 };
 
 #endif

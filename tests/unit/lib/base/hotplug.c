@@ -159,8 +159,7 @@ static void opens_or_says_why_not(void **state)
 	kernel.open_errno = EPERM;
 	assert_int_equal(hotplug_open(&log_of_test), -EPERM);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
-	assert_string_equal(messages.text, "no uevents: CPUs that go offline and come back are not "
-					   "noticed: Operation not permitted");
+	assert_non_null(strstr(messages.text, "uevents: Operation not permitted"));
 }
 
 int main(void)
