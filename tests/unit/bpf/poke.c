@@ -4,11 +4,7 @@
  * test's own. */
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -18,8 +14,6 @@
 
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-
-#include <cmocka.h>
 
 #include "base/tracefs.h"
 #include "bpf/trigger.h"
@@ -433,12 +427,11 @@ static const enum perf_poke_delivery wanted_deliveries[] = {
 
 /* All that the three may refuse together, in bits of FASYNC, TASK_WORK or TRACEPOINT, and DIRECT.
  */
-static void each_is_signalled_once(void **state)
+TEST(each_is_signalled_once)
 {
 	static struct task_struct busy = { .pid = 99 };
 	static const uint32_t middle[] = { 1U << POKE_WAY_TASK_WORK, 1U << POKE_WAY_TRACEPOINT };
 
-	(void)state;
 	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * 2 << 9; n++) {
 		enum perf_poke_delivery delivery = wanted_deliveries[n >> 10];
 		bool idle = n >> 9 & 1;
@@ -501,11 +494,10 @@ static const struct {
 
 /* One that the signal was not meant for, or would end, gets it by no way, whatever the others do;
  * which go on. */
-static void stranger_is_left_alone(void **state)
+TEST(stranger_is_left_alone)
 {
 	static struct task_struct busy = { .pid = 99 };
 
-	(void)state;
 	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * ARRAY_SIZE(changes) * 8; n++) {
 		size_t change = n / 8 % ARRAY_SIZE(changes);
 		struct poke *poke = open_poke(wanted_deliveries[n / 8 / ARRAY_SIZE(changes)]);
@@ -525,9 +517,8 @@ static void stranger_is_left_alone(void **state)
 }
 
 /* After the spike, and before what it left to the target or to the controller is done. */
-static void stranger_is_noticed_late(void **state)
+TEST(stranger_is_noticed_late)
 {
-	(void)state;
 	for (size_t change = 0; change < ARRAY_SIZE(changes); change++) {
 		struct poke *poke = open_poke(PERF_POKE_DELIVERY_TRACEPOINT);
 
@@ -546,7 +537,7 @@ static void stranger_is_noticed_late(void **state)
 }
 
 /* A thread that was migrated: its spike is seen on a CPU that is not watched. */
-static void unwatched_is_reached(void **state)
+TEST(unwatched_is_reached)
 {
 	static const struct {
 		enum perf_poke_delivery delivery;
@@ -557,7 +548,6 @@ static void unwatched_is_reached(void **state)
 		{ PERF_POKE_DELIVERY_TRACEPOINT, POKE_WAY_RELAY },
 	};
 
-	(void)state;
 	memset(refuses, 0, sizeof(refuses));
 	watched = false;
 	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
@@ -574,12 +564,11 @@ static void unwatched_is_reached(void **state)
 }
 
 /* Which ways are taken, of one that takes the first, one that takes the next, and so on. */
-static void next_way_is_taken(void **state)
+TEST(next_way_is_taken)
 {
 	static struct task_struct busy = { .pid = 99 };
 	struct poke *poke = open_poke(PERF_POKE_DELIVERY_DIRECT);
 
-	(void)state;
 	refuses[0] = 0;
 	refuses[1] = 1U << POKE_WAY_DIRECT;
 	refuses[2] = 1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK;
@@ -597,11 +586,10 @@ static void next_way_is_taken(void **state)
 }
 
 /* What a target is owed of two spikes when it polls is one signal, which is counted as such. */
-static void owed_twice(void **state)
+TEST(owed_twice)
 {
 	struct poke *poke = open_poke(PERF_POKE_DELIVERY_TRACEPOINT);
 
-	(void)state;
 	memset(refuses, 0, sizeof(refuses));
 	current = &idle_task;
 	poke_targets(1);
@@ -622,7 +610,7 @@ static void owed_twice(void **state)
 }
 
 /* A bit for each target, also of sixteen. */
-static void filters_differ(void **state)
+TEST(filters_differ)
 {
 	static const int cpu = CPU;
 	struct poke_target all[POKE_TARGETS] = {};
@@ -638,7 +626,6 @@ static void filters_differ(void **state)
 	static const struct log log;
 	struct delivery_state *opened;
 
-	(void)state;
 	for (int i = 0; i < POKE_TARGETS; i++)
 		tids[i] = FIRST_PID + i;
 	assert_int_equal(delivery_fasync.open(&opened, &config, &log), 0);
@@ -654,19 +641,4 @@ static void filters_differ(void **state)
 		assert_int_equal(found, called);
 	}
 	delivery_fasync.close(opened);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_signalled_once),
-		cmocka_unit_test(stranger_is_left_alone),
-		cmocka_unit_test(stranger_is_noticed_late),
-		cmocka_unit_test(unwatched_is_reached),
-		cmocka_unit_test(next_way_is_taken),
-		cmocka_unit_test(owed_twice),
-		cmocka_unit_test(filters_differ),
-	};
-
-	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
 #ifndef TESTS_CTL_PARSED_H
 #define TESTS_CTL_PARSED_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "cli/console.h"
+#include "test.h"
 #include "util.h"
 
 static inline void nothing_to_release(const void *args)

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* PSB+ of the simulated Intel PT, beside what real CPUs wrote */
 #include "psb.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
 #define PSBEND "\x02\x23"
@@ -73,11 +70,10 @@ static size_t write_psb(uint8_t *bytes, struct ptsim_psb psb, enum ptsim_psb_ord
 	return p.size;
 }
 
-static void writes_what_skylake_does(void **state)
+TEST(writes_what_skylake_does)
 {
 	uint8_t bytes[PTSIM_PSB_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++) {
 		size_t size = write_psb(bytes, real[i].psb, PTSIM_PSB_SKYLAKE, 4096);
 
@@ -86,22 +82,20 @@ static void writes_what_skylake_does(void **state)
 	}
 }
 
-static void aligns_skylakes_psb(void **state)
+TEST(aligns_skylakes_psb)
 {
 	uint8_t bytes[PTSIM_PSB_MAX];
 	size_t size = write_psb(bytes, real[1].psb, PTSIM_PSB_SKYLAKE, 4096 + 3);
 
-	(void)state;
 	assert_int_equal(size, real[1].len + 5);
 	assert_memory_equal(bytes, "\0\0\0\0", 5);
 	assert_memory_equal(bytes + 5, real[1].bytes, real[1].len);
 }
 
-static void writes_tsc_first_as_broadwell_does(void **state)
+TEST(writes_tsc_first_as_broadwell_does)
 {
 	uint8_t bytes[PTSIM_PSB_MAX];
 
-	(void)state;
 	write_psb(bytes, real[2].psb, PTSIM_PSB_BROADWELL, 4096);
 	assert_memory_equal(bytes, PSB "\x19\xb2\xe7\xc2\x4c\xbc\x00\x00\x02\x73", 26);
 }
@@ -115,11 +109,10 @@ static const uint8_t *find(const uint8_t *bytes, size_t size, const char *packet
 }
 
 /* The state of the CPU is all there, and in an order that decoders can read. */
-static void shuffles_legally(void **state)
+TEST(shuffles_legally)
 {
 	size_t places[PTSIM_PSB_MAX] = { 0 }, nr_places = 0;
 
-	(void)state;
 	for (u64 seed = 0; seed < SEEDS; seed++) {
 		uint8_t bytes[PTSIM_PSB_MAX];
 		struct ptsim_psb psb = real[2].psb;
@@ -143,16 +136,4 @@ static void shuffles_legally(void **state)
 		nr_places += !places[tsc - bytes]++;
 	}
 	assert_true(nr_places > 32);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_what_skylake_does),
-		cmocka_unit_test(aligns_skylakes_psb),
-		cmocka_unit_test(writes_tsc_first_as_broadwell_does),
-		cmocka_unit_test(shuffles_legally),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

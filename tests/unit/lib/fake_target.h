@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "test.h"
 #include "trigger/target.h"
 
 #define FIRST_PID 100

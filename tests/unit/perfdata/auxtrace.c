@@ -78,9 +78,8 @@ static void check_pt_info(const char *filter, size_t len, size_t padded)
 	assert_int_equal(record.len, 0);
 }
 
-static void test_pt_info(void **state)
+TEST(test_pt_info)
 {
-	(void)state;
 	check_pt_info(NULL, 0, 0);
 	check_pt_info("", 0, 0);
 	check_pt_info("filter*", 7, 8);
@@ -89,9 +88,8 @@ static void test_pt_info(void **state)
 }
 
 /* The decoder reads these by number: tools/perf/util/intel-pt.h. */
-static void test_pt_fields(void **state)
+TEST(test_pt_fields)
 {
-	(void)state;
 	assert_int_equal(PERFDATA_PT_PMU_TYPE, 0);
 	assert_int_equal(PERFDATA_PT_TIME_SHIFT, 1);
 	assert_int_equal(PERFDATA_PT_TIME_MULT, 2);
@@ -112,7 +110,7 @@ static void test_pt_fields(void **state)
 	assert_int_equal(PERFDATA_PT_CAP_EVENT_TRACE, 17);
 }
 
-static void test_time_conv(void **state)
+TEST(test_time_conv)
 {
 	for (int i = 0; i < 4; i++) {
 		const struct perf_event_mmap_page page = {
@@ -143,17 +141,15 @@ static void test_time_conv(void **state)
 			assert_int_equal(take_u8(&record), 0);
 		assert_int_equal(record.len, 0);
 	}
-	(void)state;
 }
 
-static void test_id_index(void **state)
+TEST(test_id_index)
 {
 	static const uint64_t ids[] = { 11, 12, 21, 22 };
 	static const int cpus[] = { 2, 7 };
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 	struct bytes records, record;
 
-	(void)state;
 	assert_int_equal(perfdata_put_id_index(&buf, events, ARRAY_SIZE(events), cpus), 0);
 	records = records_of(&buf);
 	record = take_record(&records, 69, 0);
@@ -198,7 +194,7 @@ static struct bytes check_auxtrace(struct bytes file, struct bytes *index,
 	return at;
 }
 
-static void test_auxtrace(void **state)
+TEST_IN_FOLDER(test_auxtrace)
 {
 	_cleanup_free_ uint8_t *large = malloc((3 << 20) + 5);
 	const struct perfdata_auxtrace traces[] = {
@@ -208,7 +204,6 @@ static void test_auxtrace(void **state)
 		{ 0, 2, 4, { { large, 3 << 20 }, { large + (2 << 20), (1 << 20) + 5 } } },
 		{ 1, 7, 5, { { NULL, 0 }, { NULL, 0 } } },
 	};
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events);
 	struct bytes file, index, rest = {};
 
@@ -234,9 +229,8 @@ static void test_auxtrace(void **state)
 	perfdata_free(pd);
 }
 
-static void test_no_auxtrace(void **state)
+TEST_IN_FOLDER(test_no_auxtrace)
 {
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events);
 	struct bytes file;
 
@@ -248,7 +242,7 @@ static void test_no_auxtrace(void **state)
 	perfdata_free(pd);
 }
 
-static void test_full_disk(void **state)
+TEST_IN_FOLDER(test_full_disk)
 {
 	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
 	const struct perfdata_auxtrace large = { 0, 2, 1, { { bytes, 2 << 20 }, { bytes, 1 } } };
@@ -265,7 +259,7 @@ static void test_full_disk(void **state)
 }
 
 /* Also in the first part's rest, when the second one is what does not fit. */
-static void test_full_disk_in_second_part(void **state)
+TEST_IN_FOLDER(test_full_disk_in_second_part)
 {
 	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
 	const struct perfdata_auxtrace trace = { 0, 2, 1, { { bytes, 9 }, { bytes, 2 << 20 } } };
@@ -293,10 +287,9 @@ static void check_attr(struct bytes attr)
 }
 
 /* Older perf takes aux_action for a reserved field, and refuses the file. */
-static void test_aux_action(void **state)
+TEST_IN_FOLDER(test_aux_action)
 {
 	static const uint32_t start_paused = 1;
-	const struct folder *folder = *state;
 	struct perfdata_event of[] = { events[0], events[1] };
 	struct bytes file, body;
 	struct perfdata *pd;
@@ -316,12 +309,11 @@ static void test_aux_action(void **state)
 	perfdata_free(pd);
 }
 
-static void test_itrace_start(void **state)
+TEST(test_itrace_start)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 	struct bytes records, record;
 
-	(void)state;
 	assert_int_equal(perfdata_put_itrace_start(&buf, 3, 100, 101), 0);
 	records = records_of(&buf);
 	record = take_record(&records, PERF_RECORD_ITRACE_START, 0);
@@ -360,10 +352,9 @@ static void check_map(struct bytes *records, const uint64_t map[3], const uint64
 
 #define MAP(...) ((const uint64_t[3]){ __VA_ARGS__ })
 
-static void test_task_maps(void **state)
+TEST_IN_FOLDER(test_task_maps)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 	struct bytes records;
 
 	put_file(folder->fd, "proc/120/maps",
@@ -391,10 +382,9 @@ static void test_task_maps(void **state)
 }
 
 /* Process 10 ended; kernel threads, as 20, have no maps; what 30 says is no map. */
-static void test_tasks_without_maps(void **state)
+TEST_IN_FOLDER(test_tasks_without_maps)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 	struct bytes records;
 
 	put_file(folder->fd, "proc/10/status", "");
@@ -407,28 +397,10 @@ static void test_tasks_without_maps(void **state)
 	assert_int_equal(records.len, 0);
 }
 
-static void test_no_proc(void **state)
+TEST_IN_FOLDER(test_no_proc)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 
 	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), -ENOENT);
 	assert_int_equal(buf.len, 0);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pt_info),	  cmocka_unit_test(test_pt_fields),
-		cmocka_unit_test(test_time_conv), cmocka_unit_test(test_id_index),
-		IN_FOLDER(test_auxtrace),	  IN_FOLDER(test_no_auxtrace),
-		IN_FOLDER(test_full_disk),	  IN_FOLDER(test_full_disk_in_second_part),
-		IN_FOLDER(test_aux_action),	  cmocka_unit_test(test_itrace_start),
-		IN_FOLDER(test_task_maps),	  IN_FOLDER(test_tasks_without_maps),
-		IN_FOLDER(test_no_proc),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void end(struct session *session)
 }
 
 /* Where the mapping leads first, then the root of the process, then ours. */
-static void test_places(void **state)
+TEST_IN_FOLDER(test_places)
 {
 	struct session session;
 	int fd;
@@ -176,7 +176,7 @@ static void test_places(void **state)
 
 /* Data, other records, files that are not there, not regular, no ELF or damaged, and what is no
  * file at all. */
-static void test_left_out(void **state)
+TEST_IN_FOLDER(test_left_out)
 {
 	static const char *const names[] = { "/gone",  "/text",	  "/empty", "/none",
 					     "/big",   "/folder", "/fifo",  "//anon",
@@ -206,7 +206,7 @@ static void test_left_out(void **state)
 }
 
 /* Read once in a session, again when it changes; each name once in a file. */
-static void test_once(void **state)
+TEST_IN_FOLDER(test_once)
 {
 	const struct timespec times[] = { { 1, 5 }, { 1, 5 } }, later[] = { { 1, 6 }, { 1, 6 } };
 	struct session session;
@@ -230,7 +230,7 @@ static void test_once(void **state)
 }
 
 /* Ids shorter than 20 bytes; names that fill their field; the end of the last record is missing. */
-static void test_sizes(void **state)
+TEST_IN_FOLDER(test_sizes)
 {
 	static const char name[] =
 		"/0123456789012345678901234567890123456789012345678901234567890123";
@@ -255,7 +255,7 @@ static void test_sizes(void **state)
 }
 
 /* The kernel's and its modules' come first, and perf has the vDSO as it has a file. */
-static void test_all_kinds(void **state)
+TEST_IN_FOLDER(test_all_kinds)
 {
 	static const char note[] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU\0"
 				   "kkkkkkkkkkkkkkkkkkkk";
@@ -297,16 +297,4 @@ static void test_all_kinds(void **state)
 	perfdata_free(pd);
 	perfdata_features_free(features);
 	end(&session);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_places), IN_FOLDER(test_left_out),  IN_FOLDER(test_once),
-		IN_FOLDER(test_sizes),	IN_FOLDER(test_all_kinds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

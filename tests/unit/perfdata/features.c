@@ -34,7 +34,7 @@ static void check_string(struct bytes body, const char *expected)
 	assert_int_equal(body.len, 0);
 }
 
-static void test_this_system(void **state)
+TEST_IN_FOLDER(test_this_system)
 {
 	_cleanup_close_ int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct bytes file = write_features(*state, rootfd);
@@ -61,9 +61,8 @@ static void test_this_system(void **state)
 }
 
 #ifdef __x86_64__
-static void test_cpuid(void **state)
+TEST_IN_FOLDER(test_cpuid)
 {
-	const struct folder *folder = *state;
 	struct bytes file = write_features(folder, folder->fd);
 	struct bytes body = feature(file, 9);
 	unsigned int family, model, stepping;
@@ -96,10 +95,9 @@ static void put_cpu(int fd, int cpu, const char *package, const char *core)
 }
 
 /* CPU 2 is offline; 0 and 1 are threads of one core. */
-static void test_topology(void **state)
+TEST_IN_FOLDER(test_topology)
 {
 	static const uint32_t ids[] = { 7, 0, 7, 0, -1, -1, 9, 0 };
-	const struct folder *folder = *state;
 	struct bytes file, body;
 
 	put_file(folder->fd, CPU "present", "0-3\n");
@@ -128,9 +126,8 @@ static void test_topology(void **state)
 	free((void *)file.at);
 }
 
-static void test_topology_perf_would_refuse(void **state)
+TEST_IN_FOLDER(test_topology_perf_would_refuse)
 {
-	const struct folder *folder = *state;
 	struct bytes file;
 
 	put_file(folder->fd, CPU "present", "0\n");
@@ -141,9 +138,8 @@ static void test_topology_perf_would_refuse(void **state)
 	free((void *)file.at);
 }
 
-static void test_text_files(void **state)
+TEST_IN_FOLDER(test_text_files)
 {
-	const struct folder *folder = *state;
 	struct bytes file, body;
 
 	put_file(
@@ -158,9 +154,8 @@ static void test_text_files(void **state)
 	free((void *)file.at);
 }
 
-static void test_pmus(void **state)
+TEST_IN_FOLDER(test_pmus)
 {
-	const struct folder *folder = *state;
 	struct bytes file, body;
 
 	put_file(folder->fd, "sys/bus/event_source/devices/software/type", "1\n");
@@ -191,9 +186,8 @@ static void put_notes(int dirfd, size_t cut)
 	assert_int_equal(write(fd, notes, sizeof(notes) - cut), sizeof(notes) - cut);
 }
 
-static void test_build_id(void **state)
+TEST_IN_FOLDER(test_build_id)
 {
-	const struct folder *folder = *state;
 	struct bytes file, body;
 
 	put_notes(folder->fd, 0);
@@ -211,9 +205,8 @@ static void test_build_id(void **state)
 	free((void *)file.at);
 }
 
-static void test_damaged_notes(void **state)
+TEST_IN_FOLDER(test_damaged_notes)
 {
-	const struct folder *folder = *state;
 	struct bytes file;
 
 	put_notes(folder->fd, 4);
@@ -222,33 +215,12 @@ static void test_damaged_notes(void **state)
 	free((void *)file.at);
 }
 
-static void test_bare_system(void **state)
+TEST_IN_FOLDER(test_bare_system)
 {
 	static const int absent[] = { 1, 2, 7, 8, 10, 13, 16, 21, 23, 29 };
-	const struct folder *folder = *state;
 	struct bytes file = write_features(folder, folder->fd);
 
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
 		assert_null(feature(file, absent[i]).at);
 	free((void *)file.at);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_this_system, make_folder, remove_folder),
-#ifdef __x86_64__
-		cmocka_unit_test_setup_teardown(test_cpuid, make_folder, remove_folder),
-#endif
-		cmocka_unit_test_setup_teardown(test_topology, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_topology_perf_would_refuse, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(test_text_files, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_pmus, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_build_id, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_damaged_notes, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_bare_system, make_folder, remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,10 +82,9 @@ static void check_event_desc(struct bytes body)
 	assert_int_equal(body.len, 0);
 }
 
-static void test_layout(void **state)
+TEST_IN_FOLDER(test_layout)
 {
 	static const char records[] = "0123456789abcdefghijklmnopqrstuv";
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events);
 	struct bytes file, at, body;
 
@@ -117,9 +116,8 @@ static void test_layout(void **state)
 	perfdata_free(pd);
 }
 
-static void test_only_needed_features(void **state)
+TEST_IN_FOLDER(test_only_needed_features)
 {
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events);
 	struct bytes file, header;
 
@@ -143,9 +141,8 @@ static uint64_t now_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-static void test_clock(void **state)
+TEST_IN_FOLDER(test_clock)
 {
-	const struct folder *folder = *state;
 	uint64_t day = now_ns(CLOCK_REALTIME), monotonic = now_ns(CLOCK_MONOTONIC);
 	struct perfdata_event timed[ARRAY_SIZE(events)];
 	struct bytes file, body;
@@ -172,12 +169,11 @@ static void test_clock(void **state)
 	perfdata_free(pd);
 }
 
-static void test_many_records(void **state)
+TEST_IN_FOLDER(test_many_records)
 {
 	static const size_t sizes[] = { 8,     1 << 20,	      24, (1 << 20) + 8, 3 << 20, 40,
 					65528, (1 << 20) - 8, 16 };
 	_cleanup_free_ uint64_t *records = malloc(8 << 20);
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events);
 	uint64_t start = perfdata_size(pd);
 	struct bytes file;
@@ -199,9 +195,8 @@ static void test_many_records(void **state)
 	perfdata_free(pd);
 }
 
-static void test_folder(void **state)
+TEST_IN_FOLDER(test_folder)
 {
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events), *untouched = NULL;
 	struct stat st;
 
@@ -218,10 +213,9 @@ static void test_folder(void **state)
 	perfdata_free(NULL);
 }
 
-static void test_unfinished(void **state)
+TEST_IN_FOLDER(test_unfinished)
 {
 	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
-	const struct folder *folder = *state;
 	struct perfdata *pd = create(folder, events);
 	struct bytes file;
 
@@ -232,7 +226,7 @@ static void test_unfinished(void **state)
 	free((void *)file.at);
 }
 
-static void test_full_disk_at_write(void **state)
+TEST_IN_FOLDER(test_full_disk_at_write)
 {
 	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
 	struct perfdata *pd = create(*state, events);
@@ -249,7 +243,7 @@ static void test_full_disk_at_write(void **state)
 	perfdata_free(pd);
 }
 
-static void test_full_disk_at_finish(void **state)
+TEST_IN_FOLDER(test_full_disk_at_finish)
 {
 	uint8_t records[4096] = {};
 	struct perfdata *pd = create(*state, events);
@@ -261,23 +255,4 @@ static void test_full_disk_at_finish(void **state)
 	assert_int_equal(at_write, 0);
 	assert_int_equal(at_finish, -EFBIG);
 	perfdata_free(pd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_layout, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_only_needed_features, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(test_clock, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_many_records, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_folder, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_unfinished, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_full_disk_at_write, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(test_full_disk_at_finish, make_folder,
-						remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

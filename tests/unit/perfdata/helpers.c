@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+struct folder *folder;
+
 int make_folder(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
-	struct folder *folder = calloc(1, sizeof(*folder));
 	char path[PATH_MAX];
 
+	folder = calloc(1, sizeof(*folder));
 	assert_non_null(folder);
 	snprintf(path, sizeof(path), "%s/perfdata-XXXXXX", tmp ? tmp : "/tmp");
 	folder->path = strdup(path);
@@ -34,14 +36,14 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 	return remove(path);
 }
 
-int remove_folder(void **state)
+int remove_folder(__attribute__((unused)) void **state)
 {
-	struct folder *folder = *state;
 	int r = nftw(folder->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 
 	close(folder->fd);
 	free(folder->path);
 	free(folder);
+	folder = NULL;
 	return r;
 }
 

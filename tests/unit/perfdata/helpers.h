@@ -3,22 +3,21 @@
 #ifndef TEST_PERFDATA_HELPERS_H
 #define TEST_PERFDATA_HELPERS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
+#include "test.h"
 
-struct folder {
+/* The test's own. */
+extern struct folder {
 	char *path;
 	int fd;
-};
+} * folder;
 
-/* cmocka setup and teardown: *state is a struct folder. */
+/* Setup and teardown of cmocka. *state is the folder too. */
 int make_folder(void **state);
 int remove_folder(void **state);
+
+#define TEST_IN_FOLDER(test) TEST_WITH(test, make_folder, remove_folder)
 
 /* Write a file and make the folders it is in. */
 void put_file(int dirfd, const char *path, const char *content);

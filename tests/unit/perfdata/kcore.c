@@ -47,10 +47,8 @@ static struct stat check_file(int dirfd, const char *path, const char *expected)
 	return st;
 }
 
-static void test_copy(void **state)
+TEST_IN_FOLDER(test_copy)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
 	put_file(folder->fd, "proc/modules", "mod 16384 0 - Live 0xffffffffc0001000\n");
 	assert_int_equal(perfdata_kcore_dir(folder->fd, folder->fd), 0);
@@ -59,18 +57,15 @@ static void test_copy(void **state)
 	assert_int_equal(perfdata_kcore_dir(folder->fd, folder->fd), -EEXIST);
 }
 
-static void test_no_modules(void **state)
+TEST_IN_FOLDER(test_no_modules)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
 	assert_int_equal(perfdata_kcore_dir(folder->fd, folder->fd), 0);
 	check_file(folder->fd, "kcore_dir/modules", "");
 }
 
-static void test_link(void **state)
+TEST_IN_FOLDER(test_link)
 {
-	const struct folder *folder = *state;
 	_cleanup_close_ int from = open_folder(folder->fd, "from");
 	_cleanup_close_ int to = open_folder(folder->fd, "to");
 	struct stat st;
@@ -90,11 +85,10 @@ static void test_link(void **state)
 }
 
 /* Other filesystems, filesystems without hard links, too many of them. */
-static void test_link_by_copying(void **state)
+TEST_IN_FOLDER(test_link_by_copying)
 {
 	static const int errors[] = { EXDEV, EPERM, EMLINK };
 	static const char *const names[] = { "exdev", "eperm", "emlink" };
-	const struct folder *folder = *state;
 	_cleanup_close_ int from = open_folder(folder->fd, "from");
 	struct stat st;
 
@@ -117,9 +111,8 @@ static void test_link_by_copying(void **state)
 	}
 }
 
-static void test_link_by_copying_without_code(void **state)
+TEST_IN_FOLDER(test_link_by_copying_without_code)
 {
-	const struct folder *folder = *state;
 	_cleanup_close_ int from = open_folder(folder->fd, "from");
 	_cleanup_close_ int to = open_folder(folder->fd, "to");
 	int r;
@@ -271,13 +264,12 @@ static void check_no_kcore(int dirfd, int error)
 
 /* From the page of _stext to that of _etext; from the module's beginning to a page after that of
  * the last symbol. */
-static void test_code(void **state)
+TEST_IN_FOLDER(test_code)
 {
 	static const struct piece expected[] = {
 		{ KERNEL, 0x281000, 0x1000 },
 		{ MODULES + 0x1000, 0x5000, 0x282000 },
 	};
-	const struct folder *folder = *state;
 
 	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
 	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
@@ -286,10 +278,9 @@ static void test_code(void **state)
 	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
 }
 
-static void test_code_without_modules(void **state)
+TEST_IN_FOLDER(test_code_without_modules)
 {
 	static const struct piece expected[] = { { KERNEL + 0x1000, 0x2000, 0x1000 } };
-	const struct folder *folder = *state;
 
 	put_system(folder->fd, memory, ARRAY_SIZE(memory),
 		   "ffffffff81001000 T _stext\nffffffff81003000 T _etext\n", "");
@@ -298,13 +289,12 @@ static void test_code_without_modules(void **state)
 }
 
 /* Programs and trampolines of BPF, where there are no modules. */
-static void test_code_of_bpf(void **state)
+TEST_IN_FOLDER(test_code_of_bpf)
 {
 	static const struct piece expected[] = {
 		{ KERNEL, 0x1000, 0x1000 },
 		{ MODULES + 0x2000, 0x3000, 0x2000 },
 	};
-	const struct folder *folder = *state;
 
 	put_system(folder->fd, memory, ARRAY_SIZE(memory),
 		   "ffffffff81000000 T _stext\nffffffff81000001 T _etext\n"
@@ -316,7 +306,7 @@ static void test_code_of_bpf(void **state)
 }
 
 /* Each ends where its piece of memory does. */
-static void test_clipped_code(void **state)
+TEST_IN_FOLDER(test_clipped_code)
 {
 	static const struct piece pieces[] = {
 		{ MODULES, 0x5000, 0x1000 },
@@ -327,7 +317,6 @@ static void test_clipped_code(void **state)
 		{ KERNEL, 0x200000, 0x1000 },
 		{ MODULES + 0x1000, 0x4000, 0x201000 },
 	};
-	const struct folder *folder = *state;
 
 	put_system(folder->fd, pieces, ARRAY_SIZE(pieces), symbols, modules);
 	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
@@ -335,13 +324,12 @@ static void test_clipped_code(void **state)
 }
 
 /* Modules in memory that kcore does not show, or that cannot be. */
-static void test_modules_out_of_reach(void **state)
+TEST_IN_FOLDER(test_modules_out_of_reach)
 {
 	static const char *const lists[] = { "mod 4096 0 - Live 0xffffffffd0000000\n",
 					     "mod 4096 0 - Live 0xffffffffc0001000\n"
 					     "far 4096 0 - Live 0xffff888000001000\n" };
 	static const struct piece expected[] = { { KERNEL, 0x1000, 0x1000 } };
-	const struct folder *folder = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		put_system(folder->fd, memory, ARRAY_SIZE(memory),
@@ -356,19 +344,16 @@ static void test_modules_out_of_reach(void **state)
 }
 
 /* Without the kernel's text the rest is of no use. */
-static void test_kernel_out_of_reach(void **state)
+TEST_IN_FOLDER(test_kernel_out_of_reach)
 {
 	static const struct piece pieces[] = { { MODULES, 0x8000, 0x1000 } };
-	const struct folder *folder = *state;
 
 	put_system(folder->fd, pieces, ARRAY_SIZE(pieces), symbols, modules);
 	check_no_kcore(folder->fd, -ENODATA);
 }
 
-static void test_hidden_code(void **state)
+TEST_IN_FOLDER(test_hidden_code)
 {
-	const struct folder *folder = *state;
-
 	put_system(folder->fd, memory, ARRAY_SIZE(memory),
 		   "0000000000000000 T _stext\n0000000000000000 T _etext\n"
 		   "0000000000000000 t mod_late\t[mod]\n",
@@ -377,38 +362,31 @@ static void test_hidden_code(void **state)
 }
 
 /* Lockdown. */
-static void test_empty_kcore(void **state)
+TEST_IN_FOLDER(test_empty_kcore)
 {
-	const struct folder *folder = *state;
-
 	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
 	put_file(folder->fd, "proc/kcore", "");
 	check_no_kcore(folder->fd, -EPERM);
 }
 
-static void test_no_kcore(void **state)
+TEST_IN_FOLDER(test_no_kcore)
 {
-	const struct folder *folder = *state;
-
 	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
 	assert_int_equal(unlinkat(folder->fd, "proc/kcore", 0), 0);
 	check_no_kcore(folder->fd, -ENOENT);
 }
 
-static void test_kcore_of_32_bits(void **state)
+TEST_IN_FOLDER(test_kcore_of_32_bits)
 {
-	const struct folder *folder = *state;
-
 	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
 	put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS32);
 	check_no_kcore(folder->fd, -EOPNOTSUPP);
 }
 
 /* Ends within the program headers, and within the code. */
-static void test_truncated_kcore(void **state)
+TEST_IN_FOLDER(test_truncated_kcore)
 {
 	static const off_t sizes[] = { sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), 0x200000 };
-	const struct folder *folder = *state;
 
 	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -419,30 +397,4 @@ static void test_truncated_kcore(void **state)
 		assert_int_equal(ftruncate(fd, sizes[i]), 0);
 		check_no_kcore(folder->fd, -EIO);
 	}
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_copy),
-		IN_FOLDER(test_no_modules),
-		IN_FOLDER(test_link),
-		IN_FOLDER(test_link_by_copying),
-		IN_FOLDER(test_link_by_copying_without_code),
-		IN_FOLDER(test_code),
-		IN_FOLDER(test_code_without_modules),
-		IN_FOLDER(test_code_of_bpf),
-		IN_FOLDER(test_clipped_code),
-		IN_FOLDER(test_modules_out_of_reach),
-		IN_FOLDER(test_kernel_out_of_reach),
-		IN_FOLDER(test_hidden_code),
-		IN_FOLDER(test_empty_kcore),
-		IN_FOLDER(test_no_kcore),
-		IN_FOLDER(test_kcore_of_32_bits),
-		IN_FOLDER(test_truncated_kcore),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "pt_packet.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 /* In memory of its own, so that a sanitizer sees what is read past the end. */
@@ -20,7 +17,7 @@ static bool read_copy(const char *bytes, size_t len, size_t bip_len, struct pt_p
 	return pt_packet_read(copy, len, bip_len, packet);
 }
 
-static void reads_each_packet(void **state)
+TEST(reads_each_packet)
 {
 	static const struct {
 		const char *bytes;
@@ -74,7 +71,6 @@ static void reads_each_packet(void **state)
 		{ "\x02\xf3", 2, PT_PACKET_OVF, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pt_packet packet;
 		char more[32] = {};
@@ -92,11 +88,10 @@ static void reads_each_packet(void **state)
 }
 
 /* Where an item of a block begins as TNT packets do elsewhere. */
-static void reads_items_of_a_block(void **state)
+TEST(reads_items_of_a_block)
 {
 	struct pt_packet packet;
 
-	(void)state;
 	assert_true(read_copy("\x0czzzz", 5, 5, &packet));
 	assert_int_equal(packet.len, 5);
 	assert_int_equal(packet.type, PT_PACKET_OTHER);
@@ -105,7 +100,7 @@ static void reads_items_of_a_block(void **state)
 	assert_int_equal(packet.type, PT_PACKET_BEP);
 }
 
-static void refuses_what_is_unknown(void **state)
+TEST(refuses_what_is_unknown)
 {
 	static const char *const rows[] = {
 		"\x02\xff",
@@ -122,7 +117,6 @@ static void refuses_what_is_unknown(void **state)
 		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pt_packet packet;
 		char more[32] = {};
@@ -130,15 +124,4 @@ static void refuses_what_is_unknown(void **state)
 		strcpy(more, rows[i]);
 		assert_false(read_copy(more, sizeof(more), 0, &packet));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_each_packet),
-		cmocka_unit_test(reads_items_of_a_block),
-		cmocka_unit_test(refuses_what_is_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,9 @@
  */
 #include "pt_scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
@@ -69,9 +66,8 @@ static const struct row {
 	ROW(PSB PSBEND, 0),
 };
 
-static void finds_the_time(void **state)
+TEST(finds_the_time)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pt_psb psb = {};
 
@@ -83,9 +79,8 @@ static void finds_the_time(void **state)
 }
 
 /* Each piece in memory of its own, so that a sanitizer sees what is read past the end. */
-static void needs_the_whole(void **state)
+TEST(needs_the_whole)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (size_t len = 16; len < rows[i].len; len++) {
 			_cleanup_free_ uint8_t *bytes = malloc(len);
@@ -99,7 +94,7 @@ static void needs_the_whole(void **state)
 	}
 }
 
-static void what_is_cut_off_has_no_time(void **state)
+TEST(what_is_cut_off_has_no_time)
 {
 	static const struct row cut[] = {
 		ROW(PSB MODE OVF "\x19\x01\0\0\0\0\0\0" PSBEND, 0),
@@ -111,7 +106,6 @@ static void what_is_cut_off_has_no_time(void **state)
 		ROW(PSB CBR PSB "\x19\x01\0\0\0\0\0\0" PSBEND, 0),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cut); i++) {
 		struct pt_psb psb = { .tsc = 1 };
 
@@ -140,12 +134,11 @@ static size_t put(struct trace *trace, const void *bytes, size_t len)
 #define PUT(trace, bytes) put((trace), (bytes), sizeof(bytes) - 1)
 
 /* What a ring held: the rest of a segment, then whole ones. Not the last point alone. */
-static void begins_at_the_first_new_point(void **state)
+TEST(begins_at_the_first_new_point)
 {
 	struct trace trace = {};
 	size_t points[3];
 
-	(void)state;
 	PUT(&trace, "\x34\x12" TNT TNT PAD3);
 	points[0] = PUT(&trace, SKYLAKE_BEGIN TNT TNT);
 	points[1] = PUT(&trace, SKYLAKE_WITHIN TNT PAD3);
@@ -170,12 +163,11 @@ static void check_cut(const struct trace *trace, uint64_t tsc, size_t offset, bo
 }
 
 /* Core at 12, TSC at 37: a cycle is about 3 of the TSC. PAD is of no time. */
-static void cuts_where_psb_plus_tells_time(void **state)
+TEST(cuts_where_psb_plus_tells_time)
 {
 	struct trace trace = {};
 	size_t within, after;
 
-	(void)state;
 	PUT(&trace, SKYLAKE_BEGIN);
 	PUT(&trace, "\x53" TNT PAD3); /* 10 cycles: 30 of the TSC */
 	within = PUT(&trace, SKYLAKE_WITHIN);
@@ -193,28 +185,13 @@ static void cuts_where_psb_plus_tells_time(void **state)
 }
 
 /* Cycles that were counted before there was a time are not added to it. */
-static void leaves_out_cycles_of_before(void **state)
+TEST(leaves_out_cycles_of_before)
 {
 	struct trace trace = {};
 
-	(void)state;
 	PUT(&trace, SKYLAKE_WITHIN);
 	PUT(&trace, "\x0b" TNT);
 	check_cut(&trace, 0x1d8cf5ca38942e, trace.len - 2, true);
 	check_cut(&trace, 0x1d8cf5ca38942e + 3, trace.len, true);
 	check_cut(&trace, 0x1d8cf5ca38942d, 0, false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_time),
-		cmocka_unit_test(needs_the_whole),
-		cmocka_unit_test(what_is_cut_off_has_no_time),
-		cmocka_unit_test(begins_at_the_first_new_point),
-		cmocka_unit_test(cuts_where_psb_plus_tells_time),
-		cmocka_unit_test(leaves_out_cycles_of_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

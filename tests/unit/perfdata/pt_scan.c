@@ -3,12 +3,9 @@
  * other bytes between. */
 #include "pt_scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 #define PSB_LEN 16
@@ -63,11 +60,10 @@ static void check_begin(const struct trace *trace, uint64_t since, size_t begin,
 	assert_int_equal(pt_scan_tsc(trace->bytes, trace->len, begin), tsc);
 }
 
-static void finds_nothing_without_psb(void **state)
+TEST(finds_nothing_without_psb)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	check_no_point(&trace, 0);
 	check_begin(&trace, 0, SIZE, 0);
 	check_begin(&trace, 1, SIZE, 0);
@@ -79,11 +75,10 @@ static void finds_nothing_without_psb(void **state)
 	check_begin(&trace, 0, 0, 0);
 }
 
-static void finds_points(void **state)
+TEST(finds_points)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_timed_psb(&trace, 33, 0x77665544332211);
 	put_timed_psb(&trace, 200, 0x77665544332299);
 	check_point(&trace, 0, 33, 0x77665544332211);
@@ -98,11 +93,10 @@ static void finds_points(void **state)
 	check_no_point(&trace, 34);
 }
 
-static void finds_points_without_time(void **state)
+TEST(finds_points_without_time)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_psb(&trace, 8);
 	check_point(&trace, 0, 8, 0);
 	/* Another packet first (PSBEND). */
@@ -115,11 +109,10 @@ static void finds_points_without_time(void **state)
 }
 
 /* Nobody knows that they are old. */
-static void keeps_points_without_time(void **state)
+TEST(keeps_points_without_time)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_psb(&trace, 0);
 	put_psb(&trace, 32);
 	check_begin(&trace, 1000, 0, 0);
@@ -133,11 +126,10 @@ static void keeps_points_without_time(void **state)
 	check_begin(&trace, 2001, 192, 2000);
 }
 
-static void begins_at_the_first_new_point(void **state)
+TEST(begins_at_the_first_new_point)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_timed_psb(&trace, 10, 1000);
 	put_timed_psb(&trace, 100, 2000);
 	put_timed_psb(&trace, 190, 3000);
@@ -152,11 +144,10 @@ static void begins_at_the_first_new_point(void **state)
 	check_begin(&trace, 4000, 280, 4000);
 }
 
-static void begins_at_the_last_point_when_all_are_old(void **state)
+TEST(begins_at_the_last_point_when_all_are_old)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_timed_psb(&trace, 10, 1000);
 	put_timed_psb(&trace, 100, 2000);
 	put_timed_psb(&trace, 190, 3000);
@@ -166,11 +157,10 @@ static void begins_at_the_last_point_when_all_are_old(void **state)
 
 /* The rest of an older trace, cut in a packet, is before what is new; zeros are where nothing was
  * written yet. */
-static void leaves_out_stale_bytes(void **state)
+TEST(leaves_out_stale_bytes)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	memset(trace.bytes, 0x82, 200);
 	put_timed_psb(&trace, 48, 500);
 	put_timed_psb(&trace, 121, 600);
@@ -180,11 +170,10 @@ static void leaves_out_stale_bytes(void **state)
 }
 
 /* 56 bits of the TSC are in a trace; who asks has 64. */
-static void compares_the_bits_of_a_trace(void **state)
+TEST(compares_the_bits_of_a_trace)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_timed_psb(&trace, 0, 0xfffffffffffffe);
 	put_timed_psb(&trace, 50, 0xffffffffffffff);
 	check_begin(&trace, 0xabffffffffffffff, 50, 0xffffffffffffff);
@@ -193,11 +182,10 @@ static void compares_the_bits_of_a_trace(void **state)
 	check_begin(&trace, 0xac00000000000000, 50, 0xffffffffffffff);
 }
 
-static void takes_a_point_at_the_very_end(void **state)
+TEST(takes_a_point_at_the_very_end)
 {
 	struct trace trace = { .len = SIZE };
 
-	(void)state;
 	put_timed_psb(&trace, 100, 1000);
 	put_timed_psb(&trace, SIZE - TIMED_PSB_LEN, 2000);
 	check_point(&trace, 101, SIZE - TIMED_PSB_LEN, 2000);
@@ -206,11 +194,10 @@ static void takes_a_point_at_the_very_end(void **state)
 
 /* Whatever the trace is cut at: in PSB+ its time is not known, in a PSB there is none. Each is in
  * memory of its own, so that a sanitizer sees what is read past the end. */
-static void takes_truncated_points(void **state)
+TEST(takes_truncated_points)
 {
 	struct trace whole = { .len = SIZE };
 
-	(void)state;
 	put_timed_psb(&whole, 0, 0x01020304050607);
 	for (size_t len = 0; len <= TIMED_PSB_LEN; len++) {
 		_cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
@@ -292,12 +279,11 @@ static void check_cut(const struct trace *trace, uint64_t tsc, size_t offset, bo
 	check_cut_by(&clock_of_tests, trace, tsc, offset, exact);
 }
 
-static void cuts_by_tsc_alone(void **state)
+TEST(cuts_by_tsc_alone)
 {
 	struct trace trace = {};
 	size_t begin;
 
-	(void)state;
 	put_sync(&trace, 1000, 20);
 	PUT(&trace, TIP);
 	begin = trace.len;
@@ -313,12 +299,11 @@ static void cuts_by_tsc_alone(void **state)
 	check_cut(&trace, 999, 0, false);
 }
 
-static void cuts_between_cycles(void **state)
+TEST(cuts_between_cycles)
 {
 	struct trace trace = {};
 	size_t cuts[3];
 
-	(void)state;
 	/* Each cycle of the core is two of the TSC. */
 	put_sync(&trace, 1000, 10);
 	cuts[0] = trace.len;
@@ -342,12 +327,11 @@ static void cuts_between_cycles(void **state)
 }
 
 /* A ratio is of the cycles after it. */
-static void follows_the_ratio(void **state)
+TEST(follows_the_ratio)
 {
 	struct trace trace = {};
 	size_t cut;
 
-	(void)state;
 	put_sync(&trace, 1000, 10);
 	put_cyc(&trace, 10);
 	PUT(&trace, TNT);
@@ -360,12 +344,11 @@ static void follows_the_ratio(void **state)
 }
 
 /* Two branches with no cycles between need not be of one moment. */
-static void does_not_trust_what_has_no_cycles(void **state)
+TEST(does_not_trust_what_has_no_cycles)
 {
 	struct trace trace = {};
 	size_t cut;
 
-	(void)state;
 	put_sync(&trace, 1000, 20);
 	put_cyc(&trace, 10);
 	PUT(&trace, TNT);
@@ -378,12 +361,11 @@ static void does_not_trust_what_has_no_cycles(void **state)
 }
 
 /* 125 TSC for each of the CTC, of which an MTC packet comes each 8. */
-static void cuts_by_mtc(void **state)
+TEST(cuts_by_mtc)
 {
 	struct trace trace = {};
 	size_t cuts[4];
 
-	(void)state;
 	put_sync(&trace, 100000, 20);
 	/* The CTC changed to 0x7fb 7 of the TSC before. */
 	PUT(&trace, "\x02\x73\xfb\x07\x00\x07\x00");
@@ -409,13 +391,12 @@ static void cuts_by_mtc(void **state)
 }
 
 /* An MTC packet may have bits of the CTC that the TMA packet before has not. */
-static void cuts_by_mtc_of_a_long_period(void **state)
+TEST(cuts_by_mtc_of_a_long_period)
 {
 	static const struct pt_clock clock = { 20, 1, 1, 12 };
 	struct trace trace = {};
 	size_t cut;
 
-	(void)state;
 	put_sync(&trace, 1000000, 20);
 	PUT(&trace, "\x02\x73\x00\xe0\x00\x00\x00");
 	PUT(&trace, "\x59\x5f");
@@ -428,12 +409,11 @@ static void cuts_by_mtc_of_a_long_period(void **state)
 }
 
 /* What is cut off within a packet is not read, nor of a known time. */
-static void cuts_truncated_traces(void **state)
+TEST(cuts_truncated_traces)
 {
 	struct trace trace = {};
 	size_t begin;
 
-	(void)state;
 	put_sync(&trace, 1000, 20);
 	begin = trace.len;
 	PUT(&trace, "\xdd\x19\x19\x19\x19\x19\x19\x19\x19");
@@ -448,12 +428,11 @@ static void cuts_truncated_traces(void **state)
 	check_cut(&trace, 1000, begin, false);
 }
 
-static void goes_on_at_the_next_point(void **state)
+TEST(goes_on_at_the_next_point)
 {
 	struct trace trace = {};
 	size_t garbage, again;
 
-	(void)state;
 	put_sync(&trace, 1000, 20);
 	garbage = trace.len;
 	PUT(&trace, UNKNOWN);
@@ -473,12 +452,11 @@ static void goes_on_at_the_next_point(void **state)
 	check_cut(&trace, 1000 + 30, garbage, false);
 }
 
-static void does_not_trust_what_is_lost(void **state)
+TEST(does_not_trust_what_is_lost)
 {
 	struct trace trace = {};
 	size_t cut;
 
-	(void)state;
 	put_sync(&trace, 1000, 20);
 	cut = trace.len;
 	PUT(&trace, OVF FUP);
@@ -487,12 +465,11 @@ static void does_not_trust_what_is_lost(void **state)
 	check_cut(&trace, 3000, trace.len, true);
 }
 
-static void cuts_by_56_bits(void **state)
+TEST(cuts_by_56_bits)
 {
 	struct trace trace = {};
 	size_t cut;
 
-	(void)state;
 	put_sync(&trace, 0xfffffffffffff0, 20);
 	cut = trace.len;
 	put_cyc(&trace, 31);
@@ -502,12 +479,11 @@ static void cuts_by_56_bits(void **state)
 	check_cut(&trace, 0xac0000000000000f, trace.len, true);
 }
 
-static void cuts_nothing_without_time(void **state)
+TEST(cuts_nothing_without_time)
 {
 	struct trace trace = { .len = SIZE };
 	struct pt_cut cut;
 
-	(void)state;
 	assert_false(pt_scan_cut(trace.bytes, 0, 1, &clock_of_tests, &cut));
 	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
 	put_psb(&trace, 8);
@@ -526,11 +502,10 @@ static uint64_t random_next(uint64_t *seed)
 }
 
 /* Anything is a trace; synchronisation points have it walked through. */
-static void survives_any_bytes(void **state)
+TEST(survives_any_bytes)
 {
 	uint64_t seed = 20261121;
 
-	(void)state;
 	for (int round = 0; round < 50000; round++) {
 		size_t len = random_next(&seed) % SIZE;
 		_cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
@@ -553,34 +528,4 @@ static void survives_any_bytes(void **state)
 		if (pt_scan_cut(bytes, len, random_next(&seed) % (2 * SIZE), &clock, &cut))
 			assert_in_range(cut.offset, 0, len);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_nothing_without_psb),
-		cmocka_unit_test(finds_points),
-		cmocka_unit_test(finds_points_without_time),
-		cmocka_unit_test(keeps_points_without_time),
-		cmocka_unit_test(begins_at_the_first_new_point),
-		cmocka_unit_test(begins_at_the_last_point_when_all_are_old),
-		cmocka_unit_test(leaves_out_stale_bytes),
-		cmocka_unit_test(compares_the_bits_of_a_trace),
-		cmocka_unit_test(takes_a_point_at_the_very_end),
-		cmocka_unit_test(takes_truncated_points),
-		cmocka_unit_test(cuts_by_tsc_alone),
-		cmocka_unit_test(cuts_between_cycles),
-		cmocka_unit_test(follows_the_ratio),
-		cmocka_unit_test(does_not_trust_what_has_no_cycles),
-		cmocka_unit_test(cuts_by_mtc),
-		cmocka_unit_test(cuts_by_mtc_of_a_long_period),
-		cmocka_unit_test(cuts_truncated_traces),
-		cmocka_unit_test(goes_on_at_the_next_point),
-		cmocka_unit_test(does_not_trust_what_is_lost),
-		cmocka_unit_test(cuts_by_56_bits),
-		cmocka_unit_test(cuts_nothing_without_time),
-		cmocka_unit_test(survives_any_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,14 +47,13 @@ static int map_bytes(struct perfdata_file *file, const void *bytes, size_t size)
 	return perfdata_map(file, fd);
 }
 
-static void reads(void **state)
+TEST(reads)
 {
 	struct perfdata_section section = {};
 	struct perfdata_record record;
 	struct perfdata_file file;
 	uint64_t at;
 
-	(void)state;
 	assert_int_equal(map_bytes(&file, &image, sizeof(image)), 0);
 	assert_int_equal(file.size, sizeof(image));
 	assert_int_equal(file.whole, sizeof(image));
@@ -93,11 +92,10 @@ static size_t count_records(const struct perfdata_file *file)
 	return nr;
 }
 
-static void reads_what_is_there_of_truncated_files(void **state)
+TEST(reads_what_is_there_of_truncated_files)
 {
 	size_t second = HEADER + 16, third = offsetof(struct image, features);
 
-	(void)state;
 	for (size_t size = 0; size < sizeof(image); size++) {
 		struct perfdata_section section;
 		struct perfdata_file file;
@@ -114,7 +112,7 @@ static void reads_what_is_there_of_truncated_files(void **state)
 }
 
 /* Each word that is an offset, a size or a count, as large as it can be and near it. */
-static void believes_no_number(void **state)
+TEST(believes_no_number)
 {
 	static const uint64_t numbers[] = { UINT64_MAX, UINT64_MAX - 7, INT64_MAX, 1, 0 };
 	static const size_t places[] = {
@@ -133,7 +131,6 @@ static void believes_no_number(void **state)
 		offsetof(struct image, features) + 24,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(places) * ARRAY_SIZE(numbers); i++) {
 		struct perfdata_section section;
 		struct perfdata_file file;
@@ -173,12 +170,11 @@ static const struct {
 	.feature = { PERFDATA_RECORD_FEATURE, 0, 24, 5, "body" },
 };
 
-static void reads_what_was_piped(void **state)
+TEST(reads_what_was_piped)
 {
 	struct perfdata_section section;
 	struct perfdata_file file;
 
-	(void)state;
 	assert_int_equal(map_bytes(&file, &piped, sizeof(piped)), 0);
 	assert_true(file.piped);
 	assert_int_equal(count_records(&file), 2);
@@ -203,13 +199,12 @@ static void reads_what_was_piped(void **state)
 	}
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	struct image odd = image;
 	struct perfdata_file file;
 	int fds[2];
 
-	(void)state;
 	odd.header[0]++;
 	assert_int_equal(map_bytes(&file, &odd, sizeof(odd)), -EINVAL);
 	assert_int_equal(pipe(fds), 0);
@@ -217,17 +212,4 @@ static void refuses(void **state)
 	close(fds[0]);
 	close(fds[1]);
 	assert_int_equal(perfdata_map(&file, -1), -EBADF);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads),
-		cmocka_unit_test(reads_what_is_there_of_truncated_files),
-		cmocka_unit_test(believes_no_number),
-		cmocka_unit_test(reads_what_was_piped),
-		cmocka_unit_test(refuses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,10 +49,9 @@ static void check_mmap(struct bytes *records, uint64_t start, uint64_t len, uint
 	check_name_and_trailer(record, name);
 }
 
-static void test_kernel(void **state)
+TEST_IN_FOLDER(test_kernel)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 	struct bytes records;
 
 	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
@@ -68,10 +67,9 @@ static void test_kernel(void **state)
 	assert_int_equal(records.len, 0);
 }
 
-static void test_kernel_without_text(void **state)
+TEST_IN_FOLDER(test_kernel_without_text)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 	struct bytes records;
 
 	put_file(folder->fd, "proc/kallsyms",
@@ -83,10 +81,9 @@ static void test_kernel_without_text(void **state)
 	assert_int_equal(records.len, 0);
 }
 
-static void test_hidden_addresses(void **state)
+TEST_IN_FOLDER(test_hidden_addresses)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 
 	put_file(
 		folder->fd, "proc/kallsyms",
@@ -98,16 +95,15 @@ static void test_hidden_addresses(void **state)
 	assert_int_equal(buf.len, 0);
 }
 
-static void test_no_kallsyms(void **state)
+TEST_IN_FOLDER(test_no_kallsyms)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 
 	assert_int_equal(perfdata_put_kernel(&buf, &attr, folder->fd), 0);
 	assert_int_equal(buf.len, 0);
 }
 
-static void test_trailer(void **state)
+TEST_IN_FOLDER(test_trailer)
 {
 	static const struct {
 		uint64_t sample_type;
@@ -121,7 +117,6 @@ static void test_trailer(void **state)
 		{ PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
 		  true, 32 },
 	};
-	const struct folder *folder = *state;
 
 	put_file(folder->fd, "proc/7/task/7/comm", "name\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -146,10 +141,9 @@ static void check_comm(struct bytes *records, uint32_t pid, uint32_t tid, const 
 }
 
 /* Process 10 ended before its threads were listed, 20 before its name was read. */
-static void test_odd_tasks(void **state)
+TEST_IN_FOLDER(test_odd_tasks)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 	struct bytes records;
 
 	put_file(folder->fd, "proc/self/task/1/comm", "not a process\n");
@@ -193,7 +187,7 @@ static int count_comm(struct bytes records, uint32_t pid, uint32_t tid, const ch
 	return count;
 }
 
-static void test_this_process(void **state)
+TEST(test_this_process)
 {
 	_cleanup_close_ int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
@@ -201,7 +195,6 @@ static void test_this_process(void **state)
 	struct bytes records;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_setname_np(pthread_self(), "main of test"), 0);
 	assert_int_equal(pthread_barrier_init(&sleeper.barrier, NULL, 2), 0);
 	assert_int_equal(pthread_create(&thread, NULL, sleep_named, &sleeper), 0);
@@ -216,31 +209,13 @@ static void test_this_process(void **state)
 	assert_int_equal(count_comm(records, getpid(), sleeper.tid, "fifteen bytes !"), 1);
 }
 
-static void test_finished_round(void **state)
+TEST(test_finished_round)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 	struct bytes records;
 
-	(void)state;
 	assert_int_equal(perfdata_put_finished_round(&buf), 0);
 	records = (struct bytes){ buf.data, buf.len };
 	assert_int_equal(take_record(&records, 68, 0).len, 0);
 	assert_int_equal(records.len, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_kernel, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_kernel_without_text, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(test_hidden_addresses, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_no_kallsyms, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_trailer, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_odd_tasks, make_folder, remove_folder),
-		cmocka_unit_test(test_this_process),
-		cmocka_unit_test(test_finished_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void check_comm(const struct perfdata_sample *sample)
 	assert_int_equal(sample->cpu, 1);
 }
 
-static void test_reads(void **state)
+TEST_IN_FOLDER(test_reads)
 {
 	static void (*const checks[])(
 		const struct perfdata_sample *) = { check_tracepoint, check_sampled, check_comm };
@@ -200,7 +200,7 @@ static bool parse_cut(const struct perfdata_events *found, const struct perfdata
 	return parsed;
 }
 
-static void test_cut_records(void **state)
+TEST_IN_FOLDER(test_cut_records)
 {
 	struct perfdata_events found;
 	struct perfdata_record record;
@@ -220,7 +220,7 @@ static void test_cut_records(void **state)
 	perfdata_unmap(&file);
 }
 
-static void test_no_record_of_an_event(void **state)
+TEST_IN_FOLDER(test_no_record_of_an_event)
 {
 	static const struct perf_event_header round = { 68, 0, sizeof(round) };
 	struct perfdata_record record = { 68, 0, sizeof(round), (const uint8_t *)&round, NULL, 0 };
@@ -244,7 +244,7 @@ static void test_no_record_of_an_event(void **state)
 }
 
 /* Each byte of the head, as large as it can be: sizes and offsets of attrs and ids are there. */
-static void test_malformed_heads(void **state)
+TEST_IN_FOLDER(test_malformed_heads)
 {
 	struct perfdata_file file, odd;
 
@@ -265,17 +265,4 @@ static void test_malformed_heads(void **state)
 		free(bytes);
 	}
 	perfdata_unmap(&file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_reads, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_cut_records, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_no_record_of_an_event, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(test_malformed_heads, make_folder, remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,12 +59,11 @@ static void check_head(struct bytes *body)
 	check_content(body, take_u64(body), "event\n");
 }
 
-static void test_formats(void **state)
+TEST_IN_FOLDER(test_formats)
 {
 	static const char *const names[] = { "sched:sched_switch", "timer:hrtimer_start",
 					     "sched:sched_wakeup", "sched:sched_switch",
 					     "ftrace:function" };
-	const struct folder *folder = *state;
 	struct bytes file, body;
 
 	put_tracefs(folder->fd);
@@ -93,10 +92,9 @@ static void test_formats(void **state)
 	free((void *)file.at);
 }
 
-static void test_optional_files(void **state)
+TEST_IN_FOLDER(test_optional_files)
 {
 	static const char *const names[] = { "timer:hrtimer_start" };
-	const struct folder *folder = *state;
 	struct bytes file, body;
 
 	put_tracefs(folder->fd);
@@ -115,7 +113,7 @@ static void test_optional_files(void **state)
 	free((void *)file.at);
 }
 
-static void test_bad_names(void **state)
+TEST_IN_FOLDER(test_bad_names)
 {
 	static const struct {
 		const char *name;
@@ -125,7 +123,6 @@ static void test_bad_names(void **state)
 		{ "sched:", -EINVAL },	  { "../x:sched_switch", -EINVAL },
 		{ "sched:a:b", -EINVAL }, { "sched:no_such_event", -ENOENT },
 	};
-	const struct folder *folder = *state;
 	struct perfdata_features *features = new_features(folder);
 
 	put_tracefs(folder->fd);
@@ -139,24 +136,11 @@ static void test_bad_names(void **state)
 	perfdata_features_free(features);
 }
 
-static void test_no_tracefs(void **state)
+TEST_IN_FOLDER(test_no_tracefs)
 {
 	static const char *const names[] = { "sched:sched_switch" };
-	const struct folder *folder = *state;
 	struct perfdata_features *features = new_features(folder);
 
 	assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names, 1), -ENOENT);
 	perfdata_features_free(features);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_formats, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_optional_files, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_bad_names, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_no_tracefs, make_folder, remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

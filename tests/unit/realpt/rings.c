@@ -3,11 +3,7 @@
  * capture has it. */
 #include "replay.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "helpers.h"
 #include "pt_scan.h"
@@ -85,10 +81,8 @@ static void check_rings(const struct replay *replay, const char *output)
 		check_ring(replay, output, 256 + rand() % longest, 1 + rand() % longest);
 }
 
-static void keeps_every_segment(void **state)
+TEST_IN_FOLDER(keeps_every_segment)
 {
-	const struct folder *folder = *state;
-
 	srand(1);
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		struct replay replay;
@@ -99,10 +93,8 @@ static void keeps_every_segment(void **state)
 	}
 }
 
-static void keeps_every_segment_since_the_start(void **state)
+TEST_IN_FOLDER(keeps_every_segment_since_the_start)
 {
-	const struct folder *folder = *state;
-
 	srand(2);
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		const struct replay_trace *trace;
@@ -116,10 +108,8 @@ static void keeps_every_segment_since_the_start(void **state)
 	}
 }
 
-static void keeps_every_segment_without_times(void **state)
+TEST_IN_FOLDER(keeps_every_segment_without_times)
 {
-	const struct folder *folder = *state;
-
 	srand(3);
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		struct replay replay;
@@ -131,10 +121,8 @@ static void keeps_every_segment_without_times(void **state)
 	}
 }
 
-static void leaves_out_what_offline_cpus_had(void **state)
+TEST_IN_FOLDER(leaves_out_what_offline_cpus_had)
 {
-	const struct folder *folder = *state;
-
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		struct replay replay;
 
@@ -149,17 +137,7 @@ static void leaves_out_what_offline_cpus_had(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(keeps_every_segment, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(keeps_every_segment_since_the_start, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(keeps_every_segment_without_times, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(leaves_out_what_offline_cpus_had, make_folder,
-						remove_folder),
-	};
-
 	if (argc != 2 || !realpt_find(argv[1]))
 		return 77;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all(NULL, NULL);
 }

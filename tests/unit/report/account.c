@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is told of a trace without times, in which positions are counts of instructions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "timeline.h"
 
 /* 201000 instructions; what comes before the last 20000 does not count. */
@@ -32,7 +28,7 @@ static char *print(const struct account *account, size_t top)
 	return text;
 }
 
-static void prints_the_end(void **state)
+TEST(prints_the_end)
 {
 	static const char end[] = "\n"
 				  "where the trace ended, which is at the spike\n"
@@ -53,7 +49,6 @@ static void prints_the_end(void **state)
 	_cleanup_(account_release) struct account account;
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	assert_int_equal(make(&account, true), 0);
 	text = print(&account, 2);
 	assert_true(strlen(text) > strlen(end));
@@ -61,9 +56,8 @@ static void prints_the_end(void **state)
 	assert_null(strstr(text, "window"));
 }
 
-static void tells_when_it_ended(void **state)
+TEST(tells_when_it_ended)
 {
-	(void)state;
 	for (int poked = 0; poked < 2; poked++) {
 		_cleanup_(account_release) struct account account;
 		_cleanup_free_ char *text = NULL;
@@ -85,14 +79,13 @@ static uint64_t number(json_object *object, const char *key)
 	return json_object_get_uint64(value);
 }
 
-static void is_json(void **state)
+TEST(is_json)
 {
 	static const char *const times[] = { "asked_ns", "begin_ns", "end_ns", "late_begin_ns",
 					     "late_end_ns" };
 	_cleanup_(account_release) struct account account;
 	json_object *object, *window, *function, *value;
 
-	(void)state;
 	assert_int_equal(make(&account, true), 0);
 	object = account_json(&account, 1);
 	window = json_object_object_get(object, "window");
@@ -114,15 +107,4 @@ static void is_json(void **state)
 	assert_int_equal(number(function, "calls"), 1);
 	assert_false(json_object_object_get_ex(function, "self_ns", &value));
 	json_object_put(object);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_the_end),
-		cmocka_unit_test(tells_when_it_ended),
-		cmocka_unit_test(is_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

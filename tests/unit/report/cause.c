@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "timeline.h"
 
 #define SAYS(pt, expected, ...)                                                                    \
@@ -19,9 +15,8 @@
 		assert_string_equal(account.sentence, "timer 100us late: " expected);              \
 	} while (0)
 
-static void names_who_turned_interrupts_off(void **state)
+TEST(names_who_turned_interrupts_off)
 {
-	(void)state;
 	SAYS(true,
 	     "80us in acme_flush() with interrupts off, called from foo() < bar() < baz() < ...",
 	     TASK(0, "stress 7"), CALL(0, "main"), CALL(1000, "baz"), CALL(2000, "bar"),
@@ -50,9 +45,8 @@ static void names_who_turned_interrupts_off(void **state)
 	     OFF(130001, "foo"), ON(150000), OFF(160000, "foo"), ON(180000));
 }
 
-static void names_what_interrupts(void **state)
+TEST(names_what_interrupts)
 {
-	(void)state;
 	SAYS(true,
 	     "80us in interrupt asm_sysvec_call_function_single(), most of it in acme_ipi(), "
 	     "interrupting foo() < bar()",
@@ -76,9 +70,8 @@ static void names_what_interrupts(void **state)
 	     ENTER(120000, SPAN_EXCEPTION, "asm_exc_page_fault"), RETURN(190000), ON(190000));
 }
 
-static void names_idle(void **state)
+TEST(names_idle)
 {
-	(void)state;
 	/* It waits with interrupts off. */
 	SAYS(true, "the CPU was idle for 96us of that, in intel_idle(), and slow to leave",
 	     IDLE(0, "swapper/1"), CALL(0, "do_idle"), OFF(50000, "do_idle"),
@@ -91,9 +84,8 @@ static void names_idle(void **state)
 	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
 }
 
-static void tells_what_is_missing(void **state)
+TEST(tells_what_is_missing)
 {
-	(void)state;
 	SAYS(true, "the trace of 90us of that is missing", TASK(0, "stress 7"), CALL(0, "foo"),
 	     GAP(100000, SPAN_LOST, "[lost]"), END_GAP(190000));
 	SAYS(true, "90us in code of which there is no trace", TASK(0, "stress 7"), CALL(0, "foo"),
@@ -105,9 +97,8 @@ static void tells_what_is_missing(void **state)
 	     ENTER(150000, SPAN_SOFTIRQ, "net_rx_action"), RETURN(185000));
 }
 
-static void tells_what_events_do_not_show(void **state)
+TEST(tells_what_events_do_not_show)
 {
-	(void)state;
 	SAYS(false,
 	     "stress 7 ran for 100us of that; whether with interrupts off, events do not show",
 	     TASK(0, "stress 7"));
@@ -120,11 +111,10 @@ static void tells_what_events_do_not_show(void **state)
 }
 
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
-static void tells_earlier_tasks_apart(void **state)
+TEST(tells_earlier_tasks_apart)
 {
 	_cleanup_(account_release) struct account account;
 
-	(void)state;
 	SAYS(false, "70us in interrupt irq 4 ttyS0, which came while other 8 ran",
 	     TASK(0, "other 8"), ENTER(110000, SPAN_INTERRUPT, "irq 4 ttyS0"), RETURN(180000),
 	     { LANE_TASKS, 181000, SPAN_THREAD, NULL }, TASK(181000, "stress 7"),
@@ -139,11 +129,10 @@ static void tells_earlier_tasks_apart(void **state)
 					      "came while other 8 ran");
 }
 
-static void tells_that_there_are_no_times(void **state)
+TEST(tells_that_there_are_no_times)
 {
 	_cleanup_(account_release) struct account account;
 
-	(void)state;
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
 	account.facts.no_times = true;
 	assert_int_equal(account_finish(&account), 0);
@@ -151,22 +140,20 @@ static void tells_that_there_are_no_times(void **state)
 					      "was not perf's clock");
 }
 
-static void tells_of_what_was_asked_for(void **state)
+TEST(tells_of_what_was_asked_for)
 {
 	_cleanup_(account_release) struct account account;
 
-	(void)state;
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
 	account.facts.poked = true;
 	assert_int_equal(account_finish(&account), 0);
 	assert_string_equal(account.sentence, "this capture was asked for: no timer was late");
 }
 
-static void names_what_ran_instead_of_a_thread(void **state)
+TEST(names_what_ran_instead_of_a_thread)
 {
 	_cleanup_(account_release) struct account account;
 
-	(void)state;
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "ksys_write"),
 				  CALL(90000, "acme_write"), CALL(99000, "acme_wait"),
 				  RETURN(99900), CALL(101000, "acme_wait"), RETURN(194000),
@@ -177,21 +164,4 @@ static void names_what_ran_instead_of_a_thread(void **state)
 	assert_string_equal(account.sentence,
 			    "thread 100us late: stress 7 ran for 100us of that, most of it in "
 			    "acme_wait(), called from acme_write() < ksys_write()");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_who_turned_interrupts_off),
-		cmocka_unit_test(names_what_interrupts),
-		cmocka_unit_test(names_idle),
-		cmocka_unit_test(tells_what_is_missing),
-		cmocka_unit_test(tells_what_events_do_not_show),
-		cmocka_unit_test(tells_earlier_tasks_apart),
-		cmocka_unit_test(tells_that_there_are_no_times),
-		cmocka_unit_test(tells_of_what_was_asked_for),
-		cmocka_unit_test(names_what_ran_instead_of_a_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

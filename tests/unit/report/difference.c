@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "difference.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "timeline.h"
 
 static const char *name_of(const struct account *account, uint32_t span)
@@ -17,7 +13,7 @@ static const char *name_of(const struct account *account, uint32_t span)
 	return names_get(account->spans->names, account->spans->lanes[LANE_CODE].spans[span].name);
 }
 
-static void finds_where_paths_part(void **state)
+TEST(finds_where_paths_part)
 {
 	_cleanup_(account_release) struct account here, there;
 	_cleanup_(difference_release) struct difference difference;
@@ -26,7 +22,6 @@ static void finds_where_paths_part(void **state)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	assert_int_equal(TIMELINE(&here, true, TASK(0, "t 1"), CALL(0, "main"), CALL(20000, "only"),
 				  RETURN(20001), CALL(30000, "a"), CALL(31000, "b"), RETURN(32000),
 				  CALL(33000, "c"), RETURN(34000), RETURN(35000),
@@ -61,12 +56,11 @@ static void finds_where_paths_part(void **state)
 	assert_non_null(strstr(text, "      +160us\n"));
 }
 
-static void knows_the_same(void **state)
+TEST(knows_the_same)
 {
 	_cleanup_(account_release) struct account here, there;
 	_cleanup_(difference_release) struct difference difference;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(TIMELINE(i ? &there : &here, false, TASK(0, "t 1"),
 					  ENTER(50000, SPAN_INTERRUPT, "irq"), RETURN(60000)),
@@ -79,12 +73,11 @@ static void knows_the_same(void **state)
 	assert_int_equal(difference.nr_longer, 0);
 }
 
-static void knows_nothing_in_common(void **state)
+TEST(knows_nothing_in_common)
 {
 	_cleanup_(account_release) struct account here, there;
 	_cleanup_(difference_release) struct difference difference;
 
-	(void)state;
 	assert_int_equal(TIMELINE(&here, true, TASK(0, "t 1"), CALL(50000, "a")), 0);
 	assert_int_equal(TIMELINE(&there, true, TASK(0, "t 1"), CALL(50000, "b")), 0);
 	assert_int_equal(account_finish(&here), 0);
@@ -92,15 +85,4 @@ static void knows_nothing_in_common(void **state)
 	assert_int_equal(difference_make(&difference, &here, &there), 0);
 	assert_int_equal(difference.parting.same, 0);
 	assert_int_equal(difference.nr_longer, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_where_paths_part),
-		cmocka_unit_test(knows_the_same),
-		cmocka_unit_test(knows_nothing_in_common),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "events_spans.h"
 
 #include "../decode/made_tracepoints.h"
+#include "test.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -114,7 +115,7 @@ static void check_lane(const struct spans *spans, enum lane_number number, const
 	assert_string_equal(text, expected);
 }
 
-static void reads_events(void **state)
+TEST_IN_FOLDER(reads_events)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 	const struct made_sample samples[] = {
@@ -157,7 +158,7 @@ static void reads_events(void **state)
 }
 
 /* An exit was lost: what is in it ends with what is around it. */
-static void goes_on_after_lost_ends(void **state)
+TEST_IN_FOLDER(goes_on_after_lost_ends)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 	const struct made_sample samples[] = {
@@ -174,7 +175,7 @@ static void goes_on_after_lost_ends(void **state)
 }
 
 /* Long before the window only what is still open then is kept. */
-static void is_bounded(void **state)
+TEST_IN_FOLDER(is_bounded)
 {
 	const size_t nr = 150000;
 	_cleanup_free_ struct made_sample *samples = calloc(1 + 2 * nr, sizeof(*samples));
@@ -193,24 +194,10 @@ static void is_bounded(void **state)
 	assert_int_equal(spans->begin, 10 + 2 * nr);
 }
 
-static void tells_that_there_are_none(void **state)
+TEST_IN_FOLDER(tells_that_there_are_none)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 
 	assert_int_equal(spans_new(&spans), 0);
 	assert_int_equal(read_events(*state, spans, NULL, 0, 0), -ENODATA);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reads_events, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(goes_on_after_lost_ends, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(is_bounded, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(tells_that_there_are_none, make_folder,
-						remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "findings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "timeline.h"
 
 static const struct usage *find(const struct account *account, const struct usage *usages,
@@ -44,13 +40,12 @@ static int make(struct account *account)
 	return r ?: account_finish(account);
 }
 
-static void every_moment_is_counted_once(void **state)
+TEST(every_moment_is_counted_once)
 {
 	_cleanup_(account_release) struct account account;
 	const struct findings *findings = &account.findings;
 	uint64_t sum_ns = 0, late_ns = 0;
 
-	(void)state;
 	assert_int_equal(make(&account), 0);
 	/* 200us before the spike, that was seen at 201us. */
 	assert_int_equal(findings->begin, 1000);
@@ -84,11 +79,10 @@ static const struct function *function(const struct account *account, const char
 	return NULL;
 }
 
-static void functions_in_themselves_count_once(void **state)
+TEST(functions_in_themselves_count_once)
 {
 	_cleanup_(account_release) struct account account;
 
-	(void)state;
 	assert_int_equal(make(&account), 0);
 	assert_int_equal(function(&account, "foo")->total_ns, 200000);
 	assert_int_equal(function(&account, "foo")->self_ns, 200000 - 40000 - 26000);
@@ -100,18 +94,17 @@ static void functions_in_themselves_count_once(void **state)
 			 SPAN_NMI);
 }
 
-static void windows_suit_the_spike(void **state)
+TEST(windows_suit_the_spike)
 {
 	const struct facts small = { .expected_ns = 100, .time_ns = 50100 };
 	const struct facts large = { .expected_ns = 100, .time_ns = 4000100 };
 
-	(void)state;
 	assert_int_equal(findings_window(&small), 200000);
 	assert_int_equal(findings_window(&large), 5000000);
 }
 
 /* 100 columns, and nothing that a terminal would obey. */
-static void prints_plain_text(void **state)
+TEST(prints_plain_text)
 {
 	_cleanup_(account_release) struct account account;
 	_cleanup_free_ char *text = NULL;
@@ -119,7 +112,6 @@ static void prints_plain_text(void **state)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	memcpy(name, "\x1b[31m\n\xc3", 7);
 	name[sizeof(name) - 1] = '\0';
@@ -134,16 +126,4 @@ static void prints_plain_text(void **state)
 	/* The sentence, which comes first, has names as they are. */
 	for (const char *line = strstr(text, "\n\n") + 2; *line; line += strcspn(line, "\n") + 1)
 		assert_in_range(strcspn(line, "\n"), 0, 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_moment_is_counted_once),
-		cmocka_unit_test(functions_in_themselves_count_once),
-		cmocka_unit_test(windows_suit_the_spike),
-		cmocka_unit_test(prints_plain_text),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

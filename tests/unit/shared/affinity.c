@@ -3,14 +3,9 @@
 #include "affinity.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpulist.h"
+#include "test.h"
 
 static cpu_set_t at_start;
 
@@ -46,13 +41,12 @@ static size_t list_cpus(int cpus[CPU_SETSIZE])
 	return nr;
 }
 
-static void leaves_cpus(void **state)
+TEST_WITH(leaves_cpus, keep, restore)
 {
 	cpu_set_t rest = at_start;
 	int cpus[CPU_SETSIZE];
 	size_t nr = list_cpus(cpus);
 
-	(void)state;
 	if (nr < 2) {
 		print_message("needs two CPUs\n");
 		skip();
@@ -67,35 +61,21 @@ static void leaves_cpus(void **state)
 	check_set(&rest);
 }
 
-static void stays_when_there_is_no_other(void **state)
+TEST_WITH(stays_when_there_is_no_other, keep, restore)
 {
 	int cpus[CPU_SETSIZE];
 	size_t nr = list_cpus(cpus);
 
-	(void)state;
 	affinity_leave(cpus, nr);
 	check_set(&at_start);
 }
 
-static void stays_when_there_is_nothing_to_leave(void **state)
+TEST_WITH(stays_when_there_is_nothing_to_leave, keep, restore)
 {
 	const int far = CPULIST_MAX_CPUS - 1;
 
-	(void)state;
 	affinity_leave(NULL, 0);
 	check_set(&at_start);
 	affinity_leave(&far, 1);
 	check_set(&at_start);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(leaves_cpus, keep, restore),
-		cmocka_unit_test_setup_teardown(stays_when_there_is_no_other, keep, restore),
-		cmocka_unit_test_setup_teardown(stays_when_there_is_nothing_to_leave, keep,
-						restore),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

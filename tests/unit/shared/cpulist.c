@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cpulist.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 /* What a list is after it was read and written. */
 static void check_list(const char *text, const char *canonical, size_t expected)
@@ -23,9 +17,8 @@ static void check_list(const char *text, const char *canonical, size_t expected)
 	assert_string_equal(list, canonical);
 }
 
-static void parses_lists(void **state)
+TEST(parses_lists)
 {
-	(void)state;
 	check_list("0", "0", 1);
 	check_list("2,4-7", "2,4-7", 5);
 	check_list("7,4-6,2,2", "2,4-7", 5);
@@ -37,7 +30,7 @@ static void parses_lists(void **state)
 	check_list("8191", "8191", 1);
 }
 
-static void refuses_lists(void **state)
+TEST(refuses_lists)
 {
 	static const struct {
 		const char *text;
@@ -66,7 +59,6 @@ static void refuses_lists(void **state)
 		{ "4294967296", -ERANGE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int *cpus = (int *)-1;
 		size_t nr = 4711;
@@ -77,11 +69,10 @@ static void refuses_lists(void **state)
 	}
 }
 
-static void formats_nothing(void **state)
+TEST(formats_nothing)
 {
 	_cleanup_free_ char *list = NULL;
 
-	(void)state;
 	assert_int_equal(cpulist_format(NULL, 0, &list), 0);
 	assert_string_equal(list, "");
 }
@@ -99,13 +90,12 @@ static int read_text(const char *text, int **cpus, size_t *nr)
 	return r;
 }
 
-static void reads_files(void **state)
+TEST(reads_files)
 {
 	_cleanup_free_ int *cpus = NULL;
 	int *none = NULL;
 	size_t nr = 0;
 
-	(void)state;
 	assert_int_equal(read_text("1,3-4\n", &cpus, &nr), 0);
 	assert_int_equal(nr, 3);
 	assert_int_equal(cpus[2], 4);
@@ -115,16 +105,4 @@ static void reads_files(void **state)
 	assert_int_equal(read_text("", &none, &nr), -EINVAL);
 	assert_int_equal(read_text("1 3\n", &none, &nr), -EINVAL);
 	assert_int_equal(cpulist_read("/nonexistent/online", &none, &nr), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses_lists),
-		cmocka_unit_test(refuses_lists),
-		cmocka_unit_test(formats_nothing),
-		cmocka_unit_test(reads_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "pidfd.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A child that ends once the other end of `hold` is closed, or by a signal. */
 struct child {
@@ -38,12 +33,11 @@ static struct child start_child(int code)
 	return child;
 }
 
-static void says_how_it_ended(void **state)
+TEST(says_how_it_ended)
 {
 	struct child child = start_child(7);
 	int status = -1;
 
-	(void)state;
 	assert_int_equal(pidfd_wait(child.pidfd, &status, WNOHANG), 0);
 	assert_int_equal(status, -1);
 	close(child.hold);
@@ -54,11 +48,10 @@ static void says_how_it_ended(void **state)
 	close(child.pidfd);
 }
 
-static void says_what_signal_ended_it(void **state)
+TEST(says_what_signal_ended_it)
 {
 	static const int signals[] = { SIGKILL, SIGABRT };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct child child = start_child(0);
 		int status;
@@ -74,9 +67,8 @@ static void says_what_signal_ended_it(void **state)
 	}
 }
 
-static void is_not_for_nobody(void **state)
+TEST(is_not_for_nobody)
 {
-	(void)state;
 	assert_int_equal(pidfd_of(-1), -EINVAL);
 	assert_int_equal(pidfd_signal(-1, SIGKILL), -EBADF);
 	assert_int_equal(pidfd_wait(STDERR_FILENO, &(int){ 0 }, 0), -EBADF);
@@ -87,7 +79,7 @@ static void take_signal(int signal)
 	(void)signal;
 }
 
-static void waits_despite_signals(void **state)
+TEST(waits_despite_signals)
 {
 	/* Without SA_RESTART. */
 	const struct sigaction action = { .sa_handler = take_signal };
@@ -95,7 +87,6 @@ static void waits_despite_signals(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -110,16 +101,4 @@ static void waits_despite_signals(void **state)
 	assert_int_equal(WEXITSTATUS(status), 7);
 	assert_int_equal(pid_wait(pid, NULL), -ECHILD);
 	sigaction(SIGUSR1, &old, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(says_how_it_ended),
-		cmocka_unit_test(says_what_signal_ended_it),
-		cmocka_unit_test(is_not_for_nobody),
-		cmocka_unit_test(waits_despite_signals),
-	};
-
-	return cmocka_run_group_tests_name("pidfd", tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "printable.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static void check(const char *text, const char *expected)
@@ -18,9 +15,8 @@ static void check(const char *text, const char *expected)
 	assert_string_equal(copy, expected);
 }
 
-static void keeps_what_is_shown(void **state)
+TEST(keeps_what_is_shown)
 {
-	(void)state;
 	check("", "");
 	check(" ~", " ~");
 	/* U+00A0 is the first behind C1. */
@@ -28,9 +24,8 @@ static void keeps_what_is_shown(void **state)
 	      "\302\240\303\244\342\202\254\360\237\230\200");
 }
 
-static void replaces_control_characters(void **state)
+TEST(replaces_control_characters)
 {
-	(void)state;
 	check("a\033[2J\n\t\r\b\177b", "a [2J     b");
 	/* CSI, OSC and ST of C1, the first and the last of them: as UTF-8 and as bytes. */
 	check("\302\2332J\302\2350;x\302\234", " 2J 0;x ");
@@ -38,33 +33,19 @@ static void replaces_control_characters(void **state)
 	check("\2332J", "?2J");
 }
 
-static void replaces_what_reorders_or_hides(void **state)
+TEST(replaces_what_reorders_or_hides)
 {
-	(void)state;
 	/* Line separator, right-to-left override, isolate, zero width space, a tag. */
 	check("a\342\200\250b\342\200\256c\342\201\246d\342\200\213e\363\240\200\201f",
 	      "a b c d e f");
 }
 
-static void cuts_copies(void **state)
+TEST(cuts_copies)
 {
 	char buf[4];
 
-	(void)state;
 	assert_ptr_equal(printable_copy(buf, sizeof(buf), "ab\303\244"), buf);
 	assert_string_equal(buf, "ab?");
 	assert_string_equal(CLEAN("a\302\233b"), "a b");
 	assert_string_equal(CLEAN_TO(2, "a\nb"), "a ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_what_is_shown),
-		cmocka_unit_test(replaces_control_characters),
-		cmocka_unit_test(replaces_what_reorders_or_hides),
-		cmocka_unit_test(cuts_copies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

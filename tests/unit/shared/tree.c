@@ -29,10 +29,8 @@ static bool exists(const struct folder *folder, const char *path)
 	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void removes_folders(void **state)
+TEST_IN_FOLDER(removes_folders)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "gone/a", "");
 	put_file(folder->fd, "gone/.hidden", "");
 	put_file(folder->fd, "gone/in/deep/er/file", "");
@@ -44,10 +42,8 @@ static void removes_folders(void **state)
 	assert_true(exists(folder, "kept/in/file"));
 }
 
-static void removes_files(void **state)
+TEST_IN_FOLDER(removes_files)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "gone", "");
 	put_file(folder->fd, "gone.too", "");
 	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
@@ -57,9 +53,8 @@ static void removes_files(void **state)
 	assert_int_equal(tree_remove(folder->fd, "no/such"), -ENOENT);
 }
 
-static void removes_many(void **state)
+TEST_IN_FOLDER(removes_many)
 {
-	const struct folder *folder = *state;
 	char path[32];
 
 	for (int i = 0; i < 1500; i++) {
@@ -70,10 +65,8 @@ static void removes_many(void **state)
 	assert_false(exists(folder, "gone"));
 }
 
-static void does_not_follow_links(void **state)
+TEST_IN_FOLDER(does_not_follow_links)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "kept/file", "");
 	put_file(folder->fd, "gone/file", "");
 	assert_int_equal(symlinkat("../kept", folder->fd, "gone/to_folder"), 0);
@@ -87,10 +80,8 @@ static void does_not_follow_links(void **state)
 	assert_true(exists(folder, "kept/file"));
 }
 
-static void removes_entries_by_prefix(void **state)
+TEST_IN_FOLDER(removes_entries_by_prefix)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, ".tmp-a", "");
 	put_file(folder->fd, ".tmp-b/in/file", "");
 	put_file(folder->fd, ".tmp-", "");
@@ -107,10 +98,8 @@ static void removes_entries_by_prefix(void **state)
 	assert_int_equal(tree_remove_entries(folder->fd, "none of these"), 0);
 }
 
-static void removes_all_entries(void **state)
+TEST_IN_FOLDER(removes_all_entries)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "in/.a", "");
 	put_file(folder->fd, "in/b/c", "");
 	put_file(folder->fd, "out", "");
@@ -129,9 +118,8 @@ static void removes_all_entries(void **state)
 }
 
 /* What cannot be removed stays, with the folders above it; all else goes. */
-static void goes_on_after_a_failure(void **state)
+TEST_IN_FOLDER(goes_on_after_a_failure)
 {
-	const struct folder *folder = *state;
 	int removed, entries;
 
 	put_file(folder->fd, "gone/a/1", "");
@@ -153,9 +141,8 @@ static void goes_on_after_a_failure(void **state)
 	assert_false(exists(folder, "gone/3"));
 }
 
-static void counts_what_is_linked(void **state)
+TEST_IN_FOLDER(counts_what_is_linked)
 {
-	const struct folder *folder = *state;
 	struct tree_size size;
 
 	put_file(folder->fd, "a/own", "12345");
@@ -174,28 +161,8 @@ static void counts_what_is_linked(void **state)
 	assert_int_equal(tree_size(folder->fd, "none").all, 0);
 }
 
-static void refuses_a_bad_descriptor(void **state)
+TEST(refuses_a_bad_descriptor)
 {
-	(void)state;
 	assert_int_equal(tree_remove(-1, "relative"), -EBADF);
 	assert_int_equal(tree_remove_entries(-1, ""), -EBADF);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(removes_folders),
-		IN_FOLDER(removes_files),
-		IN_FOLDER(removes_many),
-		IN_FOLDER(does_not_follow_links),
-		IN_FOLDER(removes_entries_by_prefix),
-		IN_FOLDER(removes_all_entries),
-		IN_FOLDER(goes_on_after_a_failure),
-		IN_FOLDER(counts_what_is_linked),
-		cmocka_unit_test(refuses_a_bad_descriptor),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

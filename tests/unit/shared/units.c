@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "units.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 struct parsed {
 	const char *text;
@@ -28,7 +23,7 @@ static void check_parsed(int (*parse)(const char *, uint64_t *), const struct pa
 	}
 }
 
-static void parses_times(void **state)
+TEST(parses_times)
 {
 	static const struct parsed rows[] = {
 		{ "30", 0, 30000 },
@@ -71,11 +66,10 @@ static void parses_times(void **state)
 		{ "2h03m", -EINVAL },
 	};
 
-	(void)state;
 	check_parsed(units_parse_time, rows, ARRAY_SIZE(rows));
 }
 
-static void parses_durations(void **state)
+TEST(parses_durations)
 {
 	static const struct parsed rows[] = {
 		{ "3600", 0, 3600000000000 }, { "1.5", 0, 1500000000 },
@@ -84,11 +78,10 @@ static void parses_durations(void **state)
 		{ "99999999999", -ERANGE },
 	};
 
-	(void)state;
 	check_parsed(units_parse_duration, rows, ARRAY_SIZE(rows));
 }
 
-static void parses_sizes(void **state)
+TEST(parses_sizes)
 {
 	static const struct parsed rows[] = {
 		{ "4096", 0, 4096 },
@@ -109,11 +102,10 @@ static void parses_sizes(void **state)
 		{ "1 M", -EINVAL },
 	};
 
-	(void)state;
 	check_parsed(units_parse_size, rows, ARRAY_SIZE(rows));
 }
 
-static void parses_counts(void **state)
+TEST(parses_counts)
 {
 	static const struct parsed rows[] = {
 		{ "0", 0, 0 },
@@ -127,11 +119,10 @@ static void parses_counts(void **state)
 		{ "-1", -EINVAL },
 	};
 
-	(void)state;
 	check_parsed(units_parse_count, rows, ARRAY_SIZE(rows));
 }
 
-static void formats_times(void **state)
+TEST(formats_times)
 {
 	static const struct {
 		uint64_t ns;
@@ -159,12 +150,11 @@ static void formats_times(void **state)
 		{ UINT64_MAX, "5124095h35m" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_string_equal(FORMAT_TIME(rows[i].ns), rows[i].text);
 }
 
-static void formats_sizes(void **state)
+TEST(formats_sizes)
 {
 	static const struct {
 		uint64_t bytes;
@@ -182,29 +172,15 @@ static void formats_sizes(void **state)
 		{ UINT64_MAX, "17179869184G" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_string_equal(FORMAT_SIZE(rows[i].bytes), rows[i].text);
 }
 
-static void formats_counts(void **state)
+TEST(formats_counts)
 {
-	(void)state;
 	assert_string_equal(FORMAT_COUNT(0, "spike", "spikes"), "0 spikes");
 	assert_string_equal(FORMAT_COUNT(1, "spike", "spikes"), "1 spike");
 	assert_string_equal(FORMAT_COUNT(2, "expiry", "expiries"), "2 expiries");
 	assert_string_equal(FORMAT_COUNT(UINT64_MAX, "expiry", "expiries"),
 			    "18446744073709551615 expiries");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses_times),	  cmocka_unit_test(parses_durations),
-		cmocka_unit_test(parses_sizes),	  cmocka_unit_test(parses_counts),
-		cmocka_unit_test(formats_times),  cmocka_unit_test(formats_sizes),
-		cmocka_unit_test(formats_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

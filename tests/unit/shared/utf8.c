@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "utf8.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static void check(const char *text, const char *expected)
@@ -25,9 +20,8 @@ static void keeps(const char *text)
 	check(text, text);
 }
 
-static void keeps_utf8(void **state)
+TEST(keeps_utf8)
 {
-	(void)state;
 	keeps("");
 	keeps("plain\n\t\177\001");
 	keeps("\303\244\342\202\254\360\237\230\200");
@@ -37,17 +31,15 @@ static void keeps_utf8(void **state)
 	keeps("\360\220\200\200 \364\217\277\277");
 }
 
-static void replaces_other_bytes(void **state)
+TEST(replaces_other_bytes)
 {
-	(void)state;
 	check("a\377b\376c\365d", "a?b?c?d");
 	check("\200a\277", "?a?");
 	check("\303\303\244", "?\303\244");
 }
 
-static void replaces_what_is_cut(void **state)
+TEST(replaces_what_is_cut)
 {
-	(void)state;
 	check("a\303", "a?");
 	check("\342\202", "??");
 	check("\360\237\230", "???");
@@ -55,9 +47,8 @@ static void replaces_what_is_cut(void **state)
 	check("\360\237\303\244", "??\303\244");
 }
 
-static void replaces_overlong_forms(void **state)
+TEST(replaces_overlong_forms)
 {
-	(void)state;
 	check("\300\200", "??");
 	check("\301\277", "??");
 	check("\340\200\200", "???");
@@ -65,24 +56,10 @@ static void replaces_overlong_forms(void **state)
 	check("\360\217\277\277", "????");
 }
 
-static void replaces_what_is_no_character(void **state)
+TEST(replaces_what_is_no_character)
 {
-	(void)state;
 	check("\355\240\200", "???");
 	check("\355\277\277", "???");
 	check("\364\220\200\200", "????");
 	check("\365\200\200\200", "????");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_utf8),
-		cmocka_unit_test(replaces_other_bytes),
-		cmocka_unit_test(replaces_what_is_cut),
-		cmocka_unit_test(replaces_overlong_forms),
-		cmocka_unit_test(replaces_what_is_no_character),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/capture_facts.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PT(spike, clock)                                                                           \
 	"{\"schema\":1,\"spike\":{\"cpu\":3," spike "},\"recorder\":{\"kind\":\"pt\","             \
@@ -21,12 +17,11 @@ static int read_text(struct facts *facts, const char *text)
 	return capture_facts(facts, &file);
 }
 
-static void reads_a_capture(void **state)
+TEST(reads_a_capture)
 {
 	struct facts facts;
 	char task[64];
 
-	(void)state;
 	assert_int_equal(
 		read_text(
 			&facts,
@@ -63,7 +58,7 @@ static void reads_a_capture(void **state)
 	assert_string_equal(facts_task(&facts, task, sizeof(task)), "a b/7, thread 8");
 }
 
-static void puts_times_in_order(void **state)
+TEST(puts_times_in_order)
 {
 	static const char *const texts[] = {
 		PT("\"time_ns\":5,\"latency_ns\":100", "\"monotonic_ns\":0,\"perf_ns\":0") "}",
@@ -75,7 +70,6 @@ static void puts_times_in_order(void **state)
 	};
 	struct facts facts;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		assert_int_equal(read_text(&facts, texts[i]), 0);
 		assert_true(facts.expected_ns <= facts.actual_ns);
@@ -88,26 +82,14 @@ static void puts_times_in_order(void **state)
 			 -EINVAL);
 }
 
-static void cuts_characters_whole(void **state)
+TEST(cuts_characters_whole)
 {
 	struct facts facts;
 
-	(void)state;
 	/* 31 bytes are kept: half of the last one would be. */
 	assert_int_equal(read_text(&facts, PT("\"time_ns\":9,\"comm\":\""
 					      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\"",
 					      "\"monotonic_ns\":0,\"perf_ns\":0") "}"),
 			 0);
 	assert_string_equal(facts.comm, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_a_capture),
-		cmocka_unit_test(puts_times_in_order),
-		cmocka_unit_test(cuts_characters_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,11 +33,10 @@ static int parse(struct capture_file *file, const char *text, char **why)
 }
 
 /* Where TSC was not perf's clock, null; earlier versions wrote 0. */
-static void reads_traces_without_times(void **state)
+TEST(reads_traces_without_times)
 {
 	static const char *const texts[] = { PT("5", "9", "null"), PT("5", "9", "0") };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		_cleanup_free_ char *why = NULL;
 		struct capture_file file;
@@ -48,12 +47,11 @@ static void reads_traces_without_times(void **state)
 	}
 }
 
-static void reads_all(void **state)
+TEST(reads_all)
 {
 	_cleanup_free_ char *why = NULL;
 	struct capture_file file;
 
-	(void)state;
 	assert_int_equal(parse(&file, WHOLE, &why), 0);
 	assert_null(why);
 	assert_int_equal(file.view.kind, VIEW_EVENTS);
@@ -85,12 +83,11 @@ static void reads_all(void **state)
 	assert_string_equal(file.model, "486");
 }
 
-static void reads_the_least(void **state)
+TEST(reads_the_least)
 {
 	_cleanup_free_ char *why = NULL;
 	struct capture_file file;
 
-	(void)state;
 	assert_int_equal(parse(&file, EVENTS("-1", "5"), &why), 0);
 	assert_int_equal(file.view.cpu, -1);
 	assert_int_equal(file.wall_ns, 0);
@@ -108,21 +105,20 @@ static void reads_the_least(void **state)
 	assert_null(why);
 }
 
-static void cuts_what_is_long(void **state)
+TEST(cuts_what_is_long)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_free_ char *why = NULL;
 	struct capture_file file;
 	char comm[200];
 
-	(void)state;
 	memset(comm, 'a', sizeof(comm));
 	assert_true(asprintf(&text, SPIKE("\"comm\":\"%.*s\""), (int)sizeof(comm), comm) > 0);
 	assert_int_equal(parse(&file, text, &why), 0);
 	assert_int_equal(strlen(file.comm), sizeof(file.comm) - 1);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	static const struct {
 		const char *text;
@@ -188,7 +184,6 @@ static void refuses(void **state)
 		  "spike.wall_time is no date" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_free_ char *why = NULL;
 		struct capture_file file;
@@ -202,7 +197,7 @@ static void refuses(void **state)
 	}
 }
 
-static void refuses_bytes(void **state)
+TEST(refuses_bytes)
 {
 	static const char with_nul[] = EVENTS("1", "5") "\0";
 	_cleanup_free_ char *large = malloc(CAPTURE_FILE_MAX_SIZE + 1);
@@ -210,7 +205,6 @@ static void refuses_bytes(void **state)
 	_cleanup_free_ char *size = NULL;
 	struct capture_file file;
 
-	(void)state;
 	assert_int_equal(capture_file_parse(&file, with_nul, sizeof(with_nul) - 1, &nul), -EINVAL);
 	assert_string_equal(nul, "not JSON: it has a NUL");
 	assert_non_null(large);
@@ -230,12 +224,11 @@ static int parse_statistics(struct statistics *statistics, const char *text, cha
 	return capture_file_parse_statistics(statistics, text, strlen(text), why);
 }
 
-static void reads_statistics(void **state)
+TEST(reads_statistics)
 {
 	struct statistics statistics;
 	char *why = NULL;
 
-	(void)state;
 	assert_int_equal(
 		parse_statistics(&statistics, STATISTICS("[[0,16,8],[16,32,0],[64,null,1]]"), &why),
 		0);
@@ -256,7 +249,7 @@ static void reads_statistics(void **state)
 	assert_int_equal(statistics.nr, 0);
 }
 
-static void refuses_statistics(void **state)
+TEST(refuses_statistics)
 {
 	static const char *const histograms[] = {
 		"7",
@@ -281,7 +274,6 @@ static void refuses_statistics(void **state)
 	size_t size;
 	FILE *file;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
 		_cleanup_free_ char *text = NULL;
 		_cleanup_free_ char *one = NULL;
@@ -305,9 +297,8 @@ static void refuses_statistics(void **state)
 	assert_string_equal(why, "statistics.histogram is no list of so few rows");
 }
 
-static void reads_files(void **state)
+TEST_IN_FOLDER(reads_files)
 {
-	const struct folder *folder = *state;
 	struct capture_file file;
 	char *why = NULL;
 
@@ -326,21 +317,4 @@ static void reads_files(void **state)
 	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
 	assert_string_equal(why, "not a regular file");
 	free(why);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_all),
-		cmocka_unit_test(reads_traces_without_times),
-		cmocka_unit_test(reads_the_least),
-		cmocka_unit_test(cuts_what_is_long),
-		cmocka_unit_test(refuses),
-		cmocka_unit_test(refuses_bytes),
-		cmocka_unit_test(reads_statistics),
-		cmocka_unit_test(refuses_statistics),
-		cmocka_unit_test_setup_teardown(reads_files, make_folder, remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

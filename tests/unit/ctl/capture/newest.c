@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/newest.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "tree.h"
 
 static char folder[] = "/tmp/perf-poke-newest-XXXXXX";
@@ -71,13 +67,12 @@ static void check(const char *word, const char *path, const char *said)
 		assert_string_equal(chosen, path);
 }
 
-static void chooses(void **state)
+TEST(chooses)
 {
 	const char *none = "perf-poke-ctl: CAPTURE is required: there is none in " NEWEST_FOLDER;
 	_cleanup_free_ char *path = NULL;
 	_cleanup_free_ char *line = NULL;
 
-	(void)state;
 	assert_true(asprintf(&line, "%s: No such file or directory\n", none) > 0);
 	check(NULL, NULL, line);
 	assert_int_equal(mkdir(NEWEST_FOLDER, 0700), 0);
@@ -104,7 +99,5 @@ static void chooses(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(chooses) };
-
-	return cmocka_run_group_tests(tests, enter, leave);
+	return run_all(enter, leave);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/perf_tool.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* A folder with programs of our own, two levels deep; the working folder meanwhile. */
 static char folder[] = "/tmp/perf-poke-test-XXXXXX";
@@ -41,11 +37,10 @@ static void make(const char *path, const char *body, mode_t mode)
 #define PERF "perf version 1.2.3"
 #define SAYS(text) "case $1 in --version) echo '" text "'; exit;; esac; "
 
-static void finds_programs(void **state)
+TEST(finds_programs)
 {
 	_cleanup_free_ char *path = NULL, *none = NULL, *here = NULL;
 
-	(void)state;
 	make("bin/perf", "", 0755);
 	make("bin/plain", "", 0644);
 	/* Here `perf` is a folder, and `plain` is not to be run. */
@@ -72,12 +67,11 @@ static void finds_programs(void **state)
 	assert_string_equal(path, "./bin/perf");
 }
 
-static void tells_the_version(void **state)
+TEST(tells_the_version)
 {
 	_cleanup_(perf_tool_release) struct perf_tool perf;
 	_cleanup_free_ char *why = NULL;
 
-	(void)state;
 	/* Only the first line, however much there is. */
 	make("bin/perf", SAYS(PERF "\033") "exit 1", 0755);
 	setenv("PATH", "bin:/bin", 1);
@@ -109,9 +103,8 @@ static void check_none(const char *path, const char *named, const char *expected
 	assert_null(strchr(why, '\n'));
 }
 
-static void says_what_to_do(void **state)
+TEST(says_what_to_do)
 {
-	(void)state;
 	check_none("/nowhere", "", "there is no perf in PATH: install linux-perf (Debian), ");
 	check_none("", "", "there is no perf in PATH: install ");
 	check_none("bin", "./nosuch", "PERF_POKE_PERF './nosuch': no such program");
@@ -123,12 +116,11 @@ static void says_what_to_do(void **state)
 	check_none("bin", "", "'bin/perf' is not perf: it says ''");
 }
 
-static void tries_the_disassembler(void **state)
+TEST(tries_the_disassembler)
 {
 	_cleanup_(perf_tool_release) struct perf_tool perf;
 	_cleanup_free_ char *why = NULL;
 
-	(void)state;
 	setenv("PATH", "bin", 1);
 	unsetenv("PERF_POKE_PERF");
 	make("bin/perf",
@@ -147,12 +139,5 @@ static void tries_the_disassembler(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_programs),
-		cmocka_unit_test(tells_the_version),
-		cmocka_unit_test(says_what_to_do),
-		cmocka_unit_test(tries_the_disassembler),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return run_all(set_up, tear_down);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/view.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "capture/capture_file.h"
+#include "test.h"
 
 #define PT                                                                                         \
 	"{\"schema\":1,\"spike\":{\"cpu\":3,\"time_ns\":7361536417},"                              \
@@ -53,9 +49,8 @@ static char *words(const char *text, const struct view_options *options)
 #define CALLS " <--call-ret-trace> <-F> <-dso>"
 
 /* In the clock of perf the spike is at 7361536417 - 7366384740 + 7380134244. */
-static void shows_pt(void **state)
+TEST(shows_pt)
 {
-	(void)state;
 	CHECK(PT, " <-C> <3> <--time> <7.375085921,>" CALLS, 0);
 	CHECK(PT, " <-C> <3> <--time> <7.370285921,>" CALLS, .window_ns = 5000000);
 	CHECK(PT, " <-C> <3> <--time> <0.000000000,>" CALLS, .window_ns = 7375285922);
@@ -64,9 +59,8 @@ static void shows_pt(void **state)
 	CHECK(PT, CALLS, .all = true, .all_cpus = true);
 }
 
-static void shows_instructions(void **state)
+TEST(shows_instructions)
 {
-	(void)state;
 	CHECK(PT, " <-C> <3> <--insn-trace>", .all = true, .insns = VIEW_INSNS_RAW);
 	CHECK(PT, " <-C> <3> <--insn-trace> <--xed>", .all = true, .insns = VIEW_INSNS_XED);
 	CHECK(PT, " <-C> <3> <--insn-trace=disasm>", .all = true, .insns = VIEW_INSNS_DISASM);
@@ -75,9 +69,8 @@ static void shows_instructions(void **state)
 #define CALL_FIELDS "-ip,-addr,-event,-period,-dso,+callindent,+flags"
 #define BY_KIND(fields) " <-F> <hw:" fields "> <-F> <synth:" fields ">"
 
-static void names_the_sample(void **state)
+TEST(names_the_sample)
 {
-	(void)state;
 	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=crewp>" BY_KIND(CALL_FIELDS),
 	      .all = true);
 	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=i0nse>" BY_KIND("-event,-period,+insn"),
@@ -92,9 +85,8 @@ static void names_the_sample(void **state)
 	CHECK(SAMPLED("2", "pause"), " <-C> <2>" CALLS, .all = true);
 }
 
-static void shows_events(void **state)
+TEST(shows_events)
 {
-	(void)state;
 	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.990000009,12345.000000009>",
 	      0);
 	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.000000009,12345.000000009>",
@@ -104,23 +96,11 @@ static void shows_events(void **state)
 	CHECK(EVENTS("-1", "5000"), " <--time> <0.000000000,0.000005000>", 0);
 }
 
-static void passes_the_rest_on(void **state)
+TEST(passes_the_rest_on)
 {
 	char *none[] = { NULL };
 	char *rest[] = { "-F", "+srcline", "a b", "", NULL };
 
-	(void)state;
 	CHECK(PT, " <-C> <3>" CALLS " <-F> <+srcline> <a b> <>", .all = true, .rest = rest);
 	CHECK(EVENTS("1", "5"), " <-C> <1>", .all = true, .rest = none);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_pt),	      cmocka_unit_test(shows_instructions),
-		cmocka_unit_test(names_the_sample),   cmocka_unit_test(shows_events),
-		cmocka_unit_test(passes_the_rest_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

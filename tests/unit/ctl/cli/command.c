@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/command.h"
+#include "test.h"
 
 #include <perf_poke.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static enum exit_code run_good(struct console *con, int argc, char **argv)
 {
@@ -68,43 +64,39 @@ static struct outcome dispatch(int argc, char **argv)
 	return outcome;
 }
 
-static void runs_commands(void **state)
+TEST(runs_commands)
 {
 	struct outcome o = dispatch(3, (char *[]){ "perf-poke-ctl", "other", "x", NULL });
 
-	(void)state;
 	assert_int_equal(o.code, 3);
 	assert_string_equal(o.out, "3 other\n");
 	assert_string_equal(o.err, "");
 }
 
-static void refuses_unknown_commands(void **state)
+TEST(refuses_unknown_commands)
 {
 	struct outcome o = dispatch(2, (char *[]){ "perf-poke-ctl", "goo", NULL });
 
-	(void)state;
 	assert_int_equal(o.code, 2);
 	assert_string_equal(o.out, "");
 	assert_string_equal(o.err, "perf-poke-ctl: 'goo': no such command (use good, other)\n");
 }
 
-static void needs_a_command(void **state)
+TEST(needs_a_command)
 {
 	struct outcome o = dispatch(1, (char *[]){ "perf-poke-ctl", NULL });
 
-	(void)state;
 	assert_int_equal(o.code, 2);
 	assert_string_equal(o.out, "");
 	assert_non_null(strstr(o.err, "Usage: perf-poke-ctl COMMAND"));
 	assert_non_null(strstr(o.err, "  other    Do other.\n"));
 }
 
-static void helps_and_tells_its_version(void **state)
+TEST(helps_and_tells_its_version)
 {
 	struct outcome o = dispatch(2, (char *[]){ "perf-poke-ctl", "--help", NULL });
 	char version[64];
 
-	(void)state;
 	assert_int_equal(o.code, 0);
 	assert_non_null(strstr(o.out, "Usage: perf-poke-ctl COMMAND"));
 	assert_string_equal(o.err, "");
@@ -113,16 +105,4 @@ static void helps_and_tells_its_version(void **state)
 	snprintf(version, sizeof(version), "perf-poke-ctl %s\n", perf_poke__version());
 	assert_int_equal(o.code, 0);
 	assert_string_equal(o.out, version);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_commands),
-		cmocka_unit_test(refuses_unknown_commands),
-		cmocka_unit_test(needs_a_command),
-		cmocka_unit_test(helps_and_tells_its_version),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/console.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 struct fixture {
 	struct console con;
@@ -37,7 +31,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void says_one_plain_line(void **state)
+TEST_WITH(says_one_plain_line, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -48,7 +42,7 @@ static void says_one_plain_line(void **state)
 }
 
 /* The same text to a reader of JSON, and nothing that a terminal acts on. */
-static void escapes_json(void **state)
+TEST_WITH(escapes_json, set_up, tear_down)
 {
 	static const char name[] = "\033\177\302\233\342\200\256\363\240\200\201\303\244";
 	struct fixture *f = *state;
@@ -61,14 +55,4 @@ static void escapes_json(void **state)
 	back = json_tokener_parse(f->out);
 	assert_string_equal(json_object_get_string(json_object_object_get(back, "comm")), name);
 	json_object_put(back);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(says_one_plain_line, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(escapes_json, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/logger.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/console.h"
 #include "cli/systemd.h"
 #include "session/json.h"
+#include "test.h"
 
 #define STAMP "0000-00-00T00:00:00.000000+0000"
 
@@ -70,13 +66,12 @@ static void has_line(const char **line, const char *text)
 	*line = at + strlen(expected);
 }
 
-static void appends(void **state)
+TEST(appends)
 {
 	_cleanup_(release) struct place p = { 0 };
 	struct logger first = { 0 }, second = { 0 };
 	const char *line;
 
-	(void)state;
 	make(&p);
 	open_log(&first, p.path);
 	open_log(&second, p.path);
@@ -100,11 +95,10 @@ static void appends(void **state)
 	assert_string_equal(line, "");
 }
 
-static void notices_full_disk(void **state)
+TEST(notices_full_disk)
 {
 	struct logger log = { 0 };
 
-	(void)state;
 	open_log(&log, "/dev/full");
 	assert_false(log.failed);
 	logger_line(&log, PERF_POKE_LOG_INFO, "x");
@@ -122,9 +116,8 @@ static void refuses(const char *where, const char *text)
 	assert_string_equal(why, text);
 }
 
-static void refuses_places(void **state)
+TEST(refuses_places)
 {
-	(void)state;
 	refuses("/no/such/log", "--log '/no/such/log': cannot open this file to append to it: No "
 				"such file or directory (use a file in a folder that is there and "
 				"can be written)");
@@ -164,13 +157,12 @@ static void close_streams(struct streams *s)
 }
 
 /* In the foreground the log is for what standard error would get. */
-static void takes_lines(void **state)
+TEST(takes_lines)
 {
 	_cleanup_(release) struct place p = { 0 };
 	struct streams s = { 0 };
 	const char *line;
 
-	(void)state;
 	make(&p);
 	open_streams(&s, p.path);
 	console_info(&s.con, "in\nfo");
@@ -189,13 +181,12 @@ static void takes_lines(void **state)
 }
 
 /* In the background for all, and nothing is said twice. */
-static void takes_all(void **state)
+TEST(takes_all)
 {
 	_cleanup_(release) struct place p = { 0 };
 	struct streams s = { 0 };
 	const char *line;
 
-	(void)state;
 	make(&p);
 	open_streams(&s, p.path);
 	s.con.detached = true;
@@ -217,11 +208,10 @@ static void takes_all(void **state)
 	close_streams(&s);
 }
 
-static void is_deaf_without_reader(void **state)
+TEST(is_deaf_without_reader)
 {
 	struct console con = { 0 };
 
-	(void)state;
 	con.out = fopen("/dev/full", "w");
 	assert_non_null(con.out);
 	assert_false(console_is_deaf(&con));
@@ -230,15 +220,4 @@ static void is_deaf_without_reader(void **state)
 	con.detached = true;
 	assert_false(console_is_deaf(&con));
 	fclose(con.out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(appends),	  cmocka_unit_test(notices_full_disk),
-		cmocka_unit_test(refuses_places), cmocka_unit_test(takes_lines),
-		cmocka_unit_test(takes_all),	  cmocka_unit_test(is_deaf_without_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

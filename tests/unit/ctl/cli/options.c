@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/options.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct target {
 	bool flag;
@@ -89,9 +85,8 @@ static void check_all(const char *line)
 	assert_int_equal(t.nr_parsed, 2);
 }
 
-static void takes_all_forms(void **state)
+TEST(takes_all_forms)
 {
-	(void)state;
 	check_all("--flag --time 1.5ms --size 64K --number 99 --cpu 2,4-7 --choice two "
 		  "--string --x=y --word a --word b");
 	check_all("--flag --time=1.5ms --size=64k --number=99 --cpu=2,4-7 --choice=two "
@@ -102,7 +97,7 @@ static void takes_all_forms(void **state)
 	check_all("-f -t1500us --size=65536 -n99 -c2,4-7 --choice=two -s--x=y -wa -wb");
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	static const struct {
 		const char *line;
@@ -148,7 +143,6 @@ static void refuses(void **state)
 		{ "-w a -w bad", "-w 'bad': not good" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_free_ char *error = NULL;
 		struct target t;
@@ -188,12 +182,11 @@ static int parse_words(char **argv, struct words *words, char **error)
 #define PARSE_WORDS(words, error, ...)                                                             \
 	parse_words((char *[]){ "command", __VA_ARGS__, NULL }, words, error)
 
-static void takes_words(void **state)
+TEST(takes_words)
 {
 	_cleanup_free_ char *error = NULL;
 	struct words w;
 
-	(void)state;
 	assert_int_equal(PARSE_WORDS(&w, &error, "a", "-f", "-", "--", "-f", "--", "x"), 0);
 	assert_true(w.flag);
 	assert_string_equal(w.first, "a");
@@ -211,12 +204,11 @@ static void takes_words(void **state)
 	assert_null(error);
 }
 
-static void refuses_words(void **state)
+TEST(refuses_words)
 {
 	_cleanup_free_ char *none = NULL, *empty = NULL, *third = NULL;
 	struct words w;
 
-	(void)state;
 	assert_int_equal(PARSE_WORDS(&w, &none, "-f", "--", "a"), -EINVAL);
 	assert_string_equal(none, "FIRST is required");
 	assert_int_equal(PARSE_WORDS(&w, &empty, ""), -EINVAL);
@@ -225,13 +217,12 @@ static void refuses_words(void **state)
 	assert_string_equal(third, "'c': only options are taken");
 }
 
-static void helps_with_words(void **state)
+TEST(helps_with_words)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(file);
 	options_help(file, word_specs, ARRAY_SIZE(word_specs));
 	fclose(file);
@@ -239,7 +230,7 @@ static void helps_with_words(void **state)
 	assert_non_null(strstr(text, "      -- REST               what follows\n"));
 }
 
-static void helps(void **state)
+TEST(helps)
 {
 	_cleanup_free_ char *error = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -247,7 +238,6 @@ static void helps(void **state)
 	size_t size;
 	FILE *file;
 
-	(void)state;
 	assert_int_equal(parse("--help", &t, &error), 1);
 	assert_int_equal(parse("-f -h --nope", &t, &error), 1);
 	assert_null(error);
@@ -262,15 +252,4 @@ static void helps(void **state)
 	assert_non_null(strstr(text, "      --choice NAME         a choice\n"
 				     "                              two        the larger\n"));
 	assert_non_null(strstr(text, "  -h, --help                print this\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_all_forms), cmocka_unit_test(refuses),
-		cmocka_unit_test(helps),	   cmocka_unit_test(takes_words),
-		cmocka_unit_test(refuses_words),   cmocka_unit_test(helps_with_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/systemd.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 struct manager {
 	int fd;
@@ -50,7 +46,7 @@ static const char *receive(struct manager *m)
 	return m->message;
 }
 
-static void tells(void **state)
+TEST_WITH(tells, manager_open, manager_close)
 {
 	struct manager *m = *state;
 
@@ -68,7 +64,7 @@ static void tells(void **state)
 	assert_string_equal(receive(m), "");
 }
 
-static void is_silent_unasked(void **state)
+TEST_WITH(is_silent_unasked, manager_open, manager_close)
 {
 	struct manager *m = *state;
 
@@ -79,22 +75,11 @@ static void is_silent_unasked(void **state)
 }
 
 /* Nobody at the other end is not this program's trouble. */
-static void survives_deaf_manager(void **state)
+TEST_WITH(survives_deaf_manager, manager_open, manager_close)
 {
 	struct manager *m = *state;
 
 	close(m->fd);
 	systemd_notify("READY=1");
 	m->fd = -1;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(tells, manager_open, manager_close),
-		cmocka_unit_test_setup_teardown(is_silent_unasked, manager_open, manager_close),
-		cmocka_unit_test_setup_teardown(survives_deaf_manager, manager_open, manager_close),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void check_word(const char *text, const char *expected)
 {
@@ -16,9 +10,8 @@ static void check_word(const char *text, const char *expected)
 	assert_string_equal(word, expected);
 }
 
-static void quotes_for_the_shell(void **state)
+TEST(quotes_for_the_shell)
 {
-	(void)state;
 	check_word("perf-poke.data/2026-01-01_12:00:00,1/perf.data",
 		   "perf-poke.data/2026-01-01_12:00:00,1/perf.data");
 	check_word("", "''");
@@ -31,20 +24,9 @@ static void quotes_for_the_shell(void **state)
 }
 
 /* A shell reads the octal back; the terminal that it is pasted from sees none of it. */
-static void escapes_what_terminals_act_on(void **state)
+TEST(escapes_what_terminals_act_on)
 {
-	(void)state;
 	check_word("a\033]0;x\007", "$'a\\033]0;x\\007'");
 	check_word("\302\233 it's \\", "$'\\302\\233 it\\047s \\134'");
 	check_word("\377", "$'\\377'");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quotes_for_the_shell),
-		cmocka_unit_test(escapes_what_terminals_act_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,13 +29,12 @@ static int either_parse(struct either_args *args, struct console *con, int argc,
 #define PARSED_WORDS "perf-poke-ctl"
 PARSED_BY(struct either_args, either_parse, nothing_to_release)
 
-static void maps_options(void **state)
+TEST(maps_options)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 	_cleanup_(release) struct parsed q = { 0 };
 	_cleanup_(release) struct parsed none = { 0 };
 
-	(void)state;
 	PARSE(&p, "archive", "folder", "-o", "a.tar.zst", "--no-binaries", "-q");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.archive.capture, "folder");
@@ -55,20 +54,18 @@ static void maps_options(void **state)
 	assert_int_equal(none.args.open.max_size, UINT64_C(16) << 30);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-	(void)state;
 	REFUSES("--output FILE is required", "archive", "folder");
 	REFUSES("FILE is required", "open", "-o", "here");
 	REFUSES("--max-size '0': must be 1B or more", "open", "a", "--max-size", "0");
 	REFUSES("'b': only options are taken", "open", "a", "b");
 }
 
-static void helps(void **state)
+TEST(helps)
 {
 	static const struct command *const commands[] = { &command_archive, &command_open };
 
-	(void)state;
 	for (size_t c = 0; c < ARRAY_SIZE(commands); c++) {
 		_cleanup_(release) struct parsed p = { 0 };
 
@@ -133,9 +130,8 @@ static void round_trip(const struct folder *folder, int *told)
 	assert_string_equal(top, TOP);
 }
 
-static void packs_and_unpacks(void **state)
+TEST_IN_FOLDER(packs_and_unpacks)
 {
-	const struct folder *folder = *state;
 	_cleanup_close_ int kcore = -1;
 	struct stat st, other;
 	char text[64];
@@ -186,9 +182,8 @@ static int stops(void *ctx, uint64_t bytes)
 	return -EINTR;
 }
 
-static void is_interrupted(void **state)
+TEST_IN_FOLDER(is_interrupted)
 {
-	const struct folder *folder = *state;
 	_cleanup_close_ int fd = openat(folder->fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	const struct pack_sink sink = { .fd = fd, .progress = stops };
 	struct pack *pack = NULL;
@@ -212,9 +207,8 @@ static void check_top(const struct folder *folder, const char *name, const char 
 	assert_string_equal(top, expected);
 }
 
-static void names_the_top(void **state)
+TEST_IN_FOLDER(names_the_top)
 {
-	const struct folder *folder = *state;
 	char *none = NULL;
 
 	check_top(folder, TOP, TOP);
@@ -226,9 +220,8 @@ static void names_the_top(void **state)
 	assert_int_equal(archiving_top("/nowhere", &none), -ENOENT);
 }
 
-static void publishes_files(void **state)
+TEST_IN_FOLDER(publishes_files)
 {
-	const struct folder *folder = *state;
 	_cleanup_free_ char *path = NULL;
 	struct output_file file, other;
 	struct stat st;
@@ -260,7 +253,7 @@ static void publishes_files(void **state)
 }
 
 /* This program, by its own build id. */
-static void finds_what_was_traced(void **state)
+TEST(finds_what_was_traced)
 {
 	char self[64] = "/proc/self/exe";
 	_cleanup_close_ int fd = open(self, O_RDONLY | O_CLOEXEC);
@@ -268,7 +261,6 @@ static void finds_what_was_traced(void **state)
 	char hex[FILES_HEX_SIZE];
 	int found;
 
-	(void)state;
 	if (!file.id.size)
 		skip();
 	found = traced_open(&file);
@@ -284,7 +276,7 @@ static void finds_what_was_traced(void **state)
 	assert_int_equal(traced_open(&file), -ENOENT);
 }
 
-static void tells_of_the_host(void **state)
+TEST_IN_FOLDER(tells_of_the_host)
 {
 	static const char *const wanted[] = {
 		"\"of_capture\":false",
@@ -301,7 +293,6 @@ static void tells_of_the_host(void **state)
 		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
 	};
 	const struct capture_file capture = { .hostname = "elsewhere" };
-	const struct folder *folder = *state;
 	json_object *facts;
 	const char *text;
 
@@ -327,19 +318,4 @@ static void tells_of_the_host(void **state)
 		assert_non_null(strstr(text, wanted[i]));
 	}
 	json_object_put(facts);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(maps_options), cmocka_unit_test(refuses),
-		cmocka_unit_test(helps),	IN_FOLDER(packs_and_unpacks),
-		IN_FOLDER(is_interrupted),	IN_FOLDER(names_the_top),
-		IN_FOLDER(publishes_files),	cmocka_unit_test(finds_what_was_traced),
-		IN_FOLDER(tells_of_the_host),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,10 @@
 #define PARSED_WORDS "perf-poke-ctl", "export"
 PARSED_BY(struct export_args, export_parse, nothing_to_release)
 
-static void parses(void **state)
+TEST(parses)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "folder", "--html", "a.html", "-t", "-5us,", "--symfs", "root");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.html, "a.html");
@@ -29,9 +28,8 @@ static void parses(void **state)
 	assert_true(p.args.quiet);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-	(void)state;
 	REFUSES("give --output FILE or --html FILE", "a");
 	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
 	REFUSES("--html does not go together with --axis, --tracks, --split or --jobs", "a",
@@ -47,14 +45,4 @@ static void refuses(void **state)
 		"a", "-o", "a.fxt", "--time", "5,4");
 	REFUSES("--axis 'space': not an axis (use time, cycles, instructions)", "a", "-o", "a.fxt",
 		"--axis", "space");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses),
-		cmocka_unit_test(refuses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,11 @@
 #define PARSED_WORDS "perf-poke-ctl", "list"
 PARSED_BY(struct list_args, list_parse, nothing_to_release)
 
-static void maps_options(void **state)
+TEST(maps_options)
 {
 	_cleanup_(release) struct parsed none = { 0 };
 	_cleanup_(release) struct parsed all = { 0 };
 
-	(void)state;
 	PARSE(&none);
 	assert_int_equal(none.r, 0);
 	assert_string_equal(none.args.folder, "perf-poke.data");
@@ -39,9 +38,8 @@ static void maps_options(void **state)
 	assert_true(all.args.why);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-	(void)state;
 	REFUSES("--sort 'age': not a sort (use time, latency, cpu, size)", "--sort", "age");
 	REFUSES("--cpu 'x': not a list of CPUs (use 3 or 2,4-7)", "--cpu", "x");
 	REFUSES("'b': only options are taken", "a", "b");
@@ -51,11 +49,10 @@ static void refuses(void **state)
 		"--since", "7");
 }
 
-static void helps(void **state)
+TEST(helps)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "--help");
 	assert_int_equal(p.r, 1);
 	for (size_t i = 0; i < command_list.nr_options; i++)
@@ -64,7 +61,7 @@ static void helps(void **state)
 	assert_non_null(strstr(p.out, "Exit codes: "));
 }
 
-static void reads_since(void **state)
+TEST(reads_since)
 {
 	static const struct {
 		const char *text;
@@ -84,7 +81,6 @@ static void reads_since(void **state)
 		"2001-13-01", "1001-01-01", "01:46", "-2h",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t since_ns = 1;
 
@@ -101,13 +97,12 @@ static void reads_since(void **state)
 	}
 }
 
-static void filters(void **state)
+TEST(filters)
 {
 	const struct capture_file file = { .view = { .cpu = 3, .latency_ns = 50 }, .wall_ns = 70 };
 	const int other[] = { 1, 2 }, among[] = { 2, 3 };
 	struct list_args args = { 0 };
 
-	(void)state;
 	assert_true(list_wants(&args, NULL, 0, &file));
 	args.cpus = "given";
 	assert_false(list_wants(&args, other, 2, &file));
@@ -132,11 +127,10 @@ static void filters(void **state)
 		},                                                                                 \
 	}
 
-static void sorts(void **state)
+TEST(sorts)
 {
 	static const char *const expected[] = { "dbac", "bcda", "dacb", "cbda" };
 
-	(void)state;
 	for (size_t order = 0; order < ARRAY_SIZE(expected); order++) {
 		struct list_entry entries[] = {
 			ENTRY("a", 9, 20, 0, 8),
@@ -157,11 +151,6 @@ static void sorts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(maps_options), cmocka_unit_test(refuses), cmocka_unit_test(helps),
-		cmocka_unit_test(reads_since),	cmocka_unit_test(filters), cmocka_unit_test(sorts),
-	};
-
 	setenv("TZ", "UTC0", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all(NULL, NULL);
 }

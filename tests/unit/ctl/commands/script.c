@@ -9,11 +9,10 @@
 #define PARSED_WORDS "perf-poke-ctl", "script"
 PARSED_BY(struct script_args, script_parse, nothing_to_release)
 
-static void has_defaults(void **state)
+TEST(has_defaults)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "a folder");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.err, "");
@@ -24,11 +23,10 @@ static void has_defaults(void **state)
 	assert_null(p.args.view.rest);
 }
 
-static void maps_all(void **state)
+TEST(maps_all)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "-w", "50", "--insns", "folder", "-a", "-n", "-q", "--", "--all", "-h");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.capture, "folder");
@@ -53,9 +51,8 @@ static void maps_all(void **state)
 	assert_null(p.args.view.rest[0]);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-	(void)state;
 	REFUSES("CAPTURE: empty; a value is needed", "");
 	REFUSES("'b': only options are taken", "a", "b");
 	REFUSES("--all and --window do not go together", "a", "--all", "--window", "1ms");
@@ -65,11 +62,10 @@ static void refuses(void **state)
 	REFUSES("-C 'x': not a list of CPUs (use 3 or 2,4-7)", "-C", "x");
 }
 
-static void helps(void **state)
+TEST(helps)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "--help");
 	assert_int_equal(p.r, 1);
 	assert_string_equal(p.err, "");
@@ -80,16 +76,4 @@ static void helps(void **state)
 		assert_non_null(strstr(p.out, command_script.options[i].name
 						      ?: command_script.options[i].metavar));
 	assert_non_null(strstr(p.out, "Exit codes: "));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_defaults),
-		cmocka_unit_test(maps_all),
-		cmocka_unit_test(refuses),
-		cmocka_unit_test(helps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,11 +10,10 @@
 #define PARSED_WORDS "perf-poke-ctl", "start"
 PARSED_BY(struct start_args, start_parse, start_release)
 
-static void has_defaults(void **state)
+TEST(has_defaults)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "--cpu", "3");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.err, "");
@@ -37,11 +36,10 @@ static void has_defaults(void **state)
 	assert_null(p.args.log);
 }
 
-static void maps_all(void **state)
+TEST(maps_all)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "-c2,4-7", "--threshold", "50", "--trigger", "irq", "--function",
 	      "hrtimer_wakeup", "--workload=none", "--period=2ms", "--recorder", "events",
 	      "--buffer", "1M", "--count=3", "--dur", "10800", "--cool", "2", "-o", "dir", "--json",
@@ -65,11 +63,10 @@ static void maps_all(void **state)
 }
 
 /* What rtla has where nothing is said. */
-static void maps_histograms(void **state)
+TEST(maps_histograms)
 {
 	_cleanup_(release) struct parsed p = { 0 }, q = { 0 }, none = { 0 };
 
-	(void)state;
 	PARSE(&none, "-c1");
 	assert_int_equal(none.args.opts.histogram_entries, 0);
 	PARSE(&p, "-c1", "--histogram");
@@ -82,12 +79,11 @@ static void maps_histograms(void **state)
 	assert_int_equal(q.args.opts.histogram_width_ns, 5000);
 }
 
-static void maps_events(void **state)
+TEST(maps_events)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 	const struct perf_poke_event *events;
 
-	(void)state;
 	PARSE(&p, "-c1", "-e", "sched:sched_switch", "-eirq:*,timer:*", "--filter", "irq == 3",
 	      "--event=a:b", "--filter=c");
 	assert_int_equal(p.r, 0);
@@ -102,9 +98,8 @@ static void maps_events(void **state)
 	assert_string_equal(events[3].filter, "c");
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-	(void)state;
 	REFUSES("--cpu LIST is required", "--json");
 	REFUSES("--threshold '30xs': not a time "
 		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
@@ -158,11 +153,10 @@ static void refuses(void **state)
 		"x");
 }
 
-static void takes_triggers(void **state)
+TEST(takes_triggers)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "-c1", "--trigger", "irq", "--trigger=thread=60us", "--trigger=wakeup=2",
 	      "--task", "me");
 	assert_int_equal(p.r, 0);
@@ -176,9 +170,8 @@ static void takes_triggers(void **state)
 	assert_string_equal(p.args.opts.task, "me");
 }
 
-static void refuses_events(void **state)
+TEST(refuses_events)
 {
-	(void)state;
 	REFUSES("--filter 'x': no --event before it that it could filter", "-c1", "--filter", "x",
 		"-e", "a:b");
 	REFUSES("--filter 'y': the --event before it has a filter; join them with &&", "-c1", "-e",
@@ -197,11 +190,10 @@ static void refuses_events(void **state)
 	REFUSES("--event 'a:b': 'a:b' is named twice", "-c1", "-e", "a:b", "--event", "a:b");
 }
 
-static void maps_targets(void **state)
+TEST(maps_targets)
 {
 	_cleanup_(release) struct parsed p = { 0 }, q = { 0 };
 
-	(void)state;
 	PARSE(&p, "-c1", "--perf-pid", "12", "--perf-pid=13", "--signal", "SIGUSR1",
 	      "--any-process", "--delivery", "direct", "--exit-with-target", "--recorder", "perf",
 	      "--housekeeping", "0,2");
@@ -228,9 +220,8 @@ static void maps_targets(void **state)
 
 #define NEEDS_TARGET " needs a target (use --perf-pid PID, or -- perf record ...)"
 
-static void refuses_targets(void **state)
+TEST(refuses_targets)
 {
-	(void)state;
 	REFUSES("--perf-pid '0': not the number of a process or thread", "-c1", "--perf-pid", "0");
 	REFUSES("--perf-pid 'x': not the number of a process or thread", "-c1", "--perf-pid", "x");
 	REFUSES("--perf-pid '99999999999': not the number of a process or thread", "-c1",
@@ -261,11 +252,10 @@ static void refuses_targets(void **state)
 		"--delivery", "tracepoint", "--", "perf", "record", "-S");
 }
 
-static void helps(void **state)
+TEST(helps)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	(void)state;
 	PARSE(&p, "--help");
 	assert_int_equal(p.r, 1);
 	assert_string_equal(p.err, "");
@@ -274,17 +264,4 @@ static void helps(void **state)
 		assert_non_null(strstr(p.out, command_start.options[i].name
 						      ?: command_start.options[i].metavar));
 	assert_non_null(strstr(p.out, "Exit codes: 0 "));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_defaults),	   cmocka_unit_test(maps_all),
-		cmocka_unit_test(maps_histograms), cmocka_unit_test(maps_events),
-		cmocka_unit_test(refuses),	   cmocka_unit_test(refuses_events),
-		cmocka_unit_test(helps),	   cmocka_unit_test(maps_targets),
-		cmocka_unit_test(refuses_targets), cmocka_unit_test(takes_triggers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

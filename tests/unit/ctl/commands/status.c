@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/status.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static const int cpus[] = { 2, 4, 5 };
@@ -84,11 +80,10 @@ static void check(const struct perf_poke_session *shown, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void shows_all(void **state)
+TEST(shows_all)
 {
 	const struct perf_poke_session shown = session();
 
-	(void)state;
 	check(&shown,
 	      "noon  alive, pid 4711, armed for 2m03s\n"
 	      "  watches    CPUs 2,4-5, threshold 30us, timer hrtimer_wakeup, workload cyclic\n"
@@ -105,13 +100,12 @@ static void shows_all(void **state)
 	      "  5      100 |      3us      2us      3us    3.4us      4us       0\n");
 }
 
-static void shows_little(void **state)
+TEST(shows_little)
 {
 	static const struct perf_poke_session_kind nothing = { .cpu_stats = &cpu_stats[1],
 							       .cpu_p99_ns = &p99_ns[1] };
 	struct perf_poke_session shown = session();
 
-	(void)state;
 	shown.alive = false;
 	shown.nr_cpus = 1;
 	shown.freeze = shown.last_capture = "";
@@ -130,11 +124,10 @@ static void shows_little(void **state)
 		      "  2        0 |        -        -        -        -        -       0\n");
 }
 
-static void shows_kinds(void **state)
+TEST(shows_kinds)
 {
 	struct perf_poke_session shown = session();
 
-	(void)state;
 	shown.nr_kinds = 2;
 	shown.nr_cpus = 1;
 	shown.merged = 0;
@@ -155,14 +148,13 @@ static void shows_kinds(void **state)
 	      " |    1.5us    500ns      1us    3.3us     83us       4\n");
 }
 
-static void shows_the_warm_up(void **state)
+TEST(shows_the_warm_up)
 {
 	struct perf_poke_session shown = session();
 	const struct perf_poke_session_kind one = { .stats = { .count = 1, .spikes = 1 },
 						    .cpu_stats = &cpu_stats[1],
 						    .cpu_p99_ns = &p99_ns[1] };
 
-	(void)state;
 	shown.nr_cpus = 1;
 	shown.threshold_ns = 0;
 	shown.kinds = &one;
@@ -180,26 +172,14 @@ static void shows_the_warm_up(void **state)
 		      "  2        0 |        -        -        -        -        -       0\n");
 }
 
-static void shows_the_name(void **state)
+TEST(shows_the_name)
 {
 	struct perf_poke_session shown = session();
 
-	(void)state;
 	shown.pid = 0;
 	shown.armed_for_ns = 0;
 	shown.nr_cpus = 0;
 	check(&shown, "noon  alive\n");
 	shown.alive = false;
 	check(&shown, "noon  dead\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_all),	  cmocka_unit_test(shows_little),
-		cmocka_unit_test(shows_kinds),	  cmocka_unit_test(shows_the_warm_up),
-		cmocka_unit_test(shows_the_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export/window.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define SPIKE UINT64_C(7873179004)
 
@@ -28,9 +22,8 @@ static void fails(const char *s, uint64_t spike, int r)
 	assert_int_equal(to, 2);
 }
 
-static void reads_relative(void **state)
+TEST(reads_relative)
 {
-	(void)state;
 	is("-200us,50us", SPIKE - 200000, SPIKE + 50000);
 	is("-200,+50", SPIKE - 200000, SPIKE + 50000);
 	is("-1.5ms,-0", SPIKE - 1500000, SPIKE);
@@ -38,25 +31,22 @@ static void reads_relative(void **state)
 	is("-1h,0", 0, SPIKE);
 }
 
-static void reads_absolute(void **state)
+TEST(reads_absolute)
 {
-	(void)state;
 	is("7.782616917,7.782616943", 7782616917, 7782616943);
 	is("7.7,8.0", 7700000000, 8000000000);
 	is("7.782616917,0", 7782616917, SPIKE);
 }
 
-static void reads_open(void **state)
+TEST(reads_open)
 {
-	(void)state;
 	is(",", 0, UINT64_MAX);
 	is("-1us,", SPIKE - 1000, UINT64_MAX);
 	is(",7.9", 0, 7900000000);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-	(void)state;
 	fails("", SPIKE, -EINVAL);
 	fails("-5us", SPIKE, -EINVAL);
 	fails("-5us,5us,6us", SPIKE, -EINVAL);
@@ -69,16 +59,4 @@ static void refuses(void **state)
 	fails("0,-1", SPIKE, -ERANGE);
 	fails("99999999999999.0,", SPIKE, -ERANGE);
 	fails("-5us,", 0, -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_relative),
-		cmocka_unit_test(reads_absolute),
-		cmocka_unit_test(reads_open),
-		cmocka_unit_test(refuses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "selftest/row.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 #define MIB (UINT64_C(1) << 20)
@@ -236,9 +232,8 @@ static const struct {
 };
 
 /* Each fault is seen in its own column, and in no other. */
-static void finds_each_fault(void **state)
+TEST(finds_each_fault)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct row row = good_row();
 
@@ -258,11 +253,10 @@ static void finds_each_fault(void **state)
 }
 
 /* What cannot be seen here is neither fine nor wrong. */
-static void knows_what_it_does_not_know(void **state)
+TEST(knows_what_it_does_not_know)
 {
 	struct row row = good_row();
 
-	(void)state;
 	for (size_t i = 0; i < row.nr; i++) {
 		struct row_capture *capture = &row.captures[i];
 
@@ -290,14 +284,13 @@ static const char table[] =
 	"    history: only 3ms, and the timer was late by 8ms\n"
 	"    signal: 0 signals for 2 spikes\n";
 
-static void prints_a_table(void **state)
+TEST(prints_a_table)
 {
 	struct row row = good_row();
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	too_small(&row);
 	no_signal(&row);
 	row_judge(&row);
@@ -317,12 +310,11 @@ static json_object *get(json_object *object, const char *key)
 	return value;
 }
 
-static void tells_it_as_json(void **state)
+TEST(tells_it_as_json)
 {
 	struct row row = good_row();
 	json_object *object, *checks, *signal;
 
-	(void)state;
 	row.names[1] = "-";
 	row.captures[0].told.bytes_after_spike = row.captures[1].told.bytes_after_spike =
 		UINT64_MAX;
@@ -343,16 +335,4 @@ static void tells_it_as_json(void **state)
 	assert_int_equal(json_object_array_length(get(object, "captures")), 2);
 	json_object_put(object);
 	row_release(&row);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_each_fault),
-		cmocka_unit_test(knows_what_it_does_not_know),
-		cmocka_unit_test(prints_a_table),
-		cmocka_unit_test(tells_it_as_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

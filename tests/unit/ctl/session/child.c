@@ -2,17 +2,13 @@
 #include "session/child.h"
 
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "clock.h"
+#include "test.h"
 #include "tree.h"
 
 /* A folder with a perf of our own; the working folder meanwhile. */
@@ -143,13 +139,12 @@ static char *read_log(void)
 	return text;
 }
 
-static void lives(void **state)
+TEST(lives)
 {
 	struct fixture f;
 	_cleanup_free_ char *log = NULL;
 	sigset_t set;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -178,7 +173,7 @@ static void lives(void **state)
 	end(&f);
 }
 
-static void places(void **state)
+TEST(places)
 {
 	struct fixture f;
 	_cleanup_free_ char *log = NULL;
@@ -186,7 +181,6 @@ static void places(void **state)
 	cpu_set_t set;
 	char line[32];
 
-	(void)state;
 	sched_getaffinity(0, sizeof(set), &set);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (CPU_ISSET(cpu, &set)) {
@@ -213,23 +207,21 @@ static void places(void **state)
 	end(&f);
 }
 
-static void refuses_what_is_not_there(void **state)
+TEST(refuses_what_is_not_there)
 {
 	static char name[] = "./nosuch";
 	struct fixture f;
 
-	(void)state;
 	begin(&f, (char *[]){ name, NULL }, "");
 	assert_int_equal(child_start(&f.child, -1), -ENOENT);
 	assert_string_equal(said(&f), "perf-poke-ctl: './nosuch': No such file or directory\n");
 	end(&f);
 }
 
-static void tells_who_dies_at_once(void **state)
+TEST(tells_who_dies_at_once)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, words, "dies");
 	assert_int_equal(child_start(&f.child, -1), -ESRCH);
 	assert_string_equal(said(&f), "perf-poke-ctl: ./perf ended before it was ready to be "
@@ -237,11 +229,10 @@ static void tells_who_dies_at_once(void **state)
 	end(&f);
 }
 
-static void tells_who_does_not_answer(void **state)
+TEST(tells_who_does_not_answer)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, words, "silent");
 	f.config.ready_ns = NSEC_PER_SEC / 10;
 	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
@@ -250,12 +241,11 @@ static void tells_who_does_not_answer(void **state)
 	end(&f);
 }
 
-static void is_interrupted(void **state)
+TEST(is_interrupted)
 {
 	struct fixture f;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(write(fds[1], "", 1), 1);
 	begin(&f, words, "silent");
@@ -273,11 +263,10 @@ static void await_end(struct child *child)
 		usleep(1000);
 }
 
-static void tells_who_ends_early(void **state)
+TEST(tells_who_ends_early)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, words, "early 4");
 	assert_int_equal(child_start(&f.child, -1), 0);
 	await_end(&f.child);
@@ -292,11 +281,10 @@ static void tells_who_ends_early(void **state)
 	end(&f);
 }
 
-static void tells_who_fails_at_the_end(void **state)
+TEST(tells_who_fails_at_the_end)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, words, "fails");
 	assert_int_equal(child_start(&f.child, -1), 0);
 	assert_int_equal(child_stop(&f.child, -1), 5);
@@ -304,11 +292,10 @@ static void tells_who_fails_at_the_end(void **state)
 	end(&f);
 }
 
-static void insists(void **state)
+TEST(insists)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, words, "deaf");
 	f.config.end_ns = NSEC_PER_SEC / 10;
 	assert_int_equal(child_start(&f.child, -1), 0);
@@ -319,13 +306,12 @@ static void insists(void **state)
 }
 
 /* Of two signals, the first is the one that ended the session. */
-static void is_hurried(void **state)
+TEST(is_hurried)
 {
 	struct fixture f;
 	sigset_t set;
 	int signals;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -345,7 +331,7 @@ static void is_hurried(void **state)
 }
 
 /* Not perf: ready when it takes the signal, ended by SIGINT. */
-static void runs_others(void **state)
+TEST(runs_others)
 {
 	static char shell[] = "sh", c[] = "-c";
 	static char script[] = "sleep 0.2; trap 'echo poked > log' USR2; trap - INT; "
@@ -353,7 +339,6 @@ static void runs_others(void **state)
 	static char sleeps[] = "exec sleep 1000";
 	struct fixture f;
 
-	(void)state;
 	begin(&f, (char *[]){ shell, c, script, NULL }, "");
 	assert_int_equal(child_start(&f.child, -1), 0);
 	kill(f.child.pid, SIGUSR2);
@@ -372,19 +357,5 @@ static void runs_others(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lives),
-		cmocka_unit_test(places),
-		cmocka_unit_test(refuses_what_is_not_there),
-		cmocka_unit_test(tells_who_dies_at_once),
-		cmocka_unit_test(tells_who_does_not_answer),
-		cmocka_unit_test(is_interrupted),
-		cmocka_unit_test(tells_who_ends_early),
-		cmocka_unit_test(tells_who_fails_at_the_end),
-		cmocka_unit_test(insists),
-		cmocka_unit_test(is_hurried),
-		cmocka_unit_test(runs_others),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return run_all(set_up, tear_down);
 }

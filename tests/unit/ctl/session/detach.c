@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/detach.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* What the caller's command ends with when the child does this. */
 static enum exit_code run_child(void (*child)(struct detach *detach, struct console *con),
@@ -54,11 +50,10 @@ static void be_armed(struct detach *detach, struct console *con)
 		_exit(EXIT_FAILED); /* nobody looks any more */
 }
 
-static void ends_as_child_does(void **state)
+TEST(ends_as_child_does)
 {
 	char err[256] = "";
 
-	(void)state;
 	assert_int_equal(run_child(end_unarmed, err, sizeof(err)), EXIT_USAGE);
 	assert_string_equal(err, "");
 	assert_int_equal(run_child(die_unarmed, err, sizeof(err)), EXIT_FAILED);
@@ -66,21 +61,10 @@ static void ends_as_child_does(void **state)
 				 "before it was armed\n");
 }
 
-static void ends_when_armed(void **state)
+TEST(ends_when_armed)
 {
 	char err[256] = "";
 
-	(void)state;
 	assert_int_equal(run_child(be_armed, err, sizeof(err)), EXIT_FINE);
 	assert_string_equal(err, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_as_child_does),
-		cmocka_unit_test(ends_when_armed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

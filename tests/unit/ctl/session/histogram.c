@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/histogram.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static char *print(const struct perf_poke_bucket *buckets, size_t nr)
@@ -24,7 +19,7 @@ static char *print(const struct perf_poke_bucket *buckets, size_t nr)
 	return text;
 }
 
-static void prints_rows(void **state)
+TEST(prints_rows)
 {
 	static const struct perf_poke_bucket buckets[] = {
 		{ 0, 1, 1 },	   { 508, 512, 2 },   { 512, 520, 4 },
@@ -32,7 +27,6 @@ static void prints_rows(void **state)
 	};
 	_cleanup_free_ char *text = print(buckets, ARRAY_SIZE(buckets));
 
-	(void)state;
 	assert_string_equal(text, "  latency                 expiries  each # doubles\n"
 				  "       0ns - 512ns               3  ##\n"
 				  "     512ns - 1.02us              7  ###\n"
@@ -41,18 +35,16 @@ static void prints_rows(void **state)
 				  "     4.1us - 8.19us              2  ##\n");
 }
 
-static void prints_nothing(void **state)
+TEST(prints_nothing)
 {
 	_cleanup_free_ char *text = print(NULL, 0);
 
-	(void)state;
 	assert_string_equal(text, "");
 }
 
 /* Whatever the spread, the rows are few and no expiry is left out. */
-static void keeps_to_its_size(void **state)
+TEST(keeps_to_its_size)
 {
-	(void)state;
 	for (int low = 0; low < 64; low++) {
 		for (int high = low; high < 64; high++) {
 			const uint64_t end = high < 63 ? UINT64_C(2) << high : UINT64_MAX;
@@ -72,15 +64,4 @@ static void keeps_to_its_size(void **state)
 			assert_true(bars == 1 + 6 || bars == 1 + 5 + 6);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_rows),
-		cmocka_unit_test(prints_nothing),
-		cmocka_unit_test(keeps_to_its_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/console.h"
 #include "cli/json_line.h"
 #include "session/adaptive.h"
+#include "test.h"
 
 /* Writes an object as the program does, checks that it is one line, and reads it back. */
 static json_object *round_trip(json_object *object, const char *type)
@@ -49,16 +45,15 @@ static void check_keys(json_object *object, const char *const *keys, size_t nr)
 	assert_int_equal(json_object_object_length(object), nr);
 }
 
-static void writes_errors(void **state)
+TEST(writes_errors)
 {
 	json_object *read = round_trip(json_error("a \"b\"\n\377"), "error");
 
-	(void)state;
 	assert_string_equal(json_object_get_string(get(read, "message")), "a \"b\"\n?");
 	json_object_put(read);
 }
 
-static void writes_armed(void **state)
+TEST(writes_armed)
 {
 	static const char *const keys[] = { "type",	"session",  "cpus",	"threshold_ns",
 					    "function", "recorder", "workload", "delivery",
@@ -73,7 +68,6 @@ static void writes_armed(void **state)
 		json_armed((const int[]){ 1, 3 }, 2, &opts, "me", "events", "none", "relay"),
 		"armed");
 
-	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
 	assert_string_equal(json_object_get_string(get(read, "session")), "me");
 	assert_string_equal(json_object_get_string(get(read, "cpus")), "[ 1, 3 ]");
@@ -85,7 +79,7 @@ static void writes_armed(void **state)
 }
 
 /* Thresholds that are yet to be measured are no number. */
-static void writes_adaptive(void **state)
+TEST(writes_adaptive)
 {
 	const struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_THREAD, 5 },
 						      { PERF_POKE_TRIGGER_IRQ, 0 } };
@@ -104,7 +98,6 @@ static void writes_adaptive(void **state)
 	json_object *read = round_trip(
 		json_armed((const int[]){ 1 }, 1, &opts, "me", "events", "none", "relay"), "armed");
 
-	(void)state;
 	assert_null(get(read, "threshold_ns"));
 	assert_string_equal(json_object_get_string(get(read, "triggers")),
 			    "{ \"thread\": 5, \"irq\": null }");
@@ -114,7 +107,7 @@ static void writes_adaptive(void **state)
 	json_object_put(read);
 }
 
-static void writes_triggers(void **state)
+TEST(writes_triggers)
 {
 	const struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_THREAD, 5 },
 						      { PERF_POKE_TRIGGER_IRQ, 0 } };
@@ -127,7 +120,6 @@ static void writes_triggers(void **state)
 	json_object *read = round_trip(
 		json_armed((const int[]){ 1 }, 1, &opts, "me", "events", "none", "relay"), "armed");
 
-	(void)state;
 	assert_string_equal(json_object_get_string(get(read, "triggers")),
 			    "{ \"thread\": 5, \"irq\": 30000 }");
 	json_object_put(read);
@@ -139,7 +131,7 @@ static void writes_triggers(void **state)
 	json_object_put(read);
 }
 
-static void writes_captures(void **state)
+TEST(writes_captures)
 {
 	static const char *const keys[] = {
 		"type",	       "error",	   "path",     "recorder",	"sequence",    "poked",
@@ -156,7 +148,6 @@ static void writes_captures(void **state)
 	};
 	json_object *read = round_trip(json_capture(&capture), "capture");
 
-	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
 	assert_null(get(read, "error"));
 	assert_null(get(read, "function_name"));
@@ -174,7 +165,7 @@ static void writes_captures(void **state)
 }
 
 /* Bytes of trace are told of captures that have a trace. */
-static void writes_traces(void **state)
+TEST(writes_traces)
 {
 	struct perf_poke_capture capture = {
 		.recorder = "pt",
@@ -184,7 +175,6 @@ static void writes_traces(void **state)
 	};
 	json_object *read = round_trip(json_capture(&capture), "capture");
 
-	(void)state;
 	assert_int_equal(json_object_get_int(get(read, "trace_bytes")), 5000);
 	assert_int_equal(json_object_get_int(get(read, "bytes_after_spike")), 70);
 	assert_true(json_object_get_boolean(get(read, "bytes_after_spike_exact")));
@@ -198,7 +188,7 @@ static void writes_traces(void **state)
 	json_object_put(read);
 }
 
-static void writes_summaries(void **state)
+TEST(writes_summaries)
 {
 	static const char *const keys[] = { "type",	  "cpus",     "all",
 					    "missed",	  "captures", "failed",
@@ -216,7 +206,6 @@ static void writes_summaries(void **state)
 	const struct results results = { .rows = &row, .nr_rows = 1, .all = { .cpu = ALL_CPUS } };
 	json_object *read = round_trip(json_summary(&results), "summary"), *cpu, *all;
 
-	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
 	cpu = json_object_array_get_idx(get(read, "cpus"), 0);
 	check_keys(cpu, row_keys, ARRAY_SIZE(row_keys));
@@ -229,7 +218,7 @@ static void writes_summaries(void **state)
 	json_object_put(read);
 }
 
-static void writes_what_remains(void **state)
+TEST(writes_what_remains)
 {
 	const struct perf_poke_capture capture = {
 		.path = "a/2",
@@ -239,7 +228,6 @@ static void writes_what_remains(void **state)
 	_cleanup_(results_release) struct results results = { 0 };
 	json_object *read;
 
-	(void)state;
 	assert_int_equal(results_add_capture(&results, &gone), 0);
 	assert_int_equal(results_add_capture(&results, &capture), 0);
 	results_remove_capture(&results, "a/1");
@@ -255,7 +243,7 @@ static void writes_what_remains(void **state)
 	json_object_put(read);
 }
 
-static void writes_perf(void **state)
+TEST(writes_perf)
 {
 	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
 	struct perf_file file = { .path = (char[]){ "a b" } };
@@ -264,7 +252,6 @@ static void writes_perf(void **state)
 	};
 	json_object *read = round_trip(json_summary(&results), "summary");
 
-	(void)state;
 	assert_string_equal(
 		json_object_to_json_string_ext(get(read, "perf"), JSON_C_TO_STRING_PLAIN),
 		"{\"pid\":7,\"command\":[\"perf\",\"re?cord\"],\"status\":130,"
@@ -272,7 +259,7 @@ static void writes_perf(void **state)
 	json_object_put(read);
 }
 
-static void writes_checks(void **state)
+TEST(writes_checks)
 {
 	static const char *const keys[] = { "type",    "name",	 "have",  "required",
 					    "purpose", "detail", "remedy" };
@@ -285,7 +272,6 @@ static void writes_checks(void **state)
 	};
 	json_object *read = round_trip(json_capability(&capability), "capability");
 
-	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
 	assert_true(json_object_get_boolean(get(read, "have")));
 	json_object_put(read);
@@ -295,7 +281,7 @@ static void writes_checks(void **state)
 	json_object_put(read);
 }
 
-static void writes_sessions(void **state)
+TEST(writes_sessions)
 {
 	static const char *const keys[] = {
 		"type",	    "session",	"alive",	"pid",	    "armed_for_ns", "threshold_ns",
@@ -340,7 +326,6 @@ static void writes_sessions(void **state)
 	};
 	json_object *read = round_trip(json_session(&session), "session"), *cpu, *user;
 
-	(void)state;
 	check_keys(read, keys, ARRAY_SIZE(keys));
 	assert_string_equal(json_object_get_string(get(read, "session")), "noon");
 	assert_false(json_object_get_boolean(get(read, "alive")));
@@ -371,18 +356,4 @@ static void writes_sessions(void **state)
 	assert_int_equal(json_object_get_int(get(read, "max_captures")), 5);
 	assert_string_equal(json_object_get_string(get(read, "freeze")), "pause");
 	json_object_put(read);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_errors),    cmocka_unit_test(writes_armed),
-		cmocka_unit_test(writes_captures),  cmocka_unit_test(writes_adaptive),
-		cmocka_unit_test(writes_triggers),  cmocka_unit_test(writes_traces),
-		cmocka_unit_test(writes_summaries), cmocka_unit_test(writes_checks),
-		cmocka_unit_test(writes_sessions),  cmocka_unit_test(writes_what_remains),
-		cmocka_unit_test(writes_perf),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

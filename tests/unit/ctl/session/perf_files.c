@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/perf_files.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "tree.h"
 
 #define DUMP "2026112101332074"
@@ -37,11 +33,10 @@ static void make(const char *path, const char *text, mode_t mode)
 	fclose(file);
 }
 
-static void finds_new_ones(void **state)
+TEST(finds_new_ones)
 {
 	_cleanup_(perf_files_release) struct perf_files before = { 0 }, after = { 0 };
 
-	(void)state;
 	assert_int_equal(mkdir("a", 0777), 0);
 	make("a/x.data", "old", 0666);
 	make("a/x.data.0000000000000000", "old", 0666);
@@ -62,11 +57,10 @@ static void finds_new_ones(void **state)
 	assert_string_equal(after.files[2].path, "a/x.data." DUMP);
 }
 
-static void finds_here(void **state)
+TEST(finds_here)
 {
 	_cleanup_(perf_files_release) struct perf_files found = { 0 }, none = { 0 };
 
-	(void)state;
 	make("z.data", "", 0666);
 	assert_int_equal(perf_files_find(&found, "z.data"), 0);
 	assert_int_equal(found.nr, 1);
@@ -88,12 +82,11 @@ static char *archive(struct perf_files *files, const char *output, const char *p
 	return text;
 }
 
-static void archives(void **state)
+TEST(archives)
 {
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };
 	_cleanup_free_ char *text = NULL, *beside = NULL;
 
-	(void)state;
 	make("fake", "#!/bin/sh\n[ \"$1\" = archive ] && cat \"$2\" > \"$2.tar.bz2\"\n", 0755);
 	make("b.data", "precious", 0666);
 	assert_int_equal(perf_files_find(&found, "b.data"), 0);
@@ -107,12 +100,11 @@ static void archives(void **state)
 }
 
 /* What perf wrote is not lost by what fails later. */
-static void keeps_without_archive(void **state)
+TEST(keeps_without_archive)
 {
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };
 	_cleanup_free_ char *text = NULL, *none = NULL;
 
-	(void)state;
 	make("false", "#!/bin/sh\nexit 1\n", 0755);
 	make("c.data", "precious", 0666);
 	assert_int_equal(perf_files_find(&found, "c.data"), 0);
@@ -126,12 +118,11 @@ static void keeps_without_archive(void **state)
 	assert_int_equal(access(found.files[0].path, F_OK), 0);
 }
 
-static void leaves_what_cannot_be_moved(void **state)
+TEST(leaves_what_cannot_be_moved)
 {
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	make("e.data", "precious", 0666);
 	assert_int_equal(perf_files_find(&found, "e.data"), 0);
 	unlink("e.data");
@@ -143,13 +134,5 @@ static void leaves_what_cannot_be_moved(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_new_ones),
-		cmocka_unit_test(finds_here),
-		cmocka_unit_test(archives),
-		cmocka_unit_test(keeps_without_archive),
-		cmocka_unit_test(leaves_what_cannot_be_moved),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return run_all(set_up, tear_down);
 }

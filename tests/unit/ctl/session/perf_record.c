@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/perf_record.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define WORDS(...)                                                                                 \
 	(char *[])                                                                                 \
@@ -23,11 +19,10 @@ static void read_fine(struct perf_record *record, char **words)
 		fail_msg("%s: %s", words[2], why);
 }
 
-static void understands(void **state)
+TEST(understands)
 {
 	struct perf_record record;
 
-	(void)state;
 	read_fine(&record, WORDS("perf", "record", "-S", "-e", "intel_pt//k", "-C", "41"));
 	assert_int_equal(record.at, 1);
 	assert_string_equal(record.output, "perf.data");
@@ -47,11 +42,10 @@ static void understands(void **state)
 }
 
 /* The workload's words are not perf's, and a value is no option. */
-static void knows_whose_words_they_are(void **state)
+TEST(knows_whose_words_they_are)
 {
 	struct perf_record record;
 
-	(void)state;
 	read_fine(&record, WORDS("perf", "record", "-S", "--", "x", "--control", "-o", "y"));
 	assert_string_equal(record.output, "perf.data");
 	read_fine(&record, WORDS("perf", "record", "-S", "x", "-o", "y"));
@@ -73,13 +67,12 @@ static void knows_whose_words_they_are(void **state)
 		assert_string_equal(why, text);                                                    \
 	} while (0)
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	static const char nothing[] = "perf record: would do nothing when poked: add -S (with "
 				      "Intel PT) or --switch-output=signal --overwrite";
 	static const char control[] = "perf record: leave --control out: perf-poke controls it";
 
-	(void)state;
 	REFUSES("-- 'sleep': not a perf record (use -- perf record ..., or --any-process)", "sleep",
 		"record");
 	REFUSES("-- 'perf': not a perf record (use -- perf record ..., or --any-process)", "perf",
@@ -95,12 +88,11 @@ static void refuses(void **state)
 	REFUSES(nothing, "perf", "record", "-C", "-S");
 }
 
-static void takes_any(void **state)
+TEST(takes_any)
 {
 	_cleanup_free_ char *why = NULL;
 	struct perf_record record;
 
-	(void)state;
 	assert_int_equal(perf_record_read(&record, WORDS("sleep", "-o"), true, &why), 0);
 	assert_int_equal(record.at, 0);
 	assert_null(record.output);
@@ -125,9 +117,8 @@ static void check_argv(char **words, bool any, const char *wake, char **wanted)
 	assert_null(argv[i]);
 }
 
-static void inserts(void **state)
+TEST(inserts)
 {
-	(void)state;
 	check_argv(WORDS("perf", "-v", "record", "-S", "x"), false, NULL,
 		   WORDS("perf", "-v", "record", "--control", "fd:7,8", "--delay=-1",
 			 "--output=perf.data", "-S", "x"));
@@ -140,11 +131,10 @@ static void inserts(void **state)
 	check_argv(WORDS("x", "record"), true, NULL, WORDS("x", "record"));
 }
 
-static void asks_by_delay(void **state)
+TEST(asks_by_delay)
 {
 	struct perf_record record = { 0 };
 
-	(void)state;
 	assert_string_equal(perf_record_first(&record), "enable\n");
 	record.delay = "-1";
 	assert_string_equal(perf_record_first(&record), "enable\n");
@@ -152,25 +142,12 @@ static void asks_by_delay(void **state)
 	assert_string_equal(perf_record_first(&record), "ping\n");
 }
 
-static void makes_wakes(void **state)
+TEST(makes_wakes)
 {
 	char one[PERF_RECORD_WAKE], other[PERF_RECORD_WAKE];
 
-	(void)state;
 	assert_int_equal(perf_record_make_wake(one), 0);
 	assert_int_equal(perf_record_make_wake(other), 0);
 	assert_int_equal(strlen(one), 18);
 	assert_string_not_equal(one, other);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(understands), cmocka_unit_test(knows_whose_words_they_are),
-		cmocka_unit_test(refuses),     cmocka_unit_test(takes_any),
-		cmocka_unit_test(inserts),     cmocka_unit_test(asks_by_delay),
-		cmocka_unit_test(makes_wakes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/report.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *print(const struct results *results)
 {
@@ -20,7 +16,7 @@ static char *print(const struct results *results)
 	return text;
 }
 
-static void prints_one_cpu(void **state)
+TEST(prints_one_cpu)
 {
 	struct result_row row = {
 		.cpu = 3,
@@ -36,7 +32,6 @@ static void prints_one_cpu(void **state)
 	const struct results results = { .rows = &row, .nr_rows = 1, .elapsed_ns = 2000000000 };
 	_cleanup_free_ char *text = print(&results);
 
-	(void)state;
 	assert_string_equal(text, "  CPU     expiries      min      avg      p50      p99    p99.9 "
 				  "     max   spikes\n"
 				  "    3           10    812ns   2.35us      2us     30us   83.2us "
@@ -44,7 +39,7 @@ static void prints_one_cpu(void **state)
 				  "\ncaptures: 0 complete, 0 failed, in 2s\n");
 }
 
-static void prints_several_cpus(void **state)
+TEST(prints_several_cpus)
 {
 	struct result_row rows[2] = { { .cpu = 0 }, { .cpu = 12 } };
 	const struct results results = {
@@ -55,7 +50,6 @@ static void prints_several_cpus(void **state)
 	};
 	_cleanup_free_ char *text = print(&results);
 
-	(void)state;
 	assert_non_null(strstr(text, "\n   12            0        -        -"));
 	assert_non_null(strstr(text, "\n  all            0        -        -"));
 	assert_non_null(strstr(text, "\nnote: 5 expiries not seen"));
@@ -63,7 +57,7 @@ static void prints_several_cpus(void **state)
 	assert_non_null(strstr(text, "\ncaptures: 0 complete, 1 failed, in 0ns\n"));
 }
 
-static void prints_captures(void **state)
+TEST(prints_captures)
 {
 	struct perf_poke_capture captures[] = {
 		{ .path = "out dir/1",
@@ -93,7 +87,6 @@ static void prints_captures(void **state)
 					 .nr_captures = ARRAY_SIZE(captures) };
 	_cleanup_free_ char *text = print(&results);
 
-	(void)state;
 	assert_non_null(strstr(text, "\ncapture 1: out dir/1\n"
 				     "  latency      83.2us on CPU 3\n"
 				     "  timer        hrtimer_wakeup\n"
@@ -112,7 +105,7 @@ static void prints_captures(void **state)
 }
 
 /* Of a trace there are bytes to tell, and no events. */
-static void prints_traces(void **state)
+TEST(prints_traces)
 {
 	struct perf_poke_capture captures[] = {
 		{ .recorder = "pt",
@@ -140,7 +133,6 @@ static void prints_traces(void **state)
 					 .nr_captures = ARRAY_SIZE(captures) };
 	_cleanup_free_ char *text = print(&results);
 
-	(void)state;
 	assert_non_null(strstr(text, "\n  history      3ms, 1.9M of trace, 3.2M (pt)\n"
 				     "  skid         12.3us, 512B of trace after the spike, armed "
 				     "again after 1.23ms\n"));
@@ -152,7 +144,7 @@ static void prints_traces(void **state)
 }
 
 /* Whoever has the trace, says so. */
-static void prints_perf(void **state)
+TEST(prints_perf)
 {
 	struct perf_poke_capture capture = { .path = "1", .recorder = "perf" };
 	struct perf_file files[] = { { .path = (char[]){ "a b" } }, { .path = (char[]){ "c" } } };
@@ -163,7 +155,6 @@ static void prints_perf(void **state)
 	};
 	_cleanup_free_ char *text = print(&results);
 
-	(void)state;
 	assert_null(strstr(text, "perf-poke-ctl script"));
 	assert_non_null(strstr(text, "\n\nperf 7: exit status 1\n"
 				     "  open         perf script -i 'a b'\n"
@@ -171,7 +162,7 @@ static void prints_perf(void **state)
 }
 
 /* A result outlives the callback that brought it. */
-static void copies_captures(void **state)
+TEST(copies_captures)
 {
 	char path[] = "a", recorder[] = "b", function[] = "c";
 	const struct perf_poke_capture capture = {
@@ -181,7 +172,6 @@ static void copies_captures(void **state)
 	};
 	_cleanup_(results_release) struct results results = { 0 };
 
-	(void)state;
 	assert_int_equal(results_add_capture(&results, &capture), 0);
 	assert_int_equal(results_add_capture(&results, &capture), 0);
 	path[0] = recorder[0] = function[0] = 'x';
@@ -192,13 +182,12 @@ static void copies_captures(void **state)
 }
 
 /* What does not stay is told of by its number only. */
-static void prints_what_remains(void **state)
+TEST(prints_what_remains)
 {
 	static const char *const paths[] = { "a", "b", "c", "d", "e" };
 	_cleanup_(results_release) struct results results = { .keeps = true };
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		const struct perf_poke_capture capture = { .path = paths[i], .recorder = "events" };
 
@@ -214,16 +203,4 @@ static void prints_what_remains(void **state)
 	assert_non_null(strstr(text, "\ncapture 3: c\n"));
 	assert_non_null(strstr(text, "\ncapture 4: d\n"));
 	assert_non_null(strstr(text, "\ncaptures: 5 complete, 3 kept (1,3-4), 0 failed, in "));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_one_cpu),      cmocka_unit_test(prints_several_cpus),
-		cmocka_unit_test(prints_captures),     cmocka_unit_test(prints_traces),
-		cmocka_unit_test(prints_perf),	       cmocka_unit_test(copies_captures),
-		cmocka_unit_test(prints_what_remains),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

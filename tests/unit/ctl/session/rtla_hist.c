@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/rtla_hist.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 /* What rtla timerlat hist -b 5 -E 10 has of the same: three CPUs, of one nothing is known of a
  * thread, of another nothing at all. */
@@ -29,7 +25,7 @@ static const char expected[] = "# RTLA timerlat histogram\n"
 
 #define ENTRIES 10
 
-static void prints_as_rtla_does(void **state)
+TEST(prints_as_rtla_does)
 {
 	uint64_t low[ENTRIES + 1] = { 3 }, seven[ENTRIES + 1] = { 0, 1 };
 	uint64_t more[ENTRIES + 1] = { [1] = 2, [ENTRIES] = 1 }, none[ENTRIES + 1] = { 0 };
@@ -62,18 +58,8 @@ static void prints_as_rtla_does(void **state)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(file);
 	rtla_hist_print(file, &results);
 	fclose(file);
 	assert_string_equal(text, expected);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_as_rtla_does),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/sessions.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "commands/commands.h"
+#include "test.h"
 
 static void add(struct session_list *list, const char *name, bool alive)
 {
@@ -41,11 +37,10 @@ static const char *choose(const struct session_list *list, const char *name, enu
 	return chosen ? chosen->name : NULL;
 }
 
-static void chooses(void **state)
+TEST(chooses)
 {
 	struct session_list list = { 0 };
 
-	(void)state;
 	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: there is no session\n"));
 	add(&list, "dead", false);
 	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: there is no session\n"));
@@ -63,12 +58,11 @@ static void chooses(void **state)
 	assert_int_equal(list.nr, 0);
 }
 
-static void copies(void **state)
+TEST(copies)
 {
 	struct session_list list = { 0 };
 	char name[] = "abc";
 
-	(void)state;
 	add(&list, name, true);
 	name[0] = 'x';
 	assert_string_equal(list.entries[0].name, "abc");
@@ -81,7 +75,7 @@ static void copies(void **state)
 }
 
 /* What is wrong is said before anything is looked for. */
-static void refuses_options(void **state)
+TEST(refuses_options)
 {
 	static const struct {
 		const struct command *command;
@@ -95,7 +89,6 @@ static void refuses_options(void **state)
 		{ &command_poke, { "--wait=1" }, "--wait '1': takes no value" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char *argv[8] = { "perf-poke-ctl", (char *)cases[i].command->name };
 		_cleanup_free_ char *err = NULL;
@@ -112,15 +105,4 @@ static void refuses_options(void **state)
 		assert_non_null(strstr(err, cases[i].line));
 		assert_ptr_equal(strchr(err, '\n'), err + size - 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chooses),
-		cmocka_unit_test(copies),
-		cmocka_unit_test(refuses_options),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "base/hotplug.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include <linux/netlink.h>
 
-#include <cmocka.h>
-
 #include "messages.h"
+#include "test.h"
 
 #define CPU "/devices/system/cpu/cpu"
 
@@ -85,17 +81,16 @@ static void check_event(const char *uevent, size_t len, int cpu, bool online)
 	assert_int_equal(event.online, online);
 }
 
-static void parses_cpus(void **state)
+TEST(parses_cpus)
 {
 	const char real[] = "offline@" CPU "12\0ACTION=offline\0DEVPATH=" CPU "12\0SUBSYSTEM=cpu";
 
-	(void)state;
 	check_event(real, sizeof(real), 12, false);
 	check_event("online@" CPU "0", sizeof("online@" CPU "0"), 0, true);
 	check_event("online@" CPU "8191", sizeof("online@" CPU "8191"), 8191, true);
 }
 
-static void takes_nothing_else(void **state)
+TEST(takes_nothing_else)
 {
 	static const char *const others[] = {
 		"",
@@ -119,7 +114,6 @@ static void takes_nothing_else(void **state)
 	};
 	struct hotplug_event event;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (hotplug_parse(others[i], strlen(others[i]) + 1, &event))
 			fail_msg("'%s' was taken for a CPU", others[i]);
@@ -130,11 +124,10 @@ static void takes_nothing_else(void **state)
 	assert_int_equal(hotplug_parse("online@" CPU "1", 0, &event), 0);
 }
 
-static void reads_the_kernels_only(void **state)
+TEST(reads_the_kernels_only)
 {
 	struct hotplug_event event = {};
 
-	(void)state;
 	kernel.uevent = "offline@" CPU "3";
 	kernel.len = sizeof("offline@" CPU "3");
 	kernel.end_errno = EAGAIN;
@@ -148,11 +141,10 @@ static void reads_the_kernels_only(void **state)
 	assert_int_equal(hotplug_read(3, &event), -ENOBUFS);
 }
 
-static void opens_or_says_why_not(void **state)
+TEST(opens_or_says_why_not)
 {
 	int fd = hotplug_open(&log_of_test);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	assert_string_equal(messages.text, "");
@@ -160,16 +152,4 @@ static void opens_or_says_why_not(void **state)
 	assert_int_equal(hotplug_open(&log_of_test), -EPERM);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 	assert_non_null(strstr(messages.text, "uevents: Operation not permitted"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses_cpus),
-		cmocka_unit_test(takes_nothing_else),
-		cmocka_unit_test(reads_the_kernels_only),
-		cmocka_unit_test(opens_or_says_why_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

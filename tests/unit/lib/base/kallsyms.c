@@ -2,14 +2,10 @@
 /* On a file of this test's own, by replacing fopen() at link time, and on the running kernel's. */
 #include "base/kallsyms.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static const char *fixture; /* NULL: the kernel's own file */
@@ -31,11 +27,10 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 	return __wrap_fopen(path, mode);
 }
 
-static void finds_functions(void **state)
+TEST(finds_functions)
 {
 	uint64_t address = 0;
 
-	(void)state;
 	fixture = "ffffffff81000000 T _text\n"
 		  "ffffffff81000000 t startup\n"
 		  "ffffffff81000040 t hrtimer_wakeup\n"
@@ -63,11 +58,10 @@ static void finds_functions(void **state)
 	assert_int_equal(address, 0xffffffff81000080);
 }
 
-static void names_addresses(void **state)
+TEST(names_addresses)
 {
 	char name[32] = "", small[4];
 
-	(void)state;
 	fixture = "ffffffff81000000 D data\n"
 		  "ffffffff81000000 t startup\n"
 		  "ffffffff81000000 t alias\n"
@@ -83,12 +77,11 @@ static void names_addresses(void **state)
 	assert_int_equal(kallsyms_name(0, name, sizeof(name)), -ENOENT);
 }
 
-static void tells_of_hidden_addresses(void **state)
+TEST(tells_of_hidden_addresses)
 {
 	char name[32];
 	uint64_t address = 7;
 
-	(void)state;
 	fixture = "0000000000000000 T hrtimer_wakeup\n"
 		  "0000000000000000 t other\n";
 	assert_int_equal(kallsyms_find("hrtimer_wakeup", &address), -EPERM);
@@ -98,12 +91,11 @@ static void tells_of_hidden_addresses(void **state)
 	assert_int_equal(kallsyms_name(0xffffffff81000000, name, sizeof(name)), -ENOENT);
 }
 
-static void survives_names_too_long(void **state)
+TEST(survives_names_too_long)
 {
 	_cleanup_free_ char *text = NULL;
 	uint64_t address;
 
-	(void)state;
 	memset(long_name, 'n', sizeof(long_name) - 1);
 	assert_true(asprintf(&text, "ffffffff81000000 T %s\nffffffff81000100 T next\n", long_name) >
 		    0);
@@ -116,7 +108,7 @@ static void survives_names_too_long(void **state)
 
 /* The timer function of every kernel that this project watches. With the privilege to see addresses
  * it has one, without it the library says so. */
-static void agrees_with_the_kernel(void **state)
+TEST(agrees_with_the_kernel)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	uint64_t address = 0, listed;
@@ -124,7 +116,6 @@ static void agrees_with_the_kernel(void **state)
 	bool seen = false;
 	int found;
 
-	(void)state;
 	fixture = NULL;
 	file = __real_fopen("/proc/kallsyms", "re");
 	if (!file) {
@@ -142,17 +133,4 @@ static void agrees_with_the_kernel(void **state)
 	assert_int_equal(kallsyms_name(address, name, sizeof(name)), listed ? 0 : -ENOENT);
 	assert_string_equal(name, listed ? "hrtimer_wakeup" : "");
 	assert_int_equal(kallsyms_find("no such function", &address), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_functions),
-		cmocka_unit_test(names_addresses),
-		cmocka_unit_test(tells_of_hidden_addresses),
-		cmocka_unit_test(survives_names_too_long),
-		cmocka_unit_test(agrees_with_the_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

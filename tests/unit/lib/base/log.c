@@ -2,24 +2,19 @@
 #include "base/log.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <cmocka.h>
 
 #include "messages.h"
+#include "test.h"
 
-static void passes_messages_on(void **state)
+TEST(passes_messages_on)
 {
 	struct messages messages = {};
 	const struct log log = { messages_add, &messages };
 
-	(void)state;
 	for (int level = PERF_POKE_LOG_ERROR; level <= PERF_POKE_LOG_DEBUG; level++) {
 		log_write(&log, level, "level %d of %s", level, "four");
 		assert_int_equal(messages.level, level);
@@ -29,12 +24,11 @@ static void passes_messages_on(void **state)
 	assert_int_equal(messages.nr, 4);
 }
 
-static void trims_newlines(void **state)
+TEST(trims_newlines)
 {
 	struct messages messages = {};
 	const struct log log = { messages_add, &messages };
 
-	(void)state;
 	log_write(&log, PERF_POKE_LOG_INFO, "one\n");
 	assert_string_equal(messages.text, "one");
 	log_write(&log, PERF_POKE_LOG_INFO, "a\nb\n\n");
@@ -44,13 +38,12 @@ static void trims_newlines(void **state)
 	assert_int_equal(messages.nr, 3);
 }
 
-static void keeps_long_messages(void **state)
+TEST(keeps_long_messages)
 {
 	struct messages messages = {};
 	const struct log log = { messages_add, &messages };
 	char text[3000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	log_write(&log, PERF_POKE_LOG_INFO, "%s", text);
@@ -58,22 +51,20 @@ static void keeps_long_messages(void **state)
 	assert_string_equal(messages.text, text);
 }
 
-static void returns_the_error(void **state)
+TEST(returns_the_error)
 {
 	struct messages messages = {};
 	const struct log log = { messages_add, &messages };
 
-	(void)state;
 	assert_int_equal(log_error(&log, -ENOSPC, "full: %d", 7), -ENOSPC);
 	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
 	assert_string_equal(messages.text, "full: 7");
 }
 
-static void is_silent_without_a_function(void **state)
+TEST(is_silent_without_a_function)
 {
 	const struct log none = {};
 
-	(void)state;
 	log_write(&none, PERF_POKE_LOG_ERROR, "nobody reads %s", "this");
 	assert_int_equal(log_error(&none, -EIO, "nor this"), -EIO);
 }
@@ -97,13 +88,13 @@ static void make_libbpf_warn(void)
 	assert_null(btf__new(no_btf, sizeof(no_btf)));
 }
 
-static void demotes_libbpf(void **state)
+TEST(demotes_libbpf)
 {
 	struct messages messages = {};
 	const struct log log = { messages_add, &messages };
 	libbpf_print_fn_t before = libbpf_set_print(count_others);
 
-	(void)state;
+	others = 0;
 	log_capture(&log);
 	make_libbpf_warn();
 	log_release();
@@ -154,11 +145,10 @@ static void capturer_end(struct capturer *capturer)
 }
 
 /* Two threads that load at the same time, whichever ends first. */
-static void tells_threads_apart(void **state)
+TEST(tells_threads_apart)
 {
 	libbpf_print_fn_t before = libbpf_set_print(count_others);
 
-	(void)state;
 	for (int last = 0; last < 2; last++) {
 		struct capturer capturers[2] = {};
 
@@ -177,31 +167,14 @@ static void tells_threads_apart(void **state)
 }
 
 /* What somebody has set while it was captured stays. */
-static void keeps_what_others_set(void **state)
+TEST(keeps_what_others_set)
 {
 	struct messages messages = {};
 	const struct log log = { messages_add, &messages };
 	libbpf_print_fn_t before = libbpf_set_print(NULL);
 
-	(void)state;
 	log_capture(&log);
 	libbpf_set_print(count_others);
 	log_release();
 	assert_ptr_equal(libbpf_set_print(before), count_others);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passes_messages_on),
-		cmocka_unit_test(trims_newlines),
-		cmocka_unit_test(keeps_long_messages),
-		cmocka_unit_test(returns_the_error),
-		cmocka_unit_test(is_silent_without_a_function),
-		cmocka_unit_test(demotes_libbpf),
-		cmocka_unit_test(tells_threads_apart),
-		cmocka_unit_test(keeps_what_others_set),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

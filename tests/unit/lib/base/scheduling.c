@@ -3,20 +3,15 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
-static void reads(void **state)
+TEST(reads)
 {
 	struct scheduling s;
 
-	(void)state;
 	assert_int_equal(scheduling_parse("f:95", &s), 0);
 	assert_int_equal(s.size, 48);
 	assert_int_equal(s.policy, SCHED_FIFO);
@@ -35,7 +30,7 @@ static void reads(void **state)
 	assert_int_equal(s.period, 1000000);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	static const char *const bad[] = { "",		"f",	  "f:",	   "f:0",   "f:100",
 					   "f:1x",	"r:0",	  "r:100", "o:20",  "o:-21",
@@ -43,18 +38,16 @@ static void refuses(void **state)
 					   "d:1ns:1ms", "d:x:1ms" };
 	struct scheduling s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(scheduling_parse(bad[i], &s), -EINVAL);
 }
 
-static void writes_as_it_reads(void **state)
+TEST(writes_as_it_reads)
 {
 	static const char *const all[] = { "f:95", "r:3", "o:-5", "d:500000ns:1000000ns" };
 	struct scheduling s;
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		assert_int_equal(scheduling_parse(all[i], &s), 0);
 		scheduling_format(&s, text, sizeof(text));
@@ -62,23 +55,10 @@ static void writes_as_it_reads(void **state)
 	}
 }
 
-static void gets_our_own(void **state)
+TEST(gets_our_own)
 {
 	struct scheduling s;
 
-	(void)state;
 	assert_int_equal(scheduling_get(0, &s), 0);
 	assert_int_equal(s.policy, sched_getscheduler(0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads),
-		cmocka_unit_test(refuses),
-		cmocka_unit_test(writes_as_it_reads),
-		cmocka_unit_test(gets_our_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

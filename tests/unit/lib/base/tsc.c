@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "base/tsc.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static const struct perf_event_mmap_page two_ghz = {
 	.time_zero = 123456789012,
@@ -16,9 +13,8 @@ static const struct perf_event_mmap_page two_ghz = {
 	.cap_user_time_zero = 1,
 };
 
-static void converts(void **state)
+TEST(converts)
 {
-	(void)state;
 	assert_int_equal(tsc_to_perf_ns(&two_ghz, 0), two_ghz.time_zero);
 	assert_int_equal(tsc_to_perf_ns(&two_ghz, 2000000000000),
 			 1000000000000 + two_ghz.time_zero);
@@ -30,11 +26,10 @@ static void converts(void **state)
 }
 
 /* The kernel leaves the factors as they are when it trusts TSC no more. */
-static void knows_when_tsc_is_no_clock(void **state)
+TEST(knows_when_tsc_is_no_clock)
 {
 	struct perf_event_mmap_page page = two_ghz;
 
-	(void)state;
 	assert_true(tsc_is_perf_clock(&page));
 	page.cap_user_time_zero = 0;
 	assert_false(tsc_is_perf_clock(&page));
@@ -42,22 +37,20 @@ static void knows_when_tsc_is_no_clock(void **state)
 	assert_false(tsc_is_perf_clock(&(struct perf_event_mmap_page){}));
 }
 
-static void extends(void **state)
+TEST(extends)
 {
-	(void)state;
 	assert_int_equal(tsc_extend(5, 7), 5);
 	assert_int_equal(tsc_extend(5, (3ULL << 56) + 7), (3ULL << 56) + 5);
 	assert_int_equal(tsc_extend(9, (3ULL << 56) + 7), (2ULL << 56) + 9);
 }
 
 /* What was there when the event was opened may be old. */
-static void reads_anew(void **state)
+TEST(reads_anew)
 {
 	struct perf_event_mmap_page first, second;
 	struct tsc_clock clock = {};
 	int err = tsc_clock_open(&clock);
 
-	(void)state;
 	if (err == -EACCES || err == -EPERM || err == -ENOSYS) {
 		printf("skipped: no perf events for who has no rights here\n");
 		skip();
@@ -70,16 +63,4 @@ static void reads_anew(void **state)
 	assert_int_equal(second.cap_user_time_zero, first.cap_user_time_zero);
 	tsc_clock_close(&clock);
 	tsc_clock_close(&clock);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(converts),
-		cmocka_unit_test(knows_when_tsc_is_no_clock),
-		cmocka_unit_test(extends),
-		cmocka_unit_test(reads_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,12 +113,11 @@ static void check_keys(struct json_object *json, const char *path, const char *e
 	assert_string_equal(keys, expected);
 }
 
-static void tells_noise(void **state)
+TEST_WITH(tells_noise, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 	struct json_object *json;
 
-	(void)state;
 	capture->spike.has_noise = true;
 	capture->spike.noise_softirq_ns = 7;
 	json = written(capture);
@@ -128,12 +127,11 @@ static void tells_noise(void **state)
 	capture_free(&env, capture);
 }
 
-static void has_these_keys(void **state)
+TEST_WITH(has_these_keys, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 	struct json_object *json = written(capture);
 
-	(void)state;
 	check_keys(json, "",
 		   "schema version spike threshold_ns floor_ns skid_ns blind_ns history_ns events "
 		   "lost "
@@ -152,7 +150,7 @@ static void has_these_keys(void **state)
 	capture_free(&env, capture);
 }
 
-static void has_these_types(void **state)
+TEST_WITH(has_these_types, make_output, remove_output)
 {
 	static const struct {
 		enum json_type type;
@@ -178,7 +176,6 @@ static void has_these_types(void **state)
 	struct capture *capture = fake_capture(1);
 	struct json_object *json;
 
-	(void)state;
 	capture->spike.function = FUNCTION;
 	capture->facts.oldest_ns = 1;
 	json = written(capture);
@@ -214,24 +211,22 @@ static struct capture *example(void)
 	return capture;
 }
 
-static void tells_no_history_that_is_not_known(void **state)
+TEST_WITH(tells_no_history_that_is_not_known, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json = written(capture), *history;
 
-	(void)state;
 	assert_true(json_object_object_get_ex(json, "history_ns", &history));
 	assert_null(history);
 	json_object_put(json);
 	capture_free(&env, capture);
 }
 
-static void holds_the_spike(void **state)
+TEST_WITH(holds_the_spike, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json = written(capture);
 
-	(void)state;
 	assert_int_equal(get_uint(json, "spike.sequence"), 9);
 	assert_int_equal(get_uint(json, "spike.cpu"), 3);
 	assert_int_equal(get_uint(json, "spike.latency_ns"), 83500);
@@ -253,13 +248,12 @@ static void holds_the_spike(void **state)
 	capture_free(&env, capture);
 }
 
-static void holds_the_rest(void **state)
+TEST_WITH(holds_the_rest, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json, *argv;
 	struct utsname names;
 
-	(void)state;
 	uname(&names);
 	capture->facts.oldest_ns = capture->spike.time_ns - 700000;
 	capture->floor_ns = 41000;
@@ -296,12 +290,11 @@ static void holds_the_rest(void **state)
 	capture_free(&env, capture);
 }
 
-static void tells_statistics(void **state)
+TEST_WITH(tells_statistics, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json;
 
-	(void)state;
 	capture->stats.sum.count = 5;
 	capture->stats.sum.min_ns = 30;
 	capture->stats.sum.max_ns = 2000000000;
@@ -330,12 +323,11 @@ static void tells_statistics(void **state)
 	capture_free(&env, capture);
 }
 
-static void tells_of_rtla(void **state)
+TEST_WITH(tells_of_rtla, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json;
 
-	(void)state;
 	capture->spike.rtla = true;
 	json = written(capture);
 	assert_true(json_object_get_boolean(get(json, "spike.rtla")));
@@ -348,12 +340,11 @@ static void tells_of_rtla(void **state)
 	capture_free(&env, capture);
 }
 
-static void tells_other_choices(void **state)
+TEST_WITH(tells_other_choices, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json;
 
-	(void)state;
 	config.workload = PERF_POKE_WORKLOAD_NONE;
 	env.workload = "none";
 	config.function = "hrtimer_wakeup";
@@ -374,12 +365,11 @@ static void tells_other_choices(void **state)
 }
 
 /* Only where there is a trace: has_these_keys() has none of these. */
-static void tells_of_the_trace(void **state)
+TEST_WITH(tells_of_the_trace, make_output, remove_output)
 {
 	struct capture *captures[] = { example(), example() };
 	struct json_object *json;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(captures); i++)
 		captures[i]->facts.trace_bytes = 5000;
 	captures[0]->facts.bytes_after_spike = 70;
@@ -397,12 +387,11 @@ static void tells_of_the_trace(void **state)
 		capture_free(&env, captures[i]);
 }
 
-static void a_function_without_symbol_is_null(void **state)
+TEST_WITH(a_function_without_symbol_is_null, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json;
 
-	(void)state;
 	capture->spike.function = FUNCTION + 1;
 	json = written(capture);
 	assert_null(get(json, "spike.function"));
@@ -413,7 +402,7 @@ static void a_function_without_symbol_is_null(void **state)
 }
 
 /* Names of tasks are bytes. */
-static void any_comm_is_text(void **state)
+TEST_WITH(any_comm_is_text, make_output, remove_output)
 {
 	static const struct {
 		const char *comm, *text;
@@ -425,7 +414,6 @@ static void any_comm_is_text(void **state)
 		{ "", "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct capture *capture = example();
 		struct json_object *json;
@@ -439,7 +427,7 @@ static void any_comm_is_text(void **state)
 	}
 }
 
-static void wall_time_is_utc(void **state)
+TEST_WITH(wall_time_is_utc, make_output, remove_output)
 {
 	struct capture *capture = example();
 	struct json_object *json;
@@ -447,7 +435,6 @@ static void wall_time_is_utc(void **state)
 	struct tm tm = {};
 	const char *end;
 
-	(void)state;
 	json = written(capture);
 	after = time(NULL);
 	end = strptime(get_string(json, "spike.wall_time"), "%Y-%m-%dT%H:%M:%S", &tm);
@@ -459,40 +446,19 @@ static void wall_time_is_utc(void **state)
 	capture_free(&env, capture);
 }
 
-static void refuses_to_overwrite(void **state)
+TEST_WITH(refuses_to_overwrite, make_output, remove_output)
 {
 	struct capture *capture = example();
 
-	(void)state;
 	put_file(captures.fd, "capture.json", "mine");
 	assert_int_equal(capture_json_write(&env, capture, captures.fd), -EEXIST);
 	capture_free(&env, capture);
 }
-
-#define JSON_TEST(fn) cmocka_unit_test_setup_teardown(fn, make_output, remove_output)
 
 int main(void)
 {
 	/* Not UTC: the difference shows. */
 	setenv("TZ", "XYZ-05:30", 1);
 
-	const struct CMUnitTest tests[] = {
-		JSON_TEST(has_these_keys),
-		JSON_TEST(has_these_types),
-		JSON_TEST(tells_no_history_that_is_not_known),
-		JSON_TEST(tells_noise),
-		JSON_TEST(holds_the_spike),
-		JSON_TEST(holds_the_rest),
-		JSON_TEST(tells_statistics),
-		JSON_TEST(holds_the_rest),
-		JSON_TEST(tells_of_rtla),
-		JSON_TEST(tells_other_choices),
-		JSON_TEST(a_function_without_symbol_is_null),
-		JSON_TEST(any_comm_is_text),
-		JSON_TEST(wall_time_is_utc),
-		JSON_TEST(refuses_to_overwrite),
-		JSON_TEST(tells_of_the_trace),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all(NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/keep.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static void add_sized(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name,
@@ -36,11 +32,10 @@ static void drops(struct keep *keep, const char *expected)
 	free(dropped.name);
 }
 
-static void keeps_the_worst_of_each_kind(void **state)
+TEST(keeps_the_worst_of_each_kind)
 {
 	struct keep *keep;
 
-	(void)state;
 	assert_int_equal(keep_new(&keep, 2, UINT64_MAX), 0);
 	add(keep, 0, 50, "a");
 	assert_int_equal(keep_floor(keep, 0), 0);
@@ -66,11 +61,10 @@ static void keeps_the_worst_of_each_kind(void **state)
 	keep_free(keep);
 }
 
-static void keeps_to_the_size(void **state)
+TEST(keeps_to_the_size)
 {
 	struct keep *keep;
 
-	(void)state;
 	assert_int_equal(keep_new(&keep, UINT64_MAX, 25), 0);
 	add(keep, 0, 5, "a");
 	add(keep, 1, 9, "b");
@@ -88,12 +82,11 @@ static void keeps_to_the_size(void **state)
 }
 
 /* As the kernel's symbols, which all captures of a session link to. */
-static void counts_what_is_shared_once(void **state)
+TEST(counts_what_is_shared_once)
 {
 	struct kept kept = { .latency_ns = 1, .size = 10, .shared = 70, .name = (char *)"a" };
 	struct keep *keep;
 
-	(void)state;
 	assert_int_equal(keep_new(&keep, UINT64_MAX, 100), 0);
 	for (int i = 0; i < 3; i++) {
 		kept.latency_ns++;
@@ -112,15 +105,4 @@ static void counts_what_is_shared_once(void **state)
 	drops(keep, "b");
 	drops(keep, NULL);
 	keep_free(keep);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_the_worst_of_each_kind),
-		cmocka_unit_test(keeps_to_the_size),
-		cmocka_unit_test(counts_what_is_shared_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,13 +43,12 @@ static bool exists(const char *name)
 	return !lstat(full, &st);
 }
 
-static void is_made_and_removed(void **state)
+TEST_WITH(is_made_and_removed, setup, remove_folder)
 {
 	mode_t mask = umask(0);
 	struct output output = open_output();
 	struct stat st;
 
-	(void)state;
 	umask(mask);
 	assert_int_equal(fstat(output.fd, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
@@ -60,11 +59,10 @@ static void is_made_and_removed(void **state)
 	output_close(&output);
 }
 
-static void stays_when_it_was_there(void **state)
+TEST_WITH(stays_when_it_was_there, setup, remove_folder)
 {
 	struct output output;
 
-	(void)state;
 	assert_int_equal(mkdir(path, 0755), 0);
 	output = open_output();
 	output_close(&output);
@@ -72,11 +70,10 @@ static void stays_when_it_was_there(void **state)
 }
 
 /* In one process too: sessions of it do not share what is theirs. */
-static void each_has_its_own(void **state)
+TEST_WITH(each_has_its_own, setup, remove_folder)
 {
 	struct output one = open_output(), other = open_output();
 
-	(void)state;
 	assert_string_not_equal(one.work_name, other.work_name);
 	put_file(one.work, "kernel/kallsyms", "one");
 	put_file(other.work, "kernel/kallsyms", "other");
@@ -88,9 +85,8 @@ static void each_has_its_own(void **state)
 }
 
 /* A lock that a stranger holds on the folder, which they may read, changes nothing. */
-static void sweeps_what_is_nobodys(void **state)
+TEST_WITH(sweeps_what_is_nobodys, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	_cleanup_close_ int foreign = -1;
 	struct output living, next;
 
@@ -136,9 +132,8 @@ static void check_refused(const char *output, uid_t owner, int error, const char
 	assert_int_equal(opened.work, -1);
 }
 
-static void refuses_what_is_no_folder(void **state)
+TEST_WITH(refuses_what_is_no_folder, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	char other[4200];
 
 	put_file(folder->fd, "captures", "");
@@ -150,9 +145,8 @@ static void refuses_what_is_no_folder(void **state)
 }
 
 /* Root may write anywhere: it becomes nobody for this. */
-static void refuses_a_read_only_folder(void **state)
+TEST_WITH(refuses_a_read_only_folder, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	uid_t uid = geteuid();
 
 	assert_int_equal(chmod(folder->path, 0755), 0);
@@ -165,9 +159,8 @@ static void refuses_a_read_only_folder(void **state)
 	assert_int_equal(chmod(path, 0755), 0);
 }
 
-static void refuses_what_others_can_change(void **state)
+TEST_WITH(refuses_what_others_can_change, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	static const char problem[] = "other users can change";
 	struct output output;
 
@@ -191,9 +184,8 @@ static void refuses_what_others_can_change(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-static void refuses_what_is_others(void **state)
+TEST_WITH(refuses_what_is_others, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct output output;
 	char target[4200];
 
@@ -222,14 +214,13 @@ static void refuses_what_is_others(void **state)
 	check_refused(path, 0, -ELOOP, "cannot open this folder", strerror(ELOOP));
 }
 
-static void keeps_its_numbers(void **state)
+TEST_WITH(keeps_its_numbers, setup, remove_folder)
 {
 	struct output output = open_output();
 	_cleanup_free_ char *note = NULL;
 	_cleanup_free_ char *moved = NULL;
 	int fd = output.fd, work = output.work;
 
-	(void)state;
 	assert_int_equal(output_renew(&output, &note), 0);
 	assert_null(note);
 	assert_null(output_moved(&output));
@@ -248,23 +239,4 @@ static void keeps_its_numbers(void **state)
 	assert_true(exists(output.work_name));
 	output_close(&output);
 	assert_int_equal(access(path, F_OK), -1);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(is_made_and_removed),
-		TEST(stays_when_it_was_there),
-		TEST(each_has_its_own),
-		TEST(sweeps_what_is_nobodys),
-		TEST(refuses_what_is_no_folder),
-		TEST(refuses_a_read_only_folder),
-		TEST(refuses_what_others_can_change),
-		TEST(refuses_what_is_others),
-		TEST(keeps_its_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,8 @@ static struct kept make(const struct folder *folder)
 }
 
 /* At once its name is free, for others too. */
-static void removes_in_two_steps(void **state)
+TEST_IN_FOLDER(removes_in_two_steps)
 {
-	const struct folder *folder = *state;
 	_cleanup_(close_work) struct output output = output_of(folder);
 	struct kept kept = make(folder);
 	struct removal *removal;
@@ -91,9 +90,8 @@ static void is_stale(const struct output *output, const struct kept *kept)
 	assert_int_equal(removal_begin(&removal, output, kept), -ESTALE);
 }
 
-static void leaves_what_is_not_ours(void **state)
+TEST_IN_FOLDER(leaves_what_is_not_ours)
 {
-	const struct folder *folder = *state;
 	_cleanup_(close_work) struct output output = output_of(folder);
 	struct kept kept = make(folder);
 	struct removal *removal;
@@ -116,9 +114,8 @@ static void leaves_what_is_not_ours(void **state)
 	assert_true(exists(folder, "moved/perf.data/data"));
 }
 
-static void gives_back_what_is_not_ours(void **state)
+TEST_IN_FOLDER(gives_back_what_is_not_ours)
 {
-	const struct folder *folder = *state;
 	_cleanup_(close_work) struct output output = output_of(folder);
 	struct kept kept = make(folder);
 
@@ -126,17 +123,4 @@ static void gives_back_what_is_not_ours(void **state)
 	is_stale(&output, &kept);
 	assert_true(exists(folder, "capture/others"));
 	assert_true(exists(folder, "moved/perf.data/data"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(removes_in_two_steps, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(leaves_what_is_not_ours, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(gives_back_what_is_not_ours, make_folder,
-						remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,11 +66,10 @@ static void check_content(const struct capture *capture, const char *number)
 	free((void *)data.at);
 }
 
-static void appears_under_its_name(void **state)
+TEST_WITH(appears_under_its_name, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(17);
 
-	(void)state;
 	capture_write(&env, capture);
 	check_name(capture, "^/[0-9]{8}-[0-9]{6}\\.[0-9]{3}-cpu3-83us$");
 	check_content(capture, "17");
@@ -88,11 +87,10 @@ static void appears_under_its_name(void **state)
 	capture_free(&env, NULL);
 }
 
-static void a_poke_has_no_cpu(void **state)
+TEST_WITH(a_poke_has_no_cpu, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 
-	(void)state;
 	capture->spike.poked = true;
 	capture->spike.cpu = -1;
 	capture->spike.latency_ns = 0;
@@ -103,7 +101,7 @@ static void a_poke_has_no_cpu(void **state)
 }
 
 /* The wall time in the name is that of the spike, not of the writing. */
-static void is_named_after_the_spike(void **state)
+TEST_WITH(is_named_after_the_spike, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 	time_t before = time(NULL) - 3600;
@@ -111,7 +109,6 @@ static void is_named_after_the_spike(void **state)
 	struct tm tm;
 	time_t later = before + 60;
 
-	(void)state;
 	capture->spike.time_ns -= 3600 * NSEC_PER_SEC;
 	strftime(minute, sizeof(minute), "%Y%m%d-%H%M", localtime_r(&before, &tm));
 	strftime(next, sizeof(next), "%Y%m%d-%H%M", localtime_r(&later, &tm));
@@ -130,12 +127,11 @@ static uint64_t same_time_ns(void)
 	return now_ns - wall_ns % 1000000 - 500000;
 }
 
-static void a_taken_name_is_left_alone(void **state)
+TEST_WITH(a_taken_name_is_left_alone, make_output, remove_output)
 {
 	struct capture *captures[3];
 	uint64_t time_ns = same_time_ns();
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
 		captures[i] = fake_capture(i);
 		captures[i]->spike.time_ns = time_ns;
@@ -153,12 +149,11 @@ static void a_taken_name_is_left_alone(void **state)
 }
 
 /* Whatever has the name: a file, too. After a thousand of them it is enough. */
-static void names_run_out(void **state)
+TEST_WITH(names_run_out, make_output, remove_output)
 {
 	struct capture *first = fake_capture(1), *last = fake_capture(2);
 	char name[128];
 
-	(void)state;
 	first->spike.time_ns = last->spike.time_ns = same_time_ns();
 	capture_write(&env, first);
 	for (int i = 2; i <= 1000; i++) {
@@ -174,11 +169,10 @@ static void names_run_out(void **state)
 	capture_free(&env, last);
 }
 
-static void a_failure_leaves_nothing(void **state)
+TEST_WITH(a_failure_leaves_nothing, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1), *next = fake_capture(2);
 
-	(void)state;
 	fake.error = -ENOSPC;
 	capture_write(&env, capture);
 	assert_int_equal(capture->error, -ENOSPC);
@@ -196,11 +190,10 @@ static void a_failure_leaves_nothing(void **state)
 }
 
 /* The file that the library makes last cannot be made: all before it goes, too. */
-static void a_late_failure_leaves_nothing(void **state)
+TEST_WITH(a_late_failure_leaves_nothing, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 
-	(void)state;
 	fake.also = "capture.json";
 	capture_write(&env, capture);
 	assert_int_equal(capture->error, -EEXIST);
@@ -212,9 +205,8 @@ static void a_late_failure_leaves_nothing(void **state)
 
 /* Removed, or moved as logrotate would: the next capture is where it was asked for, and that is
  * said. */
-static void the_folder_is_made_again(void **state)
+TEST_WITH(the_folder_is_made_again, make_output, remove_output)
 {
-	const struct folder *folder = *state;
 	struct capture *first = fake_capture(1), *second = fake_capture(2);
 	char moved[4200];
 
@@ -234,9 +226,8 @@ static void the_folder_is_made_again(void **state)
 	capture_free(&env, second);
 }
 
-static void the_folder_cannot_be_made_again(void **state)
+TEST_WITH(the_folder_cannot_be_made_again, make_output, remove_output)
 {
-	const struct folder *folder = *state;
 	struct capture *capture = fake_capture(1), *next = fake_capture(2);
 
 	assert_int_equal(unlinkat(captures.fd, captures.work_name, AT_REMOVEDIR), 0);
@@ -254,14 +245,13 @@ static void the_folder_cannot_be_made_again(void **state)
 }
 
 /* Whatever umask says: the kernel's addresses are in it. */
-static void is_for_its_owner_alone(void **state)
+TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 	mode_t mask = umask(0);
 	char path[4200];
 	struct stat st;
 
-	(void)state;
 	capture_write(&env, capture);
 	umask(mask);
 	assert_int_equal(capture->error, 0);
@@ -273,11 +263,10 @@ static void is_for_its_owner_alone(void **state)
 	capture_free(&env, capture);
 }
 
-static void history_is_never_negative(void **state)
+TEST(history_is_never_negative)
 {
 	struct capture capture = { .spike.time_ns = 5000 };
 
-	(void)state;
 	/* Nothing is known of it. */
 	assert_int_equal(capture_history_ns(&capture), UINT64_MAX);
 	capture.facts.oldest_ns = 1000;
@@ -286,25 +275,4 @@ static void history_is_never_negative(void **state)
 	assert_int_equal(capture_history_ns(&capture), 0);
 	capture.facts.oldest_ns = 6000;
 	assert_int_equal(capture_history_ns(&capture), 0);
-}
-
-#define OUTPUT_TEST(fn) cmocka_unit_test_setup_teardown(fn, make_output, remove_output)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		OUTPUT_TEST(appears_under_its_name),
-		OUTPUT_TEST(a_poke_has_no_cpu),
-		OUTPUT_TEST(is_named_after_the_spike),
-		OUTPUT_TEST(a_taken_name_is_left_alone),
-		OUTPUT_TEST(names_run_out),
-		OUTPUT_TEST(a_failure_leaves_nothing),
-		OUTPUT_TEST(a_late_failure_leaves_nothing),
-		OUTPUT_TEST(the_folder_is_made_again),
-		OUTPUT_TEST(the_folder_cannot_be_made_again),
-		OUTPUT_TEST(is_for_its_owner_alone),
-		cmocka_unit_test(history_is_never_negative),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

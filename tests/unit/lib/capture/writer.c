@@ -84,9 +84,8 @@ static void check_taken(unsigned int number, int error)
 }
 
 /* The descriptor is readable exactly as long as there is something to take. */
-static void tells_when_it_is_done(void **state)
+TEST_WITH(tells_when_it_is_done, start, stop)
 {
-	(void)state;
 	assert_false(readable(0));
 	assert_null(writer_take(writer));
 	pthread_mutex_lock(&gate);
@@ -100,9 +99,8 @@ static void tells_when_it_is_done(void **state)
 	assert_null(writer_take(writer));
 }
 
-static void keeps_the_order(void **state)
+TEST_WITH(keeps_the_order, start, stop)
 {
-	(void)state;
 	for (unsigned int i = 0; i < MANY; i++) {
 		writer_give(writer, fake_capture(i));
 		/* In a hurry and at leisure. */
@@ -122,9 +120,8 @@ static void keeps_the_order(void **state)
 	assert_int_equal(fake.freed, MANY);
 }
 
-static void finish_waits(void **state)
+TEST_WITH(finish_waits, start, stop)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 50; i++)
 		writer_give(writer, fake_capture(i));
 	writer_finish(writer);
@@ -139,9 +136,8 @@ static void finish_waits(void **state)
 	writer_finish(writer);
 }
 
-static void free_drops(void **state)
+TEST_WITH(free_drops, start, stop)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 20; i++)
 		writer_give(writer, fake_capture(i));
 	writer_free(writer);
@@ -153,9 +149,8 @@ static void free_drops(void **state)
 	writer_free(NULL);
 }
 
-static void failures_come_through(void **state)
+TEST_WITH(failures_come_through, start, stop)
 {
-	(void)state;
 	fake.error = -ENOSPC;
 	writer_give(writer, fake_capture(1));
 	writer_give(writer, fake_capture(2));
@@ -167,12 +162,11 @@ static void failures_come_through(void **state)
 }
 
 /* A thread of its own, never at a real-time priority, that takes no signal from the caller. */
-static void stays_out_of_the_way(void **state)
+TEST_WITH(stays_out_of_the_way, start, stop)
 {
 	struct sched_param param = { .sched_priority = 1 }, normal = {};
 	bool realtime;
 
-	(void)state;
 	writer_free(writer);
 	writer = NULL;
 	realtime = !sched_setscheduler(0, SCHED_FIFO, &param);
@@ -185,17 +179,4 @@ static void stays_out_of_the_way(void **state)
 	assert_false(pthread_equal(thread, pthread_self()));
 	assert_int_equal(policy, SCHED_OTHER);
 	assert_true(signals_blocked);
-}
-
-#define WRITER_TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WRITER_TEST(tells_when_it_is_done), WRITER_TEST(keeps_the_order),
-		WRITER_TEST(finish_waits),	    WRITER_TEST(free_drops),
-		WRITER_TEST(failures_come_through), WRITER_TEST(stays_out_of_the_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

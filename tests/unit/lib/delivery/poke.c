@@ -3,17 +3,12 @@
  * test's own: they are replaced at link time. */
 #include "delivery/poke.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <json-c/json.h>
 
 #include "delivery/delivery.h"
@@ -176,11 +171,10 @@ static void arrive(size_t i)
 }
 
 /* What arrives is left alone. */
-static void arrives(void **state)
+TEST(arrives)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, true);
 	arrive(0);
 	poke_settle(poke, 1, true);
@@ -199,11 +193,10 @@ static void arrives(void **state)
 }
 
 /* What is dropped in idle is relayed after the grace, once; from then on there is none. */
-static void is_dropped_in_idle(void **state)
+TEST(is_dropped_in_idle)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, true);
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_signals[0], 0);
@@ -228,11 +221,10 @@ static void is_dropped_in_idle(void **state)
 }
 
 /* Once, and not where the CPU was idle: nothing is learnt of it. */
-static void is_lost(void **state)
+TEST(is_lost)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, false);
 	poke_settle(poke, 1, true);
 	pass_grace(poke);
@@ -242,11 +234,10 @@ static void is_lost(void **state)
 }
 
 /* It reached another target: the kernel does not drop it. */
-static void is_lost_for_one(void **state)
+TEST(is_lost_for_one)
 {
 	struct poke *poke = open_poke(3);
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		spike(i, 1, true);
 	arrive(1);
@@ -260,11 +251,10 @@ static void is_lost_for_one(void **state)
 }
 
 /* Spikes that come faster than the grace do not put it off. */
-static void is_dense(void **state)
+TEST(is_dense)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	for (uint64_t sequence = 1; sequence <= 3; sequence++) {
 		spike(0, sequence, false);
 		poke_settle(poke, sequence, true);
@@ -288,11 +278,10 @@ static void is_dense(void **state)
 }
 
 /* What is left for later is settled before the session ends. */
-static void is_lost_at_the_end(void **state)
+TEST(is_lost_at_the_end)
 {
 	struct poke *poke = open_poke(2);
 
-	(void)state;
 	spike(0, 1, false);
 	spike(1, 1, false);
 	poke_settle(poke, 1, true);
@@ -306,11 +295,10 @@ static void is_lost_at_the_end(void **state)
 }
 
 /* A signal of another spike is none of this one. */
-static void is_not_mistaken(void **state)
+TEST(is_not_mistaken)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, true);
 	map[0].pending_ns = 1;
 	poke_settle(poke, 1, true);
@@ -322,11 +310,10 @@ static void is_not_mistaken(void **state)
 }
 
 /* The next spike came before this one was looked at, and has seen to both. */
-static void is_overtaken(void **state)
+TEST(is_overtaken)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, true);
 	map[0].way = POKE_WAY_NONE;
 	map[0].owed = 0;
@@ -336,11 +323,10 @@ static void is_overtaken(void **state)
 }
 
 /* What nobody has sent yet when somebody asks for a capture is one with that. */
-static void is_merged(void **state)
+TEST(is_merged)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, true);
 	poke_settle(poke, 2, false);
 	assert_int_equal(nr_signals[0], 1);
@@ -352,7 +338,7 @@ static void is_merged(void **state)
 }
 
 /* What a target has become since the session began is looked at right before it is relayed to. */
-static void is_gone(void **state)
+TEST(is_gone)
 {
 	static const char *const why[] = {
 		[POKE_GONE_ENDED] = "target 100 () has ended: no longer poked",
@@ -360,7 +346,6 @@ static void is_gone(void **state)
 		[POKE_GONE_HANDLER] = "target 100 () no longer catches the signal: no longer poked",
 	};
 
-	(void)state;
 	for (enum poke_gone gone = POKE_GONE_ENDED; gone <= POKE_GONE_HANDLER; gone++) {
 		struct poke *poke = open_poke(2);
 
@@ -379,11 +364,10 @@ static void is_gone(void **state)
 }
 
 /* What the program has noticed is said when it is next polled. */
-static void is_noticed(void **state)
+TEST(is_noticed)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	assert_int_equal(poke_poll(poke), 1);
 	map[0].gone = POKE_GONE_EXEC;
 	assert_int_equal(poke_poll(poke), 0);
@@ -393,11 +377,10 @@ static void is_noticed(void **state)
 }
 
 /* A number is not handed to the kernel again once it may be somebody else's. */
-static void comes_back(void **state)
+TEST(comes_back)
 {
 	struct poke *poke = open_poke(3);
 
-	(void)state;
 	map[0].gone = POKE_GONE_ENDED;
 	assert_int_equal(poke_poll(poke), 2);
 	found_gone[1] = POKE_GONE_ENDED;
@@ -422,12 +405,11 @@ static struct json_object *described(const struct poke *poke, struct json_object
 }
 
 /* Another's signal that became pending while the spike was noted was not poked by it. */
-static void pends_before(void **state)
+TEST(pends_before)
 {
 	struct json_object *json = json_object_new_object();
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	spike(0, 1, false);
 	map[0].poked_ns = 1000;
 	map[0].pending_ns = 999;
@@ -439,11 +421,10 @@ static void pends_before(void **state)
 }
 
 /* The end does not come before the last one is sent. */
-static void finishes(void **state)
+TEST(finishes)
 {
 	struct poke *poke = open_poke(1);
 
-	(void)state;
 	poke_finish(poke);
 	spike(0, 1, true);
 	poke_settle(poke, 1, true);
@@ -463,26 +444,4 @@ static void finishes(void **state)
 	assert_int_equal(map[0].merged, 1);
 	assert_int_equal(map[0].owed, 0);
 	poke_free(poke);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arrives),
-		cmocka_unit_test(is_dropped_in_idle),
-		cmocka_unit_test(is_lost),
-		cmocka_unit_test(is_lost_for_one),
-		cmocka_unit_test(is_dense),
-		cmocka_unit_test(is_not_mistaken),
-		cmocka_unit_test(is_overtaken),
-		cmocka_unit_test(is_merged),
-		cmocka_unit_test(is_lost_at_the_end),
-		cmocka_unit_test(is_gone),
-		cmocka_unit_test(is_noticed),
-		cmocka_unit_test(comes_back),
-		cmocka_unit_test(pends_before),
-		cmocka_unit_test(finishes),
-	};
-
-	return cmocka_run_group_tests_name("poke", tests, NULL, NULL);
 }

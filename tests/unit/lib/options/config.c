@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "options/config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sched.h>
 
 #include "cpulist.h"
 #include "messages.h"
+#include "test.h"
 
 static char online[4096]; /* as the kernel lists it */
 static char cpu[16];	  /* one of them */
@@ -58,11 +54,10 @@ static int read_online(void **state)
 		assert_int_equal(config_init(config, &_opts), 0);                                  \
 	} while (0)
 
-static void has_defaults(void **state)
+TEST(has_defaults)
 {
 	struct config config;
 
-	(void)state;
 	ACCEPTS(&config, .sz = sizeof(struct perf_poke_opts));
 	assert_int_equal(config.nr_cpus, 1);
 	assert_int_equal(config.cpus[0], atoi(cpu));
@@ -82,11 +77,10 @@ static void has_defaults(void **state)
 	config_destroy(&config);
 }
 
-static void takes_limits(void **state)
+TEST(takes_limits)
 {
 	struct config config;
 
-	(void)state;
 	ACCEPTS(&config, .period_ns = 10000, .priority = 1, .threshold_ns = 1, .max_captures = 1,
 		.workload = PERF_POKE_WORKLOAD_NONE, .buffer_size = 1);
 	assert_int_equal(config.period_ns, 10000);
@@ -105,11 +99,10 @@ static void takes_limits(void **state)
 	config_destroy(&config);
 }
 
-static void reads_what_the_workload_is_like(void **state)
+TEST(reads_what_the_workload_is_like)
 {
 	struct config config;
 
-	(void)state;
 	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT);
 	assert_int_equal(config.sched.size, 0);
 	assert_false(config.hold_dma_latency);
@@ -135,7 +128,7 @@ static void reads_what_the_workload_is_like(void **state)
 		.scheduler = "f:0");
 }
 
-static void knows_triggers(void **state)
+TEST(knows_triggers)
 {
 	const struct perf_poke_trigger both[] = { { PERF_POKE_TRIGGER_THREAD, 60000 },
 						  { PERF_POKE_TRIGGER_IRQ, 0 } };
@@ -144,7 +137,6 @@ static void knows_triggers(void **state)
 	const struct perf_poke_trigger wakeup = { PERF_POKE_TRIGGER_WAKEUP, 5 };
 	struct config config;
 
-	(void)state;
 	ACCEPTS(&config, .threshold_ns = 7);
 	assert_int_equal(config.thresholds[TRIGGER_IRQ], 7);
 	assert_int_equal(config.thresholds[TRIGGER_THREAD], 0);
@@ -167,9 +159,8 @@ static void knows_triggers(void **state)
 	REFUSES(-EINVAL, "task 'me': needs the trigger wakeup", .task = "me");
 }
 
-static void refuses_numbers(void **state)
+TEST(refuses_numbers)
 {
-	(void)state;
 	REFUSES(-EINVAL, "period 9999 ns: must be 10us to 1s", .period_ns = 9999);
 	REFUSES(-EINVAL, "period 1000000001 ns: must be 10us to 1s", .period_ns = 1000000001);
 	REFUSES(-EINVAL, "priority 100: must be 1 to 99", .priority = 100);
@@ -178,11 +169,10 @@ static void refuses_numbers(void **state)
 		.buffer_size = (1ULL << 31) + 1);
 }
 
-static void refuses_strings(void **state)
+TEST(refuses_strings)
 {
 	static const struct perf_poke_event nameless[] = { { "sched:sched_switch", NULL }, {} };
 
-	(void)state;
 	REFUSES(-EINVAL, "function '': not a symbol, an 0xADDRESS, or any", .function = "");
 	REFUSES(-EINVAL, "output '': not the name of a folder", .output = "");
 	REFUSES(-EINVAL,
@@ -191,11 +181,10 @@ static void refuses_strings(void **state)
 	REFUSES(-EINVAL, "event 1: has no name", .events = nameless, .nr_events = 2);
 }
 
-static void refuses_cpus(void **state)
+TEST(refuses_cpus)
 {
 	char message[5000];
 
-	(void)state;
 	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = NULL);
 	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "");
 	REFUSES(-EINVAL, "cpu '3-1': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "3-1");
@@ -207,14 +196,13 @@ static void refuses_cpus(void **state)
 }
 
 /* All that are online, and the first that is not. */
-static void takes_online_cpus(void **state)
+TEST(takes_online_cpus)
 {
 	_cleanup_free_ char *list = NULL;
 	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = online };
 	char message[5000], more[5000];
 	struct config config;
 
-	(void)state;
 	assert_int_equal(config_init(&config, &opts), 0);
 	assert_int_equal(cpulist_format(config.cpus, config.nr_cpus, &list), 0);
 	assert_string_equal(list, online);
@@ -240,7 +228,7 @@ static void scrap(char *text)
 	free(text);
 }
 
-static void copies_everything(void **state)
+TEST(copies_everything)
 {
 	char *texts[] = { copy_of(cpu),
 			  copy_of("hrtimer_wakeup"),
@@ -255,7 +243,6 @@ static void copies_everything(void **state)
 	const char *argv[] = { texts[6], texts[7] };
 	struct config config;
 
-	(void)state;
 	ACCEPTS(&config, .cpus = texts[0], .function = texts[1], .events = events, .nr_events = 2,
 		.output = texts[5], .argv = argv, .argc = 2, .session = texts[8]);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -279,12 +266,11 @@ static void copies_everything(void **state)
 }
 
 /* A caller compiled against a first version, which had no more than the CPUs. */
-static void older_callers(void **state)
+TEST(older_callers)
 {
 	struct perf_poke_opts opts;
 	struct config config;
 
-	(void)state;
 	memset(&opts, 0xff, sizeof(opts));
 	opts.cpus = cpu;
 	opts.sz = offsetof(struct perf_poke_opts, threshold_ns);
@@ -306,7 +292,7 @@ static void older_callers(void **state)
 	assert_int_equal(config_init(&config, &opts), -EINVAL);
 }
 
-static void newer_callers(void **state)
+TEST(newer_callers)
 {
 	struct {
 		struct perf_poke_opts opts;
@@ -315,7 +301,6 @@ static void newer_callers(void **state)
 			      .cpus = cpu } };
 	struct config config;
 
-	(void)state;
 	assert_int_equal(config_init(&config, &newer.opts), 0);
 	config_destroy(&config);
 	for (size_t i = 0; i < sizeof(newer.tail); i++) {
@@ -335,12 +320,11 @@ static void newer_callers(void **state)
 	.nr_targets = sizeof((struct perf_poke_target[]){ __VA_ARGS__ }) /                         \
 		      sizeof(struct perf_poke_target)
 
-static void takes_targets(void **state)
+TEST(takes_targets)
 {
 	char wake[] = "word-1";
 	struct config config;
 
-	(void)state;
 	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
 		.delivery = PERF_POKE_DELIVERY_DIRECT, .exit_with_target = true);
 	memset(wake, 'x', sizeof(wake) - 1);
@@ -355,11 +339,10 @@ static void takes_targets(void **state)
 	config_destroy(&config);
 }
 
-static void refuses_targets(void **state)
+TEST(refuses_targets)
 {
 	struct perf_poke_target many[17] = {};
 
-	(void)state;
 	for (size_t i = 0; i < 17; i++)
 		many[i].pid = 100 + i;
 	REFUSES(-EINVAL, "target 0: not a process ID", TARGETS({ .pid = 0 }));
@@ -380,13 +363,12 @@ static void refuses_targets(void **state)
 	REFUSES(-EINVAL, "delivery 6: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
 }
 
-static void a_session_passes_errors_on(void **state)
+TEST(a_session_passes_errors_on)
 {
 	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "8191" };
 	struct perf_poke *pp;
 	size_t nr = 0;
 
-	(void)state;
 	errno = 0;
 	assert_null(perf_poke__new(&opts));
 	assert_int_equal(errno, ENXIO);
@@ -409,22 +391,5 @@ static void a_session_passes_errors_on(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_defaults),
-		cmocka_unit_test(takes_limits),
-		cmocka_unit_test(reads_what_the_workload_is_like),
-		cmocka_unit_test(knows_triggers),
-		cmocka_unit_test(refuses_numbers),
-		cmocka_unit_test(refuses_strings),
-		cmocka_unit_test(refuses_cpus),
-		cmocka_unit_test(takes_online_cpus),
-		cmocka_unit_test(copies_everything),
-		cmocka_unit_test(older_callers),
-		cmocka_unit_test(newer_callers),
-		cmocka_unit_test(takes_targets),
-		cmocka_unit_test(refuses_targets),
-		cmocka_unit_test(a_session_passes_errors_on),
-	};
-
-	return cmocka_run_group_tests(tests, read_online, NULL);
+	return run_all(read_online, NULL);
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/recorder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "messages.h"
+#include "test.h"
 
 static const struct perf_poke_event pt[] = { { "intel_pt/cyc/k", NULL } };
 static const struct perf_poke_event switches[] = { { "sched:sched_switch", NULL } };
@@ -36,9 +31,8 @@ static void refuses(enum perf_poke_recorder wanted, struct recorder_config confi
 	assert_int_equal(messages.nr, 1);
 }
 
-static void follows_what_is_asked(void **state)
+TEST(follows_what_is_asked)
 {
-	(void)state;
 	assert_ptr_equal(
 		chosen(PERF_POKE_RECORDER_AUTO, &(struct recorder_config){ .nr_targets = 1 }),
 		&perf_recorder);
@@ -62,11 +56,10 @@ static void follows_what_is_asked(void **state)
 		&pt_recorder);
 }
 
-static void refuses_what_has_no_effect(void **state)
+TEST(refuses_what_has_no_effect)
 {
 	const enum perf_poke_recorder events = PERF_POKE_RECORDER_EVENTS;
 
-	(void)state;
 	refuses(events, (struct recorder_config){ .freeze = PERF_POKE_FREEZE_PAUSE },
 		"freeze pause: needs the recorder pt (Intel PT), not the recorder events");
 	refuses(events, (struct recorder_config){ .freeze = PERF_POKE_FREEZE_SAMPLE },
@@ -89,7 +82,7 @@ static void refuses_what_has_no_effect(void **state)
 }
 
 /* As the recorder perf, which leaves all to a perf. */
-static void does_without_functions(void **state)
+TEST(does_without_functions)
 {
 	const struct recorder_config config = { .nr_targets = 1 };
 	const struct recorder_ops *ops = chosen(PERF_POKE_RECORDER_PERF, &config);
@@ -97,7 +90,6 @@ static void does_without_functions(void **state)
 	struct snapshot_facts facts = {};
 	struct recorder *recorder;
 
-	(void)state;
 	assert_int_equal(ops->open(&recorder, &config, &(struct log){}), 0);
 	assert_int_equal(recorder_start(recorder, &(struct log){}), 0);
 	assert_int_equal(recorder_freeze(recorder, NULL), 0);
@@ -109,15 +101,4 @@ static void does_without_functions(void **state)
 	recorder_describe(recorder, NULL, NULL);
 	recorder_snapshot_free(recorder, NULL);
 	ops->free(recorder);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follows_what_is_asked),
-		cmocka_unit_test(refuses_what_has_no_effect),
-		cmocka_unit_test(does_without_functions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

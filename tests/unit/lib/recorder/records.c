@@ -160,14 +160,13 @@ static void check_no_first_task(const struct ring *ring, size_t len)
 }
 
 /* Who goes ran before; who comes was preceded by the other. */
-static void knows_who_ran_before_a_switch(void **state)
+TEST(knows_who_ran_before_a_switch)
 {
 	static const struct {
 		uint16_t misc;
 		uint32_t expected;
 	} cases[] = { { OUT, 10 }, { PREEMPTED, 10 }, { IN, 20 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct ring ring = {};
 
@@ -176,11 +175,10 @@ static void knows_who_ran_before_a_switch(void **state)
 	}
 }
 
-static void takes_the_oldest_switch(void **state)
+TEST(takes_the_oldest_switch)
 {
 	struct ring ring = {};
 
-	(void)state;
 	put_sample(&ring, 500);
 	put_switch(&ring, IN, 30, 20, 400);
 	put_switch(&ring, OUT, 20, 30, 390);
@@ -190,11 +188,10 @@ static void takes_the_oldest_switch(void **state)
 	check_first_task(&ring, ring.len, 10);
 }
 
-static void finds_no_task_without_a_switch(void **state)
+TEST(finds_no_task_without_a_switch)
 {
 	struct ring ring = {};
 
-	(void)state;
 	check_no_first_task(&ring, 0);
 	put_sample(&ring, 200);
 	put_lost(&ring, 1, 100);
@@ -202,11 +199,10 @@ static void finds_no_task_without_a_switch(void **state)
 }
 
 /* The oldest is torn wherever the ring ends: then the one before counts, if there is one. */
-static void finds_no_task_in_a_torn_switch(void **state)
+TEST(finds_no_task_in_a_torn_switch)
 {
 	struct ring one = {}, two = {};
 
-	(void)state;
 	put_switch(&one, OUT, 10, 20, 100);
 	put_switch(&two, OUT, 30, 40, 200);
 	put_switch(&two, OUT, 10, 20, 100);
@@ -218,11 +214,10 @@ static void finds_no_task_in_a_torn_switch(void **state)
 }
 
 /* What was never written is zeros: no record is that short. */
-static void stops_at_what_is_no_record(void **state)
+TEST(stops_at_what_is_no_record)
 {
 	struct ring ring = {};
 
-	(void)state;
 	put_switch(&ring, OUT, 10, 20, 200);
 	put(&ring, (char[64]){}, 64);
 	put_switch(&ring, OUT, 30, 40, 100);
@@ -271,7 +266,7 @@ static void check_facts(const struct records_facts *facts, uint64_t first_ns, ui
 	assert_int_equal(facts->lost, lost);
 }
 
-static void writes_the_oldest_first(void **state)
+TEST_IN_FOLDER(writes_the_oldest_first)
 {
 	struct records_facts facts = {};
 	struct ring ring = {}, expected = {};
@@ -297,10 +292,9 @@ static void writes_the_oldest_first(void **state)
 }
 
 /* 40 was forked by another, 50 is gone, 60 is not whole. */
-static void names_kernel_threads(void **state)
+TEST_IN_FOLDER(names_kernel_threads)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	const struct folder *folder = *state;
 	const struct comm *comm;
 	struct ring ring = {};
 	struct ring_copy copy;
@@ -332,7 +326,7 @@ static void names_kernel_threads(void **state)
 	free(copy.data);
 }
 
-static void leaves_out_what_is_torn(void **state)
+TEST_IN_FOLDER(leaves_out_what_is_torn)
 {
 	struct records_facts facts = {};
 	struct ring ring = {}, expected = {};
@@ -354,7 +348,7 @@ static void leaves_out_what_is_torn(void **state)
 	free(copies[1].data);
 }
 
-static void counts_what_was_lost(void **state)
+TEST_IN_FOLDER(counts_what_was_lost)
 {
 	struct records_facts facts = {};
 	struct ring ring = {}, expected = {};
@@ -374,7 +368,7 @@ static void counts_what_was_lost(void **state)
 	free(copy.data);
 }
 
-static void adds_the_facts_of_rings(void **state)
+TEST_IN_FOLDER(adds_the_facts_of_rings)
 {
 	struct records_facts facts = {};
 	struct ring first = {}, second = {};
@@ -396,7 +390,7 @@ static void adds_the_facts_of_rings(void **state)
 		free(copies[i].data);
 }
 
-static void finds_no_facts_in_an_empty_ring(void **state)
+TEST_IN_FOLDER(finds_no_facts_in_an_empty_ring)
 {
 	struct records_facts facts = {};
 	struct ring ring = {};
@@ -407,25 +401,4 @@ static void finds_no_facts_in_an_empty_ring(void **state)
 	check_facts(&facts, 0, 0, 0, 0);
 	free((void *)file.at);
 	free(copy.data);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_who_ran_before_a_switch),
-		cmocka_unit_test(takes_the_oldest_switch),
-		cmocka_unit_test(finds_no_task_without_a_switch),
-		cmocka_unit_test(finds_no_task_in_a_torn_switch),
-		cmocka_unit_test(stops_at_what_is_no_record),
-		IN_FOLDER(writes_the_oldest_first),
-		IN_FOLDER(names_kernel_threads),
-		IN_FOLDER(leaves_out_what_is_torn),
-		IN_FOLDER(counts_what_was_lost),
-		IN_FOLDER(adds_the_facts_of_rings),
-		IN_FOLDER(finds_no_facts_in_an_empty_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

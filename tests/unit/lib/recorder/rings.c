@@ -4,8 +4,6 @@
 #include "recorder/rings.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -20,9 +18,8 @@
 #include <internal/mmap.h>
 #include <internal/xyarray.h>
 
-#include <cmocka.h>
-
 #include "messages.h"
+#include "test.h"
 
 #define CPUS 3
 #define RING_FD 5000 /* of the ring of the first CPU; not a real descriptor */
@@ -226,7 +223,7 @@ static void check_ids(const struct rings *rings, const uint64_t *expected, size_
 		assert_int_equal(ids[i], expected[i]);
 }
 
-static void gives_ids(void **state)
+TEST_WITH(gives_ids, forget, NULL)
 {
 	struct ring_event events[] = {
 		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
@@ -235,7 +232,6 @@ static void gives_ids(void **state)
 	};
 	struct rings *rings = open_rings(events, 3, 1);
 
-	(void)state;
 	assert_true(events[0].opened);
 	assert_false(events[1].opened);
 	assert_true(events[2].opened);
@@ -268,9 +264,8 @@ static void check_open_fails(uint64_t config, int error, const char *message)
 	forget(NULL);
 }
 
-static void open_can_fail(void **state)
+TEST_WITH(open_can_fail, forget, NULL)
 {
-	(void)state;
 	check_open_fails(REFUSED, -EPERM,
 			 "event x:y: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
 			 "where kernel.perf_event_paranoid is above 2");
@@ -298,12 +293,11 @@ static void check_order(const char *expected)
 	kernel.nr_order = 0;
 }
 
-static void pauses_the_spikes_cpu_first(void **state)
+TEST_WITH(pauses_the_spikes_cpu_first, forget, NULL)
 {
 	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
 	struct rings *rings = open_rings(&event, 1, 1);
 
-	(void)state;
 	assert_int_equal(rings_pause(rings, 5), 0);
 	check_order("5 1 2 ");
 	assert_int_equal(kernel.argument, 1);
@@ -348,14 +342,13 @@ static void free_copies(struct ring_copy *copies)
 	memset(copies, 0, CPUS * sizeof(*copies));
 }
 
-static void copies_newest_first(void **state)
+TEST_WITH(copies_newest_first, forget, NULL)
 {
 	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
 	struct rings *rings = open_rings(&event, 1, 2);
 	struct ring_copy copies[CPUS] = {};
 	unsigned int fit = kernel.size / RECORD;
 
-	(void)state;
 	/* A few; so many that the oldest are overwritten; none. */
 	write_records(0, 1, 3);
 	write_records(1, 1, 3 * fit + 5);
@@ -377,14 +370,13 @@ static void copies_newest_first(void **state)
 	rings_free(rings);
 }
 
-static void leaves_out_what_was_overwritten(void **state)
+TEST_WITH(leaves_out_what_was_overwritten, forget, NULL)
 {
 	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
 	struct rings *rings = open_rings(&event, 1, 1);
 	struct ring_copy copies[CPUS] = {};
 	unsigned int fit = kernel.size / RECORD;
 
-	(void)state;
 	/* There is still room: nothing is overwritten. */
 	write_records(0, 1, 3);
 	kernel.write_on_malloc = 40;
@@ -410,7 +402,7 @@ static void leaves_out_what_was_overwritten(void **state)
 	rings_free(rings);
 }
 
-static void opens_again(void **state)
+TEST_WITH(opens_again, forget, NULL)
 {
 	struct ring_event events[] = {
 		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
@@ -419,7 +411,6 @@ static void opens_again(void **state)
 	struct rings *rings = open_rings(events, 2, 1);
 	struct ring_copy copies[CPUS] = {};
 
-	(void)state;
 	write_records(0, 1, 3);
 	write_records(1, 1, 3);
 	kernel.filters = 0;
@@ -443,13 +434,12 @@ static void opens_again(void **state)
 	check_all_closed();
 }
 
-static void goes_on_without_what_cannot_be_opened_again(void **state)
+TEST_WITH(goes_on_without_what_cannot_be_opened_again, forget, NULL)
 {
 	struct ring_event event = { .attr.config = FINE, .name = "a:a", .optional = true };
 	struct rings *rings = open_rings(&event, 1, 1);
 	struct ring_copy copies[CPUS] = {};
 
-	(void)state;
 	write_records(0, 1, 3);
 	event.attr.config = REFUSED;
 	assert_int_equal(rings_reopen(rings, 1), -EPERM);
@@ -475,13 +465,12 @@ static void goes_on_without_what_cannot_be_opened_again(void **state)
 	check_all_closed();
 }
 
-static void joins_the_ring_there_was(void **state)
+TEST_WITH(joins_the_ring_there_was, forget, NULL)
 {
 	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
 	struct rings *rings = open_rings(&event, 1, 1);
 	struct ring_copy copies[CPUS] = {};
 
-	(void)state;
 	write_records(1, 1, 3);
 	assert_int_equal(rings_join(rings, 2), 0);
 	assert_int_equal(kernel.output, RING_FD + 1);
@@ -496,20 +485,4 @@ static void joins_the_ring_there_was(void **state)
 	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
 	rings_free(rings);
 	check_all_closed();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(gives_ids, forget),
-		cmocka_unit_test_setup(open_can_fail, forget),
-		cmocka_unit_test_setup(pauses_the_spikes_cpu_first, forget),
-		cmocka_unit_test_setup(copies_newest_first, forget),
-		cmocka_unit_test_setup(leaves_out_what_was_overwritten, forget),
-		cmocka_unit_test_setup(opens_again, forget),
-		cmocka_unit_test_setup(goes_on_without_what_cannot_be_opened_again, forget),
-		cmocka_unit_test_setup(joins_the_ring_there_was, forget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,13 +47,12 @@ static void begin(struct output *output, struct symbols *symbols)
 	symbols_init(symbols, output->work);
 }
 
-static void are_copied_once(void **state)
+TEST_WITH(are_copied_once, setup, remove_folder)
 {
 	struct symbols symbols;
 	struct output output;
 	ino_t first;
 
-	(void)state;
 	begin(&output, &symbols);
 	first = write_one(&symbols, output.fd, "one");
 	/* The capture may go. */
@@ -64,13 +63,12 @@ static void are_copied_once(void **state)
 }
 
 /* The end of a session takes away what is its own. */
-static void two_sessions_do_not_share(void **state)
+TEST_WITH(two_sessions_do_not_share, setup, remove_folder)
 {
 	struct symbols one, other;
 	struct output outputs[2];
 	ino_t first;
 
-	(void)state;
 	begin(&outputs[0], &one);
 	begin(&outputs[1], &other);
 	assert_int_equal(symbols_prepare(&one, root), 0);
@@ -84,13 +82,12 @@ static void two_sessions_do_not_share(void **state)
 }
 
 /* The folder was removed meanwhile. */
-static void are_copied_again(void **state)
+TEST_WITH(are_copied_again, setup, remove_folder)
 {
 	struct symbols symbols;
 	struct output output;
 	_cleanup_free_ char *note = NULL;
 
-	(void)state;
 	begin(&output, &symbols);
 	assert_int_equal(symbols_prepare(&symbols, root), 0);
 	write_one(&symbols, output.fd, "one");
@@ -100,15 +97,4 @@ static void are_copied_again(void **state)
 	assert_int_equal(faccessat(output.work, "kernel/kcore_dir/kallsyms", F_OK, 0), 0);
 	symbols_close(&symbols);
 	output_close(&output);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(are_copied_once, setup, remove_folder),
-		cmocka_unit_test_setup_teardown(two_sessions_do_not_share, setup, remove_folder),
-		cmocka_unit_test_setup_teardown(are_copied_again, setup, remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

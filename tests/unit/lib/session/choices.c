@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Each value of each enum has one row, and no two rows of an option have one name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "perf_poke.h"
+#include "test.h"
 
-static void has_each_value_once(void **state)
+TEST(has_each_value_once)
 {
 	static const struct {
 		enum perf_poke_axis axis;
@@ -23,7 +18,6 @@ static void has_each_value_once(void **state)
 		{ PERF_POKE_AXIS_FREEZE, PERF_POKE_FREEZE_SIGNAL },
 	};
 
-	(void)state;
 	for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++) {
 		const struct perf_poke_choice *row;
 		unsigned int seen = 0;
@@ -41,22 +35,11 @@ static void has_each_value_once(void **state)
 	}
 }
 
-static void begins_with_the_default(void **state)
+TEST(begins_with_the_default)
 {
-	(void)state;
 	assert_string_equal(perf_poke__choice(PERF_POKE_AXIS_WORKLOAD, 0)->name, "auto");
 	assert_string_equal(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, 0)->name, "irq");
 	assert_null(perf_poke__choice(PERF_POKE_AXIS_FREEZE + 1, 0));
 	assert_null(perf_poke__choice(-1, 0));
 	assert_null(perf_poke__choice(PERF_POKE_AXIS_DELIVERY, 99));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_each_value_once),
-		cmocka_unit_test(begins_with_the_default),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

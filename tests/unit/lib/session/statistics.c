@@ -2,14 +2,9 @@
 /* The tables of the trigger are this test's own: trigger_cpu() and trigger_missed() are replaced at
  * link time. */
 #include "session/statistics.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CPUS 8
 #define MISSED 42
@@ -69,11 +64,10 @@ static void expire(int cpu, uint64_t latency_ns)
 	table->buckets[trigger_bucket(latency_ns)]++;
 }
 
-static void adds_cpus_up(void **state)
+TEST_WITH(adds_cpus_up, empty_tables, NULL)
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 
-	(void)state;
 	expire(1, 700);
 	expire(1, 300);
 	expire(4, 90000);
@@ -101,12 +95,11 @@ static void adds_cpus_up(void **state)
 	assert_int_equal(stats.missed, MISSED);
 }
 
-static void nothing_yet(void **state)
+TEST_WITH(nothing_yet, empty_tables, NULL)
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats), .min_ns = 7, .max_ns = 7 };
 	uint64_t latency_ns = 7;
 
-	(void)state;
 	assert_int_equal(perf_poke__stats(&session, 5, &stats), 0);
 	assert_int_equal(stats.count, 0);
 	assert_int_equal(stats.min_ns, 0);
@@ -121,7 +114,7 @@ static void nothing_yet(void **state)
 	assert_int_equal(stats.max_ns, 10);
 }
 
-static void older_and_newer_callers(void **state)
+TEST_WITH(older_and_newer_callers, empty_tables, NULL)
 {
 	struct {
 		struct perf_poke_stats stats;
@@ -129,7 +122,6 @@ static void older_and_newer_callers(void **state)
 	} larger = { .stats.sz = sizeof(larger) };
 	struct perf_poke_stats stats;
 
-	(void)state;
 	expire(1, 500);
 	memset(&stats, 0xaa, sizeof(stats));
 	stats.sz = offsetof(struct perf_poke_stats, max_ns);
@@ -156,13 +148,12 @@ static void count_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 	*(uint64_t *)ctx += bucket->count;
 }
 
-static void refuses(void **state)
+TEST_WITH(refuses, empty_tables, NULL)
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 	struct perf_poke unstarted = session;
 	uint64_t latency_ns;
 
-	(void)state;
 	unstarted.trigger = NULL;
 	assert_int_equal(perf_poke__stats(&unstarted, -1, &stats), -ENOTCONN);
 	assert_int_equal(perf_poke__percentile(&unstarted, -1, 50, &latency_ns), -ENOTCONN);
@@ -199,11 +190,10 @@ static void check_rising(void *ctx, const struct perf_poke_bucket *bucket)
 	rising->nr++;
 }
 
-static void lists_buckets(void **state)
+TEST_WITH(lists_buckets, empty_tables, NULL)
 {
 	struct rising rising = {};
 
-	(void)state;
 	expire(1, 1000);
 	expire(4, 1001);
 	expire(4, 50000);
@@ -221,12 +211,11 @@ static void lists_buckets(void **state)
 }
 
 /* Three buckets and what is over, in rows by the order of the CPUs. */
-static void adds_linear_buckets_up(void **state)
+TEST_WITH(adds_linear_buckets_up, empty_tables, NULL)
 {
 	struct perf_poke none = session;
 	uint64_t counts[5] = { 9, 9, 9, 9, 9 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
 		tables[watched[i]].watched = 1 + i;
 		for (size_t b = 0; b < 4; b++)
@@ -284,12 +273,11 @@ static void check_percentiles(uint64_t *values, size_t nr)
 	}
 }
 
-static void percentiles_match_sorting(void **state)
+TEST_WITH(percentiles_match_sorting, empty_tables, NULL)
 {
 	static const size_t sizes[] = { 1, 2, 3, 8, 99, 100, 800, 4001 };
 	uint64_t values[4001];
 
-	(void)state;
 	srand48(2);
 	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
 		memset(tables, 0, sizeof(tables));
@@ -302,11 +290,10 @@ static void percentiles_match_sorting(void **state)
 }
 
 /* One in a thousand: what the two ends of a distribution that is like a real one give. */
-static void percentiles_of_a_tail(void **state)
+TEST_WITH(percentiles_of_a_tail, empty_tables, NULL)
 {
 	uint64_t latency_ns;
 
-	(void)state;
 	for (int i = 0; i < 9990; i++)
 		expire(1, 1500);
 	for (int i = 0; i < 10; i++)
@@ -321,13 +308,12 @@ static void percentiles_of_a_tail(void **state)
 	assert_int_equal(latency_ns, 80000);
 }
 
-static void takes_snapshots(void **state)
+TEST_WITH(takes_snapshots, empty_tables, NULL)
 {
 	struct perf_poke_spike spike = { .cpu = 4 };
 	struct stats_snapshot snapshot;
 	uint64_t sum = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		expire(1, 1500);
 	expire(4, 80000);
@@ -355,21 +341,4 @@ static void takes_snapshots(void **state)
 	spike.cpu = 2;
 	statistics_take(&session, &spike, &snapshot);
 	assert_int_equal(snapshot.sum.count, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(adds_cpus_up, empty_tables),
-		cmocka_unit_test_setup(nothing_yet, empty_tables),
-		cmocka_unit_test_setup(older_and_newer_callers, empty_tables),
-		cmocka_unit_test_setup(refuses, empty_tables),
-		cmocka_unit_test_setup(lists_buckets, empty_tables),
-		cmocka_unit_test_setup(adds_linear_buckets_up, empty_tables),
-		cmocka_unit_test_setup(percentiles_match_sorting, empty_tables),
-		cmocka_unit_test_setup(percentiles_of_a_tail, empty_tables),
-		cmocka_unit_test_setup(takes_snapshots, empty_tables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger/bucket.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define LAST (TRIGGER_BUCKETS - 1)
 #define WIDEST_PERCENT 3
 
 /* Each boundary from both sides: the buckets leave no gap, do not overlap and rise. */
-static void boundaries_meet(void **state)
+TEST(boundaries_meet)
 {
-	(void)state;
 	assert_int_equal(bucket_low_ns(0), 0);
 	assert_int_equal(trigger_bucket(0), 0);
 	for (uint32_t i = 1; i <= LAST; i++) {
@@ -27,11 +21,10 @@ static void boundaries_meet(void **state)
 	}
 }
 
-static void buckets_are_narrow(void **state)
+TEST(buckets_are_narrow)
 {
 	unsigned int checked = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < LAST; i++) {
 		uint64_t low_ns = bucket_low_ns(i), high_ns = bucket_low_ns(i + 1);
 
@@ -73,11 +66,10 @@ static void check_value(uint64_t latency_ns)
 		assert_true(latency_ns < bucket_low_ns(bucket + 1));
 }
 
-static void values_fall_into_their_bucket(void **state)
+TEST(values_fall_into_their_bucket)
 {
 	uint32_t previous = 0;
 
-	(void)state;
 	srand48(1);
 	for (uint64_t latency_ns = 0; latency_ns < 70000; latency_ns++) {
 		check_value(latency_ns);
@@ -96,23 +88,10 @@ static void values_fall_into_their_bucket(void **state)
 	}
 }
 
-static void last_bucket_takes_the_rest(void **state)
+TEST(last_bucket_takes_the_rest)
 {
-	(void)state;
 	assert_int_equal(trigger_bucket((1ULL << 30) - 1), LAST - 1);
 	assert_int_equal(trigger_bucket(1ULL << 30), LAST);
 	assert_int_equal(trigger_bucket(UINT64_MAX), LAST);
 	assert_int_equal(bucket_low_ns(LAST), 1ULL << 30);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(boundaries_meet),
-		cmocka_unit_test(buckets_are_narrow),
-		cmocka_unit_test(values_fall_into_their_bucket),
-		cmocka_unit_test(last_bucket_takes_the_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,14 @@
 #include "trigger/target.h"
 
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 
-#include <cmocka.h>
-
 #include "messages.h"
+#include "test.h"
 
 #define PID 100
 #define THREAD 101
@@ -91,13 +86,12 @@ static int open_target(int pid, unsigned int after, struct target *target)
 }
 
 /* Whichever is taken, what is known of it is its own. */
-static void is_one_process(void **state)
+TEST(is_one_process)
 {
 	static const int pids[] = { PID, THREAD };
 	static const char *const masks[] = { "0000000000000800", "0000000000000000" };
 	struct target target;
 
-	(void)state;
 	for (unsigned int n = 0; n < 8; n++) {
 		int pid = pids[n & 1];
 		unsigned int after = 0;
@@ -118,11 +112,10 @@ static void is_one_process(void **state)
 	}
 }
 
-static void catches_the_signal(void **state)
+TEST(catches_the_signal)
 {
 	struct target target;
 
-	(void)state;
 	caught[0] = "0000000000000800";
 	assert_int_equal(open_target(PID, UINT_MAX, &target), 0);
 	assert_int_equal(target.task.signal, SIGUSR2);
@@ -130,14 +123,4 @@ static void catches_the_signal(void **state)
 	target_close(&target);
 	caught[0] = "fffffffffffff7ff";
 	assert_int_equal(open_target(PID, UINT_MAX, &target), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_one_process),
-		cmocka_unit_test(catches_the_signal),
-	};
-
-	return cmocka_run_group_tests_name("target", tests, NULL, NULL);
 }

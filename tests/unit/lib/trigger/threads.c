@@ -2,15 +2,10 @@
 /* Whom the trigger wakeup watches. There is one process, which this test looks up itself. */
 #include "trigger/threads.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "messages.h"
+#include "test.h"
 #include "trigger/target.h"
 
 #define PID 1
@@ -39,12 +34,11 @@ static int configure(const char *task, struct trigger_threads *threads, struct m
 	return threads_configure(&config, threads);
 }
 
-static void finds_a_task(void **state)
+TEST(finds_a_task)
 {
 	struct trigger_threads threads;
 	struct messages messages;
 
-	(void)state;
 	assert_int_equal(configure("1", &threads, &messages), 0);
 	assert_int_equal(threads.wakeup_pid, FIRST_NAMESPACE_PID);
 	assert_int_equal(configure("007x", &threads, &messages), 0);
@@ -55,28 +49,17 @@ static void finds_a_task(void **state)
 }
 
 /* 4294967297 is 1 in 32 bits. */
-static void refuses_large_numbers(void **state)
+TEST(refuses_large_numbers)
 {
 	static const char *const large[] = { "4294967297", "2147483648", "18446744073709551617" };
 	struct trigger_threads threads;
 	struct messages messages;
 	char said[80];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(large); i++) {
 		assert_int_equal(configure(large[i], &threads, &messages), -EINVAL);
 		snprintf(said, sizeof(said), "task %s: thread IDs go up to 2147483647", large[i]);
 		assert_string_equal(messages.text, said);
 		assert_int_equal(threads.wakeup_pid, 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_a_task),
-		cmocka_unit_test(refuses_large_numbers),
-	};
-
-	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

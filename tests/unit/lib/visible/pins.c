@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "visible/pins.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -13,21 +9,19 @@
 
 #include <linux/magic.h>
 
-#include <cmocka.h>
-
 #include "messages.h"
+#include "test.h"
 #include "visible/rtla.h"
 
 #define LONGEST "123456789012345678901234567890123456789012345678901234567890123"
 
-static void knows_names(void **state)
+TEST(knows_names)
 {
 	static const char *const good[] = { "a", "4711", "A.b-C_d", "...", ".a", "-", LONGEST };
 	static const char *const bad[] = {
 		"", ".", "..", "a/b", "/", "a b", "a:b", "a\n", "\303\244", LONGEST "4",
 	};
 
-	(void)state;
 	assert_int_equal(strlen(LONGEST), SESSION_NAME_MAX);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_true(session_name_valid(good[i]));
@@ -35,12 +29,11 @@ static void knows_names(void **state)
 		assert_false(session_name_valid(bad[i]));
 }
 
-static void folders_have_no_dots(void **state)
+TEST(folders_have_no_dots)
 {
 	static const char *const names[] = { "a", "a.b..c", "...", ".a", LONGEST };
 	char folder[SESSION_NAME_MAX + 1], name[SESSION_NAME_MAX + 1];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		pins_folder_name(folder, names[i]);
 		assert_null(strchr(folder, '.'));
@@ -78,7 +71,7 @@ static int remove_place(void **state)
 	return rmdir(place->path);
 }
 
-static void lock_tells_life(void **state)
+TEST_WITH(lock_tells_life, make_place, remove_place)
 {
 	const struct place *place = *state;
 	_cleanup_close_ int owner = -1;
@@ -105,7 +98,7 @@ static void lock_tells_life(void **state)
 	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), -1);
 }
 
-static void leaves_a_successor_alone(void **state)
+TEST_WITH(leaves_a_successor_alone, make_place, remove_place)
 {
 	const struct place *place = *state;
 	_cleanup_close_ int old = -1;
@@ -244,7 +237,7 @@ static int highest_fd(void)
 }
 
 /* Whatever fails, once: there is the session and all of its pins, or nothing of it. */
-static void leaves_nothing_half(void **state)
+TEST_WITH(leaves_nothing_half, make_place, remove_place)
 {
 	static const int failures[] = { EMFILE, ENOMEM, EINTR, ENOENT };
 	int opening;
@@ -276,17 +269,4 @@ static void leaves_nothing_half(void **state)
 		assert_int_equal(err, 0);
 		assert_true(failing > 9);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_names),
-		cmocka_unit_test(folders_have_no_dots),
-		cmocka_unit_test_setup_teardown(lock_tells_life, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(leaves_a_successor_alone, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(leaves_nothing_half, make_place, remove_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

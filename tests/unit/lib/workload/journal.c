@@ -79,9 +79,8 @@ static void assert_put_back(const struct folder *folder)
 	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), -1);
 }
 
-static void puts_back_at_the_end(void **state)
+TEST_WITH(puts_back_at_the_end, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal = begin(folder);
 
 	assert_set(folder);
@@ -108,10 +107,8 @@ static void killed(const struct folder *folder)
 	assert_int_equal(status, 0);
 }
 
-static void puts_back_of_the_killed(void **state)
+TEST_WITH(puts_back_of_the_killed, setup, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	killed(folder);
 	assert_set(folder);
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
@@ -120,9 +117,8 @@ static void puts_back_of_the_killed(void **state)
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
 }
 
-static void leaves_what_others_changed(void **state)
+TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal = begin(folder);
 
 	put_file(folder->fd, "period", "77\n");
@@ -137,9 +133,8 @@ static void leaves_what_others_changed(void **state)
 }
 
 /* An idle state has two values: who changes it puts it back. */
-static void says_what_others_put_back(void **state)
+TEST_WITH(says_what_others_put_back, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal = begin(folder);
 
 	put_file(folder->fd, "osnoise/cpus", "0-3\n");
@@ -152,10 +147,8 @@ static void says_what_others_put_back(void **state)
 }
 
 /* What a dead session's is, its own end may have been putting back. */
-static void is_silent_of_the_killed(void **state)
+TEST_WITH(is_silent_of_the_killed, setup, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	killed(folder);
 	put_file(folder->fd, "osnoise/cpus", "0-3\n");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
@@ -164,9 +157,8 @@ static void is_silent_of_the_killed(void **state)
 }
 
 /* What was so before is not ours to put back, but it was to be so. */
-static void says_what_was_so_before(void **state)
+TEST_WITH(says_what_was_so_before, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
@@ -182,9 +174,8 @@ static void says_what_was_so_before(void **state)
 					  "(for the session it was '1000')"));
 }
 
-static void says_many_in_one_line(void **state)
+TEST_WITH(says_many_in_one_line, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 	char name[32];
 
@@ -205,9 +196,8 @@ static void says_many_in_one_line(void **state)
 }
 
 /* What was not to be set was not set, and so not changed by others. */
-static void is_not_set(void **state)
+TEST_WITH(is_not_set, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
@@ -217,9 +207,8 @@ static void is_not_set(void **state)
 	assert_int_equal(said.nr, 0);
 }
 
-static void waits_for_others_tracers(void **state)
+TEST_WITH(waits_for_others_tracers, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal = begin(folder);
 
 	journal_close(journal, true);
@@ -233,9 +222,8 @@ static void waits_for_others_tracers(void **state)
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
-static void sets_words(void **state)
+TEST_WITH(sets_words, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
@@ -249,9 +237,8 @@ static void sets_words(void **state)
 }
 
 /* Nothing is written where nothing changes, and nothing of half a note is acted on. */
-static void is_careful(void **state)
+TEST_WITH(is_careful, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
@@ -268,10 +255,8 @@ static void is_careful(void **state)
 }
 
 /* Of the kernel, as EBUSY; the file that is written to here is always full. */
-static void keeps_what_cannot_be_put_back(void **state)
+TEST_WITH(keeps_what_cannot_be_put_back, setup, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "run/settings-5", "sbroken\tx\t\nmmade\t\t\n");
 	assert_int_equal(fchmodat(folder->fd, "run", 0700, 0), 0);
 	assert_int_equal(symlinkat("/dev/full", folder->fd, "broken"), 0);
@@ -291,9 +276,8 @@ static void keeps_what_cannot_be_put_back(void **state)
 }
 
 /* The end of another session removes the folder, between any two steps of ours. */
-static void opens_while_others_end(void **state)
+TEST_WITH(opens_while_others_end, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 
 	ends = 3;
@@ -305,9 +289,8 @@ static void opens_while_others_end(void **state)
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
-static void refuses_others_folders(void **state)
+TEST_WITH(refuses_others_folders, setup, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct journal *journal;
 
 	assert_int_equal(mkdir(dir, 0700), 0);
@@ -315,28 +298,4 @@ static void refuses_others_folders(void **state)
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), -EPERM);
 	assert_non_null(strstr(said.text, "so nothing is set"));
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), -EPERM);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(puts_back_at_the_end),
-		TEST(puts_back_of_the_killed),
-		TEST(leaves_what_others_changed),
-		TEST(says_what_others_put_back),
-		TEST(is_silent_of_the_killed),
-		TEST(says_what_was_so_before),
-		TEST(says_many_in_one_line),
-		TEST(is_not_set),
-		TEST(waits_for_others_tracers),
-		TEST(sets_words),
-		TEST(is_careful),
-		TEST(keeps_what_cannot_be_put_back),
-		TEST(opens_while_others_end),
-		TEST(refuses_others_folders),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

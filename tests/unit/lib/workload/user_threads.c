@@ -73,7 +73,7 @@ static void *start_in_thread(void *state)
 }
 
 /* It is the process that they end with, not the thread that has made them. */
-static void outlives_its_thread(void **state)
+TEST_WITH(outlives_its_thread, setup, teardown)
 {
 	struct user_threads *threads;
 	pthread_t thread;
@@ -99,7 +99,7 @@ static pid_t find_child(void)
 
 /* Whoever has loaded the library ignores its children, or waits for all of them: they do not see
  * ours, and we do not lose it. */
-static void is_nobody_elses_child(void **state)
+TEST_WITH(is_nobody_elses_child, setup, teardown)
 {
 	static const __sighandler_t handlers[] = { SIG_DFL, SIG_IGN };
 
@@ -126,7 +126,7 @@ static void is_nobody_elses_child(void **state)
 }
 
 /* However that ends. */
-static void ends_with_its_process(void **state)
+TEST_WITH(ends_with_its_process, setup, teardown)
 {
 	int ready[2], status;
 	pid_t parent;
@@ -155,9 +155,8 @@ static void ends_with_its_process(void **state)
 }
 
 /* All that is said of one that cannot be: what is missing. */
-static void says_what_is_missing(void **state)
+TEST_WITH(says_what_is_missing, setup, teardown)
 {
-	const struct folder *folder = *state;
 	struct user_threads *threads;
 	char path[64], said[200];
 
@@ -171,16 +170,4 @@ static void says_what_is_missing(void **state)
 		 cpu);
 	assert_string_equal(messages.text, said);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(outlives_its_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(is_nobody_elses_child, setup, teardown),
-		cmocka_unit_test_setup_teardown(ends_with_its_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(says_what_is_missing, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("user_threads", tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "workload/workload.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sched.h>
 
 #include "messages.h"
+#include "test.h"
 
 static void refuses(struct config config, const char *message)
 {
@@ -22,11 +18,10 @@ static void refuses(struct config config, const char *message)
 	assert_int_equal(messages.nr, 1);
 }
 
-static void refuses_what_does_not_suit(void **state)
+TEST(refuses_what_does_not_suit)
 {
 	const struct config good = { .workload = PERF_POKE_WORKLOAD_USER, .period_ns = 100000 };
 
-	(void)state;
 	assert_int_equal(workload_check(&good), 0);
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_TIMERLAT, .period_ns = 99999 },
 		"period 99999 ns: must be 100us to 1s with the workload timerlat");
@@ -37,22 +32,11 @@ static void refuses_what_does_not_suit(void **state)
 	refuses((struct config){ .workload = -1 }, "workload -1: unknown");
 }
 
-static void leaves_auto_for_later(void **state)
+TEST(leaves_auto_for_later)
 {
 	const struct config config = { .period_ns = 10000 };
 
-	(void)state;
 	assert_int_equal(workload_check(&config), 0);
 	assert_string_equal(workload_name(PERF_POKE_WORKLOAD_AUTO), "auto");
 	assert_string_equal(workload_name(PERF_POKE_WORKLOAD_USER), "user");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_what_does_not_suit),
-		cmocka_unit_test(leaves_auto_for_later),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

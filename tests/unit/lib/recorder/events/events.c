@@ -58,7 +58,7 @@ static const struct event *find(const struct event_list *list, const char *name)
 	return NULL;
 }
 
-static void takes_names(void **state)
+TEST_WITH(takes_names, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event asked[] = { { "timer:hrtimer_start", NULL },
 						 { "sched:sched_switch", "prev_pid == 1" } };
@@ -78,7 +78,7 @@ static void takes_names(void **state)
 	assert_int_equal(messages.nr, 0);
 }
 
-static void resolves_globs(void **state)
+TEST_WITH(resolves_globs, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event asked[] = { { "sched:sched_w*", "pid > 1" },
 						 { "irq_vectors:[lx]*_e?[ti]*", NULL } };
@@ -97,7 +97,7 @@ static void resolves_globs(void **state)
 }
 
 /* Only events that have a number are for perf. */
-static void globs_leave_out_what_has_no_id(void **state)
+TEST_WITH(globs_leave_out_what_has_no_id, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event all[] = { { "ftrace:*", NULL } };
 	const struct perf_poke_event none[] = { { "ftrace:func*", NULL } };
@@ -110,7 +110,7 @@ static void globs_leave_out_what_has_no_id(void **state)
 	assert_int_equal(open_list(state, &list, none, 1), -ENOENT);
 }
 
-static void default_is_what_there_is(void **state)
+TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 {
 	struct event_list list;
 
@@ -134,9 +134,8 @@ static void default_is_what_there_is(void **state)
 	event_list_close(&list);
 }
 
-static void no_default_at_all(void **state)
+TEST_WITH(no_default_at_all, make_tracefs, remove_folder)
 {
-	const struct folder *folder = *state;
 	_cleanup_close_ int fd = openat(folder->fd, "outside", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct event_list list = {};
 
@@ -150,7 +149,7 @@ static void no_default_at_all(void **state)
 
 /* The last mention decides; and an event that somebody insists on is not optional, whatever the
  * order. */
-static void mentions_twice(void **state)
+TEST_WITH(mentions_twice, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event asked[] = {
 		{ "sched:*", "pid > 1" },	{ "sched:sched_switch", "prev_pid == 2" },
@@ -188,7 +187,7 @@ static void check_refused(void **state, const char *name, int error, const char 
 	assert_int_equal(list.nr, 0);
 }
 
-static void refuses_names(void **state)
+TEST_WITH(refuses_names, make_tracefs, remove_folder)
 {
 	static const char malformed[] = "not of the form system:name, as in sched:sched_switch";
 	static const char unknown[] =
@@ -228,21 +227,4 @@ static void refuses_names(void **state)
 	check_refused(state, "bad:*", -EIO, strerror(EIO));
 	memset(long_name + 6, 'n', sizeof(long_name) - 7);
 	check_refused(state, long_name, -ENAMETOOLONG, strerror(ENAMETOOLONG));
-}
-
-#define TRACEFS_TEST(fn) cmocka_unit_test_setup_teardown(fn, make_tracefs, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TRACEFS_TEST(takes_names),
-		TRACEFS_TEST(resolves_globs),
-		TRACEFS_TEST(globs_leave_out_what_has_no_id),
-		TRACEFS_TEST(default_is_what_there_is),
-		TRACEFS_TEST(no_default_at_all),
-		TRACEFS_TEST(mentions_twice),
-		TRACEFS_TEST(refuses_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

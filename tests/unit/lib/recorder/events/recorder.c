@@ -249,12 +249,11 @@ static void check_attr(const struct perf_event_attr *attr)
 	assert_int_equal(attr->clockid, CLOCK_MONOTONIC);
 }
 
-static void asks_for_events(void **state)
+TEST_WITH(asks_for_events, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event events[] = { { "sched:sched_switch", "prev_pid == 1" } };
 	struct recorder *recorder = open_recorder(events, 1, 0);
 
-	(void)state;
 	assert_int_equal(kernel.pages * sysconf(_SC_PAGESIZE), 4 << 20);
 	assert_int_equal(kernel.nr, 1);
 	assert_string_equal(kernel.events[0].name, "sched:sched_switch");
@@ -276,14 +275,13 @@ static void asks_for_events(void **state)
 	assert_true(side.freed);
 }
 
-static void rounds_the_buffer_up(void **state)
+TEST_WITH(rounds_the_buffer_up, make_tracefs, remove_folder)
 {
 	const long page = sysconf(_SC_PAGESIZE);
 	const struct {
 		uint64_t size, pages;
 	} rows[] = { { 1, 1 }, { page, 1 }, { page + 1, 2 }, { 5 * page, 8 }, { 64 * page, 64 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct recorder *recorder = open_recorder(NULL, 0, rows[i].size);
 
@@ -303,10 +301,8 @@ static void check_open_fails(int error, const char *message)
 	assert_string_equal(messages.text, message);
 }
 
-static void open_can_fail(void **state)
+TEST_WITH(open_can_fail, make_tracefs, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	kernel.open_error = -EPERM;
 	check_open_fails(-EPERM, "event timer:hrtimer_expire_exit: this kernel has none");
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
@@ -318,14 +314,13 @@ static void open_can_fail(void **state)
 				  "(No such device)");
 }
 
-static void describes_itself(void **state)
+TEST_WITH(describes_itself, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event events[] = { { "sched:sched_switch", "prev_pid == 1" },
 						  { "sched:*", NULL } };
 	struct json_object *json = json_object_new_object();
 	struct recorder *recorder;
 
-	(void)state;
 	kernel.refused = "sched:sched_wakeup";
 	recorder = open_recorder(events, 1, 65536);
 	recorder->ops->describe(recorder, json);
@@ -346,13 +341,12 @@ static void describes_itself(void **state)
 	json_object_put(json);
 }
 
-static void passes_on(void **state)
+TEST_WITH(passes_on, make_tracefs, remove_folder)
 {
 	const struct perf_poke_spike spike = { .cpu = 5, .ran_cpu = 6 };
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 	struct snapshot *snapshot = NULL;
 
-	(void)state;
 	assert_int_equal(recorder->ops->freeze(recorder, &spike), -EBADF);
 	assert_int_equal(kernel.paused, 5);
 	assert_int_equal(recorder->ops->resume(recorder), -ENOTTY);
@@ -474,9 +468,8 @@ static struct snapshot_facts write_snapshot(struct recorder *recorder, int dirfd
 	return facts;
 }
 
-static void writes_oldest_first(void **state)
+TEST_WITH(writes_oldest_first, make_tracefs, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 	struct snapshot_facts facts;
 	struct bytes file, times;
@@ -511,13 +504,12 @@ static int new_folder(const struct folder *folder, const char *name)
 }
 
 /* The spike's CPU decides how far back the capture goes; without one, what all CPUs have. */
-static void history_is_of_the_spikes_cpu(void **state)
+TEST_WITH(history_is_of_the_spikes_cpu, make_tracefs, remove_folder)
 {
 	static const struct {
 		int spike_cpu;
 		uint64_t oldest_ns;
 	} rows[] = { { 1, 300 }, { 2, 200 }, { 5, 0 }, { -1, 300 } };
-	const struct folder *folder = *state;
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 
 	fill_rings();
@@ -530,9 +522,8 @@ static void history_is_of_the_spikes_cpu(void **state)
 	recorder->ops->free(recorder);
 }
 
-static void empty_rings_make_a_file(void **state)
+TEST_WITH(empty_rings_make_a_file, make_tracefs, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 	struct snapshot_facts facts = write_snapshot(recorder, folder->fd, 1);
 	struct snapshot *snapshot = NULL;
@@ -587,9 +578,8 @@ static void check_first_id(const struct folder *folder, const char *name, struct
 }
 
 /* What was copied before a CPU came back keeps its ids, though it is written later. */
-static void opens_again_what_was_offline(void **state)
+TEST_WITH(opens_again_what_was_offline, make_tracefs, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 	struct snapshot *before = NULL, *after = NULL;
 
@@ -618,9 +608,8 @@ static ino_t symbols_of(int dirfd)
 }
 
 /* One copy of the kernel's symbols serves all captures, also when the first of them is removed. */
-static void symbols_are_shared(void **state)
+TEST_WITH(symbols_are_shared, make_tracefs, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
 	_cleanup_close_ int a = new_folder(folder, "a"), b = new_folder(folder, "b");
 	_cleanup_close_ int c = new_folder(folder, "c");
@@ -632,24 +621,4 @@ static void symbols_are_shared(void **state)
 	write_snapshot(recorder, c, 1);
 	symbols_of(c);
 	recorder->ops->free(recorder);
-}
-
-#define TRACEFS_TEST(fn) cmocka_unit_test_setup_teardown(fn, make_tracefs, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TRACEFS_TEST(asks_for_events),
-		TRACEFS_TEST(rounds_the_buffer_up),
-		TRACEFS_TEST(open_can_fail),
-		TRACEFS_TEST(describes_itself),
-		TRACEFS_TEST(passes_on),
-		TRACEFS_TEST(writes_oldest_first),
-		TRACEFS_TEST(history_is_of_the_spikes_cpu),
-		TRACEFS_TEST(empty_rings_make_a_file),
-		TRACEFS_TEST(opens_again_what_was_offline),
-		TRACEFS_TEST(symbols_are_shared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

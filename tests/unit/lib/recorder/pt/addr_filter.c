@@ -154,9 +154,8 @@ static void check_error(const char *text, int err, const char *message)
 	assert_string_equal(messages.text, message);
 }
 
-static void takes_numbers(void **state)
+TEST_WITH(takes_numbers, setup, remove_folder)
 {
-	(void)state;
 	check_resolved("filter 0xffffffff81000000/0x10", "filter 0xffffffff81000000/0x10");
 	check_resolved("filter 4096 / 16", "filter 0x1000/0x10");
 	check_resolved("start 010", "start 0x8");
@@ -164,9 +163,8 @@ static void takes_numbers(void **state)
 	check_resolved("tracestop 0x10/1", "stop 0x10/0x1");
 }
 
-static void takes_kernel_symbols(void **state)
+TEST_WITH(takes_kernel_symbols, setup, remove_folder)
 {
-	(void)state;
 	check_resolved("filter one", "filter 0xffffffff81000040/0x40");
 	check_resolved("  filter   one  ", "filter 0xffffffff81000040/0x40");
 	check_resolved("filter one_alias", "filter 0xffffffff81000040/0x40");
@@ -183,9 +181,8 @@ static void takes_kernel_symbols(void **state)
 	check_resolved("filter *", "filter 0xffffffff81000000/0x3f002000");
 }
 
-static void takes_the_nth(void **state)
+TEST_WITH(takes_the_nth, setup, remove_folder)
 {
-	(void)state;
 	check_resolved("filter twice #1", "filter 0xffffffff81000080/0x80");
 	check_resolved("filter twice#2", "filter 0xffffffff81000200/0x100");
 	check_resolved("filter twice # 2", "filter 0xffffffff81000200/0x100");
@@ -196,18 +193,17 @@ static void takes_the_nth(void **state)
 	check_resolved("filter global #2", "filter 0xffffffff81000180/0x80");
 }
 
-static void takes_several(void **state)
+TEST_WITH(takes_several, setup, remove_folder)
 {
 	const char *both = "filter 0xffffffff81000040/0x40,stop 0xffffffff81000000/0x40";
 
-	(void)state;
 	check_resolved("filter one, tracestop startup", both);
 	check_resolved("filter one,tracestop startup", both);
 	check_resolved("filter one tracestop startup", both);
 	check_resolved("filter one/0x40,tracestop startup / 64 ,", both);
 }
 
-static void takes_files(void **state)
+TEST_WITH(takes_files, setup, remove_folder)
 {
 	static const char *const cases[][2] = {
 		{ "main", "0x1100/0x20" },	{ "twice #1", "0x1200/0x40" },
@@ -215,7 +211,6 @@ static void takes_files(void **state)
 		{ "unsized", "0x1180/0x80" },	{ "main / twice #2", "0x1100/0x230" },
 		{ "0x10 / 0x20", "0x10/0x20" },
 	};
-	const struct folder *folder = *state;
 	char text[5000], expected[5000];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -231,9 +226,8 @@ static void takes_files(void **state)
 	check_resolved(text, expected);
 }
 
-static void refuses_symbols(void **state)
+TEST_WITH(refuses_symbols, setup, remove_folder)
 {
-	(void)state;
 	check_error("filter two", -ENOENT,
 		    "address filter 'filter two': the kernel has no function 'two' "
 		    "(/proc/kallsyms shows them)");
@@ -276,10 +270,8 @@ static void check_file_error(const struct folder *folder, const char *place, con
 		fail_msg("%s", messages.text);
 }
 
-static void refuses_files(void **state)
+TEST_WITH(refuses_files, setup, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	check_file_error(folder, "main", "none", -ENOENT, "has no function 'main'");
 	check_file_error(folder, "0/1", "none", -ENOENT, "cannot read ");
 	check_file_error(folder, "*", "none", -ENOENT, "cannot read ");
@@ -290,7 +282,7 @@ static void refuses_files(void **state)
 			 "use #1 (0x1200), #2 (0x1300) behind the name");
 }
 
-static void refuses_bad_syntax(void **state)
+TEST_WITH(refuses_bad_syntax, setup, remove_folder)
 {
 	static const char *const cases[][3] = {
 		{ "fliter one", "fliter one",
@@ -319,7 +311,6 @@ static void refuses_bad_syntax(void **state)
 	};
 	char message[300];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(message, sizeof(message), "address filter '%s': %s", cases[i][1],
 			 cases[i][2]);
@@ -330,11 +321,10 @@ static void refuses_bad_syntax(void **state)
 		    "perf-record)");
 }
 
-static void refuses_more_than_the_pmu_has(void **state)
+TEST_WITH(refuses_more_than_the_pmu_has, setup, remove_folder)
 {
 	_cleanup_free_ char *resolved = NULL;
 
-	(void)state;
 	check_resolved("filter 1/1,filter 2/1,filter 3/1,filter 4/1",
 		       "filter 0x1/0x1,filter 0x2/0x1,filter 0x3/0x1,filter 0x4/0x1");
 	check_error("filter 1/1,filter 2/1,filter 3/1,filter 4/1,filter 5/1", -EINVAL,
@@ -346,32 +336,11 @@ static void refuses_more_than_the_pmu_has(void **state)
 			    "cannot filter, record without");
 }
 
-static void says_what_is_not_supported(void **state)
+TEST(says_what_is_not_supported)
 {
-	(void)state;
 	assert_non_null(strstr(addr_filter_unsupported("filter 0x1/0x1@/bin/true"), "FILE"));
 	assert_non_null(strstr(addr_filter_unsupported("start 0x1"), "neither start nor stop"));
 	assert_non_null(strstr(addr_filter_unsupported("stop 0x1"), "neither start nor stop"));
 	assert_non_null(strstr(addr_filter_unsupported("stop 0x1,filter 0x1/0x1"), "neither"));
 	assert_non_null(strstr(addr_filter_unsupported("stop 0x1/0x1"), "tracestop is not"));
-}
-
-#define WITH_PROGRAM(test) cmocka_unit_test_setup_teardown(test, setup, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_PROGRAM(takes_numbers),
-		WITH_PROGRAM(takes_kernel_symbols),
-		WITH_PROGRAM(takes_the_nth),
-		WITH_PROGRAM(takes_several),
-		WITH_PROGRAM(takes_files),
-		WITH_PROGRAM(refuses_symbols),
-		WITH_PROGRAM(refuses_files),
-		WITH_PROGRAM(refuses_bad_syntax),
-		WITH_PROGRAM(refuses_more_than_the_pmu_has),
-		cmocka_unit_test(says_what_is_not_supported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

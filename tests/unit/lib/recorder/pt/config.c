@@ -147,7 +147,7 @@ static void check_error(void **state, const char *event, int error, const char *
 	assert_int_equal(messages.level, PERF_POKE_LOG_ERROR);
 }
 
-static void takes_perf_defaults(void **state)
+TEST_WITH(takes_perf_defaults, make_skylake, remove_folder)
 {
 	check_config(state, "intel_pt//", DEFAULTS);
 	check_config(state, "intel_pt", DEFAULTS);
@@ -157,7 +157,7 @@ static void takes_perf_defaults(void **state)
 	check_config(state, "intel_pt/cyc,noretcomp/k", 0x300ee03);
 }
 
-static void has_an_event_of_its_own(void **state)
+TEST_WITH(has_an_event_of_its_own, make_skylake, remove_folder)
 {
 	struct pt_config config = parsed(state, NULL);
 
@@ -166,9 +166,8 @@ static void has_an_event_of_its_own(void **state)
 	assert_false(config.exclude_kernel);
 }
 
-static void knows_this_cpu(void **state)
+TEST_WITH(knows_this_cpu, make_skylake, remove_folder)
 {
-	const struct folder *folder = *state;
 	struct pt_config config = parsed(state, NULL);
 
 	assert_int_equal(config.type, 8);
@@ -187,7 +186,7 @@ static void knows_this_cpu(void **state)
 }
 
 /* No cycles and no MTC packets: neither by default nor in the event of its own. */
-static void leaves_out_what_an_old_cpu_has_not(void **state)
+TEST_WITH(leaves_out_what_an_old_cpu_has_not, make_broadwell, remove_folder)
 {
 	struct pt_config config = parsed(state, NULL);
 
@@ -211,10 +210,8 @@ static void leaves_out_what_an_old_cpu_has_not(void **state)
 }
 
 /* Their drivers always trace branches. */
-static void leaves_out_pt_and_branch_of_old_drivers(void **state)
+TEST_WITH(leaves_out_pt_and_branch_of_old_drivers, make_broadwell, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	assert_int_equal(unlinkat(folder->fd, "format/branch", 0), 0);
 	check_config(state, "intel_pt//", TSC);
 	put_file(folder->fd, "format/branch", "config:13\n");
@@ -227,7 +224,7 @@ static void leaves_out_pt_and_branch_of_old_drivers(void **state)
 }
 
 /* 3, else the next below, else the next above. */
-static void picks_periods_as_perf_does(void **state)
+TEST_WITH(picks_periods_as_perf_does, make_skylake, remove_folder)
 {
 	static const struct {
 		const char *mask;
@@ -236,7 +233,6 @@ static void picks_periods_as_perf_does(void **state)
 		{ "8\n", 3 },  { "249\n", 3 }, { "7\n", 2 },  { "f7\n", 2 },	{ "1\n", 0 },
 		{ "11\n", 0 }, { "f0\n", 4 },  { "c0\n", 6 }, { "8000\n", 15 },
 	};
-	const struct folder *folder = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const uint64_t others = DEFAULTS & ~(MTC_PERIOD(15) | PSB_PERIOD(15));
@@ -252,10 +248,8 @@ static void picks_periods_as_perf_does(void **state)
 	}
 }
 
-static void needs_all_capabilities_for_a_period(void **state)
+TEST_WITH(needs_all_capabilities_for_a_period, make_skylake, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "caps/mtc", "0\n");
 	check_config(state, "intel_pt//", DEFAULTS & ~(MTC | MTC_PERIOD(15)));
 	put_file(folder->fd, "caps/mtc", "1\n");
@@ -266,10 +260,8 @@ static void needs_all_capabilities_for_a_period(void **state)
 	check_config(state, "intel_pt//", DEFAULTS & ~PSB_PERIOD(15));
 }
 
-static void takes_terms(void **state)
+TEST_WITH(takes_terms, make_skylake, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	check_config(state, "intel_pt/cyc/", DEFAULTS | CYC);
 	check_config(state, "intel_pt/cyc=1/", DEFAULTS | CYC);
 	check_config(state, "intel_pt/cyc=0x1/", DEFAULTS | CYC);
@@ -288,17 +280,15 @@ static void takes_terms(void **state)
 		     DEFAULTS | 1ULL << 12 | 1ULL << 5 | 1ULL << 4 | 1ULL << 31 | 1ULL << 55);
 }
 
-static void takes_whole_fields(void **state)
+TEST_WITH(takes_whole_fields, make_skylake, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	put_file(folder->fd, "format/all", "config:0-63\n");
 	put_file(folder->fd, "format/last", "config:63\n");
 	check_config(state, "intel_pt/all=0xfedcba9876543210/", 0xfedcba9876543210);
 	check_config(state, "intel_pt/last/", DEFAULTS | 1ULL << 63);
 }
 
-static void takes_modifiers(void **state)
+TEST_WITH(takes_modifiers, make_skylake, remove_folder)
 {
 	static const struct {
 		const char *event;
@@ -320,10 +310,9 @@ static void takes_modifiers(void **state)
 	}
 }
 
-static void refuses_unknown_terms(void **state)
+TEST_WITH(refuses_unknown_terms, make_skylake, remove_folder)
 {
 	static const char *const terms[] = { "cy", "cycle", "CYC", " cyc", ".", "..", "" };
-	const struct folder *folder = *state;
 	char event[400], message[500], name[350];
 
 	for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
@@ -348,7 +337,7 @@ static void refuses_unknown_terms(void **state)
 		    "event 'intel_pt/../other/': modifier 'o' is unknown (use u or k)");
 }
 
-static void refuses_formats_it_does_not_know(void **state)
+TEST_WITH(refuses_formats_it_does_not_know, make_skylake, remove_folder)
 {
 	static const char *const contents[] = { "",
 						"config1:2\n",
@@ -358,7 +347,6 @@ static void refuses_formats_it_does_not_know(void **state)
 						"config:64\n",
 						"config:60-70\n",
 						"event,umask\n" };
-	const struct folder *folder = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(contents); i++) {
 		put_file(folder->fd, "format/odd", contents[i]);
@@ -367,7 +355,7 @@ static void refuses_formats_it_does_not_know(void **state)
 	}
 }
 
-static void refuses_values_out_of_range(void **state)
+TEST_WITH(refuses_values_out_of_range, make_skylake, remove_folder)
 {
 	check_error(state, "intel_pt/cyc=2/", -EINVAL, "event term 'cyc=2': at most 1");
 	check_error(state, "intel_pt/psb_period=16/", -EINVAL,
@@ -376,7 +364,7 @@ static void refuses_values_out_of_range(void **state)
 		    "event term 'cyc=18446744073709551615': at most 1");
 }
 
-static void refuses_what_is_not_a_number(void **state)
+TEST_WITH(refuses_what_is_not_a_number, make_skylake, remove_folder)
 {
 	static const char *const values[] = { "",   "x",  "1x",	 "1 ",
 					      "0x", "-1", "1=1", "18446744073709551616" };
@@ -389,7 +377,7 @@ static void refuses_what_is_not_a_number(void **state)
 	}
 }
 
-static void refuses_what_this_cpu_has_not(void **state)
+TEST_WITH(refuses_what_this_cpu_has_not, make_skylake, remove_folder)
 {
 	static const struct {
 		const char *term, *cap;
@@ -420,7 +408,7 @@ static void refuses_what_this_cpu_has_not(void **state)
 		    "0x1fff (" PT_PMU_DIR "/caps/cycle_thresholds)");
 }
 
-static void refuses_unknown_modifiers(void **state)
+TEST_WITH(refuses_unknown_modifiers, make_skylake, remove_folder)
 {
 	check_error(state, "intel_pt//x", -EINVAL,
 		    "event 'intel_pt//x': modifier 'x' is unknown (use u or k)");
@@ -432,7 +420,7 @@ static void refuses_unknown_modifiers(void **state)
 		    "event 'intel_pt//k/': modifier '/' is unknown (use u or k)");
 }
 
-static void refuses_malformed_events(void **state)
+TEST_WITH(refuses_malformed_events, make_skylake, remove_folder)
 {
 	static const char *const events[] = {
 		"",	     "intel_pt/",    "intel_pt/cyc", "intel_pt2//",
@@ -447,27 +435,22 @@ static void refuses_malformed_events(void **state)
 	}
 }
 
-static void refuses_a_machine_without(void **state)
+TEST_WITH(refuses_a_machine_without, make_skylake, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	assert_int_equal(unlinkat(folder->fd, "type", 0), 0);
 	check_error(state, NULL, -ENOENT, "there is no PMU intel_pt");
 	check_error(state, "intel_pt/cyc/", -ENOENT, "there is no PMU intel_pt");
 }
 
-static void refuses_a_pmu_without_time(void **state)
+TEST_WITH(refuses_a_pmu_without_time, make_skylake, remove_folder)
 {
-	const struct folder *folder = *state;
-
 	assert_int_equal(unlinkat(folder->fd, "format/tsc", 0), 0);
 	check_error(state, NULL, -EINVAL,
 		    "event term 'tsc': unknown to the PMU (ls " PT_PMU_DIR "/format)");
 }
 
-static void tells_its_events(void **state)
+TEST(tells_its_events)
 {
-	(void)state;
 	assert_true(pt_config_is_pt("intel_pt"));
 	assert_true(pt_config_is_pt("intel_pt/"));
 	assert_true(pt_config_is_pt("intel_pt//"));
@@ -479,35 +462,4 @@ static void tells_its_events(void **state)
 	assert_false(pt_config_is_pt("intel_pt_cyc"));
 	assert_false(pt_config_is_pt("Intel_pt//"));
 	assert_false(pt_config_is_pt("sched:intel_pt"));
-}
-
-#define SKYLAKE(test) cmocka_unit_test_setup_teardown(test, make_skylake, remove_folder)
-#define BROADWELL(test) cmocka_unit_test_setup_teardown(test, make_broadwell, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SKYLAKE(takes_perf_defaults),
-		SKYLAKE(has_an_event_of_its_own),
-		SKYLAKE(knows_this_cpu),
-		BROADWELL(leaves_out_what_an_old_cpu_has_not),
-		BROADWELL(leaves_out_pt_and_branch_of_old_drivers),
-		SKYLAKE(picks_periods_as_perf_does),
-		SKYLAKE(needs_all_capabilities_for_a_period),
-		SKYLAKE(takes_terms),
-		SKYLAKE(takes_whole_fields),
-		SKYLAKE(takes_modifiers),
-		SKYLAKE(refuses_unknown_terms),
-		SKYLAKE(refuses_formats_it_does_not_know),
-		SKYLAKE(refuses_values_out_of_range),
-		SKYLAKE(refuses_what_is_not_a_number),
-		SKYLAKE(refuses_what_this_cpu_has_not),
-		SKYLAKE(refuses_unknown_modifiers),
-		SKYLAKE(refuses_malformed_events),
-		SKYLAKE(refuses_a_machine_without),
-		SKYLAKE(refuses_a_pmu_without_time),
-		cmocka_unit_test(tells_its_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/pt/pool.h"
+#include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define KEPT 2
 #define SIZE ((size_t)64 << 10)
@@ -57,13 +54,12 @@ static long resident_pages(uint8_t *buffer, size_t size)
 	return nr;
 }
 
-static void keeps_memory_that_is_there(void **state)
+TEST(keeps_memory_that_is_there)
 {
 	long pages = SIZE / sysconf(_SC_PAGESIZE);
 	struct pt_pool *pool = new_pool(KEPT, SIZE);
 	uint8_t *one = pt_pool_take(pool), *two = pt_pool_take(pool);
 
-	(void)state;
 	assert_true(one && two && (one + SIZE <= two || two + SIZE <= one));
 	assert_int_equal(resident_pages(one, SIZE), pages);
 	assert_int_equal(resident_pages(two, SIZE), pages);
@@ -92,12 +88,11 @@ static void check_fresh(struct pt_pool *pool, uint8_t *kept)
 	assert_int_equal(resident_pages(fresh, SIZE), -1);
 }
 
-static void takes_fresh_memory_when_all_is_in_use(void **state)
+TEST(takes_fresh_memory_when_all_is_in_use)
 {
 	struct pt_pool *pool = new_pool(1, SIZE);
 	uint8_t *kept = pt_pool_take(pool);
 
-	(void)state;
 	check_fresh(pool, kept);
 	pt_pool_give(pool, NULL);
 	/* What was fresh is not kept, nor does it make free what is. */
@@ -110,20 +105,18 @@ static void takes_fresh_memory_when_all_is_in_use(void **state)
 	pt_pool_free(pool);
 }
 
-static void may_keep_nothing(void **state)
+TEST(may_keep_nothing)
 {
 	struct pt_pool *pool = new_pool(0, SIZE);
 
-	(void)state;
 	check_fresh(pool, NULL);
 	pt_pool_free(pool);
 }
 
-static void fails_without_memory(void **state)
+TEST(fails_without_memory)
 {
 	struct pt_pool *pool = NULL;
 
-	(void)state;
 	no_memory = true;
 	assert_int_equal(pt_pool_new(&pool, 1, SIZE), -ENOMEM);
 	assert_null(pool);
@@ -152,13 +145,12 @@ static void *give(void *arg)
 	return NULL;
 }
 
-static void is_given_back_by_another_thread(void **state)
+TEST(is_given_back_by_another_thread)
 {
 	struct giver giver = { .pool = new_pool(KEPT, SIZE) };
 	uint8_t *mine = NULL;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_barrier_init(&giver.barrier, NULL, 2), 0);
 	assert_int_equal(pthread_create(&thread, NULL, give, &giver), 0);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -178,17 +170,4 @@ static void is_given_back_by_another_thread(void **state)
 	assert_int_equal(giver.wrong, 0);
 	pthread_barrier_destroy(&giver.barrier);
 	pt_pool_free(giver.pool);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_memory_that_is_there),
-		cmocka_unit_test(takes_fresh_memory_when_all_is_in_use),
-		cmocka_unit_test(may_keep_nothing),
-		cmocka_unit_test(fails_without_memory),
-		cmocka_unit_test(is_given_back_by_another_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
