@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "base/caps.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/capability.h>
 
+#include "base/read_text.h"
 #include "util.h"
 
 struct need {
@@ -47,10 +47,9 @@ int caps_missing(bool realtime, char *names, size_t size)
 
 bool caps_locked_down(void)
 {
-	_cleanup_close_ int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
-	char levels[64] = "";
+	char levels[64];
 
 	/* The active level is in brackets. */
-	return fd >= 0 && read(fd, levels, sizeof(levels) - 1) > 0 &&
+	return !read_text_at(AT_FDCWD, "/sys/kernel/security/lockdown", levels, sizeof(levels)) &&
 	       strstr(levels, "[confidentiality]");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/read_text.h"
 #include "util.h"
 
 /* glibc 2.36 is the first with wrappers. */
@@ -73,18 +74,6 @@ const char *tracefs_strerror(int err)
 	}
 }
 
-int tracefs_read(int tracefs, const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = openat(tracefs, name, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return 0;
-}
-
 bool tracefs_has_event(const char *name)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -100,7 +89,7 @@ uint64_t tracefs_printk_id(void)
 	char text[32];
 
 	if (tracefs < 0 ||
-	    tracefs_read(tracefs, "events/bpf_trace/bpf_trace_printk/id", text, sizeof(text)))
+	    read_text_at(tracefs, "events/bpf_trace/bpf_trace_printk/id", text, sizeof(text)))
 		return 0;
 	return strtoull(text, NULL, 10);
 }

@@ -15,9 +15,6 @@ int tracefs_open(void);
 /* Describes an error of opening tracefs or one of its files: names the missing privilege. */
 const char *tracefs_strerror(int err);
 
-/* The first line of a file: of tracefs, or of any other by its absolute path. */
-int tracefs_read(int tracefs, const char *name, char *text, size_t size);
-
 /* Whether the kernel has the event, as "timer/hrtimer_start". */
 bool tracefs_has_event(const char *name);
 

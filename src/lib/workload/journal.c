@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "base/tracefs.h"
+#include "base/read_text.h"
 
 #define PREFIX "settings-"
 #define LOCK_TRIES 1000
@@ -131,7 +131,7 @@ static int journal_write(struct journal *journal, enum kind kind, const char *na
 int journal_set(struct journal *journal, const char *name, const char *value)
 {
 	char before[4096];
-	int err = tracefs_read(journal->tracefs, name, before, sizeof(before));
+	int err = read_text_at(journal->tracefs, name, before, sizeof(before));
 
 	if (err)
 		return err;
@@ -144,7 +144,7 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 {
 	_cleanup_free_ char *off = NULL;
 	char text[4096];
-	int err = tracefs_read(journal->tracefs, name, text, sizeof(text));
+	int err = read_text_at(journal->tracefs, name, text, sizeof(text));
 
 	if (err)
 		return err;
@@ -207,7 +207,7 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 				  entry->name, strerror(-err));
 		return err;
 	}
-	err = tracefs_read(journal->tracefs, entry->name, now, sizeof(now));
+	err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));
 	if (err == -ENOENT)
 		return 0;
 	if (!err && !entry_is(entry, now, entry->after)) {

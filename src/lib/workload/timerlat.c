@@ -8,7 +8,7 @@
 /* By its folder: we have a tracefs.h too. */
 #include <tracefs/tracefs.h>
 
-#include "base/tracefs.h"
+#include "base/read_text.h"
 #include "cpulist.h"
 #include "workload/timerlat_threads.h"
 
@@ -40,10 +40,10 @@ static enum timerlat_state instance_state(int tracefs, const char *folder)
 	char file[512], tracer[64], on[16];
 
 	snprintf(file, sizeof(file), "%scurrent_tracer", folder);
-	if (tracefs_read(tracefs, file, tracer, sizeof(tracer)))
+	if (read_text_at(tracefs, file, tracer, sizeof(tracer)))
 		return TIMERLAT_IDLE;
 	snprintf(file, sizeof(file), "%stracing_on", folder);
-	if (tracefs_read(tracefs, file, on, sizeof(on)) || strcmp(on, "1"))
+	if (read_text_at(tracefs, file, on, sizeof(on)) || strcmp(on, "1"))
 		return TIMERLAT_IDLE;
 	if (!strcmp(tracer, "timerlat"))
 		return TIMERLAT_RUNS;
@@ -74,7 +74,7 @@ static bool is_available(int tracefs)
 {
 	char tracers[1024];
 
-	return !tracefs_read(tracefs, "available_tracers", tracers, sizeof(tracers)) &&
+	return !read_text_at(tracefs, "available_tracers", tracers, sizeof(tracers)) &&
 	       strstr(tracers, "timerlat");
 }
 
@@ -98,7 +98,7 @@ bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
 	size_t nr_has = 0, at = 0;
 	char list[4096];
 
-	if (tracefs_read(tracefs, "osnoise/cpus", list, sizeof(list)) ||
+	if (read_text_at(tracefs, "osnoise/cpus", list, sizeof(list)) ||
 	    cpulist_parse(list, &has, &nr_has))
 		return false;
 	for (size_t i = 0; i < nr; i++) {
@@ -114,7 +114,7 @@ static bool has_kernel_threads(int tracefs)
 {
 	char options[512];
 
-	return tracefs_read(tracefs, "osnoise/options", options, sizeof(options)) ||
+	return read_text_at(tracefs, "osnoise/options", options, sizeof(options)) ||
 	       !strstr(options, "NO_" OPTION);
 }
 
@@ -136,7 +136,7 @@ static int watch(struct timerlat *timerlat)
 		snprintf(path, sizeof(path), "%s/%s", timerlat->dir, name);
 		timerlat->watches[i] =
 			inotify_add_watch(timerlat->inotify, path, IN_MODIFY | IN_DELETE_SELF);
-		if (!tracefs_read(timerlat->tracefs, name, value, sizeof(value)))
+		if (!read_text_at(timerlat->tracefs, name, value, sizeof(value)))
 			timerlat->values[i] = strdup(value);
 	}
 	return 0;
@@ -150,8 +150,8 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 	char cpus[1024] = "?", period[32] = "?";
 	int tracefs = timerlat->tracefs;
 
-	tracefs_read(tracefs, "osnoise/cpus", cpus, sizeof(cpus));
-	tracefs_read(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
+	read_text_at(tracefs, "osnoise/cpus", cpus, sizeof(cpus));
+	read_text_at(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
 	if (!timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 		return log_error(log, -EBUSY,
 				 "workload timerlat: the tracer already runs for somebody else, on "
@@ -216,7 +216,7 @@ static int open_instance(struct timerlat *timerlat, const char *name)
 static int begin_in_main(struct timerlat *timerlat)
 {
 	char tracer[64];
-	int err = tracefs_read(timerlat->tracefs, "current_tracer", tracer, sizeof(tracer));
+	int err = read_text_at(timerlat->tracefs, "current_tracer", tracer, sizeof(tracer));
 
 	tracefs_instance_free(TAKE_PTR(timerlat->instance));
 	if (err || strcmp(tracer, "nop"))
@@ -331,7 +331,7 @@ static void tell_change(struct timerlat *timerlat, size_t i)
 	const char *name = watched_name(timerlat, i);
 	char now[4096] = "";
 
-	tracefs_read(timerlat->tracefs, name, now, sizeof(now));
+	read_text_at(timerlat->tracefs, name, now, sizeof(now));
 	if (timerlat->values[i] && !strcmp(timerlat->values[i], now))
 		return;
 	free(timerlat->values[i]);

@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include "base/read_text.h"
+
 #define CGROUPS "/sys/fs/cgroup"
 
 /* The threads are made by the kernel one after another, and each makes itself SCHED_FIFO 95 when it
@@ -13,17 +15,6 @@
 #define WAIT_US 5000
 #define KERNEL_PRIORITY 95
 
-static int read_text(const char *path, char *text, size_t size)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	return 0;
-}
-
 /* The CPU whose timerlat thread that is; -1: it is none. */
 static int thread_cpu(const char *pid)
 {
@@ -31,13 +22,13 @@ static int thread_cpu(const char *pid)
 	int cpu, end = 0;
 
 	snprintf(path, sizeof(path), "/proc/%.10s/comm", pid);
-	if (read_text(path, comm, sizeof(comm)))
+	if (read_text_at(AT_FDCWD, path, comm, sizeof(comm)))
 		return -1;
-	if (sscanf(comm, "timerlat/%d\n%n", &cpu, &end) != 1 || comm[end])
+	if (sscanf(comm, "timerlat/%d%n", &cpu, &end) != 1 || comm[end])
 		return -1;
 	/* The name alone can be anybody's: only kernel threads have no command line. */
 	snprintf(path, sizeof(path), "/proc/%.10s/cmdline", pid);
-	return read_text(path, comm, sizeof(comm)) || comm[0] ? -1 : cpu;
+	return read_text_at(AT_FDCWD, path, comm, sizeof(comm)) || comm[0] ? -1 : cpu;
 }
 
 /* tids: one for each CPU, 0 where there is none. Returns how many there are. */
@@ -89,7 +80,7 @@ static int own_cgroup(char *path, size_t size)
 {
 	char text[4096];
 	char *line;
-	int err = read_text("/proc/self/cgroup", text, sizeof(text));
+	int err = read_text_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
 
 	if (err)
 		return err;

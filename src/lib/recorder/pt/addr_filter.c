@@ -6,29 +6,31 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/elf_symbols.h"
 #include "base/kallsyms.h"
 #include "util.h"
 
 #define ANY -1
-#define GLOBAL 0 /* #g; perf takes #0 for it too */
+#define GLOBAL 0 /* #g; perf accepts #0 too */
+#define USAGE "filter SYMBOL [/ SIZE] (see man perf-record)"
 
-/* A number or a symbol. */
+/* An address or a symbol. */
 struct place {
 	char *symbol; /* NULL: a number */
 	uint64_t number;
 	int index; /* the n'th of that name, from 1; or ANY, GLOBAL */
 };
 
+/* pt_event_addr_filters_validate() in the kernel */
+#define NO_TRIGGERS                                                                                \
+	"Intel PT has neither start nor stop at an address: use filter or tracestop with a range"
+
 struct filter {
-	const char *text; /* as it was written */
+	const char *text; /* as the user wrote it */
 	int len;
 	const char *action; /* the kernel's word */
-	bool needs_size, has_end;
-	struct place begin, end; /* the end is a size if it is a number */
-	char *file;		 /* NULL: the kernel's addresses */
+	bool has_end, needs_end;
+	struct place begin, end; /* a number as end is a size */
 	uint64_t address, size;
 	const struct log *log;
 };
@@ -37,22 +39,16 @@ static void filter_close(struct filter *filter)
 {
 	free(filter->begin.symbol);
 	free(filter->end.symbol);
-	free(filter->file);
 }
 
 _printf_(3, 4) static int fail(const struct filter *filter, int err, const char *format, ...)
 {
-	_cleanup_free_ char *why = NULL;
+	char why[1024];
 	va_list ap;
-	int len;
 
 	va_start(ap, format);
-	len = vasprintf(&why, format, ap);
+	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
-	if (len < 0) {
-		why = NULL;
-		return -ENOMEM;
-	}
 	return log_error(filter->log, err, "address filter '%.*s': %s", filter->len, filter->text,
 			 why);
 }
@@ -90,7 +86,8 @@ static int parse_index(const struct filter *filter, const char **at, int *index)
 	errno = 0;
 	number = strtoul(*at, &end, 0);
 	if (!isdigit(**at) || errno || number > INT_MAX)
-		return fail(filter, -EINVAL, "# needs a number, as in #1, or g for the global one");
+		return fail(filter, -EINVAL,
+			    "# must be followed by a number, as in #1, or by g (the global one)");
 	*at = end;
 	*index = number;
 	return 0;
@@ -114,21 +111,9 @@ static int parse_place(const struct filter *filter, const char **at, struct plac
 	if (!place->symbol)
 		return -ENOMEM;
 	if (!*place->symbol)
-		return fail(filter, -EINVAL,
-			    "a symbol or number is missing (it is filter SYMBOL [/ SIZE] [@ FILE], "
-			    "see man perf-record)");
+		return fail(filter, -EINVAL, "a symbol or address is missing: use " USAGE);
 	return parse_index(filter, at, &place->index);
 }
-
-static const struct action {
-	const char *name, *kernel;
-	bool needs_size;
-} actions[] = {
-	{ "filter", "filter", true },
-	{ "start", "start", false },
-	{ "stop", "stop", false },
-	{ "tracestop", "stop", true },
-};
 
 static int parse_action(struct filter *filter, const char **at)
 {
@@ -136,32 +121,22 @@ static int parse_action(struct filter *filter, const char **at)
 
 	if (!word)
 		return -ENOMEM;
-	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
-		if (strcmp(word, actions[i].name))
-			continue;
-		filter->action = actions[i].kernel;
-		filter->needs_size = actions[i].needs_size;
-		return 0;
-	}
-	return fail(filter, -EINVAL,
-		    "'%s' is none of filter, tracestop, start, stop (see man perf-record)", word);
-}
-
-static int parse_file(struct filter *filter, const char **at)
-{
-	++*at;
-	skip(at, " ");
-	filter->file = take_word(at, " ,");
-	if (!filter->file)
-		return -ENOMEM;
-	return *filter->file ? 0 : fail(filter, -EINVAL, "a file name is missing behind @");
+	if (!strcmp(word, "start"))
+		return fail(filter, -EINVAL, NO_TRIGGERS);
+	if (strcmp(word, "filter") && strcmp(word, "tracestop") && strcmp(word, "stop"))
+		return fail(filter, -EINVAL,
+			    "'%s' is none of filter, tracestop, stop (see man perf-record)", word);
+	/* The kernel's stop with a range is perf's tracestop. */
+	filter->action = *word == 'f' ? "filter" : "stop";
+	filter->needs_end = !strcmp(word, "stop");
+	return 0;
 }
 
 static int parse(struct filter *filter, const char **at)
 {
 	int err;
 
-	/* All that follows, until it is known where this one ends. */
+	/* The whole rest, until the end of this filter is known. */
 	filter->text = *at;
 	filter->len = strlen(*at);
 	err = parse_action(filter, at);
@@ -174,17 +149,21 @@ static int parse(struct filter *filter, const char **at)
 		err = parse_place(filter, at, &filter->end);
 		skip(at, " ");
 	}
-	if (!err && **at == '@')
-		err = parse_file(filter, at);
 	if (err)
 		return err;
+	if (**at == '@')
+		return fail(filter, -EINVAL,
+			    "@: the kernel filters by a FILE for events of one task only, and "
+			    "these are events of CPUs: use kernel symbols");
+	if (filter->needs_end && !filter->has_end)
+		return fail(filter, -EINVAL, NO_TRIGGERS);
 	filter->len = *at - filter->text;
 	while (filter->len && filter->text[filter->len - 1] == ' ')
 		filter->len--;
 	return 0;
 }
 
-/* Says which there are, the first few. */
+/* Lists the first few. */
 static int fail_ambiguous(const struct filter *filter, const char *name,
 			  const struct symbol_range *ranges, size_t nr)
 {
@@ -194,8 +173,8 @@ static int fail_ambiguous(const struct filter *filter, const char *name,
 	for (size_t i = 0; i < nr && i < 5; i++)
 		len += snprintf(list + len, sizeof(list) - len, "%s#%zu (%#" PRIx64 ")",
 				i ? ", " : "", i + 1, ranges[i].start);
-	return fail(filter, -EINVAL, "%zu functions are called '%s': use %s%s behind the name", nr,
-		    name, list, nr > 5 ? ", ..." : "");
+	return fail(filter, -EINVAL, "%zu functions are named '%s': append one of %s%s", nr, name,
+		    list, nr > 5 ? ", ..." : "");
 }
 
 static int choose(const struct filter *filter, const struct place *place,
@@ -229,19 +208,9 @@ static int fail_find(const struct filter *filter, const char *name, int err)
 {
 	if (err == -ENOMEM)
 		return err;
-	if (filter->file && err == -ENOEXEC)
-		return fail(filter, -EINVAL, "%s is not a program or shared library (ELF)",
-			    filter->file);
-	if (filter->file && err == -ENOENT)
-		return fail(filter, err,
-			    "%s has no function '%s' in its symbol table: use an offset in the "
-			    "file and a size (readelf -sW shows what there is)",
-			    filter->file, name);
-	if (filter->file)
-		return fail(filter, err, "cannot read %s: %s", filter->file, strerror(-err));
 	if (err == -ENOENT)
-		return fail(filter, err,
-			    "the kernel has no function '%s' (/proc/kallsyms shows them)", name);
+		return fail(filter, err, "the kernel has no function '%s' (see /proc/kallsyms)",
+			    name);
 	if (err == -EPERM)
 		return fail(filter, err,
 			    "the kernel hides its addresses: needs CAP_SYSLOG, and "
@@ -255,41 +224,29 @@ static int find(const struct filter *filter, const struct place *place, struct s
 	size_t nr;
 	int err;
 
-	if (filter->file)
-		err = elf_symbols_ranges(filter->file, place->symbol, &ranges, &nr);
-	else
-		err = kallsyms_ranges(place->symbol, &ranges, &nr);
+	err = kallsyms_ranges(place->symbol, &ranges, &nr);
 	if (err)
 		return fail_find(filter, place->symbol, err);
 	return choose(filter, place, ranges, nr, range);
 }
 
-/* The symbol `*`: all of the kernel, or of the file. */
+/* The symbol `*`: the whole kernel. */
 static int resolve_whole(struct filter *filter)
 {
-	struct symbol_range range = {};
-	struct stat st;
+	struct symbol_range range;
 	int err;
 
 	if (filter->has_end)
-		return fail(filter, -EINVAL, "* is everything and takes no size");
-	if (filter->file) {
-		err = stat(filter->file, &st) ? -errno : 0;
-		if (err)
-			return fail(filter, err, "cannot read %s: %s", filter->file,
-				    strerror(-err));
-		range.size = st.st_size;
-	} else {
-		err = kallsyms_whole(&range);
-		if (err)
-			return fail_find(filter, "*", err);
-	}
+		return fail(filter, -EINVAL, "* is the whole kernel and takes no size");
+	err = kallsyms_whole(&range);
+	if (err)
+		return fail_find(filter, "*", err);
 	filter->address = range.start;
 	filter->size = range.size;
 	return 0;
 }
 
-/* A symbol for the end is within the range, as perf has it. */
+/* As in perf, the range includes a function that is its end. */
 static int resolve_end(struct filter *filter)
 {
 	struct symbol_range range;
@@ -304,8 +261,8 @@ static int resolve_end(struct filter *filter)
 		return err;
 	if (range.start < filter->address && range.start + range.size <= filter->address)
 		return fail(filter, -EINVAL,
-			    "'%s' (%#" PRIx64 ") comes before the beginning (%#" PRIx64
-			    "): change their order",
+			    "the end '%s' (%#" PRIx64 ") is before the beginning (%#" PRIx64
+			    "): swap them",
 			    filter->end.symbol, range.start, filter->address);
 	filter->size = range.size ? range.start + range.size - filter->address : 0;
 	return 0;
@@ -325,40 +282,23 @@ static int resolve(struct filter *filter)
 			return err;
 	}
 	filter->address = range.start;
-	if (filter->needs_size)
-		filter->size = range.size;
+	filter->size = range.size;
 	if (filter->has_end) {
 		err = resolve_end(filter);
 		if (err)
 			return err;
 	}
-	if (!filter->size && (filter->needs_size || filter->has_end))
-		return fail(filter, -EINVAL,
-			    "how large the range is does not follow: add / SIZE, not 0");
+	if (!filter->size)
+		return fail(filter, -EINVAL, "the range has no size: append / SIZE, not 0");
 	return 0;
 }
 
 static int append(const struct filter *filter, char **resolved)
 {
-	_cleanup_free_ char *before = TAKE_PTR(*resolved), *file = NULL;
-	char size[32] = "";
-	int len;
+	_cleanup_free_ char *before = TAKE_PTR(*resolved);
+	int len = asprintf(resolved, "%s%s%s 0x%" PRIx64 "/%#" PRIx64, before ?: "",
+			   before ? "," : "", filter->action, filter->address, filter->size);
 
-	if (filter->file) {
-		file = realpath(filter->file, NULL);
-		if (!file)
-			return fail(filter, -errno, "cannot read %s: %s", filter->file,
-				    strerror(errno));
-		/* The kernel has no way to quote them. */
-		if (strpbrk(file, " ,\n"))
-			return fail(filter, -EINVAL,
-				    "the kernel takes no spaces or commas in a file name: %s",
-				    file);
-	}
-	if (filter->size)
-		snprintf(size, sizeof(size), "/%#" PRIx64, filter->size);
-	len = asprintf(resolved, "%s%s%s 0x%" PRIx64 "%s%s%s", before ?: "", before ? "," : "",
-		       filter->action, filter->address, size, file ? "@" : "", file ?: "");
 	if (len >= 0)
 		return 0;
 	*resolved = NULL;
@@ -372,12 +312,11 @@ static int resolve_one(const char **at, unsigned int nr, unsigned int max, char 
 	int err = parse(&filter, at);
 
 	if (!err && nr > max)
-		err = fail(&filter, -EINVAL,
-			   max ? "the PMU has %u address ranges: leave out this one and those "
-				 "behind it"
-			       : "the PMU has %u address ranges: this CPU cannot filter, record "
-				 "without",
-			   max);
+		err = fail(
+			&filter, -EINVAL,
+			max ? "the PMU has %u address ranges: remove this filter and those after it"
+			    : "the PMU has %u address ranges: this CPU cannot filter",
+			max);
 	if (!err)
 		err = resolve(&filter);
 	return err ?: append(&filter, resolved);
@@ -391,10 +330,7 @@ int addr_filter_resolve(char **ret, const char *text, unsigned int max, const st
 
 	skip(&at, " ,");
 	if (!*at)
-		return log_error(log, -EINVAL,
-				 "address filter '%s': empty (it is filter SYMBOL [/ SIZE] "
-				 "[@ FILE], see man perf-record)",
-				 text);
+		return log_error(log, -EINVAL, "address filter '%s': empty: use " USAGE, text);
 	for (unsigned int nr = 1; *at; nr++) {
 		err = resolve_one(&at, nr, max, &resolved, log);
 		if (err)
@@ -407,15 +343,7 @@ int addr_filter_resolve(char **ret, const char *text, unsigned int max, const st
 
 const char *addr_filter_unsupported(const char *resolved)
 {
-	const char *stop = strstr(resolved, "stop ");
-
-	if (strchr(resolved, '@'))
-		return "the kernel filters by a FILE for events of one task only, and these are of "
-		       "CPUs: use kernel symbols";
-	if (strstr(resolved, "start ") || (stop && stop[strcspn(stop, "/,")] != '/'))
-		return "Intel PT has neither start nor stop at an address: use filter, or "
-		       "tracestop, with a range";
-	if (stop)
+	if (strstr(resolved, "stop "))
 		return "tracestop is not supported here: use filter";
 	return "not supported here: use filter with ranges of the kernel";
 }

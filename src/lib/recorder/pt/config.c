@@ -1,47 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/pt/config.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+
+#include "base/read_text.h"
 
 /* A term's place in attr.config: bits first to last. */
 struct field {
 	unsigned int first, last;
 };
 
-static int read_text(int dirfd, const char *folder, const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = -1;
-	char path[300];
-	ssize_t len;
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
-		return -ENAMETOOLONG;
-	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = read(fd, text, size - 1);
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	return 0;
-}
-
-/* Files of caps/ are hexadecimal. One that is not there is a capability that the CPU has not. */
+/* Files of caps/ are hexadecimal. A missing file means that the CPU lacks the capability. */
 static uint64_t read_cap(int dirfd, const char *name)
 {
-	char text[64];
+	char path[64], text[64];
 
-	return read_text(dirfd, "caps", name, text, sizeof(text)) ? 0 : strtoull(text, NULL, 16);
+	snprintf(path, sizeof(path), "caps/%s", name);
+	return read_text_at(dirfd, path, text, sizeof(text)) ? 0 : strtoull(text, NULL, 16);
 }
 
 static int read_field(int dirfd, const char *name, struct field *field)
 {
-	char text[64];
+	char path[300], text[64];
 	int nr;
 
-	if (name[0] == '.' || read_text(dirfd, "format", name, text, sizeof(text)))
+	if (name[0] == '.' ||
+	    (size_t)snprintf(path, sizeof(path), "format/%s", name) >= sizeof(path) ||
+	    read_text_at(dirfd, path, text, sizeof(text)))
 		return -ENOENT;
 	nr = sscanf(text, "config:%u-%u", &field->first, &field->last);
 	if (nr < 1)
@@ -63,12 +49,12 @@ static uint64_t field_mask(int dirfd, const char *name)
 	return read_field(dirfd, name, &field) ? 0 : field_max(&field) << field.first;
 }
 
-/* Which capability a term needs; for those that choose one of several values, a mask of what there
- * is. Intel SDM volume 3, "Intel Processor Trace", CPUID leaf 14H. */
+/* The capability that a term needs; a mask of supported values for terms that select one. See Intel
+ * SDM volume 3, "Intel Processor Trace", CPUID leaf 14H. */
 static const struct need {
 	const char *term, *cap;
 	bool mask;
-	bool zero; /* asks for nothing */
+	bool zero; /* 0 switches it off */
 } needs[] = {
 	{ "cyc", "psb_cyc", false, true },
 	{ "psb_period", "psb_periods", true, true },
@@ -93,7 +79,7 @@ static int check_cap(int dirfd, const char *term, uint64_t value, const struct l
 		if (needs[i].mask && !(value < 64 && have >> value & 1))
 			return log_error(log, -EINVAL,
 					 "event term '%s=%" PRIu64
-					 "': not supported by this CPU, which has mask %#" PRIx64
+					 "': not supported by this CPU, whose mask is %#" PRIx64
 					 " (" PT_PMU_DIR "/caps/%s)",
 					 term, value, have, needs[i].cap);
 		if (!needs[i].mask && !have)
@@ -126,7 +112,7 @@ static int set_term(struct pt_config *config, int dirfd, const char *name, uint6
 	return 0;
 }
 
-/* One of name, name=value; 0x for hexadecimal. */
+/* NAME or NAME=VALUE; 0x means hexadecimal. */
 static int parse_term(struct pt_config *config, int dirfd, char *term, const struct log *log)
 {
 	char *value = strchr(term, '='), *end = NULL;
@@ -143,7 +129,7 @@ static int parse_term(struct pt_config *config, int dirfd, char *term, const str
 	return set_term(config, dirfd, term, number, log);
 }
 
-/* As perf chooses: the set bit of the mask nearest at or below `wanted`, else the next above. */
+/* perf's rule: the nearest set bit at or below `wanted`, else the next above. */
 static unsigned int pick_bit(uint64_t mask, unsigned int wanted)
 {
 	for (unsigned int bit = wanted + 1; bit-- > 0;) {
@@ -157,7 +143,7 @@ static unsigned int pick_bit(uint64_t mask, unsigned int wanted)
 	return 0;
 }
 
-/* What perf sets where nothing else is said. */
+/* perf's defaults. */
 static int set_defaults(struct pt_config *config, int dirfd, const struct log *log)
 {
 	uint64_t mtc_periods = read_cap(dirfd, "mtc_periods");
@@ -171,7 +157,7 @@ static int set_defaults(struct pt_config *config, int dirfd, const struct log *l
 	}
 	if (!err && read_cap(dirfd, "psb_cyc") && mtc_periods && psb_periods)
 		err = set_term(config, dirfd, "psb_period", pick_bit(psb_periods, 3), log);
-	/* Older drivers have neither, and always trace branches. */
+	/* Old drivers lack both terms and always trace branches. */
 	if (!err && field_mask(dirfd, "pt") && field_mask(dirfd, "branch")) {
 		err = set_term(config, dirfd, "pt", 1, log);
 		if (!err)
@@ -203,7 +189,7 @@ static int read_cpu(struct pt_config *config, int dirfd)
 {
 	char text[64];
 
-	if (read_text(dirfd, ".", "type", text, sizeof(text)))
+	if (read_text_at(dirfd, "type", text, sizeof(text)))
 		return -ENOENT;
 	config->type = strtoul(text, NULL, 10);
 	config->tsc_bit = field_mask(dirfd, "tsc");
@@ -212,14 +198,14 @@ static int read_cpu(struct pt_config *config, int dirfd)
 	config->mtc_period_bits = field_mask(dirfd, "mtc_period");
 	config->cyc_bit = field_mask(dirfd, "cyc");
 	config->cap_event_trace = read_cap(dirfd, "event_trace");
-	/* The second is what older kernels have. */
-	if (!read_text(dirfd, ".", "nr_addr_filters", text, sizeof(text)))
+	/* Old kernels have only the capability. */
+	if (!read_text_at(dirfd, "nr_addr_filters", text, sizeof(text)))
 		config->nr_addr_filters = strtoul(text, NULL, 10);
 	else
 		config->nr_addr_filters = read_cap(dirfd, "num_address_ranges");
-	if (!read_text(dirfd, ".", "max_nonturbo_ratio", text, sizeof(text)))
+	if (!read_text_at(dirfd, "max_nonturbo_ratio", text, sizeof(text)))
 		config->max_nonturbo_ratio = strtoull(text, NULL, 10);
-	if (!read_text(dirfd, ".", "tsc_art_ratio", text, sizeof(text)))
+	if (!read_text_at(dirfd, "tsc_art_ratio", text, sizeof(text)))
 		sscanf(text, "%" SCNu64 ":%" SCNu64, &config->tsc_ctc_n, &config->tsc_ctc_d);
 	return 0;
 }

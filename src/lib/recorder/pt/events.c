@@ -2,9 +2,6 @@
 #include "recorder/pt/events.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -12,20 +9,20 @@
 #include <perf/cpumap.h>
 #include <perf/evsel.h>
 
-/* To put events in a group one by one. */
+/* For evsel->leader. */
 #include <internal/evsel.h>
 
 #include "aux_action.h"
 #include "base/evsel.h"
+#include "base/read_text.h"
 #include "recorder/pt/addr_filter.h"
 
-/* For the few records of the PT event itself, which are not kept, and some samples of at most 64
- * KiB. */
+/* Room for the PT event's own records, which are dropped, and some samples of at most 64 KiB. */
 #define DATA_PAGES 64
 
-/* The group of one CPU; without events (pt is NULL) when they could not be opened again. */
+/* The group of one CPU. pt is NULL if the events could not be reopened. */
 struct pt_group {
-	struct perf_cpu_map *cpus; /* the one */
+	struct perf_cpu_map *cpus; /* this CPU */
 	struct perf_evsel *pt, *pause, *resume, *sample;
 	void *aux; /* mapping */
 };
@@ -40,56 +37,44 @@ struct pt_events {
 
 static bool has_perf_events(int proc, const char *pid)
 {
+	_cleanup_closedir_ DIR *fds = NULL;
 	char folder[300], target[64];
 	struct dirent *entry;
 	bool found = false;
 	ssize_t len;
-	DIR *fds;
-	int fd;
 
 	snprintf(folder, sizeof(folder), "%s/fd", pid);
-	fd = openat(proc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fds = fd < 0 ? NULL : fdopendir(fd);
-	if (!fds) {
-		closep(&fd);
+	if (opendir_at(&fds, proc, folder))
 		return false;
-	}
 	while (!found && (entry = readdir(fds))) {
-		len = readlinkat(fd, entry->d_name, target, sizeof(target) - 1);
+		len = readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1);
 		target[len < 0 ? 0 : len] = '\0';
 		found = !strcmp(target, "anon_inode:[perf_event]");
 	}
-	closedir(fds);
 	return found;
 }
 
-/* The other processes that have perf events open, as far as they fit: `: perf (123), ...` */
+/* Lists other processes that have perf events open, as far as they fit: `: perf (123), ...` */
 static void list_holders(char *text, size_t size)
 {
-	DIR *proc = opendir("/proc");
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	char path[300], name[32];
 	struct dirent *entry;
 	size_t len = 0;
 
 	text[0] = '\0';
 	while (proc && (entry = readdir(proc))) {
-		char path[300], name[32] = "";
-		_cleanup_close_ int fd = -1;
-
 		if (!isdigit(entry->d_name[0]) || atoi(entry->d_name) == getpid() ||
 		    !has_perf_events(dirfd(proc), entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s/comm", entry->d_name);
-		fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
+		if (read_text_at(dirfd(proc), path, name, sizeof(name)))
 			continue;
-		name[strcspn(name, "\n")] = '\0';
 		if (len + strlen(name) + strlen(entry->d_name) + 5 >= size)
 			break;
 		len += snprintf(text + len, size - len, "%s%s (%s)", len ? ", " : ": ", name,
 				entry->d_name);
 	}
-	if (proc)
-		closedir(proc);
 }
 
 static int explain_open(int err, const struct pt_events_config *config, const struct log *log)
@@ -99,21 +84,20 @@ static int explain_open(int err, const struct pt_events_config *config, const st
 	if (err == -EBUSY) {
 		list_holders(holders, sizeof(holders));
 		return log_error(log, err,
-				 "intel_pt is in use on one of the CPUs: end the other perf "
+				 "intel_pt is in use on one of the CPUs: stop the other perf "
 				 "record, or tool, that traces it%s%s",
 				 *holders ? "; these have perf events open" : "", holders);
 	}
 	if (err == -EACCES || err == -EPERM)
-		return log_error(
-			log, -EPERM,
-			"intel_pt: the kernel refuses: needs CAP_PERFMON, and no lockdown");
+		return log_error(log, -EPERM,
+				 "intel_pt: permission denied: needs CAP_PERFMON, and no lockdown");
 	if (err == -ENODEV)
 		return log_error(log, err, "intel_pt: a CPU went offline");
 	return log_error(log, err, "intel_pt: cannot open with config %#llx: %s",
 			 (unsigned long long)config->attr.config, strerror(-err));
 }
 
-/* EOPNOTSUPP stands for something else with those that call this: the way to freeze. */
+/* Never -EOPNOTSUPP, which tells the caller to try the next way to freeze. */
 static int explain_filter(int err, const char *filter, const struct log *log)
 {
 	return log_error(log, -EINVAL, "intel_pt: the kernel rejects the address filter '%s': %s",
@@ -121,9 +105,9 @@ static int explain_filter(int err, const char *filter, const struct log *log)
 			 err == EOPNOTSUPP ? addr_filter_unsupported(filter) : strerror(err));
 }
 
-/* An event in the group of the PT event of its CPU, that overflows whenever a BPF program prints
- * its message there. It is enabled from the start, because one that is enabled while its leader is
- * active does not begin. */
+/* An event in the PT event's group that overflows when a BPF program prints its message on that
+ * CPU. It is enabled from the start: a sibling that is enabled while its leader runs does not
+ * start. */
 static int open_on_message(struct pt_group *group, struct perf_event_attr *attr,
 			   const char *message, struct perf_evsel **ret)
 {
@@ -138,7 +122,7 @@ static int open_on_message(struct pt_group *group, struct perf_event_attr *attr,
 	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
 	if (!err && ioctl(evsel_fd(*ret, 0), PERF_EVENT_IOC_SET_FILTER, filter))
 		err = -errno;
-	/* EINVAL of kernels that do not know the field, EOPNOTSUPP of PMUs that cannot. */
+	/* EINVAL: the kernel does not know the field; EOPNOTSUPP: the PMU lacks the feature. */
 	return err == -EINVAL ? -EOPNOTSUPP : err;
 }
 
@@ -233,8 +217,8 @@ static struct perf_event_mmap_page *group_page(const struct pt_group *group)
 	return perf_evsel__mmap_base(group->pt, 0, 0);
 }
 
-/* Read-only means for the kernel: overwrite. Some kernels map a page when it is first read, which
- * would be in the first copy. */
+/* A read-only mapping makes the kernel overwrite. MAP_POPULATE: some kernels map a page at its
+ * first read, which would slow down the first copy. */
 static int map_aux(const struct pt_events *events, struct pt_group *group)
 {
 	struct perf_event_mmap_page *page = group_page(group);
@@ -256,28 +240,27 @@ static int map_group(const struct pt_events *events, struct pt_group *group)
 
 	if (!err)
 		err = map_aux(events, group);
-	/* Once the ring has all it needs: samples go there too. */
+	/* Only once the ring is complete; samples go to it too. */
 	if (!err && group->sample &&
 	    ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_SET_OUTPUT, evsel_fd(group->pt, 0)))
 		err = -errno;
 	return err;
 }
 
-/* In bytes; of kernels that do not say, as much as can be. */
+/* Bytes; UINT64_MAX if unknown. */
 static uint64_t available_memory(void)
 {
-	_cleanup_close_ int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
 	const char *const name = "MemAvailable:";
 	char text[512], *line;
-	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	text[len < 0 ? 0 : len] = '\0';
+	if (read_text_at(AT_FDCWD, "/proc/meminfo", text, sizeof(text)))
+		return UINT64_MAX;
 	line = strstr(text, name);
 	return line ? strtoull(line + strlen(name), NULL, 10) << 10 : UINT64_MAX;
 }
 
-/* The kernel would take what there is for the rings and leave others, and the snapshots, without.
- */
+/* Otherwise the kernel would take all memory for the rings and leave none for snapshots and other
+ * processes. */
 static int check_memory(const struct pt_events_config *config, const struct log *log)
 {
 	uint64_t available = available_memory();
@@ -360,7 +343,7 @@ int pt_events_reopen(struct pt_events *events, size_t cpu)
 	struct pt_group *group = &events->groups[cpu];
 	int err;
 
-	/* First, for the limit on locked memory may have no room for both. */
+	/* Close first: the limit on locked memory may not allow both. */
 	close_group(events, group);
 	err = open_group(events, group, &none);
 	if (!err)
@@ -386,14 +369,13 @@ int pt_events_disable(struct pt_events *events, size_t cpu)
 
 	if (ioctl(evsel_fd(events->groups[cpu].pt, 0), PERF_EVENT_IOC_DISABLE, 0))
 		return -errno;
-	/* Nobody reads the event's own records. */
+	/* Drop the event's own records. */
 	page->data_tail = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	return 0;
 }
 
-/* In an overwrite ring aux_head is where the next byte would go, and says nothing about how often
- * the ring went round: from there on are the oldest bytes, or what never was written, which
- * decoders take for padding. */
+/* In an overwrite ring aux_head is the offset of the next byte, not a count. The oldest bytes are
+ * there, or zeros if the ring never wrapped, which decoders skip as padding. */
 size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
 {
 	const struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
@@ -405,7 +387,7 @@ size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
 	return head;
 }
 
-/* Bytes of a ring that may go round its end. */
+/* Copies bytes that may wrap around the end of the ring. */
 static void ring_read(const char *ring, size_t size, uint64_t at, void *to, size_t len)
 {
 	size_t offset = at & (size - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The Intel PT event of each watched CPU with its AUX ring, and the events beside it that stop and
- * start the trace from within the kernel. */
+/* The Intel PT event of each watched CPU with its AUX ring, and the sibling events by which the
+ * kernel pauses, resumes or samples the trace. */
 #ifndef LIB_RECORDER_PT_EVENTS_H
 #define LIB_RECORDER_PT_EVENTS_H
 
@@ -16,51 +16,49 @@ struct pt_events;
 
 struct pt_events_config {
 	struct perf_event_attr attr; /* of the PT event */
-	const char *filter;	     /* address filter, resolved, or NULL */
+	const char *filter;	     /* resolved address filter, or NULL */
 	const int *cpus;
 	size_t nr_cpus;
 	size_t aux_size;  /* bytes of each ring, a power of two pages */
-	size_t nr_copies; /* of rings, for which there must be memory too */
-	/* Where the kernel is to pause and resume the trace: the tracepoint
-	 * bpf_trace:bpf_trace_printk, 0 for not, and the messages that do it. */
+	size_t nr_copies; /* copies of rings that must fit in memory too */
+	/* perf's id of bpf_trace:bpf_trace_printk, and the messages by which the kernel pauses and
+	 * resumes the trace; 0: the kernel does neither. */
 	uint64_t printk_id;
-	uint64_t sample_type; /* of samples, besides the trace */
+	uint64_t sample_type; /* of samples, besides PERF_SAMPLE_AUX */
 	const char *pause_message, *resume_message;
-	/* Instead of pausing: the pause message has so many bytes of the newest trace copied into a
-	 * sample. */
+	/* Not 0: instead of pausing, the pause message makes a sample with so many of the newest
+	 * bytes. */
 	size_t sample_size;
 };
 
-/* Opened, not enabled. What the config points to must outlive the events. -EOPNOTSUPP, without a
+/* Opens, does not enable. What the config points to must outlive the events. -EOPNOTSUPP, without a
  * message: this kernel or PMU cannot pause. */
 int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
 		   const struct log *log);
 
-/* After a CPU was offline, for which the kernel has detached its events for good: opens them again,
- * not enabled, with a new and empty ring. On failure it has none from now on. */
+/* Reopens the events of a CPU that was offline, because the kernel has detached the old ones for
+ * good. Not enabled, with an empty ring. On failure the CPU has no events from now on. */
 int pt_events_reopen(struct pt_events *events, size_t cpu);
 
-/* Whether there are events of that CPU; those that are offline have some. The functions with a
- * `cpu` below are only for it then. */
+/* Whether the CPU has events (an offline CPU has). Required by the functions below. */
 bool pt_events_has(const struct pt_events *events, size_t cpu);
 
 int pt_events_enable(struct pt_events *events, size_t cpu);
-/* Stops, and makes the kernel say where the trace ends. */
+/* Stops the trace, so that the kernel updates aux_head. */
 int pt_events_disable(struct pt_events *events, size_t cpu);
 
-/* Copies the ring's bytes, oldest first, and returns where in the ring the next byte would go. Only
- * while disabled. */
+/* Copies the ring, oldest byte first, and returns the offset of the next byte. The event must be
+ * disabled. */
 size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy);
 
-/* The newest sample of the CPU's trace since the last call, a whole record, for the caller to free.
- * -ENODATA: none. */
+/* The newest sample since the last call, a whole record that the caller frees. -ENODATA: none. */
 int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record);
 
 /* The event of the samples. */
 const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events);
 
-/* A copy, for the caller to free, of the kernel's ids: one of the PT event for each CPU, then one
- * of the samples for each. NULL: no memory. */
+/* A copy of the kernel's ids that the caller frees: one per CPU of the PT events, then one per CPU
+ * of the sample events. NULL: no memory. */
 uint64_t *pt_events_ids(const struct pt_events *events);
 
 void pt_events_free(struct pt_events *events);

@@ -8,12 +8,12 @@
 
 struct pt_pool {
 	size_t nr, size;
-	uint8_t *kept; /* nr buffers, one after the other */
+	uint8_t *kept; /* nr consecutive buffers */
 	bool taken[];
 };
 
-/* Not malloc(), whose memory may stay once it is freed. No huge pages: to copy into them was not
- * faster, and what the kernel does to have them disturbs CPUs that are watched. */
+/* malloc() might keep memory that is freed. No huge pages: they did not make copying faster, and
+ * compaction disturbs watched CPUs. */
 static uint8_t *map_memory(size_t size, int flags)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,

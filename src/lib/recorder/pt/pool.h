@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Memory for the copies of rings, there before it is needed: to fault it in takes many times as
- * long as to copy, and would be done while the session is blind. */
+/* Memory for copies of rings, faulted in beforehand: page faults take many times as long as the
+ * copy, and the session is blind until it is done. */
 #ifndef LIB_RECORDER_PT_POOL_H
 #define LIB_RECORDER_PT_POOL_H
 
@@ -9,16 +9,16 @@
 
 struct pt_pool;
 
-/* Keeps nr buffers of so many bytes, faulted in; nr may be 0. */
+/* Keeps nr (0 or more) buffers of `size` bytes. */
 int pt_pool_new(struct pt_pool **ret, size_t nr, size_t size);
 
-/* One that is kept, or, when all are in use, a new one. NULL: no memory. */
+/* A kept buffer, or a new one if all are in use. NULL: no memory. */
 uint8_t *pt_pool_take(struct pt_pool *pool);
 
-/* From any thread, while others take. NULL does nothing. */
+/* Any thread may call this, also while another takes. NULL is ignored. */
 void pt_pool_give(struct pt_pool *pool, uint8_t *buffer);
 
-/* NULL does nothing; what is taken must have been given back. */
+/* All buffers must have been given back. NULL is ignored. */
 void pt_pool_free(struct pt_pool *pool);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The recorder `pt`: Intel PT in AUX rings that are overwritten, one for each CPU. */
+/* The recorder `pt`: Intel PT in an overwrite AUX ring per CPU. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "recorder/records.h"
 
 #define AUX_DEFAULT (16ULL << 20)
-/* Of each watched CPU: some 10,000 context switches. */
+/* Per watched CPU: about 10,000 context switches. */
 #define SWITCH_RING (512 << 10)
 #define CLOCK_TRIES 3
-/* A record is at most 64 KiB, the rest of it included: the limit of perf record --aux-sample. */
+/* A record with all its fields has at most 64 KiB: the limit of perf record --aux-sample. */
 #define SAMPLE_MAX (60ULL << 10)
 
 static void pt_free(struct recorder *recorder)
@@ -35,8 +35,7 @@ static void pt_free(struct recorder *recorder)
 	free(pt);
 }
 
-/* Intel PT has a clock of its own, TSC, that perf turns into its default clock: so none is chosen
- * here. */
+/* No clockid: perf converts TSC, the clock of Intel PT, to its default clock. */
 static void pt_attr(struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
@@ -57,9 +56,9 @@ static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *
 	if (!text)
 		return 0;
 	err = addr_filter_resolve(&pt->filter, text, pt->config.nr_addr_filters, log);
-	if (!err && pt->config.exclude_kernel && !strchr(pt->filter, '@'))
+	if (!err && pt->config.exclude_kernel)
 		return log_error(log, -EINVAL,
-				 "address filter '%s': is for the kernel, which event '%s' "
+				 "address filter '%s': filters the kernel, which event '%s' "
 				 "excludes: use the modifier k",
 				 text, config->events[0].name);
 	return err;
@@ -74,14 +73,14 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 
 	if (config->freeze_all && config->freeze == PERF_POKE_FREEZE_SAMPLE)
 		return log_error(log, -EINVAL,
-				 "freeze sample: holds the trace of one CPU only: cannot be "
+				 "freeze sample: captures the trace of one CPU and cannot be "
 				 "combined with freeze-all");
 	if (fd < 0)
 		return log_error(log, -ENODEV,
-				 "recorder pt: this machine has no Intel PT (no PMU intel_pt): use "
+				 "recorder pt: no Intel PT on this machine (no PMU intel_pt): use "
 				 "the recorder events");
 	if (config->nr_events > 1)
-		return log_error(log, -EINVAL, "event '%s': only one Intel PT event is possible",
+		return log_error(log, -EINVAL, "event '%s': the recorder pt takes one event only",
 				 config->events[1].name);
 	err = pt_config_parse(&pt->config, fd, event, log);
 	if (!err)
@@ -98,7 +97,7 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 	return 0;
 }
 
-/* Nobody can guess the messages, so nobody else stops or starts the trace by printing them. */
+/* A nonce keeps other BPF programs from pausing or resuming the trace. */
 static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze freeze)
 {
 	uint64_t nonce;
@@ -116,14 +115,13 @@ static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze fre
 	return 0;
 }
 
-/* Rings that a spike copies. That of a migrated thread copies one more, and a poke all, also where
- * a spike copies none. */
+/* Rings that a spike copies. The spike of a migrated thread copies one more; a poke copies all. */
 static size_t pt_nr_copies(const struct pt_recorder *pt)
 {
 	return pt->freeze_all ? pt->nr_cpus : 1;
 }
 
-/* -EOPNOTSUPP, without a message: this way does not work here. */
+/* -EOPNOTSUPP, without a message: not on this system. */
 static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 		  enum perf_poke_freeze freeze, const struct log *log)
 {
@@ -155,7 +153,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 	return pt_events_open(&pt->events, &events, log);
 }
 
-/* The first way to freeze that works here, or the one that is wanted. */
+/* By the requested way to freeze, or by the first that works. */
 static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *config,
 			  const struct log *log)
 {
@@ -171,13 +169,13 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 	}
 	if (err == -EOPNOTSUPP)
 		log_error(log, err,
-			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample 5.5): use "
-			  "another, or auto",
+			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample "
+			  "5.5): use another, or auto",
 			  recorder_freeze_name(config->freeze));
 	return err;
 }
 
-/* A file with the event of the samples needs its format, though nobody reads its fields. */
+/* perf wants the format of the sample event in the file, although nobody reads its fields. */
 static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -192,28 +190,27 @@ static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
 		   : 0;
 }
 
-/* After the rings, which need memory that is not to be had otherwise, and once it is known that all
- * fits. */
 static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
 {
 	struct perf_event_mmap_page page;
 	int err = tsc_clock_open(&pt->clock);
 
 	if (err)
-		return log_error(log, err, "cannot open an event for the time of Intel PT: %s",
+		return log_error(log, err, "cannot open the event that converts TSC: %s",
 				 strerror(-err));
 	tsc_clock_read(&pt->clock, &page);
 	if (!tsc_is_perf_clock(&page))
-		log_write(log, PERF_POKE_LOG_WARN,
-			  "the kernel does not use TSC as perf's clock (tsc=unstable, or dmesg "
-			  "says why): captures have the order of execution but no times, so report "
-			  "cannot name what made a timer late");
+		log_write(
+			log, PERF_POKE_LOG_WARN,
+			"the kernel does not use TSC as perf's clock (tsc=unstable, or see dmesg): "
+			"captures have the order of execution without times, so report cannot "
+			"name the cause");
 	return 0;
 }
 
 static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
 {
-	/* In sample mode the kernel makes the copy at a spike. */
+	/* A sample is the kernel's own copy. */
 	size_t kept = pt->freeze == PERF_POKE_FREEZE_SAMPLE ? 0 : pt_nr_copies(pt);
 	int err = pt_pool_new(&pt->pool, kept, pt->aux_size);
 
@@ -318,20 +315,20 @@ static const char *kcore_advice(int error)
 	}
 }
 
-/* The kernel's code is copied before the trace begins: what is patched later is in the trace's
- * side-band. */
+/* Copies the kernel's code before the trace begins: later patches are in the sideband. */
 static int pt_start(struct recorder *recorder, const struct log *log)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	int err = symbols_prepare(&pt->symbols, pt->root_fd);
 
 	if (err)
-		return log_error(log, err, "cannot copy the kernel's code beside the captures: %s",
+		return log_error(log, err,
+				 "cannot copy the kernel's code to the folder for captures: %s",
 				 strerror(-err));
 	if (pt->symbols.kcore_error)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "cannot read /proc/kcore: %s%s; captures lack the kernel's code and "
-			  "decode only where perf finds it elsewhere",
+			  "cannot read /proc/kcore: %s%s: captures lack the kernel's code and "
+			  "cannot be decoded without it",
 			  strerror(-pt->symbols.kcore_error),
 			  kcore_advice(pt->symbols.kcore_error));
 	for (size_t i = 0; i < pt->nr_cpus && !err; i++)
@@ -360,9 +357,9 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 	return err ? err : sideband_err;
 }
 
-/* In sample mode the kernel has taken the trace of the CPU already that the spike was seen on.
- * Where that is one of two, the rings of both are copied: a file has samples or rings, not both. A
- * poke has no sample. */
+/* The kernel samples the CPU that saw the spike. If a migrated thread involves a second CPU, the
+ * rings of both are copied, because a file has samples or rings, not both. A poke makes no sample.
+ */
 static bool pt_is_sampled(const struct pt_recorder *pt, const struct perf_poke_spike *spike)
 {
 	return pt->freeze == PERF_POKE_FREEZE_SAMPLE && !spike->poked &&
@@ -439,7 +436,8 @@ static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace
 	return 0;
 }
 
-/* There is none where the CPU was offline and its events are not open again yet: then the ring. */
+/* Falls back to the ring: there is no sample if the CPU was offline and its events are not open
+ * again. */
 static int pt_take_sample(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
 {
 	int err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
@@ -486,7 +484,8 @@ static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 	return 0;
 }
 
-/* The same moment on three clocks. Whoever is interrupted between two of them tries again. */
+/* One moment on three clocks. Keeps the quickest of some tries: an interrupt may come between two
+ * clocks. */
 static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 {
 	uint64_t best_ns = UINT64_MAX;
@@ -541,8 +540,7 @@ static bool pt_suits(const struct recorder_config *config)
 static int pt_check(const struct recorder_config *config, const struct log *log)
 {
 	if (config->sample_size > SAMPLE_MAX)
-		return log_error(log, -EINVAL,
-				 "sample size %" PRIu64 ": a record holds at most 60K",
+		return log_error(log, -EINVAL, "sample size %" PRIu64 ": must be at most 60K",
 				 config->sample_size);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the two halves of the recorder `pt` share: recorder.c records, write.c writes. */
+/* Shared by the halves of the recorder `pt`: recorder.c records, write.c writes. */
 #ifndef LIB_RECORDER_PT_RECORDER_H
 #define LIB_RECORDER_PT_RECORDER_H
 
@@ -14,16 +14,16 @@
 
 struct pt_cpu {
 	int cpu;
-	bool frozen;	      /* by the controller, to be copied */
-	bool sampled;	      /* by the kernel */
-	size_t next;	      /* where in its ring the trace ended when it was last copied */
-	uint64_t started_tsc; /* not later than the oldest byte of its trace */
+	bool frozen;	      /* the controller stopped it: copy the ring */
+	bool sampled;	      /* the kernel sampled it */
+	size_t next;	      /* offset of the next byte at the last copy */
+	uint64_t started_tsc; /* at or before the oldest byte of its trace */
 };
 
 struct pt_recorder {
 	struct recorder base;
 	struct pt_config config;
-	char *filter;		      /* address filter, resolved; NULL: none */
+	char *filter;		      /* resolved address filter; NULL: none */
 	enum perf_poke_freeze freeze; /* not AUTO */
 	bool freeze_all, raw_rings;
 	size_t aux_size;
@@ -31,9 +31,9 @@ struct pt_recorder {
 	struct perf_event_attr attr; /* of the PT event */
 	struct pt_events *events;
 	struct tsc_clock clock;
-	struct pt_pool *pool; /* of copies of rings */
+	struct pt_pool *pool; /* for copies of rings */
 	struct ring_event switch_event;
-	struct rings *switches; /* NULL: not wanted */
+	struct rings *switches; /* NULL: no_switch_events */
 	struct sideband *sideband;
 	struct perfdata_features *features;
 	struct symbols symbols;
@@ -42,25 +42,25 @@ struct pt_recorder {
 	struct pt_cpu cpus[];
 };
 
-/* The trace of one CPU: bytes of its ring, or a sample that the kernel made of it. */
+/* The trace of one CPU: a copy of its ring, or a sample. */
 struct pt_trace {
-	size_t index;  /* of the CPU in the recorder */
-	uint8_t *data; /* of the recorder's pool */
+	size_t index;  /* of pt->cpus */
+	uint8_t *data; /* from the pool */
 	struct perf_event_header *sample;
 	uint64_t started_tsc;
-	bool moved; /* bytes were written since the trace began */
+	bool moved; /* the CPU wrote bytes since the last copy */
 	/* Set by pt_write(): */
-	size_t begin;	      /* of what is written */
-	uint64_t after_spike; /* bytes of it; UINT64_MAX: not known */
+	size_t begin;	      /* offset of the first byte that is written */
+	uint64_t after_spike; /* bytes; UINT64_MAX: unknown */
 	bool after_spike_exact;
 };
 
 struct snapshot {
 	struct pt_recorder *pt;
-	/* The same moment, when it was taken; perf_ns: 0 where TSC is not perf's clock */
+	/* When the snapshot was taken, on three clocks; perf_ns is 0 if TSC is not perf's clock. */
 	uint64_t tsc, monotonic_ns, perf_ns;
-	struct perf_event_mmap_page clock; /* as it was then */
-	uint64_t *ids, *switch_ids;	   /* as pt_events_ids() and rings_ids() give them */
+	struct perf_event_mmap_page clock; /* the conversion at that time */
+	uint64_t *ids, *switch_ids;	   /* of pt_events_ids() and rings_ids() */
 	struct sideband_copy *sideband;
 	struct ring_copy *switches;
 	size_t nr;
@@ -72,7 +72,7 @@ static inline struct pt_recorder *to_pt(struct recorder *recorder)
 	return (struct pt_recorder *)recorder;
 }
 
-/* As recorder_ops says. */
+/* See struct recorder_ops. */
 int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
 void pt_describe(const struct recorder *recorder, struct json_object *json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* From a snapshot of Intel PT to a perf.data that stock perf decodes. */
+/* Writes a snapshot of Intel PT as a perf.data that stock perf decodes. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -64,8 +64,7 @@ static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
 	return err;
 }
 
-/* The trace itself. In a sample it is the last field: header, IDENTIFIER, IP, TID, TIME, CPU, then
- * its size. */
+/* The trace alone. A sample has: header, IDENTIFIER, IP, TID, TIME, CPU, size, trace. */
 static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_trace *trace,
 				  size_t *len)
 {
@@ -81,8 +80,7 @@ static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_
 	return (const uint8_t *)sample + fields + sizeof(size);
 }
 
-/* Where the trace begins that is written: at a synchronisation point, for nothing is decoded before
- * the first. */
+/* The trace is written from a PSB on: nothing before the first can be decoded. */
 static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
 			  const struct pt_trace *trace, uint64_t *tsc)
 {
@@ -92,15 +90,14 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 
 	begin = pt_scan_begin(bytes, len, trace->started_tsc);
 	*tsc = pt_scan_tsc(bytes, len, begin);
-	/* All is of an earlier capture: the CPU is offline.
-	 * Where there are new bytes, but no point among them, the decoder needs the last point
-	 * before. */
+	/* The CPU is offline, and all bytes belong to an earlier capture. (New bytes without a PSB
+	 * need the last PSB before them.) */
 	if (!trace->sample && !trace->moved && *tsc &&
 	    tsc_extend(*tsc, snapshot->tsc) < trace->started_tsc) {
 		*tsc = 0;
 		return len;
 	}
-	/* A sample is written as the kernel made it. */
+	/* Samples are written unchanged. */
 	if (trace->sample || len - begin <= pt->history_size ||
 	    !pt_scan_psb(bytes, len, len - pt->history_size, &psb))
 		return begin;
@@ -108,7 +105,7 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	return psb.offset;
 }
 
-/* 0: TSC is not a clock of perf's here. */
+/* 0: TSC is not perf's clock. */
 static uint64_t spike_tsc(const struct snapshot *snapshot, const struct perf_poke_spike *spike)
 {
 	uint64_t perf_ns = snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns);
@@ -128,8 +125,7 @@ static struct pt_clock trace_clock(const struct pt_config *config)
 	};
 }
 
-/* Of the whole ring: the synchronisation point before the spike may be older than what is
- * written. */
+/* Scans the whole ring: the PSB before the spike may precede the bytes that are written. */
 static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *snapshot,
 			 struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
@@ -188,7 +184,7 @@ static int write_raw_rings(const struct pt_recorder *pt, const struct snapshot *
 	int err = 0;
 
 	for (size_t i = 0; pt->raw_rings && i < snapshot->nr && !err; i++) {
-		/* A sample is in perf.data as the kernel made it. */
+		/* Samples are whole in perf.data. */
 		if (!snapshot->traces[i].sample)
 			err = write_raw(pt, &snapshot->traces[i], dirfd);
 	}
@@ -222,8 +218,8 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 	return err;
 }
 
-/* Which task ran when a trace began: who the oldest switch was away from, or, where there was none,
- * who was interrupted, or ran before the thread that was woken. */
+/* The task that ran when the trace began: the one that the oldest context switch switched away
+ * from. Without a switch: the interrupted task, or the one that ran before the woken thread. */
 static int put_first_task(struct perfdata_buf *buf, const struct snapshot *snapshot,
 			  const struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
@@ -275,8 +271,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	return err ? err : perfdata_finish(pd, pt->features, first_ns, snapshot->perf_ns);
 }
 
-/* The kinds of events in the file. Those with an id for each watched CPU come first, `indexed` of
- * them. */
+/* The events of the file. Those with an id per watched CPU come first: `indexed` of them. */
 static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 			      struct perfdata_event *events, size_t *indexed)
 {

@@ -205,7 +205,7 @@ TEST_WITH(leaves_out_what_an_old_cpu_has_not, make_broadwell, remove_folder)
 	check_error(state, "intel_pt/mtc/", -EINVAL,
 		    "event term 'mtc': not supported by this CPU (" PT_PMU_DIR "/caps/mtc is 0)");
 	check_error(state, "intel_pt/psb_period=3/", -EINVAL,
-		    "event term 'psb_period=3': not supported by this CPU, which has mask 0 "
+		    "event term 'psb_period=3': not supported by this CPU, whose mask is 0 "
 		    "(" PT_PMU_DIR "/caps/psb_periods)");
 }
 
@@ -398,13 +398,13 @@ TEST_WITH(refuses_what_this_cpu_has_not, make_skylake, remove_folder)
 		check_error(state, event, -EINVAL, message);
 	}
 	check_error(state, "intel_pt/mtc_period=4/", -EINVAL,
-		    "event term 'mtc_period=4': not supported by this CPU, which has mask "
+		    "event term 'mtc_period=4': not supported by this CPU, whose mask is "
 		    "0x249 (" PT_PMU_DIR "/caps/mtc_periods)");
 	check_error(state, "intel_pt/psb_period=6/", -EINVAL,
-		    "event term 'psb_period=6': not supported by this CPU, which has mask "
+		    "event term 'psb_period=6': not supported by this CPU, whose mask is "
 		    "0x3f (" PT_PMU_DIR "/caps/psb_periods)");
 	check_error(state, "intel_pt/cyc,cyc_thresh=13/", -EINVAL,
-		    "event term 'cyc_thresh=13': not supported by this CPU, which has mask "
+		    "event term 'cyc_thresh=13': not supported by this CPU, whose mask is "
 		    "0x1fff (" PT_PMU_DIR "/caps/cycle_thresholds)");
 }
 
