@@ -3,10 +3,9 @@
  * @file
  * libperfpoke: catch the timer that fires late, and keep what the CPU did before.
  *
- * A session watches the latency of hrtimers on a set of CPUs with one BPF program. When a
- * latency reaches the threshold (a spike), the recorder is frozen, its rings are copied out (the
- * snapshot), the session is re-armed, and the snapshot is written as a folder that stock perf
- * reads (the capture).
+ * A session watches the latency of hrtimers on a set of CPUs with one BPF program. When a latency
+ * reaches the threshold (a spike), the recorder is frozen, its rings are copied (the snapshot), the
+ * session is re-armed, and the snapshot is written as a folder that stock perf reads (the capture).
  *
  *	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "3", .threshold_ns = 50000 };
  *	struct perf_poke *pp = perf_poke__new(&opts);
@@ -18,22 +17,21 @@
  *	perf_poke__stop(pp);
  *	perf_poke__free(pp);
  *
- * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return
- * int return 0 or more, or a negative errno. Structs that callers fill begin with `sz`, their
- * size when compiled; bytes past what this library knows must be zero. The library never exits,
- * never prints and keeps no global state; what a person should read goes to `opts.log`.
+ * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return int
+ * return a negative errno on failure. Pointers cannot be NULL unless their description allows it.
+ * Structs that callers fill begin with `sz`, their size when compiled; bytes that this library does
+ * not know must be zero. The library never exits, never prints and keeps no global state; messages
+ * for people go to `opts.log`.
  *
- * Threads. A session belongs to one thread at a time: calls on the same session must not
- * overlap. Different sessions are independent. Callbacks run in the thread that called the
- * library function, never in a thread of the library's own.
+ * Threads. Calls on one session must not overlap. Sessions are independent of each other. Callbacks
+ * run in the thread that called the library function.
  *
- * What latency means. The latency of one expiry is the time the kernel took as "now" for the
- * timer interrupt (the argument of the tracepoint timer:hrtimer_expire_entry) minus the expiry
- * the timer was programmed for, both in the timer's own clock base. The kernel reads the clock
- * once per timer interrupt and uses that value for all timers that expire in it. So the latency
- * is what made the interrupt late, not what earlier timers of the same interrupt added: timerlat
- * and cyclictest read the clock themselves, later, and show a little more. A timer that fires
- * early within its slack has latency 0.
+ * Latency. The latency of an expiry is the kernel's "now" of the timer interrupt (the argument of
+ * timer:hrtimer_expire_entry) minus the programmed expiry, both on the timer's own clock base. The
+ * kernel reads the clock once per interrupt for all timers that expire in it. So the latency shows
+ * what delayed the interrupt, not what earlier timers of the same interrupt added; timerlat and
+ * cyclictest read the clock later and show a little more. A timer that fires early within its slack
+ * has latency 0.
  */
 #ifndef PERF_POKE_H
 #define PERF_POKE_H
@@ -49,7 +47,7 @@ extern "C" {
 /** One armed run. Opaque. */
 struct perf_poke;
 
-/** The options that have a few values. */
+/** Options whose values are an enum. */
 enum perf_poke_axis {
 	PERF_POKE_AXIS_RECORDER, /**< enum perf_poke_recorder */
 	PERF_POKE_AXIS_TRIGGER,	 /**< enum perf_poke_trigger_kind */
@@ -58,11 +56,11 @@ enum perf_poke_axis {
 	PERF_POKE_AXIS_FREEZE,	 /**< enum perf_poke_freeze */
 };
 
-/** One value of such an option. Never freed; may grow at its end. */
+/** One value of such an option. Static. May grow at its end. */
 struct perf_poke_choice {
 	const char *name; /**< on the command line and in capture.json */
 	int value;	  /**< of the enum */
-	const char *help; /**< what it is, a phrase */
+	const char *help; /**< a phrase that describes it */
 };
 
 /** Severity of a message. */
@@ -84,40 +82,40 @@ typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, cons
 
 /** What arms the timers. */
 enum perf_poke_workload {
-	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat where the kernel has it, else cyclic */
-	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread of the session per CPU, sleeping for
-					a period at a time */
-	PERF_POKE_WORKLOAD_NONE,     /**< only timers of the machine */
-	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; one that runs already is used as it
-					is */
-	PERF_POKE_WORKLOAD_USER,     /**< the same, with threads of the session in user space */
+	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat if the kernel has it, else cyclic */
+	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread per CPU that sleeps for a period at a
+					time */
+	PERF_POKE_WORKLOAD_NONE,     /**< only the machine's own timers */
+	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; a running one is used unchanged */
+	PERF_POKE_WORKLOAD_USER,     /**< the tracer with the session's threads in user space */
 };
 
 /** Who holds the trace. */
 enum perf_poke_recorder {
-	PERF_POKE_RECORDER_AUTO,   /**< perf where there are targets; else pt where the machine has
-				      it and no other events are named; else events */
+	PERF_POKE_RECORDER_AUTO,   /**< perf if there are targets; else pt if the machine has it and
+				      no other events are named; else events */
 	PERF_POKE_RECORDER_EVENTS, /**< tracepoints in overwrite rings */
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
-	PERF_POKE_RECORDER_PERF,   /**< somebody's own perf record, which is poked: see `targets` */
+	PERF_POKE_RECORDER_PERF,   /**< another process's perf record, which is poked: see
+				      `targets` */
 };
 
-/** An event to record: `sys:name`, where name may be a glob, and NULL or a filter as in `perf
- * record --filter`: of `intel_pt//` an address filter, symbols of which are resolved at start. */
+/** An event to record: `sys:name`, where name may be a glob, and a filter as in `perf record
+ * --filter`, or NULL. `intel_pt//` takes an address filter, whose symbols are resolved at start. */
 struct perf_poke_event {
 	const char *name;
 	const char *filter;
 };
 
-/** Which latency is watched. Each begins when the timer should have expired. */
+/** Which latency is watched. All but WAKEUP begin at the timer's expected expiry. */
 enum perf_poke_trigger_kind {
 	PERF_POKE_TRIGGER_IRQ,	  /**< until the timer's interrupt */
-	PERF_POKE_TRIGGER_THREAD, /**< until the thread runs that the timer wakes: timerlat's, the
-				     cyclic workload's, or, with the workload none, any that sleeps
-				   */
+	PERF_POKE_TRIGGER_THREAD, /**< until the thread runs that the timer wakes: timerlat's or the
+				     cyclic workload's; with the workload none any thread that
+				     sleeps */
 	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread is back from user space: needs the
-				     workload user, and Linux 6.5 */
-	PERF_POKE_TRIGGER_WAKEUP, /**< of no timer: from any wakeup of `task` until it runs */
+				     workload user and Linux 6.5 */
+	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
 };
 
 /** A latency of at least this is a spike. */
@@ -128,34 +126,35 @@ struct perf_poke_trigger {
 
 /** A spike. Points in time are CLOCK_MONOTONIC. */
 struct perf_poke_spike {
-	uint64_t sequence;	   /**< 1 for the first spike of the session */
+	uint64_t sequence;	   /**< 1 for the session's first spike */
 	uint64_t time_ns;	   /**< when the trigger saw it */
-	uint64_t latency_ns;	   /**< actual_ns - expected_ns; 0 when poked */
-	uint64_t expected_ns;	   /**< when the timer should have expired */
+	uint64_t latency_ns;	   /**< actual_ns - expected_ns; 0 if poked */
+	uint64_t expected_ns;	   /**< the timer's expected expiry */
 	uint64_t actual_ns;	   /**< the kernel's "now" of the timer interrupt */
 	uint64_t function;	   /**< address of the timer's function */
 	uint64_t timer;		   /**< address of the timer */
 	const char *function_name; /**< its symbol, or NULL if unknown */
-	int cpu;		   /**< where it should have run: the timer's, or the one that the
-				    * task was woken on; -1 when poked */
-	int pid;		   /**< process that was interrupted (as `tgid` in the kernel) */
-	int tid;		   /**< thread that was interrupted */
-	char comm[16];		   /**< its name */
-	bool idle;		   /**< the idle task was interrupted */
-	bool poked;		   /**< caused by perf_poke__poke(), not by a timer */
-	bool rtla;		   /**< taken by the threshold of rtla: the latency is rtla's, times
-				    * are when it told of it, the timer is not known */
+	int cpu;       /**< the timer's CPU, or the one on which the task was woken; -1 if
+			  poked */
+	int pid;       /**< interrupted process (the kernel's tgid) */
+	int tid;       /**< interrupted thread */
+	char comm[16]; /**< its name */
+	bool idle;     /**< the idle task was interrupted */
+	bool poked;    /**< caused by perf_poke__poke() */
+	bool rtla;     /**< rtla's threshold stopped it: the latency is rtla's, times are
+			  those of its report, the timer is unknown */
 	enum perf_poke_trigger_kind kind; /**< which latency it is */
-	uint64_t threshold_ns;		  /**< that it reached */
-	/** all latencies of the same activation of the timer, also those that came after the spike;
-	 * 0: not known */
+	uint64_t threshold_ns;		  /**< the threshold that it reached */
+	/** all latencies of the same activation of the timer, including later ones; 0: unknown */
 	uint64_t irq_ns, thread_ns, user_ns;
-	/** with the workloads timerlat and user, and the triggers thread or user: how long what ran
-	 * from the timer interrupt on, as osnoise tells it, each net of what interrupted it */
+	/** how long other contexts ran since the timer interrupt, as osnoise reports it, each net
+	 * of what interrupted it; with the workloads timerlat and user and the triggers thread or
+	 * user
+	 */
 	bool has_noise;
 	uint64_t noise_irq_ns, noise_softirq_ns, noise_thread_ns, noise_nmi_ns;
-	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 when poked */
-	bool ran_watched; /**< that CPU is watched: its trace is in the capture too */
+	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 if poked */
+	bool ran_watched; /**< ran_cpu is watched: its trace is in the capture too */
 };
 
 /** One finished, or failed, capture. */
@@ -164,42 +163,42 @@ struct perf_poke_capture {
 	int error;	  /**< 0, or a negative errno: nothing was kept, `path` is NULL */
 	const char *path; /**< the folder; valid during the callback only */
 	struct perf_poke_spike spike;
-	const char *recorder; /**< its name, for people */
-	uint64_t skid_ns;     /**< from the spike to the moment the trace of its CPU stood still */
-	uint64_t blind_ns;    /**< from the spike to the moment the session was armed again */
-	/** from the oldest event of the spike's CPU to the spike; UINT64_MAX: not known */
+	const char *recorder; /**< its name */
+	uint64_t skid_ns;     /**< from the spike until its CPU's trace stood still */
+	uint64_t blind_ns;    /**< from the spike until the session was re-armed */
+	/** from the oldest event of the spike's CPU to the spike; UINT64_MAX: unknown */
 	uint64_t history_ns;
 	uint64_t events; /**< records in the capture */
-	uint64_t lost;	 /**< events that should be in its history and are not */
+	uint64_t lost;	 /**< events missing from its history */
 	uint64_t size;	 /**< bytes of perf.data */
 	/** bytes of Intel PT of the spike's CPU in the capture; 0: none */
 	uint64_t trace_bytes;
 	/** bytes that the CPU wrote after the spike; UINT64_MAX: unknown */
 	uint64_t bytes_after_spike;
-	/** false: the trace tells the time too seldom, there are at most so many. Or its ring has
-	 * gone round since the spike, history_ns is 0: there were more */
+	/** false: the trace has too few timestamps, and this is the maximum; or the ring has
+	 * wrapped since the spike (history_ns is 0), and this is the minimum */
 	bool bytes_after_spike_exact;
 };
 
-/** Called by perf_poke__poll() and perf_poke__stop() for each capture. */
+/** perf_poke__poll() and perf_poke__stop() call this for each capture. */
 typedef void (*perf_poke_capture_fn)(void *ctx, const struct perf_poke_capture *capture);
 
-/** Called in the same way, with the path that it had, for each capture that was reported before and
- * does not stay, for keep_worst or max_disk. */
+/** Called in the same way for each reported capture that keep_worst or max_disk removes, with its
+ * former path. */
 typedef void (*perf_poke_removed_fn)(void *ctx, const char *path);
 
-/** How the recorder pt holds the trace at the spike. */
+/** How the recorder pt freezes the trace at the spike. */
 enum perf_poke_freeze {
-	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works here */
+	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works */
 	PERF_POKE_FREEZE_PAUSE,	 /**< the kernel pauses the trace at the spike */
-	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies the newest part of it at the spike */
-	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it when it has woken up */
+	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies its newest part at the spike */
+	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it once it has woken up */
 };
 
-/** The way that a signal takes to a target. If one refuses at a spike, the next that works on this
- * system follows at once; the last is RELAY. */
+/** How a signal gets to a target. If one way refuses at a spike, the next one that works on this
+ * system follows at once; RELAY is the last. */
 enum perf_poke_delivery {
-	PERF_POKE_DELIVERY_AUTO,       /**< the first of these that works here */
+	PERF_POKE_DELIVERY_AUTO,       /**< the first of TASK_WORK, FASYNC, RELAY that works */
 	PERF_POKE_DELIVERY_TASK_WORK,  /**< a callback in the target's context (Linux 6.18) */
 	PERF_POKE_DELIVERY_FASYNC,     /**< the target owns a perf event that overflows */
 	PERF_POKE_DELIVERY_TRACEPOINT, /**< the target signals itself when it polls its events:
@@ -211,49 +210,48 @@ enum perf_poke_delivery {
 /** A thread that each spike signals. It is dropped with a warning once it has ended, called
  * execve(), or no longer catches the signal. */
 struct perf_poke_target {
-	/** process or thread, as the caller sees it (in its pid namespace) */
+	/** process or thread, in the caller's PID namespace */
 	int pid;
 	/** 0: SIGUSR2 */
 	int signal;
-	/** it need not look like perf */
+	/** accept a process that does not look like perf */
 	bool any_process;
-	/** it waits on a perf event bpf_trace:bpf_trace_printk with the filter
-	 * `bpf_string ~ "WAKE*"`, this being WAKE (at most 23 bytes); NULL: it does not. Only one
-	 * target can. */
+	/** WAKE (at most 23 bytes): the target waits on an event bpf_trace:bpf_trace_printk with
+	 * the filter `bpf_string ~ "WAKE*"`. NULL: it does not. At most one target has it. */
 	const char *wake;
 };
 
 /**
- * The options of a session. Zero or NULL selects the default, except for `sz` and `cpus`. Strings
- * and arrays are copied by perf_poke__new().
+ * The options of a session. Zero or NULL selects the default, except for `sz` and `cpus`.
+ * perf_poke__new() copies strings and arrays.
  */
 struct perf_poke_opts {
 	/** sizeof(struct perf_poke_opts) */
 	size_t sz;
-	/** CPUs to watch, a list as `2,4-7`; required */
+	/** CPUs to watch, as `2,4-7`; required */
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
 	uint64_t threshold_ns;
-	/** only timers that run this: a kernel symbol, an 0xADDRESS, or "any"; default: any, with
-	 * the workloads timerlat and user timerlat_irq */
+	/** only timers that run this function: a kernel symbol, an 0xADDRESS, or "any"; default:
+	 * timerlat_irq with the workloads timerlat and user, else any */
 	const char *function;
 	enum perf_poke_workload workload;
-	/** of the workload; default 1 ms; timerlat's is at least 100 us, in whole microseconds */
+	/** of the workload; default 1 ms; timerlat: at least 100 us, in whole microseconds */
 	uint64_t period_ns;
 	/** SCHED_FIFO priority of the workload's threads, 1 to 99; default 95 */
 	int priority;
 	enum perf_poke_recorder recorder;
-	/** what is recorded: tracepoints, or one intel_pt/TERMS/MODIFIERS; NULL for the recorder's
-	 * choice */
+	/** events to record: tracepoints, or one intel_pt/TERMS/MODIFIERS; default: the recorder's
+	 */
 	const struct perf_poke_event *events;
 	size_t nr_events;
-	/** bytes of ring per CPU, rounded up to a power of two pages; default 4 MiB (events), 16
+	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events), 16
 	 * MiB (pt) */
 	uint64_t buffer_size;
 	/** disarm after this many complete captures; default: no limit */
 	uint64_t max_captures;
-	/** folder for captures; default "perf-poke.data"; made when missing, again too if it is
-	 * moved or removed meanwhile, with a message. All in it is for its owner alone */
+	/** folder for captures; default "perf-poke.data". Created if missing, and again, with a
+	 * message, if it is moved or removed. Only its owner has access */
 	const char *output;
 	/** command line to note in captures, `argc` strings; may be NULL */
 	const char *const *argv;
@@ -262,71 +260,70 @@ struct perf_poke_opts {
 	void *log_ctx;
 	perf_poke_capture_fn on_capture;
 	void *capture_ctx;
-	/** of the recorder pt, as what follows */
+	/** this and the next four: recorder pt only */
 	enum perf_poke_freeze freeze;
-	/** a capture holds the traces of all watched CPUs, not only that of the spike's */
+	/** capture the traces of all watched CPUs, not only of the spike's CPU */
 	bool freeze_all;
-	/** no record of context switches: all of a trace is of one task */
+	/** do not record context switches */
 	bool no_switch_events;
-	/** bytes of trace that FREEZE_SAMPLE copies; default, and most: 60 KiB */
+	/** bytes of trace that FREEZE_SAMPLE copies; default and maximum: 60 KiB */
 	uint64_t sample_size;
-	/** write only so many of the newest bytes of trace; default: all */
+	/** write at most so many of the newest bytes of trace; default: all */
 	uint64_t history_size;
 	/** threads that each spike signals, at most 16, with any recorder */
 	const struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
-	/** perf_poke__poll() says -ESRCH when the last target has ended, or was dropped */
+	/** perf_poke__poll() returns -ESRCH when the last target has ended or was dropped */
 	bool exit_with_target;
-	/** the name under which others see the session, as perf_poke__sessions() does: at most 63
-	 * of A-Za-z0-9._- ; default: they do not. Where the kernel or its rights do not allow it a
-	 * warning says so, and they do not */
+	/** name for perf_poke__sessions(): at most 63 of A-Za-z0-9._- ; default: none, the session
+	 * is not listed. If it cannot be listed, a warning says why */
 	const char *session;
 	/** scheduler of the workload's threads instead of `priority`: f:PRIORITY (SCHED_FIFO),
 	 * r:PRIORITY (SCHED_RR), o:NICE (SCHED_OTHER), d:RUNTIME:PERIOD (SCHED_DEADLINE). The
-	 * workload cyclic has f only */
+	 * workload cyclic takes f only */
 	const char *scheduler;
-	/** cgroup of the threads of timerlat and user, a folder of /sys/fs/cgroup; "." is that of
-	 * the session */
+	/** cgroup for the threads of timerlat and user, a folder of /sys/fs/cgroup; ".": the
+	 * session's own */
 	const char *cgroup;
 	/** hold /dev/cpu_dma_latency at dma_latency_us while the session runs */
 	bool hold_dma_latency;
 	uint32_t dma_latency_us;
-	/** let the watched CPUs use no idle state above deepest_idle_state while it runs */
+	/** disable idle states above deepest_idle_state on watched CPUs while the session runs */
 	bool limit_idle_state;
 	uint32_t deepest_idle_state;
-	/** what is watched, each kind once; default: PERF_POKE_TRIGGER_IRQ */
+	/** what is watched, each kind at most once; default: PERF_POKE_TRIGGER_IRQ */
 	const struct perf_poke_trigger *triggers;
 	size_t nr_triggers;
-	/** whose wakeups PERF_POKE_TRIGGER_WAKEUP watches: the id of a process or thread, or a
-	 * name */
+	/** whose wakeups PERF_POKE_TRIGGER_WAKEUP watches: a process ID, thread ID or name */
 	const char *task;
-	/** of the complete captures, keep so many of each kind, those of the largest latencies, and
-	 * remove the others as better ones come; default: all */
+	/** keep so many complete captures of each kind, those of the largest latencies; default:
+	 * all
+	 */
 	uint64_t keep_worst;
-	/** and, of all kinds, what so many bytes hold, with what captures share (the kernel's
-	 * symbols) counted once; default: no limit */
+	/** keep at most so many bytes of captures; data that captures share (the kernel's symbols)
+	 * counts once; default: no limit */
 	uint64_t max_disk;
-	/** after a spike, ignore others for this long */
+	/** ignore spikes for this long after one */
 	uint64_t cooldown_ns;
 	/** measure for `warmup_ns` (default 10 s) without taking spikes; then the threshold of each
-	 * trigger is the latency that this many percent did not exceed, as 99.99, where that is
-	 * more than the threshold of the options; 0: not */
+	 * trigger is this percentile (as 99.99), if it exceeds the threshold of the options; 0: off
+	 */
 	double adaptive_percent;
 	uint64_t warmup_ns;
-	/** count latencies in so many buckets of equal width too, of each CPU and kind: see
-	 * perf_poke__kind_linear_histogram(). Default 0: do not. All together have 1 GiB */
+	/** number of equally wide buckets, per CPU and kind, for perf_poke__linear_histogram(); all
+	 * together have at most 1 GiB; default: none */
 	uint64_t histogram_entries;
-	/** width of those; default 1 us */
+	/** their width; default 1 us */
 	uint64_t histogram_width_ns;
-	/** with capture_ctx too */
+	/** called with capture_ctx */
 	perf_poke_removed_fn on_removed;
-	/** the user id of somebody who is trusted as root is: the folder for captures, and those
-	 * above it, may be theirs. Default: they must be root's or the caller's, and writable by no
-	 * others unless they have the sticky bit */
+	/** user ID that is trusted like root: may own the folder for captures and those above it.
+	 * Default: they must be root's or the caller's. Others may not write to them unless they
+	 * have the sticky bit */
 	uint64_t output_owner;
-	/** of the recorder pt: a capture also has each ring as it was, `ring.cpuN`, the oldest byte
-	 * first, with what is left out of its perf.data: for whoever doubts that */
+	/** recorder pt: also write each ring unchanged to `ring.cpuN`, oldest byte first, including
+	 * what perf.data leaves out */
 	bool raw_rings;
 };
 
@@ -334,14 +331,14 @@ struct perf_poke_opts {
 struct perf_poke_stats {
 	size_t sz;	 /**< sizeof(struct perf_poke_stats), set by the caller */
 	uint64_t count;	 /**< expiries watched */
-	uint64_t min_ns; /**< 0 when count is 0 */
+	uint64_t min_ns; /**< 0 if count is 0 */
 	uint64_t max_ns;
 	uint64_t sum_ns;
 	uint64_t spikes;  /**< expiries at or over the threshold */
 	uint64_t unarmed; /**< spikes while the session was not armed: counted, not captured */
-	uint64_t missed;  /**< expiries the trigger could not see (BPF recursion); the same number
-			     for every CPU */
-	uint64_t last_ns; /**< the newest; of all CPUs together the largest of those */
+	uint64_t missed;  /**< expiries that the trigger could not see (BPF recursion) on any CPU;
+			     of PERF_POKE_TRIGGER_IRQ, else 0 */
+	uint64_t last_ns; /**< the newest; of several CPUs the largest of those */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
@@ -351,21 +348,14 @@ struct perf_poke_bucket {
 	uint64_t count;
 };
 
-/** Whether the running system has a capability. */
-enum perf_poke_have {
-	PERF_POKE_HAVE_NO,
-	PERF_POKE_HAVE_YES,
-};
-
 /** One row of perf_poke__check(). Strings are valid during the callback only. */
 struct perf_poke_capability {
 	size_t sz;	     /**< size of this struct as the library knows it */
 	const char *name;    /**< one word, stable */
 	const char *purpose; /**< what it is for */
-	const char *detail;  /**< what was found, or why not; never NULL */
-	const char
-		*remedy; /**< what to do where it is missing, or what is used instead; never NULL */
-	enum perf_poke_have have;
+	const char *detail;  /**< what was found, or why it is missing; never NULL */
+	const char *remedy;  /**< what to do without it, or what is used instead; never NULL */
+	bool have;
 	bool required; /**< a session cannot start without it */
 };
 
@@ -375,10 +365,10 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
 /**
  * Create a session: check and copy its options. Opens nothing.
  *
- * @param opts  options; cannot be NULL
+ * @param opts  options
  *
- * Returns: the session, for perf_poke__free(), or NULL with errno set (a message says which option
- * and why):
+ * Returns: the session, for perf_poke__free(), or NULL with errno set (a message names the option
+ * and the reason):
  * - EINVAL: an option is malformed or out of range
  * - ENXIO: a CPU does not exist or is offline
  * - ENOMEM
@@ -388,45 +378,36 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
 struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts);
 
 /**
- * What the session uses where the options left the choice: the names as on the command line.
+ * What the session uses for an option, also where the options said AUTO.
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
+ * @param axis  RECORDER, WORKLOAD or DELIVERY
  *
- * Returns: a static string, as "events".
- *
- * Since: 0.1
- */
-const char *perf_poke__recorder(const struct perf_poke *pp);
-
-/**
- * As perf_poke__recorder(), for the workload.
- *
- * @param pp  session; cannot be NULL
- *
- * Returns: a static string, as "cyclic".
+ * Returns: the name of the choice, static, as "events"; "none" for the delivery of a session
+ * without targets; NULL for other axes.
  *
  * Since: 0.1
  */
-const char *perf_poke__workload(const struct perf_poke *pp);
+const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis axis);
 
 /**
- * The name under which others see the session, as perf_poke__sessions() does.
+ * The name under which perf_poke__sessions() lists the session.
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
  *
- * Returns: a string owned by the session, valid until perf_poke__stop(); NULL: they do not see it.
+ * Returns: a string owned by the session, valid until perf_poke__stop(); NULL: it is not listed.
  *
  * Since: 0.1
  */
 const char *perf_poke__session(const struct perf_poke *pp);
 
 /**
- * The folder for captures, open, for openat() and the like: what is put beside captures in this
- * way is in the folder that was checked at start, not in what its path leads to by now.
+ * The folder for captures, for openat(): the folder that was checked at start, even if its path now
+ * leads elsewhere.
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
  *
- * Returns: a descriptor of the session's, valid until perf_poke__stop(), or
+ * Returns: a descriptor owned by the session, valid until perf_poke__stop(), or
  * - -ENOTCONN: not started
  *
  * Since: 0.1
@@ -434,16 +415,15 @@ const char *perf_poke__session(const struct perf_poke *pp);
 int perf_poke__output(const struct perf_poke *pp);
 
 /**
- * Load the trigger, open the recorder, start the workload, arm.
+ * Load the trigger, open the recorder, start the workload, arm. On failure everything is undone,
+ * and the session may be started again.
  *
- * On failure everything is undone, and the session may be started again.
- *
- * @param pp  session; cannot be NULL
+ * @param pp  session
  *
  * Returns: 0 or
  * - -EPERM: a capability or kernel setting forbids it (the message names it)
  * - -ENOENT: no such event or symbol
- * - -EINVAL: a filter the kernel does not take; a CPU outside the cpuset
+ * - -EINVAL: the kernel rejects a filter; a CPU is outside the cpuset
  * - -EOPNOTSUPP: the kernel has no BTF
  * - -EBUSY: already started
  * - -EEXIST: a session of this name is alive
@@ -455,44 +435,41 @@ int perf_poke__output(const struct perf_poke *pp);
 int perf_poke__start(struct perf_poke *pp);
 
 /**
- * The descriptor to wait on: readable while perf_poke__poll() has work to do. Valid from start to
- * free; owned by the session.
+ * The descriptor to wait on: readable while perf_poke__poll() has work to do.
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
  *
- * Returns: a file descriptor, or -ENOTCONN before perf_poke__start().
+ * Returns: a descriptor owned by the session, valid from start to stop, or
+ * - -ENOTCONN: not started
  *
  * Since: 0.1
  */
 int perf_poke__fd(const struct perf_poke *pp);
 
 /**
- * Wait for spikes and finished captures, and handle them: freeze, copy, re-arm, report.
+ * Wait for spikes and finished captures, and handle them: freeze, copy, re-arm, report. This thread
+ * copies the rings: give it a real-time priority for a short skid.
  *
- * The thread that calls this is the one that copies rings: give it a real-time priority for a short
- * skid.
+ * @param pp  session
+ * @param timeout_ms  longest wait; 0: does not wait, -1: no limit
  *
- * @param pp  session; cannot be NULL
- * @param timeout_ms  longest wait; 0 does not wait, -1 waits for ever
- *
- * Returns: the number of captures reported by this call, complete or failed; 0 at timeout; or
+ * Returns: the number of captures reported, complete or failed; 0 at timeout; or
  * - -EINTR: a signal came
  * - -ENOTCONN: not started
- * - -EIO, -ENOMEM: a snapshot could not be taken (there is a message, and no callback); the session
- * is armed again
- * - -ECANCELED: somebody called perf_poke__session_stop(): the caller should call perf_poke__stop()
- * - -ESRCH: the last target has ended, or was dropped (exit_with_target)
+ * - -EIO, -ENOMEM: a snapshot failed (with a message, without a callback); the session is re-armed
+ * - -ECANCELED: somebody called perf_poke__session_stop(): call perf_poke__stop()
+ * - -ESRCH: the last target has ended or was dropped (exit_with_target)
  *
  * Since: 0.1
  */
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
 
 /**
- * Take a capture now, as if a spike had happened.
+ * Take a capture now, as if a spike had occurred. A later perf_poke__poll() reports it.
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
  *
- * Returns: 0, and the capture is taken and reported by a later perf_poke__poll(); or
+ * Returns: 0 or
  * - -ENOTCONN: not started
  * - -EBUSY: not armed: another capture is being taken, or max_captures is reached
  * - -ENOMEM
@@ -504,124 +481,78 @@ int perf_poke__poke(struct perf_poke *pp);
 /**
  * Latencies so far; also after perf_poke__stop().
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
+ * @param kind  which latency
  * @param cpu  a watched CPU, or -1 for all of them together
- * @param stats  filled in; `stats->sz` set by the caller
+ * @param stats  filled in; the caller sets `stats->sz`
  *
  * Returns: 0 or
  * - -ENOTCONN: never started
- * - -ENXIO: the CPU is not watched
- * - -EINVAL: stats is NULL or its sz makes no sense
+ * - -ENXIO: the CPU or the kind is not watched; PERF_POKE_TRIGGER_IRQ always is
+ * - -EINVAL: stats is NULL or its sz is too small
  *
  * Since: 0.1
  */
-int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats);
+int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+		     struct perf_poke_stats *stats);
 
 /**
- * The same of one kind of latency, perf_poke__stats() being of PERF_POKE_TRIGGER_IRQ; `missed` is
- * not told by kind: 0.
+ * The latency that a share of the expiries did not exceed, accurate to the width of a bucket
+ * (1.6 %).
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
  * @param kind  which latency
- * @param cpu  a watched CPU, or -1 for all of them together
- * @param stats  filled in; `stats->sz` set by the caller
- *
- * Returns: as perf_poke__stats(); -ENXIO also where the session does not watch that kind.
- *
- * Since: 0.1
- */
-int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
-			  struct perf_poke_stats *stats);
-
-/**
- * As perf_poke__percentile(), of one kind of latency.
- *
- * @param pp  session; cannot be NULL
- * @param kind  which latency
- * @param cpu  a watched CPU, or -1 for all of them together
- * @param percent  0 to 100
- * @param latency_ns  filled in; cannot be NULL
- *
- * Returns: as perf_poke__percentile(); -ENXIO as perf_poke__kind_stats().
- *
- * Since: 0.1
- */
-int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-			       int cpu, double percent, uint64_t *latency_ns);
-
-/**
- * As perf_poke__histogram(), of one kind of latency.
- *
- * @param pp  session; cannot be NULL
- * @param kind  which latency
- * @param cpu  a watched CPU, or -1 for all of them together
- * @param fn  called for each bucket that is not empty; cannot be NULL
- * @param ctx  passed to fn
- *
- * Returns: as perf_poke__histogram(); -ENXIO as perf_poke__kind_stats().
- *
- * Since: 0.1
- */
-int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
-			      void (*fn)(void *ctx, const struct perf_poke_bucket *bucket),
-			      void *ctx);
-
-/**
- * The histogram of one kind of latency with buckets of equal width, `histogram_width_ns`, the first
- * from 0 on.
- *
- * @param pp  session; cannot be NULL
- * @param kind  which latency
- * @param cpu  a watched CPU, or -1 for all of them together
- * @param counts  filled in: `histogram_entries` of them, and one more for what is over those;
- * cannot be NULL
- * @param nr  how many have room; others are left out
- *
- * Returns: the number of buckets, histogram_entries + 1, or
- * - -ENOTCONN, -ENXIO as perf_poke__kind_stats()
- * - -ENODATA: histogram_entries is 0
- * - -EINVAL: counts is NULL
- *
- * Since: 0.1
- */
-int perf_poke__kind_linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-				     int cpu, uint64_t *counts, size_t nr);
-
-/**
- * The latency that a share of the expiries did not exceed, to within the width of a bucket (1.6 %).
- *
- * @param pp  session; cannot be NULL
  * @param cpu  a watched CPU, or -1 for all of them together
  * @param percent  0 to 100, for instance 99.9
- * @param latency_ns  filled in; 0 when there were no expiries; cannot be NULL
+ * @param latency_ns  filled in; 0 if there were no expiries
  *
  * Returns: 0, or -ENOTCONN, -ENXIO as perf_poke__stats(), or -EINVAL: percent is out of range.
  *
  * Since: 0.1
  */
-int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent,
-			  uint64_t *latency_ns);
+int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			  double percent, uint64_t *latency_ns);
 
 /**
- * The histogram's buckets that are not empty, in rising order.
+ * The non-empty buckets of the histogram, in rising order.
  *
- * @param pp  session; cannot be NULL
+ * @param pp  session
+ * @param kind  which latency
  * @param cpu  a watched CPU, or -1 for all of them together
- * @param fn  called for each; cannot be NULL
+ * @param fn  called for each
  * @param ctx  passed to fn
  *
  * Returns: the number of buckets, or -ENOTCONN, -ENXIO as perf_poke__stats().
  *
  * Since: 0.1
  */
-int perf_poke__histogram(const struct perf_poke *pp, int cpu,
+int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx);
 
 /**
- * The CPUs that are watched, in rising order.
+ * The histogram with buckets of equal width, `histogram_width_ns`, from 0 on.
  *
- * @param pp  session; cannot be NULL
- * @param nr  set to their number; cannot be NULL
+ * @param pp  session
+ * @param kind  which latency
+ * @param cpu  a watched CPU, or -1 for all of them together
+ * @param counts  filled in: `histogram_entries` buckets, then one for larger latencies
+ * @param nr  room in counts; further buckets are left out
+ *
+ * Returns: the number of buckets, histogram_entries + 1, or
+ * - -ENOTCONN, -ENXIO as perf_poke__stats()
+ * - -ENODATA: histogram_entries is 0
+ * - -EINVAL: counts is NULL
+ *
+ * Since: 0.1
+ */
+int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+				int cpu, uint64_t *counts, size_t nr);
+
+/**
+ * The watched CPUs, in rising order.
+ *
+ * @param pp  session
+ * @param nr  set to their number
  *
  * Returns: an array owned by the session, valid until perf_poke__free().
  *
@@ -630,14 +561,14 @@ int perf_poke__histogram(const struct perf_poke *pp, int cpu,
 const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
 
 /**
- * Disarm, finish writing the captures at hand (their callbacks run), close recorder, workload and
- * trigger. Statistics stay readable.
+ * Disarm, finish the captures at hand (their callbacks run), close recorder, workload and trigger.
+ * Statistics stay readable.
  *
- * @param pp  session; NULL does nothing
+ * @param pp  session; NULL is ignored
  *
- * Returns: 0, also when it was not started, or
- * - -ESTALE: the folder for captures was moved or removed, so captures are not where they were
- *   reported; all else is done as usual
+ * Returns: 0, also if it was not started, or
+ * - -ESTALE: the folder for captures was moved or removed, so captures are not at their reported
+ *   paths; everything else is done
  *
  * Since: 0.1
  */
@@ -646,7 +577,7 @@ int perf_poke__stop(struct perf_poke *pp);
 /**
  * Stop, and free.
  *
- * @param pp  session; NULL does nothing
+ * @param pp  session; NULL is ignored
  *
  * Since: 0.1
  */
@@ -655,56 +586,51 @@ void perf_poke__free(struct perf_poke *pp);
 /**
  * Probe the capabilities of this system by trying each.
  *
- * @param fn  called once for each capability, always in the same order; cannot be NULL
+ * @param fn  called for each capability, always in the same order
  * @param ctx  passed to fn
  *
- * Returns: 0 if a session can start, or -EOPNOTSUPP if a required capability is missing.
+ * Returns: 0 if a session can start, or -EOPNOTSUPP: a required capability is missing.
  *
  * Since: 0.1
  */
 int perf_poke__check(perf_poke_check_fn fn, void *ctx);
 
-/** One kind of latency as a session has seen it. */
+/** One kind of latency of a session. */
 struct perf_poke_session_kind {
 	enum perf_poke_trigger_kind kind;
-	uint64_t threshold_ns;	      /**< 0: it is counted, and no trigger */
-	struct perf_poke_stats stats; /**< of all CPUs together; `missed` is not known here: 0 */
+	uint64_t threshold_ns;	      /**< 0: counted only, no trigger */
+	struct perf_poke_stats stats; /**< of all CPUs together; `missed` is 0: unknown */
 	uint64_t p50_ns, p99_ns, p999_ns;
 	/** one for each of the session's cpus, as the next */
 	const struct perf_poke_stats *cpu_stats;
 	const uint64_t *cpu_p99_ns;
 };
 
-/** A session of this machine that has a name, from what it has pinned: it need not answer. Strings
- * and arrays are valid during the callback only. */
+/** A session that has a name, read from what it has pinned; the session itself need not respond.
+ * Strings and arrays are valid during the callback only. */
 struct perf_poke_session {
 	size_t sz; /**< size of this struct as the library knows it */
 	const char *name;
 	bool alive;	       /**< its controller is */
-	int pid;	       /**< of the controller; in the first pid namespace */
+	int pid;	       /**< of the controller, in the initial PID namespace */
 	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
 	const int *cpus;
 	size_t nr_cpus;
-	uint64_t threshold_ns; /**< now: adaptive_percent and keep_worst raise it; 0: the former
-				* measures still */
+	uint64_t threshold_ns; /**< current: adaptive_percent and keep_worst raise it; 0: still
+				  warming up */
 	const char *function;  /**< "any" */
-	const char *recorder, *freeze, *delivery, *workload, *output; /**< "" for none */
+	const char *recorder, *freeze, *delivery, *workload, *output; /**< "": none */
 	uint64_t captures, failed;
-	uint64_t last_sequence;	      /**< of the last of these; 0: none yet */
-	uint64_t pending;	      /**< captures that are being written */
-	uint64_t max_captures;	      /**< UINT64_MAX: no limit */
-	const char *last_capture;     /**< folder; "" for none yet */
-	struct perf_poke_stats stats; /**< of all CPUs together; `missed` is not known here: 0 */
-	uint64_t p50_ns, p99_ns, p999_ns;
-	/** one for each of cpus */
-	const struct perf_poke_stats *cpu_stats;
-	/** targets that it pokes: their ids in the first pid namespace */
+	uint64_t last_sequence;	  /**< of the last of these; 0: none yet */
+	uint64_t pending;	  /**< captures that are being written */
+	uint64_t max_captures;	  /**< UINT64_MAX: no limit */
+	const char *last_capture; /**< folder; "": none yet */
+	/** thread IDs of its targets, in the initial PID namespace */
 	const int *targets;
 	size_t nr_targets;
 	uint64_t pokes;	 /**< signals that became pending at targets */
-	uint64_t merged; /**< those that were one with another, which was pending or to be sent */
-	/** those that it counts; the first is that of the interrupt, which stats, the percentiles
-	 * and cpu_stats are of as well */
+	uint64_t merged; /**< signals that coincided with another one */
+	/** latencies that it counts; PERF_POKE_TRIGGER_IRQ is the first */
 	const struct perf_poke_session_kind *kinds;
 	size_t nr_kinds;
 };
@@ -713,10 +639,10 @@ struct perf_poke_session {
 typedef void (*perf_poke_session_fn)(void *ctx, const struct perf_poke_session *session);
 
 /**
- * The sessions of this machine that have names, in the order of their names, alive or dead (whose
- * controllers were killed).
+ * The sessions of this machine that have names, sorted by name, including dead ones, whose
+ * controllers were killed.
  *
- * @param fn  called for each; cannot be NULL
+ * @param fn  called for each
  * @param ctx  passed to fn
  *
  * Returns: their number, or
@@ -728,13 +654,13 @@ typedef void (*perf_poke_session_fn)(void *ctx, const struct perf_poke_session *
 int perf_poke__sessions(perf_poke_session_fn fn, void *ctx);
 
 /**
- * Ask a session to end: its perf_poke__poll() returns -ECANCELED. Does not wait. Of a dead session,
- * removes what it has pinned.
+ * Ask a session to end: its perf_poke__poll() returns -ECANCELED. Does not wait. Removes what a
+ * dead session has pinned.
  *
- * @param name  of the session; cannot be NULL
+ * @param name  of the session
  *
  * Returns: 1 if it was alive and has been asked, 0 if it was dead and is removed, or
- * - -ENOENT: there is no such session
+ * - -ENOENT: no session has this name
  * - -EPERM, -EACCES: needs root
  *
  * Since: 0.1
@@ -744,10 +670,10 @@ int perf_poke__session_stop(const char *name);
 /**
  * Take a capture now in a session, as perf_poke__poke() does.
  *
- * @param name  of the session; cannot be NULL
+ * @param name  of the session
  *
- * Returns: the sequence number that the capture's spike will have (its lower 31 bits), or
- * - -ENOENT: there is no such session, or it is dead
+ * Returns: the sequence number of the capture's spike (its lower 31 bits), or
+ * - -ENOENT: no living session has this name
  * - -EBUSY: not armed: another capture is being taken, or the last was
  * - -EPERM, -EACCES: needs root
  *
@@ -756,19 +682,8 @@ int perf_poke__session_stop(const char *name);
 int perf_poke__session_poke(const char *name);
 
 /**
- * As perf_poke__recorder(), for the preferred way of delivery; "none" without targets.
- *
- * @param pp  session; cannot be NULL
- *
- * Returns: a static string, as "task-work".
- *
- * Since: 0.1
- */
-const char *perf_poke__delivery(const struct perf_poke *pp);
-
-/**
- * Restore kernel settings that killed sessions changed (timerlat, idle states). Sessions do so when
- * they start.
+ * Restore kernel settings that killed sessions changed (timerlat, idle states). Every session does
+ * so at start.
  *
  * @param log  receives messages; may be NULL
  * @param log_ctx  passed to log
@@ -782,21 +697,21 @@ const char *perf_poke__delivery(const struct perf_poke *pp);
 int perf_poke__restore(perf_poke_log_fn log, void *log_ctx);
 
 /**
- * The values of an option, in the order in which help should list them.
+ * The values of an option, in the order for --help.
  *
  * @param axis  the option
  * @param i  from 0 on
  *
- * Returns: the value, or NULL if there are no more, or no such axis.
+ * Returns: the value; NULL past the last one, or if there is no such axis.
  *
  * Since: 0.1
  */
 const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i);
 
 /**
- * The library's version, as "0.1.0". Static.
+ * The library's version.
  *
- * Returns: the string; never NULL.
+ * Returns: a static string, as "0.1.0".
  *
  * Since: 0.1
  */

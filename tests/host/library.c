@@ -84,7 +84,7 @@ static void count_threads(const char *cpu, const char *output)
 
 	start(pp);
 	poll_for(pp, RUN_MS, INT_MAX);
-	if (perf_poke__kind_stats(pp, PERF_POKE_TRIGGER_THREAD, -1, &stats))
+	if (perf_poke__stats(pp, PERF_POKE_TRIGGER_THREAD, -1, &stats))
 		exit(1);
 	printf("{\"threads\":%" PRIu64, stats.count);
 	perf_poke__free(pp);

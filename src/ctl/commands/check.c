@@ -24,7 +24,7 @@ static const char notes[] =
 static void print_capability(void *ctx, const struct perf_poke_capability *capability)
 {
 	struct console *con = ctx;
-	bool have = capability->have == PERF_POKE_HAVE_YES;
+	bool have = capability->have;
 
 	if (con->json) {
 		console_json(con, json_capability(capability));

@@ -133,7 +133,7 @@ static void add_capability(void *ctx, const struct perf_poke_capability *capabil
 	size_t length = strlen(has->have);
 
 	console_json(has->lines, json_capability(capability));
-	if (capability->have == PERF_POKE_HAVE_YES)
+	if (capability->have)
 		snprintf(has->have + length, sizeof(has->have) - length, " %s ", capability->name);
 	else if (!strcmp(capability->name, "intel_pt"))
 		snprintf(has->why_no_pt, sizeof(has->why_no_pt), "%s", capability->detail);

@@ -311,7 +311,7 @@ json_object *json_capability(const struct perf_poke_capability *capability)
 	json_object *object = json_line("capability");
 
 	json_add_string(object, "name", capability->name);
-	json_add_bool(object, "have", capability->have == PERF_POKE_HAVE_YES);
+	json_add_bool(object, "have", capability->have);
 	json_add_bool(object, "required", capability->required);
 	json_add_string(object, "purpose", capability->purpose);
 	json_add_string(object, "detail", capability->detail);

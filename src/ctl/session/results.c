@@ -103,7 +103,7 @@ static int collect_linear(struct result_row *row, const struct perf_poke *pp,
 	row->linear = calloc(entries + 1, sizeof(*row->linear));
 	if (!row->linear)
 		return -ENOMEM;
-	r = perf_poke__kind_linear_histogram(pp, kind, row->cpu, row->linear, entries + 1);
+	r = perf_poke__linear_histogram(pp, kind, row->cpu, row->linear, entries + 1);
 	return r < 0 ? r : 0;
 }
 
@@ -115,16 +115,16 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp,
 
 	row->cpu = cpu;
 	row->stats.sz = sizeof(row->stats);
-	r = perf_poke__kind_stats(pp, kind, cpu, &row->stats);
+	r = perf_poke__stats(pp, kind, cpu, &row->stats);
 	if (!r)
-		r = perf_poke__kind_percentile(pp, kind, cpu, 50, &row->p50_ns);
+		r = perf_poke__percentile(pp, kind, cpu, 50, &row->p50_ns);
 	if (!r)
-		r = perf_poke__kind_percentile(pp, kind, cpu, 99, &row->p99_ns);
+		r = perf_poke__percentile(pp, kind, cpu, 99, &row->p99_ns);
 	if (!r)
-		r = perf_poke__kind_percentile(pp, kind, cpu, 99.9, &row->p999_ns);
+		r = perf_poke__percentile(pp, kind, cpu, 99.9, &row->p999_ns);
 	if (r)
 		return r;
-	r = perf_poke__kind_histogram(pp, kind, cpu, add_bucket, &buckets);
+	r = perf_poke__histogram(pp, kind, cpu, add_bucket, &buckets);
 	row->buckets = buckets.array;
 	row->nr_buckets = buckets.nr;
 	if (r < 0)
@@ -162,7 +162,7 @@ int results_collect(struct results *results, const struct perf_poke *pp)
 	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds) && !r; kind++) {
 		struct perf_poke_stats stats = { .sz = sizeof(stats) };
 
-		if (!perf_poke__kind_stats(pp, kind, ALL_CPUS, &stats))
+		if (!perf_poke__stats(pp, kind, ALL_CPUS, &stats))
 			r = collect_kind(&results->kinds[kind].rows, &results->kinds[kind].all, pp,
 					 kind, results->linear_entries);
 	}

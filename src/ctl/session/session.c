@@ -173,10 +173,10 @@ static int format_thresholds(const struct perf_poke_opts *opts, char **text)
 
 static void announce(struct session *s, const int *cpus, size_t nr)
 {
-	const char *recorder = perf_poke__recorder(s->pp);
-	const char *workload = perf_poke__workload(s->pp);
+	const char *recorder = perf_poke__chosen(s->pp, PERF_POKE_AXIS_RECORDER);
+	const char *workload = perf_poke__chosen(s->pp, PERF_POKE_AXIS_WORKLOAD);
 	const char *session = perf_poke__session(s->pp);
-	const char *delivery = perf_poke__delivery(s->pp);
+	const char *delivery = perf_poke__chosen(s->pp, PERF_POKE_AXIS_DELIVERY);
 	_cleanup_free_ char *targets = NULL;
 	_cleanup_free_ char *thresholds = NULL;
 	_cleanup_free_ char *list = NULL;
@@ -294,7 +294,7 @@ static void show_status(struct session *s)
 			 s->opts.max_captures);
 	else
 		units_format_count(captures, sizeof(captures), taken, "capture", "captures");
-	if (perf_poke__stats(s->pp, ALL_CPUS, &stats))
+	if (perf_poke__stats(s->pp, PERF_POKE_TRIGGER_IRQ, ALL_CPUS, &stats))
 		return;
 	snprintf(text, sizeof(text), "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %s  max %s  %s  %s",
 		 seconds / 3600, seconds / 60 % 60, seconds % 60,

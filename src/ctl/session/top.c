@@ -14,8 +14,8 @@ static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_
 	size_t nr;
 	int cpu = perf_poke__cpus(pp, &nr)[i], r;
 
-	r = perf_poke__kind_stats(pp, kind, cpu, stats);
-	return r ? r : perf_poke__kind_percentile(pp, kind, cpu, 99, p99_ns);
+	r = perf_poke__stats(pp, kind, cpu, stats);
+	return r ? r : perf_poke__percentile(pp, kind, cpu, 99, p99_ns);
 }
 
 static bool is_watched(const struct top_table *table, enum perf_poke_trigger_kind kind)

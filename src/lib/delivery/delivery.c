@@ -1,21 +1,94 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "delivery/delivery.h"
 
-static const struct delivery *const rows[] = {
-	&delivery_task_work, &delivery_fasync, &delivery_tracepoint,
-	&delivery_direct,    &delivery_relay,
+#include "base/kfunc.h"
+#include "trigger/trigger.h"
+
+static int try_task_work(struct probe_detail *detail)
+{
+	(void)detail;
+	if (!kfunc_exists(TRIGGER_TASK_WORK) && !kfunc_exists(TRIGGER_TASK_WORK "_impl"))
+		return -EOPNOTSUPP;
+	return trigger_try(POKE_WAY_TASK_WORK);
+}
+
+static int try_tracepoint(struct probe_detail *detail)
+{
+	(void)detail;
+	return trigger_try(POKE_WAY_TRACEPOINT);
+}
+
+static int try_direct(struct probe_detail *detail)
+{
+	(void)detail;
+	return kfunc_exists("bpf_send_signal_task") ? trigger_try(POKE_WAY_DIRECT) : -EOPNOTSUPP;
+}
+
+static int try_relay(struct probe_detail *detail)
+{
+	(void)detail;
+	return 0;
+}
+
+static const struct delivery rows[] = {
+	{
+		.choice = { "task-work", PERF_POKE_DELIVERY_TASK_WORK,
+			    "a callback in the context of the target (Linux 6.18)" },
+		.automatic = true,
+		.way = POKE_WAY_TASK_WORK,
+		.probe = { "task_work", "needs Linux 6.18; another delivery is used instead", false,
+			   try_task_work },
+	},
+	{
+		.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC,
+			    "the target owns a perf event that overflows" },
+		.automatic = true,
+		.way = POKE_WAY_FASYNC,
+		.open = fasync_open,
+		.close = fasync_close,
+		.probe = { "fasync",
+			   "needs tracefs and CONFIG_BPF_EVENTS; another delivery is used instead",
+			   false, fasync_try },
+	},
+	/* The program is attached to perf_poll(), which only tasks with perf events run. The target
+	 * waits on an event on bpf_trace_printk, which wakes it, finds its flag in a map, and
+	 * signals itself. */
+	{
+		.choice = { "tracepoint", PERF_POKE_DELIVERY_TRACEPOINT,
+			    "the target signals itself when it polls its events" },
+		.way = POKE_WAY_TRACEPOINT,
+		.probe = { "tracepoint",
+			   "needs function trampolines (CONFIG_DYNAMIC_FTRACE); another delivery "
+			   "is used instead",
+			   false, try_tracepoint },
+	},
+	{
+		.choice = { "direct", PERF_POKE_DELIVERY_DIRECT,
+			    "from the interrupted task, never from idle (Linux 6.13)" },
+		.way = POKE_WAY_DIRECT,
+		.probe = { "direct", "needs Linux 6.13; another delivery is used instead", false,
+			   try_direct },
+	},
+	/* By poke.c, for targets that no other way has reached. */
+	{
+		.choice = { "relay", PERF_POKE_DELIVERY_RELAY,
+			    "the process that runs the session sends it" },
+		.automatic = true,
+		.way = POKE_WAY_RELAY,
+		.probe = { .try = try_relay },
+	},
 };
 
 const struct delivery *delivery_row(size_t i)
 {
-	return i < ARRAY_SIZE(rows) ? rows[i] : NULL;
+	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
 }
 
 const struct delivery *delivery_of(enum poke_way way)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i]->way == way)
-			return rows[i];
+		if (rows[i].way == way)
+			return &rows[i];
 	}
 	return NULL;
 }

@@ -60,7 +60,7 @@ static int set_owner(int fd, int tid, int signal)
 	return 0;
 }
 
-static void fasync_close(struct delivery_state *state)
+void fasync_close(struct delivery_state *state)
 {
 	for (size_t i = 0; state && i < state->nr; i++)
 		close(state->fds[i]);
@@ -106,8 +106,8 @@ static int fasync_open_all(struct delivery_state *state, const struct delivery_c
 	return err;
 }
 
-static int fasync_open(struct delivery_state **ret, const struct delivery_config *config,
-		       const struct log *log)
+int fasync_open(struct delivery_state **ret, const struct delivery_config *config,
+		const struct log *log)
 {
 	struct delivery_state *state;
 	int err;
@@ -127,23 +127,14 @@ static int fasync_open(struct delivery_state **ret, const struct delivery_config
 	return 0;
 }
 
-static int fasync_try(void)
+int fasync_try(struct probe_detail *detail)
 {
 	uint64_t id = tracefs_printk_id();
 	_cleanup_close_ int fd = -1;
 	char filter[80];
 
+	(void)detail;
 	make_filter(filter, sizeof(filter), "perf-poke-try", 0);
 	fd = id ? open_event(id, sched_getcpu(), filter) : -EOPNOTSUPP;
 	return fd < 0 ? fd : 0;
 }
-
-const struct delivery delivery_fasync = {
-	.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC,
-		    "the target owns a perf event that overflows" },
-	.automatic = true,
-	.way = POKE_WAY_FASYNC,
-	.try = fasync_try,
-	.open = fasync_open,
-	.close = fasync_close,
-};

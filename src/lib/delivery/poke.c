@@ -62,7 +62,7 @@ static int poke_prefer(struct poke *poke, const struct delivery *delivery, const
 			poke->log, -EINVAL,
 			"delivery tracepoint: the target must wait on a perf event that "
 			"wakes it (perf that perf-poke starts does): use another, or auto");
-	err = delivery->try();
+	err = delivery->probe.try(NULL);
 	if (err)
 		return log_error(poke->log, err,
 				 "delivery %s: not on this kernel: %s (use another, or auto)",
@@ -72,15 +72,20 @@ static int poke_prefer(struct poke *poke, const struct delivery *delivery, const
 	return 0;
 }
 
+static bool works(enum poke_way way)
+{
+	return !delivery_of(way)->probe.try(NULL);
+}
+
 /* Where the one that is preferred refuses, another that the trigger can try in the same breath.
  * With `tracepoint` there is none: it does not refuse, and both need the message. */
 static void poke_add_next(struct poke *poke)
 {
 	enum poke_way way = poke->preferred->way;
 
-	if (way == POKE_WAY_DIRECT && !delivery_task_work.try())
+	if (way == POKE_WAY_DIRECT && works(POKE_WAY_TASK_WORK))
 		poke->ways |= 1U << POKE_WAY_TASK_WORK;
-	if ((way == POKE_WAY_DIRECT || way == POKE_WAY_TASK_WORK) && !delivery_fasync.try())
+	if ((way == POKE_WAY_DIRECT || way == POKE_WAY_TASK_WORK) && works(POKE_WAY_FASYNC))
 		poke->ways |= 1U << POKE_WAY_FASYNC;
 	poke->ways |= 1U << POKE_WAY_RELAY;
 }
@@ -91,7 +96,7 @@ static const struct delivery *poke_find(enum perf_poke_delivery wanted)
 
 	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
 		if (wanted ? delivery->choice.value == (int)wanted
-			   : delivery->automatic && !delivery->try())
+			   : delivery->automatic && !delivery->probe.try(NULL))
 			return delivery;
 	}
 	return NULL;

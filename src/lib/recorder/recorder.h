@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/log.h"
+#include "base/probe.h"
 #include "perf_poke.h"
 
 struct json_object;
@@ -65,6 +65,7 @@ struct recorder {
  * nothing: call them through recorder_freeze() and so on. */
 struct recorder_ops {
 	struct perf_poke_choice choice;
+	struct probe probe;
 	/* Whether it has what `freeze`, `freeze_all`, `no_switch_events`, `sample_size` and
 	 * `history_size` are for. */
 	bool has_aux;
@@ -98,12 +99,21 @@ struct recorder_ops {
 };
 
 extern const struct recorder_ops events_recorder, perf_recorder, pt_recorder;
+/* Of Intel PT, aux_pause and AUX samples, for rows of tables. */
+int pt_probe(struct probe_detail *detail);
+int pt_probe_pause(struct probe_detail *detail);
+int pt_probe_sample(struct probe_detail *detail);
 
 /* In the order in which AUTO tries them; NULL past the end. */
 const struct recorder_ops *recorder_row(size_t i);
 
-/* How a recorder with has_aux stops the trace, in the order in which AUTO tries them. */
-extern const struct perf_poke_choice recorder_freezes[3];
+/* How a recorder with has_aux freezes the trace, in AUTO's order; NULL past the end. */
+struct recorder_freeze {
+	struct perf_poke_choice choice;
+	struct probe probe;
+};
+
+const struct recorder_freeze *recorder_freeze_row(size_t i);
 /* "auto" for AUTO. */
 const char *recorder_freeze_name(enum perf_poke_freeze freeze);
 

@@ -482,19 +482,18 @@ int perf_poke__output(const struct perf_poke *pp)
 	return pp->started ? pp->output.fd : -ENOTCONN;
 }
 
-const char *perf_poke__recorder(const struct perf_poke *pp)
+const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis axis)
 {
-	return pp->recorder_ops->choice.name;
-}
-
-const char *perf_poke__delivery(const struct perf_poke *pp)
-{
-	return pp->poke ? poke_delivery(pp->poke) : "none";
-}
-
-const char *perf_poke__workload(const struct perf_poke *pp)
-{
-	return workload_name(pp->config.workload);
+	switch (axis) {
+	case PERF_POKE_AXIS_RECORDER:
+		return pp->recorder_ops->choice.name;
+	case PERF_POKE_AXIS_WORKLOAD:
+		return workload_name(pp->config.workload);
+	case PERF_POKE_AXIS_DELIVERY:
+		return pp->poke ? poke_delivery(pp->poke) : "none";
+	default:
+		return NULL;
+	}
 }
 
 const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)

@@ -43,8 +43,8 @@ void statistics_take(const struct perf_poke *pp, const struct perf_poke_spike *s
 		stats_take(&table, snapshot);
 }
 
-int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
-			  struct perf_poke_stats *stats)
+int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+		     struct perf_poke_stats *stats)
 {
 	struct perf_poke_stats sum;
 	struct stats_table table;
@@ -66,9 +66,8 @@ int perf_poke__kind_stats(const struct perf_poke *pp, enum perf_poke_trigger_kin
 	return 0;
 }
 
-int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
-			      void (*fn)(void *ctx, const struct perf_poke_bucket *bucket),
-			      void *ctx)
+int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx)
 {
 	struct stats_table table;
 	int err, nr = 0;
@@ -89,8 +88,8 @@ int perf_poke__kind_histogram(const struct perf_poke *pp, enum perf_poke_trigger
 	return nr;
 }
 
-int perf_poke__kind_linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-				     int cpu, uint64_t *counts, size_t nr)
+int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
+				int cpu, uint64_t *counts, size_t nr)
 {
 	size_t buckets = pp->config.histogram_entries + 1;
 	struct stats_table table;
@@ -114,8 +113,8 @@ int perf_poke__kind_linear_histogram(const struct perf_poke *pp, enum perf_poke_
 	return (int)buckets;
 }
 
-int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-			       int cpu, double percent, uint64_t *latency_ns)
+int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
+			  double percent, uint64_t *latency_ns)
 {
 	struct stats_table table;
 	int err;
@@ -126,20 +125,4 @@ int perf_poke__kind_percentile(const struct perf_poke *pp, enum perf_poke_trigge
 	if (!err)
 		*latency_ns = stats_percentile(&table, percent);
 	return err;
-}
-
-int perf_poke__stats(const struct perf_poke *pp, int cpu, struct perf_poke_stats *stats)
-{
-	return perf_poke__kind_stats(pp, PERF_POKE_TRIGGER_IRQ, cpu, stats);
-}
-
-int perf_poke__histogram(const struct perf_poke *pp, int cpu,
-			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx)
-{
-	return perf_poke__kind_histogram(pp, PERF_POKE_TRIGGER_IRQ, cpu, fn, ctx);
-}
-
-int perf_poke__percentile(const struct perf_poke *pp, int cpu, double percent, uint64_t *latency_ns)
-{
-	return perf_poke__kind_percentile(pp, PERF_POKE_TRIGGER_IRQ, cpu, percent, latency_ns);
 }

@@ -185,8 +185,6 @@ static int view_open(struct view *view, int dirfd)
 static void session_tell(const char *name, bool alive, const struct view *view,
 			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
 {
-	/* Of another version's there is none: zero. */
-	const struct perf_poke_session_kind *irq = &view->kinds[TRIGGER_IRQ];
 	struct perf_poke_session session = {
 		.sz = sizeof(session),
 		.name = name,
@@ -207,11 +205,6 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 		.pending = seen->pending,
 		.max_captures = seen->max_captures,
 		.last_capture = seen->last_capture,
-		.stats = irq->stats,
-		.p50_ns = irq->p50_ns,
-		.p99_ns = irq->p99_ns,
-		.p999_ns = irq->p999_ns,
-		.cpu_stats = irq->cpu_stats,
 		.kinds = view->kinds,
 		.nr_kinds = view->nr_kinds,
 		.targets = view->target_list,

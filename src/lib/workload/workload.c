@@ -9,6 +9,7 @@
 #include "base/kallsyms.h"
 #include "base/scheduling.h"
 #include "base/tracefs.h"
+#include "clock.h"
 #include "options/function.h"
 #include "workload/cyclic.h"
 #include "workload/journal.h"
@@ -231,22 +232,45 @@ static int check_timerlat(const struct config *config)
 	return 0;
 }
 
-static const struct workload_row {
-	struct perf_poke_choice choice;
-	/* Refuses options that do not suit it; may be NULL. */
-	int (*check)(const struct config *config);
-	int (*start)(struct workload *workload); /* may be NULL */
-} rows[] = {
+static int try_cyclic(struct probe_detail *detail)
+{
+	const struct log log = probe_log(detail);
+	const int cpu = sched_getcpu();
+	struct cyclic *cyclic;
+	/* Priority 1 needs the same privileges as others, and disturbs nobody. */
+	int err = cyclic_start(&cyclic, &cpu, 1, NSEC_PER_SEC / 1000, 1, NULL, &log);
+
+	if (!err)
+		cyclic_stop(cyclic);
+	return err;
+}
+
+static int try_timerlat(struct probe_detail *detail)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+
+	if (tracefs >= 0 && timerlat_state(tracefs) != TIMERLAT_MISSING)
+		return 0;
+	probe_say(detail, "the kernel is built without CONFIG_TIMERLAT_TRACER");
+	return -EOPNOTSUPP;
+}
+
+static const struct workload_row rows[] = {
 	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer, or the one that runs" },
+	  { "timerlat", "--workload cyclic is used instead", false, try_timerlat },
 	  check_timerlat,
 	  start_timerlat },
 	{ { "user", PERF_POKE_WORKLOAD_USER, "the tracer timerlat with threads in user space" },
+	  { NULL },
 	  check_timerlat,
 	  start_users },
 	{ { "cyclic", PERF_POKE_WORKLOAD_CYCLIC, "a SCHED_FIFO thread on each CPU" },
+	  { "cyclic",
+	    "grant CAP_SYS_NICE and CAP_IPC_LOCK; or bring your own timers and use --workload none",
+	    false, try_cyclic },
 	  check_cyclic,
 	  start_cyclic },
-	{ { "none", PERF_POKE_WORKLOAD_NONE, "whatever the machine runs" }, NULL, NULL },
+	{ .choice = { "none", PERF_POKE_WORKLOAD_NONE, "whatever the machine runs" } },
 };
 
 static const struct workload_row *find_row(enum perf_poke_workload kind)
@@ -258,9 +282,9 @@ static const struct workload_row *find_row(enum perf_poke_workload kind)
 	return NULL;
 }
 
-const struct perf_poke_choice *workload_choice(size_t i)
+const struct workload_row *workload_row(size_t i)
 {
-	return i < ARRAY_SIZE(rows) ? &rows[i].choice : NULL;
+	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
 }
 
 const char *workload_name(enum perf_poke_workload kind)

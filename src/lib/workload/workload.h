@@ -6,13 +6,22 @@
 #ifndef LIB_WORKLOAD_H
 #define LIB_WORKLOAD_H
 
+#include "base/probe.h"
 #include "options/config.h"
 
 struct trigger;
 struct workload;
 
-/* The rows of the table, up to a NULL. */
-const struct perf_poke_choice *workload_choice(size_t i);
+struct workload_row {
+	struct perf_poke_choice choice;
+	struct probe probe;
+	/* Refuses options that do not suit it; may be NULL. */
+	int (*check)(const struct config *config);
+	int (*start)(struct workload *workload); /* may be NULL */
+};
+
+/* NULL past the end. */
+const struct workload_row *workload_row(size_t i);
 /* "auto" for AUTO. */
 const char *workload_name(enum perf_poke_workload kind);
 

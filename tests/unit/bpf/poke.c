@@ -628,7 +628,7 @@ TEST(filters_differ)
 
 	for (int i = 0; i < POKE_TARGETS; i++)
 		tids[i] = FIRST_PID + i;
-	assert_int_equal(delivery_fasync.open(&opened, &config, &log), 0);
+	assert_int_equal(fasync_open(&opened, &config, &log), 0);
 	for (uint32_t called = 0; called < 1U << POKE_TARGETS; called += 1 + called / 3) {
 		uint32_t found = 0;
 		char text[64];
@@ -640,5 +640,5 @@ TEST(filters_differ)
 		}
 		assert_int_equal(found, called);
 	}
-	delivery_fasync.close(opened);
+	fasync_close(opened);
 }

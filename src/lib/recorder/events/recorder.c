@@ -2,6 +2,7 @@
 /* The recorder `events`: tracepoints of the watched CPUs in overwrite rings. Works on any machine.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -310,8 +311,24 @@ static bool events_suits(const struct recorder_config *config)
 	return true;
 }
 
+static int events_try(struct probe_detail *detail)
+{
+	const struct log log = probe_log(detail);
+	const int cpu = sched_getcpu();
+	const struct recorder_config config = { .cpus = &cpu, .nr_cpus = 1, .buffer_size = 1 };
+	struct recorder *recorder;
+	int err = events_open(&recorder, &config, &log);
+
+	if (!err)
+		events_free(recorder);
+	return err;
+}
+
 const struct recorder_ops events_recorder = {
 	.choice = { "events", PERF_POKE_RECORDER_EVENTS, "tracepoints in overwrite rings" },
+	.probe = { "events",
+		   "needs CONFIG_PERF_EVENTS; sysctl kernel.perf_event_paranoid=-1 or CAP_PERFMON",
+		   true, events_try },
 	.suits = events_suits,
 	.open = events_open,
 	.freeze = events_freeze,

@@ -547,6 +547,10 @@ static int pt_check(const struct recorder_config *config, const struct log *log)
 
 const struct recorder_ops pt_recorder = {
 	.choice = { "pt", PERF_POKE_RECORDER_PT, "Intel PT: every branch" },
+	.probe = { "intel_pt",
+		   "needs an Intel CPU of 2015 or later, and no virtual machine that hides it; "
+		   "--recorder events is used instead",
+		   false, pt_probe },
 	.has_aux = true,
 	.suits = pt_suits,
 	.check = pt_check,

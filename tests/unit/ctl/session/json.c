@@ -268,7 +268,7 @@ TEST(writes_checks)
 		.purpose = "p",
 		.detail = "d",
 		.remedy = "r",
-		.have = PERF_POKE_HAVE_YES,
+		.have = true,
 	};
 	json_object *read = round_trip(json_capability(&capability), "capability");
 

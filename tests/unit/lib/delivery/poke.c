@@ -64,8 +64,9 @@ int __wrap_trigger_look(const struct trigger *trigger)
 	return 0;
 }
 
-static int works(void)
+static int works(struct probe_detail *detail)
 {
+	(void)detail;
 	return 0;
 }
 
@@ -88,7 +89,7 @@ static const struct delivery fasync = {
 	.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC, "" },
 	.automatic = true,
 	.way = POKE_WAY_FASYNC,
-	.try = works,
+	.probe = { .try = works },
 	.open = open_way,
 	.close = close_way,
 };

@@ -78,7 +78,7 @@ TEST_WITH(adds_cpus_up, empty_tables, NULL)
 	expire(2, 1);
 	tables[2].spikes = 100;
 
-	assert_int_equal(perf_poke__stats(&session, -1, &stats), 0);
+	assert_int_equal(perf_poke__stats(&session, 0, -1, &stats), 0);
 	assert_int_equal(stats.sz, sizeof(stats));
 	assert_int_equal(stats.count, 3);
 	assert_int_equal(stats.min_ns, 300);
@@ -88,7 +88,7 @@ TEST_WITH(adds_cpus_up, empty_tables, NULL)
 	assert_int_equal(stats.unarmed, 2);
 	assert_int_equal(stats.missed, MISSED);
 
-	assert_int_equal(perf_poke__stats(&session, 1, &stats), 0);
+	assert_int_equal(perf_poke__stats(&session, 0, 1, &stats), 0);
 	assert_int_equal(stats.count, 2);
 	assert_int_equal(stats.max_ns, 700);
 	assert_int_equal(stats.spikes, 1);
@@ -100,16 +100,16 @@ TEST_WITH(nothing_yet, empty_tables, NULL)
 	struct perf_poke_stats stats = { .sz = sizeof(stats), .min_ns = 7, .max_ns = 7 };
 	uint64_t latency_ns = 7;
 
-	assert_int_equal(perf_poke__stats(&session, 5, &stats), 0);
+	assert_int_equal(perf_poke__stats(&session, 0, 5, &stats), 0);
 	assert_int_equal(stats.count, 0);
 	assert_int_equal(stats.min_ns, 0);
 	assert_int_equal(stats.max_ns, 0);
-	assert_int_equal(perf_poke__percentile(&session, -1, 50, &latency_ns), 0);
+	assert_int_equal(perf_poke__percentile(&session, 0, -1, 50, &latency_ns), 0);
 	assert_int_equal(latency_ns, 0);
 	/* A minimum of 0 is one, too. */
 	expire(5, 0);
 	expire(5, 10);
-	assert_int_equal(perf_poke__stats(&session, 5, &stats), 0);
+	assert_int_equal(perf_poke__stats(&session, 0, 5, &stats), 0);
 	assert_int_equal(stats.min_ns, 0);
 	assert_int_equal(stats.max_ns, 10);
 }
@@ -125,22 +125,22 @@ TEST_WITH(older_and_newer_callers, empty_tables, NULL)
 	expire(1, 500);
 	memset(&stats, 0xaa, sizeof(stats));
 	stats.sz = offsetof(struct perf_poke_stats, max_ns);
-	assert_int_equal(perf_poke__stats(&session, 1, &stats), 0);
+	assert_int_equal(perf_poke__stats(&session, 0, 1, &stats), 0);
 	assert_int_equal(stats.sz, offsetof(struct perf_poke_stats, max_ns));
 	assert_int_equal(stats.min_ns, 500);
 	assert_int_equal(stats.max_ns, 0xaaaaaaaaaaaaaaaa);
 	assert_int_equal(stats.missed, 0xaaaaaaaaaaaaaaaa);
 
-	assert_int_equal(perf_poke__stats(&session, 1, &larger.stats), 0);
+	assert_int_equal(perf_poke__stats(&session, 0, 1, &larger.stats), 0);
 	assert_int_equal(larger.stats.sz, sizeof(larger));
 	assert_int_equal(larger.stats.missed, MISSED);
 	assert_int_equal(larger.tail[0] | larger.tail[1], 0);
 
 	stats.sz = sizeof(stats.sz) - 1;
-	assert_int_equal(perf_poke__stats(&session, 1, &stats), -EINVAL);
+	assert_int_equal(perf_poke__stats(&session, 0, 1, &stats), -EINVAL);
 	stats.sz = 0;
-	assert_int_equal(perf_poke__stats(&session, 1, &stats), -EINVAL);
-	assert_int_equal(perf_poke__stats(&session, 1, NULL), -EINVAL);
+	assert_int_equal(perf_poke__stats(&session, 0, 1, &stats), -EINVAL);
+	assert_int_equal(perf_poke__stats(&session, 0, 1, NULL), -EINVAL);
 }
 
 static void count_bucket(void *ctx, const struct perf_poke_bucket *bucket)
@@ -155,21 +155,23 @@ TEST_WITH(refuses, empty_tables, NULL)
 	uint64_t latency_ns;
 
 	unstarted.trigger = NULL;
-	assert_int_equal(perf_poke__stats(&unstarted, -1, &stats), -ENOTCONN);
-	assert_int_equal(perf_poke__percentile(&unstarted, -1, 50, &latency_ns), -ENOTCONN);
-	assert_int_equal(perf_poke__histogram(&unstarted, -1, count_bucket, NULL), -ENOTCONN);
+	assert_int_equal(perf_poke__stats(&unstarted, 0, -1, &stats), -ENOTCONN);
+	assert_int_equal(perf_poke__percentile(&unstarted, 0, -1, 50, &latency_ns), -ENOTCONN);
+	assert_int_equal(perf_poke__histogram(&unstarted, 0, -1, count_bucket, NULL), -ENOTCONN);
 	for (int cpu = -2; cpu < CPUS; cpu++) {
 		int expected = cpu == -1 || cpu == 1 || cpu == 4 || cpu == 5 ? 0 : -ENXIO;
 
-		assert_int_equal(perf_poke__stats(&session, cpu, &stats), expected);
-		assert_int_equal(perf_poke__percentile(&session, cpu, 50, &latency_ns), expected);
-		assert_int_equal(perf_poke__histogram(&session, cpu, count_bucket, NULL), expected);
+		assert_int_equal(perf_poke__stats(&session, 0, cpu, &stats), expected);
+		assert_int_equal(perf_poke__percentile(&session, 0, cpu, 50, &latency_ns),
+				 expected);
+		assert_int_equal(perf_poke__histogram(&session, 0, cpu, count_bucket, NULL),
+				 expected);
 	}
-	assert_int_equal(perf_poke__percentile(&session, 1, -0.1, &latency_ns), -EINVAL);
-	assert_int_equal(perf_poke__percentile(&session, 1, 100.1, &latency_ns), -EINVAL);
-	assert_int_equal(perf_poke__percentile(&session, 1, __builtin_nan(""), &latency_ns),
+	assert_int_equal(perf_poke__percentile(&session, 0, 1, -0.1, &latency_ns), -EINVAL);
+	assert_int_equal(perf_poke__percentile(&session, 0, 1, 100.1, &latency_ns), -EINVAL);
+	assert_int_equal(perf_poke__percentile(&session, 0, 1, __builtin_nan(""), &latency_ns),
 			 -EINVAL);
-	assert_int_equal(perf_poke__percentile(&session, 1, 50, NULL), -EINVAL);
+	assert_int_equal(perf_poke__percentile(&session, 0, 1, 50, NULL), -EINVAL);
 }
 
 struct rising {
@@ -199,13 +201,13 @@ TEST_WITH(lists_buckets, empty_tables, NULL)
 	expire(4, 50000);
 	expire(5, 5000000000);
 	expire(3, 20);
-	assert_int_equal(perf_poke__histogram(&session, -1, check_rising, &rising), 3);
+	assert_int_equal(perf_poke__histogram(&session, 0, -1, check_rising, &rising), 3);
 	assert_int_equal(rising.nr, 3);
 	assert_int_equal(rising.count, 4);
 	assert_int_equal(rising.last.low_ns, 1ULL << 30);
 	assert_int_equal(rising.last.high_ns, UINT64_MAX);
 	memset(&rising, 0, sizeof(rising));
-	assert_int_equal(perf_poke__histogram(&session, 1, check_rising, &rising), 1);
+	assert_int_equal(perf_poke__histogram(&session, 0, 1, check_rising, &rising), 1);
 	assert_int_equal(rising.last.low_ns, 1000);
 	assert_int_equal(rising.last.high_ns, 1008);
 }
@@ -221,24 +223,24 @@ TEST_WITH(adds_linear_buckets_up, empty_tables, NULL)
 		for (size_t b = 0; b < 4; b++)
 			linear[i][b] = 10 * i + b;
 	}
-	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 5, counts, 4), 4);
+	assert_int_equal(perf_poke__linear_histogram(&session, 0, 5, counts, 4), 4);
 	assert_int_equal(counts[0], 20);
 	assert_int_equal(counts[3], 23);
 	assert_int_equal(counts[4], 9);
-	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, -1, counts, 5), 4);
+	assert_int_equal(perf_poke__linear_histogram(&session, 0, -1, counts, 5), 4);
 	assert_int_equal(counts[0], 30);
 	assert_int_equal(counts[3], 39);
 	assert_int_equal(counts[4], 0);
-	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 4, counts, 1), 4);
+	assert_int_equal(perf_poke__linear_histogram(&session, 0, 4, counts, 1), 4);
 	assert_int_equal(counts[0], 10);
 	assert_int_equal(counts[3], 39);
-	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 2, counts, 4), -ENXIO);
-	assert_int_equal(perf_poke__kind_linear_histogram(&session, 1, 4, counts, 4), -ENXIO);
-	assert_int_equal(perf_poke__kind_linear_histogram(&session, 0, 4, NULL, 4), -EINVAL);
+	assert_int_equal(perf_poke__linear_histogram(&session, 0, 2, counts, 4), -ENXIO);
+	assert_int_equal(perf_poke__linear_histogram(&session, 1, 4, counts, 4), -ENXIO);
+	assert_int_equal(perf_poke__linear_histogram(&session, 0, 4, NULL, 4), -EINVAL);
 	none.config.histogram_entries = 0;
-	assert_int_equal(perf_poke__kind_linear_histogram(&none, 0, 4, counts, 4), -ENODATA);
+	assert_int_equal(perf_poke__linear_histogram(&none, 0, 4, counts, 4), -ENODATA);
 	none.trigger = NULL;
-	assert_int_equal(perf_poke__kind_linear_histogram(&none, 0, 4, counts, 4), -ENOTCONN);
+	assert_int_equal(perf_poke__linear_histogram(&none, 0, 4, counts, 4), -ENOTCONN);
 }
 
 static int compare(const void *a, const void *b)
@@ -263,7 +265,7 @@ static void check_percentiles(uint64_t *values, size_t nr)
 	for (unsigned int eighths = 0; eighths <= 800; eighths++) {
 		uint64_t expected = reference(values, nr, eighths), latency_ns;
 
-		assert_int_equal(perf_poke__percentile(&session, -1, eighths / 8.0, &latency_ns),
+		assert_int_equal(perf_poke__percentile(&session, 0, -1, eighths / 8.0, &latency_ns),
 				 0);
 		assert_true(latency_ns >= expected);
 		assert_true(latency_ns <= values[nr - 1]);
@@ -298,13 +300,13 @@ TEST_WITH(percentiles_of_a_tail, empty_tables, NULL)
 		expire(1, 1500);
 	for (int i = 0; i < 10; i++)
 		expire(4, 80000);
-	assert_int_equal(perf_poke__percentile(&session, -1, 0, &latency_ns), 0);
+	assert_int_equal(perf_poke__percentile(&session, 0, -1, 0, &latency_ns), 0);
 	assert_in_range(latency_ns, 1500, 1523);
-	assert_int_equal(perf_poke__percentile(&session, -1, 99.8, &latency_ns), 0);
+	assert_int_equal(perf_poke__percentile(&session, 0, -1, 99.8, &latency_ns), 0);
 	assert_in_range(latency_ns, 1500, 1523);
-	assert_int_equal(perf_poke__percentile(&session, -1, 99.95, &latency_ns), 0);
+	assert_int_equal(perf_poke__percentile(&session, 0, -1, 99.95, &latency_ns), 0);
 	assert_int_equal(latency_ns, 80000);
-	assert_int_equal(perf_poke__percentile(&session, 4, 1, &latency_ns), 0);
+	assert_int_equal(perf_poke__percentile(&session, 0, 4, 1, &latency_ns), 0);
 	assert_int_equal(latency_ns, 80000);
 }
 
