@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A perf event on what BPF programs print, on each CPU for each target. The target owns it,
- * so the kernel signals it when the event overflows: an owner is the thread itself, not its number.
- */
+/* A perf event on bpf_trace_printk for each target on each CPU. The target owns the event, so the
+ * kernel signals it when the event overflows. An owner is a thread, not a thread ID. */
 #include "delivery/delivery.h"
 
 #include <fcntl.h>
@@ -19,7 +18,7 @@ struct delivery_state {
 	int fds[];
 };
 
-/* Matches the message whenever it is for this target, whoever else it is for. */
+/* Matches the messages whose mask of targets has this target's bit. */
 static void make_filter(char *filter, size_t size, const char *message, size_t target)
 {
 	static const char *const has_bit[] = { "[13579bdf]", "[2367abef]", "[4567cdef]",
@@ -77,7 +76,7 @@ static int fasync_open_target(struct delivery_state *state, const struct deliver
 		int fd = open_event(id, config->cpus[i], filter);
 		int err;
 
-		/* Offline: poke_cpu_online() opens all anew when it is back. */
+		/* The CPU is offline; poke_cpu_online() reopens all. */
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)
@@ -90,8 +89,8 @@ static int fasync_open_target(struct delivery_state *state, const struct deliver
 	return 0;
 }
 
-/* One that has ended since it was looked at is nobody's owner, or whoever has its number now is:
- * the trigger does not print for it. The others go on. */
+/* A target may have ended since it was checked. F_SETOWN_EX fails then, or takes a process that
+ * reuses the TID, for which the trigger does not print. */
 static int fasync_open_all(struct delivery_state *state, const struct delivery_config *config)
 {
 	uint64_t id = tracefs_printk_id();
@@ -120,7 +119,7 @@ int fasync_open(struct delivery_state **ret, const struct delivery_config *confi
 	err = fasync_open_all(state, config);
 	if (err) {
 		fasync_close(state);
-		return log_error(log, err, "delivery fasync: cannot open its perf events: %s",
+		return log_error(log, err, "delivery fasync: cannot open perf events: %s",
 				 strerror(-err));
 	}
 	*ret = state;

@@ -16,11 +16,10 @@
 #include "trigger/target.h"
 #include "trigger/trigger.h"
 
-/* A perf event that overflows is not lost sight of at once: so long for the signal to be pending,
- * before the controller sends it. */
+/* If no signal is pending after this time, the controller sends it. */
 #define GRACE_MS 5
 #define GRACE_NS (GRACE_MS * 1000000)
-/* It may be on its way, when the grace of an earlier one is over. */
+/* A spike younger than this gets more time. */
 #define YOUNG_NS 1000000
 
 #define POSSIBLE "/sys/devices/system/cpu/possible"
@@ -29,20 +28,20 @@ struct poke {
 	const struct log *log;
 	const struct delivery *preferred;
 	uint32_t ways;						 /* bits of enum poke_way */
-	char message[TRIGGER_MESSAGE_SIZE - POKE_CALLED_DIGITS]; /* before whom it is for */
-	char format[TRIGGER_MESSAGE_SIZE]; /* of all that the trigger prints */
+	char message[TRIGGER_MESSAGE_SIZE - POKE_CALLED_DIGITS]; /* without the mask of targets */
+	char format[TRIGGER_MESSAGE_SIZE]; /* of the whole message that the trigger prints */
 	struct delivery_state *states[POKE_WAYS];
 	struct trigger *trigger;
-	volatile struct poke_target *live; /* its map */
+	volatile struct poke_target *live; /* the trigger's map */
 	struct delivery_config delivery;
-	int *possible; /* CPUs; NULL: the trigger runs on those that are watched */
+	int *possible; /* CPUs; NULL: the trigger runs on watched CPUs only */
 	int epoll_fd, timer_fd;
-	uint64_t settling; /* sequence of the spike that the timer is for; 0: it does not run */
+	uint64_t settling; /* sequence of the spike that the timer runs for; 0: it is off */
 	uint64_t settling_ns;
 	bool put_off;
 	size_t nr, nr_ended;
 	struct poke_target tasks[POKE_TARGETS];
-	int tids[POKE_TARGETS]; /* 0: it is not signalled any more */
+	int tids[POKE_TARGETS]; /* 0: no longer signalled */
 	struct target targets[POKE_TARGETS];
 };
 
@@ -60,8 +59,8 @@ static int poke_prefer(struct poke *poke, const struct delivery *delivery, const
 	if (delivery->way == POKE_WAY_TRACEPOINT && !wake)
 		return log_error(
 			poke->log, -EINVAL,
-			"delivery tracepoint: the target must wait on a perf event that "
-			"wakes it (perf that perf-poke starts does): use another, or auto");
+			"delivery tracepoint: the target must wait on a perf event that wakes "
+			"it, as in `-- perf record`: use another, or auto");
 	err = delivery->probe.try(NULL);
 	if (err)
 		return log_error(poke->log, err,
@@ -77,8 +76,8 @@ static bool works(enum poke_way way)
 	return !delivery_of(way)->probe.try(NULL);
 }
 
-/* Where the one that is preferred refuses, another that the trigger can try in the same breath.
- * With `tracepoint` there is none: it does not refuse, and both need the message. */
+/* Ways that the trigger tries at the same spike if the preferred one refuses. `tracepoint` never
+ * refuses, and would share the message with fasync. */
 static void poke_add_next(struct poke *poke)
 {
 	enum poke_way way = poke->preferred->way;
@@ -111,7 +110,7 @@ static int poke_choose(struct poke *poke, enum perf_poke_delivery wanted, const 
 	return err;
 }
 
-/* Nobody can guess it, so nobody else pokes by printing it. */
+/* The nonce keeps other BPF programs from poking. */
 static int poke_make_message(struct poke *poke, const char *wake)
 {
 	uint64_t nonce;
@@ -274,7 +273,6 @@ static void poke_end(struct poke *poke, size_t i)
 		  target->comm, poke_why[poke->live[i].gone]);
 }
 
-/* Whoever noticed it. */
 static void poke_end_gone(struct poke *poke)
 {
 	for (size_t i = 0; i < poke->nr; i++) {
@@ -307,7 +305,7 @@ int poke_cpu_online(struct poke *poke)
 	int err;
 
 	poke_close_states(poke);
-	/* The number of one that has ended may be somebody else's. */
+	/* The TID of a target that has ended may be reused. */
 	err = trigger_look(poke->trigger);
 	poke_end_gone(poke);
 	return err ? err : poke_open_states(poke);
@@ -340,9 +338,9 @@ static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 	__sync_fetch_and_add(&live->sent[POKE_WAY_RELAY], 1);
 }
 
-/* The way that was taken at that spike and may yet turn out to have gone nowhere, or NONE. There
- * may be another spike at any time: the program writes its sequence before all else, so what was
- * read before the sequence is not of a later one. */
+/* The way taken at this spike if its signal is not pending yet, else NONE. Another spike may come
+ * at any time: the program writes the sequence first, so fields that are read before it are not of
+ * a later spike. */
 static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
@@ -390,15 +388,15 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 	}
 	if (!open)
 		return;
-	/* Not put off by spikes that come faster than that. */
+	/* Later spikes do not restart the timer. */
 	if (!poke->settling)
 		poke_set_timer(poke, GRACE_NS);
 	poke->settling = sequence;
 	poke->settling_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What a kernel drops in idle, it drops each time: the trigger need not try. What reached one of
- * the targets was not dropped. */
+/* Whether the kernel drops perf events in idle: all targets lost the signal of this spike. It does
+ * so every time, so the trigger need not try. */
 static bool poke_is_dropped(const struct poke *poke)
 {
 	bool dropped = false;
@@ -417,7 +415,7 @@ static bool poke_is_dropped(const struct poke *poke)
 	return dropped;
 }
 
-/* Once only: spikes that come faster than that do not put it off for ever. */
+/* At most once, so that frequent spikes cannot delay it for ever. */
 static bool poke_puts_off(struct poke *poke)
 {
 	poke->put_off = !poke->put_off && clock_ns(CLOCK_MONOTONIC) - poke->settling_ns < YOUNG_NS;
@@ -433,8 +431,8 @@ static void poke_settle_rest(struct poke *poke)
 	if (poke_is_dropped(poke)) {
 		trigger_set_drops_idle(poke->trigger);
 		log_write(poke->log, PERF_POKE_LOG_INFO,
-			  "delivery fasync: this kernel drops it while the CPU is idle: such "
-			  "spikes are relayed");
+			  "delivery fasync: this kernel drops it while the CPU is idle: spikes in "
+			  "idle are relayed");
 	}
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
@@ -442,7 +440,7 @@ static void poke_settle_rest(struct poke *poke)
 
 		if (way == POKE_WAY_NONE)
 			continue;
-		/* It is poked by the one or the other. */
+		/* Clearing the bit takes ownership of the signal. */
 		if (!poke_take_owed(live, way))
 			continue;
 		__sync_fetch_and_add(&live->refused[way], 1);
@@ -474,12 +472,12 @@ void poke_finish(struct poke *poke)
 	if (!poke || !poke->live)
 		return;
 	timer.fd = poke->timer_fd;
-	/* Once more if it is put off, or a signal comes. */
+	/* Again if it was put off, or a signal came. */
 	for (int i = 0; poke->settling && i < 4; i++) {
 		poll(&timer, 1, GRACE_MS);
 		poke_poll(poke);
 	}
-	/* What targets that do not run have still to signal themselves with. */
+	/* Signals that stopped targets still owe themselves. */
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
 		uint32_t owed = __sync_fetch_and_and(&live->owed, 0);
@@ -504,7 +502,7 @@ static struct json_object *ways_json(const __u64 *counts)
 	return json;
 }
 
-/* What is read is of that spike if no newer one has begun to replace it: see poke_one(). */
+/* The fields belong to this spike unless a newer one has begun to replace them: see poke_one(). */
 static struct poke_target poke_read(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
@@ -525,7 +523,7 @@ static struct json_object *target_json(const struct poke *poke, size_t i, uint64
 	struct json_object *json = json_object_new_object();
 	struct json_object *pending = NULL;
 
-	/* Somebody else's signal may have become pending while the spike was noted. */
+	/* Another process's signal may have become pending right before. */
 	if (read.pending_ns && read.pending_ns >= read.poked_ns)
 		pending = json_object_new_uint64(read.pending_ns - read.poked_ns);
 	json_object_object_add(json, "pid", json_object_new_int(poke->targets[i].tgid));

@@ -8,7 +8,6 @@
 
 #include "bpf/poke.h"
 #include "cpulist.h"
-#include "options/session_name.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define WARMUP_DEFAULT_NS 10000000000
@@ -17,16 +16,15 @@
 #define PERIOD_MAX_NS 1000000000
 #define PRIORITY_DEFAULT 95
 #define HISTOGRAM_WIDTH_DEFAULT_NS 1000
-#define HISTOGRAM_MAX (1ULL << 30) /* bytes, of all CPUs */
-#define BUFFER_MAX (1ULL << 31)	   /* the kernel's own limit for the mapping of one event */
-/* Of the word that wakes a target */
+#define HISTOGRAM_MAX (1ULL << 30) /* bytes, all CPUs together */
+#define BUFFER_MAX (1ULL << 31)	   /* the kernel's limit for the mapping of one event */
 #define WAKE_MAX 23
 #define WAKE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 #define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
-/* Callers compiled against another version have shorter or longer options. */
+/* Callers may be compiled against a version with shorter or longer options. */
 static int config_read_opts(struct perf_poke_opts *to, const struct perf_poke_opts *opts)
 {
 	const char *tail = (const char *)opts + sizeof(*to);
@@ -50,23 +48,23 @@ static bool cpu_exists(int cpu)
 	return !access(path, F_OK);
 }
 
-static int config_cpus(struct config *config, const char *list)
+static int config_cpus(struct config *config, const struct perf_poke_opts *opts)
 {
+	const char *list = opts->cpus ? opts->cpus : "";
 	_cleanup_free_ char *online_list = NULL;
 	_cleanup_free_ int *online = NULL;
 	size_t nr = 0, o = 0;
 	int err;
 
-	err = cpulist_parse(list ? list : "", &config->cpus, &config->nr_cpus);
+	err = cpulist_parse(list, &config->cpus, &config->nr_cpus);
 	if (err == -ENOMEM)
 		return err;
 	if (err == -ERANGE)
-		return log_error(&config->log, -ENXIO, "cpu '%s': no kernel supports so many CPUs",
-				 list);
+		return log_error(&config->log, -ENXIO, "cpu '%s': must be below %d", list,
+				 CPULIST_MAX_CPUS);
 	if (err || !config->nr_cpus)
 		return log_error(&config->log, -EINVAL,
-				 "cpu '%s': not a list of CPUs (as in 3 or 2,4-7)",
-				 list ? list : "");
+				 "cpu '%s': not a list of CPUs (as in 3 or 2,4-7)", list);
 	err = cpulist_read(ONLINE, &online, &nr);
 	if (err)
 		return log_error(&config->log, err, "cannot read " ONLINE ": %s", strerror(-err));
@@ -78,9 +76,9 @@ static int config_cpus(struct config *config, const char *list)
 		err = cpulist_format(online, nr, &online_list);
 		if (err)
 			return err;
-		return log_error(&config->log, -ENXIO, "cpu %d: %s; online are %s", config->cpus[i],
-				 cpu_exists(config->cpus[i]) ? "is offline" : "does not exist",
-				 online_list);
+		return log_error(
+			&config->log, -ENXIO, "cpu %d: %s; online CPUs: %s", config->cpus[i],
+			cpu_exists(config->cpus[i]) ? "is offline" : "does not exist", online_list);
 	}
 	return 0;
 }
@@ -129,7 +127,14 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	return 0;
 }
 
-/* What the workload is to be like. */
+static int copy_string(char **to, const char *from)
+{
+	if (!from)
+		return 0;
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
 static int config_workload_opts(struct config *config, const struct perf_poke_opts *opts)
 {
 	char fifo[32];
@@ -138,7 +143,7 @@ static int config_workload_opts(struct config *config, const struct perf_poke_op
 	config->dma_latency_us = opts->dma_latency_us;
 	config->limit_idle_state = opts->limit_idle_state;
 	config->deepest_idle_state = opts->deepest_idle_state;
-	if (opts->cgroup && !(config->cgroup = strdup(opts->cgroup)))
+	if (copy_string(&config->cgroup, opts->cgroup))
 		return -ENOMEM;
 	snprintf(fifo, sizeof(fifo), "f:%d", config->priority);
 	if (!opts->scheduler && !opts->priority)
@@ -188,7 +193,7 @@ static int config_read_triggers(struct config *config, const struct perf_poke_op
 			return log_error(&config->log, -EINVAL, "trigger %d: unknown",
 					 trigger->kind);
 		if (config->asked[trigger->kind])
-			return log_error(&config->log, -EINVAL, "trigger %s: is named twice",
+			return log_error(&config->log, -EINVAL, "trigger %s: named twice",
 					 config_trigger(trigger->kind));
 		config->asked[trigger->kind] =
 			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
@@ -199,9 +204,7 @@ static int config_read_triggers(struct config *config, const struct perf_poke_op
 				 opts->task ? "task '%s': needs the trigger wakeup"
 					    : "trigger wakeup: needs a task%s",
 				 opts->task ? opts->task : "");
-	if (opts->task && !(config->task = strdup(opts->task)))
-		return -ENOMEM;
-	return 0;
+	return copy_string(&config->task, opts->task);
 }
 
 static int config_strings(struct config *config, const struct perf_poke_opts *opts)
@@ -209,26 +212,22 @@ static int config_strings(struct config *config, const struct perf_poke_opts *op
 	if (opts->function && !*opts->function)
 		return log_error(&config->log, -EINVAL,
 				 "function '': not a symbol, an 0xADDRESS, or any");
-	if (opts->function && !(config->function = strdup(opts->function)))
-		return -ENOMEM;
 	if (opts->output && !*opts->output)
-		return log_error(&config->log, -EINVAL, "output '': not the name of a folder");
-	config->output = strdup(opts->output ? opts->output : "perf-poke.data");
-	if (!config->output)
-		return -ENOMEM;
+		return log_error(&config->log, -EINVAL, "output '': not a folder");
 	if (opts->session && !session_name_valid(opts->session))
 		return log_error(&config->log, -EINVAL,
 				 "session '%s': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other "
 				 "than . and ..)",
 				 opts->session);
-	if (opts->session && !(config->session = strdup(opts->session)))
+	if (copy_string(&config->function, opts->function) ||
+	    copy_string(&config->output, opts->output ? opts->output : "perf-poke.data") ||
+	    copy_string(&config->session, opts->session))
 		return -ENOMEM;
 	config->argv = calloc(opts->argc + 1, sizeof(*config->argv));
 	if (!config->argv)
 		return -ENOMEM;
 	for (; opts->argv && config->argc < opts->argc; config->argc++) {
-		config->argv[config->argc] = strdup(opts->argv[config->argc]);
-		if (!config->argv[config->argc])
+		if (copy_string(&config->argv[config->argc], opts->argv[config->argc]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -244,10 +243,8 @@ static int config_events(struct config *config, const struct perf_poke_opts *opt
 
 		if (!opts->events[i].name)
 			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
-		event->name = strdup(opts->events[i].name);
-		if (opts->events[i].filter)
-			event->filter = strdup(opts->events[i].filter);
-		if (!event->name || (opts->events[i].filter && !event->filter))
+		if (copy_string((char **)&event->name, opts->events[i].name) ||
+		    copy_string((char **)&event->filter, opts->events[i].filter))
 			return -ENOMEM;
 	}
 	return 0;
@@ -266,14 +263,13 @@ static int config_target(struct config *config, const struct perf_poke_target *w
 				 wanted->pid, wanted->signal, SIGRTMAX);
 	if (!wanted->wake)
 		return 0;
-	/* It becomes part of a filter. */
+	/* The word becomes part of a filter. */
 	if (!*wanted->wake || strlen(wanted->wake) > WAKE_MAX ||
 	    wanted->wake[strspn(wanted->wake, WAKE_CHARACTERS)])
 		return log_error(&config->log, -EINVAL,
 				 "target %d: wake '%s': must be 1 to %d letters, digits, - or _",
 				 wanted->pid, wanted->wake, WAKE_MAX);
-	target->wake = strdup(wanted->wake);
-	return target->wake ? 0 : -ENOMEM;
+	return copy_string((char **)&target->wake, wanted->wake);
 }
 
 static int config_targets(struct config *config, const struct perf_poke_opts *opts)
@@ -281,7 +277,7 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 	size_t wakes = 0;
 
 	if (opts->nr_targets > POKE_TARGETS)
-		return log_error(&config->log, -EINVAL, "%zu targets: at most %d can be poked",
+		return log_error(&config->log, -EINVAL, "%zu targets: at most %d are possible",
 				 opts->nr_targets, POKE_TARGETS);
 	config->targets = calloc(opts->nr_targets + 1, sizeof(*config->targets));
 	if (!config->targets)
@@ -300,6 +296,10 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
+	static int (*const steps[])(struct config * config, const struct perf_poke_opts *opts) = {
+		config_cpus,	      config_numbers, config_workload_opts, config_histogram,
+		config_read_triggers, config_strings, config_events,	    config_targets,
+	};
 	struct perf_poke_opts known;
 	int err;
 
@@ -312,21 +312,8 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 		.on_removed = known.on_removed,
 		.capture_ctx = known.capture_ctx,
 	};
-	err = config_cpus(config, known.cpus);
-	if (!err)
-		err = config_numbers(config, &known);
-	if (!err)
-		err = config_workload_opts(config, &known);
-	if (!err)
-		err = config_histogram(config, &known);
-	if (!err)
-		err = config_read_triggers(config, &known);
-	if (!err)
-		err = config_strings(config, &known);
-	if (!err)
-		err = config_events(config, &known);
-	if (!err)
-		err = config_targets(config, &known);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
+		err = steps[i](config, &known);
 	if (err)
 		config_destroy(config);
 	return err;
@@ -338,6 +325,16 @@ const struct perf_poke_choice config_triggers[TRIGGER_KINDS] = {
 	{ "user", PERF_POKE_TRIGGER_USER, "until timerlat's thread is back in user space" },
 	{ "wakeup", PERF_POKE_TRIGGER_WAKEUP, "from any wakeup of a task until it runs" },
 };
+
+bool session_name_valid(const char *name)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789._-";
+	size_t len = strlen(name);
+
+	return len && len <= SESSION_NAME_MAX && strspn(name, allowed) == len &&
+	       strcmp(name, ".") && strcmp(name, "..");
+}
 
 const char *config_trigger(unsigned int kind)
 {

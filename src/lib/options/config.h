@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * options/: what a session was asked to be. May include base/.
+ * options/: the options of a session. May include base/.
  *
- * The options, checked, copied and with defaults filled in. What only a recorder or a workload can
- * check, recorder_choose() and workload_check() do.
+ * Checked, copied and with defaults filled in. recorder_choose() and workload_check() check what
+ * depends on the recorder and the workload.
  */
 #ifndef LIB_OPTIONS_CONFIG_H
 #define LIB_OPTIONS_CONFIG_H
@@ -15,20 +15,21 @@
 #include "bpf/trigger.h"
 #include "perf_poke.h"
 
+#define SESSION_NAME_MAX 63
 struct config {
 	int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
-	/* By enum trigger_kind; 0: not watched. threshold_ns is the first that is. */
+	/* By enum trigger_kind; 0: not watched. threshold_ns is the first of them. */
 	uint64_t thresholds[TRIGGER_KINDS];
-	uint64_t asked[TRIGGER_KINDS]; /* what those are until they are adapted */
+	uint64_t asked[TRIGGER_KINDS]; /* before they are adapted */
 	char *task;
-	char *function; /* NULL: what suits the workload */
+	char *function; /* NULL: the workload's default */
 	enum perf_poke_workload workload;
 	uint64_t period_ns;
 	int priority;
-	struct scheduling sched; /* of the workload's threads; size 0: as the kernel has it */
-	char *cgroup;		 /* NULL: not set */
+	struct scheduling sched; /* of the workload's threads; size 0: the kernel's default */
+	char *cgroup;		 /* NULL: unchanged */
 	bool hold_dma_latency, limit_idle_state;
 	uint32_t dma_latency_us, deepest_idle_state;
 	enum perf_poke_recorder recorder;
@@ -45,12 +46,12 @@ struct config {
 	uint64_t max_captures;	       /* UINT64_MAX: no limit */
 	uint64_t keep_worst, max_disk; /* the same */
 	uint64_t cooldown_ns;
-	double adaptive; /* percent; 0: not */
+	double adaptive; /* percent; 0: off */
 	uint64_t warmup_ns;
 	uint64_t histogram_width_ns, histogram_entries;
 	char *output;
 	uid_t output_owner;
-	char *session; /* NULL: others do not see it */
+	char *session; /* NULL: not listed */
 	char **argv;
 	size_t argc;
 	struct log log;
@@ -59,16 +60,17 @@ struct config {
 	void *capture_ctx;
 };
 
-/* On failure says why, and leaves nothing to free. */
+/* On failure logs why; there is nothing to destroy then. */
 int config_init(struct config *config, const struct perf_poke_opts *opts);
-/* To what was asked for: an earlier run may have adapted them. */
+/* Undoes what an earlier run has adapted. */
 void config_reset_thresholds(struct config *config);
 /* Whether the tracer timerlat arms the timers. */
 bool config_is_timerlat(const struct config *config);
+/* 1 to SESSION_NAME_MAX of A-Z a-z 0-9 . _ - other than "." and "..". */
+bool session_name_valid(const char *name);
 
 /* By enum perf_poke_trigger_kind. */
 extern const struct perf_poke_choice config_triggers[TRIGGER_KINDS];
-/* The name of a kind of latency. */
 const char *config_trigger(unsigned int kind);
 void config_destroy(struct config *config);
 

@@ -25,21 +25,20 @@ int function_find(const struct config *config, uint64_t *address)
 		errno = 0;
 		*address = strtoull(name, &end, 16);
 		if (*end || errno || !*address)
-			return log_error(&config->log, -EINVAL, "function '%s': not an address",
-					 name);
+			return log_error(&config->log, -EINVAL,
+					 "function '%s': not an address (0x...)", name);
 		return 0;
 	}
 	err = kallsyms_find(name, address);
 	if (err == -ENOENT && !config->function)
 		log_error(&config->log, err,
-			  "workload %s: the kernel has no function %s: it is built without "
-			  "CONFIG_TIMERLAT_TRACER; use --workload cyclic",
+			  "workload %s: the kernel has no function %s (built without "
+			  "CONFIG_TIMERLAT_TRACER): use --workload cyclic",
 			  config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat", name);
 	else if (err == -ENOENT)
-		log_error(
-			&config->log, err,
-			"function '%s': the kernel has no such symbol (/proc/kallsyms shows them)",
-			name);
+		log_error(&config->log, err,
+			  "function '%s': the kernel has no such symbol (see /proc/kallsyms)",
+			  name);
 	else if (err == -EPERM)
 		log_error(&config->log, err,
 			  "function '%s': the kernel hides its addresses: needs CAP_SYSLOG, and "
@@ -47,8 +46,8 @@ int function_find(const struct config *config, uint64_t *address)
 			  name);
 	else if (err == -ENOTUNIQ)
 		log_error(&config->log, -EINVAL,
-			  "function '%s': several symbols have this name: give the 0xADDRESS of "
-			  "one from /proc/kallsyms",
+			  "function '%s': several symbols have this name: use an 0xADDRESS from "
+			  "/proc/kallsyms",
 			  name);
 	else if (err)
 		log_error(&config->log, err, "function '%s': cannot read /proc/kallsyms: %s", name,

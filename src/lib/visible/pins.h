@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/log.h"
-#include "options/session_name.h"
+#include "options/config.h"
 #include "trigger/trigger.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"

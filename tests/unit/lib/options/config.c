@@ -154,7 +154,7 @@ TEST(knows_triggers)
 	ACCEPTS(&config, .triggers = &wakeup, .nr_triggers = 1, .task = "me");
 	assert_string_equal(config.task, "me");
 	config_destroy(&config);
-	REFUSES(-EINVAL, "trigger irq: is named twice", .triggers = twice, .nr_triggers = 2);
+	REFUSES(-EINVAL, "trigger irq: named twice", .triggers = twice, .nr_triggers = 2);
 	REFUSES(-EINVAL, "trigger wakeup: needs a task", .triggers = &wakeup, .nr_triggers = 1);
 	REFUSES(-EINVAL, "task 'me': needs the trigger wakeup", .task = "me");
 }
@@ -174,7 +174,7 @@ TEST(refuses_strings)
 	static const struct perf_poke_event nameless[] = { { "sched:sched_switch", NULL }, {} };
 
 	REFUSES(-EINVAL, "function '': not a symbol, an 0xADDRESS, or any", .function = "");
-	REFUSES(-EINVAL, "output '': not the name of a folder", .output = "");
+	REFUSES(-EINVAL, "output '': not a folder", .output = "");
 	REFUSES(-EINVAL,
 		"session 'a/b': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other than . and ..)",
 		.session = "a/b");
@@ -189,10 +189,10 @@ TEST(refuses_cpus)
 	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "");
 	REFUSES(-EINVAL, "cpu '3-1': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "3-1");
 	REFUSES(-EINVAL, "cpu 'a': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "a");
-	snprintf(message, sizeof(message), "cpu 8191: does not exist; online are %s", online);
+	snprintf(message, sizeof(message), "cpu 8191: does not exist; online CPUs: %s", online);
 	REFUSES(-ENXIO, message, .cpus = "8191");
 	REFUSES(-ENXIO, message, .cpus = "8191,8191");
-	REFUSES(-ENXIO, "cpu '8192': no kernel supports so many CPUs", .cpus = "8192");
+	REFUSES(-ENXIO, "cpu '8192': must be below 8192", .cpus = "8192");
 }
 
 /* All that are online, and the first that is not. */
@@ -206,7 +206,7 @@ TEST(takes_online_cpus)
 	assert_int_equal(config_init(&config, &opts), 0);
 	assert_int_equal(cpulist_format(config.cpus, config.nr_cpus, &list), 0);
 	assert_string_equal(list, online);
-	snprintf(message, sizeof(message), "cpu %d: does not exist; online are %s",
+	snprintf(message, sizeof(message), "cpu %d: does not exist; online CPUs: %s",
 		 config.cpus[config.nr_cpus - 1] + 1, online);
 	snprintf(more, sizeof(more), "%s,%d", online, config.cpus[config.nr_cpus - 1] + 1);
 	config_destroy(&config);
@@ -359,7 +359,7 @@ TEST(refuses_targets)
 		TARGETS({ .pid = 5, .wake = "abcdefghijklmnopqrstuvwx" }));
 	REFUSES(-EINVAL, "wake: only one target can have it",
 		TARGETS({ .pid = 5, .wake = "a" }, { .pid = 6, .wake = "b" }));
-	REFUSES(-EINVAL, "17 targets: at most 16 can be poked", .targets = many, .nr_targets = 17);
+	REFUSES(-EINVAL, "17 targets: at most 16 are possible", .targets = many, .nr_targets = 17);
 	REFUSES(-EINVAL, "delivery 6: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
 }
 
