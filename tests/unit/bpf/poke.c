@@ -145,8 +145,6 @@ void bpf_task_release(struct task_struct *task)
 
 int bpf_send_signal_task(struct task_struct *task, int signal, enum pid_type type, __u64 value)
 {
-	(void)type;
-	(void)value;
 	if (current == &idle_task)
 		return -EPERM;
 	if (refuses[index_of(task)] & 1U << POKE_WAY_DIRECT)
@@ -209,10 +207,6 @@ static void print(const char *format, size_t size, uint32_t arg)
 
 /* -- The system calls of perf events */
 
-long __wrap_syscall(long number, ...);
-int __wrap_ioctl(int fd, unsigned long request, ...);
-int __wrap_fcntl64(int fd, int command, ...);
-int __wrap_close(int fd);
 int __real_close(int fd);
 
 long __wrap_syscall(long number, ...)
@@ -269,16 +263,7 @@ int __wrap_close(int fd)
 
 /* -- What the controller looks at */
 
-int __wrap_target_signal(const struct target *target);
-volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
-void __wrap_trigger_set_drops_idle(struct trigger *trigger);
-int __wrap_trigger_look(const struct trigger *trigger);
-int __wrap_trigger_try(enum poke_way way);
-bool __wrap_kfunc_exists(const char *name);
-uint64_t __wrap_tracefs_printk_id(void);
-int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
 int __wrap_target_signal(const struct target *target)
 {
@@ -288,31 +273,26 @@ int __wrap_target_signal(const struct target *target)
 
 volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger)
 {
-	(void)trigger;
 	return map;
 }
 
 void __wrap_trigger_set_drops_idle(struct trigger *trigger)
 {
-	(void)trigger;
 	drops_idle = 1;
 }
 
 int __wrap_trigger_look(const struct trigger *trigger)
 {
-	(void)trigger;
 	return poke_look_all(NULL);
 }
 
 int __wrap_trigger_try(enum poke_way way)
 {
-	(void)way;
 	return 0;
 }
 
 bool __wrap_kfunc_exists(const char *name)
 {
-	(void)name;
 	return true;
 }
 

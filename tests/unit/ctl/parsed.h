@@ -11,7 +11,6 @@
 
 static inline void nothing_to_release(const void *args)
 {
-	(void)args;
 }
 
 /* Of the arguments `type`, by `parser`; `releaser` is what they are freed by. */

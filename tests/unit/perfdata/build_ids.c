@@ -84,7 +84,6 @@ static void add_map(struct perfdata_buf *buf, uint16_t misc, uint32_t pid, uint6
 	words[8] = PROT_READ | PROT_EXEC;
 	memcpy(padded, name, strlen(name));
 	buf->data = realloc(buf->data, buf->len + header.size);
-	assert_non_null(buf->data);
 	memcpy(buf->data + buf->len, words, MAP_SIZE);
 	memcpy(buf->data + buf->len + MAP_SIZE, padded, size);
 	buf->len += header.size;

@@ -17,10 +17,8 @@ int make_folder(void **state)
 	char path[PATH_MAX];
 
 	folder = calloc(1, sizeof(*folder));
-	assert_non_null(folder);
 	snprintf(path, sizeof(path), "%s/perfdata-XXXXXX", tmp ? tmp : "/tmp");
 	folder->path = strdup(path);
-	assert_non_null(folder->path);
 	assert_non_null(mkdtemp(folder->path));
 	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(folder->fd >= 0);
@@ -30,9 +28,6 @@ int make_folder(void **state)
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	(void)st;
-	(void)flag;
-	(void)ftw;
 	return remove(path);
 }
 
@@ -85,7 +80,6 @@ struct bytes load_file(int dirfd, const char *path)
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	bytes = malloc(st.st_size + 1);
-	assert_non_null(bytes);
 	assert_int_equal(read(fd, bytes, st.st_size), st.st_size);
 	return (struct bytes){ bytes, st.st_size };
 }

@@ -11,7 +11,6 @@
 #define KALLSYMS "ffffffff81000000 T _text\n"
 
 int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
-int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
 
 static int link_error; /* what hard links fail with; 0: they do not */
 

@@ -119,7 +119,6 @@ static void reads_what_libipt_reads(void **state)
 	_cleanup_free_ uint8_t *bytes = malloc(len + SLOT);
 	struct pt_packet_decoder *decoder;
 
-	(void)state;
 	assert_non_null(bytes);
 	srand(1);
 	memset(bytes + len, 0, SLOT);
@@ -187,7 +186,6 @@ static void compare(const struct realpt_raw *raw, const uint8_t *bytes)
 
 static void reads_recordings_as_libipt(void **state)
 {
-	(void)state;
 	for (const struct realpt_raw *raw = realpt_raws; raw->name; raw++) {
 		size_t len;
 		_cleanup_free_ uint8_t *bytes = realpt_read("raw", raw->name, &len);

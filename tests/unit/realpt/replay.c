@@ -183,20 +183,12 @@ void replay_forget_times(struct replay *replay)
 static const struct replay *replayed;
 
 struct perfdata_event __wrap_sideband_event(const struct sideband *sideband,
-					    const struct sideband_copy *copy);
-int __wrap_sideband_write(const struct sideband *sideband, struct perfdata *pd,
-			  const struct sideband_copy *copy, bool maps);
-int __wrap_symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd);
-
-struct perfdata_event __wrap_sideband_event(const struct sideband *sideband,
 					    const struct sideband_copy *copy)
 {
 	struct perfdata_event event = { .name = "dummy:u",
 					.ids = replayed->ids + replayed->nr,
 					.nr_ids = replayed->nr_ids - replayed->nr };
 
-	(void)sideband;
-	(void)copy;
 	memcpy(&event.attr, first_attr(replayed), PERF_ATTR_SIZE_VER5);
 	event.attr.type = PERF_TYPE_SOFTWARE;
 	event.attr.config = PERF_COUNT_SW_DUMMY;
@@ -217,9 +209,6 @@ int __wrap_sideband_write(const struct sideband *sideband, struct perfdata *pd,
 	struct perfdata_record record;
 	int err = 0;
 
-	(void)sideband;
-	(void)copy;
-	(void)maps;
 	while (!err && perfdata_next(&replayed->file, &at, &record)) {
 		if (is_sideband(&record))
 			err = perfdata_write(pd, record.bytes, record.size);
@@ -229,15 +218,11 @@ int __wrap_sideband_write(const struct sideband *sideband, struct perfdata *pd,
 
 int __wrap_symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 {
-	(void)symbols;
-	(void)pd;
-	(void)root_fd;
 	return 0;
 }
 
 static void replay_nothing_to_free(struct snapshot *snapshot)
 {
-	(void)snapshot;
 }
 
 static const struct recorder_ops replay_ops = {

@@ -11,13 +11,11 @@ static cpu_set_t at_start;
 
 static int keep(void **state)
 {
-	(void)state;
 	return sched_getaffinity(0, sizeof(at_start), &at_start);
 }
 
 static int restore(void **state)
 {
-	(void)state;
 	return sched_setaffinity(0, sizeof(at_start), &at_start);
 }
 

@@ -76,7 +76,6 @@ TEST(is_not_for_nobody)
 
 static void take_signal(int signal)
 {
-	(void)signal;
 }
 
 TEST(waits_despite_signals)

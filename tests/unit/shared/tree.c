@@ -10,7 +10,6 @@
 #include "util.h"
 
 int __real_unlinkat(int dirfd, const char *name, int flags);
-int __wrap_unlinkat(int dirfd, const char *name, int flags);
 
 static const char *stuck; /* name of what cannot be removed */
 

@@ -10,13 +10,11 @@ static char folder[] = "/tmp/perf-poke-test-XXXXXX";
 
 static int set_up(void **state)
 {
-	(void)state;
 	return !mkdtemp(folder) || chdir(folder) || mkdir("bin", 0777) || mkdir("perf", 0777);
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	unlink("bin/perf");
 	unlink("bin/plain");
 	unlink("here");

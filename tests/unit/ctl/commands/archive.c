@@ -95,7 +95,6 @@ static void on_skipped(void *ctx, const char *name)
 
 static int on_progress(void *ctx, uint64_t bytes)
 {
-	(void)bytes;
 	++*(int *)ctx;
 	return 0;
 }
@@ -177,8 +176,6 @@ TEST_IN_FOLDER(packs_and_unpacks)
 
 static int stops(void *ctx, uint64_t bytes)
 {
-	(void)ctx;
-	(void)bytes;
 	return -EINTR;
 }
 

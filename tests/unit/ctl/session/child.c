@@ -73,7 +73,6 @@ static int set_up(void **state)
 {
 	FILE *file;
 
-	(void)state;
 	if (!mkdtemp(folder) || chdir(folder))
 		return -1;
 	file = fopen("perf", "w");
@@ -88,7 +87,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	return chdir("/") || tree_remove(AT_FDCWD, folder);
 }
 

@@ -29,21 +29,16 @@ static enum exit_code run_child(void (*child)(struct detach *detach, struct cons
 
 static void end_unarmed(struct detach *detach, struct console *con)
 {
-	(void)detach;
-	(void)con;
 	_exit(EXIT_USAGE);
 }
 
 static void die_unarmed(struct detach *detach, struct console *con)
 {
-	(void)detach;
-	(void)con;
 	raise(SIGKILL);
 }
 
 static void be_armed(struct detach *detach, struct console *con)
 {
-	(void)con;
 	if (getsid(0) != getpid() || fcntl(detach->caller + 1, F_GETFD) != -1)
 		_exit(98);
 	if (write(detach->caller, "", 1) == 1)

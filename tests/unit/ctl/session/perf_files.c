@@ -13,13 +13,11 @@ static char folder[] = "/tmp/perf-poke-test-XXXXXX";
 
 static int set_up(void **state)
 {
-	(void)state;
 	return !mkdtemp(folder) || chdir(folder);
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	return chdir("/") || tree_remove(AT_FDCWD, folder);
 }
 

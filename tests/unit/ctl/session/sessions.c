@@ -30,7 +30,6 @@ static const char *choose(const struct session_list *list, const char *name, enu
 	size_t size;
 
 	con.err = open_memstream(&err, &size);
-	assert_non_null(con.err);
 	assert_int_equal(sessions_choose(list, &con, name, &chosen), code);
 	fclose(con.err);
 	assert_string_equal(err, line);
@@ -99,7 +98,6 @@ TEST(refuses_options)
 		for (; cases[i].words[argc - 2]; argc++)
 			argv[argc] = cases[i].words[argc - 2];
 		con.err = open_memstream(&err, &size);
-		assert_non_null(con.err);
 		assert_int_equal(cases[i].command->run(&con, argc, argv), EXIT_USAGE);
 		fclose(con.err);
 		assert_non_null(strstr(err, cases[i].line));

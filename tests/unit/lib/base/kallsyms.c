@@ -12,8 +12,6 @@ static const char *fixture; /* NULL: the kernel's own file */
 static char long_name[600];
 
 FILE *__real_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen64(const char *path, const char *mode);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {

@@ -73,9 +73,6 @@ static unsigned int others;
 
 static int count_others(enum libbpf_print_level level, const char *format, va_list ap)
 {
-	(void)level;
-	(void)format;
-	(void)ap;
 	others++;
 	return 0;
 }

@@ -21,8 +21,6 @@ static struct config config;
 static struct capture_env env;
 static struct output captures;
 
-int __wrap_kallsyms_name(uint64_t address, char *name, size_t size);
-
 int __wrap_kallsyms_name(uint64_t address, char *name, size_t size)
 {
 	if (address != FUNCTION)

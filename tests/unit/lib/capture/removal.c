@@ -12,7 +12,6 @@
 #include "util.h"
 
 int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
-int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
 
 /* Somebody is faster. */
 static bool swap;

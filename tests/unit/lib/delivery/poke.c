@@ -26,14 +26,6 @@ static uint64_t now_ns;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
 
-int __wrap_target_signal(const struct target *target);
-volatile struct poke_target *__wrap_trigger_targets(const struct trigger *trigger);
-void __wrap_trigger_set_drops_idle(struct trigger *trigger);
-int __wrap_trigger_look(const struct trigger *trigger);
-const struct delivery *__wrap_delivery_of(enum poke_way way);
-const struct delivery *__wrap_delivery_row(size_t i);
-int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 
 int __wrap_target_signal(const struct target *target)
@@ -73,7 +65,6 @@ static int works(struct probe_detail *detail)
 static int open_way(struct delivery_state **ret, const struct delivery_config *config,
 		    const struct log *log)
 {
-	(void)log;
 	*ret = (struct delivery_state *)opened_for;
 	memcpy(opened_for, config->tids, config->nr_targets * sizeof(opened_for[0]));
 	return 0;

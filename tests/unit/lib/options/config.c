@@ -16,7 +16,6 @@ static int read_online(void **state)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
 
-	(void)state;
 	if (!file || !fgets(online, sizeof(online), file))
 		return -1;
 	fclose(file);

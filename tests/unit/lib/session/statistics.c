@@ -12,10 +12,6 @@
 static struct trigger_cpu tables[CPUS];
 static int watched[] = { 1, 4, 5 };
 
-const volatile struct trigger_cpu *__wrap_trigger_cpu(const struct trigger *trigger, int cpu);
-uint64_t __wrap_trigger_missed(const struct trigger *trigger);
-const volatile uint64_t *__wrap_trigger_linear(const struct trigger *trigger, uint64_t row);
-
 const volatile struct trigger_cpu *__wrap_trigger_cpu(const struct trigger *trigger, int cpu)
 {
 	assert_ptr_equal(trigger, tables);
@@ -45,7 +41,6 @@ static const struct perf_poke session = {
 
 static int empty_tables(void **state)
 {
-	(void)state;
 	memset(tables, 0, sizeof(tables));
 	return 0;
 }

@@ -21,11 +21,6 @@ static unsigned int ends_after, nr_looks;
 static const char *caught[2]; /* by the first process, and the second */
 static unsigned int opened;   /* which of them the pidfd is of */
 
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen64(const char *path, const char *mode);
-long __wrap_syscall(long number, ...);
-int __wrap_target_find(int pid, struct poke_target *task);
-
 static unsigned int look(void)
 {
 	return nr_looks++ >= ends_after;
@@ -37,7 +32,6 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	unsigned int now = look();
 	int pid;
 
-	(void)mode;
 	assert_int_equal(sscanf(path, "/proc/%d/status", &pid), 1);
 	snprintf(status[now], sizeof(status[now]), "Name:\tperf\nTgid:\t%d\nSigCgt:\t%s\n", PID,
 		 caught[now]);

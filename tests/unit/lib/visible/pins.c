@@ -116,25 +116,13 @@ TEST_WITH(leaves_a_successor_alone, make_place, remove_place)
 static const char *bpffs;	       /* NULL: nothing is replaced */
 static int nr_calls, failing, failure; /* the call that fails, in counting; 0: none */
 
-int __wrap_statfs64(const char *path, struct statfs *fs);
-int __wrap_mkdir(const char *path, mode_t mode);
 int __real_mkdir(const char *path, mode_t mode);
-int __wrap_rmdir(const char *path);
 int __real_rmdir(const char *path);
-int __wrap_open64(const char *path, int flags, ...);
 int __real_open64(const char *path, int flags, ...);
-int __wrap_openat64(int dirfd, const char *path, int flags, ...);
 int __real_openat64(int dirfd, const char *path, int flags, ...);
-int __wrap_mkdirat(int dirfd, const char *path, mode_t mode);
 int __real_mkdirat(int dirfd, const char *path, mode_t mode);
-int __wrap_flock(int fd, int operation);
 int __real_flock(int fd, int operation);
-int __wrap_fchmod(int fd, mode_t mode);
 int __real_fchmod(int fd, mode_t mode);
-int __wrap_trigger_pin(const struct trigger *trigger, const char *folder);
-int __wrap_trigger_rtla_fd(const struct trigger *trigger);
-int64_t __wrap_rtla_offer(int prog_fd);
-void __wrap_rtla_sweep(void);
 
 /* For as long as another path is not asked for. */
 static const char *in_bpffs(const char *path)
@@ -158,7 +146,6 @@ static bool fails(void)
 
 int __wrap_statfs64(const char *path, struct statfs *fs)
 {
-	(void)path;
 	fs->f_type = BPF_FS_MAGIC;
 	return 0;
 }
@@ -203,7 +190,6 @@ int __wrap_trigger_pin(const struct trigger *trigger, const char *folder)
 	static const char *const names[] = { "poke", "cpus", "session" };
 	char path[300];
 
-	(void)trigger;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (fails())
 			return -errno;
@@ -215,7 +201,6 @@ int __wrap_trigger_pin(const struct trigger *trigger, const char *folder)
 
 int __wrap_trigger_rtla_fd(const struct trigger *trigger)
 {
-	(void)trigger;
 	return -ENOENT;
 }
 

@@ -13,7 +13,6 @@ static const struct log journal_log = { messages_add, &said };
 static char dir[4096];
 
 int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
 
 /* Sessions that end before the lock is taken. */
 static unsigned int ends;

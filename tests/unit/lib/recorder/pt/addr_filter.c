@@ -26,9 +26,6 @@ static const char kernel[] = "0000000000004000 A fixed_percpu_data\n"
 			     "ffffffffc0000200 t of_module\t[snd]\n"
 			     "ffffffffc0000100 t unsorted\t[snd]\n";
 
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen64(const char *path, const char *mode);
-
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
 	assert_string_equal(path, "/proc/kallsyms");

@@ -16,8 +16,6 @@
 static bool no_memory;
 
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
