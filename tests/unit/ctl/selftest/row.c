@@ -44,211 +44,84 @@ static struct row good_row(void)
 	};
 }
 
-static void nothing(struct row *row)
+/* A row with this fault: seen in the column `wrong`, and in no other; CHECK_NR: in none. */
+#define JUDGE(wrong, ...)                                                                          \
+	do {                                                                                       \
+		struct row row = good_row();                                                       \
+		struct row_capture *first = &row.captures[0], *second = &row.captures[1];          \
+                                                                                                   \
+		(void)first, (void)second;                                                         \
+		__VA_ARGS__;                                                                       \
+		row_judge(&row);                                                                   \
+		check(&row, wrong, #__VA_ARGS__);                                                  \
+		row_release(&row);                                                                 \
+	} while (0)
+
+static void check(const struct row *row, int wrong, const char *what)
 {
+	assert_int_equal(row_is_fine(row), wrong == CHECK_NR);
+	for (int check = 0; check < CHECK_NR; check++) {
+		const char *why = row->verdicts[check].why;
+
+		if ((row->verdicts[check].result == RESULT_WRONG) != (check == wrong) ||
+		    (why[0] != '\0') != (check == wrong))
+			fail_msg("%s: check %d: %s", what, check, why);
+	}
 }
 
-static void of_events(struct row *row)
+/* Leaves this many captures. */
+static void only(struct row *row, size_t nr)
+{
+	row_release(row);
+	row->captures[0] = nr ? capture_at(5000 * MS, 1) : (struct row_capture){};
+	row->nr = row->nr_taken = row->signals = nr;
+}
+
+static void of_events(struct row *row, uint64_t lost)
 {
 	row->recorder = PERF_POKE_RECORDER_EVENTS;
 	row->freeze = PERF_POKE_FREEZE_AUTO;
 	row->buffer_size = MIB;
-	row->captures[0].told.lost = 400;
+	row->captures[0].told.lost = lost;
 }
 
-static void of_signal(struct row *row)
+TEST(judges)
 {
-	row->freeze = PERF_POKE_FREEZE_SIGNAL;
-	row->captures[0].told.bytes_after_spike = MIB;
-	row->captures[0].errors = 5;
-}
-
-static void of_a_sample(struct row *row)
-{
-	row->freeze = PERF_POKE_FREEZE_SAMPLE;
-	row->captures[0].told.trace_bytes = row->captures[1].told.trace_bytes = 50 << 10;
-}
-
-static void armed_just_now(struct row *row)
-{
-	row->captures[0].told.trace_bytes = 4000;
-	row->captures[0].armed_ns = row->captures[0].told.spike.time_ns - 25 * MS;
-}
-
-static void one_merged(struct row *row)
-{
-	row->nr_taken = 3;
-	row->merged = 1;
-}
-
-static void no_start(struct row *row)
-{
-	row_release(row);
-	row->nr = row->nr_taken = row->signals = 0;
-	row->failure = strdup("intel_pt is in use");
-}
-
-static void only_others(struct row *row)
-{
-	row_release(row);
-	row->nr = 0;
-	row->nr_taken = row->signals = 4;
-}
-
-static void one_failed(struct row *row)
-{
-	row->nr_failed = 1;
-}
-
-static void not_read(struct row *row)
-{
-	free(row->captures[1].sentence);
-	row->captures[1].sentence = NULL;
-}
-
-static void not_named(struct row *row)
-{
-	row->captures[1].named = false;
-}
-
-static void paused_with_errors(struct row *row)
-{
-	row->captures[0].errors = 1;
-}
-
-static void perf_fails(struct row *row)
-{
-	strcpy(row->captures[0].perf_said, "Error: no");
-}
-
-static void perf_does_not_name(struct row *row)
-{
-	row->captures[0].perf_named = false;
-}
-
-static void only_the_last_segment(struct row *row)
-{
-	row->captures[0].told.trace_bytes = 1520;
-}
-
-static void too_small(struct row *row)
-{
-	row->buffer_size = 4096;
-	row->captures[0].told.trace_bytes = 4000;
-	row->captures[0].told.history_ns = 3 * MS;
-}
-
-static void without_a_point(struct row *row)
-{
-	row->captures[1].told.trace_bytes = 0;
-	row->captures[1].told.history_ns = UINT64_MAX;
-}
-
-static void events_lost(struct row *row)
-{
-	of_events(row);
-	row->captures[1].told.lost = 401;
-}
-
-static void ends_early(struct row *row)
-{
-	row->captures[0].last_ns -= 3 * MS;
-}
-
-static void ends_late(struct row *row)
-{
-	row->captures[0].last_ns += 2 * MS;
-}
-
-static void skids(struct row *row)
-{
-	row->captures[0].told.skid_ns = 300 * MS;
-}
-
-static void paused_too_late(struct row *row)
-{
-	row->captures[0].told.bytes_after_spike = 100000;
-}
-
-static void one_only(struct row *row)
-{
-	row_release(row);
-	row->captures[0] = capture_at(5000 * MS, 1);
-	row->nr = row->nr_taken = row->signals = 1;
-}
-
-static void old_bytes(struct row *row)
-{
-	row->captures[1].first_ns = row->captures[0].told.spike.time_ns - 1;
-}
-
-static void no_signal(struct row *row)
-{
-	row->signals = 0;
-}
-
-static void signalled_twice(struct row *row)
-{
-	row->signals = 3;
-}
-
-static void leaves_something(struct row *row)
-{
-	row_wrong(row, CHECK_CLEAN, "2 descriptors are open");
-}
-
-static const struct {
-	void (*change)(struct row *row);
-	int wrong; /* -1: nothing */
-} cases[] = {
-	{ nothing, -1 },
-	{ of_events, -1 },
-	{ of_signal, -1 },
-	{ of_a_sample, -1 },
-	{ armed_just_now, -1 },
-	{ one_merged, -1 },
-	{ no_start, CHECK_CAPTURED },
-	{ only_others, CHECK_CAPTURED },
-	{ one_failed, CHECK_CAPTURED },
-	{ not_read, CHECK_CULPRIT },
-	{ not_named, CHECK_CULPRIT },
-	{ paused_with_errors, CHECK_CULPRIT },
-	{ perf_fails, CHECK_PERF },
-	{ perf_does_not_name, CHECK_PERF },
-	{ only_the_last_segment, CHECK_HISTORY },
-	{ too_small, CHECK_HISTORY },
-	{ without_a_point, CHECK_HISTORY },
-	{ events_lost, CHECK_HISTORY },
-	{ ends_early, CHECK_END },
-	{ ends_late, CHECK_END },
-	{ skids, CHECK_SKID },
-	{ paused_too_late, CHECK_SKID },
-	{ one_only, CHECK_REARMED },
-	{ old_bytes, CHECK_REARMED },
-	{ no_signal, CHECK_SIGNAL },
-	{ signalled_twice, CHECK_SIGNAL },
-	{ leaves_something, CHECK_CLEAN },
-};
-
-/* Each fault is seen in its own column, and in no other. */
-TEST(finds_each_fault)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct row row = good_row();
-
-		cases[i].change(&row);
-		row_judge(&row);
-		assert_int_equal(row_is_fine(&row), cases[i].wrong < 0);
-		for (int check = 0; check < CHECK_NR; check++) {
-			bool wrong = row.verdicts[check].result == RESULT_WRONG;
-
-			if (wrong != (check == cases[i].wrong))
-				fail_msg("case %zu, check %d: %s", i, check,
-					 row.verdicts[check].why);
-			assert_int_equal(wrong, row.verdicts[check].why[0] != '\0');
-		}
-		row_release(&row);
-	}
+	JUDGE(CHECK_NR, );
+	JUDGE(CHECK_NR, of_events(&row, 400));
+	JUDGE(CHECK_NR, row.freeze = PERF_POKE_FREEZE_SIGNAL; first->told.bytes_after_spike = MIB;
+	      first->errors = 5);
+	JUDGE(CHECK_NR, row.freeze = PERF_POKE_FREEZE_SAMPLE;
+	      first->told.trace_bytes = second->told.trace_bytes = 50 << 10);
+	/* Armed just now. */
+	JUDGE(CHECK_NR, first->told.trace_bytes = 4000;
+	      first->armed_ns = first->told.spike.time_ns - 25 * MS);
+	JUDGE(CHECK_NR, row.nr_taken = 3; row.merged = 1);
+	JUDGE(CHECK_CAPTURED, only(&row, 0); row.failure = strdup("intel_pt is in use"));
+	/* Only others' spikes. */
+	JUDGE(CHECK_CAPTURED, only(&row, 0); row.nr_taken = row.signals = 4);
+	JUDGE(CHECK_CAPTURED, row.nr_failed = 1);
+	JUDGE(CHECK_CULPRIT, free(second->sentence); second->sentence = NULL);
+	JUDGE(CHECK_CULPRIT, second->named = false);
+	JUDGE(CHECK_CULPRIT, first->errors = 1);
+	JUDGE(CHECK_PERF, strcpy(first->perf_said, "Error: no"));
+	JUDGE(CHECK_PERF, first->perf_named = false);
+	/* Only the last segment of a ring, a buffer too small, no synchronisation point. */
+	JUDGE(CHECK_HISTORY, first->told.trace_bytes = 1520);
+	JUDGE(CHECK_HISTORY, row.buffer_size = 4096; first->told.trace_bytes = 4000;
+	      first->told.history_ns = 3 * MS);
+	JUDGE(CHECK_HISTORY, second->told.trace_bytes = 0; second->told.history_ns = UINT64_MAX);
+	JUDGE(CHECK_HISTORY, of_events(&row, 401));
+	JUDGE(CHECK_END, first->last_ns -= 3 * MS);
+	JUDGE(CHECK_END, first->last_ns += 2 * MS);
+	JUDGE(CHECK_SKID, first->told.skid_ns = 300 * MS);
+	JUDGE(CHECK_SKID, first->told.bytes_after_spike = 100000);
+	JUDGE(CHECK_REARMED, only(&row, 1));
+	/* Bytes of before the last spike. */
+	JUDGE(CHECK_REARMED, second->first_ns = first->told.spike.time_ns - 1);
+	JUDGE(CHECK_SIGNAL, row.signals = 0);
+	JUDGE(CHECK_SIGNAL, row.signals = 3);
+	JUDGE(CHECK_CLEAN, row_wrong(&row, CHECK_CLEAN, "2 descriptors are open"));
 }
 
 /* What cannot be seen here is neither fine nor wrong. */
@@ -290,8 +163,10 @@ TEST(prints_a_table)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	too_small(&row);
-	no_signal(&row);
+	row.buffer_size = 4096;
+	row.captures[0].told.trace_bytes = 4000;
+	row.captures[0].told.history_ns = 3 * MS;
+	row.signals = 0;
 	row_judge(&row);
 	row_print_head(file);
 	row_print(file, &row);
@@ -317,7 +192,7 @@ TEST(tells_it_as_json)
 	row.names[1] = "-";
 	row.captures[0].told.bytes_after_spike = row.captures[1].told.bytes_after_spike =
 		UINT64_MAX;
-	no_signal(&row);
+	row.signals = 0;
 	row_judge(&row);
 	object = row_json(&row);
 	checks = get(object, "checks");
