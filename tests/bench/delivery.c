@@ -332,7 +332,7 @@ static void measure_condition(const struct condition *condition, int cpu, int sp
 	memset(series, 0, sizeof(series));
 	set_fifo(true);
 	for (size_t i = 0; i < WAYS; i++)
-		works[i] = !delivery_row(i)->try();
+		works[i] = !delivery_row(i)->probe.try(&(struct probe_detail){});
 	for (size_t i = 0; i < TURNS * WAYS; i++) {
 		if (works[i % WAYS])
 			measure(condition, wanted[i % WAYS], cpu, spike_cpu, &series[i % WAYS]);
@@ -372,7 +372,7 @@ static void measure_hook(int cpu)
 	};
 	uint64_t without[ROUNDS], with[ROUNDS];
 
-	if (delivery_tracepoint.try()) {
+	if (delivery_of(POKE_WAY_TRACEPOINT)->probe.try(&(struct probe_detail){})) {
 		printf("tracepoint: not on this kernel\n");
 		return;
 	}
