@@ -10,16 +10,18 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "affinity.h"
 #include "clock.h"
 #include "trigger/trigger.h"
 
-/* How many periods a thread tries to go back to its CPU after that was offline. */
+/* For so many periods a thread tries to return to its CPU once that is back online: up to Linux 6.8
+ * the cpusets learn of the CPU only some time later. */
 #define RETURN_TRIES 1000
 
 struct cyclic_thread {
 	pthread_t thread;
 	int cpu;
-	unsigned int tries; /* left to go back to its CPU */
+	unsigned int tries; /* left to return to its CPU */
 	void *stack;
 	size_t stack_size;
 	struct cyclic *cyclic;
@@ -29,44 +31,21 @@ struct cyclic {
 	uint64_t period_ns;
 	const struct trigger *trigger;
 	int stop;
-	size_t nr; /* threads that run */
+	size_t nr; /* running threads */
 	struct cyclic_thread threads[];
 };
-
-static int cyclic_cpu_set(int cpu, cpu_set_t **ret, size_t *size)
-{
-	cpu_set_t *set = CPU_ALLOC(cpu + 1);
-
-	if (!set)
-		return -ENOMEM;
-	*size = CPU_ALLOC_SIZE(cpu + 1);
-	CPU_ZERO_S(*size, set);
-	CPU_SET_S(cpu, *size, set);
-	*ret = set;
-	return 0;
-}
-
-static int cyclic_place(struct cyclic_thread *thread)
-{
-	_cleanup_free_ cpu_set_t *set = NULL;
-	size_t size;
-	int err = cyclic_cpu_set(thread->cpu, &set, &size);
-
-	return err ? err : -pthread_setaffinity_np(thread->thread, size, set);
-}
 
 static void cyclic_return(struct cyclic_thread *thread)
 {
 	unsigned int tries = __atomic_load_n(&thread->tries, __ATOMIC_ACQUIRE);
 
 	if (tries)
-		__atomic_store_n(&thread->tries, cyclic_place(thread) ? tries - 1 : 0,
+		__atomic_store_n(&thread->tries, affinity_set(&thread->cpu, 1) ? tries - 1 : 0,
 				 __ATOMIC_RELAXED);
 }
 
-/* Waits for a signal, of which there is none. The kernel resumes an interrupted nanosleep() when a
- * stopped process continues: it arms the timer again, for a time that has passed, and the stop
- * would be counted as the timer's latency. This call it does not resume. */
+/* Waits for no signal. When a stopped process continues, the kernel restarts nanosleep() with an
+ * expiry in the past, which would count as latency; it does not restart sigtimedwait(). */
 static void cyclic_sleep(uint64_t ns)
 {
 	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
@@ -83,7 +62,7 @@ static void cyclic_prepare(const struct cyclic_thread *thread)
 
 	snprintf(name, sizeof(name), "pp-cyclic/%d", thread->cpu);
 	pthread_setname_np(pthread_self(), name);
-	/* Not every kernel leaves it out for real-time threads. */
+	/* Not every kernel ignores the slack of real-time threads. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (trigger)
 		trigger_claim(trigger);
@@ -99,7 +78,7 @@ static void *cyclic_run(void *arg)
 	while (!__atomic_load_n(&thread->cyclic->stop, __ATOMIC_RELAXED)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-		/* A period that was slept through is not made up for. */
+		/* Missed periods are skipped. */
 		next_ns += period_ns;
 		if (next_ns <= now)
 			next_ns += ((now - next_ns) / period_ns + 1) * period_ns;
@@ -109,8 +88,8 @@ static void *cyclic_run(void *arg)
 	return NULL;
 }
 
-/* The stack is the only memory that the thread touches: with it locked, the thread never faults.
- * Locking all of the process would be for the caller to decide. */
+/* The thread touches its stack only, so locking the stack prevents page faults. Locking the whole
+ * process is for the caller to decide. */
 static int cyclic_lock_stack(struct cyclic_thread *thread)
 {
 	void *stack;
@@ -127,21 +106,23 @@ static int cyclic_lock_stack(struct cyclic_thread *thread)
 static int cyclic_create(struct cyclic_thread *thread, int priority)
 {
 	struct sched_param param = { .sched_priority = priority };
-	_cleanup_free_ cpu_set_t *set = NULL;
+	size_t set_size = CPU_ALLOC_SIZE(thread->cpu + 1);
+	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(thread->cpu + 1);
 	sigset_t all, saved;
 	pthread_attr_t attr;
-	size_t set_size;
-	int err = cyclic_cpu_set(thread->cpu, &set, &set_size);
+	int err;
 
-	if (err)
-		return err;
+	if (!set)
+		return -ENOMEM;
+	CPU_ZERO_S(set_size, set);
+	CPU_SET_S(thread->cpu, set_size, set);
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, thread->stack, thread->stack_size);
 	pthread_attr_setaffinity_np(&attr, set_size, set);
 	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
 	pthread_attr_setschedparam(&attr, &param);
-	/* Signals are for the caller's threads. */
+	/* Leave signals to the caller's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	err = pthread_create(&thread->thread, &attr, cyclic_run, thread);
@@ -160,8 +141,8 @@ static int cyclic_start_thread(struct cyclic *cyclic, int cpu, int priority, con
 	err = cyclic_lock_stack(thread);
 	if (err)
 		log_error(log, err,
-			  "cannot lock the memory of the cyclic workload: %s (needs CAP_IPC_LOCK "
-			  "or a larger ulimit -l)",
+			  "workload cyclic: cannot lock memory: %s (needs CAP_IPC_LOCK or a larger "
+			  "ulimit -l)",
 			  strerror(-err));
 	else
 		err = cyclic_create(thread, priority);
@@ -172,17 +153,18 @@ static int cyclic_start_thread(struct cyclic *cyclic, int cpu, int priority, con
 	if (thread->stack)
 		munmap(thread->stack, thread->stack_size);
 	if (err == -EPERM)
-		log_error(log, err,
-			  "SCHED_FIFO priority %d refused for the cyclic workload: needs "
-			  "CAP_SYS_NICE or a larger ulimit -r",
-			  priority);
+		log_error(
+			log, err,
+			"workload cyclic: SCHED_FIFO priority %d refused: needs CAP_SYS_NICE or a "
+			"larger ulimit -r",
+			priority);
 	else if (err == -EINVAL)
 		log_error(log, err,
-			  "cpu %d: outside the cpuset of this process, so the cyclic workload "
-			  "cannot run there (workload none can)",
+			  "cpu %d: outside the cpuset of this process: the workload cyclic "
+			  "cannot run there (use the workload none)",
 			  cpu);
 	else if (thread->stack)
-		log_error(log, err, "cannot start the cyclic workload on CPU %d: %s", cpu,
+		log_error(log, err, "workload cyclic: cannot start on CPU %d: %s", cpu,
 			  strerror(-err));
 	return err;
 }
@@ -208,23 +190,12 @@ int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t 
 	return 0;
 }
 
-int cyclic_cpu_online(struct cyclic *cyclic, int cpu)
+void cyclic_cpu_online(struct cyclic *cyclic, int cpu)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < cyclic->nr && !err; i++) {
-		struct cyclic_thread *thread = &cyclic->threads[i];
-
-		if (thread->cpu != cpu)
-			continue;
-		err = cyclic_place(thread);
-		/* Up to Linux 6.8 the cpusets hear of the CPU only some time after it is back. */
-		if (err == -EINVAL) {
-			__atomic_store_n(&thread->tries, RETURN_TRIES, __ATOMIC_RELEASE);
-			err = 0;
-		}
+	for (size_t i = 0; i < cyclic->nr; i++) {
+		if (cyclic->threads[i].cpu == cpu)
+			__atomic_store_n(&cyclic->threads[i].tries, RETURN_TRIES, __ATOMIC_RELEASE);
 	}
-	return err;
 }
 
 void cyclic_stop(struct cyclic *cyclic)

@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 
 #include "base/read_text.h"
+#include "tree.h"
 
 #define PREFIX "settings-"
 #define LOCK_TRIES 1000
-/* The folder of tracefs whose settings all tracers of that kind share. */
+/* All timerlat and osnoise tracers share the settings in this folder of tracefs. */
 #define SHARED "osnoise/"
 
 enum kind {
@@ -19,14 +20,14 @@ enum kind {
 	KIND_MADE = 'm',
 };
 
-/* A line of the file: KIND NAME TAB BEFORE TAB AFTER. An option is its words. What was so before
- * has no line: there is nothing to put back. */
+/* A line of the file: KIND NAME TAB BEFORE TAB AFTER; BEFORE and AFTER of an option are words.
+ * Settings that need no change have no line. */
 struct entry {
 	enum kind kind;
 	char *name, *before, *after;
 };
 
-/* What is not as it was set, and the first of it in words. */
+/* Settings that are not as they were set; the first of them as text. */
 #define FOUND_MAX 4
 struct found {
 	size_t nr;
@@ -37,7 +38,7 @@ struct journal {
 	const char *dir; /* the caller's */
 	int dirfd, tracefs;
 	int fd;	    /* of the file, locked */
-	bool alive; /* it is this session's, not a dead one's */
+	bool alive; /* this session's, not a dead one's */
 	char file[NAME_MAX + 1];
 	struct entry *entries;
 	size_t nr;
@@ -170,18 +171,18 @@ int journal_mkdir(struct journal *journal, const char *name)
 	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
 }
 
-/* Adds what somebody else has changed since: in words, unless there are many. */
+/* Adds a setting that somebody else has changed. */
 static void found_add(struct found *found, const struct entry *entry, const char *now)
 {
 	size_t len = strlen(found->text);
 
 	if (found->nr++ >= FOUND_MAX)
 		return;
-	/* Of all the words one matters, and it is not the one that was set. */
+	/* Show only the word that matters. */
 	if (entry->kind == KIND_OPTION && has_word(now, entry->before))
 		now = entry->before;
 	snprintf(found->text + len, sizeof(found->text) - len,
-		 "%s%s is '%.200s' (for the session it was '%.200s'", len ? ", " : "", entry->name,
+		 "%s%s is '%.200s' (the session had set '%.200s'", len ? ", " : "", entry->name,
 		 now, entry->after);
 	len = strlen(found->text);
 	if (!strcmp(entry->before, now) || !strcmp(entry->before, entry->after))
@@ -191,7 +192,7 @@ static void found_add(struct found *found, const struct entry *entry, const char
 			 entry->before);
 }
 
-/* Why it is not put back now; 0: it is, or is somebody else's. */
+/* 0: restored, or changed by somebody else; else why it cannot be restored now. */
 static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
 			 struct found *found)
 {
@@ -211,7 +212,7 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	if (err == -ENOENT)
 		return 0;
 	if (!err && !entry_is(entry, now, entry->after)) {
-		/* A dead session may not have set it yet, or have put it back already. */
+		/* A dead session may have died before it set this, or after it restored it. */
 		if (journal->alive || !entry_is(entry, now, entry->before))
 			found_add(found, entry, now);
 		return 0;
@@ -222,12 +223,12 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 		return -EBUSY;
 	err = file_write(journal->tracefs, entry->name, entry->before);
 	if (err)
-		log_write(&journal->log, PERF_POKE_LOG_WARN, "%s: cannot be restored to '%s': %s",
+		log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot restore %s to '%s': %s",
 			  entry->name, entry->before, strerror(-err));
 	return err;
 }
 
-/* 0, or the note must stay. */
+/* Not 0: the file must stay. */
 static int journal_restore(const struct journal *journal, bool busy)
 {
 	struct found found = {};
@@ -243,15 +244,15 @@ static int journal_restore(const struct journal *journal, bool busy)
 		snprintf(more, sizeof(more), ", and %zu more", found.nr - FOUND_MAX);
 	if (found.nr)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,
-			  "settings that others changed meanwhile are left alone: %s%s", found.text,
+			  "settings that others have changed are not restored: %s%s", found.text,
 			  more);
 	if (kept == -EBUSY)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,
-			  "another tracer runs, so its settings are left alone; once it has ended, "
-			  "perf-poke-ctl stop --all restores what perf-poke had set");
+			  "settings of timerlat are not restored while another tracer runs: once "
+			  "it has ended, use perf-poke-ctl stop --all");
 	else if (kept)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,
-			  "not all settings are restored: perf-poke-ctl stop --all tries again");
+			  "not all settings are restored: try again with perf-poke-ctl stop --all");
 	return kept;
 }
 
@@ -275,7 +276,7 @@ static int open_dir(const char *dir, bool make)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* What is written in there is done with our rights. */
+	/* We act on these files with our privileges. */
 	if (fstat(fd, &st))
 		return -errno;
 	if (st.st_uid != geteuid() || st.st_mode & 022)
@@ -297,15 +298,8 @@ static int create_file(struct journal *journal)
 	return -EEXIST;
 }
 
-static bool is_removed(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) || !st.st_nlink;
-}
-
-/* The folder, locked: a file in it that is not locked is a dead session's, and none is while this
- * is held. Another session may remove the folder until then. */
+/* Opens and locks the folder. With this lock held, an unlocked file is a dead session's: nobody can
+ * be about to lock it. Another session may remove the folder before it is locked. */
 static int lock_dir(const char *dir)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -315,7 +309,7 @@ static int lock_dir(const char *dir)
 			return fd;
 		if (fd >= 0 && flock(fd, LOCK_EX))
 			return -errno;
-		if (fd >= 0 && !is_removed(fd))
+		if (fd >= 0 && !tree_is_removed(fd))
 			return TAKE_FD(fd);
 	}
 	return -EAGAIN;
@@ -339,10 +333,11 @@ int journal_open(struct journal **ret, const char *dir, int tracefs, const struc
 		flock(journal->dirfd, LOCK_UN);
 	if (err) {
 		journal_free(journal);
-		return log_error(log, err,
-				 "cannot note in %s what is to be put back at the end, so nothing "
-				 "is set: %s",
-				 dir, strerror(-err));
+		return log_error(
+			log, err,
+			"cannot write to %s the settings to restore at the end, so none is "
+			"changed: %s",
+			dir, strerror(-err));
 	}
 	*ret = journal;
 	return 0;
@@ -354,13 +349,13 @@ void journal_close(struct journal *journal, bool busy)
 		return;
 	if (!journal_restore(journal, busy) && !flock(journal->dirfd, LOCK_EX)) {
 		unlinkat(journal->dirfd, journal->file, 0);
-		/* If it is empty. */
+		/* Fails unless it is empty. */
 		rmdir(journal->dir);
 	}
 	journal_free(journal);
 }
 
-/* A line that was not finished was not acted on. */
+/* A line is complete before its setting is changed, so an unfinished one is ignored. */
 static int journal_parse(struct journal *journal, char *line)
 {
 	char *end = line + strlen(line), *before, *after;
@@ -395,7 +390,7 @@ static int journal_read(struct journal *journal)
 	return err;
 }
 
-/* 1, or 0 if it is a living session's, or has to wait. */
+/* 1: all is restored; 0: a living session's, or it must wait. */
 static int recover_file(const char *dir, const char *name, int tracefs, bool busy,
 			const struct log *log)
 {
@@ -440,8 +435,8 @@ int journal_recover(const char *dir, int tracefs, bool busy, const struct log *l
 		ret = recover_file(dir, entry->d_name, tracefs, busy, log);
 		nr += ret > 0;
 	}
-	/* If it is empty, and not another by now. */
-	if (!is_removed(dirfd))
+	/* Only the locked folder, and only if it is empty. */
+	if (!tree_is_removed(dirfd))
 		rmdir(dir);
 	return ret < 0 ? ret : nr;
 }

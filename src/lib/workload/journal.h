@@ -10,29 +10,28 @@
 
 #include "base/log.h"
 
-/* Survives processes, not the settings: it goes when the machine is restarted, as they do. */
+/* Like the settings, /run does not survive a reboot. */
 #define JOURNAL_DIR "/run/perf-poke"
 
 struct journal;
 
-/* Names of settings are files of tracefs, relative to it, or absolute. tracefs stays the caller's.
- */
+/* Settings are named by paths, relative to tracefs or absolute. tracefs stays the caller's. */
 int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log);
 
-/* Sets what is a whole file, spelled as the kernel spells it. If it is that already, only whether
- * it stays so is seen to. */
+/* Sets a file to `value`, spelled as the kernel shows it. Also if it has this value already:
+ * others' changes are reported then too. */
 int journal_set(struct journal *journal, const char *name, const char *value);
-/* Sets one word of a file that lists words, each with NO_ before it when it is off. */
+/* Sets one word in a file that lists options; NO_ before a word means that it is off. */
 int journal_option(struct journal *journal, const char *name, const char *word, bool on);
-/* Makes a folder, which is removed later, with what the kernel keeps in it. */
+/* Makes a folder that is removed at the end. */
 int journal_mkdir(struct journal *journal, const char *name);
 
-/* Puts all back, the last first. What cannot be put back stays noted for journal_recover(). Others'
- * tracers would be stopped by changes of the tracers' settings: with `busy` those are kept as they
- * are, and noted for journal_recover(). NULL does nothing. */
+/* Restores all settings, the last one first. What cannot be restored is left to journal_recover(),
+ * and so are the tracers' settings if `busy`: changing them would stop another's tracer. NULL is
+ * ignored. */
 void journal_close(struct journal *journal, bool busy);
 
-/* Puts back what dead sessions have left. Returns of how many all is put back, or a negative errno.
+/* Restores the settings of dead sessions. Returns how many sessions are done, or a negative errno.
  */
 int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 
-/* By its folder: we have a tracefs.h too. */
+/* With its folder, because base/ has a tracefs.h too. */
 #include <tracefs/tracefs.h>
 
 #include "base/read_text.h"
@@ -14,27 +14,27 @@
 
 #define INSTANCE "perf-poke"
 #define OPTION "OSNOISE_WORKLOAD"
-/* The tracer's own record of each sample goes there, and nobody reads it. */
+/* The buffer for the tracer's own records, which nobody reads. */
 #define BUFFER_KIB 64
 
-/* What others may change while the tracer runs; the last is `tracer_file`. */
+/* Settings that others may change while the tracer runs; NULL stands for `tracer_file`. */
 static const char *const watched[] = { "osnoise/cpus", "osnoise/timerlat_period_us",
 				       "osnoise/options", NULL };
 
 struct timerlat {
 	int tracefs;
-	char dir[64]; /* its name for libtracefs */
+	char dir[64]; /* path of tracefs, for libtracefs */
 	struct journal *journal;
 	struct tracefs_instance *instance; /* NULL: somebody else's tracer is used */
 	char tracer_file[256];
 	struct timerlat_config config;
 	int inotify;
 	int watches[ARRAY_SIZE(watched)];
-	char *values[ARRAY_SIZE(watched)]; /* what they were when last looked at */
+	char *values[ARRAY_SIZE(watched)]; /* last known */
 	struct log log;
 };
 
-/* The tracer of an instance, if it is on. folder: of tracefs, ending with a slash, or empty. */
+/* The running tracer of an instance. folder: relative to tracefs, "" or with a slash at its end. */
 static enum timerlat_state instance_state(int tracefs, const char *folder)
 {
 	char file[512], tracer[64], on[16];
@@ -50,7 +50,7 @@ static enum timerlat_state instance_state(int tracefs, const char *folder)
 	return strcmp(tracer, "osnoise") ? TIMERLAT_IDLE : TIMERLAT_TAKEN;
 }
 
-/* What runs anywhere but in the instance `skip`; folder, of 300 bytes: where. */
+/* What runs in any instance but `skip`. folder (300 bytes) is set to that instance's. */
 static enum timerlat_state find_running(int tracefs, const char *skip, char *folder)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -142,7 +142,7 @@ static int watch(struct timerlat *timerlat)
 	return 0;
 }
 
-/* Somebody else's, with what it has. */
+/* Uses another's tracer unchanged. */
 static int use_running(struct timerlat *timerlat, const char *folder)
 {
 	const struct timerlat_config *config = &timerlat->config;
@@ -154,25 +154,26 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 	read_text_at(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
 	if (!timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 		return log_error(log, -EBUSY,
-				 "workload timerlat: the tracer already runs for somebody else, on "
-				 "CPUs %.200s only: end that one, or use --workload cyclic",
+				 "workload timerlat: another timerlat runs already, on CPUs %.200s "
+				 "only: stop it, or use --workload cyclic",
 				 cpus);
 	if (config->user && has_kernel_threads(tracefs))
 		return log_error(
 			log, -EBUSY,
-			"workload user: the tracer timerlat already runs for somebody else, "
-			"with threads of the kernel: end that one, or use --workload "
-			"timerlat");
+			"workload user: another timerlat runs already, with kernel threads: stop "
+			"it, or use --workload timerlat");
 	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "%.240scurrent_tracer",
 		 folder);
 	log_write(log, PERF_POKE_LOG_INFO,
-		  "the tracer timerlat runs already (%stracing%s%s): using it as it is, with a "
-		  "period of %sus",
+		  "timerlat runs already (%stracing%s%s): using it unchanged, with a period of "
+		  "%sus",
 		  *folder ? "" : "/sys/kernel/", *folder ? "/" : "", folder, period);
 	return 0;
 }
 
-/* What stops a tracer is shared by all of them, and may be left over. */
+/* All tracers share these settings. The thresholds that stop a tracer may be left over from
+ * another.
+ */
 static int set_shared(struct timerlat *timerlat)
 {
 	const struct timerlat_config *config = &timerlat->config;
@@ -193,16 +194,17 @@ static int set_shared(struct timerlat *timerlat)
 	if (!err)
 		err = journal_set(journal, "osnoise/cpus", cpus);
 	if (err)
-		return log_error(&timerlat->log, err, "cannot set up the tracer timerlat: %s",
-				 strerror(-err));
+		return log_error(&timerlat->log, err,
+				 "workload timerlat: cannot set up the tracer: %s", strerror(-err));
 	err = journal_option(journal, "osnoise/options", OPTION, !config->user);
 	if (err == -ENOENT && !config->user)
 		return 0;
 	if (err)
-		return log_error(&timerlat->log, err,
-				 "the tracer timerlat has no threads in user space here: needs "
-				 "Linux 6.5 (%s)",
-				 strerror(-err));
+		return log_error(
+			&timerlat->log, err,
+			"workload user: needs Linux 6.5 for timerlat's threads in user space "
+			"(%s)",
+			strerror(-err));
 	return 0;
 }
 
@@ -212,7 +214,7 @@ static int open_instance(struct timerlat *timerlat, const char *name)
 	return timerlat->instance ? 0 : -errno;
 }
 
-/* Up to Linux 5.16 only the main instance can have it. */
+/* Up to Linux 5.16 only the main instance supports the tracer. */
 static int begin_in_main(struct timerlat *timerlat)
 {
 	char tracer[64];
@@ -221,8 +223,8 @@ static int begin_in_main(struct timerlat *timerlat)
 	tracefs_instance_free(TAKE_PTR(timerlat->instance));
 	if (err || strcmp(tracer, "nop"))
 		return log_error(&timerlat->log, -EBUSY,
-				 "the tracer timerlat cannot run in an instance of its own on this "
-				 "kernel, and the main one has '%s'",
+				 "workload timerlat: this kernel runs the tracer in the main "
+				 "instance only, which is used by '%s'",
 				 err ? "?" : tracer);
 	err = open_instance(timerlat, NULL);
 	if (err)
@@ -241,11 +243,10 @@ static int begin(struct timerlat *timerlat)
 		return err;
 	err = journal_mkdir(timerlat->journal, "instances/" INSTANCE);
 	if (err == -EEXIST)
-		return log_error(
-			log, -EBUSY,
-			"the instance " INSTANCE
-			" of tracefs already exists and belongs to no session: remove it (rmdir "
-			"/sys/kernel/tracing/instances/" INSTANCE ")");
+		return log_error(log, -EBUSY,
+				 "workload timerlat: the tracefs instance " INSTANCE
+				 " exists but belongs to no session: remove it (rmdir "
+				 "/sys/kernel/tracing/instances/" INSTANCE ")");
 	if (!err)
 		err = open_instance(timerlat, INSTANCE);
 	if (!err) {
@@ -258,7 +259,7 @@ static int begin(struct timerlat *timerlat)
 			err = begin_in_main(timerlat);
 	}
 	if (err)
-		return log_error(log, err, "the tracer timerlat does not start: %s",
+		return log_error(log, err, "workload timerlat: cannot start the tracer: %s",
 				 strerror(-err));
 	if (timerlat->config.user)
 		return 0;
@@ -281,7 +282,7 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 	timerlat->config = *config;
 	timerlat->log = *log;
 	timerlat->inotify = -1;
-	/* Mounted or not: see tracefs_open(). */
+	/* tracefs may not be mounted: see tracefs_open(). */
 	snprintf(timerlat->dir, sizeof(timerlat->dir), "/proc/self/fd/%d", tracefs);
 	state = find_running(tracefs, "", folder);
 	if (!is_available(tracefs))
@@ -289,11 +290,10 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 				"workload timerlat: the kernel is built without "
 				"CONFIG_TIMERLAT_TRACER: use --workload cyclic");
 	else if (state == TIMERLAT_TAKEN)
-		err = log_error(
-			log, -EBUSY,
-			"workload timerlat: the tracer osnoise runs (%scurrent_tracer), which "
-			"excludes it: end that, or use --workload cyclic",
-			folder);
+		err = log_error(log, -EBUSY,
+				"workload timerlat: the tracer osnoise runs (%scurrent_tracer) and "
+				"excludes it: stop osnoise, or use --workload cyclic",
+				folder);
 	else if (state == TIMERLAT_RUNS)
 		err = use_running(timerlat, folder);
 	else
@@ -338,11 +338,11 @@ static void tell_change(struct timerlat *timerlat, size_t i)
 	timerlat->values[i] = strdup(now);
 	if (watched[i])
 		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
-			  "%s: changed by somebody else to '%s': left alone", name, now);
+			  "%s: another process set it to '%s'; not changed back", name, now);
 	else
 		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
-			  "the tracer timerlat was ended by somebody else: nothing arms its timers "
-			  "now");
+			  "another process stopped the tracer timerlat: its timers are no longer "
+			  "armed");
 }
 
 void timerlat_poll(struct timerlat *timerlat)

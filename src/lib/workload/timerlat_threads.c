@@ -9,13 +9,13 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-/* The threads are made by the kernel one after another, and each makes itself SCHED_FIFO 95 when it
- * first runs. */
+/* The kernel makes the threads one after another, and each sets itself to SCHED_FIFO 95 when it
+ * first runs: wait for that. */
 #define WAIT_TRIES 400
 #define WAIT_US 5000
 #define KERNEL_PRIORITY 95
 
-/* The CPU whose timerlat thread that is; -1: it is none. */
+/* The CPU of a timerlat thread; -1: not one. */
 static int thread_cpu(const char *pid)
 {
 	char path[64], comm[32];
@@ -26,12 +26,12 @@ static int thread_cpu(const char *pid)
 		return -1;
 	if (sscanf(comm, "timerlat/%d%n", &cpu, &end) != 1 || comm[end])
 		return -1;
-	/* The name alone can be anybody's: only kernel threads have no command line. */
+	/* Any process can take the name, but only kernel threads have no command line. */
 	snprintf(path, sizeof(path), "/proc/%.10s/cmdline", pid);
 	return read_text_at(AT_FDCWD, path, comm, sizeof(comm)) || comm[0] ? -1 : cpu;
 }
 
-/* tids: one for each CPU, 0 where there is none. Returns how many there are. */
+/* Fills in a TID, or 0, for each CPU. Returns how many were found. */
 static size_t find_threads(const int *cpus, size_t nr, int *tids)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
@@ -108,8 +108,8 @@ int cgroup_open(const char *name, const struct log *log)
 		return fd;
 	err = err ? err : -errno;
 	return log_error(log, err,
-			 "cgroup '%s': cannot be joined: %s (a folder of " CGROUPS
-			 ", which must be mounted as cgroup2)",
+			 "cgroup '%s': cannot join: %s (must be a folder of " CGROUPS
+			 ", mounted as cgroup2)",
 			 name, strerror(-err));
 }
 
@@ -128,13 +128,12 @@ static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgro
 	if (err == -EINVAL)
 		return log_error(
 			log, -EOPNOTSUPP,
-			"the cgroup does not take timerlat's thread of CPU %d: this kernel "
-			"does not let it be moved (6.1 is one such)",
+			"cgroup: this kernel (as 6.1) does not let timerlat's thread of CPU %d "
+			"be moved",
 			cpu);
 	if (err)
-		return log_error(log, err,
-				 "the cgroup does not take timerlat's thread of CPU %d: %s", cpu,
-				 strerror(-err));
+		return log_error(log, err, "cgroup: cannot move timerlat's thread of CPU %d: %s",
+				 cpu, strerror(-err));
 	err = sched ? scheduling_set(tid, sched) : 0;
 	if (!err)
 		return 0;
@@ -161,8 +160,7 @@ int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sc
 	if (err)
 		return log_error(
 			log, err,
-			"timerlat's threads do not show up in /proc: their scheduler cannot "
-			"be set");
+			"timerlat's threads do not appear in /proc: cannot set their scheduler");
 	for (size_t i = 0; i < nr && !err; i++)
 		err = set_thread(tids[i], cpus[i], sched, cgroup_fd, log);
 	return err;

@@ -8,13 +8,12 @@
 #include "base/log.h"
 #include "base/scheduling.h"
 
-/* Waits until the threads of these CPUs are there, and sets scheduler and cgroup; NULL for either:
- * the kernel's choice. */
+/* Waits for the threads of these CPUs and sets their scheduler and cgroup. NULL: unchanged. */
 int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sched,
 			 const char *cgroup, const struct log *log);
 
-/* The file that takes a thread into a cgroup: `name` is relative to where cgroups are mounted, `.`
- * is our own. Says why not. */
+/* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own cgroup.
+ * Logs errors. */
 int cgroup_open(const char *name, const struct log *log);
 int cgroup_add(int fd, int tid);
 

@@ -16,7 +16,7 @@
 #include "pidfd.h"
 #include "workload/timerlat_threads.h"
 
-/* Of <linux/sched.h>; glibc has it from 2.32 on. */
+/* From <linux/sched.h>; glibc 2.32 is the first to have it. */
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000
 #endif
@@ -28,8 +28,8 @@ struct user_threads {
 	struct log log;
 	int epoll;
 	struct user_thread {
-		int pidfd; /* -1: there is none */
-		int told;  /* it tells us here that it is there, and ends when this is closed */
+		int pidfd; /* -1: none */
+		int told;  /* it reports here that it has started, and ends when this is closed */
 	} threads[];	   /* one for each CPU */
 };
 
@@ -37,14 +37,13 @@ static void close_all_but(unsigned int a, unsigned int b)
 {
 	unsigned int low = a < b ? a : b, high = a < b ? b : a;
 
-	/* What is empty of these is refused. */
+	/* Empty ranges are refused, which is fine. */
 	syscall(SYS_close_range, STDERR_FILENO + 1, low - 1, 0);
 	syscall(SYS_close_range, low + 1, high - 1, 0);
 	syscall(SYS_close_range, high + 1, ~0U, 0);
 }
 
-/* Each read() waits for the next timer; that the last ended, and its loop came round, is what the
- * kernel measures. */
+/* Each read() waits for the next timer. The kernel measures when the thread comes back. */
 static int wait_for_timers(int fd)
 {
 	char none[16];
@@ -54,13 +53,13 @@ static int wait_for_timers(int fd)
 	return errno;
 }
 
-/* What a thread says once it is there, or cannot be: the text is of the program they share. */
+/* A thread's report when it has started, or cannot. `what` is a string of the shared program. */
 struct answer {
 	int err;
 	const char *what;
 };
 
-/* The cgroup comes first: it may be the one that has the CPU. */
+/* The cgroup comes first: its cpuset may be the one that has the CPU. */
 static struct answer thread_settle(const struct user_threads *threads, int cpu, int cgroup)
 {
 	int err;
@@ -75,8 +74,8 @@ static struct answer thread_settle(const struct user_threads *threads, int cpu, 
 	return (struct answer){ err, "the scheduler is refused" };
 }
 
-/* Kills this process when its parent closes the other end or ends: PR_SET_PDEATHSIG would do so
- * when the thread ends that made it. */
+/* Kills this process when its parent closes the other end or dies. PR_SET_PDEATHSIG would kill it
+ * when the parent's thread ends. */
 static int thread_bind(int tell)
 {
 	struct pollfd parent = { .fd = tell, .events = POLLIN };
@@ -87,14 +86,14 @@ static int thread_bind(int tell)
 	return poll(&parent, 1, 0) ? -ESRCH : 0;
 }
 
-/* What a new thread has of its parent. */
+/* What a new thread gets from its parent. */
 struct birth {
 	const struct user_threads *threads;
 	int cpu, cgroup;
-	int told, tell; /* the ends of a socket: the parent's, and its own */
+	int told, tell; /* ends of a socket: the parent's and its own */
 };
 
-/* A forked process with what other threads had locked: only system calls from here on. */
+/* In a forked process other threads' locks stay locked: only system calls from here on. */
 static struct answer thread_begin(const struct birth *birth, int *fd)
 {
 	struct answer answer;
@@ -139,8 +138,8 @@ static void thread_end(struct user_thread *thread)
 	closep(&thread->told);
 }
 
-/* As fork(), but without SIGCHLD: whoever has loaded this library may ignore that, or wait for all
- * children there are. The stack is the child's own copy of what is here. */
+/* As fork(), but without SIGCHLD, which the program that loaded this library may ignore or handle
+ * by waiting for all children. The child has its own copy of this stack. */
 static int thread_clone(struct birth *birth, int *pidfd)
 {
 	alignas(16) char stack[STACK_SIZE];
@@ -244,8 +243,8 @@ void user_threads_poll(struct user_threads *threads)
 		closep(&thread->pidfd);
 		closep(&thread->told);
 		log_write(&threads->log, PERF_POKE_LOG_WARN,
-			  "the thread in user space on CPU %d was ended: nothing waits for its "
-			  "timer now",
+			  "workload user: the thread on CPU %d was killed: its timer is no longer "
+			  "armed",
 			  threads->config.cpus[i]);
 	}
 }

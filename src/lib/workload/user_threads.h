@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Threads in user space that wait for timerlat's timers: a process for each CPU, because the kernel
- * kills the whole process when somebody reconfigures the tracer, and it must not be ours. */
+/* Threads in user space that wait for timerlat's timers. Each is a process of its own, because the
+ * kernel kills the whole process when somebody reconfigures the tracer. */
 #ifndef LIB_WORKLOAD_USER_THREADS_H
 #define LIB_WORKLOAD_USER_THREADS_H
 
@@ -13,22 +13,22 @@ struct user_threads_config {
 	const int *cpus;
 	size_t nr_cpus;
 	struct scheduling sched;
-	const char *cgroup; /* NULL: our own */
+	const char *cgroup; /* NULL: unchanged */
 };
 
-/* Once the tracer runs. tracefs and config stay the caller's, as long as the threads are there. */
+/* The tracer must run. tracefs, and what config points to, must outlive the threads. */
 int user_threads_start(struct user_threads **ret, int tracefs,
 		       const struct user_threads_config *config, const struct log *log);
 
-/* Begins again on a CPU that was offline. */
+/* Starts the thread of a CPU again that was offline. */
 int user_threads_cpu_online(struct user_threads *threads, int cpu);
 
-/* Readable when user_threads_poll() has something to say. */
+/* Readable when user_threads_poll() has something to report. */
 int user_threads_fd(const struct user_threads *threads);
-/* Says which have been killed since it was last asked. */
+/* Reports threads that were killed. */
 void user_threads_poll(struct user_threads *threads);
 
-/* NULL does nothing. */
+/* NULL is ignored. */
 void user_threads_stop(struct user_threads *threads);
 
 #endif

@@ -22,12 +22,12 @@ struct workload {
 	const struct config *config;
 	const struct trigger *trigger;
 	int tracefs;
-	int dma_latency; /* held while it is open */
+	int dma_latency; /* the kernel honours it while this is open */
 	struct journal *journal;
 	struct cyclic *cyclic;
 	struct timerlat *timerlat;
 	struct user_threads *users;
-	int epoll; /* of what they have to say; -1: nothing */
+	int epoll; /* of timerlat and users; -1: unused */
 };
 
 static void recover(int tracefs, const struct log *log)
@@ -39,7 +39,7 @@ static void recover(int tracefs, const struct log *log)
 			  "restored the kernel settings of a killed session");
 	else if (ret < 0)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "cannot look for what sessions have left in %s: %s", JOURNAL_DIR,
+			  "cannot look in %s for settings of killed sessions: %s", JOURNAL_DIR,
 			  strerror(-ret));
 }
 
@@ -54,14 +54,14 @@ int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 	return journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), &log);
 }
 
-/* Its timers could not be told from others. */
+/* Without the function's address, timerlat's timers cannot be told from others. */
 static bool hides_timerlat(const struct config *config)
 {
 	if (config->function || kallsyms_check() != -EPERM)
 		return false;
 	log_write(&config->log, PERF_POKE_LOG_INFO,
-		  "the kernel hides where " TIMERLAT_FUNCTION " is (needs CAP_SYSLOG, and "
-		  "kernel.kptr_restrict below 2): the workload is cyclic");
+		  "the kernel hides the address of " TIMERLAT_FUNCTION " (needs CAP_SYSLOG, and "
+		  "kernel.kptr_restrict below 2): using the workload cyclic");
 	return true;
 }
 
@@ -76,7 +76,7 @@ void workload_choose(struct config *config)
 		return;
 	state = tracefs < 0 ? TIMERLAT_MISSING : timerlat_state(tracefs);
 	config->workload = PERF_POKE_WORKLOAD_CYCLIC;
-	/* Timerlat's timers would not be looked at. */
+	/* The filter would exclude timerlat's timers. */
 	if (config->function && strcmp(config->function, "any") &&
 	    strcmp(config->function, TIMERLAT_FUNCTION))
 		return;
@@ -84,14 +84,14 @@ void workload_choose(struct config *config)
 		return;
 	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
 		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
-	/* Another session's would end with it. */
+	/* The tracer of another session would end with that session. */
 	if (state == TIMERLAT_RUNS && timerlat_others_run(tracefs)) {
 		if (timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
 		else
 			log_write(&config->log, PERF_POKE_LOG_INFO,
-				  "the tracer timerlat already runs for somebody else, but not on "
-				  "all of these CPUs: the workload is cyclic");
+				  "another timerlat runs already, but not on all of these CPUs: "
+				  "using the workload cyclic");
 	}
 }
 
@@ -106,7 +106,7 @@ static int hold_dma_latency(struct workload *workload)
 	if (workload->dma_latency >= 0 &&
 	    write(workload->dma_latency, &value, sizeof(value)) == sizeof(value))
 		return 0;
-	return log_error(&config->log, -errno, "dma latency: cannot be held by " DMA_LATENCY ": %s",
+	return log_error(&config->log, -errno, "dma latency: cannot write to " DMA_LATENCY ": %s",
 			 strerror(errno));
 }
 
@@ -119,8 +119,8 @@ static int disable_state(struct workload *workload, int cpu, int state)
 		 state);
 	err = journal_set(workload->journal, name, "1");
 	if (err && err != -ENOENT)
-		log_error(&workload->config->log, err, "%s: cannot be set: %s", name,
-			  strerror(-err));
+		log_error(&workload->config->log, err, "deepest idle state: cannot set %s: %s",
+			  name, strerror(-err));
 	return err;
 }
 
@@ -191,7 +191,7 @@ static int start_users(struct workload *workload)
 	};
 	int err = start_timerlat(workload);
 
-	/* Who has begun the tracer has its threads. */
+	/* Another's tracer has threads of its own. */
 	if (err || !timerlat_is_ours(workload->timerlat))
 		return err;
 	if (!users.sched.size)
@@ -206,11 +206,11 @@ static int check_cyclic(const struct config *config)
 {
 	if (config->sched.size && config->sched.policy != SCHED_FIFO)
 		return log_error(&config->log, -EINVAL,
-				 "scheduler: the workload cyclic has f:PRIORITY only");
+				 "scheduler: the workload cyclic takes f:PRIORITY only");
 	return 0;
 }
 
-/* Options of AUTO are checked only here. */
+/* AUTO's options are not checked before. */
 static int start_cyclic(struct workload *workload)
 {
 	const struct config *config = workload->config;
@@ -347,7 +347,9 @@ int workload_cpu_online(struct workload *workload, int cpu)
 		return user_threads_cpu_online(workload->users, cpu);
 	if (workload->timerlat)
 		return timerlat_cpu_online(workload->timerlat, cpu);
-	return workload->cyclic ? cyclic_cpu_online(workload->cyclic, cpu) : 0;
+	if (workload->cyclic)
+		cyclic_cpu_online(workload->cyclic, cpu);
+	return 0;
 }
 
 int workload_fd(const struct workload *workload)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * workload/: what arms the timers, and the settings of the machine that a session changes and
- * restores. May include trigger/, options/ and base/.
+ * workload/: arms the timers, and changes and restores settings of the machine. May include
+ * trigger/, options/ and base/.
  */
 #ifndef LIB_WORKLOAD_H
 #define LIB_WORKLOAD_H
@@ -25,25 +25,24 @@ const struct workload_row *workload_row(size_t i);
 /* "auto" for AUTO. */
 const char *workload_name(enum perf_poke_workload kind);
 
-/* Whether the options suit it; if not, logs why. */
+/* Checks the options that depend on the workload; logs errors. */
 int workload_check(const struct config *config);
 
-/* Makes AUTO the one that is used here. Puts back what killed sessions have left. */
+/* Resolves AUTO. Restores settings of killed sessions first. */
 void workload_choose(struct config *config);
 
-/* Starts it. The trigger is the caller's, and outlives this. Of what it set, all is put back by
- * workload_stop(); on failure, at once. */
+/* The trigger must outlive this. workload_stop(), or a failure, restores all settings. */
 int workload_start(struct workload **ret, const struct config *config,
 		   const struct trigger *trigger);
 
-/* Takes up a CPU again that was offline. */
+/* A CPU that was offline is back. */
 int workload_cpu_online(struct workload *workload, int cpu);
 
-/* Readable when workload_poll() has something to say; -1: never. */
+/* Readable when workload_poll() has something to report; -1: never. */
 int workload_fd(const struct workload *workload);
 void workload_poll(struct workload *workload);
 
-/* NULL does nothing. */
+/* NULL is ignored. */
 void workload_stop(struct workload *workload);
 
 #endif

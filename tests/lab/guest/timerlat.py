@@ -49,11 +49,11 @@ def others_change(before):
     """Said, and left as it is."""
     session = Session("--workload", "timerlat")
     (OSNOISE / "timerlat_period_us").write_text("3000")
-    common.wait_for(lambda: "timerlat_period_us: changed by somebody else to '3000'" in session.text(), f"warning: {session.text()}")
+    common.wait_for(lambda: "timerlat_period_us: another process set it to '3000'" in session.text(), f"warning: {session.text()}")
     (OSNOISE / "cpus").write_text("0")
-    common.wait_for(lambda: "osnoise/cpus: changed by somebody else to '0'" in session.text(), "warning")
+    common.wait_for(lambda: "osnoise/cpus: another process set it to '0'" in session.text(), "warning")
     session.end()
-    check("are left alone: osnoise/cpus is '0' (for the session it was '1', before that" in session.text(), f"said: {session.text()}")
+    check("are not restored: osnoise/cpus is '0' (the session had set '1', before that" in session.text(), f"said: {session.text()}")
     equal(read(OSNOISE / "cpus"), "0", "cpus")
     equal(read(OSNOISE / "timerlat_period_us"), "3000", "period")
     (OSNOISE / "cpus").write_text(before[str(OSNOISE / "cpus")])
@@ -73,7 +73,7 @@ def runs_already(before):
         for workload in ("auto", "timerlat"):
             session = Session("--workload", workload, "--period", "5ms")
             equal(session.armed["workload"], "timerlat", "workload")
-            check("using it as it is" in session.text(), f"said: {session.text()}")
+            check("using it unchanged" in session.text(), f"said: {session.text()}")
             as_before({**during, "run": True}, "with a tracer of somebody else")
             time.sleep(0.5)
             lines = session.end()
@@ -85,7 +85,7 @@ def runs_already(before):
         session.end()
         session = Session()
         (other / "current_tracer").write_text("nop")
-        common.wait_for(lambda: "was ended by somebody else" in session.text(), "warning")
+        common.wait_for(lambda: "another process stopped the tracer" in session.text(), "warning")
         session.end()
     finally:
         (other / "current_tracer").write_text("nop")
@@ -104,7 +104,7 @@ def comes_after(before):
     pids = [pid for pid, comm in tasks() if comm == THREAD]
     session.end()
     equal([pid for pid, comm in tasks() if comm == THREAD], pids, "threads of the tracer of somebody else")
-    check("its settings are left alone" in session.text(), f"said: {session.text()}")
+    check("are not restored while another tracer runs" in session.text(), f"said: {session.text()}")
     (other / "current_tracer").write_text("nop")
     other.rmdir()
     stop_all("put back")
@@ -141,7 +141,7 @@ def two_sessions(before):
     equal(second.armed["workload"], "cyclic", "workload of the second session")
     third = Session("--workload", "timerlat")
     first.end()
-    common.wait_for(lambda: "was ended by somebody else" in third.text(), "warning")
+    common.wait_for(lambda: "another process stopped the tracer" in third.text(), "warning")
     for session in (second, third):
         session.end()
     as_before(before, "after two sessions")

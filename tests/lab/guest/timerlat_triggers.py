@@ -182,7 +182,7 @@ def users():
     shown_to_others("user")
     (OSNOISE / "timerlat_period_us").write_text("2000")
     (OSNOISE / "cpus").write_text("0-1")
-    common.wait_for(lambda: "user space on CPU 1 was ended" in session.text(), "warning")
+    common.wait_for(lambda: "the thread on CPU 1 was killed" in session.text(), "warning")
     (OSNOISE / "cpus").write_text("1")
     (OSNOISE / "timerlat_period_us").write_text("1000")
     summary = session.end(status=0)[-1]

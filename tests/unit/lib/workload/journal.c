@@ -126,8 +126,8 @@ TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
 	assert_int_equal(said.nr, 1);
 	assert_int_equal(said.level, PERF_POKE_LOG_WARN);
-	assert_string_equal(said.text, "settings that others changed meanwhile are left alone: "
-				       "period is '77' (for the session it was '20', before that "
+	assert_string_equal(said.text, "settings that others have changed are not restored: "
+				       "period is '77' (the session had set '20', before that "
 				       "'1000')");
 }
 
@@ -141,8 +141,8 @@ TEST_WITH(says_what_others_put_back, setup, remove_folder)
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
 	assert_string_equal(content(folder->fd, "period"), "1000");
 	assert_int_equal(said.nr, 1);
-	assert_string_equal(said.text, "settings that others changed meanwhile are left alone: "
-				       "osnoise/cpus is '0-3' (for the session it was '1')");
+	assert_string_equal(said.text, "settings that others have changed are not restored: "
+				       "osnoise/cpus is '0-3' (the session had set '1')");
 }
 
 /* What a dead session's is, its own end may have been putting back. */
@@ -168,9 +168,9 @@ TEST_WITH(says_what_was_so_before, setup, remove_folder)
 	journal_close(journal, false);
 	assert_string_equal(content(folder->fd, "period"), "2000\n");
 	assert_int_equal(said.nr, 1);
-	assert_non_null(strstr(said.text, "osnoise/options is 'DEFAULTS PANIC_ON_STOP ' (for the "
-					  "session it was 'NO_PANIC_ON_STOP'), period is '2000' "
-					  "(for the session it was '1000')"));
+	assert_non_null(strstr(said.text, "osnoise/options is 'DEFAULTS PANIC_ON_STOP ' (the "
+					  "session had set 'NO_PANIC_ON_STOP'), period is '2000' "
+					  "(the session had set '1000')"));
 }
 
 TEST_WITH(says_many_in_one_line, setup, remove_folder)
@@ -190,8 +190,8 @@ TEST_WITH(says_many_in_one_line, setup, remove_folder)
 	assert_string_equal(content(folder->fd, "osnoise/state0"), "0");
 	assert_int_equal(said.nr, 1);
 	assert_null(strstr(said.text, "state4"));
-	assert_non_null(strstr(said.text,
-			       "osnoise/state5 is '0' (for the session it was '1'), and 4 more"));
+	assert_non_null(
+		strstr(said.text, "osnoise/state5 is '0' (the session had set '1'), and 4 more"));
 }
 
 /* What was not to be set was not set, and so not changed by others. */
@@ -213,7 +213,7 @@ TEST_WITH(waits_for_others_tracers, setup, remove_folder)
 	journal_close(journal, true);
 	assert_string_equal(content(folder->fd, "period"), "1000");
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
-	assert_non_null(strstr(said.text, "its settings are left alone"));
+	assert_non_null(strstr(said.text, "are not restored while another tracer runs"));
 	assert_int_equal(journal_recover(dir, folder->fd, true, &journal_log), 0);
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
@@ -295,6 +295,6 @@ TEST_WITH(refuses_others_folders, setup, remove_folder)
 	assert_int_equal(mkdir(dir, 0700), 0);
 	assert_int_equal(chmod(dir, 0777), 0);
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), -EPERM);
-	assert_non_null(strstr(said.text, "so nothing is set"));
+	assert_non_null(strstr(said.text, "so none is changed"));
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), -EPERM);
 }

@@ -27,7 +27,7 @@ TEST(refuses_what_does_not_suit)
 		"period 99999 ns: must be 100us to 1s with the workload timerlat");
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_CYCLIC,
 				 .sched = { .size = 1, .policy = SCHED_RR } },
-		"scheduler: the workload cyclic has f:PRIORITY only");
+		"scheduler: the workload cyclic takes f:PRIORITY only");
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_USER + 1 }, "workload 5: unknown");
 	refuses((struct config){ .workload = -1 }, "workload -1: unknown");
 }
