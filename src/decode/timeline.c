@@ -109,7 +109,7 @@ void track_rename(struct track *track, uint32_t process_name, uint32_t thread_na
 	if (process_name)
 		track->id.process_name = process_name;
 	track->id.thread_name = thread_name;
-	if (track->end)
+	if (track->end && opts->ops->rename)
 		opts->ops->rename(opts->sink, track->end, &track->id, track->timeline->open);
 }
 
@@ -160,7 +160,8 @@ static void open_part(struct timeline *timeline, uint64_t at)
 		       sizeof(*timeline->parts)))
 		return;
 	timeline->parts_room = (uint32_t)room;
-	opts->ops->part(opts->sink, timeline->nr_parts, at);
+	if (opts->ops->part)
+		opts->ops->part(opts->sink, timeline->nr_parts, at);
 	timeline->parts[timeline->nr_parts++] = (struct part){ .begin = at };
 	timeline->open = true;
 	timeline->open_until = end_of_part(timeline);
@@ -329,7 +330,7 @@ void track_restart(struct track *track, uint64_t at)
 	track->last = at;
 	track->restart = at;
 	track->restart_parts = track->timeline->nr_parts;
-	if (track->end)
+	if (track->end && opts->ops->restart)
 		opts->ops->restart(opts->sink, track->end);
 }
 

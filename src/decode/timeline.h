@@ -77,8 +77,8 @@ struct track_late {
 	uint32_t category, name;
 };
 
-/* `track` is what the function track returned; of one that is NULL nothing is told. Failures are
- * kept until finish(). */
+/* `track` is what the function track returned; of one that is NULL nothing is told. rename, part,
+ * restart and change may be NULL. Failures are kept until finish(). */
 struct timeline_ops {
 	void *(*track)(void *sink, const struct track_id *id);
 	/* The ID has other names now. `open`: what is told next is of the window. */
@@ -88,7 +88,7 @@ struct timeline_ops {
 	void (*event)(void *sink, void *track, const struct track_event *event);
 	void (*restart)(void *sink, void *track);
 	void (*late)(void *sink, void *track, const struct track_late *late);
-	/* A CPU goes from one thread to another. NULL: of no interest. */
+	/* A CPU goes from one thread to another. */
 	void (*change)(void *sink, uint64_t at, int cpu, void *from, void *to);
 	int (*finish)(void *sink);
 };

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "html_files.h"
+#include "json_add.h"
 #include "printable.h"
 #include "units.h"
 
 #define FUNCTIONS 200
-/* Of six numbers of at most 64 bits. */
+/* Six numbers of up to 64 bits. */
 #define SPAN_SIZE_MAX 60
 #define DEPTH_SHIFT 6
 #define FLAG_CUT 16
@@ -39,7 +40,7 @@ static int bytes_reserve(struct bytes *bytes, size_t nr)
 	return 0;
 }
 
-/* Seven bits a byte, the lowest first. */
+/* LEB128: seven bits a byte, lowest first. */
 static void add_number(struct bytes *bytes, uint64_t value)
 {
 	while (value > 127) {
@@ -102,7 +103,7 @@ static json_object *new_lane(const struct spans *spans, enum lane_number number,
 	for (uint32_t i = 0; i < lane->nr && !r; i++) {
 		struct span span = lane->spans[i];
 
-		/* What is open from before is shown from where the rest is. */
+		/* Clip spans that began before the window. */
 		if (span.begin < spans->begin)
 			span.begin = spans->begin;
 		r = add_span(&bytes, &span, before);
@@ -113,9 +114,9 @@ static json_object *new_lane(const struct spans *spans, enum lane_number number,
 	if (!text)
 		return NULL;
 	object = json_object_new_object();
-	json_object_object_add(object, "title", json_object_new_string(title));
-	json_object_object_add(object, "spans", json_object_new_uint64(lane->nr));
-	json_object_object_add(object, "data", json_object_new_string(text));
+	json_add_text(object, "title", title);
+	json_add_u64(object, "spans", lane->nr);
+	json_add(object, "data", json_object_new_string(text));
 	return object;
 }
 
@@ -132,7 +133,7 @@ static int add_lanes(json_object *object, const struct spans *spans)
 	};
 	json_object *list = json_object_new_array();
 
-	json_object_object_add(object, "lanes", list);
+	json_add(object, "lanes", list);
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
 		json_object *lane = new_lane(spans, lanes[i].number, lanes[i].title);
 
@@ -148,7 +149,7 @@ static void add_fact(json_object *list, const char *name, const char *value)
 	json_object *row = json_object_new_array();
 
 	if (!*value)
-		value = "not known";
+		value = "unknown";
 	json_object_array_add(row, json_object_new_string(name));
 	json_object_array_add(row, json_object_new_string(CLEAN(value)));
 	json_object_array_add(list, row);
@@ -171,24 +172,14 @@ static json_object *new_facts(const struct account *account)
 		add_fact(list, "interrupted", facts_task(facts, text, sizeof(text)));
 	}
 	add_fact(list, "seen by",
-		 facts->pt ? "Intel PT" : "events: no functions, not interrupts off");
-	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " errors of decoding",
+		 facts->pt ? "Intel PT" : "events (no functions, no interrupts off)");
+	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
 		 facts->lost, account->errors);
 	add_fact(list, "missing", text);
 	add_fact(list, "kernel", facts->release);
 	add_fact(list, "machine", facts->hostname);
 	add_fact(list, "processor", facts->model);
 	return list;
-}
-
-static json_object *new_row(uint64_t low_ns, uint64_t high_ns, uint64_t count)
-{
-	json_object *row = json_object_new_array();
-
-	json_object_array_add(row, json_object_new_uint64(low_ns));
-	json_object_array_add(row, high_ns == UINT64_MAX ? NULL : json_object_new_uint64(high_ns));
-	json_object_array_add(row, json_object_new_uint64(count));
-	return row;
 }
 
 /* NULL if the capture has none. */
@@ -202,26 +193,23 @@ static json_object *new_histogram(const struct account *account)
 	object = json_object_new_object();
 	rows = json_object_new_array();
 	for (size_t i = 0; i < statistics->nr; i++)
-		json_object_array_add(rows, new_row(statistics->rows[i].low_ns,
-						    statistics->rows[i].high_ns,
-						    statistics->rows[i].count));
-	json_object_object_add(object, "rows", rows);
-	json_object_object_add(object, "cpu",
-			       statistics->cpu < 0 ? NULL : json_object_new_int(statistics->cpu));
-	json_object_object_add(object, "count", json_object_new_uint64(statistics->count));
-	json_object_object_add(object, "min", json_object_new_uint64(statistics->min_ns));
-	json_object_object_add(object, "avg", json_object_new_uint64(statistics->avg_ns));
-	json_object_object_add(object, "p50", json_object_new_uint64(statistics->p50_ns));
-	json_object_object_add(object, "p99", json_object_new_uint64(statistics->p99_ns));
-	json_object_object_add(object, "p99.9", json_object_new_uint64(statistics->p99_9_ns));
-	json_object_object_add(object, "max", json_object_new_uint64(statistics->max_ns));
-	json_object_object_add(object, "spikes", json_object_new_uint64(statistics->spikes));
-	/* What was asked for is of no timer. */
-	json_object_object_add(
-		object, "latency",
-		account->facts.poked ? NULL : json_object_new_uint64(account->facts.latency_ns));
-	json_object_object_add(object, "threshold",
-			       json_object_new_uint64(account->facts.threshold_ns));
+		json_object_array_add(rows, json_bucket(statistics->rows[i].low_ns,
+							statistics->rows[i].high_ns,
+							statistics->rows[i].count));
+	json_add(object, "rows", rows);
+	json_add(object, "cpu", statistics->cpu < 0 ? NULL : json_object_new_int(statistics->cpu));
+	json_add_u64(object, "count", statistics->count);
+	json_add_u64(object, "min", statistics->min_ns);
+	json_add_u64(object, "avg", statistics->avg_ns);
+	json_add_u64(object, "p50", statistics->p50_ns);
+	json_add_u64(object, "p99", statistics->p99_ns);
+	json_add_u64(object, "p99.9", statistics->p99_9_ns);
+	json_add_u64(object, "max", statistics->max_ns);
+	json_add_u64(object, "spikes", statistics->spikes);
+	/* A poke has no latency. */
+	json_add(object, "latency",
+		 account->facts.poked ? NULL : json_object_new_uint64(account->facts.latency_ns));
+	json_add_u64(object, "threshold", account->facts.threshold_ns);
 	return object;
 }
 
@@ -245,15 +233,13 @@ static json_object *new_chart(const struct account *account)
 
 		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
 	}
-	json_object_object_add(object, "kinds", kinds);
-	json_object_object_add(object, "names", names);
-	json_object_object_add(object, "facts", new_facts(account));
-	json_object_object_add(object, "end", json_object_new_uint64(spans->end - spans->begin));
-	json_object_object_add(object, "spike",
-			       json_object_new_uint64(since(spans, account->facts.time_ns)));
-	json_object_object_add(object, "expected",
-			       json_object_new_uint64(since(spans, account->facts.expected_ns)));
-	json_object_object_add(object, "histogram", new_histogram(account));
+	json_add(object, "kinds", kinds);
+	json_add(object, "names", names);
+	json_add(object, "facts", new_facts(account));
+	json_add_u64(object, "end", spans->end - spans->begin);
+	json_add_u64(object, "spike", since(spans, account->facts.time_ns));
+	json_add_u64(object, "expected", since(spans, account->facts.expected_ns));
+	json_add(object, "histogram", new_histogram(account));
 	if (add_lanes(object, spans)) {
 		json_object_put(object);
 		return NULL;
@@ -261,7 +247,7 @@ static json_object *new_chart(const struct account *account)
 	return object;
 }
 
-/* Nothing in it ends the element that it is in, or begins another. */
+/* Escapes '<', so that JSON cannot end its script element. */
 static int put_json(FILE *file, json_object *object)
 {
 	const char *text =
@@ -299,7 +285,7 @@ int html_write(FILE *file, const struct account *account)
 	while (!r) {
 		const char *mark = strchr(text, '@');
 
-		/* That of style sheets is followed by other letters. */
+		/* In style sheets, '@' is followed by lower case. */
 		while (mark && (mark[1] < 'A' || mark[1] > 'Z'))
 			mark = strchr(mark + 1, '@');
 		if (!mark)

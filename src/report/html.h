@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A report as one file for a browser, which needs nothing else. */
+/* A report as one self-contained HTML page. */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 

@@ -75,21 +75,6 @@ static void *choose(void *arg, const struct track_id *id)
 	return sink->cpu == id->cpu ? &sink->lanes[lanes[id->kind]] : NULL;
 }
 
-static void rename_track(void *arg, void *track, const struct track_id *id, bool open)
-{
-	(void)arg;
-	(void)track;
-	(void)id;
-	(void)open;
-}
-
-static void begin_part(void *arg, uint32_t number, uint64_t at)
-{
-	(void)arg;
-	(void)number;
-	(void)at;
-}
-
 /* What a function is, its name tells: that is looked at once. */
 static enum span_kind kind_of_function(struct track_spans *sink, uint32_t name)
 {
@@ -237,8 +222,6 @@ static int finish(void *arg)
 
 const struct timeline_ops track_spans_ops = {
 	.track = choose,
-	.rename = rename_track,
-	.part = begin_part,
 	.event = on_event,
 	.restart = on_restart,
 	.late = on_late,

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define NSEC_PER_SEC 1000000000ULL
+#define NSEC_PER_SEC UINT64_C(1000000000)
 
 static inline uint64_t clock_ns(clockid_t clock)
 {

@@ -192,7 +192,7 @@ class Captured(common.HostTest):
         os.remove(program + ".debug")
         missing = ctl("archive", capture, "-o", self.file + "2", env={**os.environ, "HOME": self.folder})
         self.assertEqual(missing.returncode, 0, missing.stderr)
-        self.assertIn("left out %s: it is not here" % program, missing.stderr)
+        self.assertIn("left out %s: not found" % program, missing.stderr)
         opened = self.open_as_nobody()
         self.assertIn("acme_burn", self.as_nobody(common.CTL, "script", opened, *args))
         self.assertIn("--buildid-dir %s/buildid" % opened,
@@ -302,7 +302,7 @@ class Strangers(common.HostTest):
                 ([("capture/host.json", tarfile.LNKTYPE, "/etc/passwd")], "not in the folder"),
                 ([("capture/host.json", tarfile.LNKTYPE, "capture/perf.data")], "hard link"),
                 ([("capture/host.json", tarfile.CHRTYPE, "")], "'capture/host.json'"),
-                ([("capture/a\033[31m\u009b31m", tarfile.REGTYPE, "")], "not what a capture consists of"),
+                ([("capture/a\033[31m\u009b31m", tarfile.REGTYPE, "")], "not part of a capture"),
                 ([("capture/.git", tarfile.DIRTYPE, ""), ("capture/.git/config", tarfile.REGTYPE, "")], "'capture/.git/'"),
                 ([("capture/notes", tarfile.REGTYPE, "")], "'capture/notes'"),
                 ([], "capture.json")):

@@ -119,7 +119,7 @@ class Events(common.HostTest):
     def without_perf(self, path, *args):
         result = script(path, *args, env=environment(PATH=self.folder))
         self.assertEqual(result.returncode, 0)
-        self.assert_one_line(result.stderr, "there is no perf", "perf-poke itself")
+        self.assert_one_line(result.stderr, "no perf in PATH")
         return result.stdout
 
     def named(self, text):

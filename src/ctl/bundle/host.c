@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "capture/layout.h"
+#include "json_add.h"
 #include "utf8.h"
 
 #define SCHEMA 1
@@ -76,7 +77,7 @@ static json_object *read_line(int dirfd, const char *path)
 static void add_rows(json_object *to, int dirfd, const struct row *rows, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		json_object_object_add(to, rows[i].key, read_line(dirfd, rows[i].path));
+		json_add(to, rows[i].key, read_line(dirfd, rows[i].path));
 }
 
 static json_object *new_rows(int dirfd, const struct row *rows, size_t nr)
@@ -121,8 +122,8 @@ static void add_processor(json_object *to, int rootfd)
 	size_t size = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		json_object_object_add(to, keys[i].key, NULL);
-	json_object_object_add(to, "hypervisor", NULL);
+		json_add(to, keys[i].key, NULL);
+	json_add(to, "hypervisor", NULL);
 	while (file && getline(&line, &size, file) > 1) {
 		char *value = strchr(line, ':');
 		size_t length = strcspn(line, "\t:");
@@ -134,13 +135,10 @@ static void add_processor(json_object *to, int rootfd)
 		utf8_repair(value);
 		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 			if (strlen(keys[i].path) == length && !strncmp(line, keys[i].path, length))
-				json_object_object_add(to, keys[i].key,
-						       json_object_new_string(value));
+				json_add_text(to, keys[i].key, value);
 		}
 		if (length == 5 && !strncmp(line, "flags", 5))
-			json_object_object_add(
-				to, "hypervisor",
-				json_object_new_boolean(has_word(value, "hypervisor")));
+			json_add_bool(to, "hypervisor", has_word(value, "hypervisor"));
 	}
 }
 
@@ -148,8 +146,8 @@ static json_object *new_machine(int rootfd, const struct utsname *names)
 {
 	json_object *machine = json_object_new_object();
 
-	json_object_object_add(machine, "hostname", json_object_new_string(names->nodename));
-	json_object_object_add(machine, "arch", json_object_new_string(names->machine));
+	json_add_text(machine, "hostname", names->nodename);
+	json_add_text(machine, "arch", names->machine);
 	add_processor(machine, rootfd);
 	add_rows(machine, rootfd, firmware, ARRAY_SIZE(firmware));
 	return machine;
@@ -159,10 +157,10 @@ static json_object *new_kernel(int rootfd, const struct utsname *names)
 {
 	json_object *kernel = json_object_new_object();
 
-	json_object_object_add(kernel, "release", json_object_new_string(names->release));
-	json_object_object_add(kernel, "version", json_object_new_string(names->version));
-	json_object_object_add(kernel, "cmdline", read_line(rootfd, "proc/cmdline"));
-	json_object_object_add(kernel, "tainted", read_line(rootfd, "proc/sys/kernel/tainted"));
+	json_add_text(kernel, "release", names->release);
+	json_add_text(kernel, "version", names->version);
+	json_add(kernel, "cmdline", read_line(rootfd, "proc/cmdline"));
+	json_add(kernel, "tainted", read_line(rootfd, "proc/sys/kernel/tainted"));
 	return kernel;
 }
 
@@ -232,7 +230,7 @@ static json_object *new_frequency(int dirfd, const char *name)
 	if (fd < 0)
 		return NULL;
 	object = json_object_new_object();
-	json_object_object_add(object, "cpu", json_object_new_int(atoi(name + 3)));
+	json_add_int(object, "cpu", atoi(name + 3));
 	add_rows(object, fd, frequency, ARRAY_SIZE(frequency));
 	return object;
 }
@@ -251,14 +249,14 @@ static json_object *new_irq(int dirfd, const char *name)
 		return NULL;
 	object = json_object_new_object();
 	handlers = json_object_new_array();
-	json_object_object_add(object, "irq", json_object_new_int(atoi(name)));
+	json_add_int(object, "irq", atoi(name));
 	add_rows(object, fd, rows, ARRAY_SIZE(rows));
 	while ((entry = readdir(dir))) {
 		if (entry->d_type == DT_DIR && is_visible(entry))
 			json_object_array_add(handlers,
 					      json_object_new_string(utf8_repair(entry->d_name)));
 	}
-	json_object_object_add(object, "handlers", handlers);
+	json_add(object, "handlers", handlers);
 	return object;
 }
 
@@ -266,8 +264,8 @@ static json_object *new_mitigation(int dirfd, const char *name)
 {
 	json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(name));
-	json_object_object_add(object, "state", read_line(dirfd, name));
+	json_add_text(object, "name", name);
+	json_add(object, "state", read_line(dirfd, name));
 	return object;
 }
 
@@ -281,8 +279,7 @@ static void add_files(json_object *to, int fd, const char *path)
 		return;
 	while ((entry = readdir(dir))) {
 		if (entry->d_type == DT_REG)
-			json_object_object_add(to, entry->d_name,
-					       read_line(dirfd(dir), entry->d_name));
+			json_add(to, entry->d_name, read_line(dirfd(dir), entry->d_name));
 	}
 }
 
@@ -302,7 +299,7 @@ static json_object *new_intel_pt(int rootfd)
 		json_object *object = json_object_new_object();
 
 		add_files(object, fd, folders[i]);
-		json_object_object_add(pmu, folders[i], object);
+		json_add(pmu, folders[i], object);
 	}
 	return pmu;
 }
@@ -328,21 +325,21 @@ json_object *host_facts(int rootfd, const struct capture_file *capture)
 	same = capture && !strcmp(names.nodename, capture->hostname) &&
 	       !strcmp(names.release, capture->release) &&
 	       !strncmp(names.version, capture->version, sizeof(capture->version) - 1);
-	json_object_object_add(facts, "schema", json_object_new_int(SCHEMA));
-	json_object_object_add(facts, "wall_time", new_time());
-	json_object_object_add(facts, "of_capture", json_object_new_boolean(same));
-	json_object_object_add(facts, "system", new_system(rootfd));
-	json_object_object_add(facts, "kernel", new_kernel(rootfd, &names));
-	json_object_object_add(facts, "machine", new_machine(rootfd, &names));
-	json_object_object_add(facts, "intel_pt", new_intel_pt(rootfd));
-	json_object_object_add(facts, "cpus", new_rows(rootfd, cpus, ARRAY_SIZE(cpus)));
-	json_object_object_add(facts, "tuning", new_rows(rootfd, tuning, ARRAY_SIZE(tuning)));
-	json_object_object_add(facts, "cpufreq",
-			       new_list(rootfd, "sys/devices/system/cpu", is_cpu, new_frequency));
-	json_object_object_add(facts, "irqs", new_list(rootfd, "proc/irq", is_number, new_irq));
-	json_object_object_add(facts, "mitigations",
-			       new_list(rootfd, "sys/devices/system/cpu/vulnerabilities",
-					is_visible, new_mitigation));
+	json_add_int(facts, "schema", SCHEMA);
+	json_add(facts, "wall_time", new_time());
+	json_add_bool(facts, "of_capture", same);
+	json_add(facts, "system", new_system(rootfd));
+	json_add(facts, "kernel", new_kernel(rootfd, &names));
+	json_add(facts, "machine", new_machine(rootfd, &names));
+	json_add(facts, "intel_pt", new_intel_pt(rootfd));
+	json_add(facts, "cpus", new_rows(rootfd, cpus, ARRAY_SIZE(cpus)));
+	json_add(facts, "tuning", new_rows(rootfd, tuning, ARRAY_SIZE(tuning)));
+	json_add(facts, "cpufreq",
+		 new_list(rootfd, "sys/devices/system/cpu", is_cpu, new_frequency));
+	json_add(facts, "irqs", new_list(rootfd, "proc/irq", is_number, new_irq));
+	json_add(facts, "mitigations",
+		 new_list(rootfd, "sys/devices/system/cpu/vulnerabilities", is_visible,
+			  new_mitigation));
 	return facts;
 }
 

@@ -7,32 +7,31 @@
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "cli/ending.h"
+#include "events_spans.h"
 #include "track_spans.h"
 
-static int fail(struct console *con, const char *folder, int r, const char *why)
+static int load_events(struct account *account, struct console *con,
+		       const struct view_capture *capture, const char *data, uint64_t begin)
 {
-	console_error(con, "'%s': %s", folder, why ?: strerror(-r));
-	return r;
-}
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	const struct sample_window window = {
+		.cpus = &capture->cpu,
+		.nr_cpus = capture->cpu >= 0,
+		.end = capture->spike_ns,
+	};
+	_cleanup_free_ char *why = NULL;
+	int r = tracepoints_open(&tracepoints, data, &window, &why);
 
-static int explain(struct console *con, const char *folder, int r)
-{
-	if (r == -EINTR)
-		console_error(con, "interrupted");
-	else
-		fail(con, folder, r,
-		     r == -E2BIG     ? "more than a report can hold: use a shorter --window"
-		     : r == -ENODATA ? "there is no trace of the spike's CPU in the window"
-				     : NULL);
-	return r;
+	if (!r)
+		r = events_spans_read(tracepoints, begin, capture->spike_ns, account->spans);
+	return r ? capture_trace_error(con, account->capture, r, why) : 0;
 }
 
 static int load_trace(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data,
+		      const struct view_capture *capture, const char *data, uint64_t begin,
 		      const struct account_want *want)
 {
 	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
-	uint64_t spike = capture->spike_ns, window_ns = account->window_ns;
 	struct decoding decoding = {
 		.folder = account->capture,
 		.data = data,
@@ -41,14 +40,15 @@ static int load_trace(struct account *account, struct console *con,
 		.doing = "decoding",
 		.cpu = capture->cpu,
 		.threads = decoding_threads(),
-		.begin = spike > window_ns ? spike - window_ns : 0,
-		.end = spike + want->after_ns,
+		.begin = begin,
+		.end = capture->spike_ns + want->after_ns,
 	};
 	struct decoding_result result;
 	struct ending ending;
-	bool said = false;
 	int r = track_spans_new(&sink, account->spans, capture->cpu);
 
+	if (r)
+		return capture_trace_error(con, account->capture, r, NULL);
 	if (capture->no_times) {
 		decoding.axis = CALLS_INSNS;
 		decoding.tail = DECODING_TAIL;
@@ -56,32 +56,27 @@ static int load_trace(struct account *account, struct console *con,
 		decoding.end = UINT64_MAX;
 	}
 	ending_catch(&ending);
-	if (!r)
-		r = decoding_run(con, &decoding, &track_spans_ops, sink, account->spans->names,
-				 &result, &said);
+	r = decoding_run(con, &decoding, &track_spans_ops, sink, account->spans->names, &result);
 	ending_release(&ending);
-	if (r)
-		return said ? r : explain(con, account->capture, r);
 	account->errors = result.stats.errors;
-	return 0;
+	return r;
 }
 
 static int load_spans(struct account *account, struct console *con,
 		      const struct view_capture *capture, const char *data,
 		      const struct account_want *want)
 {
-	uint64_t spike = account->facts.time_ns;
+	uint64_t spike = capture->spike_ns, window_ns = account->window_ns;
+	uint64_t begin = spike > window_ns ? spike - window_ns : 0;
 	int r = spans_new(&account->spans);
 
 	if (r)
-		return fail(con, account->capture, r, NULL);
+		return capture_trace_error(con, account->capture, r, NULL);
 	if (capture->kind == VIEW_PERF)
 		return 0;
 	if (capture->kind == VIEW_PT)
-		return load_trace(account, con, capture, data, want);
-	return report_events_read(con, account->capture, capture, data,
-				  spike > account->window_ns ? spike - account->window_ns : 0,
-				  account->spans);
+		return load_trace(account, con, capture, data, begin, want);
+	return load_events(account, con, capture, data, begin);
 }
 
 int account_load(struct account *account, struct console *con, const char *folder,
@@ -97,14 +92,12 @@ int account_load(struct account *account, struct console *con, const char *folde
 		return r;
 	r = capture_facts(&account->facts, &capture);
 	if (r)
-		return fail(con, folder, r, CAPTURE_FILE_NAME ": its times make no sense");
+		return capture_trace_error(con, folder, r,
+					   CAPTURE_FILE_NAME ": inconsistent times");
 	account->window_ns = want->window_ns ?: findings_window(&account->facts);
 	r = load_spans(account, con, &capture.view, data, want);
-	if (!r) {
-		r = account_finish(account);
-		if (r)
-			fail(con, folder, r, NULL);
-	}
+	if (!r && account_finish(account))
+		r = capture_trace_error(con, folder, -ENOMEM, NULL);
 	if (r)
 		account_release(account);
 	return r;

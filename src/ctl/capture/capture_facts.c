@@ -17,7 +17,7 @@ static void put_texts(struct facts *facts, const struct capture_file *file)
 	printable_copy(facts->model, sizeof(facts->model), file->model);
 }
 
-/* A file may say anything; what follows takes it that these are in order. */
+/* The file is untrusted; reports rely on expected <= actual <= time. */
 static int put_times(struct facts *facts, const struct capture_file *file)
 {
 	uint64_t actual = file->actual_ns, expected = file->expected_ns;

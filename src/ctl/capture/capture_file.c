@@ -27,7 +27,7 @@ static void tokener_freep(json_tokener **tokener)
 		json_tokener_free(*tokener);
 }
 
-/* A value by the names that lead to it; NULL if it is not there, or null. */
+/* Looks up a dotted path; NULL if missing or null. */
 static json_object *find_any(json_object *from, const char *path)
 {
 	char name[32];
@@ -57,27 +57,72 @@ static json_object *find(json_object *from, const char *path, json_type type)
 	return json_object_is_type(value, type) ? value : NULL;
 }
 
-/* Numbers that do not fit are the largest that does to json-c: that one is none either. */
-static bool get_number(json_object *json, const char *path, uint64_t *number)
+/* json-c turns a number that overflows into INT64_MAX, so that value is rejected as well. */
+static bool as_number(json_object *value, uint64_t *number)
 {
-	json_object *value = find(json, path, json_type_int);
-	int64_t found = value ? json_object_get_int64(value) : -1;
+	int64_t found =
+		json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
 
-	if (found < 0 || found == INT64_MAX)
-		return false;
 	*number = (uint64_t)found;
-	return true;
+	return found >= 0 && found < INT64_MAX;
+}
+
+static bool as_task(json_object *value, int *id)
+{
+	*id = json_object_is_type(value, json_type_int) ? json_object_get_int(value) : -1;
+	return *id >= 0 && *id < INT_MAX;
+}
+
+/* A member of capture.json. Rows with `required` set may not be missing or null. */
+struct field {
+	const char *path;
+	enum { FIELD_NUMBER, FIELD_TASK, FIELD_FLAG, FIELD_TEXT } kind;
+	void *to; /* uint64_t, int, bool or char[size] */
+	size_t size;
+	bool required;
+};
+
+static bool read_value(json_object *value, const struct field *field)
+{
+	switch (field->kind) {
+	case FIELD_NUMBER:
+		return as_number(value, field->to);
+	case FIELD_TASK:
+		return as_task(value, field->to);
+	case FIELD_FLAG:
+		*(bool *)field->to = json_object_get_boolean(value);
+		return json_object_is_type(value, json_type_boolean);
+	case FIELD_TEXT:
+		snprintf(field->to, field->size, "%s", json_object_get_string(value));
+		return json_object_is_type(value, json_type_string);
+	}
+	return false;
+}
+
+static int read_fields(json_object *json, const struct field *fields, size_t nr, char **why)
+{
+	static const char *const kinds[] = { "a number from 0 on", "a task id", "true or false",
+					     "a string" };
+
+	for (const struct field *field = fields; field < fields + nr; field++) {
+		json_object *value = find_any(json, field->path);
+
+		if (!value && field->required)
+			return options_explain(why, -EINVAL, "%s is missing", field->path);
+		if (value && !read_value(value, field))
+			return options_explain(why, -EINVAL, "%s is not %s", field->path,
+					       kinds[field->kind]);
+	}
+	return 0;
 }
 
 static int read_time(json_object *json, const char *path, uint64_t *time_ns, char **why)
 {
-	if (!get_number(json, path, time_ns))
-		return options_explain(why, -EINVAL, "%s is missing, or no time", path);
-	return 0;
+	return read_fields(json, &(struct field){ path, FIELD_NUMBER, time_ns, .required = true },
+			   1, why);
 }
 
-/* Events have the clock of the spike, Intel PT has perf's own: capture.json says what both were at
- * one moment. */
+/* Events use the clock of the spike, Intel PT uses perf's: recorder.clock relates the two. */
 static int read_spike_time(json_object *json, struct capture_file *file, char **why)
 {
 	uint64_t monotonic_ns = 0, perf_ns = 0;
@@ -89,13 +134,13 @@ static int read_spike_time(json_object *json, struct capture_file *file, char **
 	r = read_time(json, "recorder.clock.monotonic_ns", &monotonic_ns, why);
 	if (!r && !is_null(find_any(json, "recorder.clock"), "perf_ns"))
 		r = read_time(json, "recorder.clock.perf_ns", &perf_ns, why);
-	/* Earlier versions wrote 0 where TSC was not perf's clock. */
+	/* Earlier versions wrote 0 if TSC was not perf's clock. */
 	file->view.no_times = !r && !perf_ns;
 	if (r || file->view.no_times)
 		return r;
 	if (file->time_ns + perf_ns < monotonic_ns)
 		return options_explain(why, -EINVAL,
-				       "recorder.clock: the spike is before the clock began");
+				       "recorder.clock: the spike is before the clock's start");
 	file->view.spike_ns = file->time_ns + perf_ns - monotonic_ns;
 	return 0;
 }
@@ -106,12 +151,12 @@ static int read_kind(json_object *json, enum view_kind *kind, char **why)
 	const char *name = value ? json_object_get_string(value) : NULL;
 
 	if (!name)
-		return options_explain(why, -EINVAL, "recorder.kind is missing, or no name");
+		return options_explain(why, -EINVAL, "recorder.kind is missing or not a string");
 	for (*kind = 0; *kind < VIEW_NR; ++*kind) {
 		if (!strcmp(name, view_kind_name(*kind)))
 			return 0;
 	}
-	return options_explain(why, -EINVAL, "recorder.kind '%.32s': this version does not know it",
+	return options_explain(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version",
 			       name);
 }
 
@@ -120,10 +165,10 @@ static int read_cpu(json_object *json, int *cpu, char **why)
 	json_object *value = find(json, "spike.cpu", json_type_int);
 
 	if (!value)
-		return options_explain(why, -EINVAL, "spike.cpu is missing, or no number");
+		return options_explain(why, -EINVAL, "spike.cpu is missing or not a number");
 	*cpu = json_object_get_int(value);
 	if (*cpu < -1 || *cpu >= CPULIST_MAX_CPUS)
-		return options_explain(why, -EINVAL, "spike.cpu %d: there is no such CPU", *cpu);
+		return options_explain(why, -EINVAL, "spike.cpu %d: no such CPU", *cpu);
 	return 0;
 }
 
@@ -142,7 +187,7 @@ static int read_view(json_object *json, struct capture_file *file, char **why)
 		return r;
 	freeze = json_object_get_string(find(json, "recorder.freeze", json_type_string)) ?: "";
 	ran = find(json, "spike.ran_cpu", json_type_int);
-	/* Not those that were poked, or of two CPUs. */
+	/* Neither for pokes nor for spikes that involve two CPUs. */
 	if (view->kind != VIEW_PT || view->cpu < 0 ||
 	    (ran && json_object_get_int(ran) != view->cpu))
 		return 0;
@@ -151,99 +196,38 @@ static int read_view(json_object *json, struct capture_file *file, char **why)
 	return 0;
 }
 
-static int read_numbers(json_object *json, struct capture_file *file, char **why)
+static int read_all_fields(json_object *json, struct capture_file *file, char **why)
 {
-	const struct {
-		const char *path;
-		uint64_t *number;
-	} rows[] = {
-		{ "spike.sequence", &file->sequence },
-		{ "spike.latency_ns", &file->view.latency_ns },
-		{ "spike.expected_ns", &file->expected_ns },
-		{ "spike.actual_ns", &file->actual_ns },
-		{ "history_ns", &file->view.history_ns },
-		{ "threshold_ns", &file->threshold_ns },
-		{ "skid_ns", &file->skid_ns },
-		{ "events", &file->events },
-		{ "lost", &file->lost },
+#define TEXT(member) FIELD_TEXT, file->member, sizeof(file->member)
+	const struct field fields[] = {
+		{ "spike.sequence", FIELD_NUMBER, &file->sequence },
+		{ "spike.latency_ns", FIELD_NUMBER, &file->view.latency_ns },
+		{ "spike.expected_ns", FIELD_NUMBER, &file->expected_ns },
+		{ "spike.actual_ns", FIELD_NUMBER, &file->actual_ns },
+		{ "history_ns", FIELD_NUMBER, &file->view.history_ns },
+		{ "threshold_ns", FIELD_NUMBER, &file->threshold_ns },
+		{ "skid_ns", FIELD_NUMBER, &file->skid_ns },
+		{ "events", FIELD_NUMBER, &file->events },
+		{ "lost", FIELD_NUMBER, &file->lost },
+		{ "spike.pid", FIELD_TASK, &file->pid },
+		{ "spike.tid", FIELD_TASK, &file->tid },
+		{ "spike.poked", FIELD_FLAG, &file->poked },
+		{ "spike.idle", FIELD_FLAG, &file->idle },
+		{ "spike.comm", TEXT(comm) },
+		{ "spike.function", TEXT(function) },
+		{ "spike.function_address", TEXT(function_address) },
+		{ "spike.trigger", TEXT(trigger) },
+		{ "kernel.release", TEXT(release) },
+		{ "kernel.version", TEXT(version) },
+		{ "machine.hostname", TEXT(hostname) },
+		{ "machine.cpu", TEXT(model) },
 	};
+#undef TEXT
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (find_any(json, rows[i].path) && !get_number(json, rows[i].path, rows[i].number))
-			return options_explain(why, -EINVAL, "%s is not a number from 0 on",
-					       rows[i].path);
-	}
-	return 0;
+	return read_fields(json, fields, ARRAY_SIZE(fields), why);
 }
 
-static int read_tasks(json_object *json, struct capture_file *file, char **why)
-{
-	const struct {
-		const char *path;
-		int *id;
-	} rows[] = { { "spike.pid", &file->pid }, { "spike.tid", &file->tid } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_object *value = find_any(json, rows[i].path);
-
-		if (!value)
-			continue;
-		*rows[i].id =
-			json_object_is_type(value, json_type_int) ? json_object_get_int(value) : -1;
-		if (*rows[i].id < 0 || *rows[i].id == INT_MAX)
-			return options_explain(why, -EINVAL, "%s is no task", rows[i].path);
-	}
-	return 0;
-}
-
-static int read_flags(json_object *json, struct capture_file *file, char **why)
-{
-	const struct {
-		const char *path;
-		bool *flag;
-	} rows[] = { { "spike.poked", &file->poked }, { "spike.idle", &file->idle } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_object *value = find_any(json, rows[i].path);
-
-		if (value && !json_object_is_type(value, json_type_boolean))
-			return options_explain(why, -EINVAL, "%s is neither true nor false",
-					       rows[i].path);
-		*rows[i].flag = value && json_object_get_boolean(value);
-	}
-	return 0;
-}
-
-static int read_texts(json_object *json, struct capture_file *file, char **why)
-{
-	const struct {
-		const char *path;
-		char *text;
-		size_t size;
-	} rows[] = {
-		{ "spike.comm", file->comm, sizeof(file->comm) },
-		{ "spike.function", file->function, sizeof(file->function) },
-		{ "spike.function_address", file->function_address,
-		  sizeof(file->function_address) },
-		{ "spike.trigger", file->trigger, sizeof(file->trigger) },
-		{ "kernel.release", file->release, sizeof(file->release) },
-		{ "kernel.version", file->version, sizeof(file->version) },
-		{ "machine.hostname", file->hostname, sizeof(file->hostname) },
-		{ "machine.cpu", file->model, sizeof(file->model) },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_object *value = find_any(json, rows[i].path);
-
-		if (value && !json_object_is_type(value, json_type_string))
-			return options_explain(why, -EINVAL, "%s is no text", rows[i].path);
-		if (value)
-			snprintf(rows[i].text, rows[i].size, "%s", json_object_get_string(value));
-	}
-	return 0;
-}
-
-/* As 2026-11-21T07:01:43.881833Z */
+/* Such as 2026-11-21T07:01:43.881833Z */
 static int read_wall_time(json_object *json, struct capture_file *file, char **why)
 {
 	json_object *value = find_any(json, "spike.wall_time");
@@ -259,12 +243,12 @@ static int read_wall_time(json_object *json, struct capture_file *file, char **w
 		text = json_object_get_string(value);
 	if (text)
 		end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	/* Six digits: %6u takes blanks and signs. */
+	/* %6u alone would accept blanks and signs. */
 	if (end && end[0] == '.' && strspn(end + 1, "0123456789") == 6)
 		sscanf(end + 1, "%6u%n", &us, &length);
 	seconds = length == 6 ? timegm(&tm) : -1;
 	if (seconds < 0 || strcmp(end + 7, "Z"))
-		return options_explain(why, -EINVAL, "spike.wall_time is no date");
+		return options_explain(why, -EINVAL, "spike.wall_time is not a date");
 	file->wall_ns = (uint64_t)seconds * NSEC_PER_SEC + us * UINT64_C(1000);
 	snprintf(file->wall_time, sizeof(file->wall_time), "%s", text);
 	return 0;
@@ -276,19 +260,13 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 	int r;
 
 	if (!schema)
-		return options_explain(why, -EINVAL, "schema is missing, or no number");
+		return options_explain(why, -EINVAL, "schema is missing or not a number");
 	if (json_object_get_int(schema) != SCHEMA)
 		return options_explain(why, -EINVAL, "schema %d: this version reads %d",
 				       json_object_get_int(schema), SCHEMA);
 	r = read_view(json, file, why);
 	if (!r)
-		r = read_numbers(json, file, why);
-	if (!r)
-		r = read_tasks(json, file, why);
-	if (!r)
-		r = read_flags(json, file, why);
-	if (!r)
-		r = read_texts(json, file, why);
+		r = read_all_fields(json, file, why);
 	if (!r)
 		r = read_wall_time(json, file, why);
 	if (file->expected_ns && file->expected_ns < file->time_ns)
@@ -305,24 +283,24 @@ static int parse_json(json_object **json, const char *text, size_t size, char **
 	if (!tokener)
 		return -ENOMEM;
 	if (size > CAPTURE_FILE_MAX_SIZE)
-		return options_explain(why, -EINVAL, "larger than %s, no " CAPTURE_FILE_NAME " is",
+		return options_explain(why, -EINVAL, "larger than %s",
 				       FORMAT_SIZE(CAPTURE_FILE_MAX_SIZE));
 	if (memchr(text, '\0', size))
-		return options_explain(why, -EINVAL, "not JSON: it has a NUL");
-	/* That it ends is told by the NUL behind it. */
+		return options_explain(why, -EINVAL, "not JSON: contains a NUL");
+	/* The NUL marks the end. */
 	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
 	if (error != json_tokener_success)
 		return options_explain(why, -EINVAL, "not JSON: %s",
 				       error == json_tokener_continue
-					       ? "it is cut off"
+					       ? "truncated"
 					       : json_tokener_error_desc(error));
 	end = text + json_tokener_get_parse_end(tokener);
 	if (end < text + size && end[strspn(end, " \t\r\n")])
-		return options_explain(why, -EINVAL, "not JSON: it goes on after its end");
+		return options_explain(why, -EINVAL, "not JSON: data after the end");
 	wrong = json_strict(text);
 	if (wrong)
-		return options_explain(why, -EINVAL, "not JSON: it has %s", wrong);
+		return options_explain(why, -EINVAL, "not JSON: %s", wrong);
 	return 0;
 }
 
@@ -335,29 +313,19 @@ int capture_file_parse(struct capture_file *file, const char *text, size_t size,
 	return r ? r : read_all(json, file, why);
 }
 
-/* A number in a row of the histogram. */
-static bool get_item(json_object *row, size_t i, uint64_t *number)
-{
-	json_object *value = json_object_array_get_idx(row, i);
-	int64_t found =
-		json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
-
-	*number = (uint64_t)found;
-	return found >= 0 && found < INT64_MAX;
-}
-
 static bool read_row(json_object *row, struct statistics *statistics)
 {
 	uint64_t after = statistics->nr ? statistics->rows[statistics->nr - 1].high_ns : 0;
 	uint64_t low, high, count;
 
 	if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3 ||
-	    !get_item(row, 0, &low) || !get_item(row, 2, &count))
+	    !as_number(json_object_array_get_idx(row, 0), &low) ||
+	    !as_number(json_object_array_get_idx(row, 2), &count))
 		return false;
-	/* null: it has no end. */
+	/* null: no upper end. */
 	if (!json_object_array_get_idx(row, 1))
 		high = UINT64_MAX;
-	else if (!get_item(row, 1, &high))
+	else if (!as_number(json_object_array_get_idx(row, 1), &high))
 		return false;
 	if (low < after || high <= low)
 		return false;
@@ -372,14 +340,14 @@ static int read_rows(json_object *rows, struct statistics *statistics, char **wh
 	size_t nr = rows ? json_object_array_length(rows) : 0;
 
 	if (!rows || nr > STATISTICS_ROWS_MAX)
-		return options_explain(why, -EINVAL, "statistics.histogram is no list%s",
-				       rows ? " of so few rows" : "");
+		return options_explain(why, -EINVAL, "statistics.histogram is not a list%s",
+				       rows ? ": too many rows" : "");
 	for (size_t i = 0; i < nr; i++) {
 		if (!read_row(json_object_array_get_idx(rows, i), statistics))
 			return options_explain(
 				why, -EINVAL,
 				"statistics.histogram: row %zu is not [LOW, HIGH, COUNT] in "
-				"rising order",
+				"ascending order",
 				i);
 	}
 	return 0;
@@ -387,30 +355,25 @@ static int read_rows(json_object *rows, struct statistics *statistics, char **wh
 
 static int read_statistics(json_object *json, struct statistics *statistics, char **why)
 {
-	const struct {
-		const char *path;
-		uint64_t *number;
-	} rows[] = {
-		{ "statistics.count", &statistics->count },
-		{ "statistics.min_ns", &statistics->min_ns },
-		{ "statistics.avg_ns", &statistics->avg_ns },
-		{ "statistics.p50_ns", &statistics->p50_ns },
-		{ "statistics.p99_ns", &statistics->p99_ns },
-		{ "statistics.p99_9_ns", &statistics->p99_9_ns },
-		{ "statistics.max_ns", &statistics->max_ns },
-		{ "statistics.spikes", &statistics->spikes },
-		{ "statistics.unarmed", &statistics->unarmed },
+	const struct field fields[] = {
+		{ "count", FIELD_NUMBER, &statistics->count, .required = true },
+		{ "min_ns", FIELD_NUMBER, &statistics->min_ns, .required = true },
+		{ "avg_ns", FIELD_NUMBER, &statistics->avg_ns, .required = true },
+		{ "p50_ns", FIELD_NUMBER, &statistics->p50_ns, .required = true },
+		{ "p99_ns", FIELD_NUMBER, &statistics->p99_ns, .required = true },
+		{ "p99_9_ns", FIELD_NUMBER, &statistics->p99_9_ns, .required = true },
+		{ "max_ns", FIELD_NUMBER, &statistics->max_ns, .required = true },
+		{ "spikes", FIELD_NUMBER, &statistics->spikes, .required = true },
+		{ "unarmed", FIELD_NUMBER, &statistics->unarmed, .required = true },
 	};
-	json_object *cpu;
+	json_object *cpu = find(json, "cpu", json_type_int);
+	_cleanup_free_ char *field = NULL;
+	int r = read_fields(json, fields, ARRAY_SIZE(fields), &field);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!get_number(json, rows[i].path, rows[i].number))
-			return options_explain(why, -EINVAL, "%s is not a number from 0 on",
-					       rows[i].path);
-	}
-	cpu = find(json, "statistics.cpu", json_type_int);
+	if (r)
+		return field ? options_explain(why, r, "statistics.%s", field) : r;
 	statistics->cpu = cpu ? json_object_get_int(cpu) : -1;
-	return read_rows(find(json, "statistics.histogram", json_type_array), statistics, why);
+	return read_rows(find(json, "histogram", json_type_array), statistics, why);
 }
 
 int capture_file_parse_statistics(struct statistics *statistics, const char *text, size_t size,
@@ -418,11 +381,10 @@ int capture_file_parse_statistics(struct statistics *statistics, const char *tex
 {
 	_cleanup_(json_putp) json_object *json = NULL;
 	int r = parse_json(&json, text, size, why);
+	json_object *found = r ? NULL : find_any(json, "statistics");
 
 	*statistics = (struct statistics){ 0 };
-	if (r || !find_any(json, "statistics"))
-		return r;
-	return read_statistics(json, statistics, why);
+	return found ? read_statistics(found, statistics, why) : r;
 }
 
 static int read_text(int dirfd, char **text, size_t *size, char **why)
@@ -446,7 +408,7 @@ static int read_text(int dirfd, char **text, size_t *size, char **why)
 			break;
 	}
 	if (!*size)
-		return options_explain(why, -EINVAL, "it is empty");
+		return options_explain(why, -EINVAL, "empty file");
 	buf[*size] = '\0';
 	*text = TAKE_PTR(buf);
 	return 0;

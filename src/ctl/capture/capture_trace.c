@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/capture_trace.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "capture/layout.h"
-#include "capture/perf_data.h"
+#include "cli/options.h"
+#include "read.h"
+#include "regular.h"
+#include "strfmt.h"
 
-static int join(char **path, const char *folder, const char *name)
+int capture_trace_error(struct console *con, const char *folder, int r, const char *why)
 {
-	if (asprintf(path, "%s/%s", folder, name) >= 0)
-		return 0;
-	*path = NULL;
-	return -ENOMEM;
+	if (r == -EINTR)
+		console_error(con, "interrupted: nothing is written");
+	else
+		console_error(con, "'%s': %s", folder,
+			      why	    ? why
+			      : r == -E2BIG ? "too many calls for a report: use a shorter --window"
+			      : r == -ENODATA ? "no trace of the spike's CPU in the window"
+					      : strerror(-r));
+	return r;
 }
 
-/* Returns 0, or a negative errno and the error has been printed. */
-static int read_facts(struct console *con, const char *folder, struct capture_file *file)
+int capture_trace_facts(struct console *con, const char *folder, int dirfd,
+			struct capture_file *capture)
 {
-	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *why = NULL;
-	int r = fd < 0 ? -errno : capture_file_read(file, fd, &why);
+	int r = dirfd < 0 ? -errno : capture_file_read(capture, dirfd, &why);
 
 	if (r && why)
 		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why);
@@ -30,24 +38,41 @@ static int read_facts(struct console *con, const char *folder, struct capture_fi
 	return r;
 }
 
+static int check_data(const char *path, char **why)
+{
+	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
+	struct perfdata_file file;
+	int r = fd < 0 ? fd : perfdata_map(&file, fd);
+
+	if (fd == -EINVAL)
+		return options_explain(why, fd, "%s is not a regular file", path);
+	if (r == -EINVAL)
+		return options_explain(why, r, "%s is not a perf.data file", path);
+	if (r)
+		return options_explain(why, r, "cannot read %s: %s", path, strerror(-r));
+	if (file.size < file.whole)
+		r = options_explain(why, -EINVAL,
+				    "%s is truncated: it has %" PRIu64 " of %" PRIu64 " bytes",
+				    path, file.size, file.whole);
+	perfdata_unmap(&file);
+	return r;
+}
+
 int capture_trace_find(struct console *con, const char *folder, struct capture_file *capture,
 		       char **data)
 {
+	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *events = NULL;
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	r = read_facts(con, folder, capture);
+	r = capture_trace_facts(con, folder, fd, capture);
 	if (r || capture->view.kind == VIEW_PERF)
 		return r;
-	r = join(data, folder, "perf.data");
-	if (!r)
-		r = join(&events, *data, "data");
-	if (!r)
-		r = perf_data_check(events, &why);
-	if (r)
-		console_error(con, "'%s': %s", folder, why ?: strerror(-r));
-	return r;
+	*data = strfmt("%s/perf.data", folder);
+	events = strfmt("%s/perf.data/data", folder);
+	r = *data && events ? check_data(events, &why) : -ENOMEM;
+	return r ? capture_trace_error(con, folder, r, why) : 0;
 }
 
 int capture_trace_need(struct console *con, const char *folder, struct capture_file *capture,
@@ -57,7 +82,7 @@ int capture_trace_need(struct console *con, const char *folder, struct capture_f
 
 	if (r || *data)
 		return r;
-	console_error(con, "'%s' has no trace: that is in the perf.data of the perf that was poked",
+	console_error(con, "'%s' has no trace: the poked perf wrote it to its own perf.data",
 		      folder);
 	return -ENODATA;
 }
@@ -67,8 +92,8 @@ bool capture_trace_lacks_times(struct console *con, const char *folder,
 {
 	if (capture->no_times)
 		console_error(con,
-			      "the trace of '%s' has no times, for TSC was not perf's clock: use "
-			      "script without --window, export with --axis instructions and "
+			      "the trace of '%s' has no times, because TSC was not perf's clock: "
+			      "use script without --window, export with --axis instructions and "
 			      "without --time",
 			      folder);
 	return capture->no_times;
@@ -76,9 +101,8 @@ bool capture_trace_lacks_times(struct console *con, const char *folder,
 
 int capture_trace_buildid_dir(const char *folder, char **buildid_dir)
 {
-	_cleanup_free_ char *path = NULL;
-	int r = join(&path, folder, LAYOUT_BUILDID);
+	_cleanup_free_ char *path = strfmt("%s/" LAYOUT_BUILDID, folder);
 
-	*buildid_dir = r || access(path, X_OK) ? NULL : TAKE_PTR(path);
-	return r;
+	*buildid_dir = path && !access(path, X_OK) ? TAKE_PTR(path) : NULL;
+	return path || *buildid_dir ? 0 : -ENOMEM;
 }

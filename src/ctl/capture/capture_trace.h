@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The trace of a capture: where it is, and what reading it needs. */
+/* The trace of a capture. All functions print errors and return 0 or a negative errno. */
 #ifndef CTL_CAPTURE_CAPTURE_TRACE_H
 #define CTL_CAPTURE_CAPTURE_TRACE_H
 
 #include "capture/capture_file.h"
 #include "cli/console.h"
 
-/* What is in the folder of a capture, and the path of its perf.data, for the caller to free: that
- * perf can be let at it has been checked. *data is NULL if the perf that was poked has the trace.
- * Returns 0, or a negative errno and the error has been printed. */
+/* Reads capture.json of a folder that is open as dirfd; if dirfd is negative, errno says why. */
+int capture_trace_facts(struct console *con, const char *folder, int dirfd,
+			struct capture_file *capture) _must_check_;
+
+/* Reads capture.json and checks that perf.data, whose path is allocated in *data, is complete: perf
+ * crashes or hangs on truncated files. *data is NULL if a poked perf has the trace. */
 int capture_trace_find(struct console *con, const char *folder, struct capture_file *capture,
 		       char **data) _must_check_;
 
-/* The same, but without a trace it fails. */
+/* The same, but a capture without trace is an error. */
 int capture_trace_need(struct console *con, const char *folder, struct capture_file *capture,
 		       char **data) _must_check_;
 
-/* Whether what needs the times of the trace cannot be done: then that is said. */
+/* Whether the trace has no times; prints the error. */
 bool capture_trace_lacks_times(struct console *con, const char *folder,
 			       const struct view_capture *capture);
 
-/* For perf's --buildid-dir: the folder with files that were traced, if the capture has one, as what
- * was opened from an archive has; else NULL. For the caller to free. Returns 0 or -ENOMEM. */
+/* Allocates the path for perf's --buildid-dir, which captures from archives have; else NULL.
+ * Returns 0 or -ENOMEM and prints nothing. */
 int capture_trace_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
+
+/* Prints an error about a capture: `why` or that of r. Returns r. */
+int capture_trace_error(struct console *con, const char *folder, int r, const char *why);
 
 #endif

@@ -12,8 +12,8 @@
 #include "code.h"
 #include "flow.h"
 
-#define SHOW_AFTER_NS UINT64_C(1000000000)
-#define SHOW_EVERY_NS UINT64_C(200000000)
+#define SHOW_AFTER_NS NSEC_PER_SEC
+#define SHOW_EVERY_NS (NSEC_PER_SEC / 5)
 
 unsigned int decoding_threads(void)
 {
@@ -24,12 +24,12 @@ unsigned int decoding_threads(void)
 	return (unsigned int)CPU_COUNT(&cpus);
 }
 
-/* How far it is. */
+/* Progress on the status line. */
 struct showing {
 	struct console *con;
 	const char *doing;
-	uint64_t begin, end; /* of the trace's time */
-	uint64_t next;	     /* when it is shown */
+	uint64_t begin, end; /* in the time of the trace */
+	uint64_t next;	     /* update; UINT64_MAX: never */
 };
 
 static void begin_showing(struct showing *showing, struct console *con,
@@ -65,7 +65,7 @@ static void show(struct showing *showing, uint64_t time)
 	console_status(showing->con, text);
 }
 
-/* All items; flow: NULL if nothing is made of them. */
+/* flow may be NULL. */
 static int follow(struct decode *decode, struct flow *flow, struct showing *showing)
 {
 	const struct decode_item *items;
@@ -134,8 +134,7 @@ static int run_timeline(struct console *con, const struct decoding *decoding, st
 	return r;
 }
 
-/* Functions that end after the window may have begun before all of the trace: what comes soon after
- * it tells of them. */
+/* A function around the window is known only from its return after the window. */
 static uint64_t decode_until(const struct decoding *decoding)
 {
 	uint64_t span = decoding->end - decoding->begin;
@@ -145,8 +144,7 @@ static uint64_t decode_until(const struct decoding *decoding)
 	return decoding->end + span;
 }
 
-static int open_decode(struct console *con, const struct decoding *decoding, struct decode **decode,
-		       bool *said)
+static int open_decode(struct console *con, const struct decoding *decoding, struct decode **decode)
 {
 	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
@@ -162,33 +160,39 @@ static int open_decode(struct console *con, const struct decoding *decoding, str
 	};
 	int r = capture_trace_buildid_dir(decoding->folder, &buildid_dir);
 
-	*said = false;
-	if (r)
-		return r;
 	opts.buildid_dir = buildid_dir;
-	r = decode_new(decode, &opts, &why);
-	if (r) {
+	if (!r)
+		r = decode_new(decode, &opts, &why);
+	if (r && !ending_asked)
 		console_error(con, "'%s' cannot be decoded: %s", decoding->folder,
 			      why ?: strerror(-r));
-		*said = true;
-	}
-	return r;
+	else if (r)
+		capture_trace_error(con, decoding->folder, -EINTR, NULL);
+	return r && ending_asked ? -EINTR : r;
+}
+
+static int close_decode(struct console *con, const struct decoding *decoding, struct decode *decode,
+			int r)
+{
+	decode_free(decode);
+	if (ending_asked)
+		r = -EINTR;
+	return r ? capture_trace_error(con, decoding->folder, r, NULL) : 0;
 }
 
 int decoding_run(struct console *con, const struct decoding *decoding,
 		 const struct timeline_ops *ops, void *sink, struct names *names,
-		 struct decoding_result *result, bool *said)
+		 struct decoding_result *result)
 {
 	struct decode *decode;
 	int r;
 
 	*result = (struct decoding_result){ 0 };
-	r = open_decode(con, decoding, &decode, said);
-	if (!r) {
-		r = run_timeline(con, decoding, decode, ops, sink, names, result);
-		decode_free(decode);
-	}
-	return ending_asked ? -EINTR : r;
+	r = open_decode(con, decoding, &decode);
+	if (r)
+		return r;
+	r = run_timeline(con, decoding, decode, ops, sink, names, result);
+	return close_decode(con, decoding, decode, r);
 }
 
 static int take_ids(struct decode *decode, struct build_id **ids, size_t *nr)
@@ -208,19 +212,17 @@ static int take_ids(struct decode *decode, struct build_id **ids, size_t *nr)
 }
 
 int decoding_files(struct console *con, const struct decoding *decoding, struct build_id **ids,
-		   size_t *nr, bool *said)
+		   size_t *nr)
 {
 	struct showing showing;
 	struct decode *decode;
-	int r;
+	int r = open_decode(con, decoding, &decode);
 
-	r = open_decode(con, decoding, &decode, said);
-	if (!r) {
-		begin_showing(&showing, con, decoding);
-		r = follow(decode, NULL, &showing);
-		if (!r)
-			r = take_ids(decode, ids, nr);
-		decode_free(decode);
-	}
-	return ending_asked ? -EINTR : r;
+	if (r)
+		return r;
+	begin_showing(&showing, con, decoding);
+	r = follow(decode, NULL, &showing);
+	if (!r)
+		r = take_ids(decode, ids, nr);
+	return close_decode(con, decoding, decode, r);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* JSON_TOKENER_STRICT means something else in each version of json-c: 0.18 refuses strings that are
- * not ASCII, and integers of more than 64 bits, which others read as the largest. So json-c parses
- * without it, and what it lets through then is refused here. */
+/* JSON_TOKENER_STRICT differs between versions of json-c: 0.18 rejects non-ASCII strings and
+ * integers of more than 64 bits, which others clamp. So json-c parses without it, and the rest is
+ * checked here. */
 #include "capture/json_strict.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "utf8.h"
 
 #define BLANK " \t\r\n"
-/* Outside of strings: punctuation, numbers, true, false and null. */
+/* All characters that may occur outside strings. */
 #define OUTSIDE BLANK "{}[]:,+-.0123456789Eaeflnrstu"
 
-/* The first byte behind a string; NULL where there is a control character, or no end. */
+/* Returns the end of a string, or NULL at a control character. */
 static const char *skip_string(const char *s)
 {
 	while (*++s != '"') {
@@ -32,19 +32,19 @@ const char *json_strict(const char *text)
 	for (size_t length; *s; s += length) {
 		length = utf8_decode(s, &code);
 		if (!length)
-			return "a byte that is not UTF-8";
+			return "invalid UTF-8";
 	}
 	for (s = text; *s;) {
 		if (*s == '"') {
 			s = skip_string(s);
 			if (!s)
-				return "a control character in a string";
+				return "control character in a string";
 			continue;
 		}
 		if (!strchr(OUTSIDE, *s))
-			return "a character that belongs in a string";
+			return "unquoted character";
 		if (*s++ == ',' && strchr("]}", s[strspn(s, BLANK)]))
-			return "a comma with no value after it";
+			return "trailing comma";
 	}
 	return NULL;
 }

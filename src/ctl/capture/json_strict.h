@@ -2,7 +2,7 @@
 #ifndef CTL_CAPTURE_JSON_STRICT_H
 #define CTL_CAPTURE_JSON_STRICT_H
 
-/* What of a text that json-c could parse is not JSON all the same; NULL if it is JSON. */
+/* Says why text that json-c accepted is not JSON; NULL if it is. */
 const char *json_strict(const char *text);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define D "[0123456789]"
 #define X "[0123456789abcdef]"
-/* Of a file by its build id, as perf looks for it. */
+/* perf's path of a file by its build id. */
 #define TRACED "buildid/\\.build-id/" X "{2}/" X "{2,38}"
 
 static bool matches(const char *text, const char *pattern)

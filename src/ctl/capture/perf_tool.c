@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,14 +10,17 @@
 #include "cli/options.h"
 #include "pidfd.h"
 #include "printable.h"
+#include "strfmt.h"
 
 #define VARIABLE "PERF_POKE_PERF"
 #define INSTALL                                                                                    \
 	"install linux-perf (Debian), linux-tools-generic and linux-tools-$(uname -r) (Ubuntu) "   \
 	"or perf (Fedora, RHEL)"
 
-/* Its exit status when it does not understand its arguments. */
+/* perf's exit status for bad usage. */
 #define PERF_USAGE 129
+/* Exit status if there is no such program, as in a shell. */
+#define NOT_EXECUTED 127
 
 static bool is_program(const char *path)
 {
@@ -39,14 +41,12 @@ int perf_tool_search(const char *name, char **path)
 	}
 	for (;;) {
 		int length = (int)strcspn(folders, ":");
-		_cleanup_free_ char *candidate = NULL;
+		/* An empty entry is the working directory. */
+		_cleanup_free_ char *candidate =
+			strfmt("%.*s/%s", length ?: 1, length ? folders : ".", name);
 
-		/* An empty one is the working folder. */
-		if (asprintf(&candidate, "%.*s/%s", length ?: 1, length ? folders : ".", name) <
-		    0) {
-			candidate = NULL;
+		if (!candidate)
 			return -ENOMEM;
-		}
 		if (is_program(candidate)) {
 			*path = TAKE_PTR(candidate);
 			return 0;
@@ -57,48 +57,28 @@ int perf_tool_search(const char *name, char **path)
 	}
 }
 
-/* SIGPIPE is ignored here: perf that nobody reads from any more would decode on to the end. Returns
- * a positive errno, as posix_spawn(). */
-static int spawn_with(const char *path, char *const argv[],
-		      const posix_spawn_file_actions_t *actions, pid_t *pid)
+/* Returns the PID, or a negative errno. */
+static pid_t spawn(char *const *argv, int output, bool errors)
 {
-	posix_spawnattr_t attributes;
-	sigset_t set;
-	int r = posix_spawnattr_init(&attributes);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t pid = null < 0 ? -1 : fork();
 
-	if (r)
-		return r;
-	sigemptyset(&set);
-	sigaddset(&set, SIGPIPE);
-	posix_spawnattr_setsigdefault(&attributes, &set);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	r = posix_spawn(pid, path, actions, &attributes, argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	return r;
+	if (pid) {
+		pid = pid < 0 ? -errno : pid;
+		closep(&null);
+		return pid;
+	}
+	/* Else perf would decode to the end although nobody reads its output. */
+	signal(SIGPIPE, SIG_DFL);
+	if (dup2(null, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+	    dup2(errors ? output : null, STDERR_FILENO) >= 0)
+		execv(argv[0], argv);
+	_exit(NOT_EXECUTED);
 }
 
-/* With nothing to read. */
-static int spawn_to(char *const *argv, int output, int said, pid_t *pid)
+int perf_tool_lines(char *const *argv, bool errors, void (*take)(void *ctx, char *line), void *ctx)
 {
-	posix_spawn_file_actions_t actions;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return -r;
-	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	if (!r)
-		r = spawn_with(argv[0], argv, &actions, pid);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
-int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *line), void *ctx)
-{
-	_cleanup_close_ int reader = -1, writer = -1, null = -1;
+	_cleanup_close_ int reader = -1, writer = -1;
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
@@ -109,14 +89,13 @@ int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *
 		return -errno;
 	reader = fds[0];
 	writer = fds[1];
-	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	file = fdopen(reader, "re");
-	if (null < 0 || !file)
+	if (!file)
 		return -errno;
 	TAKE_FD(reader);
-	r = spawn_to(argv, writer, said ? writer : null, &pid);
-	if (r)
-		return r;
+	pid = spawn(argv, writer, errors);
+	if (pid < 0)
+		return pid;
 	closep(&writer);
 	while (getline(&line, &size, file) > 0) {
 		line[strcspn(line, "\n")] = '\0';
@@ -125,11 +104,13 @@ int perf_tool_lines(char *const *argv, bool said, void (*take)(void *ctx, char *
 	r = pid_wait(pid, &status);
 	if (r)
 		return r;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
+	if (!WIFEXITED(status))
+		return -EIO;
+	return WEXITSTATUS(status) == NOT_EXECUTED ? -ENOEXEC : WEXITSTATUS(status);
 }
 
 struct first_line {
-	char *text; /* empty: none came yet */
+	char *text; /* empty: none yet */
 	size_t size;
 };
 
@@ -141,8 +122,8 @@ static void take_first(void *ctx, char *line)
 		printable_copy(first->text, first->size, line);
 }
 
-/* Runs a program to its end. Keeps what fits of the first line that it prints. Returns its exit
- * status, or a negative errno. */
+/* Runs a program and keeps its first line, truncated. Returns its exit status or a negative errno.
+ */
 static int run(char *const argv[], char *line, size_t size)
 {
 	struct first_line first = { line, size };
@@ -169,23 +150,22 @@ int perf_tool_find(struct perf_tool *perf, char **why)
 	if (r == -ENOENT && named)
 		return options_explain(why, r, VARIABLE " '%s': no such program", wanted);
 	if (r == -ENOENT)
-		return options_explain(why, r, "there is no perf in PATH: " INSTALL);
+		return options_explain(why, r, "no perf in PATH: " INSTALL);
 	if (r)
 		return r;
 	r = run((char *[]){ perf->path, "--version", NULL }, perf->version, sizeof(perf->version));
-	/* Ubuntu's is a script that fails when there is none for the running kernel. */
+	/* Ubuntu's perf is a script that fails without a perf for the running kernel. */
 	if (r)
 		r = options_explain(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
 	else if (strncmp(perf->version, "perf ", 5))
-		r = options_explain(why, -ENOEXEC, "'%s' is not perf: it says '%s'", perf->path,
+		r = options_explain(why, -ENOEXEC, "'%s' is not perf: it prints '%s'", perf->path,
 				    perf->version);
 	if (r)
 		perf_tool_release(perf);
 	return r;
 }
 
-/* Perf checks its options before it finds that there is nothing to read. Those that were built
- * without a disassembler take it for bad usage. */
+/* perf checks its options before its input. Without a disassembler, =disasm is bad usage. */
 bool perf_tool_disassembles(const struct perf_tool *perf)
 {
 	char *const argv[] = {

@@ -5,16 +5,18 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/text.h"
+
 static void print_usage(FILE *file, const struct command *const *commands)
 {
 	fputs("Usage: perf-poke-ctl COMMAND [OPTIONS]\n\n"
-	      "Catch the timer that fires late, and keep what the CPU did before.\n\nCommands:\n",
+	      "Catch late timers and keep a trace of what the CPU did before.\n\nCommands:\n",
 	      file);
 	for (; *commands; commands++) {
 		if ((*commands)->summary)
 			fprintf(file, "  %-8s %s\n", (*commands)->name, (*commands)->summary);
 	}
-	fputs("\nperf-poke-ctl COMMAND --help tells more; --version prints the version.\n", file);
+	fputs("\nSee perf-poke-ctl COMMAND --help; --version prints the version.\n", file);
 }
 
 static void print_help(FILE *file, const struct command *cmd)
@@ -50,18 +52,12 @@ static enum exit_code unknown_command(struct console *con, const struct command 
 				      const char *name)
 {
 	_cleanup_free_ char *names = NULL;
-	size_t size;
-	FILE *file = open_memstream(&names, &size);
 
-	if (!file)
-		return EXIT_FAILED;
 	for (size_t i = 0; commands[i]; i++) {
 		if (commands[i]->summary)
-			fprintf(file, "%s%s", i ? ", " : "", commands[i]->name);
+			text_join(&names, commands[i]->name);
 	}
-	if (fclose(file))
-		return EXIT_FAILED;
-	console_error(con, "'%s': no such command (use %s)", name, names);
+	console_error(con, "'%s': no such command (use %s)", name, names ?: "--help");
 	return EXIT_USAGE;
 }
 
@@ -94,20 +90,16 @@ enum exit_code command_dispatch(const struct command *const *commands, int argc,
 	struct console con = { .out = stdout, .err = stderr };
 	enum exit_code code;
 
-	/* A reader that went away is a write error like any other: it is reported, and sessions end
-	 * well. */
+	/* A broken pipe is an ordinary write error: it is reported, and sessions end in order. */
 	signal(SIGPIPE, SIG_IGN);
 	code = dispatch(&con, commands, argc, argv);
 	logger_release(&con.log);
-	if (con.log.failed) {
-		con.json = false;
-		console_error(&con, "the log could not be written");
-		return EXIT_FAILED;
-	}
-	if (fflush(con.out) || ferror(con.out)) {
-		con.json = false;
-		console_error(&con, "standard output could not be written");
-		return EXIT_FAILED;
-	}
-	return code;
+	con.json = NULL;
+	if (con.log.failed)
+		console_error(&con, "cannot write to the log");
+	else if (fflush(con.out) || ferror(con.out))
+		console_error(&con, "cannot write to standard output");
+	else
+		return code;
+	return EXIT_FAILED;
 }

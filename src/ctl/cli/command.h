@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a command of perf-poke-ctl is, and how one is chosen.
+ * Commands of perf-poke-ctl and their dispatch.
  *
- * cli/ reads the command line and writes results, messages and files. It includes src/shared and
- * the public library only.
+ * cli/ parses the command line and writes results, messages and files. It may include src/shared
+ * and the public library only.
  */
 #ifndef CTL_CLI_COMMAND_H
 #define CTL_CLI_COMMAND_H
@@ -20,8 +20,8 @@ enum exit_code {
 
 struct command {
 	const char *name;
-	const char *summary;   /* one line, for the list of commands; NULL: not listed */
-	const char *arguments; /* behind the name in the usage line */
+	const char *summary;   /* one line of the command list; NULL: unlisted */
+	const char *arguments; /* after the name in the usage line */
 	const char *notes;     /* after the options in --help */
 	const struct option_spec *options;
 	size_t nr_options;
@@ -29,17 +29,18 @@ struct command {
 	enum exit_code (*run)(struct console *con, int argc, char **argv);
 };
 
-/*
- * Reads the options of a command into target. Returns 0, 1 if it was --help and help has been
- * printed, or a negative errno and the error has been printed.
- */
+/* For the two members of struct command. */
+#define COMMAND_OPTIONS(rows) .options = (rows), .nr_options = ARRAY_SIZE(rows)
+
+/* Parses options into target. Returns 0, 1 after printing --help, or a negative errno after
+ * printing the error. */
 int command_options(const struct command *cmd, struct console *con, int argc, char **argv,
 		    void *target) _must_check_;
 
-/* The exit code when command_options() did not return 0. */
+/* The exit code for a result of command_options() other than 0. */
 enum exit_code command_options_exit(int r);
 
-/* Runs the command that argv names, out of a NULL terminated list. Returns the exit code. */
+/* Runs the command that argv names; the list ends with NULL. */
 enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv);
 
 #endif

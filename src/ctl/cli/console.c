@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "cli/json_line.h"
 #include "printable.h"
 
 static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
@@ -18,33 +17,27 @@ static void put_result(struct console *con, enum perf_poke_log_level level, cons
 	fflush(con->out);
 }
 
-static void put_json(struct console *con, enum perf_poke_log_level level, json_object *object)
-{
-	_cleanup_free_ char *line = json_line_text(object);
-
-	if (line)
-		put_result(con, level, line);
-}
-
 void console_log(struct console *con, enum perf_poke_log_level level, const char *msg)
 {
-	_cleanup_free_ char *line = NULL;
-
 	enum perf_poke_log_level least = con->json ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_INFO;
+	_cleanup_free_ char *json = NULL;
+	_cleanup_free_ char *line = NULL;
 
 	if (level > (con->verbose ? PERF_POKE_LOG_DEBUG : least))
 		return;
 	if (level == PERF_POKE_LOG_ERROR)
 		con->errors++;
-	line = strdup(msg);
-	if (!line)
-		return;
 	if (con->json && level == PERF_POKE_LOG_ERROR) {
-		put_json(con, level, json_error(line));
-		/* Both would be in the same place. */
+		json = con->json(msg);
+		if (json)
+			put_result(con, level, json);
+		/* Text and JSON would go to the same log. */
 		if (con->detached)
 			return;
 	}
+	line = strdup(msg);
+	if (!line)
+		return;
 	console_clear_status(con);
 	printable(line);
 	if (con->log.kind)
@@ -90,11 +83,6 @@ void console_info(struct console *con, const char *format, ...)
 	va_end(args);
 }
 
-void console_json(struct console *con, json_object *object)
-{
-	put_json(con, PERF_POKE_LOG_INFO, object);
-}
-
 void console_result(struct console *con, const char *text)
 {
 	put_result(con, PERF_POKE_LOG_INFO, text);
@@ -117,7 +105,7 @@ void console_status(struct console *con, const char *text)
 
 	if (!ioctl(fileno(con->err), TIOCGWINSZ, &size) && size.ws_col)
 		width = size.ws_col;
-	/* Not the last column: some terminals wrap when it is written. */
+	/* Some terminals wrap when the last column is written. */
 	fprintf(con->err, "\r%.*s\033[K", width - 1, text);
 	fflush(con->err);
 	con->drawn = true;

@@ -10,8 +10,8 @@ static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
 volatile sig_atomic_t ending_asked;
 
-/* A shell has what it starts in the background ignore SIGINT. That is still meant when somebody
- * sends it to us alone. */
+/* Shells start background jobs with SIGINT ignored. It still terminates us if it is sent
+ * explicitly. */
 static bool is_ignored(int number)
 {
 	struct sigaction action;

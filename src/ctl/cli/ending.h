@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, as by nohup.
- */
+/* Signals that terminate a command: SIGINT, SIGTERM, and SIGHUP unless ignored (nohup). */
 #ifndef CTL_CLI_ENDING_H
 #define CTL_CLI_ENDING_H
 
@@ -8,12 +7,11 @@
 
 void ending_set(sigset_t *set);
 
-/* Blocks them, for good: they come by the descriptor that is returned, which does not block. Or a
- * negative errno. */
+/* Blocks the signals permanently. Returns a non-blocking signalfd, or a negative errno. */
 int ending_open(void);
 
-/* Between ending_catch() and ending_release() they only set ending_asked, which stays set: nothing
- * resets it, for a signal may come just before another part of a command begins. */
+/* Between ending_catch() and ending_release() the signals set ending_asked. It is never reset: a
+ * signal may arrive between two phases of a command. */
 extern volatile sig_atomic_t ending_asked;
 
 struct ending {

@@ -1,56 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/json_line.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "printable.h"
-#include "utf8.h"
 
 json_object *json_line(const char *type)
 {
 	json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "type", json_object_new_string(type));
+	json_add_text(object, "type", type);
 	return object;
 }
 
-void json_add_number(json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-void json_add_bool(json_object *object, const char *key, bool value)
-{
-	json_object_object_add(object, key, json_object_new_boolean(value));
-}
-
-json_object *json_new_string(const char *value)
-{
-	_cleanup_free_ char *copy = strdup(value);
-
-	return copy ? json_object_new_string(utf8_repair(copy)) : NULL;
-}
-
-void json_add_string(json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, value ? json_new_string(value) : NULL);
-}
-
-void json_add_name(json_object *object, const char *key, const char *name)
-{
-	json_add_string(object, key, *name ? name : NULL);
-}
-
-json_object *json_error(const char *message)
-{
-	json_object *object = json_line("error");
-
-	json_add_string(object, "message", message);
-	return object;
-}
-
-/* JSON escapes only some of what a terminal acts on. The rest is in strings, where it can be. */
+/* json-c escapes only some of the characters that terminals interpret. The others occur in strings
+ * only, so that they can be escaped as well. */
 static char *escape_json(const char *json)
 {
 	char *line = NULL;
@@ -78,11 +40,32 @@ static char *escape_json(const char *json)
 	return line;
 }
 
-char *json_line_text(json_object *object)
+static char *line_text(json_object *object)
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
 	char *line = escape_json(json_object_to_json_string_ext(object, flags));
 
 	json_object_put(object);
 	return line;
+}
+
+static char *error_text(const char *message)
+{
+	json_object *object = json_line("error");
+
+	json_add_text(object, "message", message);
+	return line_text(object);
+}
+
+void json_print(struct console *con, json_object *object)
+{
+	_cleanup_free_ char *line = line_text(object);
+
+	if (line)
+		console_result(con, line);
+}
+
+void json_use(struct console *con, bool json)
+{
+	con->json = json ? error_text : NULL;
 }

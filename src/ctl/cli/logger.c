@@ -9,16 +9,17 @@
 #include "cli/options.h"
 #include "cli/systemd.h"
 #include "clock.h"
+#include "strfmt.h"
+#include "write_all.h"
 
 static int open_journal(struct logger *log, char **why)
 {
 	if (!systemd_is_built())
 		return options_explain(why, -EOPNOTSUPP,
-				       "--log 'journal': this build is without libsystemd "
-				       "(use a file)");
+				       "--log 'journal': built without libsystemd (use a file)");
 	if (!systemd_has_journal())
 		return options_explain(why, -ENOENT,
-				       "--log 'journal': no journal runs here (use a file)");
+				       "--log 'journal': journald is not running (use a file)");
 	*log = (struct logger){ .kind = LOGGER_JOURNAL };
 	return 0;
 }
@@ -42,8 +43,8 @@ int logger_open(struct logger *log, const char *where, char **why)
 		return open_journal(log, why);
 	r = open_file(log, AT_FDCWD, where, 0);
 	return r ? options_explain(why, r,
-				   "--log '%s': cannot open this file to append to it: %s "
-				   "(use a file in a folder that is there and can be written)",
+				   "--log '%s': cannot append to the file: %s (use a file in an "
+				   "existing, writable folder)",
 				   where, strerror(-r))
 		 : 0;
 }
@@ -69,21 +70,11 @@ void logger_release(struct logger *log)
 	log->kind = LOGGER_NONE;
 }
 
-/* In one call, so that lines of several writers do not mix. */
-static void write_file(struct logger *log, const char *text, size_t size)
+/* One write() a message, so that messages of several writers do not mix. */
+static void write_file(struct logger *log, const char *text)
 {
-	while (size) {
-		ssize_t n = write(log->fd, text, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			log->failed = true;
-			return;
-		}
-		text += n;
-		size -= (size_t)n;
-	}
+	if (write_all(log->fd, text, strlen(text)))
+		log->failed = true;
 }
 
 static void write_journal(struct logger *log, enum perf_poke_log_level level, const char *text)
@@ -106,7 +97,6 @@ void logger_line(struct logger *log, enum perf_poke_log_level level, const char 
 	_cleanup_free_ char *text = NULL;
 	char date[32], zone[8];
 	struct tm tm;
-	int length;
 
 	if (log->kind == LOGGER_JOURNAL) {
 		write_journal(log, level, line);
@@ -115,14 +105,12 @@ void logger_line(struct logger *log, enum perf_poke_log_level level, const char 
 	localtime_r(&seconds, &tm);
 	strftime(date, sizeof(date), "%FT%T", &tm);
 	strftime(zone, sizeof(zone), "%z", &tm);
-	length = asprintf(&text, "%s.%06u%s perf-poke-ctl[%d]: %s\n", date,
-			  (unsigned int)(now % NSEC_PER_SEC / 1000), zone, getpid(), line);
-	if (length < 0) {
-		text = NULL;
+	text = strfmt("%s.%06u%s perf-poke-ctl[%d]: %s\n", date,
+		      (unsigned int)(now % NSEC_PER_SEC / 1000), zone, getpid(), line);
+	if (text)
+		write_file(log, text);
+	else
 		log->failed = true;
-		return;
-	}
-	write_file(log, text, (size_t)length);
 }
 
 void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text)
@@ -130,5 +118,5 @@ void logger_result(struct logger *log, enum perf_poke_log_level level, const cha
 	if (log->kind == LOGGER_JOURNAL)
 		write_journal(log, level, text);
 	else
-		write_file(log, text, strlen(text));
+		write_file(log, text);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* systemd.h of a build without libsystemd. */
+/* Stubs for a build without libsystemd. */
 #include "cli/systemd.h"
 
 bool systemd_is_built(void)

@@ -5,13 +5,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include <perf_poke.h>
-
+#include "cli/text.h"
 #include "cpulist.h"
 #include "printable.h"
 #include "units.h"
 
-/* Where the column of explanations begins. */
+/* Column of the help texts. */
 #define HELP_COLUMN 28
 
 struct parser {
@@ -21,7 +20,7 @@ struct parser {
 	char **argv;
 	void *target;
 	char **error;
-	uint64_t seen; /* a bit for each row that has a value */
+	uint64_t seen; /* bitmap of the rows that have a value */
 };
 
 int options_explain(char **why, int r, const char *format, ...)
@@ -104,7 +103,7 @@ static int check_cpus(const char *value, char **why)
 
 bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice)
 {
-	const struct perf_poke_choice *row = spec->choice ? spec->choice(i) : NULL;
+	const struct perf_poke_choice *row = spec->choice ? spec->choice(spec->axis, i) : NULL;
 
 	if (row)
 		*choice = (struct option_choice){ row->name, row->value, row->help };
@@ -117,22 +116,14 @@ static int parse_choice(const struct option_spec *spec, const char *value, int *
 {
 	_cleanup_free_ char *names = NULL;
 	struct option_choice choice;
-	size_t size;
-	FILE *file;
 
 	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
+		text_join(&names, choice.name);
 		if (strcmp(value, choice.name))
 			continue;
 		*target = choice.value;
 		return 0;
 	}
-	file = open_memstream(&names, &size);
-	if (!file)
-		return -ENOMEM;
-	for (size_t i = 0; options_choice(spec, i, &choice); i++)
-		fprintf(file, "%s%s", i ? ", " : "", choice.name);
-	if (fclose(file))
-		return -ENOMEM;
 	return options_explain(why, -EINVAL, "not a%s %s (use %s)",
 			       strchr("aeiou", *spec->name) ? "n" : "", spec->name, names);
 }
@@ -168,13 +159,13 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 	return r;
 }
 
-/* What getopt_long() returns for the row of that index where it was named long. */
+/* getopt_long() returns LONG_NAME plus the row's index for a long name. */
 #define LONG_NAME 256
 #define HELP 'h'
 
 static const struct option_spec help_spec = { .name = "help",
 					      .short_name = HELP,
-					      .help = "print this" };
+					      .help = "print this help" };
 
 static const struct option_spec *find_spec(const struct parser *p, int found)
 {
@@ -187,7 +178,7 @@ static const struct option_spec *find_spec(const struct parser *p, int found)
 	return NULL;
 }
 
-/* As it was named: --time or -t. */
+/* Formats the option as the user wrote it: --time or -t. */
 static void format_name(char name[64], const struct option_spec *spec, int found)
 {
 	if (found >= LONG_NAME)
@@ -218,32 +209,28 @@ static int parse_option(struct parser *p, int found)
 	return r;
 }
 
-/* The options that the word is a prefix of, as `--period, --perf-pid`. */
+/* Names the options that the word is a prefix of, such as `--period, --perf-pid`. */
 static int explain_unknown(struct parser *p, const char *word)
 {
 	int length = (int)strcspn(word, "=");
 	_cleanup_free_ char *names = NULL;
-	size_t size, nr = 0;
-	FILE *file = open_memstream(&names, &size);
 
-	if (!file)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->nr; i++) {
 		const char *name = p->specs[i].name;
+		char dashed[64];
 
-		if (name && !strncmp(name, word + 2, (size_t)length - 2))
-			fprintf(file, "%s--%s", nr++ ? ", " : "", name);
+		snprintf(dashed, sizeof(dashed), "--%s", name ?: "");
+		if (name && !strncmp(dashed, word, (size_t)length))
+			text_join(&names, dashed);
 	}
-	if (fclose(file))
-		return -ENOMEM;
-	if (nr)
+	if (names)
 		return options_explain(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word,
 				       names);
 	return options_explain(p->error, -EINVAL, "%.*s: no such option (--help lists them)",
 			       length, word);
 }
 
-/* getopt_long() has refused it. */
+/* getopt_long() has rejected it. */
 static int explain_option(struct parser *p, bool is_missing)
 {
 	const struct option_spec *spec = optopt ? find_spec(p, optopt) : NULL;
@@ -261,7 +248,7 @@ static int explain_option(struct parser *p, bool is_missing)
 	return options_explain(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
 }
 
-/* Of the rows without a name, the first of the kind that has no value yet. */
+/* Takes the first row of the kind without a value. */
 static const struct option_spec *take_unnamed(struct parser *p, enum option_kind kind)
 {
 	for (size_t i = 0; i < p->nr; i++) {
@@ -280,14 +267,13 @@ static int parse_word(struct parser *p, char *word)
 	int r;
 
 	if (!spec)
-		return options_explain(p->error, -EINVAL, "'%s': only options are taken", word);
+		return options_explain(p->error, -EINVAL, "'%s': unexpected argument", word);
 	r = parse_value(spec, word, p->target, &why);
 	if (r && why)
 		return options_explain(p->error, -EINVAL, "%s: %s", spec->metavar, why);
 	return r;
 }
 
-/* All that follows `--`. */
 static int parse_rest(struct parser *p)
 {
 	const struct option_spec *spec = take_unnamed(p, OPTION_REST);
@@ -295,7 +281,7 @@ static int parse_rest(struct parser *p)
 	if (spec)
 		*(char ***)((char *)p->target + spec->offset) = &p->argv[optind];
 	else if (optind < p->argc)
-		return options_explain(p->error, -EINVAL, "'%s': only options are taken",
+		return options_explain(p->error, -EINVAL, "'%s': unexpected argument",
 				       p->argv[optind]);
 	return 0;
 }
@@ -315,8 +301,9 @@ static int check_required(const struct parser *p)
 	return 0;
 }
 
-/* The rows as getopt_long() takes them: words in their order, no messages, a missing value told
- * from an unknown option. */
+/* Converts the rows for getopt_long(): arguments in order (-), no messages, ':' for a missing
+ * value.
+ */
 static void describe(const struct parser *p, struct option *names, char *letters)
 {
 	letters = stpcpy(letters, "-:h");
@@ -338,7 +325,7 @@ static int parse_all(struct parser *p, const char *letters, const struct option 
 {
 	int r = 0;
 
-	/* 0: from the beginning, whatever was parsed before. */
+	/* 0 makes glibc reinitialise getopt. */
 	optind = 0;
 	while (!r) {
 		int at = optind ?: 1;

@@ -12,7 +12,7 @@ int output_file_rename(int dirfd, const char *partial, const char *path, bool fo
 {
 	if (!renameat2(dirfd, partial, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
 		return 0;
-	/* Not every file system has RENAME_NOREPLACE. */
+	/* Not every file system supports RENAME_NOREPLACE. */
 	if (force || errno != EINVAL)
 		return -errno;
 	if (linkat(dirfd, partial, AT_FDCWD, path, 0))
@@ -46,7 +46,7 @@ int output_file_open(struct output_file *file, const char *path, bool force)
 
 int output_file_publish(struct output_file *file)
 {
-	/* Some that write behind, as NFS, tell only now that the disk is full. */
+	/* File systems that write behind, such as NFS, report a full disk at close(). */
 	int fd = TAKE_FD(file->fd);
 	int r;
 

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "strfmt.h"
 #include "tree.h"
 
 #define PREFIX ".partial-perf-poke-"
@@ -13,7 +14,7 @@
 
 const struct partial partial_none = { .fd = -1, .place = -1 };
 
-/* No capture that is being written has such a name, and nothing of another program. */
+/* Captures being written and files of other programs have different names. */
 static bool is_ours(int dirfd, const char *name)
 {
 	static const char random[] =
@@ -39,19 +40,9 @@ static void sweep(int place)
 	}
 }
 
-static int open_place(const char *path, int length)
-{
-	_cleanup_free_ char *folder = strndup(path, (size_t)length);
-	int fd;
-
-	if (!folder)
-		return -ENOMEM;
-	fd = open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int make(struct partial *partial, const char *beside)
 {
+	_cleanup_free_ char *folder = NULL;
 	const char *end = beside + strlen(beside);
 	const char *slash;
 	int length;
@@ -61,19 +52,20 @@ static int make(struct partial *partial, const char *beside)
 		end--;
 	slash = memrchr(beside, '/', (size_t)(end - beside));
 	length = slash ? (int)(slash - beside) + 1 : 0;
-	/* One that may be written to, but not read, cannot be locked: then nothing is swept. */
-	partial->place = open_place(beside, length);
+	folder = strfmt("%.*s.", length, beside);
+	partial->path = strfmt("%.*s" PREFIX RANDOM, length, beside);
+	if (!folder || !partial->path)
+		return -ENOMEM;
+	/* A folder without read permission cannot be locked and is not swept. */
+	partial->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (partial->place >= 0) {
 		sweep(partial->place);
 		flock(partial->place, LOCK_SH | LOCK_NB);
 	}
-	if (asprintf(&partial->path, "%.*s" PREFIX RANDOM, length, beside) >= 0)
-		return 0;
-	partial->path = NULL;
-	return -ENOMEM;
+	return 0;
 }
 
-/* There is nothing to remove. */
+/* Nothing was created. */
 static int fail(struct partial *partial)
 {
 	int r = -errno;

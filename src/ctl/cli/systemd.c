@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
-#include <sys/uio.h>
+#define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
 
@@ -28,37 +28,24 @@ void systemd_notify(const char *format, ...)
 	if (vasprintf(&state, format, args) < 0)
 		state = NULL;
 	va_end(args);
-	/* A manager that does not listen is no reason to end a session. */
+	/* A session survives the failure of its manager. */
 	if (state)
 		(void)sd_notify(0, state);
 }
 
 bool systemd_has_journal(void)
 {
-	/* libsystemd drops entries without a word when nobody takes them. */
+	/* libsystemd silently drops entries if journald is not running. */
 	return !access("/run/systemd/journal/socket", W_OK);
 }
 
 int systemd_journal(int priority, const char *text)
 {
-	static const char identifier[] = "SYSLOG_IDENTIFIER=perf-poke-ctl";
-	_cleanup_free_ char *message = NULL;
-	char level[32];
-	struct iovec fields[3];
 	size_t size = strlen(text);
-	int length;
 
 	if (size && text[size - 1] == '\n')
 		size--;
-	length = asprintf(&message, "MESSAGE=%.*s", (int)size, text);
-	if (length < 0) {
-		message = NULL;
-		return -ENOMEM;
-	}
-	fields[0] = (struct iovec){ message, (size_t)length };
-	fields[1].iov_base = level;
-	fields[1].iov_len = (size_t)snprintf(level, sizeof(level), "PRIORITY=%d", priority);
-	fields[2] = (struct iovec){ (char *)identifier, sizeof(identifier) - 1 };
-	/* Not a line of a stream, which the journal would cut at 48K. */
-	return sd_journal_sendv(fields, ARRAY_SIZE(fields));
+	/* Unlike a line of a journal stream, an entry is not cut at 48K. */
+	return sd_journal_send("MESSAGE=%.*s", (int)size, text, "PRIORITY=%d", priority,
+			       "SYSLOG_IDENTIFIER=perf-poke-ctl", NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The service manager and the journal, in a build with libsystemd; without it they are never there.
- */
+/* Service manager and journal. Without libsystemd both are reported as absent. */
 #ifndef CTL_CLI_SYSTEMD_H
 #define CTL_CLI_SYSTEMD_H
 
@@ -8,20 +7,18 @@
 
 #include "util.h"
 
-/* Whether this build has libsystemd. */
 bool systemd_is_built(void);
 
-/* Whether a service manager wants to be told. */
+/* Whether NOTIFY_SOCKET is set. */
 bool systemd_wants_notify(void);
 
-/* Lines of NAME=VALUE as sd_notify(3) has them. Does nothing when nobody wants to be told. */
+/* sd_notify(3), if NOTIFY_SOCKET is set. */
 void systemd_notify(const char *format, ...) _printf_(1, 2);
 
-/* Whether a journal takes entries. */
+/* Whether journald is running. */
 bool systemd_has_journal(void);
 
-/* One entry, whatever its length; priorities are those of syslog(3). Returns 0 or a negative errno.
- */
+/* Writes one entry of any length with a priority of syslog(3). Returns 0 or a negative errno. */
 int systemd_journal(int priority, const char *text);
 
 #endif

@@ -5,16 +5,18 @@
 #include <string.h>
 
 #include "printable.h"
+#include "strfmt.h"
 #include "utf8.h"
 
-static bool is_printable(const char *s)
+/* Whether the text can be in single quotes. */
+static bool is_quotable(const char *s)
 {
 	size_t length;
 	uint32_t code;
 
 	for (; *s; s += length) {
 		length = utf8_decode(s, &code);
-		if (!length || !printable_code(code))
+		if (!length || !printable_code(code) || code == '\'')
 			return false;
 	}
 	return true;
@@ -42,29 +44,18 @@ int text_shell_word(const char *s, char **word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_-./,:=@%+";
-	size_t length = strlen(s);
-	char *quoted, *end;
+	bool is_plain = *s && !s[strspn(s, plain)];
 
-	if (!is_printable(s))
+	if (!is_quotable(s))
 		return escape_word(s, word);
+	*word = is_plain ? strdup(s) : strfmt("'%s'", s);
+	return *word ? 0 : -ENOMEM;
+}
 
-	if (length && strspn(s, plain) == length) {
-		*word = strdup(s);
-		return *word ? 0 : -ENOMEM;
-	}
-	/* The worst is a quote: the string is closed, an escaped quote follows, it is opened again.
-	 */
-	quoted = malloc(4 * length + 3);
-	if (!quoted)
-		return -ENOMEM;
-	end = stpcpy(quoted, "'");
-	for (; *s; s++) {
-		if (*s == '\'')
-			end = stpcpy(end, "'\\''");
-		else
-			*end++ = *s;
-	}
-	stpcpy(end, "'");
-	*word = quoted;
-	return 0;
+void text_join(char **list, const char *item)
+{
+	char *longer = strfmt("%s%s%s", *list ?: "", *list ? ", " : "", item);
+
+	free(*list);
+	*list = longer;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/json_line.h"
 #include "commands/commands.h"
 #include "session/json.h"
 
@@ -27,7 +28,7 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 	bool have = capability->have;
 
 	if (con->json) {
-		console_json(con, json_capability(capability));
+		json_print(con, json_capability(capability));
 		return;
 	}
 	fprintf(con->out, "%-20s %-3s  %s%s\n", capability->name, have ? "yes" : "no",
@@ -45,14 +46,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_check, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	con->json = args.json;
+	json_use(con, args.json);
 	r = perf_poke__check(print_capability, con);
 	if (r && r != -EOPNOTSUPP) {
 		console_error(con, "check: %s", strerror(-r));
 		return EXIT_FAILED;
 	}
 	if (con->json)
-		console_json(con, json_check(!r));
+		json_print(con, json_check(!r));
 	else
 		fprintf(con->out, "\n%s\n",
 			r ? "perf-poke-ctl start cannot work here: what is required is missing."
@@ -65,7 +66,6 @@ const struct command command_check = {
 	.summary = "Find out what this system can do, and what to do where it cannot.",
 	.arguments = "[--json]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

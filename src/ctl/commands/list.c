@@ -5,17 +5,17 @@
 #include <time.h>
 
 #include "capture/account_load.h"
-#include "capture/newest.h"
+#include "capture/folder.h"
 #include "cli/json_line.h"
 #include "clock.h"
 #include "commands/commands.h"
 #include "cpulist.h"
 #include "printable.h"
 #include "session/perf_files.h"
+#include "strfmt.h"
 #include "tree.h"
 #include "units.h"
 
-#define NS_PER_H UINT64_C(3600000000000)
 #define TARGET(member) .offset = offsetof(struct list_args, member)
 
 static int parse_since(void *target, const char *value, char **why);
@@ -29,36 +29,34 @@ static const struct option_choice orders[] = {
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(folder), .metavar = "DIR",
-	  .help = "folder of captures (" NEWEST_FOLDER "), or one capture" },
+	  .help = "folder of captures (" FOLDER_DEFAULT "), or one capture" },
 	{ "sort", 's', OPTION_ENUM, .choices = orders, .nr_choices = ARRAY_SIZE(orders),
 	  TARGET(order), .metavar = "KEY",
-	  .help = "time (default), latency, cpu or size; the newest, or\nlargest, last" },
+	  .help = "time (default), latency, cpu or size; ascending" },
 	{ "cpu", 'c', OPTION_CPUS, TARGET(cpus), .metavar = "LIST",
-	  .help = "only of these CPUs, as 3 or 2,4-7" },
-	{ "min-latency", 'm', OPTION_TIME, .max = 8760 * NS_PER_H, TARGET(min_latency_ns),
-	  .metavar = "TIME", .help = "only of at least this latency" },
+	  .help = "only these CPUs, such as 3 or 2,4-7" },
+	{ "min-latency", 'm', OPTION_TIME, .max = 8760 * OPTIONS_NS_PER_H, TARGET(min_latency_ns),
+	  .metavar = "TIME", .help = "only latencies of at least this" },
 	{ "since", 0, OPTION_PARSED, .parse = parse_since, .metavar = "WHEN",
-	  .help = "only from then on: 2026-11-21, '2026-11-21 07:01', or 2h for\nthat long ago" },
+	  .help = "only captures since 2026-11-21, '2026-11-21 07:01', or\n2h ago" },
 	{ "why", 'w', OPTION_FLAG, TARGET(why),
-	  .help = "the culprit of each, as report names it; perf decodes each\nfor that, which may "
-		  "take a while" },
+	  .help = "add the cause that report names; decodes each capture,\nwhich may take a "
+		  "while" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
 };
 
 static const char notes[] =
-	"A capture that cannot be read is told of in a line, and the others are "
-	"listed.\n" OPTIONS_TIMES ".\n"
+	"Unreadable captures are reported on stderr; the others are listed.\n" OPTIONS_TIMES ".\n"
 	"\n"
-	"Exit codes: 0 fine, also when there is none, 1 the folder or one of the captures cannot "
-	"be\n"
-	"read, 2 usage.\n"
+	"Exit codes: 0 fine (also without captures), 1 the folder or a capture is unreadable,\n"
+	"2 usage.\n"
 	"\n"
-	"With --json each line on standard output is an object:\n"
+	"With --json, each line of standard output is an object:\n"
 	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked, "
 	"cpu,\n"
 	"                      time_ns, latency_ns, expected_ns, actual_ns, function_name,\n"
 	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes;\n"
-	"                      with --why sentence and cause, of report (null: see the error)\n"
+	"                      with --why: sentence and cause as in report (null on error)\n"
 	"  {\"type\":\"error\"}    message\n";
 
 int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns)
@@ -81,7 +79,7 @@ int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns)
 		*since_ns = (uint64_t)seconds * NSEC_PER_SEC;
 		return 0;
 	}
-	/* A bare number would be microseconds, which nobody means here. */
+	/* Reject a bare number, which would mean microseconds. */
 	if (!length || text[length - 1] < 'a' || units_parse_time(text, &ago_ns))
 		return -EINVAL;
 	*since_ns = ago_ns < now_ns ? now_ns - ago_ns : 0;
@@ -95,13 +93,13 @@ static int parse_since(void *target, const char *value, char **why)
 	if (!list_parse_since(value, clock_ns(CLOCK_REALTIME), &args->since_ns))
 		return 0;
 	return options_explain(why, -EINVAL,
-			       "no time (use 2026-11-21, '2026-11-21 07:01', or 2h for that long "
-			       "ago)");
+			       "not a time (use 2026-11-21, '2026-11-21 07:01', or 2h for two "
+			       "hours ago)");
 }
 
 int list_parse(struct list_args *args, struct console *con, int argc, char **argv)
 {
-	*args = (struct list_args){ .folder = NEWEST_FOLDER };
+	*args = (struct list_args){ .folder = FOLDER_DEFAULT };
 	return command_options(&command_list, con, argc, argv, args);
 }
 
@@ -186,8 +184,7 @@ static int add_entry(struct list *list, const struct list_entry *entry)
 	return 0;
 }
 
-/* Sessions keep other things there too, such as logs, and what perf wrote. A capture has one of its
- * two parts. */
+/* The output folder also holds logs and perf's files. A capture has capture.json or perf.data. */
 static bool is_capture(int dirfd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -198,78 +195,79 @@ static bool is_capture(int dirfd, const char *path)
 	       !perf_files_is_folder(slash ? slash + 1 : path);
 }
 
-/* Takes path. What is wrong with a capture is told, and is no failure here. */
-static int add_capture(struct list *list, int dirfd, char *path)
+/* Reports an unreadable capture and continues. */
+static int complain(struct list *list, const char *path, const char *why)
+{
+	console_error(list->con, "%s: %s", path, why);
+	list->failed = true;
+	return 0;
+}
+
+/* Takes path. */
+static int add_capture(struct list *list, const struct folder_entry *found, char *path)
 {
 	_cleanup_free_ char *own = path;
-	_cleanup_free_ char *why = NULL;
-	struct list_entry entry = { .path = path };
+	struct list_entry entry = { .path = path, .file = found->file };
+	_cleanup_free_ char *file = strfmt("%s/" CAPTURE_FILE_NAME, path);
 	int r;
 
+	if (!file)
+		return -ENOMEM;
 	list->found++;
-	r = capture_file_read(&entry.file, dirfd, &why);
-	if (!r && entry.file.view.kind != VIEW_PERF && faccessat(dirfd, "perf.data", F_OK, 0))
-		r = options_explain(&why, -EINVAL, "there is no perf.data beside it");
-	if (r == -ENOMEM)
-		return r;
-	if (r) {
-		console_error(list->con, "%s/" CAPTURE_FILE_NAME ": %s", path, why ?: strerror(-r));
-		list->failed = true;
-		return 0;
-	}
+	if (found->err)
+		return complain(list, file, found->why ?: strerror(-found->err));
+	if (entry.file.view.kind != VIEW_PERF && faccessat(found->dirfd, "perf.data", F_OK, 0))
+		return complain(list, file, "no perf.data next to it");
 	if (!list_wants(list->args, list->cpus, list->nr_cpus, &entry.file))
 		return 0;
-	entry.size = tree_size(dirfd, ".").share;
+	entry.size = tree_size(found->dirfd, ".").share;
 	r = add_entry(list, &entry);
 	if (!r)
 		TAKE_PTR(own);
 	return r;
 }
 
-static int look_at(struct list *list, int parent, const char *name)
+static int take(void *ctx, const struct folder_entry *found)
 {
+	struct list *list = ctx;
 	const char *folder = list->args->folder;
-	size_t length = strlen(folder);
-	_cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *path;
+	char *path =
+		strfmt("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", found->name);
+	int r = 0;
 
-	/* Those without a right to look into may be captures. */
-	if (fd < 0 && errno == EACCES) {
-		console_error(list->con, "%s/%s: %s", folder, name, strerror(errno));
-		list->failed = true;
-	}
-	if (fd < 0 || !is_capture(fd, name))
-		return 0;
-	if (asprintf(&path, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name) < 0)
+	if (!path)
 		return -ENOMEM;
-	return add_capture(list, fd, path);
+	if (found->dirfd >= 0 && is_capture(found->dirfd, found->name))
+		return add_capture(list, found, path);
+	/* An unreadable folder may be a capture. */
+	if (found->err == -EACCES)
+		r = complain(list, path, strerror(EACCES));
+	free(path);
+	return r;
 }
 
 static int collect(struct list *list)
 {
-	_cleanup_closedir_ DIR *dir = NULL;
-	struct dirent *entry;
+	const char *folder = list->args->folder;
+	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct folder_entry entry = { .name = folder, .dirfd = fd };
+	char *path;
 	int r;
 
-	r = opendir_at(&dir, AT_FDCWD, list->args->folder);
-	if (r)
-		return r;
-	if (is_capture(dirfd(dir), list->args->folder)) {
-		char *path = strdup(list->args->folder);
-
-		return path ? add_capture(list, dirfd(dir), path) : -ENOMEM;
-	}
-	errno = 0;
-	/* Hidden ones are being written. */
-	while (!r && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			r = look_at(list, dirfd(dir), entry->d_name);
-		errno = 0;
-	}
-	return r ? r : -errno;
+	if (fd < 0)
+		return -errno;
+	if (!is_capture(fd, folder))
+		return folder_each(fd, take, list);
+	path = strdup(folder);
+	if (!path)
+		return -ENOMEM;
+	entry.err = capture_file_read(&entry.file, fd, &entry.why);
+	r = add_capture(list, &entry, path);
+	free(entry.why);
+	return r;
 }
 
-/* As the folder has it in its name: local time. */
+/* Local time, as in the folder's name. */
 static void format_time(char *text, size_t size, uint64_t wall_ns)
 {
 	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
@@ -285,7 +283,6 @@ static void format_time(char *text, size_t size, uint64_t wall_ns)
 		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
 }
 
-/* Of one that was poked that is who asked. */
 static void format_task(char *text, size_t size, const struct capture_file *file)
 {
 	if (file->idle)
@@ -315,7 +312,7 @@ static void print_entry(FILE *out, struct list_entry *entry)
 				json_object_object_get(entry->report, "sentence"))));
 }
 
-/* What fails is told, as a capture is that cannot be read, and the others go on. */
+/* Failures are reported like unreadable captures. */
 static int explain(struct list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
@@ -333,39 +330,38 @@ static int explain(struct list *list)
 	return 0;
 }
 
-/* As the line of `start` where that has the same. */
+/* Keys are those of the capture line of `start`. */
 static json_object *new_line(const struct list_entry *entry, bool why)
 {
 	static const char *const reasons[] = { "sentence", "cause" };
 	const struct capture_file *file = &entry->file;
 	json_object *object = json_line("capture");
 
-	json_add_string(object, "path", entry->path);
-	json_add_string(object, "recorder", view_kind_name(file->view.kind));
-	json_add_number(object, "wall_time_ns", file->wall_ns);
-	json_add_number(object, "sequence", file->sequence);
+	json_add_text(object, "path", entry->path);
+	json_add_text(object, "recorder", view_kind_name(file->view.kind));
+	json_add_u64(object, "wall_time_ns", file->wall_ns);
+	json_add_u64(object, "sequence", file->sequence);
 	json_add_bool(object, "poked", file->poked);
-	json_object_object_add(object, "cpu", json_object_new_int(file->view.cpu));
-	json_add_number(object, "time_ns", file->time_ns);
-	json_add_number(object, "latency_ns", file->view.latency_ns);
-	json_add_number(object, "expected_ns", file->expected_ns);
-	json_add_number(object, "actual_ns", file->actual_ns);
+	json_add_int(object, "cpu", file->view.cpu);
+	json_add_u64(object, "time_ns", file->time_ns);
+	json_add_u64(object, "latency_ns", file->view.latency_ns);
+	json_add_u64(object, "expected_ns", file->expected_ns);
+	json_add_u64(object, "actual_ns", file->actual_ns);
 	json_add_name(object, "function_name", file->function);
 	json_add_bool(object, "idle", file->idle);
-	json_object_object_add(object, "pid", json_object_new_int(file->pid));
-	json_object_object_add(object, "tid", json_object_new_int(file->tid));
+	json_add_int(object, "pid", file->pid);
+	json_add_int(object, "tid", file->tid);
 	json_add_name(object, "comm", file->comm);
 	if (file->view.no_times)
-		json_object_object_add(object, "history_ns", NULL);
+		json_add(object, "history_ns", NULL);
 	else
-		json_add_number(object, "history_ns", file->view.history_ns);
+		json_add_u64(object, "history_ns", file->view.history_ns);
 	json_add_name(object, "kernel", file->release);
 	json_add_name(object, "hostname", file->hostname);
-	json_add_number(object, "size_bytes", entry->size);
+	json_add_u64(object, "size_bytes", entry->size);
 	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
-		json_object_object_add(
-			object, reasons[i],
-			json_object_get(json_object_object_get(entry->report, reasons[i])));
+		json_add(object, reasons[i],
+			 json_object_get(json_object_object_get(entry->report, reasons[i])));
 	return object;
 }
 
@@ -375,11 +371,11 @@ static void print(struct list *list)
 
 	if (con->json) {
 		for (size_t i = 0; i < list->nr; i++)
-			console_json(con, new_line(&list->entries[i], list->args->why));
+			json_print(con, new_line(&list->entries[i], list->args->why));
 		return;
 	}
 	if (!list->nr && !list->failed)
-		fprintf(con->out, "there is no %scapture in %s\n", list->found ? "such " : "",
+		fprintf(con->out, "no %scapture in %s\n", list->found ? "matching " : "",
 			CLEAN(list->args->folder));
 	if (list->nr)
 		fprintf(con->out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", "TIME", "CPU", "LATENCY",
@@ -397,7 +393,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = list_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	con->json = args.json;
+	json_use(con, args.json);
 	if (args.cpus)
 		r = cpulist_parse(args.cpus, &list.cpus, &list.nr_cpus);
 	if (!r)
@@ -418,7 +414,6 @@ const struct command command_list = {
 	.summary = "List captures: when, which CPU, how late, who was interrupted, and why.",
 	.arguments = "[OPTIONS] [DIR]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

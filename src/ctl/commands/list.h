@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The captures in a folder: which ones, and in what order. */
+/* Selects and sorts the captures of a folder. */
 #ifndef CTL_COMMANDS_LIST_H
 #define CTL_COMMANDS_LIST_H
 
@@ -27,23 +27,23 @@ struct list_args {
 
 struct list_entry {
 	char *path;
-	uint64_t size; /* bytes of all its files */
+	uint64_t size; /* bytes */
 	struct capture_file file;
-	json_object *report; /* owned; NULL: not asked for, or it failed */
+	json_object *report; /* owned; NULL: not requested, or failed */
 };
 
-/* Returns as command_options(). The result refers to argv. */
+/* Returns as command_options(). Strings are not copied. */
 int list_parse(struct list_args *args, struct console *con, int argc, char **argv) _must_check_;
 
-/* Whether the options ask for it. */
+/* Whether a capture matches the options. */
 bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
 		const struct capture_file *file);
 
-/* What compares equal is in the order of time, then of paths. */
+/* Ties are sorted by time, then by path. */
 void list_sort(struct list_entry *entries, size_t nr, enum list_order order);
 
-/* As 2026-11-21 or 2026-11-21 07:01[:43], local time, or as 2h: that long before now. Returns 0 or
- * -EINVAL. */
+/* Parses local time such as 2026-11-21 or 2026-11-21 07:01[:43], or a time before now such as 2h.
+ * Returns 0 or -EINVAL. */
 int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns) _must_check_;
 
 #endif

@@ -220,7 +220,6 @@ const struct command command_open = {
 	.summary = "Unpack what archive wrote, here, to be read without root.",
 	.arguments = "FILE [-o DIR]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

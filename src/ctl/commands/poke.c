@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "capture/newest.h"
+#include "capture/folder.h"
 #include "commands/commands.h"
 #include "session/sessions.h"
 
@@ -32,7 +32,7 @@ static enum exit_code print_capture(struct console *con, const struct session_en
 				    uint64_t sequence)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = newest_poked(session->output, sequence, &path);
+	int r = folder_poked(session->output, sequence, &path);
 
 	if (!r) {
 		fprintf(con->out, "%s\n", path);
@@ -99,7 +99,6 @@ const struct command command_poke = {
 	.summary = "Have a session of another process take a capture now.",
 	.arguments = "[SESSION] [--wait]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

@@ -5,17 +5,18 @@
 
 #include "capture/account_load.h"
 #include "capture/decoding.h"
-#include "capture/newest.h"
+#include "capture/folder.h"
+#include "cli/json_line.h"
 #include "commands/commands.h"
 #include "difference.h"
 
-#define NS_PER_H UINT64_C(3600000000000)
 #define TOP 10
 #define TARGET(member) .offset = offsetof(struct report_args, member)
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
-	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(window_ns),
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
+	  .help = FOLDER_CAPTURE_HELP },
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H, TARGET(window_ns),
 	  .metavar = "TIME",
 	  .help = "begin this long before the spike (200us, or a quarter more\n"
 		  "than the timer was late)" },
@@ -53,9 +54,8 @@ static enum exit_code print(struct console *con, const struct report_args *args,
 	}
 	object = account_json(here, args->top);
 	if (there)
-		json_object_object_add(object, "against",
-				       difference_json(difference, here, there, args->top));
-	console_json(con, object);
+		json_add(object, "against", difference_json(difference, here, there, args->top));
+	json_print(con, object);
 	return EXIT_FINE;
 }
 
@@ -120,8 +120,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = report_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	con->json = args.json;
-	if (newest_choose(con, args.capture, &folder))
+	json_use(con, args.json);
+	if (folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
 	want = (struct account_want){ .window_ns = args.window_ns, .symfs = args.symfs };
@@ -143,7 +143,6 @@ const struct command command_report = {
 	.summary = "Say why the timer of a capture was late, and what took the time.",
 	.arguments = "[CAPTURE] [OPTIONS]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/script.h"
+#include "script/script.h"
 
 #include <signal.h>
 #include <string.h>
 
 #include "capture/capture_trace.h"
-#include "capture/newest.h"
+#include "capture/folder.h"
 #include "capture/perf_tool.h"
 #include "cli/text.h"
+#include "cli/words.h"
 #include "commands/commands.h"
-#include "script/calls.h"
-#include "script/events.h"
 
-#define NS_PER_H UINT64_C(3600000000000)
 #define TARGET(member) .offset = offsetof(struct script_args, member)
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE", .help = NEWEST_HELP },
-	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NS_PER_H, TARGET(view.window_ns),
-	  .metavar = "TIME",
+	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
+	  .help = FOLDER_CAPTURE_HELP },
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H,
+	  TARGET(view.window_ns), .metavar = "TIME",
 	  .help = "begin this long before the spike (200us of Intel PT,\n10ms of events)" },
 	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "all the time that was recorded" },
 	{ "cpu", 'C', OPTION_CPUS, TARGET(view.cpus), .metavar = "LIST",
@@ -88,8 +87,6 @@ static enum exit_code print_words(struct console *con, char *const *argv)
 /* Becomes perf; returns only when that fails. */
 static enum exit_code become(struct console *con, char **argv)
 {
-	/* What reads perf's output may go away, as head does: perf ends by the signal. */
-	signal(SIGPIPE, SIG_DFL);
 	fflush(con->out);
 	execv(argv[0], argv);
 	console_error(con, "'%s': %s", argv[0], strerror(errno));
@@ -106,16 +103,21 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 			   const struct view_capture *capture, const char *data)
 {
 	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
-	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_(words_freep) char **argv = NULL;
 	struct view_options view = args->view;
 	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
 	int r;
 
 	r = perf_tool_find(&perf, &why);
-	if (r && !needs_perf(args))
+	/* Like perf, end when the reader of the output goes away. */
+	signal(SIGPIPE, SIG_DFL);
+	if (r && !needs_perf(args)) {
+		if (!args->quiet)
+			console_info(con, "no perf in PATH: using perf-poke's own output");
 		return capture->kind == VIEW_PT ? script_calls(con, args, capture, data)
 						: script_events(con, args, capture, data);
+	}
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
 		return EXIT_FAILED;
@@ -149,7 +151,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = script_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	if (newest_choose(con, args.capture, &folder))
+	if (folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
 	r = capture_trace_need(con, args.capture, &capture, &data);
@@ -172,7 +174,6 @@ const struct command command_script = {
 	.summary = "Show what a capture holds of the time before the spike, with perf.",
 	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

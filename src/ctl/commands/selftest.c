@@ -9,11 +9,11 @@
 #include "cli/ending.h"
 #include "cli/json_line.h"
 #include "cli/output_file.h"
-#include "cli/temporary.h"
 #include "commands/commands.h"
 #include "selftest/bundle.h"
 #include "selftest/run.h"
 #include "session/json.h"
+#include "strfmt.h"
 #include "tree.h"
 
 /* Far over what a machine does by itself, and so little that a sample of Intel PT holds it. */
@@ -38,29 +38,14 @@ struct selftest_args {
 
 #define TARGET(member) .offset = offsetof(struct selftest_args, member)
 
-static const struct perf_poke_choice *recorder_choice(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_RECORDER, i);
-}
-
-static const struct perf_poke_choice *freeze_choice(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_FREEZE, i);
-}
-
-static const struct perf_poke_choice *delivery_choice(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i);
-}
-
 static const struct option_spec options[] = {
 	{ "cpu", 'c', OPTION_COUNT, .max = 8191, TARGET(cpu), .metavar = "N",
 	  .help = "whose timers are made late (the last that may be used)" },
-	{ "recorder", 0, OPTION_ENUM, .choice = recorder_choice, TARGET(recorder),
-	  .metavar = "NAME", .help = "events, pt; auto: both (auto)" },
-	{ "freeze", 0, OPTION_ENUM, .choice = freeze_choice, TARGET(freeze), .metavar = "HOW",
+	{ "recorder", 0, OPTION_ENUM, OPTIONS_AXIS(RECORDER), TARGET(recorder), .metavar = "NAME",
+	  .help = "events, pt; auto: both (auto)" },
+	{ "freeze", 0, OPTION_ENUM, OPTIONS_AXIS(FREEZE), TARGET(freeze), .metavar = "HOW",
 	  .help = "of pt; auto: all that there are (auto)" },
-	{ "delivery", 0, OPTION_ENUM, .choice = delivery_choice, TARGET(delivery), .metavar = "HOW",
+	{ "delivery", 0, OPTION_ENUM, OPTIONS_AXIS(DELIVERY), TARGET(delivery), .metavar = "HOW",
 	  .help = "auto: all that there are (auto)" },
 	{ "threshold", 0, OPTION_TIME, .min = THRESHOLD_NS / 2, .max = THRESHOLD_NS * 10,
 	  TARGET(threshold_ns), .metavar = "TIME",
@@ -132,7 +117,7 @@ static void add_capability(void *ctx, const struct perf_poke_capability *capabil
 	struct capabilities *has = ctx;
 	size_t length = strlen(has->have);
 
-	console_json(has->lines, json_capability(capability));
+	json_print(has->lines, json_capability(capability));
 	if (capability->have)
 		snprintf(has->have + length, sizeof(has->have) - length, " %s ", capability->name);
 	else if (!strcmp(capability->name, "intel_pt"))
@@ -235,9 +220,9 @@ static void print_row(struct selftest *s, const struct row *row)
 	size_t size;
 	FILE *file;
 
-	console_json(&s->lines, row_json(row));
+	json_print(&s->lines, row_json(row));
 	if (s->con->json) {
-		console_json(s->con, row_json(row));
+		json_print(s->con, row_json(row));
 		return;
 	}
 	if (s->nr_rows == 1)
@@ -287,7 +272,7 @@ static void try_deliveries(struct selftest *s, const struct perf_poke_choice *re
 {
 	const struct perf_poke_choice *delivery;
 
-	for (size_t i = 0; (delivery = delivery_choice(i)); i++) {
+	for (size_t i = 0; (delivery = perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i)); i++) {
 		if (is_wanted(s->args->delivery, delivery) &&
 		    (delivery->value == PERF_POKE_DELIVERY_RELAY || has(s, "", delivery->name)))
 			try_row(s, recorder, freeze, delivery);
@@ -300,7 +285,7 @@ static void try_pt(struct selftest *s, const struct perf_poke_choice *recorder)
 
 	if (!has(s, "", "intel_pt"))
 		return;
-	for (size_t i = 0; (freeze = freeze_choice(i)); i++) {
+	for (size_t i = 0; (freeze = perf_poke__choice(PERF_POKE_AXIS_FREEZE, i)); i++) {
 		if (is_wanted(s->args->freeze, freeze) &&
 		    (freeze->value == PERF_POKE_FREEZE_SIGNAL || has(s, "aux_", freeze->name)))
 			try_deliveries(s, recorder, freeze);
@@ -311,20 +296,14 @@ static void try_all(struct selftest *s)
 {
 	const struct perf_poke_choice *recorder;
 
-	for (size_t i = 0; (recorder = recorder_choice(i)); i++) {
+	for (size_t i = 0; (recorder = perf_poke__choice(PERF_POKE_AXIS_RECORDER, i)); i++) {
 		if (!is_wanted(s->args->recorder, recorder))
 			continue;
 		if (recorder->value == PERF_POKE_RECORDER_PT)
 			try_pt(s, recorder);
 		else if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
-			try_deliveries(s, recorder, freeze_choice(0));
+			try_deliveries(s, recorder, perf_poke__choice(PERF_POKE_AXIS_FREEZE, 0));
 	}
-}
-
-/* Empty is null, too. */
-static void add_text(json_object *object, const char *key, const char *text)
-{
-	json_add_name(object, key, text ?: "");
 }
 
 static json_object *new_result(const struct selftest *s, const char *archive)
@@ -333,9 +312,9 @@ static json_object *new_result(const struct selftest *s, const char *archive)
 
 	json_add_bool(object, "ok", s->nr_rows && !s->nr_wrong);
 	json_add_bool(object, "intel_pt", has(s, "", "intel_pt"));
-	add_text(object, "intel_pt_detail", s->has.why_no_pt);
-	add_text(object, "perf", s->perf.version);
-	add_text(object, "archive", archive);
+	json_add_name(object, "intel_pt_detail", s->has.why_no_pt);
+	json_add_name(object, "perf", s->perf.version);
+	json_add_name(object, "archive", archive);
 	return object;
 }
 
@@ -344,7 +323,7 @@ static void print_result(const struct selftest *s, const char *archive)
 	FILE *out = s->con->out;
 
 	if (s->con->json) {
-		console_json(s->con, new_result(s, archive));
+		json_print(s->con, new_result(s, archive));
 		return;
 	}
 	fprintf(out, "\n%s: %zu of %zu combinations are wrong\n",
@@ -369,7 +348,7 @@ static int write_archive(struct selftest *s, const char **archive, char name[64]
 	gmtime_r(&now, &tm);
 	strftime(name, 64, LAYOUT_SELFTEST "-%Y%m%d-%H%M%S.tar.zst", &tm);
 	*archive = s->args->output ?: name;
-	console_json(&s->lines, new_result(s, *archive));
+	json_print(&s->lines, new_result(s, *archive));
 	fflush(s->messages.err);
 	return bundle_write(&s->bundle, s->con, *archive, s->args->force);
 }
@@ -394,30 +373,42 @@ static enum exit_code finish(struct selftest *s)
 	return s->nr_wrong ? EXIT_FAILED : EXIT_FINE;
 }
 
-static enum exit_code run_all(struct selftest *s)
+static enum exit_code run_in(struct selftest *s, const char *folder)
 {
-	struct temporary temporary;
-	enum exit_code code;
-	int r = temporary_make(&temporary, s->con, "captures");
+	enum exit_code code = EXIT_FAILED;
+	int r;
 
-	if (r)
-		return EXIT_FAILED;
 	s->run.con = &s->messages;
 	s->run.threshold_ns = s->args->threshold_ns;
-	s->run.output = s->args->keep ?: temporary.file;
+	s->run.output = s->args->keep ?: folder;
 	r = load_open(&s->run.load, s->run.cpu, SPIN_NS(s->args->threshold_ns));
 	if (r) {
 		console_error(s->con,
-			      "selftest: what makes timers late cannot be loaded: %s "
-			      "(needs Linux 5.17)",
+			      "selftest: cannot load the test program: %s (needs Linux 5.17)",
 			      strerror(-r));
-		code = EXIT_FAILED;
 	} else {
 		try_all(s);
 		code = finish(s);
 	}
 	load_close(&s->run.load);
-	temporary_remove(&temporary);
+	return code;
+}
+
+static enum exit_code run_all(struct selftest *s)
+{
+	_cleanup_free_ char *folder = strfmt("%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	enum exit_code code = EXIT_FAILED;
+	struct ending ending;
+
+	ending_catch(&ending);
+	if (folder && mkdtemp(folder)) {
+		code = run_in(s, folder);
+		tree_remove(AT_FDCWD, folder);
+	} else {
+		console_error(s->con, "cannot create a temporary folder: %s (set TMPDIR)",
+			      strerror(errno));
+	}
+	ending_release(&ending);
 	return code;
 }
 
@@ -451,7 +442,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "--recorder 'perf': has nothing to test (use events, pt)");
 		return EXIT_USAGE;
 	}
-	con->json = args.json;
+	json_use(con, args.json);
 	s.lines.out = open_memstream(&lines, &size[0]);
 	s.messages.err = s.messages.out = open_memstream(&messages, &size[1]);
 	s.messages.verbose = true;
@@ -473,7 +464,6 @@ const struct command command_selftest = {
 	.summary = "Make timers late on this machine, and see that all of it works.",
 	.arguments = "[OPTIONS]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/json_line.h"
 #include "commands/commands.h"
 #include "session/adaptive.h"
 #include "session/detach.h"
@@ -122,36 +123,11 @@ static int parse_idle_state(void *target, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-static const struct perf_poke_choice *recorder(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_RECORDER, i);
-}
-
-static const struct perf_poke_choice *trigger(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i);
-}
-
-static const struct perf_poke_choice *workload(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_WORKLOAD, i);
-}
-
-static const struct perf_poke_choice *delivery(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i);
-}
-
-static const struct perf_poke_choice *freeze(size_t i)
-{
-	return perf_poke__choice(PERF_POKE_AXIS_FREEZE, i);
-}
-
 static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind)
 {
 	const struct perf_poke_choice *row;
 
-	for (size_t i = 0; (row = trigger(i)); i++) {
+	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
 		if (strlen(row->name) != length || strncmp(row->name, name, length))
 			continue;
 		*kind = (enum perf_poke_trigger_kind)row->value;
@@ -209,15 +185,15 @@ static const struct option_spec options[] = {
 	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
 	  .metavar = "TIME", .help = "a latency of at least this is a spike (30us)" },
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
-	  .metavar = "WHAT[=TIME]", .choice = trigger,
+	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
 	  .help = "which latency, each with a threshold of its own (irq)" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
 	  .help = "for --trigger wakeup: a process or thread id, or a name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
 	  .help = "only timers that run this kernel function, or any\n"
 		  "(timerlat_irq with the workload timerlat, else any)" },
-	{ "workload", 0, OPTION_ENUM, .choice = workload, TARGET(opts.workload), .metavar = "NAME",
-	  .help = "what arms timers (auto)" },
+	{ "workload", 0, OPTION_ENUM, OPTIONS_AXIS(WORKLOAD), TARGET(opts.workload),
+	  .metavar = "NAME", .help = "what arms timers (auto)" },
 	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
 	  .metavar = "TIME", .help = "of the workload (1ms)" },
 	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
@@ -230,8 +206,8 @@ static const struct option_spec options[] = {
 	  .help = "hold /dev/cpu_dma_latency at this, 0 to 10000 (not held)" },
 	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
 	  .help = "the deepest that the watched CPUs may use (all)" },
-	{ "recorder", 0, OPTION_ENUM, .choice = recorder, TARGET(opts.recorder), .metavar = "NAME",
-	  .help = "who holds the trace (auto)" },
+	{ "recorder", 0, OPTION_ENUM, OPTIONS_AXIS(RECORDER), TARGET(opts.recorder),
+	  .metavar = "NAME", .help = "who holds the trace (auto)" },
 	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
 	  .metavar = "EVENT,...",
 	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
@@ -260,7 +236,7 @@ static const struct option_spec options[] = {
 	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
 	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
 	  .help = "folder for captures, made when missing (perf-poke.data)" },
-	{ "freeze", 0, OPTION_ENUM, .choice = freeze, TARGET(opts.freeze), .metavar = "HOW",
+	{ "freeze", 0, OPTION_ENUM, OPTIONS_AXIS(FREEZE), TARGET(opts.freeze), .metavar = "HOW",
 	  .help = "Intel PT: how the trace is held at the spike (auto)" },
 	{ "freeze-all", 0, OPTION_FLAG, TARGET(opts.freeze_all),
 	  .help = "Intel PT: a capture holds the traces of all watched CPUs" },
@@ -277,8 +253,8 @@ static const struct option_spec options[] = {
 	  .help = "to poke with (SIGUSR2)" },
 	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
 	  .help = "what is poked need not be perf" },
-	{ "delivery", 0, OPTION_ENUM, .choice = delivery, TARGET(opts.delivery), .metavar = "HOW",
-	  .help = "the way that the signal takes (auto)" },
+	{ "delivery", 0, OPTION_ENUM, OPTIONS_AXIS(DELIVERY), TARGET(opts.delivery),
+	  .metavar = "HOW", .help = "the way that the signal takes (auto)" },
 	{ "exit-with-target", 0, OPTION_FLAG, TARGET(opts.exit_with_target),
 	  .help = "end when all that are poked have ended" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
@@ -436,7 +412,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = start_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	con->json = args.json;
+	json_use(con, args.json);
 	con->verbose = args.verbose;
 	detach.where = args.log;
 	if (args.detach) {
@@ -459,7 +435,6 @@ const struct command command_start = {
 	.summary = "Watch CPUs for late timers and capture what ran before each.",
 	.arguments = "--cpu LIST [OPTIONS] [-- perf record ...]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

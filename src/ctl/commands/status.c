@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/json_line.h"
 #include "commands/commands.h"
 #include "cpulist.h"
 #include "printable.h"
@@ -199,7 +200,7 @@ static void show_one(void *ctx, const struct perf_poke_session *session)
 	if (showing->wanted && strcmp(showing->wanted, session->name))
 		return;
 	if (showing->con->json) {
-		console_json(showing->con, json_session(session));
+		json_print(showing->con, json_session(session));
 	} else {
 		if (showing->shown)
 			fputc('\n', showing->con->out);
@@ -261,7 +262,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_status, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	con->json = args.json;
+	json_use(con, args.json);
 	return args.watch ? watch(con, args.session) : show(con, args.session);
 }
 
@@ -270,7 +271,6 @@ const struct command command_status = {
 	.summary = "Show the sessions of this machine: what they watch and what they have seen.",
 	.arguments = "[--json] [--watch] [SESSION]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

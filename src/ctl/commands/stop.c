@@ -154,7 +154,6 @@ const struct command command_stop = {
 	.summary = "End a session of another process, and wait until it has ended.",
 	.arguments = "[SESSION] [OPTIONS]",
 	.notes = notes,
-	.options = options,
-	.nr_options = ARRAY_SIZE(options),
+	COMMAND_OPTIONS(options),
 	.run = run,
 };

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "export/events.h"
-
 #include <string.h>
 
+#include "capture/capture_trace.h"
 #include "cli/ending.h"
 #include "cpulist.h"
 #include "events_spans.h"
+#include "export/export.h"
 #include "export/window.h"
 #include "fxt/fxt_timeline.h"
 #include "spans_tracks.h"
 
-/* One CPU; all that is known of it is in memory. */
 struct cpu_events {
 	struct events_spans to;
 	struct cpu *cpu;
@@ -44,7 +43,7 @@ static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
 	struct cpu_events *grown;
 
 	*found = NULL;
-	/* It is the file that says so. */
+	/* The file is untrusted. */
 	if (cpu < 0 || cpu >= CPULIST_MAX_CPUS)
 		return 0;
 	if (nr > writer->nr) {
@@ -61,7 +60,7 @@ static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
 	return (*found)->to.spans ? 0 : spans_new(&(*found)->to.spans);
 }
 
-/* Of the window, and before it. */
+/* Events before the window tell what is open when it begins. */
 static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
 {
 	struct tracepoint_event event;
@@ -140,7 +139,7 @@ static int write_timeline(struct writer *writer, const char *path, uint64_t *sli
 
 int export_events(struct console *con, const struct export_args *args,
 		  const struct view_capture *capture, const char *data, const char *path,
-		  uint64_t *slices, bool *said)
+		  uint64_t *slices)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(release) struct writer writer = { .capture = capture, .end = UINT64_MAX };
@@ -157,10 +156,8 @@ int export_events(struct console *con, const struct export_args *args,
 		r = cpu_names_new(&writer.cpu_names, writer.names);
 	if (!r)
 		r = tracepoints_open(&tracepoints, data, &window, &why);
-	if (r && why) {
-		console_error(con, "'%s': %s", args->capture, why);
-		*said = true;
-	}
 	writer.tracepoints = tracepoints;
-	return r ?: write_timeline(&writer, path, slices);
+	if (!r)
+		r = write_timeline(&writer, path, slices);
+	return r ? capture_trace_error(con, args->capture, r, why) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arguments of `export`.
+ * The command `export`.
  *
  * export/ writes a capture in another format. It may include capture/.
  */
@@ -12,7 +12,7 @@
 
 struct export_args {
 	const char *capture;
-	const char *output; /* or NULL: `html` is there */
+	const char *output; /* NULL: `html` is set */
 	const char *html;
 	const char *time;  /* or NULL */
 	const char *symfs; /* or NULL */
@@ -24,8 +24,18 @@ struct export_args {
 	bool quiet;
 };
 
-/* A page instead. The error has been printed if it is not there. */
+/* Returns as command_options(). Strings are not copied. */
+int export_parse(struct export_args *args, struct console *con, int argc, char **argv) _must_check_;
+
+/* All of these print their errors. */
+enum exit_code export_fxt(struct console *con, const struct export_args *args,
+			  const struct view_capture *capture, const char *data);
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture);
+
+/* Writes interrupts and tasks of each CPU to `path`. Returns 0 or a negative errno. */
+int export_events(struct console *con, const struct export_args *args,
+		  const struct view_capture *capture, const char *data, const char *path,
+		  uint64_t *slices) _must_check_;
 
 #endif

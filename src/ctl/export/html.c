@@ -10,10 +10,10 @@
 #include "export/window.h"
 #include "html.h"
 
-/* Of the time before the spike, what is shown after it. */
+/* Default time after the spike: the time before it, divided by this. */
 #define AFTER_PART 4
 
-/* Returns 0 or a negative errno, and then there is no such file. */
+/* Returns 0, or a negative errno without leaving a file. */
 static int write_file(const char *path, bool force, const struct account *account)
 {
 	struct output_file output;
@@ -37,7 +37,7 @@ out:
 	return r;
 }
 
-/* What is asked for, from before to after the spike; 0 before it: what suits the spike. */
+/* Gets the window of --time around the spike; a *before_ns of 0 means the default. */
 static int find_window(const struct export_args *args, const struct view_capture *capture,
 		       uint64_t *before_ns, uint64_t *after_ns)
 {
@@ -56,7 +56,7 @@ static int find_window(const struct export_args *args, const struct view_capture
 	if (begin >= spike || end < spike)
 		return -ERANGE;
 	*before_ns = spike - begin;
-	/* To the end of the trace. */
+	/* The end of the trace. */
 	if (end == UINT64_MAX)
 		end = spike + *before_ns;
 	*after_ns = end - spike;

@@ -9,7 +9,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define DIGITS "0123456789"
 
-/* Seconds with a point, and nothing else. */
+/* Digits with one point. */
 static int parse_seconds(const char *s, uint64_t *ns)
 {
 	_cleanup_free_ char *whole = strndup(s, strcspn(s, "."));

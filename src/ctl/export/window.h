@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A part of the time of a trace, as people write it. */
+/* Parses the window of --time. */
 #ifndef CTL_EXPORT_WINDOW_H
 #define CTL_EXPORT_WINDOW_H
 
@@ -8,10 +8,9 @@
 #include "util.h"
 
 /*
- * `-200us,50us` from before to after the spike, in ns on the trace's clock; `7.788,7.789` seconds
- * on that clock itself, as perf has them. Either side may be empty: 0 and UINT64_MAX. Returns 0,
- * -EINVAL if malformed, -ERANGE if it ends before it begins, -ENOENT if it is relative and there is
- * no spike (0).
+ * `-200us,50us` is relative to the spike; `7.788,7.789` are seconds of the trace's clock, as in
+ * perf. An empty side becomes 0 or UINT64_MAX. The result is ns of the trace's clock. Returns 0,
+ * -EINVAL if malformed, -ERANGE if empty, or -ENOENT if relative without a spike (0).
  */
 int window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *end) _must_check_;
 

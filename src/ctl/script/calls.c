@@ -1,50 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A timeline whose tracks of CPUs go to lines of text. */
-#include "script/calls.h"
-
+/* Prints the CPU tracks of a timeline as lines of text. */
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
+#include "capture/capture_trace.h"
 #include "capture/decoding.h"
-#include "cpulist.h"
+#include "clock.h"
 #include "printable.h"
+#include "script/script.h"
+#include "units.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define INDENT_MAX 60
+
+/* A track of the timeline that is printed. */
+struct text_track {
+	struct text_cpu *cpu;
+	enum track_kind kind;
+};
 
 struct text_cpu {
 	int number;
 	uint32_t task; /* name */
 	int depth;
+	struct text_track tracks[TRACK_NR_OF_CPU];
 	struct text_cpu *next;
-};
-
-struct text_track {
-	struct text_cpu *cpu;
-	enum track_kind kind;
-	struct text_track *next;
 };
 
 struct text {
 	FILE *out;
 	struct names *names;
-	const int *numbers; /* of CPUs that are shown */
-	size_t nr;	    /* 0: all */
+	int *numbers; /* of the CPUs shown */
+	size_t nr;    /* 0: all */
 	bool counted;
 	struct text_cpu *cpus;
-	struct text_track *tracks;
 	int r;
 };
 
 static void release(struct text *text)
 {
-	while (text->tracks) {
-		struct text_track *track = text->tracks;
-
-		text->tracks = track->next;
-		free(track);
-	}
 	while (text->cpus) {
 		struct text_cpu *cpu = text->cpus;
 
@@ -52,6 +45,7 @@ static void release(struct text *text)
 		free(cpu);
 	}
 	names_free(text->names);
+	free(text->numbers);
 }
 
 static bool is_shown(const struct text *text, const struct track_id *id)
@@ -84,37 +78,17 @@ static struct text_cpu *find_cpu(struct text *text, int number)
 static void *add_track(void *sink, const struct track_id *id)
 {
 	struct text *text = sink;
-	struct text_track *track;
+	struct text_cpu *cpu;
 
 	if (!is_shown(text, id))
 		return NULL;
-	track = calloc(1, sizeof(*track));
-	if (track)
-		track->cpu = find_cpu(text, id->cpu);
-	if (!track || !track->cpu) {
-		free(track);
+	cpu = find_cpu(text, id->cpu);
+	if (!cpu) {
 		text->r = -ENOMEM;
 		return NULL;
 	}
-	track->kind = id->kind;
-	track->next = text->tracks;
-	text->tracks = track;
-	return track;
-}
-
-static void rename_track(void *sink, void *track, const struct track_id *id, bool open)
-{
-	(void)sink;
-	(void)track;
-	(void)id;
-	(void)open;
-}
-
-static void begin_part(void *sink, uint32_t number, uint64_t at)
-{
-	(void)sink;
-	(void)number;
-	(void)at;
+	cpu->tracks[id->kind] = (struct text_track){ cpu, id->kind };
+	return &cpu->tracks[id->kind];
 }
 
 static void print_line(const struct text *text, const struct text_cpu *cpu, uint64_t at,
@@ -127,7 +101,7 @@ static void print_line(const struct text *text, const struct text_cpu *cpu, uint
 	if (text->counted)
 		fprintf(text->out, "%15" PRIu64, at);
 	else
-		fprintf(text->out, "%5" PRIu64 ".%09" PRIu64, at / NS_PER_S, at % NS_PER_S);
+		fprintf(text->out, "%5" PRIu64 ".%09" PRIu64, at / NSEC_PER_SEC, at % NSEC_PER_SEC);
 	fprintf(text->out, ": %*s%s\n", indent < INDENT_MAX ? indent : INDENT_MAX, "", CLEAN(name));
 }
 
@@ -152,13 +126,7 @@ static void on_event(void *sink, void *end, const struct track_event *event)
 		text->r = -EIO;
 }
 
-static void restart(void *sink, void *track)
-{
-	(void)sink;
-	(void)track;
-}
-
-/* What is around has been printed. */
+/* Late slices surround what has been printed already. */
 static void on_late(void *sink, void *end, const struct track_late *late)
 {
 	const struct text_track *track = end;
@@ -177,33 +145,13 @@ static int finish(void *sink)
 
 static const struct timeline_ops ops = {
 	.track = add_track,
-	.rename = rename_track,
-	.part = begin_part,
 	.event = on_event,
-	.restart = restart,
 	.late = on_late,
 	.finish = finish,
 };
 
-static int choose_cpus(const struct script_args *args, const struct view_capture *capture,
-		       struct text *text, int **cpus)
-{
-	if (args->view.cpus) {
-		int r = cpulist_parse(args->view.cpus, cpus, &text->nr);
-
-		text->numbers = *cpus;
-		return r;
-	}
-	if (capture->cpu >= 0 && !args->view.all_cpus) {
-		text->numbers = &capture->cpu;
-		text->nr = 1;
-	}
-	return 0;
-}
-
 static int print_all(struct console *con, const struct script_args *args,
-		     const struct view_capture *capture, const char *data, struct text *text,
-		     bool *said)
+		     const struct view_capture *capture, const char *data, struct text *text)
 {
 	uint64_t window_ns = args->view.window_ns ?: VIEW_WINDOW_PT_NS;
 	bool all = args->view.all || capture->no_times;
@@ -218,12 +166,13 @@ static int print_all(struct console *con, const struct script_args *args,
 		.begin = all || capture->spike_ns < window_ns ? 0 : capture->spike_ns - window_ns,
 		.end = UINT64_MAX,
 	};
-	struct decoding_result result = { 0 };
-	int r = decoding_run(con, &decoding, &ops, text, text->names, &result, said);
+	struct decoding_result result;
+	int r = decoding_run(con, &decoding, &ops, text, text->names, &result);
 
 	if (result.stats.errors)
-		console_warn(con, "%" PRIu64 " errors of decoding, the first: %s",
-			     result.stats.errors, result.stats.first_error);
+		console_warn(con, "%s, first: %s",
+			     FORMAT_COUNT(result.stats.errors, "decoding error", "decoding errors"),
+			     result.stats.first_error);
 	return r;
 }
 
@@ -231,20 +180,13 @@ enum exit_code script_calls(struct console *con, const struct script_args *args,
 			    const struct view_capture *capture, const char *data)
 {
 	_cleanup_(release) struct text text = { .out = con->out, .counted = capture->no_times };
-	_cleanup_free_ int *cpus = NULL;
-	bool said = false;
-	int r;
+	int r = script_cpus(args, capture, &text.numbers, &text.nr);
 
-	if (!args->quiet)
-		console_info(con, "there is no perf in PATH: this is what perf-poke itself shows");
-	/* As perf does when what reads it goes away. */
-	signal(SIGPIPE, SIG_DFL);
-	r = choose_cpus(args, capture, &text, &cpus);
 	if (!r)
 		r = names_new(&text.names);
-	if (!r)
-		r = print_all(con, args, capture, data, &text, &said);
-	if (r && !said)
-		console_error(con, "'%s': %s", args->capture, strerror(-r));
+	if (r)
+		capture_trace_error(con, args->capture, r, NULL);
+	else
+		r = print_all(con, args, capture, data, &text);
 	return r ? EXIT_FAILED : EXIT_FINE;
 }

@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines as those of perf script, but for samples of no tracepoint: these have no more than a name.
- */
-#include "script/events.h"
-
+/* Lines like those of perf script. Samples of other events than tracepoints have a name only. */
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
+#include "capture/capture_trace.h"
+#include "clock.h"
 #include "cpulist.h"
 #include "printable.h"
+#include "script/script.h"
 #include "sideband.h"
 #include "tracepoints.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
-static int choose_window(const struct script_args *args, const struct view_capture *capture,
-			 struct sample_window *window, int **cpus)
+int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
+		size_t *nr)
 {
-	uint64_t ns = args->view.window_ns ?: VIEW_WINDOW_EVENTS_NS;
-
-	*window = (struct sample_window){ .end = UINT64_MAX };
-	if (!args->view.all) {
-		window->begin = capture->spike_ns > ns ? capture->spike_ns - ns : 0;
-		window->end = capture->spike_ns;
-	}
-	if (args->view.cpus) {
-		int r = cpulist_parse(args->view.cpus, cpus, &window->nr_cpus);
-
-		window->cpus = *cpus;
-		return r;
-	}
-	if (capture->cpu >= 0 && !args->view.all_cpus) {
-		window->cpus = &capture->cpu;
-		window->nr_cpus = 1;
-	}
+	*nr = 0;
+	if (args->view.cpus)
+		return cpulist_parse(args->view.cpus, cpus, nr);
+	if (capture->cpu < 0 || args->view.all_cpus)
+		return 0;
+	*cpus = malloc(sizeof(**cpus));
+	if (!*cpus)
+		return -ENOMEM;
+	**cpus = capture->cpu;
+	*nr = 1;
 	return 0;
 }
 
@@ -48,8 +38,8 @@ static int print_event(FILE *out, struct tracepoints *tracepoints, const struct 
 		return r;
 	snprintf(unknown, sizeof(unknown), ":%d", event->tid);
 	fprintf(out, "%16s %5d [%03d] %5" PRIu64 ".%09" PRIu64 ": %*s: %s\n",
-		CLEAN(comm ?: unknown), event->tid, event->cpu, event->time / NS_PER_S,
-		event->time % NS_PER_S, tracepoints_name_width(tracepoints), event->kind->name,
+		CLEAN(comm ?: unknown), event->tid, event->cpu, event->time / NSEC_PER_SEC,
+		event->time % NSEC_PER_SEC, tracepoints_name_width(tracepoints), event->kind->name,
 		fields);
 	return ferror(out) ? -EIO : 0;
 }
@@ -75,21 +65,22 @@ enum exit_code script_events(struct console *con, const struct script_args *args
 			     const struct view_capture *capture, const char *data)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	uint64_t spike = capture->spike_ns, ns = args->view.window_ns ?: VIEW_WINDOW_EVENTS_NS;
+	struct sample_window window = { .end = UINT64_MAX };
 	_cleanup_free_ char *why = NULL;
 	_cleanup_free_ int *cpus = NULL;
-	struct sample_window window;
-	int r;
+	int r = script_cpus(args, capture, &cpus, &window.nr_cpus);
 
-	if (!args->quiet)
-		console_info(con, "there is no perf in PATH: this is what perf-poke itself shows");
-	/* As perf does when what reads it goes away. */
-	signal(SIGPIPE, SIG_DFL);
-	r = choose_window(args, capture, &window, &cpus);
+	window.cpus = cpus;
+	if (!args->view.all) {
+		window.begin = spike > ns ? spike - ns : 0;
+		window.end = spike;
+	}
 	if (!r)
 		r = tracepoints_open(&tracepoints, data, &window, &why);
 	if (!r)
 		r = print_events(con->out, tracepoints, &why);
 	if (r)
-		console_error(con, "'%s': %s", args->capture, why ?: strerror(-r));
+		capture_trace_error(con, args->capture, r, why);
 	return r ? EXIT_FAILED : EXIT_FINE;
 }

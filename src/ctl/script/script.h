@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arguments of `script`.
+ * The command `script`.
  *
- * script/ prints a trace as text where there is no perf. It may include capture/.
+ * script/ prints a trace as text if there is no perf. It may include capture/.
  */
 #ifndef CTL_SCRIPT_SCRIPT_H
 #define CTL_SCRIPT_SCRIPT_H
@@ -17,5 +17,21 @@ struct script_args {
 	bool dry_run;
 	bool quiet;
 };
+
+/* Returns as command_options(). Strings are not copied. */
+int script_parse(struct script_args *args, struct console *con, int argc, char **argv) _must_check_;
+
+/* Gets the CPUs to show: an allocated list, or that of the spike; none for all. Returns 0 or a
+ * negative errno. */
+int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
+		size_t *nr) _must_check_;
+
+/* Prints the functions of Intel PT at their begin, indented by depth. */
+enum exit_code script_calls(struct console *con, const struct script_args *args,
+			    const struct view_capture *capture, const char *data);
+
+/* Prints events as perf script does. */
+enum exit_code script_events(struct console *con, const struct script_args *args,
+			     const struct view_capture *capture, const char *data);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "capture/account_load.h"
 #include "capture/capture_trace.h"
+#include "cli/words.h"
 #include "printable.h"
 #include "selftest/load.h"
 
@@ -84,7 +85,7 @@ static int run_perf(struct row_capture *capture, char *const *argv, const char *
 /* As `script` shows it, all the time in which the timer was late. */
 void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con)
 {
-	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_(words_freep) char **argv = NULL;
 	_cleanup_free_ char *data = NULL;
 	struct view_options options = { .window_ns = capture->told.spike.latency_ns };
 	struct capture_file file;

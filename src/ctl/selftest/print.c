@@ -53,15 +53,15 @@ static json_object *new_capture(const struct row_capture *capture)
 	const struct perf_poke_capture *told = &capture->told;
 	json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "latency_ns", new_number(told->spike.latency_ns));
-	json_object_object_add(object, "history_ns", new_number(told->history_ns));
-	json_object_object_add(object, "skid_ns", new_number(told->skid_ns));
-	json_object_object_add(object, "blind_ns", new_number(told->blind_ns));
-	json_object_object_add(object, "events", new_number(told->events));
-	json_object_object_add(object, "trace_bytes", new_number(told->trace_bytes));
-	json_object_object_add(object, "bytes_after_spike", new_number(told->bytes_after_spike));
-	json_object_object_add(object, "errors", new_number(capture->errors));
-	json_add_string(object, "sentence", capture->sentence);
+	json_add(object, "latency_ns", new_number(told->spike.latency_ns));
+	json_add(object, "history_ns", new_number(told->history_ns));
+	json_add(object, "skid_ns", new_number(told->skid_ns));
+	json_add(object, "blind_ns", new_number(told->blind_ns));
+	json_add(object, "events", new_number(told->events));
+	json_add(object, "trace_bytes", new_number(told->trace_bytes));
+	json_add(object, "bytes_after_spike", new_number(told->bytes_after_spike));
+	json_add(object, "errors", new_number(capture->errors));
+	json_add_text(object, "sentence", capture->sentence);
 	return object;
 }
 
@@ -70,7 +70,7 @@ static json_object *new_verdict(const struct row_verdict *verdict)
 	json_object *object = json_object_new_object();
 
 	if (verdict->result == RESULT_UNKNOWN)
-		json_object_object_add(object, "ok", NULL);
+		json_add(object, "ok", NULL);
 	else
 		json_add_bool(object, "ok", verdict->result == RESULT_OK);
 	json_add_name(object, "why", verdict->why);
@@ -84,14 +84,14 @@ json_object *row_json(const struct row *row)
 	json_object *captures = json_object_new_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(what_names); i++)
-		json_add_string(object, what_names[i],
-				strcmp(row->names[i], "-") ? row->names[i] : NULL);
+		json_add_text(object, what_names[i],
+			      strcmp(row->names[i], "-") ? row->names[i] : NULL);
 	json_add_bool(object, "ok", row_is_fine(row));
 	for (size_t i = 0; i < CHECK_NR; i++)
-		json_object_object_add(checks, check_names[i], new_verdict(&row->verdicts[i]));
-	json_object_object_add(object, "checks", checks);
+		json_add(checks, check_names[i], new_verdict(&row->verdicts[i]));
+	json_add(object, "checks", checks);
 	for (size_t i = 0; i < row->nr; i++)
 		json_object_array_add(captures, new_capture(&row->captures[i]));
-	json_object_object_add(object, "captures", captures);
+	json_add(object, "captures", captures);
 	return object;
 }

@@ -12,6 +12,7 @@
 
 #include "affinity.h"
 #include "cli/ending.h"
+#include "cli/words.h"
 #include "clock.h"
 #include "pidfd.h"
 #include "units.h"
@@ -508,6 +509,6 @@ void child_release(struct child *child)
 	closep(&child->control);
 	closep(&child->ack);
 	closep(&child->pidfd);
-	perf_record_free_argv(&child->argv);
+	words_freep(&child->argv);
 	child->pid = 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/json_line.h"
 #include "cli/options.h"
 #include "cli/systemd.h"
 #include "pidfd.h"
@@ -160,7 +161,7 @@ int detach_release(struct detach *detach, struct console *con, const struct perf
 		return r;
 	}
 	if (con->json)
-		console_json(con, json_detached(opts->session, getpid(), where));
+		json_print(con, json_detached(opts->session, getpid(), where));
 	console_info(con,
 		     "session %s, pid %d, log %s; see it with perf-poke-ctl status %s, end it "
 		     "with perf-poke-ctl stop %s",

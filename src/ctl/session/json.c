@@ -6,35 +6,25 @@
 #include "cli/json_line.h"
 #include "session/adaptive.h"
 
-/* Addresses are text: a JSON number of 64 bits does not survive most readers. */
-static void add_address(json_object *object, const char *key, uint64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
-	json_add_string(object, key, text);
-}
-
 static void add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)
 {
 	json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < nr; i++)
 		json_object_array_add(list, json_object_new_int(numbers[i]));
-	json_object_object_add(object, key, list);
+	json_add(object, key, list);
 }
 
-/* null: --adaptive has yet to find it. */
+/* null until --adaptive has measured it. */
 static void add_threshold(json_object *object, const char *key, const struct perf_poke_opts *opts,
 			  uint64_t threshold_ns)
 {
 	if (adaptive_no_floor(opts, threshold_ns))
-		json_object_object_add(object, key, NULL);
+		json_add(object, key, NULL);
 	else
-		json_add_number(object, key, threshold_ns);
+		json_add_u64(object, key, threshold_ns);
 }
 
-/* Each kind with its threshold. */
 static json_object *new_triggers(const struct perf_poke_opts *opts)
 {
 	json_object *object = json_object_new_object();
@@ -54,17 +44,17 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 	json_object *object = json_line("armed");
 	json_object *targets = json_object_new_array();
 
-	json_add_string(object, "session", session);
+	json_add_text(object, "session", session);
 	add_numbers(object, "cpus", cpus, nr);
 	add_threshold(object, "threshold_ns", opts, opts->threshold_ns);
-	json_add_string(object, "function", opts->function ?: "any");
-	json_add_string(object, "recorder", recorder);
-	json_add_string(object, "workload", workload);
-	json_add_string(object, "delivery", delivery);
+	json_add_text(object, "function", opts->function ?: "any");
+	json_add_text(object, "recorder", recorder);
+	json_add_text(object, "workload", workload);
+	json_add_text(object, "delivery", delivery);
 	for (size_t i = 0; i < opts->nr_targets; i++)
 		json_object_array_add(targets, json_object_new_int(opts->targets[i].pid));
-	json_object_object_add(object, "targets", targets);
-	json_object_object_add(object, "triggers", new_triggers(opts));
+	json_add(object, "targets", targets);
+	json_add(object, "triggers", new_triggers(opts));
 	return object;
 }
 
@@ -72,16 +62,10 @@ json_object *json_detached(const char *session, int pid, const char *log)
 {
 	json_object *object = json_line("detached");
 
-	json_add_string(object, "session", session);
-	json_object_object_add(object, "pid", json_object_new_int(pid));
-	json_add_string(object, "log", log);
+	json_add_text(object, "session", session);
+	json_add_int(object, "pid", pid);
+	json_add_text(object, "log", log);
 	return object;
-}
-
-/* 0: not known */
-static void add_known(json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, value ? json_object_new_uint64(value) : NULL);
 }
 
 static void add_spike(json_object *object, const struct perf_poke_spike *spike)
@@ -89,39 +73,36 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	char comm[sizeof(spike->comm) + 1] = "";
 
 	memcpy(comm, spike->comm, sizeof(spike->comm));
-	json_add_number(object, "sequence", spike->sequence);
+	json_add_u64(object, "sequence", spike->sequence);
 	json_add_bool(object, "poked", spike->poked);
 	json_add_bool(object, "rtla", spike->rtla);
-	json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
-	json_object_object_add(object, "ran_cpu", json_object_new_int(spike->ran_cpu));
+	json_add_int(object, "cpu", spike->cpu);
+	json_add_int(object, "ran_cpu", spike->ran_cpu);
 	json_add_bool(object, "ran_watched", spike->ran_watched);
-	json_add_number(object, "time_ns", spike->time_ns);
-	json_add_number(object, "latency_ns", spike->latency_ns);
-	json_add_number(object, "expected_ns", spike->expected_ns);
-	json_add_number(object, "actual_ns", spike->actual_ns);
-	add_address(object, "timer", spike->timer);
-	add_address(object, "function", spike->function);
-	json_add_string(object, "function_name", spike->function_name);
+	json_add_u64(object, "time_ns", spike->time_ns);
+	json_add_u64(object, "latency_ns", spike->latency_ns);
+	json_add_u64(object, "expected_ns", spike->expected_ns);
+	json_add_u64(object, "actual_ns", spike->actual_ns);
+	json_add_address(object, "timer", spike->timer);
+	json_add_address(object, "function", spike->function);
+	json_add_text(object, "function_name", spike->function_name);
 	json_add_bool(object, "idle", spike->idle);
-	json_object_object_add(object, "pid", json_object_new_int(spike->pid));
-	json_object_object_add(object, "tid", json_object_new_int(spike->tid));
-	json_add_string(object, "comm", comm);
-	json_add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
-	add_known(object, "irq_ns", spike->irq_ns);
-	add_known(object, "thread_ns", spike->thread_ns);
-	add_known(object, "user_ns", spike->user_ns);
+	json_add_int(object, "pid", spike->pid);
+	json_add_int(object, "tid", spike->tid);
+	json_add_text(object, "comm", comm);
+	json_add_text(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+	json_add_known(object, "irq_ns", spike->irq_ns, 0);
+	json_add_known(object, "thread_ns", spike->thread_ns, 0);
+	json_add_known(object, "user_ns", spike->user_ns, 0);
 }
 
-/* Of Intel PT only: other recorders have no such bytes. */
+/* Intel PT only. */
 static void add_trace(json_object *object, const struct perf_poke_capture *capture)
 {
 	if (!capture->trace_bytes)
 		return;
-	json_add_number(object, "trace_bytes", capture->trace_bytes);
-	if (capture->bytes_after_spike == UINT64_MAX)
-		json_object_object_add(object, "bytes_after_spike", NULL);
-	else
-		json_add_number(object, "bytes_after_spike", capture->bytes_after_spike);
+	json_add_u64(object, "trace_bytes", capture->trace_bytes);
+	json_add_known(object, "bytes_after_spike", capture->bytes_after_spike, UINT64_MAX);
 	json_add_bool(object, "bytes_after_spike_exact", capture->bytes_after_spike_exact);
 }
 
@@ -129,19 +110,16 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 {
 	json_object *object = json_line("capture");
 
-	json_add_string(object, "error", capture->error ? strerror(-capture->error) : NULL);
-	json_add_string(object, "path", capture->path);
-	json_add_string(object, "recorder", capture->recorder);
+	json_add_text(object, "error", capture->error ? strerror(-capture->error) : NULL);
+	json_add_text(object, "path", capture->path);
+	json_add_text(object, "recorder", capture->recorder);
 	add_spike(object, &capture->spike);
-	json_add_number(object, "skid_ns", capture->skid_ns);
-	json_add_number(object, "blind_ns", capture->blind_ns);
-	if (capture->history_ns == UINT64_MAX)
-		json_object_object_add(object, "history_ns", NULL);
-	else
-		json_add_number(object, "history_ns", capture->history_ns);
-	json_add_number(object, "events", capture->events);
-	json_add_number(object, "lost", capture->lost);
-	json_add_number(object, "size_bytes", capture->size);
+	json_add_u64(object, "skid_ns", capture->skid_ns);
+	json_add_u64(object, "blind_ns", capture->blind_ns);
+	json_add_known(object, "history_ns", capture->history_ns, UINT64_MAX);
+	json_add_u64(object, "events", capture->events);
+	json_add_u64(object, "lost", capture->lost);
+	json_add_u64(object, "size_bytes", capture->size);
 	add_trace(object, capture);
 	return object;
 }
@@ -152,36 +130,31 @@ static json_object *new_histogram(const struct result_row *row)
 
 	for (size_t i = 0; i < row->nr_buckets; i++) {
 		const struct perf_poke_bucket *bucket = &row->buckets[i];
-		json_object *triple = json_object_new_array();
 
-		json_object_array_add(triple, json_object_new_uint64(bucket->low_ns));
-		json_object_array_add(triple, bucket->high_ns == UINT64_MAX
-						      ? NULL
-						      : json_object_new_uint64(bucket->high_ns));
-		json_object_array_add(triple, json_object_new_uint64(bucket->count));
-		json_object_array_add(list, triple);
+		json_object_array_add(list,
+				      json_bucket(bucket->low_ns, bucket->high_ns, bucket->count));
 	}
 	return list;
 }
 
 static void add_stats(json_object *object, const struct perf_poke_stats *stats)
 {
-	json_add_number(object, "count", stats->count);
-	json_add_number(object, "min_ns", stats->min_ns);
-	json_add_number(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
-	json_add_number(object, "max_ns", stats->max_ns);
-	json_add_number(object, "spikes", stats->spikes);
-	json_add_number(object, "unarmed", stats->unarmed);
+	json_add_u64(object, "count", stats->count);
+	json_add_u64(object, "min_ns", stats->min_ns);
+	json_add_u64(object, "avg_ns", stats->count ? stats->sum_ns / stats->count : 0);
+	json_add_u64(object, "max_ns", stats->max_ns);
+	json_add_u64(object, "spikes", stats->spikes);
+	json_add_u64(object, "unarmed", stats->unarmed);
 }
 
 static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_ns, uint64_t p999_ns)
 {
-	json_add_number(object, "p50_ns", p50_ns);
-	json_add_number(object, "p99_ns", p99_ns);
-	json_add_number(object, "p99_9_ns", p999_ns);
+	json_add_u64(object, "p50_ns", p50_ns);
+	json_add_u64(object, "p99_ns", p99_ns);
+	json_add_u64(object, "p99_9_ns", p999_ns);
 }
 
-/* The buckets that are not empty, as [low_ns, count], and what is over them. */
+/* Non-empty buckets as [low_ns, count]. */
 static json_object *new_linear(const struct results *results, const uint64_t *counts)
 {
 	json_object *object = json_object_new_object();
@@ -193,14 +166,14 @@ static json_object *new_linear(const struct results *results, const uint64_t *co
 		if (!counts[i])
 			continue;
 		pair = json_object_new_array();
-		json_object_array_add(pair, json_object_new_uint64(i * results->linear_width_ns));
-		json_object_array_add(pair, json_object_new_uint64(counts[i]));
+		json_push_u64(pair, i * results->linear_width_ns);
+		json_push_u64(pair, counts[i]);
 		json_object_array_add(list, pair);
 	}
-	json_add_number(object, "width_ns", results->linear_width_ns);
-	json_add_number(object, "entries", results->linear_entries);
-	json_object_object_add(object, "buckets", list);
-	json_add_number(object, "over", counts[results->linear_entries]);
+	json_add_u64(object, "width_ns", results->linear_width_ns);
+	json_add_u64(object, "entries", results->linear_entries);
+	json_add(object, "buckets", list);
+	json_add_u64(object, "over", counts[results->linear_entries]);
 	return object;
 }
 
@@ -209,13 +182,12 @@ static json_object *new_row(const struct results *results, const struct result_r
 	json_object *object = json_object_new_object();
 
 	if (row->cpu != ALL_CPUS)
-		json_object_object_add(object, "cpu", json_object_new_int(row->cpu));
+		json_add_int(object, "cpu", row->cpu);
 	add_stats(object, &row->stats);
 	add_percentiles(object, row->p50_ns, row->p99_ns, row->p999_ns);
-	json_object_object_add(object, "histogram", new_histogram(row));
+	json_add(object, "histogram", new_histogram(row));
 	if (row->linear)
-		json_object_object_add(object, "linear_histogram",
-				       new_linear(results, row->linear));
+		json_add(object, "linear_histogram", new_linear(results, row->linear));
 	return object;
 }
 
@@ -225,18 +197,18 @@ static json_object *new_perf(const struct result_perf *perf)
 	json_object *command = json_object_new_array();
 	json_object *data = json_object_new_array();
 
-	json_object_object_add(object, "pid", json_object_new_int(perf->pid));
+	json_add_int(object, "pid", perf->pid);
 	for (char **word = perf->command; *word; word++)
-		json_object_array_add(command, json_new_string(*word));
-	json_object_object_add(object, "command", command);
-	json_object_object_add(object, "status", json_object_new_int(perf->status));
+		json_object_array_add(command, json_text(*word));
+	json_add(object, "command", command);
+	json_add_int(object, "status", perf->status);
 	for (size_t i = 0; i < perf->data.nr; i++)
-		json_object_array_add(data, json_new_string(perf->data.files[i].path));
-	json_object_object_add(object, "data", data);
+		json_object_array_add(data, json_text(perf->data.files[i].path));
+	json_add(object, "data", data);
 	return object;
 }
 
-/* The same of the kinds of latency besides that of the interrupt. */
+/* The kinds of latency other than irq. */
 static json_object *new_kinds(const struct results *results)
 {
 	json_object *object = json_object_new_object();
@@ -251,9 +223,9 @@ static json_object *new_kinds(const struct results *results)
 		cpus = json_object_new_array();
 		for (size_t i = 0; i < results->nr_rows; i++)
 			json_object_array_add(cpus, new_row(results, &one->rows[i]));
-		json_object_object_add(json, "cpus", cpus);
-		json_object_object_add(json, "all", new_row(results, &one->all));
-		json_object_object_add(object, kind_name(kind), json);
+		json_add(json, "cpus", cpus);
+		json_add(json, "all", new_row(results, &one->all));
+		json_add(object, kind_name(kind), json);
 	}
 	return object;
 }
@@ -262,11 +234,11 @@ json_object *json_removed(const char *path)
 {
 	json_object *object = json_line("removed");
 
-	json_add_string(object, "path", path);
+	json_add_text(object, "path", path);
 	return object;
 }
 
-/* The captures that remain, those that were taken first first. */
+/* In the order in which they were taken. */
 static json_object *new_kept(const struct results *results)
 {
 	json_object *list = json_object_new_array();
@@ -276,11 +248,11 @@ static json_object *new_kept(const struct results *results)
 		const struct perf_poke_spike *spike = &capture->spike;
 		json_object *object = json_object_new_object();
 
-		json_add_number(object, "number", results_number(results, i));
-		json_add_string(object, "path", capture->path);
-		json_object_object_add(object, "cpu", json_object_new_int(spike->cpu));
-		json_add_number(object, "latency_ns", spike->latency_ns);
-		json_add_string(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+		json_add_u64(object, "number", results_number(results, i));
+		json_add_text(object, "path", capture->path);
+		json_add_int(object, "cpu", spike->cpu);
+		json_add_u64(object, "latency_ns", spike->latency_ns);
+		json_add_text(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
 		json_object_array_add(list, object);
 	}
 	return list;
@@ -293,16 +265,16 @@ json_object *json_summary(const struct results *results)
 
 	for (size_t i = 0; i < results->nr_rows; i++)
 		json_object_array_add(cpus, new_row(results, &results->rows[i]));
-	json_object_object_add(object, "cpus", cpus);
-	json_object_object_add(object, "all", new_row(results, &results->all));
-	json_object_object_add(object, "triggers", new_kinds(results));
-	json_add_number(object, "missed", results->all.stats.missed);
-	json_add_number(object, "captures", results_taken(results));
-	json_object_object_add(object, "kept", new_kept(results));
-	json_add_number(object, "failed", results->nr_failed);
-	json_add_number(object, "elapsed_ns", results->elapsed_ns);
+	json_add(object, "cpus", cpus);
+	json_add(object, "all", new_row(results, &results->all));
+	json_add(object, "triggers", new_kinds(results));
+	json_add_u64(object, "missed", results->all.stats.missed);
+	json_add_u64(object, "captures", results_taken(results));
+	json_add(object, "kept", new_kept(results));
+	json_add_u64(object, "failed", results->nr_failed);
+	json_add_u64(object, "elapsed_ns", results->elapsed_ns);
 	if (results->perf.pid)
-		json_object_object_add(object, "perf", new_perf(&results->perf));
+		json_add(object, "perf", new_perf(&results->perf));
 	return object;
 }
 
@@ -310,12 +282,12 @@ json_object *json_capability(const struct perf_poke_capability *capability)
 {
 	json_object *object = json_line("capability");
 
-	json_add_string(object, "name", capability->name);
+	json_add_text(object, "name", capability->name);
 	json_add_bool(object, "have", capability->have);
 	json_add_bool(object, "required", capability->required);
-	json_add_string(object, "purpose", capability->purpose);
-	json_add_string(object, "detail", capability->detail);
-	json_add_string(object, "remedy", capability->remedy);
+	json_add_text(object, "purpose", capability->purpose);
+	json_add_text(object, "detail", capability->detail);
+	json_add_text(object, "remedy", capability->remedy);
 	return object;
 }
 
@@ -336,22 +308,22 @@ static void add_kind(json_object *object, const struct perf_poke_session *sessio
 	for (size_t i = 0; i < session->nr_cpus; i++) {
 		json_object *cpu = json_object_new_object();
 
-		json_object_object_add(cpu, "cpu", json_object_new_int(session->cpus[i]));
+		json_add_int(cpu, "cpu", session->cpus[i]);
 		add_stats(cpu, &kind->cpu_stats[i]);
-		json_add_number(cpu, "last_ns", kind->cpu_stats[i].last_ns);
-		json_add_number(cpu, "p99_ns", kind->cpu_p99_ns[i]);
+		json_add_u64(cpu, "last_ns", kind->cpu_stats[i].last_ns);
+		json_add_u64(cpu, "p99_ns", kind->cpu_p99_ns[i]);
 		json_object_array_add(list, cpu);
 	}
-	json_object_object_add(object, "cpus", list);
+	json_add(object, "cpus", list);
 	add_stats(all, &kind->stats);
-	json_add_number(all, "last_ns", kind->stats.last_ns);
+	json_add_u64(all, "last_ns", kind->stats.last_ns);
 	add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
-	json_object_object_add(object, "all", all);
+	json_add(object, "all", all);
 }
 
 static void add_session_kinds(json_object *object, const struct perf_poke_session *session)
 {
-	/* Of a session that was killed too early, and of another version's, there are none. */
+	/* Sessions killed early or of another version have none. */
 	static const struct perf_poke_session_kind none;
 	json_object *triggers = json_object_new_object();
 
@@ -360,38 +332,36 @@ static void add_session_kinds(json_object *object, const struct perf_poke_sessio
 		const struct perf_poke_session_kind *kind = &session->kinds[i];
 		json_object *one = json_object_new_object();
 
-		add_known(one, "threshold_ns", session->threshold_ns ? kind->threshold_ns : 0);
+		json_add_known(one, "threshold_ns", session->threshold_ns ? kind->threshold_ns : 0,
+			       0);
 		add_kind(one, session, kind);
-		json_object_object_add(triggers, kind_name(kind->kind), one);
+		json_add(triggers, kind_name(kind->kind), one);
 	}
-	json_object_object_add(object, "triggers", triggers);
+	json_add(object, "triggers", triggers);
 }
 
 json_object *json_session(const struct perf_poke_session *session)
 {
 	json_object *object = json_line("session");
 
-	json_add_string(object, "session", session->name);
+	json_add_text(object, "session", session->name);
 	json_add_bool(object, "alive", session->alive);
-	json_object_object_add(object, "pid", json_object_new_int(session->pid));
-	json_add_number(object, "armed_for_ns", session->armed_for_ns);
-	add_known(object, "threshold_ns", session->threshold_ns);
+	json_add_int(object, "pid", session->pid);
+	json_add_u64(object, "armed_for_ns", session->armed_for_ns);
+	json_add_known(object, "threshold_ns", session->threshold_ns, 0);
 	json_add_name(object, "function", session->function);
 	json_add_name(object, "recorder", session->recorder);
 	json_add_name(object, "freeze", session->freeze);
 	json_add_name(object, "delivery", session->delivery);
 	json_add_name(object, "workload", session->workload);
 	add_numbers(object, "targets", session->targets, session->nr_targets);
-	json_add_number(object, "pokes", session->pokes);
-	json_add_number(object, "merged", session->merged);
+	json_add_u64(object, "pokes", session->pokes);
+	json_add_u64(object, "merged", session->merged);
 	add_session_kinds(object, session);
-	json_add_number(object, "captures", session->captures);
-	json_add_number(object, "failed", session->failed);
-	json_add_number(object, "pending", session->pending);
-	if (session->max_captures == UINT64_MAX)
-		json_object_object_add(object, "max_captures", NULL);
-	else
-		json_add_number(object, "max_captures", session->max_captures);
+	json_add_u64(object, "captures", session->captures);
+	json_add_u64(object, "failed", session->failed);
+	json_add_u64(object, "pending", session->pending);
+	json_add_known(object, "max_captures", session->max_captures, UINT64_MAX);
 	json_add_name(object, "output", session->output);
 	json_add_name(object, "last_capture", session->last_capture);
 	return object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The objects of --json, for console_json(). Times are nanoseconds, in keys that end in _ns. */
+/* The objects of --json. */
 #ifndef CTL_SESSION_JSON_H
 #define CTL_SESSION_JSON_H
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/perf_record.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "cli/options.h"
+#include "cli/words.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* More than perf_record_argv() adds. */
-#define MORE_WORDS 16
 
-/* The options of perf record that take a value in the next word, in 6.1 to 7.3. What else there
- * is takes none, or has it in the same word. */
+/* The options of perf record (6.1 to 7.3) whose value may be the next word. All others have no
+ * value, or have it in the same word. */
 static const struct {
 	const char *name;
 	char short_name;
@@ -50,12 +48,12 @@ static const struct {
 	{ "clang-opt", 0 },
 };
 
-/* Those whose value, if any, hangs on to them, and those that look like one above shortened. */
+/* Options whose value, if any, is in the same word, and those that abbreviate one above. */
 static const char *const with_own_value[] = { "snapshot", "switch-output", "off-cpu" };
 
 struct found {
 	bool control;
-	bool keeps; /* something at a poke */
+	bool keeps; /* the trace of a poke */
 };
 
 static int take(struct perf_record *record, struct found *found, const char *name,
@@ -78,15 +76,16 @@ static int take(struct perf_record *record, struct found *found, const char *nam
 	record->delay = value;
 	delay_ms = strtol(value, &end, 10);
 	if (end == value || delay_ms > 3600000)
-		return options_explain(why, -EINVAL,
-				       "perf record: --delay '%s': not a delay of at most an hour, "
-				       "in milliseconds",
-				       value);
+		return options_explain(
+			why, -EINVAL,
+			"perf record: --delay '%s': must be milliseconds, at most an "
+			"hour",
+			value);
 	record->delay_ns = delay_ms > 0 ? (uint64_t)delay_ms * NS_PER_MS : 0;
 	return 0;
 }
 
-/* One --option[=VALUE]; names may be shortened. Returns how many words it takes, or a negative
+/* Reads --option[=VALUE], whose name may be abbreviated. Returns the number of words, or a negative
  * errno. */
 static int take_long(struct perf_record *record, struct found *found, char *const *words,
 		     char **why)
@@ -96,7 +95,7 @@ static int take_long(struct perf_record *record, struct found *found, char *cons
 	const char *value = name[length] ? name + length + 1 : NULL;
 	int r;
 
-	/* In full first: --switch-output begins --switch-output-event too. */
+	/* First, because --switch-output is also a prefix of --switch-output-event. */
 	for (size_t i = 0; i < ARRAY_SIZE(with_own_value); i++) {
 		if (length > 1 && !strncmp(with_own_value[i], name, length)) {
 			r = take(record, found, with_own_value[i], value, why);
@@ -116,14 +115,14 @@ static int take_long(struct perf_record *record, struct found *found, char *cons
 	return 1;
 }
 
-/* A word of one-letter options, as -agC41. Returns as take_long(). */
+/* Reads joined short options, such as -agC41. Returns as take_long(). */
 static int take_short(struct perf_record *record, struct found *found, char *const *words,
 		      char **why)
 {
 	for (const char *letter = words[0] + 1; *letter; letter++) {
 		if (*letter == 'S')
 			found->keeps = true;
-		/* Their values hang on to them. */
+		/* Their optional value is the rest of the word. */
 		if (strchr("SIz", *letter))
 			return 1;
 		for (size_t i = 0; i < ARRAY_SIZE(with_value); i++) {
@@ -146,7 +145,7 @@ static int take_options(struct perf_record *record, struct found *found, char **
 {
 	char *const *words = record->words + record->at + 1;
 
-	/* The first word that is no option begins the workload. */
+	/* The first word that is not an option starts the workload. */
 	while (*words && (*words)[0] == '-' && (*words)[1] && strcmp(*words, "--")) {
 		int nr = (*words)[1] == '-' ? take_long(record, found, words, why)
 					    : take_short(record, found, words, why);
@@ -158,13 +157,13 @@ static int take_options(struct perf_record *record, struct found *found, char **
 	return 0;
 }
 
-/* Where `record` is in `perf [OPTIONS] record ...`; 0: it is something else. */
+/* Index of `record` in `perf [OPTIONS] record ...`; 0: another command. */
 static size_t find_record(char *const *words)
 {
 	static const char *const options[] = { "--debug", "--buildid-dir", "--debugfs-dir" };
 	const char *slash = strrchr(words[0], '/');
 
-	/* Distributions have names as perf_6.1. */
+	/* Distributions use names such as perf_6.1. */
 	if (strncmp(slash ? slash + 1 : words[0], "perf", 4))
 		return 0;
 	for (size_t i = 1; words[i]; i++) {
@@ -205,15 +204,15 @@ int perf_record_read(struct perf_record *record, char **words, bool any, char **
 		return r;
 	if (found.control)
 		return options_explain(why, -EINVAL,
-				       "perf record: leave --control out: perf-poke controls it");
+				       "perf record: --control is reserved for perf-poke");
 	if (!strcmp(record->output, "-"))
 		return options_explain(why, -EINVAL,
-				       "perf record: --output '-': perf-poke has standard output; "
-				       "name a file");
+				       "perf record: --output '-': standard output is used by "
+				       "perf-poke (use a file)");
 	if (!found.keeps)
 		return options_explain(why, -EINVAL,
-				       "perf record: would do nothing when poked: add -S (with "
-				       "Intel PT) or --switch-output=signal --overwrite");
+				       "perf record: ignores pokes without -S (with Intel PT) or "
+				       "--switch-output=signal --overwrite");
 	return 0;
 }
 
@@ -227,78 +226,38 @@ int perf_record_make_wake(char wake[PERF_RECORD_WAKE])
 	return 0;
 }
 
-struct list {
-	char **words;
-	size_t nr;
-	bool failed;
-};
-
-static void _printf_(2, 3) add(struct list *list, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&list->words[list->nr], format, args) < 0) {
-		list->words[list->nr] = NULL;
-		list->failed = true;
-	} else {
-		list->nr++;
-	}
-	va_end(args);
-}
-
-/* In front of the user's options, so that of most of them the user's counts; a filter must stay
- * next to its event. */
-static void add_control(struct list *list, const struct perf_record *record, int control, int ack,
+/* Goes before the user's options, because the last one wins. A filter must follow its event. */
+static void add_control(struct words *words, const struct perf_record *record, int control, int ack,
 			const char *wake)
 {
-	add(list, "--control");
-	add(list, "fd:%d,%d", control, ack);
+	words_add(words, "--control");
+	words_add(words, "fd:%d,%d", control, ack);
 	if (!record->delay)
-		add(list, "--delay=-1");
-	/* Without a name it writes to standard output if that is a pipe. */
+		words_add(words, "--delay=-1");
+	/* Without --output, perf writes to standard output if that is a pipe. */
 	if (!record->has_output)
-		add(list, "--output=%s", record->output);
+		words_add(words, "--output=%s", record->output);
 	if (!wake)
 		return;
-	add(list, "-e");
-	add(list, "bpf_trace:bpf_trace_printk");
-	add(list, "--filter");
-	add(list, "bpf_string ~ \"%s*\"", wake);
+	words_add(words, "-e");
+	words_add(words, "bpf_trace:bpf_trace_printk");
+	words_add(words, "--filter");
+	words_add(words, "bpf_string ~ \"%s*\"", wake);
 	/* Wake up at the first sample, not when the ring is half full. */
-	add(list, "--no-buffering");
+	words_add(words, "--no-buffering");
 }
 
 int perf_record_argv(const struct perf_record *record, int control, int ack, const char *wake,
 		     char ***argv)
 {
-	struct list list = { 0 };
-	size_t nr = 0;
+	struct words words = { 0 };
 
-	while (record->words[nr])
-		nr++;
-	list.words = calloc(nr + MORE_WORDS, sizeof(*list.words));
-	if (!list.words)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		add(&list, "%s", record->words[i]);
+	for (size_t i = 0; record->words[i]; i++) {
+		words_add(&words, "%s", record->words[i]);
 		if (record->at && i == record->at)
-			add_control(&list, record, control, ack, wake);
+			add_control(&words, record, control, ack, wake);
 	}
-	if (list.failed) {
-		perf_record_free_argv(&list.words);
-		return -ENOMEM;
-	}
-	*argv = list.words;
-	return 0;
-}
-
-void perf_record_free_argv(char ***argv)
-{
-	for (char **word = *argv; word && *word; word++)
-		free(*word);
-	free(*argv);
-	*argv = NULL;
+	return words_take(&words, argv);
 }
 
 const char *perf_record_first(const struct perf_record *record)

@@ -6,32 +6,16 @@
 #include "affinity.h"
 #include "cpulist.h"
 
-/* Above ordinary tasks; below threaded interrupts (50) and what a real-time system really is for.
- */
+/* Above normal tasks, below threaded interrupts (50) and the user's real-time tasks. */
 #define PRIORITY 10
-
-static void cpu_freep(cpu_set_t **set)
-{
-	CPU_FREE(*set);
-}
 
 int placement_keep(const char *cpus)
 {
-	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX_CPUS);
-	_cleanup_(cpu_freep) cpu_set_t *set = CPU_ALLOC(CPULIST_MAX_CPUS);
 	_cleanup_free_ int *list = NULL;
 	size_t nr;
-	int r;
+	int r = cpulist_parse(cpus, &list, &nr);
 
-	if (!set)
-		return -ENOMEM;
-	r = cpulist_parse(cpus, &list, &nr);
-	if (r)
-		return r;
-	CPU_ZERO_S(size, set);
-	for (size_t i = 0; i < nr; i++)
-		CPU_SET_S(list[i], size, set);
-	return sched_setaffinity(0, size, set) ? -errno : 0;
+	return r ? r : affinity_set(list, nr);
 }
 
 int placement_apply(const int *watched, size_t nr)

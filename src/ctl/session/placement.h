@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where, and how urgently, the thread that copies rings runs. */
+/* Affinity and priority of the thread that copies rings. */
 #ifndef CTL_SESSION_PLACEMENT_H
 #define CTL_SESSION_PLACEMENT_H
 
@@ -7,17 +7,15 @@
 
 #include "util.h"
 
-/* Keeps the calling thread, and those made later, on these CPUs. Returns 0 or a negative errno. */
+/* Moves the calling thread, and threads it creates, to a list of CPUs. Returns 0 or a negative
+ * errno. */
 int placement_keep(const char *cpus) _must_check_;
 
-/*
- * Keep the calling thread off these CPUs, unless it may run nowhere else, and give it a real-time
- * priority. Threads made later get the CPUs but not the priority. Returns 0 or a negative errno: no
- * priority.
- */
+/* Moves the calling thread off these CPUs, if others are allowed, and makes it SCHED_FIFO. Threads
+ * it creates inherit the affinity only. Returns 0, or the errno of setting the priority. */
 int placement_apply(const int *watched, size_t nr);
 
-/* Takes the priority back. */
+/* Makes it SCHED_OTHER again. */
 void placement_release(void);
 
 #endif

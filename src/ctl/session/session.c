@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/ending.h"
+#include "cli/json_line.h"
 #include "cli/systemd.h"
 #include "clock.h"
 #include "cpulist.h"
@@ -76,7 +77,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	int r;
 
 	if (s->con->json)
-		console_json(s->con, json_capture(capture));
+		json_print(s->con, json_capture(capture));
 	if (capture->error) {
 		s->results.nr_failed++;
 		return;
@@ -104,7 +105,7 @@ static void on_removed(void *ctx, const char *path)
 
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
-		console_json(s->con, json_removed(path));
+		json_print(s->con, json_removed(path));
 }
 
 /* Who has sudo run this is trusted as root is: what root writes may be in their folders. */
@@ -182,8 +183,8 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 	_cleanup_free_ char *list = NULL;
 
 	if (s->con->json)
-		console_json(s->con,
-			     json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
+		json_print(s->con,
+			   json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
 	if (cpulist_format(cpus, nr, &list) || format_targets(&s->opts, &targets) ||
 	    format_thresholds(&s->opts, &thresholds))
 		return;
@@ -422,7 +423,7 @@ static enum exit_code finish(struct session *s)
 
 	r = results_collect(&s->results, s->pp);
 	if (!r && s->con->json)
-		console_json(s->con, json_summary(&s->results));
+		json_print(s->con, json_summary(&s->results));
 	else if (!r)
 		r = print_report(s);
 	if (r) {

@@ -149,12 +149,6 @@ static void write_event(void *arg, void *end, const struct track_event *event)
 	fxt_event(sink->fxt, &track->thread, event);
 }
 
-static void restart(void *arg, void *end)
-{
-	(void)arg;
-	(void)end;
-}
-
 static void add_late(void *arg, void *end, const struct track_late *late)
 {
 	struct fxt_timeline *sink = arg;
@@ -306,7 +300,6 @@ const struct timeline_ops fxt_timeline_ops = {
 	.rename = rename_track,
 	.part = begin_part,
 	.event = write_event,
-	.restart = restart,
 	.late = add_late,
 	.change = write_switch,
 	.finish = finish,

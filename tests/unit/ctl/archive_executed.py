@@ -50,7 +50,7 @@ class ArchiveTest(unittest.TestCase):
         self.program.unlink()
         said, found = self.archive()
         self.assertEqual(found, set())
-        self.assertEqual(said, [f"perf-poke-ctl: left out {self.program}: it is not here"])
+        self.assertEqual(said, [f"perf-poke-ctl: left out {self.program}: not found"])
 
     def test_without_binaries(self):
         self.assertEqual(self.archive("--no-binaries"), ([], set()))
@@ -67,7 +67,7 @@ class ArchiveTest(unittest.TestCase):
         (self.capture / "perf.data/data").write_bytes(one.whole())
         said, found = self.archive()
         self.assertEqual(found, {self.program})
-        self.assertEqual(said[-1], "perf-poke-ctl: 'capture': all files that were mapped are put in, traced or not")
+        self.assertEqual(said[-1], "perf-poke-ctl: 'capture': including all mapped files, executed or not")
 
     def test_interrupted(self):
         self.make(segments=20000, packets=100)

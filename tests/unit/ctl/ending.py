@@ -102,7 +102,7 @@ class Waiting(EndingTest):
                 # Full: what was written stays the same.
                 sizes = [0]
                 self.wait_until(lambda: sizes.append(self.readable(source)) or sizes[-1] and sizes[-1] == sizes[-20:][0])
-                self.check(process, number, "interrupted: the archive has no end")
+                self.check(process, number, "interrupted: the archive is incomplete")
             os.close(source)
             os.close(sink)
 

@@ -114,7 +114,7 @@ class ExportTest(Export):
         moved.parent.mkdir(parents=True)
         self.program.rename(moved)
         said = self.export("-f")
-        self.assertRegex(said, rf"^perf-poke-ctl: {SEGMENTS} errors of decoding, the first: CPU 1, offset [0-9]+: code of 0x401000 ")
+        self.assertRegex(said, rf"^perf-poke-ctl: {SEGMENTS} decoding errors, first: CPU 1, offset [0-9]+: code of 0x401000 ")
         self.assertEqual(self.export("-f", "--symfs", self.folder / "root"), whole)
         report = self.run_it("--symfs", self.folder / "root", "--json", name="report")
         self.assertEqual(json.loads(report.stdout)["decoding_errors"], 0)
@@ -128,7 +128,7 @@ class ExportTest(Export):
     def test_script(self):
         begin = BEGIN + (SEGMENTS - 2) * STEP
         said, lines = self.script("--window", f"{2 * STEP}ns")
-        self.assertEqual(said, "perf-poke-ctl: there is no perf in PATH: this is what perf-poke itself shows\n")
+        self.assertEqual(said, "perf-poke-ctl: no perf in PATH: using perf-poke's own output\n")
         self.assertEqual(lines[0], f"               prog 77 [001]     {begin / 1e9:.9f}: loop")
         # One begins last, and does not end.
         self.assertEqual(lines[1:], [f"               prog 77 [001]     {(begin + i * STEP) / 1e9:.9f}:   leaf"
@@ -138,7 +138,7 @@ class ExportTest(Export):
         self.assertEqual(self.script("--all", "-q", "-C", "2"), ("", []))
         result = subprocess.run([CTL, "script", self.capture, "--insns"], capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
         self.assertEqual(result.returncode, 1)
-        self.assertIn("there is no perf in PATH", result.stderr)
+        self.assertIn("no perf in PATH", result.stderr)
 
     def test_output_that_cannot_be(self):
         self.output = self.folder / "nowhere/a.fxt"
@@ -158,7 +158,7 @@ class ExportTest(Export):
         for size in range(len(whole)):
             self.data.write_bytes(whole[:size])
             needed = 144 if size < 128 else 148 if size < 144 else 160
-            message = f"{self.data} is truncated: it has {size} bytes, not {needed}"
+            message = f"{self.data} is truncated: it has {size} of {needed} bytes"
             if size < 104:
                 message = f"{self.data} is not a perf.data file"
             self.check_failure(self.run_it(), f"'{self.capture}': {message}")
@@ -179,7 +179,7 @@ class ExportTest(Export):
         for args in (["--axis", "cycles"], ["--tracks", "threads"], ["--split", "1ms"]):
             result = self.run_it(*args)
             self.assertEqual((result.returncode, result.stderr),
-                             (2, f"perf-poke-ctl: '{self.capture}' has events: --axis, --tracks and --split are for Intel PT\n"))
+                             (2, f"perf-poke-ctl: --axis, --tracks, --split: '{self.capture}' has events, not Intel PT\n"))
 
 
 class LongTest(Export):
@@ -200,7 +200,7 @@ class LongTest(Export):
             self.assertEqual((process.returncode, out, err), (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
             self.assertEqual(os.listdir(self.results), [])
         page = self.results / "a.html"
-        for words, said in ((["report", "--window", "1ms"], "interrupted"), (["export", "--html", page, "-t", "-1ms,"], "interrupted")):
+        for words in (["report", "--window", "1ms"], ["export", "--html", page, "-t", "-1ms,"]):
             with subprocess.Popen([CTL, words[0], self.capture, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
                 while "decoding" not in pathlib.Path(f"/proc/{process.pid}/status").read_text() and process.poll() is None:
                     # Once signals are caught
@@ -209,7 +209,7 @@ class LongTest(Export):
                         break
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate()
-            self.assertEqual((process.returncode, out, err), (1, "", f"perf-poke-ctl: {said}\n"))
+            self.assertEqual((process.returncode, out, err), (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
             self.assertEqual(os.listdir(self.results), [])
 
     @staticmethod

@@ -138,50 +138,51 @@ TEST(refuses)
 		{ "{\"schema\":1,\"a\":TRUE}", "not JSON: " },
 		{ "{\"schema\":1/* one */}", "not JSON: " },
 		{ "[[[[[[[[[[[[[[[[[[[[", "not JSON: " },
-		{ "[1]", "schema is missing, or no number" },
-		{ "{}", "schema is missing, or no number" },
-		{ "{\"schema\":\"1\"}", "schema is missing, or no number" },
+		{ "[1]", "schema is missing or not a number" },
+		{ "{}", "schema is missing or not a number" },
+		{ "{\"schema\":\"1\"}", "schema is missing or not a number" },
 		{ "{\"schema\":2}", "schema 2: this version reads 1" },
-		{ "{\"schema\":1}", "recorder.kind is missing, or no name" },
-		{ "{\"schema\":1,\"recorder\":\"pt\"}", "recorder.kind is missing, or no name" },
+		{ "{\"schema\":1}", "recorder.kind is missing or not a string" },
+		{ "{\"schema\":1,\"recorder\":\"pt\"}",
+		  "recorder.kind is missing or not a string" },
 		{ "{\"schema\":1,\"recorder\":{\"kind\":null}}",
-		  "recorder.kind is missing, or no name" },
+		  "recorder.kind is missing or not a string" },
 		{ "{\"schema\":1,\"recorder\":{\"kind\":\"tape\"}}",
-		  "recorder.kind 'tape': this version does not know it" },
-		{ "{\"schema\":1,\"recorder\":{\"kind\":\"events\"}}",
-		  "spike.time_ns is missing, or no time" },
-		{ EVENTS("1", "-5"), "spike.time_ns is missing, or no time" },
-		{ EVENTS("1", "\"5\""), "spike.time_ns is missing, or no time" },
-		{ EVENTS("null", "5"), "spike.cpu is missing, or no number" },
+		  "recorder.kind 'tape' is unknown to this version" },
+		{ "{\"schema\":1,\"recorder\":{\"kind\":\"events\"}}", "spike.time_ns is missing" },
+		{ EVENTS("1", "-5"), "spike.time_ns is not a number from 0 on" },
+		{ EVENTS("1", "\"5\""), "spike.time_ns is not a number from 0 on" },
+		{ EVENTS("null", "5"), "spike.cpu is missing or not a number" },
 		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
 		  "{\"kind\":\"pt\"}}",
-		  "recorder.clock.monotonic_ns is missing, or no time" },
+		  "recorder.clock.monotonic_ns is missing" },
 		{ "{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"recorder\":"
 		  "{\"kind\":\"pt\",\"clock\":{\"monotonic_ns\":5}}}",
-		  "recorder.clock.perf_ns is missing, or no time" },
-		{ EVENTS("-2", "5"), "spike.cpu -2: there is no such CPU" },
-		{ EVENTS("8192", "5"), "spike.cpu 8192: there is no such CPU" },
-		{ EVENTS("1", "9223372036854775807"), "spike.time_ns is missing, or no time" },
-		{ EVENTS("1", "1e30"), "spike.time_ns is missing, or no time" },
-		{ PT("5", "9", "3"), "recorder.clock: the spike is before the clock began" },
+		  "recorder.clock.perf_ns is missing" },
+		{ EVENTS("-2", "5"), "spike.cpu -2: no such CPU" },
+		{ EVENTS("8192", "5"), "spike.cpu 8192: no such CPU" },
+		{ EVENTS("1", "9223372036854775807"), "spike.time_ns is not a number from 0 on" },
+		{ EVENTS("1", "1e30"), "spike.time_ns is not a number from 0 on" },
+		{ PT("5", "9", "3"), "recorder.clock: the spike is before the clock's start" },
 		{ SPIKE("\"latency_ns\":-1"), "spike.latency_ns is not a number from 0 on" },
 		{ SPIKE("\"latency_ns\":99999999999999999999"),
 		  "spike.latency_ns is not a number from 0 on" },
-		{ SPIKE("\"pid\":-1"), "spike.pid is no task" },
-		{ SPIKE("\"tid\":4294967297"), "spike.tid is no task" },
-		{ SPIKE("\"idle\":1"), "spike.idle is neither true nor false" },
-		{ SPIKE("\"comm\":[]"), "spike.comm is no text" },
-		{ SPIKE("\"trigger\":7"), "spike.trigger is no text" },
-		{ SPIKE("\"wall_time\":5"), "spike.wall_time is no date" },
-		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43Z\""), "spike.wall_time is no date" },
+		{ SPIKE("\"pid\":-1"), "spike.pid is not a task id" },
+		{ SPIKE("\"tid\":4294967297"), "spike.tid is not a task id" },
+		{ SPIKE("\"idle\":1"), "spike.idle is not true or false" },
+		{ SPIKE("\"comm\":[]"), "spike.comm is not a string" },
+		{ SPIKE("\"trigger\":7"), "spike.trigger is not a string" },
+		{ SPIKE("\"wall_time\":5"), "spike.wall_time is not a date" },
+		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43Z\""),
+		  "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.88183Z\""),
-		  "spike.wall_time is no date" },
+		  "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.+88183Z\""),
-		  "spike.wall_time is no date" },
+		  "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.881833\""),
-		  "spike.wall_time is no date" },
+		  "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"1026-11-21T07:01:43.881833Z\""),
-		  "spike.wall_time is no date" },
+		  "spike.wall_time is not a date" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -206,12 +207,12 @@ TEST(refuses_bytes)
 	struct capture_file file;
 
 	assert_int_equal(capture_file_parse(&file, with_nul, sizeof(with_nul) - 1, &nul), -EINVAL);
-	assert_string_equal(nul, "not JSON: it has a NUL");
+	assert_string_equal(nul, "not JSON: contains a NUL");
 	assert_non_null(large);
 	memset(large, ' ', CAPTURE_FILE_MAX_SIZE + 1);
 	assert_int_equal(capture_file_parse(&file, large, CAPTURE_FILE_MAX_SIZE + 1, &size),
 			 -EINVAL);
-	assert_string_equal(size, "larger than 1M, no capture.json is");
+	assert_string_equal(size, "larger than 1M");
 }
 
 #define STATISTICS(histogram)                                                                      \
@@ -284,7 +285,7 @@ TEST(refuses_statistics)
 	}
 	assert_int_equal(parse_statistics(&statistics, "{\"statistics\":{\"count\":1}}", &missing),
 			 -EINVAL);
-	assert_string_equal(missing, "statistics.min_ns is not a number from 0 on");
+	assert_string_equal(missing, "statistics.min_ns is missing");
 	file = open_memstream(&many, &size);
 	fprintf(file, STATISTICS("[[0,1,1]"));
 	/* Over the end. */
@@ -294,7 +295,7 @@ TEST(refuses_statistics)
 	fputs("]}}", file);
 	fclose(file);
 	assert_int_equal(parse_statistics(&statistics, many, &why), -EINVAL);
-	assert_string_equal(why, "statistics.histogram is no list of so few rows");
+	assert_string_equal(why, "statistics.histogram is not a list: too many rows");
 }
 
 TEST_IN_FOLDER(reads_files)
@@ -309,7 +310,7 @@ TEST_IN_FOLDER(reads_files)
 	assert_int_equal(file.sequence, 7);
 	put_file(folder->fd, CAPTURE_FILE_NAME, "");
 	assert_int_equal(capture_file_read(&file, folder->fd, &why), -EINVAL);
-	assert_string_equal(why, "it is empty");
+	assert_string_equal(why, "empty file");
 	free(why);
 	assert_int_equal(unlinkat(folder->fd, CAPTURE_FILE_NAME, 0), 0);
 	/* Reading would wait for a writer. */

@@ -103,15 +103,15 @@ static void check_none(const char *path, const char *named, const char *expected
 
 TEST(says_what_to_do)
 {
-	check_none("/nowhere", "", "there is no perf in PATH: install linux-perf (Debian), ");
-	check_none("", "", "there is no perf in PATH: install ");
+	check_none("/nowhere", "", "no perf in PATH: install linux-perf (Debian), ");
+	check_none("", "", "no perf in PATH: install ");
 	check_none("bin", "./nosuch", "PERF_POKE_PERF './nosuch': no such program");
 	make("bin/perf", "echo " PERF "; exit 2", 0755);
 	check_none("bin", "", "'bin/perf --version' fails: install ");
 	make("bin/perf", "echo something else", 0755);
-	check_none("bin", "", "'bin/perf' is not perf: it says 'something else'");
+	check_none("bin", "", "'bin/perf' is not perf: it prints 'something else'");
 	make("bin/perf", "", 0755);
-	check_none("bin", "", "'bin/perf' is not perf: it says ''");
+	check_none("bin", "", "'bin/perf' is not perf: it prints ''");
 }
 
 TEST(tries_the_disassembler)

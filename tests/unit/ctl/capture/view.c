@@ -20,7 +20,7 @@
 /* The words, each behind a blank; for the caller to free. */
 static char *words(const char *text, const struct view_options *options)
 {
-	_cleanup_(view_free_argv) char **argv = NULL;
+	_cleanup_(words_freep) char **argv = NULL;
 	struct capture_file file;
 	char *line = NULL, *why = NULL;
 	size_t size;

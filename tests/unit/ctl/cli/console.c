@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/console.h"
+#include "cli/json_line.h"
 #include "test.h"
 
 struct fixture {
@@ -49,7 +49,7 @@ TEST_WITH(escapes_json, set_up, tear_down)
 	json_object *object = json_object_new_object(), *back;
 
 	json_object_object_add(object, "comm", json_object_new_string(name));
-	console_json(&f->con, object);
+	json_print(&f->con, object);
 	assert_string_equal(f->out,
 			    "{\"comm\":\"\\u001b\\u007f\\u009b\\u202e\\udb40\\udc01\303\244\"}\n");
 	back = json_tokener_parse(f->out);

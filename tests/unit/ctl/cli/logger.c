@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/console.h"
+#include "cli/json_line.h"
 #include "cli/systemd.h"
 #include "session/json.h"
 #include "test.h"
@@ -118,16 +119,16 @@ static void refuses(const char *where, const char *text)
 
 TEST(refuses_places)
 {
-	refuses("/no/such/log", "--log '/no/such/log': cannot open this file to append to it: No "
-				"such file or directory (use a file in a folder that is there and "
-				"can be written)");
-	refuses("/", "--log '/': cannot open this file to append to it: Is a directory (use a file "
-		     "in a folder that is there and can be written)");
+	refuses("/no/such/log", "--log '/no/such/log': cannot append to the file: No "
+				"such file or directory (use a file in an existing, "
+				"writable folder)");
+	refuses("/", "--log '/': cannot append to the file: Is a directory (use a file "
+		     "in an existing, writable folder)");
 	if (!systemd_is_built())
-		refuses("journal", "--log 'journal': this build is without libsystemd (use a "
+		refuses("journal", "--log 'journal': built without libsystemd (use a "
 				   "file)");
 	else if (!systemd_has_journal())
-		refuses("journal", "--log 'journal': no journal runs here (use a file)");
+		refuses("journal", "--log 'journal': journald is not running (use a file)");
 }
 
 struct streams {
@@ -167,7 +168,7 @@ TEST(takes_lines)
 	open_streams(&s, p.path);
 	console_info(&s.con, "in\nfo");
 	console_result(&s.con, "result\n");
-	s.con.json = true;
+	json_use(&s.con, true);
 	console_info(&s.con, "not with JSON");
 	console_error(&s.con, "error");
 	fflush(s.con.err);
@@ -192,9 +193,9 @@ TEST(takes_all)
 	s.con.detached = true;
 	console_warn(&s.con, "warning");
 	console_result(&s.con, "a\nb\n");
-	s.con.json = true;
+	json_use(&s.con, true);
 	console_error(&s.con, "error");
-	console_json(&s.con, json_detached("name", 12, "log"));
+	json_print(&s.con, json_detached("name", 12, "log"));
 	assert_int_equal(s.con.errors, 1);
 	line = content(&p);
 	has_line(&line, "warning");

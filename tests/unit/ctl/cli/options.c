@@ -119,9 +119,9 @@ TEST(refuses)
 		{ "--flag=1", "--flag '1': takes no value" },
 		{ "-f1", "-1: no such option (--help lists them)" },
 		{ "-fc", "-c: LIST is missing" },
-		{ "-c 1 word", "'word': only options are taken" },
-		{ "-c 1 -", "'-': only options are taken" },
-		{ "-c 1 -- -f", "'-f': only options are taken" },
+		{ "-c 1 word", "'word': unexpected argument" },
+		{ "-c 1 -", "'-': unexpected argument" },
+		{ "-c 1 -- -f", "'-f': unexpected argument" },
 		{ "-c ''", "-c '': empty; a value is needed" },
 		{ "--string=", "--string '': empty; a value is needed" },
 		{ "--time 30xs", "--time '30xs': not a time "
@@ -214,7 +214,7 @@ TEST(refuses_words)
 	assert_int_equal(PARSE_WORDS(&w, &empty, ""), -EINVAL);
 	assert_string_equal(empty, "FIRST: empty; a value is needed");
 	assert_int_equal(PARSE_WORDS(&w, &third, "a", "b", "c"), -EINVAL);
-	assert_string_equal(third, "'c': only options are taken");
+	assert_string_equal(third, "'c': unexpected argument");
 }
 
 TEST(helps_with_words)
@@ -250,5 +250,5 @@ TEST(helps)
 				     "                            of two lines\n"));
 	assert_non_null(strstr(text, "      --choice NAME         a choice\n"
 				     "                              two        the larger\n"));
-	assert_non_null(strstr(text, "  -h, --help                print this\n"));
+	assert_non_null(strstr(text, "  -h, --help                print this help\n"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/archive.h"
+#include "bundle/archive.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ TEST(refuses)
 	REFUSES("--output FILE is required", "archive", "folder");
 	REFUSES("FILE is required", "open", "-o", "here");
 	REFUSES("--max-size '0': must be 1B or more", "open", "a", "--max-size", "0");
-	REFUSES("'b': only options are taken", "open", "a", "b");
+	REFUSES("'b': unexpected argument", "open", "a", "b");
 }
 
 TEST(helps)

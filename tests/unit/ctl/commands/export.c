@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/export.h"
+#include "export/export.h"
 
 #include <string.h>
 
@@ -32,12 +32,12 @@ TEST(refuses)
 {
 	REFUSES("give --output FILE or --html FILE", "a");
 	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
-	REFUSES("--html does not go together with --axis, --tracks, --split or --jobs", "a",
-		"--html", "b", "--split", "1ms");
+	REFUSES("--html excludes --axis, --tracks, --split and --jobs", "a", "--html", "b",
+		"--split", "1ms");
 	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
 	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");
-	REFUSES("--split and --axis cycles do not go together", "a", "-o", "a.fxt", "--split",
-		"1ms", "--axis", "cycles");
+	REFUSES("--split excludes --axis cycles", "a", "-o", "a.fxt", "--split", "1ms", "--axis",
+		"cycles");
 	REFUSES("--time '5': must be BEGIN,END, as -200us,50us or 7.788,7.789", "a", "-o", "a.fxt",
 		"--time", "5");
 	REFUSES("--time '5,4': must be BEGIN,END, as -200us,50us or 7.788,7.789, with BEGIN before "

@@ -42,10 +42,10 @@ TEST(refuses)
 {
 	REFUSES("--sort 'age': not a sort (use time, latency, cpu, size)", "--sort", "age");
 	REFUSES("--cpu 'x': not a list of CPUs (use 3 or 2,4-7)", "--cpu", "x");
-	REFUSES("'b': only options are taken", "a", "b");
+	REFUSES("'b': unexpected argument", "a", "b");
 	REFUSES("DIR: empty; a value is needed", "");
-	REFUSES("--since '7': no time (use 2026-11-21, '2026-11-21 07:01', or 2h for that long "
-		"ago)",
+	REFUSES("--since '7': not a time (use 2026-11-21, '2026-11-21 07:01', or 2h for two "
+		"hours ago)",
 		"--since", "7");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/script.h"
+#include "script/script.h"
 #include "commands/commands.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ TEST(maps_all)
 TEST(refuses)
 {
 	REFUSES("CAPTURE: empty; a value is needed", "");
-	REFUSES("'b': only options are taken", "a", "b");
+	REFUSES("'b': unexpected argument", "a", "b");
 	REFUSES("--all and --window do not go together", "a", "--all", "--window", "1ms");
 	REFUSES("--window '0': must be 1ns or more (a bare number is microseconds)", "a",
 		"--window", "0");

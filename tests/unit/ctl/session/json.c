@@ -11,12 +11,13 @@
 /* What the program writes, which is one line, with ' for ". */
 static char *written(json_object *object)
 {
-	struct console con = { .json = true };
+	struct console con = { 0 };
 	char *text = NULL;
 	size_t size;
 
 	con.out = open_memstream(&text, &size);
-	console_json(&con, object);
+	json_use(&con, true);
+	json_print(&con, object);
 	fclose(con.out);
 	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
 	text[size - 1] = '\0';
@@ -179,7 +180,10 @@ TEST(writes_checks)
 		.have = true,
 	};
 
-	check(json_error("a \"b\"\n\377"), "{'type':'error','message':'a \\'b\\'\\n?'}");
+	json_object *line = json_line("error");
+
+	json_add_text(line, "message", "a \"b\"\n\377");
+	check(line, "{'type':'error','message':'a \\'b\\'\\n?'}");
 	check(json_capability(&capability),
 	      "{'type':'capability','name':'btf','have':true,'required':false,'purpose':'p',"
 	      "'detail':'d','remedy':'r'}");

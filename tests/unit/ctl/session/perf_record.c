@@ -69,9 +69,9 @@ TEST(knows_whose_words_they_are)
 
 TEST(refuses)
 {
-	static const char nothing[] = "perf record: would do nothing when poked: add -S (with "
-				      "Intel PT) or --switch-output=signal --overwrite";
-	static const char control[] = "perf record: leave --control out: perf-poke controls it";
+	static const char nothing[] = "perf record: ignores pokes without -S (with Intel PT) "
+				      "or --switch-output=signal --overwrite";
+	static const char control[] = "perf record: --control is reserved for perf-poke";
 
 	REFUSES("-- 'sleep': not a perf record (use -- perf record ..., or --any-process)", "sleep",
 		"record");
@@ -79,10 +79,10 @@ TEST(refuses)
 		"sched", "record");
 	REFUSES(control, "perf", "record", "-S", "--control", "fd:1,2");
 	REFUSES(control, "perf", "record", "-S", "--contr=fd:1");
-	REFUSES("perf record: --output '-': perf-poke has standard output; name a file", "perf",
-		"record", "-S", "-ao-");
-	REFUSES("perf record: --delay 'x': not a delay of at most an hour, in milliseconds", "perf",
-		"record", "-S", "-D", "x");
+	REFUSES("perf record: --output '-': standard output is used by perf-poke (use a file)",
+		"perf", "record", "-S", "-ao-");
+	REFUSES("perf record: --delay 'x': must be milliseconds, at most an hour", "perf", "record",
+		"-S", "-D", "x");
 	REFUSES(nothing, "perf", "record", "-a");
 	REFUSES(nothing, "perf", "record", "--switch-output=10M");
 	REFUSES(nothing, "perf", "record", "-C", "-S");
@@ -103,7 +103,7 @@ TEST(takes_any)
 
 static void check_argv(char **words, bool any, const char *wake, char **wanted)
 {
-	_cleanup_(perf_record_free_argv) char **argv = NULL;
+	_cleanup_(words_freep) char **argv = NULL;
 	_cleanup_free_ char *why = NULL;
 	struct perf_record record;
 	size_t i;

@@ -81,7 +81,7 @@ TEST(refuses_options)
 		char *words[4];
 		const char *line;
 	} cases[] = {
-		{ &command_status, { "a", "b" }, "'b': only options are taken" },
+		{ &command_status, { "a", "b" }, "'b': unexpected argument" },
 		{ &command_status, { "--all" }, "--all: no such option" },
 		{ &command_stop, { "--all", "a" }, "--all and 'a' do not go together" },
 		{ &command_stop, { "--timeout" }, "--timeout: TIME is missing" },

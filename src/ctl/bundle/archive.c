@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bundle/archive.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bundle/host.h"
+#include "bundle/pack.h"
+#include "bundle/traced.h"
+#include "capture/capture_trace.h"
+#include "capture/decoding.h"
+#include "capture/layout.h"
+#include "cli/ending.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "regular.h"
+#include "strfmt.h"
+#include "tree.h"
+#include "units.h"
+
+/* Limits the warnings about missing files: after an upgrade, all are missing. */
+#define NAMED_MAX 8
+
+struct archiving {
+	struct console *con;
+	const struct archiving_args *args;
+	struct capture_file facts;
+	int dirfd; /* of the capture */
+	int data;  /* its perf.data/data; -1: a poked perf has the trace */
+	struct progress progress;
+	struct pack *pack;
+	struct build_id *executed; /* files to include; NULL: all */
+	size_t nr_executed;
+	size_t nr_binaries;
+	char *why;
+};
+
+int archiving_top(const char *folder, char **top)
+{
+	_cleanup_free_ char *path = realpath(folder, NULL);
+	const char *name;
+
+	if (!path)
+		return -errno;
+	name = strrchr(path, '/') + 1;
+	*top = strdup(layout_is_name(name) ? name : LAYOUT_ANY_NAME);
+	return *top ? 0 : -ENOMEM;
+}
+
+static bool has(const struct archiving *a, const char *name)
+{
+	return !faccessat(a->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* perf looks for a file by its build id, then by its kind. */
+static int part_name(const struct traced_file *file, const char *part, char *name, size_t size)
+{
+	char hex[FILES_HEX_SIZE];
+
+	files_hex(&file->id, hex);
+	return snprintf(name, size, LAYOUT_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
+			*part ? "/" : "", part);
+}
+
+static int pack_part(struct archiving *a, const struct traced_file *file, const char *part, int fd)
+{
+	char folder[128], name[128];
+	int r;
+
+	part_name(file, "", folder, sizeof(folder));
+	part_name(file, part, name, sizeof(name));
+	r = pack_folder(a->pack, folder, &a->why);
+	return r ? r : pack_file(a->pack, name, fd, &a->why);
+}
+
+/* -ENOENT and -ESTALE mean that the file is missing, which is no failure. */
+static int pack_traced(struct archiving *a, const struct traced_file *file)
+{
+	_cleanup_close_ int fd = -1, debug = -1;
+	char vdso[128];
+	int r;
+
+	/* The recorder may have put the vDSO into the capture. */
+	part_name(file, "vdso", vdso, sizeof(vdso));
+	if (file->is_vdso && has(a, vdso))
+		return 0;
+	fd = traced_open(file);
+	if (fd < 0)
+		return fd;
+	r = pack_part(a, file, file->is_vdso ? "vdso" : "elf", fd);
+	debug = r ? -1 : traced_open_debug(file, fd);
+	return debug < 0 ? r : pack_part(a, file, "debug", debug);
+}
+
+static bool was_executed(const struct archiving *a, const struct build_id *id)
+{
+	for (size_t i = 0; i < a->nr_executed; i++) {
+		if (!memcmp(&a->executed[i], id, sizeof(*id)))
+			return true;
+	}
+	return !a->executed;
+}
+
+static int pack_binaries(struct archiving *a)
+{
+	struct traced_file *files = NULL;
+	size_t nr = 0, missing = 0;
+	int r = traced_read(a->data, &files, &nr, &a->why);
+
+	for (size_t i = 0; i < nr && !r; i++) {
+		if (!was_executed(a, &files[i].id))
+			continue;
+		r = pack_traced(a, &files[i]);
+		if (r == -ENOENT || r == -ESTALE) {
+			if (missing++ < NAMED_MAX)
+				console_warn(a->con, "left out %s: %s", files[i].name,
+					     r == -ESTALE ? "has changed since it was traced"
+							  : "not found");
+			r = 0;
+		} else if (!r) {
+			a->nr_binaries++;
+		}
+	}
+	if (missing > NAMED_MAX)
+		console_warn(a->con, "left out %zu more traced files", missing - NAMED_MAX);
+	traced_free(files, nr);
+	return r;
+}
+
+static void skipped(void *ctx, const char *name)
+{
+	struct progress *progress = ctx;
+
+	console_warn(progress->con, "left out %s: not part of a capture", name);
+}
+
+static int explain(struct archiving *a, int r)
+{
+	if (r == -EINTR)
+		console_error(a->con, "interrupted: %s",
+			      strcmp(a->args->output, "-") ? "nothing is written"
+							   : "the archive is incomplete");
+	else if (r)
+		console_error(a->con, "'%s' cannot be archived: %s", a->args->capture,
+			      a->why ?: strerror(-r));
+	return r;
+}
+
+static bool has_files(int data)
+{
+	_cleanup_free_ char *why = NULL;
+	struct traced_file *files = NULL;
+	size_t nr = 0;
+	int r = traced_read(data, &files, &nr, &why);
+
+	traced_free(files, nr);
+	return !r && nr;
+}
+
+/* A capture of Intel PT names all files that any task had mapped; only those in the trace matter.
+ */
+static int find_executed(struct archiving *a)
+{
+	_cleanup_free_ char *data = strfmt("%s/perf.data", a->args->capture);
+	const struct decoding decoding = {
+		.folder = a->args->capture,
+		.data = data,
+		.capture = &a->facts.view,
+		.doing = "decoding",
+		.cpu = -1,
+		.threads = decoding_threads(),
+		.end = UINT64_MAX,
+	};
+	struct ending ending;
+	int r;
+
+	if (!data)
+		return explain(a, -ENOMEM);
+	ending_catch(&ending);
+	r = decoding_files(a->con, &decoding, &a->executed, &a->nr_executed);
+	ending_release(&ending);
+	if (!r || r == -EINTR)
+		return r;
+	console_warn(a->con, "'%s': including all mapped files, executed or not", a->args->capture);
+	return 0;
+}
+
+static int pack_host(struct archiving *a)
+{
+	bool same;
+	int r = host_pack(a->pack, &a->facts, &same, &a->why);
+
+	if (!r && !same)
+		console_warn(a->con,
+			     "'%s' was taken on %s with Linux %s; " LAYOUT_HOST
+			     " and traced files are of this machine",
+			     a->args->capture, *a->facts.hostname ? a->facts.hostname : "?",
+			     *a->facts.release ? a->facts.release : "?");
+	return r;
+}
+
+static int pack_all(struct archiving *a, int fd)
+{
+	const struct pack_sink sink = {
+		.fd = fd,
+		.progress = progress_add,
+		.wait = progress_wait,
+		.ctx = &a->progress,
+	};
+	_cleanup_free_ char *top = NULL;
+	/* A capture from an archive has these already, of its own machine. */
+	bool opened = has(a, LAYOUT_HOST);
+	int r = archiving_top(a->args->capture, &top);
+
+	if (!r)
+		r = pack_new(&a->pack, &sink, top, &a->why);
+	if (!r)
+		r = pack_tree(a->pack, a->dirfd, skipped, &a->why);
+	if (!r && !opened)
+		r = pack_host(a);
+	if (!r && !opened && !a->args->no_binaries && a->data >= 0)
+		r = pack_binaries(a);
+	if (!r)
+		r = pack_finish(a->pack, &a->why);
+	pack_free(a->pack);
+	return explain(a, r);
+}
+
+static void tell(const struct archiving *a, uint64_t size)
+{
+	if (a->args->quiet)
+		return;
+	if (a->nr_binaries)
+		console_info(a->con, "%s: %s, with %zu traced files", a->args->output,
+			     FORMAT_SIZE(size), a->nr_binaries);
+	else
+		console_info(a->con, "%s: %s", a->args->output, FORMAT_SIZE(size));
+}
+
+static int write_output(struct archiving *a)
+{
+	struct output_file file;
+	struct stat st = { 0 };
+	int r;
+
+	if (!strcmp(a->args->output, "-"))
+		return pack_all(a, STDOUT_FILENO);
+	r = output_file_open(&file, a->args->output, a->args->force);
+	if (!r) {
+		r = pack_all(a, file.fd);
+		if (r)
+			goto out;
+		fstat(file.fd, &st);
+		r = output_file_publish(&file);
+	}
+	if (r)
+		console_error(a->con, "--output '%s': %s", a->args->output,
+			      output_file_strerror(r));
+	else
+		tell(a, (uint64_t)st.st_size);
+out:
+	output_file_close(&file);
+	return r;
+}
+
+static int open_data(struct archiving *a)
+{
+	if (a->facts.view.kind == VIEW_PERF)
+		return 0;
+	a->data = regular_open(a->dirfd, "perf.data/data");
+	if (a->data >= 0)
+		return 0;
+	console_error(a->con, "'%s' is not a capture: %s/perf.data/data: %s", a->args->capture,
+		      a->args->capture, regular_strerror(a->data));
+	return a->data;
+}
+
+enum exit_code archiving_run(struct console *con, const struct archiving_args *args)
+{
+	struct archiving a = { .con = con, .args = args, .data = -1 };
+	int r;
+
+	a.dirfd = open(args->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = capture_trace_facts(con, args->capture, a.dirfd, &a.facts);
+	if (!r)
+		r = open_data(&a);
+	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries && a.facts.view.kind == VIEW_PT &&
+	    has_files(a.data))
+		r = find_executed(&a);
+	if (!r) {
+		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, ".").all);
+		r = write_output(&a);
+		progress_end(&a.progress);
+	}
+	free(a.executed);
+	free(a.why);
+	closep(&a.data);
+	closep(&a.dirfd);
+	return r ? EXIT_FAILED : EXIT_FINE;
+}

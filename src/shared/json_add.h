@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Adds members to JSON objects. Addresses are strings: most readers lose bits of 64-bit numbers. */
+#ifndef SHARED_JSON_ADD_H
+#define SHARED_JSON_ADD_H
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "utf8.h"
+#include "util.h"
+
+/* Replaces invalid UTF-8. NULL becomes null. */
+static inline json_object *json_text(const char *value)
+{
+	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
+
+	return copy ? json_object_new_string(utf8_repair(copy)) : NULL;
+}
+
+/* Takes value. */
+static inline void json_add(json_object *object, const char *key, json_object *value)
+{
+	json_object_object_add(object, key, value);
+}
+
+static inline void json_add_text(json_object *object, const char *key, const char *value)
+{
+	json_add(object, key, json_text(value));
+}
+
+/* NULL and an empty name become null. */
+static inline void json_add_name(json_object *object, const char *key, const char *name)
+{
+	json_add(object, key, json_text(name && *name ? name : NULL));
+}
+
+static inline void json_add_bool(json_object *object, const char *key, bool value)
+{
+	json_add(object, key, json_object_new_boolean(value));
+}
+
+static inline void json_add_int(json_object *object, const char *key, int value)
+{
+	json_add(object, key, json_object_new_int(value));
+}
+
+static inline void json_add_u64(json_object *object, const char *key, uint64_t value)
+{
+	json_add(object, key, json_object_new_uint64(value));
+}
+
+/* null if the value is `unknown`. */
+static inline void json_add_known(json_object *object, const char *key, uint64_t value,
+				  uint64_t unknown)
+{
+	json_add(object, key, value == unknown ? NULL : json_object_new_uint64(value));
+}
+
+static inline void json_add_address(json_object *object, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_add_text(object, key, text);
+}
+
+static inline void json_push_u64(json_object *list, uint64_t value)
+{
+	json_object_array_add(list, json_object_new_uint64(value));
+}
+
+/* [low, high, count]; a high of UINT64_MAX, which has no upper end, becomes null. */
+static inline json_object *json_bucket(uint64_t low, uint64_t high, uint64_t count)
+{
+	json_object *row = json_object_new_array();
+
+	json_push_u64(row, low);
+	json_object_array_add(row, high == UINT64_MAX ? NULL : json_object_new_uint64(high));
+	json_push_u64(row, count);
+	return row;
+}
+
+#endif
