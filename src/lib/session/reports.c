@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "session/reports.h"
+/* What a session reports of its captures: to its caller, and to others. */
+#include "session/state.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "clock.h"
-#include "session/rules.h"
-
-/* Between two messages of captures that are lost. */
+/* Between two messages about lost captures. */
 #define LOSSES_NS (10 * NSEC_PER_SEC)
 
 void reports_count(struct perf_poke *pp)
@@ -37,8 +36,8 @@ static void say_losses(struct perf_poke *pp)
 	losses->said_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* One line for the first, then one for all of a while: what keeps a capture from being written
- * mostly keeps the next one, and there may be thousands in a second. */
+/* One message for the first, then one for all in LOSSES_NS: what keeps one capture from being
+ * written, as a full disk, affects the next ones, and there may be thousands a second. */
 static void note_loss(struct perf_poke *pp, int error)
 {
 	struct losses *losses = &pp->losses;
@@ -120,9 +119,7 @@ void reports_finish(struct perf_poke *pp)
 	if (!moved)
 		return;
 	pp->moved = true;
-	log_write(
-		&pp->config.log, PERF_POKE_LOG_WARN,
-		"output '%s': this folder was moved or removed while the session ran: its captures "
-		"are in '%s'",
-		pp->config.output, moved);
+	log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+		  "output '%s': moved or removed while the session ran: its captures are in '%s'",
+		  pp->config.output, moved);
 }

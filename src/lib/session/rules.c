@@ -30,7 +30,7 @@ int rules_start(struct rules *rules)
 	return 0;
 }
 
-/* Not below what was asked for. */
+/* Only raises the threshold. */
 static void adapt(struct rules *rules, enum trigger_kind kind)
 {
 	struct config *config = rules->config;
@@ -42,11 +42,10 @@ static void adapt(struct rules *rules, enum trigger_kind kind)
 	if (measured_ns > config->thresholds[kind])
 		config->thresholds[kind] = measured_ns;
 	log_write(&config->log, PERF_POKE_LOG_WARN,
-		  "trigger %s: the threshold is %s now: of %" PRIu64
-		  " in the warm-up %g%% were not "
-		  "later than %s",
-		  config_trigger(kind), FORMAT_TIME(config->thresholds[kind]), count,
-		  config->adaptive, FORMAT_TIME(measured_ns));
+		  "trigger %s: threshold %s: %g%% of %" PRIu64
+		  " latencies in the warm-up were at most %s",
+		  config_trigger(kind), FORMAT_TIME(config->thresholds[kind]), config->adaptive,
+		  count, FORMAT_TIME(measured_ns));
 	trigger_set_threshold(rules->trigger, kind, config->thresholds[kind]);
 	if (config->threshold_ns < config->thresholds[kind])
 		config->threshold_ns = config->thresholds[kind];
@@ -82,18 +81,16 @@ void rules_cool(struct rules *rules, uint64_t spike_ns)
 static void say_dropped(const struct config *config, const struct kept *dropped)
 {
 	if (dropped->size + dropped->shared <= config->max_disk)
-		log_write(&config->log, PERF_POKE_LOG_INFO, "dropped %s: worse captures are kept",
+		log_write(&config->log, PERF_POKE_LOG_INFO, "removed %s: worse captures are kept",
 			  dropped->name);
 	else
-		log_write(
-			&config->log, PERF_POKE_LOG_WARN,
-			"dropped %s: %s, with %s that captures share, as the kernel's symbols, are "
-			"more than the %s that captures may take",
-			dropped->name, FORMAT_SIZE(dropped->size + dropped->shared),
-			FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->max_disk));
+		log_write(&config->log, PERF_POKE_LOG_WARN,
+			  "removed %s: its %s, with %s that captures share, exceed the limit of %s",
+			  dropped->name, FORMAT_SIZE(dropped->size + dropped->shared),
+			  FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->max_disk));
 }
 
-/* For a moment it has another name, then it is gone. */
+/* The capture is renamed before it is deleted, so partial ones are never visible. */
 static void drop(struct rules *rules, const struct kept *dropped)
 {
 	const struct config *config = rules->config;
@@ -105,9 +102,9 @@ static void drop(struct rules *rules, const struct kept *dropped)
 		path = NULL;
 	err = removal_begin(&removal, rules->output, dropped);
 	if (err && err != -ENOENT)
-		log_write(&config->log, PERF_POKE_LOG_WARN, "%s/%s: not removed: %s",
+		log_write(&config->log, PERF_POKE_LOG_WARN, "cannot remove %s/%s: %s",
 			  config->output, dropped->name,
-			  err == -ESTALE ? "this is not the capture that was written"
+			  err == -ESTALE ? "it is not the capture that was written"
 					 : strerror(-err));
 	if (err && err != -ENOENT)
 		return;
@@ -118,7 +115,7 @@ static void drop(struct rules *rules, const struct kept *dropped)
 		config->on_removed(config->capture_ctx, path);
 }
 
-/* The session shows the threshold of the first kind that it watches. */
+/* The session's threshold is that of the first kind that it watches. */
 static bool is_first(const struct config *config, unsigned int kind)
 {
 	for (unsigned int i = 0; i < kind; i++) {

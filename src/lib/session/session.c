@@ -9,12 +9,9 @@
 #include "base/hotplug.h"
 #include "clock.h"
 #include "options/function.h"
-#include "session/reports.h"
-#include "session/rules.h"
-#include "session/statistics.h"
 #include "trigger/threads.h"
 
-/* Snapshots in memory at a time: one that is being written, one that waits. */
+/* Snapshots in memory: one is being written, one waits. */
 #define PENDING_MAX 2
 
 static struct recorder_config session_recorder_config(const struct perf_poke *pp)
@@ -40,7 +37,7 @@ static struct recorder_config session_recorder_config(const struct perf_poke *pp
 	};
 }
 
-/* The options, and then what only the workload and the recorder know of them. */
+/* Checks the options, then those that depend on workload and recorder. */
 static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *opts)
 {
 	struct recorder_config recorder;
@@ -87,9 +84,8 @@ static int session_privileges(const struct config *config)
 		return log_error(&config->log, err, "not allowed: needs root, or %s", names);
 	if (!err && caps_locked_down())
 		return log_error(&config->log, -EPERM,
-				 "not allowed: the kernel is locked down "
-				 "(lockdown=confidentiality forbids what the trigger reads; "
-				 "integrity, or none, does not)");
+				 "not allowed: the kernel is locked down (lockdown=confidentiality "
+				 "keeps BPF from reading kernel memory; integrity does not)");
 	return err;
 }
 
@@ -124,11 +120,12 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
 }
 
+/* -1 is ignored. */
 static int session_watch(struct perf_poke *pp, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
-	return epoll_ctl(pp->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	return fd >= 0 && epoll_ctl(pp->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
 static int session_start_writer(struct perf_poke *pp)
@@ -153,30 +150,28 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (pp->epoll_fd < 0)
 		return -errno;
-	err = session_watch(pp, trigger_fd(pp->trigger));
+	err = rules_start(&pp->rules);
+	if (!err)
+		err = session_watch(pp, trigger_fd(pp->trigger));
 	if (!err)
 		err = session_watch(pp, writer_fd(pp->writer));
-	if (!err && pp->poke)
-		err = session_watch(pp, poke_fd(pp->poke));
-	if (!err && pp->hotplug_fd >= 0)
-		err = session_watch(pp, pp->hotplug_fd);
 	if (!err)
-		err = rules_start(&pp->rules);
-	if (!err && pp->rules.warmup_fd >= 0)
-		err = session_watch(pp, pp->rules.warmup_fd);
-	return err;
+		err = session_watch(pp, pp->poke ? poke_fd(pp->poke) : -1);
+	if (!err)
+		err = session_watch(pp, pp->hotplug_fd);
+	return err ? err : session_watch(pp, pp->rules.warmup_fd);
 }
 
 static int session_start_workload(struct perf_poke *pp)
 {
 	int err = workload_start(&pp->workload, &pp->config, pp->trigger);
 
-	if (!err && workload_fd(pp->workload) >= 0)
-		err = session_watch(pp, workload_fd(pp->workload));
-	return err;
+	return err ? err : session_watch(pp, workload_fd(pp->workload));
 }
 
-/* What others see of the session that does not change any more. */
+#define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
+
+/* Fills in what others see of the session and does not change. */
 static int session_describe(struct perf_poke *pp)
 {
 	struct trigger_session *seen = trigger_session(pp->trigger);
@@ -189,19 +184,16 @@ static int session_describe(struct perf_poke *pp)
 	memcpy(seen->thresholds_ns, config->thresholds, sizeof(seen->thresholds_ns));
 	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
 	seen->max_captures = config->max_captures;
-	snprintf(seen->function, sizeof(seen->function), "%s",
-		 function_name(config) ? function_name(config) : "any");
-	snprintf(seen->recorder, sizeof(seen->recorder), "%s", pp->recorder_ops->choice.name);
-	snprintf(seen->freeze, sizeof(seen->freeze), "%s",
-		 pp->recorder->freeze ? pp->recorder->freeze : "");
-	snprintf(seen->delivery, sizeof(seen->delivery), "%s",
-		 pp->poke ? poke_delivery(pp->poke) : "");
-	snprintf(seen->workload, sizeof(seen->workload), "%s", workload_name(config->workload));
-	snprintf(seen->output, sizeof(seen->output), "%s", output);
+	PUT(seen->function, function_name(config) ? function_name(config) : "any");
+	PUT(seen->recorder, pp->recorder_ops->choice.name);
+	PUT(seen->freeze, pp->recorder->freeze ? pp->recorder->freeze : "");
+	PUT(seen->delivery, pp->poke ? poke_delivery(pp->poke) : "");
+	PUT(seen->workload, workload_name(config->workload));
+	PUT(seen->output, output);
 	return 0;
 }
 
-/* A session can do without being seen; two of one name cannot be told apart. */
+/* Only a taken name is an error: a session works without being listed. */
 static int session_open_pins(struct perf_poke *pp)
 {
 	const struct config *config = &pp->config;
@@ -212,15 +204,15 @@ static int session_open_pins(struct perf_poke *pp)
 	err = pins_open(&pp->pins, config->session, pp->trigger, &config->log);
 	if (err && err != -EEXIST) {
 		log_write(&config->log, PERF_POKE_LOG_WARN,
-			  "session '%s': status, stop and poke will not find it: cannot pin "
-			  "below " PINS_BPFFS ": %s",
+			  "session '%s': cannot pin below " PINS_BPFFS
+			  ": %s: status, stop and poke will not find it",
 			  config->session, strerror(-err));
 		err = 0;
 	}
 	return err;
 }
 
-/* From what fails cheaply to what others can notice. */
+/* Ordered from what fails cheaply to what others can notice. */
 static int session_start(struct perf_poke *pp)
 {
 	uint64_t function;
@@ -236,7 +228,7 @@ static int session_start(struct perf_poke *pp)
 	err = output_open(&pp->output, pp->config.output, pp->config.output_owner, &pp->config.log);
 	if (err)
 		return err;
-	/* Before the recorder: what goes from then on is noticed. */
+	/* Before the recorder, so that no CPU goes offline unnoticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	err = session_open_recorder(pp);
 	if (!err && pp->config.nr_targets)
@@ -293,7 +285,7 @@ static void session_rearm(struct perf_poke *pp)
 		trigger_arm(pp->trigger);
 }
 
-/* frozen_cpu: the one whose trace the trigger has stopped. */
+/* frozen_cpu: the CPU whose trace the trigger has paused, or -1. */
 static int session_resume(struct perf_poke *pp, int frozen_cpu)
 {
 	int err = recorder_resume(pp->recorder);
@@ -301,12 +293,12 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
 		return err;
 	err = trigger_resume(pp->trigger, frozen_cpu);
-	/* Offline since the spike: the trace begins anew when it is back. */
+	/* The CPU went offline: its trace starts again when it is back. */
 	return err == -ENXIO ? 0 : err;
 }
 
-/* The order that keeps the session blind for the shortest time: freeze, copy, resume, re-arm; all
- * else later. But for the pokes: there is no other spike meanwhile. */
+/* The order keeps the blind time short: freeze, copy, resume, re-arm, everything else. Pokes come
+ * before the re-arm, because no other spike may come in between. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
 			   uint64_t frozen_ns)
 {
@@ -318,7 +310,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		capture->spike = *spike;
 		capture->floor_ns = spike->poked ? 0 : pp->rules.floors_ns[spike->kind];
 		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
-		/* The trigger has frozen the CPU that it ran on. */
+		/* The trigger froze the CPU on which it ran. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
 			capture->still_ns = frozen_ns;
 	}
@@ -398,7 +390,7 @@ static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
 	return false;
 }
 
-/* Of CPUs that are not watched, the recorder may have something too. */
+/* The recorder may have events on CPUs that are not watched, too. */
 static void session_cpu_online(struct perf_poke *pp, int cpu)
 {
 	const struct log *log = &pp->config.log;
@@ -431,8 +423,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 	}
 	if (ret < 0)
 		log_write(&pp->config.log, PERF_POKE_LOG_WARN,
-			  "cannot read which CPUs went offline or came back: %s; those are not "
-			  "watched",
+			  "cannot read uevents: %s: a CPU that went offline may not be watched",
 			  strerror(-ret));
 }
 
@@ -449,7 +440,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	if (ready < 0)
 		return -errno;
 	err = session_take_spikes(pp);
-	/* After the spikes, for it takes away what the rings of CPUs held before. */
+	/* After the spikes: reopening a CPU's ring discards its contents. */
 	for (int i = 0; i < ready; i++) {
 		if (events[i].data.fd == pp->hotplug_fd)
 			session_take_hotplug(pp);
@@ -506,7 +497,7 @@ int perf_poke__stop(struct perf_poke *pp)
 {
 	if (!pp || !pp->started)
 		return 0;
-	/* A spike that came before the end is still captured, unless the limit is reached. */
+	/* Capture a spike that came before the end, unless the limit is reached. */
 	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
 		session_take_spikes(pp);
 	if (pp->trigger)
@@ -527,7 +518,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
 	closep(&pp->hotplug_fd);
 	output_close(&pp->output);
-	/* For those who wait for the end of the session, this is it. */
+	/* Those who wait for the end of the session wait for this. */
 	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * session/: one armed run, from start to stop. It is the only role that includes all others.
- * session.c decides what happens when; this is the state that its parts share.
+ * session/: one armed run, from start to stop; the only role that includes all others. session.c
+ * decides what happens when; this is the state that its parts share.
  */
 #ifndef LIB_SESSION_STATE_H
 #define LIB_SESSION_STATE_H
@@ -19,8 +19,8 @@
 
 /* Captures that could not be written. */
 struct losses {
-	uint64_t unsaid;
-	uint64_t said_ns; /* the last message; 0: there was none */
+	uint64_t unsaid;  /* not yet reported */
+	uint64_t said_ns; /* time of the last message; 0: none */
 	int error;	  /* of the newest */
 };
 
@@ -28,24 +28,35 @@ struct perf_poke {
 	struct config config;
 	bool started;
 	int epoll_fd;		 /* -1 unless started */
-	int hotplug_fd;		 /* -1 where there is none */
-	struct trigger *trigger; /* from the first start on: statistics outlive the run */
+	int hotplug_fd;		 /* -1: none */
+	struct trigger *trigger; /* kept after stop, for its statistics */
 	const struct recorder_ops *recorder_ops;
 	struct recorder *recorder;
-	struct poke *poke; /* NULL: there are no targets */
+	struct poke *poke; /* NULL: no targets */
 	struct workload *workload;
 	struct writer *writer;
 	struct rules rules;
-	struct pins *pins; /* NULL: others do not see the session */
+	struct pins *pins; /* NULL: not listed */
 	struct capture_functions functions;
 	struct output output;
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */
-	uint64_t failed;   /* captures and snapshots that were lost */
-	uint64_t pending;  /* captures given to the writer and not reported yet */
+	uint64_t failed;   /* lost captures and snapshots */
+	uint64_t pending;  /* captures with the writer, not reported yet */
 	struct losses losses;
-	bool moved; /* captures are not where they were reported */
-	bool held;  /* not armed until a pending capture is reported */
+	bool moved; /* captures are not at their reported paths */
+	bool held;  /* disarmed until a pending capture is reported */
 };
+
+/* Updates the numbers that others see. */
+void reports_count(struct perf_poke *pp);
+/* Reports all captures that the writer has finished; returns their number. */
+int reports_take(struct perf_poke *pp);
+/* Call once nothing is being written. */
+void reports_finish(struct perf_poke *pp);
+
+/* Of a spike's CPU and kind, including the spike; of all watched CPUs after a poke. */
+void statistics_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
+		     struct stats_snapshot *snapshot);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the trigger has counted, as callers ask for it: by kind and by CPU. */
-#include "session/statistics.h"
+/* The trigger's counters, by kind and by CPU. */
+#include "session/state.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int statistics_select(const struct perf_poke *pp, enum perf_poke_trigger_
 
 	if (!pp->trigger)
 		return -ENOTCONN;
-	/* Timers are counted whether or not they can be spikes. */
+	/* The latency of the interrupt is always counted. */
 	if (kind && ((unsigned int)kind >= TRIGGER_KINDS || !config->thresholds[kind]))
 		return -ENXIO;
 	table->table = kind ? trigger_cpu_kind(pp->trigger, 0, (enum trigger_kind)kind)

@@ -11,15 +11,15 @@
 #include "tree.h"
 #include "visible/rtla.h"
 
-/* A name may look taken for a moment, while somebody removes a dead session. */
+/* A name looks taken for a moment while somebody removes a dead session. */
 #define CLAIM_TRIES 10
 #define CLAIM_PAUSE_US 2000
 
 struct pins {
 	char folder[SESSION_NAME_MAX + 1];
 	int dirfd;
-	int fd;	      /* locked */
-	int64_t rtla; /* what rtla_offer() has returned */
+	int fd;	      /* of the folder, locked */
+	int64_t rtla; /* result of rtla_offer() */
 };
 
 static void copy_with(char *to, const char *from, char replaced, char by)
@@ -67,8 +67,7 @@ static struct path pins_path(uid_t uid)
 	return path;
 }
 
-/* What is there as the folder of a user, who has to own it: where bpffs is mounted for everybody,
- * as the kernel does by default, anybody can make one. */
+/* The user must own the folder: the default mode of bpffs lets everybody create it. */
 int pins_open_dir(uid_t uid)
 {
 	_cleanup_close_ int fd =
@@ -111,7 +110,7 @@ int pins_users(uid_t **ret)
 	return users ? (nr > 0 ? nr : 0) + 1 : -ENOMEM;
 }
 
-/* Root's name is root's: what a stranger has put there goes. */
+/* Root removes what another user has put at root's path. */
 static int pins_evict(const struct log *log)
 {
 	int err = geteuid() ? -EPERM : tree_remove(AT_FDCWD, PINS_DIR);
@@ -156,7 +155,7 @@ int pins_open_session(int dirfd, const char *folder)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Who looks takes a shared lock, so that two who look do not take each other for the controller. */
+/* A shared lock, so that two observers do not take each other for the controller. */
 bool pins_is_alive(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB))
@@ -165,21 +164,20 @@ bool pins_is_alive(int fd)
 	return false;
 }
 
-/* The last one out. */
+/* Succeeds only for the last session. */
 void pins_leave(uid_t uid)
 {
 	if (!rmdir(pins_path(uid).text))
 		rtla_sweep();
 }
 
-/* Without waiting: a session that is about to lock it may have made it just now. */
+/* Does not wait for the lock: a new session may be about to take it. */
 int pins_remove(int dirfd, const char *folder, int fd)
 {
 	return tree_remove_unlocked(dirfd, folder, fd);
 }
 
-/* The folder that was made just now. One that cannot be locked is not left to look like a session.
- */
+/* Locks the new folder, or removes it: without a lock it would look like a dead session. */
 static int pins_lock(struct pins *pins)
 {
 	int err;
@@ -193,7 +191,7 @@ static int pins_lock(struct pins *pins)
 	return err == -ENOENT || err == -EINTR ? -EAGAIN : err;
 }
 
-/* 0, or -EAGAIN: somebody was faster, with making it or with removing it. */
+/* -EAGAIN: another process made or removed the folder at the same time. */
 static int pins_try_claim(struct pins *pins, const struct log *log)
 {
 	int err;
@@ -227,20 +225,20 @@ static int pins_claim(struct pins *pins, const char *name, const struct log *log
 	}
 	if (err == -EAGAIN)
 		return log_error(log, -EEXIST,
-				 "session '%s': name is taken: use another, or end that session "
+				 "session '%s': name is taken: use another, or stop that session "
 				 "(perf-poke-ctl stop %s)",
 				 name, name);
 	return err;
 }
 
-/* A session can do without. */
+/* A session works without it. */
 static void pins_offer_rtla(struct pins *pins, const struct trigger *trigger, const struct log *log)
 {
 	pins->rtla = rtla_offer(trigger_rtla_fd(trigger));
 	if (pins->rtla < 0 && pins->rtla != -ENOENT)
 		log_write(log, PERF_POKE_LOG_WARN,
-			  "rtla's --bpf-action will not find the session: cannot use " RTLA_PIN
-			  ": %s",
+			  "cannot use " RTLA_PIN
+			  ": %s: rtla's --bpf-action will not find the session",
 			  strerror((int)-pins->rtla));
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * visible/: what other sessions, and rtla, see of a session. May include trigger/, options/ and
+ * visible/: what other processes, and rtla, see of a session. May include trigger/, options/ and
  * base/.
  *
  * A session is a folder in bpffs with what trigger_pin() pins. Its controller holds an exclusive
- * lock on the folder. So the kernel knows whether the session is alive, in whatever pid namespace,
- * and a killed session leaves nothing but that folder.
+ * lock on the folder, which shows in any PID namespace whether the session is alive. A killed
+ * session leaves only this folder.
  */
 #ifndef LIB_VISIBLE_PINS_H
 #define LIB_VISIBLE_PINS_H
@@ -19,36 +19,35 @@
 #include "trigger/trigger.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
-/* Root's; that of another user has -UID behind it. */
+/* Root's; another user's ends with -UID. */
 #define PINS_DIR PINS_BPFFS "/perf-poke"
 
-/* Names of folders have no dots, which bpffs reserves for itself. to: of SESSION_NAME_MAX + 1. */
+/* Folder names replace dots, which bpffs reserves, by colons. to: SESSION_NAME_MAX + 1 bytes. */
 void pins_folder_name(char *to, const char *name);
 void pins_session_name(char *to, const char *folder);
 
-/* A session's own. */
 struct pins;
 
-/* Removes what dead sessions have left, and takes the name. -EEXIST: a living session has it, and
- * the message says so; after another failure nothing is said and the session can do without. */
+/* Removes what dead sessions have left, and takes the name. -EEXIST, with a message: a living
+ * session has the name. Other errors come without a message. */
 int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
 	      const struct log *log);
 void pins_free(struct pins *pins);
 
-/* Others' side. Those whose sessions the caller may see, itself first: root those of all. Returns
- * how many, for the caller to free, or a negative errno. */
+/* The rest is for observers. */
+
+/* The users whose sessions the caller may see, itself first; root sees all. Returns how many, or a
+ * negative errno; the caller frees *ret. */
 int pins_users(uid_t **ret);
-/* The folder of all sessions of a user. -ENOENT: there is none; -ESTALE: what is there is somebody
- * else's. */
+/* The folder of all sessions of a user. -ENOENT: none; -ESTALE: the path is another user's. */
 int pins_open_dir(uid_t uid);
-/* The folder of a session: -ENOENT. */
+/* The folder of a session. -ENOENT: none. */
 int pins_open_session(int dirfd, const char *folder);
-/* Whether its controller lives. */
+/* Whether the session's controller is alive. */
 bool pins_is_alive(int fd);
-/* Removes the folder of a dead session; of a living one does nothing. */
+/* Removes the folder of a session, unless the session is alive. */
 int pins_remove(int dirfd, const char *folder, int fd);
-/* Removes the folder of all sessions of a user, and what goes with it, if there is none any more.
- */
+/* Removes the folder of all sessions of a user, and rtla's map, if no session is left. */
 void pins_leave(uid_t uid);
 
 #endif

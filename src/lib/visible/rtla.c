@@ -11,7 +11,7 @@
 
 static const uint32_t slot = 0;
 
-/* As the map in bpf/rtla_action.bpf.c. */
+/* Matches the map in bpf/rtla_action.bpf.c. */
 static int rtla_make_map(void)
 {
 	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "perf_poke_rtla",
@@ -31,7 +31,7 @@ static int rtla_open_map(void)
 	if (fd != -ENOENT)
 		return fd;
 	fd = rtla_make_map();
-	/* rtla was faster. */
+	/* rtla made it at the same time. */
 	return fd == -EEXIST ? bpf_obj_get(RTLA_PIN) : fd;
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The map by which rtla's BPF action finds the newest session: see bpf/rtla_action.bpf.c. */
+/* The map through which rtla's BPF action finds the newest session: see bpf/rtla_action.bpf.c. */
 #ifndef LIB_VISIBLE_RTLA_H
 #define LIB_VISIBLE_RTLA_H
 
 #include <stdint.h>
 
-/* Where libbpf looks for it, in rtla. */
+/* libbpf's default path for pinned maps, which rtla uses. */
 #define RTLA_PIN "/sys/fs/bpf/perf_poke_rtla"
 
-/* From now on rtla's action runs that program. Returns its number, of use to rtla_withdraw(), or a
- * negative errno. */
+/* Makes rtla's action run this program. Returns the program's id for rtla_withdraw(), or a negative
+ * errno. */
 int64_t rtla_offer(int prog_fd);
 
-/* Not any more, unless there is a newer session. The map goes too. */
+/* Undoes rtla_offer(), unless a newer session has made an offer, and removes the map. */
 void rtla_withdraw(int64_t prog);
 
-/* What a killed session has left: when none lives, it is nobody's. */
+/* Removes the map that killed sessions left. Call when no session is alive. */
 void rtla_sweep(void);
 
 #endif

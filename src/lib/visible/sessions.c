@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Sessions as others see them: what they are is read from their maps, what is asked of them goes
- * through their programs. */
+/* Other processes' sessions: read from their maps, controlled by running their programs. */
 #include <string.h>
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
 
+#include "base/map_memory.h"
 #include "bpf/poke.h"
 #include "clock.h"
 #include "trigger/stats.h"
@@ -20,14 +20,14 @@ struct mapping {
 	size_t entries;
 };
 
-/* All of a session that is mapped or allocated. */
+/* What is mapped or allocated of a session. */
 struct view {
 	struct mapping session, cpus, cpus_more, targets;
 	int *cpu_list;
 	size_t nr_cpus;
 	struct perf_poke_session_kind kinds[TRIGGER_KINDS];
 	size_t nr_kinds;
-	struct perf_poke_stats *cpu_stats; /* of one kind after the other, as the next */
+	struct perf_poke_stats *cpu_stats; /* kind by kind, as the next */
 	uint64_t *cpu_p99_ns;
 	int target_list[POKE_TARGETS];
 	size_t nr_targets;
@@ -51,7 +51,6 @@ static void view_release(struct view *view)
 	free(view->cpu_p99_ns);
 }
 
-/* In the folder of a session. */
 static int open_pin(int dirfd, const char *name)
 {
 	char path[64];
@@ -60,13 +59,13 @@ static int open_pin(int dirfd, const char *name)
 	return bpf_obj_get(path);
 }
 
-/* -EINVAL: it is another version's. */
+/* -EINVAL: of another version of perf-poke. */
 static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size)
 {
 	_cleanup_close_ int fd = open_pin(dirfd, name);
-	size_t page = sysconf(_SC_PAGESIZE), size;
 	struct bpf_map_info info = {};
 	__u32 info_size = sizeof(info);
+	size_t size;
 	void *data;
 
 	if (fd < 0)
@@ -75,7 +74,7 @@ static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t 
 		return -errno;
 	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != value_size)
 		return -EINVAL;
-	size = (info.max_entries * value_size + page - 1) & ~(page - 1);
+	size = map_memory_pages(info.max_entries * value_size);
 	data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
 		return -errno;
@@ -97,7 +96,7 @@ static int view_cpus(struct view *view)
 	return 0;
 }
 
-/* The table of a kind of latency; NULL: it is not counted. */
+/* The table of a kind of latency; NULL: not counted. */
 static const struct trigger_cpu *view_table(const struct view *view, unsigned int kind)
 {
 	const struct trigger_session *session = view->session.data;
@@ -181,7 +180,7 @@ static int view_open(struct view *view, int dirfd)
 	return err ? err : view_kinds(view);
 }
 
-/* seen: a copy, because the original changes. */
+/* seen: a copy, because the session writes to the original. */
 static void session_tell(const char *name, bool alive, const struct view *view,
 			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
 {
@@ -223,8 +222,8 @@ static void terminate(char *string, size_t size)
 	string[size - 1] = '\0';
 }
 
-/* 1, or 0 if there is nothing to tell of it yet, or not any more. Of a session that another version
- * made, and of one that was killed while it pinned, there is only the name. */
+/* 1, or 0 if the session has just begun or ended. A session of another version, or one that was
+ * killed while it pinned, has only a name. */
 static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, void *ctx)
 {
 	_cleanup_(view_release) struct view view = {};
@@ -272,7 +271,7 @@ static int is_folder(const struct dirent *entry)
 	return strlen(entry->d_name) <= SESSION_NAME_MAX && session_name_valid(name);
 }
 
-/* By what they stand for. */
+/* By session name. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	char one[SESSION_NAME_MAX + 1], other[SESSION_NAME_MAX + 1];
@@ -282,7 +281,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp(one, other);
 }
 
-/* Up to a NULL. */
+/* Ends with NULL. */
 static int list_names(int dirfd, struct dirent ***ret)
 {
 	struct dirent **names, **more;
@@ -323,7 +322,7 @@ static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
 	return nr;
 }
 
-/* Who may not see root's is told so. */
+/* -EACCES if the caller has found none and may not see root's. */
 static int check_allowed(int nr)
 {
 	_cleanup_close_ int fd = nr || !geteuid() ? -1 : pins_open_dir(0);
@@ -347,10 +346,10 @@ int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
 	return nr_users < 0 ? nr_users : check_allowed(nr);
 }
 
-/* A session of somebody whose sessions the caller may see. */
+/* Where a session is. */
 struct place {
 	uid_t uid;
-	int dirfd; /* of all of the user's; -1: not open */
+	int dirfd; /* of all of the user's sessions; -1: not open */
 	char folder[SESSION_NAME_MAX + 1];
 };
 
@@ -359,7 +358,7 @@ static void place_release(struct place *place)
 	closep(&place->dirfd);
 }
 
-/* The folder of a session, locked or not. */
+/* Opens the folder of a session, dead or alive. */
 static int session_find(const char *name, struct place *place)
 {
 	_cleanup_free_ uid_t *users = NULL;
@@ -380,7 +379,7 @@ static int session_find(const char *name, struct place *place)
 	return fd == -ENOENT && check_allowed(0) ? -EACCES : fd;
 }
 
-/* What the program returned, or a negative errno. */
+/* Returns the program's result, or a negative errno. */
 static int session_run(int dirfd, const char *pin)
 {
 	_cleanup_close_ int fd = open_pin(dirfd, pin);
@@ -402,7 +401,7 @@ int perf_poke__session_stop(const char *name)
 	fd = session_find(name, &place);
 	if (fd < 0)
 		return fd;
-	/* It may be looked at by others meanwhile. */
+	/* Other observers may hold the lock for a moment. */
 	for (int i = 0; i < REMOVE_TRIES && ret == -EWOULDBLOCK && !pins_is_alive(fd); i++) {
 		if (i)
 			usleep(REMOVE_PAUSE_US);
@@ -413,7 +412,7 @@ int perf_poke__session_stop(const char *name)
 	if (ret != -EWOULDBLOCK)
 		return ret;
 	ret = session_run(fd, TRIGGER_PIN_STOP);
-	/* Where the ring is full of the same wish, one more does not matter. */
+	/* The program may drop this request: then the ring is full of others like it. */
 	return ret < 0 ? ret : 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The tables of the trigger are this test's own: trigger_cpu() and trigger_missed() are replaced at
  * link time. */
-#include "session/statistics.h"
+#include "session/state.h"
 #include "test.h"
 
 #include <string.h>
