@@ -2,7 +2,6 @@
 #include "blocks.h"
 
 #include "code.h"
-#include "ends.h"
 #include "pace.h"
 #include "psb.h"
 #include "who.h"
@@ -32,6 +31,7 @@ struct blocks {
 
 	uint64_t now;	/* ns */
 	uint64_t check; /* when who runs, or what is mapped, may change */
+	uint64_t mark;	/* the next one: no run goes on from before it */
 	struct decode_item blank;
 
 	struct decode_item *items;
@@ -88,13 +88,13 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 
 	config.begin = (uint8_t *)blocks->segment.begin;
 	config.end = (uint8_t *)blocks->segment.end;
-	psb = psb_read(&config, config.begin, config.end);
+	psb = psb_read(config.begin, config.end);
 	blocks->modes = psb.modes;
 	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment))
 		return -ENOMEM;
 	blocks->joins = next && next->joined;
 	if (blocks->joins)
-		config.end += psb_read(&config, config.end, blocks->segment.limit).size;
+		config.end += psb_read(config.end, blocks->segment.limit).size;
 	if (psb.no_mode && tell_mode(blocks, &psb, &config))
 		return -ENOMEM;
 	blocks->decoder = pt_blk_alloc_decoder(&config);
@@ -238,7 +238,7 @@ static int close_open(struct blocks *blocks, uint64_t to)
 
 	blocks->open = NULL;
 	open->to = to;
-	open->end = block_end(open->code, to);
+	open->end = item_end(open->code, to);
 	if (open->end == DECODE_INTERRUPT)
 		open->from = open->code->last + open->code->length;
 	if (to == blocks->env->switch_to && to)
@@ -280,9 +280,27 @@ static int pace_ahead(struct blocks *blocks)
 	return set_time(blocks, tsc);
 }
 
+/* The last item becomes one with the run before it, or may begin one. */
+static void join_run(struct blocks *blocks)
+{
+	struct decode_item *item = blocks->open;
+	bool passes_mark = item->time >= blocks->mark;
+
+	if (passes_mark)
+		blocks->mark = item_next_mark(blocks->env->marks, item->time);
+	if (blocks->env->runs && !passes_mark && item > blocks->items &&
+	    item_join_run(item - 1, item)) {
+		blocks->open = item - 1;
+		blocks->nr--;
+	} else {
+		item_begin_run(item);
+	}
+}
+
 static int add_block(struct blocks *blocks, const struct pt_block *block)
 {
 	const struct code_block *code = code_view_block(blocks->view, block);
+	struct decode_item *item;
 	int r;
 
 	if (!code)
@@ -290,10 +308,13 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 	r = arrive(blocks, block->ip);
 	if (r)
 		return r;
-	blocks->open = add(blocks, DECODE_BLOCK);
-	blocks->open->code = code;
+	item = blocks->open = add(blocks, DECODE_BLOCK);
+	item->code = code;
+	item->first = code->first;
+	item->insns = code->insns;
 	r = READS_AHEAD ? pace_ahead(blocks) : pace_block(blocks);
-	blocks->open->time = blocks->now;
+	item->time = blocks->now;
+	join_run(blocks);
 	return r;
 }
 
@@ -417,13 +438,6 @@ static int status_update(struct blocks *blocks, const struct pt_event *event)
 	return r;
 }
 
-/* Of what happened at a place in the code. */
-static bool has_place(enum pt_event_type type)
-{
-	return type == ptev_enabled || type == ptev_disabled || type == ptev_async_disabled ||
-	       type == ptev_async_branch || type == ptev_overflow || type == ptev_tsx;
-}
-
 static int branch_event(struct blocks *blocks, const struct pt_event *event)
 {
 	switch (event->type) {
@@ -452,19 +466,20 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 
 static int use_event(struct blocks *blocks, const struct pt_event *event)
 {
-	static const enum pace_kind kinds[] = {
-		[ptev_enabled] = PACE_ENABLE,	      [ptev_disabled] = PACE_DISABLE,
-		[ptev_async_disabled] = PACE_DISABLE, [ptev_async_branch] = PACE_BRANCH,
-		[ptev_overflow] = PACE_OVERFLOW,      [ptev_tsx] = PACE_BRANCH,
+	/* Of what happens at a place in the code, one more. */
+	static const uint8_t kinds[] = {
+		[ptev_enabled] = PACE_ENABLE + 1,	  [ptev_disabled] = PACE_DISABLE + 1,
+		[ptev_async_disabled] = PACE_DISABLE + 1, [ptev_async_branch] = PACE_BRANCH + 1,
+		[ptev_overflow] = PACE_OVERFLOW + 1,	  [ptev_tsx] = PACE_BRANCH + 1,
 	};
 	int r;
 
 	if (event->status_update)
 		return status_update(blocks, event);
 	/* Others come before the code that leads to their time was decoded. */
-	if (!has_place(event->type))
+	if ((size_t)event->type >= ARRAY_SIZE(kinds) || !kinds[event->type])
 		return 0;
-	r = set_time(blocks, pace_last(blocks->pace, kinds[event->type]));
+	r = set_time(blocks, pace_last(blocks->pace, kinds[event->type] - 1));
 	return r ? r : branch_event(blocks, event);
 }
 

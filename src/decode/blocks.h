@@ -5,7 +5,7 @@
 
 #include <intel-pt.h>
 
-#include "decode.h"
+#include "item.h"
 #include "sideband.h"
 #include "trace.h"
 #include "util.h"
@@ -18,6 +18,8 @@ struct blocks_env {
 	const struct sideband *sideband;
 	struct pt_config config;
 	uint64_t switch_to; /* the kernel's __switch_to; 0: not known, or not traced */
+	bool runs;	    /* as of struct decode_opts, and so are the marks */
+	uint64_t marks[DECODE_MARKS];
 };
 
 struct blocks_counts {

@@ -95,19 +95,7 @@ static const struct symbol *resolve(struct calls *calls, const struct calls_even
 static void change_irqs(struct calls *calls, struct cpu *cpu, enum irq_change change,
 			const struct symbol *by)
 {
-	if (cpu_irqs_change(cpu, change))
-		cpu_irqs(cpu, &calls->cpu_names, change, by->name);
-}
-
-/* Parts of one function have symbols of their own. */
-static bool is_same(const struct symbol *a, const struct symbol *b)
-{
-	return a == b || a->base == b->base;
-}
-
-static const char *comm(struct calls *calls, const struct calls_event *event)
-{
-	return calls->opts.comm(calls->opts.arg, event);
+	cpu_irqs(cpu, &calls->cpu_names, change, by->name);
 }
 
 /* Those on the CPU's track of interrupts end with their frames. */
@@ -143,7 +131,7 @@ static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *sy
 
 	for (size_t i = stack->nr; i--;) {
 		if (stack->frames[i].kind != FRAME_UNTRACED &&
-		    is_same(stack->frames[i].symbol, symbol)) {
+		    symbol_is_same(stack->frames[i].symbol, symbol)) {
 			pop(calls, cpu, i + 1);
 			return;
 		}
@@ -164,7 +152,7 @@ static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
 	symbol = event->symbol ?: resolve(calls, event, ip);
 	if (!top)
 		stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
-	else if (!is_same(top->symbol, symbol))
+	else if (!symbol_is_same(top->symbol, symbol))
 		stack_replace(stack, &cpu->now, symbol);
 	return symbol;
 }
@@ -194,7 +182,7 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 		return;
 	/* It has been elsewhere if this is not where it was. */
 	symbol = resolve(calls, event, ip);
-	if (!is_same(stack_top(stack)->symbol, symbol))
+	if (!symbol_is_same(stack_top(stack)->symbol, symbol))
 		resync(calls, cpu, symbol);
 }
 
@@ -309,37 +297,46 @@ static void advance(struct calls *calls, struct cpu *cpu, uint64_t time)
 	cpu->now.at = position(calls, cpu);
 }
 
-static void count(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
+static void count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles)
 {
 	struct counts *counts = &cpu->thread->stack.counts;
 
-	counts->insns += event->insns;
-	counts->cycles += event->cycles;
-	cpu->counts.insns += event->insns;
-	cpu->counts.cycles += event->cycles;
+	counts->insns += insns;
+	counts->cycles += cycles;
+	cpu->counts.insns += insns;
+	cpu->counts.cycles += cycles;
 	cpu->now.at = position(calls, cpu);
+}
+
+/* What was executed since the last branch. */
+static void touch_until(struct cpu *cpu, uint64_t end)
+{
+	if (end > cpu->begin)
+		stack_touch(&cpu->thread->stack, cpu->begin, end - 1);
+}
+
+static void touch_lines(struct stack *stack, const struct decode_lines lines[DECODE_PAGES])
+{
+	for (size_t i = 0; i < DECODE_PAGES && lines[i].lines; i++)
+		stack_touch_page(stack, lines[i].page, lines[i].lines);
 }
 
 static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	const struct symbol *symbol = be_at(calls, cpu, event, event->from);
 
-	count(calls, cpu, event);
+	count(calls, cpu, event->insns, event->cycles);
 	change_irqs(calls, cpu, event->irqs, symbol);
+	/* All of a run counts at once. */
+	if (event->lines) {
+		touch_until(cpu, event->from);
+		touch_lines(&cpu->thread->stack, event->lines);
+		cpu->begin = UINT64_MAX;
+	} else if (cpu->begin == UINT64_MAX) {
+		cpu->begin = event->from;
+	}
 	cpu->ip = event->last ?: event->from;
 	cpu->sequential = true;
-}
-
-/* A frame of this function, not outside of an interrupt. The stack's size: there is none. */
-static size_t find_function(const struct stack *stack, const struct symbol *symbol)
-{
-	for (size_t i = stack->nr; i--;) {
-		if (is_same(stack->frames[i].symbol, symbol))
-			return i;
-		if (stack->frames[i].kind != FRAME_CALL)
-			break;
-	}
-	return stack->nr;
 }
 
 /* To what is below all that is known: that was there from where the stack begins. */
@@ -362,11 +359,11 @@ static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_e
 	symbol = resolve(calls, event, event->to);
 	/* No call returns to where a function begins: a jump, as those of retpolines. */
 	if (event->to == symbol->start) {
-		if (!is_same(stack_top(stack)->symbol, symbol))
+		if (!symbol_is_same(stack_top(stack)->symbol, symbol))
 			stack_replace(stack, &cpu->now, symbol);
 		return;
 	}
-	i = find_function(stack, symbol);
+	i = stack_find_function(stack, symbol);
 	if (i < stack->nr)
 		pop(calls, cpu, i + 1);
 	else if (stack_is_in_interrupt(stack))
@@ -408,7 +405,7 @@ static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_eve
 
 	/* Into the middle of itself: to learn an address, or to return elsewhere. */
 	if (kind == FRAME_CALL && event->to != symbol->start &&
-	    symbol->base != calls->unknown.base && is_same(stack_top(stack)->symbol, symbol))
+	    symbol->base != calls->unknown.base && symbol_is_same(stack_top(stack)->symbol, symbol))
 		return;
 	if (kind == FRAME_SYSCALL)
 		change_irqs(calls, cpu, IRQ_OFF, symbol);
@@ -428,7 +425,7 @@ static void on_jump(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	if (symbol_has(top->symbol, event->to))
 		return;
 	symbol = resolve(calls, event, event->to);
-	if (!is_same(top->symbol, symbol))
+	if (!symbol_is_same(top->symbol, symbol))
 		stack_replace(stack, &cpu->now, symbol);
 }
 
@@ -471,9 +468,8 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 	be_at(calls, cpu, event, event->from);
 	if (!cpu->thread->stack.nr)
 		return;
-	count(calls, cpu, event);
-	if (end > cpu->begin)
-		stack_touch(&cpu->thread->stack, cpu->begin, end - 1);
+	count(calls, cpu, event->insns, event->cycles);
+	touch_until(cpu, end);
 	if (!event->to)
 		trace_ends(calls, cpu, event);
 	else if (flags & CALLS_INTERRUPT && !(flags & CALLS_RETURN))
@@ -492,6 +488,7 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 
 void calls_add(struct calls *calls, const struct calls_event *event)
 {
+	const struct calls_opts *opts = &calls->opts;
 	struct cpu *cpu = find_cpu(calls, event->cpu);
 	struct thread *thread;
 
@@ -500,14 +497,15 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 	advance(calls, cpu, event->time);
 	thread = cpu->thread;
 	if (!thread || thread->tid != event->tid) {
-		thread = threads_find(&calls->threads, cpu, event, comm(calls, event));
+		thread = threads_find(&calls->threads, cpu, event->pid, event->tid,
+				      opts->comm(opts->arg, event));
 		if (!thread) {
 			calls->r = -ENOMEM;
 			return;
 		}
 		switch_thread(calls, cpu, event, thread);
 	} else if (calls_may_rename(event) &&
-		   threads_rename(&calls->threads, thread, comm(calls, event))) {
+		   threads_rename(&calls->threads, thread, opts->comm(opts->arg, event))) {
 		cpu_rename(cpu, &calls->cpu_names);
 	}
 	if (!event->from) {
@@ -530,31 +528,39 @@ static bool is_in(const struct symbol *symbol, uint64_t ip, const struct symbol 
 	return of_ip == symbol || symbol_has(symbol, ip);
 }
 
-bool calls_stay(struct calls *calls, const struct decode_item *item, const struct symbol *to)
+bool calls_run(struct calls *calls, const struct decode_item *item)
 {
-	const struct code_block *code = item->code;
 	struct cpu *cpu = calls->cpu;
 	const struct frame *top;
 	struct stack *stack;
 
 	if (!cpu || cpu->number != item->cpu || !cpu->thread || cpu->thread->tid != item->tid ||
-	    cpu->ip != code->first || cpu->off || item->time > calls->quiet)
+	    cpu->ip != item->first || cpu->sequential || cpu->off || item->time > calls->quiet)
 		return false;
 	stack = &cpu->thread->stack;
 	top = stack_top(stack);
 	if (!top || top->kind == FRAME_UNTRACED ||
-	    !is_in(top->symbol, code->first, code->rows->symbol) ||
-	    !is_in(top->symbol, item->to, to))
+	    !is_in(top->symbol, item->first, item->code->symbol))
 		return false;
 	if (item->time > calls->last)
 		calls->last = item->time;
-	cpu->now.time = cpu->now.at = cpu->ended = item->time;
-	stack->counts.insns += code->insns;
-	stack->counts.cycles += item->cycles;
-	cpu->counts.insns += code->insns;
-	cpu->counts.cycles += item->cycles;
-	stack_touch_block(stack, code);
-	cpu->ip = cpu->begin = item->to;
+	cpu->now.time = cpu->ended = item->time;
+	count(calls, cpu, item->insns, item->cycles);
+	touch_lines(stack, item->lines);
+	cpu->begin = UINT64_MAX;
+	cpu->ip = item->code->last;
+	cpu->sequential = true;
+	return true;
+}
+
+bool calls_stay(struct calls *calls, uint64_t to, const struct symbol *symbol)
+{
+	struct cpu *cpu = calls->cpu;
+	const struct frame *top = stack_top(&cpu->thread->stack);
+
+	if (!is_in(top->symbol, to, symbol))
+		return false;
+	cpu->ip = cpu->begin = to;
 	cpu->sequential = false;
 	return true;
 }

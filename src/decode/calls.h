@@ -33,7 +33,8 @@ struct calls_event {
 	uint8_t length;		     /* of the instruction; 0: not known */
 	const struct symbol *symbol; /* that `from` is in; NULL: resolve() tells */
 	enum irq_change irqs;
-	uint64_t insns, cycles; /* since the last event of the kind */
+	uint64_t insns, cycles;		  /* since the last event of the kind */
+	const struct decode_lines *lines; /* of a run, as of struct decode_item; else NULL */
 };
 
 enum calls_axis {
@@ -74,10 +75,13 @@ void calls_free(struct calls *calls);
 
 void calls_add(struct calls *calls, const struct calls_event *event);
 
-/* Code of one function, which changes nothing of interrupts, and a jump or the next instruction;
- * with the symbol of that, NULL if it is not known. False: that is not all that there is to it, and
- * nothing was done. */
-bool calls_stay(struct calls *calls, const struct decode_item *item, const struct symbol *to);
+/* Of a run that is of one function: what is nearly always so, in less time than calls_add() takes.
+ * False: it is not so, and nothing was done. */
+bool calls_run(struct calls *calls, const struct decode_item *item);
+
+/* The same of what is behind a run: a jump, or the next instruction. With the symbol of that, NULL
+ * if it is not known. */
+bool calls_stay(struct calls *calls, uint64_t to, const struct symbol *symbol);
 
 /* Where execution goes on, on a CPU; 0: not known. */
 uint64_t calls_next(struct calls *calls, int cpu);

@@ -64,6 +64,8 @@ struct code_row {
 struct code_block {
 	uint64_t first, last; /* instructions */
 	const struct code_row *rows;
+	/* Of all of it, if it is one row that changes nothing of interrupts; else NULL. */
+	const struct symbol *symbol;
 	uint32_t nr_rows;
 	uint32_t insns;
 	uint8_t length; /* of the last instruction; 0: not known */

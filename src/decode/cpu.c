@@ -63,7 +63,7 @@ void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change ch
 {
 	struct track *track = cpu->tracks[TRACK_IRQS_OFF];
 
-	if (!cpu_irqs_change(cpu, change))
+	if (change == IRQ_SAME || cpu->irqs_off == (change == IRQ_OFF))
 		return;
 	cpu->irqs_off = change == IRQ_OFF;
 	if (cpu->irqs_off)

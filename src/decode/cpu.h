@@ -47,12 +47,6 @@ void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t hand
 /* Interrupts are as they were before it. */
 void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to);
 
-/* Whether that changes what is known of interrupts. */
-static inline bool cpu_irqs_change(const struct cpu *cpu, enum irq_change change)
-{
-	return change != IRQ_SAME && cpu->irqs_off != (change == IRQ_OFF);
-}
-
 /* Another task runs. */
 void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);
 

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "code.h"
-#include "error.h"
 #include "jobs.h"
 
 /* What is next of a CPU. */
@@ -66,6 +65,8 @@ static int open_code(struct decode *decode, char **why)
 		return r;
 	(void)code_kernel_symbol(decode->code, "__switch_to", &switch_to, &end);
 	blocks_env_init(&decode->env, decode->sideband, switch_to);
+	decode->env.runs = decode->opts.runs;
+	memcpy(decode->env.marks, decode->opts.marks, sizeof(decode->env.marks));
 	return code_view_new(&decode->view, decode->code);
 }
 

@@ -17,51 +17,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-struct code_block;
+#include "item.h"
+
 struct decode;
 struct symbol;
-
-enum decode_kind {
-	DECODE_BLOCK, /* code was executed */
-	DECODE_BEGIN, /* tracing begins, or goes on, at `to` */
-	DECODE_ERROR, /* what follows was not decoded, up to the next item of the CPU */
-};
-
-/* How a block ended. */
-enum decode_end {
-	DECODE_ON, /* straight on, at `to` */
-	DECODE_JUMP,
-	DECODE_CALL,
-	DECODE_RETURN,
-	DECODE_SYSCALL,
-	DECODE_SYSRET,
-	DECODE_INTERRUPT, /* before `from` was executed, which comes after the block's last */
-	DECODE_IRET,
-	DECODE_TX_ABORT,
-	DECODE_DISABLED, /* by the branch that code->branch tells, to where is no trace */
-	DECODE_ASYNC_DISABLED,
-	DECODE_OVERFLOW, /* what follows up to the next item of the CPU was lost by it */
-	DECODE_LOST,	 /* the same, by the kernel or by the reader of the trace */
-};
-
-struct decode_item {
-	uint64_t
-		time; /* ns of perf's clock, at the end of a block; not less than the item before */
-	uint64_t to;  /* where execution goes on; 0: not known, or not traced */
-	uint64_t from; /* of an interrupt: not executed yet; of an error: where it was met */
-	union {
-		const struct code_block *code; /* of a block; NULL: nothing was executed before */
-		uint64_t offset;	       /* of an error: in the trace of its CPU */
-	};
-	uint32_t
-		cycles; /* core cycles since the last item of the CPU that has some; 0: none told */
-	int32_t cpu;	/* -1: not known */
-	int32_t pid, tid; /* -1: not known */
-	int16_t error;	  /* of an error: libipt's, for decode_error_text() */
-	uint8_t kind, end;
-};
 
 struct decode_opts {
 	const char *data;	 /* a perf.data, or its folder */
@@ -71,6 +31,10 @@ struct decode_opts {
 	uint64_t begin, end;	 /* ns of perf's clock: items of then; end 0: no end */
 	uint64_t tail;		 /* of each CPU only the end, at least so many bytes; 0: all */
 	unsigned int threads;	 /* that decode; 0 or 1: none but the caller's */
+	/* Blocks in a row that are of one function, and change nothing of interrupts but by how the
+	 * last one ends, are one item, of times on the same side of each mark. */
+	bool runs;
+	uint64_t marks[DECODE_MARKS];
 	const volatile sig_atomic_t *stop; /* not 0: decode_next() is to end with -ECANCELED */
 };
 

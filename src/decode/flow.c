@@ -14,7 +14,7 @@ struct flow {
 static const struct symbol *symbol_of_next(const struct decode_item *item,
 					   const struct decode_item *next)
 {
-	if (!next || next->kind != DECODE_BLOCK || !next->code || next->code->first != item->to ||
+	if (!next || next->kind != DECODE_BLOCK || !next->code || next->first != item->to ||
 	    next->cpu != item->cpu)
 		return NULL;
 	return next->code->rows->symbol;
@@ -117,6 +117,7 @@ static void add_rows(struct flow *flow, const struct decode_item *item)
 
 	for (uint32_t i = 0; i < code->nr_rows; i++) {
 		const struct code_row *row = &code->rows[i];
+		bool is_run = item->lines->lines;
 
 		calls_add(flow->calls, &(struct calls_event){
 					       .time = item->time,
@@ -124,17 +125,18 @@ static void add_rows(struct flow *flow, const struct decode_item *item)
 					       .pid = item->pid,
 					       .tid = item->tid,
 					       .flags = CALLS_INSN,
-					       .from = row->first,
+					       .from = is_run ? item->first : row->first,
 					       .last = row->last,
 					       .symbol = code_named(row->symbol, flow->names),
 					       .irqs = (enum irq_change)row->irqs,
-					       .insns = row->insns,
+					       .insns = is_run ? item->insns : row->insns,
 					       .cycles = i ? 0 : item->cycles,
+					       .lines = is_run ? item->lines : NULL,
 				       });
 	}
 }
 
-static void add_branch(struct flow *flow, const struct decode_item *item)
+static void add_end(struct flow *flow, const struct decode_item *item)
 {
 	const struct code_block *code = item->code;
 	struct calls_event event = {
@@ -146,6 +148,8 @@ static void add_branch(struct flow *flow, const struct decode_item *item)
 		.to = item->to,
 	};
 
+	if (item->end == DECODE_ON || item->end == DECODE_OVERFLOW || item->end == DECODE_LOST)
+		return;
 	if (event.flags & CALLS_ASYNC || !code) {
 		event.from = item->from ?: calls_next(flow->calls, item->cpu);
 	} else {
@@ -175,15 +179,7 @@ static void add(struct flow *flow, const struct decode_item *item)
 		return;
 	if (item->code)
 		add_rows(flow, item);
-	if (item->end != DECODE_ON && item->end != DECODE_OVERFLOW && item->end != DECODE_LOST)
-		add_branch(flow, item);
-}
-
-/* Nearly all: straight code, or a jump, inside of one function. */
-static bool stays(const struct decode_item *item)
-{
-	return item->kind == DECODE_BLOCK && item->end <= DECODE_JUMP && item->code &&
-	       item->code->nr_rows == 1 && item->code->rows->irqs == IRQ_SAME;
+	add_end(flow, item);
 }
 
 void flow_add(struct flow *flow, const struct decode_item *items, size_t nr)
@@ -191,11 +187,14 @@ void flow_add(struct flow *flow, const struct decode_item *items, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		const struct decode_item *item = &items[i];
 
-		flow->next = i + 1 < nr ? item + 1 : NULL;
-		if (stays(item) && calls_stay(flow->calls, item, symbol_of_next(item, flow->next)))
-			continue;
 		flow->item = item;
-		add(flow, item);
+		flow->next = i + 1 < nr ? item + 1 : NULL;
+		if (item->kind != DECODE_BLOCK || !item->lines->lines ||
+		    !calls_run(flow->calls, item))
+			add(flow, item);
+		else if (item->end > DECODE_JUMP ||
+			 !calls_stay(flow->calls, item->to, symbol_of_next(item, flow->next)))
+			add_end(flow, item);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include "blocks.h"
 
 /* Little enough to stay in a cache until they are read. */
-#define CHUNK_ITEMS 2048
+#define CHUNK_ITEMS 1024
 
 struct chunk {
 	struct chunk *next;

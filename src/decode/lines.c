@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "lines.h"
 
-static struct line *find(const struct lines *lines, uint32_t thread, uint64_t number)
+static struct line_page **find(const struct lines *lines, uint32_t thread, uint64_t number)
 {
 	uint64_t slot = (number ^ (uint64_t)thread << 40) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 
 	for (;; slot++) {
-		struct line *line = &lines->slots[slot & (lines->room - 1)];
+		struct line_page **page = &lines->slots[slot & (lines->room - 1)];
 
-		if (!line->thread || (line->number == number && line->thread == thread))
-			return line;
+		if (!*page || ((*page)->number == number && (*page)->thread == thread))
+			return page;
 	}
 }
 
@@ -17,36 +17,42 @@ static int grow(struct lines *lines)
 {
 	struct lines grown = { .room = lines->room ? 2 * lines->room : 1024, .nr = lines->nr };
 
-	grown.slots = calloc(grown.room, sizeof(*grown.slots));
+	grown.slots = calloc(grown.room, sizeof(struct line_page *));
 	if (!grown.slots)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < lines->room; i++) {
-		const struct line *line = &lines->slots[i];
+		struct line_page *page = lines->slots[i];
 
-		if (line->thread)
-			*find(&grown, line->thread, line->number) = *line;
+		if (page)
+			*find(&grown, page->thread, page->number) = page;
 	}
 	free(lines->slots);
 	*lines = grown;
 	return 0;
 }
 
-struct line *lines_find(struct lines *lines, uint32_t thread, uint64_t number)
+struct line_page *lines_find(struct lines *lines, uint32_t thread, uint64_t number)
 {
-	struct line *line;
+	struct line_page **page;
 
 	if (2 * lines->nr >= lines->room && grow(lines))
 		return NULL;
-	line = find(lines, thread, number);
-	if (!line->thread) {
-		*line = (struct line){ .number = number, .thread = thread };
-		lines->nr++;
-	}
-	return line;
+	page = find(lines, thread, number);
+	if (*page)
+		return *page;
+	*page = calloc(1, sizeof(**page));
+	if (!*page)
+		return NULL;
+	(*page)->number = number;
+	(*page)->thread = thread;
+	lines->nr++;
+	return *page;
 }
 
 void lines_release(struct lines *lines)
 {
+	for (uint64_t i = 0; i < lines->room; i++)
+		free(lines->slots[i]);
 	free(lines->slots);
 	*lines = (struct lines){ 0 };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When a line of code was last executed, by its thread. */
+/* When lines of code were last executed, by thread. */
 #ifndef DECODE_LINES_H
 #define DECODE_LINES_H
 
@@ -8,20 +8,22 @@
 #include "util.h"
 
 #define LINE_SIZE 64
+#define LINES_IN_PAGE 64
 
-struct line {
-	uint64_t number; /* address / LINE_SIZE */
-	uint64_t last;	 /* 0: never */
-	uint32_t thread; /* from 1; 0: free */
+/* When each line of a page was last executed; 0: never. */
+struct line_page {
+	uint64_t number; /* address / (LINE_SIZE * LINES_IN_PAGE) */
+	uint32_t thread;
+	uint64_t last[LINES_IN_PAGE];
 };
 
 struct lines {
-	struct line *slots;
+	struct line_page **slots;
 	uint64_t nr, room; /* a power of two */
 };
 
-/* The one of this thread, new if need be; NULL if there is no memory. Valid until the next call. */
-struct line *lines_find(struct lines *lines, uint32_t thread, uint64_t number);
+/* The page of this thread, new if need be; NULL if there is no memory. It stays. */
+struct line_page *lines_find(struct lines *lines, uint32_t thread, uint64_t number);
 
 void lines_release(struct lines *lines);
 

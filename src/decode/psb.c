@@ -4,64 +4,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pt_packet.h"
+
 #define PSBEND_SIZE 2
+/* The packet MODE.Exec: its first byte, and the upper bits of its second. */
+#define MODE 0x99
+#define MODE_EXEC 0
+/* FUP: the lower bits of its first byte. */
+#define IP_MASK 0x1f
+#define FUP 0x1d
 
-static bool is_mode(const struct pt_packet *packet)
+static bool is_mode(const uint8_t *at)
 {
-	return packet->type == ppt_mode && packet->payload.mode.leaf == pt_mol_exec;
+	return *at == MODE && at[1] >> 5 == MODE_EXEC;
 }
 
-/* Up to PSBEND, or the end. */
-static void read_state(struct pt_packet_decoder *decoder, struct psb *psb)
+/* Code was executed. */
+static bool tells_code(const uint8_t *at, const struct pt_packet *packet)
 {
-	struct pt_packet packet = { 0 };
-
-	while (packet.type != ppt_psbend) {
-		if (pt_pkt_next(decoder, &packet, sizeof(packet)) < 0)
-			return;
-		psb->modes += is_mode(&packet);
-	}
-	(void)pt_pkt_get_offset(decoder, &psb->size);
+	return packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF ||
+	       (*at & IP_MASK) == FUP;
 }
 
-static bool comes_without_mode(struct pt_packet_decoder *decoder)
+struct psb psb_read(const uint8_t *begin, const uint8_t *end)
 {
-	struct pt_packet packet = { 0 };
-
-	while (pt_pkt_next(decoder, &packet, sizeof(packet)) >= 0) {
-		switch (packet.type) {
-		case ppt_tip_pge:
-		case ppt_tip:
-		case ppt_fup:
-		case ppt_tnt_8:
-		case ppt_tnt_64:
-		case ppt_ovf:
-			return true;
-		case ppt_psb:
-			return false;
-		default:
-			if (is_mode(&packet))
-				return false;
-		}
-	}
-	return false;
-}
-
-struct psb psb_read(const struct pt_config *config, const uint8_t *begin, const uint8_t *end)
-{
-	struct pt_packet_decoder *decoder;
-	struct pt_config here = *config;
+	const uint8_t *at = begin;
+	struct pt_packet packet;
 	struct psb psb = { 0 };
 
-	here.begin = (uint8_t *)begin;
-	here.end = (uint8_t *)end;
-	decoder = pt_pkt_alloc_decoder(&here);
-	if (!decoder)
-		return psb;
-	if (!pt_pkt_sync_set(decoder, 0))
-		read_state(decoder, &psb);
-	psb.no_mode = psb.size && !psb.modes && comes_without_mode(decoder);
-	pt_pkt_free_decoder(decoder);
+	for (; pt_packet_read(at, (size_t)(end - at), 0, &packet); at += packet.len) {
+		if (psb.size ? tells_code(at, &packet)
+			     : packet.type == PT_PACKET_BRANCH || packet.type == PT_PACKET_OVF) {
+			psb.no_mode = psb.size;
+			break;
+		}
+		if (packet.type == PT_PACKET_PSB && at > begin)
+			break;
+		if (psb.size && is_mode(at))
+			break;
+		psb.modes += is_mode(at);
+		if (packet.type == PT_PACKET_PSBEND)
+			psb.size = (size_t)(at - begin) + packet.len;
+		/* What follows matters only where PSB+ does not tell the mode. */
+		if (psb.size && psb.modes)
+			break;
+	}
 	return psb;
 }
 

@@ -4,18 +4,17 @@
 #define DECODE_PSB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include <intel-pt.h>
-
 struct psb {
-	uint64_t size;	    /* with PSBEND; 0: it has no end */
+	size_t size;	    /* with PSBEND; 0: it has no end */
 	unsigned int modes; /* MODE.Exec packets in it */
 	bool no_mode;	    /* there is none, nor before the code that follows */
 };
 
-/* Of a trace that begins with one. config: of the CPU. */
-struct psb psb_read(const struct pt_config *config, const uint8_t *begin, const uint8_t *end);
+/* Of a trace that begins with one. */
+struct psb psb_read(const uint8_t *begin, const uint8_t *end);
 
 #define PSB_MODE_SIZE 2
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "stack.h"
 
-#include <string.h>
-
-#include "code.h"
-
 int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names *names)
 {
 	*env = (struct stack_env){ .timeline = timeline };
@@ -209,6 +205,17 @@ size_t stack_find_return(const struct stack *stack, uint64_t to)
 	return stack->nr;
 }
 
+size_t stack_find_function(const struct stack *stack, const struct symbol *symbol)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (symbol_is_same(stack->frames[i].symbol, symbol))
+			return i;
+		if (stack->frames[i].kind != FRAME_CALL)
+			break;
+	}
+	return stack->nr;
+}
+
 bool stack_is_in_interrupt(const struct stack *stack)
 {
 	for (size_t i = stack->nr; i--;) {
@@ -245,42 +252,39 @@ static void count_line(struct stack *stack, uint64_t last)
 		outer->lines--;
 }
 
-static void touch_line(struct stack *stack, uint64_t number)
+void stack_touch_page(struct stack *stack, uint64_t number, uint64_t lines)
 {
-	const struct frame *top = stack_top(stack);
-	struct line *line;
+	uint64_t since = (stack_top(stack) ?: &stack->root)->touches, now = ++stack->touches;
+	struct line_page *page = stack->page;
 
-	/* In a loop; all frames have it. */
-	if (number == stack->last_line && stack->last_touch > (top ?: &stack->root)->touches)
-		return;
-	line = lines_find(&stack->env->lines, stack->id, number);
-	if (!line) {
+	if (!page || page->number != number)
+		page = lines_find(&stack->env->lines, stack->id, number);
+	if (!page) {
 		stack->env->r = -ENOMEM;
 		return;
 	}
-	count_line(stack, line->last);
-	line->last = ++stack->touches;
-	stack->last_line = number;
-	stack->last_touch = line->last;
+	stack->page = page;
+	for (; lines; lines &= lines - 1) {
+		uint64_t *last = &page->last[__builtin_ctzll(lines)];
+
+		/* All frames have the lines that the innermost one has. */
+		if (*last <= since)
+			count_line(stack, *last);
+		*last = now;
+	}
 }
 
 void stack_touch(struct stack *stack, uint64_t first, uint64_t last)
 {
-	for (uint64_t line = first / LINE_SIZE; line <= last / LINE_SIZE; line++)
-		touch_line(stack, line);
-}
+	uint64_t line = first / LINE_SIZE, end = last / LINE_SIZE;
 
-void stack_touch_block(struct stack *stack, const struct code_block *code)
-{
-	struct touched *touched =
-		&stack->env->touched[((uintptr_t)code >> 5) & (STACK_TOUCHED - 1)];
+	while (line <= end) {
+		uint64_t page = line / LINES_IN_PAGE, low = line % LINES_IN_PAGE;
+		uint64_t high = end / LINES_IN_PAGE == page ? end % LINES_IN_PAGE : 63;
 
-	/* All frames have its lines, if the innermost has. */
-	if (touched->code == code && touched->stack == stack->id &&
-	    touched->touches > (stack_top(stack) ?: &stack->root)->touches)
-		return;
-	stack_touch(stack, code->first, code->last + (code->length ?: 1) - 1);
-	*touched = (struct touched){ code, stack->touches, stack->id };
+		stack_touch_page(stack, page, UINT64_MAX >> (63 - high) & UINT64_MAX << low);
+		line += high - low + 1;
+	}
 }
 
 void stack_finish(struct stack *stack, const struct moment *now)

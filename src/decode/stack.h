@@ -7,13 +7,8 @@
 #include "symbol.h"
 #include "timeline.h"
 
-struct code_block;
-
 /* A stack that is deeper is of frames that are never returned from. */
 #define STACK_DEPTH_MAX 100000
-
-/* A power of two. */
-#define STACK_TOUCHED 1024
 
 enum frame_kind {
 	FRAME_CALL,
@@ -42,12 +37,6 @@ struct frame {
 struct stack_env {
 	struct timeline *timeline;
 	struct lines lines;
-	/* Blocks that were executed last: most are so again, by the same function. */
-	struct touched {
-		const struct code_block *code;
-		uint64_t touches;
-		uint32_t stack; /* its ID */
-	} touched[STACK_TOUCHED];
 	struct {
 		uint32_t kernel, user, interrupt, syscall, untraced;
 	} category;
@@ -67,9 +56,9 @@ struct stack {
 	size_t nr, room;
 	struct counts counts; /* of the thread */
 	uint64_t touches;
-	uint64_t last_line, last_touch;
-	struct frame root; /* what is counted since the stack began to be known */
-	bool whole;	   /* there was nothing on it then */
+	struct line_page *page; /* the last one that was executed; NULL: none yet */
+	struct frame root;	/* what is counted since the stack began to be known */
+	bool whole;		/* there was nothing on it then */
 };
 
 /* A moment: the time, and the position on the axis. */
@@ -98,11 +87,13 @@ void stack_uncover(struct stack *stack, const struct moment *now, const struct s
 
 /* A frame that is returned from, not outside of an interrupt. The stack's size: there is none. */
 size_t stack_find_return(const struct stack *stack, uint64_t to);
+/* The same of one that is in the function. */
+size_t stack_find_function(const struct stack *stack, const struct symbol *symbol);
 bool stack_is_in_interrupt(const struct stack *stack);
 
-/* Code of these addresses was executed, both inclusive. */
+/* Code of these addresses was executed, both inclusive; or lines of a page, a bit each. */
 void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
-void stack_touch_block(struct stack *stack, const struct code_block *code);
+void stack_touch_page(struct stack *stack, uint64_t page, uint64_t lines);
 
 /* Ends all, at the end of the trace. */
 void stack_finish(struct stack *stack, const struct moment *now);

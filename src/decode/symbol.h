@@ -33,6 +33,12 @@ static inline const struct symbol *code_named(const struct symbol *symbol, struc
 	return symbol;
 }
 
+/* Parts of one function have symbols of their own. */
+static inline bool symbol_is_same(const struct symbol *a, const struct symbol *b)
+{
+	return a == b || a->base == b->base;
+}
+
 static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
 {
 	return ip >= symbol->start && ip < symbol->end;

@@ -44,19 +44,19 @@ static void name_thread(struct threads *threads, struct thread *thread, const ch
 	thread->name = names_add(threads->names, name);
 }
 
-static struct thread *new_thread(struct threads *threads, const struct cpu *cpu,
-				 const struct calls_event *event, const char *comm)
+static struct thread *new_thread(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+				 const char *comm)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
-	bool numbered = event->tid > 0;
+	bool numbered = tid > 0;
 
 	if (!thread)
 		return NULL;
-	thread->tid = event->tid;
-	thread->pid = event->pid;
+	thread->tid = tid;
+	thread->pid = pid;
 	thread->cpu = numbered ? -1 : cpu->number;
-	name_thread(threads, thread, event->tid < 0 ? "[unknown]" : comm ?: "?",
-		    numbered ? event->tid : cpu->number);
+	name_thread(threads, thread, tid < 0 ? "[unknown]" : comm ?: "?",
+		    numbered ? tid : cpu->number);
 	thread->stack.env = threads->env;
 	thread->stack.id = ++threads->nr;
 	thread->stack.track = new_track(threads, thread, cpu->number);
@@ -70,16 +70,16 @@ static struct thread *new_thread(struct threads *threads, const struct cpu *cpu,
 	return thread;
 }
 
-struct thread *threads_find(struct threads *threads, const struct cpu *cpu,
-			    const struct calls_event *event, const char *comm)
+struct thread *threads_find(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+			    const char *comm)
 {
-	int number = event->tid <= 0 ? cpu->number : -1;
+	int number = tid <= 0 ? cpu->number : -1;
 	struct thread *thread = threads->first;
 
-	while (thread && (thread->tid != event->tid || thread->cpu != number))
+	while (thread && (thread->tid != tid || thread->cpu != number))
 		thread = thread->next;
 	if (!thread)
-		return new_thread(threads, cpu, event, comm);
+		return new_thread(threads, cpu, pid, tid, comm);
 	threads_rename(threads, thread, comm);
 	return thread;
 }

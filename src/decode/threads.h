@@ -3,7 +3,7 @@
 #ifndef DECODE_THREADS_H
 #define DECODE_THREADS_H
 
-#include "calls.h"
+#include "cpu.h"
 
 struct threads {
 	struct timeline *timeline;
@@ -15,10 +15,10 @@ struct threads {
 
 void threads_release(struct threads *threads);
 
-/* The thread of an event on this CPU. `comm` is its name by then; NULL: not known. Returns NULL if
- * there is no memory. */
-struct thread *threads_find(struct threads *threads, const struct cpu *cpu,
-			    const struct calls_event *event, const char *comm);
+/* The one that runs on this CPU. `comm` is its name by then; NULL: not known. Returns NULL if there
+ * is no memory. */
+struct thread *threads_find(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+			    const char *comm);
 
 /* Returns whether this is another name than it had. */
 bool threads_rename(struct threads *threads, struct thread *thread, const char *comm);

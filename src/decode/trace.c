@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "psb.h"
 #include "pt_packet.h"
 #include "sideband.h"
 #include "trace_internal.h"
@@ -12,9 +13,6 @@
 #define AUXTRACE_REFERENCE 24
 #define AUXTRACE_TID 36
 #define AUXTRACE_CPU 40
-/* The packet MODE.Exec: its first byte, and the upper bits of its second. */
-#define MODE 0x99
-#define MODE_EXEC 0
 
 struct trace {
 	struct trace_queue *queues;
@@ -220,17 +218,7 @@ uint64_t trace_size(const struct trace_queue *queue)
  * follows is decoded with what is before. */
 static bool tells_mode(const struct trace_piece *piece, const struct trace_point *point)
 {
-	const uint8_t *at = piece->begin + point->offset + PT_PSB_LEN;
-	struct pt_packet packet;
-
-	for (; pt_packet_read(at, (size_t)(piece->limit - at), 0, &packet); at += packet.len) {
-		if (*at == MODE && at[1] >> 5 == MODE_EXEC)
-			return true;
-		if (packet.type == PT_PACKET_PSBEND || packet.type == PT_PACKET_BRANCH ||
-		    packet.type == PT_PACKET_PSB || packet.type == PT_PACKET_OVF)
-			return false;
-	}
-	return false;
+	return psb_read(piece->begin + point->offset, piece->limit).modes;
 }
 
 /* Where decoding can begin, from the first point of a piece on. They stand before the end of the

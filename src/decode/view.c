@@ -435,6 +435,8 @@ make_block(struct code_view *view, const struct code_section *section, const str
 		return NULL;
 	memcpy(rows, view->rows, made.nr_rows * sizeof(*rows));
 	made.rows = rows;
+	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME)
+		made.symbol = rows->symbol;
 	*kept = made;
 	return kept;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How long a trace takes to decode: by libipt alone ("bare"), and as decode_next() gives it.
  *
- * usage: bench-decode bare|stream PERF.DATA SYMFS THREADS [BEGIN END]
+ * usage: bench-decode bare|stream|runs PERF.DATA SYMFS THREADS [BEGIN END]
  * Prints seconds, seconds of CPU, instructions, blocks or items, bytes of the trace, KiB at most.
  */
 #include <inttypes.h>
@@ -114,9 +114,7 @@ static int stream(const struct decode_opts *opts)
 		blocks += nr;
 		last = items[nr - 1].time;
 		for (size_t i = 0; i < nr; i++)
-			insns += items[i].kind == DECODE_BLOCK && items[i].code
-					 ? items[i].code->insns
-					 : 0;
+			insns += items[i].insns;
 	}
 	if (r)
 		return r;
@@ -133,6 +131,7 @@ int main(int argc, char **argv)
 
 	if (argc != 5 && argc != 7)
 		return 2;
+	opts.runs = !strcmp(argv[1], "runs");
 	opts.data = argv[2];
 	opts.symfs = *argv[3] ? argv[3] : NULL;
 	opts.threads = (unsigned int)strtoul(argv[4], NULL, 10);

@@ -39,8 +39,6 @@ ARROWS = {
     "src/ctl/commands": ("src/ctl/export", "src/ctl/script", "src/ctl/selftest"),
     "src/ctl": ("src/ctl/commands",),
 }
-# How the names of files begin that are in circles still.
-CIRCLES = ("src/decode/",)
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
@@ -107,8 +105,7 @@ def modules_of(graph):
     modules = {}
     for path, targets in graph.items():
         own = module_of(path, graph)
-        if not path.as_posix().startswith(CIRCLES):
-            modules.setdefault(own, set()).update({module_of(to, graph) for to in targets} - {own})
+        modules.setdefault(own, set()).update({module_of(to, graph) for to in targets} - {own})
     return {own: sorted(targets) for own, targets in sorted(modules.items())}
 
 

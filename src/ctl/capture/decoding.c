@@ -81,17 +81,23 @@ static int follow(struct decode *decode, struct flow *flow, struct showing *show
 	return r == -ECANCELED ? -EINTR : r;
 }
 
+static uint64_t expected_ns(const struct view_capture *capture)
+{
+	uint64_t spike = capture->spike_ns;
+	uint64_t expected = capture->latency_ns < spike ? spike - capture->latency_ns : 0;
+
+	return capture->expected_ns ?: expected;
+}
+
 static int run_flow(struct console *con, const struct decoding *decoding, struct decode *decode,
 		    struct timeline *timeline, struct names *names, struct decoding_result *result)
 {
 	const struct view_capture *capture = decoding->capture;
-	uint64_t spike = capture->spike_ns;
-	uint64_t expected = capture->latency_ns < spike ? spike - capture->latency_ns : 0;
 	const struct calls_opts opts = {
 		.axis = decoding->axis,
 		.threads_only = decoding->threads_only,
-		.spike = spike,
-		.expected = capture->expected_ns ?: expected,
+		.spike = capture->spike_ns,
+		.expected = expected_ns(capture),
 		.spike_cpu = capture->cpu,
 	};
 	struct showing showing;
@@ -156,6 +162,9 @@ static int open_decode(struct console *con, const struct decoding *decoding, str
 		.end = decode_until(decoding),
 		.tail = decoding->tail,
 		.threads = decoding->threads,
+		.runs = decoding->axis == CALLS_TIME && !decoding->split,
+		.marks = { decoding->begin, decoding->end + 1, expected_ns(decoding->capture),
+			   decoding->capture->spike_ns },
 		.stop = &ending_asked,
 	};
 	int r = capture_trace_buildid_dir(decoding->folder, &buildid_dir);

@@ -11,7 +11,6 @@
 
 #include "code.h"
 #include "end_names.h"
-#include "error.h"
 
 #define BASE 0xffffffff81000000ull
 #define SIZE 0x400

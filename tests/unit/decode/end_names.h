@@ -3,7 +3,7 @@
 #ifndef TEST_END_NAMES_H
 #define TEST_END_NAMES_H
 
-#include "decode.h"
+#include "item.h"
 
 static const char *const end_names[] = {
 	[DECODE_ON] = "on",

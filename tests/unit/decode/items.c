@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prints what the decoder gives: items ("items"), their branches as perf script has them
  * ("branches"), or sums ("counts"); or the items where all segments that are joined are decoded as
- * one ("whole"); or sums up to where it was stopped ("stopped"). $BUILDID_DIR
- * is where copies of files are.
+ * one ("whole"); or sums up to where it was stopped ("stopped"); or sums of runs ("runs").
+ * $BUILDID_DIR is where copies of files are.
  *
- * usage: items items|branches|counts|whole|stopped PERF.DATA [SYMFS [THREADS [BEGIN END]]] */
+ * usage: items items|branches|counts|whole|stopped|runs PERF.DATA [SYMFS [THREADS [BEGIN END]]] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "code.h"
 #include "decode.h"
 #include "end_names.h"
-#include "error.h"
 #include "trace.h"
 #include "util.h"
 
@@ -64,7 +63,7 @@ static void count(const struct decode_item *item)
 	nr_cycles += item->cycles;
 	if (item->kind != DECODE_BLOCK)
 		return;
-	nr_insns += item->code ? item->code->insns : 0;
+	nr_insns += item->insns;
 	nr_branches += item->end != DECODE_ON && item->end != DECODE_LOST;
 	nr_calls += item->end == DECODE_CALL;
 	nr_returns += item->end == DECODE_RETURN;
@@ -159,6 +158,7 @@ int main(int argc, char **argv)
 		.threads = argc > 4 ? (unsigned int)atoi(argv[4]) : 1,
 		.begin = argc > 6 ? strtoull(argv[5], NULL, 10) : 0,
 		.end = argc > 6 ? strtoull(argv[6], NULL, 10) : 0,
+		.runs = argc > 1 && !strcmp(argv[1], "runs"),
 		.stop = &stop,
 	};
 	void (*use)(const struct decode_item *item) = count;

@@ -31,6 +31,10 @@ def without_time(lines):
     return [line.split()[:2] + line.split()[3:] for line in lines]
 
 
+def without_branches(counts):
+    return [word for word in counts.split(", ") if "branches" not in word]
+
+
 def check_one(items, data, symfs, count):
     whole = run(items, "items", data, symfs)
     for threads in THREADS:
@@ -39,6 +43,8 @@ def check_one(items, data, symfs, count):
     counts = run(items, "counts", data, symfs)[0]
     check(count is None or counts.startswith(f"{count} instructions"), f"{counts}; {count} were executed")
     check(" 0 errors" in counts, counts)
+    runs = run(items, "runs", data, symfs)[0]
+    check(without_branches(runs) == without_branches(counts), f"{runs} in runs")
     theirs = branches.by_perf(data, *(["--symfs", symfs] if symfs else []))
     count, late = branches.compare(theirs, branches.by_us(items, data, symfs))
     print(f"{data}: {counts}; {count} branches by perf, {late} of ours later")
