@@ -37,7 +37,7 @@ const char *recorder_freeze_name(enum perf_poke_freeze freeze)
 	return "auto";
 }
 
-/* An option that only an AUX trace has; NULL: none was given. */
+/* The first option that only Intel PT has; NULL: none is given. */
 static const char *aux_option(const struct recorder_config *config)
 {
 	if (config->freeze == PERF_POKE_FREEZE_PAUSE)

@@ -8,8 +8,8 @@
 /* The kernel thread that creates all others. */
 #define KTHREADD_PID 2
 
-/* Sample ids follow the record's own fields, in the order of perf_event.h: TID, TIME, (ID,
- * STREAM_ID,) CPU, IDENTIFIER. A sample has IDENTIFIER, IP, TID, TIME. */
+/* A sample has IDENTIFIER, IP, TID, TIME. Other records end with a sample id: TID, TIME, CPU,
+ * IDENTIFIER. */
 static uint64_t record_time(const struct perf_event_header *header)
 {
 	const char *record = (const char *)header;
@@ -23,8 +23,8 @@ static uint64_t record_time(const struct perf_event_header *header)
 	return time_ns;
 }
 
-/* An overwrite ring loses events only while it is paused for a copy; the kernel notes how many in a
- * LOST record: header, id, lost, sample id. */
+/* An overwrite ring loses events only while it is paused for a copy. A LOST record has: header, id,
+ * lost, sample id. */
 static uint64_t record_lost(const struct perf_event_header *header)
 {
 	uint64_t lost;
@@ -44,7 +44,7 @@ static void facts_add(struct records_facts *facts, const struct perf_event_heade
 	facts->samples += header->type == PERF_RECORD_SAMPLE;
 }
 
-/* NULL: it is not whole, or there are no more. */
+/* NULL: the end, or a record that is not whole. */
 static const void *record_at(const struct ring_copy *copy, size_t offset)
 {
 	const struct perf_event_header *header = (const void *)(copy->data + offset);
@@ -55,7 +55,7 @@ static const void *record_at(const struct ring_copy *copy, size_t offset)
 	return header;
 }
 
-/* Where the records begin, newest first. The oldest may be torn: what is not whole is left out. */
+/* Offsets of records, newest first, without a torn one at the end. */
 static size_t records_find(const struct ring_copy *copy, uint32_t *offsets)
 {
 	const struct perf_event_header *header;
@@ -70,8 +70,8 @@ bool records_first_task(const struct ring_copy *copy, struct records_task *task)
 {
 	const struct switch_record {
 		struct perf_event_header header;
-		struct records_task other; /* who comes next, or was there before */
-		struct records_task own;   /* of the sample id: whom the record is about */
+		struct records_task other; /* the next or the previous task */
+		struct records_task own;   /* of the sample id: the task that switches in or out */
 	} *found = NULL, *record;
 
 	for (size_t offset = 0; (record = record_at(copy, offset)); offset += record->header.size) {
@@ -114,8 +114,7 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 	for (size_t nr = records_find(copy, offsets); nr && !err; nr--) {
 		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
 
-		/* Told in capture.json: perf would take it for a machine that is too slow, and
-		 * warn. */
+		/* Goes to capture.json instead: perf would warn that the machine is too slow. */
 		if (header->type == PERF_RECORD_LOST) {
 			facts->lost += record_lost(header);
 			continue;
@@ -123,5 +122,13 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 		facts_add(facts, header);
 		err = perfdata_write(pd, header, header->size);
 	}
+	return err;
+}
+
+int records_flush(struct perfdata *pd, struct perfdata_buf *buf, int err)
+{
+	if (!err)
+		err = perfdata_write(pd, buf->data, buf->len);
+	perfdata_buf_release(buf);
 	return err;
 }

@@ -9,32 +9,31 @@
 #include <perf/evsel.h>
 #include <perf/threadmap.h>
 
-/* The descriptors, ids and addresses that the public headers do not give. */
+/* For descriptors, ids and addresses. */
 #include <internal/evlist.h>
 #include <internal/evsel.h>
 #include <internal/mmap.h>
 
 #include "base/evsel.h"
 
-/* What the kernel may be writing to a ring at a time: one record with the longest of paths, and
- * more. */
+/* More than the kernel may be writing at a time: a record with the longest path. */
 #define WRITING_MAX 8192
 
-/* Of one CPU, with a list of its own: when the CPU was offline, the events are opened anew. */
+/* Of one CPU. It has a list of its own, because events are reopened when the CPU was offline. */
 struct ring {
 	int cpu;
-	struct perf_cpu_map *cpus;  /* the one */
-	struct perf_evlist *evlist; /* NULL: could not be opened again */
-	struct perf_evsel *joined;  /* the event that writes now to the ring; NULL: the list's */
+	struct perf_cpu_map *cpus;  /* this CPU */
+	struct perf_evlist *evlist; /* NULL: could not be reopened */
+	struct perf_evsel *joined;  /* the event that now writes to the ring; NULL: the list's */
 };
 
 struct rings {
-	struct perf_thread_map *threads; /* the one that stands for all */
+	struct perf_thread_map *threads; /* a dummy: all threads */
 	struct ring_event *events;
 	size_t nr_events;
-	size_t pages, size; /* of a ring, without its control page; bytes */
-	/* A row for each event that is opened, then those that events had whose records may still
-	 * be there. */
+	size_t pages, size; /* of a ring, without its control page; size in bytes */
+	/* A row of nr_cpus for each opened event, then ids of former events whose records may still
+	 * be in a ring. */
 	uint64_t *ids;
 	size_t nr_ids;
 	size_t nr_cpus;
@@ -44,11 +43,10 @@ struct rings {
 static int explain_open(int err, const struct ring_event *event, const struct log *log)
 {
 	if (err == -EACCES || err == -EPERM)
-		return log_error(
-			log, -EPERM,
-			"event %s: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
-			"where kernel.perf_event_paranoid is above 2",
-			event->name);
+		return log_error(log, -EPERM,
+				 "event %s: permission denied: needs CAP_PERFMON, or CAP_SYS_ADMIN "
+				 "where kernel.perf_event_paranoid is above 2",
+				 event->name);
 	if (err == -EMFILE)
 		return log_error(log, err, "event %s: too many open files (raise ulimit -n)",
 				 event->name);
@@ -69,7 +67,7 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	evsel->cpus = perf_cpu_map__get(ring->cpus);
 	evsel->threads = perf_thread_map__get(rings->threads);
 	err = evsel_open(evsel, ring->cpus);
-	/* The first CPU is asked, and stands for all. */
+	/* The first CPU decides for all. */
 	if ((err == -EACCES || err == -EPERM) && event->optional && ring == rings->rings &&
 	    !rings->nr_ids) {
 		log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
@@ -94,8 +92,7 @@ static int ring_open(const struct rings *rings, struct ring *ring, const struct 
 	ring->evlist = perf_evlist__new();
 	if (!ring->evlist)
 		return -ENOMEM;
-	/* Not by perf_evlist__set_maps(): libperf of 7.2 and later takes events off the list while
-	 * their CPU is offline. */
+	/* Since libperf 7.2 perf_evlist__set_maps() removes events of offline CPUs. */
 	ring->evlist->all_cpus = perf_cpu_map__get(ring->cpus);
 	ring->evlist->threads = perf_thread_map__get(rings->threads);
 	for (size_t i = 0; i < rings->nr_events && !err; i++) {
@@ -110,7 +107,7 @@ static int ring_map(struct rings *rings, struct ring *ring, const struct log *lo
 	uint64_t *id = rings->ids + (ring - rings->rings);
 	struct perf_evsel *evsel;
 
-	/* It returns -1 whatever failed. */
+	/* Returns -1 for any error. */
 	errno = 0;
 	if (!perf_evlist__mmap(ring->evlist, rings->pages)) {
 		perf_evlist__for_each_evsel (ring->evlist, evsel) {
@@ -122,9 +119,9 @@ static int ring_map(struct rings *rings, struct ring *ring, const struct log *lo
 	if (errno == EPERM)
 		return log_error(
 			log, -EPERM,
-			"rings of %zu KiB for each of %zu CPUs exceed the limit on locked memory "
-			"(needs CAP_IPC_LOCK, a larger kernel.perf_event_mlock_kb, or a smaller "
-			"buffer)",
+			"rings of %zu KiB for each of %zu CPUs exceed the limit on locked "
+			"memory (needs CAP_IPC_LOCK, a larger kernel.perf_event_mlock_kb, or a "
+			"smaller buffer)",
 			rings->size >> 10, rings->nr_cpus);
 	return log_error(log, errno ? -errno : -ENOMEM,
 			 "cannot map rings of %zu KiB for each of %zu CPUs: %s", rings->size >> 10,
@@ -214,7 +211,7 @@ int rings_reopen(struct rings *rings, int cpu)
 
 	if (!ring)
 		return 0;
-	/* First, for the limit on locked memory may have no room for both. */
+	/* Close first: the limit on locked memory may not allow both. */
 	ring_close(ring);
 	err = ring_open(rings, ring, &none);
 	if (!err)
@@ -224,7 +221,7 @@ int rings_reopen(struct rings *rings, int cpu)
 	return err;
 }
 
-/* The new id instead of the CPU's, and that one to those of before. */
+/* Replaces the CPU's id and keeps the old one among the former ids. */
 static int rings_add_id(struct rings *rings, const struct ring *ring, uint64_t id)
 {
 	uint64_t *of_cpu, *ids = realloc(rings->ids, (rings->nr_ids + 1) * sizeof(*ids));
@@ -320,7 +317,7 @@ int rings_resume(struct rings *rings)
 	return rings_pause_all(rings, -1, 0);
 }
 
-/* The ring grows downwards: the newest record begins at data_head, older ones follow. */
+/* A backward ring: the newest record begins at data_head, older ones follow. */
 static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy *copy)
 {
 	const struct perf_event_mmap_page *page = map->base;
@@ -337,8 +334,8 @@ static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy 
 	memcpy(copy->data, ring + offset, first);
 	memcpy(copy->data + first, ring, held - first);
 
-	/* A record that was being written when the ring was paused has overwritten the oldest ones.
-	 * The copy must be complete before data_head is read again. */
+	/* A record that was being written when the ring was paused has overwritten the oldest ones:
+	 * read data_head again, after the copy. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	overwritten = head - __atomic_load_n(&page->data_head, __ATOMIC_RELAXED);
 	overwritten = overwritten < size ? overwritten : size;

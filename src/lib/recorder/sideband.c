@@ -7,7 +7,7 @@
 #include "recorder/records.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
-/* Of each CPU's ring: some 600 forks, executions and renamings. */
+/* Per CPU: about 600 forks, execs and renames. */
 #define RING_SIZE (64 << 10)
 
 struct sideband {
@@ -16,8 +16,8 @@ struct sideband {
 	int *cpus;
 	size_t nr_cpus;
 	int root_fd;
-	struct perfdata_buf tasks;	      /* of when the session began */
-	struct perfdata_build_ids *build_ids; /* used by sideband_write() alone */
+	struct perfdata_buf tasks;	      /* at the start of the session */
+	struct perfdata_build_ids *build_ids; /* used by sideband_write() only */
 };
 
 int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
@@ -41,7 +41,7 @@ int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int
 				 sideband->nr_cpus, rings_pages(RING_SIZE), log);
 	if (!err)
 		err = perfdata_build_ids_new(&sideband->build_ids, root_fd);
-	/* After the rings: who comes meanwhile is in both. */
+	/* After the rings: a task that starts in between is in both. */
 	if (!err)
 		err = perfdata_put_tasks(&sideband->tasks, attr, root_fd);
 	if (err) {
@@ -54,7 +54,7 @@ int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int
 
 int sideband_cpu_online(struct sideband *sideband, int cpu)
 {
-	/* What was patched into the kernel, and who forked, before the CPU went is still needed. */
+	/* Old records (kernel patches, forks) are still needed. */
 	return rings_join(sideband->rings, cpu);
 }
 
@@ -94,7 +94,7 @@ void sideband_copy_free(struct sideband_copy *copy)
 	free(copy);
 }
 
-/* Of what is mapped now, and of what was mapped by tasks that may have gone. */
+/* Maps of living tasks, and build ids of everything that is or was mapped. */
 static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 		      const struct sideband_copy *copy)
 {
@@ -117,8 +117,8 @@ static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 	return err;
 }
 
-/* Since Linux 6.3 (cf587db2ee02) kernel threads have their names from when they are forked, and
- * there is no record of that: perf would call them kthreadd, as what they were forked from. */
+/* Since Linux 6.3 (cf587db2ee02) kernel threads get their names at fork, without a COMM record:
+ * perf would name them after their parent, kthreadd. */
 static int write_kthreads(const struct sideband *sideband, struct perfdata *pd,
 			  const struct sideband_copy *copy)
 {
@@ -127,10 +127,7 @@ static int write_kthreads(const struct sideband *sideband, struct perfdata *pd,
 
 	for (size_t i = 0; i < copy->nr && !err; i++)
 		err = records_put_kthreads(&buf, &copy->rings[i], sideband->root_fd);
-	if (!err)
-		err = perfdata_write(pd, buf.data, buf.len);
-	perfdata_buf_release(&buf);
-	return err;
+	return records_flush(pd, &buf, err);
 }
 
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
@@ -141,16 +138,12 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 	int err;
 
 	err = perfdata_put_kernel(&buf, &sideband->event.attr, sideband->root_fd);
-	if (!err)
-		err = perfdata_write(pd, buf.data, buf.len);
+	err = records_flush(pd, &buf, err);
 	if (!err)
 		err = perfdata_write(pd, sideband->tasks.data, sideband->tasks.len);
-	perfdata_buf_release(&buf);
 	if (!err)
 		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
-	if (!err)
-		err = perfdata_write(pd, buf.data, buf.len);
-	perfdata_buf_release(&buf);
+	err = records_flush(pd, &buf, err);
 	if (!err && maps)
 		err = write_maps(sideband, pd, copy);
 	for (size_t i = 0; i < copy->nr && !err; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Task names for a trace: tasks at the start of the session, tasks when the trace is written, and
- * all forks, execs and renames in between, of every CPU. */
+/* Task names for a trace: tasks at the start of the session and when the trace is written, and
+ * forks, execs and renames in between on every CPU. */
 #ifndef LIB_RECORDER_SIDEBAND_H
 #define LIB_RECORDER_SIDEBAND_H
 
@@ -10,17 +10,14 @@
 
 struct sideband;
 
-/* attr: a template with sample_type and clock; what is recorded is set here. root_fd: of "/", the
- * caller's. */
+/* attr: a template with sample_type and clock. root_fd: of "/"; stays the caller's. */
 int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
 		  const struct log *log);
 
-/* Goes on recording a CPU that was offline. One that was not online when the session began is left
- * out. */
+/* Records a CPU again that was offline. CPUs that were offline at the start are ignored. */
 int sideband_cpu_online(struct sideband *sideband, int cpu);
 
-/* The rings at a time, one for each CPU that was online when the session began, and the ids of
- * their records. */
+/* A copy of the rings, one per CPU that was online at the start, and the ids of their records. */
 struct sideband_copy {
 	uint64_t *ids;
 	size_t nr_ids;
@@ -31,12 +28,12 @@ struct sideband_copy {
 int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret);
 void sideband_copy_free(struct sideband_copy *copy);
 
-/* For the description of the file with the copy. Valid as long as both. */
+/* The event for the header of the file. Valid as long as both arguments. */
 struct perfdata_event sideband_event(const struct sideband *sideband,
 				     const struct sideband_copy *copy);
 
-/* Kernel maps, task names and, for traces of user space, the maps of tasks and the build ids of
- * what is mapped, all to be written before all records with a time; then the rings. */
+/* Writes kernel maps, task names and, with `maps`, the tasks' maps and build ids, then the rings.
+ * These come before all records that have a time. */
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 		   const struct sideband_copy *copy, bool maps);
 

@@ -2,10 +2,13 @@
 #include "recorder/symbols.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "tree.h"
 #include "util.h"
+#include "vdso.h"
+#include "write_all.h"
 
 #define OWN "kernel"
 
@@ -25,8 +28,8 @@ static int symbols_open_own(struct symbols *symbols)
 	return symbols->fd < 0 ? -errno : 0;
 }
 
-/* Captures come and go; what they have in common stays while the session does. Where that cannot
- * be, it stays as long as the capture. */
+/* Holds a link to the copy for the session, because captures may be removed. If that fails, holds
+ * the capture's own folder. */
 static void symbols_hold(struct symbols *symbols, int *capture_fd)
 {
 	if (!symbols_open_own(symbols) && !perfdata_kcore_dir_link(*capture_fd, symbols->fd))
@@ -48,7 +51,7 @@ int symbols_prepare(struct symbols *symbols, int root_fd)
 		symbols->kcore_error = perfdata_kcore(symbols->fd, root_fd);
 		err = symbols->kcore_error == -ENOSPC ? -ENOSPC : 0;
 	}
-	/* Half of a copy is none. */
+	/* Drop a partial copy. */
 	if (err)
 		closep(&symbols->fd);
 	return err;
@@ -65,7 +68,7 @@ int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 		err = perfdata_kcore_dir_link(symbols->fd, to);
 	if (err != -ENOENT)
 		return err;
-	/* The first, or what was held has been removed. */
+	/* The first capture, or the copy was removed. */
 	if (symbols->prepared) {
 		err = symbols_prepare(symbols, root_fd);
 		return err ? err : perfdata_kcore_dir_link(symbols->fd, to);
@@ -79,4 +82,53 @@ int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 void symbols_close(struct symbols *symbols)
 {
 	closep(&symbols->fd);
+}
+
+/* buildid/.build-id/00/11223344.../vdso */
+static void make_path(const struct build_id *id, char *path, size_t size)
+{
+	int length = snprintf(path, size, "buildid/.build-id/");
+
+	for (size_t i = 0; i < id->size; i++)
+		length += snprintf(path + length, size - length, i == 1 ? "/%02x" : "%02x",
+				   id->bytes[i]);
+	snprintf(path + length, size - length, "/vdso");
+}
+
+static int make_folders(int dirfd, char *path)
+{
+	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int r;
+
+		*slash = '\0';
+		r = mkdirat(dirfd, path, 0700);
+		*slash = '/';
+		if (r && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+int symbols_write_vdso(int dirfd)
+{
+	_cleanup_close_ int fd = -1;
+	struct vdso vdso;
+	char path[96];
+	int r;
+
+	/* Without a vDSO the trace has no code of it. */
+	if (vdso_find(&vdso))
+		return 0;
+	make_path(&vdso.id, path, sizeof(path));
+	r = make_folders(dirfd, path);
+	if (r)
+		return r;
+	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, vdso.image, vdso.size);
+	/* Some file systems report a full disk only at close. */
+	if (close(TAKE_FD(fd)) && !r)
+		r = -errno;
+	return r;
 }

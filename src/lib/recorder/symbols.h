@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Kernel symbols, and kernel code where a trace needs it. A session holds one copy; captures are
- * hard links to it. */
+/* Kernel symbols, and kernel code if a trace needs it. A session holds one copy; captures have hard
+ * links to it. */
 #ifndef LIB_RECORDER_SYMBOLS_H
 #define LIB_RECORDER_SYMBOLS_H
 
@@ -9,20 +9,24 @@
 #include "perfdata.h"
 
 struct symbols {
-	int fd;		 /* folder that has the copy; -1: none yet */
-	int work_fd;	 /* the session's work folder, the caller's */
-	bool prepared;	 /* the copy is made by symbols_prepare(), again too */
-	int kcore_error; /* why there is no code; 0: there is, or it was not asked for */
+	int fd;		 /* folder with the copy; -1: none yet */
+	int work_fd;	 /* the session's work folder; stays the caller's */
+	bool prepared;	 /* symbols_prepare() makes the copy */
+	int kcore_error; /* why there is no code; 0: there is, or it is not needed */
 };
 
 void symbols_init(struct symbols *symbols, int work_fd);
 
-/* Copies symbols and code now. Without code kcore_error is set, and it is no failure. */
+/* Copies symbols and code. If there is no code, sets kcore_error, which is no failure. */
 int symbols_prepare(struct symbols *symbols, int root_fd);
 
-/* Puts them into a perf.data; copies them when there is no copy (any more). */
+/* Links the copy into a perf.data; makes it if there is none (any more). */
 int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd);
 
 void symbols_close(struct symbols *symbols);
+
+/* Writes the vDSO, which is in no file, to dirfd/buildid, for perf's --buildid-dir. Returns 0 or a
+ * negative errno. */
+int symbols_write_vdso(int dirfd);
 
 #endif

@@ -113,18 +113,13 @@ int cgroup_open(const char *name, const struct log *log)
 			 name, strerror(-err));
 }
 
-int cgroup_add(int fd, int tid)
-{
-	return dprintf(fd, "%d", tid) < 0 ? -errno : 0;
-}
-
 static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgroup_fd,
 		      const struct log *log)
 {
 	char text[64];
 	int err;
 
-	err = cgroup_fd < 0 ? 0 : cgroup_add(cgroup_fd, tid);
+	err = cgroup_fd >= 0 && dprintf(cgroup_fd, "%d", tid) < 0 ? -errno : 0;
 	if (err == -EINVAL)
 		return log_error(
 			log, -EOPNOTSUPP,

@@ -15,6 +15,5 @@ int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sc
 /* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own cgroup.
  * Logs errors. */
 int cgroup_open(const char *name, const struct log *log);
-int cgroup_add(int fd, int tid);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The recorder `perf`: somebody's own perf record, which holds and writes the trace. It is poked as
- * any target is, so nothing is left to do at a spike; the capture says when, and of what. */
+/* The recorder `perf`: another process's perf record, which holds and writes the trace. It is poked
+ * like any target, so this does nothing at a spike; the capture describes the spike. */
 #include "recorder/recorder.h"
 
 #include "util.h"
@@ -14,7 +14,7 @@ static int perf_check(const struct recorder_config *config, const struct log *lo
 {
 	if (!config->nr_targets)
 		return log_error(log, -EINVAL,
-				 "recorder perf: needs a target: a running perf record");
+				 "recorder perf: needs a target (a running perf record)");
 	return 0;
 }
 
@@ -26,7 +26,7 @@ static int perf_open(struct recorder **ret, const struct recorder_config *config
 	if (config->nr_events)
 		return log_error(
 			log, -EINVAL,
-			"event '%s': the recorder perf records what the poked perf records",
+			"event '%s': the recorder perf takes no events; the poked perf has its own",
 			config->events[0].name);
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)

@@ -9,7 +9,6 @@
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"
 #include "recorder/records.h"
-#include "recorder/vdso_write.h"
 #include "write_all.h"
 
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
@@ -58,10 +57,7 @@ static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
 		err = perfdata_put_id_index(&buf, events, nr, cpus);
 	if (!err)
 		err = perfdata_put_pt_info(&buf, fields, pt->filter);
-	if (!err)
-		err = perfdata_write(pd, buf.data, buf.len);
-	perfdata_buf_release(&buf);
-	return err;
+	return records_flush(pd, &buf, err);
 }
 
 /* The trace alone. A sample has: header, IDENTIFIER, IP, TID, TIME, CPU, size, trace. */
@@ -242,10 +238,7 @@ static int write_first_tasks(struct perfdata *pd, const struct snapshot *snapsho
 
 	for (size_t i = 0; i < snapshot->nr && !err; i++)
 		err = put_first_task(&buf, snapshot, &snapshot->traces[i], spike);
-	if (!err)
-		err = perfdata_write(pd, buf.data, buf.len);
-	perfdata_buf_release(&buf);
-	return err;
+	return records_flush(pd, &buf, err);
 }
 
 static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct snapshot *snapshot,
@@ -265,9 +258,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 		err = write_traces(pt, pd, snapshot, spike, facts, &first_ns);
 	if (!err)
 		err = perfdata_put_finished_round(&round);
-	if (!err)
-		err = perfdata_write(pd, round.data, round.len);
-	perfdata_buf_release(&round);
+	err = records_flush(pd, &round, err);
 	return err ? err : perfdata_finish(pd, pt->features, first_ns, snapshot->perf_ns);
 }
 
@@ -315,7 +306,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	if (!err)
 		err = symbols_write(&pt->symbols, pd, pt->root_fd);
 	if (!err && !pt->config.exclude_user)
-		err = vdso_write(dirfd);
+		err = symbols_write_vdso(dirfd);
 	facts->size = perfdata_size(pd);
 	perfdata_free(pd);
 	return err;

@@ -74,7 +74,7 @@ TEST(refuses_what_has_no_effect)
 		(struct recorder_config){ .nr_targets = 1, .no_switch_events = true },
 		"no-switch-events: needs the recorder pt (Intel PT), not the recorder perf");
 	refuses(PERF_POKE_RECORDER_PERF, (struct recorder_config){},
-		"recorder perf: needs a target: a running perf record");
+		"recorder perf: needs a target (a running perf record)");
 	refuses(PERF_POKE_RECORDER_PT, (struct recorder_config){ .sample_size = (60 << 10) + 1 },
 		"sample size 61441: must be at most 60K");
 	refuses(PERF_POKE_RECORDER_PERF + 1, (struct recorder_config){}, "recorder 4: unknown");

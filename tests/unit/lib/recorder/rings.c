@@ -261,7 +261,7 @@ static void check_open_fails(uint64_t config, int error, const char *message)
 TEST_WITH(open_can_fail, forget, NULL)
 {
 	check_open_fails(REFUSED, -EPERM,
-			 "event x:y: the kernel refuses: needs CAP_PERFMON, or CAP_SYS_ADMIN "
+			 "event x:y: permission denied: needs CAP_PERFMON, or CAP_SYS_ADMIN "
 			 "where kernel.perf_event_paranoid is above 2");
 	check_open_fails(NO_FILES, -EMFILE, "event x:y: too many open files (raise ulimit -n)");
 	check_open_fails(OFFLINE, -ENODEV, "event x:y: a CPU went offline");
