@@ -40,12 +40,23 @@ static const struct perfdata_event events[] = {
 	},
 };
 
-static struct perfdata *create(const struct folder *folder, const struct perfdata_event *of)
+static struct perfdata *create(const struct perfdata_event *of)
 {
 	struct perfdata *pd = NULL;
 
 	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", of, ARRAY_SIZE(events)), 0);
 	return pd;
+}
+
+static struct bytes finish(struct perfdata *pd, uint64_t first_ns, uint64_t last_ns)
+{
+	struct bytes file;
+
+	assert_int_equal(perfdata_finish(pd, NULL, first_ns, last_ns), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	assert_int_equal(perfdata_size(pd), file.len);
+	perfdata_free(pd);
+	return file;
 }
 
 static struct bytes records_of(const struct perfdata_buf *buf)
@@ -57,16 +68,13 @@ static void check_pt_info(const char *filter, size_t len, size_t padded)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 	uint64_t fields[PERFDATA_PT_NR];
-	struct bytes records, record, text;
+	struct bytes record, text;
 
 	for (int i = 0; i < PERFDATA_PT_NR; i++)
 		fields[i] = 0x1000000000000000 + i;
 	assert_int_equal(perfdata_put_pt_info(&buf, fields, filter), 0);
-	records = records_of(&buf);
-	record = take_record(&records, 70, 0);
-	assert_int_equal(records.len, 0);
-	assert_int_equal(take_u32(&record), 1); /* Intel PT */
-	assert_int_equal(take_u32(&record), 0);
+	record = only_record(buf.data, buf.len, 70, 0);
+	EXPECT(&record, U32(1) /* Intel PT */, U32(0));
 	for (int i = 0; i < 17; i++)
 		assert_int_equal(take_u64(&record), i == 16 ? len : fields[i]);
 	text = take(&record, padded);
@@ -74,8 +82,7 @@ static void check_pt_info(const char *filter, size_t len, size_t padded)
 		assert_string_equal(take_cstring(&text), filter);
 	while (text.len)
 		assert_int_equal(take_u8(&text), 0);
-	assert_int_equal(take_u64(&record), fields[17]);
-	assert_int_equal(record.len, 0);
+	EXPECT(&record, U64(fields[17]), END);
 }
 
 TEST(test_pt_info)
@@ -90,24 +97,29 @@ TEST(test_pt_info)
 /* The decoder reads these by number: tools/perf/util/intel-pt.h. */
 TEST(test_pt_fields)
 {
-	assert_int_equal(PERFDATA_PT_PMU_TYPE, 0);
-	assert_int_equal(PERFDATA_PT_TIME_SHIFT, 1);
-	assert_int_equal(PERFDATA_PT_TIME_MULT, 2);
-	assert_int_equal(PERFDATA_PT_TIME_ZERO, 3);
-	assert_int_equal(PERFDATA_PT_CAP_USER_TIME_ZERO, 4);
-	assert_int_equal(PERFDATA_PT_TSC_BIT, 5);
-	assert_int_equal(PERFDATA_PT_NORETCOMP_BIT, 6);
-	assert_int_equal(PERFDATA_PT_HAVE_SCHED_SWITCH, 7);
-	assert_int_equal(PERFDATA_PT_SNAPSHOT_MODE, 8);
-	assert_int_equal(PERFDATA_PT_PER_CPU_MMAPS, 9);
-	assert_int_equal(PERFDATA_PT_MTC_BIT, 10);
-	assert_int_equal(PERFDATA_PT_MTC_FREQ_BITS, 11);
-	assert_int_equal(PERFDATA_PT_TSC_CTC_N, 12);
-	assert_int_equal(PERFDATA_PT_TSC_CTC_D, 13);
-	assert_int_equal(PERFDATA_PT_CYC_BIT, 14);
-	assert_int_equal(PERFDATA_PT_MAX_NONTURBO_RATIO, 15);
-	assert_int_equal(PERFDATA_PT_FILTER_STR_LEN, 16);
-	assert_int_equal(PERFDATA_PT_CAP_EVENT_TRACE, 17);
+	static const int in_order[] = {
+		PERFDATA_PT_PMU_TYPE,
+		PERFDATA_PT_TIME_SHIFT,
+		PERFDATA_PT_TIME_MULT,
+		PERFDATA_PT_TIME_ZERO,
+		PERFDATA_PT_CAP_USER_TIME_ZERO,
+		PERFDATA_PT_TSC_BIT,
+		PERFDATA_PT_NORETCOMP_BIT,
+		PERFDATA_PT_HAVE_SCHED_SWITCH,
+		PERFDATA_PT_SNAPSHOT_MODE,
+		PERFDATA_PT_PER_CPU_MMAPS,
+		PERFDATA_PT_MTC_BIT,
+		PERFDATA_PT_MTC_FREQ_BITS,
+		PERFDATA_PT_TSC_CTC_N,
+		PERFDATA_PT_TSC_CTC_D,
+		PERFDATA_PT_CYC_BIT,
+		PERFDATA_PT_MAX_NONTURBO_RATIO,
+		PERFDATA_PT_FILTER_STR_LEN,
+		PERFDATA_PT_CAP_EVENT_TRACE,
+	};
+
+	for (int i = 0; i < (int)ARRAY_SIZE(in_order); i++)
+		assert_int_equal(in_order[i], i);
 }
 
 TEST(test_time_conv)
@@ -124,22 +136,14 @@ TEST(test_time_conv)
 			.cap_user_time_short = i >> 1,
 		};
 		_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-		struct bytes records, record;
+		struct bytes record;
 
 		assert_int_equal(perfdata_put_time_conv(&buf, &page), 0);
-		records = records_of(&buf);
-		record = take_record(&records, 79, 0);
-		assert_int_equal(records.len, 0);
-		assert_int_equal(take_u64(&record), 31);
-		assert_int_equal(take_u64(&record), 0xfedcba98);
-		assert_int_equal(take_u64(&record), 0x123456789abcdef0);
-		assert_int_equal(take_u64(&record), 77);
-		assert_int_equal(take_u64(&record), 0xffffffffffff);
-		assert_int_equal(take_u8(&record), i & 1);
-		assert_int_equal(take_u8(&record), i >> 1);
-		for (int unused = 0; unused < 6; unused++)
-			assert_int_equal(take_u8(&record), 0);
-		assert_int_equal(record.len, 0);
+		record = only_record(buf.data, buf.len, 79, 0);
+		EXPECT(&record, U64(31), U64(0xfedcba98), U64(0x123456789abcdef0), U64(77),
+		       U64(0xffffffffffff), U8(i & 1), U8(i >> 1));
+		assert_int_equal(record.len, 6);
+		EXPECT(&record, ZEROS);
 	}
 }
 
@@ -148,18 +152,14 @@ TEST(test_id_index)
 	static const uint64_t ids[] = { 11, 12, 21, 22 };
 	static const int cpus[] = { 2, 7 };
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	struct bytes records, record;
+	struct bytes record;
 
 	assert_int_equal(perfdata_put_id_index(&buf, events, ARRAY_SIZE(events), cpus), 0);
-	records = records_of(&buf);
-	record = take_record(&records, 69, 0);
-	assert_int_equal(records.len, 0);
+	record = only_record(buf.data, buf.len, 69, 0);
 	assert_int_equal(take_u64(&record), ARRAY_SIZE(ids));
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		assert_int_equal(take_u64(&record), ids[i]);
-		assert_int_equal(take_u64(&record), i % 2); /* the trace's index */
-		assert_int_equal(take_u64(&record), cpus[i % 2]);
-		assert_int_equal(take_u64(&record), UINT64_MAX); /* any thread */
+		EXPECT(&record, U64(ids[i]), U64(i % 2) /* the trace's index */, U64(cpus[i % 2]),
+		       U64(UINT64_MAX) /* any thread */);
 	}
 	assert_int_equal(record.len, 0);
 }
@@ -177,12 +177,8 @@ static struct bytes check_auxtrace(struct bytes file, struct bytes *index,
 	assert_int_equal(record.len, AUXTRACE_SIZE - 8);
 	data = take(&at, take_u64(&record));
 	assert_int_equal(data.len, (len + 7) / 8 * 8);
-	assert_int_equal(take_u64(&record), 0);
-	assert_int_equal(take_u64(&record), trace->reference);
-	assert_int_equal(take_u32(&record), trace->index);
-	assert_int_equal(take_u32(&record), UINT32_MAX);
-	assert_int_equal(take_u32(&record), trace->cpu);
-	assert_int_equal(take_u32(&record), 0);
+	EXPECT(&record, U64(0), U64(trace->reference), U32(trace->index), U32(UINT32_MAX),
+	       U32(trace->cpu), U32(0));
 	for (size_t i = 0; i < ARRAY_SIZE(trace->parts); i++) {
 		size_t part = trace->parts[i].len;
 
@@ -204,7 +200,7 @@ TEST_IN_FOLDER(test_auxtrace)
 		{ 0, 2, 4, { { large, 3 << 20 }, { large + (2 << 20), (1 << 20) + 5 } } },
 		{ 1, 7, 5, { { NULL, 0 }, { NULL, 0 } } },
 	};
-	struct perfdata *pd = create(folder, events);
+	struct perfdata *pd = create(events);
 	struct bytes file, index, rest = {};
 
 	for (size_t i = 0; i < (3 << 20) + 5; i++)
@@ -214,9 +210,7 @@ TEST_IN_FOLDER(test_auxtrace)
 		assert_int_equal(perfdata_write_auxtrace(pd, &traces[i]), 0);
 	}
 	assert_int_equal(perfdata_write(pd, "the last", 8), 0);
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
-	file = load_file(folder->fd, "perf.data/data");
-	assert_int_equal(perfdata_size(pd), file.len);
+	file = finish(pd, 0, 0);
 	index = feature(file, FEATURE_AUXTRACE);
 	assert_int_equal(take_u64(&index), ARRAY_SIZE(traces));
 	for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
@@ -225,51 +219,41 @@ TEST_IN_FOLDER(test_auxtrace)
 				    i + 1 < ARRAY_SIZE(traces) ? "record.." : "the last", 8);
 	}
 	assert_int_equal(index.len, 0);
-	free((void *)file.at);
-	perfdata_free(pd);
 }
 
 TEST_IN_FOLDER(test_no_auxtrace)
 {
-	struct perfdata *pd = create(folder, events);
+	struct perfdata *pd = create(events);
 	struct bytes file;
 
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
-	file = load_file(folder->fd, "perf.data/data");
+	file = finish(pd, 0, 0);
 	assert_null(feature(file, FEATURE_AUXTRACE).at);
 	assert_non_null(feature(file, FEATURE_EVENT_DESC).at);
-	free((void *)file.at);
-	perfdata_free(pd);
-}
-
-TEST_IN_FOLDER(test_full_disk)
-{
-	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
-	const struct perfdata_auxtrace large = { 0, 2, 1, { { bytes, 2 << 20 }, { bytes, 1 } } };
-	const struct perfdata_auxtrace small = { 0, 2, 1, { { bytes, 8 } } };
-	struct perfdata *pd = create(*state, events);
-	rlim_t before = limit_file_size(1 << 20);
-	int at_write = perfdata_write_auxtrace(pd, &large);
-
-	limit_file_size(before);
-	assert_int_equal(at_write, -EFBIG);
-	assert_int_equal(perfdata_write_auxtrace(pd, &small), -EFBIG);
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), -EFBIG);
-	perfdata_free(pd);
 }
 
 /* Also in the first part's rest, when the second one is what does not fit. */
-TEST_IN_FOLDER(test_full_disk_in_second_part)
+TEST_IN_FOLDER(test_full_disk)
 {
 	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
-	const struct perfdata_auxtrace trace = { 0, 2, 1, { { bytes, 9 }, { bytes, 2 << 20 } } };
-	struct perfdata *pd = create(*state, events);
-	rlim_t before = limit_file_size(1 << 20);
-	int at_write = perfdata_write_auxtrace(pd, &trace);
+	const struct perfdata_auxtrace large[] = {
+		{ 0, 2, 1, { { bytes, 2 << 20 }, { bytes, 1 } } },
+		{ 0, 2, 1, { { bytes, 9 }, { bytes, 2 << 20 } } },
+	};
+	const struct perfdata_auxtrace small = { 0, 2, 1, { { bytes, 8 } } };
 
-	limit_file_size(before);
-	assert_int_equal(at_write, -EFBIG);
-	perfdata_free(pd);
+	for (size_t i = 0; i < ARRAY_SIZE(large); i++) {
+		struct perfdata *pd = create(events);
+		rlim_t before = limit_file_size(1 << 20);
+		int at_write = perfdata_write_auxtrace(pd, &large[i]);
+
+		limit_file_size(before);
+		assert_int_equal(at_write, -EFBIG);
+		assert_int_equal(perfdata_write_auxtrace(pd, &small), -EFBIG);
+		assert_int_equal(perfdata_finish(pd, NULL, 0, 0), -EFBIG);
+		perfdata_free(pd);
+		assert_int_equal(unlinkat(folder->fd, "perf.data/data", 0), 0);
+		assert_int_equal(unlinkat(folder->fd, "perf.data", AT_REMOVEDIR), 0);
+	}
 }
 
 static void check_attr(struct bytes attr)
@@ -277,8 +261,7 @@ static void check_attr(struct bytes attr)
 	static const uint8_t zeros[4];
 	struct bytes at = attr;
 
-	assert_int_equal(take_u32(&at), 8);
-	assert_int_equal(take_u32(&at), 128);
+	EXPECT(&at, U32(8), U32(128));
 	assert_memory_equal(slice(attr, AUX_ACTION_OFFSET, 4).at, zeros, 4);
 	at = slice(attr, AUX_ACTION_OFFSET - 4, 4);
 	assert_int_equal(take_u32(&at), 4096); /* aux_sample_size */
@@ -297,36 +280,24 @@ TEST_IN_FOLDER(test_aux_action)
 	of[0].attr.aux_sample_size = 4096;
 	of[0].attr.sig_data = 0x0123456789abcdef;
 	memcpy((char *)&of[0].attr + AUX_ACTION_OFFSET, &start_paused, sizeof(start_paused));
-	pd = create(folder, of);
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
-	file = load_file(folder->fd, "perf.data/data");
+	pd = create(of);
+	file = finish(pd, 0, 0);
 	check_attr(slice(file, 104 + 4 * 8, 128));
 	body = feature(file, FEATURE_EVENT_DESC);
 	check_attr(slice(body, 8, 128));
 	assert_memory_equal((char *)&of[0].attr + AUX_ACTION_OFFSET, &start_paused,
 			    sizeof(start_paused));
-	free((void *)file.at);
-	perfdata_free(pd);
 }
 
 TEST(test_itrace_start)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
-	struct bytes records, record;
+	struct bytes record;
 
 	assert_int_equal(perfdata_put_itrace_start(&buf, 3, 100, 101), 0);
-	records = records_of(&buf);
-	record = take_record(&records, PERF_RECORD_ITRACE_START, 0);
-	assert_int_equal(records.len, 0);
-	assert_int_equal(take_u32(&record), 100);
-	assert_int_equal(take_u32(&record), 101);
-	assert_int_equal(take_u32(&record), 100);
-	assert_int_equal(take_u32(&record), 101);
-	assert_int_equal(take_u64(&record), 0); /* time */
-	assert_int_equal(take_u32(&record), 3);
-	assert_int_equal(take_u32(&record), 0);
-	assert_int_equal(take_u64(&record), 0); /* id: the first event's */
-	assert_int_equal(record.len, 0);
+	record = only_record(buf.data, buf.len, PERF_RECORD_ITRACE_START, 0);
+	EXPECT(&record, U32(100), U32(101), U32(100), U32(101), U64(0) /* time */, U32(3), U32(0),
+	       U64(0) /* id: the first event's */, END);
 }
 
 static void check_map(struct bytes *records, const uint64_t map[3], const uint64_t file[3],
@@ -334,20 +305,13 @@ static void check_map(struct bytes *records, const uint64_t map[3], const uint64
 {
 	struct bytes record = take_record(records, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
 
-	assert_int_equal(take_u32(&record), pid);
-	assert_int_equal(take_u32(&record), pid);
+	EXPECT(&record, U32(pid), U32(pid));
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(take_u64(&record), map[i]);
-	assert_int_equal(take_u32(&record), file[0]);
-	assert_int_equal(take_u32(&record), file[1]);
-	assert_int_equal(take_u64(&record), file[2]);
-	assert_int_equal(take_u64(&record), 0);
-	assert_int_equal(take_u32(&record), PROT_READ | PROT_EXEC);
-	assert_int_equal(take_u32(&record), flags);
+	EXPECT(&record, U32(file[0]), U32(file[1]), U64(file[2]), U64(0),
+	       U32(PROT_READ | PROT_EXEC), U32(flags));
 	assert_int_equal(record.len, (strlen(name) / 8 + 1) * 8 + 32);
-	assert_string_equal(take_cstring(&record), name);
-	while (record.len)
-		assert_int_equal(take_u8(&record), 0);
+	EXPECT(&record, CSTRING(name), ZEROS);
 }
 
 #define MAP(...) ((const uint64_t[3]){ __VA_ARGS__ })

@@ -90,7 +90,6 @@ static void add_map(struct perfdata_buf *buf, uint16_t misc, uint32_t pid, uint6
 }
 
 struct session {
-	const struct folder *folder;
 	struct perfdata_build_ids *ids;
 	struct perfdata_buf maps;
 	int files;
@@ -106,7 +105,7 @@ static struct bytes write_file(struct session *session)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", session->files++);
-	assert_int_equal(perfdata_create(&pd, session->folder->fd, name, &event, 1), 0);
+	assert_int_equal(perfdata_create(&pd, folder->fd, name, &event, 1), 0);
 	assert_int_equal(perfdata_put_build_ids(pd, session->ids, &records, 1), 0);
 	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
 	file = load_file(perfdata_dirfd(pd), "data");
@@ -119,14 +118,10 @@ static void check_entry(struct bytes *body, uint8_t id, size_t size, const char 
 	struct bytes entry = take(body, HEADER_SIZE + 28 + (strlen(name) / 64 + 1) * 64);
 	size_t len = entry.len;
 
-	assert_int_equal(take_u32(&entry), 0);
-	assert_int_equal(take_u16(&entry), 1 << 15 | PERF_RECORD_MISC_USER);
-	assert_int_equal(take_u16(&entry), len);
-	assert_int_equal(take_u32(&entry), UINT32_MAX);
+	EXPECT(&entry, U32(0), U16(1 << 15 | PERF_RECORD_MISC_USER), U16(len), U32(UINT32_MAX));
 	for (size_t i = 0; i < 20; i++)
 		assert_int_equal(take_u8(&entry), i < size ? id : 0);
-	assert_int_equal(take_u32(&entry), size);
-	assert_string_equal(take_cstring(&entry), name);
+	EXPECT(&entry, U32(size), CSTRING(name));
 }
 
 /* The file has the build id of this name and no other, or none if id is 0. */
@@ -137,13 +132,12 @@ static void check_file(struct session *session, const char *name, int id)
 	if (id)
 		check_entry(&body, id, 20, name);
 	assert_int_equal(body.len, 0);
-	free((void *)file.at);
 }
 
-static void begin(struct session *session, void **state)
+static void begin(struct session *session)
 {
-	*session = (struct session){ .folder = *state };
-	assert_int_equal(perfdata_build_ids_new(&session->ids, session->folder->fd), 0);
+	*session = (struct session){};
+	assert_int_equal(perfdata_build_ids_new(&session->ids, folder->fd), 0);
 }
 
 static void end(struct session *session)
@@ -156,19 +150,18 @@ static void end(struct session *session)
 TEST_IN_FOLDER(test_places)
 {
 	struct session session;
-	int fd;
 
-	begin(&session, state);
-	fd = session.folder->fd;
-	put_elf(fd, "lib/a", 3, 20);
-	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(fd, "lib/a"), "/lib/a");
+	begin(&session);
+	put_elf(folder->fd, "lib/a", 3, 20);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "lib/a"), "/lib/a");
 	check_file(&session, "/lib/a", 3);
-	put_elf(fd, "proc/7/root/lib/a", 2, 20);
+	put_elf(folder->fd, "proc/7/root/lib/a", 2, 20);
 	check_file(&session, "/lib/a", 3); /* another inode than was mapped */
 	session.maps.len = 0;
-	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(fd, "proc/7/root/lib/a"), "/lib/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "proc/7/root/lib/a"),
+		"/lib/a");
 	check_file(&session, "/lib/a", 2);
-	put_elf(fd, "proc/7/map_files/400000-401000", 1, 20);
+	put_elf(folder->fd, "proc/7/map_files/400000-401000", 1, 20);
 	check_file(&session, "/lib/a", 1);
 	end(&session);
 }
@@ -181,25 +174,23 @@ TEST_IN_FOLDER(test_left_out)
 					     "/big",   "/folder", "/fifo",  "//anon",
 					     "[heap]", "a",	  "/cut" };
 	struct session session;
-	int fd;
 
-	begin(&session, state);
-	fd = session.folder->fd;
-	put_file(fd, "text", "#!/bin/sh\n");
-	put_file(fd, "empty", "");
-	put_elf(fd, "none", 1, 0);
-	put_elf(fd, "big", 1, 24);
-	put_elf(fd, "a", 1, 20);
-	put_elf(fd, "cut", 1, 20);
-	put_file(fd, "folder/file", "");
-	cut_file(fd, "cut", sizeof(Elf64_Ehdr) + 80);
-	assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
+	begin(&session);
+	put_file(folder->fd, "text", "#!/bin/sh\n");
+	put_file(folder->fd, "empty", "");
+	put_elf(folder->fd, "none", 1, 0);
+	put_elf(folder->fd, "big", 1, 24);
+	put_elf(folder->fd, "a", 1, 20);
+	put_elf(folder->fd, "cut", 1, 20);
+	put_file(folder->fd, "folder/file", "");
+	cut_file(folder->fd, "cut", sizeof(Elf64_Ehdr) + 80);
+	assert_int_equal(mkfifoat(folder->fd, "fifo", 0600), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, names[i]);
 	add_map(&session.maps, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA, 7, 0, "/a");
 	check_file(&session, NULL, 0);
 	/* The same name as code */
-	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(fd, "a") + 1, "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "a") + 1, "/a");
 	check_file(&session, NULL, 0);
 	end(&session);
 }
@@ -209,21 +200,19 @@ TEST_IN_FOLDER(test_once)
 {
 	const struct timespec times[] = { { 1, 5 }, { 1, 5 } }, later[] = { { 1, 6 }, { 1, 6 } };
 	struct session session;
-	int fd;
 
-	begin(&session, state);
-	fd = session.folder->fd;
-	put_elf(fd, "a", 1, 20);
-	assert_int_equal(utimensat(fd, "a", times, 0), 0);
+	begin(&session);
+	put_elf(folder->fd, "a", 1, 20);
+	assert_int_equal(utimensat(folder->fd, "a", times, 0), 0);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 8, 0, "/a");
 	check_file(&session, "/a", 1);
-	put_elf(fd, "a", 2, 20);
-	assert_int_equal(utimensat(fd, "a", times, 0), 0);
+	put_elf(folder->fd, "a", 2, 20);
+	assert_int_equal(utimensat(folder->fd, "a", times, 0), 0);
 	check_file(&session, "/a", 1);
-	assert_int_equal(utimensat(fd, "a", later, 0), 0);
+	assert_int_equal(utimensat(folder->fd, "a", later, 0), 0);
 	check_file(&session, "/a", 2);
-	assert_int_equal(unlinkat(fd, "a", 0), 0);
+	assert_int_equal(unlinkat(folder->fd, "a", 0), 0);
 	check_file(&session, NULL, 0);
 	end(&session);
 }
@@ -236,10 +225,10 @@ TEST_IN_FOLDER(test_sizes)
 	struct session session;
 	struct bytes file, body;
 
-	begin(&session, state);
-	put_elf(session.folder->fd, "a", 1, 8);
-	put_elf(session.folder->fd, "b", 4, 20);
-	put_elf(session.folder->fd, name + 1, 2, 16);
+	begin(&session);
+	put_elf(folder->fd, "a", 1, 8);
+	put_elf(folder->fd, "b", 4, 20);
+	put_elf(folder->fd, name + 1, 2, 16);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, name);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/b");
@@ -249,7 +238,6 @@ TEST_IN_FOLDER(test_sizes)
 	check_entry(&body, 1, 8, "/a");
 	check_entry(&body, 2, 16, name);
 	assert_int_equal(body.len, 0);
-	free((void *)file.at);
 	end(&session);
 }
 
@@ -265,19 +253,17 @@ TEST_IN_FOLDER(test_all_kinds)
 	struct session session;
 	struct perfdata *pd;
 	struct bytes file, body;
-	int fd;
 
-	begin(&session, state);
-	fd = session.folder->fd;
-	put_bytes(fd, "sys/kernel/notes", note, sizeof(note) - 1);
-	put_bytes(fd, "sys/module/mod/notes/.note.gnu.build-id", note, sizeof(note) - 1);
-	put_file(fd, "sys/module/builtin/uevent", "");
-	put_elf(fd, "a", 1, 20);
+	begin(&session);
+	put_bytes(folder->fd, "sys/kernel/notes", note, sizeof(note) - 1);
+	put_bytes(folder->fd, "sys/module/mod/notes/.note.gnu.build-id", note, sizeof(note) - 1);
+	put_file(folder->fd, "sys/module/builtin/uevent", "");
+	put_elf(folder->fd, "a", 1, 20);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "[vdso]");
 	records = (struct perfdata_records){ session.maps.data, session.maps.len };
-	assert_int_equal(perfdata_features_new(&features, fd, "1", NULL, 0), 0);
-	assert_int_equal(perfdata_create(&pd, fd, "f", &event, 1), 0);
+	assert_int_equal(perfdata_features_new(&features, folder->fd, "1", NULL, 0), 0);
+	assert_int_equal(perfdata_create(&pd, folder->fd, "f", &event, 1), 0);
 	assert_int_equal(perfdata_put_build_ids(pd, session.ids, &records, 1), 0);
 	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
 	file = load_file(perfdata_dirfd(pd), "data");
@@ -292,7 +278,6 @@ TEST_IN_FOLDER(test_all_kinds)
 		assert_string_equal(take_cstring(&entry), names[i]);
 	}
 	assert_int_equal(body.len, 0);
-	free((void *)file.at);
 	perfdata_free(pd);
 	perfdata_features_free(features);
 	end(&session);

@@ -12,7 +12,7 @@
 static const char *const argv[] = { "perf-poke-ctl", "start", "--cpu", "1" };
 
 /* A file with the features of the system below `rootfd`. */
-static struct bytes write_features(const struct folder *folder, int rootfd)
+static struct bytes write_features(int rootfd)
 {
 	const struct perfdata_event event = { .name = "dummy" };
 	struct perfdata_features *features = NULL;
@@ -30,14 +30,13 @@ static struct bytes write_features(const struct folder *folder, int rootfd)
 
 static void check_string(struct bytes body, const char *expected)
 {
-	assert_string_equal(take_string(&body), expected);
-	assert_int_equal(body.len, 0);
+	EXPECT(&body, STRING(expected), END);
 }
 
 TEST_IN_FOLDER(test_this_system)
 {
 	_cleanup_close_ int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct bytes file = write_features(*state, rootfd);
+	struct bytes file = write_features(rootfd);
 	struct bytes body;
 	struct utsname uts;
 
@@ -57,13 +56,12 @@ TEST_IN_FOLDER(test_this_system)
 		assert_string_equal(take_string(&body), argv[i]);
 	assert_int_equal(body.len, 0);
 	assert_null(feature(file, 24).at);
-	free((void *)file.at);
 }
 
 #ifdef __x86_64__
 TEST_IN_FOLDER(test_cpuid)
 {
-	struct bytes file = write_features(folder, folder->fd);
+	struct bytes file = write_features(folder->fd);
 	struct bytes body = feature(file, 9);
 	unsigned int family, model, stepping;
 	char vendor[13];
@@ -72,7 +70,6 @@ TEST_IN_FOLDER(test_cpuid)
 		sscanf(take_string(&body), "%12[^,],%u,%u,%u", vendor, &family, &model, &stepping),
 		4);
 	assert_in_range(family, 4, 300);
-	free((void *)file.at);
 }
 #endif
 
@@ -104,26 +101,15 @@ TEST_IN_FOLDER(test_topology)
 	put_cpu(folder->fd, 0, "0\n", "7\n");
 	put_cpu(folder->fd, 1, "0\n", "7\n");
 	put_cpu(folder->fd, 3, "0\n", "9\n");
-	file = write_features(folder, folder->fd);
+	file = write_features(folder->fd);
 
 	body = feature(file, 7);
 	assert_int_equal(take_u32(&body), 4);
 	body = feature(file, 13);
-	assert_int_equal(take_u32(&body), 1);
-	assert_string_equal(take_string(&body), "0-1,3");
-	assert_int_equal(take_u32(&body), 2);
-	assert_string_equal(take_string(&body), "0-1");
-	assert_string_equal(take_string(&body), "3");
+	EXPECT(&body, U32(1), STRING("0-1,3"), U32(2), STRING("0-1"), STRING("3"));
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		assert_int_equal(take_u32(&body), ids[i]);
-	assert_int_equal(take_u32(&body), 1);
-	assert_string_equal(take_string(&body), "0-1,3");
-	assert_int_equal(take_u32(&body), 5);
-	assert_int_equal(take_u32(&body), 5);
-	assert_int_equal(take_u32(&body), UINT32_MAX);
-	assert_int_equal(take_u32(&body), 5);
-	assert_int_equal(body.len, 0);
-	free((void *)file.at);
+	EXPECT(&body, U32(1), STRING("0-1,3"), U32(5), U32(5), U32(UINT32_MAX), U32(5), END);
 }
 
 TEST_IN_FOLDER(test_topology_perf_would_refuse)
@@ -132,10 +118,9 @@ TEST_IN_FOLDER(test_topology_perf_would_refuse)
 
 	put_file(folder->fd, CPU "present", "0\n");
 	put_cpu(folder->fd, 0, "36\n", "0\n");
-	file = write_features(folder, folder->fd);
+	file = write_features(folder->fd);
 	assert_non_null(feature(file, 7).at);
 	assert_null(feature(file, 13).at);
-	free((void *)file.at);
 }
 
 TEST_IN_FOLDER(test_text_files)
@@ -146,12 +131,10 @@ TEST_IN_FOLDER(test_text_files)
 		folder->fd, "proc/cpuinfo",
 		"processor\t: 0\nmodel\t\t: 2\nmodel name\t: Some  CPU   @ 3 GHz\nstepping\t: 1\n");
 	put_file(folder->fd, "proc/meminfo", "MemTotal:       24683668 kB\nMemFree:  1 kB\n");
-	file = write_features(folder, folder->fd);
+	file = write_features(folder->fd);
 	check_string(feature(file, 8), "Some CPU @ 3 GHz");
 	body = feature(file, 10);
-	assert_int_equal(take_u64(&body), 24683668);
-	assert_int_equal(body.len, 0);
-	free((void *)file.at);
+	EXPECT(&body, U64(24683668), END);
 }
 
 TEST_IN_FOLDER(test_pmus)
@@ -160,7 +143,7 @@ TEST_IN_FOLDER(test_pmus)
 
 	put_file(folder->fd, "sys/bus/event_source/devices/software/type", "1\n");
 	put_file(folder->fd, "sys/bus/event_source/devices/intel_pt/type", "9\n");
-	file = write_features(folder, folder->fd);
+	file = write_features(folder->fd);
 	body = feature(file, 16);
 	assert_int_equal(take_u32(&body), 2);
 	for (int i = 0; i < 2; i++) {
@@ -170,7 +153,6 @@ TEST_IN_FOLDER(test_pmus)
 		assert_string_equal(take_string(&body), type == 1 ? "software" : "intel_pt");
 	}
 	assert_int_equal(body.len, 0);
-	free((void *)file.at);
 }
 
 static void put_notes(int dirfd, size_t cut)
@@ -191,18 +173,13 @@ TEST_IN_FOLDER(test_build_id)
 	struct bytes file, body;
 
 	put_notes(folder->fd, 0);
-	file = write_features(folder, folder->fd);
+	file = write_features(folder->fd);
 	body = feature(file, 2);
 	assert_int_equal(body.len, 100);
-	assert_int_equal(take_u32(&body), 0);
-	assert_int_equal(take_u16(&body), 1 << 15 | 1);
-	assert_int_equal(take_u16(&body), 100);
-	assert_int_equal(take_u32(&body), UINT32_MAX);
+	EXPECT(&body, U32(0), U16(1 << 15 | 1), U16(100), U32(UINT32_MAX));
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(take_u8(&body), i);
-	assert_int_equal(take_u32(&body), 20);
-	assert_string_equal(take_cstring(&body), "[kernel.kallsyms]");
-	free((void *)file.at);
+	EXPECT(&body, U32(20), CSTRING("[kernel.kallsyms]"));
 }
 
 TEST_IN_FOLDER(test_damaged_notes)
@@ -210,17 +187,15 @@ TEST_IN_FOLDER(test_damaged_notes)
 	struct bytes file;
 
 	put_notes(folder->fd, 4);
-	file = write_features(folder, folder->fd);
+	file = write_features(folder->fd);
 	assert_null(feature(file, 2).at);
-	free((void *)file.at);
 }
 
 TEST_IN_FOLDER(test_bare_system)
 {
 	static const int absent[] = { 1, 2, 7, 8, 10, 13, 16, 21, 23, 29 };
-	struct bytes file = write_features(folder, folder->fd);
+	struct bytes file = write_features(folder->fd);
 
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
 		assert_null(feature(file, absent[i]).at);
-	free((void *)file.at);
 }

@@ -33,7 +33,7 @@ static const struct perfdata_event events[] = {
 	},
 };
 
-static struct perfdata *create(const struct folder *folder, const struct perfdata_event *of)
+static struct perfdata *create(const struct perfdata_event *of)
 {
 	struct perfdata *pd = NULL;
 
@@ -42,13 +42,22 @@ static struct perfdata *create(const struct folder *folder, const struct perfdat
 	return pd;
 }
 
+static struct bytes finish(struct perfdata *pd, uint64_t first_ns, uint64_t last_ns)
+{
+	struct bytes file;
+
+	assert_int_equal(perfdata_finish(pd, NULL, first_ns, last_ns), 0);
+	file = load_file(folder->fd, "perf.data/data");
+	assert_int_equal(perfdata_size(pd), file.len);
+	perfdata_free(pd);
+	return file;
+}
+
 static void check_attr(struct bytes *at, uint64_t config)
 {
 	struct bytes attr = take(at, 128);
 
-	assert_int_equal(take_u32(&attr), PERF_TYPE_TRACEPOINT);
-	assert_int_equal(take_u32(&attr), 128);
-	assert_int_equal(take_u64(&attr), config);
+	EXPECT(&attr, U32(PERF_TYPE_TRACEPOINT), U32(128), U64(config));
 }
 
 static void check_header(struct bytes file, uint64_t data_size)
@@ -56,81 +65,51 @@ static void check_header(struct bytes file, uint64_t data_size)
 	struct bytes header = slice(file, 0, 104);
 
 	assert_memory_equal(take(&header, 8).at, "PERFILE2", 8);
-	assert_int_equal(take_u64(&header), 104);
-	assert_int_equal(take_u64(&header), 144);
-	assert_int_equal(take_u64(&header), 104 + 3 * 8);
-	assert_int_equal(take_u64(&header), 2 * 144);
-	assert_int_equal(take_u64(&header), 104 + 3 * 8 + 2 * 144);
-	assert_int_equal(take_u64(&header), data_size);
-	assert_int_equal(take_u64(&header), 0);
-	assert_int_equal(take_u64(&header), 0);
+	EXPECT(&header, U64(104), U64(144), U64(104 + 3 * 8), U64(2 * 144),
+	       U64(104 + 3 * 8 + 2 * 144), U64(data_size), U64(0), U64(0));
 }
 
 static void check_event_desc(struct bytes body)
 {
-	assert_int_equal(take_u32(&body), 2);
-	assert_int_equal(take_u32(&body), 128);
+	EXPECT(&body, U32(2), U32(128));
 	check_attr(&body, 371);
-	assert_int_equal(take_u32(&body), 2);
-	assert_string_equal(take_string(&body), "sched:sched_switch");
-	assert_int_equal(take_u64(&body), 11);
-	assert_int_equal(take_u64(&body), 12);
+	EXPECT(&body, U32(2), STRING("sched:sched_switch"), U64(11), U64(12));
 	check_attr(&body, 459);
-	assert_int_equal(take_u32(&body), 1);
-	assert_string_equal(take_string(&body), "timer:hrtimer_expire_entry");
-	assert_int_equal(take_u64(&body), 21);
-	assert_int_equal(body.len, 0);
+	EXPECT(&body, U32(1), STRING("timer:hrtimer_expire_entry"), U64(21), END);
 }
 
 TEST_IN_FOLDER(test_layout)
 {
 	static const char records[] = "0123456789abcdefghijklmnopqrstuv";
-	struct perfdata *pd = create(folder, events);
+	struct perfdata *pd = create(events);
 	struct bytes file, at, body;
 
 	assert_int_equal(perfdata_write(pd, records, 8), 0);
 	assert_int_equal(perfdata_write(pd, records + 8, 24), 0);
-	assert_int_equal(perfdata_finish(pd, NULL, 1000, 2000), 0);
-	file = load_file(folder->fd, "perf.data/data");
-	assert_int_equal(perfdata_size(pd), file.len);
+	file = finish(pd, 1000, 2000);
 
 	check_header(file, 32);
 	at = slice(file, 104, file.len - 104);
-	assert_int_equal(take_u64(&at), 11);
-	assert_int_equal(take_u64(&at), 12);
-	assert_int_equal(take_u64(&at), 21);
+	EXPECT(&at, U64(11), U64(12), U64(21));
 	check_attr(&at, 371);
-	assert_int_equal(take_u64(&at), 104);
-	assert_int_equal(take_u64(&at), 16);
+	EXPECT(&at, U64(104), U64(16));
 	check_attr(&at, 459);
-	assert_int_equal(take_u64(&at), 104 + 16);
-	assert_int_equal(take_u64(&at), 8);
+	EXPECT(&at, U64(104 + 16), U64(8));
 	assert_memory_equal(take(&at, 32).at, records, 32);
 
 	check_event_desc(feature(file, 12));
 	body = feature(file, 21);
-	assert_int_equal(take_u64(&body), 1000);
-	assert_int_equal(take_u64(&body), 2000);
-	assert_int_equal(body.len, 0);
-	free((void *)file.at);
-	perfdata_free(pd);
+	EXPECT(&body, U64(1000), U64(2000), END);
 }
 
 TEST_IN_FOLDER(test_only_needed_features)
 {
-	struct perfdata *pd = create(folder, events);
-	struct bytes file, header;
+	struct perfdata *pd = create(events);
+	struct bytes header;
 
 	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
-	file = load_file(folder->fd, "perf.data/data");
-	header = slice(file, 72, 32);
-	assert_int_equal(take_u64(&header), 1 << 12);
-	assert_int_equal(take_u64(&header), 0);
-	assert_int_equal(take_u64(&header), 0);
-	assert_int_equal(take_u64(&header), 0);
-	free((void *)file.at);
-	perfdata_free(pd);
+	header = slice(finish(pd, 0, 0), 72, 32);
+	EXPECT(&header, U64(1 << 12), ZEROS);
 }
 
 static uint64_t now_ns(clockid_t clock)
@@ -151,22 +130,18 @@ TEST_IN_FOLDER(test_clock)
 	memcpy(timed, events, sizeof(events));
 	timed[1].attr.use_clockid = 1;
 	timed[1].attr.clockid = CLOCK_MONOTONIC;
-	pd = create(folder, timed);
+	pd = create(timed);
 	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
-	file = load_file(folder->fd, "perf.data/data");
+	file = finish(pd, 0, 0);
 
 	body = feature(file, 23);
 	assert_in_range(take_u64(&body), 1, 10000000);
 	assert_int_equal(body.len, 0);
 	body = feature(file, 29);
-	assert_int_equal(take_u32(&body), 1);
-	assert_int_equal(take_u32(&body), CLOCK_MONOTONIC);
+	EXPECT(&body, U32(1), U32(CLOCK_MONOTONIC));
 	assert_in_range(take_u64(&body), day, now_ns(CLOCK_REALTIME));
 	assert_in_range(take_u64(&body), monotonic, now_ns(CLOCK_MONOTONIC));
 	assert_int_equal(body.len, 0);
-	free((void *)file.at);
-	perfdata_free(pd);
 }
 
 TEST_IN_FOLDER(test_many_records)
@@ -174,7 +149,7 @@ TEST_IN_FOLDER(test_many_records)
 	static const size_t sizes[] = { 8,     1 << 20,	      24, (1 << 20) + 8, 3 << 20, 40,
 					65528, (1 << 20) - 8, 16 };
 	_cleanup_free_ uint64_t *records = malloc(8 << 20);
-	struct perfdata *pd = create(folder, events);
+	struct perfdata *pd = create(events);
 	uint64_t start = perfdata_size(pd);
 	struct bytes file;
 	size_t at = 0;
@@ -187,17 +162,14 @@ TEST_IN_FOLDER(test_many_records)
 		at += sizes[i];
 		assert_int_equal(perfdata_size(pd), start + at);
 	}
-	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
-	file = load_file(folder->fd, "perf.data/data");
+	file = finish(pd, 0, 0);
 	check_header(file, at);
 	assert_memory_equal(slice(file, start, at).at, records, at);
-	free((void *)file.at);
-	perfdata_free(pd);
 }
 
 TEST_IN_FOLDER(test_folder)
 {
-	struct perfdata *pd = create(folder, events), *untouched = NULL;
+	struct perfdata *pd = create(events), *untouched = NULL;
 	struct stat st;
 
 	assert_int_equal(fstat(perfdata_dirfd(pd), &st), 0);
@@ -216,20 +188,19 @@ TEST_IN_FOLDER(test_folder)
 TEST_IN_FOLDER(test_unfinished)
 {
 	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
-	struct perfdata *pd = create(folder, events);
+	struct perfdata *pd = create(events);
 	struct bytes file;
 
 	assert_int_equal(perfdata_write(pd, records, 2 << 20), 0);
 	perfdata_free(pd);
 	file = load_file(folder->fd, "perf.data/data");
 	check_header(file, 0);
-	free((void *)file.at);
 }
 
 TEST_IN_FOLDER(test_full_disk_at_write)
 {
 	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
-	struct perfdata *pd = create(*state, events);
+	struct perfdata *pd = create(events);
 	rlim_t before = limit_file_size(1 << 20);
 	int at_write = perfdata_write(pd, records, 2 << 20);
 	int later = perfdata_write(pd, records, 8);
@@ -246,7 +217,7 @@ TEST_IN_FOLDER(test_full_disk_at_write)
 TEST_IN_FOLDER(test_full_disk_at_finish)
 {
 	uint8_t records[4096] = {};
-	struct perfdata *pd = create(*state, events);
+	struct perfdata *pd = create(events);
 	rlim_t before = limit_file_size(sizeof(records));
 	int at_write = perfdata_write(pd, records, sizeof(records));
 	int at_finish = perfdata_finish(pd, NULL, 0, 0);

@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 
 struct folder *folder;
+/* What load_file() gave. */
+static void *loaded[64];
+static size_t nr_loaded;
 
 int make_folder(void **state)
 {
@@ -35,6 +38,8 @@ int remove_folder(__attribute__((unused)) void **state)
 {
 	int r = nftw(folder->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 
+	while (nr_loaded)
+		free(loaded[--nr_loaded]);
 	close(folder->fd);
 	free(folder->path);
 	free(folder);
@@ -80,6 +85,8 @@ struct bytes load_file(int dirfd, const char *path)
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	bytes = malloc(st.st_size + 1);
+	assert_true(nr_loaded < ARRAY_SIZE(loaded));
+	loaded[nr_loaded++] = bytes;
 	assert_int_equal(read(fd, bytes, st.st_size), st.st_size);
 	return (struct bytes){ bytes, st.st_size };
 }
@@ -146,6 +153,28 @@ const char *take_cstring(struct bytes *bytes)
 	return (const char *)take(bytes, end - bytes->at + 1).at;
 }
 
+void expect(struct bytes *bytes, const struct expected *all, size_t nr, const char *file, int line)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct expected *one = &all[i];
+		uint64_t number = 0;
+
+		if (one->string)
+			_assert_string_equal(take_string(bytes), one->string, file, line);
+		else if (one->cstring)
+			_assert_string_equal(take_cstring(bytes), one->cstring, file, line);
+		else if (one->end)
+			_assert_int_equal(bytes->len, 0, file, line);
+		else if (one->zeros)
+			while (bytes->len)
+				_assert_int_equal(take_u8(bytes), 0, file, line);
+		memcpy(&number, take(bytes, one->bytes).at, one->bytes);
+		if (number != one->number)
+			print_error("number %zu of the expected ones:\n", i);
+		_assert_int_equal(number, one->number, file, line);
+	}
+}
+
 struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc)
 {
 	struct bytes header = slice(*records, 0, 8);
@@ -156,6 +185,14 @@ struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc)
 	record = take(records, take_u16(&header));
 	assert_int_equal(record.len % 8, 0);
 	take(&record, 8);
+	return record;
+}
+
+struct bytes only_record(const void *data, size_t len, uint32_t type, uint16_t misc)
+{
+	struct bytes records = { data, len }, record = take_record(&records, type, misc);
+
+	assert_int_equal(records.len, 0);
 	return record;
 }
 

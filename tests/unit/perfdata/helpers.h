@@ -3,6 +3,7 @@
 #ifndef TEST_PERFDATA_HELPERS_H
 #define TEST_PERFDATA_HELPERS_H
 
+#include <stdbool.h>
 #include <sys/resource.h>
 
 #include "test.h"
@@ -32,7 +33,7 @@ struct bytes {
 	size_t len;
 };
 
-/* The whole file; free `at` after use. */
+/* The whole file, until the test's folder is removed. */
 struct bytes load_file(int dirfd, const char *path);
 
 struct bytes slice(struct bytes bytes, uint64_t offset, uint64_t len);
@@ -44,8 +45,61 @@ uint64_t take_u64(struct bytes *bytes);
 const char *take_string(struct bytes *bytes);  /* as features have it */
 const char *take_cstring(struct bytes *bytes); /* up to its NUL */
 
+/* What comes next: a number, a string as take_string() or take_cstring() has it, zeros to the end,
+ * or nothing. */
+struct expected {
+	size_t bytes;
+	uint64_t number;
+	const char *string, *cstring;
+	bool zeros, end;
+};
+
+#define U8(value)                                                                                  \
+	{                                                                                          \
+		.bytes = 1, .number = (value)                                                      \
+	}
+#define U16(value)                                                                                 \
+	{                                                                                          \
+		.bytes = 2, .number = (value)                                                      \
+	}
+#define U32(value)                                                                                 \
+	{                                                                                          \
+		.bytes = 4, .number = (uint32_t)(value)                                            \
+	}
+#define U64(value)                                                                                 \
+	{                                                                                          \
+		.bytes = 8, .number = (value)                                                      \
+	}
+#define STRING(text)                                                                               \
+	{                                                                                          \
+		.string = (text)                                                                   \
+	}
+#define CSTRING(text)                                                                              \
+	{                                                                                          \
+		.cstring = (text)                                                                  \
+	}
+#define ZEROS                                                                                      \
+	{                                                                                          \
+		.zeros = true                                                                      \
+	}
+#define END                                                                                        \
+	{                                                                                          \
+		.end = true                                                                        \
+	}
+#define EXPECT(bytes, ...)                                                                         \
+	do {                                                                                       \
+		const struct expected _all[] = { __VA_ARGS__ };                                    \
+                                                                                                   \
+		expect(bytes, _all, sizeof(_all) / sizeof(*_all), __FILE__, __LINE__);             \
+	} while (0)
+
+void expect(struct bytes *bytes, const struct expected *all, size_t nr, const char *file, int line);
+
 /* What is behind the header of the record that comes next, which must be of this kind. */
 struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc);
+
+/* The same of a buffer that has no other. */
+struct bytes only_record(const void *data, size_t len, uint32_t type, uint16_t misc);
 
 /* The body of a feature; `at` is NULL when it is not there. */
 struct bytes feature(struct bytes file, int bit);

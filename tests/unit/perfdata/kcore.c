@@ -40,7 +40,6 @@ static struct stat check_file(int dirfd, const char *path, const char *expected)
 
 	assert_int_equal(content.len, strlen(expected));
 	assert_memory_equal(content.at, expected, content.len);
-	free((void *)content.at);
 	assert_int_equal(fstatat(dirfd, path, &st, 0), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0400);
 	return st;
@@ -54,13 +53,6 @@ TEST_IN_FOLDER(test_copy)
 	check_file(folder->fd, "kcore_dir/kallsyms", KALLSYMS);
 	check_file(folder->fd, "kcore_dir/modules", "mod 16384 0 - Live 0xffffffffc0001000\n");
 	assert_int_equal(perfdata_kcore_dir(folder->fd, folder->fd), -EEXIST);
-}
-
-TEST_IN_FOLDER(test_no_modules)
-{
-	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
-	assert_int_equal(perfdata_kcore_dir(folder->fd, folder->fd), 0);
-	check_file(folder->fd, "kcore_dir/modules", "");
 }
 
 TEST_IN_FOLDER(test_link)
@@ -83,11 +75,10 @@ TEST_IN_FOLDER(test_link)
 	assert_int_equal(perfdata_kcore_dir_link(from, to), -EEXIST);
 }
 
-/* Other filesystems, filesystems without hard links, too many of them. */
+/* Other filesystems, filesystems without hard links, too many of them; last, without code. */
 TEST_IN_FOLDER(test_link_by_copying)
 {
-	static const int errors[] = { EXDEV, EPERM, EMLINK };
-	static const char *const names[] = { "exdev", "eperm", "emlink" };
+	static const int errors[] = { EXDEV, EPERM, EMLINK, EXDEV };
 	_cleanup_close_ int from = open_folder(folder->fd, "from");
 	struct stat st;
 
@@ -97,33 +88,23 @@ TEST_IN_FOLDER(test_link_by_copying)
 	assert_int_equal(fchmodat(from, "kcore_dir/kcore", 0400, 0), 0);
 	st = check_file(from, "kcore_dir/kcore", "code");
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
-		_cleanup_close_ int to = open_folder(folder->fd, names[i]);
+		_cleanup_close_ int to = open_folder(folder->fd, (char[]){ 'a' + i, '\0' });
+		bool has_code = i + 1 < ARRAY_SIZE(errors);
 		int r;
 
+		if (!has_code)
+			assert_int_equal(unlinkat(from, "kcore_dir/kcore", 0), 0);
 		link_error = errors[i];
 		r = perfdata_kcore_dir_link(from, to);
 		link_error = 0;
 		assert_int_equal(r, 0);
 		check_file(to, "kcore_dir/kallsyms", KALLSYMS);
 		check_file(to, "kcore_dir/modules", "");
-		assert_int_not_equal(check_file(to, "kcore_dir/kcore", "code").st_ino, st.st_ino);
+		assert_int_equal(faccessat(to, "kcore_dir/kcore", F_OK, 0), has_code ? 0 : -1);
+		if (has_code)
+			assert_int_not_equal(check_file(to, "kcore_dir/kcore", "code").st_ino,
+					     st.st_ino);
 	}
-}
-
-TEST_IN_FOLDER(test_link_by_copying_without_code)
-{
-	_cleanup_close_ int from = open_folder(folder->fd, "from");
-	_cleanup_close_ int to = open_folder(folder->fd, "to");
-	int r;
-
-	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
-	assert_int_equal(perfdata_kcore_dir(from, folder->fd), 0);
-	link_error = EXDEV;
-	r = perfdata_kcore_dir_link(from, to);
-	link_error = 0;
-	assert_int_equal(r, 0);
-	check_file(to, "kcore_dir/kallsyms", KALLSYMS);
-	assert_int_equal(faccessat(to, "kcore_dir/kcore", F_OK, 0), -1);
 }
 
 /* A piece of memory, and where in the file it is. */
@@ -209,33 +190,19 @@ static void check_elf_header(struct bytes *file, unsigned int segments)
 {
 	assert_memory_equal(take(file, 7).at, "\177ELF\2\1\1", 7);
 	take(file, 9);
-	assert_int_equal(take_u16(file), ET_CORE);
-	assert_int_equal(take_u16(file), EM_X86_64);
-	assert_int_equal(take_u32(file), EV_CURRENT);
-	assert_int_equal(take_u64(file), 0);
-	assert_int_equal(take_u64(file), 64); /* program headers follow */
-	assert_int_equal(take_u64(file), 0);
-	assert_int_equal(take_u32(file), 0);
-	assert_int_equal(take_u16(file), 64);
-	assert_int_equal(take_u16(file), 56);
-	assert_int_equal(take_u16(file), segments);
+	EXPECT(file, U16(ET_CORE), U16(EM_X86_64), U32(EV_CURRENT), U64(0),
+	       U64(64) /* program headers follow */, U64(0), U32(0), U16(64), U16(56),
+	       U16(segments));
 	take(file, 2);
-	assert_int_equal(take_u16(file), 0);
-	assert_int_equal(take_u16(file), 0);
+	EXPECT(file, U16(0), U16(0));
 }
 
 static void check_segment(struct bytes file, struct bytes *headers, const struct piece *piece)
 {
 	struct bytes words = slice(file, piece->offset, piece->len);
 
-	assert_int_equal(take_u32(headers), PT_LOAD);
-	assert_int_equal(take_u32(headers), PF_R | PF_W | PF_X);
-	assert_int_equal(take_u64(headers), piece->offset);
-	assert_int_equal(take_u64(headers), piece->start);
-	assert_int_equal(take_u64(headers), 0);
-	assert_int_equal(take_u64(headers), piece->len);
-	assert_int_equal(take_u64(headers), piece->len);
-	assert_int_equal(take_u64(headers), 4096);
+	EXPECT(headers, U32(PT_LOAD), U32(PF_R | PF_W | PF_X), U64(piece->offset),
+	       U64(piece->start), U64(0), U64(piece->len), U64(piece->len), U64(4096));
 	for (uint64_t at = 0; at < piece->len; at += 8)
 		assert_int_equal(take_u64(&words), piece->start + at);
 }
@@ -250,7 +217,6 @@ static void check_kcore(int dirfd, const struct piece *pieces, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		check_segment(file, &headers, &pieces[i]);
 	assert_int_equal(file.len, pieces[nr - 1].offset + pieces[nr - 1].len);
-	free((void *)file.at);
 	assert_int_equal(fstatat(dirfd, "kcore_dir/kcore", &st, 0), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0400);
 }
@@ -261,94 +227,90 @@ static void check_no_kcore(int dirfd, int error)
 	assert_int_equal(faccessat(dirfd, "kcore_dir/kcore", F_OK, 0), -1);
 }
 
-/* From the page of _stext to that of _etext; from the module's beginning to a page after that of
- * the last symbol. */
+static const struct {
+	struct piece pieces[4]; /* none: memory[] */
+	size_t nr;
+	const char *kallsyms, *modules;
+	struct piece expected[2];
+	size_t nr_expected;
+} codes[] = {
+	/* From the page of _stext to that of _etext; from the module's beginning to a page after
+	 * that of the last symbol. */
+	{ .kallsyms = symbols,
+	  .modules = modules,
+	  .expected = { { KERNEL, 0x281000, 0x1000 }, { MODULES + 0x1000, 0x5000, 0x282000 } },
+	  .nr_expected = 2 },
+	{ .kallsyms = "ffffffff81001000 T _stext\nffffffff81003000 T _etext\n",
+	  .modules = "",
+	  .expected = { { KERNEL + 0x1000, 0x2000, 0x1000 } },
+	  .nr_expected = 1 },
+	/* Programs and trampolines of BPF, where there are no modules. */
+	{ .kallsyms = "ffffffff81000000 T _stext\nffffffff81000001 T _etext\n"
+		      "ffffffffc0003fff t bpf_trampoline_1\t[bpf]\n"
+		      "ffffffffc0002004 t bpf_prog_1\t[bpf]\n",
+	  .modules = "",
+	  .expected = { { KERNEL, 0x1000, 0x1000 }, { MODULES + 0x2000, 0x3000, 0x2000 } },
+	  .nr_expected = 2 },
+	/* Each ends where its piece of memory does. */
+	{ .pieces = { { MODULES, 0x5000, 0x1000 },
+		      { KERNEL, 0x200000, 0x10000 },
+		      { KERNEL + 0x200000, 0x100000, 0x300000 } },
+	  .nr = 3,
+	  .kallsyms = symbols,
+	  .modules = modules,
+	  .expected = { { KERNEL, 0x200000, 0x1000 }, { MODULES + 0x1000, 0x4000, 0x201000 } },
+	  .nr_expected = 2 },
+	/* Modules in memory that kcore does not show, or that cannot be. */
+	{ .kallsyms = "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n",
+	  .modules = "mod 4096 0 - Live 0xffffffffd0000000\n",
+	  .expected = { { KERNEL, 0x1000, 0x1000 } },
+	  .nr_expected = 1 },
+	{ .kallsyms = "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n",
+	  .modules = "mod 4096 0 - Live 0xffffffffc0001000\n"
+		     "far 4096 0 - Live 0xffff888000001000\n",
+	  .expected = { { KERNEL, 0x1000, 0x1000 } },
+	  .nr_expected = 1 },
+};
+
 TEST_IN_FOLDER(test_code)
 {
-	static const struct piece expected[] = {
-		{ KERNEL, 0x281000, 0x1000 },
-		{ MODULES + 0x1000, 0x5000, 0x282000 },
-	};
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		_cleanup_close_ int fd = open_folder(folder->fd, (char[]){ 'a' + i, '\0' });
 
-	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
-	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
-	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
-	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), -EEXIST);
-	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
-}
-
-TEST_IN_FOLDER(test_code_without_modules)
-{
-	static const struct piece expected[] = { { KERNEL + 0x1000, 0x2000, 0x1000 } };
-
-	put_system(folder->fd, memory, ARRAY_SIZE(memory),
-		   "ffffffff81001000 T _stext\nffffffff81003000 T _etext\n", "");
-	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
-	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
-}
-
-/* Programs and trampolines of BPF, where there are no modules. */
-TEST_IN_FOLDER(test_code_of_bpf)
-{
-	static const struct piece expected[] = {
-		{ KERNEL, 0x1000, 0x1000 },
-		{ MODULES + 0x2000, 0x3000, 0x2000 },
-	};
-
-	put_system(folder->fd, memory, ARRAY_SIZE(memory),
-		   "ffffffff81000000 T _stext\nffffffff81000001 T _etext\n"
-		   "ffffffffc0003fff t bpf_trampoline_1\t[bpf]\n"
-		   "ffffffffc0002004 t bpf_prog_1\t[bpf]\n",
-		   "");
-	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
-	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
-}
-
-/* Each ends where its piece of memory does. */
-TEST_IN_FOLDER(test_clipped_code)
-{
-	static const struct piece pieces[] = {
-		{ MODULES, 0x5000, 0x1000 },
-		{ KERNEL, 0x200000, 0x10000 },
-		{ KERNEL + 0x200000, 0x100000, 0x300000 },
-	};
-	static const struct piece expected[] = {
-		{ KERNEL, 0x200000, 0x1000 },
-		{ MODULES + 0x1000, 0x4000, 0x201000 },
-	};
-
-	put_system(folder->fd, pieces, ARRAY_SIZE(pieces), symbols, modules);
-	assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
-	check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
-}
-
-/* Modules in memory that kcore does not show, or that cannot be. */
-TEST_IN_FOLDER(test_modules_out_of_reach)
-{
-	static const char *const lists[] = { "mod 4096 0 - Live 0xffffffffd0000000\n",
-					     "mod 4096 0 - Live 0xffffffffc0001000\n"
-					     "far 4096 0 - Live 0xffff888000001000\n" };
-	static const struct piece expected[] = { { KERNEL, 0x1000, 0x1000 } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		put_system(folder->fd, memory, ARRAY_SIZE(memory),
-			   "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n", lists[i]);
-		assert_int_equal(perfdata_kcore(folder->fd, folder->fd), 0);
-		check_kcore(folder->fd, expected, ARRAY_SIZE(expected));
-		assert_int_equal(unlinkat(folder->fd, "kcore_dir/kcore", 0), 0);
-		assert_int_equal(unlinkat(folder->fd, "kcore_dir/kallsyms", 0), 0);
-		assert_int_equal(unlinkat(folder->fd, "kcore_dir/modules", 0), 0);
-		assert_int_equal(unlinkat(folder->fd, "kcore_dir", AT_REMOVEDIR), 0);
+		put_system(fd, codes[i].nr ? codes[i].pieces : memory,
+			   codes[i].nr ?: ARRAY_SIZE(memory), codes[i].kallsyms, codes[i].modules);
+		assert_int_equal(perfdata_kcore(fd, fd), 0);
+		check_kcore(fd, codes[i].expected, codes[i].nr_expected);
+		assert_int_equal(perfdata_kcore(fd, fd), -EEXIST);
+		check_kcore(fd, codes[i].expected, codes[i].nr_expected);
 	}
 }
 
-/* Without the kernel's text the rest is of no use. */
-TEST_IN_FOLDER(test_kernel_out_of_reach)
+TEST_IN_FOLDER(test_no_code)
 {
-	static const struct piece pieces[] = { { MODULES, 0x8000, 0x1000 } };
+	static const struct piece only_modules[] = { { MODULES, 0x8000, 0x1000 } };
+	/* Ends within the program headers, and within the code. */
+	static const off_t sizes[] = { sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), 0x200000 };
 
-	put_system(folder->fd, pieces, ARRAY_SIZE(pieces), symbols, modules);
+	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
+	/* Lockdown. */
+	put_file(folder->fd, "proc/kcore", "");
+	check_no_kcore(folder->fd, -EPERM);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		_cleanup_close_ int fd = -1;
+
+		put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS64);
+		fd = openat(folder->fd, "proc/kcore", O_WRONLY | O_CLOEXEC);
+		assert_int_equal(ftruncate(fd, sizes[i]), 0);
+		check_no_kcore(folder->fd, -EIO);
+	}
+	put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS32);
+	check_no_kcore(folder->fd, -EOPNOTSUPP);
+	/* Without the kernel's text the rest is of no use. */
+	put_kcore(folder->fd, only_modules, ARRAY_SIZE(only_modules), ELFCLASS64);
 	check_no_kcore(folder->fd, -ENODATA);
+	assert_int_equal(unlinkat(folder->fd, "proc/kcore", 0), 0);
+	check_no_kcore(folder->fd, -ENOENT);
 }
 
 TEST_IN_FOLDER(test_hidden_code)
@@ -358,42 +320,4 @@ TEST_IN_FOLDER(test_hidden_code)
 		   "0000000000000000 t mod_late\t[mod]\n",
 		   "mod 4096 0 - Live 0x0000000000000000\n");
 	check_no_kcore(folder->fd, -EPERM);
-}
-
-/* Lockdown. */
-TEST_IN_FOLDER(test_empty_kcore)
-{
-	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
-	put_file(folder->fd, "proc/kcore", "");
-	check_no_kcore(folder->fd, -EPERM);
-}
-
-TEST_IN_FOLDER(test_no_kcore)
-{
-	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
-	assert_int_equal(unlinkat(folder->fd, "proc/kcore", 0), 0);
-	check_no_kcore(folder->fd, -ENOENT);
-}
-
-TEST_IN_FOLDER(test_kcore_of_32_bits)
-{
-	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
-	put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS32);
-	check_no_kcore(folder->fd, -EOPNOTSUPP);
-}
-
-/* Ends within the program headers, and within the code. */
-TEST_IN_FOLDER(test_truncated_kcore)
-{
-	static const off_t sizes[] = { sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), 0x200000 };
-
-	put_system(folder->fd, memory, ARRAY_SIZE(memory), symbols, modules);
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		_cleanup_close_ int fd = -1;
-
-		put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS64);
-		fd = openat(folder->fd, "proc/kcore", O_WRONLY | O_CLOEXEC);
-		assert_int_equal(ftruncate(fd, sizes[i]), 0);
-		check_no_kcore(folder->fd, -EIO);
-	}
 }

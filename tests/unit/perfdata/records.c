@@ -31,9 +31,7 @@ static void check_name_and_trailer(struct bytes record, const char *name)
 	size_t padded = (strlen(name) / 8 + 1) * 8;
 
 	assert_int_equal(record.len, padded + trailer);
-	assert_string_equal(take_cstring(&record), name);
-	while (record.len)
-		assert_int_equal(take_u8(&record), 0);
+	EXPECT(&record, CSTRING(name), ZEROS);
 }
 
 static void check_mmap(struct bytes *records, uint64_t start, uint64_t len, uint64_t pgoff,
@@ -41,11 +39,7 @@ static void check_mmap(struct bytes *records, uint64_t start, uint64_t len, uint
 {
 	struct bytes record = take_record(records, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
 
-	assert_int_equal(take_u32(&record), UINT32_MAX);
-	assert_int_equal(take_u32(&record), 0);
-	assert_int_equal(take_u64(&record), start);
-	assert_int_equal(take_u64(&record), len);
-	assert_int_equal(take_u64(&record), pgoff);
+	EXPECT(&record, U32(UINT32_MAX), U32(0), U64(start), U64(len), U64(pgoff));
 	check_name_and_trailer(record, name);
 }
 
@@ -135,8 +129,7 @@ static void check_comm(struct bytes *records, uint32_t pid, uint32_t tid, const 
 {
 	struct bytes record = take_record(records, PERF_RECORD_COMM, 0);
 
-	assert_int_equal(take_u32(&record), pid);
-	assert_int_equal(take_u32(&record), tid);
+	EXPECT(&record, U32(pid), U32(tid));
 	check_name_and_trailer(record, comm);
 }
 

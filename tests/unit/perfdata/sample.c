@@ -110,7 +110,7 @@ static const struct {
 	uint64_t id;
 } comm = { { PERF_RECORD_COMM, 0, sizeof(comm) }, 7, 8, "comm", 7, 8, 3000, 1, 0, 51 };
 
-static void write_file(const struct folder *folder, struct perfdata_file *file)
+static void write_file(struct perfdata_file *file)
 {
 	struct perfdata *pd = NULL;
 	int fd;
@@ -174,7 +174,7 @@ TEST_IN_FOLDER(test_reads)
 	struct perfdata_file file;
 	size_t nr = 0;
 
-	write_file(*state, &file);
+	write_file(&file);
 	assert_int_equal(perfdata_events_read(&found, &file), 0);
 	assert_int_equal(found.nr, 2);
 	for (uint64_t at = file.data.offset; perfdata_next(&file, &at, &record); nr++) {
@@ -206,7 +206,7 @@ TEST_IN_FOLDER(test_cut_records)
 	struct perfdata_record record;
 	struct perfdata_file file;
 
-	write_file(*state, &file);
+	write_file(&file);
 	assert_int_equal(perfdata_events_read(&found, &file), 0);
 	for (uint64_t at = file.data.offset; perfdata_next(&file, &at, &record);) {
 		for (uint16_t size = 8; size < record.size; size++) {
@@ -229,7 +229,7 @@ TEST_IN_FOLDER(test_no_record_of_an_event)
 	struct perfdata_sample sample;
 	struct perfdata_file file;
 
-	write_file(*state, &file);
+	write_file(&file);
 	assert_int_equal(perfdata_events_read(&found, &file), 0);
 	assert_false(perfdata_sample(&found, &record, &sample));
 	memcpy(other, sampled, sizeof(other));
@@ -248,7 +248,7 @@ TEST_IN_FOLDER(test_malformed_heads)
 {
 	struct perfdata_file file, odd;
 
-	write_file(*state, &file);
+	write_file(&file);
 	for (uint64_t i = 0; i < file.data.offset; i++) {
 		uint8_t *bytes = malloc(file.size);
 		struct perfdata_events found = {};

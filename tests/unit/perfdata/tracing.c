@@ -17,7 +17,7 @@ static void put_tracefs(int fd)
 	put_file(fd, "events/ftrace/function/format", "format of function\n");
 }
 
-static struct perfdata_features *new_features(const struct folder *folder)
+static struct perfdata_features *new_features(void)
 {
 	struct perfdata_features *features = NULL;
 
@@ -25,9 +25,9 @@ static struct perfdata_features *new_features(const struct folder *folder)
 	return features;
 }
 
-static struct bytes write_tracing(const struct folder *folder, const char *const *names, size_t nr)
+static struct bytes write_tracing(const char *const *names, size_t nr)
 {
-	struct perfdata_features *features = new_features(folder);
+	struct perfdata_features *features = new_features();
 	const struct perfdata_event event = { .name = names[0] };
 	struct perfdata *pd = NULL;
 
@@ -49,11 +49,8 @@ static void check_content(struct bytes *body, uint64_t len, const char *expected
 static void check_head(struct bytes *body)
 {
 	assert_memory_equal(take(body, 10).at, "\027\010\104tracing", 10);
-	assert_string_equal(take_cstring(body), "0.6");
-	assert_int_equal(take_u8(body), BYTE_ORDER == BIG_ENDIAN);
-	assert_int_equal(take_u8(body), sizeof(long));
-	assert_int_equal(take_u32(body), sysconf(_SC_PAGESIZE));
-	assert_string_equal(take_cstring(body), "header_page");
+	EXPECT(body, CSTRING("0.6"), U8(BYTE_ORDER == BIG_ENDIAN), U8(sizeof(long)),
+	       U32(sysconf(_SC_PAGESIZE)), CSTRING("header_page"));
 	check_content(body, take_u64(body), "page\n");
 	assert_string_equal(take_cstring(body), "header_event");
 	check_content(body, take_u64(body), "event\n");
@@ -69,27 +66,21 @@ TEST_IN_FOLDER(test_formats)
 	put_tracefs(folder->fd);
 	put_file(folder->fd, "printk_formats", "0xffffffff82000000 : \"rcu\"\n");
 	put_file(folder->fd, "saved_cmdlines", "1 init\n2 kthreadd\n");
-	file = write_tracing(folder, names, ARRAY_SIZE(names));
+	file = write_tracing(names, ARRAY_SIZE(names));
 
 	body = feature(file, 1);
 	check_head(&body);
-	assert_int_equal(take_u32(&body), 0);
-	assert_int_equal(take_u32(&body), 3);
-	assert_string_equal(take_cstring(&body), "sched");
-	assert_int_equal(take_u32(&body), 2);
+	EXPECT(&body, U32(0), U32(3), CSTRING("sched"), U32(2));
 	check_content(&body, take_u64(&body), "format of sched_switch\n");
 	check_content(&body, take_u64(&body), "format of sched_wakeup\n");
-	assert_string_equal(take_cstring(&body), "timer");
-	assert_int_equal(take_u32(&body), 1);
+	EXPECT(&body, CSTRING("timer"), U32(1));
 	check_content(&body, take_u64(&body), "format of hrtimer_start\n");
-	assert_string_equal(take_cstring(&body), "ftrace");
-	assert_int_equal(take_u32(&body), 1);
+	EXPECT(&body, CSTRING("ftrace"), U32(1));
 	check_content(&body, take_u64(&body), "format of function\n");
 	assert_int_equal(take_u32(&body), 0);
 	check_content(&body, take_u32(&body), "0xffffffff82000000 : \"rcu\"\n");
 	check_content(&body, take_u64(&body), "1 init\n2 kthreadd\n");
 	assert_int_equal(body.len, 0);
-	free((void *)file.at);
 }
 
 TEST_IN_FOLDER(test_optional_files)
@@ -98,19 +89,12 @@ TEST_IN_FOLDER(test_optional_files)
 	struct bytes file, body;
 
 	put_tracefs(folder->fd);
-	file = write_tracing(folder, names, ARRAY_SIZE(names));
+	file = write_tracing(names, ARRAY_SIZE(names));
 	body = feature(file, 1);
 	check_head(&body);
-	assert_int_equal(take_u32(&body), 0);
-	assert_int_equal(take_u32(&body), 1);
-	assert_string_equal(take_cstring(&body), "timer");
-	assert_int_equal(take_u32(&body), 1);
+	EXPECT(&body, U32(0), U32(1), CSTRING("timer"), U32(1));
 	check_content(&body, take_u64(&body), "format of hrtimer_start\n");
-	assert_int_equal(take_u32(&body), 0);
-	assert_int_equal(take_u32(&body), 0);
-	assert_int_equal(take_u64(&body), 0);
-	assert_int_equal(body.len, 0);
-	free((void *)file.at);
+	EXPECT(&body, U32(0), U32(0), U64(0), END);
 }
 
 TEST_IN_FOLDER(test_bad_names)
@@ -123,7 +107,7 @@ TEST_IN_FOLDER(test_bad_names)
 		{ "sched:", -EINVAL },	  { "../x:sched_switch", -EINVAL },
 		{ "sched:a:b", -EINVAL }, { "sched:no_such_event", -ENOENT },
 	};
-	struct perfdata_features *features = new_features(folder);
+	struct perfdata_features *features = new_features();
 
 	put_tracefs(folder->fd);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -139,7 +123,7 @@ TEST_IN_FOLDER(test_bad_names)
 TEST_IN_FOLDER(test_no_tracefs)
 {
 	static const char *const names[] = { "sched:sched_switch" };
-	struct perfdata_features *features = new_features(folder);
+	struct perfdata_features *features = new_features();
 
 	assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names, 1), -ENOENT);
 	perfdata_features_free(features);

@@ -82,8 +82,8 @@ static struct made_sample switched(uint64_t time, uint32_t tid, const char *prev
 	return made_sample(SWITCH, time, tid, &fields, sizeof(fields));
 }
 
-static int read_events(const struct folder *folder, struct spans *spans,
-		       const struct made_sample *samples, size_t nr, uint64_t begin)
+static int read_events(struct spans *spans, const struct made_sample *samples, size_t nr,
+		       uint64_t begin)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	const struct sample_window window = { .end = UINT64_MAX };
@@ -138,7 +138,7 @@ TEST_IN_FOLDER(reads_events)
 	};
 
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(read_events(*state, spans, samples, ARRAY_SIZE(samples), 0), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
 	check_lane(spans, LANE_CODE,
 		   "0 interrupt local_timer 10-30\n"
 		   "1 function tick_nohz_handler 11-25\n"
@@ -169,7 +169,7 @@ TEST_IN_FOLDER(goes_on_after_lost_ends)
 	};
 
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(read_events(*state, spans, samples, ARRAY_SIZE(samples), 0), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
 	check_lane(spans, LANE_CODE, "0 interrupt local_timer 10-30\n1 softirq NET_RX 11-30\n");
 	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-90 cut\n");
 }
@@ -187,7 +187,7 @@ TEST_IN_FOLDER(is_bounded)
 		samples[2 * i + 2] = event(SOFTIRQ_EXIT, 11 + 2 * i, 9);
 	}
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(read_events(*state, spans, samples, 1 + 2 * nr, 10 + 2 * nr), 0);
+	assert_int_equal(read_events(spans, samples, 1 + 2 * nr, 10 + 2 * nr), 0);
 	assert_int_equal(spans->lanes[LANE_CODE].nr, 1);
 	assert_int_equal(spans->lanes[LANE_CODE].spans[0].begin, 1);
 	assert_in_range(spans->lanes[LANE_CODE].room, 1, 1 << 17);
@@ -199,5 +199,5 @@ TEST_IN_FOLDER(tells_that_there_are_none)
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 
 	assert_int_equal(spans_new(&spans), 0);
-	assert_int_equal(read_events(*state, spans, NULL, 0, 0), -ENODATA);
+	assert_int_equal(read_events(spans, NULL, 0, 0), -ENODATA);
 }

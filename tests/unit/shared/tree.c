@@ -21,7 +21,7 @@ int __wrap_unlinkat(int dirfd, const char *name, int flags)
 	return -1;
 }
 
-static bool exists(const struct folder *folder, const char *path)
+static bool exists(const char *path)
 {
 	struct stat st;
 
@@ -37,8 +37,8 @@ TEST_IN_FOLDER(removes_folders)
 	assert_int_equal(mkdirat(folder->fd, "gone/empty", 0700), 0);
 	put_file(folder->fd, "kept/in/file", "");
 	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
-	assert_false(exists(folder, "gone"));
-	assert_true(exists(folder, "kept/in/file"));
+	assert_false(exists("gone"));
+	assert_true(exists("kept/in/file"));
 }
 
 TEST_IN_FOLDER(removes_files)
@@ -46,8 +46,8 @@ TEST_IN_FOLDER(removes_files)
 	put_file(folder->fd, "gone", "");
 	put_file(folder->fd, "gone.too", "");
 	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
-	assert_false(exists(folder, "gone"));
-	assert_true(exists(folder, "gone.too"));
+	assert_false(exists("gone"));
+	assert_true(exists("gone.too"));
 	assert_int_equal(tree_remove(folder->fd, "gone"), -ENOENT);
 	assert_int_equal(tree_remove(folder->fd, "no/such"), -ENOENT);
 }
@@ -61,7 +61,7 @@ TEST_IN_FOLDER(removes_many)
 		put_file(folder->fd, path, "");
 	}
 	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
-	assert_false(exists(folder, "gone"));
+	assert_false(exists("gone"));
 }
 
 TEST_IN_FOLDER(does_not_follow_links)
@@ -74,9 +74,9 @@ TEST_IN_FOLDER(does_not_follow_links)
 	assert_int_equal(symlinkat("kept", folder->fd, "link"), 0);
 	assert_int_equal(tree_remove(folder->fd, "gone"), 0);
 	assert_int_equal(tree_remove(folder->fd, "link"), 0);
-	assert_false(exists(folder, "gone"));
-	assert_false(exists(folder, "link"));
-	assert_true(exists(folder, "kept/file"));
+	assert_false(exists("gone"));
+	assert_false(exists("link"));
+	assert_true(exists("kept/file"));
 }
 
 TEST_IN_FOLDER(removes_entries_by_prefix)
@@ -88,12 +88,12 @@ TEST_IN_FOLDER(removes_entries_by_prefix)
 	put_file(folder->fd, "a.tmp-", "");
 	put_file(folder->fd, "kept/.tmp-c", "");
 	assert_int_equal(tree_remove_entries(folder->fd, ".tmp-"), 0);
-	assert_false(exists(folder, ".tmp-a"));
-	assert_false(exists(folder, ".tmp-b"));
-	assert_false(exists(folder, ".tmp-"));
-	assert_true(exists(folder, ".tmp"));
-	assert_true(exists(folder, "a.tmp-"));
-	assert_true(exists(folder, "kept/.tmp-c"));
+	assert_false(exists(".tmp-a"));
+	assert_false(exists(".tmp-b"));
+	assert_false(exists(".tmp-"));
+	assert_true(exists(".tmp"));
+	assert_true(exists("a.tmp-"));
+	assert_true(exists("kept/.tmp-c"));
 	assert_int_equal(tree_remove_entries(folder->fd, "none of these"), 0);
 }
 
@@ -111,9 +111,9 @@ TEST_IN_FOLDER(removes_all_entries)
 		put_file(fd, "new", "");
 		assert_int_equal(tree_remove_entries(fd, ""), 0);
 	}
-	assert_true(exists(folder, "in"));
+	assert_true(exists("in"));
 	assert_int_equal(unlinkat(folder->fd, "in", AT_REMOVEDIR), 0);
-	assert_true(exists(folder, "out"));
+	assert_true(exists("out"));
 }
 
 /* What cannot be removed stays, with the folders above it; all else goes. */
@@ -133,11 +133,11 @@ TEST_IN_FOLDER(goes_on_after_a_failure)
 	/* Of the folder above, the reason is the one that matters: not ENOTEMPTY. */
 	assert_int_equal(removed, -EBUSY);
 	assert_int_equal(entries, -EBUSY);
-	assert_true(exists(folder, "gone/a/stuck"));
-	assert_false(exists(folder, "gone/a/1"));
-	assert_false(exists(folder, "gone/a/z"));
-	assert_false(exists(folder, "gone/b"));
-	assert_false(exists(folder, "gone/3"));
+	assert_true(exists("gone/a/stuck"));
+	assert_false(exists("gone/a/1"));
+	assert_false(exists("gone/a/z"));
+	assert_false(exists("gone/b"));
+	assert_false(exists("gone/3"));
 }
 
 TEST_IN_FOLDER(counts_what_is_linked)

@@ -78,7 +78,7 @@ TEST(helps)
 	}
 }
 
-static void read_back(const struct folder *folder, const char *name, char *text, size_t size)
+static void read_back(const char *name, char *text, size_t size)
 {
 	_cleanup_close_ int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = read(fd, text, size - 1);
@@ -103,7 +103,7 @@ static int on_progress(void *ctx, uint64_t bytes)
 #define TRACED "buildid/.build-id/0a"
 
 /* Packs `from` into the file, and unpacks that into `to`. */
-static void round_trip(const struct folder *folder, int *told)
+static void round_trip(int *told)
 {
 	const struct unpack_limits limits = { .max_size = UINT64_C(4) << 30, .max_entries = 100 };
 	_cleanup_close_ int from = openat(folder->fd, "from", O_RDONLY | O_CLOEXEC);
@@ -148,13 +148,13 @@ TEST_IN_FOLDER(packs_and_unpacks)
 	assert_int_equal(symlinkat("perf.data/data", folder->fd, "from/link"), 0);
 	assert_int_equal(fchmodat(folder->fd, "from/perf.data/data", 0755, 0), 0);
 	assert_int_equal(fchmodat(folder->fd, "from/perf.data", 0755, 0), 0);
-	round_trip(folder, &told);
+	round_trip(&told);
 	/* Three were skipped. */
 	assert_true(told > 3 + 2);
 
-	read_back(folder, "to/perf.data/data", text, sizeof(text));
+	read_back("to/perf.data/data", text, sizeof(text));
 	assert_string_equal(text, "first");
-	read_back(folder, "to/host.json", text, sizeof(text));
+	read_back("to/host.json", text, sizeof(text));
 	assert_string_equal(text, "abc");
 	/* Holes are holes, a file with two names is one, and all is for its owner alone. */
 	assert_int_equal(fstatat(folder->fd, "to/perf.data/kcore_dir/kcore", &st, 0), 0);
@@ -193,7 +193,7 @@ TEST_IN_FOLDER(is_interrupted)
 	pack_free(pack);
 }
 
-static void check_top(const struct folder *folder, const char *name, const char *expected)
+static void check_top(const char *name, const char *expected)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_free_ char *top = NULL;
@@ -208,12 +208,12 @@ TEST_IN_FOLDER(names_the_top)
 {
 	char *none = NULL;
 
-	check_top(folder, TOP, TOP);
-	check_top(folder, "20261121-093015.042-poke-12", "20261121-093015.042-poke-12");
-	check_top(folder, ".git", "capture");
-	check_top(folder, "a capture", "capture");
-	check_top(folder, TOP "\n", "capture");
-	check_top(folder, "n\xc3\xa4me", "capture");
+	check_top(TOP, TOP);
+	check_top("20261121-093015.042-poke-12", "20261121-093015.042-poke-12");
+	check_top(".git", "capture");
+	check_top("a capture", "capture");
+	check_top(TOP "\n", "capture");
+	check_top("n\xc3\xa4me", "capture");
 	assert_int_equal(archiving_top("/nowhere", &none), -ENOENT);
 }
 

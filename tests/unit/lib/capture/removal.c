@@ -29,7 +29,7 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
 }
 
 /* Its work folder is one in it. */
-static struct output output_of(const struct folder *folder)
+static struct output output_of(void)
 {
 	int work;
 
@@ -44,14 +44,14 @@ static void close_work(struct output *output)
 	closep(&output->work);
 }
 
-static bool exists(const struct folder *folder, const char *path)
+static bool exists(const char *path)
 {
 	struct stat st;
 
 	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static struct kept make(const struct folder *folder)
+static struct kept make(void)
 {
 	struct kept kept = { .name = (char *)"capture" };
 	struct stat st;
@@ -67,19 +67,19 @@ static struct kept make(const struct folder *folder)
 /* At once its name is free, for others too. */
 TEST_IN_FOLDER(removes_in_two_steps)
 {
-	_cleanup_(close_work) struct output output = output_of(folder);
-	struct kept kept = make(folder);
+	_cleanup_(close_work) struct output output = output_of();
+	struct kept kept = make();
 	struct removal *removal;
 	char partial[64];
 
 	assert_int_equal(removal_begin(&removal, &output, &kept), 0);
-	assert_false(exists(folder, "capture"));
+	assert_false(exists("capture"));
 	snprintf(partial, sizeof(partial), "work/%s", removal->partial);
-	assert_true(exists(folder, partial));
+	assert_true(exists(partial));
 	put_file(folder->fd, "capture/others", "");
 	removal_end(removal);
-	assert_false(exists(folder, partial));
-	assert_true(exists(folder, "capture/others"));
+	assert_false(exists(partial));
+	assert_true(exists("capture/others"));
 }
 
 static void is_stale(const struct output *output, const struct kept *kept)
@@ -91,8 +91,8 @@ static void is_stale(const struct output *output, const struct kept *kept)
 
 TEST_IN_FOLDER(leaves_what_is_not_ours)
 {
-	_cleanup_(close_work) struct output output = output_of(folder);
-	struct kept kept = make(folder);
+	_cleanup_(close_work) struct output output = output_of();
+	struct kept kept = make();
 	struct removal *removal;
 
 	nr_renames = 0;
@@ -106,20 +106,20 @@ TEST_IN_FOLDER(leaves_what_is_not_ours)
 	assert_int_equal(unlinkat(folder->fd, "capture", 0), 0);
 	put_file(folder->fd, "capture/others", "");
 	is_stale(&output, &kept);
-	assert_true(exists(folder, "capture/others"));
-	assert_true(exists(folder, "moved/capture.json"));
+	assert_true(exists("capture/others"));
+	assert_true(exists("moved/capture.json"));
 	/* Not for a moment. */
 	assert_int_equal(nr_renames, 0);
-	assert_true(exists(folder, "moved/perf.data/data"));
+	assert_true(exists("moved/perf.data/data"));
 }
 
 TEST_IN_FOLDER(gives_back_what_is_not_ours)
 {
-	_cleanup_(close_work) struct output output = output_of(folder);
-	struct kept kept = make(folder);
+	_cleanup_(close_work) struct output output = output_of();
+	struct kept kept = make();
 
 	swap = true;
 	is_stale(&output, &kept);
-	assert_true(exists(folder, "capture/others"));
-	assert_true(exists(folder, "moved/perf.data/data"));
+	assert_true(exists("capture/others"));
+	assert_true(exists("moved/perf.data/data"));
 }

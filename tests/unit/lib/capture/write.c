@@ -63,7 +63,6 @@ static void check_content(const struct capture *capture, const char *number)
 	data = load_file(fd, "perf.data/data");
 	assert_int_equal(data.len, strlen(number));
 	assert_memory_equal(data.at, number, data.len);
-	free((void *)data.at);
 }
 
 TEST_WITH(appears_under_its_name, make_output, remove_output)

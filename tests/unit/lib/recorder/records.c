@@ -235,8 +235,8 @@ static const struct perfdata_event event = {
 };
 
 /* The data of a file that holds only these rings' records. */
-static struct bytes write_rings(const struct folder *folder, const struct ring_copy *copies,
-				size_t nr, struct records_facts *facts)
+static struct bytes write_rings(const struct ring_copy *copies, size_t nr,
+				struct records_facts *facts)
 {
 	struct perfdata *pd = NULL;
 	uint64_t head;
@@ -283,11 +283,10 @@ TEST_IN_FOLDER(writes_the_oldest_first)
 	put_sample(&expected, 400);
 
 	copy = copy_of(&ring, ring.len);
-	file = write_rings(*state, &copy, 1, &facts);
+	file = write_rings(&copy, 1, &facts);
 	assert_int_equal(file.len, expected.len);
 	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
 	check_facts(&facts, 100, 400, 2, 0);
-	free((void *)file.at);
 	free(copy.data);
 }
 
@@ -339,11 +338,10 @@ TEST_IN_FOLDER(leaves_out_what_is_torn)
 	put_sample(&expected, 400);
 	copies[0] = copy_of(&ring, ring.len - 1);
 	copies[1] = copy_of(&ring, sizeof(struct sample) + sizeof(struct perf_event_header) - 1);
-	file = write_rings(*state, copies, 2, &facts);
+	file = write_rings(copies, 2, &facts);
 	assert_int_equal(file.len, expected.len);
 	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
 	check_facts(&facts, 400, 400, 2, 0);
-	free((void *)file.at);
 	free(copies[0].data);
 	free(copies[1].data);
 }
@@ -360,11 +358,10 @@ TEST_IN_FOLDER(counts_what_was_lost)
 	put_lost(&ring, 37, 50);
 	put_sample(&expected, 400);
 	copy = copy_of(&ring, ring.len);
-	file = write_rings(*state, &copy, 1, &facts);
+	file = write_rings(&copy, 1, &facts);
 	assert_int_equal(file.len, expected.len);
 	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
 	check_facts(&facts, 400, 400, 1, 42);
-	free((void *)file.at);
 	free(copy.data);
 }
 
@@ -382,10 +379,9 @@ TEST_IN_FOLDER(adds_the_facts_of_rings)
 	copies[0] = copy_of(&first, first.len);
 	copies[1] = copy_of(&first, 0);
 	copies[2] = copy_of(&second, second.len);
-	file = write_rings(*state, copies, ARRAY_SIZE(copies), &facts);
+	file = write_rings(copies, ARRAY_SIZE(copies), &facts);
 	assert_int_equal(file.len, first.len + second.len);
 	check_facts(&facts, 200, 700, 3, 0);
-	free((void *)file.at);
 	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
 		free(copies[i].data);
 }
@@ -395,10 +391,9 @@ TEST_IN_FOLDER(finds_no_facts_in_an_empty_ring)
 	struct records_facts facts = {};
 	struct ring ring = {};
 	struct ring_copy copy = copy_of(&ring, 256);
-	struct bytes file = write_rings(*state, &copy, 1, &facts);
+	struct bytes file = write_rings(&copy, 1, &facts);
 
 	assert_int_equal(file.len, 0);
 	check_facts(&facts, 0, 0, 0, 0);
-	free((void *)file.at);
 	free(copy.data);
 }

@@ -53,7 +53,7 @@ static const char *content(int dirfd, const char *name)
 	return text;
 }
 
-static struct journal *begin(const struct folder *folder)
+static struct journal *begin(void)
 {
 	struct journal *journal;
 
@@ -64,14 +64,14 @@ static struct journal *begin(const struct folder *folder)
 	return journal;
 }
 
-static void assert_set(const struct folder *folder)
+static void assert_set(void)
 {
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
 	assert_string_equal(content(folder->fd, "period"), "20");
 	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), 0);
 }
 
-static void assert_put_back(const struct folder *folder)
+static void assert_put_back(void)
 {
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
 	assert_string_equal(content(folder->fd, "period"), "1000");
@@ -80,26 +80,26 @@ static void assert_put_back(const struct folder *folder)
 
 TEST_WITH(puts_back_at_the_end, setup, remove_folder)
 {
-	struct journal *journal = begin(folder);
+	struct journal *journal = begin();
 
-	assert_set(folder);
+	assert_set();
 	/* A living session's is left alone. */
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
-	assert_set(folder);
+	assert_set();
 	journal_close(journal, false);
-	assert_put_back(folder);
+	assert_put_back();
 	assert_int_equal(said.nr, 0);
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
-static void killed(const struct folder *folder)
+static void killed(void)
 {
 	pid_t pid = fork();
 	int status;
 
 	assert_true(pid >= 0);
 	if (!pid) {
-		begin(folder);
+		begin();
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -108,17 +108,17 @@ static void killed(const struct folder *folder)
 
 TEST_WITH(puts_back_of_the_killed, setup, remove_folder)
 {
-	killed(folder);
-	assert_set(folder);
+	killed();
+	assert_set();
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
-	assert_put_back(folder);
+	assert_put_back();
 	assert_int_equal(access(dir, F_OK), -1);
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
 }
 
 TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 {
-	struct journal *journal = begin(folder);
+	struct journal *journal = begin();
 
 	put_file(folder->fd, "period", "77\n");
 	journal_close(journal, false);
@@ -134,7 +134,7 @@ TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 /* An idle state has two values: who changes it puts it back. */
 TEST_WITH(says_what_others_put_back, setup, remove_folder)
 {
-	struct journal *journal = begin(folder);
+	struct journal *journal = begin();
 
 	put_file(folder->fd, "osnoise/cpus", "0-3\n");
 	journal_close(journal, false);
@@ -148,7 +148,7 @@ TEST_WITH(says_what_others_put_back, setup, remove_folder)
 /* What a dead session's is, its own end may have been putting back. */
 TEST_WITH(is_silent_of_the_killed, setup, remove_folder)
 {
-	killed(folder);
+	killed();
 	put_file(folder->fd, "osnoise/cpus", "0-3\n");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
 	assert_int_equal(said.nr, 0);
@@ -208,7 +208,7 @@ TEST_WITH(is_not_set, setup, remove_folder)
 
 TEST_WITH(waits_for_others_tracers, setup, remove_folder)
 {
-	struct journal *journal = begin(folder);
+	struct journal *journal = begin();
 
 	journal_close(journal, true);
 	assert_string_equal(content(folder->fd, "period"), "1000");
@@ -217,7 +217,7 @@ TEST_WITH(waits_for_others_tracers, setup, remove_folder)
 	assert_int_equal(journal_recover(dir, folder->fd, true, &journal_log), 0);
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
-	assert_put_back(folder);
+	assert_put_back();
 	assert_int_equal(access(dir, F_OK), -1);
 }
 

@@ -438,7 +438,6 @@ static void list_records(int dirfd, char *list, size_t size)
 		fprintf(text, "%lu:%u:%u ", (unsigned long)time_ns, head.type, head.size);
 	}
 	fclose(text);
-	free((void *)file.at);
 }
 
 static struct snapshot_facts write_snapshot(struct recorder *recorder, int dirfd, int spike_cpu)
@@ -472,13 +471,11 @@ TEST_WITH(writes_oldest_first, make_tracefs, remove_folder)
 	file = load_file(folder->fd, "perf.data/data");
 	assert_int_equal(facts.size, file.len);
 	times = feature(file, SAMPLE_TIME);
-	assert_int_equal(take_u64(&times), 200);
-	assert_int_equal(take_u64(&times), 500);
-	free((void *)file.at);
+	EXPECT(&times, U64(200), U64(500));
 	recorder->ops->free(recorder);
 }
 
-static int new_folder(const struct folder *folder, const char *name)
+static int new_folder(const char *name)
 {
 	int fd;
 
@@ -499,7 +496,7 @@ TEST_WITH(history_is_of_the_spikes_cpu, make_tracefs, remove_folder)
 
 	fill_rings();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_close_ int fd = new_folder(folder, (char[]){ 'a' + i, '\0' });
+		_cleanup_close_ int fd = new_folder((char[]){ 'a' + i, '\0' });
 		struct snapshot_facts facts = write_snapshot(recorder, fd, rows[i].spike_cpu);
 
 		assert_int_equal(facts.oldest_ns, rows[i].oldest_ns);
@@ -542,11 +539,11 @@ static struct bytes ids_of(struct bytes file, size_t event)
 	return slice(file, offset, take_u64(&section));
 }
 
-static void check_first_id(const struct folder *folder, const char *name, struct recorder *recorder,
-			   struct snapshot *snapshot, uint64_t first)
+static void check_first_id(const char *name, struct recorder *recorder, struct snapshot *snapshot,
+			   uint64_t first)
 {
 	const struct perf_poke_spike spike = { .cpu = 1 };
-	_cleanup_close_ int fd = new_folder(folder, name);
+	_cleanup_close_ int fd = new_folder(name);
 	struct snapshot_facts facts = {};
 	struct bytes file, ids;
 
@@ -559,7 +556,6 @@ static void check_first_id(const struct folder *folder, const char *name, struct
 		for (size_t i = 0; i < ARRAY_SIZE(cpus); i++)
 			assert_int_equal(take_u64(&ids), first + event * ARRAY_SIZE(cpus) + i);
 	}
-	free((void *)file.at);
 }
 
 /* What was copied before a CPU came back keeps its ids, though it is written later. */
@@ -574,8 +570,8 @@ TEST_WITH(opens_again_what_was_offline, make_tracefs, remove_folder)
 	assert_int_equal(kernel.reopened, 2);
 	assert_int_equal(side.joined, 2);
 	assert_int_equal(recorder->ops->copy(recorder, &after), 0);
-	check_first_id(folder, "before", recorder, before, 1);
-	check_first_id(folder, "after", recorder, after, 101);
+	check_first_id("before", recorder, before, 1);
+	check_first_id("after", recorder, after, 101);
 
 	/* The sideband is tried also when the events fail. */
 	kernel.reopen_error = -EPERM;
@@ -596,8 +592,8 @@ static ino_t symbols_of(int dirfd)
 TEST_WITH(symbols_are_shared, make_tracefs, remove_folder)
 {
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
-	_cleanup_close_ int a = new_folder(folder, "a"), b = new_folder(folder, "b");
-	_cleanup_close_ int c = new_folder(folder, "c");
+	_cleanup_close_ int a = new_folder("a"), b = new_folder("b");
+	_cleanup_close_ int c = new_folder("c");
 
 	write_snapshot(recorder, a, 1);
 	write_snapshot(recorder, b, 1);
