@@ -4,6 +4,7 @@
 #define TESTS_CTL_PARSED_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/console.h"
 #include "test.h"
@@ -45,6 +46,25 @@ static inline void nothing_to_release(const void *args)
 		p->r = parser(&p->args, &con, argc, argv);                                         \
 		fclose(con.out);                                                                   \
 		fclose(con.err);                                                                   \
+	}                                                                                          \
+                                                                                                   \
+	/* A command line, split at blanks, is refused in one line that begins so. */              \
+	static __attribute__((unused)) void refuse_line(const char *line, const char *begin)       \
+	{                                                                                          \
+		_cleanup_(release) struct parsed p = { 0 };                                        \
+		_cleanup_free_ char *copy = NULL;                                                  \
+		char *argv[32] = { PARSED_WORDS }, *rest;                                          \
+		size_t nr = 2, said;                                                               \
+                                                                                                   \
+		rest = copy = strdup(line);                                                        \
+		for (char *word; (word = strsep(&rest, " "));)                                     \
+			argv[nr++] = word;                                                         \
+		parse(&p, argv);                                                                   \
+		said = strlen(p.err);                                                              \
+		if (p.r != -EINVAL || strncmp(p.err, "perf-poke-ctl: ", 15) ||                     \
+		    strncmp(p.err + 15, begin, strlen(begin)) ||                                   \
+		    strchr(p.err, '\n') != p.err + said - 1 || *p.out)                             \
+			fail_msg("%s: %d, %s%s", line, p.r, p.out, p.err);                         \
 	}
 
 /* PARSED_WORDS, of the test, come first. */

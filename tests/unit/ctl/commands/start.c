@@ -100,57 +100,82 @@ TEST(maps_events)
 
 TEST(refuses)
 {
-	REFUSES("--cpu LIST is required", "--json");
-	REFUSES("--threshold '30xs': not a time "
-		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
-		"-c1", "--threshold", "30xs");
-	REFUSES("--threshold '0': must be 1ns or more (a bare number is microseconds)", "-c1",
-		"--threshold", "0");
+	static const char *const rows[][2] = {
+		{ "--json", "--cpu LIST is required" },
+		{ "-c1 --threshold 30xs", "--threshold '30xs': not a time" },
+		{ "-c1 --threshold 0", "--threshold '0': must be 1ns or more" },
+		{ "-c1 --count 0", "--count '0': must be 1 or more" },
+		{ "-c1 --priority 9", "--priority: no such option" },
+		{ "-c1 --duration 0", "--duration '0': must be 1ms or more" },
+		{ "-c1 --warmup 1x", "--warmup '1x': not a duration" },
+		{ "-c1 --per=2", "--per: ambiguous" },
+		{ "-c1 --top --detach", "--top: needs a terminal, which --detach leaves" },
+		{ "-c1 --buffer 0", "--buffer '0': must be 4K or more" },
+		{ "-c1 --adaptive 100", "--adaptive '100': not a percentage" },
+		{ "-c1 --adaptive 9x", "--adaptive '9x': not a percentage" },
+		{ "-c1 --dma-latency 10001",
+		  "--dma-latency '10001': must be a whole number, 0 to 10000" },
+		{ "-c1 --deepest-idle-state -1",
+		  "--deepest-idle-state '-1': must be a whole number, 0 to 9" },
+		{ "-c1 --log=", "--log '': empty; a value is needed" },
+		{ "-c1 --detach=yes", "--detach 'yes': takes no value" },
+		{ "-c1 --trigger thred", "--trigger 'thred': not a trigger" },
+		{ "-c1 --trigger =5us", "--trigger '=5us': not a trigger" },
+		{ "-c1 --trigger irq=0", "--trigger 'irq=0': '0' is not a time" },
+		{ "-c1 --trigger irq=1x", "--trigger 'irq=1x': '1x' is not a time" },
+		{ "-c1 --trigger irq --trigger irq=5", "--trigger 'irq=5': 'irq' is named twice" },
+		{ "-c1 --entries 20", "--entries: is of --histogram, which is not given" },
+		{ "-c1 --bucket-size 5", "--bucket-size: is of --histogram, which is not given" },
+		{ "-c1 --histogram --bucket-size 1500ns",
+		  "--bucket-size: must be whole microseconds" },
+		{ "-c1 --histogram --entries 9", "--entries '9': must be 10 or more" },
+		{ "-c1 --recorder x", "--recorder 'x': not a recorder" },
+		/* Events and their filters. */
+		{ "-c1 --filter x -e a:b",
+		  "--filter 'x': no --event before it that it could filter" },
+		{ "-c1 -e a:b --filter x --filter y",
+		  "--filter 'y': the --event before it has a filter; join them with &&" },
+		{ "-c1 -e a", "-e 'a': 'a' is not an event" },
+		{ "-c1 -e a:b,", "-e 'a:b,': '' is not an event" },
+		{ "-c1 -e :a", "-e ':a': ':a' is not an event" },
+		{ "-c1 -e a:b,a:b", "-e 'a:b,a:b': 'a:b' is named twice" },
+		{ "-c1 -e a:", "-e 'a:': 'a:' is not an event" },
+		{ "-c1 -e a:b:c", "-e 'a:b:c': 'a:b:c' is not an event" },
+		{ "-c1 -e a:b --event a:b", "--event 'a:b': 'a:b' is named twice" },
+		/* Targets. */
+		{ "-c1 --perf-pid 0", "--perf-pid '0': not the number of a process or thread" },
+		{ "-c1 --perf-pid x", "--perf-pid 'x': not the number of a process or thread" },
+		{ "-c1 --perf-pid 99999999999",
+		  "--perf-pid '99999999999': not the number of a process or thread" },
+		{ "-c1 --perf-pid 7 --perf-pid 7", "--perf-pid '7': given twice" },
+		{ "-c1 --signal SIGX", "--signal 'SIGX': not a signal" },
+		{ "-c1 --signal 0", "--signal '0': not a signal" },
+		{ "-c1 --signal 10 --perf-pid 7",
+		  "--signal: perf takes SIGUSR2 only (others: --any-process)" },
+		{ "-c1 --recorder perf", "--recorder perf needs a target" },
+		{ "-c1 --any-process", "--any-process needs a target" },
+		{ "-c1 --signal 12", "--signal needs a target" },
+		{ "-c1 --delivery relay", "--delivery needs a target" },
+		{ "-c1 --exit-with-target", "--exit-with-target needs a target" },
+		{ "-c1 --archive", "--archive needs -- perf record ..." },
+		{ "-c1 --perf-priority 10 --perf-pid 7",
+		  "--perf-priority needs -- perf record ..." },
+		{ "-c1 --delivery tracepoint --perf-pid 7",
+		  "--delivery tracepoint needs -- perf record ..." },
+		{ "-c1 --housekeeping 0-3", "--housekeeping '0-3': CPU 1 is watched" },
+		{ "-c1 --", "--: a command is missing" },
+		{ "-c1 -- true", "-- 'true': not a perf record" },
+		{ "-c1 --any-process --archive -- true",
+		  "--archive: the command is no perf record" },
+		{ "-c1 --delivery tracepoint -- perf record -S",
+		  "--delivery tracepoint: perf record must name its events, as -e intel_pt//k" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		refuse_line(rows[i][0], rows[i][1]);
 	REFUSES("--threshold '1 2': not a time "
 		"(use 30us, 1.5ms, 2s; a bare number is microseconds)",
 		"-c1", "--threshold", "1\n2");
-	REFUSES("--count '0': must be 1 or more", "-c1", "--count", "0");
-	REFUSES("--priority: no such option (--help lists them)", "-c1", "--priority", "9");
-	REFUSES("--duration '0': must be 1ms or more (a bare number is seconds)", "-c1",
-		"--duration", "0");
-	REFUSES("--warmup '1x': not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)",
-		"-c1", "--warmup", "1x");
-	REFUSES("--per: ambiguous (use --period, --perf-pid, --perf-priority)", "-c1", "--per=2");
-	REFUSES("--top: needs a terminal, which --detach leaves (use perf-poke-ctl status --watch)",
-		"-c1", "--top", "--detach");
-	REFUSES("--buffer '0': must be 4K or more", "-c1", "--buffer", "0");
-	REFUSES("--adaptive '100': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
-		"--adaptive", "100");
-	REFUSES("--adaptive '9x': not a percentage (use 99.9, more than 0, less than 100)", "-c1",
-		"--adaptive", "9x");
-	REFUSES("--dma-latency '10001': must be a whole number, 0 to 10000", "-c1", "--dma-latency",
-		"10001");
-	REFUSES("--deepest-idle-state '-1': must be a whole number, 0 to 9", "-c1",
-		"--deepest-idle-state", "-1");
-	REFUSES("--log '': empty; a value is needed", "-c1", "--log=");
-	REFUSES("--detach 'yes': takes no value", "-c1", "--detach=yes");
-	REFUSES("--trigger 'thred': not a trigger (use irq, thread, user, wakeup; as irq or "
-		"irq=30us)",
-		"-c1", "--trigger", "thred");
-	REFUSES("--trigger '=5us': not a trigger (use irq, thread, user, wakeup; as irq or "
-		"irq=30us)",
-		"-c1", "--trigger", "=5us");
-	REFUSES("--trigger 'irq=0': '0' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
-		"number is microseconds)",
-		"-c1", "--trigger", "irq=0");
-	REFUSES("--trigger 'irq=1x': '1x' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
-		"number is microseconds)",
-		"-c1", "--trigger", "irq=1x");
-	REFUSES("--trigger 'irq=5': 'irq' is named twice", "-c1", "--trigger", "irq", "--trigger",
-		"irq=5");
-	REFUSES("--entries: is of --histogram, which is not given", "-c1", "--entries", "20");
-	REFUSES("--bucket-size: is of --histogram, which is not given", "-c1", "--bucket-size",
-		"5");
-	REFUSES("--bucket-size: must be whole microseconds", "-c1", "--histogram", "--bucket-size",
-		"1500ns");
-	REFUSES("--entries '9': must be 10 or more", "-c1", "--histogram", "--entries", "9");
-	REFUSES("--recorder 'x': not a recorder (use auto, perf, pt, events)", "-c1", "--recorder",
-		"x");
 }
 
 TEST(takes_triggers)
@@ -168,26 +193,6 @@ TEST(takes_triggers)
 	assert_int_equal(p.args.opts.triggers[2].kind, PERF_POKE_TRIGGER_WAKEUP);
 	assert_int_equal(p.args.opts.triggers[2].threshold_ns, 2000);
 	assert_string_equal(p.args.opts.task, "me");
-}
-
-TEST(refuses_events)
-{
-	REFUSES("--filter 'x': no --event before it that it could filter", "-c1", "--filter", "x",
-		"-e", "a:b");
-	REFUSES("--filter 'y': the --event before it has a filter; join them with &&", "-c1", "-e",
-		"a:b", "--filter", "x", "--filter", "y");
-	REFUSES("-e 'a': 'a' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1", "-e",
-		"a");
-	REFUSES("-e 'a:b,': '' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
-		"-e", "a:b,");
-	REFUSES("-e ':a': ':a' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
-		"-e", ":a");
-	REFUSES("-e 'a:b,a:b': 'a:b' is named twice", "-c1", "-e", "a:b,a:b");
-	REFUSES("-e 'a:': 'a:' is not an event (use SYSTEM:NAME, as sched:sched_switch)", "-c1",
-		"-e", "a:");
-	REFUSES("-e 'a:b:c': 'a:b:c' is not an event (use SYSTEM:NAME, as sched:sched_switch)",
-		"-c1", "-e", "a:b:c");
-	REFUSES("--event 'a:b': 'a:b' is named twice", "-c1", "-e", "a:b", "--event", "a:b");
 }
 
 TEST(maps_targets)
@@ -216,40 +221,6 @@ TEST(maps_targets)
 	assert_int_equal(q.args.targets.priority, 10);
 	assert_string_equal(q.args.targets.command[0], "perf");
 	assert_int_equal(q.args.targets.record.at, 1);
-}
-
-#define NEEDS_TARGET " needs a target (use --perf-pid PID, or -- perf record ...)"
-
-TEST(refuses_targets)
-{
-	REFUSES("--perf-pid '0': not the number of a process or thread", "-c1", "--perf-pid", "0");
-	REFUSES("--perf-pid 'x': not the number of a process or thread", "-c1", "--perf-pid", "x");
-	REFUSES("--perf-pid '99999999999': not the number of a process or thread", "-c1",
-		"--perf-pid", "99999999999");
-	REFUSES("--perf-pid '7': given twice", "-c1", "--perf-pid", "7", "--perf-pid", "7");
-	REFUSES("--signal 'SIGX': not a signal (use SIGUSR2, USR2 or 12)", "-c1", "--signal",
-		"SIGX");
-	REFUSES("--signal '0': not a signal (use SIGUSR2, USR2 or 12)", "-c1", "--signal", "0");
-	REFUSES("--signal: perf takes SIGUSR2 only (others: --any-process)", "-c1", "--signal",
-		"10", "--perf-pid", "7");
-	REFUSES("--recorder perf" NEEDS_TARGET, "-c1", "--recorder", "perf");
-	REFUSES("--any-process" NEEDS_TARGET, "-c1", "--any-process");
-	REFUSES("--signal" NEEDS_TARGET, "-c1", "--signal", "12");
-	REFUSES("--delivery" NEEDS_TARGET, "-c1", "--delivery", "relay");
-	REFUSES("--exit-with-target" NEEDS_TARGET, "-c1", "--exit-with-target");
-	REFUSES("--archive needs -- perf record ...", "-c1", "--archive");
-	REFUSES("--perf-priority needs -- perf record ...", "-c1", "--perf-priority", "10",
-		"--perf-pid", "7");
-	REFUSES("--delivery tracepoint needs -- perf record ...", "-c1", "--delivery", "tracepoint",
-		"--perf-pid", "7");
-	REFUSES("--housekeeping '0-3': CPU 1 is watched", "-c1", "--housekeeping", "0-3");
-	REFUSES("--: a command is missing", "-c1", "--");
-	REFUSES("-- 'true': not a perf record (use -- perf record ..., or --any-process)", "-c1",
-		"--", "true");
-	REFUSES("--archive: the command is no perf record", "-c1", "--any-process", "--archive",
-		"--", "true");
-	REFUSES("--delivery tracepoint: perf record must name its events, as -e intel_pt//k", "-c1",
-		"--delivery", "tracepoint", "--", "perf", "record", "-S");
 }
 
 TEST(helps)
