@@ -90,7 +90,8 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 	config.end = (uint8_t *)blocks->segment.end;
 	psb = psb_read(config.begin, config.end);
 	blocks->modes = psb.modes;
-	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment))
+	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment,
+		     blocks->segment.joined && psb.on))
 		return -ENOMEM;
 	blocks->joins = next && next->joined;
 	if (blocks->joins)
@@ -445,7 +446,8 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 		return enable(blocks, event);
 	case ptev_disabled:
 		if (blocks->flowing)
-			interrupted(blocks, DECODE_DISABLED);
+			interrupted(blocks, DECODE_DISABLED)->to =
+				event->ip_suppressed ? 0 : event->variant.disabled.ip;
 		blocks->flowing = false;
 		return 0;
 	case ptev_async_disabled:

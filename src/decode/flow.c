@@ -145,7 +145,7 @@ static void add_end(struct flow *flow, const struct decode_item *item)
 		.pid = item->pid,
 		.tid = item->tid,
 		.flags = flags_of(item),
-		.to = item->to,
+		.to = item->end == DECODE_DISABLED ? 0 : item->to,
 	};
 
 	if (item->end == DECODE_ON || item->end == DECODE_OVERFLOW || item->end == DECODE_LOST)

@@ -45,7 +45,7 @@ struct decode_lines {
 struct decode_item {
 	uint64_t
 		time; /* ns of perf's clock, at the end of a block; not less than the item before */
-	uint64_t to;  /* where execution goes on; 0: not known, or not traced */
+	uint64_t to;  /* where execution goes on; 0: not known */
 	uint64_t from; /* of an interrupt: not executed yet; of an error: where it was met */
 	union {
 		const struct code_block *code; /* of a block; NULL: nothing was executed before */

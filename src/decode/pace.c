@@ -25,7 +25,8 @@ struct pace {
 	bool on;		 /* code is being traced; cycles of other code do not count */
 };
 
-int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment)
+int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
+	     bool on)
 {
 	struct pace *pace = calloc(1, sizeof(*pace));
 
@@ -42,7 +43,7 @@ int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace
 	pace->end = segment->end;
 	pace->limit = segment->limit;
 	pace->near = segment->tsc;
-	pace->on = segment->joined;
+	pace->on = on;
 	*ret = pace;
 	return 0;
 }

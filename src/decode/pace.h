@@ -14,9 +14,9 @@ struct pace;
 struct sideband_pt;
 struct trace_segment;
 
-/* Of one segment, which must stay. Returns 0 or -ENOMEM. */
-int pace_new(struct pace **ret, const struct sideband_pt *pt,
-	     const struct trace_segment *segment) _must_check_;
+/* Of one segment, which must stay; `on`: code was traced when it began. Returns 0 or -ENOMEM. */
+int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
+	     bool on) _must_check_;
 void pace_free(struct pace *pace);
 
 /* The decoder stands at an offset of the segment now: it has used a packet, and read ahead up to

@@ -43,6 +43,7 @@ struct psb psb_read(const uint8_t *begin, const uint8_t *end)
 		if (psb.size && is_mode(at))
 			break;
 		psb.modes += is_mode(at);
+		psb.on |= !psb.size && (*at & IP_MASK) == FUP;
 		if (packet.type == PT_PACKET_PSBEND)
 			psb.size = (size_t)(at - begin) + packet.len;
 		/* What follows matters only where PSB+ does not tell the mode. */

@@ -11,6 +11,7 @@ struct psb {
 	size_t size;	    /* with PSBEND; 0: it has no end */
 	unsigned int modes; /* MODE.Exec packets in it */
 	bool no_mode;	    /* there is none, nor before the code that follows */
+	bool on;	    /* code is traced there */
 };
 
 /* Of a trace that begins with one. */

@@ -414,11 +414,12 @@ static void disabled(void **state)
 	put_no_ip(ppt_tip_pgd);
 	put_tsc(1200);
 	put_ip(ppt_tip_pge, 0x100);
-	put_no_ip(ppt_tip_pgd);
+	/* Out of a range that is traced */
+	put_ip(ppt_tip_pgd, 0x200);
 	check("begin 20 @1100\n"
 	      "20-21 2 disabled fff @1100\n"
 	      "begin 100 @1200\n"
-	      "100-101 2 disabled fff @1200\n");
+	      "100-101 2 disabled 200 @1200\n");
 }
 
 /* A PSB in code that is not traced, and a mode that the code has had before. */
@@ -696,10 +697,18 @@ static void cycles_of_others(void **state)
 	put_cyc(4000);
 	put_ip(ppt_tip_pge, 0x100);
 	put_no_ip(ppt_tip_pgd);
+	put_psb(-1, 2000);
+	put_cyc(4000);
+	put_mode();
+	put_ip(ppt_tip_pge, 0x020);
+	put_cyc(6);
+	put_no_ip(ppt_tip_pgd);
 	check("begin 20 @1000\n"
 	      "20-21 2 disabled fff @1000 5 cycles\n"
 	      "begin 100 @1000\n"
-	      "100-101 2 disabled fff @1000\n");
+	      "100-101 2 disabled fff @1000\n"
+	      "begin 20 @2000\n"
+	      "20-21 2 disabled fff @2000 6 cycles\n");
 }
 
 int main(void)
