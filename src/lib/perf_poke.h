@@ -94,14 +94,15 @@ enum perf_poke_workload {
 enum perf_poke_recorder {
 	PERF_POKE_RECORDER_AUTO,   /**< perf if there are targets; else pt if the machine has it and
 				      no other events are named; else events */
-	PERF_POKE_RECORDER_EVENTS, /**< tracepoints in overwrite rings */
+	PERF_POKE_RECORDER_EVENTS, /**< tracepoints and samples in overwrite rings */
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
 	PERF_POKE_RECORDER_PERF,   /**< another process's perf record, which is poked: see
 				      `targets` */
 };
 
-/** An event to record: `sys:name`, where name may be a glob, and a filter as in `perf record
- * --filter`, or NULL. `intel_pt//` takes an address filter, whose symbols are resolved at start. */
+/** An event to record: `sys:name`, where name may be a glob, or one to sample, as `cpu-clock`,
+ * `cycles:pp` and `cpu/event=0x3c/freq=1000/k`. And a filter as in `perf record --filter`, or NULL.
+ * `intel_pt//` takes an address filter, whose symbols are resolved at start. */
 struct perf_poke_event {
 	const char *name;
 	const char *filter;
@@ -241,8 +242,8 @@ struct perf_poke_opts {
 	/** SCHED_FIFO priority of the workload's threads, 1 to 99; default 95 */
 	int priority;
 	enum perf_poke_recorder recorder;
-	/** events to record: tracepoints, or one intel_pt/TERMS/MODIFIERS; default: the recorder's
-	 */
+	/** events to record: tracepoints and events to sample, or one intel_pt/TERMS/MODIFIERS;
+	 * default, also of the kind that is not named: the recorder's */
 	const struct perf_poke_event *events;
 	size_t nr_events;
 	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events), 16
@@ -325,6 +326,11 @@ struct perf_poke_opts {
 	/** recorder pt: also write each ring unchanged to `ring.cpuN`, oldest byte first, including
 	 * what perf.data leaves out */
 	bool raw_rings;
+	/** recorder events: record callchains of tracepoints too */
+	bool call_graph;
+	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
+	 * NMI and `events` names nothing to sample */
+	bool no_samples;
 };
 
 /** Latencies seen on one CPU, or on all. */

@@ -393,8 +393,9 @@ void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 		const struct option_spec *spec = i < nr ? &specs[i] : &help_spec;
 		int width;
 
-		width = spec->short_name ? fprintf(file, "  -%c, ", spec->short_name)
-					 : fprintf(file, "      ");
+		width = !spec->short_name ? fprintf(file, "      ")
+					  : fprintf(file, "  -%c%s", spec->short_name,
+						    spec->name ? ", " : "  ");
 		width += fprintf(file, "%s%s%s%s", spec->name ? "--" : "", spec->name ?: "",
 				 spec->name && spec->metavar ? " " : "", spec->metavar ?: "");
 		if (width + 2 > HELP_COLUMN) {

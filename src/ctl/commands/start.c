@@ -15,17 +15,13 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_H (3600 * NS_PER_S)
 
+/* The library knows which there are. */
 static int check_event(const struct start_args *args, const char *name, char **why)
 {
-	const char *colon = strchr(name, ':');
-
-	/* intel_pt/TERMS/MODIFIERS: the library knows the terms. */
-	if (strchr(name, '/') || !strcmp(name, "intel_pt"))
-		return 0;
-	if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
-		return options_explain(
-			why, -EINVAL,
-			"'%s' is not an event (use SYSTEM:NAME, as sched:sched_switch)", name);
+	if (!*name)
+		return options_explain(why, -EINVAL,
+				       "an event has no name (use SYSTEM:NAME, as "
+				       "sched:sched_switch, or cpu-clock)");
 	for (size_t i = 0; i < args->nr_events; i++) {
 		if (!strcmp(args->events[i].name, name))
 			return options_explain(why, -EINVAL, "'%s' is named twice", name);
@@ -52,14 +48,24 @@ static int add_event(struct start_args *args, const char *name, size_t length, c
 	return 0;
 }
 
+/* Up to a comma that is not between slashes. */
+static size_t event_length(const char *list)
+{
+	bool terms = false;
+	size_t i;
+
+	for (i = 0; list[i] && (terms || list[i] != ','); i++)
+		terms ^= list[i] == '/';
+	return i;
+}
+
 static int parse_events(void *target, const char *value, char **why)
 {
 	struct start_args *args = target;
 
 	args->last_events = args->nr_events;
 	for (;;) {
-		/* Between slashes are commas too. */
-		size_t length = strchr(value, '/') ? strlen(value) : strcspn(value, ",");
+		size_t length = event_length(value);
 		int r = add_event(args, value, length, why);
 
 		if (r || !value[length])
@@ -80,6 +86,18 @@ static int parse_filter(void *target, const char *value, char **why)
 	for (size_t i = args->last_events; i < args->nr_events; i++)
 		args->events[i].filter = value;
 	return 0;
+}
+
+static int parse_call_graph(void *target, const char *value, char **why)
+{
+	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
+
+	opts->call_graph = true;
+	return strcmp(value, "fp")
+		       ? options_explain(why, -EINVAL,
+					 "must be fp: dwarf and lbr of perf record are not for "
+					 "rings that are overwritten")
+		       : 0;
 }
 
 /* Zero is a value. */
@@ -210,11 +228,20 @@ static const struct option_spec options[] = {
 	  .metavar = "NAME", .help = "who holds the trace (auto)" },
 	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
 	  .metavar = "EVENT,...",
-	  .help = "tracepoints to record, as sched:sched_switch or irq:*\n"
-		  "(a choice that suits timers), or\n"
-		  "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)" },
+	  .help = "tracepoints, also of probes, to record, as\n"
+		  "sched:sched_switch or irq:* (a choice that suits timers);\n"
+		  "what is sampled, as in perf record: cpu-clock, cycles:pp,\n"
+		  "r1a8, PMU/TERM,.../MODIFIERS with the terms freq and period\n"
+		  "too (where the CPU's PMU interrupts by NMI,\n"
+		  "cycles/freq=10000/); or intel_pt/TERM,.../MODIFIERS\n"
+		  "(intel_pt/cyc,noretcomp/k)" },
 	{ "filter", 0, OPTION_PARSED, .repeatable = true, .parse = parse_filter, .metavar = "EXPR",
 	  .help = "of the --event before it, as in perf record" },
+	{ "call-graph", 0, OPTION_PARSED, .parse = parse_call_graph, .metavar = "fp",
+	  .help = "record callchains of tracepoints too, by frame pointers" },
+	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same" },
+	{ "no-samples", 0, OPTION_FLAG, TARGET(opts.no_samples),
+	  .help = "do not sample cycles where --event has nothing like it" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
 	  .metavar = "SIZE", .help = "ring of each CPU (events 4M, pt 16M)" },
 	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),

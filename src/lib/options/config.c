@@ -104,6 +104,8 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->freeze_all = opts->freeze_all;
 	config->no_switch_events = opts->no_switch_events;
 	config->raw_rings = opts->raw_rings;
+	config->call_graph = opts->call_graph;
+	config->no_samples = opts->no_samples;
 	config->sample_size = opts->sample_size;
 	config->history_size = opts->history_size;
 

@@ -38,6 +38,7 @@ struct config {
 	uint64_t buffer_size; /* 0: the recorder's choice */
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events, raw_rings;
+	bool call_graph, no_samples;
 	uint64_t sample_size, history_size; /* 0: the recorder's choice */
 	struct perf_poke_target *targets;
 	size_t nr_targets;

@@ -73,6 +73,10 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 		return log_error(log, -EINVAL,
 				 "%s: needs the recorder pt (Intel PT), not the recorder %s",
 				 option, ops->choice.name);
+	if (config->call_graph && ops != &events_recorder)
+		return log_error(log, -EINVAL,
+				 "call-graph: needs the recorder events, not the recorder %s",
+				 ops->choice.name);
 	*ret = ops;
 	return 0;
 }

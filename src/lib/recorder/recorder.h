@@ -26,6 +26,7 @@ struct recorder_config {
 	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's default */
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events, raw_rings;
+	bool call_graph, no_samples;
 	uint64_t sample_size, history_size; /* 0: the recorder's default */
 	size_t nr_targets;		    /* that the session pokes */
 	const char *const *argv;

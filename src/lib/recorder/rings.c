@@ -40,6 +40,14 @@ struct rings {
 	struct ring rings[];
 };
 
+static bool no_pmu_samples(int err, const struct ring_event *event)
+{
+	bool of_pmu =
+		event->attr.type != PERF_TYPE_SOFTWARE && event->attr.type != PERF_TYPE_TRACEPOINT;
+
+	return of_pmu && (err == -ENOENT || err == -EOPNOTSUPP || err == -EINVAL);
+}
+
 static int explain_open(int err, const struct ring_event *event, const struct log *log)
 {
 	if (err == -EACCES || err == -EPERM)
@@ -50,6 +58,10 @@ static int explain_open(int err, const struct ring_event *event, const struct lo
 	if (err == -EMFILE)
 		return log_error(log, err, "event %s: too many open files (raise ulimit -n)",
 				 event->name);
+	if (no_pmu_samples(err, event))
+		return log_error(log, -ENOENT, "event %s: no PMU of this machine samples it (%s)%s",
+				 event->name, strerror(-err),
+				 event->attr.type == PERF_TYPE_HARDWARE ? ": use cpu-clock" : "");
 	if (err == -ENODEV)
 		return log_error(log, err, "event %s: a CPU went offline", event->name);
 	return log_error(log, err, "event %s: cannot open: %s", event->name, strerror(-err));
@@ -68,8 +80,8 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	evsel->threads = perf_thread_map__get(rings->threads);
 	err = evsel_open(evsel, ring->cpus);
 	/* The first CPU decides for all. */
-	if ((err == -EACCES || err == -EPERM) && event->optional && ring == rings->rings &&
-	    !rings->nr_ids) {
+	if ((err == -EACCES || err == -EPERM || no_pmu_samples(err, event)) && event->optional &&
+	    ring == rings->rings && !rings->nr_ids) {
 		log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
 			  event->name);
 		perf_evlist__remove(ring->evlist, evsel);

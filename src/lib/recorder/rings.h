@@ -16,7 +16,8 @@ struct ring_event {
 	struct perf_event_attr attr;
 	const char *name;
 	const char *filter;
-	bool optional; /* skipped if the kernel refuses it, as it does for some tracepoints */
+	bool optional; /* skipped if the kernel refuses it, as it does for some tracepoints and
+			  PMUs */
 	bool opened;   /* set by rings_open() */
 };
 

@@ -28,6 +28,8 @@ static struct recorder_config session_recorder_config(const struct perf_poke *pp
 		.freeze_all = config->freeze_all,
 		.no_switch_events = config->no_switch_events,
 		.raw_rings = config->raw_rings,
+		.call_graph = config->call_graph,
+		.no_samples = config->no_samples,
 		.sample_size = config->sample_size,
 		.history_size = config->history_size,
 		.nr_targets = config->nr_targets,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/tracefs.h"
+#include "recorder/events/pmu_event.h"
 
 /* What decides whether a timer interrupt is late: who ran, which interrupts and softirqs ran, which
  * timers. */
@@ -45,12 +46,26 @@ static int event_read_id(int tracefs_fd, const char *system, const char *name, u
 	return 0;
 }
 
+/* Takes the strings. */
+static int event_list_append(struct event_list *list, struct event event)
+{
+	struct event *events = reallocarray(list->events, list->nr + 1, sizeof(*events));
+
+	if (!events) {
+		free(event.name);
+		free(event.filter);
+		return -ENOMEM;
+	}
+	list->events = events;
+	list->events[list->nr++] = event;
+	return 0;
+}
+
 /* A later mention of an event that is in the list already only replaces its filter. */
 static int event_list_add(struct event_list *list, int tracefs_fd, const char *system,
 			  const char *name, const char *filter, bool optional)
 {
 	_cleanup_free_ char *full = NULL, *copy = NULL;
-	struct event *events;
 	uint64_t id = 0;
 	int err;
 
@@ -69,12 +84,10 @@ static int event_list_add(struct event_list *list, int tracefs_fd, const char *s
 	}
 	if (asprintf(&full, "%s:%s", system, name) < 0)
 		return -ENOMEM;
-	events = reallocarray(list->events, list->nr + 1, sizeof(*events));
-	if (!events)
-		return -ENOMEM;
-	list->events = events;
-	list->events[list->nr++] = (struct event){ TAKE_PTR(full), TAKE_PTR(copy), optional, id };
-	return 0;
+	return event_list_append(list, (struct event){ .name = TAKE_PTR(full),
+						       .filter = TAKE_PTR(copy),
+						       .optional = optional,
+						       .id = id });
 }
 
 static int event_list_add_matching(struct event_list *list, int tracefs_fd, const char *system,
@@ -146,29 +159,73 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, const
 	return 0;
 }
 
+static int event_list_add_sampled(struct event_list *list, int root_fd,
+				  const struct perf_poke_event *asked, const struct log *log)
+{
+	struct event event = {};
+	int err;
+
+	if (asked->filter)
+		return log_error(log, -EINVAL,
+				 "event '%s': a filter is of tracepoints, and this is none",
+				 asked->name);
+	err = pmu_event_parse(&event.sampled, root_fd, asked->name, log);
+	if (err)
+		return err;
+	event.name = strdup(asked->name);
+	return event.name ? event_list_append(list, event) : -ENOMEM;
+}
+
+int event_list_add_samples(struct event_list *list, int root_fd)
+{
+	struct event event = { .optional = true };
+
+	for (size_t i = 0; i < list->nr; i++) {
+		if (!list->events[i].id)
+			return 0;
+	}
+	if (!pmu_event_default(&event.sampled, root_fd))
+		return 0;
+	event.name = strdup(PMU_EVENT_DEFAULT);
+	return event.name ? event_list_append(list, event) : -ENOMEM;
+}
+
+static int event_list_add_tracepoints(struct event_list *list, int tracefs_fd,
+				      const struct perf_poke_event *asked, const struct log *log)
+{
+	int err = event_list_add_spec(list, tracefs_fd, asked);
+
+	if (err == -EINVAL)
+		log_error(log, err,
+			  "event '%s': neither of the form system:name, as in sched:sched_switch, "
+			  "nor "
+			  "one that is sampled, as cpu-clock",
+			  asked->name);
+	else if (err == -ENOENT)
+		log_error(log, err,
+			  "event '%s': this kernel has no such tracepoint (perf list "
+			  "tracepoint shows them)",
+			  asked->name);
+	else if (err)
+		log_error(log, err, "event '%s': %s", asked->name, tracefs_strerror(err));
+	return err;
+}
+
 int event_list_open(struct event_list *list, const struct perf_poke_event *asked, size_t nr,
-		    int tracefs_fd, const struct log *log)
+		    int tracefs_fd, int root_fd, const struct log *log)
 {
 	struct event_list made = {};
+	size_t nr_sampled = 0;
 	int err = 0;
 
-	if (!nr)
+	for (size_t i = 0; i < nr; i++)
+		nr_sampled += pmu_event_is(asked[i].name);
+	if (nr == nr_sampled)
 		err = event_list_add_default(&made, tracefs_fd, log);
-	for (size_t i = 0; i < nr && !err; i++) {
-		err = event_list_add_spec(&made, tracefs_fd, &asked[i]);
-		if (err == -EINVAL)
-			log_error(
-				log, err,
-				"event '%s': not of the form system:name, as in sched:sched_switch",
-				asked[i].name);
-		else if (err == -ENOENT)
-			log_error(log, err,
-				  "event '%s': this kernel has no such tracepoint (perf list "
-				  "tracepoint shows them)",
-				  asked[i].name);
-		else if (err)
-			log_error(log, err, "event '%s': %s", asked[i].name, tracefs_strerror(err));
-	}
+	for (size_t i = 0; i < nr && !err; i++)
+		err = pmu_event_is(asked[i].name)
+			      ? event_list_add_sampled(&made, root_fd, &asked[i], log)
+			      : event_list_add_tracepoints(&made, tracefs_fd, &asked[i], log);
 	if (err) {
 		event_list_close(&made);
 		return err;

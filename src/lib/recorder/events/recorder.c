@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The recorder `events`: tracepoints of the watched CPUs in overwrite rings. Works on any machine.
- */
+/* The recorder `events`: tracepoints and samples of the watched CPUs in overwrite rings. Works on
+ * any machine. */
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
@@ -27,6 +27,7 @@ struct events_recorder {
 	struct sideband *sideband;
 	size_t nr_cpus;
 	uint64_t buffer_size;
+	bool has_callchains; /* in user space too: where its code is mapped must be told */
 	struct perfdata_features *features;
 	int root_fd;
 	struct symbols symbols; /* used by write alone */
@@ -58,23 +59,35 @@ static void events_free(struct recorder *recorder)
 	free(events);
 }
 
-/* All events share one layout of sample_type, as a file with several needs. Their clock is the
- * spike's. */
+/* What all events have in common. Their clock is the spike's. */
 static void events_attr(struct perf_event_attr *attr)
 {
-	*attr = (struct perf_event_attr){
-		.size = sizeof(*attr),
-		.sample_period = 1,
-		.sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_RAW,
-		.read_format = PERF_FORMAT_ID,
-		.sample_id_all = 1,
-		.write_backward = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
+	attr->size = sizeof(*attr);
+	attr->sample_type |= RECORDS_SAMPLE_TYPE;
+	attr->read_format = PERF_FORMAT_ID;
+	attr->sample_id_all = 1;
+	attr->write_backward = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
 }
 
-static int events_make_attrs(struct events_recorder *events)
+static struct perf_event_attr event_attr(const struct event *event, bool call_graph)
+{
+	struct perf_event_attr attr = event->sampled;
+
+	if (event->id) {
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.config = event->id;
+		attr.sample_period = 1;
+		attr.sample_type = PERF_SAMPLE_RAW | (call_graph ? PERF_SAMPLE_CALLCHAIN : 0);
+	} else {
+		attr.sample_type = PERF_SAMPLE_CALLCHAIN | (attr.freq ? PERF_SAMPLE_PERIOD : 0);
+	}
+	events_attr(&attr);
+	return attr;
+}
+
+static int events_make_attrs(struct events_recorder *events, bool call_graph)
 {
 	events->ring_events = calloc(events->list.nr, sizeof(*events->ring_events));
 	if (!events->ring_events)
@@ -82,9 +95,8 @@ static int events_make_attrs(struct events_recorder *events)
 	for (size_t i = 0; i < events->list.nr; i++) {
 		struct ring_event *event = &events->ring_events[i];
 
-		events_attr(&event->attr);
-		event->attr.type = PERF_TYPE_TRACEPOINT;
-		event->attr.config = events->list.events[i].id;
+		event->attr = event_attr(&events->list.events[i], call_graph);
+		events->has_callchains |= !!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN);
 		event->name = events->list.events[i].name;
 		event->filter = events->list.events[i].filter;
 		event->optional = events->list.events[i].optional;
@@ -96,24 +108,27 @@ static int events_read_features(struct events_recorder *events,
 				const struct recorder_config *config, int tracefs_fd)
 {
 	_cleanup_free_ const char **names = calloc(events->list.nr, sizeof(*names));
+	size_t nr = 0;
 	int err;
 
 	if (!names)
 		return -ENOMEM;
-	for (size_t i = 0; i < events->list.nr; i++)
-		names[i] = events->list.events[i].name;
+	for (size_t i = 0; i < events->list.nr; i++) {
+		if (events->list.events[i].id)
+			names[nr++] = events->list.events[i].name;
+	}
 	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
 				    config->argv, config->argc);
 	if (err)
 		return err;
-	return perfdata_features_add_tracing(events->features, tracefs_fd, names, events->list.nr);
+	return perfdata_features_add_tracing(events->features, tracefs_fd, names, nr);
 }
 
 static int events_open_all(struct events_recorder *events, const struct recorder_config *config,
 			   const struct log *log)
 {
 	_cleanup_close_ int tracefs_fd = tracefs_open();
-	struct perf_event_attr attr;
+	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW, .sample_period = 1 };
 	size_t pages;
 	int err;
 
@@ -124,9 +139,12 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (events->root_fd < 0)
 		return -errno;
-	err = event_list_open(&events->list, config->events, config->nr_events, tracefs_fd, log);
+	err = event_list_open(&events->list, config->events, config->nr_events, tracefs_fd,
+			      events->root_fd, log);
+	if (!err && !config->no_samples)
+		err = event_list_add_samples(&events->list, events->root_fd);
 	if (!err)
-		err = events_make_attrs(events);
+		err = events_make_attrs(events, config->call_graph);
 	if (err)
 		return err;
 	err = events_read_features(events, config, tracefs_fd);
@@ -141,6 +159,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (err)
 		return err;
 	events_attr(&attr);
+	attr.mmap = attr.mmap2 = events->has_callchains;
 	return sideband_open(&events->sideband, &attr, events->root_fd, log);
 }
 
@@ -271,7 +290,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
 	if (err)
 		return err;
-	err = sideband_write(events->sideband, pd, snapshot->sideband, false);
+	err = sideband_write(events->sideband, pd, snapshot->sideband, events->has_callchains);
 	if (!err)
 		err = write_records(events, pd, snapshot, spike->cpu, facts);
 	if (!err)
@@ -325,7 +344,8 @@ static int events_try(struct probe_detail *detail)
 }
 
 const struct recorder_ops events_recorder = {
-	.choice = { "events", PERF_POKE_RECORDER_EVENTS, "tracepoints in overwrite rings" },
+	.choice = { "events", PERF_POKE_RECORDER_EVENTS,
+		    "tracepoints and samples in overwrite rings" },
 	.probe = { "events",
 		   "needs CONFIG_PERF_EVENTS; sysctl kernel.perf_event_paranoid=-1 or CAP_PERFMON",
 		   true, events_try },

@@ -223,28 +223,33 @@ TEST_WITH(gives_ids, forget, NULL)
 		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
 		{ .attr.config = REFUSED, .name = "b:b", .optional = true },
 		{ .attr.config = FINE, .name = "c:c", .optional = true },
+		{ .attr.config = BROKEN, .name = "cycles", .optional = true },
 	};
-	struct rings *rings = open_rings(events, 3, 1);
+	struct rings *rings = open_rings(events, 4, 1);
 
 	assert_true(events[0].opened);
 	assert_false(events[1].opened);
 	assert_true(events[2].opened);
+	assert_false(events[3].opened);
 	/* Each CPU's are opened together. */
 	check_ids(rings, (uint64_t[]){ 1, 3, 5, 2, 4, 6 }, 6);
 	assert_int_equal(kernel.filters, CPUS);
 	assert_int_equal(kernel.nr_fds, 2 * CPUS);
-	assert_string_equal(messages.text, "event b:b: the kernel refuses to sample it");
+	assert_string_equal(messages.text, "event cycles: the kernel refuses to sample it");
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 	rings_free(rings);
 	check_all_closed();
 	rings_free(NULL);
 }
 
-static void check_open_fails(uint64_t config, int error, const char *message)
+static void check_open_fails_of(uint32_t type, uint64_t config, int error, const char *message)
 {
 	struct ring_event events[] = {
 		{ .attr.config = FINE, .name = "a:a" },
-		{ .attr.config = config, .name = "x:y", .filter = "prev_pid == 1" },
+		{ .attr.type = type,
+		  .attr.config = config,
+		  .name = "x:y",
+		  .filter = "prev_pid == 1" },
 	};
 	struct rings *rings = NULL;
 
@@ -258,6 +263,11 @@ static void check_open_fails(uint64_t config, int error, const char *message)
 	forget(NULL);
 }
 
+static void check_open_fails(uint64_t config, int error, const char *message)
+{
+	check_open_fails_of(PERF_TYPE_TRACEPOINT, config, error, message);
+}
+
 TEST_WITH(open_can_fail, forget, NULL)
 {
 	check_open_fails(REFUSED, -EPERM,
@@ -266,6 +276,12 @@ TEST_WITH(open_can_fail, forget, NULL)
 	check_open_fails(NO_FILES, -EMFILE, "event x:y: too many open files (raise ulimit -n)");
 	check_open_fails(OFFLINE, -ENODEV, "event x:y: a CPU went offline");
 	check_open_fails(BROKEN, -EINVAL, "event x:y: cannot open: Invalid argument");
+	check_open_fails_of(PERF_TYPE_SOFTWARE, BROKEN, -EINVAL, "event x:y: cannot open: ");
+	check_open_fails_of(PERF_TYPE_HARDWARE, BROKEN, -ENOENT,
+			    "event x:y: no PMU of this machine samples it (Invalid argument): use "
+			    "cpu-clock");
+	check_open_fails_of(PERF_TYPE_RAW, BROKEN, -ENOENT,
+			    "event x:y: no PMU of this machine samples it (Invalid argument)");
 	kernel.filter_errno = EINVAL;
 	check_open_fails(FINE, -EINVAL,
 			 "event x:y: the kernel rejects the filter 'prev_pid == 1': "

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/events/pmu_event.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/read_text.h"
+
+#define DEVICES "sys/bus/event_source/devices"
+#define MAX_RATE "proc/sys/kernel/perf_event_max_sample_rate"
+/* As perf record has it. */
+#define FREQ_DEFAULT 4000
+#define FREQ_SEEN 10000
+#define PRECISE_MAX 3
+#define RAW_DIGITS_MAX 16
+#define MODIFIERS "ukhGHpPID"
+
+struct parser {
+	struct perf_event_attr *attr;
+	int root_fd;
+	const char *event; /* all of it, for messages */
+	const char *pmu;   /* its folder of DEVICES; NULL: the event has a name of its own */
+	const struct log *log;
+};
+
+static const struct symbol {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} symbols[] = {
+	{ "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+	{ "ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+	{ "stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+	{ "idle-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+	{ "idle-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
+	{ "emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+};
+
+/* As in `perf list cache`: the cache, what is done with it, and `-misses`. */
+static const struct symbol caches[] = {
+	{ "L1-dcache", 0, PERF_COUNT_HW_CACHE_L1D }, { "L1-icache", 0, PERF_COUNT_HW_CACHE_L1I },
+	{ "LLC", 0, PERF_COUNT_HW_CACHE_LL },	     { "dTLB", 0, PERF_COUNT_HW_CACHE_DTLB },
+	{ "iTLB", 0, PERF_COUNT_HW_CACHE_ITLB },     { "branch", 0, PERF_COUNT_HW_CACHE_BPU },
+	{ "node", 0, PERF_COUNT_HW_CACHE_NODE },
+};
+static const char *const cache_operations[][2] = {
+	[PERF_COUNT_HW_CACHE_OP_READ] = { "-loads", "-load-misses" },
+	[PERF_COUNT_HW_CACHE_OP_WRITE] = { "-stores", "-store-misses" },
+	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = { "-prefetches", "-prefetch-misses" },
+};
+
+static void set_symbol(struct perf_event_attr *attr, uint32_t type, uint64_t config)
+{
+	attr->type = type;
+	attr->config = config;
+}
+
+static bool find_cache(struct perf_event_attr *attr, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
+		size_t length = strlen(caches[i].name);
+
+		for (size_t j = 0; j < 2 * ARRAY_SIZE(cache_operations); j++) {
+			if (strncmp(name, caches[i].name, length) ||
+			    strcmp(name + length, cache_operations[j / 2][j % 2]))
+				continue;
+			set_symbol(attr, PERF_TYPE_HW_CACHE,
+				   caches[i].config | j / 2 << 8 | j % 2 << 16);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_raw(struct perf_event_attr *attr, const char *name)
+{
+	size_t digits = name[0] == 'r' ? strspn(name + 1, "0123456789abcdefABCDEF") : 0;
+
+	if (!digits || digits > RAW_DIGITS_MAX || name[1 + digits])
+		return false;
+	set_symbol(attr, PERF_TYPE_RAW, strtoull(name + 1, NULL, 16));
+	return true;
+}
+
+static bool find_symbol(struct perf_event_attr *attr, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		if (strcmp(symbols[i].name, name))
+			continue;
+		set_symbol(attr, symbols[i].type, symbols[i].config);
+		return true;
+	}
+	return find_cache(attr, name) || find_raw(attr, name);
+}
+
+bool pmu_event_is(const char *name)
+{
+	size_t length = strcspn(name, "/:");
+	struct perf_event_attr attr;
+	char symbol[64];
+
+	if (name[length] == '/')
+		return true;
+	if (length >= sizeof(symbol))
+		return false;
+	memcpy(symbol, name, length);
+	symbol[length] = '\0';
+	if (!find_symbol(&attr, symbol))
+		return false;
+	/* Group names of probes are anybody's: `red:x` is one. */
+	return attr.type != PERF_TYPE_RAW || !name[length] ||
+	       strspn(name + length + 1, MODIFIERS) == strlen(name + length + 1);
+}
+
+static int read_of_pmu(const struct parser *parser, const char *folder, const char *name,
+		       char *text, size_t size)
+{
+	char path[300];
+
+	if (name[0] == '.' || strchr(name, '/') ||
+	    (size_t)snprintf(path, sizeof(path), DEVICES "/%s/%s%s", parser->pmu, folder, name) >=
+		    sizeof(path))
+		return -ENOENT;
+	return read_text_at(parser->root_fd, path, text, size);
+}
+
+static uint64_t *find_word(struct perf_event_attr *attr, const char *name, size_t length)
+{
+	static const char *const names[] = { "config", "config1", "config2" };
+	uint64_t *words[] = { (uint64_t *)&attr->config, (uint64_t *)&attr->config1,
+			      (uint64_t *)&attr->config2 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strlen(names[i]) == length && !strncmp(names[i], name, length))
+			return words[i];
+	}
+	return NULL;
+}
+
+/* A file of format/ is as `config:0-7,32-35`: the value's lowest bits come first. Returns -ERANGE
+ * if it has more bits. */
+static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t value)
+{
+	size_t length = strcspn(format, ":");
+	uint64_t *word = find_word(attr, format, length);
+	const char *at = format + length;
+
+	if (!word || !*at)
+		return -EINVAL;
+	while (*at) {
+		unsigned int first, last;
+		uint64_t mask;
+		int nr = sscanf(++at, "%u-%u", &first, &last);
+
+		if (nr == 1)
+			last = first;
+		if (nr < 1 || last > 63 || first > last)
+			return -EINVAL;
+		mask = ~0ULL >> (63 - (last - first));
+		*word = (*word & ~(mask << first)) | (value & mask) << first;
+		value = last - first == 63 ? 0 : value >> (last - first + 1);
+		at += strcspn(at, ",");
+	}
+	return value ? -ERANGE : 0;
+}
+
+/* UINT64_MAX: not known */
+static uint64_t max_rate(int root_fd)
+{
+	char text[32];
+
+	return read_text_at(root_fd, MAX_RATE, text, sizeof(text)) ? UINT64_MAX
+								   : strtoull(text, NULL, 10);
+}
+
+static int set_rate(const struct parser *parser, bool freq, uint64_t value)
+{
+	uint64_t max = freq ? max_rate(parser->root_fd) : INT64_MAX;
+
+	if (!value || value > max)
+		return log_error(parser->log, -EINVAL,
+				 "event '%s': term '%s=%" PRIu64 "': must be 1 to %" PRIu64 "%s",
+				 parser->event, freq ? "freq" : "period", value, max,
+				 freq ? " (kernel.perf_event_max_sample_rate)" : "");
+	parser->attr->freq = freq;
+	parser->attr->sample_period = value;
+	return 0;
+}
+
+static int unknown_term(const struct parser *parser, const char *term)
+{
+	if (parser->pmu)
+		return log_error(parser->log, -EINVAL,
+				 "event '%s': term '%s' is unknown (period, freq, or see ls "
+				 "/" DEVICES "/%s/{format,events})",
+				 parser->event, term, parser->pmu);
+	return log_error(parser->log, -EINVAL, "event '%s': term '%s' is unknown (period or freq)",
+			 parser->event, term);
+}
+
+static int set_term(const struct parser *parser, const char *term, uint64_t value)
+{
+	uint64_t *word = parser->pmu ? find_word(parser->attr, term, strlen(term)) : NULL;
+	char format[128];
+	int err;
+
+	if (!strcmp(term, "freq") || !strcmp(term, "period"))
+		return set_rate(parser, term[0] == 'f', value);
+	if (word) {
+		*word = value;
+		return 0;
+	}
+	if (!parser->pmu || read_of_pmu(parser, "format/", term, format, sizeof(format)))
+		return unknown_term(parser, term);
+	err = set_bits(parser->attr, format, value);
+	if (err)
+		return log_error(parser->log, -EINVAL,
+				 "event '%s': term '%s=%#" PRIx64 "': does not fit (%s)",
+				 parser->event, term, value, format);
+	return 0;
+}
+
+/* By commas. `aliases`: a term may be an event that the PMU has a name for. */
+static int parse_terms(const struct parser *parser, char *terms, bool aliases)
+{
+	char *term, *end, known[256];
+	int err = 0;
+
+	while (!err && (term = strsep(&terms, ","))) {
+		char *text = strchr(term, '=');
+		uint64_t value = 1;
+
+		if (!*term)
+			continue;
+		if (text) {
+			*text++ = '\0';
+			errno = 0;
+			value = strtoull(text, &end, 0);
+			if (!isdigit(*text) || *end || errno)
+				return log_error(parser->log, -EINVAL,
+						 "event '%s': term '%s=%s': not a number",
+						 parser->event, term, text);
+		}
+		if (aliases && !text && parser->pmu &&
+		    !read_of_pmu(parser, "events/", term, known, sizeof(known)))
+			err = parse_terms(parser, known, false);
+		else
+			err = set_term(parser, term, value);
+	}
+	return err;
+}
+
+static unsigned int max_precise(const struct parser *parser)
+{
+	struct parser cpu = *parser;
+	char text[16];
+
+	if (!cpu.pmu)
+		cpu.pmu = "cpu";
+	return read_of_pmu(&cpu, "caps/", "max_precise", text, sizeof(text))
+		       ? 0
+		       : strtoul(text, NULL, 10);
+}
+
+static int parse_modifiers(const struct parser *parser, const char *modifiers)
+{
+	struct perf_event_attr *attr = parser->attr;
+	unsigned int precise = 0;
+
+	if (modifiers[strcspn(modifiers, "ukh")])
+		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
+	/* Of guests PMUs sample nothing precisely. */
+	attr->exclude_guest = strchr(modifiers, 'H') || strpbrk(modifiers, "pP");
+	attr->exclude_host = strchr(modifiers, 'G') && !strchr(modifiers, 'H');
+	if (strchr(modifiers, 'G'))
+		attr->exclude_guest = 0;
+	for (const char *c = modifiers; *c; c++) {
+		attr->exclude_user &= *c != 'u';
+		attr->exclude_kernel &= *c != 'k';
+		attr->exclude_hv &= *c != 'h';
+		attr->exclude_idle |= *c == 'I';
+		attr->pinned |= *c == 'D';
+		precise += *c == 'p';
+		if (!strchr(MODIFIERS, *c) || precise > PRECISE_MAX)
+			return log_error(parser->log, -EINVAL,
+					 "event '%s': modifiers '%s': not of " MODIFIERS
+					 ", p at most three times",
+					 parser->event, modifiers);
+	}
+	attr->precise_ip = strchr(modifiers, 'P') ? max_precise(parser) & PRECISE_MAX : precise;
+	return 0;
+}
+
+static int find_pmu(const struct parser *parser)
+{
+	char text[16];
+
+	if (!*parser->pmu || *parser->pmu == '.' ||
+	    read_of_pmu(parser, "", "type", text, sizeof(text)))
+		return log_error(parser->log, -ENOENT,
+				 "event '%s': there is no PMU '%s' (ls /" DEVICES ")",
+				 parser->event, parser->pmu);
+	parser->attr->type = strtoul(text, NULL, 10);
+	return 0;
+}
+
+/* The kernel lowers what it allows when samples take it too long. */
+static void set_default_rate(struct perf_event_attr *attr, int root_fd, uint64_t freq)
+{
+	uint64_t max = max_rate(root_fd);
+
+	attr->freq = 1;
+	attr->sample_freq = freq < max ? freq : max;
+}
+
+/* NAME[/TERM,.../][:MODIFIERS]; a name that is none of the symbols' is a PMU's. */
+int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
+		    const struct log *log)
+{
+	struct parser parser = { attr, root_fd, name, NULL, log };
+	_cleanup_free_ char *copy = strdup(name);
+	char *terms = NULL, *rest = copy;
+	bool has_terms;
+	int err = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	rest += strcspn(rest, "/:");
+	has_terms = *rest == '/';
+	if (*rest)
+		*rest++ = '\0';
+	if (has_terms) {
+		terms = rest;
+		rest += strcspn(rest, "/");
+		if (!*rest)
+			return log_error(log, -EINVAL, "event '%s': the second / is missing", name);
+		*rest++ = '\0';
+		rest += *rest == ':';
+	}
+	if (!find_symbol(attr, copy)) {
+		parser.pmu = copy;
+		err = find_pmu(&parser);
+	}
+	set_default_rate(attr, root_fd, FREQ_DEFAULT);
+	if (!err)
+		err = parse_terms(&parser, terms, true);
+	return err ? err : parse_modifiers(&parser, rest);
+}
+
+bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
+{
+	char cpuinfo[4096];
+
+	if (faccessat(root_fd, DEVICES "/cpu", F_OK, 0) &&
+	    faccessat(root_fd, DEVICES "/cpu_core", F_OK, 0))
+		return false;
+	/* The first CPU's part has the flags; the kernel works for each CPU of the file. */
+	if (read_text_at(root_fd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) ||
+	    !strstr(cpuinfo, "\nflags") || strstr(cpuinfo, " hypervisor"))
+		return false;
+	set_symbol(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	set_default_rate(attr, root_fd, FREQ_SEEN);
+	return true;
+}
