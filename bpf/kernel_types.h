@@ -93,6 +93,8 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	__s32 pid, tgid;
 	char comm[16];
+	unsigned int policy, rt_priority;
+	int static_prio;
 	__u64 start_boottime, self_exec_id;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;

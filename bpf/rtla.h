@@ -74,7 +74,6 @@ int rtla_hold(void *ctx)
 	struct trigger_spike *s;
 	struct trigger_cpu *cpu;
 
-	(void)ctx;
 	if (rtla_cpu != key + 1)
 		return 0;
 	cpu = bpf_map_lookup_elem(&cpus, &key);
@@ -85,6 +84,9 @@ int rtla_hold(void *ctx)
 		return 0;
 	*s = rtla_spike;
 	hold(s);
+	/* The interrupt came right after that of the timer. A thread is no longer waited for. */
+	if (s->kind == TRIGGER_IRQ)
+		stack_at_spike(ctx, s->sequence);
 	return tell(s);
 }
 

@@ -226,6 +226,8 @@ static __noinline int tell(struct trigger_spike *s)
 	return 0;
 }
 
+#include "stack.h"
+
 #include "latency.h"
 #include "rtla.h"
 
@@ -234,7 +236,7 @@ static __always_inline __u64 clock_offset(struct hrtimer *timer)
 	return bpf_core_field_exists(timer->base->offset) ? BPF_CORE_READ(timer, base, offset) : 0;
 }
 
-static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
+static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
 			    __u64 latency_ns)
 {
 	struct trigger_spike *s = take(cpu, TRIGGER_IRQ, latency_ns);
@@ -248,6 +250,7 @@ static __noinline int spike(struct trigger_cpu *cpu, struct hrtimer *timer, __u6
 	s->timer = (__u64)timer;
 	s->cpu = s->ran_cpu;
 	fill_task(s);
+	stack_at_spike(ctx, s->sequence);
 	return tell(s);
 }
 
@@ -274,7 +277,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 	if (has_threads)
 		begin(cpu, timer, expires - clock_offset(timer), latency_ns);
 	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ])
-		spike(cpu, timer, now, latency_ns);
+		spike(ctx, cpu, timer, now, latency_ns);
 	return 0;
 }
 

@@ -70,6 +70,37 @@ struct trigger_recent {
 	struct trigger_latencies spikes[TRIGGER_RECENT];
 };
 
+/* The most that the kernel unwinds by default (kernel.perf_event_max_stack), interrupts included.
+ */
+#define TRIGGER_KERNEL_FRAMES 127
+#define TRIGGER_USER_FRAMES 63
+#define TRIGGER_BUILD_ID_SIZE 20
+#define TRIGGER_NICE_0 120 /* static_prio of the kernel */
+
+/* As the kernel fills it in: struct bpf_stack_build_id. */
+struct trigger_build_id {
+	__s32 status; /* BPF_STACK_BUILD_ID_... */
+	__u8 build_id[TRIGGER_BUILD_ID_SIZE];
+	__u64 offset; /* in the file; or the address */
+};
+
+/* Of one task, innermost first. Sizes are in bytes, or a negative errno. */
+struct trigger_stack {
+	__s32 kernel_size, user_size, build_ids_size;
+	__u32 pid, tid;
+	__u32 policy, rt_priority; /* as of sched_setscheduler() */
+	__s32 nice;
+	char comm[16];
+	__u64 kernel[TRIGGER_KERNEL_FRAMES];
+	__u64 user[TRIGGER_USER_FRAMES];
+	struct trigger_build_id build_ids[TRIGGER_USER_FRAMES]; /* of `user` */
+};
+
+struct trigger_stacks {
+	__u64 sequence; /* of the spike; 0: none yet, or it is being written */
+	struct trigger_stack spike;
+};
+
 /* What a ring buffer record is about. */
 enum trigger_what {
 	TRIGGER_SPIKE, /* a spike that found the session armed */
@@ -125,6 +156,10 @@ struct trigger_session {
 static_assert(sizeof(struct trigger_cpu) == 72 + 8 * TRIGGER_BUCKETS, "no hidden padding");
 static_assert(sizeof(struct trigger_spike) == 136, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
+static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
+static_assert(sizeof(struct trigger_stack) ==
+		      48 + 8 * TRIGGER_KERNEL_FRAMES + 40 * TRIGGER_USER_FRAMES,
+	      "no hidden padding");
 static_assert(sizeof(struct trigger_session) == 752, "no hidden padding");
 #endif
 

@@ -125,6 +125,18 @@ struct perf_poke_trigger {
 	uint64_t threshold_ns; /**< 0: that of the options */
 };
 
+/** A frame of a stack. Since: 0.1 */
+struct perf_poke_frame {
+	uint64_t address;
+	const char *symbol; /**< function of the kernel; NULL: not known, or of user space */
+	const char *file; /**< the module of the symbol, or what user space has mapped there; NULL:
+			   * the kernel proper, or not known */
+	uint64_t offset;  /**< from the symbol, or in the file */
+	bool user;
+	size_t build_id_size; /**< of the file; 0: none, or not known */
+	uint8_t build_id[20];
+};
+
 /** A spike. Points in time are CLOCK_MONOTONIC. */
 struct perf_poke_spike {
 	uint64_t sequence;	   /**< 1 for the session's first spike */
@@ -156,6 +168,13 @@ struct perf_poke_spike {
 	uint64_t noise_irq_ns, noise_softirq_ns, noise_thread_ns, noise_nmi_ns;
 	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 if poked */
 	bool ran_watched; /**< ran_cpu is watched: its trace is in the capture too */
+	/** what was interrupted, innermost first, those of the kernel before those of user space;
+	 * the interrupt's own are left out. Valid during the callback only. Since: 0.1 */
+	const struct perf_poke_frame *stack;
+	size_t nr_frames; /**< 0: not known */
+	int policy;	  /**< of the thread that was interrupted: SCHED_...; -1: not known */
+	int rt_priority;  /**< as sched_setscheduler() takes it; 0: not real-time */
+	int nice;
 };
 
 /** One finished, or failed, capture. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -69,13 +70,16 @@ static int watch_all(struct trigger_bpf *skel)
 	return trigger_bpf__attach(skel);
 }
 
-static struct trigger_bpf *load_trigger(void)
+static struct trigger_bpf *load_trigger(uint64_t threshold_ns, bool stacks)
 {
 	struct trigger_bpf *skel = trigger_bpf__open();
 
 	if (!skel)
 		goto fail;
-	skel->rodata->threshold_ns = THRESHOLD_NS;
+	skel->rodata->threshold_ns = threshold_ns;
+	skel->rodata->has_stacks = stacks;
+	if (stacks)
+		bpf_map__set_max_entries(skel->maps.stacks, TRIGGER_RECENT);
 	if (bpf_map__set_max_entries(skel->maps.cpus, libbpf_num_possible_cpus()) ||
 	    trigger_bpf__load(skel) || watch_all(skel))
 		goto fail;
@@ -149,11 +153,62 @@ static int print_table(const struct trigger_bpf *trigger, const struct reference
 	return 0;
 }
 
+/* Each expiry that finds the session armed is a spike; nearly all do. */
+static void take_spikes(struct trigger_bpf *trigger, struct ring_buffer *ring)
+{
+	struct timespec now, begin;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		__atomic_store_n(&trigger->bss->armed, 1, __ATOMIC_RELEASE);
+		usleep(PERIOD_NS / 1000 / 4);
+		ring_buffer__consume(ring);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begin.tv_sec < SECONDS);
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	(void)ctx;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
+/* expiry_ns: of one that is no spike. */
+static int measure_spikes(bool stacks, double expiry_ns)
+{
+	struct trigger_bpf *trigger = load_trigger(0, stacks);
+	struct ring_buffer *ring = NULL;
+	struct cost cost;
+	uint64_t spikes;
+	int ret = 1;
+
+	if (trigger)
+		ring = ring_buffer__new(bpf_map__fd(trigger->maps.spikes), on_record, NULL, NULL);
+	if (!ring) {
+		fprintf(stderr, "cannot load the trigger\n");
+		goto out;
+	}
+	take_spikes(trigger, ring);
+	cost = cost_of(trigger->progs.trigger_hrtimer);
+	spikes = trigger->bss->sequence;
+	ret = !spikes;
+	printf("%-20s %10" PRIu64 " %8.0f %14.0f\n", stacks ? "spikes, with stacks" : "spikes",
+	       spikes, cost.ns,
+	       spikes ? (cost.ns * cost.runs - expiry_ns * (cost.runs - spikes)) / spikes : 0);
+out:
+	ring_buffer__free(ring);
+	trigger_bpf__destroy(trigger);
+	return ret;
+}
+
 static int measure(const int *cpus, size_t nr_cpus)
 {
-	struct trigger_bpf *trigger = load_trigger();
+	struct trigger_bpf *trigger = load_trigger(THRESHOLD_NS, true);
 	struct reference_bpf *reference = load_reference();
 	struct cyclic *cyclic = NULL;
+	struct cost expiry;
 	int stats = -1, ret = 1;
 
 	if (!trigger || !reference) {
@@ -169,6 +224,11 @@ static int measure(const int *cpus, size_t nr_cpus)
 	}
 	sleep(SECONDS);
 	ret = print_table(trigger, reference);
+	if (ret)
+		goto out;
+	expiry = cost_of(trigger->progs.trigger_hrtimer);
+	printf("%-20s %10s %8s %14s\n", "", "spikes", "ns/run", "ns/spike");
+	ret = measure_spikes(false, expiry.ns) || measure_spikes(true, expiry.ns);
 out:
 	if (stats >= 0)
 		close(stats);

@@ -2,17 +2,30 @@
 #include "base/kallsyms.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "util.h"
 
 #define SYMBOL_MAX 512 /* KSYM_NAME_LEN of Linux 6.1 and later */
+/* Code that the kernel makes as it runs, of one BPF program for instance, is smaller. */
+#define MADE_MAX (1 << 20)
 
 struct symbol {
 	uint64_t address;
 	char type;
 	char name[SYMBOL_MAX];
+	const char *module; /* without brackets; NULL: the kernel proper */
 };
+
+/* What follows the name, cut in place. */
+static const char *symbol_module(char *rest)
+{
+	if (rest[0] != '\t' || rest[1] != '[')
+		return NULL;
+	rest[2 + strcspn(rest + 2, "]\n")] = '\0';
+	return rest + 2;
+}
 
 /* Calls `match` for each symbol until it returns true. */
 static int kallsyms_each(bool (*match)(void *ctx, const struct symbol *symbol), void *ctx)
@@ -37,6 +50,7 @@ static int kallsyms_each(bool (*match)(void *ctx, const struct symbol *symbol), 
 			continue;
 		memcpy(symbol.name, end + 3, len);
 		symbol.name[len] = '\0';
+		symbol.module = symbol_module(end + 3 + len);
 		if (match(ctx, &symbol))
 			break;
 	}
@@ -64,35 +78,81 @@ int kallsyms_check(void)
 	return err ? err : hidden ? -EPERM : 0;
 }
 
-struct name {
-	uint64_t address;
-	char *name;
-	size_t size;
-	bool found;
+struct places {
+	struct kallsyms_place *at;
+	size_t nr;
+	uint64_t end; /* of the kernel proper; 0: not known */
 };
 
-static bool name_match(void *ctx, const struct symbol *symbol)
+/* Of symbols at one address the first. */
+static bool place_match(void *ctx, const struct symbol *symbol)
 {
-	struct name *name = ctx;
+	struct places *places = ctx;
 
-	if (symbol->address != name->address || !is_function(symbol))
+	if (!strcmp(symbol->name, "_etext")) {
+		places->end = symbol->address;
 		return false;
-	snprintf(name->name, name->size, "%s", symbol->name);
-	name->found = true;
-	return true;
+	}
+	if (!symbol->address || !is_function(symbol))
+		return false;
+	for (size_t i = 0; i < places->nr; i++) {
+		struct kallsyms_place *place = &places->at[i];
+
+		if (symbol->address > place->address || symbol->address <= place->start)
+			continue;
+		place->start = symbol->address;
+		snprintf(place->name, sizeof(place->name), "%.127s", symbol->name);
+		snprintf(place->module, sizeof(place->module), "%s",
+			 symbol->module ? symbol->module : "");
+	}
+	return false;
 }
 
-int kallsyms_name(uint64_t address, char *name, size_t size)
+/* No symbol tells where the last function of a module ends; 0: not known. */
+static uint64_t module_end(const char *name)
 {
-	struct name ctx = { .address = address, .name = name, .size = size };
+	_cleanup_fclose_ FILE *file = fopen("/proc/modules", "re");
+	_cleanup_free_ char *line = NULL;
+	uint64_t start, bytes;
+	size_t size = 0;
+	char found[64];
+
+	while (file && getline(&line, &size, file) > 0) {
+		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, found, &bytes, &start) ==
+			    3 &&
+		    !strcmp(found, name))
+			return start + bytes;
+	}
+	return 0;
+}
+
+/* Code that is gone lies behind what lives: before the next symbol, but not in the one found. */
+static bool place_lives(const struct kallsyms_place *place, uint64_t kernel_end)
+{
+	uint64_t end;
+
+	if (!place->module[0] && kernel_end)
+		return place->start >= kernel_end || place->address < kernel_end;
+	end = place->module[0] ? module_end(place->module) : 0;
+	if (end)
+		return place->address < end;
+	/* Of BPF and the like, which are in no module. */
+	return place->address - place->start < MADE_MAX;
+}
+
+int kallsyms_places(struct kallsyms_place *at, size_t nr)
+{
+	struct places places = { .at = at, .nr = nr };
 	int err;
 
-	if (!address)
-		return -ENOENT;
-	err = kallsyms_each(name_match, &ctx);
-	if (err)
-		return err;
-	return ctx.found ? 0 : -ENOENT;
+	for (size_t i = 0; i < nr; i++)
+		at[i].start = 0;
+	err = kallsyms_each(place_match, &places);
+	for (size_t i = 0; i < nr; i++) {
+		if (err || (at[i].start && !place_lives(&at[i], places.end)))
+			at[i].start = 0;
+	}
+	return err;
 }
 
 struct ranges {

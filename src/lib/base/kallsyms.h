@@ -19,8 +19,16 @@ int kallsyms_find(const char *name, uint64_t *address);
 /* -EPERM: the kernel hides its addresses; 0: it does not. */
 int kallsyms_check(void);
 
-/* The function at `address`. -ENOENT: none begins there. */
-int kallsyms_name(uint64_t address, char *name, size_t size);
+/* What an address is in. */
+struct kallsyms_place {
+	uint64_t address;
+	uint64_t start; /* of the symbol; 0: not known */
+	char name[128];
+	char module[64]; /* empty: of the kernel proper */
+};
+
+/* Finds the functions of many addresses at a time. What is in no living code is not known. */
+int kallsyms_places(struct kallsyms_place *places, size_t nr);
 
 /* All functions of this name, in the file's order; the caller frees them. Each ends where the next
  * symbol begins. -ENOENT, -EPERM as above. */

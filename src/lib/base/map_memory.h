@@ -7,13 +7,7 @@
 
 struct bpf_map;
 
-/* `size` rounded up to pages. */
-size_t map_memory_pages(size_t size);
-
-/* Bytes of the mapping. */
-size_t map_memory_size(const struct bpf_map *map);
-
-/* The caller unmaps the map_memory_size() bytes at *ret. */
-int map_memory(void **ret, const struct bpf_map *map);
+/* The caller unmaps the *size bytes at *ret. */
+int map_memory(void **ret, size_t *size, const struct bpf_map *map);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/capture.h"
 
+#include "capture/stack.h"
+
 uint64_t capture_history_ns(const struct capture *capture)
 {
 	uint64_t oldest_ns = capture->facts.oldest_ns;
@@ -17,5 +19,6 @@ void capture_free(const struct capture_env *env, struct capture *capture)
 	recorder_snapshot_free(env->recorder, capture->snapshot);
 	free(capture->path);
 	free(capture->note);
+	stack_free(capture->stack, capture->spike.nr_frames);
 	free(capture);
 }

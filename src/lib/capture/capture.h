@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "capture/output.h"
+#include "capture/symbols.h"
 #include "delivery/poke.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
@@ -32,17 +33,8 @@ struct capture {
 	ino_t ino;
 	struct tree_size size; /* while the session holds what its captures share */
 	char function_name[128];
+	struct perf_poke_frame *stack; /* of the spike */
 	struct snapshot_facts facts;
-};
-
-/* Functions that earlier spikes of the session had: looking one up reads all symbols of the kernel,
- * which takes longer than all the rest of a capture that has no trace. */
-struct capture_functions {
-	struct capture_function {
-		uint64_t address; /* 0: none */
-		char name[128];
-	} known[8];
-	size_t next; /* to be replaced */
 };
 
 /* What is the same for all captures of a session. */
@@ -50,8 +42,8 @@ struct capture_env {
 	const struct config *config;
 	struct recorder *recorder;
 	struct output *output;
-	const struct poke *poke;	     /* NULL: there are no targets */
-	struct capture_functions *functions; /* NULL: none is remembered */
+	const struct poke *poke;	 /* NULL: there are no targets */
+	struct capture_symbols *symbols; /* NULL: none is remembered */
 	const struct trigger *trigger;
 	const char *workload; /* its name */
 };

@@ -94,6 +94,67 @@ static struct json_object *noise_json(const struct perf_poke_spike *spike)
 	return json;
 }
 
+static void put_build_id(struct json_object *to, const struct perf_poke_frame *frame)
+{
+	char text[2 * sizeof(frame->build_id) + 1] = "";
+
+	for (size_t i = 0; i < frame->build_id_size; i++)
+		snprintf(text + 2 * i, 3, "%02x", frame->build_id[i]);
+	put_string(to, "build_id", frame->build_id_size ? text : NULL);
+}
+
+static struct json_object *frame_json(const struct perf_poke_frame *frame)
+{
+	struct json_object *json = json_object_new_object();
+
+	put_address(json, "address", frame->address);
+	if (frame->user) {
+		put_string(json, "file", frame->file);
+		put_build_id(json, frame);
+	} else {
+		put_string(json, "symbol", frame->symbol);
+		put_string(json, "module", frame->file);
+	}
+	json_object_object_add(json, "offset",
+			       frame->symbol || frame->file || frame->build_id_size
+				       ? json_object_new_uint64(frame->offset)
+				       : NULL);
+	put_bool(json, "user", frame->user);
+	return json;
+}
+
+static struct json_object *stack_json(const struct perf_poke_spike *spike)
+{
+	struct json_object *json;
+
+	if (!spike->nr_frames)
+		return NULL;
+	json = json_object_new_array();
+	for (size_t i = 0; i < spike->nr_frames; i++)
+		json_object_array_add(json, frame_json(&spike->stack[i]));
+	return json;
+}
+
+/* NULL: a later kernel's. */
+static const char *policy_name(int policy)
+{
+	static const char *const names[] = {
+		"other", "fifo", "rr", "batch", NULL, "idle", "deadline", "ext",
+	};
+
+	return (size_t)policy < ARRAY_SIZE(names) ? names[policy] : NULL;
+}
+
+/* Of who was interrupted. */
+static void put_scheduling(struct json_object *to, const struct perf_poke_spike *spike)
+{
+	if (spike->policy < 0 || spike->idle)
+		return;
+	put_string(to, "policy", policy_name(spike->policy));
+	put_int(to, "priority", spike->rt_priority);
+	put_int(to, "nice", spike->nice);
+}
+
 static struct json_object *spike_json(const struct perf_poke_spike *spike)
 {
 	struct json_object *json = json_object_new_object();
@@ -113,6 +174,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_int(json, "pid", spike->pid);
 	put_int(json, "tid", spike->tid);
 	put_string(json, "comm", spike->comm);
+	put_scheduling(json, spike);
 	put_bool(json, "idle", spike->idle);
 	put_bool(json, "poked", spike->poked);
 	put_bool(json, "rtla", spike->rtla);
@@ -121,6 +183,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_latency(json, "thread_ns", spike->thread_ns);
 	put_latency(json, "user_ns", spike->user_ns);
 	json_object_object_add(json, "noise", noise_json(spike));
+	json_object_object_add(json, "stack", stack_json(spike));
 	return json;
 }
 

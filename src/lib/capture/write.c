@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/kallsyms.h"
 #include "capture/json.h"
+#include "capture/stack.h"
 #include "clock.h"
 #include "trigger/trigger.h"
 
@@ -59,28 +59,32 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 	return -EEXIST;
 }
 
-static int capture_find_function(struct capture_functions *functions, uint64_t address, char *name,
-				 size_t size)
+/* A function without a symbol is no reason to lose the capture. */
+static void capture_function(const struct capture_env *env, struct capture *capture)
 {
-	struct capture_function *function;
-	int err;
+	struct kallsyms_place place = { .address = capture->spike.function };
 
-	if (!functions)
-		return kallsyms_name(address, name, size);
-	for (size_t i = 0; i < ARRAY_SIZE(functions->known); i++) {
-		function = &functions->known[i];
-		if (address && function->address == address) {
-			snprintf(name, size, "%s", function->name);
-			return 0;
-		}
-	}
-	err = kallsyms_name(address, name, size);
-	if (err)
-		return err;
-	function = &functions->known[functions->next++ % ARRAY_SIZE(functions->known)];
-	function->address = address;
-	snprintf(function->name, sizeof(function->name), "%s", name);
-	return 0;
+	if (!place.address || capture_symbols_find(env->symbols, &place, 1) ||
+	    place.start != place.address)
+		return;
+	snprintf(capture->function_name, sizeof(capture->function_name), "%s", place.name);
+	capture->spike.function_name = capture->function_name;
+}
+
+/* What was interrupted. */
+static void capture_stack(const struct capture_env *env, struct capture *capture)
+{
+	_cleanup_free_ struct trigger_stacks *stacks = malloc(sizeof(*stacks));
+	struct perf_poke_spike *spike = &capture->spike;
+
+	if (!stacks || !env->trigger || spike->poked ||
+	    !trigger_stacks(env->trigger, spike->sequence, stacks))
+		return;
+	spike->policy = (int)stacks->spike.policy;
+	spike->rt_priority = (int)stacks->spike.rt_priority;
+	spike->nice = stacks->spike.nice;
+	capture->stack = stack_name(&stacks->spike, env->symbols, &spike->nr_frames);
+	spike->stack = capture->stack;
 }
 
 /* A thread that is late may run only now. */
@@ -114,13 +118,12 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	struct perf_poke_spike *spike = &capture->spike;
 	int err;
 
+	/* While the task that it is of is still there. */
+	capture_stack(env, capture);
 	err = recorder_write(env->recorder, capture->snapshot, dirfd, spike, &capture->facts);
 	if (err)
 		return err;
-	/* A function without a symbol is no reason to lose the capture. */
-	if (!capture_find_function(env->functions, spike->function, capture->function_name,
-				   sizeof(capture->function_name)))
-		spike->function_name = capture->function_name;
+	capture_function(env, capture);
 	capture_latencies(env, spike);
 	err = capture_json_write(env, capture, dirfd);
 	capture->size = tree_size(dirfd, ".");

@@ -110,6 +110,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.linear_entries = pp->config.histogram_entries,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
+		.stacks = true,
 		.rtla = pp->config.session,
 	};
 
@@ -139,8 +140,8 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.recorder = pp->recorder;
 	pp->env.workload = workload_name(pp->config.workload);
 	pp->env.poke = pp->poke;
-	pp->functions = (struct capture_functions){ 0 };
-	pp->env.functions = &pp->functions;
+	pp->symbols = (struct capture_symbols){ 0 };
+	pp->env.symbols = &pp->symbols;
 	pp->env.trigger = pp->trigger;
 	err = writer_start(&pp->writer, &pp->env);
 	if (err)
@@ -365,6 +366,7 @@ static struct perf_poke_spike session_spike(const struct config *config,
 		.user_ns = seen->user_ns,
 		.ran_cpu = poked ? -1 : (int)seen->ran_cpu,
 		.ran_watched = seen->ran_watched,
+		.policy = -1,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));

@@ -37,7 +37,7 @@ struct perf_poke {
 	struct writer *writer;
 	struct rules rules;
 	struct pins *pins; /* NULL: not listed */
-	struct capture_functions functions;
+	struct capture_symbols symbols;
 	struct output output;
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */

@@ -24,17 +24,17 @@ struct trigger {
 	struct trigger_bpf *skel;
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
-	size_t cpus_size;
 	struct trigger_cpu *more; /* of cpus_more */
-	size_t more_size;
-	uint64_t *linear; /* rows of linear_row buckets */
-	size_t linear_size, linear_row;
+	uint64_t *linear;	  /* rows of linear_row buckets */
+	size_t linear_row;
 	struct trigger_recent *recent; /* indexed by CPU */
-	size_t recent_size;
+	struct trigger_stacks *stacks; /* by sequence */
 	int nr_possible;
 	bool noise;
-	bool rtla;			 /* its programs are loaded */
-	struct poke_target *targets;	 /* mapping of the map `targets` */
+	bool rtla;		     /* its programs are loaded */
+	struct poke_target *targets; /* mapping of the map `targets` */
+	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
+		session_size;
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final, once detached */
 	struct trigger_spike spike;	 /* there is at most one for each arming */
@@ -104,25 +104,25 @@ static void trigger_watch(struct trigger *trigger, const struct trigger_config *
 
 static int trigger_map_all(struct trigger *trigger, const struct trigger_config *config)
 {
-	struct trigger_bpf *skel = trigger->skel;
-	int err;
+	const struct trigger_bpf *skel = trigger->skel;
+	const struct {
+		void *at;
+		size_t *size;
+		const struct bpf_map *map;
+	} rows[] = {
+		{ &trigger->cpus, &trigger->cpus_size, skel->maps.cpus },
+		{ &trigger->more, &trigger->more_size, skel->maps.cpus_more },
+		{ &trigger->linear, &trigger->linear_size, skel->maps.linear },
+		{ &trigger->recent, &trigger->recent_size, skel->maps.recent },
+		{ &trigger->stacks, &trigger->stacks_size, skel->maps.stacks },
+		{ &trigger->targets, &trigger->targets_size, skel->maps.targets },
+		{ &trigger->session, &trigger->session_size, skel->maps.session },
+	};
+	int err = 0;
 
-	trigger->cpus_size = map_memory_size(skel->maps.cpus);
-	err = map_memory((void **)&trigger->cpus, skel->maps.cpus);
-	trigger->more_size = map_memory_size(skel->maps.cpus_more);
-	if (!err)
-		err = map_memory((void **)&trigger->more, skel->maps.cpus_more);
-	trigger->linear_size = map_memory_size(skel->maps.linear);
 	trigger->linear_row = config->linear_entries + 1;
-	if (!err)
-		err = map_memory((void **)&trigger->linear, skel->maps.linear);
-	trigger->recent_size = map_memory_size(skel->maps.recent);
-	if (!err)
-		err = map_memory((void **)&trigger->recent, skel->maps.recent);
-	if (!err)
-		err = map_memory((void **)&trigger->targets, skel->maps.targets);
-	if (!err)
-		err = map_memory((void **)&trigger->session, skel->maps.session);
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
+		err = map_memory(rows[i].at, rows[i].size, rows[i].map);
 	if (err)
 		return err;
 	trigger_watch(trigger, config);
@@ -138,13 +138,6 @@ static int trigger_run(const struct bpf_program *prog)
 	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
 
 	return err ? err : (int)opts.retval;
-}
-
-/* Says who the controller is. */
-static int trigger_tell_self(struct trigger *trigger)
-{
-	trigger->session->size = sizeof(*trigger->session);
-	return trigger_run(trigger->skel->progs.trigger_self);
 }
 
 static void trigger_set_messages(struct trigger *trigger, const struct trigger_config *config)
@@ -327,6 +320,9 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 					 TRIGGER_KINDS * config->nr_cpus *
 						 (config->linear_entries + 1));
 	}
+	trigger->skel->rodata->has_stacks = config->stacks;
+	if (config->stacks)
+		bpf_map__set_max_entries(trigger->skel->maps.stacks, TRIGGER_RECENT);
 	trigger_set_threads(trigger, &config->threads);
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
@@ -339,7 +335,9 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (err)
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
-	err = trigger_tell_self(trigger);
+	trigger->session->size = sizeof(*trigger->session);
+	/* Says who the controller is. */
+	err = trigger_run(trigger->skel->progs.trigger_self);
 	if (err)
 		return log_error(log, err, "cannot map the session's description: %s",
 				 strerror(-err));
@@ -545,6 +543,17 @@ bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence
 	return latencies->sequence == sequence && seen->sequence == sequence;
 }
 
+bool trigger_stacks(const struct trigger *trigger, uint64_t sequence, struct trigger_stacks *stacks)
+{
+	const volatile struct trigger_stacks *seen = trigger->stacks;
+
+	if (!trigger->skel || !trigger->skel->rodata->has_stacks)
+		return false;
+	seen += sequence % TRIGGER_RECENT;
+	*stacks = *seen;
+	return stacks->sequence == sequence && seen->sequence == sequence;
+}
+
 bool trigger_has_noise(const struct trigger *trigger)
 {
 	return trigger->noise;
@@ -579,18 +588,13 @@ void trigger_free(struct trigger *trigger)
 	if (!trigger)
 		return;
 	trigger_detach(trigger);
-	if (trigger->cpus)
-		munmap(trigger->cpus, trigger->cpus_size);
-	if (trigger->more)
-		munmap(trigger->more, trigger->more_size);
-	if (trigger->linear)
-		munmap(trigger->linear, trigger->linear_size);
-	if (trigger->recent)
-		munmap(trigger->recent, trigger->recent_size);
-	if (trigger->targets)
-		munmap(trigger->targets,
-		       map_memory_pages(POKE_TARGETS * sizeof(*trigger->targets)));
-	if (trigger->session)
-		munmap(trigger->session, map_memory_pages(sizeof(*trigger->session)));
+	/* What is not mapped has no size. */
+	munmap(trigger->cpus, trigger->cpus_size);
+	munmap(trigger->more, trigger->more_size);
+	munmap(trigger->linear, trigger->linear_size);
+	munmap(trigger->recent, trigger->recent_size);
+	munmap(trigger->stacks, trigger->stacks_size);
+	munmap(trigger->targets, trigger->targets_size);
+	munmap(trigger->session, trigger->session_size);
 	free(trigger);
 }

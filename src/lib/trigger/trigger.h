@@ -56,6 +56,7 @@ struct trigger_config {
 	size_t nr_targets;
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
+	bool stacks;		  /* takes those of a spike */
 	bool rtla;		  /* takes what rtla sees, where the kernel tells it */
 };
 
@@ -124,6 +125,9 @@ const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t 
  * thread. Returns whether they are still those of this spike. */
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
 		       struct trigger_latencies *latencies);
+/* The stacks at a spike. Any thread. Returns whether there are any, still those of this spike. */
+bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
+		    struct trigger_stacks *stacks);
 /* Whether those latencies come with noise. */
 bool trigger_has_noise(const struct trigger *trigger);
 /* Expiries on any CPU that the program did not see because it was running already on that CPU. */

@@ -9,12 +9,15 @@
 #include "util.h"
 
 static const char *fixture; /* NULL: the kernel's own file */
+static const char *modules = "";
 static char long_name[600];
 
 FILE *__real_fopen(const char *path, const char *mode);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
+	if (!strcmp(path, "/proc/modules"))
+		return *modules ? fmemopen((char *)modules, strlen(modules), "r") : NULL;
 	assert_string_equal(path, "/proc/kallsyms");
 	return fixture ? fmemopen((char *)fixture, strlen(fixture), "r") : __real_fopen(path, mode);
 }
@@ -56,28 +59,64 @@ TEST(finds_functions)
 	assert_int_equal(address, 0xffffffff81000080);
 }
 
-TEST(names_addresses)
+static struct kallsyms_place place_of(uint64_t address)
 {
-	char name[32] = "", small[4];
+	struct kallsyms_place place = { .address = address };
 
-	fixture = "ffffffff81000000 D data\n"
+	assert_int_equal(kallsyms_places(&place, 1), 0);
+	return place;
+}
+
+TEST(finds_places)
+{
+	struct kallsyms_place places[] = {
+		{ .address = 0xffffffff81000050 },
+		{ .address = 0xffffffffc0000010 },
+		{ .address = 0xffffffff81000000 },
+	};
+
+	/* Modules are in no order. */
+	fixture = "ffffffffc0000040 t later\t[snd]\n"
+		  "ffffffffc0000010 t in_module\t[snd]\n"
+		  "ffffffff81000000 D data\n"
 		  "ffffffff81000000 t startup\n"
 		  "ffffffff81000000 t alias\n"
-		  "ffffffffc0000010 t in_module\t[snd]\n";
-	assert_int_equal(kallsyms_name(0xffffffff81000000, name, sizeof(name)), 0);
-	assert_string_equal(name, "startup");
-	assert_int_equal(kallsyms_name(0xffffffffc0000010, name, sizeof(name)), 0);
-	assert_string_equal(name, "in_module");
-	assert_int_equal(kallsyms_name(0xffffffff81000000, small, sizeof(small)), 0);
-	assert_string_equal(small, "sta");
-	/* Inside a function is not its beginning. */
-	assert_int_equal(kallsyms_name(0xffffffff81000001, name, sizeof(name)), -ENOENT);
-	assert_int_equal(kallsyms_name(0, name, sizeof(name)), -ENOENT);
+		  "ffffffff81000040 T whole\n"
+		  "ffffffff81000048 d not_code\n";
+	assert_int_equal(kallsyms_places(places, ARRAY_SIZE(places)), 0);
+	assert_string_equal(places[0].name, "whole");
+	assert_int_equal(places[0].start, 0xffffffff81000040);
+	assert_string_equal(places[0].module, "");
+	assert_string_equal(places[1].name, "in_module");
+	assert_string_equal(places[1].module, "snd");
+	assert_string_equal(places[2].name, "startup");
+	/* Before all, and in user space. */
+	assert_int_equal(place_of(0xffffffff80ffffff).start, 0);
+	assert_int_equal(place_of(0x400000).start, 0);
+	assert_int_equal(place_of(0).start, 0);
+}
+
+/* Nothing ends with a symbol: what is far behind the last is of something that is gone. */
+TEST(leaves_what_is_gone)
+{
+	fixture = "ffffffff81000000 t startup\n"
+		  "ffffffff81000100 T _etext\n"
+		  "ffffffff81002000 t in_init\n"
+		  "ffffffffc0000010 t in_module\t[snd]\n"
+		  "ffffffffc0a00000 t bpf_prog_1\t[bpf]\n";
+	modules = "snd 4096 0 - Live 0xffffffffc0000000\n";
+	assert_string_equal(place_of(0xffffffff810000ff).name, "startup");
+	assert_int_equal(place_of(0xffffffff81000101).start, 0);
+	assert_string_equal(place_of(0xffffffff81002001).name, "in_init");
+	assert_string_equal(place_of(0xffffffffc0000fff).module, "snd");
+	assert_int_equal(place_of(0xffffffffc0001000).start, 0);
+	assert_string_equal(place_of(0xffffffffc0a00fff).name, "bpf_prog_1");
+	assert_int_equal(place_of(0xffffffffc1a00000).start, 0);
+	modules = "";
 }
 
 TEST(tells_of_hidden_addresses)
 {
-	char name[32];
 	uint64_t address = 7;
 
 	fixture = "0000000000000000 T hrtimer_wakeup\n"
@@ -85,8 +124,8 @@ TEST(tells_of_hidden_addresses)
 	assert_int_equal(kallsyms_find("hrtimer_wakeup", &address), -EPERM);
 	assert_int_equal(address, 7);
 	assert_int_equal(kallsyms_find("unknown", &address), -ENOENT);
-	assert_int_equal(kallsyms_name(0, name, sizeof(name)), -ENOENT);
-	assert_int_equal(kallsyms_name(0xffffffff81000000, name, sizeof(name)), -ENOENT);
+	assert_int_equal(place_of(0).start, 0);
+	assert_int_equal(place_of(0xffffffff81000000).start, 0);
 }
 
 TEST(survives_names_too_long)
@@ -127,8 +166,6 @@ TEST(agrees_with_the_kernel)
 	found = kallsyms_find("hrtimer_wakeup", &address);
 	assert_int_equal(found, listed ? 0 : -EPERM);
 	assert_int_equal(address, listed);
-	memset(name, 0, sizeof(name));
-	assert_int_equal(kallsyms_name(address, name, sizeof(name)), listed ? 0 : -ENOENT);
-	assert_string_equal(name, listed ? "hrtimer_wakeup" : "");
+	assert_string_equal(place_of(address).name, listed ? "hrtimer_wakeup" : "");
 	assert_int_equal(kallsyms_find("no such function", &address), -ENOENT);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* capture.json, read back. Symbols come from this test: kallsyms_name() is replaced at link
+/* capture.json, read back. Symbols come from this test: kallsyms_places() is replaced at link
  * time. */
 #include "capture/json.h"
 #include "capture/write.h"
@@ -21,11 +21,14 @@ static struct config config;
 static struct capture_env env;
 static struct output captures;
 
-int __wrap_kallsyms_name(uint64_t address, char *name, size_t size)
+int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
 {
-	if (address != FUNCTION)
-		return -ENOENT;
-	snprintf(name, size, "hrtimer_wakeup");
+	for (size_t i = 0; i < nr; i++) {
+		if (places[i].address != FUNCTION)
+			continue;
+		places[i].start = FUNCTION;
+		snprintf(places[i].name, sizeof(places[i].name), "hrtimer_wakeup");
+	}
 	return 0;
 }
 
@@ -132,9 +135,17 @@ static const char golden[] =
 	"'latency_ns':83500,'time_ns':1000000000000,'expected_ns':18446744073709551615,"
 	"'actual_ns':9007199254740993,'wall_time':null,'function':'hrtimer_wakeup',"
 	"'function_address':'0xffffffff81234567','timer_address':'0xffff888100abcdef',"
-	"'pid':4321,'tid':4322,'comm':'kworker/3:1','idle':false,'poked':false,'rtla':false,"
+	"'pid':4321,'tid':4322,'comm':'kworker/3:1','policy':'fifo','priority':42,'nice':-3,"
+	"'idle':false,'poked':false,'rtla':false,"
 	"'trigger':'irq','irq_ns':null,'thread_ns':null,'user_ns':null,"
-	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9}},"
+	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9},"
+	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
+	"'offset':7,'user':false},"
+	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
+	"{'address':'0x401234','file':'/bin/"
+	"a','build_id':'ab000000000000000000000000000000000000cd',"
+	"'offset':4660,'user':true},"
+	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}]},"
 	"'threshold_ns':30000,'floor_ns':41000,'skid_ns':12345,'blind_ns':67890,"
 	"'history_ns':700000,'events':1234,'lost':5,"
 	"'trigger':{'kind':'irq','threshold_ns':30000,'function':'any','cpus':[3,4,7],"
@@ -155,11 +166,22 @@ static void forget(struct json_object *json, const char *key, const char *expect
 
 TEST_WITH(holds_all, make_output, remove_output)
 {
+	static const struct perf_poke_frame stack[] = {
+		{ 0xffffffffc0000017, "acme_flush", "acme", 7 },
+		{ 0xffffffffc1000000 },
+		{ 0x401234, NULL, "/bin/a", 0x1234, true, 20, { 0xab, [19] = 0xcd } },
+		{ 0x10, .user = true },
+	};
 	struct capture *capture = example();
 	struct json_object *json;
 	struct utsname names;
 	_cleanup_free_ char *text = NULL;
 
+	capture->spike.policy = 1;
+	capture->spike.rt_priority = 42;
+	capture->spike.nice = -3;
+	capture->spike.stack = stack;
+	capture->spike.nr_frames = ARRAY_SIZE(stack);
 	capture->spike.has_noise = true;
 	capture->spike.noise_irq_ns = 6;
 	capture->spike.noise_softirq_ns = 7;

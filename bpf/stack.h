@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The stacks at a spike. They are taken once the trace stands still, by the program that takes the
+ * spike: an expiry costs what it did. */
+#ifndef STACK_H
+#define STACK_H
+
+/* 0: none are taken, and the map has one entry. */
+const volatile __u32 has_stacks = 0;
+
+/* Those of the newest spikes, each in its place by its sequence. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set to TRIGGER_RECENT before load */
+	__type(key, __u32);
+	__type(value, struct trigger_stacks);
+} stacks SEC(".maps");
+
+static __always_inline void stack_take(struct trigger_stack *to, void *ctx)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	to->tid = task->pid;
+	to->pid = task->tgid;
+	to->policy = task->policy;
+	to->rt_priority = task->rt_priority;
+	to->nice = task->static_prio - TRIGGER_NICE_0;
+	bpf_get_current_comm(to->comm, sizeof(to->comm));
+	to->kernel_size = bpf_get_stack(ctx, to->kernel, sizeof(to->kernel), 0);
+	to->user_size = to->build_ids_size = 0;
+	if (!task->mm)
+		return;
+	to->user_size = bpf_get_stack(ctx, to->user, sizeof(to->user), BPF_F_USER_STACK);
+	/* Where the task's mappings cannot be locked, as with PREEMPT_RT in an interrupt, these are
+	 * addresses. */
+	to->build_ids_size = bpf_get_stack(ctx, to->build_ids, sizeof(to->build_ids),
+					   BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
+}
+
+/* Of what runs, or was interrupted. */
+static __noinline int stack_at_spike(void *ctx, __u64 sequence)
+{
+	__u32 key = sequence % TRIGGER_RECENT;
+	struct trigger_stacks *to = has_stacks ? bpf_map_lookup_elem(&stacks, &key) : NULL;
+
+	if (!to)
+		return 0;
+	to->sequence = 0;
+	barrier();
+	stack_take(&to->spike, ctx);
+	barrier();
+	to->sequence = sequence;
+	return 0;
+}
+
+#endif

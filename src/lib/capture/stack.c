@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture/stack.h"
+
+#include <inttypes.h>
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "build_id.h"
+#include "regular.h"
+#include "util.h"
+
+/* Where the kernel begins to handle an interrupt: what is behind it was interrupted. */
+static bool is_interrupt_entry(const char *name)
+{
+	static const char *const entries[] = {
+		"asm_sysvec_", "asm_common_interrupt", "asm_exc_xen_hypervisor_callback",
+		"el1h_64_irq", "el0t_64_irq",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		size_t len = strlen(entries[i]);
+
+		if (!strncmp(name, entries[i], len) && (!name[len] || name[len - 1] == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* Calls the program that took the stack. */
+static bool is_caller_of_bpf(const char *name)
+{
+	return !strncmp(name, "bpf_", 4) || !strncmp(name, "__bpf_", 6) ||
+	       !strncmp(name, "__traceiter_", 12) || strstr(name, "hrtimer_run_queues") ||
+	       !strcmp(name, "hrtimer_run_softirq") || !strcmp(name, "hrtimer_interrupt");
+}
+
+/* The frames of the interrupt, or of the program alone where there was none. */
+static size_t count_own(const struct kallsyms_place *places, size_t nr)
+{
+	size_t own = 0;
+
+	while (own < nr && (!places[own].start || is_caller_of_bpf(places[own].name)))
+		own++;
+	/* Names are hidden, or this is nothing that is known. */
+	if (own == nr)
+		own = 0;
+	for (size_t i = own; i < nr; i++) {
+		if (places[i].start && is_interrupt_entry(places[i].name))
+			return i + 1;
+	}
+	return own;
+}
+
+static size_t count_of(int32_t size, size_t each, size_t max)
+{
+	size_t nr = size > 0 ? (size_t)size / each : 0;
+
+	return nr < max ? nr : max;
+}
+
+/* Adds those of the kernel. Symbols that cannot be read leave addresses. */
+static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack *stack,
+		      struct capture_symbols *symbols, size_t *nr)
+{
+	size_t found =
+		count_of(stack->kernel_size, sizeof(stack->kernel[0]), TRIGGER_KERNEL_FRAMES);
+	_cleanup_free_ struct kallsyms_place *places = calloc(found + 1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < found; i++)
+		places[i].address = stack->kernel[i];
+	if (found)
+		capture_symbols_find(symbols, places, found);
+	for (size_t i = count_own(places, found); i < found; i++) {
+		struct perf_poke_frame *frame = &frames[(*nr)++];
+		const struct kallsyms_place *place = &places[i];
+
+		frame->address = place->address;
+		if (!place->start)
+			continue;
+		frame->offset = place->address - place->start;
+		frame->symbol = strdup(place->name);
+		frame->file = place->module[0] ? strdup(place->module) : NULL;
+		if (!frame->symbol || (place->module[0] && !frame->file))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A file without one, or that cannot be opened any more, leaves a name and an offset. */
+static void find_build_id(struct perf_poke_frame *frame, uint32_t pid)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *path = NULL;
+	struct build_id id = {};
+
+	if (frame->file[0] != '/' ||
+	    asprintf(&path, "/proc/%" PRIu32 "/root%s", pid, frame->file) < 0) {
+		path = NULL;
+		return;
+	}
+	fd = regular_open(AT_FDCWD, path);
+	if (fd >= 0)
+		id = build_id_of_elf(fd);
+	frame->build_id_size = id.size;
+	memcpy(frame->build_id, id.bytes, id.size);
+}
+
+/* A line of /proc/PID/maps. */
+static void take_mapping(struct perf_poke_frame *frames, size_t nr, uint32_t pid, char *line)
+{
+	uint64_t start, end, offset;
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*u %n", &start, &end,
+		   &offset, &at) < 3 ||
+	    !at || !line[at])
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		struct perf_poke_frame *frame = &frames[i];
+
+		if (frame->file || frame->address < start || frame->address >= end)
+			continue;
+		frame->file = strdup(line + at);
+		if (!frame->file || frame->build_id_size)
+			continue;
+		frame->offset = frame->address - start + offset;
+		find_build_id(frame, pid);
+	}
+}
+
+/* The task may have ended: then what the kernel said is all there is. */
+static void find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pid)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	char path[64];
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	file = fopen(path, "re");
+	while (file && getline(&line, &size, file) > 0)
+		take_mapping(frames, nr, pid, line);
+}
+
+static void add_user(struct perf_poke_frame *frames, const struct trigger_stack *stack, size_t *nr)
+{
+	size_t found = count_of(stack->user_size, sizeof(stack->user[0]), TRIGGER_USER_FRAMES);
+	size_t ids =
+		count_of(stack->build_ids_size, sizeof(stack->build_ids[0]), TRIGGER_USER_FRAMES);
+	struct perf_poke_frame *first = &frames[*nr];
+
+	for (size_t i = 0; i < found && stack->user[i]; i++) {
+		const struct trigger_build_id *id = &stack->build_ids[i];
+		struct perf_poke_frame *frame = &frames[(*nr)++];
+
+		frame->user = true;
+		frame->address = stack->user[i];
+		if (i >= ids || id->status != BPF_STACK_BUILD_ID_VALID)
+			continue;
+		frame->offset = id->offset;
+		frame->build_id_size = sizeof(id->build_id);
+		memcpy(frame->build_id, id->build_id, sizeof(id->build_id));
+	}
+	if (&frames[*nr] > first)
+		find_mappings(first, (size_t)(&frames[*nr] - first), stack->pid);
+}
+
+struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
+				   struct capture_symbols *symbols, size_t *nr)
+{
+	struct perf_poke_frame *frames =
+		calloc(TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES, sizeof(*frames));
+
+	*nr = 0;
+	if (!frames)
+		return NULL;
+	if (!add_kernel(frames, stack, symbols, nr))
+		add_user(frames, stack, nr);
+	if (*nr)
+		return frames;
+	free(frames);
+	return NULL;
+}
+
+void stack_free(struct perf_poke_frame *frames, size_t nr)
+{
+	for (size_t i = 0; frames && i < nr; i++) {
+		free((char *)frames[i].symbol);
+		free((char *)frames[i].file);
+	}
+	free(frames);
+}

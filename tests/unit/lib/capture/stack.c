@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Stacks of the trigger get names: what the kernel's symbols are comes from this test, and the maps
+ * are those of this process. */
+#include "capture/stack.h"
+
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "helpers.h"
+#include "util.h"
+
+#define BASE 0xffffffff81000000
+
+/* The function of each 0x100 bytes from BASE on. */
+static const char *const names[] = {
+	"bpf_prog_1_trigger_hrtimer",
+	"bpf_trace_run2",
+	"__bpf_trace_hrtimer_class",
+	"__traceiter_hrtimer_expire_entry",
+	"__hrtimer_run_queues",
+	"hrtimer_interrupt",
+	"__sysvec_apic_timer_interrupt",
+	"sysvec_apic_timer_interrupt",
+	"asm_sysvec_apic_timer_interrupt",
+	"acme_flush",
+	"process_one_work",
+	"kthread",
+	"hrtimer_run_softirq",
+	"handle_softirqs",
+	"asm_sysvec_reschedule_ipi",
+	"asm_common_interrupt",
+};
+enum {
+	PROGRAM = 0,
+	ENTRY = 8,
+	FLUSH,
+	WORK,
+	KTHREAD,
+	RUN_SOFTIRQ,
+	SOFTIRQS,
+	RESCHEDULE,
+	COMMON,
+	NR,
+};
+
+int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr);
+
+int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct kallsyms_place *place = &places[i];
+		uint64_t number = (place->address - BASE) / 0x100;
+
+		if (number >= ARRAY_SIZE(names))
+			continue;
+		place->start = BASE + number * 0x100;
+		snprintf(place->name, sizeof(place->name), "%s", names[number]);
+		if (number == FLUSH)
+			strcpy(place->module, "acme");
+	}
+	return 0;
+}
+
+static const int timer[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
+
+static void add(struct trigger_stack *stack, const int *numbers, size_t nr)
+{
+	size_t at = stack->kernel_size / sizeof(stack->kernel[0]);
+
+	for (size_t i = 0; i < nr; i++)
+		stack->kernel[at++] = BASE + numbers[i] * 0x100 + 7;
+	stack->kernel_size = (int)(at * sizeof(stack->kernel[0]));
+}
+
+#define ADD(stack, ...) add(stack, (const int[]){ __VA_ARGS__ }, sizeof((int[]){ __VA_ARGS__ }) / 4)
+
+/* The names of the frames, each with its module. */
+static void check_frames(const struct trigger_stack *stack, const char *expected)
+{
+	struct perf_poke_frame *frames;
+	char text[1024] = "";
+	size_t nr;
+
+	frames = stack_name(stack, NULL, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const char *symbol = frames[i].symbol ? frames[i].symbol : "?";
+
+		assert_false(frames[i].user);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%s ", symbol,
+			 frames[i].file ? "@" : "", frames[i].file ? frames[i].file : "");
+		assert_int_equal(frames[i].offset, frames[i].symbol ? 7 : 0);
+	}
+	assert_string_equal(text, expected);
+	stack_free(frames, nr);
+}
+
+TEST(leaves_out_the_interrupt)
+{
+	struct trigger_stack stack = {};
+
+	add(&stack, timer, ARRAY_SIZE(timer));
+	/* It came upon user space, or the stack ends early. */
+	check_frames(&stack, "");
+	ADD(&stack, FLUSH, WORK, KTHREAD);
+	check_frames(&stack, "acme_flush@acme process_one_work kthread ");
+	/* What the outer interrupt had interrupted belongs to it. */
+	ADD(&stack, RESCHEDULE, KTHREAD);
+	check_frames(&stack, "acme_flush@acme process_one_work kthread asm_sysvec_reschedule_ipi "
+			     "kthread ");
+	stack = (struct trigger_stack){};
+	ADD(&stack, PROGRAM, COMMON, FLUSH);
+	check_frames(&stack, "acme_flush@acme ");
+	/* The timer of a softirq interrupts nothing. */
+	stack = (struct trigger_stack){};
+	ADD(&stack, PROGRAM, 3, 4, RUN_SOFTIRQ, SOFTIRQS, KTHREAD);
+	check_frames(&stack, "handle_softirqs kthread ");
+}
+
+TEST(takes_stacks_that_end_early)
+{
+	struct trigger_stack stack = {};
+
+	check_frames(&stack, "");
+	stack.kernel_size = stack.user_size = stack.build_ids_size = -14;
+	check_frames(&stack, "");
+	/* In the middle of the interrupt's own frames: all that is left is shown. */
+	stack.kernel_size = 0;
+	add(&stack, timer, 5);
+	check_frames(&stack, "bpf_prog_1_trigger_hrtimer bpf_trace_run2 __bpf_trace_hrtimer_class "
+			     "__traceiter_hrtimer_expire_entry __hrtimer_run_queues ");
+	/* A size that is none. */
+	stack.kernel_size = 12;
+	check_frames(&stack, "bpf_prog_1_trigger_hrtimer ");
+	stack = (struct trigger_stack){ .kernel_size = INT32_MAX };
+	stack_free(stack_name(&stack, NULL, &(size_t){ 0 }), 0);
+}
+
+TEST(takes_unknown_addresses)
+{
+	struct trigger_stack stack = {};
+
+	/* A module that is gone, on the way and at its end. */
+	add(&stack, timer, ARRAY_SIZE(timer));
+	ADD(&stack, NR + 1, WORK, NR + 2);
+	check_frames(&stack, "? process_one_work ? ");
+	/* Before the interrupt, too: a program without a symbol. */
+	stack = (struct trigger_stack){};
+	ADD(&stack, NR + 5, 3, 4, 5, ENTRY, FLUSH);
+	check_frames(&stack, "acme_flush@acme ");
+	/* All are hidden. */
+	stack = (struct trigger_stack){};
+	ADD(&stack, NR + 1, NR + 2);
+	check_frames(&stack, "? ? ");
+}
+
+TEST(remembers_symbols)
+{
+	static struct capture_symbols symbols;
+	struct kallsyms_place places[2] = {
+		{ .address = BASE + FLUSH * 0x100 },
+		{ .address = BASE + NR * 0x100 },
+	};
+
+	assert_int_equal(capture_symbols_find(&symbols, places, 2), 0);
+	assert_int_equal(symbols.next, 1);
+	assert_string_equal(symbols.known[0].name, "acme_flush");
+	places[0].start = 0;
+	assert_int_equal(capture_symbols_find(&symbols, places, 1), 0);
+	assert_string_equal(places[0].module, "acme");
+	assert_int_equal(symbols.next, 1);
+}
+
+/* One in code of this process, one in none. */
+TEST(finds_files_of_user_space)
+{
+	struct trigger_stack stack = { .pid = (uint32_t)getpid(), .user_size = 16 };
+	struct perf_poke_frame *frames;
+	size_t nr;
+
+	stack.user[0] = (uint64_t)(uintptr_t)finds_files_of_user_space;
+	stack.user[1] = 16;
+	frames = stack_name(&stack, NULL, &nr);
+	assert_int_equal(nr, 2);
+	assert_true(frames[0].user && frames[1].user);
+	assert_null(frames[0].symbol);
+	assert_string_equal(strrchr(frames[0].file, '/'), "/test-lib-capture-stack");
+	assert_int_equal(frames[0].build_id_size, sizeof(frames[0].build_id));
+	assert_true(frames[0].offset < 1 << 20);
+	assert_null(frames[1].file);
+	assert_int_equal(frames[1].build_id_size, 0);
+	stack_free(frames, nr);
+}
+
+/* The task has ended: what the kernel said then is all. */
+TEST(takes_build_ids_of_the_kernel)
+{
+	struct trigger_stack stack = { .pid = UINT32_MAX, .user_size = 24, .build_ids_size = 64 };
+	struct perf_poke_frame *frames;
+	size_t nr;
+
+	stack.user[0] = stack.user[1] = stack.user[2] = 0x1234;
+	stack.build_ids[0] = (struct trigger_build_id){ BPF_STACK_BUILD_ID_VALID, { 0xab }, 0x234 };
+	stack.build_ids[1] = (struct trigger_build_id){ BPF_STACK_BUILD_ID_IP, {}, 0x1234 };
+	frames = stack_name(&stack, NULL, &nr);
+	assert_int_equal(nr, 3);
+	assert_int_equal(frames[0].build_id_size, 20);
+	assert_int_equal(frames[0].build_id[0], 0xab);
+	assert_int_equal(frames[0].offset, 0x234);
+	assert_int_equal(frames[1].build_id_size, 0);
+	assert_int_equal(frames[2].build_id_size, 0);
+	assert_null(frames[1].file);
+	stack_free(frames, nr);
+}
