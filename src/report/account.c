@@ -235,6 +235,25 @@ static void print_path(FILE *file, const struct account *account, uint32_t task)
 		fprintf(file, "  not known\n");
 }
 
+static void print_stack(FILE *file, const struct account *account)
+{
+	const struct spike_stack *stack = &account->facts.stack;
+
+	if (!stack->nr)
+		return;
+	fprintf(file, "\nwhat the timer's interrupt came upon\n");
+	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		fprintf(file, "  %s%s", i ? "< " : "", frame->name);
+		if (frame->module[0])
+			fprintf(file, " [%s]", frame->module);
+		fprintf(file, "%s\n", frame->user ? ", user" : "");
+	}
+	if (stack->nr > PATH_MAX_LINES)
+		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);
+}
+
 static void print_expected(FILE *file, const struct account *account)
 {
 	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
@@ -312,4 +331,5 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	if (account->spans->has_functions)
 		print_functions(file, account, top);
 	print_expected(file, account);
+	print_stack(file, account);
 }

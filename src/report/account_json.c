@@ -41,6 +41,23 @@ static json_object *new_path(const struct account *account, uint32_t span)
 	return list;
 }
 
+/* Innermost first: names of functions, or places in files. */
+static json_object *new_stack(const struct spike_stack *stack)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+		json_object *object = json_object_new_object();
+
+		json_add_name(object, "name", frame->name);
+		json_add_name(object, "module", frame->module);
+		json_add_bool(object, "user", frame->user);
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
 static json_object *new_cause(const struct account *account)
 {
 	const struct cause *cause = &account->cause;
@@ -57,6 +74,9 @@ static json_object *new_cause(const struct account *account)
 			  cause->span == SPAN_NONE ? SPAN_NONE : code->spans[cause->span].parent));
 	json_add_known(object, "instructions", cause->insns, 0);
 	json_add_known(object, "cycles", cause->cycles, 0);
+	json_add_name(object, "culprit",
+		      cause->frame == STACK_NONE ? NULL
+						 : account->facts.stack.frames[cause->frame].name);
 	return object;
 }
 
@@ -154,6 +174,7 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add(object, "window", new_window(account));
 	add_tables(object, account, top);
 	json_add(object, "path", new_path(account, findings->path));
+	json_add(object, "stack", new_stack(&account->facts.stack));
 	json_add_u64(object, "events_lost", account->facts.lost);
 	json_add_u64(object, "decoding_errors", account->errors);
 	return object;

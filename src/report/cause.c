@@ -187,6 +187,42 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 		cause->kind = CAUSE_MIXED;
 }
 
+/* Whether what is blamed goes on until the timer's interrupt comes: then that came upon it. */
+static bool goes_on(const struct cause *cause, const struct findings *findings,
+		    const struct facts *facts)
+{
+	const struct lane *code = code_of(findings);
+
+	for (uint32_t i = lane_at(code, facts->actual_ns); i != SPAN_NONE;
+	     i = code->spans[i].parent) {
+		if (code->spans[i].kind == code->spans[cause->span].kind &&
+		    code->spans[i].name == cause->name)
+			return true;
+	}
+	return false;
+}
+
+/* Events have no functions. A timer that is held off fires at the instruction that turns interrupts
+ * on again: what it came upon is what kept them off. */
+static void blame_stack(struct cause *cause, const struct findings *findings,
+			const struct facts *facts)
+{
+	size_t culprit = spike_stack_culprit(&facts->stack);
+
+	if (findings->spans->has_functions || facts->thread || culprit == STACK_NONE)
+		return;
+	if (cause->kind == CAUSE_IDLE && spike_stack_is_idle(&facts->stack))
+		return;
+	if ((cause->kind == CAUSE_INTERRUPT || cause->kind == CAUSE_SOFTIRQ) &&
+	    !goes_on(cause, findings, facts))
+		return;
+	if (cause->kind == CAUSE_THREAD || cause->kind == CAUSE_IDLE) {
+		cause->kind = CAUSE_IRQS_OFF;
+		cause->name = names_add(findings->spans->names, facts->stack.frames[culprit].name);
+	}
+	cause->frame = culprit;
+}
+
 /* What is not known, or hides in interrupts off, comes before these. */
 static bool goes_first(enum span_kind kind)
 {
@@ -203,6 +239,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	*cause = (struct cause){
 		.kind = CAUSE_NONE,
 		.span = SPAN_NONE,
+		.frame = STACK_NONE,
 		.mostly_span = SPAN_NONE,
 	};
 	if (facts->poked) {
@@ -219,6 +256,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		r = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
 		blame_usage(cause, findings, facts, usage);
+	blame_stack(cause, findings, facts);
 	if (!r && cause->kind == CAUSE_THREAD && findings->spans->has_functions)
 		return find_mostly_of_all(cause, findings);
 	if (r || cause->span == SPAN_NONE)
@@ -310,6 +348,36 @@ static void put_task(FILE *file, const struct findings *findings, const struct f
 			name_of(findings, tasks->spans[task].name));
 }
 
+/* Of events: what the stack has more. */
+static void put_frame(FILE *file, const struct cause *cause, const struct facts *facts,
+		      const char *before)
+{
+	if (cause->frame == STACK_NONE)
+		return;
+	fputs(before, file);
+	spike_stack_put_frame(file, &facts->stack.frames[cause->frame]);
+	spike_stack_put_callers(file, &facts->stack, cause->frame, ", called from ");
+}
+
+static void put_irqs_off(FILE *file, const struct cause *cause, const struct findings *findings,
+			 const struct facts *facts)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, facts->actual_ns);
+
+	if (cause->frame == STACK_NONE) {
+		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
+		put_function(file, name_of(findings, cause->name));
+		fputs(" with interrupts off", file);
+		put_mostly(file, cause, findings);
+		put_around(file, cause, findings, ", called from ");
+		return;
+	}
+	fprintf(file, "%s with interrupts off while %s ran", FORMAT_TIME(cause->time_ns),
+		task == SPAN_NONE ? "it" : name_of(findings, tasks->spans[task].name));
+	put_frame(file, cause, facts, ", until they were on again in ");
+}
+
 static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
 			  const struct facts *facts, const char *what)
 {
@@ -318,6 +386,7 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 	if (cause->count > 1)
 		fprintf(file, ", that came %" PRIu64 " times", cause->count);
 	put_mostly(file, cause, findings);
+	put_frame(file, cause, facts, ", at last in ");
 	put_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
 		put_task(file, findings, facts, code_of(findings)->spans[cause->span].begin);
@@ -344,7 +413,19 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	put_path(file, findings);
 }
 
-static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings)
+/* Interrupts were not off: the timer's came late by itself. */
+static void put_open(FILE *file, const struct spike_stack *stack)
+{
+	const struct spike_frame *frame = &stack->frames[spike_stack_open(stack)];
+
+	fprintf(file, "; the interrupt came in %s", frame->user ? "user space, in " : "");
+	spike_stack_put_frame(file, frame);
+	fputs(", so no code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
+	      file);
+}
+
+static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
+		       const struct facts *facts)
 {
 	fprintf(file, "%s ran for %s of that", name_of(findings, cause->name),
 		FORMAT_TIME(cause->time_ns));
@@ -357,6 +438,8 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);
+	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
+		put_open(file, &facts->stack);
 	else
 		fputs("; whether with interrupts off, events do not show", file);
 }
@@ -375,11 +458,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 {
 	switch (cause->kind) {
 	case CAUSE_IRQS_OFF:
-		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
-		put_function(file, name_of(findings, cause->name));
-		fputs(" with interrupts off", file);
-		put_mostly(file, cause, findings);
-		put_around(file, cause, findings, ", called from ");
+		put_irqs_off(file, cause, findings, facts);
 		break;
 	case CAUSE_INTERRUPT:
 		put_interrupt(file, cause, findings, facts, "interrupt");
@@ -402,7 +481,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		      file);
 		break;
 	case CAUSE_THREAD:
-		put_thread(file, cause, findings);
+		put_thread(file, cause, findings, facts);
 		break;
 	case CAUSE_UNTRACED:
 		fprintf(file, "%s in code of which there is no trace", FORMAT_TIME(cause->time_ns));

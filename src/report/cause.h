@@ -29,6 +29,7 @@ struct cause {
 	uint32_t span;		/* of code, or SPAN_NONE */
 	uint32_t mostly;	/* name of a function in it that took most of that; 0: none */
 	uint32_t mostly_span;	/* of a thread: its longest run, or SPAN_NONE */
+	size_t frame;		/* of the stack that is blamed, or STACK_NONE */
 	uint64_t insns, cycles; /* of the span; 0: not known */
 };
 

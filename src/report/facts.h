@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "spike_stack.h"
+
 struct facts {
 	bool pt;	    /* else events */
 	bool perf;	    /* neither: the perf that was poked has the trace */
@@ -24,6 +26,8 @@ struct facts {
 	char function[128]; /* that the timer runs, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
+	struct spike_stack
+		stack; /* what was interrupted; of a thread that was late, what ran before it */
 };
 
 /* Whether there is a trace that tells what took how long. */

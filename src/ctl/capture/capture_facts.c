@@ -55,6 +55,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.lost = file->lost,
 		.pid = file->pid,
 		.tid = file->tid,
+		.stack = file->stack,
 	};
 	put_texts(facts, file);
 	return put_times(facts, file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/capture_file.h"
 
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cli/options.h"
 #include "clock.h"
 #include "cpulist.h"
+#include "printable.h"
 #include "regular.h"
 #include "units.h"
 
@@ -227,6 +229,64 @@ static int read_all_fields(json_object *json, struct capture_file *file, char **
 	return read_fields(json, fields, ARRAY_SIZE(fields), why);
 }
 
+static const char *text_of(json_object *from, const char *name)
+{
+	return json_object_get_string(find(from, name, json_type_string)) ?: "";
+}
+
+/* As `libc.so.6+0x1234`, where a symbol is not known. */
+static void name_place(struct spike_frame *frame, const char *file, json_object *json)
+{
+	uint64_t offset;
+	char name[64];
+
+	if (*file && as_number(find_any(json, "offset"), &offset)) {
+		printable_copy(name, sizeof(name),
+			       strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
+		snprintf(frame->name, sizeof(frame->name), "%s+0x%" PRIx64, name, offset);
+	} else {
+		printable_copy(name, sizeof(name), text_of(json, "address"));
+		snprintf(frame->name, sizeof(frame->name), "[%s]", name);
+	}
+}
+
+static bool read_frame(json_object *json, struct spike_frame *frame)
+{
+	json_object *user = find(json, "user", json_type_boolean);
+	const char *symbol = text_of(json, "symbol");
+
+	if (!json_object_is_type(json, json_type_object) || !user)
+		return false;
+	frame->user = json_object_get_boolean(user);
+	frame->function = !frame->user && *symbol;
+	if (frame->function) {
+		printable_copy(frame->name, sizeof(frame->name), symbol);
+		printable_copy(frame->module, sizeof(frame->module), text_of(json, "module"));
+	} else {
+		name_place(frame, frame->user ? text_of(json, "file") : "", json);
+	}
+	return true;
+}
+
+static int read_stack(json_object *json, struct capture_file *file, char **why)
+{
+	json_object *list = find_any(json, "spike.stack");
+	size_t nr;
+
+	if (!list)
+		return 0;
+	if (!json_object_is_type(list, json_type_array))
+		return options_explain(why, -EINVAL, "spike.stack is not a list");
+	nr = json_object_array_length(list);
+	for (size_t i = 0; i < nr && i < STACK_FRAMES_MAX; i++) {
+		if (!read_frame(json_object_array_get_idx(list, i), &file->stack.frames[i]))
+			return options_explain(why, -EINVAL, "spike.stack: row %zu is not a frame",
+					       i);
+		file->stack.nr++;
+	}
+	return 0;
+}
+
 /* Such as 2026-11-21T07:01:43.881833Z */
 static int read_wall_time(json_object *json, struct capture_file *file, char **why)
 {
@@ -267,6 +327,8 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 	r = read_view(json, file, why);
 	if (!r)
 		r = read_all_fields(json, file, why);
+	if (!r)
+		r = read_stack(json, file, why);
 	if (!r)
 		r = read_wall_time(json, file, why);
 	if (file->expected_ns && file->expected_ns < file->time_ns)

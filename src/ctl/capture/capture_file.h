@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "capture/view.h"
+#include "spike_stack.h"
 #include "statistics.h"
 #include "util.h"
 
@@ -38,6 +39,7 @@ struct capture_file {
 	char version[128];
 	char hostname[128];
 	char model[128]; /* of the processor */
+	struct spike_stack stack;
 };
 
 /* text[size] is NUL. All return 0, -ENOMEM, -EINVAL with *why (allocated), or the errno of reading

@@ -7,7 +7,7 @@
 
 #include <bpf/libbpf.h>
 
-static size_t map_memory_pages(size_t size)
+size_t map_memory_pages(size_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 

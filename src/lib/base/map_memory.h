@@ -7,6 +7,9 @@
 
 struct bpf_map;
 
+/* `size` rounded up to whole pages. */
+size_t map_memory_pages(size_t size);
+
 /* The caller unmaps the *size bytes at *ret. */
 int map_memory(void **ret, size_t *size, const struct bpf_map *map);
 

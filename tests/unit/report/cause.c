@@ -110,6 +110,70 @@ TEST(tells_what_events_do_not_show)
 	     ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000));
 }
 
+#define FRAME(name)                                                                                \
+	{                                                                                          \
+		name, "", false, true                                                              \
+	}
+
+/* As SAYS, of events with a stack. */
+#define STACK_SAYS(expected, these, ...)                                                           \
+	do {                                                                                       \
+		_cleanup_(account_release) struct account account;                                 \
+                                                                                                   \
+		assert_int_equal(TIMELINE(&account, false, __VA_ARGS__), 0);                       \
+		account.facts.stack.nr = ARRAY_SIZE(these);                                        \
+		memcpy(account.facts.stack.frames, these, sizeof(these));                          \
+		assert_int_equal(account_finish(&account), 0);                                     \
+		assert_string_equal(account.sentence, "timer 100us late: " expected);              \
+	} while (0)
+
+TEST(names_what_the_interrupt_came_upon)
+{
+	static const struct spike_frame flush[] = {
+		FRAME("_raw_spin_unlock_irqrestore"),
+		{ "acme_flush", "acme", false, true },
+		FRAME("foo"),
+		FRAME("bar"),
+		FRAME("baz"),
+		FRAME("main"),
+		{ "libc.so.6+0x12", "", true, false },
+	};
+	static const struct spike_frame user[] = { { "libc.so.6+0x12", "", true, false } };
+	static const struct spike_frame passing[] = { FRAME("do_syscall_64"), user[0] };
+	static const struct spike_frame gone[] = { { "[0xffffffffc0001234]", "", false, false },
+						   FRAME("foo") };
+	static const struct spike_frame idle[] = { FRAME("default_idle"), FRAME("do_idle") };
+	static const struct spike_frame queue[] = { FRAME("flush_smp_call_function_queue"),
+						    FRAME("do_idle") };
+
+	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
+		   "acme_flush() [acme], called from foo() < bar() < baz() < ...",
+		   flush, TASK(0, "stress 7"));
+	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in user space, in "
+		   "libc.so.6+0x12, so no code of the kernel kept it waiting, but hardware, "
+		   "firmware or a hypervisor",
+		   user, TASK(0, "stress 7"));
+	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in do_syscall_64(), so no "
+		   "code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
+		   passing, TASK(0, "stress 7"));
+	STACK_SAYS("stress 7 ran for 100us of that; whether with interrupts off, events do not "
+		   "show",
+		   gone, TASK(0, "stress 7"));
+	STACK_SAYS("the CPU was idle for 100us of that, in swapper/1, and no interrupt is recorded "
+		   "in that time",
+		   idle, IDLE(0, "swapper/1"));
+	STACK_SAYS("100us with interrupts off while swapper/1 ran, until they were on again in "
+		   "flush_smp_call_function_queue(), called from do_idle()",
+		   queue, IDLE(0, "swapper/1"));
+	/* The interrupt has ended, or goes on: only then was it come upon. */
+	STACK_SAYS("80us in interrupt call_function_single, interrupting stress/7", flush,
+		   TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
+		   RETURN(190000));
+	STACK_SAYS("90us in softirq NET_RX, at last in acme_flush() [acme], called from foo() < "
+		   "bar() < baz() < ..., interrupting stress/7",
+		   flush, TASK(0, "stress 7"), ENTER(110000, SPAN_SOFTIRQ, "NET_RX"));
+}
+
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
 TEST(tells_earlier_tasks_apart)
 {

@@ -105,6 +105,38 @@ TEST(reads_the_least)
 	assert_null(why);
 }
 
+#define KERNEL(symbol, module)                                                                     \
+	"{\"address\":\"0xffffffffc0001234\",\"symbol\":" symbol ",\"module\":" module             \
+	",\"offset\":7,\"user\":false}"
+#define USER(file, offset)                                                                         \
+	"{\"address\":\"0x4321\",\"file\":" file ",\"build_id\":null,\"offset\":" offset           \
+	",\"user\":true}"
+
+TEST(reads_stacks)
+{
+	static const char *const names[] = { "acme_flush", "[0xffffffffc0001234]", "libc.so.6+0x22",
+					     "[0x4321]", "[0x4321]" };
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+
+	assert_int_equal(
+		parse(&file,
+		      SPIKE("\"stack\":[" KERNEL("\"acme_flush\"", "\"acme\"") "," KERNEL(
+			      "null", "null") "," USER("\"/lib/libc.so.6\"",
+						       "34") "," USER("null",
+								      "34") "," USER("\"/a\"",
+										     "null") "]"),
+		      &why),
+		0);
+	assert_int_equal(file.stack.nr, ARRAY_SIZE(names));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_string_equal(file.stack.frames[i].name, names[i]);
+		assert_int_equal(file.stack.frames[i].user, i > 1);
+		assert_int_equal(file.stack.frames[i].function, i == 0);
+	}
+	assert_string_equal(file.stack.frames[0].module, "acme");
+}
+
 TEST(cuts_what_is_long)
 {
 	_cleanup_free_ char *text = NULL;
@@ -175,6 +207,9 @@ TEST(refuses)
 		{ SPIKE("\"wall_time\":5"), "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43Z\""),
 		  "spike.wall_time is not a date" },
+		{ SPIKE("\"stack\":{}"), "spike.stack is not a list" },
+		{ SPIKE("\"stack\":[{\"user\":true},7]"), "spike.stack: row 1 is not a frame" },
+		{ SPIKE("\"stack\":[{}]"), "spike.stack: row 0 is not a frame" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.88183Z\""),
 		  "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.+88183Z\""),

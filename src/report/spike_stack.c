@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "spike_stack.h"
+
+#include <string.h>
+
+#include "util.h"
+
+#define CALLERS_MAX 3
+
+static bool begins_with_any(const char *name, const char *const *prefixes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+/* What others call to turn interrupts or preemption on again, and what the kernel does then. */
+static bool only_turns_on(const char *name)
+{
+	static const char *const prefixes[] = {
+		"_raw_spin_unlock",  "_raw_read_unlock",   "_raw_write_unlock", "__raw_spin_unlock",
+		"__raw_read_unlock", "__raw_write_unlock", "native_irq_enable", "arch_local_irq_",
+		"trace_hardirqs_on", "lockdep_hardirqs_",  "bpf_spin_unlock",	"bpf_local_irq_",
+		"preempt_schedule",  "__local_bh_enable",  "__schedule",	"__cond_resched",
+	};
+
+	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes)) || !strcmp(name, "schedule");
+}
+
+static bool is_idle(const char *name)
+{
+	static const char *const prefixes[] = {
+		"acpi_idle", "acpi_safe_halt", "arch_cpu_idle", "cpu_idle_poll", "cpuidle_",
+		"default_",  "do_idle",	       "intel_idle",	"mwait_idle",	 "native_safe_halt",
+		"poll_idle", "pv_native_safe", "tdx_safe_halt", "xen_safe_halt",
+	};
+
+	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* From user space to the kernel, and back: interrupts are off for a moment only. */
+static bool only_passes(const char *name)
+{
+	static const char *const prefixes[] = {
+		"asm_",	     "do_int80",   "do_syscall_64",	"el0_",
+		"el0t_",     "entry_",	   "exit_to_user_mode", "irqentry_",
+		"ret_from_", "__do_fast_", "syscall_",		"x64_sys_call",
+	};
+
+	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+}
+
+static size_t find_turning_on(const struct spike_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr && stack->frames[i].function; i++) {
+		if (!only_turns_on(stack->frames[i].name))
+			return i;
+	}
+	return STACK_NONE;
+}
+
+size_t spike_stack_culprit(const struct spike_stack *stack)
+{
+	size_t found = find_turning_on(stack);
+
+	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
+}
+
+size_t spike_stack_open(const struct spike_stack *stack)
+{
+	size_t found = find_turning_on(stack);
+
+	if (found == STACK_NONE)
+		return stack->nr && stack->frames[0].user ? 0 : STACK_NONE;
+	return only_passes(stack->frames[found].name) ? found : STACK_NONE;
+}
+
+bool spike_stack_is_idle(const struct spike_stack *stack)
+{
+	size_t culprit = spike_stack_culprit(stack);
+
+	return culprit != STACK_NONE && is_idle(stack->frames[culprit].name);
+}
+
+void spike_stack_put_frame(FILE *file, const struct spike_frame *frame)
+{
+	fprintf(file, "%s%s", frame->name, frame->function ? "()" : "");
+	if (frame->module[0])
+		fprintf(file, " [%s]", frame->module);
+}
+
+void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t frame,
+			     const char *before)
+{
+	size_t nr = 0;
+
+	for (size_t i = frame + 1; i < stack->nr; i++) {
+		if (stack->frames[i].user != stack->frames[frame].user)
+			return;
+		if (nr == CALLERS_MAX) {
+			fputs(" < ...", file);
+			return;
+		}
+		fputs(nr++ ? " < " : before, file);
+		spike_stack_put_frame(file, &stack->frames[i]);
+	}
+}
