@@ -39,7 +39,7 @@ class Captured(common.HostTest):
         cls.taker.setUp()
         cls.addClassCleanup(cls.taker.doCleanups)
         cpus = common.find_cpus(1)
-        session = cls.taker.capture_spikes(cpus, 2)
+        session = cls.taker.capture_spikes(cpus, 2, limits=common.DETAILED_SPIKES)
         cls.cpu = cpus[0]
         cls.captures = session.captures
         cls.path = cls.captures[0]["path"]

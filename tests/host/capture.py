@@ -35,7 +35,7 @@ TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FOR
 class CaptureTest(common.HostTest):
     def take(self, cpus, *args):
         """Returns one capture and its capture.json."""
-        capture = self.capture_spikes(cpus, 1, *args).captures[0]
+        capture = self.capture_spikes(cpus, 1, *args, limits=common.DETAILED_SPIKES).captures[0]
         with open(os.path.join(capture["path"], "capture.json")) as file:
             return capture, json.load(file)
 
@@ -44,45 +44,52 @@ class CaptureTest(common.HostTest):
         self.cpu = common.find_cpus(1)[0]
 
 
-class StockPerf(CaptureTest):
+class OneCapture(CaptureTest):
+    """Of a CPU that is never idle."""
+
+    @classmethod
+    def setUpClass(cls):
+        taker = cls("take")
+        taker.setUp()
+        cls.addClassCleanup(taker.doCleanups)
+        with common.busy(taker.cpu):
+            cls.capture, cls.facts = taker.take([taker.cpu], "--function", "hrtimer_wakeup")
+        cls.data = os.path.join(cls.capture["path"], "perf.data")
+        cls.of_it = taker.samples(cls.capture["path"])
+
     def test_reads_without_a_warning(self):
-        with common.busy(self.cpu):
-            capture, facts = self.take([self.cpu])
-        data = os.path.join(capture["path"], "perf.data")
-        self.assertEqual(len(self.samples(capture["path"])), capture["events"])
-        self.check_header(self.perf("report", "--header-only", "-i", data), facts)
-        self.check_evlist(self.perf("evlist", "-v", "-i", data), facts)
-        self.perf("report", "--stdio", "-i", data)
+        self.assertEqual(len(self.of_it), self.capture["events"])
+        self.check_header(self.perf("report", "--header-only", "-i", self.data))
+        self.check_evlist(self.perf("evlist", "-v", "-i", self.data))
+        self.perf("report", "--stdio", "-i", self.data)
 
         converted = os.path.join(self.folder, "converted.json")
-        self.perf("data", "convert", "--to-json", converted, "-i", data)
+        self.perf("data", "convert", "--to-json", converted, "-i", self.data)
         with open(converted) as file:
             samples = json.load(file)["samples"]
-        self.assertEqual(len(samples), capture["events"])
+        self.assertEqual(len(samples), self.capture["events"])
         self.assertEqual({sample["cpu"] for sample in samples}, {self.cpu})
 
-    def check_header(self, header, facts):
+    def check_header(self, header):
         self.assertRegex(header, r"hostname : %s\n" % re.escape(platform.node()))
         self.assertRegex(header, r"os release : %s\n" % re.escape(platform.release()))
         self.assertRegex(header, r"arch : %s\n" % platform.machine())
         self.assertRegex(header, r"nrcpus online : %d\n" % os.sysconf("SC_NPROCESSORS_ONLN"))
-        self.assertIn("cmdline : " + " ".join(facts["command_line"]), header)
+        self.assertIn("cmdline : " + " ".join(self.facts["command_line"]), header)
         self.assertIn("clockid: monotonic (1)", header)
-        for event in facts["recorder"]["events"]:
+        for event in self.facts["recorder"]["events"]:
             self.assertIn("event : name = %s," % event["name"], header)
 
-    def check_evlist(self, evlist, facts):
+    def check_evlist(self, evlist):
         # Perf adds hints as comments.
         listed = {line.split(": ")[0] for line in evlist.splitlines() if not line.startswith("#")}
         self.assertEqual(listed - {"dummy:HG"},
-                         {event["name"] for event in facts["recorder"]["events"]})
+                         {event["name"] for event in self.facts["recorder"]["events"]})
         self.assertIn("clockid: 1", evlist)
 
     def test_fields_are_decoded(self):
-        with common.busy(self.cpu):
-            capture, _ = self.take([self.cpu])
         traces = {}
-        for sample in self.samples(capture["path"]):
+        for sample in self.of_it:
             traces.setdefault(sample["event"], []).append(sample["trace"])
         for trace in traces["sched:sched_switch"]:
             self.assertRegex(trace, r"prev_comm=.+ prev_pid=\d+ prev_prio=-?\d+ prev_state=\S+ ==> "
@@ -92,6 +99,36 @@ class StockPerf(CaptureTest):
         self.assertTrue([t for t in traces["timer:hrtimer_start"] if "function=hrtimer_wakeup" in t])
         for trace in traces["timer:hrtimer_expire_entry"]:
             self.assertRegex(trace, r"function=[a-z_]\w+ now=\d+")
+
+    def test_times_line_up_with_the_spike(self):
+        spike_ns = self.capture["time_ns"]
+        times = [sample["time_ns"] for sample in self.of_it]
+        self.assertEqual(times, sorted(times))
+        self.assertLess(times[0], self.capture["expected_ns"])
+        # Nothing is seen while interrupts are off; the timer that was late is the first that is.
+        self.assertTrue([t for t in times if abs(t - spike_ns) < 1000000], (times[-1], spike_ns))
+        self.assertLessEqual(times[-1], spike_ns + self.capture["skid_ns"] + CLOCK_SLACK_NS)
+
+    def test_expiry_of_the_spike_is_there(self):
+        """The event that the trigger took the latency from is in the trace, with the same time and timer."""
+        timer = self.capture["timer"][2:]
+        expiries = [s for s in self.of_it
+                    if s["event"] == "timer:hrtimer_expire_entry" and timer in s["trace"]
+                    and "now=%d" % self.capture["actual_ns"] in s["trace"]]
+        if not expiries and self.capture["idle"]:
+            self.skipTest("the idle task was interrupted, of which some machines give no samples")
+        self.assertEqual(len(expiries), 1)
+        self.assertIn("function=hrtimer_wakeup", expiries[0]["trace"])
+
+    def test_history(self):
+        """history_ns goes back to the oldest record of the spike's CPU."""
+        times = [sample["time_ns"] for sample in self.of_it]
+        for line in self.perf("script", "--ns", "--show-task-events", "-i", self.data).splitlines():
+            match = TASK_RECORD.fullmatch(line)
+            # Those of time 0 tell of the tasks there were when the capture was written.
+            if match and int(match[2]) and int(match[1]) == self.cpu:
+                times.append(int(match[2]) * 1000000000 + int(match[3]))
+        self.assertEqual(self.capture["time_ns"] - min(times), self.capture["history_ns"])
 
 
 class Contents(CaptureTest):
@@ -125,24 +162,13 @@ class Contents(CaptureTest):
             else:
                 self.assertIs(type(value[key]), kind, where)
 
-    def test_times_line_up_with_the_spike(self):
-        with common.busy(self.cpu):
-            capture, _ = self.take([self.cpu])
-        spike_ns = capture["time_ns"]
-        times = [sample["time_ns"] for sample in self.samples(capture["path"])]
-        self.assertEqual(times, sorted(times))
-        self.assertLess(times[0], capture["expected_ns"])
-        # Nothing is seen while interrupts are off; the timer that was late is the first that is.
-        self.assertTrue([t for t in times if abs(t - spike_ns) < 1000000], (times[-1], spike_ns))
-        self.assertLessEqual(times[-1], spike_ns + capture["skid_ns"] + CLOCK_SLACK_NS)
-
     def test_trace_stands_still(self):
         """What other CPUs do while their rings are copied is not in the capture."""
         cpus = common.find_cpus(2)
         with common.switching(cpus[0]), common.switching(cpus[1]):
-            with common.Session(cpus, self.output, *common.SPIKES, "--buffer", "16M", "-e",
+            with common.Session(cpus, self.output, *common.DETAILED_SPIKES, "--buffer", "4M", "-e",
                                 "sched:*") as session:
-                ready_ns = common.now_ns() + 3000000000
+                ready_ns = common.now_ns() + 1000000000
                 common.wait_for(lambda: common.now_ns() > ready_ns, "time to fill the rings")
                 with common.late(cpus[0]):
                     self.assertEqual(session.finish(), 0, session.__dict__)
@@ -150,32 +176,6 @@ class Contents(CaptureTest):
         still_ns = capture["time_ns"] + capture["skid_ns"]
         last = self.samples(capture["path"])[-1]
         self.assertLessEqual(last["time_ns"], still_ns + CLOCK_SLACK_NS, (last, capture))
-
-    def test_expiry_of_the_spike_is_there(self):
-        """The event that the trigger took the latency from is in the trace, with the same time and timer."""
-        with common.busy(self.cpu):
-            capture, _ = self.take([self.cpu], "--function", "hrtimer_wakeup")
-        timer = capture["timer"][2:]
-        expiries = [s for s in self.samples(capture["path"])
-                    if s["event"] == "timer:hrtimer_expire_entry" and timer in s["trace"]
-                    and "now=%d" % capture["actual_ns"] in s["trace"]]
-        if not expiries and capture["idle"]:
-            self.skipTest("the idle task was interrupted, of which some machines give no samples")
-        self.assertEqual(len(expiries), 1)
-        self.assertIn("function=hrtimer_wakeup", expiries[0]["trace"])
-
-    def test_history(self):
-        """history_ns goes back to the oldest record of the spike's CPU."""
-        with common.busy(self.cpu):
-            capture, _ = self.take([self.cpu])
-        times = [sample["time_ns"] for sample in self.samples(capture["path"])]
-        data = os.path.join(capture["path"], "perf.data")
-        for line in self.perf("script", "--ns", "--show-task-events", "-i", data).splitlines():
-            match = TASK_RECORD.fullmatch(line)
-            # Those of time 0 tell of the tasks there were when the capture was written.
-            if match and int(match[2]) and int(match[1]) == self.cpu:
-                times.append(int(match[2]) * 1000000000 + int(match[3]))
-        self.assertEqual(capture["time_ns"] - min(times), capture["history_ns"])
 
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_small_ring_holds_less(self):
@@ -251,14 +251,12 @@ class Choice(CaptureTest):
             self.assertTrue(sample["trace"].endswith("next_prio=4"), sample)
         self.assertLess(len(switches), len(samples))
 
-    def test_filter_that_nothing_passes(self):
-        samples, _ = self.samples_of("-e", "sched:sched_switch", "--filter", "prev_pid==-5",
-                                     "-e", "timer:hrtimer_start")
-        self.assertEqual({sample["event"] for sample in samples}, {"timer:hrtimer_start"})
-
-    def test_filter_of_a_glob(self):
-        samples, recorded = self.samples_of("-e", "timer:hrtimer_expire_*", "--filter", "common_pid>0")
-        self.assertEqual({event.get("filter") for event in recorded}, {"common_pid>0"})
+    def test_other_filters(self):
+        """One that nothing passes, and one of a glob."""
+        samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "prev_pid==-5",
+                                            "-e", "timer:hrtimer_expire_*", "--filter", "common_pid>0")
+        self.assertEqual({event["filter"] for event in recorded[1:]}, {"common_pid>0"})
+        self.assertLessEqual({sample["event"] for sample in samples}, {"timer:hrtimer_expire_entry", "timer:hrtimer_expire_exit"})
         self.assertTrue(samples)
         self.assertNotIn(0, {sample["tid"] for sample in samples})
 

@@ -34,8 +34,12 @@ PATIENCE = 60.0  # seconds for what takes a moment on an idle machine
 SPIN_US = 10000
 EVERY_MS = 40
 THRESHOLD_NS = 5000000
-SPIKES = ["--threshold", "5ms", "--recorder", "events"]
-NO_SPIKES = ["--threshold", "1h", "--recorder", "events"]
+# A session that ends waits for the kernel once for each tracepoint: two, but where a test reads what else there is.
+ALL_EVENTS = ["--recorder", "events"]
+EVENTS = [*ALL_EVENTS, "-e", "sched:sched_switch", "-e", "timer:hrtimer_expire_entry"]
+SPIKES = ["--threshold", "5ms", *EVENTS]
+NO_SPIKES = ["--threshold", "1h", *EVENTS]
+DETAILED_SPIKES = ["--threshold", "5ms", *ALL_EVENTS]
 
 
 def skip(reason):
@@ -321,13 +325,13 @@ class HostTest(unittest.TestCase):
         self.assertEqual(result.stdout, "")
         self.assertEqual(result.returncode, code, result.stderr)
 
-    def capture_spikes(self, cpus, count, *args):
+    def capture_spikes(self, cpus, count, *args, limits=SPIKES):
         """A session that ends after `count` captures of spikes made on each of the CPUs."""
         with contextlib.ExitStack() as stack:
             for cpu in cpus:
                 stack.enter_context(late(cpu))
             session = stack.enter_context(
-                Session(cpus, self.output, *SPIKES, "--count", str(count), *args))
+                Session(cpus, self.output, *limits, "--count", str(count), *args))
             self.assertEqual(session.finish(), 0, session.__dict__)
         return session
 

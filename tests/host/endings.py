@@ -179,19 +179,6 @@ class Sweep(EndingTest):
             self.assertEqual(living.finish(signal.SIGINT), NO_SPIKE)
         self.assertFalse(os.path.exists(self.output))
 
-    def test_after_a_kill(self):
-        """A session killed while it writes, some times; the next finds a folder without its remains."""
-        for _ in range(3):
-            with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
-                with common.late(self.cpu):
-                    session.read_capture()
-                    session.process.kill()
-                    session.process.wait()
-        self.make_partial()
-        self.run_quietly()
-        self.assertEqual(self.partial(), [])
-        self.assertTrue(self.folders())
-
 
 class Streams(EndingTest):
     def test_stdin_closed(self):

@@ -25,7 +25,7 @@ class ErrorTest(common.HostTest):
         cpu = str(self.cpu) if cpu is None else cpu
         # A second at most, should it start after all.
         return common.run_ctl("start", "--cpu", cpu, "--output", output or self.output,
-                              *common.NO_SPIKES, "--duration", "1s", *args, prefix=prefix)
+                              "--threshold", "1h", *common.ALL_EVENTS, "--duration", "1s", *args, prefix=prefix)
 
     def assert_usage(self, result, *parts):
         self.assert_fails(result, USAGE, *parts)

@@ -8,7 +8,7 @@ import signal
 import common
 
 # A timer of each thread of the workload is later than this.
-ANY = ("--threshold", "1us", "--recorder", "events", "--workload", "cyclic", "--buffer", "64K")
+ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K")
 
 
 class Keep(common.HostTest):

@@ -37,18 +37,12 @@ class CaptureChecks(common.HostTest):
 
 
 class OneShot(CaptureChecks):
-    def check_count(self, count):
+    def test_count(self):
         cpus = common.find_cpus(2)
-        session = self.capture_spikes(cpus, count)
-        self.check_captures(session, count)
-        self.check_folder(count)
-        self.check_armings(session, count)
-
-    def test_count_1(self):
-        self.check_count(1)
-
-    def test_count_10(self):
-        self.check_count(10)
+        session = self.capture_spikes(cpus, 10)
+        self.check_captures(session, 10)
+        self.check_folder(10)
+        self.check_armings(session, 10)
 
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_cpus_that_hit_together(self):
@@ -59,9 +53,9 @@ class OneShot(CaptureChecks):
             for cpu in cpus:
                 stack.enter_context(common.ticker(cpu, 1000))
             session = stack.enter_context(common.Session(
-                cpus, self.output, "--threshold", "1ns", "--recorder", "events", "--workload", "none",
+                cpus, self.output, "--threshold", "1ns", "--workload", "none",
                 # Few of the armings have CPUs within the nanoseconds that matter. A busy machine has fewer.
-                "--function", "hrtimer_wakeup", "--count", "300", "--duration", "20s", "-e", "sched:sched_switch"))
+                "--function", "hrtimer_wakeup", "--count", "300", "--duration", "20s", *common.EVENTS))
             self.assertEqual(session.finish(), 0, session.__dict__)
         count = len(session.captures)
         self.check_captures(session, count)

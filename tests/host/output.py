@@ -147,7 +147,7 @@ class Away(OutputTest):
         self.assertEqual([name for name in os.listdir(moved) if name.startswith(".")], [])
 
     def test_cannot_be_made_again(self):
-        with self.session("--threshold", "1us", "--recorder", "events", "--count", "100000") as session:
+        with self.session("--threshold", "1us", *common.EVENTS, "--count", "100000") as session:
             session.read_capture()
             common.wait_for(self.replace, "a file is in its place")
             end = time.monotonic() + 2

@@ -34,7 +34,7 @@ class Events(common.HostTest):
         cls.addClassCleanup(cls.taker.doCleanups)
         cpu = common.find_cpus(1)[0]
         with common.busy(cpu):
-            session = cls.taker.capture_spikes([cpu], 4)
+            session = cls.taker.capture_spikes([cpu], 4, limits=common.DETAILED_SPIKES)
         # Other things make timers late too.
         cls.paths = [capture["path"] for capture in session.captures if cls.has_culprit(capture)]
         cls.taker.assertTrue(cls.paths, session.captures)

@@ -39,7 +39,7 @@ class Events(common.HostTest):
         cls.cpus = cpus = common.find_cpus(2)
         # One spikes; both are busy.
         with common.busy(cpus[0]), common.busy(cpus[1]), common.late(cpus[1]):
-            with common.Session(cpus, cls.taker.output, *common.SPIKES) as session:
+            with common.Session(cpus, cls.taker.output, *common.DETAILED_SPIKES) as session:
                 cls.taker.assertEqual(session.finish(), 0, session.__dict__)
         cls.path = session.captures[0]["path"]
         with open(os.path.join(cls.path, "capture.json")) as file:

@@ -59,7 +59,7 @@ class Migrated(common.HostTest):
         self.fail("no thread was seen to run elsewhere: %s" % session.captures)
 
     def session(self, cpus, *args, trigger="thread"):
-        return common.Session(cpus, self.output, "--workload", "none", "--recorder", "events", "--buffer", "256K", "--count", "1000",
+        return common.Session(cpus, self.output, "--workload", "none", *common.EVENTS, "--buffer", "256K", "--count", "1000",
                               "--trigger", "%s=%dms" % (trigger, THRESHOLD_MS), *args)
 
     def check(self, line, facts, watched):

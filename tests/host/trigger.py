@@ -31,6 +31,7 @@ class Spikes(common.HostTest):
         after_ns = common.now_ns()
         for capture in session.captures:
             self.check_spike(capture, cpu, before_ns, after_ns)
+            self.check_json(capture)
             self.assertEqual(capture["function_name"], "hrtimer_wakeup")
             self.assertEqual(int(capture["function"], 16),
                              int(common.symbol_address("hrtimer_wakeup"), 16))
@@ -38,9 +39,7 @@ class Spikes(common.HostTest):
         self.assertGreater(session.summary["all"]["max_ns"], common.SPIN_US * 800)
         self.assertLess(min(c["latency_ns"] for c in session.captures), common.SPIN_US * 1500)
 
-    def test_capture_json_agrees(self):
-        cpu = common.find_cpus(1)[0]
-        capture = self.capture_spikes([cpu], 1).captures[0]
+    def check_json(self, capture):
         with open(os.path.join(capture["path"], "capture.json")) as file:
             spike = json.load(file)["spike"]
         for key in ("sequence", "cpu", "time_ns", "latency_ns", "expected_ns", "actual_ns", "pid",
@@ -72,10 +71,10 @@ class Spikes(common.HostTest):
 
 
 class Watching(common.HostTest):
-    def watch(self, cpus, *args, seconds=2):
+    def watch(self, cpus, *args):
         """A session without a spike. Returns its summary."""
         result = common.run_ctl("start", "--json", "--cpu", common.cpu_list(cpus), "--output",
-                                self.output, *common.NO_SPIKES, "--duration", "%ds" % seconds, *args)
+                                self.output, *common.NO_SPIKES, "--duration", "500ms", *args)
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertFalse(os.path.exists(self.output))
         return common.of_type(common.parse_lines(result.stdout), "summary")[0]
@@ -120,8 +119,8 @@ class Statistics(Watching):
         self.assertEqual([row["cpu"] for row in summary["cpus"]], cpus)
         for row in summary["cpus"]:
             self.check_row(row)
-            # One each millisecond for two seconds; others sleep too. A busy machine sleeps through some.
-            self.assertGreater(row["count"], 1000)
+            # One each millisecond; others sleep too. A busy machine sleeps through some.
+            self.assertGreater(row["count"], 250)
             self.assertEqual(row["spikes"], 0)
         self.check_row(summary["all"])
         self.assertEqual(summary["all"]["count"], sum(row["count"] for row in summary["cpus"]))
@@ -132,27 +131,26 @@ class Statistics(Watching):
         cpus = common.find_cpus(1)
         slow = self.watch(cpus, *HRTIMER_WAKEUP, "--period", "100ms")["all"]["count"]
         fast = self.watch(cpus, *HRTIMER_WAKEUP, "--period", "500us")["all"]["count"]
-        self.assertGreater(fast, 2000)
+        self.assertGreater(fast, 500)
         self.assertGreater(fast, 2 * slow)
-
 
 
 class Functions(Watching):
     def test_symbol_that_never_fires(self):
         """A function of the kernel that no timer runs."""
-        summary = self.watch(common.find_cpus(1), "--function", "schedule", seconds=1)
+        summary = self.watch(common.find_cpus(1), "--function", "schedule")
         self.assertEqual(summary["all"]["count"], 0)
         self.assertEqual(summary["all"]["histogram"], [])
         self.assertEqual(summary["all"]["max_ns"], 0)
 
     def test_address(self):
         address = common.symbol_address("hrtimer_wakeup")
-        summary = self.watch(common.find_cpus(1), "--function", address, seconds=1)
-        self.assertGreater(summary["all"]["count"], 500)
+        summary = self.watch(common.find_cpus(1), "--function", address)
+        self.assertGreater(summary["all"]["count"], 100)
 
     def test_address_that_never_fires(self):
         address = hex(int(common.symbol_address("hrtimer_wakeup"), 16) + 1)
-        summary = self.watch(common.find_cpus(1), "--function", address, seconds=1)
+        summary = self.watch(common.find_cpus(1), "--function", address)
         self.assertEqual(summary["all"]["count"], 0)
 
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
@@ -163,7 +161,7 @@ class Functions(Watching):
         with common.busy(cpu), common.ticker(cpu, 1000):
             for _ in range(5):
                 session = common.run_ctl("start", "--json", "--cpu", str(cpu), "--output", self.output,
-                                         "--threshold", "1ns", "--recorder", "events", "--workload", "none", "--function",
+                                         "--threshold", "1ns", *common.EVENTS, "--workload", "none", "--function",
                                          "any", "--count", "20")
                 self.assertEqual(session.returncode, 0, session.stderr)
                 captures = common.of_type(common.parse_lines(session.stdout), "capture")
