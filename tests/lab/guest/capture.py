@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests of perf-poke's own Intel PT captures share."""
+import functools
 import glob
 import json
 import os
@@ -45,15 +46,14 @@ class Capture:
         clock = self.json["recorder"].get("clock", {"perf_ns": 0, "monotonic_ns": 0})
         self.to_perf_ns = (clock["perf_ns"] or 0) - clock["monotonic_ns"]
 
+    @functools.cache
     def decoded(self, perf="perf"):
         return common.Decoded(self.data, perf=perf)
 
     def times_ns(self):
         """Of the first and the last branch, in CLOCK_MONOTONIC."""
-        out = subprocess.run(["perf", "script", "-i", self.data, "--itrace=be", "--ns", "-F", "time"],
-                             capture_output=True, text=True, check=True).stdout.split()
-        times = [int(t.rstrip(":").replace(".", "")) - self.to_perf_ns for t in (out[0], out[-1])]
-        return times[0], times[1]
+        times = self.decoded().times
+        return times[0] - self.to_perf_ns, times[-1] - self.to_perf_ns
 
 
 class Late(threading.Thread):
@@ -77,15 +77,19 @@ class Late(threading.Thread):
         self.join()
 
 
-def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt"):
-    """Captures of timers that are late on purpose."""
+def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None):
+    """Captures of timers that are late on purpose. `each` is called with the session's pid when one is told."""
     argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{THRESHOLD_US}us", "--count", str(count), "--duration", "100s",
             "--recorder", recorder, "--buffer", buffer, "--output", output, *options]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         armed = json.loads(session.stdout.readline())
         equal(armed["type"], "armed", "first line")
+        lines = []
         with late or Late():
-            lines = [json.loads(line) for line in session.stdout]
+            for line in map(json.loads, session.stdout):
+                lines.append(line)
+                if each and line["type"] == "capture":
+                    each(session.pid)
         equal(session.wait(), 0, f"exit status with {options}")
     captures = [Capture(line) for line in lines if line["type"] == "capture"]
     equal(len(captures), count, "captures")
@@ -99,14 +103,12 @@ def first_after(what, time_ns, cpu=common.CPU):
     return [e for e in common.log(cpu) if e["what"] == what and e["mono_ns"] >= time_ns][0]
 
 
-def same_text(capture, perfs):
-    """Each perf says the same of it, but for how it spaces its columns."""
-    texts = set()
-    for perf in perfs:
-        out = subprocess.run([perf, "script", "-i", capture.data, "--itrace=be", "--ns"], capture_output=True, text=True, check=False)
-        equal((out.returncode, out.stderr), (0, ""), f"{perf} script")
-        texts.add(re.sub(" +", " ", out.stdout))
-    equal(len(texts), 1, "different texts from the same capture")
+def check_perfs_agree(one):
+    """Each perf decodes the same, and has nothing to say."""
+    expected = vars(one.decoded())
+    equal(expected["said"], "", "what perf said")
+    for perf in perfs()[1:]:
+        check(vars(one.decoded(perf)) == expected, f"{perf} decodes something else")
 
 
 def perfs():

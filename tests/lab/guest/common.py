@@ -147,7 +147,7 @@ def in_folder(path):
 
 
 Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_symbol")
-LINE = re.compile(r"^ *(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
+LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
 
 
 class Decoded:
@@ -155,11 +155,13 @@ class Decoded:
 
     def __init__(self, data="data", itrace="be", perf="perf"):
         self.branches = []
+        self.times = []  # in ns, of all lines
         self.edges = []  # where the trace begins and ends: flags, how many branches there are before
         self.errors = []
-        out = subprocess.run([perf, "script", "-i", data, f"--itrace={itrace}", "--ns", "-F", "hw:flags,ip,sym,addr"],
+        out = subprocess.run([perf, "script", "-i", data, f"--itrace={itrace}", "--ns", "-F", "hw:time,flags,ip,sym,addr"],
                              capture_output=True, text=True, check=False)
         equal(out.returncode, 0, f"exit status of perf script ({out.stderr[-300:]})")
+        self.said = out.stderr
         for line in out.stdout.splitlines():
             # The event that a sample of the trace came with has fields of its own.
             if not line.strip() or "bpf_trace:bpf_trace_printk:" in line:
@@ -168,7 +170,9 @@ class Decoded:
             if not match:
                 self.errors.append(line)
                 continue
-            flags = match["flags"].strip()
+            self.times.append(int(match["time"].replace(".", "")))
+            # perf 7.3 calls the beginning of a trace a jump.
+            flags = match["flags"].strip().removesuffix(" jmp")
             branch = Branch(flags, int(match["from"], 16), match["from_sym"], int(match["to"], 16), match["to_sym"])
             if flags.startswith("tr "):
                 self.edges.append((flags, len(self.branches)))

@@ -59,16 +59,23 @@ class Session:
             check(False, f"nothing more from the session: {self.said}")
 
     def spike(self, cpu):
+        """Once more if another came first: while that was written this one was not taken."""
         since_ns = make_late(cpu)
-        return self.captured(cpu, since_ns)
+        while not (line := self.capture_of(cpu, since_ns)):
+            make_late(cpu)
+        return line
 
     def captured(self, cpu, since_ns):
         """The first capture of a spike of that CPU since then: several timers can be late at once."""
+        while not (line := self.capture_of(cpu, since_ns)):
+            pass
+        return line
+
+    def capture_of(self, cpu, since_ns):
+        """The next, if it is that."""
         line = self.next()
-        while line["type"] == "capture" and (line["cpu"] != cpu or line["time_ns"] < since_ns):
-            line = self.next()
         equal(line["type"], "capture", "line")
-        return capture.Capture(line)
+        return capture.Capture(line) if line["cpu"] == cpu and line["time_ns"] >= since_ns else None
 
     def count(self, text):
         return sum(text in line for line in self.said)
@@ -107,49 +114,70 @@ def bytes_of(one, cpu):
     return [t["bytes"] for t in one.json["recorder"]["traces"] if t["cpu"] == cpu]
 
 
+def shown(one, cpu, fields, *args):
+    """What perf shows of that CPU, each with its time; an error of its decoder has none."""
+    out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", fields, *args], capture_output=True, text=True,
+                         check=False)
+    equal((out.returncode, out.stderr), (0, ""), "perf script")
+    words = [line.split() for line in out.stdout.splitlines()]
+    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, *rest) for time, *rest in words]
+
+
 def check_trace(one, cpu, since_ns=0):
     """Its trace of that CPU is there, decodes, and has nothing older."""
     sizes = bytes_of(one, cpu)
     check(len(sizes) == 1 and sizes[0] > 0, f"traces of the capture of CPU {cpu}: {one.json['recorder']['traces']}")
-    decoded = one.decoded()
-    equal(decoded.errors, [], "errors of the decoder")
-    check(decoded.branches, "nothing was decoded")
-    out = subprocess.run(["perf", "script", "-i", one.data, "--itrace=be", "--ns", "-C", str(cpu), "-F", "time"], capture_output=True,
-                         text=True, check=True).stdout.split()
-    times = [int(t.rstrip(":").replace(".", "")) - one.to_perf_ns for t in out]
-    check(times, f"nothing of CPU {cpu}")
-    check(min(times) > since_ns, f"CPU {cpu}: the trace begins at {min(times)}, before {since_ns}")
+    branches = shown(one, cpu, "time", "--itrace=be")
+    check(branches, f"nothing of CPU {cpu} was decoded")
+    check(min(branches)[0] > since_ns, f"CPU {cpu}: the trace begins at {min(branches)[0]}, before {since_ns}")
+
+
+def gone_for_a_spike(one, way, everyone):
+    one.goes()
+    away = one.spike(0)
+    check_trace(away, 0)
+    equal([t["cpu"] for t in away.json["recorder"]["traces"]], [0, 1] if everyone else [0], "CPUs with a trace")
+    since_ns = one.comes()
+    time.sleep(0.3)
+    for _ in range(2):
+        back = one.spike(1)
+        check_trace(back, 1, since_ns)
+        since_ns = back.line["time_ns"] if way != "sample" else since_ns
+
+
+def gone_before_rearming(one, verify, again=False):
+    """The CPU goes between the spike and the re-arming, as near as can be: the session is stopped when the spike comes, and goes on
+    when the CPU has gone, or, `again`, when it is back already."""
+    went, back = one.count(WENT), one.count(BACK)
+    one.process.send_signal(signal.SIGSTOP)
+    spike_ns = make_late(1)
+    ONLINE.write_text("0")
+    if again:
+        ONLINE.write_text("1")
+    one.process.send_signal(signal.SIGCONT)
+    verify(one.captured(1, spike_ns), 1)
+    common.wait_for(lambda: one.count(WENT) > went, "warning")
+    since_ns = 0
+    if again:
+        common.wait_for(lambda: one.count(BACK) > back, "message")
+    else:
+        since_ns = one.comes()
+    time.sleep(0.3)
+    verify(one.spike(1), 1, since_ns)
 
 
 def pt(way, *options):
-    everyone = "--freeze-all" in options
-    name = f"{way}{len(options)}"
-    with session(name, "--recorder", "pt", "--buffer", "128K", "--freeze", way, *options) as one:
+    with session(f"{way}{len(options)}", "--recorder", "pt", "--buffer", "128K", "--freeze", way, *options) as one:
         check_trace(one.spike(1), 1)
-        for _ in range(1 if everyone else 2):
-            one.goes()
-            away = one.spike(0)
-            check_trace(away, 0)
-            equal([t["cpu"] for t in away.json["recorder"]["traces"]], [0, 1] if everyone else [0], "CPUs with a trace")
-            since_ns = one.comes()
-            time.sleep(0.3)
-            for _ in range(2):
-                back = one.spike(1)
-                check_trace(back, 1, since_ns)
-                since_ns = back.line["time_ns"] if way != "sample" else since_ns
+        gone_for_a_spike(one, way, "--freeze-all" in options)
+        gone_before_rearming(one, check_trace)
+        if not options:
+            gone_before_rearming(one, check_trace, again=True)
     print(f"pt, {way} {options}: well", flush=True)
 
 
-def names(one, cpu):
-    """Of the events, and their times."""
-    out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", "time,event"], capture_output=True, text=True,
-                         check=False)
-    equal((out.returncode, out.stderr), (0, ""), "perf script")
-    return [(int(w[0].rstrip(":").replace(".", "")), w[1]) for w in map(str.split, out.stdout.splitlines())]
-
-
 def check_events(one, cpu, since_ns=0):
-    found = names(one, cpu)
+    found = shown(one, cpu, "time,event")
     check(any(name.startswith("timer:hrtimer") for _, name in found), f"no timer of CPU {cpu} among {len(found)} events")
     check(found[0][0] > since_ns, f"CPU {cpu}: events from {found[0][0]}, before {since_ns}")
 
@@ -157,50 +185,14 @@ def check_events(one, cpu, since_ns=0):
 def events():
     with session("events", "--recorder", "events", "--buffer", "64K") as one:
         check_events(one.spike(1), 1)
-        for _ in range(2):
-            one.goes()
-            check_events(one.spike(0), 0)
-            since_ns = one.comes()
-            back = one.spike(1)
-            check_events(back, 1, since_ns)
-            check_events(back, 0)
-    print("events: well", flush=True)
-
-
-def between(way, *options):
-    """The CPU goes between the spike and the re-arming, as near as can be: the session is stopped when the spike comes, and goes on
-    when the CPU has gone; once more, when it is back already."""
-    for again in (False, True) if not options else (False,):
-        with session(f"between_{way}{len(options)}{again}", "--recorder", "pt", "--buffer", "128K", "--freeze", way, *options) as one:
-            time.sleep(0.3)
-            one.process.send_signal(signal.SIGSTOP)
-            spike_ns = make_late(1)
-            ONLINE.write_text("0")
-            if again:
-                ONLINE.write_text("1")
-            one.process.send_signal(signal.SIGCONT)
-            check_trace(one.captured(1, spike_ns), 1)
-            common.wait_for(lambda: one.count(WENT), "warning")
-            if again:
-                common.wait_for(lambda: one.count(BACK), "message")
-                since_ns = 0
-            else:
-                since_ns = one.comes()
-            time.sleep(0.3)
-            check_trace(one.spike(1), 1, since_ns)
-    print(f"gone between spike and re-arming, {way} {options}: well", flush=True)
-
-
-def between_events():
-    with session("between_events", "--recorder", "events") as one:
-        one.process.send_signal(signal.SIGSTOP)
-        spike_ns = make_late(1)
-        ONLINE.write_text("0")
-        one.process.send_signal(signal.SIGCONT)
-        check_events(one.captured(1, spike_ns), 1)
-        common.wait_for(lambda: one.count(WENT), "warning")
+        one.goes()
+        check_events(one.spike(0), 0)
         since_ns = one.comes()
-        check_events(one.spike(1), 1, since_ns)
+        back = one.spike(1)
+        check_events(back, 1, since_ns)
+        check_events(back, 0)
+        gone_before_rearming(one, check_events)
+    print("events: well", flush=True)
 
 
 def only_cpu():
@@ -288,13 +280,9 @@ def main():
         common.skip("this kernel has no CPU hotplug")
     for way in capture.ways():
         pt(way)
-        between(way)
-    for way in capture.ways():
         if way != "sample":
             pt(way, "--freeze-all")
-            between(way, "--freeze-all")
     events()
-    between_events()
     only_cpu()
     targets()
     reopening_fails()

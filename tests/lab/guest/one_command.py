@@ -35,15 +35,10 @@ def run():
     return lines
 
 
-def times_ns(data):
-    out = subprocess.run(["perf", "script", "-i", data, "--itrace=be", "--ns", "-F", "time"], capture_output=True, text=True, check=True)
-    return [int(time.rstrip(":").replace(".", "")) for time in out.stdout.split()]
-
-
 def check_trace(data, spike_ns):
     decoded = common.Decoded(data)
     iterations = common.check_whole_iterations(decoded)
-    times = times_ns(data)
+    times = decoded.times
     check(times[0] < spike_ns < times[-1], f"the spike at {spike_ns} is not within the trace, {times[0]} to {times[-1]}")
     print(f"{iterations} iterations decoded; the trace begins {(spike_ns - times[0]) / 1e6:.1f} ms before the spike, and ends "
           f"{(times[-1] - spike_ns) / 1e6:.1f} ms after it")

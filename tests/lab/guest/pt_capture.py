@@ -39,19 +39,18 @@ def check_begin(one, entry):
     check(one.line["trace_bytes"] >= least, f"{one.line['trace_bytes']} bytes of trace, of {entry['written']} written")
 
 
-def one_spike(freeze, options, order="skylake"):
+def one_spike(freeze, order="skylake"):
     common.set_parameter("psb_order", order)
-    output = f"/tmp/pt_capture_{freeze}{len(options)}_{order}"
-    one = take(CTL, output, *options, buffer=str(RING), late=capture.Late(every_s=1))[0]
+    one = take(CTL, f"/tmp/pt_capture_{freeze}_{order}", "--freeze", freeze, buffer=str(RING), late=capture.Late(every_s=1))[0]
     iterations = check_capture(one, freeze)
     entry = capture.first_after({"pause": "pause", "sample": "snapshot", "signal": "stop"}[freeze], one.line["time_ns"])
     if freeze != "sample":
         check_end(one, entry)
         check_begin(one, entry)
     skid_us = (entry["mono_ns"] - one.line["time_ns"]) / 1000
-    print(f"{freeze} {options} {order}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
+    print(f"{freeze} {order}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
           f"{skid_us:.0f} us after the spike; told: {one.line['skid_ns'] / 1000:.0f} us")
-    capture.same_text(one, capture.perfs())
+    capture.check_perfs_agree(one)
     return one
 
 
@@ -65,9 +64,9 @@ def nothing_after_a_pause(one):
 
 capture.load()
 for way in capture.ways():
-    held = one_spike(way, ["--freeze", way])
+    held = one_spike(way)
     if way == "pause":
         nothing_after_a_pause(held)
 for psb_order in ("broadwell", "shuffled"):
-    one_spike("signal", ["--freeze", "signal"], psb_order)
-equal(one_spike(capture.ways()[0], []).json["recorder"]["freeze"], capture.ways()[0], "the way that auto chooses")
+    one_spike("signal", psb_order)
+equal(take(CTL, "/tmp/pt_capture_auto")[0].json["recorder"]["freeze"], capture.ways()[0], "the way that auto chooses")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many spikes in a row, each a capture of its own that decodes and holds nothing of an earlier one; the ring goes round in
-between. Two CPUs at once. Options that say what is recorded and written."""
+"""Many spikes in a row, each a capture of its own that decodes and holds nothing of an earlier one, from a controller that needs no
+more memory for the last than for those before; the ring goes round in between. Two CPUs at once. Options that say what is recorded
+and written."""
+import pathlib
+import re
 import sys
 
 import capture
@@ -9,29 +12,49 @@ from capture import take
 from common import check, equal
 
 CTL = sys.argv[1]
-# So that a ring of 64K goes round many times between two spikes, and has many points to begin at.
-BUSY = {"bytes_per_sec": 1000000, "max_burst": 65536}
+COUNT = 15
+SETTLED = 5
+RING = 64 << 10
+# So that the ring goes round many times between two spikes, and has many points to begin at.
+BUSY = {"bytes_per_sec": 1000000, "max_burst": RING}
 EVENT = "intel_pt/cyc,noretcomp,psb_period=0/k"
 
 
-def in_a_row(way, number):
-    common.set_parameter("bytes_per_sec", BUSY["bytes_per_sec"])
-    common.set_parameter("max_burst", BUSY["max_burst"])
-    captures = take(CTL, f"/tmp/pt_many_{way}", "--freeze", way, "-e", EVENT, count=number, buffer="64K")
+def resident_kb(pid):
+    """0 when it has ended"""
+    match = re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())
+    return int(match[1]) if match else 0
+
+
+def in_a_row(way):
+    for name, value in BUSY.items():
+        common.set_parameter(name, value)
+    resident, before = [], common.counter("bytes")
+    captures = take(CTL, f"/tmp/pt_many_{way}", "--freeze", way, "-e", EVENT, count=COUNT, buffer=str(RING),
+                    each=lambda pid: resident.append(resident_kb(pid)))
+    rounds = (common.counter("bytes") - before) / RING
+    check(rounds >= COUNT, f"the ring went round only {rounds:.1f} times")
+    # With the last one the session ends, and frees its memory.
+    settled, last = resident[SETTLED - 1], resident[-2]
+    check(abs(last - settled) * 10 <= settled, f"resident memory went from {settled} KiB to {last} KiB")
+    check_decode(way, captures)
+    skids = sorted(one.line["skid_ns"] // 1000 for one in captures)
+    blinds = sorted(one.line["blind_ns"] // 1000 for one in captures)
+    print(f"{way}: {COUNT} captures, skid {skids[0]} to {skids[-1]} us, median {skids[COUNT // 2]}; blind median {blinds[COUNT // 2]} us; "
+          f"{rounds:.0f} rounds of the ring; {settled} KiB at capture {SETTLED}, then {last}", flush=True)
+
+
+def check_decode(way, captures):
     end_ns = 0
     for number, one in enumerate(captures):
         decoded = one.decoded()
-        equal(decoded.errors, [], f"errors of the decoder in capture {number}")
+        equal((decoded.errors, decoded.said), ([], ""), f"errors of the decoder in capture {number}")
         check(len(decoded.branches) > 1000, f"only {len(decoded.branches)} branches in capture {number}")
         first_ns, last_ns = one.times_ns()
         # A sample may go back to before the last spike: nothing was stopped. Else it begins when tracing began again.
         check(way == "sample" or first_ns > end_ns, f"capture {number} begins at {first_ns}, before the last one's end, {end_ns}")
         end_ns = last_ns
         equal(one.line["sequence"], number + 1, "sequence")
-    skids = sorted(one.line["skid_ns"] // 1000 for one in captures)
-    blinds = sorted(one.line["blind_ns"] // 1000 for one in captures)
-    print(f"{way}: {len(captures)} captures, skid {skids[0]} to {skids[-1]} us, median {skids[len(skids) // 2]}; blind median "
-          f"{blinds[len(blinds) // 2]} us")
 
 
 def two_cpus():
@@ -58,6 +81,6 @@ def options():
 
 capture.load()
 for freeze in capture.ways():
-    in_a_row(freeze, 15)
+    in_a_row(freeze)
 two_cpus()
 options()

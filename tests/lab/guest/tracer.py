@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -70,18 +71,32 @@ def thread_policy():
 
 
 class Session:
-    def __init__(self, *options, cpu=1, threshold="1h", expect=None, recorder="events"):
+    """Of few events: at its end it waits for the kernel once for each."""
+
+    def __init__(self, *options, cpu=1, threshold="1h", expect=None, recorder=("events", "-e", "sched:sched_switch")):
         self.said = open("/tmp/timerlat.said", "w", encoding="utf-8")
-        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", recorder, "--output", "/tmp/timerlat.data", "--threshold", threshold,
-                "--count", "99", "--verbose", *options]
+        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", *recorder, "--buffer", "256K", "--output", "/tmp/timerlat.data",
+                "--threshold", threshold, "--count", "99", "--verbose", *options]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.said, text=True)
-        line = self.process.stdout.readline()
+        self.ahead = b""
+        line = self.read_line()
         if expect is not None:
             equal(self.process.wait(60), expect, f"exit status ({line}{self.text()})")
             return
         check(line, f"nothing from the session: {self.text()}")
         self.armed = json.loads(line)
         equal(self.armed["type"], "armed", f"first line ({self.text()})")
+
+    def read_line(self, seconds=60):
+        """What it tells next; nothing if that takes longer, or if it has ended."""
+        while b"\n" not in self.ahead:
+            ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+            data = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            if not data:
+                return ""
+            self.ahead += data
+        line, _, self.ahead = self.ahead.partition(b"\n")
+        return line.decode()
 
     def text(self):
         lines = pathlib.Path(self.said.name).read_text(errors="replace").splitlines(keepends=True)
@@ -93,7 +108,7 @@ class Session:
             self.process.send_signal(how)
         out, _ = self.process.communicate(timeout=60)
         equal(self.process.returncode, status, f"exit status after {how} ({self.text()})")
-        return [json.loads(line) for line in out.splitlines()]
+        return [json.loads(line) for line in (self.ahead.decode() + out).splitlines()]
 
 
 def stop_all(*expected):
