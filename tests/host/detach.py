@@ -198,7 +198,7 @@ class Failures(DetachTest):
         self.pids.add(pid)
         with open(log) as file:
             self.assertEqual(self.end(pid, None), FAILED)
-            self.has_line(pid, file.read(), "--detach: the command was ended before")
+            self.has_line(pid, file.read(), "--detach: the command exited before")
 
 
 class Manager(DetachTest):

@@ -265,7 +265,7 @@ class Ends(ChildTest):
             self.assertEqual(session.finish(), FAILED, session.__dict__)
         errors = session.of_type("error")
         self.assertEqual(len(errors), 1, session.lines)
-        self.assertIn("perf (%d) ended by itself: signal 9" % self.perf_pid, errors[0]["message"])
+        self.assertIn("perf (%d) exited: signal 9" % self.perf_pid, errors[0]["message"])
         self.assertEqual(session.summary["perf"]["status"], 128 + signal.SIGKILL)
 
     def test_workload_of_perf_ends(self):
@@ -278,7 +278,7 @@ class Ends(ChildTest):
 class Refused(ChildTest):
     def test_dies_at_once(self):
         for prefix in ([], common.CHILDREN_IGNORED):
-            self.fails(FAILED, "perf ended before it was ready", "exit status 129", command=self.command("--no-such-option"),
+            self.fails(FAILED, "perf exited before it was ready", "exit status 129", command=self.command("--no-such-option"),
                        prefix=prefix)
 
     def test_no_such_program(self):
@@ -286,7 +286,7 @@ class Refused(ChildTest):
 
     def test_does_not_answer(self):
         perf = self.script("perf-mute", "exec sleep 100\n")
-        self.fails(FAILED, "perf-mute", "does not answer on --control", command=self.command(perf=perf))
+        self.fails(FAILED, "perf-mute", "did not answer on --control", command=self.command(perf=perf))
 
     def test_any_command(self):
         """Once it has said that it is any process, it is waited for to catch the signal."""
@@ -297,7 +297,7 @@ class Refused(ChildTest):
         self.assertIn("\n%d\n" % signal.SIGUSR2, session.stderr)
 
     def test_does_not_catch(self):
-        self.fails(FAILED, "takes no such signal", options=["--any-process"], command=["--", "sleep", "100"])
+        self.fails(FAILED, "installed no handler of the signal", options=["--any-process"], command=["--", "sleep", "100"])
 
 
 class Archive(ChildTest):

@@ -61,7 +61,7 @@ class SessionTest(common.HostTest):
 class Status(SessionTest):
     def test_none(self):
         result = common.run_ctl("status")
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "there is no session\n", ""))
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "no sessions\n", ""))
         self.assertEqual(status(), [])
         self.assert_fails(common.run_ctl("status", "x"), FAILED, "'x'")
         for command in ("stop", "poke"):
@@ -337,7 +337,7 @@ class Pins(SessionTest):
             os.chown(path, 65534, 65534)
         for command in (["status"], ["stop", "--all"]):
             result = common.run_ctl(*command)
-            self.assertIn("there is no session", result.stdout + result.stderr)
+            self.assertIn("no sessions", result.stdout + result.stderr)
             self.assertNotIn("\033", result.stdout + result.stderr)
         with self.session() as session:
             self.assertEqual([each["session"] for each in status()], [session.name])

@@ -219,11 +219,11 @@ static enum exit_code show(struct console *con, const char *wanted)
 		return EXIT_FAILED;
 	}
 	if (!showing.shown && wanted) {
-		console_error(con, "session '%s': there is none", wanted);
+		console_error(con, "no session named '%s'", wanted);
 		return EXIT_FAILED;
 	}
 	if (!showing.shown && !con->json)
-		fputs("there is no session\n", con->out);
+		fputs("no sessions\n", con->out);
 	fflush(con->out);
 	return EXIT_FINE;
 }

@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 #define ADAPTIVE_WARMUP_NS UINT64_C(10000000000)
-/* The threshold of --adaptive without --threshold. */
+/* The threshold if --adaptive is given without --threshold. */
 #define ADAPTIVE_NO_FLOOR_NS 1
 
-/* Whether --adaptive alone decides the threshold. */
+/* Whether --adaptive alone determines the threshold. */
 static inline bool adaptive_no_floor(const struct perf_poke_opts *opts, uint64_t threshold_ns)
 {
 	return opts->adaptive_percent > 0 && threshold_ns == ADAPTIVE_NO_FLOOR_NS;

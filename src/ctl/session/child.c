@@ -17,24 +17,24 @@
 #include "pidfd.h"
 #include "units.h"
 
-/* Between two looks at what cannot be waited for. */
+/* Polling interval. */
 #define LOOK_NS (NSEC_PER_SEC / 100)
-/* More than the resolution of times in the names of perf's files */
+/* More than the resolution of the times in perf's file names. */
 #define FILE_NAME_NS (NSEC_PER_SEC / 50)
-/* After that long, a word on what takes so long. */
+/* A message says what takes longer than this. */
 #define SILENT_NS (2 * NSEC_PER_SEC)
 
 const struct child_config child_defaults = {
 	.signal = SIGUSR2,
 	.ready_ns = 10 * NSEC_PER_SEC,
-	/* Perf reads all it has written once more, for the build-ids: a gigabyte takes a while. */
+	/* perf reads all of its data again for the build ids: a gigabyte takes a while. */
 	.end_ns = 300 * NSEC_PER_SEC,
 	.term_ns = 10 * NSEC_PER_SEC,
 };
 
 const struct child child_none = { .pidfd = -1, .control = -1, .ack = -1, .gate = -1 };
 
-/* Not 0 to 2, which may be free here, but are taken by the child. */
+/* Moves a descriptor above the standard streams, which the child replaces. */
 static int lift(int *fd)
 {
 	int high;
@@ -49,47 +49,49 @@ static int lift(int *fd)
 	return 0;
 }
 
-static int make_pipe(int *reader, int *writer)
+static int lift_both(const int fds[2], int *reader, int *writer)
 {
-	int fds[2], r;
+	int r;
 
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
 	*reader = fds[0];
 	*writer = fds[1];
 	r = lift(reader);
 	return r ? r : lift(writer);
 }
 
+static int make_pipe(int *reader, int *writer)
+{
+	int fds[2];
+
+	return pipe2(fds, O_CLOEXEC) ? -errno : lift_both(fds, reader, writer);
+}
+
 static int make_gate(int *ours, int *theirs)
 {
-	int fds[2], r;
+	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return -errno;
-	*ours = fds[0];
-	*theirs = fds[1];
-	r = lift(ours);
-	return r ? r : lift(theirs);
+	return lift_both(fds, ours, theirs);
 }
 
-/* What a program expects of its signals. Those of ending.h are blocked here. */
+/* Restores default signal handling; the signals of ending.h are blocked here. */
 static void restore_signals(int poked_with)
 {
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_DFL);
-	/* A shell has those it starts in the background ignore it; here it means to end. */
+	/* Shells start background jobs with SIGINT ignored, but the child must end on it. */
 	signal(SIGINT, SIG_DFL);
-	/* It is in the background of the terminal, and may write to it all the same. */
+	/* The child is in a background process group and must be able to write to the terminal. */
 	signal(SIGTTOU, SIG_IGN);
 	ending_set(&set);
 	sigaddset(&set, poked_with);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Results are ours: what it prints goes to standard error. It cannot read a terminal that it is not
- * in the foreground of. */
+/* Standard output is for our results: the child's goes to standard error. As a background process,
+ * it cannot read the terminal. */
 static void place_streams(void)
 {
 	int null;
@@ -109,10 +111,10 @@ static void pass_on(int fd)
 	fcntl(fd, F_SETFD, 0);
 }
 
-/* Both ends of each pipe: perf that sees --control hang up ends without what it has, and one that
- * answers nobody dies of SIGPIPE. So it keeps them open itself, and when we are killed, SIGTERM is
- * all it notices. A program with capabilities of its own is not sent that, except if root runs it:
- * otherwise perf does not outlive us only if it is hung up on. */
+/* If we are killed, perf should see nothing but the SIGTERM of PR_SET_PDEATHSIG: a hangup of
+ * --control makes it drop its data, and answering nobody kills it by SIGPIPE. So it inherits both
+ * ends of each pipe. The kernel does not send that SIGTERM to a program with file capabilities
+ * unless root runs it; without root, the hangup is needed to end perf. */
 static void pass_on_control(const struct child *child, int control, int ack)
 {
 	pass_on(control);
@@ -123,17 +125,17 @@ static void pass_on_control(const struct child *child, int control, int ack)
 	pass_on(child->ack);
 }
 
-/* The child, up to the program. Does not return. */
+/* Runs in the child until execvp(). Does not return. */
 static void become(const struct child *child, int gate, int control, int ack, pid_t parent)
 {
 	int err = 0;
 	char go;
 
-	/* Perf ends in order on SIGTERM. */
+	/* perf terminates in order on SIGTERM. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	/* Ctrl-C is for the session, which ends it when no more pokes come. */
+	/* Ctrl-C goes to the session only, which stops the child after the last poke. */
 	setpgid(0, 0);
 	affinity_leave(child->config->watched, child->config->nr_watched);
 	restore_signals(child->config->signal);
@@ -145,7 +147,6 @@ static void become(const struct child *child, int gate, int control, int ack, pi
 		pass_on_control(child, control, ack);
 	execvp(child->argv[0], child->argv);
 	err = errno;
-	/* Nobody is left to tell if this fails. */
 	if (write(gate, &err, sizeof(err)) < 0)
 		_exit(EXIT_FAILURE);
 	_exit(127);
@@ -172,17 +173,17 @@ static int prepare(struct child *child)
 		return -errno;
 	if (!child->pid)
 		become(child, gate, control, ack, parent);
-	/* Nobody has waited for it yet, so the number is its own. */
+	/* The child is not reaped yet, so its PID cannot have been reused. */
 	child->pidfd = pidfd_of(child->pid);
 	if (child->pidfd >= 0)
 		return 0;
-	/* It ends when the gate is closed. */
+	/* Closing the gate makes the child exit. */
 	closep(&child->gate);
 	pid_wait(child->pid, NULL);
 	return child->pidfd;
 }
 
-/* Its threads, and the workload of perf record, inherit it. */
+/* Inherited by its threads and by the workload of perf record. */
 static void set_priority(const struct child *child)
 {
 	const struct sched_param param = { .sched_priority = child->config->priority };
@@ -209,8 +210,8 @@ int child_prepare(struct child *child, const struct child_config *config, struct
 	return 0;
 }
 
-/* Waits for its end (returns -ESRCH), for `fd` (0), for `interrupt` (-EINTR), or for that long
- * (-ETIMEDOUT); descriptors of -1 never come. */
+/* Waits until `fd` is readable (returns 0), `interrupt` is readable (-EINTR), the child has exited
+ * (-ESRCH) or the time has come (-ETIMEDOUT). Descriptors may be -1. */
 static int await(const struct child *child, int fd, int interrupt, uint64_t until_ns)
 {
 	struct pollfd fds[] = {
@@ -241,7 +242,7 @@ static int await(const struct child *child, int fd, int interrupt, uint64_t unti
 	}
 }
 
-/* Perf ends the word with a NUL. */
+/* perf sends a NUL after "ack\n". */
 static int read_ack(struct child *child, int interrupt, uint64_t until_ns)
 {
 	const char wanted[] = "ack\n";
@@ -253,7 +254,7 @@ static int read_ack(struct child *child, int interrupt, uint64_t until_ns)
 
 		if (r)
 			return r;
-		/* Closed: it is ending, or does not want to talk. */
+		/* perf closed the pipe: wait for its exit. */
 		if (read(child->ack, &c, 1) != 1)
 			return await(child, -1, interrupt, until_ns);
 		if (c == wanted[have])
@@ -274,7 +275,7 @@ static int tell(const struct child *child, const char *word)
 	return written < 0 ? -errno : 0;
 }
 
-/* Whether it does something of its own at the signal: before that, the signal would end it. */
+/* Whether a handler is installed; without one, the signal would kill the child. */
 static bool catches(const struct child *child)
 {
 	_cleanup_fclose_ FILE *file = NULL;
@@ -305,7 +306,7 @@ static int await_handler(struct child *child, int interrupt, uint64_t until_ns)
 	return 0;
 }
 
-/* Lets it go as far as the program. */
+/* Lets the child call execvp(). Returns its error. */
 static int open_gate(struct child *child)
 {
 	_cleanup_close_ int gate = TAKE_FD(child->gate);
@@ -320,7 +321,7 @@ static int open_gate(struct child *child)
 	return size == sizeof(err) ? -err : 0;
 }
 
-/* "exit status 3" or "signal 9 (Killed)" */
+/* Such as "exit status 3" or "signal 9 (Killed)". */
 static const char *format_status(char *buf, size_t size, int status)
 {
 	if (WIFSIGNALED(status))
@@ -347,16 +348,16 @@ static int report_not_ready(struct child *child, int r)
 		return r;
 	case -ESRCH:
 		reap(child, 0);
-		console_error(child->con, "%s ended before it was ready to be poked: %s%s", name,
+		console_error(child->con, "%s exited before it was ready: %s%s", name,
 			      FORMAT_STATUS(child->status),
-			      child->control < 0 ? "" : " (it says why above)");
+			      child->control < 0 ? "" : " (see its message above)");
 		return r;
 	case -ETIMEDOUT:
-		console_error(child->con, "%s: %s within %s%s", name,
-			      child->control < 0 ? "takes no such signal"
-						 : "does not answer on --control",
-			      FORMAT_TIME(child->config->ready_ns + child->config->record.delay_ns),
-			      child->control < 0 ? " (its default action would end it)" : "");
+		console_error(
+			child->con, "%s: %s within %s", name,
+			child->control < 0 ? "installed no handler of the signal"
+					   : "did not answer on --control",
+			FORMAT_TIME(child->config->ready_ns + child->config->record.delay_ns));
 		return r;
 	default:
 		console_error(child->con, "%s: %s", name, strerror(-r));
@@ -371,10 +372,9 @@ int child_start(struct child *child, int interrupt)
 	int r;
 
 	if (record->delay)
-		console_info(child->con, "--delay %s of perf record is kept: %s", record->delay,
-			     record->delay_ns ? "a spike before it is over is not traced; where it "
-						"is one number, the session is armed after it"
-					      : "its events go on when the session is armed");
+		console_info(child->con, "keeping --delay %s of perf record: %s", record->delay,
+			     record->delay_ns ? "spikes during the delay are not traced"
+					      : "its events are enabled when the session is armed");
 	r = open_gate(child);
 	if (r) {
 		reap(child, 0);
@@ -385,7 +385,7 @@ int child_start(struct child *child, int interrupt)
 		r = await_handler(child, interrupt, until_ns);
 	} else {
 		r = tell(child, perf_record_first(record));
-		/* It may have ended; that is what there is to say then. */
+		/* perf may have exited: read_ack() detects that. */
 		if (!r || r == -EPIPE)
 			r = read_ack(child, interrupt, until_ns);
 	}
@@ -400,10 +400,10 @@ bool child_has_ended(struct child *child)
 	if (!child->ended)
 		return false;
 	if (!child->stopped_by && child->status)
-		console_error(child->con, "%s (%d) ended by itself: %s", child->argv[0], child->pid,
+		console_error(child->con, "%s (%d) exited: %s", child->argv[0], child->pid,
 			      FORMAT_STATUS(child->status));
 	else if (!child->stopped_by)
-		console_info(child->con, "%s (%d) has ended", child->argv[0], child->pid);
+		console_info(child->con, "%s (%d) exited", child->argv[0], child->pid);
 	return true;
 }
 
@@ -415,7 +415,7 @@ static void drain(int signals)
 		;
 }
 
-/* Returns whether it has ended. */
+/* Returns whether the child has exited. */
 static bool await_end(struct child *child, int signals, uint64_t wait_ns)
 {
 	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
@@ -426,7 +426,7 @@ static bool await_end(struct child *child, int signals, uint64_t wait_ns)
 		r = await(child, -1, signals, start_ns + SILENT_NS);
 		if (r == -ETIMEDOUT)
 			console_info(child->con,
-				     "waiting for %s (%d) to write what it has; Ctrl-C hurries it",
+				     "waiting for %s (%d) to write its data; Ctrl-C to hurry",
 				     child->argv[0], child->pid);
 	}
 	if (r == -ETIMEDOUT)
@@ -446,9 +446,9 @@ static void send_signal(struct child *child, int number)
 	pidfd_signal(child->pidfd, number);
 }
 
-/* Perf names the files of --switch-output by time, in hundredths of a second: what it writes at its
- * end would replace what it wrote at a poke right before. Its second answer comes after the latter,
- * because it looks for pokes each time before it looks for words. */
+/* perf names the files of --switch-output by time with a resolution of 10 ms: the file of its exit
+ * would replace that of a poke right before. perf checks for pokes before it reads a control
+ * command, so its second answer comes after the file of the last poke. */
 static void settle(struct child *child, int signals)
 {
 	const struct timespec pause = { .tv_nsec = FILE_NAME_NS };
@@ -473,11 +473,12 @@ static void end(struct child *child, int signals)
 		send_signal(child, SIGINT);
 	if (await_end(child, signals, config->end_ns))
 		return;
-	console_warn(child->con, "%s (%d) does not end: SIGTERM", child->argv[0], child->pid);
+	console_warn(child->con, "%s (%d) does not exit: sending SIGTERM", child->argv[0],
+		     child->pid);
 	send_signal(child, SIGTERM);
 	if (await_end(child, signals, config->term_ns))
 		return;
-	console_warn(child->con, "%s (%d) does not end: SIGKILL, what it has not written is lost",
+	console_warn(child->con, "%s (%d) does not exit: sending SIGKILL; unwritten data is lost",
 		     child->argv[0], child->pid);
 	send_signal(child, SIGKILL);
 	reap(child, 0);

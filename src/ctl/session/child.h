@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program that a session pokes and has started itself: a perf record, or another. */
+/* The program that a session starts and pokes: perf record, or another. */
 #ifndef CTL_SESSION_CHILD_H
 #define CTL_SESSION_CHILD_H
 
@@ -11,16 +11,17 @@
 struct child_config {
 	struct perf_record record;
 	const char *wake;   /* see perf_record_argv() */
-	int signal;	    /* that it is poked with */
-	int priority;	    /* SCHED_FIFO; 0: as it comes */
-	const int *watched; /* CPUs that it is kept off */
+	int signal;	    /* of a poke */
+	int priority;	    /* SCHED_FIFO; 0: inherited */
+	const int *watched; /* CPUs that it may not use */
 	size_t nr_watched;
+	/* Timeouts. */
 	uint64_t ready_ns; /* for its answer */
-	uint64_t end_ns;   /* to write its data, once it was told to end */
+	uint64_t end_ns;   /* for writing its data at the end */
 	uint64_t term_ns;  /* after SIGTERM */
 };
 
-/* How long to wait, and the rest zero. */
+/* Sets the timeouts only. */
 extern const struct child_config child_defaults;
 
 struct child {
@@ -28,43 +29,36 @@ struct child {
 	struct console *con;
 	char **argv;
 	pid_t pid;
-	int pidfd;   /* readable when it has ended; -1: there is no child */
-	int control; /* to perf; -1: it is none */
+	int pidfd;   /* -1: no child */
+	int control; /* -1: not perf */
 	int ack;
 	int gate;
-	int stopped_by; /* the signal that asked it to end, or 0 */
+	int stopped_by; /* the signal sent to stop it, or 0 */
 	bool ended;
-	int status; /* of waitpid(), when it has ended */
+	int status; /* of waitpid(), if ended */
 };
 
-/* Nothing there, for child_release(). */
+/* No child, for child_release(). */
 extern const struct child child_none;
 
-/*
- * Makes the process, which waits: its pid is that of the program later on. Config and console must
- * live as long. Returns 0, or a negative errno and the error has been printed.
- */
+/* Creates the process, which waits for child_start(), so that its PID is known. Config and console
+ * are not copied. Returns 0, or a negative errno after printing the error. */
 int child_prepare(struct child *child, const struct child_config *config,
 		  struct console *con) _must_check_;
 
-/*
- * Lets the program run and waits until a poke does what it should. Gives up when `interrupt` (or
- * -1) becomes readable. Returns 0, -EINTR when interrupted, or another negative errno and the error
- * has been printed.
- */
+/* Executes the program and waits until it is ready for pokes, or until `interrupt` (or -1) is
+ * readable. Returns 0, -EINTR, or another negative errno after printing the error. */
 int child_start(struct child *child, int interrupt) _must_check_;
 
-/* Whether it has ended; if so, says how, unless it was told to. */
+/* Whether it has exited; reports that, unless it was stopped. */
 bool child_has_ended(struct child *child);
 
-/*
- * Has it end and waits for that. Each signal of the signalfd `signals` (or -1) that comes meanwhile
- * makes it more urgent. Returns its exit status as a shell has it: 128 more than the signal that
- * ended it; 0 for the one it was told to end by.
- */
+/* Stops it and waits for its exit. Each signal on the signalfd `signals` (or -1) skips to the next
+ * harsher way. Returns its exit status, or 128 plus the number of the signal that killed it, but 0
+ * for the SIGINT sent to stop it. */
 int child_stop(struct child *child, int signals);
 
-/* Ends it whatever it does, and frees. */
+/* Kills it if necessary, and frees. */
 void child_release(struct child *child);
 
 #endif

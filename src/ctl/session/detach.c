@@ -10,11 +10,12 @@
 #include "cli/systemd.h"
 #include "pidfd.h"
 #include "session/json.h"
+#include "strfmt.h"
 
-/* The child's end of the pipe, right behind the standard streams. */
+/* The child's end of the pipe follows the standard streams. */
 #define CALLER_FD 3
 
-/* What is opened from here on is none of the standard streams. */
+/* Opens missing standard streams, so that later descriptors are above them. */
 static int fill_streams(void)
 {
 	int fd;
@@ -25,14 +26,13 @@ static int fill_streams(void)
 	return fd < 0 || close(fd) ? -errno : 0;
 }
 
-/* The child's exit code is the command's, as if there were no child. */
 static enum exit_code wait_ended(pid_t pid, struct console *con)
 {
 	int status;
 	int r = pid_wait(pid, &status);
 
 	if (r) {
-		console_error(con, "--detach: the session was lost: %s", strerror(-r));
+		console_error(con, "--detach: cannot wait for the session: %s", strerror(-r));
 		return EXIT_FAILED;
 	}
 	if (WIFEXITED(status))
@@ -64,8 +64,7 @@ static int become_child(struct detach *detach, int pipe_fd)
 	if (close_range(CALLER_FD + 1, ~0U, 0) || fcntl(CALLER_FD, F_SETFD, FD_CLOEXEC))
 		return -errno;
 	detach->caller = CALLER_FD;
-	/* Of the terminal that is not ours any more: some shells send it to all they have started.
-	 */
+	/* Some shells send SIGHUP to all of their processes at exit. */
 	signal(SIGHUP, SIG_IGN);
 	return setsid() < 0 ? -errno : 0;
 }
@@ -100,7 +99,7 @@ int detach_fork(struct detach *detach, struct console *con, enum exit_code *code
 		return 1;
 	}
 	r = become_child(detach, send);
-	/* They are closed, or moved. */
+	/* become_child() closed or moved them. */
 	receive = send = -1;
 	return r ? fail(con, r) : 0;
 }
@@ -111,10 +110,9 @@ static int log_among_captures(struct detach *detach, const struct perf_poke_opts
 	const char *name;
 	int r;
 
-	if (asprintf(where, "%s/%s.log", opts->output ?: "perf-poke.data", opts->session) < 0) {
-		*where = NULL;
+	*where = strfmt("%s/%s.log", opts->output ?: "perf-poke.data", opts->session);
+	if (!*where)
 		return -ENOMEM;
-	}
 	name = strrchr(*where, '/') + 1;
 	r = logger_open_at(&detach->log, output_fd, name);
 	return r ? options_explain(why, r, "--detach: cannot append to the log '%s': %s", *where,
@@ -122,7 +120,7 @@ static int log_among_captures(struct detach *detach, const struct perf_poke_opts
 		 : 0;
 }
 
-/* The journal where there is one, else a file among the captures. Returns its name. */
+/* Chooses the journal, or a file among the captures if there is none. */
 static int choose_log(struct detach *detach, const struct perf_poke_opts *opts, int output_fd,
 		      char **where, char **why)
 {
@@ -175,7 +173,7 @@ int detach_release(struct detach *detach, struct console *con, const struct perf
 	con->detached = true;
 	if (write(detach->caller, "", 1) != 1) {
 		r = -errno;
-		console_error(con, "--detach: the command was ended before the session was armed");
+		console_error(con, "--detach: the command exited before the session was armed");
 		return r;
 	}
 	closep(&detach->caller);

@@ -6,9 +6,8 @@
 #include "units.h"
 
 /*
- * Rows end at powers of two, as do buckets, so that no bucket is torn. What is below the first
- * power is one row: nobody tunes there, and an octave of 2 ns would take the room of one that
- * matters.
+ * Rows end at powers of two, like the library's buckets. All latencies below the first power share
+ * a row: they do not matter for tuning.
  */
 #define FIRST_POWER 9
 
@@ -17,7 +16,7 @@ static int highest_bit(uint64_t value)
 	return value ? 63 - __builtin_clzll(value) : -1;
 }
 
-/* The row of a latency when each row but the first spans so many octaves. */
+/* Each row but the first spans this many octaves. */
 static int row_of(uint64_t latency_ns, int octaves)
 {
 	int power = highest_bit(latency_ns);
@@ -25,7 +24,6 @@ static int row_of(uint64_t latency_ns, int octaves)
 	return power < FIRST_POWER ? 0 : (power - FIRST_POWER) / octaves + 1;
 }
 
-/* Where a row begins; row 0 begins at 0. */
 static uint64_t row_start(int row, int octaves)
 {
 	int power = FIRST_POWER + (row - 1) * octaves;
@@ -35,8 +33,7 @@ static uint64_t row_start(int row, int octaves)
 	return power < 64 ? UINT64_C(1) << power : UINT64_MAX;
 }
 
-/* One character, and one more for each doubling of the count: a single spike among millions shows.
- */
+/* The bar is logarithmic, so that a single spike among millions is visible. */
 static void print_row(FILE *file, uint64_t low_ns, uint64_t high_ns, uint64_t count)
 {
 	static const char bar[] =

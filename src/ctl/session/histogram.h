@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A small picture of latencies. */
+/* Prints a histogram of latencies as text. */
 #ifndef CTL_SESSION_HISTOGRAM_H
 #define CTL_SESSION_HISTOGRAM_H
 
@@ -8,7 +8,7 @@
 
 #define HISTOGRAM_MAX_ROWS 12
 
-/* The buckets are in rising order, as perf_poke__histogram() gives them. */
+/* The buckets are in ascending order. */
 void histogram_print(FILE *file, const struct perf_poke_bucket *buckets, size_t nr);
 
 #endif

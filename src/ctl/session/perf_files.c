@@ -8,8 +8,9 @@
 #include <time.h>
 
 #include "pidfd.h"
+#include "strfmt.h"
 
-/* As perf has it: 2026112101332074 */
+/* In perf's file names: 2026112101332074. */
 #define TIMESTAMP_DIGITS 16
 
 static int add_file(struct perf_files *found, const char *path)
@@ -45,7 +46,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct perf_file *)a)->path, ((const struct perf_file *)b)->path);
 }
 
-/* In the order in which they were written. */
+/* Sorted by time. */
 static int find_dumps(struct perf_files *found, const char *output)
 {
 	const char *slash = strrchr(output, '/');
@@ -55,10 +56,9 @@ static int find_dumps(struct perf_files *found, const char *output)
 	_cleanup_free_ char *folder = NULL;
 	struct dirent *entry;
 
-	if (asprintf(&folder, "%.*s.", length, output) < 0) {
-		folder = NULL;
+	folder = strfmt("%.*s.", length, output);
+	if (!folder)
 		return -ENOMEM;
-	}
 	if (opendir_at(&dir, AT_FDCWD, folder))
 		return 0;
 	while ((entry = readdir(dir))) {
@@ -66,11 +66,8 @@ static int find_dumps(struct perf_files *found, const char *output)
 
 		if (!is_dump(entry->d_name, base))
 			continue;
-		if (asprintf(&path, "%.*s%s", length, output, entry->d_name) < 0) {
-			path = NULL;
-			return -ENOMEM;
-		}
-		if (add_file(found, path))
+		path = strfmt("%.*s%s", length, output, entry->d_name);
+		if (!path || add_file(found, path))
 			return -ENOMEM;
 	}
 	if (found->nr)
@@ -111,10 +108,9 @@ static int make_folder(const char *folder, char **made)
 	char date[32];
 
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	if (asprintf(made, "%s/perf-%s-%d", folder, date, getpid()) < 0) {
-		*made = NULL;
+	*made = strfmt("%s/perf-%s-%d", folder, date, getpid());
+	if (!*made)
 		return -ENOMEM;
-	}
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
 	return mkdir(*made, 0700) ? -errno : 0;
@@ -131,22 +127,16 @@ bool perf_files_is_folder(const char *name)
 static int move(struct perf_file *file, const char *folder)
 {
 	const char *slash = strrchr(file->path, '/');
-	char *path;
-	int r;
+	_cleanup_free_ char *path = strfmt("%s/%s", folder, slash ? slash + 1 : file->path);
 
-	if (asprintf(&path, "%s/%s", folder, slash ? slash + 1 : file->path) < 0)
-		return -ENOMEM;
-	if (rename(file->path, path)) {
-		r = -errno;
-		free(path);
-		return r;
-	}
+	if (!path || rename(file->path, path))
+		return -errno;
 	free(file->path);
-	file->path = path;
+	file->path = TAKE_PTR(path);
 	return 0;
 }
 
-/* perf-archive, a script, cannot have a blank in the name: it is run in the folder. */
+/* Runs in the folder, because the script perf-archive cannot handle blanks in paths. */
 static int run_archive(const char *perf, const char *folder, const char *name)
 {
 	pid_t pid = fork();
@@ -178,7 +168,7 @@ int perf_files_archive(struct perf_files *files, const char *folder, const char 
 	_cleanup_free_ char *absolute = NULL;
 	int r;
 
-	/* Perf may be named relative to where we are. */
+	/* The path of perf may be relative to the working directory. */
 	absolute = strchr(perf, '/') ? realpath(perf, NULL) : strdup(perf);
 	r = absolute ? make_folder(folder, &made) : -errno;
 	if (r) {
@@ -190,7 +180,7 @@ int perf_files_archive(struct perf_files *files, const char *folder, const char 
 		int failed = move(file, made);
 
 		if (failed) {
-			console_error(con, "--archive: '%s' stays where it is: %s", file->path,
+			console_error(con, "--archive: cannot move '%s': %s", file->path,
 				      failed == -EXDEV ? "--output is on another file system"
 						       : strerror(-failed));
 			r = failed;
@@ -198,11 +188,11 @@ int perf_files_archive(struct perf_files *files, const char *folder, const char 
 		}
 		if (run_archive(absolute, made, strrchr(file->path, '/') + 1))
 			console_warn(con,
-				     "--archive: '%s archive' has made nothing of %s (see "
-				     "above); programs of its build-ids are not with it",
+				     "--archive: '%s archive' failed for %s; its binaries were not "
+				     "archived",
 				     perf, file->path);
 	}
-	/* Where nothing could be moved. */
+	/* Removes the folder if nothing was moved. */
 	rmdir(made);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The files, or folders, that a perf record has written. */
+/* The files or folders that perf record has written. */
 #ifndef CTL_SESSION_PERF_FILES_H
 #define CTL_SESSION_PERF_FILES_H
 
@@ -18,21 +18,21 @@ struct perf_files {
 	size_t nr;
 };
 
-/* What is there as `output`, and as `output`.TIMESTAMP of --switch-output. Returns 0 or -ENOMEM. */
+/* Finds `output` and the `output`.TIMESTAMP of --switch-output. Returns 0 or -ENOMEM. */
 int perf_files_find(struct perf_files *found, const char *output) _must_check_;
 
-/* Drops what was there before. Perf makes new files, it does not write to old ones. */
+/* Drops files that existed before, by inode: perf creates new ones. */
 void perf_files_subtract(struct perf_files *found, const struct perf_files *before);
 
 /*
- * Moves them into a new folder in `folder`, which is made when missing, and has `perf` archive the
- * programs and libraries that they refer to. Paths follow what was moved; what cannot be moved
- * stays where it is. Returns 0, or a negative errno and the error has been printed.
+ * Moves the files into a new folder in `folder`, which is created if missing, and runs `perf
+ * archive` on each. Updates the paths of moved files. Returns 0, or a negative errno after printing
+ * the error.
  */
 int perf_files_archive(struct perf_files *files, const char *folder, const char *perf,
 		       struct console *con) _must_check_;
 
-/* Whether a folder of this name is one that perf_files_archive() makes. */
+/* Whether it is the name of a folder of perf_files_archive(). */
 bool perf_files_is_folder(const char *name);
 
 void perf_files_release(struct perf_files *files);

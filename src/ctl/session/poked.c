@@ -105,7 +105,7 @@ int poked_finish(struct poked *poked, int signals, const char *output, struct re
 
 void poked_release(struct poked *poked)
 {
-	/* The session failed: what perf has recorded until then is still the user's. */
+	/* If the session failed, let perf write what it has recorded. */
 	if (poked->started && !poked->child.ended)
 		child_stop(&poked->child, -1);
 	child_release(&poked->child);

@@ -9,6 +9,7 @@
 #include "cpulist.h"
 #include "printable.h"
 #include "session/histogram.h"
+#include "strfmt.h"
 #include "units.h"
 
 static void print_row(FILE *file, const struct result_row *row)
@@ -58,14 +59,15 @@ static void print_kinds(FILE *file, const struct results *results)
 static void print_notes(FILE *file, const struct perf_poke_stats *all)
 {
 	if (all->missed)
-		fprintf(file, "\nnote: %s not seen: the trigger ran already on that CPU\n",
+		fprintf(file, "\nnote: %s missed: the trigger was already running on that CPU\n",
 			FORMAT_COUNT(all->missed, "expiry", "expiries"));
 	if (all->unarmed)
-		fprintf(file, "\nnote: %s counted only: a capture was being taken\n",
-			FORMAT_COUNT(all->unarmed, "spike", "spikes"));
+		fprintf(file, "\nnote: %s occurred during a capture and %s not recorded\n",
+			FORMAT_COUNT(all->unarmed, "spike", "spikes"),
+			all->unarmed == 1 ? "was" : "were");
 }
 
-/* Who was interrupted, as `stress/812` or `idle`. Returns buf. */
+/* Formats the task such as `stress/812` or `idle`. Returns buf. */
 static const char *format_task(char *buf, size_t size, const struct perf_poke_spike *spike)
 {
 	char comm[sizeof(spike->comm) + 1] = "";
@@ -83,7 +85,7 @@ static const char *format_task(char *buf, size_t size, const struct perf_poke_sp
 	return buf;
 }
 
-/* What share each had of the time from the interrupt to the last latency that is known. */
+/* Each one's share of the time from the interrupt to the last known latency. */
 static void print_noise(FILE *file, const struct perf_poke_spike *spike)
 {
 	uint64_t last_ns = spike->user_ns ?: spike->thread_ns;
@@ -153,13 +155,13 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 	print_noise(file, spike);
 }
 
-/* Of events what counts is how many there are; of Intel PT, bytes. */
+/* Events are counted; Intel PT is measured in bytes. */
 static void print_history(FILE *file, const struct perf_poke_capture *capture)
 {
 	bool known = capture->history_ns != UINT64_MAX;
 
 	fprintf(file, "  %-12s %s, ", "history",
-		known ? FORMAT_TIME(capture->history_ns) : "of unknown length");
+		known ? FORMAT_TIME(capture->history_ns) : "unknown length");
 	if (capture->trace_bytes)
 		fprintf(file, "%s of trace, %s (%s)\n", FORMAT_SIZE(capture->trace_bytes),
 			FORMAT_SIZE(capture->size), capture->recorder);
@@ -178,26 +180,19 @@ static void print_skid(FILE *file, const struct perf_poke_capture *capture)
 			: capture->history_ns		 ? "at most "
 							 : "more than ",
 			FORMAT_SIZE(capture->bytes_after_spike));
-	fprintf(file, "armed again after %s\n", FORMAT_TIME(capture->blind_ns));
+	fprintf(file, "re-armed after %s\n", FORMAT_TIME(capture->blind_ns));
 }
 
-/* Where it is, and what shows it. */
+/* The commands that show the capture. */
 static int print_place(FILE *file, const struct perf_poke_capture *capture)
 {
-	_cleanup_free_ char *data = NULL;
+	_cleanup_free_ char *data = strfmt("%s/perf.data", capture->path);
 	_cleanup_free_ char *folder_word = NULL;
 	_cleanup_free_ char *data_word = NULL;
-	int r;
 
-	if (asprintf(&data, "%s/perf.data", capture->path) < 0) {
-		data = NULL;
+	if (!data || text_shell_word(capture->path, &folder_word) ||
+	    text_shell_word(data, &data_word))
 		return -ENOMEM;
-	}
-	r = text_shell_word(capture->path, &folder_word);
-	if (!r)
-		r = text_shell_word(data, &data_word);
-	if (r)
-		return r;
 	fprintf(file, "  %-12s perf-poke-ctl report %s\n", "why", folder_word);
 	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
 	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
@@ -208,7 +203,7 @@ static int print_capture(FILE *file, size_t number, const struct perf_poke_captu
 {
 	fprintf(file, "\ncapture %zu: %s\n", number, CLEAN_TO(PATH_MAX, capture->path));
 	print_spike(file, &capture->spike);
-	/* Somebody else has the trace. */
+	/* The poked perf has the trace. */
 	if (!strcmp(capture->recorder, "perf"))
 		return 0;
 	print_history(file, capture);
@@ -231,7 +226,7 @@ static int print_perf(FILE *file, const struct result_perf *perf)
 	return 0;
 }
 
-/* As "10 kept (1,3-11)" */
+/* Such as "10 kept (1,3-11)". */
 static int print_kept(FILE *file, const struct results *results)
 {
 	_cleanup_free_ int *numbers = calloc(results->nr_captures + 1, sizeof(*numbers));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The results of a session for people. */
+/* Prints the results of a session as text. */
 #ifndef CTL_SESSION_REPORT_H
 #define CTL_SESSION_REPORT_H
 
@@ -10,7 +10,7 @@
 /* Returns 0 or -ENOMEM. */
 int report_print(FILE *file, const struct results *results);
 
-/* Where the thread ran if it was migrated, as `, ran on CPU 1`; else "". Returns buf. */
+/* Formats `, ran on CPU 1` if the thread was migrated; else "". Returns buf. */
 const char *report_ran(char *buf, size_t size, const struct perf_poke_spike *spike);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A copy of s, which may be NULL; *failed is left alone when it worked. */
+/* s may be NULL. Sets *failed if out of memory. */
 static const char *copy_string(const char *s, bool *failed)
 {
 	char *copy = s ? strdup(s) : NULL;
@@ -46,7 +46,6 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 	return 0;
 }
 
-/* Of those that remain, in order. */
 void results_remove_capture(struct results *results, const char *path)
 {
 	size_t i = 0, rest;

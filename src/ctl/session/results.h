@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a session came to, apart from the session: plain data for report and JSON. */
+/* The results of a session: plain data for report and JSON. */
 #ifndef CTL_SESSION_RESULTS_H
 #define CTL_SESSION_RESULTS_H
 
@@ -7,7 +7,7 @@
 
 #include "session/perf_files.h"
 
-/* The row of all CPUs together, as in perf_poke__stats(). */
+/* CPU number of the row of all CPUs together. */
 #define ALL_CPUS (-1)
 
 struct result_row {
@@ -18,35 +18,35 @@ struct result_row {
 	uint64_t p999_ns;
 	struct perf_poke_bucket *buckets;
 	size_t nr_buckets;
-	uint64_t *linear; /* results.linear_entries, and what is over them; NULL: not asked for */
+	uint64_t *linear; /* results.linear_entries buckets and the overflow; NULL: none */
 };
 
-/* The perf record, or other command, of the session. */
+/* The command of the session, such as perf record. */
 struct result_perf {
-	int pid;	/* 0: there was none */
-	char **command; /* as it was run, up to a NULL; not a copy */
-	int status;	/* as a shell has it */
+	int pid;	/* 0: none */
+	char **command; /* NULL-terminated; not a copy */
+	int status;	/* exit status, or 128 plus the signal */
 	struct perf_files data;
 };
 
-/* Of the kinds of latency besides that of the interrupt. */
+/* A kind of latency other than irq. */
 struct result_kind {
 	struct result_row *rows; /* one for each CPU; NULL: not watched */
 	struct result_row all;
 };
 
 struct results {
-	uint64_t linear_entries; /* 0: there is no linear histogram */
+	uint64_t linear_entries; /* 0: no linear histogram */
 	uint64_t linear_width_ns;
 	struct result_row *rows; /* one for each CPU */
 	size_t nr_rows;
 	struct result_row all;
 	struct result_kind kinds[PERF_POKE_TRIGGER_WAKEUP + 1]; /* the first is empty */
-	struct perf_poke_capture *captures; /* complete ones that remain; strings are copies */
-	size_t *numbers;		    /* of these, from 1; NULL: they are in order */
+	struct perf_poke_capture *captures; /* complete and not removed; strings are copies */
+	size_t *numbers;		    /* of the captures, from 1; NULL: consecutive */
 	size_t nr_captures;
-	size_t nr_removed; /* --keep-worst, --max-disk */
-	bool keeps;	   /* these were asked for */
+	size_t nr_removed; /* by --keep-worst or --max-disk */
+	bool keeps;	   /* one of these was given */
 	size_t nr_failed;
 	uint64_t elapsed_ns;
 	struct result_perf perf;
@@ -55,26 +55,23 @@ struct results {
 /* Returns 0 or -ENOMEM. */
 int results_add_capture(struct results *results, const struct perf_poke_capture *capture);
 
-/* It does not stay. */
 void results_remove_capture(struct results *results, const char *path);
 
-/* Those that were taken. */
+/* The number of complete captures, including removed ones. */
 size_t results_taken(const struct results *results);
 
-/* Which of them one is that remains. */
+/* The number of the i-th remaining capture. */
 size_t results_number(const struct results *results, size_t i);
 
-/* The rows of a kind; NULL: it is not watched. */
+/* The rows of a kind; NULL: not watched. */
 const struct result_row *results_rows(const struct results *results,
 				      enum perf_poke_trigger_kind kind);
 
-/* Fetch the statistics of a session. Returns 0 or a negative errno. */
+/* Reads the statistics of a session. Returns 0 or a negative errno. */
 int results_collect(struct results *results, const struct perf_poke *pp);
 
-/* Frees what is in it. */
 void results_release(struct results *results);
 
-/* The name of a kind of latency. */
 const char *kind_name(enum perf_poke_trigger_kind kind);
 
 #endif

@@ -7,7 +7,7 @@
 #define NS_PER_US 1000
 #define NS_PER_S 1000000000
 
-/* The columns: of each CPU, the kinds that timerlat has. */
+/* The columns of each CPU. */
 static const struct {
 	enum perf_poke_trigger_kind kind;
 	const char *name;
@@ -24,7 +24,7 @@ static_assert(ARRAY_SIZE(summary_names) == SUMMARIES, "one each");
 
 typedef void (*cell_fn)(FILE *file, const struct result_row *row, uint64_t argument);
 
-/* rtla leaves out CPUs that saw nothing. */
+/* rtla omits CPUs without samples. */
 static bool has_cpu(const struct results *results, size_t i)
 {
 	bool found = false;
@@ -108,7 +108,6 @@ static const struct result_row *all_of(const struct results *results,
 	return kind == PERF_POKE_TRIGGER_IRQ ? &results->all : &results->kinds[kind].all;
 }
 
-/* Of all CPUs together. */
 static void print_all(FILE *file, const struct results *results)
 {
 	fprintf(file, "ALL:  ");

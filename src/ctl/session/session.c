@@ -21,10 +21,10 @@
 #include "session/top.h"
 #include "units.h"
 
-/* The library's, see perf_poke.h. */
+/* See perf_poke.h. */
 #define DEFAULT_OUTPUT "perf-poke.data"
 
-/* Between two updates of the status line, and of what a service manager is told. */
+/* Intervals of the status line and of the status for a service manager. */
 #define TICK_NS (NSEC_PER_SEC / 5)
 #define NOTIFY_TICK_NS (10 * NSEC_PER_SEC)
 
@@ -32,7 +32,7 @@ struct session {
 	struct console *con;
 	struct perf_poke *pp;
 	struct perf_poke_opts opts;
-	char name[16]; /* when it was given none */
+	char name[16]; /* default */
 	struct results results;
 	struct detach *detach; /* NULL: in the foreground */
 	const struct target_args *targets;
@@ -40,9 +40,9 @@ struct session {
 	int signals;
 	uint64_t armed_ns;
 	uint64_t end_ns;  /* UINT64_MAX: no limit */
-	uint64_t tick_ns; /* when to show the status; UINT64_MAX: nobody wants it */
-	size_t errors;	  /* con->errors before the library was called */
-	bool failed;	  /* something besides a capture */
+	uint64_t tick_ns; /* time of the next status; UINT64_MAX: never */
+	size_t errors;	  /* con->errors before the call into the library */
+	bool failed;	  /* other than a failed capture */
 	struct session_view view;
 	uint64_t skid_ns; /* of the newest capture */
 };
@@ -55,7 +55,7 @@ static void session_release(struct session *s)
 	closep(&s->signals);
 }
 
-/* The library says more than an errno can; one line for one error. */
+/* Prints an error unless the library has logged one. */
 static void report_failure(struct session *s, const char *what, int error)
 {
 	if (s->con->errors == s->errors)
@@ -108,7 +108,7 @@ static void on_removed(void *ctx, const char *path)
 		json_print(s->con, json_removed(path));
 }
 
-/* Who has sudo run this is trusted as root is: what root writes may be in their folders. */
+/* The user of sudo is trusted like root: root may write to folders of that user. */
 static uid_t sudo_user(void)
 {
 	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
@@ -118,7 +118,7 @@ static uid_t sudo_user(void)
 	return text && *text && !*end && uid < UINT32_MAX ? (uid_t)uid : 0;
 }
 
-/* " to 812 and 813", or nothing */
+/* Such as " to 812 and 813". */
 static int format_targets(const struct perf_poke_opts *opts, char **text)
 {
 	size_t size;
@@ -131,7 +131,7 @@ static int format_targets(const struct perf_poke_opts *opts, char **text)
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-/* ` 30us`, or ` irq 30us, thread 60us`; nothing of those that --adaptive alone will find. */
+/* Such as ` 30us` or ` irq 30us, thread 60us`, without those that --adaptive measures. */
 static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
 {
 	const char *separator = "";
@@ -196,7 +196,7 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 		     *targets ? delivery : "", targets);
 }
 
-/* The program that is poked is there before the session, and ready before that is armed. */
+/* The target exists before the session does, and is ready before the session is armed. */
 static enum exit_code make(struct session *s)
 {
 	const char *housekeeping = s->targets->housekeeping;
@@ -251,7 +251,7 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 		return EXIT_FAILED;
 	announce(s, cpus, nr);
 	systemd_notify("READY=1");
-	/* Not the process that was started. */
+	/* The service manager knows the caller's PID only. */
 	if (s->detach)
 		systemd_notify("MAINPID=%d", getpid());
 	s->tick_ns = s->view.top || console_has_status(s->con) || systemd_wants_notify()
@@ -274,7 +274,7 @@ static void show_top(const struct session *s)
 
 	if (!file)
 		return;
-	/* Home, and clear what is below. */
+	/* Clear the screen. */
 	if (isatty(fileno(s->con->out)))
 		fputs("\033[H\033[J", file);
 	r = top_print(file, s->pp, &state);
@@ -315,7 +315,7 @@ static uint64_t next_tick(const struct session *s)
 	return clock_ns(CLOCK_MONOTONIC) + (console_has_status(s->con) ? TICK_NS : NOTIFY_TICK_NS);
 }
 
-/* Wait for the library, a signal, the end or the next tick. Returns what ppoll() does. */
+/* Waits for an event, the end or the next tick. Returns as ppoll(). */
 static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
 {
 	uint64_t until = s->tick_ns < s->end_ns ? s->tick_ns : s->end_ns;
@@ -329,7 +329,7 @@ static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
 	return ppoll(fds, nr, until == UINT64_MAX ? NULL : &timeout, NULL);
 }
 
-/* Returns false when it makes no sense to go on. */
+/* Returns false to end the session. */
 static bool handle_library(struct session *s)
 {
 	int r;
@@ -340,9 +340,9 @@ static bool handle_library(struct session *s)
 		return true;
 	if (r == -ECANCELED || r == -ESRCH) {
 		if (r == -ECANCELED)
-			console_info(s->con, "asked to stop");
+			console_info(s->con, "stopped by another process");
 		else if (!child_has_ended(&s->poked.child))
-			console_info(s->con, "nobody is left to poke");
+			console_info(s->con, "no target is left");
 		return false;
 	}
 	s->failed = true;
@@ -410,7 +410,7 @@ static enum exit_code finish(struct session *s)
 {
 	int r;
 
-	systemd_notify("STOPPING=1\nSTATUS=ending: captures at hand are written");
+	systemd_notify("STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
 	if (perf_poke__stop(s->pp))
@@ -463,7 +463,7 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	s.opts.on_removed = on_removed;
 	s.opts.capture_ctx = &s;
 	s.errors = con->errors;
-	/* Threads of the library inherit that they do not take them. */
+	/* Before the library creates threads, which inherit the signal mask. */
 	s.signals = ending_open();
 	if (s.signals < 0) {
 		report_failure(&s, "signals", s.signals);

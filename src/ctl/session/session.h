@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One run of `start`: from arming to the results.
+ * Runs a session for `start`, from arming to the results.
  *
- * session/ runs a session and the perf that it pokes, and shows results and other sessions. It may
- * include cli/; it reads no captures.
+ * session/ runs a session and the perf that it pokes, and prints results and other sessions. It may
+ * include cli/ and does not read captures.
  */
 #ifndef CTL_SESSION_SESSION_H
 #define CTL_SESSION_SESSION_H
@@ -13,18 +13,16 @@
 
 struct detach;
 
-/* What is shown besides. */
 struct session_view {
 	bool top;	/* a table each second */
-	bool histogram; /* as rtla's, at the end */
+	bool histogram; /* rtla's, at the end */
 };
 
 /*
  * Blocks until opts->max_captures are complete, duration_ns has passed since arming (0: no limit),
- * SIGINT, SIGTERM or SIGHUP comes, somebody stops the session from outside, or there is nobody left
- * to poke; without a name in opts it has the process id for one. Prints everything. The log and
- * callbacks of opts are not used. `detach` is that of the child whose caller waits for the session
- * to be armed, or NULL.
+ * a signal of ending.h arrives, another process stops the session, or no target is left. Without a
+ * name in opts, the session is named by its PID. Overrides the log and the callbacks of opts.
+ * Prints everything. `detach` is the child's, or NULL.
  */
 enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
 			   const struct target_args *targets, uint64_t duration_ns,

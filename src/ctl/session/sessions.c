@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/text.h"
+
 void sessions_add(void *ctx, const struct perf_poke_session *session)
 {
 	struct session_list *list = ctx;
@@ -39,9 +41,9 @@ void sessions_release(struct session_list *list)
 void sessions_error(struct console *con, int error)
 {
 	if (error == -EPERM || error == -EACCES)
-		console_error(con, "not allowed to see the sessions: needs root");
+		console_error(con, "cannot list sessions: needs root");
 	else
-		console_error(con, "cannot read the sessions: %s", strerror(-error));
+		console_error(con, "cannot list sessions: %s", strerror(-error));
 }
 
 int sessions_read(struct session_list *list, struct console *con)
@@ -71,18 +73,12 @@ const struct session_entry *sessions_find(const struct session_list *list, const
 static enum exit_code refuse_many(const struct session_list *list, struct console *con)
 {
 	_cleanup_free_ char *names = NULL;
-	size_t size, listed = 0;
-	FILE *file = open_memstream(&names, &size);
 
-	if (!file)
-		return EXIT_FAILED;
 	for (size_t i = 0; i < list->nr; i++) {
 		if (list->entries[i].alive)
-			fprintf(file, "%s%s", listed++ ? ", " : "", list->entries[i].name);
+			text_join(&names, list->entries[i].name);
 	}
-	if (fclose(file))
-		return EXIT_FAILED;
-	console_error(con, "there are several sessions: name one of %s", names);
+	console_error(con, "SESSION is required: several are alive (use %s)", names);
 	return EXIT_USAGE;
 }
 
@@ -95,7 +91,7 @@ enum exit_code sessions_choose(const struct session_list *list, struct console *
 		*chosen = sessions_find(list, name);
 		if (*chosen)
 			return EXIT_FINE;
-		console_error(con, "session '%s': there is none (perf-poke-ctl status lists them)",
+		console_error(con, "no session named '%s' (perf-poke-ctl status lists sessions)",
 			      name);
 		return EXIT_FAILED;
 	}
@@ -107,7 +103,7 @@ enum exit_code sessions_choose(const struct session_list *list, struct console *
 		only = &list->entries[i];
 	}
 	if (!only) {
-		console_error(con, "there is no session");
+		console_error(con, "no session is alive");
 		return EXIT_FAILED;
 	}
 	*chosen = only;

@@ -9,8 +9,8 @@
 #include "cpulist.h"
 #include "units.h"
 
-/* As ours, see placement.c: above ordinary tasks. A snapshot of gigabytes is copied at this
- * priority, which must not keep threaded interrupts (50) waiting. */
+/* Above normal tasks, as in placement.c. perf copies gigabytes at this priority and must not delay
+ * threaded interrupts (50). */
 #define PRIORITY 10
 #define PRIORITY_UNSET UINT64_MAX
 
@@ -21,9 +21,9 @@ int targets_parse_pid(struct target_args *targets, const char *value, char **why
 	uint64_t pid;
 
 	if (units_parse_count(value, &pid) || !pid || pid > INT_MAX)
-		return options_explain(why, -EINVAL, "not the number of a process or thread");
+		return options_explain(why, -EINVAL, "not a process or thread id");
 	if (targets->nr_pids == TARGETS_MAX)
-		return options_explain(why, -EINVAL, "at most %d can be poked", TARGETS_MAX);
+		return options_explain(why, -EINVAL, "more than %d targets", TARGETS_MAX);
 	for (size_t i = 0; i < targets->nr_pids; i++) {
 		if (targets->pids[i] == (int)pid)
 			return options_explain(why, -EINVAL, "given twice");
@@ -57,7 +57,7 @@ int targets_parse_signal(struct target_args *targets, const char *value, char **
 	return 0;
 }
 
-/* The name of an option that makes sense only with what is missing; NULL: there is none. */
+/* An option that requires a target; NULL: none given. */
 static const char *needs_target(const struct target_args *targets,
 				const struct perf_poke_opts *opts)
 {
@@ -114,15 +114,15 @@ static int check_command(struct target_args *targets, const struct perf_poke_opt
 	if (r)
 		return r;
 	if (!record->at && targets->archive)
-		return options_explain(why, -EINVAL, "--archive: the command is no perf record");
+		return options_explain(why, -EINVAL, "--archive: the command is not perf record");
 	if (!record->at && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT)
 		return options_explain(why, -EINVAL,
-				       "--delivery tracepoint: the command is no perf record");
-	/* An event of ours would replace the one that perf takes if there is none. */
+				       "--delivery tracepoint: the command is not perf record");
+	/* The event that we add would replace perf's default event. */
 	if (opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT && !record->has_event)
 		return options_explain(why, -EINVAL,
-				       "--delivery tracepoint: perf record must name its events, "
-				       "as -e intel_pt//k");
+				       "--delivery tracepoint: perf record needs an event, such as "
+				       "-e intel_pt//k");
 	return 0;
 }
 
@@ -133,19 +133,19 @@ int targets_check(struct target_args *targets, const struct perf_poke_opts *opts
 
 	if (option && !targets->command && !targets->nr_pids)
 		return options_explain(why, -EINVAL,
-				       "%s needs a target (use --perf-pid PID, or -- perf record "
+				       "%s needs a target (use --perf-pid PID or -- perf record "
 				       "...)",
 				       option);
 	option = needs_command(targets, opts);
 	if (option && !targets->command)
 		return options_explain(why, -EINVAL, "%s needs -- perf record ...", option);
 	if (targets->command && targets->nr_pids == TARGETS_MAX)
-		return options_explain(why, -EINVAL, "--perf-pid: at most %d can be poked",
+		return options_explain(why, -EINVAL, "--perf-pid: more than %d targets",
 				       TARGETS_MAX);
 	if (targets->signal && targets->signal != SIGUSR2 && !targets->any_process)
 		return options_explain(why, -EINVAL,
-				       "--signal: perf takes SIGUSR2 only (others: "
-				       "--any-process)");
+				       "--signal: perf handles SIGUSR2 only (--any-process for "
+				       "other programs)");
 	r = check_housekeeping(targets->housekeeping, opts->cpus, why);
 	if (!r && targets->command)
 		r = check_command(targets, opts, why);

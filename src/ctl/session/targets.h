@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whom `start` pokes: its options of targets. */
+/* The options of `start` that concern targets. */
 #ifndef CTL_SESSION_TARGETS_H
 #define CTL_SESSION_TARGETS_H
 
@@ -17,19 +17,19 @@ struct target_args {
 	bool archive;
 	uint64_t priority; /* of the command */
 	const char *housekeeping;
-	char **command;		   /* behind `--`, up to a NULL; or NULL */
+	char **command;		   /* after `--`, NULL-terminated; or NULL */
 	struct perf_record record; /* of the command */
 };
 
-/* To begin with. */
+/* The defaults. */
 extern const struct target_args targets_none;
 
-/* Add one value of an option. Return as the `parse` of struct option_spec. */
+/* Callbacks for struct option_spec. */
 int targets_parse_pid(struct target_args *targets, const char *value, char **why);
 int targets_parse_signal(struct target_args *targets, const char *value, char **why);
 
-/* Finds what does not go together, and reads the command. Returns 0, or a negative errno with *why,
- * for the caller to free, saying what is wrong. */
+/* Checks combinations of options and parses the command. Returns 0, or a negative errno with *why
+ * (allocated). */
 int targets_check(struct target_args *targets, const struct perf_poke_opts *opts,
 		  char **why) _must_check_;
 

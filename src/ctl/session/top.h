@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The live view: a table of the latencies of each CPU, as rtla's, of this session or of another. */
+/* The live table of latencies by CPU, like rtla's, of this or another session. */
 #ifndef CTL_SESSION_TOP_H
 #define CTL_SESSION_TOP_H
 
@@ -8,13 +8,13 @@
 struct top_state {
 	uint64_t elapsed_ns;
 	size_t captures;
-	uint64_t skid_ns; /* of the newest capture; 0: there is none */
+	uint64_t skid_ns; /* of the newest capture; 0: none */
 };
 
 struct top_table {
 	const int *cpus;
 	size_t nr;
-	/* Of the CPU by its place in cpus. Returns 0, -ENXIO if that kind is not watched, or a
+	/* Gets the values of the i-th CPU. Returns 0, -ENXIO if the kind is not watched, or another
 	 * negative errno. */
 	int (*cell)(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
 		    struct perf_poke_stats *stats, uint64_t *p99_ns);

@@ -222,8 +222,8 @@ TEST(tells_who_dies_at_once)
 
 	begin(&f, words, "dies");
 	assert_int_equal(child_start(&f.child, -1), -ESRCH);
-	assert_string_equal(said(&f), "perf-poke-ctl: ./perf ended before it was ready to be "
-				      "poked: exit status 3 (it says why above)\n");
+	assert_string_equal(said(&f), "perf-poke-ctl: ./perf exited before it was ready: exit "
+				      "status 3 (see its message above)\n");
 	end(&f);
 }
 
@@ -234,7 +234,7 @@ TEST(tells_who_does_not_answer)
 	begin(&f, words, "silent");
 	f.config.ready_ns = NSEC_PER_SEC / 10;
 	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
-	assert_string_equal(said(&f), "perf-poke-ctl: ./perf: does not answer on --control "
+	assert_string_equal(said(&f), "perf-poke-ctl: ./perf: did not answer on --control "
 				      "within 100ms\n");
 	end(&f);
 }
@@ -268,13 +268,13 @@ TEST(tells_who_ends_early)
 	begin(&f, words, "early 4");
 	assert_int_equal(child_start(&f.child, -1), 0);
 	await_end(&f.child);
-	assert_non_null(strstr(said(&f), ") ended by itself: exit status 4\n"));
+	assert_non_null(strstr(said(&f), ") exited: exit status 4\n"));
 	assert_int_equal(child_stop(&f.child, -1), 4);
 	end(&f);
 	begin(&f, words, "early 0");
 	assert_int_equal(child_start(&f.child, -1), 0);
 	await_end(&f.child);
-	assert_non_null(strstr(said(&f), ") has ended\n"));
+	assert_non_null(strstr(said(&f), ") exited\n"));
 	assert_int_equal(child_stop(&f.child, -1), 0);
 	end(&f);
 }
@@ -298,8 +298,8 @@ TEST(insists)
 	f.config.end_ns = NSEC_PER_SEC / 10;
 	assert_int_equal(child_start(&f.child, -1), 0);
 	assert_int_equal(child_stop(&f.child, -1), 128 + SIGKILL);
-	assert_non_null(strstr(said(&f), ") does not end: SIGTERM\n"));
-	assert_non_null(strstr(said(&f), ") does not end: SIGKILL"));
+	assert_non_null(strstr(said(&f), ") does not exit: sending SIGTERM\n"));
+	assert_non_null(strstr(said(&f), ") does not exit: sending SIGKILL"));
 	end(&f);
 }
 
@@ -348,8 +348,8 @@ TEST(runs_others)
 	begin(&f, (char *[]){ shell, c, sleeps, NULL }, "");
 	f.config.ready_ns = NSEC_PER_SEC / 10;
 	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
-	assert_string_equal(said(&f), "perf-poke-ctl: sh: takes no such signal within 100ms (its "
-				      "default action would end it)\n");
+	assert_string_equal(said(&f), "perf-poke-ctl: sh: installed no handler of the signal "
+				      "within 100ms\n");
 	end(&f);
 }
 

@@ -52,8 +52,9 @@ TEST(prints_several_cpus)
 
 	assert_non_null(strstr(text, "\n   12            0        -        -"));
 	assert_non_null(strstr(text, "\n  all            0        -        -"));
-	assert_non_null(strstr(text, "\nnote: 5 expiries not seen"));
-	assert_non_null(strstr(text, "\nnote: 6 spikes counted only"));
+	assert_non_null(strstr(text, "\nnote: 5 expiries missed"));
+	assert_non_null(
+		strstr(text, "\nnote: 6 spikes occurred during a capture and were not recorded"));
 	assert_non_null(strstr(text, "\ncaptures: 0 complete, 1 failed, in 0ns\n"));
 }
 
@@ -92,7 +93,7 @@ TEST(prints_captures)
 				     "  timer        hrtimer_wakeup\n"
 				     "  interrupted  st ress/12\n"
 				     "  history      98.8ms, 4567 events, 2 lost, 3.2M (events)\n"
-				     "  skid         12.3us, armed again after 1.23ms\n"
+				     "  skid         12.3us, re-armed after 1.23ms\n"
 				     "  why          perf-poke-ctl report 'out dir/1'\n"
 				     "  open         perf-poke-ctl script 'out dir/1'\n"
 				     "               perf script -i 'out dir/1/perf.data'\n"));
@@ -134,12 +135,12 @@ TEST(prints_traces)
 	_cleanup_free_ char *text = print(&results);
 
 	assert_non_null(strstr(text, "\n  history      3ms, 1.9M of trace, 3.2M (pt)\n"
-				     "  skid         12.3us, 512B of trace after the spike, armed "
-				     "again after 1.23ms\n"));
+				     "  skid         12.3us, 512B of trace after the spike, re-armed "
+				     "after 1.23ms\n"));
 	assert_non_null(strstr(text, "  skid         0ns, at most 512B of trace after"));
 	assert_non_null(strstr(text, "  skid         0ns, more than 512B of trace after"));
-	assert_non_null(strstr(text, "  history      of unknown length, 1B of trace, 0B (pt)\n"
-				     "  skid         0ns, armed again after 0ns\n"));
+	assert_non_null(strstr(text, "  history      unknown length, 1B of trace, 0B (pt)\n"
+				     "  skid         0ns, re-armed after 0ns\n"));
 	assert_null(strstr(text, " events"));
 }
 

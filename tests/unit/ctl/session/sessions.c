@@ -40,19 +40,20 @@ TEST(chooses)
 {
 	struct session_list list = { 0 };
 
-	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: there is no session\n"));
+	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: no session is alive\n"));
 	add(&list, "dead", false);
-	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: there is no session\n"));
+	assert_null(choose(&list, NULL, EXIT_FAILED, "perf-poke-ctl: no session is alive\n"));
 	add(&list, "one", true);
 	assert_string_equal(choose(&list, NULL, EXIT_FINE, ""), "one");
 	assert_string_equal(choose(&list, "dead", EXIT_FINE, ""), "dead");
 	add(&list, "two", true);
-	assert_null(choose(&list, NULL, EXIT_USAGE,
-			   "perf-poke-ctl: there are several sessions: name one of one, two\n"));
+	assert_null(
+		choose(&list, NULL, EXIT_USAGE,
+		       "perf-poke-ctl: SESSION is required: several are alive (use one, two)\n"));
 	assert_string_equal(choose(&list, "two", EXIT_FINE, ""), "two");
 	assert_null(choose(&list, "three", EXIT_FAILED,
-			   "perf-poke-ctl: session 'three': there is none (perf-poke-ctl status "
-			   "lists them)\n"));
+			   "perf-poke-ctl: no session named 'three' (perf-poke-ctl status lists "
+			   "sessions)\n"));
 	sessions_release(&list);
 	assert_int_equal(list.nr, 0);
 }
