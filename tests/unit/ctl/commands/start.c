@@ -140,15 +140,15 @@ TEST(refuses)
 		{ "-c1 -e a:b,a:b", "-e 'a:b,a:b': 'a:b' is named twice" },
 		{ "-c1 -e a:b --event a:b", "--event 'a:b': 'a:b' is named twice" },
 		/* Targets. */
-		{ "-c1 --perf-pid 0", "--perf-pid '0': not the number of a process or thread" },
-		{ "-c1 --perf-pid x", "--perf-pid 'x': not the number of a process or thread" },
+		{ "-c1 --perf-pid 0", "--perf-pid '0': not a process or thread id" },
+		{ "-c1 --perf-pid x", "--perf-pid 'x': not a process or thread id" },
 		{ "-c1 --perf-pid 99999999999",
-		  "--perf-pid '99999999999': not the number of a process or thread" },
+		  "--perf-pid '99999999999': not a process or thread id" },
 		{ "-c1 --perf-pid 7 --perf-pid 7", "--perf-pid '7': given twice" },
 		{ "-c1 --signal SIGX", "--signal 'SIGX': not a signal" },
 		{ "-c1 --signal 0", "--signal '0': not a signal" },
 		{ "-c1 --signal 10 --perf-pid 7",
-		  "--signal: perf takes SIGUSR2 only (others: --any-process)" },
+		  "--signal: perf handles SIGUSR2 only (--any-process for other programs)" },
 		{ "-c1 --recorder perf", "--recorder perf needs a target" },
 		{ "-c1 --any-process", "--any-process needs a target" },
 		{ "-c1 --signal 12", "--signal needs a target" },
@@ -163,9 +163,9 @@ TEST(refuses)
 		{ "-c1 --", "--: a command is missing" },
 		{ "-c1 -- true", "-- 'true': not a perf record" },
 		{ "-c1 --any-process --archive -- true",
-		  "--archive: the command is no perf record" },
+		  "--archive: the command is not perf record" },
 		{ "-c1 --delivery tracepoint -- perf record -S",
-		  "--delivery tracepoint: perf record must name its events, as -e intel_pt//k" },
+		  "--delivery tracepoint: perf record needs an event, such as -e intel_pt//k" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

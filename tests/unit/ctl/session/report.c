@@ -134,9 +134,10 @@ TEST(prints_traces)
 					 .nr_captures = ARRAY_SIZE(captures) };
 	_cleanup_free_ char *text = print(&results);
 
-	assert_non_null(strstr(text, "\n  history      3ms, 1.9M of trace, 3.2M (pt)\n"
-				     "  skid         12.3us, 512B of trace after the spike, re-armed "
-				     "after 1.23ms\n"));
+	assert_non_null(strstr(text,
+			       "\n  history      3ms, 1.9M of trace, 3.2M (pt)\n"
+			       "  skid         12.3us, 512B of trace after the spike, re-armed "
+			       "after 1.23ms\n"));
 	assert_non_null(strstr(text, "  skid         0ns, at most 512B of trace after"));
 	assert_non_null(strstr(text, "  skid         0ns, more than 512B of trace after"));
 	assert_non_null(strstr(text, "  history      unknown length, 1B of trace, 0B (pt)\n"
