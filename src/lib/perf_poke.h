@@ -397,7 +397,6 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
  * - EINVAL: an option is malformed or out of range
  * - ENXIO: a CPU does not exist or is offline
  * - ENOMEM
- *
  * Since: 0.1
  */
 struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts);
@@ -410,7 +409,6 @@ struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts);
  *
  * Returns: the name of the choice, static, as "events"; "none" for the delivery of a session
  * without targets; NULL for other axes.
- *
  * Since: 0.1
  */
 const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis axis);
@@ -421,7 +419,6 @@ const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis ax
  * @param pp  session
  *
  * Returns: a string owned by the session, valid until perf_poke__stop(); NULL: it is not listed.
- *
  * Since: 0.1
  */
 const char *perf_poke__session(const struct perf_poke *pp);
@@ -434,7 +431,6 @@ const char *perf_poke__session(const struct perf_poke *pp);
  *
  * Returns: a descriptor owned by the session, valid until perf_poke__stop(), or
  * - -ENOTCONN: not started
- *
  * Since: 0.1
  */
 int perf_poke__output(const struct perf_poke *pp);
@@ -454,7 +450,6 @@ int perf_poke__output(const struct perf_poke *pp);
  * - -EEXIST: a session of this name is alive
  * - -EACCES, -EROFS, -ENOSPC, -ENOTDIR: `output` cannot be written
  * - -ENOMEM, -EMFILE
- *
  * Since: 0.1
  */
 int perf_poke__start(struct perf_poke *pp);
@@ -466,7 +461,6 @@ int perf_poke__start(struct perf_poke *pp);
  *
  * Returns: a descriptor owned by the session, valid from start to stop, or
  * - -ENOTCONN: not started
- *
  * Since: 0.1
  */
 int perf_poke__fd(const struct perf_poke *pp);
@@ -484,7 +478,6 @@ int perf_poke__fd(const struct perf_poke *pp);
  * - -EIO, -ENOMEM: a snapshot failed (with a message, without a callback); the session is re-armed
  * - -ECANCELED: somebody called perf_poke__session_stop(): call perf_poke__stop()
  * - -ESRCH: the last target has ended or was dropped (exit_with_target)
- *
  * Since: 0.1
  */
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
@@ -498,7 +491,6 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
  * - -ENOTCONN: not started
  * - -EBUSY: not armed: another capture is being taken, or max_captures is reached
  * - -ENOMEM
- *
  * Since: 0.1
  */
 int perf_poke__poke(struct perf_poke *pp);
@@ -515,7 +507,6 @@ int perf_poke__poke(struct perf_poke *pp);
  * - -ENOTCONN: never started
  * - -ENXIO: the CPU or the kind is not watched; PERF_POKE_TRIGGER_IRQ always is
  * - -EINVAL: stats is NULL or its sz is too small
- *
  * Since: 0.1
  */
 int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
@@ -532,7 +523,6 @@ int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kin
  * @param latency_ns  filled in; 0 if there were no expiries
  *
  * Returns: 0, or -ENOTCONN, -ENXIO as perf_poke__stats(), or -EINVAL: percent is out of range.
- *
  * Since: 0.1
  */
 int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
@@ -548,7 +538,6 @@ int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kin
  * @param ctx  passed to fn
  *
  * Returns: the number of buckets, or -ENOTCONN, -ENXIO as perf_poke__stats().
- *
  * Since: 0.1
  */
 int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
@@ -567,7 +556,6 @@ int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind
  * - -ENOTCONN, -ENXIO as perf_poke__stats()
  * - -ENODATA: histogram_entries is 0
  * - -EINVAL: counts is NULL
- *
  * Since: 0.1
  */
 int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
@@ -580,7 +568,6 @@ int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigg
  * @param nr  set to their number
  *
  * Returns: an array owned by the session, valid until perf_poke__free().
- *
  * Since: 0.1
  */
 const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
@@ -594,7 +581,6 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
  * Returns: 0, also if it was not started, or
  * - -ESTALE: the folder for captures was moved or removed, so captures are not at their reported
  *   paths; everything else is done
- *
  * Since: 0.1
  */
 int perf_poke__stop(struct perf_poke *pp);
@@ -603,7 +589,6 @@ int perf_poke__stop(struct perf_poke *pp);
  * Stop, and free.
  *
  * @param pp  session; NULL is ignored
- *
  * Since: 0.1
  */
 void perf_poke__free(struct perf_poke *pp);
@@ -615,7 +600,6 @@ void perf_poke__free(struct perf_poke *pp);
  * @param ctx  passed to fn
  *
  * Returns: 0 if a session can start, or -EOPNOTSUPP: a required capability is missing.
- *
  * Since: 0.1
  */
 int perf_poke__check(perf_poke_check_fn fn, void *ctx);
@@ -673,7 +657,6 @@ typedef void (*perf_poke_session_fn)(void *ctx, const struct perf_poke_session *
  * Returns: their number, or
  * - -EPERM, -EACCES: needs root
  * - -ENOMEM
- *
  * Since: 0.1
  */
 int perf_poke__sessions(perf_poke_session_fn fn, void *ctx);
@@ -687,7 +670,6 @@ int perf_poke__sessions(perf_poke_session_fn fn, void *ctx);
  * Returns: 1 if it was alive and has been asked, 0 if it was dead and is removed, or
  * - -ENOENT: no session has this name
  * - -EPERM, -EACCES: needs root
- *
  * Since: 0.1
  */
 int perf_poke__session_stop(const char *name);
@@ -701,7 +683,6 @@ int perf_poke__session_stop(const char *name);
  * - -ENOENT: no living session has this name
  * - -EBUSY: not armed: another capture is being taken, or the last was
  * - -EPERM, -EACCES: needs root
- *
  * Since: 0.1
  */
 int perf_poke__session_poke(const char *name);
@@ -716,7 +697,6 @@ int perf_poke__session_poke(const char *name);
  * Returns: how many such sessions there were, or
  * - -EPERM, -EACCES: needs root
  * - -ENOMEM
- *
  * Since: 0.1
  */
 int perf_poke__restore(perf_poke_log_fn log, void *log_ctx);
@@ -728,7 +708,6 @@ int perf_poke__restore(perf_poke_log_fn log, void *log_ctx);
  * @param i  from 0 on
  *
  * Returns: the value; NULL past the last one, or if there is no such axis.
- *
  * Since: 0.1
  */
 const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i);
@@ -737,7 +716,6 @@ const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_
  * The library's version.
  *
  * Returns: a static string, as "0.1.0".
- *
  * Since: 0.1
  */
 const char *perf_poke__version(void);

@@ -111,3 +111,16 @@ int cpulist_format(const int *cpus, size_t nr, char **list)
 	*list = TAKE_PTR(text);
 	return 0;
 }
+
+int cpulist_missing(const int *cpus, size_t nr, const int *in, size_t nr_in)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		while (at < nr_in && in[at] < cpus[i])
+			at++;
+		if (at == nr_in || in[at] != cpus[i])
+			return cpus[i];
+	}
+	return -1;
+}

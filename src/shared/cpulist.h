@@ -22,4 +22,7 @@ int cpulist_read(const char *path, int **cpus, size_t *nr) _must_check_;
 /* Formats a sorted array without duplicates into an allocated string. Returns 0 or -ENOMEM. */
 int cpulist_format(const int *cpus, size_t nr, char **list) _must_check_;
 
+/* The first CPU of the sorted array `cpus` that the sorted array `in` lacks; -1: none. */
+int cpulist_missing(const int *cpus, size_t nr, const int *in, size_t nr_in);
+
 #endif

@@ -7,54 +7,57 @@
 
 #include "util.h"
 
-#define SYMBOL_MAX 512 /* KSYM_NAME_LEN of Linux 6.1 and later */
-/* Code that the kernel makes as it runs, of one BPF program for instance, is smaller. */
-#define MADE_MAX (1 << 20)
+/* Code that the kernel generates, as that of a BPF program, is smaller. */
+#define GENERATED_MAX (1 << 20)
 
 struct symbol {
 	uint64_t address;
 	char type;
-	char name[SYMBOL_MAX];
-	const char *module; /* without brackets; NULL: the kernel proper */
+	/* Valid until the next symbol is read. */
+	const char *name, *module; /* module: without brackets; NULL: the kernel proper */
 };
 
-/* What follows the name, cut in place. */
-static const char *symbol_module(char *rest)
+struct reader {
+	FILE *file;
+	char *line;
+	size_t size;
+	int err; /* valid once next() has returned false */
+};
+
+static struct reader reader_open(void)
 {
-	if (rest[0] != '\t' || rest[1] != '[')
-		return NULL;
-	rest[2 + strcspn(rest + 2, "]\n")] = '\0';
-	return rest + 2;
+	struct reader reader = { .file = fopen("/proc/kallsyms", "re") };
+
+	reader.err = reader.file ? 0 : -errno;
+	return reader;
 }
 
-/* Calls `match` for each symbol until it returns true. */
-static int kallsyms_each(bool (*match)(void *ctx, const struct symbol *symbol), void *ctx)
+static void reader_close(struct reader *reader)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
-	_cleanup_free_ char *line = NULL;
-	struct symbol symbol;
-	size_t size = 0;
+	fclosep(&reader->file);
+	free(reader->line);
+}
 
-	if (!file)
-		return -errno;
-	while (getline(&line, &size, file) > 0) {
+static bool next(struct reader *reader, struct symbol *symbol)
+{
+	while (reader->file && getline(&reader->line, &reader->size, reader->file) > 0) {
 		char *end;
-		size_t len;
 
-		symbol.address = strtoull(line, &end, 16);
-		if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+		symbol->address = strtoull(reader->line, &end, 16);
+		if (end == reader->line || end[0] != ' ' || !end[1] || end[2] != ' ')
 			continue;
-		symbol.type = end[1];
-		len = strcspn(end + 3, "\t\n");
-		if (len >= sizeof(symbol.name))
-			continue;
-		memcpy(symbol.name, end + 3, len);
-		symbol.name[len] = '\0';
-		symbol.module = symbol_module(end + 3 + len);
-		if (match(ctx, &symbol))
-			break;
+		symbol->type = end[1];
+		symbol->name = end + 3;
+		end += 3 + strcspn(end + 3, "\t\n");
+		symbol->module = end[0] == '\t' && end[1] == '[' ? end + 2 : NULL;
+		*end = '\0';
+		if (symbol->module)
+			end[2 + strcspn(symbol->module, "]\n")] = '\0';
+		return true;
 	}
-	return ferror(file) ? -EIO : 0;
+	if (reader->file && ferror(reader->file))
+		reader->err = -EIO;
+	return false;
 }
 
 static bool is_function(const struct symbol *symbol)
@@ -62,53 +65,39 @@ static bool is_function(const struct symbol *symbol)
 	return strchr("tTwW", symbol->type);
 }
 
-static bool first_match(void *ctx, const struct symbol *symbol)
+static bool next_function(struct reader *reader, struct symbol *symbol)
 {
-	bool *hidden = ctx;
-
-	*hidden = !symbol->address;
-	return is_function(symbol);
+	while (next(reader, symbol)) {
+		if (is_function(symbol))
+			return true;
+	}
+	return false;
 }
 
 int kallsyms_check(void)
 {
-	bool hidden = false;
-	int err = kallsyms_each(first_match, &hidden);
+	_cleanup_(reader_close) struct reader reader = reader_open();
+	struct symbol symbol;
 
-	return err ? err : hidden ? -EPERM : 0;
+	return next_function(&reader, &symbol) && !symbol.address ? -EPERM : reader.err;
 }
 
-struct places {
-	struct kallsyms_place *at;
-	size_t nr;
-	uint64_t end; /* of the kernel proper; 0: not known */
-};
-
-/* Of symbols at one address the first. */
-static bool place_match(void *ctx, const struct symbol *symbol)
+/* The first of several symbols at one address wins. */
+static void place_match(struct kallsyms_place *places, size_t nr, const struct symbol *symbol)
 {
-	struct places *places = ctx;
-
-	if (!strcmp(symbol->name, "_etext")) {
-		places->end = symbol->address;
-		return false;
-	}
-	if (!symbol->address || !is_function(symbol))
-		return false;
-	for (size_t i = 0; i < places->nr; i++) {
-		struct kallsyms_place *place = &places->at[i];
+	for (size_t i = 0; i < nr; i++) {
+		struct kallsyms_place *place = &places[i];
 
 		if (symbol->address > place->address || symbol->address <= place->start)
 			continue;
 		place->start = symbol->address;
 		snprintf(place->name, sizeof(place->name), "%.127s", symbol->name);
-		snprintf(place->module, sizeof(place->module), "%s",
+		snprintf(place->module, sizeof(place->module), "%.63s",
 			 symbol->module ? symbol->module : "");
 	}
-	return false;
 }
 
-/* No symbol tells where the last function of a module ends; 0: not known. */
+/* The end of a module, which no symbol marks; 0: unknown. */
 static uint64_t module_end(const char *name)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/modules", "re");
@@ -126,150 +115,123 @@ static uint64_t module_end(const char *name)
 	return 0;
 }
 
-/* Code that is gone lies behind what lives: before the next symbol, but not in the one found. */
-static bool place_lives(const struct kallsyms_place *place, uint64_t kernel_end)
+/* False for addresses past the end of the kernel, the module or generated code: their code is gone,
+ * and the symbol is only the nearest one before. */
+static bool place_is_inside(const struct kallsyms_place *place, uint64_t kernel_end)
 {
 	uint64_t end;
 
 	if (!place->module[0] && kernel_end)
 		return place->start >= kernel_end || place->address < kernel_end;
 	end = place->module[0] ? module_end(place->module) : 0;
-	if (end)
-		return place->address < end;
-	/* Of BPF and the like, which are in no module. */
-	return place->address - place->start < MADE_MAX;
+	return end ? place->address < end : place->address - place->start < GENERATED_MAX;
 }
 
-int kallsyms_places(struct kallsyms_place *at, size_t nr)
+int kallsyms_places(struct kallsyms_place *places, size_t nr)
 {
-	struct places places = { .at = at, .nr = nr };
-	int err;
+	_cleanup_(reader_close) struct reader reader = reader_open();
+	uint64_t kernel_end = 0;
+	struct symbol symbol;
 
 	for (size_t i = 0; i < nr; i++)
-		at[i].start = 0;
-	err = kallsyms_each(place_match, &places);
+		places[i].start = 0;
+	while (next(&reader, &symbol)) {
+		if (!strcmp(symbol.name, "_etext"))
+			kernel_end = symbol.address;
+		else if (symbol.address && is_function(&symbol))
+			place_match(places, nr, &symbol);
+	}
 	for (size_t i = 0; i < nr; i++) {
-		if (err || (at[i].start && !place_lives(&at[i], places.end)))
-			at[i].start = 0;
+		if (reader.err || (places[i].start && !place_is_inside(&places[i], kernel_end)))
+			places[i].start = 0;
 	}
-	return err;
+	return reader.err;
 }
 
-struct ranges {
-	const char *name;
-	struct symbol_range *at;
-	size_t nr;
-	bool hidden;
-	int error;
-};
-
-static bool range_match(void *ctx, const struct symbol *symbol)
+static int find_all(const char *name, struct symbol_range **ret, size_t *nr)
 {
-	struct ranges *ranges = ctx;
-	struct symbol_range *at;
+	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_free_ struct symbol_range *ranges = NULL;
+	bool hidden = false;
+	struct symbol symbol;
 
-	if (!is_function(symbol) || strcmp(symbol->name, ranges->name))
-		return false;
-	if (!symbol->address) {
-		ranges->hidden = true;
-		return false;
+	*nr = 0;
+	while (next_function(&reader, &symbol)) {
+		struct symbol_range *more;
+
+		if (strcmp(symbol.name, name))
+			continue;
+		more = reallocarray(ranges, *nr + 1, sizeof(*ranges));
+		if (!more)
+			return -ENOMEM;
+		ranges = more;
+		ranges[(*nr)++] = (struct symbol_range){
+			.start = symbol.address,
+			.global = isupper((unsigned char)symbol.type),
+		};
+		hidden |= !symbol.address;
 	}
-	at = reallocarray(ranges->at, ranges->nr + 1, sizeof(*at));
-	if (!at) {
-		ranges->error = -ENOMEM;
-		return true;
-	}
-	at[ranges->nr++] = (struct symbol_range){ symbol->address, 0, isupper(symbol->type) };
-	ranges->at = at;
-	return false;
-}
-
-static int find_all(struct ranges *ranges)
-{
-	int err = kallsyms_each(range_match, ranges);
-
-	if (!err)
-		err = ranges->error;
-	if (!err && ranges->hidden)
-		err = -EPERM;
-	return !err && !ranges->nr ? -ENOENT : err;
+	if (reader.err || hidden || !*nr)
+		return reader.err ? reader.err : hidden ? -EPERM : -ENOENT;
+	*ret = TAKE_PTR(ranges);
+	return 0;
 }
 
 int kallsyms_find(const char *name, uint64_t *address)
 {
-	struct ranges ranges = { .name = name };
-	int err = find_all(&ranges);
+	_cleanup_free_ struct symbol_range *ranges = NULL;
+	size_t nr;
+	int err = find_all(name, &ranges, &nr);
 
-	if (!err) {
-		*address = ranges.at[0].start;
-		err = ranges.nr > 1 ? -ENOTUNIQ : 0;
-	}
-	free(ranges.at);
-	return err;
-}
-
-/* Symbols of modules are not sorted. */
-static bool range_end(void *ctx, const struct symbol *symbol)
-{
-	struct ranges *ranges = ctx;
-
-	for (size_t i = 0; i < ranges->nr; i++) {
-		struct symbol_range *range = &ranges->at[i];
-
-		if (symbol->address > range->start &&
-		    (!range->size || symbol->address - range->start < range->size))
-			range->size = symbol->address - range->start;
-	}
-	return false;
+	if (err)
+		return err;
+	*address = ranges[0].start;
+	return nr > 1 ? -ENOTUNIQ : 0;
 }
 
 int kallsyms_ranges(const char *name, struct symbol_range **ret, size_t *nr)
 {
-	struct ranges ranges = { .name = name };
-	int err = find_all(&ranges);
+	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_free_ struct symbol_range *ranges = NULL;
+	int err = find_all(name, &ranges, nr);
+	struct symbol symbol;
 
-	if (!err)
-		err = kallsyms_each(range_end, &ranges);
-	if (err) {
-		free(ranges.at);
+	if (err)
 		return err;
+	/* Symbols of modules are not sorted. */
+	while (next(&reader, &symbol)) {
+		for (size_t i = 0; i < *nr; i++) {
+			uint64_t size = symbol.address - ranges[i].start;
+
+			if (symbol.address > ranges[i].start &&
+			    (!ranges[i].size || size < ranges[i].size))
+				ranges[i].size = size;
+		}
 	}
-	*ret = ranges.at;
-	*nr = ranges.nr;
-	return 0;
-}
-
-struct whole {
-	uint64_t first, last;
-};
-
-static bool whole_match(void *ctx, const struct symbol *symbol)
-{
-	struct whole *whole = ctx;
-
-	if (!symbol->address || !is_function(symbol))
-		return false;
-	if (symbol->address < whole->first)
-		whole->first = symbol->address;
-	if (symbol->address > whole->last)
-		whole->last = symbol->address;
-	return false;
+	if (!reader.err)
+		*ret = TAKE_PTR(ranges);
+	return reader.err;
 }
 
 int kallsyms_whole(struct symbol_range *range)
 {
-	struct whole whole = { .first = UINT64_MAX };
+	_cleanup_(reader_close) struct reader reader = reader_open();
+	uint64_t first = UINT64_MAX, last = 0;
 	const uint64_t page = 4096;
-	int err = kallsyms_each(whole_match, &whole);
+	struct symbol symbol;
 
-	if (err)
-		return err;
-	if (!whole.last)
-		return -EPERM;
+	while (next_function(&reader, &symbol)) {
+		if (symbol.address && symbol.address < first)
+			first = symbol.address;
+		if (symbol.address > last)
+			last = symbol.address;
+	}
+	if (reader.err || !last)
+		return reader.err ? reader.err : -EPERM;
 	/* The end of the last function is unknown: add a page, as perf does. */
 	*range = (struct symbol_range){
-		.start = whole.first,
-		.size = (whole.last + page - 1) / page * page + page - whole.first,
+		.start = first,
+		.size = (last + page - 1) / page * page + page - first,
 	};
 	return 0;
 }

@@ -19,15 +19,15 @@ int kallsyms_find(const char *name, uint64_t *address);
 /* -EPERM: the kernel hides its addresses; 0: it does not. */
 int kallsyms_check(void);
 
-/* What an address is in. */
+/* The function that an address is in. */
 struct kallsyms_place {
 	uint64_t address;
-	uint64_t start; /* of the symbol; 0: not known */
+	uint64_t start; /* of the function; 0: unknown */
 	char name[128];
-	char module[64]; /* empty: of the kernel proper */
+	char module[64]; /* "": the kernel proper */
 };
 
-/* Finds the functions of many addresses at a time. What is in no living code is not known. */
+/* Fills in the functions of many addresses at once; unknown for code that is gone. */
 int kallsyms_places(struct kallsyms_place *places, size_t nr);
 
 /* All functions of this name, in the file's order; the caller frees them. Each ends where the next

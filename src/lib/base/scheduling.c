@@ -9,7 +9,7 @@
 #include "units.h"
 #include "util.h"
 
-/* glibc 2.41 is the first with wrappers. */
+/* glibc 2.41 is the first with wrappers of these system calls. */
 int scheduling_set(int tid, const struct scheduling *attr)
 {
 	return syscall(SYS_sched_setattr, tid, attr, 0) ? -errno : 0;

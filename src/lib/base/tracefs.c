@@ -9,30 +9,15 @@
 #include "base/read_text.h"
 #include "util.h"
 
-/* glibc 2.36 is the first with wrappers. */
-static int sys_fsopen(const char *fs, unsigned int flags)
-{
-	return syscall(SYS_fsopen, fs, flags);
-}
-
-static int sys_fsconfig(int fd, unsigned int command)
-{
-	return syscall(SYS_fsconfig, fd, command, NULL, NULL, 0);
-}
-
-static int sys_fsmount(int fd, unsigned int flags, unsigned int attributes)
-{
-	return syscall(SYS_fsmount, fd, flags, attributes);
-}
-
+/* glibc 2.36 is the first with wrappers of these system calls. */
 static int tracefs_mount_detached(void)
 {
-	_cleanup_close_ int fs = sys_fsopen("tracefs", FSOPEN_CLOEXEC);
+	_cleanup_close_ int fs = syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
 	int fd;
 
-	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE) < 0)
+	if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	fd = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	fd = syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -10,7 +10,7 @@
 
 #include "capture/capture.h"
 #include "clock.h"
-#include "options/function.h"
+#include "options/config.h"
 #include "trigger/bucket.h"
 #include "utf8.h"
 

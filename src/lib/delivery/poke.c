@@ -8,11 +8,10 @@
 #include <sys/random.h>
 #include <sys/timerfd.h>
 
-#include <json-c/json.h>
-
 #include "clock.h"
 #include "cpulist.h"
 #include "delivery/delivery.h"
+#include "json_add.h"
 #include "trigger/target.h"
 #include "trigger/trigger.h"
 
@@ -496,8 +495,7 @@ static struct json_object *ways_json(const __u64 *counts)
 
 	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
 		if (counts[delivery->way])
-			json_object_object_add(json, delivery->choice.name,
-					       json_object_new_uint64(counts[delivery->way]));
+			json_add_u64(json, delivery->choice.name, counts[delivery->way]);
 	}
 	return json;
 }
@@ -521,21 +519,20 @@ static struct json_object *target_json(const struct poke *poke, size_t i, uint64
 	const struct poke_target read = poke_read(poke, i, sequence);
 	const struct delivery *way = delivery_of(read.way);
 	struct json_object *json = json_object_new_object();
-	struct json_object *pending = NULL;
 
+	json_add_int(json, "pid", poke->targets[i].tgid);
+	json_add_int(json, "tid", poke->targets[i].tid);
+	json_add_text(json, "comm", poke->targets[i].comm);
+	json_add_int(json, "signal", poke->tasks[i].signal);
+	json_add_text(json, "delivery", way ? way->choice.name : NULL);
 	/* Another process's signal may have become pending right before. */
-	if (read.pending_ns && read.pending_ns >= read.poked_ns)
-		pending = json_object_new_uint64(read.pending_ns - read.poked_ns);
-	json_object_object_add(json, "pid", json_object_new_int(poke->targets[i].tgid));
-	json_object_object_add(json, "tid", json_object_new_int(poke->targets[i].tid));
-	json_object_object_add(json, "comm", json_object_new_string(poke->targets[i].comm));
-	json_object_object_add(json, "signal", json_object_new_int(poke->tasks[i].signal));
-	json_object_object_add(json, "delivery",
-			       way ? json_object_new_string(way->choice.name) : NULL);
-	json_object_object_add(json, "pending_after_ns", pending);
-	json_object_object_add(json, "sent", ways_json(read.sent));
-	json_object_object_add(json, "refused", ways_json(read.refused));
-	json_object_object_add(json, "merged", json_object_new_uint64(read.merged));
+	json_add(json, "pending_after_ns",
+		 read.pending_ns && read.pending_ns >= read.poked_ns
+			 ? json_object_new_uint64(read.pending_ns - read.poked_ns)
+			 : NULL);
+	json_add(json, "sent", ways_json(read.sent));
+	json_add(json, "refused", ways_json(read.refused));
+	json_add_u64(json, "merged", read.merged);
 	return json;
 }
 
@@ -545,9 +542,8 @@ void poke_describe(const struct poke *poke, uint64_t sequence, struct json_objec
 
 	for (size_t i = 0; i < poke->nr; i++)
 		json_object_array_add(targets, target_json(poke, i, sequence));
-	json_object_object_add(json, "delivery",
-			       json_object_new_string(poke->preferred->choice.name));
-	json_object_object_add(json, "targets", targets);
+	json_add_text(json, "delivery", poke->preferred->choice.name);
+	json_add(json, "targets", targets);
 }
 
 void poke_free(struct poke *poke)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/kallsyms.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
 
@@ -53,8 +54,8 @@ static int config_cpus(struct config *config, const struct perf_poke_opts *opts)
 	const char *list = opts->cpus ? opts->cpus : "";
 	_cleanup_free_ char *online_list = NULL;
 	_cleanup_free_ int *online = NULL;
-	size_t nr = 0, o = 0;
-	int err;
+	size_t nr = 0;
+	int err, missing;
 
 	err = cpulist_parse(list, &config->cpus, &config->nr_cpus);
 	if (err == -ENOMEM)
@@ -68,19 +69,13 @@ static int config_cpus(struct config *config, const struct perf_poke_opts *opts)
 	err = cpulist_read(ONLINE, &online, &nr);
 	if (err)
 		return log_error(&config->log, err, "cannot read " ONLINE ": %s", strerror(-err));
-	for (size_t i = 0; i < config->nr_cpus; i++) {
-		while (o < nr && online[o] < config->cpus[i])
-			o++;
-		if (o < nr && online[o] == config->cpus[i])
-			continue;
-		err = cpulist_format(online, nr, &online_list);
-		if (err)
-			return err;
-		return log_error(
-			&config->log, -ENXIO, "cpu %d: %s; online CPUs: %s", config->cpus[i],
-			cpu_exists(config->cpus[i]) ? "is offline" : "does not exist", online_list);
-	}
-	return 0;
+	missing = cpulist_missing(config->cpus, config->nr_cpus, online, nr);
+	if (missing < 0)
+		return 0;
+	err = cpulist_format(online, nr, &online_list);
+	return err ? err
+		   : log_error(&config->log, -ENXIO, "cpu %d: %s; online CPUs: %s", missing,
+			       cpu_exists(missing) ? "is offline" : "does not exist", online_list);
 }
 
 static int config_numbers(struct config *config, const struct perf_poke_opts *opts)
@@ -369,4 +364,54 @@ void config_destroy(struct config *config)
 		free((char *)config->targets[i].wake);
 	free(config->targets);
 	*config = (struct config){};
+}
+
+const char *function_name(const struct config *config)
+{
+	if (config->function)
+		return strcmp(config->function, "any") ? config->function : NULL;
+	return config_is_timerlat(config) ? TIMERLAT_FUNCTION : NULL;
+}
+
+int function_find(const struct config *config, uint64_t *address)
+{
+	const char *name = function_name(config);
+	char *end;
+	int err;
+
+	*address = 0;
+	if (!name)
+		return 0;
+	if (!strncmp(name, "0x", 2)) {
+		errno = 0;
+		*address = strtoull(name, &end, 16);
+		if (*end || errno || !*address)
+			return log_error(&config->log, -EINVAL,
+					 "function '%s': not an address (0x...)", name);
+		return 0;
+	}
+	err = kallsyms_find(name, address);
+	if (err == -ENOENT && !config->function)
+		log_error(&config->log, err,
+			  "workload %s: the kernel has no function %s (built without "
+			  "CONFIG_TIMERLAT_TRACER): use --workload cyclic",
+			  config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat", name);
+	else if (err == -ENOENT)
+		log_error(&config->log, err,
+			  "function '%s': the kernel has no such symbol (see /proc/kallsyms)",
+			  name);
+	else if (err == -EPERM)
+		log_error(&config->log, err,
+			  "function '%s': the kernel hides its addresses: needs CAP_SYSLOG, and "
+			  "kernel.kptr_restrict below 2",
+			  name);
+	else if (err == -ENOTUNIQ)
+		log_error(&config->log, -EINVAL,
+			  "function '%s': several symbols have this name: use an 0xADDRESS from "
+			  "/proc/kallsyms",
+			  name);
+	else if (err)
+		log_error(&config->log, err, "function '%s': cannot read /proc/kallsyms: %s", name,
+			  strerror(-err));
+	return err == -ENOTUNIQ ? -EINVAL : err;
 }

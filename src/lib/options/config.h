@@ -16,6 +16,8 @@
 #include "perf_poke.h"
 
 #define SESSION_NAME_MAX 63
+/* The function of timerlat's timers. */
+#define TIMERLAT_FUNCTION "timerlat_irq"
 struct config {
 	int *cpus;
 	size_t nr_cpus;
@@ -74,5 +76,11 @@ bool session_name_valid(const char *name);
 extern const struct perf_poke_choice config_triggers[TRIGGER_KINDS];
 const char *config_trigger(unsigned int kind);
 void config_destroy(struct config *config);
+
+/* The function of the options, or the workload's default; NULL: any. */
+const char *function_name(const struct config *config);
+
+/* Its address; 0: any. Logs why it cannot be found. */
+int function_find(const struct config *config, uint64_t *address);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/caps.h"
 #include "base/hotplug.h"
 #include "clock.h"
-#include "options/function.h"
+#include "options/config.h"
 #include "trigger/threads.h"
 
 /* Snapshots in memory: one is being written, one waits. */

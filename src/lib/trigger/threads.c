@@ -6,7 +6,7 @@
 
 #include "base/kallsyms.h"
 #include "base/tracefs.h"
-#include "options/function.h"
+#include "options/config.h"
 #include "trigger/target.h"
 #include "units.h"
 

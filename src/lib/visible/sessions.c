@@ -217,10 +217,7 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 	fn(ctx, &session);
 }
 
-static void terminate(char *string, size_t size)
-{
-	string[size - 1] = '\0';
-}
+#define TERMINATE(text) text[sizeof(text) - 1] = '\0'
 
 /* 1, or 0 if the session has just begun or ended. A session of another version, or one that was
  * killed while it pinned, has only a name. */
@@ -244,13 +241,13 @@ static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, v
 		return err;
 	if (!err)
 		memcpy(&seen, view.session.data, sizeof(seen));
-	terminate(seen.function, sizeof(seen.function));
-	terminate(seen.recorder, sizeof(seen.recorder));
-	terminate(seen.freeze, sizeof(seen.freeze));
-	terminate(seen.delivery, sizeof(seen.delivery));
-	terminate(seen.workload, sizeof(seen.workload));
-	terminate(seen.output, sizeof(seen.output));
-	terminate(seen.last_capture, sizeof(seen.last_capture));
+	TERMINATE(seen.function);
+	TERMINATE(seen.recorder);
+	TERMINATE(seen.freeze);
+	TERMINATE(seen.delivery);
+	TERMINATE(seen.workload);
+	TERMINATE(seen.output);
+	TERMINATE(seen.last_capture);
 	pins_session_name(name, folder);
 	session_tell(name, alive, &view, &seen, fn, ctx);
 	return 1;

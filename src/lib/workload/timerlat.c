@@ -95,19 +95,11 @@ bool timerlat_others_run(int tracefs)
 bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
 {
 	_cleanup_free_ int *has = NULL;
-	size_t nr_has = 0, at = 0;
+	size_t nr_has = 0;
 	char list[4096];
 
-	if (read_text_at(tracefs, "osnoise/cpus", list, sizeof(list)) ||
-	    cpulist_parse(list, &has, &nr_has))
-		return false;
-	for (size_t i = 0; i < nr; i++) {
-		while (at < nr_has && has[at] < cpus[i])
-			at++;
-		if (at == nr_has || has[at] != cpus[i])
-			return false;
-	}
-	return true;
+	return !read_text_at(tracefs, "osnoise/cpus", list, sizeof(list)) &&
+	       !cpulist_parse(list, &has, &nr_has) && cpulist_missing(cpus, nr, has, nr_has) < 0;
 }
 
 static bool has_kernel_threads(int tracefs)

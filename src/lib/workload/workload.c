@@ -10,7 +10,7 @@
 #include "base/scheduling.h"
 #include "base/tracefs.h"
 #include "clock.h"
-#include "options/function.h"
+#include "options/config.h"
 #include "workload/cyclic.h"
 #include "workload/journal.h"
 #include "workload/timerlat.h"

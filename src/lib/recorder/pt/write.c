@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
+#include "json_add.h"
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"
 #include "recorder/records.h"
@@ -315,14 +314,11 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 void pt_describe(const struct recorder *recorder, struct json_object *json)
 {
 	const struct pt_recorder *pt = (const struct pt_recorder *)recorder;
-	char config[32];
 
-	snprintf(config, sizeof(config), "%#" PRIx64, pt->config.config);
-	json_object_object_add(json, "buffer_size", json_object_new_uint64(pt->aux_size));
-	json_object_object_add(json, "freeze",
-			       json_object_new_string(recorder_freeze_name(pt->freeze)));
-	json_object_object_add(json, "config", json_object_new_string(config));
-	json_object_object_add(json, "kcore", json_object_new_boolean(!pt->symbols.kcore_error));
+	json_add_u64(json, "buffer_size", pt->aux_size);
+	json_add_text(json, "freeze", recorder_freeze_name(pt->freeze));
+	json_add_address(json, "config", pt->config.config);
+	json_add_bool(json, "kcore", !pt->symbols.kcore_error);
 }
 
 void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *json)
@@ -330,29 +326,21 @@ void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *j
 	struct json_object *clock = json_object_new_object();
 	struct json_object *traces = json_object_new_array();
 
-	json_object_object_add(clock, "monotonic_ns",
-			       json_object_new_uint64(snapshot->monotonic_ns));
-	json_object_object_add(clock, "perf_ns",
-			       snapshot->perf_ns ? json_object_new_uint64(snapshot->perf_ns)
-						 : NULL);
-	json_object_object_add(clock, "tsc", json_object_new_uint64(snapshot->tsc));
-	json_object_object_add(json, "clock", clock);
+	json_add_u64(clock, "monotonic_ns", snapshot->monotonic_ns);
+	json_add_known(clock, "perf_ns", snapshot->perf_ns, 0);
+	json_add_u64(clock, "tsc", snapshot->tsc);
+	json_add(json, "clock", clock);
 	for (size_t i = 0; i < snapshot->nr; i++) {
 		const struct pt_trace *trace = &snapshot->traces[i];
 		struct json_object *one = json_object_new_object();
 		size_t len;
 
 		trace_bytes(snapshot->pt, trace, &len);
-		json_object_object_add(one, "cpu",
-				       json_object_new_int(snapshot->pt->cpus[trace->index].cpu));
-		json_object_object_add(one, "bytes", json_object_new_uint64(len - trace->begin));
-		json_object_object_add(one, "bytes_after_spike",
-				       trace->after_spike == UINT64_MAX
-					       ? NULL
-					       : json_object_new_uint64(trace->after_spike));
-		json_object_object_add(one, "bytes_after_spike_exact",
-				       json_object_new_boolean(trace->after_spike_exact));
+		json_add_int(one, "cpu", snapshot->pt->cpus[trace->index].cpu);
+		json_add_u64(one, "bytes", len - trace->begin);
+		json_add_known(one, "bytes_after_spike", trace->after_spike, UINT64_MAX);
+		json_add_bool(one, "bytes_after_spike_exact", trace->after_spike_exact);
 		json_object_array_add(traces, one);
 	}
-	json_object_object_add(json, "traces", traces);
+	json_add(json, "traces", traces);
 }
