@@ -56,12 +56,14 @@ def equal(got, expected):
 
 
 def check_all():
-    """Nothing is missing."""
+    """Nothing is missing, here and in the help."""
     commands = re.findall(r"^  (\w+) ", help_of(), re.MULTILINE)
     assert len(commands) > 5, commands
     equal(offered(""), commands)
     for command in commands:
-        options = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", help_of(command), re.MULTILINE)
+        text = help_of(command)
+        assert text.startswith(f"Usage: perf-poke-ctl {command} ") and "\nExit codes: " in text, text
+        options = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", text, re.MULTILINE)
         assert options, command
         equal(offered(command, "--"), options)
 

@@ -58,6 +58,30 @@ void fake_reset(void)
 	fake = (struct fake_recorder){ .recorder.ops = &fake_recorder_ops };
 }
 
+struct config config;
+struct capture_env env;
+struct output captures;
+
+int make_output(void **state)
+{
+	static char output[4096];
+	static int cpus[] = { 3 };
+
+	if (make_folder(state))
+		return -1;
+	snprintf(output, sizeof(output), "%s/captures", folder->path);
+	fake_reset();
+	config = (struct config){ .cpus = cpus, .nr_cpus = 1, .output = output };
+	env = (struct capture_env){ &config, &fake.recorder, &captures };
+	return output_open(&captures, output, 0, &(struct log){});
+}
+
+int remove_output(void **state)
+{
+	output_close(&captures);
+	return remove_folder(state);
+}
+
 struct capture *fake_capture(unsigned int number)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));

@@ -5,6 +5,8 @@
 #define TEST_LIB_FAKE_RECORDER_H
 
 #include "capture/capture.h"
+#include "capture/output.h"
+#include "options/config.h"
 
 struct snapshot {
 	unsigned int number;
@@ -24,6 +26,14 @@ struct fake_recorder {
 extern struct fake_recorder fake;
 
 void fake_reset(void);
+
+/* A fixture: a folder for captures in the test's own, which is config.output. */
+extern struct config config;
+extern struct capture_env env;
+extern struct output captures;
+
+int make_output(void **state);
+int remove_output(void **state);
 
 /* With a spike now, 83.5 us late on CPU 3. */
 struct capture *fake_capture(unsigned int number);

@@ -63,6 +63,23 @@ void put_file(int dirfd, const char *path, const char *content)
 	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
 }
 
+bool exists(const char *path)
+{
+	struct stat st;
+
+	return !fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+int new_folder(int dirfd, const char *name)
+{
+	int fd;
+
+	assert_int_equal(mkdirat(dirfd, name, 0700), 0);
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
 rlim_t limit_file_size(rlim_t limit)
 {
 	struct rlimit rlimit;

@@ -23,6 +23,12 @@ int remove_folder(void **state);
 /* Write a file and make the folders it is in. */
 void put_file(int dirfd, const char *path, const char *content);
 
+/* In the test's folder, also a link that leads nowhere. */
+bool exists(const char *path);
+
+/* Makes a folder in another. Returns its descriptor. */
+int new_folder(int dirfd, const char *name);
+
 /* Files may grow to `limit` bytes; what goes past it fails with EFBIG, as ENOSPC does on a full
  * disk. Returns the limit before. */
 rlim_t limit_file_size(rlim_t limit);

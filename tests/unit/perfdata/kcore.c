@@ -23,16 +23,6 @@ int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int 
 	return -1;
 }
 
-static int open_folder(int dirfd, const char *name)
-{
-	int fd;
-
-	assert_int_equal(mkdirat(dirfd, name, 0700), 0);
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 static struct stat check_file(int dirfd, const char *path, const char *expected)
 {
 	struct bytes content = load_file(dirfd, path);
@@ -57,8 +47,8 @@ TEST_IN_FOLDER(test_copy)
 
 TEST_IN_FOLDER(test_link)
 {
-	_cleanup_close_ int from = open_folder(folder->fd, "from");
-	_cleanup_close_ int to = open_folder(folder->fd, "to");
+	_cleanup_close_ int from = new_folder(folder->fd, "from");
+	_cleanup_close_ int to = new_folder(folder->fd, "to");
 	struct stat st;
 
 	assert_int_equal(perfdata_kcore_dir_link(from, to), -ENOENT);
@@ -79,7 +69,7 @@ TEST_IN_FOLDER(test_link)
 TEST_IN_FOLDER(test_link_by_copying)
 {
 	static const int errors[] = { EXDEV, EPERM, EMLINK, EXDEV };
-	_cleanup_close_ int from = open_folder(folder->fd, "from");
+	_cleanup_close_ int from = new_folder(folder->fd, "from");
 	struct stat st;
 
 	put_file(folder->fd, "proc/kallsyms", KALLSYMS);
@@ -88,7 +78,7 @@ TEST_IN_FOLDER(test_link_by_copying)
 	assert_int_equal(fchmodat(from, "kcore_dir/kcore", 0400, 0), 0);
 	st = check_file(from, "kcore_dir/kcore", "code");
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
-		_cleanup_close_ int to = open_folder(folder->fd, (char[]){ 'a' + i, '\0' });
+		_cleanup_close_ int to = new_folder(folder->fd, (char[]){ 'a' + i, '\0' });
 		bool has_code = i + 1 < ARRAY_SIZE(errors);
 		int r;
 
@@ -275,7 +265,7 @@ static const struct {
 TEST_IN_FOLDER(test_code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
-		_cleanup_close_ int fd = open_folder(folder->fd, (char[]){ 'a' + i, '\0' });
+		_cleanup_close_ int fd = new_folder(folder->fd, (char[]){ 'a' + i, '\0' });
 
 		put_system(fd, codes[i].nr ? codes[i].pieces : memory,
 			   codes[i].nr ?: ARRAY_SIZE(memory), codes[i].kallsyms, codes[i].modules);

@@ -21,13 +21,6 @@ int __wrap_unlinkat(int dirfd, const char *name, int flags)
 	return -1;
 }
 
-static bool exists(const char *path)
-{
-	struct stat st;
-
-	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 TEST_IN_FOLDER(removes_folders)
 {
 	put_file(folder->fd, "gone/a", "");

@@ -49,18 +49,6 @@ TEST(refuses)
 		"--since", "7");
 }
 
-TEST(helps)
-{
-	_cleanup_(release) struct parsed p = { 0 };
-
-	PARSE(&p, "--help");
-	assert_int_equal(p.r, 1);
-	for (size_t i = 0; i < command_list.nr_options; i++)
-		assert_non_null(strstr(p.out, command_list.options[i].name
-						      ?: command_list.options[i].metavar));
-	assert_non_null(strstr(p.out, "Exit codes: "));
-}
-
 TEST(reads_since)
 {
 	static const struct {

@@ -61,19 +61,3 @@ TEST(refuses)
 	REFUSES("--all-cpus and --cpu do not go together", "-aC3");
 	REFUSES("-C 'x': not a list of CPUs (use 3 or 2,4-7)", "-C", "x");
 }
-
-TEST(helps)
-{
-	_cleanup_(release) struct parsed p = { 0 };
-
-	PARSE(&p, "--help");
-	assert_int_equal(p.r, 1);
-	assert_string_equal(p.err, "");
-	assert_non_null(strstr(p.out, "Usage: perf-poke-ctl script [CAPTURE] [OPTIONS] [-- ARGS]"));
-	assert_non_null(strstr(p.out, "\n      CAPTURE               folder of a capture"));
-	assert_non_null(strstr(p.out, "\n      -- ARGS               for perf script"));
-	for (size_t i = 0; i < command_script.nr_options; i++)
-		assert_non_null(strstr(p.out, command_script.options[i].name
-						      ?: command_script.options[i].metavar));
-	assert_non_null(strstr(p.out, "Exit codes: "));
-}

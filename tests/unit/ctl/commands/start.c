@@ -236,18 +236,3 @@ TEST(maps_targets)
 	assert_string_equal(q.args.targets.command[0], "perf");
 	assert_int_equal(q.args.targets.record.at, 1);
 }
-
-TEST(helps)
-{
-	_cleanup_(release) struct parsed p = { 0 };
-
-	PARSE(&p, "--help");
-	assert_int_equal(p.r, 1);
-	assert_string_equal(p.err, "");
-	assert_non_null(strstr(p.out, "Usage: perf-poke-ctl start --cpu LIST"));
-	for (size_t i = 0; i < command_start.nr_options; i++)
-		assert_non_null(strstr(p.out, command_start.options[i].name
-						      ?: command_start.options[i].metavar
-							 ?: command_start.options[i].help));
-	assert_non_null(strstr(p.out, "Exit codes: 0 "));
-}

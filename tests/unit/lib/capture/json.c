@@ -17,10 +17,6 @@
 #define FUNCTION 0xffffffff81234567
 #define KEY_MAX 256
 
-static struct config config;
-static struct capture_env env;
-static struct output captures;
-
 int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -32,36 +28,25 @@ int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
 	return 0;
 }
 
-static int make_output(void **state)
+static int set_up(void **state)
 {
 	static int cpus[] = { 3, 4, 7 };
 	static char *argv[] = { "perf-poke-ctl", "start", "--output=a\"b\\c\n" };
-	static char output[4096];
-	if (make_folder(state))
-		return -1;
-	snprintf(output, sizeof(output), "%s/captures", folder->path);
+
 	/* Not UTC: the difference shows. */
 	setenv("TZ", "XYZ-05:30", 1);
-	fake_reset();
-	config = (struct config){
-		.workload = PERF_POKE_WORKLOAD_CYCLIC,
-		.cpus = cpus,
-		.nr_cpus = ARRAY_SIZE(cpus),
-		.threshold_ns = 30000,
-		.period_ns = 1000000,
-		.priority = 95,
-		.output = output,
-		.argv = argv,
-		.argc = ARRAY_SIZE(argv),
-	};
-	env = (struct capture_env){ &config, &fake.recorder, &captures, .workload = "cyclic" };
-	return output_open(&captures, output, 0, &(struct log){});
-}
-
-static int remove_output(void **state)
-{
-	output_close(&captures);
-	return remove_folder(state);
+	if (make_output(state))
+		return -1;
+	config.workload = PERF_POKE_WORKLOAD_CYCLIC;
+	config.cpus = cpus;
+	config.nr_cpus = ARRAY_SIZE(cpus);
+	config.threshold_ns = 30000;
+	config.period_ns = 1000000;
+	config.priority = 95;
+	config.argv = argv;
+	config.argc = ARRAY_SIZE(argv);
+	env.workload = "cyclic";
+	return 0;
 }
 
 static struct json_object *written(struct capture *capture)
@@ -164,7 +149,7 @@ static void forget(struct json_object *json, const char *key, const char *expect
 	json_object_object_add(json, key, NULL);
 }
 
-TEST_WITH(holds_all, make_output, remove_output)
+TEST_WITH(holds_all, set_up, remove_output)
 {
 	static const struct perf_poke_frame stack[] = {
 		{ 0xffffffffc0000017, "acme_flush", "acme", 7 },
@@ -219,7 +204,7 @@ TEST_WITH(holds_all, make_output, remove_output)
 }
 
 /* What is not known or not there is null. */
-TEST_WITH(tells_what_is_other, make_output, remove_output)
+TEST_WITH(tells_what_is_other, set_up, remove_output)
 {
 	struct capture *capture = example();
 
@@ -280,7 +265,7 @@ TEST_WITH(tells_what_is_other, make_output, remove_output)
 }
 
 /* Names of tasks are bytes. */
-TEST_WITH(any_comm_is_text, make_output, remove_output)
+TEST_WITH(any_comm_is_text, set_up, remove_output)
 {
 	static const char *const rows[][2] = {
 		{ "a\xff\xc3z", "'a??z'" },
@@ -298,7 +283,7 @@ TEST_WITH(any_comm_is_text, make_output, remove_output)
 	}
 }
 
-TEST_WITH(wall_time_is_utc, make_output, remove_output)
+TEST_WITH(wall_time_is_utc, set_up, remove_output)
 {
 	struct capture *capture = fake_capture(1);
 	struct json_object *json;
@@ -318,7 +303,7 @@ TEST_WITH(wall_time_is_utc, make_output, remove_output)
 	capture_free(&env, capture);
 }
 
-TEST_WITH(refuses_to_overwrite, make_output, remove_output)
+TEST_WITH(refuses_to_overwrite, set_up, remove_output)
 {
 	struct capture *capture = example();
 

@@ -31,24 +31,14 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
 /* Its work folder is one in it. */
 static struct output output_of(void)
 {
-	int work;
-
-	assert_int_equal(mkdirat(folder->fd, "work", 0700), 0);
-	work = openat(folder->fd, "work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(work >= 0);
-	return (struct output){ .path = folder->path, .fd = folder->fd, .work = work };
+	return (struct output){ .path = folder->path,
+				.fd = folder->fd,
+				.work = new_folder(folder->fd, "work") };
 }
 
 static void close_work(struct output *output)
 {
 	closep(&output->work);
-}
-
-static bool exists(const char *path)
-{
-	struct stat st;
-
-	return fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static struct kept make(void)

@@ -11,34 +11,6 @@
 #include "fake_recorder.h"
 #include "helpers.h"
 
-static struct config config;
-static struct capture_env env;
-static struct output captures;
-
-static const struct log silent;
-
-static int make_output(void **state)
-{
-	static char output[4096];
-	static int cpus[] = { 3 };
-	struct folder *folder;
-
-	if (make_folder(state))
-		return -1;
-	folder = *state;
-	snprintf(output, sizeof(output), "%s/captures", folder->path);
-	fake_reset();
-	config = (struct config){ .cpus = cpus, .nr_cpus = 1, .output = output };
-	env = (struct capture_env){ &config, &fake.recorder, &captures };
-	return output_open(&captures, output, 0, &silent);
-}
-
-static int remove_output(void **state)
-{
-	output_close(&captures);
-	return remove_folder(state);
-}
-
 static void check_name(const struct capture *capture, const char *pattern)
 {
 	size_t len = strlen(config.output);

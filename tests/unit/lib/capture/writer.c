@@ -11,9 +11,6 @@
 
 #define MANY 200
 
-static struct config config;
-static struct capture_env env;
-static struct output captures;
 static struct writer *writer;
 
 /* By the writer's thread, read when it is gone. */
@@ -42,28 +39,18 @@ static void note_write(unsigned int number)
 
 static int start(void **state)
 {
-	static char output[4096];
-	struct folder *folder;
-
-	if (make_folder(state))
+	if (make_output(state))
 		return -1;
-	folder = *state;
-	snprintf(output, sizeof(output), "%s/captures", folder->path);
-	fake_reset();
 	fake.on_write = note_write;
 	nr_order = 0;
-	config = (struct config){ .output = output };
-	env = (struct capture_env){ &config, &fake.recorder, &captures };
 	writer = NULL;
-	return output_open(&captures, output, 0, &(struct log){}) ? -1
-								  : writer_start(&writer, &env);
+	return writer_start(&writer, &env);
 }
 
 static int stop(void **state)
 {
 	writer_free(writer);
-	output_close(&captures);
-	return remove_folder(state);
+	return remove_output(state);
 }
 
 static bool readable(int timeout_ms)

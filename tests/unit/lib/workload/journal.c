@@ -68,14 +68,14 @@ static void assert_set(void)
 {
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
 	assert_string_equal(content(folder->fd, "period"), "20");
-	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), 0);
+	assert_true(exists("made"));
 }
 
 static void assert_put_back(void)
 {
 	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
 	assert_string_equal(content(folder->fd, "period"), "1000");
-	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), -1);
+	assert_false(exists("made"));
 }
 
 TEST_WITH(puts_back_at_the_end, setup, remove_folder)
@@ -246,7 +246,7 @@ TEST_WITH(is_careful, setup, remove_folder)
 	assert_int_equal(journal_set(journal, "missing", "1"), -ENOENT);
 	assert_int_equal(journal_mkdir(journal, "osnoise"), -EEXIST);
 	journal_close(journal, false);
-	assert_int_equal(faccessat(folder->fd, "osnoise", F_OK, 0), 0);
+	assert_true(exists("osnoise"));
 	put_file(folder->fd, "run/settings-5", "speriod\t1\t1000\nsosnoise/cpus\t7\t0-");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
 	assert_string_equal(content(folder->fd, "period"), "1");
@@ -263,14 +263,14 @@ TEST_WITH(keeps_what_cannot_be_put_back, setup, remove_folder)
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
 	assert_int_equal(said.nr, 3);
 	assert_non_null(strstr(said.text, "stop --all"));
-	assert_int_equal(faccessat(folder->fd, "run/settings-5", F_OK, 0), 0);
+	assert_true(exists("run/settings-5"));
 
 	assert_int_equal(unlinkat(folder->fd, "broken", 0), 0);
 	put_file(folder->fd, "broken", "");
 	assert_int_equal(unlinkat(folder->fd, "made/busy", 0), 0);
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
 	assert_string_equal(content(folder->fd, "broken"), "x");
-	assert_int_equal(faccessat(folder->fd, "made", F_OK, 0), -1);
+	assert_false(exists("made"));
 	assert_int_equal(access(dir, F_OK), -1);
 }
 

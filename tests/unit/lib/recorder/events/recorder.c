@@ -475,16 +475,6 @@ TEST_WITH(writes_oldest_first, make_tracefs, remove_folder)
 	recorder->ops->free(recorder);
 }
 
-static int new_folder(const char *name)
-{
-	int fd;
-
-	assert_int_equal(mkdirat(folder->fd, name, 0700), 0);
-	fd = openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 /* The spike's CPU decides how far back the capture goes; without one, what all CPUs have. */
 TEST_WITH(history_is_of_the_spikes_cpu, make_tracefs, remove_folder)
 {
@@ -496,7 +486,7 @@ TEST_WITH(history_is_of_the_spikes_cpu, make_tracefs, remove_folder)
 
 	fill_rings();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_close_ int fd = new_folder((char[]){ 'a' + i, '\0' });
+		_cleanup_close_ int fd = new_folder(folder->fd, (char[]){ 'a' + i, '\0' });
 		struct snapshot_facts facts = write_snapshot(recorder, fd, rows[i].spike_cpu);
 
 		assert_int_equal(facts.oldest_ns, rows[i].oldest_ns);
@@ -543,7 +533,7 @@ static void check_first_id(const char *name, struct recorder *recorder, struct s
 			   uint64_t first)
 {
 	const struct perf_poke_spike spike = { .cpu = 1 };
-	_cleanup_close_ int fd = new_folder(name);
+	_cleanup_close_ int fd = new_folder(folder->fd, name);
 	struct snapshot_facts facts = {};
 	struct bytes file, ids;
 
@@ -592,8 +582,8 @@ static ino_t symbols_of(int dirfd)
 TEST_WITH(symbols_are_shared, make_tracefs, remove_folder)
 {
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
-	_cleanup_close_ int a = new_folder("a"), b = new_folder("b");
-	_cleanup_close_ int c = new_folder("c");
+	_cleanup_close_ int a = new_folder(folder->fd, "a"), b = new_folder(folder->fd, "b");
+	_cleanup_close_ int c = new_folder(folder->fd, "c");
 
 	write_snapshot(recorder, a, 1);
 	write_snapshot(recorder, b, 1);
