@@ -51,25 +51,6 @@ static bool poke_has(const struct poke *poke, enum poke_way way)
 
 /* -- Choosing ways */
 
-static int poke_prefer(struct poke *poke, const struct delivery *delivery, const char *wake)
-{
-	int err;
-
-	if (delivery->way == POKE_WAY_TRACEPOINT && !wake)
-		return log_error(
-			poke->log, -EINVAL,
-			"delivery tracepoint: the target must wait on a perf event that wakes "
-			"it, as in `-- perf record`: use another, or auto");
-	err = delivery->probe.try(NULL);
-	if (err)
-		return log_error(poke->log, err,
-				 "delivery %s: not on this kernel: %s (use another, or auto)",
-				 delivery->choice.name, strerror(-err));
-	poke->preferred = delivery;
-	poke->ways |= 1U << delivery->way;
-	return 0;
-}
-
 static bool works(enum poke_way way)
 {
 	return !delivery_of(way)->probe.try(NULL);
@@ -88,6 +69,26 @@ static void poke_add_next(struct poke *poke)
 	poke->ways |= 1U << POKE_WAY_RELAY;
 }
 
+static int poke_prefer(struct poke *poke, const struct delivery *delivery, const char *wake)
+{
+	int err;
+
+	if (delivery->way == POKE_WAY_TRACEPOINT && !wake)
+		return log_error(
+			poke->log, -EINVAL,
+			"delivery tracepoint: the target must wait on a perf event that wakes "
+			"it, as in `-- perf record`: use another, or auto");
+	err = delivery->probe.try(NULL);
+	if (err)
+		return log_error(poke->log, err,
+				 "delivery %s: not on this kernel: %s (use another, or auto)",
+				 delivery->choice.name, strerror(-err));
+	poke->preferred = delivery;
+	poke->ways |= 1U << delivery->way;
+	poke_add_next(poke);
+	return 0;
+}
+
 static const struct delivery *poke_find(enum perf_poke_delivery wanted)
 {
 	const struct delivery *delivery;
@@ -98,15 +99,6 @@ static const struct delivery *poke_find(enum perf_poke_delivery wanted)
 			return delivery;
 	}
 	return NULL;
-}
-
-static int poke_choose(struct poke *poke, enum perf_poke_delivery wanted, const char *wake)
-{
-	int err = poke_prefer(poke, poke_find(wanted), wake);
-
-	if (!err)
-		poke_add_next(poke);
-	return err;
 }
 
 /* The nonce keeps other BPF programs from poking. */
@@ -164,7 +156,7 @@ static int poke_open_all(struct poke *poke, const struct config *config)
 			wake = config->targets[i].wake;
 	}
 	if (!err)
-		err = poke_choose(poke, config->delivery, wake);
+		err = poke_prefer(poke, poke_find(config->delivery), wake);
 	if (!err)
 		err = poke_make_message(poke, poke_has(poke, POKE_WAY_TRACEPOINT) ? wake : NULL);
 	if (err)

@@ -23,16 +23,6 @@ static uint64_t record_time(const struct perf_event_header *header)
 	return time_ns;
 }
 
-/* An overwrite ring loses events only while it is paused for a copy. A LOST record has: header, id,
- * lost, sample id. */
-static uint64_t record_lost(const struct perf_event_header *header)
-{
-	uint64_t lost;
-
-	memcpy(&lost, (const char *)(header + 1) + 8, sizeof(lost));
-	return lost;
-}
-
 static void facts_add(struct records_facts *facts, const struct perf_event_header *header)
 {
 	uint64_t time_ns = record_time(header);
@@ -106,6 +96,7 @@ int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy,
 int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts)
 {
 	_cleanup_free_ uint32_t *offsets = NULL;
+	uint64_t lost;
 	int err = 0;
 
 	offsets = calloc(copy->size / sizeof(struct perf_event_header) + 1, sizeof(*offsets));
@@ -114,9 +105,11 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 	for (size_t nr = records_find(copy, offsets); nr && !err; nr--) {
 		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
 
-		/* Goes to capture.json instead: perf would warn that the machine is too slow. */
+		/* header, id, lost, sample id. Events are lost while the ring is paused for a copy:
+		 * goes to capture.json, because perf would warn that the machine is too slow. */
 		if (header->type == PERF_RECORD_LOST) {
-			facts->lost += record_lost(header);
+			memcpy(&lost, (const char *)(header + 1) + 8, sizeof(lost));
+			facts->lost += lost;
 			continue;
 		}
 		facts_add(facts, header);

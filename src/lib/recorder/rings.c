@@ -294,14 +294,6 @@ size_t rings_pages(uint64_t size)
 	return pages;
 }
 
-static int ring_pause(const struct ring *ring, unsigned int paused)
-{
-	if (!ring->evlist)
-		return 0;
-	return ioctl(ring->evlist->mmap_ovw[0].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused) ? -errno
-											: 0;
-}
-
 static int rings_pause_all(struct rings *rings, int first_cpu, unsigned int paused)
 {
 	int ret = 0;
@@ -309,11 +301,13 @@ static int rings_pause_all(struct rings *rings, int first_cpu, unsigned int paus
 	for (int others = 0; others < 2; others++) {
 		for (size_t i = 0; i < rings->nr_cpus; i++) {
 			const struct ring *ring = &rings->rings[i];
-			bool first = ring->cpu == first_cpu;
-			int err = first == !others ? ring_pause(ring, paused) : 0;
 
-			if (err && !ret)
-				ret = err;
+			if ((ring->cpu == first_cpu) == others || !ring->evlist)
+				continue;
+			if (ioctl(ring->evlist->mmap_ovw[0].fd, PERF_EVENT_IOC_PAUSE_OUTPUT,
+				  paused) &&
+			    !ret)
+				ret = -errno;
 		}
 	}
 	return ret;

@@ -91,13 +91,6 @@ static int session_privileges(const struct config *config)
 	return err;
 }
 
-static int session_open_recorder(struct perf_poke *pp)
-{
-	const struct recorder_config config = session_recorder_config(pp);
-
-	return pp->recorder_ops->open(&pp->recorder, &config, &pp->config.log);
-}
-
 static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 {
 	uint64_t irq_ns = pp->config.thresholds[TRIGGER_IRQ];
@@ -165,13 +158,6 @@ static int session_start_writer(struct perf_poke *pp)
 	return err ? err : session_watch(pp, pp->rules.warmup_fd);
 }
 
-static int session_start_workload(struct perf_poke *pp)
-{
-	int err = workload_start(&pp->workload, &pp->config, pp->trigger);
-
-	return err ? err : session_watch(pp, workload_fd(pp->workload));
-}
-
 #define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
 
 /* Fills in what others see of the session and does not change. */
@@ -218,6 +204,7 @@ static int session_open_pins(struct perf_poke *pp)
 /* Ordered from what fails cheaply to what others can notice. */
 static int session_start(struct perf_poke *pp)
 {
+	struct recorder_config recorder;
 	uint64_t function;
 	int err;
 
@@ -233,7 +220,8 @@ static int session_start(struct perf_poke *pp)
 		return err;
 	/* Before the recorder, so that no CPU goes offline unnoticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
-	err = session_open_recorder(pp);
+	recorder = session_recorder_config(pp);
+	err = pp->recorder_ops->open(&pp->recorder, &recorder, &pp->config.log);
 	if (!err && pp->config.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
 	if (!err)
@@ -247,8 +235,8 @@ static int session_start(struct perf_poke *pp)
 	if (!err)
 		err = session_open_pins(pp);
 	if (!err)
-		err = session_start_workload(pp);
-	return err;
+		err = workload_start(&pp->workload, &pp->config, pp->trigger);
+	return err ? err : session_watch(pp, workload_fd(pp->workload));
 }
 
 int perf_poke__start(struct perf_poke *pp)

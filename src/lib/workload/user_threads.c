@@ -138,27 +138,24 @@ static void thread_end(struct user_thread *thread)
 	closep(&thread->told);
 }
 
-/* As fork(), but without SIGCHLD, which the program that loaded this library may ignore or handle
- * by waiting for all children. The child has its own copy of this stack. */
-static int thread_clone(struct birth *birth, int *pidfd)
-{
-	alignas(16) char stack[STACK_SIZE];
-
-	return clone(thread_run, stack + sizeof(stack), CLONE_PIDFD, birth, pidfd) < 0 ? -errno : 0;
-}
-
 static struct answer thread_make(struct user_threads *threads, size_t i, int cgroup)
 {
 	struct user_thread *thread = &threads->threads[i];
 	struct epoll_event event = { .events = EPOLLIN };
+	/* The child has its own copy of these. */
+	alignas(16) char stack[STACK_SIZE];
 	struct answer answer;
+	struct birth birth;
 	int ends[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return (struct answer){ -errno, "no socket" };
-	err = thread_clone(
-		&(struct birth){ threads, threads->config.cpus[i], cgroup, ends[0], ends[1] },
-		&thread->pidfd);
+	birth = (struct birth){ threads, threads->config.cpus[i], cgroup, ends[0], ends[1] };
+	/* As fork(), but without SIGCHLD, which the program that loaded this library may ignore or
+	 * handle by waiting for all children. */
+	err = clone(thread_run, stack + sizeof(stack), CLONE_PIDFD, &birth, &thread->pidfd) < 0
+		      ? -errno
+		      : 0;
 	thread->told = ends[0];
 	close(ends[1]);
 	if (err)

@@ -97,14 +97,6 @@ static int explain_open(int err, const struct pt_events_config *config, const st
 			 (unsigned long long)config->attr.config, strerror(-err));
 }
 
-/* Never -EOPNOTSUPP, which tells the caller to try the next way to freeze. */
-static int explain_filter(int err, const char *filter, const struct log *log)
-{
-	return log_error(log, -EINVAL, "intel_pt: the kernel rejects the address filter '%s': %s",
-			 filter,
-			 err == EOPNOTSUPP ? addr_filter_unsupported(filter) : strerror(err));
-}
-
 /* An event in the PT event's group that overflows when a BPF program prints its message on that
  * CPU. It is enabled from the start: a sibling that is enabled while its leader runs does not
  * start. */
@@ -143,15 +135,6 @@ static int open_action(struct pt_events *events, struct pt_group *group, uint32_
 
 	memcpy((char *)&attr + AUX_ACTION_OFFSET, &action, sizeof(action));
 	return open_on_message(group, &attr, message, ret);
-}
-
-static void make_sample_attr(struct pt_events *events)
-{
-	events->sample_attr = message_attr(&events->config);
-	events->sample_attr.sample_type = events->config.sample_type | PERF_SAMPLE_AUX;
-	events->sample_attr.sample_id_all = 1;
-	events->sample_attr.read_format = PERF_FORMAT_ID;
-	events->sample_attr.aux_sample_size = events->config.sample_size;
 }
 
 static int open_sample(struct pt_events *events, struct pt_group *group)
@@ -193,7 +176,12 @@ static int open_group(struct pt_events *events, struct pt_group *group, const st
 		return explain_open(err, config, log);
 	fd = evsel_fd(group->pt, 0);
 	if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
-		return explain_filter(errno, config->filter, log);
+		/* Never -EOPNOTSUPP, which tells the caller to try the next way to freeze. */
+		return log_error(log, -EINVAL,
+				 "intel_pt: the kernel rejects the address filter '%s': %s",
+				 config->filter,
+				 errno == EOPNOTSUPP ? addr_filter_unsupported(config->filter)
+						     : strerror(errno));
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &events->ids[group - events->groups]))
 		return -errno;
 	return open_siblings(events, group);
@@ -327,7 +315,11 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 	events->page_size = sysconf(_SC_PAGESIZE);
 	events->ids = calloc(2 * config->nr_cpus, sizeof(*events->ids));
 	events->sample_ids = events->ids + config->nr_cpus;
-	make_sample_attr(events);
+	events->sample_attr = message_attr(config);
+	events->sample_attr.sample_type = config->sample_type | PERF_SAMPLE_AUX;
+	events->sample_attr.sample_id_all = 1;
+	events->sample_attr.read_format = PERF_FORMAT_ID;
+	events->sample_attr.aux_sample_size = config->sample_size;
 	err = events->ids ? open_groups(events, log) : -ENOMEM;
 	if (err) {
 		pt_events_free(events);

@@ -357,33 +357,25 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 	return err ? err : sideband_err;
 }
 
-/* The kernel samples the CPU that saw the spike. If a migrated thread involves a second CPU, the
- * rings of both are copied, because a file has samples or rings, not both. A poke makes no sample.
- */
-static bool pt_is_sampled(const struct pt_recorder *pt, const struct perf_poke_spike *spike)
-{
-	return pt->freeze == PERF_POKE_FREEZE_SAMPLE && !spike->poked &&
-	       spike->cpu == spike->ran_cpu;
-}
-
-static bool pt_is_wanted(const struct pt_recorder *pt, const struct perf_poke_spike *spike, int cpu)
-{
-	return pt->freeze_all || spike->poked || cpu == spike->cpu || cpu == spike->ran_cpu;
-}
-
 static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
 	struct pt_recorder *pt = to_pt(recorder);
+	/* The kernel samples the CPU that saw the spike. If a migrated thread involves a second
+	 * CPU, the rings of both are copied, because a file has samples or rings, not both. A poke
+	 * makes no sample. */
+	bool sampled = pt->freeze == PERF_POKE_FREEZE_SAMPLE && !spike->poked &&
+		       spike->cpu == spike->ran_cpu;
 	int ret = 0;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
-		bool wanted = pt_is_wanted(pt, spike, pt->cpus[i].cpu);
-		int err;
+		int cpu = pt->cpus[i].cpu, err;
+		bool wanted = pt->freeze_all || spike->poked || cpu == spike->cpu ||
+			      cpu == spike->ran_cpu;
 
 		if (!pt_events_has(pt->events, i))
 			continue;
-		pt->cpus[i].sampled = wanted && pt_is_sampled(pt, spike);
-		pt->cpus[i].frozen = wanted && !pt->cpus[i].sampled;
+		pt->cpus[i].sampled = wanted && sampled;
+		pt->cpus[i].frozen = wanted && !sampled;
 		err = pt->cpus[i].frozen ? pt_events_disable(pt->events, i) : 0;
 		if (err && !ret)
 			ret = err;

@@ -100,14 +100,6 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	return psb.offset;
 }
 
-/* 0: TSC is not perf's clock. */
-static uint64_t spike_tsc(const struct snapshot *snapshot, const struct perf_poke_spike *spike)
-{
-	uint64_t perf_ns = snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns);
-
-	return perf_ns_to_tsc(&snapshot->clock, perf_ns);
-}
-
 static struct pt_clock trace_clock(const struct pt_config *config)
 {
 	uint64_t bits = config->mtc_period_bits;
@@ -125,7 +117,9 @@ static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *sn
 			 struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
 	const struct pt_clock clock = trace_clock(&pt->config);
-	uint64_t tsc = spike_tsc(snapshot, spike);
+	/* 0: TSC is not perf's clock. */
+	uint64_t tsc = perf_ns_to_tsc(
+		&snapshot->clock, snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns));
 	struct pt_cut cut;
 	size_t len;
 	const uint8_t *bytes = trace_bytes(pt, trace, &len);
@@ -136,17 +130,6 @@ static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *sn
 		return;
 	trace->after_spike = len - cut.offset;
 	trace->after_spike_exact = cut.exact;
-}
-
-static void put_trace_facts(const struct pt_recorder *pt, const struct pt_trace *trace,
-			    struct snapshot_facts *facts)
-{
-	size_t len;
-
-	trace_bytes(pt, trace, &len);
-	facts->trace_bytes = len - trace->begin;
-	facts->bytes_after_spike = trace->after_spike;
-	facts->bytes_after_spike_exact = trace->after_spike_exact;
 }
 
 static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
@@ -164,24 +147,21 @@ static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 	return perfdata_write_auxtrace(pd, &aux);
 }
 
-static int write_raw(const struct pt_recorder *pt, const struct pt_trace *trace, int dirfd)
-{
-	_cleanup_close_ int fd = -1;
-	char name[32];
-
-	snprintf(name, sizeof(name), "ring.cpu%d", pt->cpus[trace->index].cpu);
-	fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : write_all(fd, trace->data, pt->aux_size);
-}
-
+/* Samples are whole in perf.data. */
 static int write_raw_rings(const struct pt_recorder *pt, const struct snapshot *snapshot, int dirfd)
 {
 	int err = 0;
 
 	for (size_t i = 0; pt->raw_rings && i < snapshot->nr && !err; i++) {
-		/* Samples are whole in perf.data. */
-		if (!snapshot->traces[i].sample)
-			err = write_raw(pt, &snapshot->traces[i], dirfd);
+		const struct pt_trace *trace = &snapshot->traces[i];
+		_cleanup_close_ int fd = -1;
+		char name[32];
+
+		if (trace->sample)
+			continue;
+		snprintf(name, sizeof(name), "ring.cpu%d", pt->cpus[trace->index].cpu);
+		fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		err = fd < 0 ? -errno : write_all(fd, trace->data, pt->aux_size);
 	}
 	return err;
 }
@@ -196,11 +176,16 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		struct pt_trace *trace = &snapshot->traces[i];
 		int cpu = pt->cpus[trace->index].cpu;
 		uint64_t tsc, perf_ns;
+		size_t len;
 
+		trace_bytes(pt, trace, &len);
 		trace->begin = trace_begin(pt, snapshot, trace, &tsc);
 		cut_at_spike(pt, snapshot, trace, spike);
-		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes))
-			put_trace_facts(pt, trace, facts);
+		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes)) {
+			facts->trace_bytes = len - trace->begin;
+			facts->bytes_after_spike = trace->after_spike;
+			facts->bytes_after_spike_exact = trace->after_spike_exact;
+		}
 		err = write_trace(pt, pd, snapshot, trace);
 		if (!tsc || !snapshot->perf_ns)
 			continue;
