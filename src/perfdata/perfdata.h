@@ -154,14 +154,15 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 			int rootfd);
 
 /**
- * Append where the code of all tasks is mapped, for traces of user space.
+ * Append where the code of tasks is mapped, for traces and stacks of user space.
  *
  * @param buf  where to
  * @param attr  of one of the file's events
  * @param rootfd  see above
+ * @param pid  of the one process, or -1: of all
  */
-int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
-			   int rootfd);
+int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd,
+			   int pid);
 
 /** The build ids of files that were read before. */
 struct perfdata_build_ids;

@@ -295,8 +295,18 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 	return buf->error;
 }
 
-int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd,
+			   int pid)
 {
+	_cleanup_close_ int proc_fd = -1;
+	char name[16];
+
+	if (pid >= 0) {
+		proc_fd = openat(rootfd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		snprintf(name, sizeof(name), "%d", pid);
+		return proc_fd < 0 ? -errno
+				   : put_process_maps(buf, attr, proc_fd, name) ?: buf->error;
+	}
 	return each_process(buf, attr, rootfd, put_process_maps);
 }
 

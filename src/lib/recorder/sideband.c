@@ -96,7 +96,7 @@ void sideband_copy_free(struct sideband_copy *copy)
 
 /* Maps of living tasks, and build ids of everything that is or was mapped. */
 static int write_maps(const struct sideband *sideband, struct perfdata *pd,
-		      const struct sideband_copy *copy)
+		      const struct sideband_copy *copy, int pid)
 {
 	_cleanup_free_ struct perfdata_records *records = calloc(copy->nr + 1, sizeof(*records));
 	struct perfdata_buf buf = {};
@@ -104,7 +104,7 @@ static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 
 	if (!records)
 		return -ENOMEM;
-	err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd);
+	err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd, pid);
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	records[0] = (struct perfdata_records){ buf.data, buf.len };
@@ -131,7 +131,7 @@ static int write_kthreads(const struct sideband *sideband, struct perfdata *pd,
 }
 
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct sideband_copy *copy, bool maps)
+		   const struct sideband_copy *copy, int maps_of)
 {
 	struct records_facts facts = {};
 	struct perfdata_buf buf = {};
@@ -144,8 +144,8 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 	if (!err)
 		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
 	err = records_flush(pd, &buf, err);
-	if (!err && maps)
-		err = write_maps(sideband, pd, copy);
+	if (!err && maps_of)
+		err = write_maps(sideband, pd, copy, maps_of);
 	for (size_t i = 0; i < copy->nr && !err; i++)
 		err = records_write(pd, &copy->rings[i], &facts);
 	return err ?: write_kthreads(sideband, pd, copy);

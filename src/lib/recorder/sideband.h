@@ -32,10 +32,12 @@ void sideband_copy_free(struct sideband_copy *copy);
 struct perfdata_event sideband_event(const struct sideband *sideband,
 				     const struct sideband_copy *copy);
 
-/* Writes kernel maps, task names and, with `maps`, the tasks' maps and build ids, then the rings.
- * These come before all records that have a time. */
+#define SIDEBAND_ALL (-1)
+
+/* Writes kernel maps, task names and the maps and build ids of the process maps_of, 0 being none
+ * and SIDEBAND_ALL all, then the rings. These come before all records that have a time. */
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct sideband_copy *copy, bool maps);
+		   const struct sideband_copy *copy, int maps_of);
 
 void sideband_free(struct sideband *sideband);
 

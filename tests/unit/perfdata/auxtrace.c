@@ -330,7 +330,7 @@ TEST_IN_FOLDER(test_task_maps)
 		 "7ffd0b9f6000-7ffd0b9f8000 r-xp 00000000 00:00 0          [vdso]\n"
 		 "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n");
 	put_file(folder->fd, "proc/self/maps", "00400000-00401000 r-xp 00000000 fd:1f 1 /not\n");
-	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), 0);
+	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd, -1), 0);
 	records = records_of(&buf);
 	check_map(&records, MAP(0x5581c0a2f000, 0x1000, 0x2f000), MAP(0xfd, 0x1f, 1179650), 120,
 		  MAP_PRIVATE, "/usr/bin/a name");
@@ -355,7 +355,7 @@ TEST_IN_FOLDER(test_tasks_without_maps)
 	put_file(folder->fd, "proc/20/maps", "");
 	put_file(folder->fd, "proc/30/maps", "junk\n\n1000-2000\n1000-2000 r-xp 0\n");
 	put_file(folder->fd, "proc/40/maps", "1000-3000 r-xp 00000000 08:01 9 /end");
-	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), 0);
+	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd, -1), 0);
 	records = records_of(&buf);
 	check_map(&records, MAP(0x1000, 0x2000, 0), MAP(8, 1, 9), 40, MAP_PRIVATE, "/end");
 	assert_int_equal(records.len, 0);
@@ -365,6 +365,6 @@ TEST_IN_FOLDER(test_no_proc)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 
-	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd), -ENOENT);
+	assert_int_equal(perfdata_put_task_maps(&buf, &events[0].attr, folder->fd, -1), -ENOENT);
 	assert_int_equal(buf.len, 0);
 }

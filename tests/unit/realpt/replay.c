@@ -203,7 +203,7 @@ static bool is_sideband(const struct perfdata_record *record)
 }
 
 int __wrap_sideband_write(const struct sideband *sideband, struct perfdata *pd,
-			  const struct sideband_copy *copy, bool maps)
+			  const struct sideband_copy *copy, int maps_of)
 {
 	uint64_t at = replayed->file.data.offset;
 	struct perfdata_record record;

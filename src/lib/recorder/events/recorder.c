@@ -15,6 +15,7 @@
 #include "recorder/records.h"
 #include "recorder/rings.h"
 #include "recorder/sideband.h"
+#include "recorder/spike_sample.h"
 #include "recorder/symbols.h"
 
 #define BUFFER_DEFAULT (4ULL << 20)
@@ -275,7 +276,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	size_t nr = 0;
 	int err;
 
-	described = calloc(events->list.nr + 1, sizeof(*described));
+	described = calloc(events->list.nr + 2, sizeof(*described));
 	if (!described)
 		return -ENOMEM;
 	for (size_t i = 0; i < events->list.nr; i++) {
@@ -287,10 +288,15 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 								   events->nr_cpus };
 	}
 	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
+	described[nr] = spike_sample_event(&described[nr - 1].attr);
+	nr++;
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
 	if (err)
 		return err;
-	err = sideband_write(events->sideband, pd, snapshot->sideband, events->has_callchains);
+	err = sideband_write(events->sideband, pd, snapshot->sideband,
+			     events->has_callchains ? SIDEBAND_ALL : spike->pid);
+	if (!err)
+		err = spike_sample_write(pd, spike, spike->time_ns);
 	if (!err)
 		err = write_records(events, pd, snapshot, spike->cpu, facts);
 	if (!err)

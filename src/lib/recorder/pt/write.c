@@ -8,6 +8,7 @@
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"
 #include "recorder/records.h"
+#include "recorder/spike_sample.h"
 #include "write_all.h"
 
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
@@ -233,7 +234,12 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	struct perfdata_buf round = {};
 	int err;
 
-	err = sideband_write(pt->sideband, pd, snapshot->sideband, !pt->config.exclude_user);
+	err = sideband_write(pt->sideband, pd, snapshot->sideband,
+			     pt->config.exclude_user ? spike->pid : SIDEBAND_ALL);
+	/* Without perf's clock it has no place in the trace. */
+	if (!err && snapshot->perf_ns)
+		err = spike_sample_write(
+			pd, spike, spike->time_ns + snapshot->perf_ns - snapshot->monotonic_ns);
 	if (!err)
 		err = write_first_tasks(pd, snapshot, spike);
 	for (size_t i = 0; snapshot->switches && i < pt->nr_cpus && !err; i++)
@@ -265,6 +271,7 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 						 snapshot->switch_ids, pt->nr_cpus };
 	*indexed = nr;
 	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
+	events[nr++] = spike_sample_event(&pt->attr);
 	return nr;
 }
 
@@ -273,7 +280,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	bool sampled = snapshot->nr && snapshot->traces[0].sample;
-	struct perfdata_event events[4];
+	struct perfdata_event events[5];
 	struct perfdata *pd;
 	size_t nr, indexed;
 	int err;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "recorder/spike_sample.h"
+
+#include <stdbool.h>
+
+#include "recorder/records.h"
+
+#define CHAIN_MAX 256
+
+/* The kernel counts its ids from 1. */
+static const uint64_t spike_id = UINT64_C(1) << 63;
+
+struct perfdata_event spike_sample_event(const struct perf_event_attr *attr)
+{
+	struct perf_event_attr own = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(own),
+		/* Not the dummy event, whose samples perf report leaves out. */
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1,
+		.sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN,
+		.read_format = attr->read_format,
+		.sample_id_all = attr->sample_id_all,
+		.use_clockid = attr->use_clockid,
+		.clockid = attr->clockid,
+	};
+
+	return (struct perfdata_event){ own, "spike", &spike_id, 1 };
+}
+
+/* Addresses, with a mark where those of the kernel and of user space begin. */
+static size_t make_callchain(const struct perf_poke_spike *spike, uint64_t *chain)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < spike->nr_frames && nr + 2 <= CHAIN_MAX; i++) {
+		const struct perf_poke_frame *frame = &spike->stack[i];
+
+		if (!i || frame->user != frame[-1].user)
+			chain[nr++] = frame->user ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL;
+		chain[nr++] = frame->address;
+	}
+	return nr;
+}
+
+int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t id, ip;
+		uint32_t pid, tid;
+		uint64_t time_ns;
+		uint32_t cpu, reserved;
+		uint64_t nr;
+		uint64_t chain[CHAIN_MAX];
+	} sample = {
+		.header.type = PERF_RECORD_SAMPLE,
+		.id = spike_id,
+		.pid = spike->pid,
+		.tid = spike->tid,
+		.time_ns = time_ns,
+		.cpu = spike->ran_cpu,
+	};
+
+	if (!spike->nr_frames)
+		return 0;
+	sample.ip = spike->stack[0].address;
+	sample.header.misc = spike->stack[0].user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
+	sample.nr = make_callchain(spike, sample.chain);
+	sample.header.size = offsetof(__typeof__(sample), chain) + sample.nr * sizeof(uint64_t);
+	return perfdata_write(pd, &sample, sample.header.size);
+}

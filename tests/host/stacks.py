@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The stack at a spike: what ran is in capture.json, in the report, and in what stock perf shows."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import common
+
+# All of its time in one function of the kernel, called from one of libc.
+READER = "import os\nfd = os.open('/dev/zero', os.O_RDONLY)\nos.sched_setaffinity(0, {%d})\nb = bytearray(1 << 20)\nwhile True: os.readv(fd, [b])"
+
+
+class Stacks(common.HostTest):
+    def capture(self, cpu):
+        """Of a spike that came while the task read; others are of whatever else a busy machine runs."""
+        with subprocess.Popen(["python3", "-c", READER % cpu]) as reader, \
+                common.Session([cpu], self.output, "--recorder", "events", "--threshold", "50us", "--count", "100000") as session:
+            try:
+                for line in iter(session.read_capture, None):
+                    with open(os.path.join(line["path"], "capture.json")) as file:
+                        spike = json.load(file)["spike"]
+                    if spike["tid"] == reader.pid and spike["stack"] and "symbol" in spike["stack"][0]:
+                        return line["path"], spike
+            finally:
+                reader.kill()
+        return self.fail("no spike while the task read")
+
+    def test_names(self):
+        folder, spike = self.capture(common.find_cpus(1)[0])
+        symbols = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
+        files = [frame["file"] for frame in spike["stack"] if frame["user"]]
+        # Frames of the interrupt are left out; what was interrupted is a system call, up to its entry.
+        self.assertFalse([name for name in symbols if name and "hrtimer" in name or name and "sysvec" in name], symbols)
+        self.assertIn("entry_SYSCALL_64_after_hwframe", symbols)
+        self.assertTrue(files and "libc" in files[0], files)
+        self.assertEqual(len(spike["stack"][len(symbols)]["build_id"]), 40)
+        self.assertEqual((spike["policy"], spike["priority"], spike["nice"]), ("other", 0, 0))
+        report = json.loads(common.run_ctl("report", "--json", folder).stdout)
+        self.assertEqual([frame["name"] for frame in report["stack"]][:len(symbols)], symbols)
+
+    @unittest.skipUnless(shutil.which("perf"), "no perf")
+    def test_perf(self):
+        """Stock perf has the same frames in the sample of the event `spike`."""
+        folder, spike = self.capture(common.find_cpus(1)[0])
+        data = os.path.join(folder, "perf.data")
+        out = subprocess.run(["perf", "script", "-i", data, "-F", "event,ip,sym"], capture_output=True, text=True, check=True).stdout
+        seen = out.split("spike:")[1].split("\n\n")[0].split("\n")[1:]
+        expected = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
+        self.assertEqual([line.split()[1] for line in seen][:len(expected)], expected)
+        self.assertEqual(len(seen), len(spike["stack"]))
+        out = subprocess.run(["perf", "report", "-i", data, "--stdio", "-g", "none"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("of event 'spike'", out)
+        self.assertIn(expected[0], out.split("of event 'spike'")[1])
+
+
+if __name__ == "__main__":
+    common.main()
