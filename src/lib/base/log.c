@@ -40,9 +40,9 @@ int log_error(const struct log *log, int error, const char *format, ...)
 	return error;
 }
 
-/* libbpf's print function has no context argument: the thread that loads says whose messages these
- * are. There is one such function for the whole process, so the first who captures replaces it, and
- * the last puts it back. */
+/* libbpf's print function has no context argument, so each thread sets its log here. The function
+ * is one for the whole process: the first thread that captures installs ours, the last restores the
+ * former. */
 static __thread const struct log *capturing;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int nr_capturing;
@@ -74,7 +74,7 @@ void log_release(void)
 	pthread_mutex_lock(&lock);
 	if (!--nr_capturing) {
 		current = libbpf_set_print(previous);
-		/* Somebody has set another meanwhile. */
+		/* Keep a function that somebody else has installed since. */
 		if (current != log_libbpf)
 			libbpf_set_print(current);
 	}

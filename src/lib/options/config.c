@@ -90,19 +90,19 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->cooldown_ns = opts->cooldown_ns;
 	config->adaptive = opts->adaptive_percent;
 	config->warmup_ns = opts->warmup_ns ? opts->warmup_ns : WARMUP_DEFAULT_NS;
-	config->buffer_size = opts->buffer_size;
+	config->recording.buffer_size = opts->buffer_size;
 	config->workload = opts->workload;
 	config->recorder = opts->recorder;
 	config->delivery = opts->delivery;
 	config->exit_with_target = opts->exit_with_target;
-	config->freeze = opts->freeze;
-	config->freeze_all = opts->freeze_all;
-	config->no_switch_events = opts->no_switch_events;
-	config->raw_rings = opts->raw_rings;
-	config->call_graph = opts->call_graph;
-	config->no_samples = opts->no_samples;
-	config->sample_size = opts->sample_size;
-	config->history_size = opts->history_size;
+	config->recording.freeze = opts->freeze;
+	config->recording.freeze_all = opts->freeze_all;
+	config->recording.no_switch_events = opts->no_switch_events;
+	config->recording.raw_rings = opts->raw_rings;
+	config->recording.call_graph = opts->call_graph;
+	config->recording.no_samples = opts->no_samples;
+	config->recording.sample_size = opts->sample_size;
+	config->recording.history_size = opts->history_size;
 
 	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
@@ -113,12 +113,13 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	if (config->priority < 1 || config->priority > 99)
 		return log_error(&config->log, -EINVAL, "priority %d: must be 1 to 99",
 				 config->priority);
-	if (config->buffer_size > BUFFER_MAX)
+	if (config->recording.buffer_size > BUFFER_MAX)
 		return log_error(&config->log, -EINVAL,
 				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
-				 config->buffer_size);
-	if (config->freeze > PERF_POKE_FREEZE_SIGNAL)
-		return log_error(&config->log, -EINVAL, "freeze %d: unknown", config->freeze);
+				 config->recording.buffer_size);
+	if (config->recording.freeze > PERF_POKE_FREEZE_SIGNAL)
+		return log_error(&config->log, -EINVAL, "freeze %d: unknown",
+				 config->recording.freeze);
 	if (config->delivery > PERF_POKE_DELIVERY_RELAY)
 		return log_error(&config->log, -EINVAL, "delivery %d: unknown", config->delivery);
 	return 0;
@@ -232,11 +233,13 @@ static int config_strings(struct config *config, const struct perf_poke_opts *op
 
 static int config_events(struct config *config, const struct perf_poke_opts *opts)
 {
-	config->events = calloc(opts->nr_events + 1, sizeof(*config->events));
-	if (!config->events)
+	struct perf_poke_event *events = calloc(opts->nr_events + 1, sizeof(*events));
+
+	if (!events)
 		return -ENOMEM;
+	config->recording.events = events;
 	for (size_t i = 0; opts->events && i < opts->nr_events; i++) {
-		struct perf_poke_event *event = &config->events[config->nr_events++];
+		struct perf_poke_event *event = &events[config->recording.nr_events++];
 
 		if (!opts->events[i].name)
 			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
@@ -311,6 +314,11 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
 		err = steps[i](config, &known);
+	config->recording.cpus = config->cpus;
+	config->recording.nr_cpus = config->nr_cpus;
+	config->recording.nr_targets = config->nr_targets;
+	config->recording.argv = (const char *const *)config->argv;
+	config->recording.argc = config->argc;
 	if (err)
 		config_destroy(config);
 	return err;
@@ -355,11 +363,11 @@ void config_destroy(struct config *config)
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);
 	free(config->argv);
-	for (size_t i = 0; i < config->nr_events; i++) {
-		free((char *)config->events[i].name);
-		free((char *)config->events[i].filter);
+	for (size_t i = 0; i < config->recording.nr_events; i++) {
+		free((char *)config->recording.events[i].name);
+		free((char *)config->recording.events[i].filter);
 	}
-	free(config->events);
+	free((void *)config->recording.events);
 	for (size_t i = 0; i < config->nr_targets; i++)
 		free((char *)config->targets[i].wake);
 	free(config->targets);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/log.h"
+#include "base/recorder_config.h"
 #include "base/scheduling.h"
 #include "bpf/trigger.h"
 #include "perf_poke.h"
@@ -35,13 +36,7 @@ struct config {
 	bool hold_dma_latency, limit_idle_state;
 	uint32_t dma_latency_us, deepest_idle_state;
 	enum perf_poke_recorder recorder;
-	struct perf_poke_event *events;
-	size_t nr_events;
-	uint64_t buffer_size; /* 0: the recorder's choice */
-	enum perf_poke_freeze freeze;
-	bool freeze_all, no_switch_events, raw_rings;
-	bool call_graph, no_samples;
-	uint64_t sample_size, history_size; /* 0: the recorder's choice */
+	struct recorder_config recording; /* but for work_fd */
 	struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;

@@ -14,25 +14,10 @@
 #include <stdint.h>
 
 #include "base/probe.h"
+#include "base/recorder_config.h"
 #include "perf_poke.h"
 
 struct json_object;
-
-struct recorder_config {
-	const int *cpus;
-	size_t nr_cpus;
-	const struct perf_poke_event *events; /* NULL: the recorder's default */
-	size_t nr_events;
-	uint64_t buffer_size; /* bytes per CPU; 0: the recorder's default */
-	enum perf_poke_freeze freeze;
-	bool freeze_all, no_switch_events, raw_rings;
-	bool call_graph, no_samples;
-	uint64_t sample_size, history_size; /* 0: the recorder's default */
-	size_t nr_targets;		    /* that the session pokes */
-	const char *const *argv;
-	size_t argc;
-	int work_fd; /* the session's folder, on the captures' file system, for what they share */
-};
 
 /* A copy of the rings. Each recorder defines its own. */
 struct snapshot;

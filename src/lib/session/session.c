@@ -14,43 +14,16 @@
 /* Snapshots in memory: one is being written, one waits. */
 #define PENDING_MAX 2
 
-static struct recorder_config session_recorder_config(const struct perf_poke *pp)
-{
-	const struct config *config = &pp->config;
-
-	return (struct recorder_config){
-		.cpus = config->cpus,
-		.nr_cpus = config->nr_cpus,
-		.events = config->events,
-		.nr_events = config->nr_events,
-		.buffer_size = config->buffer_size,
-		.freeze = config->freeze,
-		.freeze_all = config->freeze_all,
-		.no_switch_events = config->no_switch_events,
-		.raw_rings = config->raw_rings,
-		.call_graph = config->call_graph,
-		.no_samples = config->no_samples,
-		.sample_size = config->sample_size,
-		.history_size = config->history_size,
-		.nr_targets = config->nr_targets,
-		.argv = (const char *const *)config->argv,
-		.argc = config->argc,
-		.work_fd = pp->output.work,
-	};
-}
-
 /* Checks the options, then those that depend on workload and recorder. */
 static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *opts)
 {
-	struct recorder_config recorder;
 	int err = config_init(&pp->config, opts);
 
 	if (err)
 		return err;
-	recorder = session_recorder_config(pp);
 	err = workload_check(&pp->config);
 	if (!err)
-		err = recorder_choose(&pp->recorder_ops, pp->config.recorder, &recorder,
+		err = recorder_choose(&pp->recorder_ops, pp->config.recorder, &pp->config.recording,
 				      &pp->config.log);
 	if (err)
 		config_destroy(&pp->config);
@@ -204,7 +177,6 @@ static int session_open_pins(struct perf_poke *pp)
 /* Ordered from what fails cheaply to what others can notice. */
 static int session_start(struct perf_poke *pp)
 {
-	struct recorder_config recorder;
 	uint64_t function;
 	int err;
 
@@ -220,8 +192,8 @@ static int session_start(struct perf_poke *pp)
 		return err;
 	/* Before the recorder, so that no CPU goes offline unnoticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
-	recorder = session_recorder_config(pp);
-	err = pp->recorder_ops->open(&pp->recorder, &recorder, &pp->config.log);
+	pp->config.recording.work_fd = pp->output.work;
+	err = pp->recorder_ops->open(&pp->recorder, &pp->config.recording, &pp->config.log);
 	if (!err && pp->config.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
 	if (!err)

@@ -65,8 +65,8 @@ TEST(has_defaults)
 	assert_int_equal(config.workload, PERF_POKE_WORKLOAD_AUTO);
 	assert_int_equal(config.period_ns, 1000000);
 	assert_int_equal(config.priority, 95);
-	assert_int_equal(config.nr_events, 0);
-	assert_int_equal(config.buffer_size, 0);
+	assert_int_equal(config.recording.nr_events, 0);
+	assert_int_equal(config.recording.buffer_size, 0);
 	assert_int_equal(config.max_captures, UINT64_MAX);
 	assert_string_equal(config.output, "perf-poke.data");
 	assert_null(config.session);
@@ -87,13 +87,13 @@ TEST(takes_limits)
 	assert_int_equal(config.threshold_ns, 1);
 	assert_int_equal(config.max_captures, 1);
 	assert_int_equal(config.workload, PERF_POKE_WORKLOAD_NONE);
-	assert_int_equal(config.buffer_size, 1);
+	assert_int_equal(config.recording.buffer_size, 1);
 	config_destroy(&config);
 	ACCEPTS(&config, .period_ns = 1000000000, .priority = 99, .buffer_size = 1ULL << 31,
 		.recorder = PERF_POKE_RECORDER_EVENTS, .function = "any");
 	assert_int_equal(config.period_ns, 1000000000);
 	assert_int_equal(config.priority, 99);
-	assert_int_equal(config.buffer_size, 1ULL << 31);
+	assert_int_equal(config.recording.buffer_size, 1ULL << 31);
 	assert_string_equal(config.function, "any");
 	config_destroy(&config);
 }
@@ -251,11 +251,11 @@ TEST(copies_everything)
 
 	assert_int_equal(config.cpus[0], atoi(cpu));
 	assert_string_equal(config.function, "hrtimer_wakeup");
-	assert_int_equal(config.nr_events, 2);
-	assert_string_equal(config.events[0].name, "sched:sched_switch");
-	assert_string_equal(config.events[0].filter, "prev_pid == 1");
-	assert_string_equal(config.events[1].name, "irq:*");
-	assert_null(config.events[1].filter);
+	assert_int_equal(config.recording.nr_events, 2);
+	assert_string_equal(config.recording.events[0].name, "sched:sched_switch");
+	assert_string_equal(config.recording.events[0].filter, "prev_pid == 1");
+	assert_string_equal(config.recording.events[1].name, "irq:*");
+	assert_null(config.recording.events[1].filter);
 	assert_string_equal(config.output, "out");
 	assert_string_equal(config.session, "noon");
 	assert_int_equal(config.argc, 2);
