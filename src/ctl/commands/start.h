@@ -4,6 +4,7 @@
 #define CTL_COMMANDS_START_H
 
 #include "cli/command.h"
+#include "session/results.h"
 #include "session/targets.h"
 
 struct start_args {
@@ -13,7 +14,7 @@ struct start_args {
 	size_t last_events; /* the first of those that the last --event added */
 	struct target_args targets;
 	uint64_t duration_ns;
-	struct perf_poke_trigger triggers[4];
+	struct perf_poke_trigger triggers[KINDS_MAX];
 	size_t nr_triggers;
 	const char *log; /* NULL: standard error, or the choice of --detach */
 	bool detach;

@@ -208,26 +208,14 @@ static json_object *new_perf(const struct result_perf *perf)
 	return object;
 }
 
-/* The kinds of latency other than irq. */
-static json_object *new_kinds(const struct results *results)
+static void add_result_kind(json_object *object, const struct results *results, size_t kind)
 {
-	json_object *object = json_object_new_object();
+	json_object *cpus = json_object_new_array();
 
-	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds); kind++) {
-		const struct result_kind *one = &results->kinds[kind];
-		json_object *json, *cpus;
-
-		if (!one->rows)
-			continue;
-		json = json_object_new_object();
-		cpus = json_object_new_array();
-		for (size_t i = 0; i < results->nr_rows; i++)
-			json_object_array_add(cpus, new_row(results, &one->rows[i]));
-		json_add(json, "cpus", cpus);
-		json_add(json, "all", new_row(results, &one->all));
-		json_add(object, kind_name(kind), json);
-	}
-	return object;
+	for (size_t i = 0; i < results->nr_rows; i++)
+		json_object_array_add(cpus, new_row(results, &results->kinds[kind].rows[i]));
+	json_add(object, "cpus", cpus);
+	json_add(object, "all", new_row(results, &results->kinds[kind].all));
 }
 
 json_object *json_removed(const char *path)
@@ -261,14 +249,20 @@ static json_object *new_kept(const struct results *results)
 json_object *json_summary(const struct results *results)
 {
 	json_object *object = json_line("summary");
-	json_object *cpus = json_object_new_array();
+	json_object *triggers = json_object_new_object();
 
-	for (size_t i = 0; i < results->nr_rows; i++)
-		json_object_array_add(cpus, new_row(results, &results->rows[i]));
-	json_add(object, "cpus", cpus);
-	json_add(object, "all", new_row(results, &results->all));
-	json_add(object, "triggers", new_kinds(results));
-	json_add_u64(object, "missed", results->all.stats.missed);
+	add_result_kind(object, results, PERF_POKE_TRIGGER_IRQ);
+	for (size_t kind = 1; kind < KINDS_MAX; kind++) {
+		json_object *one;
+
+		if (!results->kinds[kind].rows)
+			continue;
+		one = json_object_new_object();
+		add_result_kind(one, results, kind);
+		json_add(triggers, kind_name(kind), one);
+	}
+	json_add(object, "triggers", triggers);
+	json_add_u64(object, "missed", results->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
 	json_add_u64(object, "captures", results_taken(results));
 	json_add(object, "kept", new_kept(results));
 	json_add_u64(object, "failed", results->nr_failed);

@@ -31,24 +31,17 @@ static void print_row(FILE *file, const struct result_row *row)
 	fprintf(file, " %8" PRIu64 "\n", stats->spikes);
 }
 
-static void print_table(FILE *file, const struct results *results)
+static void print_tables(FILE *file, const struct results *results)
 {
 	fprintf(file, "%5s %12s %8s %8s %8s %8s %8s %8s %8s\n", "CPU", "expiries", "min", "avg",
 		"p50", "p99", "p99.9", "max", "spikes");
-	for (size_t i = 0; i < results->nr_rows; i++)
-		print_row(file, &results->rows[i]);
-	if (results->nr_rows > 1)
-		print_row(file, &results->all);
-}
-
-static void print_kinds(FILE *file, const struct results *results)
-{
-	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds); kind++) {
+	for (size_t kind = 0; kind < KINDS_MAX; kind++) {
 		const struct result_kind *one = &results->kinds[kind];
 
 		if (!one->rows)
 			continue;
-		fprintf(file, "\n%5s %12s\n", "", kind_name(kind));
+		if (kind)
+			fprintf(file, "\n%5s %12s\n", "", kind_name(kind));
 		for (size_t i = 0; i < results->nr_rows; i++)
 			print_row(file, &one->rows[i]);
 		if (results->nr_rows > 1)
@@ -243,14 +236,14 @@ static int print_kept(FILE *file, const struct results *results)
 
 int report_print(FILE *file, const struct results *results)
 {
+	const struct result_row *all = &results->kinds[PERF_POKE_TRIGGER_IRQ].all;
 	int r;
 
-	print_table(file, results);
-	print_kinds(file, results);
-	if (results->all.nr_buckets)
+	print_tables(file, results);
+	if (all->nr_buckets)
 		fputc('\n', file);
-	histogram_print(file, results->all.buckets, results->all.nr_buckets);
-	print_notes(file, &results->all.stats);
+	histogram_print(file, all->buckets, all->nr_buckets);
+	print_notes(file, &all->stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
 		r = print_capture(file, results_number(results, i), &results->captures[i]);
 		if (r)

@@ -131,47 +131,40 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp,
 	return buckets.failed ? -ENOMEM : 0;
 }
 
-static int collect_kind(struct result_row **rows, struct result_row *all,
-			const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-			uint64_t entries)
+static int collect_kind(struct result_kind *result, const struct perf_poke *pp,
+			enum perf_poke_trigger_kind kind, uint64_t entries)
 {
 	const int *cpus;
 	size_t nr;
 	int r = 0;
 
 	cpus = perf_poke__cpus(pp, &nr);
-	*rows = calloc(nr, sizeof(**rows));
-	if (!*rows)
+	result->rows = calloc(nr, sizeof(*result->rows));
+	if (!result->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr && !r; i++) {
-		r = collect_row(&(*rows)[i], pp, kind, cpus[i]);
+		r = collect_row(&result->rows[i], pp, kind, cpus[i]);
 		if (!r)
-			r = collect_linear(&(*rows)[i], pp, kind, entries);
+			r = collect_linear(&result->rows[i], pp, kind, entries);
 	}
-	return r ? r : collect_row(all, pp, kind, ALL_CPUS);
+	return r ? r : collect_row(&result->all, pp, kind, ALL_CPUS);
 }
 
 int results_collect(struct results *results, const struct perf_poke *pp)
 {
-	int r;
+	int r = 0;
 
 	perf_poke__cpus(pp, &results->nr_rows);
-	r = collect_kind(&results->rows, &results->all, pp, PERF_POKE_TRIGGER_IRQ,
-			 results->linear_entries);
-	for (size_t kind = 1; kind < ARRAY_SIZE(results->kinds) && !r; kind++) {
+	for (size_t kind = 0; kind < KINDS_MAX && !r; kind++) {
 		struct perf_poke_stats stats = { .sz = sizeof(stats) };
 
-		if (!perf_poke__stats(pp, kind, ALL_CPUS, &stats))
-			r = collect_kind(&results->kinds[kind].rows, &results->kinds[kind].all, pp,
-					 kind, results->linear_entries);
+		r = perf_poke__stats(pp, kind, ALL_CPUS, &stats);
+		if (!r)
+			r = collect_kind(&results->kinds[kind], pp, kind, results->linear_entries);
+		else if (r == -ENXIO)
+			r = 0;
 	}
 	return r;
-}
-
-const struct result_row *results_rows(const struct results *results,
-				      enum perf_poke_trigger_kind kind)
-{
-	return kind == PERF_POKE_TRIGGER_IRQ ? results->rows : results->kinds[kind].rows;
 }
 
 static void release_rows(struct result_row *rows, size_t nr)
@@ -185,12 +178,10 @@ static void release_rows(struct result_row *rows, size_t nr)
 
 void results_release(struct results *results)
 {
-	release_rows(results->rows, results->nr_rows);
 	for (size_t kind = 0; kind < ARRAY_SIZE(results->kinds); kind++) {
 		release_rows(results->kinds[kind].rows, results->nr_rows);
 		free(results->kinds[kind].all.buckets);
 	}
-	free(results->all.buckets);
 	for (size_t i = 0; i < results->nr_captures; i++)
 		release_capture(&results->captures[i]);
 	free(results->captures);

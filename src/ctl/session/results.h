@@ -29,7 +29,9 @@ struct result_perf {
 	struct perf_files data;
 };
 
-/* A kind of latency other than irq. */
+/* The number of trigger kinds. */
+#define KINDS_MAX (PERF_POKE_TRIGGER_WAKEUP + 1)
+
 struct result_kind {
 	struct result_row *rows; /* one for each CPU; NULL: not watched */
 	struct result_row all;
@@ -38,10 +40,8 @@ struct result_kind {
 struct results {
 	uint64_t linear_entries; /* 0: no linear histogram */
 	uint64_t linear_width_ns;
-	struct result_row *rows; /* one for each CPU */
+	struct result_kind kinds[KINDS_MAX]; /* irq is always watched */
 	size_t nr_rows;
-	struct result_row all;
-	struct result_kind kinds[PERF_POKE_TRIGGER_WAKEUP + 1]; /* the first is empty */
 	struct perf_poke_capture *captures; /* complete and not removed; strings are copies */
 	size_t *numbers;		    /* of the captures, from 1; NULL: consecutive */
 	size_t nr_captures;
@@ -62,10 +62,6 @@ size_t results_taken(const struct results *results);
 
 /* The number of the i-th remaining capture. */
 size_t results_number(const struct results *results, size_t i);
-
-/* The rows of a kind; NULL: not watched. */
-const struct result_row *results_rows(const struct results *results,
-				      enum perf_poke_trigger_kind kind);
 
 /* Reads the statistics of a session. Returns 0 or a negative errno. */
 int results_collect(struct results *results, const struct perf_poke *pp);

@@ -30,7 +30,7 @@ static bool has_cpu(const struct results *results, size_t i)
 	bool found = false;
 
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-		const struct result_row *rows = results_rows(results, columns[c].kind);
+		const struct result_row *rows = results->kinds[columns[c].kind].rows;
 
 		found |= rows && rows[i].stats.count;
 	}
@@ -41,7 +41,7 @@ static void each_cell(FILE *file, const struct results *results, cell_fn fn, uin
 {
 	for (size_t i = 0; i < results->nr_rows; i++) {
 		for (size_t c = 0; c < ARRAY_SIZE(columns) && has_cpu(results, i); c++) {
-			const struct result_row *rows = results_rows(results, columns[c].kind);
+			const struct result_row *rows = results->kinds[columns[c].kind].rows;
 
 			if (rows)
 				fn(file, &rows[i], argument);
@@ -75,7 +75,7 @@ static void print_summary(FILE *file, const struct result_row *row, uint64_t wha
 static bool has_any(const struct results *results, uint64_t bucket)
 {
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-		const struct result_row *rows = results_rows(results, columns[c].kind);
+		const struct result_row *rows = results->kinds[columns[c].kind].rows;
 
 		for (size_t i = 0; rows && i < results->nr_rows; i++) {
 			if (rows[i].linear[bucket])
@@ -95,32 +95,27 @@ static void print_header(FILE *file, const struct results *results)
 		seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
 	for (size_t i = 0; i < results->nr_rows; i++) {
 		for (size_t c = 0; c < ARRAY_SIZE(columns) && has_cpu(results, i); c++) {
-			if (results_rows(results, columns[c].kind))
-				fprintf(file, "   %s-%03d", columns[c].name, results->rows[i].cpu);
+			if (results->kinds[columns[c].kind].rows)
+				fprintf(file, "   %s-%03d", columns[c].name,
+					results->kinds[PERF_POKE_TRIGGER_IRQ].rows[i].cpu);
 		}
 	}
 	fputc('\n', file);
-}
-
-static const struct result_row *all_of(const struct results *results,
-				       enum perf_poke_trigger_kind kind)
-{
-	return kind == PERF_POKE_TRIGGER_IRQ ? &results->all : &results->kinds[kind].all;
 }
 
 static void print_all(FILE *file, const struct results *results)
 {
 	fprintf(file, "ALL:  ");
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-		if (results_rows(results, columns[c].kind))
+		if (results->kinds[columns[c].kind].rows)
 			fprintf(file, "%s%s", c ? "       " : "      ", columns[c].name);
 	}
 	fputc('\n', file);
 	for (int what = 0; what < SUMMARIES; what++) {
 		fprintf(file, "%s", summary_names[what]);
 		for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-			if (results_rows(results, columns[c].kind))
-				print_summary(file, all_of(results, columns[c].kind), what);
+			if (results->kinds[columns[c].kind].rows)
+				print_summary(file, &results->kinds[columns[c].kind].all, what);
 		}
 		fputc('\n', file);
 	}

@@ -5,8 +5,6 @@
 
 #include "units.h"
 
-#define KINDS (PERF_POKE_TRIGGER_WAKEUP + 1)
-
 static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
 			struct perf_poke_stats *stats, uint64_t *p99_ns)
 {
@@ -29,12 +27,12 @@ static bool is_watched(const struct top_table *table, enum perf_poke_trigger_kin
 static void print_heads(FILE *file, const struct top_table *table)
 {
 	fprintf(file, "%12s", "");
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = 0; kind < KINDS_MAX; kind++) {
 		if (is_watched(table, kind))
 			fprintf(file, " | %-44s %7s", kind_name(kind), "");
 	}
 	fprintf(file, "\n%3s %8s", "CPU", "count");
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = 0; kind < KINDS_MAX; kind++) {
 		if (is_watched(table, kind))
 			fprintf(file, " | %8s %8s %8s %8s %8s %7s", "cur", "min", "avg", "p99",
 				"max", "spikes");
@@ -68,7 +66,7 @@ int top_print_table(FILE *file, const struct top_table *table)
 
 	print_heads(file, table);
 	for (size_t i = 0; i < table->nr && !r; i++) {
-		for (int kind = 0; kind < KINDS && !r; kind++)
+		for (int kind = 0; kind < KINDS_MAX && !r; kind++)
 			r = print_cell(file, table, kind, i);
 		fputc('\n', file);
 	}

@@ -144,12 +144,12 @@ TEST(writes_summaries)
 	const struct perf_poke_capture gone = { .path = "a/1" };
 	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
 	struct perf_file file = { .path = (char[]){ "a b" } };
-	struct results results = { .all = { .cpu = ALL_CPUS }, .elapsed_ns = 9 };
+	struct results results = { .kinds[0].all.cpu = ALL_CPUS, .elapsed_ns = 9 };
 
 	assert_int_equal(results_add_capture(&results, &gone), 0);
 	assert_int_equal(results_add_capture(&results, &capture), 0);
 	results_remove_capture(&results, "a/1");
-	results.rows = &row;
+	results.kinds[0].rows = &row;
 	results.nr_rows = 1;
 	check(json_summary(&results),
 	      "{'type':'summary','cpus':[{'cpu':3,'count':8,'min_ns':1,'avg_ns':10,'max_ns':2,"
@@ -165,7 +165,7 @@ TEST(writes_summaries)
 	check_has(json_summary(&results), "'perf':{'pid':7,'command':['perf','re?cord'],"
 					  "'status':130,'data':['a b']}");
 	memset(&results.perf, 0, sizeof(results.perf));
-	results.rows = NULL;
+	results.kinds[0].rows = NULL;
 	results.nr_rows = 0;
 	results_release(&results);
 }

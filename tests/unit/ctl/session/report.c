@@ -29,7 +29,9 @@ TEST(prints_one_cpu)
 		.p99_ns = 30000,
 		.p999_ns = 83245,
 	};
-	const struct results results = { .rows = &row, .nr_rows = 1, .elapsed_ns = 2000000000 };
+	const struct results results = { .kinds[0].rows = &row,
+					 .nr_rows = 1,
+					 .elapsed_ns = 2000000000 };
 	_cleanup_free_ char *text = print(&results);
 
 	assert_string_equal(text, "  CPU     expiries      min      avg      p50      p99    p99.9 "
@@ -43,9 +45,9 @@ TEST(prints_several_cpus)
 {
 	struct result_row rows[2] = { { .cpu = 0 }, { .cpu = 12 } };
 	const struct results results = {
-		.rows = rows,
+		.kinds[0].rows = rows,
 		.nr_rows = 2,
-		.all = { .cpu = ALL_CPUS, .stats = { .missed = 5, .unarmed = 6 } },
+		.kinds[0].all = { .cpu = ALL_CPUS, .stats = { .missed = 5, .unarmed = 6 } },
 		.nr_failed = 1,
 	};
 	_cleanup_free_ char *text = print(&results);

@@ -48,9 +48,9 @@ TEST(prints_as_rtla_does)
 	const struct results results = {
 		.linear_entries = ENTRIES,
 		.linear_width_ns = 5000,
-		.rows = irq,
+		.kinds[0].rows = irq,
 		.nr_rows = 3,
-		.all.stats = { .count = 4, .min_ns = 100, .max_ns = 7000, .sum_ns = 8200 },
+		.kinds[0].all.stats = { .count = 4, .min_ns = 100, .max_ns = 7000, .sum_ns = 8200 },
 		.kinds[PERF_POKE_TRIGGER_THREAD] = { .rows = thread, .all.stats = thread[0].stats },
 		.elapsed_ns = UINT64_C(86461) * 1000000000,
 	};
