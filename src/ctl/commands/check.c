@@ -16,9 +16,9 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Exit codes: 0 start can work here, 1 it cannot, 2 usage.\n"
+	"Exit codes: 0 start can run, 1 it cannot, 2 usage.\n"
 	"\n"
-	"With --json each line on standard output is an object:\n"
+	"With --json, each line of standard output is an object:\n"
 	"  {\"type\":\"capability\"}  name, have, required, purpose, detail, remedy\n"
 	"  {\"type\":\"check\"}       can_start\n";
 
@@ -56,14 +56,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		json_print(con, json_check(!r));
 	else
 		fprintf(con->out, "\n%s\n",
-			r ? "perf-poke-ctl start cannot work here: what is required is missing."
-			  : "perf-poke-ctl start can work here.");
+			r ? "perf-poke-ctl start cannot run here: a requirement is missing."
+			  : "perf-poke-ctl start can run here.");
 	return r ? EXIT_FAILED : EXIT_FINE;
 }
 
 const struct command command_check = {
 	.name = "check",
-	.summary = "Find out what this system can do, and what to do where it cannot.",
+	.summary = "Check what this system supports, and how to get what is missing.",
 	.arguments = "[--json]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The commands, a file each: options, and what they do with the other folders. Only main.c includes
- * this folder; a command may include all folders, but no other command.
+ * The commands, one file each: options and control flow; the work is done in the other folders.
+ * Only main.c includes this folder. A command may include all folders but no other command.
  */
 #ifndef CTL_COMMANDS_COMMANDS_H
 #define CTL_COMMANDS_COMMANDS_H
@@ -22,7 +22,7 @@ extern const struct command command_stop;
 extern const struct command command_poke;
 extern const struct command command_complete;
 
-/* All of them, up to a NULL. */
+/* NULL-terminated. */
 extern const struct command *const commands[];
 
 #endif

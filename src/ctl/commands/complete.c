@@ -47,10 +47,10 @@ static void offer_options(struct console *con, const char *word, const struct co
 		snprintf(name, sizeof(name), "--%s", cmd->options[i].name);
 		offer(con, word, name, cmd->options[i].help);
 	}
-	offer(con, word, "--help", "print what there is");
+	offer(con, word, "--help", "print the help");
 }
 
-/* The option that takes the word after this one. */
+/* The option whose value is the word after this one. */
 static const struct option_spec *find_option(const struct command *cmd, const char *word)
 {
 	for (size_t i = 0; i < cmd->nr_options; i++) {
@@ -94,8 +94,8 @@ static void offer_for(struct console *con, const struct command *cmd, int nr, ch
 }
 
 /*
- * What a shell may offer for the last word, a line each, with a tab before what it means: for the
- * files in completion/. A line `:files` or `:folders` stands for names that the shell finds itself.
+ * Prints the completions of the last word, one a line, each with a tab and its description. For the
+ * lines `:files` and `:folders` the shell completes names itself. See completion/.
  */
 static enum exit_code run(struct console *con, int argc, char **argv)
 {

@@ -42,7 +42,7 @@ static const struct option_spec options[] = {
 	{ "why", 'w', OPTION_FLAG, TARGET(why),
 	  .help = "add the cause that report names; decodes each capture,\nwhich may take a "
 		  "while" },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 };
 
 static const char notes[] =
@@ -411,7 +411,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_list = {
 	.name = "list",
-	.summary = "List captures: when, which CPU, how late, who was interrupted, and why.",
+	.summary = "List captures: time, CPU, latency, interrupted task, and cause.",
 	.arguments = "[OPTIONS] [DIR]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -6,6 +6,7 @@
 #include "bundle/unpack.h"
 #include "capture/capture_file.h"
 #include "capture/layout.h"
+#include "cli/output_file.h"
 #include "cli/partial.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -20,20 +21,19 @@
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, .required = true, TARGET(file), .metavar = "FILE",
-	  .help = "what archive or selftest wrote; - for standard input" },
+	  .help = "output of archive or selftest; - for standard input" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "DIR",
-	  .help = "folder to make (here, with the name the capture had)" },
+	  .help = "folder to create (the capture's name, in this folder)" },
 	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = MAX_MAX_SIZE, TARGET(max_size),
-	  .metavar = "SIZE", .help = "refuse what is larger when unpacked (16G)" },
-	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "say nothing if all goes well" },
+	  .metavar = "SIZE", .help = "limit of the unpacked size (16G)" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "print warnings and errors only" },
 };
 
 static const char notes[] =
-	"Needs no root, and trusts nobody: takes only the files that a capture or a self-test\n"
-	"has, in a folder named as those are or by --output, which replaces nothing. Prints the\n"
-	"folder's name.\n"
+	"Needs no root. The archive is not trusted: only files that belong to a capture or a\n"
+	"selftest are unpacked, into a new folder. Prints the name of the folder.\n"
 	"\n"
-	"Exit codes: 0 the folder is complete, 1 it is not there, 2 usage.\n";
+	"Exit codes: 0 folder created, 1 failed (no folder), 2 usage.\n";
 
 int open_parse(struct open_args *args, struct console *con, int argc, char **argv)
 {
@@ -51,7 +51,7 @@ struct opening {
 	char *why;
 };
 
-/* What is in it must be what this and perf read. */
+/* The capture must be readable, by perf too. */
 static int check_capture(struct opening *o, int dirfd)
 {
 	struct capture_file file;
@@ -60,12 +60,12 @@ static int check_capture(struct opening *o, int dirfd)
 
 	if (r)
 		return options_explain(&o->why, -EINVAL,
-				       "no archive of a capture: " CAPTURE_FILE_NAME ": %s",
+				       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
 				       why ?: strerror(-r));
 	if (file.view.kind != VIEW_PERF &&
 	    faccessat(dirfd, "perf.data/data", F_OK, AT_SYMLINK_NOFOLLOW))
 		return options_explain(&o->why, -EINVAL,
-				       "no archive of a capture: there is no perf.data/data");
+				       "not an archive of a capture: no perf.data/data");
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int check_name(struct opening *o, const char *name)
 	return fd < 0 ? -errno : check_capture(o, fd);
 }
 
-/* A self-test may have failed before there was a capture. */
+/* A selftest may have failed before its first capture. */
 static int check_selftest(struct opening *o)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -88,7 +88,7 @@ static int check_selftest(struct opening *o)
 
 	if (!r && faccessat(o->partial.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
 		r = options_explain(&o->why, -EINVAL,
-				    "no archive of a self-test: there is no selftest.json");
+				    "not an archive of a selftest: no selftest.json");
 	while (!r && (entry = readdir(dir)))
 		r = check_name(o, entry->d_name);
 	return r;
@@ -126,24 +126,23 @@ static void tell_hint(const struct opening *o, const char *output)
 	_cleanup_free_ char *word = NULL;
 
 	if (!text_shell_word(output, &word))
-		console_info(o->con, "see it with: perf-poke-ctl %s %s",
+		console_info(o->con, "next: perf-poke-ctl %s %s",
 			     is_selftest(o) ? "list --why" : "report", word);
 }
 
-/* An empty folder that has come meanwhile would be replaced, nothing else. */
+/* rename() replaces nothing but an empty folder. */
 static int publish(struct opening *o)
 {
 	const char *output = o->args->output ?: o->top;
 	int r = 0;
 
-	if (!faccessat(AT_FDCWD, output, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (output_file_exists(output))
 		r = -EEXIST;
 	else if (rename(o->partial.path, output))
 		r = -errno;
 	if (r) {
 		console_error(o->con, "'%s': %s", output,
-			      r == -EEXIST ? "it is there already, and is not replaced "
-					     "(--output names another)"
+			      r == -EEXIST ? "exists; not overwriting (use another --output)"
 					   : strerror(-r));
 		return r;
 	}
@@ -158,13 +157,12 @@ static int open_archive(struct opening *o)
 {
 	int r;
 
-	/* Before the work, where that is known; and after it, for it may have come. */
-	if (o->args->output && !faccessat(AT_FDCWD, o->args->output, F_OK, AT_SYMLINK_NOFOLLOW)) {
-		console_error(o->con, "--output '%s': it is there already, and is not replaced",
-			      o->args->output);
+	/* Fail early; publish() checks again. */
+	if (o->args->output && output_file_exists(o->args->output)) {
+		console_error(o->con, "--output '%s': exists; not overwriting", o->args->output);
 		return -EEXIST;
 	}
-	/* Where the folder will be: on one file system. */
+	/* Next to the final folder, on the same file system. */
 	r = partial_folder(&o->partial, o->args->output ?: "");
 	if (r) {
 		console_error(o->con, "--output '%s': %s", o->args->output ?: ".", strerror(-r));
@@ -217,7 +215,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_open = {
 	.name = "open",
-	.summary = "Unpack what archive wrote, here, to be read without root.",
+	.summary = "Unpack an archive to read it, without root.",
 	.arguments = "FILE [-o DIR]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

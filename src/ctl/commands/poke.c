@@ -5,7 +5,7 @@
 #include "commands/commands.h"
 #include "session/sessions.h"
 
-/* Between two looks whether the capture is there. */
+/* Polling interval of --wait. */
 #define LOOK_US 5000
 
 struct poke_args {
@@ -17,16 +17,16 @@ struct poke_args {
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
-	  .help = "may be left out when only one is alive" },
+	  .help = "optional if only one session is alive" },
 	{ "wait", 'w', OPTION_FLAG, TARGET(wait),
-	  .help = "until the capture is complete; print its folder" },
+	  .help = "wait until the capture is complete; print its folder" },
 };
 
-static const char notes[] = "The session takes a capture as if there had been a spike.\n"
+static const char notes[] = "The session takes a capture as if a spike had occurred.\n"
 			    "\n"
-			    "Exit codes: 0 fine, 1 there is none, it is taking another capture, or "
-			    "the capture failed,\n"
-			    "2 usage, also when no session is named and there are several.\n";
+			    "Exit codes: 0 fine, 1 no such session, not armed, or the capture "
+			    "failed,\n"
+			    "2 usage, or SESSION is missing although several are alive.\n";
 
 static enum exit_code print_capture(struct console *con, const struct session_entry *session,
 				    uint64_t sequence)
@@ -59,7 +59,7 @@ static enum exit_code wait_capture(struct console *con, const struct session_ent
 		if (now && now->last_sequence >= sequence)
 			return print_capture(con, now, sequence);
 		if (!now || !now->alive || now->pid != before->pid) {
-			console_error(con, "session '%s' has ended meanwhile", before->name);
+			console_error(con, "session '%s' ended before the capture", before->name);
 			return EXIT_FAILED;
 		}
 		usleep(LOOK_US);
@@ -86,8 +86,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = perf_poke__session_poke(chosen->name);
 	if (r < 0) {
 		console_error(con, "session '%s': %s", chosen->name,
-			      r == -EBUSY    ? "not armed: it is taking a capture, or the last was"
-			      : r == -ENOENT ? "is dead (perf-poke-ctl stop removes it)"
+			      r == -EBUSY    ? "not armed: taking a capture, or finished"
+			      : r == -ENOENT ? "dead (perf-poke-ctl stop removes it)"
 					     : strerror(-r));
 		return EXIT_FAILED;
 	}
@@ -96,7 +96,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_poke = {
 	.name = "poke",
-	.summary = "Have a session of another process take a capture now.",
+	.summary = "Make a session take a capture now.",
 	.arguments = "[SESSION] [--wait]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

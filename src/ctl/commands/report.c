@@ -18,13 +18,13 @@ static const struct option_spec options[] = {
 	  .help = FOLDER_CAPTURE_HELP },
 	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H, TARGET(window_ns),
 	  .metavar = "TIME",
-	  .help = "begin this long before the spike (200us, or a quarter more\n"
-		  "than the timer was late)" },
+	  .help = "time before the spike (200us, or 1.25 times the latency\n"
+		  "if that is longer)" },
 	{ "top", 0, OPTION_COUNT, .min = 1, .max = 100000, TARGET(top), .metavar = "N",
-	  .help = "so many functions (10)" },
+	  .help = "number of functions (10)" },
 	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
-	  .help = "another one, of the same recorder: where their paths part,\n"
-		  "and what took longer" },
+	  .help = "compare with a capture of the same recorder: where the\n"
+		  "paths diverge, and what took longer" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
 };
@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
 static const char notes[] =
 	OPTIONS_TIMES ".\n"
 		      "\n"
-		      "Exit codes: 0 reported, 1 the capture cannot be read, 2 usage.\n";
+		      "Exit codes: 0 fine, 1 the capture is unreadable, 2 usage.\n";
 
 int report_parse(struct report_args *args, struct console *con, int argc, char **argv)
 {
@@ -59,7 +59,7 @@ static enum exit_code print(struct console *con, const struct report_args *args,
 	return EXIT_FINE;
 }
 
-/* Times can be compared if both windows are as long: the longer one. */
+/* For comparable times, both captures use the longer of the two windows. */
 static int load_other(struct console *con, const struct report_args *args, struct account *here,
 		      struct account *there)
 {
@@ -69,14 +69,13 @@ static int load_other(struct console *con, const struct report_args *args, struc
 	if (r)
 		return r;
 	if (!facts_have_times(&here->facts) || !facts_have_times(&there->facts)) {
-		console_error(con, "--against '%s': '%s' has no trace, or one without times",
-			      args->against,
+		console_error(con, "--against '%s': '%s' has no trace with times", args->against,
 			      facts_have_times(&here->facts) ? args->against : args->capture);
 		return -EXDEV;
 	}
 	if (here->facts.pt != there->facts.pt) {
-		console_error(con, "--against '%s': is of another recorder than '%s'",
-			      args->against, args->capture);
+		console_error(con, "--against '%s': not the same recorder as '%s'", args->against,
+			      args->capture);
 		return -EXDEV;
 	}
 	if (here->window_ns < there->window_ns) {
@@ -129,8 +128,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	if (args.window_ns && account.facts.no_times) {
 		console_error(con,
-			      "--window: the trace of '%s' has no times, for TSC was not perf's "
-			      "clock",
+			      "--window: the trace of '%s' has no times, because TSC was not "
+			      "perf's clock",
 			      args.capture);
 		return EXIT_USAGE;
 	}
@@ -140,7 +139,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "Say why the timer of a capture was late, and what took the time.",
+	.summary = "Report why the timer of a capture was late, and what took the time.",
 	.arguments = "[CAPTURE] [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

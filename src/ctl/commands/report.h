@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From the command line of `report` to what is to be said. */
+/* The command `report`. */
 #ifndef CTL_COMMANDS_REPORT_H
 #define CTL_COMMANDS_REPORT_H
 
@@ -7,14 +7,14 @@
 
 struct report_args {
 	const char *capture;
-	const char *against; /* another one, or NULL */
+	const char *against; /* or NULL */
 	const char *symfs;   /* or NULL */
-	uint64_t window_ns;  /* 0: what suits the spike */
+	uint64_t window_ns;  /* 0: default */
 	uint64_t top;
 	bool json;
 };
 
-/* Returns as command_options(). The result refers to argv. */
+/* Returns as command_options(). Strings are not copied. */
 int report_parse(struct report_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 #endif

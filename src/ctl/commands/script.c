@@ -18,27 +18,27 @@ static const struct option_spec options[] = {
 	  .help = FOLDER_CAPTURE_HELP },
 	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H,
 	  TARGET(view.window_ns), .metavar = "TIME",
-	  .help = "begin this long before the spike (200us of Intel PT,\n10ms of events)" },
-	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "all the time that was recorded" },
+	  .help = "time before the spike (200us of Intel PT, 10ms of events)" },
+	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "show all recorded time" },
 	{ "cpu", 'C', OPTION_CPUS, TARGET(view.cpus), .metavar = "LIST",
-	  .help = "of these CPUs, as 3 or 2,4-7 (the spike's)" },
-	{ "all-cpus", 'a', OPTION_FLAG, TARGET(view.all_cpus), .help = "of all CPUs" },
+	  .help = "show these CPUs, such as 3 or 2,4-7 (the spike's)" },
+	{ "all-cpus", 'a', OPTION_FLAG, TARGET(view.all_cpus), .help = "show all CPUs" },
 	{ "insns", 0, OPTION_FLAG, TARGET(insns),
-	  .help = "each instruction of Intel PT: as assembler by xed, or by\n"
-		  "perf if it was built with capstone; else its bytes" },
+	  .help = "show each instruction of Intel PT, disassembled by xed or\n"
+		  "by a perf with capstone; else as bytes" },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
-	  .help = "print the command line, for a shell, and do not run it" },
-	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "do not say which perf it is" },
+	  .help = "print the command for a shell instead of running it" },
+	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "do not print perf's version" },
 	{ NULL, 0, OPTION_REST, TARGET(view.rest), .metavar = "-- ARGS",
-	  .help = "for perf script, after ours, as -- -F +srcline" },
+	  .help = "more arguments of perf script, such as -- -F +srcline" },
 };
 
 static const char notes[] =
-	"Runs the perf in PATH, or the one that PERF_POKE_PERF names. Events end at the spike;\n"
-	"Intel PT is calls and returns, and ends where it was frozen. Without perf there are\n"
-	"the events, and where functions begin.\n" OPTIONS_TIMES ".\n"
+	"Runs perf from PATH, or $PERF_POKE_PERF. Events are shown up to the spike, Intel PT as\n"
+	"calls and returns up to its end. Without perf, events and the begin of functions are\n"
+	"shown.\n" OPTIONS_TIMES ".\n"
 	"\n"
-	"Exit codes: perf's own; without it 1 the capture cannot be read or there is no perf,\n"
+	"Exit codes: perf's; without perf 1 the capture is unreadable or perf is needed,\n"
 	"2 usage.\n";
 
 int script_parse(struct script_args *args, struct console *con, int argc, char **argv)
@@ -50,11 +50,11 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 	if (r)
 		return r;
 	if (args->view.all && args->view.window_ns) {
-		console_error(con, "--all and --window do not go together");
+		console_error(con, "--all excludes --window");
 		return -EINVAL;
 	}
 	if (args->view.all_cpus && args->view.cpus) {
-		console_error(con, "--all-cpus and --cpu do not go together");
+		console_error(con, "--all-cpus excludes --cpu");
 		return -EINVAL;
 	}
 	return 0;
@@ -84,7 +84,7 @@ static enum exit_code print_words(struct console *con, char *const *argv)
 	return EXIT_FINE;
 }
 
-/* Becomes perf; returns only when that fails. */
+/* Executes perf. Returns on failure only. */
 static enum exit_code become(struct console *con, char **argv)
 {
 	fflush(con->out);
@@ -93,7 +93,7 @@ static enum exit_code become(struct console *con, char **argv)
 	return EXIT_FAILED;
 }
 
-/* Or was asked for one. */
+/* Whether perf is needed or was requested. */
 static bool needs_perf(const struct script_args *args)
 {
 	return args->insns || args->dry_run || args->view.rest || perf_tool_is_named();
@@ -127,8 +127,8 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	if (args->insns)
 		view.insns = choose_insns(&perf);
 	if (view.insns == VIEW_INSNS_RAW)
-		console_warn(con, "instructions are shown as bytes: for assembler install xed, or "
-				  "a perf that was built with capstone");
+		console_warn(con, "showing instructions as bytes: install xed, or a perf with "
+				  "capstone, for disassembly");
 	r = capture_trace_buildid_dir(args->capture, &buildid_dir);
 	view.buildid_dir = buildid_dir;
 	if (!r)
@@ -158,20 +158,19 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return EXIT_FAILED;
 	if (args.insns && capture.view.kind != VIEW_PT) {
-		console_error(con, "--insns: '%s' has events, not the instructions of Intel PT",
-			      args.capture);
+		console_error(con, "--insns: '%s' has events, not Intel PT", args.capture);
 		return EXIT_USAGE;
 	}
 	if (args.view.window_ns && capture_trace_lacks_times(con, args.capture, &capture.view))
 		return EXIT_USAGE;
 	if (capture.view.no_times && !args.quiet)
-		console_info(con, "the trace has no times: all of it is shown, up to the spike");
+		console_info(con, "the trace has no times: showing all of it, up to the spike");
 	return show(con, &args, &capture.view, data);
 }
 
 const struct command command_script = {
 	.name = "script",
-	.summary = "Show what a capture holds of the time before the spike, with perf.",
+	.summary = "Show the trace before the spike as text, with perf.",
 	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -15,12 +15,12 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_H (3600 * NS_PER_S)
 
-/* The library knows which there are. */
+/* The library checks whether the event exists. */
 static int check_event(const struct start_args *args, const char *name, char **why)
 {
 	if (!*name)
 		return options_explain(why, -EINVAL,
-				       "an event has no name (use SYSTEM:NAME, as "
+				       "empty event name (use SYSTEM:NAME, such as "
 				       "sched:sched_switch, or cpu-clock)");
 	for (size_t i = 0; i < args->nr_events; i++) {
 		if (!strcmp(args->events[i].name, name))
@@ -48,7 +48,7 @@ static int add_event(struct start_args *args, const char *name, size_t length, c
 	return 0;
 }
 
-/* Up to a comma that is not between slashes. */
+/* The length up to a comma that is not between slashes. */
 static size_t event_length(const char *list)
 {
 	bool terms = false;
@@ -79,10 +79,10 @@ static int parse_filter(void *target, const char *value, char **why)
 	struct start_args *args = target;
 
 	if (!args->nr_events)
-		return options_explain(why, -EINVAL, "no --event before it that it could filter");
+		return options_explain(why, -EINVAL, "needs an --event before it");
 	if (args->events[args->last_events].filter)
 		return options_explain(why, -EINVAL,
-				       "the --event before it has a filter; join them with &&");
+				       "the --event before it has a filter (join them with &&)");
 	for (size_t i = args->last_events; i < args->nr_events; i++)
 		args->events[i].filter = value;
 	return 0;
@@ -100,7 +100,6 @@ static int parse_call_graph(void *target, const char *value, char **why)
 		       : 0;
 }
 
-/* Zero is a value. */
 static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
 {
 	uint64_t count;
@@ -120,7 +119,6 @@ static int parse_dma_latency(void *target, const char *value, char **why)
 	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
 }
 
-/* Percent */
 static int parse_adaptive(void *target, const char *value, char **why)
 {
 	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
@@ -199,171 +197,171 @@ static int parse_signal(void *target, const char *value, char **why)
 
 static const struct option_spec options[] = {
 	{ "cpu", 'c', OPTION_CPUS, .required = true, TARGET(opts.cpus), .metavar = "LIST",
-	  .help = "CPUs to watch, as 3 or 2,4-7" },
+	  .help = "CPUs to watch, such as 3 or 2,4-7" },
 	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
-	  .metavar = "TIME", .help = "a latency of at least this is a spike (30us)" },
+	  .metavar = "TIME", .help = "capture latencies of at least this (30us)" },
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
 	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
-	  .help = "which latency, each with a threshold of its own (irq)" },
+	  .help = "latency to watch, with its own threshold (irq)" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
-	  .help = "for --trigger wakeup: a process or thread id, or a name" },
+	  .help = "task of --trigger wakeup: a process or thread id, or name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
-	  .help = "only timers that run this kernel function, or any\n"
+	  .help = "watch only timers with this callback; any: all timers\n"
 		  "(timerlat_irq with the workload timerlat, else any)" },
 	{ "workload", 0, OPTION_ENUM, OPTIONS_AXIS(WORKLOAD), TARGET(opts.workload),
 	  .metavar = "NAME", .help = "what arms timers (auto)" },
 	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
-	  .metavar = "TIME", .help = "of the workload (1ms)" },
+	  .metavar = "TIME", .help = "period of the workload (1ms)" },
 	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
-	  .help = "scheduler of the workload's threads: f:PRIORITY,\n"
+	  .help = "scheduling of the workload's threads: f:PRIORITY,\n"
 		  "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)" },
 	{ "cgroup", 0, OPTION_STRING, TARGET(opts.cgroup), .metavar = "NAME",
-	  .help = "cgroup of timerlat's threads, below /sys/fs/cgroup; .,\n"
+	  .help = "cgroup of timerlat's threads, below /sys/fs/cgroup; . for\n"
 		  "this program's" },
 	{ "dma-latency", 0, OPTION_PARSED, .parse = parse_dma_latency, .metavar = "US",
-	  .help = "hold /dev/cpu_dma_latency at this, 0 to 10000 (not held)" },
+	  .help = "set /dev/cpu_dma_latency to 0 to 10000 (not set)" },
 	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
-	  .help = "the deepest that the watched CPUs may use (all)" },
+	  .help = "limit the idle states of the watched CPUs (no limit)" },
 	{ "recorder", 0, OPTION_ENUM, OPTIONS_AXIS(RECORDER), TARGET(opts.recorder),
 	  .metavar = "NAME", .help = "who holds the trace (auto)" },
 	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
 	  .metavar = "EVENT,...",
-	  .help = "tracepoints, also of probes, to record, as\n"
-		  "sched:sched_switch or irq:* (a choice that suits timers);\n"
-		  "what is sampled, as in perf record: cpu-clock, cycles:pp,\n"
-		  "r1a8, PMU/TERM,.../MODIFIERS with the terms freq and period\n"
-		  "too (where the CPU's PMU interrupts by NMI,\n"
-		  "cycles/freq=10000/); or intel_pt/TERM,.../MODIFIERS\n"
-		  "(intel_pt/cyc,noretcomp/k)" },
+	  .help = "tracepoints (also of probes) to record, such as\n"
+		  "sched:sched_switch or irq:* (a set for timers); events to\n"
+		  "sample, as in perf record: cpu-clock, cycles:pp, r1a8,\n"
+		  "PMU/TERM,.../MODIFIERS with the terms freq and period\n"
+		  "(cycles/freq=10000/ if the PMU interrupts by NMI); or\n"
+		  "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)" },
 	{ "filter", 0, OPTION_PARSED, .repeatable = true, .parse = parse_filter, .metavar = "EXPR",
-	  .help = "of the --event before it, as in perf record" },
+	  .help = "filter of the --event before it, as in perf record" },
 	{ "call-graph", 0, OPTION_PARSED, .parse = parse_call_graph, .metavar = "fp",
 	  .help = "record callchains of tracepoints too, by frame pointers" },
 	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same" },
 	{ "no-samples", 0, OPTION_FLAG, TARGET(opts.no_samples),
 	  .help = "do not sample cycles where --event has nothing like it" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
-	  .metavar = "SIZE", .help = "ring of each CPU (events 4M, pt 16M)" },
+	  .metavar = "SIZE", .help = "ring size of each CPU (events 4M, pt 16M)" },
 	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),
-	  .metavar = "N", .help = "end after this many complete captures (1)" },
+	  .metavar = "N", .help = "stop after N complete captures (1)" },
 	{ "keep-worst", 0, OPTION_COUNT, .min = 1, .max = 1000000, TARGET(opts.keep_worst),
 	  .metavar = "K",
-	  .help = "keep the K worst captures of each trigger, and go on\n"
-		  "without --count (all)" },
+	  .help = "keep the K worst captures of each trigger; without\n"
+		  "--count, do not stop (all)" },
 	{ "max-disk", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(1) << 50, TARGET(opts.max_disk),
-	  .metavar = "SIZE", .help = "keep the worst that so much holds (no limit)" },
+	  .metavar = "SIZE", .help = "keep the worst captures within this size (no limit)" },
 	{ "adaptive", 0, OPTION_PARSED, .parse = parse_adaptive, .metavar = "Q",
-	  .help = "measure first, then thresholds are what Q of the\n"
-		  "latencies did not exceed, as 99.99 (not)" },
+	  .help = "measure first and set the thresholds to this percentile,\n"
+		  "such as 99.99 (off)" },
 	{ "warmup", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 24 * NS_PER_H,
 	  TARGET(opts.warmup_ns), .metavar = "TIME", .help = "how long --adaptive measures (10s)" },
 	{ "cooldown", 0, OPTION_DURATION, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
-	  .metavar = "TIME", .help = "take no capture for so long after one (0)" },
+	  .metavar = "TIME", .help = "minimum time between captures (0)" },
 	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
-	  TARGET(duration_ns), .metavar = "TIME", .help = "end this long after arming (no limit)" },
+	  TARGET(duration_ns), .metavar = "TIME",
+	  .help = "stop this long after arming (no limit)" },
 	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
-	  .help = "folder for captures, made when missing (perf-poke.data)" },
+	  .help = "folder for captures, created if missing (perf-poke.data)" },
 	{ "freeze", 0, OPTION_ENUM, OPTIONS_AXIS(FREEZE), TARGET(opts.freeze), .metavar = "HOW",
-	  .help = "Intel PT: how the trace is held at the spike (auto)" },
+	  .help = "Intel PT: how the trace is stopped at the spike (auto)" },
 	{ "freeze-all", 0, OPTION_FLAG, TARGET(opts.freeze_all),
-	  .help = "Intel PT: a capture holds the traces of all watched CPUs" },
+	  .help = "Intel PT: capture the traces of all watched CPUs" },
 	{ "sample-size", 0, OPTION_SIZE, .min = 4096, .max = 60 << 10, TARGET(opts.sample_size),
-	  .metavar = "SIZE", .help = "Intel PT: trace in a sample, at most 60K (60K)" },
+	  .metavar = "SIZE", .help = "Intel PT: size of AUX samples, at most 60K (60K)" },
 	{ "history", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30,
 	  TARGET(opts.history_size), .metavar = "SIZE",
-	  .help = "Intel PT: write so much of the newest trace (all)" },
+	  .help = "Intel PT: write only the newest SIZE of trace (all)" },
 	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
 	  .help = "Intel PT: do not record context switches" },
 	{ "perf-pid", 0, OPTION_PARSED, .repeatable = true, .parse = parse_pid, .metavar = "PID",
-	  .help = "a perf record that runs already: each spike signals it" },
+	  .help = "poke this running perf record at each spike" },
 	{ "signal", 0, OPTION_PARSED, .parse = parse_signal, .metavar = "NAME|N",
-	  .help = "to poke with (SIGUSR2)" },
+	  .help = "signal of a poke (SIGUSR2)" },
 	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
-	  .help = "what is poked need not be perf" },
+	  .help = "allow targets other than perf" },
 	{ "delivery", 0, OPTION_ENUM, OPTIONS_AXIS(DELIVERY), TARGET(opts.delivery),
-	  .metavar = "HOW", .help = "the way that the signal takes (auto)" },
+	  .metavar = "HOW", .help = "how a poke is delivered (auto)" },
 	{ "exit-with-target", 0, OPTION_FLAG, TARGET(opts.exit_with_target),
-	  .help = "end when all that are poked have ended" },
+	  .help = "stop when all targets have exited" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
 	  .help = "CPUs for this program and the perf that it starts (all\n"
 		  "but the watched ones)" },
 	{ "perf-priority", 0, OPTION_COUNT, .max = 99, TARGET(targets.priority), .metavar = "N",
-	  .help = "SCHED_FIFO priority of the perf that it starts, and of\n"
-		  "what that starts; 0: none (10)" },
+	  .help = "SCHED_FIFO priority of the perf that it starts and of\n"
+		  "perf's children; 0: none (10)" },
 	{ "archive", 0, OPTION_FLAG, TARGET(targets.archive),
-	  .help = "at the end move what perf wrote into a folder in --output,\n"
-		  "and have perf archive add the programs it refers to" },
+	  .help = "at the end, move perf's files into a folder in --output\n"
+		  "and run perf archive on them" },
 	{ "session", 0, OPTION_STRING, TARGET(opts.session), .metavar = "NAME",
 	  .help = "name for status, stop and poke (the process id)" },
 	{ "detach", 0, OPTION_FLAG, TARGET(detach),
-	  .help = "return when armed; the session goes on in the background" },
+	  .help = "return when armed and continue in the background" },
 	{ "log", 0, OPTION_STRING, TARGET(log), .metavar = "FILE",
-	  .help = "append lines to this instead of standard error; with\n"
-		  "--detach results too. journal: the journal, ./journal if\n"
-		  "that is a file (with --detach journal where there is one,\n"
-		  "else SESSION.log in the folder for captures)" },
-	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose), .help = "say more, libbpf's messages too" },
+	  .help = "append messages to FILE instead of standard error, and\n"
+		  "with --detach results too; journal: the systemd journal\n"
+		  "(with --detach: journal if running, else SESSION.log in\n"
+		  "the output folder)" },
+	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose),
+	  .help = "print debug messages, including libbpf's" },
 	{ "top", 0, OPTION_FLAG, TARGET(top),
 	  .help = "show a table of all CPUs each second, as rtla does" },
 	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
-	  .help = "print histograms at the end as rtla timerlat hist does" },
+	  .help = "print histograms at the end, as rtla timerlat hist does" },
 	{ "bucket-size", 0, OPTION_TIME, .min = NS_PER_US, .max = NS_PER_S - 1,
 	  TARGET(opts.histogram_width_ns), .metavar = "TIME",
-	  .help = "of --histogram: width of its buckets, whole us (1us)" },
+	  .help = "bucket width of --histogram, in whole us (1us)" },
 	{ "entries", 0, OPTION_COUNT, .min = 10, .max = 9999999, TARGET(opts.histogram_entries),
-	  .metavar = "N", .help = "of --histogram: how many there are (256)" },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+	  .metavar = "N", .help = "number of buckets of --histogram (256)" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
-	  .help = "a perf record with -S or --switch-output=signal: started\n"
-		  "for the session, poked at each spike, stopped at the end" },
+	  .help = "perf record with -S or --switch-output=signal: started\n"
+		  "with the session, poked at each spike, stopped at the end" },
 };
 
 static const char notes[] = OPTIONS_TIMES
-	", and seconds for\n"
+	", but seconds for\n"
 	"--duration, --warmup and --cooldown. Sizes take K, M or G.\n"
 	"Ctrl-C (SIGINT), SIGTERM, SIGHUP or perf-poke-ctl stop ends the session and prints the\n"
 	"results.\n"
-	"With NOTIFY_SOCKET set, a service manager (systemd) is told when it is armed.\n"
+	"If NOTIFY_SOCKET is set, the service manager (systemd) is notified when armed.\n"
 	"\n"
-	"With --detach the exit code is 0 once the session is armed. What keeps it from that is\n"
-	"printed as usual, and the exit code is the session's.\n"
+	"With --detach, the exit code is 0 once the session is armed. If arming fails, the error\n"
+	"is printed and the exit code is the session's.\n"
 	"\n"
-	"Of -- perf record, the events are off until all is ready; then the session is armed.\n"
-	"Perf ends with the session, and the session with perf. The next Ctrl-C does not wait\n"
-	"for perf to write its data. --archive moves by rename: data on another file system\n"
-	"than --output stays where it is, and exit code 1 says so.\n"
+	"The events of -- perf record are enabled when the session is armed. The session stops\n"
+	"perf at its end, and ends when perf exits; a second Ctrl-C does not wait for perf to\n"
+	"write its data. --archive renames files: it fails (exit code 1) if --output is on\n"
+	"another file system.\n"
 	"\n"
-	"Exit codes: 0 at least one capture is complete, 1 something failed (a capture too),\n"
-	"2 usage, 3 no spike in the time given or before the session was ended.\n"
+	"Exit codes: 0 at least one complete capture, 1 failed (also a single capture),\n"
+	"2 usage, 3 no spike.\n"
 	"\n"
-	"With --json each line on standard output is an object, written as it happens:\n"
-	"  {\"type\":\"detached\"} session, pid, log: with --detach the only one, the others are\n"
-	"                      in the log\n"
-	"  {\"type\":\"armed\"}    session (null: others do not see it), cpus, threshold_ns,\n"
+	"With --json, each line of standard output is an object:\n"
+	"  {\"type\":\"detached\"} session, pid, log; with --detach, the others are in the log\n"
+	"  {\"type\":\"armed\"}    session (null: not visible to others), cpus, threshold_ns,\n"
 	"                      function, recorder, workload, delivery, targets, triggers\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
-	"                      Intel PT: trace_bytes, bytes_after_spike (null: not known),\n"
-	"                      bytes_after_spike_exact (false: at most so many)\n"
-	"  {\"type\":\"removed\"}  path, of a capture: --keep-worst, --max-disk\n"
+	"                      Intel PT: trace_bytes, bytes_after_spike (null: unknown),\n"
+	"                      bytes_after_spike_exact (false: upper bound)\n"
+	"  {\"type\":\"removed\"}  path of a capture: --keep-worst, --max-disk\n"
 	"  {\"type\":\"error\"}    message\n"
 	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
 	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
 	"                      histogram: [[low_ns, high_ns, count], ...]}, ...],\n"
 	"                      with --histogram linear_histogram: {width_ns, entries,\n"
 	"                      buckets: [[low_ns, count], ...], over};\n"
-	"                      all: the same of all CPUs; missed, captures, failed,\n"
+	"                      all: the same for all CPUs; missed, captures, failed,\n"
 	"                      elapsed_ns; kept: [{number, path, cpu, latency_ns, trigger},\n"
-	"                      ...]: captures that remain;\n"
+	"                      ...]: remaining captures;\n"
 	"                      perf: {pid, command, status, data: [...]}\n"
-	"A high_ns of null is no upper end.\n";
+	"A high_ns of null means no upper limit.\n";
 
 static int check_histogram(struct start_args *args, struct console *con)
 {
 	struct perf_poke_opts *opts = &args->opts;
 
 	if (!args->histogram && (opts->histogram_entries || opts->histogram_width_ns)) {
-		console_error(con, "--%s: is of --histogram, which is not given",
+		console_error(con, "--%s: needs --histogram",
 			      opts->histogram_entries ? "entries" : "bucket-size");
 		return -EINVAL;
 	}
@@ -413,8 +411,7 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	args->opts.events = args->events;
 	args->opts.nr_events = args->nr_events;
 	if (args->top && args->detach) {
-		console_error(con, "--top: needs a terminal, which --detach leaves (use "
-				   "perf-poke-ctl status --watch)");
+		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;
 	}
 	r = check_histogram(args, con);
@@ -459,7 +456,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_start = {
 	.name = "start",
-	.summary = "Watch CPUs for late timers and capture what ran before each.",
+	.summary = "Watch CPUs for late timers and capture what ran before.",
 	.arguments = "--cpu LIST [OPTIONS] [-- perf record ...]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From the command line of `start` to the options of a session. */
+/* The command `start`: from its command line to the options of a session. */
 #ifndef CTL_COMMANDS_START_H
 #define CTL_COMMANDS_START_H
 
@@ -11,7 +11,7 @@ struct start_args {
 	struct perf_poke_opts opts;
 	struct perf_poke_event *events; /* names are copies, filters are not */
 	size_t nr_events;
-	size_t last_events; /* the first of those that the last --event added */
+	size_t last_events; /* index of the first event of the last --event */
 	struct target_args targets;
 	uint64_t duration_ns;
 	struct perf_poke_trigger triggers[KINDS_MAX];
@@ -22,7 +22,7 @@ struct start_args {
 	bool verbose;
 };
 
-/* Returns as command_options(). The result refers to argv. Release it whatever is returned. */
+/* Returns as command_options(). Strings are not copied. Call start_release() even on failure. */
 int start_parse(struct start_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 void start_release(struct start_args *args);

@@ -27,30 +27,28 @@ struct status_args {
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
-	  .help = "only this one (all)" },
-	{ "watch", 'w', OPTION_FLAG, TARGET(watch), .help = "again every second, until Ctrl-C" },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+	  .help = "show only this session (all)" },
+	{ "watch", 'w', OPTION_FLAG, TARGET(watch), .help = "refresh every second, until Ctrl-C" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 };
 
 static const char notes[] =
-	"A session is dead when its process was killed: stop removes what is left of it, and so "
-	"does\n"
-	"the next start. Expiries that the trigger could not see are in the results of start "
-	"only.\n"
+	"A session is dead if its process was killed; stop, or the next start, removes its\n"
+	"leftovers. Missed expiries are reported by start only.\n"
 	"\n"
-	"Exit codes: 0 fine, also when there is no session; 1 the one named is not there, or\n"
-	"sessions cannot be read; 2 usage.\n"
+	"Exit codes: 0 fine (also without sessions), 1 no such session, or sessions cannot be\n"
+	"listed, 2 usage.\n"
 	"\n"
-	"With --json each line on standard output is an object:\n"
-	"  {\"type\":\"session\"}  session (its name), alive, pid, armed_for_ns, threshold_ns,\n"
+	"With --json, each line of standard output is an object:\n"
+	"  {\"type\":\"session\"}  session (name), alive, pid, armed_for_ns, threshold_ns,\n"
 	"                      function, recorder, freeze, delivery, workload, targets,\n"
-	"                      pokes (signals), merged (that were one with another),\n"
+	"                      pokes (signals), merged (into a pending signal),\n"
 	"                      captures, failed, pending, max_captures (null: no limit),\n"
 	"                      output, last_capture;\n"
 	"                      cpus: [{cpu, count, min_ns, avg_ns, max_ns, spikes,\n"
-	"                      unarmed, last_ns, p99_ns}, ...], all: the same of all\n"
+	"                      unarmed, last_ns, p99_ns}, ...], all: the same for all\n"
 	"                      CPUs, with p50_ns, p99_9_ns; triggers: {thread: {cpus, all,\n"
-	"                      threshold_ns}, ...} of the other kinds that it watches\n";
+	"                      threshold_ns}, ...} for other kinds of triggers\n";
 
 static void print_thresholds(FILE *file, const struct perf_poke_session *session)
 {
@@ -60,7 +58,7 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 		fprintf(file, " being measured");
 		return;
 	}
-	/* Where there is only that of the interrupt, which is the usual case. */
+	/* Usually only irq. */
 	if (session->nr_kinds < 2) {
 		fprintf(file, " %s", FORMAT_TIME(session->threshold_ns));
 		return;
@@ -154,7 +152,6 @@ static void print_captures(FILE *file, const struct perf_poke_session *session)
 	fputc('\n', file);
 }
 
-/* Names of folders may have anything in them. */
 static void print_path(FILE *file, const char *what, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path);
@@ -174,7 +171,7 @@ void status_print(FILE *file, const struct perf_poke_session *session)
 	if (session->armed_for_ns && !session->alive)
 		fputs(" ago", file);
 	fputc('\n', file);
-	/* Of what was killed too early, and of another version's, there is no more. */
+	/* A session killed early or of another version has no more. */
 	if (!session->nr_cpus)
 		return;
 	print_watched(file, session);
@@ -228,7 +225,7 @@ static enum exit_code show(struct console *con, const char *wanted)
 	return EXIT_FINE;
 }
 
-/* On a terminal the picture changes in place; elsewhere one follows the other. */
+/* A terminal is redrawn in place. */
 static enum exit_code watch(struct console *con, const char *wanted)
 {
 	const struct timespec pause = { .tv_sec = WATCH_S };
@@ -246,7 +243,7 @@ static enum exit_code watch(struct console *con, const char *wanted)
 		code = show(con, wanted);
 		if (code != EXIT_FINE || ferror(con->out))
 			return code;
-		/* Another signal, as of a window that changes its size, is not the end. */
+		/* Other signals, such as SIGWINCH, only cut the pause short. */
 		if (sigtimedwait(&set, NULL, &pause) > 0)
 			return EXIT_FINE;
 		if (!con->json && !terminal)
@@ -268,7 +265,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_status = {
 	.name = "status",
-	.summary = "Show the sessions of this machine: what they watch and what they have seen.",
+	.summary = "Show the sessions of this machine with their latencies.",
 	.arguments = "[--json] [--watch] [SESSION]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

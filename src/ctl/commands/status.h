@@ -5,7 +5,7 @@
 #include <perf_poke.h>
 #include <stdio.h>
 
-/* A session for people. */
+/* Prints a session as text. */
 void status_print(FILE *file, const struct perf_poke_session *session);
 
 #endif

@@ -6,7 +6,7 @@
 #include "session/sessions.h"
 #include "units.h"
 
-/* Between two looks whether it has ended. */
+/* Polling interval. */
 #define LOOK_US 20000
 #define NS_PER_H (3600 * NSEC_PER_SEC)
 
@@ -20,54 +20,55 @@ struct stop_args {
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
-	  .help = "may be left out when only one is alive" },
+	  .help = "optional if only one session is alive" },
 	{ "all", 'a', OPTION_FLAG, TARGET(all),
-	  .help = "all sessions, and what dead ones have left" },
+	  .help = "stop all sessions and remove leftovers of dead ones" },
 	{ "timeout", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NS_PER_H,
-	  TARGET(timeout_ns), .metavar = "TIME", .help = "wait no longer for the end (no limit)" },
+	  TARGET(timeout_ns), .metavar = "TIME", .help = "maximum time to wait (no limit)" },
 };
 
 static const char notes[] =
-	"Returns when the session has ended: its last capture is written, its programs are\n"
-	"unloaded. Of a session whose process was killed, what it has left is removed.\n"
+	"Waits until the session has written its last capture and unloaded its programs.\n"
+	"Removes the leftovers of a session whose process was killed.\n"
 	"Times take ns, us, ms, s, m, h or d; a bare number is seconds.\n"
 	"\n"
-	"Exit codes: 0 stopped, 1 there is none, it has not ended in time, or something failed,\n"
-	"2 usage, also when no session is named and there are several.\n";
+	"Exit codes: 0 stopped, 1 no such session, timeout or failure, 2 usage, or SESSION is\n"
+	"missing although several are alive.\n";
 
 static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
 	console_log(ctx, level, msg);
 }
 
-/* What killed sessions have set in the kernel. Returns how many there were, or a negative errno. */
+/* Restores kernel settings that killed sessions changed. Returns their number, or a negative errno.
+ */
 static int restore(struct console *con)
 {
 	int r = perf_poke__restore(on_log, con);
 
 	if (r > 0)
-		console_info(con, "what killed sessions had set in the kernel is put back");
+		console_info(con, "restored the kernel settings of killed sessions");
 	return r;
 }
 
-/* Returns EXIT_FINE when there is something to wait for, or nothing left. */
+/* Asks a session to stop, or removes a dead one. */
 static enum exit_code ask(struct console *con, const struct session_entry *entry)
 {
 	int r = perf_poke__session_stop(entry->name);
 
 	if (!r) {
-		console_info(con, "session '%s' was dead: removed what it had left", entry->name);
+		console_info(con, "session '%s' was dead: removed its leftovers", entry->name);
 		r = restore(con);
 	}
-	/* It may have ended by itself. */
+	/* -ENOENT: it has just ended. */
 	if (r >= 0 || r == -ENOENT)
 		return EXIT_FINE;
-	console_error(con, "session '%s': cannot be stopped: %s", entry->name, strerror(-r));
+	console_error(con, "session '%s': cannot stop it: %s", entry->name, strerror(-r));
 	return EXIT_FAILED;
 }
 
-/* A name may be somebody else's by now. Returns 1, 0 or a negative errno and the error has been
- * printed. */
+/* The name may have been reused: compares the PID. Returns 1, 0, or a negative errno after printing
+ * the error. */
 static int is_there(struct console *con, const struct session_entry *entry)
 {
 	_cleanup_(sessions_release) struct session_list now = { 0 };
@@ -91,16 +92,15 @@ static enum exit_code wait_end(struct console *con, const struct session_entry *
 		if (r < 0)
 			return EXIT_FAILED;
 		if (clock_ns(CLOCK_MONOTONIC) >= end_ns) {
-			console_error(con, "session '%s' has not ended within %s; it was asked to",
-				      entry->name, FORMAT_TIME(timeout_ns));
+			console_error(con, "session '%s' did not stop within %s", entry->name,
+				      FORMAT_TIME(timeout_ns));
 			return EXIT_FAILED;
 		}
 		usleep(LOOK_US);
 	}
 }
 
-/* All are asked before any is waited for. One that cannot be asked does not keep the others from
- * being waited for. */
+/* Asks all sessions before waiting for any. Continues after failures. */
 static enum exit_code stop(struct console *con, const struct session_entry *entries, size_t nr,
 			   uint64_t timeout_ns)
 {
@@ -135,7 +135,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	if (args.all && args.session) {
-		console_error(con, "--all and '%s' do not go together", args.session);
+		console_error(con, "--all excludes SESSION '%s'", args.session);
 		return EXIT_USAGE;
 	}
 	r = sessions_read(&list, con);
@@ -151,7 +151,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_stop = {
 	.name = "stop",
-	.summary = "End a session of another process, and wait until it has ended.",
+	.summary = "Stop a session and wait until it has ended.",
 	.arguments = "[SESSION] [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -27,7 +27,7 @@ def ends(before):
         lines = session.end(how, status)
         if how == signal.SIGKILL:
             check(thread_policy(), "the tracer of a killed session has ended by itself: nothing is shown by the rest")
-            stop_all("put back")
+            stop_all("restored")
         else:
             count = lines[-1]["all"]["count"]
             check(20 < count < 2000, f"{count} expiries of a timer of 2 ms in about 0.5 s, or 3 s")
@@ -107,7 +107,7 @@ def comes_after(before):
     check("are not restored while another tracer runs" in session.text(), f"said: {session.text()}")
     (other / "current_tracer").write_text("nop")
     other.rmdir()
-    stop_all("put back")
+    stop_all("restored")
     as_before(before, "at the end")
     print("a tracer that comes later: well", flush=True)
 

@@ -95,7 +95,7 @@ def runs(before, workload, priority, how, status, group):
     session.end(how, status)
     if how == signal.SIGKILL:
         equal(disabled(), [0, 0, 1, 1], "idle states when nobody has put them back: nothing is shown by the rest")
-        stop_all("put back")
+        stop_all("restored")
     as_before(before, f"after {workload}, {priority}, {how.name}")
 
 

@@ -201,7 +201,7 @@ def users():
     session = Session("--workload", "user", "--trigger=user=1h")
     session.end(signal.SIGKILL, -9)
     common.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()], "end of the threads of a killed session")
-    stop_all("put back")
+    stop_all("restored")
     check("needs --workload user" in Session("--workload", "cyclic", "--trigger=user", expect=2).text(), "trigger user without its workload")
     print(f"user: irq {facts['irq_ns']}, thread {facts['thread_ns']}, user {facts['user_ns']}", flush=True)
 

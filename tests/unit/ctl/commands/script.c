@@ -55,9 +55,9 @@ TEST(refuses)
 {
 	REFUSES("CAPTURE: empty; a value is needed", "");
 	REFUSES("'b': unexpected argument", "a", "b");
-	REFUSES("--all and --window do not go together", "a", "--all", "--window", "1ms");
+	REFUSES("--all excludes --window", "a", "--all", "--window", "1ms");
 	REFUSES("--window '0': must be 1ns or more (a bare number is microseconds)", "a",
 		"--window", "0");
-	REFUSES("--all-cpus and --cpu do not go together", "-aC3");
+	REFUSES("--all-cpus excludes --cpu", "-aC3");
 	REFUSES("-C 'x': not a list of CPUs (use 3 or 2,4-7)", "-C", "x");
 }

@@ -84,7 +84,7 @@ TEST(refuses_options)
 	} cases[] = {
 		{ &command_status, { "a", "b" }, "'b': unexpected argument" },
 		{ &command_status, { "--all" }, "--all: no such option" },
-		{ &command_stop, { "--all", "a" }, "--all and 'a' do not go together" },
+		{ &command_stop, { "--all", "a" }, "--all excludes SESSION 'a'" },
 		{ &command_stop, { "--timeout" }, "--timeout: TIME is missing" },
 		{ &command_poke, { "--wait=1" }, "--wait '1': takes no value" },
 	};
