@@ -1,56 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "blocks.h"
+#include "blocks_internal.h"
+
+#include <string.h>
 
 #include "code.h"
-#include "pace.h"
 #include "psb.h"
-#include "who.h"
 
 /* Items that one step can add. */
 #define STEP_ITEMS 4
 
-/* From then on libipt has always read the packet that is used next, too: it stands at it, or, of
- * TNT, behind it. */
-#define READS_AHEAD (LIBIPT_VERSION >= 0x201)
-
 /* No code runs through more blocks without a packet, but an endless loop. */
 #define BLOCKS_WITHOUT_PACKET 4096
 
-struct blocks {
-	const struct blocks_env *env;
-	const struct trace_clock *clock;
-	struct trace_segment segment;
-	uint64_t until;	    /* time of the next segment; no packet of this one is later */
-	bool joins;	    /* the next segment */
-	unsigned int modes; /* of its PSB+, that were not met yet */
-	struct pt_block_decoder *decoder;
-	uint8_t *copy; /* of the trace; NULL: the trace itself is decoded */
-	struct code_view *view;
-	struct who who;
-	struct pace *pace;
+void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to)
+{
+	const struct sideband_pt *pt = sideband_pt(sideband);
+	struct pt_config *config = &env->config;
 
-	uint64_t now;	/* ns */
-	uint64_t check; /* when who runs, or what is mapped, may change */
-	uint64_t mark;	/* the next one: no run goes on from before it */
-	struct decode_item blank;
-
-	struct decode_item *items;
-	size_t nr;
-	struct decode_item *open; /* the last one, whose end is not known yet */
-	struct decode_item carried;
-	struct pt_block part; /* of the block to come; ninsn 0: none */
-	int status;	      /* of the decoder */
-	uint64_t position;    /* of the decoder, when it was last asked for */
-	uint64_t nr_blocks;
-	uint64_t at; /* of the decoder, BLOCKS_WITHOUT_PACKET ago */
-	bool is_carried;
-	bool flowing; /* the code that follows was reached by what is known */
-	bool lost;    /* by an overflow; where it ends is not known */
-	bool aborted; /* a transaction; the branch out of it follows */
-	bool at_end;  /* of the packets: what code follows is as far as it needs none */
-	bool done;
-	struct blocks_counts counts;
-};
+	*env = (struct blocks_env){ .sideband = sideband };
+	pt_config_init(config);
+	if (!strcmp(pt->vendor, "GenuineIntel"))
+		config->cpu = (struct pt_cpu){ .vendor = pcv_intel,
+					       .family = (uint16_t)pt->family,
+					       .model = (uint8_t)pt->model,
+					       .stepping = (uint8_t)pt->stepping };
+	/* An unknown CPU has no known errata. */
+	(void)pt_cpu_errata(&config->errata, &config->cpu);
+	config->mtc_freq = (uint8_t)pt->mtc_period;
+	config->nom_freq = (uint8_t)pt->max_nonturbo_ratio;
+	config->cpuid_0x15_eax = pt->tsc_ctc_d;
+	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
+	config->flags.variant.block.end_on_call = 1;
+	config->flags.variant.block.end_on_jump = 1;
+	env->switch_to = pt->kernel ? switch_to : 0;
+}
 
 static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 {
@@ -67,41 +50,29 @@ static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 	who_begin(&blocks->who, tasks, nr, blocks->now);
 }
 
-/* A PSB in code that is not traced need not tell the mode, which libipt has to know when tracing
- * begins. Perf takes it for the one before, or 64 bits. */
-static int tell_mode(struct blocks *blocks, const struct psb *psb, struct pt_config *config)
-{
-	blocks->copy = psb_with_mode(psb, config->begin, config->end);
-	if (!blocks->copy)
-		return -ENOMEM;
-	blocks->modes = 1;
-	config->end = blocks->copy + (config->end - config->begin) + PSB_MODE_SIZE;
-	config->begin = blocks->copy;
-	return 0;
-}
-
 /* libipt tells what is before a PSB when it has read the PSB+ behind. */
 static int begin_decoder(struct blocks *blocks, const struct trace_segment *next)
 {
-	struct pt_config config = blocks->env->config;
+	struct pt_config *config = &blocks->config;
 	struct psb psb;
 
-	config.begin = (uint8_t *)blocks->segment.begin;
-	config.end = (uint8_t *)blocks->segment.end;
-	psb = psb_read(config.begin, config.end);
+	*config = blocks->env->config;
+	config->begin = (uint8_t *)blocks->segment.begin;
+	config->end = (uint8_t *)blocks->segment.end;
+	psb = psb_read(config->begin, config->end);
 	blocks->modes = psb.modes;
 	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment,
 		     blocks->segment.joined && psb.on))
 		return -ENOMEM;
 	blocks->joins = next && next->joined;
 	if (blocks->joins)
-		config.end += psb_read(config.end, blocks->segment.limit).size;
-	if (psb.no_mode && tell_mode(blocks, &psb, &config))
-		return -ENOMEM;
-	blocks->decoder = pt_blk_alloc_decoder(&config);
+		config->end += psb_read(config->end, blocks->segment.limit).size;
+	blocks->decoder = pt_blk_alloc_decoder(config);
 	if (!blocks->decoder)
 		return -ENOMEM;
-	blocks->status = pt_blk_sync_set(blocks->decoder, 0);
+	/* A PSB in code that is not traced need not tell the mode, which libipt has to know. */
+	blocks->broken = psb.no_mode;
+	blocks->status = psb.no_mode ? 0 : pt_blk_sync_set(blocks->decoder, 0);
 	return 0;
 }
 
@@ -135,7 +106,7 @@ void blocks_free(struct blocks *blocks)
 	if (blocks->decoder)
 		pt_blk_free_decoder(blocks->decoder);
 	pace_free(blocks->pace);
-	free(blocks->copy);
+	resume_free(blocks->resume);
 	free(blocks);
 }
 
@@ -149,7 +120,7 @@ const struct blocks_counts *blocks_counts(const struct blocks *blocks)
 	return &blocks->counts;
 }
 
-static struct decode_item *add(struct blocks *blocks, enum decode_kind kind)
+struct decode_item *blocks_add(struct blocks *blocks, enum decode_kind kind)
 {
 	struct decode_item *item = &blocks->items[blocks->nr++];
 
@@ -193,28 +164,26 @@ static int switched(struct blocks *blocks)
 	return look(blocks);
 }
 
-/* In the segment; of a decoder that stands nowhere 0. */
-static uint64_t position(const struct blocks *blocks)
+uint64_t blocks_position(const struct blocks *blocks)
 {
 	uint64_t offset = 0;
 
 	(void)pt_blk_get_offset(blocks->decoder, &offset);
-	return blocks->copy && offset >= PSB_MODE_SIZE ? offset - PSB_MODE_SIZE : offset;
+	return blocks->resume ? resume_offset(offset) : offset;
 }
 
-static bool move(struct blocks *blocks)
+bool blocks_move(struct blocks *blocks)
 {
 	bool branched;
 
-	blocks->position = position(blocks);
+	blocks->position = blocks_position(blocks);
 	branched = pace_move(blocks->pace, blocks->position);
 	if (READS_AHEAD)
 		pace_pass(blocks->pace);
 	return branched;
 }
 
-/* tsc: 0 if it is not known. */
-static int set_time(struct blocks *blocks, uint64_t tsc)
+int blocks_set_time(struct blocks *blocks, uint64_t tsc)
 {
 	uint64_t now = tsc ? trace_clock_ns(blocks->clock, tsc) : 0;
 
@@ -229,6 +198,20 @@ static int set_time(struct blocks *blocks, uint64_t tsc)
 static bool is_user(uint64_t ip)
 {
 	return !(ip >> 63);
+}
+
+int blocks_go_on(struct blocks *blocks, uint64_t ip)
+{
+	struct who *who = &blocks->who;
+	bool changed;
+
+	if (is_user(ip))
+		changed = who_in_user(who, blocks->now);
+	else if (ip == blocks->env->switch_to)
+		changed = who_switch(who, blocks->now, blocks->until);
+	else
+		changed = who_at(who, blocks->now);
+	return changed ? switched(blocks) : 0;
 }
 
 /* Execution goes on at `to`: what the open item left to be known. */
@@ -249,12 +232,12 @@ static int close_open(struct blocks *blocks, uint64_t to)
 	return changed ? switched(blocks) : 0;
 }
 
-static int arrive(struct blocks *blocks, uint64_t ip)
+int blocks_arrive(struct blocks *blocks, uint64_t ip)
 {
 	if (blocks->open)
 		return close_open(blocks, ip);
 	if (!blocks->flowing)
-		add(blocks, DECODE_BEGIN)->to = ip;
+		blocks_add(blocks, DECODE_BEGIN)->to = ip;
 	blocks->flowing = true;
 	blocks->lost = false;
 	return 0;
@@ -262,10 +245,10 @@ static int arrive(struct blocks *blocks, uint64_t ip)
 
 static int pace_block(struct blocks *blocks)
 {
-	if (!move(blocks))
+	if (!blocks_move(blocks))
 		return 0;
 	blocks->open->cycles = pace_take(blocks->pace);
-	return set_time(blocks, pace_first(blocks->pace));
+	return blocks_set_time(blocks, pace_first(blocks->pace));
 }
 
 /* The last packet of a branch that was passed is the one that the block may have used. */
@@ -274,11 +257,12 @@ static int pace_ahead(struct blocks *blocks)
 	uint64_t tsc = pace_last(blocks->pace, PACE_BRANCH);
 	uint8_t branch = blocks->open->code->branch;
 
-	if (position(blocks) == blocks->position && branch != CODE_COND && branch != CODE_RETURN)
+	if (blocks_position(blocks) == blocks->position && branch != CODE_COND &&
+	    branch != CODE_RETURN)
 		return 0;
 	blocks->open->cycles = pace_rest(blocks->pace);
-	move(blocks);
-	return set_time(blocks, tsc);
+	blocks_move(blocks);
+	return blocks_set_time(blocks, tsc);
 }
 
 /* The last item becomes one with the run before it, or may begin one. */
@@ -306,10 +290,12 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 
 	if (!code)
 		return -ENOMEM;
-	r = arrive(blocks, block->ip);
+	r = blocks_arrive(blocks, block->ip);
 	if (r)
 		return r;
-	item = blocks->open = add(blocks, DECODE_BLOCK);
+	blocks->passed = blocks->position;
+	blocks->ran = true;
+	item = blocks->open = blocks_add(blocks, DECODE_BLOCK);
 	item->code = code;
 	item->first = code->first;
 	item->insns = code->insns;
@@ -351,159 +337,11 @@ static int take_block(struct blocks *blocks, struct pt_block *block, int status)
 	return 0;
 }
 
-/* The open item ended by something else than its code. Without one nothing was executed since the
- * branch to here. */
-static struct decode_item *interrupted(struct blocks *blocks, enum decode_end end)
-{
-	struct decode_item *item = blocks->open;
-
-	blocks->open = NULL;
-	if (!item)
-		item = add(blocks, DECODE_BLOCK);
-	item->time = blocks->now;
-	item->end = end;
-	item->cycles += pace_rest(blocks->pace);
-	return item;
-}
-
-/* At an instruction that is not executed. */
-static int interrupt(struct blocks *blocks, uint64_t from, uint64_t to, enum decode_end end)
-{
-	const struct code_block *code = blocks->open ? blocks->open->code : NULL;
-	struct decode_item *item;
-
-	/* A branch to there has an item by itself. */
-	if (!code || code->branch != CODE_NO_BRANCH ||
-	    (code->length && code->last + code->length != from)) {
-		int r = arrive(blocks, from);
-
-		if (r)
-			return r;
-	}
-	item = interrupted(blocks, end);
-	item->from = from;
-	item->to = to;
-	blocks->flowing = to;
-	return 0;
-}
-
-static void overflow(struct blocks *blocks, const struct pt_event *event)
-{
-	if (blocks->flowing)
-		interrupted(blocks, DECODE_OVERFLOW);
-	blocks->counts.overflows++;
-	blocks->flowing = !event->ip_suppressed;
-	blocks->lost = event->ip_suppressed;
-	if (blocks->flowing)
-		add(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
-}
-
-static int enable(struct blocks *blocks, const struct pt_event *event)
-{
-	bool changed = is_user(event->variant.enabled.ip) ? who_in_user(&blocks->who, blocks->now)
-							  : who_at(&blocks->who, blocks->now);
-	int r = changed ? switched(blocks) : 0;
-
-	if (r)
-		return r;
-	blocks->flowing = false;
-	return arrive(blocks, event->variant.enabled.ip);
-}
-
-static int async_branch(struct blocks *blocks, const struct pt_event *event)
-{
-	enum decode_end end = blocks->aborted ? DECODE_TX_ABORT : DECODE_INTERRUPT;
-
-	blocks->aborted = false;
-	return interrupt(blocks, event->variant.async_branch.from, event->variant.async_branch.to,
-			 end);
-}
-
-/* The state at a PSB: at the next segment's this one ends. The position of the decoder does not
- * tell which one it is, for it reads ahead. */
-static int status_update(struct blocks *blocks, const struct pt_event *event)
-{
-	int r = 0;
-
-	if (event->type != ptev_exec_mode)
-		return 0;
-	if (!event->ip_suppressed)
-		r = arrive(blocks, event->variant.exec_mode.ip);
-	if (blocks->modes || !blocks->joins) {
-		blocks->modes -= blocks->modes > 0;
-		return r;
-	}
-	blocks->counts.joined = blocks->flowing;
-	blocks->counts.cycles = pace_rest(blocks->pace);
-	blocks->done = true;
-	return r;
-}
-
-static int branch_event(struct blocks *blocks, const struct pt_event *event)
-{
-	switch (event->type) {
-	case ptev_enabled:
-		return enable(blocks, event);
-	case ptev_disabled:
-		if (blocks->flowing)
-			interrupted(blocks, DECODE_DISABLED)->to =
-				event->ip_suppressed ? 0 : event->variant.disabled.ip;
-		blocks->flowing = false;
-		return 0;
-	case ptev_async_disabled:
-		return interrupt(blocks, event->variant.async_disabled.at, 0,
-				 DECODE_ASYNC_DISABLED);
-	case ptev_async_branch:
-		return async_branch(blocks, event);
-	case ptev_overflow:
-		overflow(blocks, event);
-		return 0;
-	case ptev_tsx:
-		blocks->aborted = event->variant.tsx.aborted;
-		return 0;
-	default:
-		return 0;
-	}
-}
-
-static int use_event(struct blocks *blocks, const struct pt_event *event)
-{
-	/* Of what happens at a place in the code, one more. */
-	static const uint8_t kinds[] = {
-		[ptev_enabled] = PACE_ENABLE + 1,	  [ptev_disabled] = PACE_DISABLE + 1,
-		[ptev_async_disabled] = PACE_DISABLE + 1, [ptev_async_branch] = PACE_BRANCH + 1,
-		[ptev_overflow] = PACE_OVERFLOW + 1,	  [ptev_tsx] = PACE_BRANCH + 1,
-	};
-	int r;
-
-	if (event->status_update)
-		return status_update(blocks, event);
-	/* Others come before the code that leads to their time was decoded. */
-	if ((size_t)event->type >= ARRAY_SIZE(kinds) || !kinds[event->type])
-		return 0;
-	r = set_time(blocks, pace_last(blocks->pace, kinds[event->type] - 1));
-	return r ? r : branch_event(blocks, event);
-}
-
-static int take_event(struct blocks *blocks)
-{
-	struct pt_event event;
-	int r;
-
-	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
-	if (!READS_AHEAD)
-		move(blocks);
-	r = blocks->status < 0 ? 0 : use_event(blocks, &event);
-	if (READS_AHEAD)
-		move(blocks);
-	return r;
-}
-
 static void end(struct blocks *blocks)
 {
 	blocks->done = true;
 	if (blocks->flowing)
-		interrupted(blocks, DECODE_LOST);
+		blocks_interrupted(blocks, DECODE_LOST);
 }
 
 /* Asked again, libipt tells where it stands. */
@@ -513,27 +351,66 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	struct pt_block at = *block;
 	int error = blocks->status;
 
-	blocks->done = true;
+	blocks->broken = true;
 	if (block->ninsn)
 		(void)pt_blk_next(blocks->decoder, &at, sizeof(at));
 	if (blocks->open && at.ip != block->end_ip) {
-		int r = arrive(blocks, at.ip);
+		int r = blocks_arrive(blocks, at.ip);
 
 		if (r)
 			return r;
 	}
 	if (blocks->open)
-		interrupted(blocks, DECODE_LOST);
+		blocks_interrupted(blocks, DECODE_LOST);
 	/* libipt does not know that an overflow may end with the next PSB. */
 	if (blocks->lost)
 		return 0;
-	item = add(blocks, DECODE_ERROR);
-	item->from = at.ip;
-	item->offset = blocks->segment.offset + position(blocks);
+	item = blocks_add(blocks, DECODE_ERROR);
+	item->from = blocks->missing = at.ip;
+	item->offset = blocks->segment.offset + blocks_position(blocks);
 	item->error = (int16_t)error;
 	if (!blocks->counts.errors++)
 		blocks->counts.first_error = *item;
 	return 0;
+}
+
+/* libipt's decoder is made anew for a copy of the trace, once. */
+static int begin_resume(struct blocks *blocks)
+{
+	int r = resume_new(&blocks->resume, &blocks->config);
+
+	if (r)
+		return r;
+	pt_blk_free_decoder(blocks->decoder);
+	blocks->decoder = pt_blk_alloc_decoder(&blocks->config);
+	return blocks->decoder ? look(blocks) : -ENOMEM;
+}
+
+/* Returns are known as far as their calls are behind this point. */
+static int resume(struct blocks *blocks)
+{
+	uint64_t end = (uint64_t)(blocks->segment.end - blocks->segment.begin);
+	struct resume_point point;
+	bool found;
+	int r = blocks->resume ? 0 : begin_resume(blocks);
+
+	blocks->part.ninsn = 0;
+	found = !r && resume_find(blocks->resume, blocks->passed, &point);
+	/* The branch to where code is missing is not told twice. */
+	if (found && blocks->ran && point.ip == blocks->missing && !point.is_event)
+		found = resume_find(blocks->resume, blocks->passed, &point);
+	if (!found || point.offset > end) {
+		blocks->done = true;
+		return r;
+	}
+	blocks->broken = blocks->ran = blocks->flowing = blocks->aborted = false;
+	blocks->counts.overflows += point.overflowed;
+	pace_move(blocks->pace, point.offset);
+	r = blocks_set_time(blocks, pace_now(blocks->pace));
+	r = r ?: blocks_go_on(blocks, point.ip);
+	blocks->modes = 1;
+	blocks->status = pt_blk_sync_set(blocks->decoder, resume_write(blocks->resume, &point));
+	return r;
 }
 
 static bool is_endless(struct blocks *blocks)
@@ -542,36 +419,43 @@ static bool is_endless(struct blocks *blocks)
 
 	if (++blocks->nr_blocks % BLOCKS_WITHOUT_PACKET)
 		return false;
-	blocks->at = position(blocks);
+	blocks->at = blocks_position(blocks);
 	return blocks->at == before;
 }
 
 static int step(struct blocks *blocks)
 {
 	struct pt_block block = { 0 };
+	bool endless = false;
 	int r;
 
+	if (blocks->broken)
+		return resume(blocks);
 	/* It is so where it could not begin. */
 	if (blocks->status < 0) {
 		r = 0;
 	} else if (blocks->status & pts_event_pending) {
-		r = take_event(blocks);
+		r = blocks_take_event(blocks);
 	} else {
 		blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
 		r = take_block(blocks, &block, blocks->status);
-		if (blocks->status >= 0 && is_endless(blocks))
+		endless = blocks->status >= 0 && is_endless(blocks);
+		if (endless)
 			blocks->status = -pte_bad_query;
 	}
 	blocks->at_end |= blocks->status >= 0 && blocks->status & pts_eos;
 	if (r || blocks->status >= 0)
 		return r;
-	if (blocks->status != -pte_eos && !blocks->at_end)
+	if (blocks->status != -pte_eos && !blocks->at_end) {
+		/* What comes next in a damaged trace would take as long again. */
+		blocks->done = endless;
 		return fail(blocks, &block);
+	}
 	end(blocks);
 	return 0;
 }
 
-static void resume(struct blocks *blocks, struct decode_item *items)
+static void go_on(struct blocks *blocks, struct decode_item *items)
 {
 	blocks->items = items;
 	blocks->nr = blocks->is_carried;
@@ -588,7 +472,7 @@ int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_ite
 	int r;
 
 	blocks->view = view;
-	resume(blocks, items);
+	go_on(blocks, items);
 	r = look(blocks);
 	while (!r && !blocks->done && blocks->nr + STEP_ITEMS <= room)
 		r = step(blocks);

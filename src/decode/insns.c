@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "psb.h"
+
 #define OPCODE_POPF 0x9d
 #define OPCODE_IRET 0xcf
 #define OPCODE_CLI 0xfa
@@ -14,32 +16,11 @@
 #define OPCODE_SYSENTER 0x34
 #define OPCODE_SYSEXIT 0x35
 
-/* A trace that says nothing but where code is executed: PSB, MODE.Exec, FUP, PSBEND. */
-#define PSB_SIZE 16
-#define TRACE_MODE (PSB_SIZE + 1)
-#define TRACE_IP (PSB_SIZE + 3)
-#define TRACE_SIZE (TRACE_IP + 8 + 2)
-#define MODE_64 0x01   /* CS.L */
-#define MODE_32 0x02   /* CS.D */
-#define FUP_WHOLE 0xdd /* with 8 bytes */
-
 struct insns {
-	uint8_t trace[TRACE_SIZE];
+	uint8_t trace[PSB_STATE_SIZE]; /* that says nothing but where code is executed */
 	struct pt_insn_decoder *decoder;
 	bool over;
 };
-
-static void write_trace(uint8_t trace[TRACE_SIZE])
-{
-	for (size_t i = 0; i < PSB_SIZE; i += 2) {
-		trace[i] = 0x02;
-		trace[i + 1] = 0x82;
-	}
-	trace[PSB_SIZE] = 0x99;
-	trace[TRACE_IP - 1] = FUP_WHOLE;
-	trace[TRACE_SIZE - 2] = 0x02;
-	trace[TRACE_SIZE - 1] = 0x23;
-}
 
 int insns_new(struct insns **ret)
 {
@@ -48,10 +29,9 @@ int insns_new(struct insns **ret)
 
 	if (!insns)
 		return -ENOMEM;
-	write_trace(insns->trace);
 	pt_config_init(&config);
 	config.begin = insns->trace;
-	config.end = insns->trace + TRACE_SIZE;
+	config.end = insns->trace + PSB_STATE_SIZE;
 	insns->decoder = pt_insn_alloc_decoder(&config);
 	if (!insns->decoder) {
 		free(insns);
@@ -73,8 +53,10 @@ int insns_begin(struct insns *insns, struct pt_image *image, uint64_t ip, enum p
 {
 	int status;
 
-	insns->trace[TRACE_MODE] = mode == ptem_64bit ? MODE_64 : mode == ptem_32bit ? MODE_32 : 0;
-	memcpy(insns->trace + TRACE_IP, &ip, sizeof(ip));
+	psb_write(insns->trace, ip,
+		  mode == ptem_64bit   ? PSB_64_BITS
+		  : mode == ptem_32bit ? PSB_32_BITS
+				       : 0);
 	insns->over = false;
 	status = pt_insn_set_image(insns->decoder, image);
 	if (status < 0)

@@ -180,6 +180,11 @@ void pace_pass(struct pace *pace)
 		pass(pace, &packet);
 }
 
+uint64_t pace_now(const struct pace *pace)
+{
+	return tsc_now(pace);
+}
+
 uint64_t pace_first(const struct pace *pace)
 {
 	return pace->first;

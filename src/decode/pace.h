@@ -36,6 +36,9 @@ enum pace_kind {
 	PACE_NR_KINDS,
 };
 
+/* The TSC now. 0: not known. */
+uint64_t pace_now(const struct pace *pace);
+
 /* The TSC when the last move began, and at the last packet of a kind that was passed: one move may
  * go over a packet that ends tracing and the next one that begins it. 0: not known. */
 uint64_t pace_first(const struct pace *pace);

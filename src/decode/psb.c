@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "psb.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "pt_packet.h"
@@ -13,6 +12,7 @@
 /* FUP: the lower bits of its first byte. */
 #define IP_MASK 0x1f
 #define FUP 0x1d
+#define FUP_WHOLE 0xdd
 
 static bool is_mode(const uint8_t *at)
 {
@@ -53,16 +53,13 @@ struct psb psb_read(const uint8_t *begin, const uint8_t *end)
 	return psb;
 }
 
-uint8_t *psb_with_mode(const struct psb *psb, const uint8_t *begin, const uint8_t *end)
+/* PSB, MODE.Exec, FUP with all of the address, PSBEND. */
+void psb_write(uint8_t at[PSB_STATE_SIZE], uint64_t ip, uint8_t mode)
 {
-	static const uint8_t mode[PSB_MODE_SIZE] = { 0x99, 0x01 };
-	size_t size = (size_t)(end - begin), at = psb->size - PSBEND_SIZE;
-	uint8_t *copy = malloc(size + sizeof(mode));
+	const uint8_t rest[] = { MODE, mode, FUP_WHOLE };
 
-	if (!copy)
-		return NULL;
-	memcpy(copy, begin, at);
-	memcpy(copy + at, mode, sizeof(mode));
-	memcpy(copy + at + sizeof(mode), begin + at, size - at);
-	return copy;
+	memcpy(at, PT_PSB_BYTES, PT_PSB_LEN);
+	memcpy(at + PT_PSB_LEN, rest, sizeof(rest));
+	memcpy(at + PT_PSB_LEN + sizeof(rest), &ip, sizeof(ip));
+	memcpy(at + PSB_STATE_SIZE - PSBEND_SIZE, "\x02\x23", PSBEND_SIZE);
 }

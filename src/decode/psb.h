@@ -17,9 +17,12 @@ struct psb {
 /* Of a trace that begins with one. */
 struct psb psb_read(const uint8_t *begin, const uint8_t *end);
 
-#define PSB_MODE_SIZE 2
+#define PSB_STATE_SIZE 29
 
-/* A copy, for free(), that says 64 bits in its first PSB; NULL if there is no memory. */
-uint8_t *psb_with_mode(const struct psb *psb, const uint8_t *begin, const uint8_t *end);
+/* That the CPU is at an address. mode: bits of MODE.Exec. */
+void psb_write(uint8_t at[PSB_STATE_SIZE], uint64_t ip, uint8_t mode);
+
+#define PSB_64_BITS 0x01 /* CS.L */
+#define PSB_32_BITS 0x02 /* CS.D */
 
 #endif

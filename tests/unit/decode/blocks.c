@@ -487,6 +487,66 @@ static void missing_code(void **state)
 	      "code of 0xffffffff81001000 is not in the capture @1000\n");
 }
 
+/* Decoding goes on where the trace tells an address: what an interrupt came from, and a handler.
+ * The call of what is returned to was not seen. */
+static void behind_missing_code(void **state)
+{
+	(void)state;
+	put_psb(0x020, 1000);
+	put_ip(ppt_tip, 0x1000);
+	put_tnt(3, 5);
+	put_tsc(2000);
+	put_ip(ppt_fup, 0x1010);
+	put_ip(ppt_tip, HANDLER);
+	put_ip(ppt_tip, 0x1010);
+	put_tsc(3000);
+	put_ip(ppt_tip, 0x100);
+	put_tnt(1, 1);
+	put_tsc(4000);
+	put_ip(ppt_tip, MAIN);
+	put_tnt(1, 1);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 20 @1000\n"
+	      "20-21 2 syscall 1000 @1000\n"
+	      "code of 0xffffffff81001000 is not in the capture @1000\n"
+	      "begin 1010 @2000\n"
+	      "- interrupt 200 from 1010 @2000\n"
+	      "200-201 2 iret 1010 @2000\n"
+	      "code of 0xffffffff81001010 is not in the capture @2000\n"
+	      "begin 100 @3000\n"
+	      "100-101 2 lost fff @3000\n"
+	      "the trace does not fit the code at 0xffffffff81000101 (compressed return without "
+	      "call) @3000\n"
+	      "begin 0 @4000\n"
+	      "0-2 3 call 100 @4000\n"
+	      "100-101 2 return 7 @4000\n"
+	      "7-7 1 disabled fff @4000\n");
+}
+
+/* A FUP packet of a transaction is no interrupt, and one behind an overflow tells where it ended.
+ */
+static void behind_missing_code_elsewhere(void **state)
+{
+	(void)state;
+	put_psb(0x1000, 1000);
+	put_tsx(true, false);
+	put_ip(ppt_fup, 0x1010);
+	put_ip(ppt_tip, 0x1020);
+	put((struct pt_packet){ .type = ppt_ovf });
+	put_ip(ppt_fup, 0x020);
+	put_no_ip(ppt_tip_pgd);
+	put_ip(ppt_tip_pge, 0x100);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 1000 @1000\n"
+	      "code of 0xffffffff81001000 is not in the capture @1000\n"
+	      "begin 1020 @1000\n"
+	      "- overflow fff @1000\n"
+	      "begin 20 @1000\n"
+	      "20-21 2 disabled fff @1000\n"
+	      "begin 100 @1000\n"
+	      "100-101 2 disabled fff @1000\n");
+}
+
 /* A TNT bit cannot be where the code has a return or a system call: the path is wrong. */
 static void wrong_trace(void **state)
 {
@@ -724,6 +784,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(overflow, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(transaction, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(missing_code, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(behind_missing_code, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(behind_missing_code_elsewhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wrong_trace, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(endless, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cut_off, set_up, tear_down),

@@ -21,6 +21,8 @@ RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "dri
               "drio-b54e": 6}
 THREADS = (2, 5)
 LONG = 1 << 20
+# Without code; and so many places perf leaves out at most.
+NO_CODE, NEAR = "perf.data.intel_pt-4.14", 3000
 
 
 def run(*argv):
@@ -71,6 +73,27 @@ def check_window(items, dense, recording, symfs, folder):
     print(f"{recording}, repeated: {len(got)} items for the {len(wanted)} of a window, of {len(whole)}")
 
 
+def check_missing_code(items, data):
+    """Of a trace without code each address is told, and where perf goes on so do we, but in transactions, of which perf tells more."""
+    ours, missing, count = {}, 0, 0
+    for words in (line.split() for line in run(items, "items", data)):
+        if words[3] != "error":
+            ours.setdefault(int(words[0]), []).append(int(words[4 if words[3] == "begin" else 5], 16))
+    at = dict.fromkeys(ours, 0)
+    for line in run("perf", "script", "-f", "-i", data, "--itrace=b", "-F", "cpu,addr,event"):
+        words = line.split()
+        if "branches:" not in words or words[-1] == "0":
+            continue
+        cpu, to = int(words[0].strip("[]")), int(words[-1], 16)
+        count += 1
+        try:
+            at[cpu] = ours[cpu].index(to, at[cpu], at[cpu] + NEAR) + 1
+        except ValueError:
+            missing += 1
+    check(count > 600 and missing < count // 20, f"{missing} of {count} places where perf goes on are missing")
+    print(f"{data}: {sum(map(len, ours.values()))} places, {count - missing} of perf's {count}")
+
+
 def main():
     items, dense, realpt, *captures = sys.argv[1:]
     realpt = pathlib.Path(os.environ.get("PERF_POKE_REALPT") or realpt)
@@ -86,6 +109,7 @@ def main():
             print(f"FAILED: {data}: {error}")
             failed = 1
     with tempfile.TemporaryDirectory() as folder:
+        check_missing_code(items, str(realpt / "perf.data" / NO_CODE))
         check_window(items, dense, str(recordings[0][0]), str(recordings[0][1]), folder)
     return failed
 
