@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -19,6 +20,18 @@
 	static void test(void **state __attribute__((unused)))
 
 #define TEST(test) TEST_WITH(test, NULL, NULL)
+
+/* What the statements write to `file`; to be freed. */
+#define WRITTEN(file, ...)                                                                         \
+	({                                                                                         \
+		static char *_text;                                                                \
+		static size_t _size;                                                               \
+		FILE *file = open_memstream(&_text, &_size);                                       \
+                                                                                                   \
+		__VA_ARGS__;                                                                       \
+		fclose(file);                                                                      \
+		_text;                                                                             \
+	})
 
 /* For a main() of one's own: runs all tests of the file. */
 int run_all(CMFixtureFunction set_up, CMFixtureFunction tear_down);

@@ -60,38 +60,14 @@ struct expected {
 	bool zeros, end;
 };
 
-#define U8(value)                                                                                  \
-	{                                                                                          \
-		.bytes = 1, .number = (value)                                                      \
-	}
-#define U16(value)                                                                                 \
-	{                                                                                          \
-		.bytes = 2, .number = (value)                                                      \
-	}
-#define U32(value)                                                                                 \
-	{                                                                                          \
-		.bytes = 4, .number = (uint32_t)(value)                                            \
-	}
-#define U64(value)                                                                                 \
-	{                                                                                          \
-		.bytes = 8, .number = (value)                                                      \
-	}
-#define STRING(text)                                                                               \
-	{                                                                                          \
-		.string = (text)                                                                   \
-	}
-#define CSTRING(text)                                                                              \
-	{                                                                                          \
-		.cstring = (text)                                                                  \
-	}
-#define ZEROS                                                                                      \
-	{                                                                                          \
-		.zeros = true                                                                      \
-	}
-#define END                                                                                        \
-	{                                                                                          \
-		.end = true                                                                        \
-	}
+#define U8(value) ((struct expected){ .bytes = 1, .number = (value) })
+#define U16(value) ((struct expected){ .bytes = 2, .number = (value) })
+#define U32(value) ((struct expected){ .bytes = 4, .number = (uint32_t)(value) })
+#define U64(value) ((struct expected){ .bytes = 8, .number = (value) })
+#define STRING(text) ((struct expected){ .string = (text) })
+#define CSTRING(text) ((struct expected){ .cstring = (text) })
+#define ZEROS ((struct expected){ .zeros = true })
+#define END ((struct expected){ .end = true })
 #define EXPECT(bytes, ...)                                                                         \
 	do {                                                                                       \
 		const struct expected _all[] = { __VA_ARGS__ };                                    \

@@ -19,13 +19,7 @@ static int make(struct account *account, bool ends_at_spike)
 
 static char *print(const struct account *account, size_t top)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	account_print(file, account, top);
-	fclose(file);
-	return text;
+	return WRITTEN(file, account_print(file, account, top));
 }
 
 TEST(prints_the_end)

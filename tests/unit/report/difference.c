@@ -19,13 +19,11 @@ TEST(finds_where_paths_part)
 	_cleanup_(difference_release) struct difference difference;
 	const struct parting *parting = &difference.parting;
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
 
-	assert_int_equal(TIMELINE(&here, true, TASK(0, "t 1"), CALL(0, "main"), CALL(20000, "only"),
-				  RETURN(20001), CALL(30000, "a"), CALL(31000, "b"), RETURN(32000),
-				  CALL(33000, "c"), RETURN(34000), RETURN(35000),
-				  CALL(36000, "flush"), RETURN(196000)),
+	assert_int_equal(TIMELINE(&here, true, TASK(0, "t 1"), CALL(0, "x"), CALL(0, "main"),
+				  CALL(20000, "only"), RETURN(20001), CALL(30000, "a"),
+				  CALL(31000, "b"), RETURN(32000), CALL(33000, "c"), RETURN(34000),
+				  RETURN(35000), CALL(36000, "flush"), RETURN(196000)),
 			 0);
 	/* Another task, which numbers names otherwise, and is deeper. */
 	assert_int_equal(TIMELINE(&there, true, TASK(0, "other 2"), CALL(0, "x"), CALL(0, "main"),
@@ -46,8 +44,7 @@ TEST(finds_where_paths_part)
 	assert_int_equal(difference.longer[0].there_ns, 0);
 	assert_string_equal(difference.longer[1].name, "main");
 	assert_true(difference.longer[1].here_ns < difference.longer[1].there_ns);
-	difference_print(file, &difference, &here, &there, 2);
-	fclose(file);
+	text = WRITTEN(file, difference_print(file, &difference, &here, &there, 2));
 	assert_non_null(strstr(text,
 			       "  same         3 calls, from a, 171us here and 71us there before "
 			       "the spike\n"

@@ -109,8 +109,6 @@ TEST(prints_plain_text)
 	_cleanup_(account_release) struct account account;
 	_cleanup_free_ char *text = NULL;
 	char name[600];
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
 
 	memset(name, 'x', sizeof(name));
 	memcpy(name, "\x1b[31m\n\xc3", 7);
@@ -120,8 +118,7 @@ TEST(prints_plain_text)
 			 0);
 	snprintf(account.facts.comm, sizeof(account.facts.comm), "\x1b]0;");
 	assert_int_equal(account_finish(&account), 0);
-	account_print(file, &account, 5);
-	fclose(file);
+	text = WRITTEN(file, account_print(file, &account, 5));
 	assert_null(strchr(text, '\x1b'));
 	/* The sentence, which comes first, has names as they are. */
 	for (const char *line = strstr(text, "\n\n") + 2; *line; line += strcspn(line, "\n") + 1)

@@ -12,42 +12,15 @@ struct step {
 	const char *name;
 };
 
-#define CALL(at, name)                                                                             \
-	{                                                                                          \
-		LANE_CODE, at, SPAN_FUNCTION, name                                                 \
-	}
-#define ENTER(at, kind, name)                                                                      \
-	{                                                                                          \
-		LANE_CODE, at, kind, name                                                          \
-	}
-#define RETURN(at)                                                                                 \
-	{                                                                                          \
-		LANE_CODE, at, SPAN_FUNCTION, NULL                                                 \
-	}
-#define OFF(at, name)                                                                              \
-	{                                                                                          \
-		LANE_IRQS_OFF, at, SPAN_IRQS_OFF, name                                             \
-	}
-#define ON(at)                                                                                     \
-	{                                                                                          \
-		LANE_IRQS_OFF, at, SPAN_IRQS_OFF, NULL                                             \
-	}
-#define TASK(at, name)                                                                             \
-	{                                                                                          \
-		LANE_TASKS, at, SPAN_THREAD, name                                                  \
-	}
-#define IDLE(at, name)                                                                             \
-	{                                                                                          \
-		LANE_TASKS, at, SPAN_IDLE, name                                                    \
-	}
-#define GAP(at, kind, name)                                                                        \
-	{                                                                                          \
-		LANE_GAPS, at, kind, name                                                          \
-	}
-#define END_GAP(at)                                                                                \
-	{                                                                                          \
-		LANE_GAPS, at, SPAN_LOST, NULL                                                     \
-	}
+#define CALL(at, name) ((struct step){ LANE_CODE, at, SPAN_FUNCTION, name })
+#define ENTER(at, kind, name) ((struct step){ LANE_CODE, at, kind, name })
+#define RETURN(at) ((struct step){ LANE_CODE, at, SPAN_FUNCTION, NULL })
+#define OFF(at, name) ((struct step){ LANE_IRQS_OFF, at, SPAN_IRQS_OFF, name })
+#define ON(at) ((struct step){ LANE_IRQS_OFF, at, SPAN_IRQS_OFF, NULL })
+#define TASK(at, name) ((struct step){ LANE_TASKS, at, SPAN_THREAD, name })
+#define IDLE(at, name) ((struct step){ LANE_TASKS, at, SPAN_IDLE, name })
+#define GAP(at, kind, name) ((struct step){ LANE_GAPS, at, kind, name })
+#define END_GAP(at) ((struct step){ LANE_GAPS, at, SPAN_LOST, NULL })
 
 /* A timer that was to expire at 100us and did at 200us, seen at 201us; the window is 200us. */
 static inline int timeline_make(struct account *account, const struct step *steps, size_t nr,

@@ -219,13 +219,9 @@ TEST(refuses_words)
 
 TEST(helps_with_words)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text =
+		WRITTEN(file, options_help(file, word_specs, ARRAY_SIZE(word_specs)));
 
-	assert_non_null(file);
-	options_help(file, word_specs, ARRAY_SIZE(word_specs));
-	fclose(file);
 	assert_non_null(strstr(text, "      FIRST                 one\n"));
 	assert_non_null(strstr(text, "      -- REST               what follows\n"));
 }
@@ -235,16 +231,12 @@ TEST(helps)
 	_cleanup_free_ char *error = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct target t;
-	size_t size;
-	FILE *file;
 
 	assert_int_equal(parse("--help", &t, &error), 1);
 	assert_int_equal(parse("-f -h --nope", &t, &error), 1);
 	assert_null(error);
 
-	file = open_memstream(&text, &size);
-	options_help(file, specs, ARRAY_SIZE(specs));
-	fclose(file);
+	text = WRITTEN(file, options_help(file, specs, ARRAY_SIZE(specs)));
 	assert_non_null(strstr(text, "  -f, --flag                a flag\n"));
 	assert_non_null(strstr(text, "      --size SIZE           a size\n"
 				     "                            of two lines\n"));

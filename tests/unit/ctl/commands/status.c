@@ -70,13 +70,8 @@ static struct perf_poke_session session(void)
 
 static void check(const struct perf_poke_session *shown, const char *expected)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text = WRITTEN(file, status_print(file, shown));
 
-	assert_non_null(file);
-	status_print(file, shown);
-	fclose(file);
 	assert_string_equal(text, expected);
 }
 

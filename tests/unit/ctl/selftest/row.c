@@ -159,20 +159,15 @@ static const char table[] =
 TEST(prints_a_table)
 {
 	struct row row = good_row();
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text = NULL;
 
 	row.buffer_size = 4096;
 	row.captures[0].told.trace_bytes = 4000;
 	row.captures[0].told.history_ns = 3 * MS;
 	row.signals = 0;
 	row_judge(&row);
-	row_print_head(file);
-	row_print(file, &row);
-	fclose(file);
+	text = WRITTEN(file, row_print_head(file); row_print(file, &row));
 	assert_string_equal(text, table);
-	free(text);
 	row_release(&row);
 }
 

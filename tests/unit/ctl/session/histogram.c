@@ -9,14 +9,7 @@
 
 static char *print(const struct perf_poke_bucket *buckets, size_t nr)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	assert_non_null(file);
-	histogram_print(file, buckets, nr);
-	fclose(file);
-	return text;
+	return WRITTEN(file, histogram_print(file, buckets, nr));
 }
 
 TEST(prints_rows)

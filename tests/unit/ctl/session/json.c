@@ -12,15 +12,11 @@
 static char *written(json_object *object)
 {
 	struct console con = { 0 };
-	char *text = NULL;
-	size_t size;
+	char *text = WRITTEN(file, con.out = file; json_use(&con, true); json_print(&con, object));
+	char *end = strchr(text, '\n');
 
-	con.out = open_memstream(&text, &size);
-	json_use(&con, true);
-	json_print(&con, object);
-	fclose(con.out);
-	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
-	text[size - 1] = '\0';
+	assert_string_equal(end, "\n");
+	*end = '\0';
 	for (char *quote = text; (quote = strchr(quote, '"'));)
 		*quote = '\'';
 	return text;

@@ -4,11 +4,7 @@
 
 #include <string.h>
 
-#define WORDS(...)                                                                                 \
-	(char *[])                                                                                 \
-	{                                                                                          \
-		__VA_ARGS__, NULL                                                                  \
-	}
+#define WORDS(...) ((char *[]){ __VA_ARGS__, NULL })
 
 static void read_fine(struct perf_record *record, char **words)
 {

@@ -6,14 +6,7 @@
 
 static char *print(const struct results *results)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	assert_non_null(file);
-	assert_int_equal(report_print(file, results), 0);
-	fclose(file);
-	return text;
+	return WRITTEN(file, assert_int_equal(report_print(file, results), 0));
 }
 
 TEST(prints_one_cpu)

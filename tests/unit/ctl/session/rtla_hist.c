@@ -54,12 +54,7 @@ TEST(prints_as_rtla_does)
 		.kinds[PERF_POKE_TRIGGER_THREAD] = { .rows = thread, .all.stats = thread[0].stats },
 		.elapsed_ns = UINT64_C(86461) * 1000000000,
 	};
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text = WRITTEN(file, rtla_hist_print(file, &results));
 
-	assert_non_null(file);
-	rtla_hist_print(file, &results);
-	fclose(file);
 	assert_string_equal(text, expected);
 }
