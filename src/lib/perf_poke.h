@@ -98,6 +98,7 @@ enum perf_poke_recorder {
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
 	PERF_POKE_RECORDER_PERF,   /**< another process's perf record, which is poked: see
 				      `targets` */
+	PERF_POKE_RECORDER_NONE,   /**< nothing: a capture has the spike and its stack */
 };
 
 /** An event to record: `sys:name`, where name may be a glob, or one to sample, as `cpu-clock`,

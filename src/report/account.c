@@ -95,6 +95,8 @@ static void print_source(FILE *file, const struct account *account)
 	if (facts->perf)
 		fprintf(file, "  %-12s perf, which was poked: the trace is in its perf.data\n",
 			"seen by");
+	else if (facts->none)
+		fprintf(file, "  %-12s the trigger alone: nothing was recorded\n", "seen by");
 	else if (facts->no_times)
 		fprintf(file,
 			"  %-12s Intel PT without times: what was executed, in order; script and "
@@ -315,8 +317,10 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	print_sentence(file, account);
 	fputc('\n', file);
 	print_spike(file, account);
-	if (account->facts.perf)
+	if (!facts_have_trace(&account->facts)) {
+		print_stack(file, account);
 		return;
+	}
 	if (account->facts.no_times) {
 		print_end(file, account);
 		print_executed(file, account, top);

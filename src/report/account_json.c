@@ -166,9 +166,10 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add_name(object, "capture", account->capture);
 	json_add_name(object, "sentence", account->sentence);
 	json_add_name(object, "source",
-		      account->facts.perf ? "perf"
-		      : account->facts.pt ? "pt"
-					  : "events");
+		      account->facts.perf   ? "perf"
+		      : account->facts.none ? "none"
+		      : account->facts.pt   ? "pt"
+					    : "events");
 	json_add(object, "spike", new_spike(account));
 	json_add(object, "cause", new_cause(account));
 	json_add(object, "window", new_window(account));

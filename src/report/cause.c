@@ -501,6 +501,27 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	}
 }
 
+/* Without a trace: where the interrupt came, whatever held it up before. */
+static void put_by_stack(FILE *file, const struct facts *facts)
+{
+	const struct spike_stack *stack = &facts->stack;
+	size_t frame = spike_stack_culprit(stack);
+
+	if (frame == STACK_NONE)
+		frame = spike_stack_open(stack);
+	if (facts->thread || frame == STACK_NONE) {
+		fputs(facts->perf ? "why is in the trace of the perf that was poked"
+				  : "nothing was recorded that tells why",
+		      file);
+		return;
+	}
+	fputs("the interrupt came in ", file);
+	spike_stack_put_frame(file, &stack->frames[frame]);
+	spike_stack_put_callers(file, stack, frame, ", called from ");
+	if (facts->perf)
+		fputs("; the perf that was poked has the trace", file);
+}
+
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		     const struct facts *facts)
 {
@@ -515,8 +536,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	} else {
 		fprintf(file, "%s %s late: ", facts->thread ? "thread" : "timer",
 			FORMAT_TIME(facts->latency_ns));
-		if (facts->perf)
-			fputs("why is in the trace of the perf that was poked", file);
+		if (!facts_have_trace(facts))
+			put_by_stack(file, facts);
 		else if (facts->no_times)
 			fputs("the trace has no times, for TSC was not perf's clock", file);
 		else

@@ -10,7 +10,8 @@
 
 struct facts {
 	bool pt;	    /* else events */
-	bool perf;	    /* neither: the perf that was poked has the trace */
+	bool none;	    /* neither: nothing was recorded */
+	bool perf;	    /* the same here: the poked perf has the trace */
 	bool no_times;	    /* of Intel PT, where TSC was not perf's clock */
 	bool ends_at_spike; /* of Intel PT: the kernel stopped it there */
 	bool poked, idle;
@@ -30,10 +31,15 @@ struct facts {
 		stack; /* what was interrupted; of a thread that was late, what ran before it */
 };
 
+static inline bool facts_have_trace(const struct facts *facts)
+{
+	return !facts->perf && !facts->none;
+}
+
 /* Whether there is a trace that tells what took how long. */
 static inline bool facts_have_times(const struct facts *facts)
 {
-	return !facts->perf && !facts->no_times;
+	return facts_have_trace(facts) && !facts->no_times;
 }
 
 /* As `stress/812`, or `idle`. Returns buf. */

@@ -265,7 +265,7 @@ out:
 
 static int open_data(struct archiving *a)
 {
-	if (a->facts.view.kind == VIEW_PERF)
+	if (!view_has_trace(a->facts.view.kind))
 		return 0;
 	a->data = regular_open(a->dirfd, "perf.data/data");
 	if (a->data >= 0)

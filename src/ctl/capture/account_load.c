@@ -72,7 +72,7 @@ static int load_spans(struct account *account, struct console *con,
 
 	if (r)
 		return capture_trace_error(con, account->capture, r, NULL);
-	if (capture->kind == VIEW_PERF)
+	if (!view_has_trace(capture->kind))
 		return 0;
 	if (capture->kind == VIEW_PT)
 		return load_trace(account, con, capture, data, begin, want);

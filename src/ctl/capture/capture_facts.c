@@ -41,6 +41,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 {
 	*facts = (struct facts){
 		.pt = file->view.kind == VIEW_PT,
+		.none = file->view.kind == VIEW_NONE,
 		.perf = file->view.kind == VIEW_PERF,
 		.no_times = file->view.no_times,
 		.ends_at_spike = file->view.ends_at_spike,

@@ -67,7 +67,7 @@ int capture_trace_find(struct console *con, const char *folder, struct capture_f
 	int r;
 
 	r = capture_trace_facts(con, folder, fd, capture);
-	if (r || capture->view.kind == VIEW_PERF)
+	if (r || !view_has_trace(capture->view.kind))
 		return r;
 	*data = strfmt("%s/perf.data", folder);
 	events = strfmt("%s/perf.data/data", folder);
@@ -82,8 +82,10 @@ int capture_trace_need(struct console *con, const char *folder, struct capture_f
 
 	if (r || *data)
 		return r;
-	console_error(con, "'%s' has no trace: the poked perf wrote it to its own perf.data",
-		      folder);
+	console_error(con, "'%s' has no trace: %s", folder,
+		      capture->view.kind == VIEW_NONE
+			      ? "the recorder none was chosen"
+			      : "the poked perf wrote it to its own perf.data");
 	return -ENODATA;
 }
 

@@ -63,6 +63,7 @@ const char *view_kind_name(enum view_kind kind)
 		[VIEW_EVENTS] = "events",
 		[VIEW_PT] = "pt",
 		[VIEW_PERF] = "perf",
+		[VIEW_NONE] = "none",
 	};
 	_Static_assert(ARRAY_SIZE(names) == VIEW_NR, "each has a name");
 

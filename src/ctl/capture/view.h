@@ -16,8 +16,14 @@ enum view_kind {
 	VIEW_EVENTS,
 	VIEW_PT,
 	VIEW_PERF, /* no trace: the poked perf has it */
+	VIEW_NONE, /* no trace */
 	VIEW_NR,
 };
+
+static inline bool view_has_trace(enum view_kind kind)
+{
+	return kind == VIEW_PT || kind == VIEW_EVENTS;
+}
 
 /* The recorder's name. */
 const char *view_kind_name(enum view_kind kind);

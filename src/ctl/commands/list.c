@@ -216,7 +216,7 @@ static int add_capture(struct list *list, const struct folder_entry *found, char
 	list->found++;
 	if (found->err)
 		return complain(list, file, found->why ?: strerror(-found->err));
-	if (entry.file.view.kind != VIEW_PERF && faccessat(found->dirfd, "perf.data", F_OK, 0))
+	if (view_has_trace(entry.file.view.kind) && faccessat(found->dirfd, "perf.data", F_OK, 0))
 		return complain(list, file, "no perf.data next to it");
 	if (!list_wants(list->args, list->cpus, list->nr_cpus, &entry.file))
 		return 0;

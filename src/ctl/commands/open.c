@@ -62,7 +62,7 @@ static int check_capture(struct opening *o, int dirfd)
 		return options_explain(&o->why, -EINVAL,
 				       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
 				       why ?: strerror(-r));
-	if (file.view.kind != VIEW_PERF &&
+	if (view_has_trace(file.view.kind) &&
 	    faccessat(dirfd, "perf.data/data", F_OK, AT_SYMLINK_NOFOLLOW))
 		return options_explain(&o->why, -EINVAL,
 				       "not an archive of a capture: no perf.data/data");

@@ -187,6 +187,8 @@ static int print_place(FILE *file, const struct perf_poke_capture *capture)
 	    text_shell_word(data, &data_word))
 		return -ENOMEM;
 	fprintf(file, "  %-12s perf-poke-ctl report %s\n", "why", folder_word);
+	if (!strcmp(capture->recorder, "none"))
+		return 0;
 	fprintf(file, "  %-12s perf-poke-ctl script %s\n", "open", folder_word);
 	fprintf(file, "  %-12s perf script -i %s\n", "", data_word);
 	return 0;
@@ -199,8 +201,10 @@ static int print_capture(FILE *file, size_t number, const struct perf_poke_captu
 	/* The poked perf has the trace. */
 	if (!strcmp(capture->recorder, "perf"))
 		return 0;
-	print_history(file, capture);
-	print_skid(file, capture);
+	if (strcmp(capture->recorder, "none")) {
+		print_history(file, capture);
+		print_skid(file, capture);
+	}
 	return print_place(file, capture);
 }
 

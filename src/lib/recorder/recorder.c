@@ -5,6 +5,7 @@ static const struct recorder_ops *const rows[] = {
 	&perf_recorder,
 	&pt_recorder,
 	&events_recorder,
+	&none_recorder,
 };
 
 const struct recorder_ops *recorder_row(size_t i)
@@ -61,7 +62,8 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !ops; i++) {
-		if (wanted ? rows[i]->choice.value == (int)wanted : rows[i]->suits(config))
+		if (wanted ? rows[i]->choice.value == (int)wanted
+			   : rows[i]->suits && rows[i]->suits(config))
 			ops = rows[i];
 	}
 	if (!ops)

@@ -53,7 +53,7 @@ struct recorder_ops {
 	/* Whether `freeze`, `freeze_all`, `no_switch_events`, `sample_size` and `history_size`
 	 * apply. */
 	bool has_aux;
-	/* Whether AUTO may choose it. */
+	/* Whether AUTO may choose it; NULL: never. */
 	bool (*suits)(const struct recorder_config *config);
 	/* Refuses options before anything is opened, and logs why; may be NULL. */
 	int (*check)(const struct recorder_config *config, const struct log *log);
@@ -81,7 +81,7 @@ struct recorder_ops {
 	void (*free)(struct recorder *recorder);
 };
 
-extern const struct recorder_ops events_recorder, perf_recorder, pt_recorder;
+extern const struct recorder_ops events_recorder, none_recorder, perf_recorder, pt_recorder;
 /* Of Intel PT, aux_pause and AUX samples, for rows of tables. */
 int pt_probe(struct probe_detail *detail);
 int pt_probe_pause(struct probe_detail *detail);

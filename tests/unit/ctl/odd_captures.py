@@ -14,7 +14,8 @@ NAME = "20261121-093015.042-cpu1-83us"
 CAPTURE = {"schema": 1, "spike": {"time_ns": 3000083000, "cpu": 1, "latency_ns": 83000, "expected_ns": 3000000000,
                                   "actual_ns": 3000083000, "pid": 7, "tid": 7, "comm": "stress"},
            "threshold_ns": 30000, "history_ns": 0, "recorder": {"kind": "perf"}}
-WHY = "timer 83us late: why is in the trace of the perf that was poked"
+STACK = [{"address": "0xffffffffc0000017", "symbol": "acme_flush", "module": "acme", "offset": 23, "user": False},
+         {"address": "0xffffffff81000123", "symbol": "worker_thread", "module": None, "offset": 3, "user": False}]
 
 
 class CaptureTest(unittest.TestCase):
@@ -35,9 +36,12 @@ class CaptureTest(unittest.TestCase):
 
 
 class PerfHasTheTrace(CaptureTest):
+    KIND = "perf"
+    WHY = "timer 83us late: why is in the trace of the perf that was poked"
+
     def setUp(self):
         super().setUp()
-        self.write(self.folder / "perf-poke.data" / NAME)
+        self.write(self.folder / "perf-poke.data" / NAME, recorder={"kind": self.KIND})
         # What --archive of the same session leaves beside it.
         archive = self.folder / "perf-poke.data/perf-20261121-093020-812"
         archive.mkdir()
@@ -47,10 +51,10 @@ class PerfHasTheTrace(CaptureTest):
         result = self.ctl("list", "--why")
         self.assertEqual(result.stderr, "")
         _, line, why = result.stdout.splitlines()
-        self.assertEqual(line.split()[1:5], ["1", "83us", "stress/7", "perf"])
-        self.assertEqual(why.strip(), WHY)
+        self.assertEqual(line.split()[1:5], ["1", "83us", "stress/7", self.KIND])
+        self.assertEqual(why.strip(), self.WHY)
         listed = json.loads(self.ctl("list", "--json").stdout)
-        self.assertEqual((listed["recorder"], listed["path"]), ("perf", "perf-poke.data/" + NAME))
+        self.assertEqual((listed["recorder"], listed["path"]), (self.KIND, "perf-poke.data/" + NAME))
 
     def test_what_is_broken_is_still_told(self):
         (self.folder / "perf-poke.data/perf-20261121-093020-812b/perf.data").mkdir(parents=True)
@@ -59,10 +63,10 @@ class PerfHasTheTrace(CaptureTest):
     def test_is_reported(self):
         result = self.ctl("report")
         self.assertEqual(result.stderr, "")
-        self.assertEqual(result.stdout.splitlines()[0], WHY)
+        self.assertEqual(result.stdout.splitlines()[0], self.WHY)
         self.assertIn("83us on CPU 1, threshold 30us", result.stdout)
         found = json.loads(self.ctl("report", "--json").stdout)
-        self.assertEqual((found["source"], found["sentence"], found["cause"]["kind"]), ("perf", WHY, "none"))
+        self.assertEqual((found["source"], found["sentence"], found["cause"]["kind"]), (self.KIND, self.WHY, "none"))
 
     def test_without_a_trace(self):
         for args in (["script"], ["export", "-o", "x.fxt"], ["export", "--html", "x.html"]):
@@ -75,7 +79,17 @@ class PerfHasTheTrace(CaptureTest):
         self.ctl("archive", "-o", "a.tar.zst", "-q")
         self.ctl("open", "a.tar.zst", "-q")
         self.assertEqual(sorted(os.listdir(self.folder / NAME)), ["capture.json", "host.json"])
-        self.assertEqual(self.ctl("report", NAME).stdout.splitlines()[0], WHY)
+        self.assertEqual(self.ctl("report", NAME).stdout.splitlines()[0], self.WHY)
+
+
+class NothingWasRecorded(PerfHasTheTrace):
+    KIND = "none"
+    WHY = "timer 83us late: nothing was recorded that tells why"
+
+    def test_the_stack_tells(self):
+        self.write(self.folder / NAME, recorder={"kind": "none"}, spike={**CAPTURE["spike"], "stack": STACK})
+        self.assertEqual(self.ctl("report", NAME).stdout.splitlines()[0],
+                         "timer 83us late: the interrupt came in acme_flush() [acme], called from worker_thread()")
 
 
 class NoFile(CaptureTest):

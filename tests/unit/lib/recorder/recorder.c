@@ -77,15 +77,19 @@ TEST(refuses_what_has_no_effect)
 		"recorder perf: needs a target (a running perf record)");
 	refuses(PERF_POKE_RECORDER_PT, (struct recorder_config){ .sample_size = (60 << 10) + 1 },
 		"sample size 61441: must be at most 60K");
-	refuses(PERF_POKE_RECORDER_PERF + 1, (struct recorder_config){}, "recorder 4: unknown");
+	refuses(PERF_POKE_RECORDER_NONE,
+		(struct recorder_config){ .events = &(struct perf_poke_event){ "sched:*" },
+					  .nr_events = 1 },
+		"event 'sched:*': the recorder none records no events");
+	refuses(PERF_POKE_RECORDER_NONE + 1, (struct recorder_config){}, "recorder 5: unknown");
 	refuses(-1, (struct recorder_config){}, "recorder -1: unknown");
 }
 
-/* As the recorder perf, which leaves all to a perf. */
+/* As the recorder none. */
 TEST(does_without_functions)
 {
 	const struct recorder_config config = { .nr_targets = 1 };
-	const struct recorder_ops *ops = chosen(PERF_POKE_RECORDER_PERF, &config);
+	const struct recorder_ops *ops = chosen(PERF_POKE_RECORDER_NONE, &config);
 	struct snapshot *snapshot = (struct snapshot *)&config;
 	struct snapshot_facts facts = {};
 	struct recorder *recorder;
