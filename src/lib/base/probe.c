@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include <bpf/btf.h>
+
 void probe_say(struct probe_detail *detail, const char *format, ...)
 {
 	va_list ap;
@@ -23,4 +25,13 @@ static void keep_first(void *ctx, enum perf_poke_log_level level, const char *ms
 struct log probe_log(struct probe_detail *detail)
 {
 	return (struct log){ keep_first, detail };
+}
+
+bool kfunc_exists(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+
+	btf__free(btf);
+	return found;
 }

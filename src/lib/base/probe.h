@@ -26,4 +26,7 @@ void probe_say(struct probe_detail *detail, const char *format, ...) _printf_(2,
 /* Keeps the first error message as the detail. */
 struct log probe_log(struct probe_detail *detail);
 
+/* Whether the kernel's BTF has a function of this name. */
+bool kfunc_exists(const char *name);
+
 #endif

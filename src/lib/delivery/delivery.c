@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "delivery/delivery.h"
 
-#include "base/kfunc.h"
 #include "trigger/trigger.h"
 
 static int try_task_work(struct probe_detail *detail)

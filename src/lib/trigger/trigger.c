@@ -8,8 +8,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/kfunc.h"
 #include "base/map_memory.h"
+#include "base/probe.h"
 #include "base/tracefs.h"
 #include "bpf/trigger.skel.h"
 #include "bpf/trigger_bare.skel.h"

@@ -253,13 +253,6 @@ static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, v
 	return 1;
 }
 
-static void free_names(struct dirent ***names)
-{
-	for (struct dirent **name = *names; name && *name; name++)
-		free(*name);
-	free(*names);
-}
-
 static int is_folder(const struct dirent *entry)
 {
 	char name[SESSION_NAME_MAX + 1];
@@ -278,45 +271,25 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp(one, other);
 }
 
-/* Ends with NULL. */
-static int list_names(int dirfd, struct dirent ***ret)
-{
-	struct dirent **names, **more;
-	int nr = scandirat(dirfd, ".", &names, is_folder, by_name);
-
-	if (nr < 0)
-		return -errno;
-	more = reallocarray(names, nr + 1, sizeof(*names));
-	if (!more) {
-		while (nr)
-			free(names[--nr]);
-		free(names);
-		return -ENOMEM;
-	}
-	more[nr] = NULL;
-	*ret = more;
-	return 0;
-}
-
 static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
 {
-	_cleanup_(free_names) struct dirent **names = NULL;
 	_cleanup_close_ int dirfd = pins_open_dir(uid);
-	int err, nr = 0;
+	struct dirent **names;
+	int nr, seen = 0;
 
 	if (dirfd < 0)
 		return dirfd == -ENOENT || dirfd == -ESTALE ? 0 : dirfd;
-	err = list_names(dirfd, &names);
-	if (err)
-		return err;
-	for (struct dirent **name = names; *name; name++) {
-		int ret = session_see(dirfd, (*name)->d_name, fn, ctx);
+	nr = scandirat(dirfd, ".", &names, is_folder, by_name);
+	if (nr < 0)
+		return -errno;
+	for (int i = 0; i < nr; i++) {
+		int ret = seen < 0 ? 0 : session_see(dirfd, names[i]->d_name, fn, ctx);
 
-		if (ret < 0)
-			return ret;
-		nr += ret;
+		seen = ret < 0 ? ret : seen + ret;
+		free(names[i]);
 	}
-	return nr;
+	free(names);
+	return seen;
 }
 
 /* -EACCES if the caller has found none and may not see root's. */
