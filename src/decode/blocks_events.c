@@ -38,15 +38,21 @@ static int interrupt(struct blocks *blocks, uint64_t from, uint64_t to, enum dec
 	return 0;
 }
 
-static void overflow(struct blocks *blocks, const struct pt_event *event)
+static int overflow(struct blocks *blocks, const struct pt_event *event)
 {
+	int r;
+
 	if (blocks->flowing)
 		blocks_interrupted(blocks, DECODE_OVERFLOW);
 	blocks->counts.overflows++;
 	blocks->flowing = !event->ip_suppressed;
 	blocks->lost = event->ip_suppressed;
-	if (blocks->flowing)
+	if (!blocks->flowing)
+		return 0;
+	r = blocks_set_time(blocks, pace_resume(blocks->pace));
+	if (!r)
 		blocks_add(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
+	return r;
 }
 
 static int enable(struct blocks *blocks, const struct pt_event *event)
@@ -105,8 +111,7 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 	case ptev_async_branch:
 		return async_branch(blocks, event);
 	case ptev_overflow:
-		overflow(blocks, event);
-		return 0;
+		return overflow(blocks, event);
 	case ptev_tsx:
 		blocks->aborted = event->variant.tsx.aborted;
 		return 0;

@@ -23,6 +23,8 @@ struct pace {
 	uint64_t first, last[PACE_NR_KINDS];
 	uint64_t before, passed; /* cycles: before the last move, in it */
 	bool on;		 /* code is being traced; cycles of other code do not count */
+	bool lost;		 /* by an overflow, up to the next FUP */
+	uint64_t resumed;	 /* TSC at that */
 };
 
 int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
@@ -131,12 +133,23 @@ static void switch_on(struct pace *pace)
 	}
 }
 
+static void pass_overflow(struct pace *pace, const struct pt_packet *packet)
+{
+	if (packet->type == PT_PACKET_OVF) {
+		pace->lost = true;
+	} else if (pace->lost && (*pace->at & TIP_MASK) == FUP) {
+		pace->lost = false;
+		pace->resumed = tsc_now(pace);
+	}
+}
+
 static void pass(struct pace *pace, const struct pt_packet *packet)
 {
 	unsigned int told = pace->walk.told;
 
 	if (packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF)
 		pace->last[kind_of(pace->at, packet)] = tsc_now(pace);
+	pass_overflow(pace, packet);
 	switch_on(pace);
 	pt_walk_packet(&pace->walk, packet);
 	pace->at += packet->len;
@@ -183,6 +196,16 @@ void pace_pass(struct pace *pace)
 uint64_t pace_now(const struct pace *pace)
 {
 	return tsc_now(pace);
+}
+
+uint64_t pace_resume(struct pace *pace)
+{
+	struct pt_packet packet;
+
+	while (pace->lost && pace->at < pace->end &&
+	       next_packet(pace->at, pace->limit, &pace->walk, &packet))
+		pass(pace, &packet);
+	return pace->resumed;
 }
 
 uint64_t pace_first(const struct pace *pace)

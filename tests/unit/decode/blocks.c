@@ -447,13 +447,14 @@ static void overflow(void **state)
 	put_psb(MAIN, 1000);
 	put_tsc(1100);
 	put((struct pt_packet){ .type = ppt_ovf });
+	put_tsc(1150);
 	put_ip(ppt_fup, 0x101);
 	put_tsc(1200);
 	put_ip(ppt_tip, 0x020);
 	put_no_ip(ppt_tip_pgd);
 	check("begin 0 @1000\n"
 	      "- overflow fff @1100\n"
-	      "begin 101 @1100\n"
+	      "begin 101 @1150\n"
 	      "101-101 1 return 20 @1200\n"
 	      "20-21 2 disabled fff @1200\n");
 }

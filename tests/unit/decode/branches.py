@@ -57,7 +57,7 @@ def by_us(items, data, *options, cpu=None, **popen):
 
 def compare(theirs, ours, tasks=True):
     """Each branch, in its order, at its time: no earlier than perf's, and no later than perf's next time, for no packet may tell when a
-    branch was between two others. Where an overflow ended we know only that it had begun. Returns how many there are, and how many are later than perf's."""
+    branch was between two others. Returns how many there are, and how many are later than perf's."""
     ours = iter(ours)
     our, count, late, last, before = next(ours, None), 0, 0, 0, 0
     for their in theirs:
@@ -70,7 +70,7 @@ def compare(theirs, ours, tasks=True):
         # A task that is gone has no number, and perf misses the switch to it.
         same = our and our[:2] == their[:2] and (not tasks or our[3] in (their[3], -1))
         check(same, f"branch {count} is {our}, {their} by perf")
-        check(our[2] >= max(last, 0 if our[0] == 0 else their[2] - APART), f"branch {count} at {our[2]} ns, {their[2]} by perf, behind one at {last}")
+        check(our[2] >= max(last, their[2] - APART), f"branch {count} at {our[2]} ns, {their[2]} by perf, behind one at {last}")
         late += our[2] > their[2] + APART
         last, count = our[2], count + 1
         our = next(ours, None)
