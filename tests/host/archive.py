@@ -296,10 +296,10 @@ class Strangers(common.HostTest):
         os.mkdir(inside)
         for entries, why in (
                 ([("capture/../../outside", tarfile.REGTYPE, "")], "'capture/../../outside'"),
-                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "not in the folder"),
+                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "not in the first folder"),
                 ([("capture/perf.data", tarfile.SYMTYPE, self.folder),
                   ("capture/perf.data/data", tarfile.REGTYPE, "")], "'capture/perf.data'"),
-                ([("capture/host.json", tarfile.LNKTYPE, "/etc/passwd")], "not in the folder"),
+                ([("capture/host.json", tarfile.LNKTYPE, "/etc/passwd")], "not in the first folder"),
                 ([("capture/host.json", tarfile.LNKTYPE, "capture/perf.data")], "hard link"),
                 ([("capture/host.json", tarfile.CHRTYPE, "")], "'capture/host.json'"),
                 ([("capture/a\033[31m\u009b31m", tarfile.REGTYPE, "")], "not part of a capture"),
@@ -328,7 +328,7 @@ class Strangers(common.HostTest):
         os.mkdir(inside)
         for top in (".git", ".ssh", "capture;id", "$(id)", "-x", "20261121-093015.042-cpu3-83us\n"):
             with self.subTest(top=top):
-                self.assert_fails(ctl("open", self.pack(top=top), cwd=inside), FAILED, "no capture has that name",
+                self.assert_fails(ctl("open", self.pack(top=top), cwd=inside), FAILED, "not the name of a capture",
                                   "--output")
                 self.assertEqual(os.listdir(inside), [])
 

@@ -58,7 +58,7 @@ static const struct row frequency[] = {
 	{ "hardware_khz", "cpuinfo_max_freq" }, { "preference", "energy_performance_preference" },
 };
 
-/* The first line of a file, without what hangs on to it; NULL if there is none. */
+/* The first line of a file, without trailing blanks; NULL if unreadable. */
 static json_object *read_line(int dirfd, const char *path)
 {
 	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -98,19 +98,16 @@ static FILE *open_file(int dirfd, const char *path)
 	return file;
 }
 
-static bool has_word(const char *words, const char *word)
+static bool has_word(char *words, const char *word)
 {
-	while (*words) {
-		size_t length = strcspn(words, " ");
-
-		if (length == strlen(word) && !strncmp(words, word, length))
+	while (words) {
+		if (!strcmp(strsep(&words, " "), word))
 			return true;
-		words += length + strspn(words + length, " ");
 	}
 	return false;
 }
 
-/* Of the first processor in cpuinfo: others are the same but for what nobody tunes by. */
+/* The first processor of cpuinfo stands for all. */
 static void add_processor(json_object *to, int rootfd)
 {
 	static const struct row keys[] = {
@@ -198,7 +195,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* For each entry of a folder an object, by its number. */
+/* Makes an object for each entry of a folder, in numerical order. */
 static json_object *new_list(int rootfd, const char *path, int (*filter)(const struct dirent *),
 			     json_object *(*make)(int dirfd, const char *name))
 {
@@ -218,7 +215,7 @@ static json_object *new_list(int rootfd, const char *path, int (*filter)(const s
 	return list;
 }
 
-/* NULL if the CPU has no frequencies to choose from. */
+/* NULL without frequency scaling. */
 static json_object *new_frequency(int dirfd, const char *name)
 {
 	char path[NAME_MAX + sizeof("/cpufreq")];
@@ -235,7 +232,7 @@ static json_object *new_frequency(int dirfd, const char *name)
 	return object;
 }
 
-/* Each handler of an interrupt is a folder. */
+/* The subfolders are the handlers of the interrupt. */
 static json_object *new_irq(int dirfd, const char *name)
 {
 	static const struct row rows[] = { { "affinity", "smp_affinity_list" },
@@ -269,7 +266,6 @@ static json_object *new_mitigation(int dirfd, const char *name)
 	return object;
 }
 
-/* Of each file in the folder */
 static void add_files(json_object *to, int fd, const char *path)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -283,7 +279,7 @@ static void add_files(json_object *to, int fd, const char *path)
 	}
 }
 
-/* What its Intel PT can do, and how it is asked for that; NULL if it has none. */
+/* Capabilities and format of the Intel PT PMU; NULL if there is none. */
 static json_object *new_intel_pt(int rootfd)
 {
 	static const char *const folders[] = { "caps", "format" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a machine is and how it is tuned, for a reader elsewhere. */
+/* Facts of the machine and its tuning, for readers elsewhere. */
 #ifndef CTL_BUNDLE_HOST_H
 #define CTL_BUNDLE_HOST_H
 
@@ -8,12 +8,11 @@
 #include "bundle/pack.h"
 #include "capture/capture_file.h"
 
-/* What is not known is null. rootfd is the root folder. Says whether this is the machine and the
- * kernel of the capture, which may be NULL. */
+/* Reads them below the root folder rootfd; unknown ones are null. "of_capture" says whether the
+ * capture, which may be NULL, is of this machine and kernel. */
 json_object *host_facts(int rootfd, const struct capture_file *capture);
 
-/* Facts of this machine, and whether the capture, which may be NULL, is of it. Returns as
- * pack_text(). */
+/* Adds the facts to an archive. Sets *same to "of_capture". Returns as pack_text(). */
 int host_pack(struct pack *pack, const struct capture_file *capture, bool *same,
 	      char **why) _must_check_;
 

@@ -13,6 +13,7 @@
 
 #include "capture/layout.h"
 #include "cli/options.h"
+#include "strfmt.h"
 
 #define BLOCK_SIZE (256 << 10)
 #define MAX_DEPTH 16
@@ -21,9 +22,9 @@ struct pack {
 	struct archive *archive;
 	struct archive_entry_linkresolver *links;
 	char *top;
-	void *folders; /* tree of names that are in it */
+	void *folders; /* tree of their names */
 	const struct pack_sink *sink;
-	size_t part_max; /* what can be written without waiting, when the sink takes anything */
+	size_t part_max; /* size of a write that does not block once the sink is writable */
 	int error;	 /* of the sink */
 	bool finished;
 	char buf[BLOCK_SIZE];
@@ -46,7 +47,7 @@ static int explain(struct pack *pack, const char *name, char **why)
 			       error > 0 ? strerror(error) : "");
 }
 
-/* Not by libarchive: it would wait for a pipe whatever signal comes. */
+/* libarchive's own write callback would block on a pipe regardless of signals. */
 static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
 {
 	struct pack *pack = ctx;
@@ -83,14 +84,14 @@ int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, c
 	pack->links = archive_entry_linkresolver_new();
 	if (!pack->archive || !pack->links)
 		goto fail;
-	/* Pax: sizes, times and names of any length, read by every tar. */
+	/* Pax has no limits on sizes, times and names, and every tar reads it. */
 	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK ||
 	    archive_write_add_filter_zstd(pack->archive) < ARCHIVE_OK) {
-		r = options_explain(why, -EOPNOTSUPP, "this libarchive was built without zstd");
+		r = options_explain(why, -EOPNOTSUPP, "libarchive was built without zstd");
 		goto fail;
 	}
 	archive_entry_linkresolver_set_strategy(pack->links, archive_format(pack->archive));
-	/* No padding, also where it is not a file that is written. */
+	/* No padding, even if the output is not a file. */
 	archive_write_set_bytes_in_last_block(pack->archive, 1);
 	if (archive_write_open(pack->archive, pack, NULL, write_block, NULL) < ARCHIVE_OK) {
 		r = explain(pack, NULL, why);
@@ -111,7 +112,7 @@ void pack_free(struct pack *pack)
 	if (!pack)
 		return;
 	archive_entry_linkresolver_free(pack->links);
-	/* Or what is there would get an end. */
+	/* Prevents an end-of-archive mark in an incomplete archive. */
 	if (pack->archive && !pack->finished)
 		archive_write_fail(pack->archive);
 	archive_write_free(pack->archive);
@@ -123,20 +124,17 @@ void pack_free(struct pack *pack)
 static int new_entry(struct pack *pack, struct archive_entry **ret, const char *name, mode_t mode)
 {
 	_cleanup_(entry_freep) struct archive_entry *entry = archive_entry_new();
-	_cleanup_free_ char *full = NULL;
+	_cleanup_free_ char *full = strfmt("%s%s%s", pack->top, *name ? "/" : "", name);
 
-	if (!entry || asprintf(&full, "%s%s%s", pack->top, *name ? "/" : "", name) < 0) {
-		full = NULL;
+	if (!entry || !full)
 		return -ENOMEM;
-	}
 	archive_entry_set_pathname(entry, full);
 	archive_entry_set_mode(entry, mode);
 	*ret = TAKE_PTR(entry);
 	return 0;
 }
 
-/* A warning, as of a name that is not in the locale's alphabet, is of something that was written.
- */
+/* After a warning, such as a name outside the locale's charset, the header has been written. */
 static int write_header(struct pack *pack, struct archive_entry *entry, char **why)
 {
 	if (archive_write_header(pack->archive, entry) >= ARCHIVE_WARN)
@@ -180,14 +178,14 @@ int pack_folder(struct pack *pack, const char *name, char **why)
 	return r ? r : add_folder(pack, name, why);
 }
 
-/* Only where the data is, if there are holes: archives that have no sparse file are plainer. */
+/* Adds the data regions of a sparse file. Files without holes stay plain entries. */
 static void find_holes(struct archive_entry *entry, int fd, off_t size)
 {
 	off_t begin = 0, end = 0;
 
 	while (end < size) {
 		begin = lseek(fd, end, SEEK_DATA);
-		/* None from there on. */
+		/* No more data. */
 		if (begin < 0 && errno == ENXIO)
 			break;
 		if (begin < 0)
@@ -203,7 +201,7 @@ static void find_holes(struct archive_entry *entry, int fd, off_t size)
 		archive_entry_sparse_add_entry(entry, 0, 0);
 }
 
-/* As many bytes as were announced: what grows meanwhile is cut. */
+/* Writes exactly the size in the header, even if the file grows. */
 static int write_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
 {
 	off_t at = 0;
@@ -216,7 +214,7 @@ static int write_data(struct pack *pack, const char *name, int fd, off_t size, c
 		if (n < 0)
 			return options_explain(why, -errno, "%s: %s", name, strerror(errno));
 		if (!n)
-			return options_explain(why, -EIO, "%s: it became shorter meanwhile", name);
+			return options_explain(why, -EIO, "%s: truncated while being read", name);
 		if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
 			return explain(pack, name, why);
 		at += n;
@@ -293,13 +291,11 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 		      int depth)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *name = NULL;
+	_cleanup_free_ char *name = strfmt("%s%s%s", at, *at ? "/" : "", entry);
 	struct stat st;
 
-	if (asprintf(&name, "%s%s%s", at, *at ? "/" : "", entry) < 0) {
-		name = NULL;
+	if (!name)
 		return -ENOMEM;
-	}
 	if (fstatat(dirfd, entry, &st, AT_SYMLINK_NOFOLLOW))
 		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
 	if (!layout_has(name, st.st_mode)) {
@@ -331,7 +327,7 @@ static int walk_folder(const struct walk *walk, int dirfd, const char *at, int d
 	int nr, r = 0;
 
 	if (depth > MAX_DEPTH)
-		return options_explain(walk->why, -ELOOP, "%s: too many folders in each other", at);
+		return options_explain(walk->why, -ELOOP, "%s: folders nested too deeply", at);
 	nr = scandirat(dirfd, ".", &entries, not_itself, by_bytes);
 	if (nr < 0)
 		return options_explain(walk->why, -errno, "%s: %s", at, strerror(errno));

@@ -11,8 +11,7 @@
 #define MISC_BUILD_ID_SIZE (1 << 15)
 #define MISC_MMAP_BUILD_ID (1 << 14)
 
-/* In the table of build ids; a name follows. struct perf_record_header_build_id of the perf tool.
- */
+/* struct perf_record_header_build_id of the perf tool, without the name. */
 struct record {
 	struct perf_event_header header;
 	uint32_t pid;
@@ -21,7 +20,8 @@ struct record {
 	uint8_t reserved[3];
 };
 
-/* PERF_RECORD_MMAP2 with a build id; a name follows. perf 7.3 has those of files here only. */
+/* PERF_RECORD_MMAP2 with a build id, without the name. perf 7.3 has no build ids of files
+ * elsewhere. */
 struct mapped {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -61,7 +61,7 @@ static void sort_files(struct traced_file *files, size_t *nr)
 	*nr = kept + 1;
 }
 
-/* Not of user space, or nothing that can be looked for, is left out. */
+/* Skips kernel files and names that are not paths. */
 static int add_file(struct found *found, uint16_t misc, const uint8_t *bytes, size_t size,
 		    const char *name)
 {
@@ -72,7 +72,7 @@ static int add_file(struct found *found, uint16_t misc, const uint8_t *bytes, si
 	    size > sizeof(id.bytes) || (name[0] != '/' && strcmp(name, "[vdso]")))
 		return 0;
 	memcpy(id.bytes, bytes, size);
-	/* Doubles at each power of two. */
+	/* Grow at powers of two. */
 	if (!(found->nr & (found->nr - 1))) {
 		more = reallocarray(found->files, found->nr ? 2 * found->nr : 1, sizeof(*more));
 		if (!more)
@@ -90,7 +90,7 @@ static int add_file(struct found *found, uint16_t misc, const uint8_t *bytes, si
 	return 0;
 }
 
-/* The name behind the fixed part of a record; NULL if it has no end. */
+/* The name after the fixed part of a record; NULL if not terminated. */
 static const char *name_of(const uint8_t *record, size_t size, size_t fixed)
 {
 	return size > fixed && memchr(record + fixed, '\0', size - fixed)
@@ -124,7 +124,7 @@ static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
 	return 0;
 }
 
-/* Nothing, and no failure, if there is no such table. */
+/* The table is optional. */
 static int read_table(const struct perfdata_file *file, struct found *found)
 {
 	struct perfdata_section table;
@@ -173,8 +173,8 @@ int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
 	perfdata_unmap(&file);
 	if (r) {
 		traced_free(found.files, found.nr);
-		return options_explain(why, r, "the build ids of files: %s",
-				       r == -EINVAL ? "they are damaged" : strerror(-r));
+		return options_explain(why, r, "build ids of files: %s",
+				       r == -EINVAL ? "malformed" : strerror(-r));
 	}
 	sort_files(found.files, &found.nr);
 	*files = found.files;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The files whose code may be in a trace: which ones, by perf.data, and where they are here. */
+/* The files whose code may be in a trace: listed by perf.data, found on this machine. */
 #ifndef CTL_BUNDLE_TRACED_H
 #define CTL_BUNDLE_TRACED_H
 
@@ -10,21 +10,21 @@
 struct traced_file {
 	struct build_id id;
 	bool is_vdso;
-	char *name; /* as the traced task had it */
+	char *name; /* path in the traced task */
 };
 
-/* Those of user space in a perf.data file, by the table of build ids and by the records of what was
- * mapped, in the order of their build ids, each once. Returns 0, or a negative errno with *why, for
- * the caller to free. */
+/* Reads the user-space files of a perf.data from the build id table and the MMAP2 records: an
+ * allocated array, sorted by build id, without duplicates. Returns 0, or a negative errno with *why
+ * (allocated). */
 int traced_read(int fd, struct traced_file **files, size_t *nr, char **why) _must_check_;
 
 void traced_free(struct traced_file *files, size_t nr);
 
-/* The file itself: in perf's cache, or under its name; of the vDSO that of all. Returns an open
- * descriptor, -ENOENT if there is none, or -ESTALE if there is another one now. */
+/* Opens the file in perf's cache or at its path. Returns a descriptor, -ENOENT, or -ESTALE if the
+ * build id differs. */
 int traced_open(const struct traced_file *file);
 
-/* Its symbols, where they are in a file of their own. Returns as above. */
+/* Opens its separate debug file. Returns as above. */
 int traced_open_debug(const struct traced_file *file, int fd);
 
 #endif

@@ -14,8 +14,7 @@
 #include "units.h"
 
 #define BLOCK_SIZE (128 << 10)
-/* Links are not followed, names stay in the folder, and what is there is not replaced: no name that
- * a capture has could do that. */
+/* Defence in depth: no accepted name follows links, leaves the folder or replaces a file. */
 #define DISK_FLAGS                                                                                 \
 	(ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |                       \
 	 ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS | ARCHIVE_EXTRACT_NO_OVERWRITE |                   \
@@ -26,13 +25,13 @@ struct unpacking {
 	const struct unpack_limits *limits;
 	struct archive *reader;
 	struct archive *disk;
-	struct archive_entry *clean; /* what is made of an entry */
+	struct archive_entry *clean; /* the sanitised entry */
 	int dirfd;
 	size_t entries;
 	uint64_t size;
 	char *top;
 	bool (*has)(const char *path, mode_t mode);
-	int error; /* of reading, not of what was read */
+	int error; /* of read(), as opposed to a malformed archive */
 	char **why;
 	char block[BLOCK_SIZE];
 };
@@ -42,7 +41,7 @@ static int refuse(struct unpacking *u, const char *name, const char *what)
 	return options_explain(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
 }
 
-/* All is in one folder, and that has the name of a capture, or gets another. */
+/* The first entry determines the top folder. */
 static int take_top(struct unpacking *u, const char *name, size_t length)
 {
 	if (!u->top) {
@@ -52,28 +51,28 @@ static int take_top(struct unpacking *u, const char *name, size_t length)
 		if (!strcmp(u->top, LAYOUT_SELFTEST))
 			u->has = layout_selftest_has;
 		else if (!u->source->any_top && !layout_is_name(u->top))
-			return refuse(u, u->top, "no capture has that name (--output gives one)");
+			return refuse(u, u->top, "not the name of a capture (use --output)");
 	}
 	if (strlen(u->top) != length || strncmp(u->top, name, length))
-		return refuse(u, name, "not in the folder that the archive begins with");
+		return refuse(u, name, "not in the first folder of the archive");
 	return 0;
 }
 
-/* The part behind that folder, for the caller to free; "" for the folder itself. */
+/* Allocates the path below the top folder; "" for that folder itself. */
 static int copy_rest(struct unpacking *u, const char *name, char **rest)
 {
 	size_t top, length;
 	int r;
 
 	if (!name)
-		return options_explain(u->why, -EINVAL, "a name that is not text");
+		return options_explain(u->why, -EINVAL, "a name in an unknown charset");
 	top = strcspn(name, "/");
 	r = take_top(u, name, top);
 	if (r)
 		return r;
 	name += top + (name[top] == '/');
 	length = strlen(name);
-	/* Tar has folders with a slash behind their names. */
+	/* In tar, names of folders end with a slash. */
 	if (length && name[length - 1] == '/')
 		length--;
 	*rest = strndup(name, length);
@@ -95,7 +94,7 @@ static bool is_there(const struct unpacking *u, const char *name)
 	return !faccessat(u->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* A hard link leads to a file of the archive that has come already. */
+/* The target of a hard link must have been unpacked before. */
 static int set_link(struct unpacking *u, struct archive_entry *entry, const char *name)
 {
 	_cleanup_free_ char *target = NULL;
@@ -104,7 +103,7 @@ static int set_link(struct unpacking *u, struct archive_entry *entry, const char
 	if (r)
 		return r;
 	if (!u->has(target, S_IFREG) || !is_there(u, target))
-		return refuse(u, name, "a hard link to no file of the archive");
+		return refuse(u, name, "a hard link to a file that is not in the archive");
 	archive_entry_set_hardlink(u->clean, target);
 	return 0;
 }
@@ -124,7 +123,7 @@ static int set_size(struct unpacking *u, struct archive_entry *entry, const char
 	return 0;
 }
 
-/* Only what a capture needs is taken over: no owner, no attributes, nothing that can be run. */
+/* Copies only what a capture needs: no owner, attributes or execute permission. */
 static int make_clean(struct unpacking *u, struct archive_entry *entry, const char *name,
 		      bool is_folder)
 {
@@ -149,15 +148,15 @@ static int explain_archive(struct unpacking *u, struct archive *archive)
 	if (archive == u->reader && u->error)
 		return u->error;
 	int error = archive_errno(archive);
-	const char *text = archive_error_string(archive) ?: "it is damaged";
+	const char *text = archive_error_string(archive) ?: "malformed archive";
 
-	/* What is wrong with an archive is said in words, of the disk there is a number. */
+	/* Errors of the disk come with an errno, errors of the archive with a text only. */
 	if (archive == u->disk && error > 0)
 		return options_explain(u->why, -error, "%s: %s", text, strerror(error));
 	return options_explain(u->why, -EINVAL, "%s", text);
 }
 
-/* Blocks may come with holes between them, but not behind the end that was announced. */
+/* There may be holes between blocks, but no data beyond the size in the header. */
 static int write_data(struct unpacking *u)
 {
 	const int64_t size = archive_entry_size(u->clean);
@@ -174,7 +173,7 @@ static int write_data(struct unpacking *u)
 		if (r < ARCHIVE_OK)
 			return explain_archive(u, u->reader);
 		if (offset < 0 || offset > size || length > (uint64_t)(size - offset))
-			return refuse(u, archive_entry_pathname(u->clean), "more than its size");
+			return refuse(u, archive_entry_pathname(u->clean), "data beyond its size");
 		if (archive_write_data_block(u->disk, block, length, offset) < ARCHIVE_OK)
 			return explain_archive(u, u->disk);
 		r = u->source->progress ? u->source->progress(u->source->ctx, length) : 0;
@@ -209,13 +208,13 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry)
 	r = copy_rest(u, entry_name(entry), &name);
 	if (r)
 		return r;
-	/* The folder of all is there already. */
+	/* The top folder exists already. */
 	if (!*name && S_ISDIR(type))
 		return 0;
 	if (!u->has(name, type))
-		return refuse(u, entry_name(entry), "not what a capture consists of");
+		return refuse(u, entry_name(entry), "not part of a capture");
 	if (is_there(u, name))
-		return refuse(u, entry_name(entry), "there twice");
+		return refuse(u, entry_name(entry), "duplicate name");
 	r = make_clean(u, entry, name, S_ISDIR(type));
 	return r ? r : write_entry(u, !is_link && S_ISREG(type));
 }
@@ -229,7 +228,7 @@ static int take_all(struct unpacking *u)
 		r = archive_read_next_header(u->reader, &entry);
 		if (r == ARCHIVE_EOF)
 			break;
-		/* A warning is of what is not taken over, or of a name, which is missing then. */
+		/* Warnings concern attributes that are dropped, or names, which are then NULL. */
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return explain_archive(u, u->reader);
 		r = take_entry(u, entry);
@@ -237,14 +236,14 @@ static int take_all(struct unpacking *u)
 			return r;
 	}
 	if (!u->top)
-		return options_explain(u->why, -EINVAL, "it is empty");
-	/* The times of folders are set then. */
+		return options_explain(u->why, -EINVAL, "empty archive");
+	/* Sets the times of folders. */
 	if (archive_write_close(u->disk) < ARCHIVE_OK)
 		return explain_archive(u, u->disk);
 	return 0;
 }
 
-/* Not by libarchive: it would wait for a pipe whatever signal comes. */
+/* libarchive's own read callback would block on a pipe regardless of signals. */
 static la_ssize_t read_block(struct archive *archive, void *ctx, const void **block)
 {
 	struct unpacking *u = ctx;
@@ -271,8 +270,7 @@ static int open_source(struct unpacking *u)
 		return -ENOMEM;
 	if (archive_read_support_format_tar(u->reader) < ARCHIVE_OK ||
 	    archive_read_support_filter_zstd(u->reader) < ARCHIVE_OK)
-		return options_explain(u->why, -EOPNOTSUPP,
-				       "this libarchive was built without zstd");
+		return options_explain(u->why, -EOPNOTSUPP, "libarchive was built without zstd");
 	archive_write_disk_set_options(u->disk, DISK_FLAGS);
 	if (source->data)
 		r = archive_read_open_memory(u->reader, source->data, source->size);
@@ -302,7 +300,7 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 		r = open_source(&u);
 	if (!r)
 		r = take_all(&u);
-	/* Completes what is begun, in the working folder: so before that is changed back. */
+	/* May write to the working directory: free before changing it back. */
 	archive_write_free(u.disk);
 	archive_read_free(u.reader);
 	archive_entry_free(u.clean);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Unpacks an archive of a capture, or of a self-test, which may be of a stranger. */
+/* Unpacks an untrusted archive of a capture or a selftest. */
 #ifndef CTL_BUNDLE_UNPACK_H
 #define CTL_BUNDLE_UNPACK_H
 
@@ -10,33 +10,30 @@
 #include "util.h"
 
 struct unpack_limits {
-	uint64_t max_size;  /* bytes of all files together, holes too */
+	uint64_t max_size;  /* total bytes of all files, including holes */
 	size_t max_entries; /* files and folders */
 };
 
 struct unpack_source {
-	int fd;		  /* of the archive; not used if there is data */
+	int fd;		  /* unless data is set */
 	const void *data; /* or NULL */
 	size_t size;
-	bool any_top; /* what the folder in it is named does not matter */
-	/* Told of bytes that have been written; what it returns, if not 0, ends it. Or NULL. */
-	int (*progress)(void *ctx, uint64_t bytes);
-	/* Waits until fd can be read; what it returns, if not 0, ends it. Or NULL. */
-	int (*wait)(void *ctx, int fd, short events);
+	bool any_top; /* accept any name of the top folder */
+	/* Callbacks, or NULL. A result other than 0 ends the work and is returned. */
+	int (*progress)(void *ctx, uint64_t bytes);   /* bytes have been written */
+	int (*wait)(void *ctx, int fd, short events); /* wait until fd is readable */
 	void *ctx;
 };
 
 /*
- * Unpacks into an empty folder: what is in the one folder that the archive must consist of. That
- * one's name, which is one that captures have or LAYOUT_SELFTEST, is left in *top, for the caller
- * to free.
+ * Unpacks the contents of the single top folder into the empty folder dirfd. *top (allocated) is
+ * the name of the top folder: that of a capture, or LAYOUT_SELFTEST.
  *
- * An archive has the files and folders of a capture (or of several, with what a self-test tells of
- * them, if it is named so), and hard links among its files. Of one that
- * has anything else, or a name twice, nothing more is unpacked. What was unpacked by then stays.
+ * Only the files of a capture (or of a selftest with its captures) are accepted, and hard links
+ * among them. Stops at anything else and at duplicate names; files unpacked before remain.
  *
- * Changes the working folder while it runs. Returns 0; -EINVAL with *why, for the caller to free;
- * or another negative errno, with or without.
+ * Changes the working directory while it runs. Returns 0, -EINVAL with *why (allocated), or another
+ * negative errno with or without *why.
  */
 int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
 	   char **top, char **why) _must_check_;

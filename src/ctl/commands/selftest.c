@@ -16,22 +16,22 @@
 #include "strfmt.h"
 #include "tree.h"
 
-/* Far over what a machine does by itself, and so little that a sample of Intel PT holds it. */
+/* Well above normal latencies, and short enough for an AUX sample. */
 #define THRESHOLD_NS 5000000
-/* Timers of 1 ms are late by more than the threshold. */
+/* Delays timers with a period of 1 ms by more than the threshold. */
 #define SPIN_NS(threshold_ns) ((threshold_ns) / 5 * 8)
-/* What busy tasks fill in a moment, and the decoders read in one. */
+/* Small enough to be filled and decoded quickly. */
 #define PT_BUFFER (UINT64_C(4) << 20)
 #define EVENTS_BUFFER (UINT64_C(1) << 20)
 #define CPU_ANY UINT64_MAX
 
 struct selftest_args {
 	uint64_t cpu;
-	enum perf_poke_recorder recorder; /* of these AUTO is all */
+	enum perf_poke_recorder recorder; /* AUTO means all, also below */
 	enum perf_poke_freeze freeze;
 	enum perf_poke_delivery delivery;
 	uint64_t threshold_ns;
-	uint64_t buffer_size; /* 0: what suits the recorder */
+	uint64_t buffer_size; /* 0: default of the recorder */
 	const char *keep, *output;
 	bool force, json;
 };
@@ -40,63 +40,61 @@ struct selftest_args {
 
 static const struct option_spec options[] = {
 	{ "cpu", 'c', OPTION_COUNT, .max = 8191, TARGET(cpu), .metavar = "N",
-	  .help = "whose timers are made late (the last that may be used)" },
+	  .help = "CPU whose timers are delayed (the last allowed one)" },
 	{ "recorder", 0, OPTION_ENUM, OPTIONS_AXIS(RECORDER), TARGET(recorder), .metavar = "NAME",
 	  .help = "events, pt; auto: both (auto)" },
 	{ "freeze", 0, OPTION_ENUM, OPTIONS_AXIS(FREEZE), TARGET(freeze), .metavar = "HOW",
-	  .help = "of pt; auto: all that there are (auto)" },
+	  .help = "freeze of pt; auto: all that are supported (auto)" },
 	{ "delivery", 0, OPTION_ENUM, OPTIONS_AXIS(DELIVERY), TARGET(delivery), .metavar = "HOW",
-	  .help = "auto: all that there are (auto)" },
+	  .help = "auto: all that are supported (auto)" },
 	{ "threshold", 0, OPTION_TIME, .min = THRESHOLD_NS / 2, .max = THRESHOLD_NS * 10,
 	  TARGET(threshold_ns), .metavar = "TIME",
-	  .help = "what is late by more is captured: more than this machine\n"
-		  "does by itself (5ms)" },
+	  .help = "threshold, above the latencies of this machine (5ms)" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(64) << 20, TARGET(buffer_size),
-	  .metavar = "SIZE", .help = "ring (events 1M, pt 4M)" },
+	  .metavar = "SIZE", .help = "ring size (events 1M, pt 4M)" },
 	{ "keep", 0, OPTION_STRING, TARGET(keep), .metavar = "DIR",
-	  .help = "folder for captures, which stay there (they are removed)" },
+	  .help = "keep the captures in this folder (they are removed)" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
-	  .help = "archive for a bug report, written if all is well too\n"
-		  "(" LAYOUT_SELFTEST "-TIME.tar.zst, if something is wrong)" },
+	  .help = "write an archive for a bug report even if nothing failed\n"
+		  "(" LAYOUT_SELFTEST "-TIME.tar.zst after a failure)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "results as JSON, see below" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 };
 
 static const char notes[] =
-	"Needs root, two CPUs and Linux 5.17. A BPF program keeps the CPU from its timers\n"
-	"for 1.6 times the threshold, twice for each recorder, way to freeze it, and\n"
-	"delivery that check says yes to. Columns:\n"
-	"  captured  that, and no capture failed\n"
-	"  culprit   report names what made the timer late\n"
-	"  perf      so does stock perf, if there is one, of the first capture\n"
-	"  history   the trace fills its ring, or begins where the session was armed\n"
-	"  end       it goes up to the spike, and not beyond the skid\n"
-	"  skid      it stood still within 200 ms; pause, sample: with at most 16K of\n"
+	"Needs root, two CPUs and Linux 5.17. A BPF program delays the timers of a CPU by 1.6\n"
+	"times the threshold, twice for each supported combination of recorder, freeze and\n"
+	"delivery. Columns:\n"
+	"  captured  the delayed timer was captured, and no capture failed\n"
+	"  culprit   report names the cause\n"
+	"  perf      stock perf, if installed, names the cause in the first capture\n"
+	"  history   the trace fills its ring, or begins when the session was armed\n"
+	"  end       the trace reaches the spike and ends within the skid\n"
+	"  skid      the trace stopped within 200 ms; pause, sample: with at most 16K of\n"
 	"            trace after the spike\n"
-	"  re-armed  the second capture has nothing of the time before the first spike\n"
-	"  signal    a process got one signal for each spike\n"
+	"  re-armed  the second trace begins after the first spike\n"
+	"  signal    the target received one signal for each spike\n"
 	"  clean     no pin, descriptor, tracefs instance, thread, process or file is left\n"
-	"A - is what could not be seen.\n"
+	"A - means not checked.\n"
 	"\n"
-	"The archive has a capture of each recorder and way to freeze it that went wrong\n"
-	"(with --output of each), with its ring as it was, and results, messages, and\n"
-	"facts of this machine.\n"
+	"The archive has a capture of each recorder and freeze that failed (with --output: of\n"
+	"each), with its raw ring, results, messages, and facts of this machine.\n"
 	"\n"
-	"Exit codes: 0 nothing is wrong, 1 something is, or nothing could be tried,\n"
+	"Exit codes: 0 all checks passed, 1 a check failed or nothing could be tested,\n"
 	"2 usage.\n"
 	"\n"
-	"With --json each line on standard output is an object:\n"
+	"With --json, each line of standard output is an object:\n"
 	"  {\"type\":\"row\"}       recorder, freeze, delivery, ok, checks: {captured: {ok\n"
-	"                       (null: not seen), why}, ...}, captures: [{latency_ns,\n"
+	"                       (null: not checked), why}, ...}, captures: [{latency_ns,\n"
 	"                       history_ns, skid_ns, ...}, ...]\n"
 	"  {\"type\":\"selftest\"}  ok, intel_pt, intel_pt_detail, perf, archive\n";
 
-/* What `check` says. */
+/* Results of `check`. */
 struct capabilities {
 	struct console *lines;
 	char have[512]; /* names, each between spaces */
 	char why_no_pt[256];
-	char missing[512]; /* what is required; empty: all is there */
+	char missing[512]; /* first missing requirement, or empty */
 };
 
 struct selftest {
@@ -152,8 +150,7 @@ static int choose_cpu(struct selftest *s)
 	int last = -1;
 
 	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) < 2) {
-		console_error(s->con, "selftest: needs two CPUs: one whose timers are late, and "
-				      "one to make them so");
+		console_error(s->con, "selftest: needs two CPUs");
 		return -ENXIO;
 	}
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -161,11 +158,11 @@ static int choose_cpu(struct selftest *s)
 	s->run.cpu = s->args->cpu == CPU_ANY ? last : (int)s->args->cpu;
 	if (s->run.cpu < CPU_SETSIZE && CPU_ISSET(s->run.cpu, &set))
 		return 0;
-	console_error(s->con, "--cpu '%d': not online, or not for this process", s->run.cpu);
+	console_error(s->con, "--cpu '%d': not online, or not allowed", s->run.cpu);
 	return -ENXIO;
 }
 
-/* Before the work, not after it. */
+/* Fail before the work. */
 static int try_output(struct console *con, const char *path, bool force)
 {
 	struct output_file file;
@@ -185,7 +182,7 @@ static int make_keep(struct console *con, const char *path)
 	return -EIO;
 }
 
-/* A capture of it stays for the archive. */
+/* Whether the archive takes the captures of a row: one row for each freeze. */
 static bool is_bundled(struct selftest *s, const struct row *row)
 {
 	if (s->bundled & 1U << row->freeze || (row_is_fine(row) && !s->args->output))
@@ -253,7 +250,7 @@ static void try_row(struct selftest *s, const struct perf_poke_choice *recorder,
 		return;
 	fprintf(s->messages.err, "%s %s %s\n", row.names[0], row.names[1], row.names[2]);
 	run_row(&s->run, &row);
-	/* What was interrupted says nothing. */
+	/* Discard an interrupted row. */
 	if (!ending_asked) {
 		s->nr_rows++;
 		s->nr_wrong += !row_is_fine(&row);
@@ -326,18 +323,18 @@ static void print_result(const struct selftest *s, const char *archive)
 		json_print(s->con, new_result(s, archive));
 		return;
 	}
-	fprintf(out, "\n%s: %zu of %zu combinations are wrong\n",
+	fprintf(out, "\n%s: %zu of %zu combinations failed\n",
 		s->run.perf ? s->perf.version : "no perf", s->nr_wrong, s->nr_rows);
 	if (!has(s, "", "intel_pt"))
 		fprintf(out, "Intel PT was not tested: %s\n", s->has.why_no_pt);
 	if (archive)
 		fprintf(out,
-			"%s: attach this to a bug report. It has captures of this machine's "
-			"kernel, and names of tasks.\n",
+			"%s: attach this to a bug report. It contains kernel traces of this "
+			"machine and names of tasks.\n",
 			archive);
 }
 
-/* Written if something is wrong, or it was asked for. */
+/* Written after a failure, or if requested. */
 static int write_archive(struct selftest *s, const char **archive, char name[64])
 {
 	time_t now = time(NULL);
@@ -363,7 +360,7 @@ static enum exit_code finish(struct selftest *s)
 		return EXIT_FAILED;
 	}
 	if (!s->nr_rows) {
-		console_error(s->con, "selftest: nothing of what was asked for is here%s%s",
+		console_error(s->con, "selftest: nothing to test%s%s",
 			      *s->has.why_no_pt ? ": " : "", s->has.why_no_pt);
 		return EXIT_FAILED;
 	}
@@ -439,7 +436,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	if (args.recorder == PERF_POKE_RECORDER_PERF) {
-		console_error(con, "--recorder 'perf': has nothing to test (use events, pt)");
+		console_error(con, "--recorder 'perf': nothing to test (use events, pt)");
 		return EXIT_USAGE;
 	}
 	json_use(con, args.json);
@@ -461,7 +458,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_selftest = {
 	.name = "selftest",
-	.summary = "Make timers late on this machine, and see that all of it works.",
+	.summary = "Test perf-poke on this machine by delaying timers.",
 	.arguments = "[OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

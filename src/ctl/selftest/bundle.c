@@ -7,6 +7,7 @@
 #include "capture/layout.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
+#include "strfmt.h"
 
 static int check_ending(void *ctx, uint64_t bytes)
 {
@@ -18,15 +19,11 @@ static int check_ending(void *ctx, uint64_t bytes)
 static int pack_capture(struct pack *pack, const char *folder, char **why)
 {
 	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *top = NULL;
+	_cleanup_free_ char *top = strfmt(LAYOUT_SELFTEST "/%s", strrchr(folder, '/') + 1);
 	int r;
 
-	if (fd < 0)
+	if (fd < 0 || !top)
 		return -errno;
-	if (asprintf(&top, LAYOUT_SELFTEST "/%s", strrchr(folder, '/') + 1) < 0) {
-		top = NULL;
-		return -ENOMEM;
-	}
 	r = pack_begin(pack, top, why);
 	return r ? r : pack_tree(pack, fd, NULL, why);
 }

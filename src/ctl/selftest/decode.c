@@ -9,10 +9,10 @@
 #include "printable.h"
 #include "selftest/load.h"
 
-/* Of the time after the spike, the skid and this much. */
+/* Decode the skid and this much more after the spike. */
 #define AFTER_NS 1000000
 
-/* The first and the last moment at which something is known to have happened. */
+/* The times of the first and the last known activity. */
 static void find_times(struct row_capture *capture, const struct account *account)
 {
 	const struct spans *spans = account->spans;
@@ -54,7 +54,7 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 
 struct reading {
 	struct row_capture *capture;
-	const char *name; /* that is looked for */
+	const char *name; /* to look for */
 };
 
 static void take_line(void *ctx, char *line)
@@ -82,7 +82,7 @@ static int run_perf(struct row_capture *capture, char *const *argv, const char *
 	return status < 0 ? status : 0;
 }
 
-/* As `script` shows it, all the time in which the timer was late. */
+/* Shows the time during which the timer was late. */
 void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con)
 {
 	_cleanup_(words_freep) char **argv = NULL;

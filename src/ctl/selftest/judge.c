@@ -6,19 +6,18 @@
 #include "selftest/row.h"
 #include "units.h"
 
-/* As in perf_poke.h: what a sample holds. */
+/* Default size of an AUX sample; see perf_poke.h. */
 #define SAMPLE_SIZE (UINT64_C(60) << 10)
-/* Of tracepoints, by far most records are shorter. */
+/* Estimated size of a tracepoint record. */
 #define RECORD_MAX 128
-/* A busy CPU loses an event now and then: at most one of so many. */
+/* Tolerate one lost event in this many. */
 #define LOST_MAX 20
-/* Of trace, from the spike until it stood still, where the kernel stops it. */
+/* Maximum trace after the spike if the kernel stops it. */
 #define FROZEN_MAX (UINT64_C(16) << 10)
 #define SKID_MAX_NS UINT64_C(200000000)
-/* Two clocks are compared. */
+/* Tolerance between two clocks. */
 #define CLOCK_NS 100000
-/* Errors of decoding: a trace that is not paused may have been too fast for the PMU here and there.
- */
+/* Tolerated decoding errors: a trace that is not paused may have overflowed. */
 #define ERRORS_MAX 5
 
 static void say(struct row *row, enum row_check check, enum row_result result, const char *format,
@@ -71,7 +70,7 @@ static void judge_culprit(struct row *row, const struct row_capture *capture)
 	if (!capture->sentence)
 		row_wrong(row, CHECK_CULPRIT, "report cannot read %s", capture->path);
 	else if (capture->errors > errors_max(row))
-		row_wrong(row, CHECK_CULPRIT, "%" PRIu64 " errors of decoding", capture->errors);
+		row_wrong(row, CHECK_CULPRIT, "%" PRIu64 " decoding errors", capture->errors);
 	else if (capture->no_times)
 		unknown(row, CHECK_CULPRIT, "TSC is not perf's clock here");
 	else if (!capture->named)
@@ -84,22 +83,22 @@ static void judge_perf(struct row *row, const struct row_capture *capture)
 	if (*capture->perf_said)
 		row_wrong(row, CHECK_PERF, "%s", capture->perf_said);
 	else if (!capture->perf_ran)
-		unknown(row, CHECK_PERF, "there is no perf");
+		unknown(row, CHECK_PERF, "no perf");
 	else if (capture->perf_errors > errors_max(row))
-		row_wrong(row, CHECK_PERF, "%" PRIu64 " errors of decoding", capture->perf_errors);
+		row_wrong(row, CHECK_PERF, "%" PRIu64 " decoding errors", capture->perf_errors);
 	else if (!capture->perf_named)
-		row_wrong(row, CHECK_PERF, "perf script does not show what made the timer late");
+		row_wrong(row, CHECK_PERF, "perf script does not show the cause");
 	fine(row, CHECK_PERF);
 }
 
-/* How much of its ring is there; 0: that cannot be told. */
+/* Bytes of the ring in the capture; 0: unknown. */
 static uint64_t bytes_of(const struct row *row, const struct row_capture *capture)
 {
 	return is_pt(row) ? capture->told.trace_bytes : capture->told.events * RECORD_MAX;
 }
 
-/* Either it is full, or all is there since the session was armed, but for what is before the first
- * point that can be decoded. */
+/* The history fills the ring, or reaches back to the arming, except for trace before the first
+ * PSB. */
 static void judge_history(struct row *row, const struct row_capture *capture)
 {
 	const struct perf_poke_capture *told = &capture->told;
@@ -115,9 +114,9 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 		row_wrong(row, CHECK_HISTORY, "nothing in a ring of %s can be decoded",
 			  FORMAT_SIZE(ring));
 	else if (told->history_ns == UINT64_MAX && !full)
-		unknown(row, CHECK_HISTORY, "the trace tells no time");
+		unknown(row, CHECK_HISTORY, "the trace has no times");
 	else if (told->history_ns < told->spike.latency_ns)
-		row_wrong(row, CHECK_HISTORY, "only %s, and the timer was late by %s",
+		row_wrong(row, CHECK_HISTORY, "only %s for a latency of %s",
 			  FORMAT_TIME(told->history_ns), FORMAT_TIME(told->spike.latency_ns));
 	else if (!full && told->history_ns < armed_ns / 2)
 		row_wrong(row, CHECK_HISTORY, "%s, %s of a ring of %s, armed for %s",
@@ -126,19 +125,19 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 	fine(row, CHECK_HISTORY);
 }
 
-/* The spike is the end of its latency: what stops in the middle is not near. */
+/* The spike is at the end of its latency: the trace must cover most of that. */
 static void judge_end(struct row *row, const struct row_capture *capture)
 {
 	const struct perf_poke_capture *told = &capture->told;
 	uint64_t spike_ns = told->spike.time_ns;
 
 	if (!capture->last_ns)
-		unknown(row, CHECK_END, "the trace tells no time");
+		unknown(row, CHECK_END, "the trace has no times");
 	else if (capture->last_ns + told->spike.latency_ns / 4 < spike_ns)
 		row_wrong(row, CHECK_END, "the trace ends %s before the spike",
 			  FORMAT_TIME(spike_ns - capture->last_ns));
 	else if (capture->last_ns > spike_ns + told->skid_ns + CLOCK_NS)
-		row_wrong(row, CHECK_END, "the trace ends %s after the spike, and the skid is %s",
+		row_wrong(row, CHECK_END, "the trace ends %s after the spike with a skid of %s",
 			  FORMAT_TIME(capture->last_ns - spike_ns), FORMAT_TIME(told->skid_ns));
 	fine(row, CHECK_END);
 }
@@ -151,12 +150,12 @@ static void judge_skid(struct row *row, const struct row_capture *capture)
 		row->freeze == PERF_POKE_FREEZE_PAUSE || row->freeze == PERF_POKE_FREEZE_SAMPLE;
 
 	if (!told->skid_ns || told->skid_ns > SKID_MAX_NS)
-		row_wrong(row, CHECK_SKID, "the trace stood still %s after the spike",
+		row_wrong(row, CHECK_SKID, "the trace stopped %s after the spike",
 			  FORMAT_TIME(told->skid_ns));
 	else if (is_pt(row) && after == UINT64_MAX)
-		unknown(row, CHECK_SKID, "the trace tells no time");
+		unknown(row, CHECK_SKID, "the trace has no times");
 	else if (is_pt(row) && frozen && after > FROZEN_MAX)
-		row_wrong(row, CHECK_SKID, "%s of trace are after the spike", FORMAT_SIZE(after));
+		row_wrong(row, CHECK_SKID, "%s of trace after the spike", FORMAT_SIZE(after));
 	fine(row, CHECK_SKID);
 }
 
@@ -165,14 +164,13 @@ static void judge_rearmed(struct row *row)
 	const struct row_capture *first = &row->captures[0], *second = &row->captures[1];
 
 	if (row->nr < ROW_CAPTURES)
-		row_wrong(row, CHECK_REARMED, "no second timer that was made late; %s of others",
+		row_wrong(row, CHECK_REARMED, "no second capture of a delayed timer; %s of others",
 			  FORMAT_COUNT(row->nr_taken - row->nr, "capture", "captures"));
 	else if (second->told.spike.sequence <= first->told.spike.sequence)
 		row_wrong(row, CHECK_REARMED, "spike %" PRIu64 " came after spike %" PRIu64,
 			  second->told.spike.sequence, first->told.spike.sequence);
 	else if (second->first_ns && second->first_ns < first->told.spike.time_ns)
-		row_wrong(row, CHECK_REARMED,
-			  "the second trace has what is before the first spike");
+		row_wrong(row, CHECK_REARMED, "the second trace begins before the first spike");
 	fine(row, CHECK_REARMED);
 }
 
@@ -194,7 +192,7 @@ void row_judge(struct row *row)
 		row_wrong(row, CHECK_CAPTURED, "%s failed",
 			  FORMAT_COUNT(row->nr_failed, "capture", "captures"));
 	else if (!row->nr)
-		row_wrong(row, CHECK_CAPTURED, "no timer that was made late; %s of others",
+		row_wrong(row, CHECK_CAPTURED, "no capture of a delayed timer; %s of others",
 			  FORMAT_COUNT(row->nr_taken, "capture", "captures"));
 	fine(row, CHECK_CAPTURED);
 	if (!row->nr)

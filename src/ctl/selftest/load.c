@@ -23,13 +23,12 @@
 #define READY_MS 2000
 #define POLL_MS 5
 
-/* In memory that all processes have. */
+/* Shared memory. */
 struct load_shared {
 	atomic_uint signals;
 	atomic_bool ready;
 };
 
-/* For the handler. */
 static struct load_shared *counted;
 
 static void on_signal(int number)
@@ -60,7 +59,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The event that wakes it up. NULL: there is none, as where tracefs is not mounted. */
+/* Opens the event that wakes the target. NULL if unavailable, e.g. without tracefs. */
 static struct perf_event_mmap_page *open_wake(int cpu, int *fd)
 {
 	const struct perf_event_attr attr = {
@@ -84,7 +83,7 @@ static struct perf_event_mmap_page *open_wake(int cpu, int *fd)
 	return NULL;
 }
 
-/* Waits as perf does: in poll(), on a perf event; without one that wakes it, not for long. */
+/* Waits like perf, in poll() on a perf event; with a timeout if no event wakes it. */
 static void run_target(const struct load *load)
 {
 	const struct perf_event_attr dummy = { .type = PERF_TYPE_SOFTWARE,
@@ -116,16 +115,16 @@ static void run_late(const struct load *load)
 		    .cpu = (__u32)load->cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
 	char byte;
 
-	/* On its own CPU the program would run in place, with interrupts on. */
+	/* On this CPU the program would run directly, with interrupts on. */
 	affinity_leave(&load->cpu, 1);
-	/* At once, also where the machine is busy. */
+	/* Run promptly on a busy machine. */
 	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 	while (read(load->gate[0], &byte, 1) == 1)
 		bpf_prog_test_run_opts(bpf_program__fd(load->skel->progs.late_spin), &opts);
 }
 
-/* An idle CPU would call what it is asked to without an interrupt. Two tasks that switch all the
- * time fill rings, too. */
+/* An idle CPU would run the program without an interrupt. Two tasks that keep switching also fill
+ * the rings. */
 static void run_busy(const struct load *load, int end)
 {
 	char byte = 0;
@@ -146,7 +145,7 @@ static void run_pong(const struct load *load)
 	run_busy(load, 1);
 }
 
-/* None of them outlives the self-test, however that ends. */
+/* The processes die with the selftest. */
 static pid_t spawn(const struct load *load, void (*run)(const struct load *load))
 {
 	pid_t parent = getpid(), pid = fork();

@@ -27,7 +27,7 @@ void row_print_head(FILE *file)
 	fputc('\n', file);
 }
 
-/* What is wrong, and what could not be seen, in lines below. */
+/* The reasons follow in lines of their own. */
 void row_print(FILE *file, const struct row *row)
 {
 	static const char *const cells[] = { "-", "ok", "WRONG" };

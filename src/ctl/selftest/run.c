@@ -9,15 +9,16 @@
 #include "clock.h"
 #include "selftest/decode.h"
 #include "session/placement.h"
+#include "strfmt.h"
 
-/* Timers of others may be late too, and keep the session from seeing ours. */
+/* Timeouts of all captures and of one: unrelated late timers may occupy the session. */
 #define ALL_NS (10 * NSEC_PER_SEC)
 #define ONE_NS NSEC_PER_SEC
-/* For a signal that is on its way, or one too many. */
+/* Timeouts for pending and for excess signals. */
 #define SIGNAL_NS (NSEC_PER_SEC / 2)
 #define MORE_NS (NSEC_PER_SEC / 50)
 
-/* What a session may leave behind in this process and on the machine. */
+/* Possible leftovers of a session in this process and on the machine. */
 struct traces {
 	size_t descriptors, threads, instances;
 };
@@ -78,7 +79,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *told)
 	row->nr += capture->path != NULL;
 }
 
-/* Until there is a capture. */
+/* Polls until the next capture. */
 static int poll_spin(struct session *s, uint64_t end_ns)
 {
 	size_t taken = s->row->nr_taken;
@@ -105,7 +106,7 @@ static int capture_spins(struct session *s)
 	return r;
 }
 
-/* Until there are as many as there were spikes, and none comes after these. */
+/* Waits for a signal for each spike, then a moment for excess signals. */
 static void count_signals(struct session *s)
 {
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + SIGNAL_NS;
@@ -117,7 +118,6 @@ static void count_signals(struct session *s)
 	usleep(MORE_NS / 1000);
 }
 
-/* Of signals that were still pending when the next came, there is one. */
 static void read_merged(void *ctx, const struct perf_poke_session *session)
 {
 	struct session *s = ctx;
@@ -139,23 +139,25 @@ static void look_for_folders(struct session *s, size_t before)
 	size_t after = count_entries(s->run->output);
 
 	if (after != before + s->row->nr_taken - s->row->nr_failed)
-		row_wrong(s->row, CHECK_CLEAN, "%zu files in the output folder, for %zu captures",
+		row_wrong(s->row, CHECK_CLEAN, "%zu files in the output folder for %zu captures",
 			  after - before, s->row->nr_taken - s->row->nr_failed);
 }
 
 static void look_for_traces(struct session *s, const struct traces *before)
 {
 	struct traces now = count_traces();
+	const struct {
+		const char *what;
+		size_t before, now;
+	} rows[] = { { "descriptors", before->descriptors, now.descriptors },
+		     { "threads", before->threads, now.threads },
+		     { "tracefs instances", before->instances, now.instances } };
 
-	if (now.descriptors != before->descriptors)
-		row_wrong(s->row, CHECK_CLEAN, "%zu descriptors are open, before it were %zu",
-			  now.descriptors, before->descriptors);
-	if (now.threads != before->threads)
-		row_wrong(s->row, CHECK_CLEAN, "there are %zu threads, before it were %zu",
-			  now.threads, before->threads);
-	if (now.instances != before->instances)
-		row_wrong(s->row, CHECK_CLEAN, "tracefs has %zu instances, before it were %zu",
-			  now.instances, before->instances);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].now != rows[i].before)
+			row_wrong(s->row, CHECK_CLEAN, "%zu %s, %zu before the session",
+				  rows[i].now, rows[i].what, rows[i].before);
+	}
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
 		row_wrong(s->row, CHECK_CLEAN, "a child process is left");
 	perf_poke__sessions(look_for_name, s);
@@ -163,8 +165,8 @@ static void look_for_traces(struct session *s, const struct traces *before)
 
 static void fail(struct session *s, const char *what, int r)
 {
-	if (!s->row->failure && asprintf(&s->row->failure, "%s: %s", what, strerror(-r)) < 0)
-		s->row->failure = NULL;
+	if (!s->row->failure)
+		s->row->failure = strfmt("%s: %s", what, strerror(-r));
 }
 
 static void run_session(struct session *s)
@@ -204,7 +206,6 @@ static void run_session(struct session *s)
 		return;
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
-	/* As `start` does, but not for what follows. */
 	if (placement_apply(&s->run->cpu, 1))
 		console_warn(s->run->con, "no real-time priority, expect a longer skid");
 	r = load_busy(&s->run->load);
@@ -212,7 +213,7 @@ static void run_session(struct session *s)
 		r = capture_spins(s);
 	if (r)
 		fail(s, "snapshot", r);
-	/* Busy tasks would keep the session from ending. */
+	/* Busy tasks would delay the end of the session. */
 	load_calm(&s->run->load);
 	perf_poke__sessions(read_merged, s);
 	perf_poke__stop(s->pp);
@@ -239,7 +240,7 @@ void run_row(struct run *run, struct row *row)
 
 	snprintf(s.name, sizeof(s.name), "selftest-%d", getpid());
 	if (r)
-		fail(&s, "what makes timers late cannot be started", r);
+		fail(&s, "cannot start the load", r);
 	else
 		run_session(&s);
 	perf_poke__free(s.pp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runs one row of the self-test: a session that captures timers which are made late. */
+/* Runs one row of the selftest: a session that captures delayed timers. */
 #ifndef CTL_SELFTEST_RUN_H
 #define CTL_SELFTEST_RUN_H
 
@@ -12,13 +12,13 @@ struct run {
 	struct console *con; /* for messages of the session and of decoding */
 	int cpu;
 	uint64_t threshold_ns;
-	const char *output;	      /* folder for captures; made when missing */
-	const struct perf_tool *perf; /* NULL: there is none */
+	const char *output;	      /* folder for captures; created if missing */
+	const struct perf_tool *perf; /* or NULL */
 	struct load load;
 };
 
-/* Fills in what is seen, and the verdicts. Ends early when a signal asked for it, see ending.h; all
- * that was begun has ended then. */
+/* Sets the observations and the verdicts. Stops early, after cleaning up, once ending_asked is set.
+ */
 void run_row(struct run *run, struct row *row);
 
 #endif

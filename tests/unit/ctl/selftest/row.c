@@ -153,7 +153,7 @@ static const char table[] =
 	"re-armed signal   clean   \n"
 	"pt        pause   fasync     ok       ok       ok       WRONG    ok       ok       "
 	"ok       WRONG    ok      \n"
-	"    history: only 3ms, and the timer was late by 8ms\n"
+	"    history: only 3ms for a latency of 8ms\n"
 	"    signal: 0 signals for 2 spikes\n";
 
 TEST(prints_a_table)
