@@ -62,6 +62,7 @@ TEST(reads_all)
 	assert_int_equal(file.sequence, 7);
 	assert_int_equal(file.time_ns, 7881842767);
 	assert_int_equal(file.expected_ns, 7851933892);
+	assert_int_equal(file.view.expected_ns, 7851933892);
 	assert_int_equal(file.actual_ns, 7881774986);
 	/* date -d 2026-11-21T07:01:43Z +%s */
 	assert_int_equal(file.wall_ns, 1795244503081833000);
@@ -91,6 +92,7 @@ TEST(reads_the_least)
 	assert_int_equal(parse(&file, EVENTS("-1", "5"), &why), 0);
 	assert_int_equal(file.view.cpu, -1);
 	assert_int_equal(file.wall_ns, 0);
+	assert_int_equal(file.view.expected_ns, 0);
 	assert_string_equal(file.comm, "");
 	assert_int_equal(parse(&file, SPIKE("\"function\":null"), &why), 0);
 	assert_string_equal(file.function, "");

@@ -119,6 +119,7 @@ TEST(writes_captures)
 TEST(writes_summaries)
 {
 	struct perf_poke_bucket buckets[] = { { 1, 2, 7 }, { 2, UINT64_MAX, 1 } };
+	uint64_t linear[] = { 3, 0, 4 };
 	struct result_row row = {
 		.cpu = 3,
 		.stats = { .count = 8,
@@ -132,6 +133,7 @@ TEST(writes_summaries)
 		.p999_ns = 7,
 		.buckets = buckets,
 		.nr_buckets = ARRAY_SIZE(buckets),
+		.linear = linear,
 	};
 	const struct perf_poke_capture capture = {
 		.path = "a/2",
@@ -140,7 +142,10 @@ TEST(writes_summaries)
 	const struct perf_poke_capture gone = { .path = "a/1" };
 	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
 	struct perf_file file = { .path = (char[]){ "a b" } };
-	struct results results = { .kinds[0].all.cpu = ALL_CPUS, .elapsed_ns = 9 };
+	struct results results = { .kinds[0].all.cpu = ALL_CPUS,
+				   .elapsed_ns = 9,
+				   .linear_entries = 2,
+				   .linear_width_ns = 10 };
 
 	assert_int_equal(results_add_capture(&results, &gone), 0);
 	assert_int_equal(results_add_capture(&results, &capture), 0);
@@ -150,11 +155,12 @@ TEST(writes_summaries)
 	check(json_summary(&results),
 	      "{'type':'summary','cpus':[{'cpu':3,'count':8,'min_ns':1,'avg_ns':10,'max_ns':2,"
 	      "'spikes':3,'unarmed':4,'p50_ns':5,'p99_ns':6,'p99_9_ns':7,'histogram':[[1,2,7],[2,"
-	      "null,"
-	      "1]]}],'all':{'count':0,'min_ns':0,'avg_ns':0,'max_ns':0,'spikes':0,'unarmed':0,"
-	      "'p50_ns':0,'p99_ns':0,'p99_9_ns':0,'histogram':[]},'triggers':{},'missed':0,"
-	      "'captures':2,'kept':[{'number':2,'path':'a/2','cpu':3,'latency_ns':77,"
-	      "'trigger':'thread'}],'failed':0,'elapsed_ns':9}");
+	      "null,1]],'linear_histogram':{'width_ns':10,'entries':2,'buckets':[[0,3]],'over':4}}]"
+	      ","
+	      "'all':{'count':0,'min_ns':0,'avg_ns':0,'max_ns':0,'spikes':0,'unarmed':0,'p50_ns':0,"
+	      "'p99_ns':0,'p99_9_ns':0,'histogram':[]},'triggers':{},'missed':0,'captures':2,"
+	      "'kept':[{'number':2,'path':'a/2','cpu':3,'latency_ns':77,'trigger':'thread'}],"
+	      "'failed':0,'elapsed_ns':9}");
 	results.perf = (struct result_perf){
 		.pid = 7, .command = command, .status = 130, .data = { &file, 1 }
 	};

@@ -22,7 +22,11 @@ TEST(refuses_what_does_not_suit)
 {
 	const struct config good = { .workload = PERF_POKE_WORKLOAD_USER, .period_ns = 100000 };
 
+	const struct config fifo = { .workload = PERF_POKE_WORKLOAD_CYCLIC,
+				     .sched = { .size = 1, .policy = SCHED_FIFO } };
+
 	assert_int_equal(workload_check(&good), 0);
+	assert_int_equal(workload_check(&fifo), 0);
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_TIMERLAT, .period_ns = 99999 },
 		"period 99999 ns: must be 100us to 1s with the workload timerlat");
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_CYCLIC,
