@@ -27,11 +27,10 @@ struct timerlat {
 	struct journal *journal;
 	struct tracefs_instance *instance; /* NULL: somebody else's tracer is used */
 	char tracer_file[256];
-	struct timerlat_config config;
+	const struct config *config;
 	int inotify;
 	int watches[ARRAY_SIZE(watched)];
 	char *values[ARRAY_SIZE(watched)]; /* last known */
-	struct log log;
 };
 
 /* The running tracer of an instance. folder: relative to tracefs, "" or with a slash at its end. */
@@ -115,6 +114,11 @@ static const char *watched_name(const struct timerlat *timerlat, size_t i)
 	return watched[i] ? watched[i] : timerlat->tracer_file;
 }
 
+static bool is_user(const struct config *config)
+{
+	return config->workload == PERF_POKE_WORKLOAD_USER;
+}
+
 static int watch(struct timerlat *timerlat)
 {
 	char path[400], value[4096];
@@ -137,8 +141,8 @@ static int watch(struct timerlat *timerlat)
 /* Uses another's tracer unchanged. */
 static int use_running(struct timerlat *timerlat, const char *folder)
 {
-	const struct timerlat_config *config = &timerlat->config;
-	const struct log *log = &timerlat->log;
+	const struct config *config = timerlat->config;
+	const struct log *log = &timerlat->config->log;
 	char cpus[1024] = "?", period[32] = "?";
 	int tracefs = timerlat->tracefs;
 
@@ -149,7 +153,7 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 				 "workload timerlat: another timerlat runs already, on CPUs %.200s "
 				 "only: stop it, or use --workload cyclic",
 				 cpus);
-	if (config->user && has_kernel_threads(tracefs))
+	if (is_user(config) && has_kernel_threads(tracefs))
 		return log_error(
 			log, -EBUSY,
 			"workload user: another timerlat runs already, with kernel threads: stop "
@@ -168,7 +172,7 @@ static int use_running(struct timerlat *timerlat, const char *folder)
  */
 static int set_shared(struct timerlat *timerlat)
 {
-	const struct timerlat_config *config = &timerlat->config;
+	const struct config *config = timerlat->config;
 	struct journal *journal = timerlat->journal;
 	_cleanup_free_ char *cpus = NULL;
 	char period[32];
@@ -186,14 +190,14 @@ static int set_shared(struct timerlat *timerlat)
 	if (!err)
 		err = journal_set(journal, "osnoise/cpus", cpus);
 	if (err)
-		return log_error(&timerlat->log, err,
+		return log_error(&timerlat->config->log, err,
 				 "workload timerlat: cannot set up the tracer: %s", strerror(-err));
-	err = journal_option(journal, "osnoise/options", OPTION, !config->user);
-	if (err == -ENOENT && !config->user)
+	err = journal_option(journal, "osnoise/options", OPTION, !is_user(config));
+	if (err == -ENOENT && !is_user(config))
 		return 0;
 	if (err)
 		return log_error(
-			&timerlat->log, err,
+			&timerlat->config->log, err,
 			"workload user: needs Linux 6.5 for timerlat's threads in user space "
 			"(%s)",
 			strerror(-err));
@@ -214,7 +218,7 @@ static int begin_in_main(struct timerlat *timerlat)
 
 	tracefs_instance_free(TAKE_PTR(timerlat->instance));
 	if (err || strcmp(tracer, "nop"))
-		return log_error(&timerlat->log, -EBUSY,
+		return log_error(&timerlat->config->log, -EBUSY,
 				 "workload timerlat: this kernel runs the tracer in the main "
 				 "instance only, which is used by '%s'",
 				 err ? "?" : tracer);
@@ -227,7 +231,7 @@ static int begin_in_main(struct timerlat *timerlat)
 
 static int begin(struct timerlat *timerlat)
 {
-	const struct log *log = &timerlat->log;
+	const struct log *log = &timerlat->config->log;
 	int err;
 
 	err = set_shared(timerlat);
@@ -253,15 +257,16 @@ static int begin(struct timerlat *timerlat)
 	if (err)
 		return log_error(log, err, "workload timerlat: cannot start the tracer: %s",
 				 strerror(-err));
-	if (timerlat->config.user)
+	if (is_user(timerlat->config))
 		return 0;
-	return timerlat_threads_set(timerlat->config.cpus, timerlat->config.nr_cpus,
-				    timerlat->config.sched, timerlat->config.cgroup, log);
+	return timerlat_threads_set(timerlat->config->cpus, timerlat->config->nr_cpus,
+				    timerlat->config);
 }
 
 int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
-		   const struct timerlat_config *config, const struct log *log)
+		   const struct config *config)
 {
+	const struct log *log = &config->log;
 	struct timerlat *timerlat = calloc(1, sizeof(*timerlat));
 	enum timerlat_state state;
 	char folder[300];
@@ -271,8 +276,7 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 		return -ENOMEM;
 	timerlat->tracefs = tracefs;
 	timerlat->journal = journal;
-	timerlat->config = *config;
-	timerlat->log = *log;
+	timerlat->config = config;
 	timerlat->inotify = -1;
 	/* tracefs may not be mounted: see tracefs_open(). */
 	snprintf(timerlat->dir, sizeof(timerlat->dir), "/proc/self/fd/%d", tracefs);
@@ -307,10 +311,9 @@ bool timerlat_is_ours(const struct timerlat *timerlat)
 
 int timerlat_cpu_online(struct timerlat *timerlat, int cpu)
 {
-	if (!timerlat->instance || timerlat->config.user)
+	if (!timerlat->instance || is_user(timerlat->config))
 		return 0;
-	return timerlat_threads_set(&cpu, 1, timerlat->config.sched, timerlat->config.cgroup,
-				    &timerlat->log);
+	return timerlat_threads_set(&cpu, 1, timerlat->config);
 }
 
 int timerlat_fd(const struct timerlat *timerlat)
@@ -329,10 +332,10 @@ static void tell_change(struct timerlat *timerlat, size_t i)
 	free(timerlat->values[i]);
 	timerlat->values[i] = strdup(now);
 	if (watched[i])
-		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
+		log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
 			  "%s: another process set it to '%s'; not changed back", name, now);
 	else
-		log_write(&timerlat->log, PERF_POKE_LOG_WARN,
+		log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
 			  "another process stopped the tracer timerlat: its timers are no longer "
 			  "armed");
 }

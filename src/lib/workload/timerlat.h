@@ -5,10 +5,9 @@
 #ifndef LIB_WORKLOAD_TIMERLAT_H
 #define LIB_WORKLOAD_TIMERLAT_H
 
-#include "base/log.h"
+#include "options/config.h"
 #include "workload/journal.h"
 
-struct scheduling;
 struct timerlat;
 
 enum timerlat_state {
@@ -16,15 +15,6 @@ enum timerlat_state {
 	TIMERLAT_IDLE,
 	TIMERLAT_TAKEN, /* osnoise runs and excludes it */
 	TIMERLAT_RUNS,
-};
-
-struct timerlat_config {
-	const int *cpus;
-	size_t nr_cpus;
-	uint64_t period_ns;
-	const struct scheduling *sched; /* of its threads; NULL: the kernel's default */
-	const char *cgroup;		/* NULL: the kernel's default */
-	bool user;			/* for threads in user space */
 };
 
 /* The kernel's minimum. */
@@ -39,10 +29,10 @@ bool timerlat_others_run(int tracefs);
 /* Whether the tracer is set to run on all these CPUs. */
 bool timerlat_covers(int tracefs, const int *cpus, size_t nr);
 
-/* All changes go through the journal; closing the journal stops the tracer. tracefs stays the
- * caller's. */
+/* All changes go through the journal; closing the journal stops the tracer. tracefs and config must
+ * outlive this. */
 int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
-		   const struct timerlat_config *config, const struct log *log);
+		   const struct config *config);
 
 /* Whether this session has started the tracer. */
 bool timerlat_is_ours(const struct timerlat *timerlat);

@@ -137,19 +137,20 @@ static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgro
 			 text, cpu, strerror(-err), scheduling_advice(sched, err));
 }
 
-int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sched,
-			 const char *cgroup, const struct log *log)
+int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config)
 {
+	const struct scheduling *sched = config->sched.size ? &config->sched : NULL;
 	_cleanup_free_ int *tids = calloc(nr, sizeof(*tids));
+	const struct log *log = &config->log;
 	_cleanup_close_ int cgroup_fd = -1;
 	int err;
 
-	if (!sched && !cgroup)
+	if (!sched && !config->cgroup)
 		return 0;
 	if (!tids)
 		return -ENOMEM;
-	cgroup_fd = cgroup ? cgroup_open(cgroup, log) : -1;
-	if (cgroup && cgroup_fd < 0)
+	cgroup_fd = config->cgroup ? cgroup_open(config->cgroup, log) : -1;
+	if (config->cgroup && cgroup_fd < 0)
 		return cgroup_fd;
 	err = wait_threads(cpus, nr, tids);
 	if (err)

@@ -5,12 +5,10 @@
 
 #include <stddef.h>
 
-#include "base/log.h"
-#include "base/scheduling.h"
+#include "options/config.h"
 
-/* Waits for the threads of these CPUs and sets their scheduler and cgroup. NULL: unchanged. */
-int timerlat_threads_set(const int *cpus, size_t nr, const struct scheduling *sched,
-			 const char *cgroup, const struct log *log);
+/* Waits for the threads of these CPUs and sets scheduler and cgroup, if the options have any. */
+int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config);
 
 /* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own cgroup.
  * Logs errors. */

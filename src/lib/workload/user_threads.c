@@ -24,8 +24,8 @@
 
 struct user_threads {
 	int tracefs;
-	struct user_threads_config config;
-	struct log log;
+	const struct config *config;
+	struct scheduling sched;
 	int epoll;
 	struct user_thread {
 		int pidfd; /* -1: none */
@@ -70,7 +70,7 @@ static struct answer thread_settle(const struct user_threads *threads, int cpu, 
 	if (err)
 		return (struct answer){ err, err == -EINVAL ? "the CPU is not in its cpuset"
 							    : "it cannot be put there" };
-	err = scheduling_set(0, &threads->config.sched);
+	err = scheduling_set(0, &threads->sched);
 	return (struct answer){ err, "the scheduler is refused" };
 }
 
@@ -150,7 +150,7 @@ static struct answer thread_make(struct user_threads *threads, size_t i, int cgr
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return (struct answer){ -errno, "no socket" };
-	birth = (struct birth){ threads, threads->config.cpus[i], cgroup, ends[0], ends[1] };
+	birth = (struct birth){ threads, threads->config->cpus[i], cgroup, ends[0], ends[1] };
 	/* As fork(), but without SIGCHLD, which the program that loaded this library may ignore or
 	 * handle by waiting for all children. */
 	err = clone(thread_run, stack + sizeof(stack), CLONE_PIDFD, &birth, &thread->pidfd) < 0
@@ -169,12 +169,12 @@ static struct answer thread_make(struct user_threads *threads, size_t i, int cgr
 
 static int thread_start(struct user_threads *threads, size_t i)
 {
-	const struct user_threads_config *config = &threads->config;
+	const struct config *config = threads->config;
 	_cleanup_close_ int cgroup = -1;
 	struct answer answer;
 
 	thread_end(&threads->threads[i]);
-	cgroup = config->cgroup ? cgroup_open(config->cgroup, &threads->log) : -1;
+	cgroup = config->cgroup ? cgroup_open(config->cgroup, &threads->config->log) : -1;
 	if (config->cgroup && cgroup < 0)
 		return cgroup;
 	answer = thread_make(threads, i, cgroup);
@@ -183,13 +183,13 @@ static int thread_start(struct user_threads *threads, size_t i)
 	thread_end(&threads->threads[i]);
 	if (answer.err == -ENOENT)
 		answer.err = -EOPNOTSUPP;
-	return log_error(&threads->log, answer.err, "workload user: no thread on CPU %d: %s: %s%s",
-			 config->cpus[i], answer.what, strerror(-answer.err),
-			 scheduling_advice(&config->sched, answer.err));
+	return log_error(&threads->config->log, answer.err,
+			 "workload user: no thread on CPU %d: %s: %s%s", config->cpus[i],
+			 answer.what, strerror(-answer.err),
+			 scheduling_advice(&threads->sched, answer.err));
 }
 
-int user_threads_start(struct user_threads **ret, int tracefs,
-		       const struct user_threads_config *config, const struct log *log)
+int user_threads_start(struct user_threads **ret, int tracefs, const struct config *config)
 {
 	struct user_threads *threads =
 		calloc(1, sizeof(*threads) + config->nr_cpus * sizeof(threads->threads[0]));
@@ -198,8 +198,12 @@ int user_threads_start(struct user_threads **ret, int tracefs,
 	if (!threads)
 		return -ENOMEM;
 	threads->tracefs = tracefs;
-	threads->config = *config;
-	threads->log = *log;
+	threads->config = config;
+	threads->sched = config->sched;
+	if (!config->sched.size)
+		threads->sched = (struct scheduling){ .size = sizeof(threads->sched),
+						      .policy = SCHED_FIFO,
+						      .priority = config->priority };
 	for (size_t i = 0; i < config->nr_cpus; i++)
 		threads->threads[i] = (struct user_thread){ -1, -1 };
 	threads->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -217,8 +221,8 @@ int user_threads_start(struct user_threads **ret, int tracefs,
 
 int user_threads_cpu_online(struct user_threads *threads, int cpu)
 {
-	for (size_t i = 0; i < threads->config.nr_cpus; i++) {
-		if (threads->config.cpus[i] == cpu)
+	for (size_t i = 0; i < threads->config->nr_cpus; i++) {
+		if (threads->config->cpus[i] == cpu)
 			return thread_start(threads, i);
 	}
 	return 0;
@@ -231,7 +235,7 @@ int user_threads_fd(const struct user_threads *threads)
 
 void user_threads_poll(struct user_threads *threads)
 {
-	for (size_t i = 0; i < threads->config.nr_cpus; i++) {
+	for (size_t i = 0; i < threads->config->nr_cpus; i++) {
 		struct user_thread *thread = &threads->threads[i];
 		int status;
 
@@ -239,10 +243,10 @@ void user_threads_poll(struct user_threads *threads)
 			continue;
 		closep(&thread->pidfd);
 		closep(&thread->told);
-		log_write(&threads->log, PERF_POKE_LOG_WARN,
+		log_write(&threads->config->log, PERF_POKE_LOG_WARN,
 			  "workload user: the thread on CPU %d was killed: its timer is no longer "
 			  "armed",
-			  threads->config.cpus[i]);
+			  threads->config->cpus[i]);
 	}
 }
 
@@ -250,7 +254,7 @@ void user_threads_stop(struct user_threads *threads)
 {
 	if (!threads)
 		return;
-	for (size_t i = 0; i < threads->config.nr_cpus; i++)
+	for (size_t i = 0; i < threads->config->nr_cpus; i++)
 		thread_end(&threads->threads[i]);
 	closep(&threads->epoll);
 	free(threads);

@@ -4,21 +4,12 @@
 #ifndef LIB_WORKLOAD_USER_THREADS_H
 #define LIB_WORKLOAD_USER_THREADS_H
 
-#include "base/log.h"
-#include "base/scheduling.h"
+#include "options/config.h"
 
 struct user_threads;
 
-struct user_threads_config {
-	const int *cpus;
-	size_t nr_cpus;
-	struct scheduling sched;
-	const char *cgroup; /* NULL: unchanged */
-};
-
-/* The tracer must run. tracefs, and what config points to, must outlive the threads. */
-int user_threads_start(struct user_threads **ret, int tracefs,
-		       const struct user_threads_config *config, const struct log *log);
+/* The tracer must run. tracefs and config must outlive the threads. */
+int user_threads_start(struct user_threads **ret, int tracefs, const struct config *config);
 
 /* Starts the thread of a CPU again that was offline. */
 int user_threads_cpu_online(struct user_threads *threads, int cpu);

@@ -161,44 +161,24 @@ static int workload_watch(struct workload *workload, int fd)
 static int start_timerlat(struct workload *workload)
 {
 	const struct config *config = workload->config;
-	const struct timerlat_config timerlat = {
-		.cpus = config->cpus,
-		.nr_cpus = config->nr_cpus,
-		.period_ns = config->period_ns,
-		.sched = config->sched.size ? &config->sched : NULL,
-		.cgroup = config->cgroup,
-		.user = config->workload == PERF_POKE_WORKLOAD_USER,
-	};
 	int err;
 
 	if (workload->tracefs < 0)
 		return log_error(&config->log, workload->tracefs,
 				 "workload timerlat: no access to tracefs: %s",
 				 tracefs_strerror(workload->tracefs));
-	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, &timerlat,
-			     &config->log);
+	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, config);
 	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));
 }
 
 static int start_users(struct workload *workload)
 {
-	const struct config *config = workload->config;
-	struct user_threads_config users = {
-		.cpus = config->cpus,
-		.nr_cpus = config->nr_cpus,
-		.sched = config->sched,
-		.cgroup = config->cgroup,
-	};
 	int err = start_timerlat(workload);
 
 	/* Another's tracer has threads of its own. */
 	if (err || !timerlat_is_ours(workload->timerlat))
 		return err;
-	if (!users.sched.size)
-		users.sched = (struct scheduling){ .size = sizeof(users.sched),
-						   .policy = SCHED_FIFO,
-						   .priority = config->priority };
-	err = user_threads_start(&workload->users, workload->tracefs, &users, &config->log);
+	err = user_threads_start(&workload->users, workload->tracefs, workload->config);
 	return err ? err : workload_watch(workload, user_threads_fd(workload->users));
 }
 

@@ -20,9 +20,8 @@
 #define MOMENT_MS 100
 
 static struct messages messages;
-static const struct log log_of_test = { messages_add, &messages };
 static int cpu, fifo;
-static struct user_threads_config config = { .cpus = &cpu, .nr_cpus = 1 };
+static struct config config = { .cpus = &cpu, .nr_cpus = 1, .log = { messages_add, &messages } };
 
 static int setup(void **state)
 {
@@ -56,7 +55,7 @@ static struct user_threads *start(void **state)
 	const struct folder *folder = *state;
 	struct user_threads *threads;
 
-	assert_int_equal(user_threads_start(&threads, folder->fd, &config, &log_of_test), 0);
+	assert_int_equal(user_threads_start(&threads, folder->fd, &config), 0);
 	return threads;
 }
 
@@ -162,8 +161,7 @@ TEST_WITH(says_what_is_missing, setup, teardown)
 
 	snprintf(path, sizeof(path), "osnoise/per_cpu/cpu%d/timerlat_fd", cpu);
 	assert_int_equal(unlinkat(folder->fd, path, 0), 0);
-	assert_int_equal(user_threads_start(&threads, folder->fd, &config, &log_of_test),
-			 -EOPNOTSUPP);
+	assert_int_equal(user_threads_start(&threads, folder->fd, &config), -EOPNOTSUPP);
 	snprintf(said, sizeof(said),
 		 "workload user: no thread on CPU %d: timerlat_fd, which needs Linux 6.5: "
 		 "Operation not supported",
