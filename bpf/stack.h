@@ -53,4 +53,14 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	return 0;
 }
 
+__u8 code[TRIGGER_CODE_SIZE] = {};
+
+/* Run by user space, by BPF_PROG_TEST_RUN: reads the code before an address, which is its first
+ * argument. */
+SEC("raw_tp")
+int stack_code(struct bpf_raw_tracepoint_args *ctx)
+{
+	return bpf_probe_read_kernel(code, sizeof(code), (void *)(ctx->args[0] - sizeof(code)));
+}
+
 #endif

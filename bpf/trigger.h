@@ -77,6 +77,9 @@ struct trigger_recent {
 #define TRIGGER_BUILD_ID_SIZE 20
 #define TRIGGER_NICE_0 120 /* static_prio of the kernel */
 
+/* As long as an instruction may be, and the one before it. */
+#define TRIGGER_CODE_SIZE 16
+
 /* As the kernel fills it in: struct bpf_stack_build_id. */
 struct trigger_build_id {
 	__s32 status; /* BPF_STACK_BUILD_ID_... */

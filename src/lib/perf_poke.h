@@ -173,8 +173,11 @@ struct perf_poke_spike {
 	 * the interrupt's own are left out. Valid during the callback only. Since: 0.1 */
 	const struct perf_poke_frame *stack;
 	size_t nr_frames; /**< 0: not known */
-	int policy;	  /**< of the thread that was interrupted: SCHED_...; -1: not known */
-	int rt_priority;  /**< as sched_setscheduler() takes it; 0: not real-time */
+	/** whether interrupts were off until the timer's came: 1, or 0: it came where they were on;
+	 * -1: not known */
+	int irqs_off;
+	int policy;	 /**< of the thread that was interrupted: SCHED_...; -1: not known */
+	int rt_priority; /**< as sched_setscheduler() takes it; 0: not real-time */
 	int nice;
 };
 

@@ -65,6 +65,8 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
+	if (stack->irqs_on)
+		return STACK_NONE;
 	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
 }
 
@@ -72,16 +74,18 @@ size_t spike_stack_open(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
+	if (stack->nr && (stack->irqs_on || stack->frames[0].user))
+		return 0;
 	if (found == STACK_NONE)
-		return stack->nr && stack->frames[0].user ? 0 : STACK_NONE;
+		return STACK_NONE;
 	return only_passes(stack->frames[found].name) ? found : STACK_NONE;
 }
 
 bool spike_stack_is_idle(const struct spike_stack *stack)
 {
-	size_t culprit = spike_stack_culprit(stack);
+	size_t found = find_turning_on(stack);
 
-	return culprit != STACK_NONE && is_idle(stack->frames[culprit].name);
+	return found != STACK_NONE && is_idle(stack->frames[found].name);
 }
 
 void spike_stack_put_frame(FILE *file, const struct spike_frame *frame)

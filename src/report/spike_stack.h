@@ -22,6 +22,7 @@ struct spike_frame {
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
+	bool irqs_on; /* the code shows that interrupts were on; else it is not known */
 };
 
 #define STACK_NONE SIZE_MAX

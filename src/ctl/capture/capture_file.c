@@ -270,8 +270,11 @@ static bool read_frame(json_object *json, struct spike_frame *frame)
 
 static int read_stack(json_object *json, struct capture_file *file, char **why)
 {
+	json_object *irqs_off = find(json, "spike.irqs_off", json_type_boolean);
 	json_object *list = find_any(json, "spike.stack");
 	size_t nr;
+
+	file->stack.irqs_on = irqs_off && !json_object_get_boolean(irqs_off);
 
 	if (!list)
 		return 0;

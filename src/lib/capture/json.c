@@ -183,6 +183,9 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_latency(json, "thread_ns", spike->thread_ns);
 	put_latency(json, "user_ns", spike->user_ns);
 	json_object_object_add(json, "noise", noise_json(spike));
+	json_object_object_add(json, "irqs_off",
+			       spike->irqs_off < 0 ? NULL
+						   : json_object_new_boolean(spike->irqs_off));
 	json_object_object_add(json, "stack", stack_json(spike));
 	return json;
 }

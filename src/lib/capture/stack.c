@@ -185,6 +185,27 @@ struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 	return NULL;
 }
 
+#ifdef __x86_64__
+#define POPF 0x9d
+#define STI 0xfb
+/* An instruction with a displacement and an operand of four bytes each. */
+#define NEXT_MAX 11
+
+/* popf takes effect at once, sti only behind the next instruction. */
+int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE])
+{
+	const uint8_t *end = code + TRIGGER_CODE_SIZE;
+
+	return end[-1] == POPF || memchr(end - 1 - NEXT_MAX, STI, NEXT_MAX);
+}
+#else
+int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE])
+{
+	(void)code;
+	return -1;
+}
+#endif
+
 void stack_free(struct perf_poke_frame *frames, size_t nr)
 {
 	for (size_t i = 0; frames && i < nr; i++) {

@@ -71,6 +71,19 @@ static void capture_function(const struct capture_env *env, struct capture *capt
 	capture->spike.function_name = capture->function_name;
 }
 
+/* A timer that is held off fires behind the instruction that turns interrupts on. */
+static int capture_irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
+{
+	uint8_t code[TRIGGER_CODE_SIZE];
+
+	if (!spike->nr_frames || spike->kind != PERF_POKE_TRIGGER_IRQ)
+		return -1;
+	if (spike->stack[0].user)
+		return 0;
+	return trigger_code(env->trigger, spike->stack[0].address, code) ? -1
+									 : stack_held_off(code);
+}
+
 /* What was interrupted. */
 static void capture_stack(const struct capture_env *env, struct capture *capture)
 {
@@ -85,6 +98,7 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	spike->nice = stacks->spike.nice;
 	capture->stack = stack_name(&stacks->spike, env->symbols, &spike->nr_frames);
 	spike->stack = capture->stack;
+	spike->irqs_off = capture_irqs_off(env, spike);
 }
 
 /* A thread that is late may run only now. */

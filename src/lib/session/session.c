@@ -327,6 +327,7 @@ static struct perf_poke_spike session_spike(const struct config *config,
 		.ran_cpu = poked ? -1 : (int)seen->ran_cpu,
 		.ran_watched = seen->ran_watched,
 		.policy = -1,
+		.irqs_off = -1,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));

@@ -1,84 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger/trigger.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/map_memory.h"
-#include "base/probe.h"
-#include "base/tracefs.h"
-#include "bpf/trigger.skel.h"
-#include "bpf/trigger_bare.skel.h"
-#include "bpf/trigger_impl.skel.h"
+#include "trigger/state.h"
 
-#define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
-
-/* Threads whose timers have expired, or that were woken, and that have not run yet. */
-#define SLEEPERS_MAX 4096
-
-struct trigger {
-	struct trigger_bpf *skel;
-	struct ring_buffer *ring;
-	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
-	struct trigger_cpu *more; /* of cpus_more */
-	uint64_t *linear;	  /* rows of linear_row buckets */
-	size_t linear_row;
-	struct trigger_recent *recent; /* indexed by CPU */
-	struct trigger_stacks *stacks; /* by sequence */
-	int nr_possible;
-	bool noise;
-	bool rtla;		     /* its programs are loaded */
-	struct poke_target *targets; /* mapping of the map `targets` */
-	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
-		session_size;
-	struct trigger_session *session; /* mapping of the map `session` */
-	uint64_t missed;		 /* final, once detached */
-	struct trigger_spike spike;	 /* there is at most one for each arming */
-	bool have_spike;
-	bool stop_asked;
-};
-
-bool trigger_has_btf(const struct log *log)
-{
-	if (!access(TRIGGER_BTF, R_OK))
-		return true;
-	log_write(log, PERF_POKE_LOG_ERROR,
-		  "the kernel has no BTF (" TRIGGER_BTF "): it must be built with "
-		  "CONFIG_DEBUG_INFO_BTF");
-	return false;
-}
-
-static int trigger_on_record(void *ctx, void *data, size_t size)
-{
-	const struct trigger_spike *record = data;
-	struct trigger *trigger = ctx;
-
-	if (size < sizeof(*record))
-		return 0;
-	if (record->what == TRIGGER_STOP) {
-		trigger->stop_asked = true;
-		return 0;
-	}
-	trigger->spike = *record;
-	trigger->have_spike = true;
-	return 0;
-}
-
-/* Records that are thrown away: there is nothing to do. */
-static int trigger_on_kick(void *ctx, void *data, size_t size)
-{
-	(void)ctx;
-	(void)data;
-	(void)size;
-	return 0;
-}
-
-static struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
-					    enum trigger_kind kind)
+struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu, enum trigger_kind kind)
 {
 	size_t index = (size_t)(kind - 1) * trigger->nr_possible + cpu;
 
@@ -88,300 +19,12 @@ static struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int c
 									  : NULL;
 }
 
-/* The rows of the linear histogram: see bpf/linear.h. */
-static void trigger_watch(struct trigger *trigger, const struct trigger_config *config)
-{
-	for (int kind = TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
-		for (size_t i = 0; i < config->nr_cpus; i++) {
-			size_t row = kind * config->nr_cpus + i;
-			struct trigger_cpu *cpu = trigger_find_cpu(trigger, config->cpus[i], kind);
-
-			if (cpu)
-				cpu->watched = 1 + row;
-		}
-	}
-}
-
-static int trigger_map_all(struct trigger *trigger, const struct trigger_config *config)
-{
-	const struct trigger_bpf *skel = trigger->skel;
-	const struct {
-		void *at;
-		size_t *size;
-		const struct bpf_map *map;
-	} rows[] = {
-		{ &trigger->cpus, &trigger->cpus_size, skel->maps.cpus },
-		{ &trigger->more, &trigger->more_size, skel->maps.cpus_more },
-		{ &trigger->linear, &trigger->linear_size, skel->maps.linear },
-		{ &trigger->recent, &trigger->recent_size, skel->maps.recent },
-		{ &trigger->stacks, &trigger->stacks_size, skel->maps.stacks },
-		{ &trigger->targets, &trigger->targets_size, skel->maps.targets },
-		{ &trigger->session, &trigger->session_size, skel->maps.session },
-	};
-	int err = 0;
-
-	trigger->linear_row = config->linear_entries + 1;
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
-		err = map_memory(rows[i].at, rows[i].size, rows[i].map);
-	if (err)
-		return err;
-	trigger_watch(trigger, config);
-	for (size_t i = 0; i < config->nr_targets; i++)
-		trigger->targets[i] = config->targets[i];
-	return 0;
-}
-
-/* Runs a program here and now. Returns what it returns, or a negative errno. */
-static int trigger_run(const struct bpf_program *prog)
+int trigger_run(const struct bpf_program *prog)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
 
 	return err ? err : (int)opts.retval;
-}
-
-static void trigger_set_messages(struct trigger *trigger, const struct trigger_config *config)
-{
-	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	const char *resume = config->resume_message ? config->resume_message : "";
-
-	snprintf((char *)rodata->pause_message, sizeof(rodata->pause_message), "%s",
-		 config->pause_message ? config->pause_message : "");
-	snprintf((char *)rodata->resume_message, sizeof(rodata->resume_message), "%s", resume);
-	bpf_program__set_autoload(trigger->skel->progs.trigger_resume, *resume);
-}
-
-static void trigger_set_pokes(struct trigger *trigger, const struct trigger_config *config)
-{
-	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-
-	rodata->poke_ways = config->poke_ways;
-	snprintf((char *)rodata->poke_message, sizeof(rodata->poke_message), "%s",
-		 config->poke_message ? config->poke_message : "");
-	bpf_program__set_autoload(trigger->skel->progs.poke_pending, config->poke_ways);
-	bpf_program__set_autoload(trigger->skel->progs.poke_look_all, config->poke_ways);
-	bpf_program__set_autoload(trigger->skel->progs.poke_pass,
-				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
-}
-
-/* rtla's programs are on a tracepoint that not every kernel has; the trace is held on another. */
-static void trigger_set_rtla(struct trigger *trigger, bool rtla)
-{
-	const struct trigger_bpf *skel = trigger->skel;
-
-	trigger->rtla = rtla && tracefs_has_event("osnoise/timerlat_sample") &&
-			tracefs_has_event("irq_vectors/irq_work_entry");
-	bpf_program__set_autoload(skel->progs.trigger_rtla, trigger->rtla);
-	bpf_program__set_autoload(skel->progs.rtla_hold, trigger->rtla);
-}
-
-static void trigger_set_threads(struct trigger *trigger, const struct trigger_threads *threads)
-{
-	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	const struct trigger_bpf *skel = trigger->skel;
-	bool thread = threads->threshold_ns[TRIGGER_THREAD];
-	bool user = threads->threshold_ns[TRIGGER_USER];
-	bool wakeup = threads->threshold_ns[TRIGGER_WAKEUP];
-	int nr = trigger->nr_possible;
-
-	rodata->nr_cpus = nr;
-	rodata->thread_threshold_ns = threads->threshold_ns[TRIGGER_THREAD];
-	rodata->user_threshold_ns = threads->threshold_ns[TRIGGER_USER];
-	rodata->wakeup_threshold_ns = threads->threshold_ns[TRIGGER_WAKEUP];
-	rodata->has_samples = threads->samples;
-	rodata->timerlat_irq = threads->timerlat_irq;
-	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
-	rodata->thread_claimed = threads->claimed;
-	rodata->wakeup_pid = threads->wakeup_pid;
-	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
-		 threads->wakeup_comm);
-	bpf_map__set_max_entries(skel->maps.recent, nr);
-	if (thread || user || wakeup)
-		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
-	if (thread || user)
-		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
-	if (wakeup)
-		bpf_map__set_max_entries(skel->maps.wakeups, SLEEPERS_MAX);
-	rodata->has_noise = trigger->noise = threads->noise;
-	if (threads->noise)
-		bpf_map__set_max_entries(skel->maps.noises, nr);
-	bpf_program__set_autoload(skel->progs.trigger_hrtimer, !thread && !user);
-	bpf_program__set_autoload(skel->progs.trigger_hrtimer_threads, thread || user);
-	bpf_program__set_autoload(skel->progs.noise_irq_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.noise_softirq_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.noise_thread_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.noise_nmi_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.latency_sample, threads->samples && (thread || user));
-	bpf_program__set_autoload(skel->progs.latency_switch,
-				  ((thread || user) && !threads->samples) || wakeup);
-	bpf_program__set_autoload(skel->progs.latency_return, user && !threads->samples);
-	bpf_program__set_autoload(skel->progs.latency_wakeup, wakeup);
-}
-
-/* Loading a program that prints makes the kernel write all such messages to the trace buffer: an
- * event of tracefs is enabled, which was somebody's to enable. Perf events on it need none of that.
- */
-static int trigger_load_quietly(struct trigger *trigger)
-{
-	const char *event = "events/bpf_trace/bpf_trace_printk/enable";
-	_cleanup_close_ int tracefs = tracefs_open();
-	_cleanup_close_ int fd = tracefs < 0 ? -1 : openat(tracefs, event, O_RDWR | O_CLOEXEC);
-	char enabled = '1';
-	int err;
-
-	if (fd >= 0 && pread(fd, &enabled, 1, 0) != 1)
-		enabled = '1';
-	err = trigger_bpf__load(trigger->skel);
-	if (enabled == '0' && pwrite(fd, "0", 1, 0) != 1 && !err)
-		err = -errno;
-	return err;
-}
-
-/* All are compiled from one source, and are alike but for the functions of the kernel they call. */
-static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
-{
-	const uint64_t *thresholds = config->threads.threshold_ns;
-	/* Named, libbpf does not look for types that are not in it in the BTF of modules, for which
-	 * it needs CAP_SYS_ADMIN: not every kernel has timerlat's. But then it reads it twice. */
-	LIBBPF_OPTS(bpf_object_open_opts, opts,
-		    .btf_custom_path = thresholds[TRIGGER_THREAD] || thresholds[TRIGGER_USER]
-					       ? TRIGGER_BTF
-					       : NULL);
-
-	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf) &&
-			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
-		      "one may be taken for the other");
-
-	if (!(config->poke_ways & (1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK)))
-		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
-	if (config->poke_ways & 1U << POKE_WAY_TASK_WORK && !kfunc_exists(TRIGGER_TASK_WORK))
-		return (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts);
-	return trigger_bpf__open_opts(&opts);
-}
-
-static int trigger_attach(struct trigger *trigger, const struct log *log)
-{
-	struct trigger_bpf *skel = trigger->skel;
-	const struct {
-		const struct bpf_program *program;
-		struct bpf_link **link;
-		const char *to;
-	} attach[] = {
-		{ skel->progs.poke_pending, &skel->links.poke_pending, "signal_generate" },
-		{ skel->progs.poke_pass, &skel->links.poke_pass, "perf_poll" },
-		{ skel->progs.noise_irq_ns, &skel->links.noise_irq_ns, "irq_noise" },
-		{ skel->progs.noise_softirq_ns, &skel->links.noise_softirq_ns, "softirq_noise" },
-		{ skel->progs.noise_thread_ns, &skel->links.noise_thread_ns, "thread_noise" },
-		{ skel->progs.noise_nmi_ns, &skel->links.noise_nmi_ns, "nmi_noise" },
-		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
-		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
-		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
-		{ skel->progs.latency_return, &skel->links.latency_return, "hrtimer_start" },
-		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },
-		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
-		  "hrtimer_expire_entry" },
-		{ skel->progs.trigger_hrtimer_threads, &skel->links.trigger_hrtimer_threads,
-		  "hrtimer_expire_entry" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(attach); i++) {
-		if (!bpf_program__autoload(attach[i].program))
-			continue;
-		*attach[i].link = bpf_program__attach(attach[i].program);
-		if (!*attach[i].link)
-			return log_error(log, -errno, "cannot attach to %s: %s", attach[i].to,
-					 strerror(errno));
-	}
-	return 0;
-}
-
-static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
-			const struct log *log)
-{
-	int possible, err;
-
-	if (!trigger_has_btf(log))
-		return -EOPNOTSUPP;
-	possible = libbpf_num_possible_cpus();
-	if (possible < 0)
-		return possible;
-	trigger->skel = trigger_skeleton(config);
-	if (!trigger->skel)
-		return log_error(log, -errno, "cannot open the trigger program: %s",
-				 strerror(errno));
-	trigger->skel->rodata->threshold_ns = config->threshold_ns;
-	trigger->skel->rodata->function = config->function;
-	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
-	trigger->nr_possible = possible;
-	if (config->linear_entries) {
-		trigger->skel->rodata->linear_entries = config->linear_entries;
-		trigger->skel->rodata->linear_width_ns = config->linear_width_ns;
-		bpf_map__set_max_entries(trigger->skel->maps.linear,
-					 TRIGGER_KINDS * config->nr_cpus *
-						 (config->linear_entries + 1));
-	}
-	trigger->skel->rodata->has_stacks = config->stacks;
-	if (config->stacks)
-		bpf_map__set_max_entries(trigger->skel->maps.stacks, TRIGGER_RECENT);
-	trigger_set_threads(trigger, &config->threads);
-	trigger_set_messages(trigger, config);
-	trigger_set_pokes(trigger, config);
-	trigger_set_rtla(trigger, config->rtla);
-	err = trigger_load_quietly(trigger);
-	if (err)
-		return log_error(log, err, "the kernel rejects the trigger program: %s",
-				 strerror(-err));
-	err = trigger_map_all(trigger, config);
-	if (err)
-		return log_error(log, err, "cannot map the trigger's statistics: %s",
-				 strerror(-err));
-	trigger->session->size = sizeof(*trigger->session);
-	/* Says who the controller is. */
-	err = trigger_run(trigger->skel->progs.trigger_self);
-	if (err)
-		return log_error(log, err, "cannot map the session's description: %s",
-				 strerror(-err));
-	trigger->ring = ring_buffer__new(bpf_map__fd(trigger->skel->maps.spikes), trigger_on_record,
-					 trigger, NULL);
-	if (!trigger->ring)
-		return log_error(log, -errno, "cannot map the trigger's ring: %s", strerror(errno));
-	err = ring_buffer__add(trigger->ring, bpf_map__fd(trigger->skel->maps.rtla_kicks),
-			       trigger_on_kick, NULL);
-	if (err)
-		return log_error(log, err, "cannot map the trigger's ring: %s", strerror(-err));
-	return trigger_attach(trigger, log);
-}
-
-int trigger_try(enum poke_way way)
-{
-	const struct trigger_config config = {
-		.threshold_ns = UINT64_MAX,
-		.poke_ways = 1U << way,
-	};
-	struct trigger *trigger;
-	int err = trigger_open(&trigger, &config, &(struct log){});
-
-	if (!err)
-		trigger_free(trigger);
-	return err;
-}
-
-int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log)
-{
-	struct trigger *trigger = calloc(1, sizeof(*trigger));
-	int err;
-
-	if (!trigger)
-		return -ENOMEM;
-	log_capture(log);
-	err = trigger_load(trigger, config, log);
-	log_release();
-	if (err) {
-		trigger_free(trigger);
-		return err;
-	}
-	*ret = trigger;
-	return 0;
 }
 
 int trigger_fd(const struct trigger *trigger)
@@ -552,6 +195,15 @@ bool trigger_stacks(const struct trigger *trigger, uint64_t sequence, struct tri
 	seen += sequence % TRIGGER_RECENT;
 	*stacks = *seen;
 	return stacks->sequence == sequence && seen->sequence == sequence;
+}
+
+int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE])
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &address, .ctx_size_in = sizeof(address));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(trigger->skel->progs.stack_code), &opts);
+
+	memcpy(code, trigger->skel->bss->code, TRIGGER_CODE_SIZE);
+	return err ? err : (int)opts.retval;
 }
 
 bool trigger_has_noise(const struct trigger *trigger)

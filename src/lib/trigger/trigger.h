@@ -128,6 +128,8 @@ bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence
 /* The stacks at a spike. Any thread. Returns whether there are any, still those of this spike. */
 bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 		    struct trigger_stacks *stacks);
+/* Reads the kernel's code before an address. One thread at a time. */
+int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE]);
 /* Whether those latencies come with noise. */
 bool trigger_has_noise(const struct trigger *trigger);
 /* Expiries on any CPU that the program did not see because it was running already on that CPU. */

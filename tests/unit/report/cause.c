@@ -115,6 +115,8 @@ TEST(tells_what_events_do_not_show)
 		name, "", false, true                                                              \
 	}
 
+static bool account_irqs_on;
+
 /* As SAYS, of events with a stack. */
 #define STACK_SAYS(expected, these, ...)                                                           \
 	do {                                                                                       \
@@ -122,6 +124,7 @@ TEST(tells_what_events_do_not_show)
                                                                                                    \
 		assert_int_equal(TIMELINE(&account, false, __VA_ARGS__), 0);                       \
 		account.facts.stack.nr = ARRAY_SIZE(these);                                        \
+		account.facts.stack.irqs_on = account_irqs_on;                                     \
 		memcpy(account.facts.stack.frames, these, sizeof(these));                          \
 		assert_int_equal(account_finish(&account), 0);                                     \
 		assert_string_equal(account.sentence, "timer 100us late: " expected);              \
@@ -156,6 +159,12 @@ TEST(names_what_the_interrupt_came_upon)
 	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in do_syscall_64(), so no "
 		   "code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
 		   passing, TASK(0, "stress 7"));
+	account_irqs_on = true;
+	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in "
+		   "_raw_spin_unlock_irqrestore(), so no code of the kernel kept it waiting, but "
+		   "hardware, firmware or a hypervisor",
+		   flush, TASK(0, "stress 7"));
+	account_irqs_on = false;
 	STACK_SAYS("stress 7 ran for 100us of that; whether with interrupts off, events do not "
 		   "show",
 		   gone, TASK(0, "stress 7"));

@@ -124,6 +124,7 @@ static const char golden[] =
 	"'idle':false,'poked':false,'rtla':false,"
 	"'trigger':'irq','irq_ns':null,'thread_ns':null,'user_ns':null,"
 	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9},"
+	"'irqs_off':true,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
 	"'offset':7,'user':false},"
 	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
@@ -165,6 +166,7 @@ TEST_WITH(holds_all, set_up, remove_output)
 	capture->spike.policy = 1;
 	capture->spike.rt_priority = 42;
 	capture->spike.nice = -3;
+	capture->spike.irqs_off = 1;
 	capture->spike.stack = stack;
 	capture->spike.nr_frames = ARRAY_SIZE(stack);
 	capture->spike.has_noise = true;

@@ -170,6 +170,28 @@ TEST(remembers_symbols)
 	assert_int_equal(symbols.next, 1);
 }
 
+#ifdef __x86_64__
+TEST(knows_code_that_turns_interrupts_on)
+{
+	/* sti; nop, sti; decl %gs:0x12345678(%rip), sti as the last, popf, and an operand. */
+	static const struct {
+		uint8_t code[TRIGGER_CODE_SIZE];
+		int held_off;
+	} rows[] = {
+		{ { [14] = 0xfb, 0x90 }, 1 },
+		{ { [7] = 0xfb, 0x65, 0xff, 0x0d, 0x78, 0x56, 0x34, 0x12, 0x90 }, 1 },
+		{ { [15] = 0xfb }, 0 },
+		{ { [15] = 0x9d }, 1 },
+		{ { [14] = 0x9d, 0x90 }, 0 },
+		{ { 0xfb }, 0 },
+		{ {}, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(stack_held_off(rows[i].code), rows[i].held_off);
+}
+#endif
+
 /* One in code of this process, one in none. */
 TEST(finds_files_of_user_space)
 {

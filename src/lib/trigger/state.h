@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What load.c makes, and trigger.c works with. */
+#ifndef LIB_TRIGGER_STATE_H
+#define LIB_TRIGGER_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/poke.h"
+#include "bpf/trigger.h"
+
+/* It needs the types of the above. */
+#include "bpf/trigger.skel.h"
+
+struct trigger {
+	struct trigger_bpf *skel;
+	struct ring_buffer *ring;
+	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
+	struct trigger_cpu *more; /* of cpus_more */
+	uint64_t *linear;	  /* rows of linear_row buckets */
+	size_t linear_row;
+	struct trigger_recent *recent; /* indexed by CPU */
+	struct trigger_stacks *stacks; /* by sequence */
+	int nr_possible;
+	bool noise;
+	bool rtla;		     /* its programs are loaded */
+	struct poke_target *targets; /* mapping of the map `targets` */
+	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
+		session_size;
+	struct trigger_session *session; /* mapping of the map `session` */
+	uint64_t missed;		 /* final, once detached */
+	struct trigger_spike spike;	 /* there is at most one for each arming */
+	bool have_spike;
+	bool stop_asked;
+};
+
+/* The table of a kind of latency; NULL: it is not counted. */
+struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
+				     enum trigger_kind kind);
+
+/* Runs a program here and now. Returns its result, or a negative errno. */
+int trigger_run(const struct bpf_program *prog);
+
+#endif
