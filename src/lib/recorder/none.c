@@ -10,26 +10,7 @@ static int none_check(const struct recorder_config *config, const struct log *lo
 			 config->events[0].name);
 }
 
-static int none_open(struct recorder **ret, const struct recorder_config *config,
-		     const struct log *log)
-{
-	(void)config;
-	(void)log;
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->ops = &none_recorder;
-	return 0;
-}
-
-static void none_free(struct recorder *recorder)
-{
-	free(recorder);
-}
-
 const struct recorder_ops none_recorder = {
 	.choice = { "none", PERF_POKE_RECORDER_NONE, "only the spike and its stack" },
 	.check = none_check,
-	.open = none_open,
-	.free = none_free,
 };

@@ -83,6 +83,26 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 	return 0;
 }
 
+int recorder_open(struct recorder **ret, const struct recorder_ops *ops,
+		  const struct recorder_config *config, const struct log *log)
+{
+	if (ops->open)
+		return ops->open(ret, config, log);
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->ops = ops;
+	return 0;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	if (recorder && recorder->ops->free)
+		recorder->ops->free(recorder);
+	else
+		free(recorder);
+}
+
 int recorder_start(struct recorder *recorder, const struct log *log)
 {
 	return recorder->ops->start ? recorder->ops->start(recorder, log) : 0;

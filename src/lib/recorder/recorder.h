@@ -57,6 +57,7 @@ struct recorder_ops {
 	bool (*suits)(const struct recorder_config *config);
 	/* Refuses options before anything is opened, and logs why; may be NULL. */
 	int (*check)(const struct recorder_config *config, const struct log *log);
+	/* May be NULL, with free: holds nothing. */
 	int (*open)(struct recorder **ret, const struct recorder_config *config,
 		    const struct log *log);
 	/* Begins to record, once nothing patches the kernel any more; NULL: records since open. */
@@ -104,6 +105,10 @@ const char *recorder_freeze_name(enum perf_poke_freeze freeze);
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
 		    const struct recorder_config *config, const struct log *log);
 
+int recorder_open(struct recorder **ret, const struct recorder_ops *ops,
+		  const struct recorder_config *config, const struct log *log);
+/* NULL is ignored. */
+void recorder_free(struct recorder *recorder);
 int recorder_start(struct recorder *recorder, const struct log *log);
 int recorder_freeze(struct recorder *recorder, const struct perf_poke_spike *spike);
 int recorder_copy(struct recorder *recorder, struct snapshot **ret);

@@ -193,7 +193,8 @@ static int session_start(struct perf_poke *pp)
 	/* Before the recorder, so that no CPU goes offline unnoticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	pp->config.recording.work_fd = pp->output.work;
-	err = pp->recorder_ops->open(&pp->recorder, &pp->config.recording, &pp->config.log);
+	err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording,
+			    &pp->config.log);
 	if (!err && pp->config.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
 	if (!err)
@@ -479,8 +480,7 @@ int perf_poke__stop(struct perf_poke *pp)
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));
-	if (pp->recorder)
-		pp->recorder->ops->free(TAKE_PTR(pp->recorder));
+	recorder_free(TAKE_PTR(pp->recorder));
 	closep(&pp->hotplug_fd);
 	output_close(&pp->output);
 	/* Those who wait for the end of the session wait for this. */

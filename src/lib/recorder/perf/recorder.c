@@ -3,8 +3,6 @@
  * like any target, so this does nothing at a spike; the capture describes the spike. */
 #include "recorder/recorder.h"
 
-#include "util.h"
-
 static bool perf_suits(const struct recorder_config *config)
 {
 	return config->nr_targets && !config->nr_events;
@@ -15,36 +13,16 @@ static int perf_check(const struct recorder_config *config, const struct log *lo
 	if (!config->nr_targets)
 		return log_error(log, -EINVAL,
 				 "recorder perf: needs a target (a running perf record)");
-	return 0;
-}
-
-static int perf_open(struct recorder **ret, const struct recorder_config *config,
-		     const struct log *log)
-{
-	struct recorder *recorder;
-
 	if (config->nr_events)
 		return log_error(
 			log, -EINVAL,
 			"event '%s': the recorder perf takes no events; the poked perf has its own",
 			config->events[0].name);
-	recorder = calloc(1, sizeof(*recorder));
-	if (!recorder)
-		return -ENOMEM;
-	recorder->ops = &perf_recorder;
-	*ret = recorder;
 	return 0;
-}
-
-static void perf_free(struct recorder *recorder)
-{
-	free(recorder);
 }
 
 const struct recorder_ops perf_recorder = {
 	.choice = { "perf", PERF_POKE_RECORDER_PERF, "a perf record that is poked" },
 	.suits = perf_suits,
 	.check = perf_check,
-	.open = perf_open,
-	.free = perf_free,
 };

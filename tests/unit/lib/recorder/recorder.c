@@ -79,12 +79,11 @@ TEST(chooses)
 TEST(does_without_functions)
 {
 	const struct recorder_config config = { .nr_targets = 1 };
-	const struct recorder_ops *ops = &none_recorder;
 	struct snapshot *snapshot = (struct snapshot *)&config;
 	struct snapshot_facts facts = {};
 	struct recorder *recorder;
 
-	assert_int_equal(ops->open(&recorder, &config, &(struct log){}), 0);
+	assert_int_equal(recorder_open(&recorder, &none_recorder, &config, &(struct log){}), 0);
 	assert_int_equal(recorder_start(recorder, &(struct log){}), 0);
 	assert_int_equal(recorder_freeze(recorder, NULL), 0);
 	assert_int_equal(recorder_copy(recorder, &snapshot), 0);
@@ -94,5 +93,5 @@ TEST(does_without_functions)
 	assert_int_equal(recorder_write(recorder, NULL, -1, NULL, &facts), 0);
 	recorder_describe(recorder, NULL, NULL);
 	recorder_snapshot_free(recorder, NULL);
-	ops->free(recorder);
+	recorder_free(recorder);
 }
