@@ -324,7 +324,25 @@ int decode_files(struct decode *decode, struct code_file **files, size_t *nr)
 	return code_files(decode->code, files, nr);
 }
 
+static void count_lost(const struct decode *decode, struct decode_stats *stats)
+{
+	const struct decode_opts *opts = &decode->opts;
+	size_t nr;
+	const struct sideband_lost *lost = sideband_lost(decode->sideband, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (lost[i].time < opts->begin || (opts->end && lost[i].time > opts->end) ||
+		    (opts->cpu >= 0 && lost[i].cpu >= 0 && lost[i].cpu != opts->cpu))
+			continue;
+		if (lost[i].kind == SIDEBAND_LOST_RECORDS)
+			stats->lost_records += lost[i].nr;
+		else
+			stats->truncated += lost[i].kind != SIDEBAND_LOST_COLLISION;
+	}
+}
+
 void decode_stats(const struct decode *decode, struct decode_stats *stats)
 {
 	*stats = decode->stats;
+	count_lost(decode, stats);
 }

@@ -42,7 +42,9 @@ struct decode_opts {
 struct decode_stats {
 	uint64_t errors, overflows, gaps;
 	uint64_t bytes, segments; /* of the trace: that were decoded */
-	char first_error[128];	  /* where and what; "": there was none */
+	/* In the window, as the kernel tells: how often trace was lost, and records that were. */
+	uint64_t truncated, lost_records;
+	char first_error[128]; /* where and what; "": there was none */
 };
 
 /* Returns 0 or a negative errno with `why`, a line for the user that is to be freed. */

@@ -52,6 +52,12 @@ static void tell(struct console *con, const struct export_args *args,
 	if (stats->overflows)
 		console_warn(con, "%s of Intel PT: trace was lost",
 			     FORMAT_COUNT(stats->overflows, "overflow", "overflows"));
+	if (stats->truncated)
+		console_warn(con, "full buffer %s: trace was lost",
+			     FORMAT_COUNT(stats->truncated, "time", "times"));
+	if (stats->lost_records)
+		console_warn(con, "%s lost by the kernel: names of tasks and files may be wrong",
+			     FORMAT_COUNT(stats->lost_records, "record", "records"));
 	if (args->quiet)
 		return;
 	console_info(con, "%s: %s%s%s", args->output,

@@ -76,6 +76,19 @@ class ExportTest(Export):
         self.assertEqual({piece.args["instructions"] for piece in leaves}, {2})
         self.assertEqual({piece.args["icache bytes"] for piece in leaves}, {64})
 
+    def test_lost(self):
+        """What the kernel says it lost."""
+        whole = bytearray(self.data.read_bytes())
+        extra = made.Recording.__new__(made.Recording)
+        extra.data = b""
+        extra.event(made.Recording.AUX, struct.pack("<QQQ", 0, 64, 1), time=BEGIN, cpu=1)
+        extra.event(made.Recording.LOST, struct.pack("<QQ", 1, 3), time=BEGIN)
+        struct.pack_into("<Q", whole, 48, struct.unpack_from("<Q", whole, 48)[0] + len(extra.data))
+        self.data.write_bytes(whole + extra.data)
+        said = self.export()
+        self.assertIn("full buffer 1 time: trace was lost\n", said)
+        self.assertIn("3 records lost by the kernel: ", said)
+
     def test_window_and_tracks(self):
         begin, end = BEGIN + 10 * STEP, BEGIN + 12 * STEP - 1
         self.export("--time", f"{begin / 1e9:.9f},{end / 1e9:.9f}", "--tracks", "threads")
