@@ -8,15 +8,14 @@
 #include "strfmt.h"
 #include "utf8.h"
 
-/* Whether the text can be in single quotes. */
-static bool is_quotable(const char *s)
+static bool is_printable(const char *s)
 {
 	size_t length;
 	uint32_t code;
 
 	for (; *s; s += length) {
 		length = utf8_decode(s, &code);
-		if (!length || !printable_code(code) || code == '\'')
+		if (!length || !printable_code(code))
 			return false;
 	}
 	return true;
@@ -40,15 +39,35 @@ static int escape_word(const char *s, char **word)
 	return 0;
 }
 
+/* As every shell reads it: each quote is outside of the quoted text. */
+static int quote_word(const char *s, char **word)
+{
+	char *end = malloc(4 * strlen(s) + sizeof("''"));
+
+	if (!end)
+		return -ENOMEM;
+	*word = end;
+	*end++ = '\'';
+	for (; *s; s++) {
+		if (*s == '\'')
+			end = stpcpy(end, "'\\'");
+		*end++ = *s;
+	}
+	stpcpy(end, "'");
+	return 0;
+}
+
 int text_shell_word(const char *s, char **word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_-./,:=@%+";
 	bool is_plain = *s && !s[strspn(s, plain)];
 
-	if (!is_quotable(s))
+	if (!is_printable(s))
 		return escape_word(s, word);
-	*word = is_plain ? strdup(s) : strfmt("'%s'", s);
+	if (!is_plain)
+		return quote_word(s, word);
+	*word = strdup(s);
 	return *word ? 0 : -ENOMEM;
 }
 

@@ -16,7 +16,7 @@ TEST(quotes_for_the_shell)
 		   "perf-poke.data/2026-01-01_12:00:00,1/perf.data");
 	check_word("", "''");
 	check_word("a b", "'a b'");
-	check_word("it's", "$'it\\047s'");
+	check_word("it's", "'it'\\''s'");
 	check_word("$HOME`x`\\\"*?~;&|", "'$HOME`x`\\\"*?~;&|'");
 	check_word("~user", "'~user'");
 	check_word("\303\244", "'\303\244'");
