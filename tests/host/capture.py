@@ -222,9 +222,11 @@ class Contents(CaptureTest):
 
 class Choice(CaptureTest):
     def samples_of(self, *args):
+        """Of the second capture: before the first the workload may not have run yet."""
         with common.busy(self.cpu):
-            capture, facts = self.take([self.cpu], *args)
-        return self.samples(capture["path"]), facts["recorder"]["events"]
+            capture = self.capture_spikes([self.cpu], 2, *args, limits=common.DETAILED_SPIKES).captures[-1]
+        with open(os.path.join(capture["path"], "capture.json")) as file:
+            return self.samples(capture["path"]), json.load(file)["recorder"]["events"]
 
     def test_event(self):
         samples, recorded = self.samples_of("-e", "sched:sched_switch")

@@ -324,9 +324,8 @@ class Changed(PidTest):
                 counter.wait_signal()
             execs.change("exec")
             resets.change("reset")
-            for _ in range(2):
-                capture = poked.spike(session, self.cpu)
-                other.wait_signal()
+            captures = [poked.spike(session, self.cpu) for _ in range(2)]
+            other.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
             self.assertEqual((execs.process.poll(), resets.process.poll()), (None, None), "ended by " + delivery)
         dropped = [line for line in session.stderr.splitlines() if "no longer poked" in line]
@@ -334,7 +333,8 @@ class Changed(PidTest):
         for counter, why, line in zip((execs, resets), ("runs another program now", "no longer catches the signal"), dropped):
             self.assertIn("target %d (" % counter.pid, line)
             self.assertIn(why, line)
-        self.assertEqual([target["delivery"] is None for target in poke_of(capture)["targets"]], [True, True, False])
+        # It is not told of a spike that the next one came too soon after.
+        self.assertIn([True, True, False], [[target["delivery"] is None for target in poke_of(each)["targets"]] for each in captures])
 
     def test_changed(self):
         for delivery in DELIVERIES:

@@ -166,8 +166,8 @@ class Poke(SessionTest):
 
     def test_waits_for_its_own(self):
         """While spikes are captured all the time."""
-        with common.busy(self.cpu), common.late(self.cpu), self.session(quiet=False) as session:
-            for _ in range(10):
+        with common.busy(self.cpu), common.late(self.cpu, every_ms=200), self.session(quiet=False) as session:
+            for _ in range(3):
                 common.wait_for(lambda: self.poke_wait(session), "it is armed")
                 with open(os.path.join(self.path, "capture.json")) as file:
                     spike = json.load(file)["spike"]
