@@ -11,10 +11,29 @@
 /* What decides whether a timer interrupt is late: who ran, which interrupts and softirqs ran, which
  * timers. */
 static const char *const default_events[] = {
-	"sched:sched_switch",	      "sched:sched_wakeup",	   "irq:irq_handler_entry",
-	"irq:irq_handler_exit",	      "irq:softirq_entry",	   "irq:softirq_exit",
-	"irq_vectors:*_entry",	      "irq_vectors:*_exit",	   "timer:hrtimer_start",
-	"timer:hrtimer_expire_entry", "timer:hrtimer_expire_exit",
+	"sched:sched_switch",
+	"sched:sched_wakeup",
+	"irq:irq_handler_entry",
+	"irq:irq_handler_exit",
+	"irq:softirq_entry",
+	"irq:softirq_exit",
+	"irq_vectors:*_entry",
+	"irq_vectors:*_exit",
+	"timer:hrtimer_start",
+	"timer:hrtimer_expire_entry",
+	"timer:hrtimer_expire_exit",
+	/* The CPU's idle states and frequency. */
+	"power:cpu_idle",
+	"power:cpu_frequency",
+	/* What perf sched and perf kwork need besides. */
+	"sched:sched_wakeup_new",
+	"sched:sched_stat_runtime",
+	"sched:sched_migrate_task",
+	"sched:sched_process_fork",
+	"irq:softirq_raise",
+	"workqueue:workqueue_activate_work",
+	"workqueue:workqueue_execute_start",
+	"workqueue:workqueue_execute_end",
 };
 
 void event_list_close(struct event_list *list)

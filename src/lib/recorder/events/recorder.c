@@ -60,11 +60,12 @@ static void events_free(struct recorder *recorder)
 	free(events);
 }
 
-/* What all events have in common. Their clock is the spike's. */
+/* What all events have in common. Their clock is the spike's. Without PERIOD the kernel makes as
+ * many samples of a sched_stat event as it counts nanoseconds. */
 static void events_attr(struct perf_event_attr *attr)
 {
 	attr->size = sizeof(*attr);
-	attr->sample_type |= RECORDS_SAMPLE_TYPE;
+	attr->sample_type |= RECORDS_SAMPLE_TYPE | PERF_SAMPLE_PERIOD;
 	attr->read_format = PERF_FORMAT_ID;
 	attr->sample_id_all = 1;
 	attr->write_backward = 1;
@@ -82,7 +83,7 @@ static struct perf_event_attr event_attr(const struct event *event, bool call_gr
 		attr.sample_period = 1;
 		attr.sample_type = PERF_SAMPLE_RAW | (call_graph ? PERF_SAMPLE_CALLCHAIN : 0);
 	} else {
-		attr.sample_type = PERF_SAMPLE_CALLCHAIN | (attr.freq ? PERF_SAMPLE_PERIOD : 0);
+		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	}
 	events_attr(&attr);
 	return attr;
@@ -161,6 +162,9 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 		return err;
 	events_attr(&attr);
 	attr.mmap = attr.mmap2 = events->has_callchains;
+	/* perf sched timehist shows callchains only if all events have them. */
+	if (config->call_graph)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	return sideband_open(&events->sideband, &attr, events->root_fd, log);
 }
 

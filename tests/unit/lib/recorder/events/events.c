@@ -115,9 +115,10 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	struct event_list list;
 
 	assert_int_equal(open_list(state, &list, NULL, 0), 0);
-	assert_int_equal(list.nr, 7);
+	assert_int_equal(list.nr, 8);
 	find(&list, "sched:sched_switch");
 	find(&list, "sched:sched_wakeup");
+	find(&list, "sched:sched_wakeup_new");
 	find(&list, "timer:hrtimer_start");
 	find(&list, "timer:hrtimer_expire_entry");
 	find(&list, "irq_vectors:local_timer_entry");
@@ -130,7 +131,8 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	/* It says what is missing to who wants to know it. */
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
-	assert_string_equal(messages.text, "event timer:hrtimer_expire_exit: this kernel has none");
+	assert_string_equal(messages.text,
+			    "event workqueue:workqueue_execute_end: this kernel has none");
 	event_list_close(&list);
 }
 

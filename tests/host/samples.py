@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stock perf shows of a capture what it shows of its own recording of the same moment: perf sched, perf kwork, perf report."""
+import collections
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import common
+
+SCHED = ["sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_stat_runtime", "sched_migrate_task", "sched_process_fork"]
+KWORK = ["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit",
+         "workqueue:workqueue_activate_work", "workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"]
+# Sleeps and reads random numbers in turns, under a name of its own, and says when it began and ended. Perf has the names that are
+# given on its CPU.
+LOAD = """
+import ctypes, os, sys, time
+os.sched_setaffinity(0, [int(sys.argv[1])])
+ctypes.CDLL(None).prctl(15, b"pp-load", 0, 0, 0)
+random = os.open("/dev/urandom", os.O_RDONLY)
+begin = time.monotonic()
+for _ in range(40):
+    time.sleep(0.002)
+    for _ in range(8): os.read(random, 65536)
+print(begin, time.monotonic())
+"""
+SAMPLES = ["-g", "-e", "cpu-clock/freq=2000/"]
+
+
+@contextlib.contextmanager
+def perf_record(path, cpu, *args):
+    process = subprocess.Popen(["perf", "record", "-q", "-r", "50", "-o", path, "-k", "mono", "-m", "16M", "-C", str(cpu), *args],
+                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        common.wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "perf records")
+        # It makes the file before it enables events.
+        time.sleep(1)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(common.PATIENCE)
+
+
+@unittest.skipUnless(shutil.which("perf"), "needs perf")
+class SameMoment(common.HostTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.taker = common.HostTest()
+        cls.taker.setUp()
+        cls.addClassCleanup(cls.taker.doCleanups)
+        cpu = common.find_cpus(2)[1]
+        own = os.path.join(cls.taker.folder, "own.data")
+        events = [*("sched:" + name for name in SCHED), *KWORK]
+        # The CPU does not idle, where samples may be dropped. Neither recording is to miss any of the load.
+        with common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
+                common.Session([cpu], cls.taker.output, *common.NO_SPIKES, "--buffer", "16M", "--count", "1", *SAMPLES) as session:
+            load = subprocess.run([sys.executable, "-c", LOAD, str(cpu)], capture_output=True, text=True, check=True)
+            common.run_ctl("poke", session.name)
+            cls.path = session.read_capture()["path"]
+        cls.begin, cls.end = load.stdout.split()
+        cls.files = [os.path.join(cls.path, "perf.data"), own]
+
+    def both(self, *args):
+        """What perf says of the load, of the capture and of its own recording."""
+        return [self.perf(*args, "-i", file) for file in self.files]
+
+    def window(self):
+        return ["--time", "%s,%s" % (self.begin, self.end)]
+
+    def rows(self, text, pattern):
+        found = [match.groups() for match in map(re.compile(pattern).match, text.splitlines()) if match]
+        self.assertTrue(found, text[-1000:])
+        return found
+
+    def test_tracepoints(self):
+        """Each that perf has, and no others."""
+        ours, own = ([line.strip() for line in text.splitlines() if "sched:" in line]
+                     for text in self.both("script", *self.window(), "-F", "trace:event,trace"))
+        wanted = {"sched:%s:" % name for name in SCHED}
+        ours = [line for line in ours if line.split()[0] in wanted]
+        self.assertGreater(len(own), 100)
+        # What is at the ends may be in one window alone.
+        self.assertLessEqual(sum((collections.Counter(ours) - collections.Counter(own)).values()), 4)
+        self.assertLessEqual(sum((collections.Counter(own) - collections.Counter(ours)).values()), 4)
+
+    def test_sched_latency(self):
+        pattern = r"\s*pp-load:\d+\s*\|\s*([\d.]+) ms \|\s*(\d+) \| avg:\s*([\d.]+) ms"
+        (ours,), (own,) = (self.rows(text, pattern) for text in self.both("sched", "latency"))
+        self.assertEqual(ours[:2], own[:2])
+        self.assertAlmostEqual(float(ours[2]), float(own[2]), delta=0.05)
+
+    def test_sched_timehist(self):
+        (ours,), (own,) = (self.rows(text, r"\s*pp-load\[\d+\]\s+\d+\s+(\d+)\s+([\d.]+)")
+                           for text in self.both("sched", "timehist", "-s", *self.window()))
+        self.assertEqual(ours[0], own[0])
+        self.assertAlmostEqual(float(ours[1]), float(own[1]), delta=0.05 * float(own[1]))
+
+    def test_sched_map(self):
+        for text in self.both("sched", "map"):
+            self.assertIn("=> pp-load:", text)
+
+    def test_kwork(self):
+        if "kwork" not in self.perf("list") and subprocess.run(["perf", "kwork", "report", "-h"], capture_output=True).returncode != 129:
+            self.skipTest("perf has no kwork (before 6.0)")
+        ours, own = ({row[0]: int(row[1]) for row in self.rows(text, r"\s*(\S+)\s*\| \d+ \|[^|]*\|\s*(\d+) \|")}
+                     for text in self.both("kwork", "report", *self.window()))
+        self.assertEqual(ours.keys(), own.keys())
+        for name, count in own.items():
+            self.assertAlmostEqual(ours[name], count, delta=1, msg=name)
+
+    def test_report_with_callers(self):
+        """Two samplers, the same load: the same function on top, the same callers."""
+        pattern = r"\s*([\d.]+)%\s+\[k\]\s+(\S+)"
+        shown = self.both("report", "--stdio", "-g", "caller", "--no-children", "--comm", "pp-load", "--sort", "sym", *self.window())
+        tops = []
+        for text in shown:
+            samples = text[text.index("cpu-clock"):]
+            tops.append(self.rows(samples, pattern)[0])
+            self.assertRegex(samples, r"ksys_read|vfs_read|urandom_read")
+        self.assertEqual(tops[0][1], tops[1][1], shown)
+        self.assertAlmostEqual(float(tops[0][0]), float(tops[1][0]), delta=20)
+
+
+@unittest.skipUnless(shutil.which("perf"), "needs perf")
+class Probes(common.HostTest):
+    def test_uprobe(self):
+        """What perf probe makes is recorded as any tracepoint; perf has nothing to complain about."""
+        libc = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so" in line or "/libc-" in line)
+        probe = subprocess.run(["perf", "probe", "-q", "-x", libc, "pp_test=getppid"], capture_output=True, text=True)
+        if probe.returncode:
+            self.skipTest("no dynamic probes here: " + probe.stderr.strip()[-80:])
+        self.addCleanup(subprocess.run, ["perf", "probe", "-q", "-d", "probe_libc:pp_test"], check=True)
+        cpu = common.find_cpus(1)[0]
+        with common.python_on(cpu, "while True: os.getppid()"), \
+                common.Session([cpu], self.output, *common.NO_SPIKES, "-e", "probe_libc:pp_test", "-g", "--count", "1") as session:
+            time.sleep(0.2)
+            common.run_ctl("poke", session.name)
+            path = session.read_capture()["path"]
+        samples = self.samples_of(path)
+        self.assertGreater(len(samples), 100)
+        self.assertTrue(all("getppid" in sample for sample in samples), samples[0])
+
+    def samples_of(self, path):
+        text = self.perf("script", "-i", os.path.join(path, "perf.data"), "-F", "event,ip,sym")
+        return [sample for sample in text.split("\n\n") if "probe_libc:pp_test" in sample]
+
+
+class Refused(common.HostTest):
+    def test_events_that_nothing_samples(self):
+        cpu = str(common.find_cpus(1)[0])
+        for event, why in {"nothing/x/": "there is no PMU 'nothing'", "cpu-clock:z": "not of ukhGHpPID",
+                           "cpu-clock/freq=0/": "must be 1 to", "software/x/": "term 'x' is unknown"}.items():
+            result = common.run_ctl("start", "--cpu", cpu, "--output", self.output, "-e", event)
+            self.assert_fails(result, 2, event, why)
+
+
+if __name__ == "__main__":
+    common.main()
