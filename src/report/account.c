@@ -108,10 +108,10 @@ static void print_source(FILE *file, const struct account *account)
 			"exact as its packets\n",
 			"seen by");
 	else
-		fprintf(file,
-			"  %-12s events: interrupts, softirqs, timers and tasks; no functions, "
-			"not interrupts off\n",
-			"seen by");
+		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
+			"seen by",
+			account->spans->samples.nr ? "samples of functions"
+						   : "no functions, not interrupts off");
 	if (!facts->pt && facts->lost)
 		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->lost);
 	if (account->errors)

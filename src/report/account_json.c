@@ -157,6 +157,24 @@ static void add_tables(json_object *object, const struct account *account, size_
 		 account->spans->has_functions ? new_functions(account, top) : NULL);
 }
 
+static json_object *new_samples(const struct account *account)
+{
+	const struct samples_mostly *mostly = &account->findings.samples;
+	json_object *object, *callers;
+
+	if (!mostly->function)
+		return NULL;
+	object = json_object_new_object();
+	callers = json_object_new_array();
+	json_add_u64(object, "count", mostly->all);
+	json_add_u64(object, "in", mostly->nr);
+	json_add_name(object, "function", name_of(account, mostly->function));
+	for (size_t i = 0; i < mostly->nr_callers; i++)
+		json_object_array_add(callers, json_text(name_of(account, mostly->callers[i])));
+	json_add(object, "callers", callers);
+	return object;
+}
+
 json_object *account_json(const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
@@ -176,6 +194,7 @@ json_object *account_json(const struct account *account, size_t top)
 	add_tables(object, account, top);
 	json_add(object, "path", new_path(account, findings->path));
 	json_add(object, "stack", new_stack(&account->facts.stack));
+	json_add(object, "samples", new_samples(account));
 	json_add_u64(object, "events_lost", account->facts.lost);
 	json_add_u64(object, "decoding_errors", account->errors);
 	return object;

@@ -542,6 +542,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			fputs("the trace has no times, for TSC was not perf's clock", file);
 		else
 			put_cause(file, cause, findings, facts);
+		samples_put(file, &findings->samples, findings->spans->names, "; ");
 	}
 	if (fclose(file)) {
 		free(text);

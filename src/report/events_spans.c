@@ -244,6 +244,8 @@ int events_spans_take(struct events_spans *to, const struct tracepoint_event *ev
 	to->any = true;
 	to->last = event->time;
 	r = take_event(&reader);
+	if (!r && !event->kind->format && event->time >= to->begin)
+		r = samples_add(&to->spans->samples, to->spans->names, to->tracepoints, event);
 	if (event->time < to->begin)
 		forget_before(to->spans, KEPT_MAX);
 	return r;

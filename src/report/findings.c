@@ -424,6 +424,9 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 	r = find_usages(findings, spans);
 	if (!r)
 		r = find_irqs_off(findings, spans);
+	if (!r)
+		r = samples_find(&findings->samples, &spans->samples, spans->names,
+				 findings->late_begin, end);
 	if (r)
 		findings_release(findings);
 	return r;

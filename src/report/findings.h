@@ -36,6 +36,7 @@ struct findings {
 	size_t nr_irqs_off;
 	struct function *functions; /* by self */
 	size_t nr_functions;
+	struct samples_mostly samples; /* of the time in which it was late, up to the spike */
 	uint32_t path; /* innermost span when the timer was to expire, or SPAN_NONE */
 };
 

@@ -34,6 +34,7 @@ void spans_free(struct spans *spans)
 		free(spans->lanes[i].spans);
 		free(spans->lanes[i].late);
 	}
+	samples_release(&spans->samples);
 	names_free(spans->names);
 	free(spans);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "names.h"
+#include "samples.h"
 
 /* More than anyone looks at, and about 200 MB. */
 #define SPANS_MAX (UINT32_C(1) << 22)
@@ -65,7 +66,8 @@ struct spans {
 	uint64_t begin, end; /* nothing is known outside of it */
 	bool has_functions;
 	bool has_irqs_off;
-	int tid; /* of the task that is open, where only events tell of it */
+	struct samples samples; /* of the CPU, where they were recorded */
+	int tid;		/* of the task that is open, where only events tell of it */
 };
 
 int spans_new(struct spans **ret) _must_check_;
