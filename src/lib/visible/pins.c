@@ -121,26 +121,24 @@ static int pins_evict(const struct log *log)
 	return err;
 }
 
+/* -EAGAIN: try again. */
 static int pins_make_dir(const struct log *log)
 {
 	const struct path path = pins_path(geteuid());
-	_cleanup_close_ int fd = -ESTALE;
+	bool made = !mkdir(path.text, 0700);
+	_cleanup_close_ int fd = -1;
 	struct stat st;
-	bool made;
 	int err = 0;
 
-	for (int i = 0; i < CLAIM_TRIES && fd == -ESTALE && !err; i++) {
-		made = !mkdir(path.text, 0700);
-		if (!made && errno != EEXIST)
-			return -errno;
-		fd = pins_open_dir(geteuid());
-		if (fd < 0 && made)
-			rmdir(path.text);
-		else if (fd == -ESTALE)
-			err = pins_evict(log);
-	}
+	if (!made && errno != EEXIST)
+		return -errno;
+	fd = pins_open_dir(geteuid());
+	if (fd < 0 && made)
+		rmdir(path.text);
+	else if (fd == -ESTALE)
+		err = pins_evict(log);
 	if (fd < 0)
-		return err ? err : fd;
+		return err ? err : fd == -ENOENT || fd == -ESTALE ? -EAGAIN : fd;
 	if (fstat(fd, &st))
 		return -errno;
 	if ((st.st_mode & 0777) != 0700 && fchmod(fd, 0700))
@@ -200,7 +198,7 @@ static int pins_try_claim(struct pins *pins, const struct log *log)
 	closep(&pins->dirfd);
 	pins->dirfd = pins_make_dir(log);
 	if (pins->dirfd < 0)
-		return pins->dirfd == -ENOENT ? -EAGAIN : pins->dirfd;
+		return pins->dirfd;
 	tree_sweep(pins->dirfd, "");
 	if (mkdirat(pins->dirfd, pins->folder, 0700))
 		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
