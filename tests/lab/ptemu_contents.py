@@ -47,7 +47,8 @@ def targets(recording, keys):
 
 def is_ftrace(symbols, address):
     name, module, offset = symbols.of(address)
-    return not module and offset == 0 and not name.startswith("__SCT__")
+    # Where a function begins, or behind endbr64
+    return not module and offset in (0, 4) and not name.startswith("__SCT__")
 
 
 def count(ips, recording):

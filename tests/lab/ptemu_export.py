@@ -19,7 +19,7 @@ import tempfile
 KERNEL, SECONDS, CTL, CALL_TREE = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import emulator  # noqa: E402  # pylint: disable=wrong-import-position
+import recording  # noqa: E402  # pylint: disable=wrong-import-position
 import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 
 ROUNDS = int(os.environ.get("PTEMU_ROUNDS", "1"))
@@ -29,7 +29,6 @@ TIMED_PART = 4
 # Each with several numbers of threads
 VARIANTS = {("a.fxt",): (2, 3, 4), ("a.fxt.gz", "--axis", "cycles"): (4,), ("a.fxt", "--split", "5ms", "--time", "-40ms,100us"): (3,)}
 LATE_NS = 27000000  # of 30 ms, by a clock that is emulated
-AUXTRACE_INFO = 70
 SWITCH = re.compile(r".* (-?\d+) \[001\] +(\d+)\.(\d{9}): PERF_RECORD_SWITCH_CPU_WIDE (OUT|IN) .*")
 # Each of them is called by the next one.
 CULPRIT = ["late_timer_irqs_off", "work_for_cpu_fn", "process_one_work", "worker_thread"]
@@ -49,19 +48,6 @@ def equal(got, expected, message):
 
 
 # -- The window and its log -------------------------------------------------------------------------------------------
-
-def clock_of(data):
-    """From TSC to perf's time, as perf's file says that it is done."""
-    content = (data / "data").read_bytes()
-    at, _ = struct.unpack_from("<QQ", content, 40)
-    while at < len(content):
-        kind, _, length = struct.unpack_from("<IHH", content, at)
-        if kind == AUXTRACE_INFO:
-            shift, mult, zero = struct.unpack_from("<3Q", content, at + 24)
-            return lambda tsc: ((tsc * mult >> shift) + zero) % 2**64
-        at += length
-    return check(False, "no AUXTRACE_INFO")
-
 
 def first_tsc(log):
     """It begins with what packets told when the trace began."""
@@ -108,21 +94,10 @@ def without_tags(name):
     return re.sub("bpf_prog_[0-9a-f]{16}_", "bpf_prog_", name)
 
 
-def as_capture(folder):
-    """What perf recorded, in the folder of a capture whose spike is after all of it."""
-    capture = folder / "as_capture"
-    capture.mkdir(exist_ok=True)
-    if not (capture / "perf.data").exists():
-        (capture / "perf.data").symlink_to(folder / "window")
-    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": 1}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
-    (capture / "capture.json").write_text(json.dumps(about))
-    return capture
-
-
-def exported(folder, axis, *options):
+def exported(folder, capture, axis, *options):
     """Slices by thread."""
     path = folder / f"{axis}.fxt"
-    out = subprocess.run([CTL, "export", as_capture(folder), "-o", path, "--axis", axis, "--tracks", "threads", "--quiet", *options],
+    out = subprocess.run([CTL, "export", capture, "-o", path, "--axis", axis, "--tracks", "threads", "--quiet", *options],
                          capture_output=True, text=True, check=False)
     equal((out.returncode, out.stdout, out.stderr), (0, "", ""), f"result of export by {axis}")
     tracks = fxt.read(path).check()
@@ -178,7 +153,8 @@ def check_cycles(runs, slices):
 
 
 def check_window(folder):
-    data, clock = folder / "window", clock_of(folder / "window")
+    data, clock = folder / "window", recording.Recording(folder / "window").ns
+    capture = recording.as_capture(data, folder / "no")
     switches = switches_of(data, clock(first_tsc(folder / "log")))
     runs, counts = tree_of(folder, switches)
     print(f"executed: {counts}", flush=True)
@@ -186,11 +162,11 @@ def check_window(folder):
     equal((counts["odd_returns"], counts["odd_switches"]), (0, 0), "what the log itself does not explain")
     for name in ("switches", "interrupts", "tail_calls", "uncovered", "leaves"):
         check(counts[name] > 10, f"too few {name}")
-    check_slices(runs, exported(folder, "instructions"))
+    check_slices(runs, exported(folder, capture, "instructions"))
     until = switches[len(switches) // TIMED_PART][1]
     part = ["--time", f",{until // 10**9}.{until % 10**9:09}"]
-    timed = check_times(runs, exported(folder, "time", *part), clock)
-    counted = check_cycles(runs, exported(folder, "cycles", *part))
+    timed = check_times(runs, exported(folder, capture, "time", *part), clock)
+    counted = check_cycles(runs, exported(folder, capture, "cycles", *part))
     check(min(timed, counted) > 10000, f"only {timed} times and {counted} positions in cycles")
     print(f"{sum(map(len, runs.values()))} slices equal, {timed} times and {counted} positions in cycles are as packets tell")
 
@@ -263,8 +239,8 @@ def damage(folder, capture):
     data = damaged / "perf.data/data"
     data.chmod(0o600)
     whole = bytearray(data.read_bytes())
-    # The record of the trace, of type 71, which is followed by it
-    record = whole.rindex(struct.pack("<IHH", 71, 0, 48))
+    # The trace follows its record.
+    record = whole.rindex(struct.pack("<IHH", recording.AUXTRACE, 0, 48))
     size = struct.unpack_from("<Q", whole, record + 8)[0]
     for i in range(record + 48 + size // 4, record + 48 + size * 3 // 4, 99991):
         whole[i:i + 3] = bytes(b ^ 0x55 for b in whole[i:i + 3])
@@ -282,9 +258,6 @@ def check_damaged(folder, capture):
     print(f"damaged: {said_of_many.strip()}")
 
 
-if not emulator.is_here():
-    print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
-    sys.exit(77)
 with tempfile.TemporaryDirectory() as scratch:
     ran = subprocess.run([HERE / "run-test", KERNEL, SECONDS, "python3", HERE / "guest/ptemu_take.py", CTL, scratch, str(ROUNDS)],
                          check=False, env={**os.environ, "LAB_OPTIONS": f"--pt emulated --scratch {scratch}"})

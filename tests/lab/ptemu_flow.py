@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What we decode of the emulated Intel PT is what the plugin saw, instruction by instruction; perf decodes the same branches.
+"""What we decode of the emulated Intel PT is what the plugin saw, instruction by instruction; perf decodes the same branches; and
+export shows the calls of a program.
 
-usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL ITEMS
+usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL ITEMS USER_CALLS
 
 Runs guest/ptemu_windows.py in a guest of each kernel and decodes here what it recorded: the windows of LIST, without one ten of the
 kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
@@ -21,11 +22,12 @@ import ptemu_contents
 import recording
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "unit/decode"))
+sys.path += [str(HERE.parent / "unit/decode"), str(HERE.parent)]
 import branches  # noqa: E402  # pylint: disable=wrong-import-position
+import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 
 ALL = " ".join(f"{kind}{number}" for kind in ("kernel", "user") for number in range(1, 11))
-INSTRUCTIONS = os.environ.get("PTEMU_INSTRUCTIONS", "5000000")
+INSTRUCTIONS = os.environ.get("PTEMU_INSTRUCTIONS", "2000000")
 # Of the instructions in a window that is a ring, and of those lost by an overflow
 RING_MIN, LOST_MAX = 100000, 300
 # What is behind an item that ends so is not what comes next.
@@ -149,6 +151,30 @@ def check_perf(name, data, cpu, overflows, env):
     print(f"{name}, CPU {cpu}: {count} branches as perf has them, {late} of them at the next packet's time", flush=True)
 
 
+def symbols(program):
+    """Address and size by name"""
+    lines = subprocess.run(["nm", "-S", "--defined-only", program], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {words[3]: (int(words[0], 16), int(words[1], 16)) for words in map(str.split, lines) if len(words) == 4}
+
+
+def check_calls(name, folder, log):
+    """In user space: each call of a function, from its first instruction to one of its own, with as many as there are between."""
+    path = folder / "calls.fxt"
+    subprocess.run([args.ctl, "export", recording.as_capture(folder / "data", folder.parent / "debug"), "-o", path, "--axis", "instructions",
+                    "--tracks", "threads", "--quiet"], check=True)
+    slices = [piece for track in fxt.read(path).check().values() for piece in track]
+    places = symbols(args.user_calls)
+    for function in ("user_tree", "user_leaf", "user_compare"):
+        start, size = places[function]
+        found = sorted((piece for piece in slices if piece.name == function), key=lambda piece: piece.begin)
+        called = [i for i, ip in enumerate(log) if ip == start]
+        check(called and [piece.begin for piece in found] == called, f"{name}: {len(found)} calls of {function}, not {len(called)}")
+        odd = [piece for piece in found if not start <= log[piece.end - 1] < start + size or
+               max(log[piece.begin:piece.end]) >> 63 == 0 and piece.args["instructions"] != piece.end - piece.begin]
+        check(not odd, f"{name}: {function} does not end so: {odd[:3]}")
+        print(f"{name}: {len(found)} calls of {function} in user space", flush=True)
+
+
 def check_cpu(name, folder, cpu, counted, log):
     data, env = str(folder / "data"), {**os.environ, "BUILDID_DIR": str(folder.parent / "debug")}
     decoded = Decoded(data, int(cpu), env)
@@ -171,6 +197,8 @@ def check_window(name, folder, contents):
     for cpu, counted in facts["cpus"].items():
         log = executed(folder / f"vcpu{cpu}")
         check_cpu(name, folder, cpu, counted, log)
+        if name.kind == "user":
+            check_calls(name, folder, log)
         if name.kind in ("kernel", "user", "two"):
             recorded = recording.Recording(folder / "data")
             contents[f"{name}, CPU {cpu}"] = ptemu_contents.count(log, recorded)
@@ -197,7 +225,7 @@ def check_kernel(kernel):
     with tempfile.TemporaryDirectory(prefix="perf-poke-flow-") as scratch:
         scratch = pathlib.Path(scratch)
         guest = subprocess.Popen([HERE / "run-test", kernel, args.seconds, "python3", HERE / "guest/ptemu_windows.py", args.ctl,
-                                  INSTRUCTIONS, *args.windows.split()],
+                                  args.user_calls, INSTRUCTIONS, *args.windows.split()],
                                  env={**os.environ, "LAB_OPTIONS": f"{options} --scratch {scratch}"})
         for window in args.windows.split():
             while not (scratch / window).exists() and guest.poll() is None:
@@ -218,7 +246,7 @@ def main():
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--windows", default=ALL)
-for argument in ("kernels", "seconds", "ctl", "items"):
+for argument in ("kernels", "seconds", "ctl", "items", "user_calls"):
     parser.add_argument(argument)
 args = parser.parse_args()
 sys.exit(main())

@@ -1,33 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What perf-poke is for: a timer or its thread is 200 us late and more because of a function, and the capture names it.
+"""What perf-poke is for: a timer or its thread is 200 us late and more because of a function; script shows it in the capture, and
+report names it.
 
 usage: ptemu_spike.py KERNEL SECONDS PERF_POKE_CTL
 
-Runs guest/ptemu_spike.py in a guest and reads here what it captured. $PTEMU_RUNS is how often, $PTEMU_WAYS by which --freeze,
-$PTEMU_CULPRITS because of what (irqs_off softirqs syscall)."""
+Runs guest/ptemu_spike.py in a guest and reads here what it captured. $PTEMU_RUNS is how often each."""
 import collections
 import json
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
+import recording
+
 KERNEL, SECONDS, CTL = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-import emulator  # noqa: E402  # pylint: disable=wrong-import-position
-
 RUNS = os.environ.get("PTEMU_RUNS", "1")
-WAYS = os.environ.get("PTEMU_WAYS", "pause signal").split()
-CULPRITS = os.environ.get("PTEMU_CULPRITS", "irqs_off softirqs syscall").split()
+# What keeps a thread from running ends before a signal is there: the story is of a trace that is held at once.
+SPIKES = ["pause:irqs_off:softirqs:syscall:preempt_off", "signal:irqs_off"]
 CLOCK = {"ktime_get_mono_fast_ns", "read_tsc"}
 TASKLETS = 8
 CLOCK_SLACK_NS = 100
-AUXTRACE_INFO = 70
 MARK_NS, MARKS_MIN = 2000, 10
 TIMER = "asm_sysvec_apic_timer_interrupt"
 
@@ -99,11 +96,18 @@ def syscall(lines):
     return kept(lines, culprit, position(lines, "call", r"preempt_schedule\w*", culprit))
 
 
-# What is late, how report calls what it blames, and what has to be in the capture
-Culprit = collections.namedtuple("Culprit", "name trigger function kind story")
-STORIES = {"irqs_off": Culprit("irqs_off", "irq", "late_timer_irqs_off", "irqs_off", irqs_off),
-           "softirqs": Culprit("softirqs", "thread", "late_timer_tasklet", "softirq", softirqs),
-           "syscall": Culprit("syscall", "thread", "late_timer_syscall", "thread", syscall)}
+def preempt_off(lines):
+    """A worker, which the thread waits for."""
+    culprit = position(lines, "call", "late_timer_preempt_off")
+    return kept(lines, culprit, position(lines, "return", "late_timer_spin", culprit))
+
+
+# What is late, what report blames and how it calls that, and what has to be in the capture
+Culprit = collections.namedtuple("Culprit", "trigger function kind story")
+CULPRITS = {"irqs_off": Culprit("irq", "late_timer_irqs_off", "irqs_off", irqs_off),
+            "softirqs": Culprit("thread", "late_timer_tasklet", "softirq", softirqs),
+            "syscall": Culprit("thread", "late_timer_syscall", "thread", syscall),
+            "preempt_off": Culprit("thread", "late_timer_preempt_off", "thread", preempt_off)}
 
 
 def check_story(lines, way, culprit):
@@ -132,22 +136,9 @@ def check_report(one, culprit):
     check(f"{culprit.function}()" in found["sentence"], f"{culprit.function} is not named: {found['sentence']}")
 
 
-def tsc_to_perf_ns(one, tsc):
-    """As perf's file says that it is done."""
-    content = (one.folder / "perf.data/data").read_bytes()
-    at, _ = struct.unpack_from("<QQ", content, 40)
-    while at < len(content):
-        kind, _, length = struct.unpack_from("<IHH", content, at)
-        if kind == AUXTRACE_INFO:
-            shift, mult, zero = struct.unpack_from("<3Q", content, at + 24)
-            return ((tsc * mult >> shift) + zero) % 2**64
-        at += length
-    return check(False, "no AUXTRACE_INFO")
-
-
 def check_time(lines, one):
     """Where ptsim reads the TSC on its way to hold the trace, the trace has the same time."""
-    mark = tsc_to_perf_ns(one, one.facts["held_tsc"])
+    mark = recording.Recording(one.folder / "perf.data").ns(one.facts["held_tsc"])
     begin = position(lines, "call", "present", position(lines, "call", "perf_event_aux_pause"))
     end = position(lines, "return", "present", begin)
     check(lines[begin].time - CLOCK_SLACK_NS <= mark <= lines[end].time + CLOCK_SLACK_NS,
@@ -159,17 +150,17 @@ Capture = collections.namedtuple("Capture", "folder facts")
 
 
 def spike(one):
-    way, culprit, late_ns = one.facts["way"], STORIES[one.facts["culprit"]], one.facts["line"]["latency_ns"]
+    way, culprit = one.facts["way"], CULPRITS[one.facts["culprit"]]
+    equal(one.facts["line"]["trigger"], culprit.trigger, "what was late")
     # From well before the culprit on
     lines = script(one, "--window", "1ms")
     lines_after = check_story(lines, way, culprit)
-    print(f"{one.folder.name}: the {culprit.trigger} was {late_ns / 1000:.0f} us late, {culprit.function} is named; after the spike "
-          f"{one.facts['line']['bytes_after_spike']} bytes, {lines_after} lines", flush=True)
+    print(f"{one.folder.name}: {one.facts['line']['latency_ns'] / 1000:.0f} us late; after the spike {one.facts['line']['bytes_after_spike']} "
+          f"bytes, {lines_after} lines", flush=True)
+    check_report(one, culprit)
     if way == "pause":
         after, before = check_time(lines, one)
         print(f"a mark of the guest is {after} ns after what the trace has before it, {before} ns before what it has after it")
-        check_report(one, culprit)
-    named[way, culprit.name] += 1
 
 
 def marks(one):
@@ -190,19 +181,13 @@ def marks(one):
               f"CPU {cpu}: by the trace, marks were at other times: {after} {before}")
 
 
-if not emulator.is_here():
-    print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
-    sys.exit(77)
-named = collections.Counter()
 with tempfile.TemporaryDirectory() as scratch:
-    ran = subprocess.run([HERE / "run-test", KERNEL, SECONDS, "python3", HERE / "guest/ptemu_spike.py", CTL, RUNS, ",".join(WAYS),
-                          ",".join(CULPRITS)], check=False,
+    ran = subprocess.run([HERE / "run-test", KERNEL, SECONDS, "python3", HERE / "guest/ptemu_spike.py", CTL, RUNS, *SPIKES], check=False,
                          env={**os.environ, "LAB_OPTIONS": f"--pt emulated --icount 0 --scratch {scratch}"})
     if ran.returncode:
         sys.exit(ran.returncode)
-    for path in sorted(pathlib.Path(scratch).glob("*.json")):
-        taken = Capture(path.with_suffix(""), json.loads(path.read_text()))
-        (marks if path.stem == "marks" else spike)(taken)
-for who in CULPRITS:
-    equal(named["pause", who], int(RUNS), f"captures that name {who}")
-print(f"{sum(named.values())} captures, the culprit named in each: {dict(named)}")
+    taken = [Capture(path.with_suffix(""), json.loads(path.read_text())) for path in sorted(pathlib.Path(scratch).glob("*.json"))]
+    equal(len(taken), int(RUNS) * sum(word.count(":") for word in SPIKES) + 1, "captures")
+    for capture in taken:
+        (marks if capture.folder.name == "marks" else spike)(capture)
+print(f"{len(taken) - 1} captures, the culprit named in each")

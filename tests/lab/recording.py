@@ -2,6 +2,7 @@
 """What is in a recording of Intel PT by `perf record --kcore`: the trace, the code and its changes, the kernel's symbols."""
 import bisect
 import functools
+import json
 import mmap
 import struct
 
@@ -12,6 +13,17 @@ SAMPLE_ID = struct.Struct("<IIQIIQ")
 
 def words_at(data, *offsets):
     return [struct.unpack_from("<Q", data, offset)[0] for offset in offsets]
+
+
+def as_capture(data, buildid):
+    """What perf recorded, in a folder beside it that is a capture whose spike is after all of it."""
+    capture = data.parent / "as_capture"
+    capture.mkdir()
+    (capture / "perf.data").symlink_to(data)
+    (capture / "buildid").symlink_to(buildid)
+    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": 1}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
+    (capture / "capture.json").write_text(json.dumps(about))
+    return capture
 
 
 class Kcore:
@@ -69,6 +81,9 @@ class Recording:
             aux = words_at(record, 8)[0] if kind == AUXTRACE else 0
             yield kind, misc, record, self.content[at + length:at + length + aux]
             at += length + aux
+
+    def ns(self, tsc):
+        return ((tsc * self.mult >> self.shift) + self.zero) % 2**64
 
     def tsc(self, ns):
         return max((ns - self.zero << self.shift) // self.mult, 0) if ns else 0

@@ -114,7 +114,7 @@ class Record:
         self.data = data
         before = counter("start", cpu)
         self.process = subprocess.Popen(["perf", "record", "-q", "-e", event, "--kcore", "-C", cpus, "-o", data, *args])
-        wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None, "start of the trace")
+        wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None, "start of the trace", 120)
         check(self.process.poll() is None, f"perf record ended: {self.process.args}")
 
     def snapshot(self):

@@ -42,25 +42,26 @@ def instructions(data, from_ns):
 
 
 class Late(capture.Late):
-    """Knows when it made something late, as a file of late_timer does."""
+    """By each kind in its turn, a file of late_timer, the first one where nothing tells whose turn it is; knows when that was."""
 
-    def __init__(self, kind="irqs_off", late_us=capture.INJECTED_US):
+    def __init__(self, *kinds, late_us=capture.INJECTED_US, turn=lambda: 0):
         # Of short delays, few make a timer late enough.
         super().__init__(every_s=late_us / 100000, late_us=late_us)
-        self.kind, self.spans = kind, []
+        self.kinds, self.turn, self.spans = kinds or ("irqs_off",), turn, []
 
     def run(self):
-        if self.kind == "syscall":
-            os.sched_setaffinity(0, [common.CPU])
         while not self.stop.wait(self.every_s):
-            (LATE / self.kind).write_text(f"{common.CPU} {self.late_us}\n")
+            kind = self.kinds[self.turn() % len(self.kinds)]
+            os.sched_setaffinity(0, [common.CPU if kind == "syscall" else 0])
+            (LATE / kind).write_text(f"{common.CPU} {self.late_us}\n")
             until = int((LATE / "until_ns").read_text())
-            self.spans.append((until - 1000 * self.late_us, until))
+            self.spans.append((until - 1000 * self.late_us, until, kind))
 
-    def made(self, one):
-        """Most of it. Else it is the host that runs something else than the guest now and then."""
+    def maker(self, one):
+        """The kind that made most of it. If none did, it is the kernel, or the host that runs something else than the guest."""
         late_ns, at = one.line["latency_ns"], one.line["time_ns"]
-        made_ns = max((min(until, at) - max(since, at - late_ns) for since, until in self.spans), default=0)
-        if made_ns < late_ns * MOSTLY:
-            print(f"a spike of {late_ns / 1000:.0f} us that nobody made", flush=True)
-        return made_ns >= late_ns * MOSTLY
+        made_ns, kind = max(((min(until, at) - max(since, at - late_ns), kind) for since, until, kind in self.spans), default=(0, None))
+        if made_ns >= late_ns * MOSTLY:
+            return kind
+        print(f"a spike of {late_ns / 1000:.0f} us that nobody made", flush=True)
+        return None

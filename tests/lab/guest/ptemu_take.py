@@ -63,7 +63,7 @@ common.load("late_timer")
 for attempt in range(5):
     late = ptemu.Late()
     taken = capture.take(CTL, f"/tmp/ptemu_take{attempt}", buffer="1M", late=late)[0]
-    if late.made(taken):
+    if late.maker(taken):
         break
 shutil.copytree(taken.folder, FOLDER / "capture")
 with subprocess.Popen(SESSION, stdout=subprocess.PIPE, text=True) as session:

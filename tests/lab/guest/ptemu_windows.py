@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records windows of what the kernel does, by perf and the emulated Intel PT, with the plugin's log of what was executed.
 
-usage: ptemu_windows.py PERF_POKE_CTL INSTRUCTIONS WINDOW... in a guest with --pt emulated; ../ptemu_flow.py decodes them on the
+usage: ptemu_windows.py PERF_POKE_CTL USER_CALLS INSTRUCTIONS WINDOW... in a guest with --pt emulated; ../ptemu_flow.py decodes them on the
 host. A window goes to a folder of its name in the scratch folder: perf's `data`, vcpuN (the log), facts.json. Behind the name there
 may be a number: windows of the same kind with other packets."""
 import bisect
@@ -16,26 +16,29 @@ import resource
 import shutil
 import subprocess
 import sys
+import threading
 
 import common
 import ptemu
 from common import check, equal
 
-CTL, INSTRUCTIONS = sys.argv[1], int(sys.argv[2])
+CTL, USER_CALLS, INSTRUCTIONS = *sys.argv[1:3], int(sys.argv[3])
 TRACING = pathlib.Path("/sys/kernel/tracing")
 OPTIMIZATION = pathlib.Path("/proc/sys/debug/kprobes-optimization")
 LATE = pathlib.Path("/sys/kernel/debug/late_timer")
-KEYS_US = 100000
+KEYS_US = 30000
 
 # What is recorded, CPUs, options of perf record
 FULL = ["-m", "1024,32M"]
+# Copies of all files that are mapped take a minute.
+NO_COPIES = ["--no-buildid-cache"]
 WINDOWS = {
-    "kernel": ("k", [1], FULL),
+    "kernel": ("k", [1], FULL + NO_COPIES),
     "user": ("", [1], FULL),
-    "two": ("k", [1, 2], FULL),
-    "overflow": ("k", [1], FULL),
-    "ring": ("k", [1], ["-S", "-m", "1024,1M"]),
-    "ranges": ("k", [1], FULL),
+    "two": ("k", [1, 2], FULL + NO_COPIES),
+    "overflow": ("k", [1], FULL + NO_COPIES),
+    "ring": ("k", [1], ["-S", "-m", "1024,1M", *NO_COPIES]),
+    "ranges": ("k", [1], FULL + NO_COPIES),
 }
 # Terms of the event, parameters of ptsim
 PACKETS = [
@@ -47,10 +50,11 @@ PACKETS = [
 FACTS = ("bytes", "instructions", "branches", "cycles", "overflows", "skipped", "unexplained", "truncated")
 
 # Processes that come and go and fault, system calls, a pipe and a switch, sleep
-WORK = """
+WORK = f"""
 dd if=/dev/zero of=/dev/shm/ptemu bs=256k count=2 2>/dev/null
 echo from one to another | read -r line </proc/self/stat
 sleep 0.005
+{USER_CALLS}
 """
 # QEMU looks for interrupts within a REP after 65536 rounds: this many files, and the set of them is larger.
 FILES = 640 << 10
@@ -65,11 +69,13 @@ def counters(cpus):
     return {cpu: {name: common.counter(name, cpu) for name in FACTS} for cpu in cpus}
 
 
-def copy():
+def copy(cpu):
     """Copies of the kernel's by REP that are interrupted: by the timer, or for what is written to is not there yet"""
-    os.dup2(0, FILES - 1)
+    os.sched_setaffinity(0, {cpu})
+    last = os.dup2(0, FILES - cpu)
     for _ in range(4):
-        LIBC.select(FILES, SET, None, None, NOW)
+        LIBC.select(last, SET, None, None, NOW)
+    os.close(last)
     with open(SOURCE, "rb", buffering=0) as source:
         os.readv(source.fileno(), [memoryview(mmap.mmap(-1, 1 << 18))[100:]])
 
@@ -78,25 +84,17 @@ class Work:
     """Runs on CPUs."""
 
     def __init__(self, cpus):
-        self.shells = [subprocess.Popen(["sh", "-c", WORK], preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu})) for cpu in cpus]
-        self.copies = [self.fork(cpu) for cpu in cpus]
-
-    @staticmethod
-    def fork(cpu):
-        pid = os.fork()
-        if pid:
-            return pid
-        try:
-            os.sched_setaffinity(0, {cpu})
-            copy()
-        finally:
-            os._exit(0)
+        # None of Python's own: to copy all that it has mapped is more work than all the rest.
+        self.shells = [subprocess.Popen(["taskset", "-c", str(cpu), "busybox", "sh", "-c", WORK]) for cpu in cpus]
+        self.copies = [threading.Thread(target=copy, args=[cpu]) for cpu in cpus]
+        for thread in self.copies:
+            thread.start()
 
     def wait(self):
         for shell in self.shells:
             equal(shell.wait(), 0, "exit status of the work")
-        for pid in self.copies:
-            os.waitpid(pid, 0)
+        for thread in self.copies:
+            thread.join()
         (LATE / "irqs_off").write_text("1 300\n")
         (LATE / "keys").write_text(f"1 {KEYS_US}\n")
 
@@ -153,7 +151,7 @@ def run(window, cpus):
     work = Work(cpus)
     if window == "overflow":
         common.set_parameter("inject_overflow", 3)
-    if window not in ("kernel", "user"):
+    if window in ("overflow", "ring", "ranges"):
         work.wait()
         return
     with patching():
@@ -214,5 +212,5 @@ os.sched_setaffinity(0, {0})
 resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
 pathlib.Path(SOURCE).write_bytes(bytes(1 << 18))
 with common.in_folder("/tmp/ptemu_windows"), trigger():
-    for one in sys.argv[3:]:
+    for one in sys.argv[4:]:
         record(one)
