@@ -3,6 +3,7 @@
 #include <search.h>
 #include <string.h>
 
+#include "array.h"
 #include "code_parts.h"
 #include "demangle.h"
 #include "files.h"
@@ -238,18 +239,14 @@ static int find_file(struct code *code, const struct sideband_map *map, struct c
 	return 0;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_sections(const void *a, const void *b)
 {
 	const struct code_section *one = a, *other = b;
 
 	return strcmp(one->path, other->path)
-		       ?: compare(one->start, other->start)
-		       ?: compare(one->offset, other->offset) ?: compare(one->size, other->size);
+		       ?: array_compare(one->start, other->start)
+		       ?: array_compare(one->offset, other->offset)
+		       ?: array_compare(one->size, other->size);
 }
 
 static int number_section(struct code *code, struct code_section *section)
@@ -349,17 +346,9 @@ static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct c
 
 static const struct sideband_map *find_map(const struct sideband_maps *maps, uint64_t ip)
 {
-	size_t low = 0, high = maps->nr;
+	size_t at = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= ip);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->maps[middle].end <= ip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < maps->nr && maps->maps[low].start <= ip ? &maps->maps[low] : NULL;
+	return at < maps->nr && maps->maps[at].start <= ip ? &maps->maps[at] : NULL;
 }
 
 static int user_region(struct code *code, const struct sideband_maps *maps, uint64_t ip,

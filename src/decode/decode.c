@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "code.h"
 #include "jobs.h"
 
@@ -259,18 +260,9 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 /* Items of the chunk from `at` on that are not later. */
 static size_t run_length(const struct stream *stream, uint64_t until)
 {
-	const struct decode_item *items = stream->chunk->items;
-	size_t low = stream->at, high = stream->chunk->nr;
+	const struct decode_item *items = &stream->chunk->items[stream->at];
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (items[middle].time <= until)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - stream->at;
+	return ARRAY_COUNT_BEFORE(stream->chunk->nr - stream->at, i, items[i].time <= until);
 }
 
 static bool is_over(const struct decode *decode, const struct stream *stream)

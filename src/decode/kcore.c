@@ -5,28 +5,26 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "array.h"
 #include "regular.h"
 
 static int compare(const void *a, const void *b)
 {
 	const struct kcore_segment *one = a, *other = b;
 
-	return (one->start > other->start) - (one->start < other->start);
+	return array_compare(one->start, other->start);
 }
 
 static int add_segment(struct kcore *kcore, const GElf_Phdr *header)
 {
-	struct kcore_segment *more,
-		segment = { header->p_vaddr, header->p_vaddr, header->p_offset };
+	struct kcore_segment segment = { header->p_vaddr, header->p_vaddr, header->p_offset };
 
 	if (header->p_type != PT_LOAD || !header->p_filesz ||
 	    __builtin_add_overflow(segment.start, header->p_filesz, &segment.end))
 		return 0;
-	more = reallocarray(kcore->segments, kcore->nr + 1, sizeof(*more));
-	if (!more)
+	if (array_grow(&kcore->segments, kcore->nr, sizeof(segment)))
 		return -ENOMEM;
-	kcore->segments = more;
-	more[kcore->nr++] = segment;
+	kcore->segments[kcore->nr++] = segment;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "array.h"
 #include "write_all.h"
 
 /* Sites in the kernel's text are of whole lines, so that patches that are close share one. */
@@ -51,7 +52,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct patches_site *one = a, *other = b;
 
-	return (one->start > other->start) - (one->start < other->start);
+	return array_compare(one->start, other->start);
 }
 
 static void merge(struct patches *patches)
@@ -76,17 +77,9 @@ static void merge(struct patches *patches)
 
 static struct patches_site *find_site(const struct patches *patches, uint64_t address)
 {
-	size_t low = 0, high = patches->nr;
+	size_t at = ARRAY_COUNT_BEFORE(patches->nr, i, patches->sites[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (patches->sites[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < patches->nr ? &patches->sites[low] : NULL;
+	return at < patches->nr ? &patches->sites[at] : NULL;
 }
 
 static bool is_change(const struct sideband_poke *poke)
@@ -283,15 +276,7 @@ bool patches_version(const struct patches *patches, const struct patches_site *s
 
 uint64_t patches_until(const struct patches *patches, uint64_t time)
 {
-	size_t low = 0, high = patches->nr_pokes;
+	size_t at = ARRAY_COUNT_BEFORE(patches->nr_pokes, i, patches->pokes[i].time <= time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (patches->pokes[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < patches->nr_pokes ? patches->pokes[low].time : UINT64_MAX;
+	return at < patches->nr_pokes ? patches->pokes[at].time : UINT64_MAX;
 }

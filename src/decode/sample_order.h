@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The samples of a perf.data in the order of time. A file has those of each CPU in order, and CPU
- * by CPU or in turns: what is in order already is one run, and runs are merged. All records are
- * looked at once, those of runs in the window a second time; only where runs are is kept. */
+/* The samples of a perf.data in the order of time. All records are looked at once, those of the
+ * window a second time; of each of these it is kept where it is. */
 #ifndef DECODE_SAMPLE_ORDER_H
 #define DECODE_SAMPLE_ORDER_H
 

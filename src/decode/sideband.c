@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "sideband_internal.h"
 
 uint16_t sideband_u16(const uint8_t *record, size_t at)
@@ -34,17 +35,9 @@ const char *sideband_string(const uint8_t *record, size_t size, size_t at)
 	return at < size && memchr(record + at, '\0', size - at) ? (const char *)record + at : NULL;
 }
 
-/* Doubles at each power of two. */
 ssize_t sideband_grow(void **array, size_t *nr, size_t size)
 {
-	if (!(*nr & (*nr - 1))) {
-		void *grown = reallocarray(*array, *nr ? 2 * *nr : 1, size);
-
-		if (!grown)
-			return -ENOMEM;
-		*array = grown;
-	}
-	return (ssize_t)(*nr)++;
+	return array_grow(array, *nr, size) ?: (ssize_t)(*nr)++;
 }
 
 int sideband_add_ref(struct sideband_refs *refs, int32_t key, uint64_t time, const uint8_t *record)
@@ -63,9 +56,8 @@ static int compare_refs(const void *a, const void *b)
 
 	if (one->key != other->key)
 		return one->key < other->key ? -1 : 1;
-	if (one->time != other->time)
-		return one->time < other->time ? -1 : 1;
-	return (one->record > other->record) - (one->record < other->record);
+	return array_compare(one->time, other->time)
+		       ?: array_compare((uintptr_t)one->record, (uintptr_t)other->record);
 }
 
 void sideband_sort_refs(struct sideband_refs *refs)
@@ -78,17 +70,8 @@ size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64
 			   const uint8_t *before)
 {
 	struct sideband_ref wanted = { time, before ?: (const uint8_t *)UINTPTR_MAX, key };
-	size_t low = 0, high = refs->nr;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_refs(&refs->refs[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ARRAY_COUNT_BEFORE(refs->nr, i, compare_refs(&refs->refs[i], &wanted) < 0);
 }
 
 const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, int32_t key,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What changed in the kernel's code, and what was lost. */
+#include "array.h"
 #include "sideband_internal.h"
 
 /* Of records: the fields of <linux/perf_event.h>. */
@@ -131,25 +132,23 @@ static int compare_ksymbols(const void *a, const void *b)
 {
 	const struct sideband_ksymbol *one = a, *other = b;
 
-	if (one->time != other->time)
-		return one->time < other->time ? -1 : 1;
-	return (one->name > other->name) - (one->name < other->name);
+	return array_compare(one->time, other->time)
+		       ?: array_compare((uintptr_t)one->name, (uintptr_t)other->name);
 }
 
 static int compare_pokes(const void *a, const void *b)
 {
 	const struct sideband_poke *one = a, *other = b;
 
-	if (one->time != other->time)
-		return one->time < other->time ? -1 : 1;
-	return (one->old_bytes > other->old_bytes) - (one->old_bytes < other->old_bytes);
+	return array_compare(one->time, other->time)
+		       ?: array_compare((uintptr_t)one->old_bytes, (uintptr_t)other->old_bytes);
 }
 
 static int compare_lost(const void *a, const void *b)
 {
 	const struct sideband_lost *one = a, *other = b;
 
-	return (one->time > other->time) - (one->time < other->time);
+	return array_compare(one->time, other->time);
 }
 
 static void sort(void *array, size_t nr, size_t size, int (*compare)(const void *, const void *))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is mapped: by processes, and where the kernel and its modules are. */
+#include "array.h"
 #include "sideband_internal.h"
 
 #include <string.h>
@@ -158,7 +159,7 @@ static int compare_maps(const void *a, const void *b)
 {
 	const struct sideband_map *one = a, *other = b;
 
-	return (one->start > other->start) - (one->start < other->start);
+	return array_compare(one->start, other->start);
 }
 
 /* Build ids come last in a file. */
@@ -183,18 +184,11 @@ int sideband_finish_maps(struct sideband *sb)
 	return 0;
 }
 
-static int insert_map(struct sideband_maps *maps, size_t *room, size_t at, struct sideband_map map,
+static int insert_map(struct sideband_maps *maps, size_t at, struct sideband_map map,
 		      uint64_t start, uint64_t end)
 {
-	if (maps->nr == *room) {
-		size_t more = 2 * *room + 16;
-		struct sideband_map *grown = reallocarray(maps->maps, more, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		maps->maps = grown;
-		*room = more;
-	}
+	if (array_grow(&maps->maps, maps->nr, sizeof(*maps->maps)))
+		return -ENOMEM;
 	memmove(&maps->maps[at + 1], &maps->maps[at], (maps->nr - at) * sizeof(map));
 	maps->nr++;
 	map.pgoff += start - map.start;
@@ -205,26 +199,18 @@ static int insert_map(struct sideband_maps *maps, size_t *room, size_t at, struc
 }
 
 /* What is there already is newer: the map gets what is free. */
-static int add_map(struct sideband_maps *maps, size_t *room, struct sideband_map map)
+static int add_map(struct sideband_maps *maps, struct sideband_map map)
 {
 	uint64_t start = map.start;
-	size_t low = 0, high = maps->nr;
+	size_t low = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= start);
 	int r = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->maps[middle].end <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; !r && start < map.end; low++) {
 		bool is_last = low == maps->nr || maps->maps[low].start >= map.end;
 		uint64_t end = is_last ? map.end : maps->maps[low].start;
 
 		if (start < end)
-			r = insert_map(maps, room, low++, map, start, end);
+			r = insert_map(maps, low++, map, start, end);
 		if (is_last)
 			break;
 		start = maps->maps[low].end;
@@ -244,7 +230,6 @@ static bool is_map(const struct sideband_ref *ref)
 static int collect_maps(const struct sideband *sb, const struct sideband_ref *ref,
 			struct sideband_maps *maps)
 {
-	size_t room = 0;
 	int r = 0;
 
 	while (ref && !r) {
@@ -254,7 +239,7 @@ static int collect_maps(const struct sideband *sb, const struct sideband_ref *re
 			struct sideband_map map = read_map(sb, ref->record);
 
 			map.time = ref->time;
-			r = add_map(maps, &room, map);
+			r = add_map(maps, map);
 			ref = older && older->key == ref->key ? older : NULL;
 			continue;
 		}

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "array.h"
+
 #define RECORD_TIME_CONV 79
 #define TIME_CONV_SIZE 50 /* of the record, up to the last field that is read */
 #define AUXTRACE_INTEL_PT 1
@@ -144,7 +146,7 @@ static int compare_ids(const void *a, const void *b)
 {
 	const struct sideband_id *one = a, *other = b;
 
-	return (one->id > other->id) - (one->id < other->id);
+	return array_compare(one->id, other->id);
 }
 
 void sideband_finish_pt(struct sideband *sb)

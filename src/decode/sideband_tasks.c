@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "array.h"
+
 /* More than the kernel can be built for: NR_CPUS. */
 #define CPUS_MAX 65536
 #define NOT_KNOWN UINT64_MAX
@@ -133,9 +135,7 @@ static int compare_tasks(const void *a, const void *b)
 {
 	const struct sideband_task *one = a, *other = b;
 
-	if (one->time != other->time)
-		return one->time < other->time ? -1 : 1;
-	return (one->latest > other->latest) - (one->latest < other->latest);
+	return array_compare(one->time, other->time) ?: array_compare(one->latest, other->latest);
 }
 
 static void finish_cpu(struct sideband_cpu *cpu)

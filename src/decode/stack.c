@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "stack.h"
 
+#include "array.h"
+
 int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names *names)
 {
 	*env = (struct stack_env){ .timeline = timeline };
@@ -229,17 +231,9 @@ bool stack_is_in_interrupt(const struct stack *stack)
  * it is counted in the innermost, and taken back where they end. */
 static void count_line(struct stack *stack, uint64_t last)
 {
-	size_t low = 0, high = stack->nr;
+	size_t low = ARRAY_COUNT_BEFORE(stack->nr, i, stack->frames[i].touches < last);
 	struct frame *outer = &stack->root;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stack->frames[middle].touches >= last)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	if (low < stack->nr)
 		stack_top(stack)->lines++;
 	else if (stack->nr || stack->root.touches < last)

@@ -11,8 +11,7 @@ struct names;
 struct symbol {
 	uint64_t start, end; /* both 0: not known */
 	uint32_t name;
-	uint32_t base;	 /* the name without .cold and the like */
-	uint32_t number; /* from 1 */
+	uint32_t base; /* the name without .cold and the like */
 	bool kernel;
 	const char *text; /* the name; NULL: it is in the table of numbers only */
 };

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "array.h"
 #include "demangle.h"
 
 #define PAGE 4096
@@ -17,16 +18,8 @@ void symbols_release(struct symbols *symbols)
 
 static int make_room(struct symbols *symbols, size_t length)
 {
-	if (symbols->nr == symbols->room) {
-		size_t room = symbols->room ? 2 * symbols->room : 1024;
-		struct symbols_entry *entries =
-			reallocarray(symbols->entries, room, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		symbols->entries = entries;
-		symbols->room = room;
-	}
+	if (array_grow(&symbols->entries, symbols->nr, sizeof(*symbols->entries)))
+		return -ENOMEM;
 	if (symbols->text_room - symbols->text_size <= length) {
 		size_t room = 2 * symbols->text_room + length + PAGE;
 		char *text = room > UINT32_MAX ? NULL : realloc(symbols->text, room);
@@ -61,9 +54,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct symbols_entry *one = a, *other = b;
 
-	if (one->start != other->start)
-		return one->start < other->start ? -1 : 1;
-	return one->order < other->order ? -1 : 1;
+	return array_compare(one->start, other->start) ?: array_compare(one->order, other->order);
 }
 
 /* Behind the page that follows. */
@@ -146,16 +137,8 @@ void symbols_finish(struct symbols *symbols)
 
 const struct symbols_entry *symbols_find(const struct symbols *symbols, uint64_t at)
 {
-	size_t low = 0, high = symbols->nr;
+	size_t low = ARRAY_COUNT_BEFORE(symbols->nr, i, symbols->entries[i].start <= at);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->entries[middle].start <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = 0; i < NESTED_MAX && i < low; i++) {
 		const struct symbols_entry *entry = &symbols->entries[low - 1 - i];
 

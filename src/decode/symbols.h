@@ -20,7 +20,7 @@ struct symbols_entry {
 /* All zero: none. */
 struct symbols {
 	struct symbols_entry *entries; /* by start; each start once */
-	size_t nr, room;
+	size_t nr;
 	char *text;
 	size_t text_size, text_room;
 };

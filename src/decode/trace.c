@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "psb.h"
 #include "pt_packet.h"
 #include "sideband.h"
@@ -27,15 +28,8 @@ struct chunks {
 
 static int add_chunk(struct chunks *chunks, struct trace_chunk chunk)
 {
-	/* Doubles at each power of two. */
-	if (!(chunks->nr & (chunks->nr - 1))) {
-		struct trace_chunk *grown = reallocarray(
-			chunks->chunks, chunks->nr ? 2 * chunks->nr : 1, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		chunks->chunks = grown;
-	}
+	if (array_grow(&chunks->chunks, chunks->nr, sizeof(chunk)))
+		return -ENOMEM;
 	if (chunk.cpu >= 0)
 		chunk.tid = -1;
 	chunks->chunks[chunks->nr++] = chunk;

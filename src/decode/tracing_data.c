@@ -5,6 +5,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "array.h"
+
 #define MAGIC "\027\010\104tracing"
 /* As many as there may be ids. */
 #define FORMATS_MAX (1 << 16)
@@ -78,19 +80,13 @@ static bool find_id(const struct perfdata_bytes *text, uint64_t *id)
 static int add_format(struct tracing_data *data, const char *system, struct perfdata_bytes text)
 {
 	struct tracing_format format = { .system = system, .text = text };
-	struct tracing_format *grown;
 
 	if (!find_id(&text, &format.id))
 		return 0;
 	if (data->nr == FORMATS_MAX)
 		return -EINVAL;
-	/* Doubles at each power of two. */
-	if (!(data->nr & (data->nr - 1))) {
-		grown = reallocarray(data->formats, data->nr ? 2 * data->nr : 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		data->formats = grown;
-	}
+	if (array_grow(&data->formats, data->nr, sizeof(format)))
+		return -ENOMEM;
 	data->formats[data->nr++] = format;
 	return 0;
 }
@@ -144,7 +140,7 @@ static int compare_ids(const void *a, const void *b)
 {
 	const struct tracing_format *x = a, *y = b;
 
-	return (x->id > y->id) - (x->id < y->id);
+	return array_compare(x->id, y->id);
 }
 
 int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file)

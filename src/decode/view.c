@@ -2,6 +2,7 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "array.h"
 #include "code_parts.h"
 #include "insns.h"
 
@@ -27,7 +28,7 @@ struct image {
 	uint64_t time; /* as of which the kernel is patched */
 	uint64_t used; /* when it was last asked for, in requests */
 	struct code_region *regions;
-	size_t nr, room;
+	size_t nr;
 };
 
 /* One of the cache; all zero: free. */
@@ -115,15 +116,8 @@ static const struct code_region *find_region(const struct image *image, uint64_t
 
 static int keep_region(struct image *image, const struct code_region *region)
 {
-	if (image->nr == image->room) {
-		size_t room = image->room ? 2 * image->room : 8;
-		struct code_region *more = reallocarray(image->regions, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		image->regions = more;
-		image->room = room;
-	}
+	if (array_grow(&image->regions, image->nr, sizeof(*region)))
+		return -ENOMEM;
 	image->regions[image->nr++] = *region;
 	return 0;
 }
@@ -317,15 +311,8 @@ static void *take(struct code_view *view, size_t size)
 
 static int add_row(struct code_view *view, uint32_t *nr, const struct code_row *row)
 {
-	if (*nr == view->room_rows) {
-		size_t room = view->room_rows ? 2 * view->room_rows : 16;
-		struct code_row *more = reallocarray(view->rows, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		view->rows = more;
-		view->room_rows = room;
-	}
+	if (*nr == view->room_rows && array_grow(&view->rows, view->room_rows++, sizeof(*row)))
+		return -ENOMEM;
 	view->rows[(*nr)++] = *row;
 	return 0;
 }

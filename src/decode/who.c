@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "who.h"
 
+#include "array.h"
+
 /* Returns whether it is another one. */
 static bool run(struct who *who, size_t nr)
 {
@@ -20,17 +22,9 @@ static bool run(struct who *who, size_t nr)
 
 void who_begin(struct who *who, const struct sideband_task *tasks, size_t nr, uint64_t time)
 {
-	size_t low = 0, high = nr;
+	size_t low = ARRAY_COUNT_BEFORE(nr, i, tasks[i].latest <= time);
 
 	*who = (struct who){ .tasks = tasks, .nr = nr, .pid = -1, .tid = -1 };
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tasks[middle].latest <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	run(who, low);
 	who->midway = low < nr && tasks[low].time <= time;
 }

@@ -66,7 +66,6 @@ static void make_symbols(struct names *names)
 			.end = START + FUNCTION_SIZE * (i + 1),
 			.name = names_add(names, name),
 			.base = names_add(names, name),
-			.number = i + 1,
 			.kernel = i < 3,
 		};
 	}

@@ -77,7 +77,6 @@ static inline bool feeder_symbol(struct feeder *feeder, const char *line)
 		return false;
 	feeder_must(++feeder->nr < ARRAY_SIZE(feeder->symbols), "too many symbols");
 	symbol->name = names_add(feeder->names, name);
-	symbol->number = (uint32_t)feeder->nr;
 	symbol->kernel = kind == 'k';
 	if (strstr(name, ".cold"))
 		*strstr(name, ".cold") = '\0';
