@@ -163,7 +163,7 @@ static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==
 		      48 + 8 * TRIGGER_KERNEL_FRAMES + 40 * TRIGGER_USER_FRAMES,
 	      "no hidden padding");
-static_assert(sizeof(struct trigger_session) == 752, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 720 + 8 * TRIGGER_KINDS, "no hidden padding");
 #endif
 
 static inline __u32 trigger_log2(__u64 v)
