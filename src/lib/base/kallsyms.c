@@ -74,6 +74,16 @@ static bool next_function(struct reader *reader, struct symbol *symbol)
 	return false;
 }
 
+const char *kallsyms_strerror(int err)
+{
+	if (err == -ENOENT)
+		return "the kernel has no such function (see /proc/kallsyms)";
+	if (err == -EPERM)
+		return "the kernel hides its addresses: needs CAP_SYSLOG, and kernel.kptr_restrict "
+		       "below 2";
+	return "cannot read /proc/kallsyms";
+}
+
 int kallsyms_check(void)
 {
 	_cleanup_(reader_close) struct reader reader = reader_open();

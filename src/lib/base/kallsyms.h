@@ -37,4 +37,7 @@ int kallsyms_ranges(const char *name, struct symbol_range **ranges, size_t *nr);
 /* From the first function to the end of the last. */
 int kallsyms_whole(struct symbol_range *range);
 
+/* Describes an error of the functions above. */
+const char *kallsyms_strerror(int err);
+
 #endif

@@ -400,26 +400,17 @@ int function_find(const struct config *config, uint64_t *address)
 	}
 	err = kallsyms_find(name, address);
 	if (err == -ENOENT && !config->function)
-		log_error(&config->log, err,
-			  "workload %s: the kernel has no function %s (built without "
-			  "CONFIG_TIMERLAT_TRACER): use --workload cyclic",
-			  config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat", name);
-	else if (err == -ENOENT)
-		log_error(&config->log, err,
-			  "function '%s': the kernel has no such symbol (see /proc/kallsyms)",
-			  name);
-	else if (err == -EPERM)
-		log_error(&config->log, err,
-			  "function '%s': the kernel hides its addresses: needs CAP_SYSLOG, and "
-			  "kernel.kptr_restrict below 2",
-			  name);
-	else if (err == -ENOTUNIQ)
-		log_error(&config->log, -EINVAL,
-			  "function '%s': several symbols have this name: use an 0xADDRESS from "
-			  "/proc/kallsyms",
-			  name);
-	else if (err)
-		log_error(&config->log, err, "function '%s': cannot read /proc/kallsyms: %s", name,
-			  strerror(-err));
-	return err == -ENOTUNIQ ? -EINVAL : err;
+		return log_error(&config->log, err,
+				 "workload %s: the kernel has no function %s (built without "
+				 "CONFIG_TIMERLAT_TRACER): use --workload cyclic",
+				 config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat",
+				 name);
+	if (err == -ENOTUNIQ)
+		return log_error(&config->log, -EINVAL,
+				 "function '%s': several symbols have this name: use an 0xADDRESS "
+				 "from /proc/kallsyms",
+				 name);
+	if (err)
+		log_error(&config->log, err, "function '%s': %s", name, kallsyms_strerror(err));
+	return err;
 }

@@ -59,8 +59,7 @@ static int try_symbols(struct probe_detail *detail)
 	int err = kallsyms_find("hrtimer_interrupt", &address);
 
 	if (err)
-		probe_say(detail, "%s",
-			  err == -EPERM ? "the kernel hides its addresses" : "no kernel symbols");
+		probe_say(detail, "%s", kallsyms_strerror(err));
 	return err;
 }
 

@@ -211,11 +211,7 @@ static int fail_find(const struct filter *filter, const char *name, int err)
 	if (err == -ENOENT)
 		return fail(filter, err, "the kernel has no function '%s' (see /proc/kallsyms)",
 			    name);
-	if (err == -EPERM)
-		return fail(filter, err,
-			    "the kernel hides its addresses: needs CAP_SYSLOG, and "
-			    "kernel.kptr_restrict below 2");
-	return fail(filter, err, "cannot read /proc/kallsyms: %s", strerror(-err));
+	return fail(filter, err, "%s", kallsyms_strerror(err));
 }
 
 static int find(const struct filter *filter, const struct place *place, struct symbol_range *range)
