@@ -195,6 +195,18 @@ def unshared(commands):
     return [*own_mounts(), "sh", "-ec", commands + '\nexec "$@"', "sh"]
 
 
+def setpriv(*args):
+    """A prefix that runs a program with other privileges."""
+    if not shutil.which("setpriv"):
+        raise unittest.SkipTest("needs setpriv (util-linux)")
+    return ["setpriv", *args]
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
 def find_bpftool():
     return shutil.which("bpftool") or shutil.which("/usr/sbin/bpftool")
 

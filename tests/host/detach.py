@@ -25,11 +25,6 @@ LINE = re.compile(r"perf-poke-ctl: session (\S+), pid (\d+), log (\S+); see it w
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d{4} perf-poke-ctl\[%d\]: "
 
 
-def read(path):
-    with open(path) as file:
-        return file.read()
-
-
 class DetachTest(common.HostTest):
     def setUp(self):
         super().setUp()
@@ -81,9 +76,9 @@ class Background(DetachTest):
         pid, where = self.started(self.start("--log", log, "--count", "100", limits=common.SPIKES))
         self.assertEqual(where, log)
         with common.late(self.cpu):
-            common.wait_for(lambda: "capture 2:" in read(log), "two captures")
+            common.wait_for(lambda: "capture 2:" in common.read(log), "two captures")
         self.assertEqual(self.end(pid), 0)
-        text = read(log)
+        text = common.read(log)
         self.has_line(pid, text, r"armed: session %d, CPU %d, " % (pid, self.cpu))
         folders = [name for name in self.folders() if not name.startswith(".")]
         for number, name in enumerate(folders, 1):
@@ -103,7 +98,7 @@ class Background(DetachTest):
         self.assertEqual((line["type"], line["log"]), ("detached", log))
         with common.late(self.cpu):
             self.assertEqual(self.end(line["pid"], None), 0)
-        self.assertEqual([line["type"] for line in common.parse_lines(read(log))], ["armed", "capture", "summary"])
+        self.assertEqual([line["type"] for line in common.parse_lines(common.read(log))], ["armed", "capture", "summary"])
 
     def test_log_among_captures(self):
         """As where there is no journal: relative, and the folder is made."""
@@ -112,7 +107,7 @@ class Background(DetachTest):
         pid, where = self.started(self.start(cwd=self.folder, prefix=prefix))
         self.assertTrue(re.fullmatch(r"captures/\S+\.log", where), where)
         self.assertEqual(self.end(pid), NO_SPIKE)
-        self.assertIn("captures: 0 complete", read(os.path.join(self.folder, where)))
+        self.assertIn("captures: 0 complete", common.read(os.path.join(self.folder, where)))
 
     def test_nothing_of_the_caller(self):
         """Its terminal, its descriptors: who reads from a pipe sees its end; what it changed stays."""
@@ -152,7 +147,7 @@ class Background(DetachTest):
         os.close(slave)
         os.close(master)
         self.assertEqual(self.end(pid), NO_SPIKE)
-        self.assertIn("captures: 0 complete", read(log))
+        self.assertIn("captures: 0 complete", common.read(log))
 
     def test_log_is_appended_to(self):
         log = os.path.join(self.folder, "log")
@@ -163,7 +158,7 @@ class Background(DetachTest):
                                 "--duration", "100ms", *common.NO_SPIKES)
         self.assertEqual((result.returncode, result.stderr), (NO_SPIKE, ""))
         self.assertIn("captures: 0 complete", result.stdout)
-        text = read(log)
+        text = common.read(log)
         self.assertTrue(re.fullmatch("before\n" + STAMP.replace("%d", r"\d+") + "armed: .*\n", text), text)
 
 
@@ -191,8 +186,8 @@ class Failures(DetachTest):
              *common.NO_SPIKES],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         children = "/proc/%d/task/%d/children" % (process.pid, process.pid)
-        common.wait_for(lambda: read(children), "a child")
-        pid = int(read(children))
+        common.wait_for(lambda: common.read(children), "a child")
+        pid = int(common.read(children))
         process.kill()
         self.assertEqual(process.wait(), -signal.SIGKILL)
         self.pids.add(pid)
@@ -249,13 +244,11 @@ class Manager(DetachTest):
 
     def test_unit_file(self):
         """What the example leaves a session is enough for it."""
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
-        names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", read(UNIT), re.M)).split()
+        names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", common.read(UNIT), re.M)).split()
         kept = ",".join("+" + name[4:].lower() for name in names)
         # systemd mounts it.
         tracing = common.unshared("test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing")
-        prefix = [*tracing, "setpriv", "--no-new-privs", "--bounding-set", "-all," + kept]
+        prefix = [*tracing, *common.setpriv("--no-new-privs", "--bounding-set", "-all," + kept)]
         with common.late(self.cpu):
             result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES,
                                     prefix=prefix)
@@ -319,9 +312,7 @@ class Journal(DetachTest):
         return process.returncode, self.entries(prefix, process.pid)
 
     def test_priorities(self):
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
-        weak = ["setpriv", "--bounding-set", "-sys_nice"]
+        weak = common.setpriv("--bounding-set", "-sys_nice")
         with self.journal() as prefix:
             code, entries = self.run_logged(prefix, "--function", "no_such_symbol")
             self.assertEqual((code, [entry["PRIORITY"] for entry in entries]), (USAGE, ["3"]))

@@ -41,17 +41,12 @@ class Signals(EndingTest):
         for capture in session.captures:
             self.assertEqual(len(self.samples(capture["path"])), capture["events"])
 
-    def test_interrupt(self):
-        self.check_without_spike(signal.SIGINT)
-        self.check_with_spike(signal.SIGINT)
-
-    def test_terminate(self):
-        self.check_without_spike(signal.SIGTERM)
-        self.check_with_spike(signal.SIGTERM)
-
-    def test_hangup(self):
-        self.check_without_spike(signal.SIGHUP)
-        self.check_with_spike(signal.SIGHUP)
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number):
+                self.check_without_spike(number)
+                self.check_with_spike(number)
+                shutil.rmtree(self.output)
 
     def test_human_summary(self):
         with common.late(self.cpu):

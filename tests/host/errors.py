@@ -5,7 +5,6 @@ import contextlib
 import glob
 import os
 import platform
-import shutil
 import stat
 import subprocess
 
@@ -26,6 +25,12 @@ class ErrorTest(common.HostTest):
         # A second at most, should it start after all.
         return common.run_ctl("start", "--cpu", cpu, "--output", output or self.output,
                               "--threshold", "1h", *common.ALL_EVENTS, "--duration", "1s", *args, prefix=prefix)
+
+    def need_run(self, prefix):
+        """The program has to be where nobody may go, and so has its library."""
+        os.chmod(self.folder, 0o1777)
+        if subprocess.run([*prefix, common.CTL, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("nobody cannot run programs of this build folder")
 
     def assert_usage(self, result, *parts):
         self.assert_fails(result, USAGE, *parts)
@@ -96,8 +101,7 @@ class Kernel(ErrorTest):
         self.assert_fails(result, FAILED, "recorder pt", "no Intel PT")
 
     def test_cpu_that_does_not_exist(self):
-        with open("/sys/devices/system/cpu/possible") as file:
-            beyond = int(file.read().strip().replace("-", ",").split(",")[-1]) + 1
+        beyond = int(common.read("/sys/devices/system/cpu/possible").strip().replace("-", ",").split(",")[-1]) + 1
         self.assert_usage(self.start(cpu=str(beyond)), "cpu", str(beyond), "does not exist")
         self.assert_usage(self.start(cpu="%d,%d" % (self.cpu, beyond)), "cpu", str(beyond))
 
@@ -134,8 +138,7 @@ def cpuset_of(cpus):
     os.mkdir(folder)
     try:
         if mems:
-            with open(mems) as file:
-                write(os.path.join(folder, "cpuset.mems"), file.read())
+            write(os.path.join(folder, "cpuset.mems"), common.read(mems))
         write(os.path.join(folder, "cpuset.cpus"), common.cpu_list(cpus))
         yield os.path.join(folder, entrance)
     finally:
@@ -181,28 +184,17 @@ class Output(ErrorTest):
         self.check(os.path.join(place, "captures"), "Read-only", prefix=mount)
 
     def test_folder_of_somebody_else(self):
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
         place = os.path.join(self.folder, "closed")
         os.mkdir(place, 0o500)
         os.chown(place, NOBODY, NOBODY)
-        without = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+        without = common.setpriv("--bounding-set", "-dac_override,-dac_read_search")
         self.check(place, "Permission denied", prefix=without)
 
 
 class Privileges(ErrorTest):
-    def setUp(self):
-        super().setUp()
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
-
     def test_not_root(self):
-        # The program has to be where nobody may go, and so has its library.
-        os.chmod(self.folder, 0o1777)
-        become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-        if subprocess.run([*become, common.CTL, "--version"], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("nobody cannot run programs of this build folder")
+        become = common.setpriv("--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
+        self.need_run(become)
         self.assert_fails(self.start(prefix=become), FAILED, "not allowed", "root", "CAP_BPF",
                           "CAP_PERFMON")
         check = common.run_ctl("check", prefix=become)
@@ -212,13 +204,13 @@ class Privileges(ErrorTest):
         for drop, name in (("-sys_admin,-bpf", "CAP_BPF"), ("-sys_admin,-perfmon", "CAP_PERFMON"),
                            ("-sys_nice", "CAP_SYS_NICE")):
             with self.subTest(name=name):
-                result = self.start(prefix=["setpriv", "--bounding-set", drop])
+                result = self.start(prefix=common.setpriv("--bounding-set", drop))
                 self.assert_fails(result, FAILED, "not allowed", name)
                 self.assertEqual(result.stderr.count("CAP_"), 1, result.stderr)
 
     def test_real_time_priority_is_for_the_workload(self):
         """Without the workload it is not asked for; that the controller has none is worth a line."""
-        result = self.start("--workload", "none", prefix=["setpriv", "--bounding-set", "-sys_nice"])
+        result = self.start("--workload", "none", prefix=common.setpriv("--bounding-set", "-sys_nice"))
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("real-time priority", result.stderr)
 
@@ -251,27 +243,19 @@ class Missing(ErrorTest):
         away = common.unshared("for place in /sys/kernel/tracing /sys/kernel/debug; do\n"
                         "while mountpoint -q $place; do umount -l $place; done; done")
         self.assertEqual(self.start(prefix=away).returncode, 3)
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
-        self.assert_fails(self.start(prefix=[*away, "setpriv", "--bounding-set", "-sys_admin"]),
+        self.assert_fails(self.start(prefix=[*away, *common.setpriv("--bounding-set", "-sys_admin")]),
                           FAILED, "no tracefs", "mount -t tracefs", "CAP_SYS_ADMIN")
 
     def test_few_capabilities(self):
         """Where tracefs is mounted, root needs no more than these; another user has to be allowed to read it."""
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv (util-linux)")
-        with open("/proc/sys/kernel/perf_event_paranoid") as file:
-            if int(file.read()) > 2:
-                self.skipTest("kernel.perf_event_paranoid is above 2: perf events need CAP_SYS_ADMIN")
+        if int(common.read("/proc/sys/kernel/perf_event_paranoid")) > 2:
+            self.skipTest("kernel.perf_event_paranoid is above 2: perf events need CAP_SYS_ADMIN")
         few = "-all,+bpf,+perfmon,+sys_nice"
         mounted = common.unshared("mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing")
-        few_of_root = [*mounted, "setpriv", "--inh-caps", few, "--bounding-set", few]
+        few_of_root = [*mounted, *common.setpriv("--inh-caps", few, "--bounding-set", few)]
         self.assertEqual(self.start(prefix=few_of_root).returncode, 3)
-        os.chmod(self.folder, 0o1777)
         become = [*few_of_root, "--ambient-caps", few, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-        if subprocess.run([*become, common.CTL, "--version"], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("nobody cannot run programs of this build folder")
+        self.need_run(become)
         self.assert_fails(self.start(prefix=become), FAILED, "tracefs", "CAP_DAC_READ_SEARCH")
 
 

@@ -3,6 +3,7 @@
 """Processes that run already, poked: perf and others, several by one spike, by each way of delivery, and never a wrong one. The
 process that has taken the number of a target counts the signals it gets."""
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -24,6 +25,17 @@ CONTAINER = [*(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts",
 def poke_of(capture):
     with open(os.path.join(capture["path"], "capture.json")) as file:
         return json.load(file)["poke"]
+
+
+def each_delivery(test):
+    """Once for each way of delivery that this kernel has."""
+    @functools.wraps(test)
+    def run(self):
+        for delivery in DELIVERIES:
+            with self.subTest(delivery=delivery):
+                self.need_delivery(delivery)
+                test(self, delivery)
+    return run
 
 
 class PidTest(common.HostTest):
@@ -214,14 +226,9 @@ class Namespace(PidTest):
         with open("/proc/%d/task/%d/children" % (outer, outer)) as file:
             return int(file.read())
 
-    def test_target_inside(self):
+    @each_delivery
+    def test_target_inside(self, delivery):
         """It is process 1 there, and another here."""
-        for delivery in DELIVERIES:
-            with self.subTest(delivery=delivery):
-                self.need_delivery(delivery)
-                self.target_inside(delivery)
-
-    def target_inside(self, delivery):
         with poked.Counter(command=CONTAINER) as counter:
             pid = self.inner(counter.pid)
             with self.session([pid], "--any-process", "--delivery", delivery) as session:
@@ -229,15 +236,10 @@ class Namespace(PidTest):
                 counter.wait_signal()
                 self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
-    def test_both_inside(self):
+    @each_delivery
+    def test_both_inside(self, delivery):
         """The number that the session is given there is another process's here, which gets nothing."""
-        for delivery in DELIVERIES:
-            with self.subTest(delivery=delivery):
-                self.need_delivery(delivery)
-                poked.need_newcomers(self)
-                self.both_inside(delivery)
-
-    def both_inside(self, delivery):
+        poked.need_newcomers(self)
         code = """
 import json, os, signal, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -273,7 +275,6 @@ class Reused(PidTest):
 
     def check(self, delivery, stopped):
         """stopped: the controller cannot notice that the target has ended, before the spike."""
-        self.need_delivery(delivery)
         with poked.Counter() as other, poked.Counter() as target, \
                 self.session([target.pid, other.pid], "--any-process", "--delivery", delivery) as session:
             poked.spike(session, self.cpu)
@@ -300,23 +301,21 @@ class Reused(PidTest):
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
         self.assertIn("target %d" % target.pid, session.stderr)
 
-    def test_noticed(self):
-        for delivery in DELIVERIES:
-            with self.subTest(delivery=delivery):
-                self.check(delivery, stopped=False)
+    @each_delivery
+    def test_noticed(self, delivery):
+        self.check(delivery, stopped=False)
 
-    def test_unnoticed(self):
-        for delivery in DELIVERIES:
-            with self.subTest(delivery=delivery):
-                self.check(delivery, stopped=True)
+    @each_delivery
+    def test_unnoticed(self, delivery):
+        self.check(delivery, stopped=True)
 
 
 class Changed(PidTest):
     """Targets that the signal would end now: one runs another program, one has put back the default action. They get nothing, by no
     way, and are dropped with a line."""
 
-    def check(self, delivery):
-        self.need_delivery(delivery)
+    @each_delivery
+    def test_changed(self, delivery):
         with poked.Counter() as other, poked.Counter() as execs, poked.Counter() as resets, \
                 self.session([execs.pid, resets.pid, other.pid], "--any-process", "--delivery", delivery) as session:
             poked.spike(session, self.cpu)
@@ -336,22 +335,12 @@ class Changed(PidTest):
         # It is not told of a spike that the next one came too soon after.
         self.assertIn([True, True, False], [[target["delivery"] is None for target in poke_of(each)["targets"]] for each in captures])
 
-    def test_changed(self):
-        for delivery in DELIVERIES:
-            with self.subTest(delivery=delivery):
-                self.check(delivery)
-
 
 class Killed(PidTest):
     """Nothing in the kernel goes on when the controller is gone."""
 
-    def test_kill(self):
-        for delivery in DELIVERIES:
-            with self.subTest(delivery=delivery):
-                self.need_delivery(delivery)
-                self.kill(delivery)
-
-    def kill(self, delivery):
+    @each_delivery
+    def test_kill(self, delivery):
         with poked.Counter() as counter:
             with self.session([counter.pid], "--any-process", "--delivery", delivery) as session:
                 poked.spike(session, self.cpu)
