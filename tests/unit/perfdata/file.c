@@ -174,7 +174,7 @@ TEST_IN_FOLDER(test_folder)
 
 	assert_int_equal(fstat(perfdata_dirfd(pd), &st), 0);
 	assert_int_equal(st.st_mode, S_IFDIR | 0700);
-	assert_int_equal(fstatat(folder->fd, "perf.data/data", &st, 0), 0);
+	st = stat_of("perf.data/data");
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
 	assert_int_equal(st.st_uid, geteuid());
 	assert_int_equal(perfdata_create(&untouched, folder->fd, "perf.data", events, 2), -EEXIST);

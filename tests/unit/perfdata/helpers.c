@@ -11,7 +11,7 @@
 
 struct folder *folder;
 /* What load_file() gave. */
-static void *loaded[64];
+static void *loaded[256];
 static size_t nr_loaded;
 
 int make_folder(void **state)
@@ -70,6 +70,14 @@ bool exists(const char *path)
 	return !fstatat(folder->fd, path, &st, AT_SYMLINK_NOFOLLOW);
 }
 
+struct stat stat_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(folder->fd, path, &st, 0), 0);
+	return st;
+}
+
 int new_folder(int dirfd, const char *name)
 {
 	int fd;
@@ -105,7 +113,13 @@ struct bytes load_file(int dirfd, const char *path)
 	assert_true(nr_loaded < ARRAY_SIZE(loaded));
 	loaded[nr_loaded++] = bytes;
 	assert_int_equal(read(fd, bytes, st.st_size), st.st_size);
+	bytes[st.st_size] = '\0';
 	return (struct bytes){ bytes, st.st_size };
+}
+
+const char *load_text(const char *path)
+{
+	return (const char *)load_file(folder->fd, path).at;
 }
 
 struct bytes slice(struct bytes bytes, uint64_t offset, uint64_t len)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "test.h"
 
@@ -26,6 +27,9 @@ void put_file(int dirfd, const char *path, const char *content);
 /* In the test's folder, also a link that leads nowhere. */
 bool exists(const char *path);
 
+/* Of what must be there. */
+struct stat stat_of(const char *path);
+
 /* Makes a folder in another. Returns its descriptor. */
 int new_folder(int dirfd, const char *name);
 
@@ -41,6 +45,9 @@ struct bytes {
 
 /* The whole file, until the test's folder is removed. */
 struct bytes load_file(int dirfd, const char *path);
+
+/* The same as a string, of a file in that folder. */
+const char *load_text(const char *path);
 
 struct bytes slice(struct bytes bytes, uint64_t offset, uint64_t len);
 struct bytes take(struct bytes *bytes, size_t len);

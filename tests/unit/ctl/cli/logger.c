@@ -6,38 +6,19 @@
 #include "cli/console.h"
 #include "cli/json_line.h"
 #include "cli/systemd.h"
+#include "helpers.h"
 #include "session/json.h"
-#include "test.h"
 
 #define STAMP "0000-00-00T00:00:00.000000+0000"
 
-struct place {
-	char folder[32];
-	char *path;
-	char text[4096]; /* of the file */
-};
+static char path[64]; /* of the log */
 
-static void make(struct place *p)
+static int set_up(void **state)
 {
-	strcpy(p->folder, "/tmp/perf-poke-XXXXXX");
-	assert_non_null(mkdtemp(p->folder));
-	assert_true(asprintf(&p->path, "%s/log", p->folder) > 0);
-}
-
-static void release(struct place *p)
-{
-	unlink(p->path);
-	rmdir(p->folder);
-	free(p->path);
-}
-
-static const char *content(struct place *p)
-{
-	_cleanup_fclose_ FILE *file = fopen(p->path, "r");
-
-	assert_non_null(file);
-	p->text[fread(p->text, 1, sizeof(p->text) - 1, file)] = '\0';
-	return p->text;
+	if (make_folder(state))
+		return -1;
+	snprintf(path, sizeof(path), "%s/log", folder->path);
+	return 0;
 }
 
 static void open_log(struct logger *log, const char *where)
@@ -67,27 +48,25 @@ static void has_line(const char **line, const char *text)
 	*line = at + strlen(expected);
 }
 
-TEST(appends)
+TEST_WITH(appends, set_up, remove_folder)
 {
-	_cleanup_(release) struct place p = { 0 };
 	struct logger first = { 0 }, second = { 0 };
 	const char *line;
 
-	make(&p);
-	open_log(&first, p.path);
-	open_log(&second, p.path);
+	open_log(&first, path);
+	open_log(&second, path);
 	logger_line(&first, PERF_POKE_LOG_INFO, "one");
 	logger_line(&second, PERF_POKE_LOG_ERROR, "two");
 	logger_result(&first, PERF_POKE_LOG_INFO, "a\nb\n");
 	logger_release(&first);
 	assert_int_equal(first.kind, LOGGER_NONE);
-	open_log(&first, p.path);
+	open_log(&first, path);
 	logger_line(&first, PERF_POKE_LOG_WARN, "three");
 	logger_release(&first);
 	logger_release(&second);
 	assert_false(first.failed);
 
-	line = content(&p);
+	line = load_text("log");
 	has_line(&line, "one");
 	has_line(&line, "two");
 	assert_memory_equal(line, "a\nb\n", 4);
@@ -158,14 +137,12 @@ static void close_streams(struct streams *s)
 }
 
 /* In the foreground the log is for what standard error would get. */
-TEST(takes_lines)
+TEST_WITH(takes_lines, set_up, remove_folder)
 {
-	_cleanup_(release) struct place p = { 0 };
 	struct streams s = { 0 };
 	const char *line;
 
-	make(&p);
-	open_streams(&s, p.path);
+	open_streams(&s, path);
 	console_info(&s.con, "in\nfo");
 	console_result(&s.con, "result\n");
 	json_use(&s.con, true);
@@ -174,7 +151,7 @@ TEST(takes_lines)
 	fflush(s.con.err);
 	assert_string_equal(s.out, "result\n{\"type\":\"error\",\"message\":\"error\"}\n");
 	assert_string_equal(s.err, "");
-	line = content(&p);
+	line = load_text("log");
 	has_line(&line, "in fo");
 	has_line(&line, "error");
 	assert_string_equal(line, "");
@@ -182,14 +159,12 @@ TEST(takes_lines)
 }
 
 /* In the background for all, and nothing is said twice. */
-TEST(takes_all)
+TEST_WITH(takes_all, set_up, remove_folder)
 {
-	_cleanup_(release) struct place p = { 0 };
 	struct streams s = { 0 };
 	const char *line;
 
-	make(&p);
-	open_streams(&s, p.path);
+	open_streams(&s, path);
 	s.con.detached = true;
 	console_warn(&s.con, "warning");
 	console_result(&s.con, "a\nb\n");
@@ -197,7 +172,7 @@ TEST(takes_all)
 	console_error(&s.con, "error");
 	json_print(&s.con, json_detached("name", 12, "log"));
 	assert_int_equal(s.con.errors, 1);
-	line = content(&p);
+	line = load_text("log");
 	has_line(&line, "warning");
 	assert_string_equal(line, "a\nb\n{\"type\":\"error\",\"message\":\"error\"}\n"
 				  "{\"type\":\"detached\",\"session\":\"name\",\"pid\":12,"

@@ -62,15 +62,6 @@ TEST(refuses)
 	REFUSES("'b': unexpected argument", "open", "a", "b");
 }
 
-static void read_back(const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = read(fd, text, size - 1);
-
-	assert_true(n >= 0);
-	text[n] = '\0';
-}
-
 static void on_skipped(void *ctx, const char *name)
 {
 	assert_non_null(strstr(" link .git notes ", name));
@@ -116,8 +107,7 @@ static void round_trip(int *told)
 TEST_IN_FOLDER(packs_and_unpacks)
 {
 	_cleanup_close_ int kcore = -1;
-	struct stat st, other;
-	char text[64];
+	struct stat st;
 	int told = 0;
 
 	assert_int_equal(mkdirat(folder->fd, "to", 0700), 0);
@@ -136,23 +126,18 @@ TEST_IN_FOLDER(packs_and_unpacks)
 	/* Three were skipped. */
 	assert_true(told > 3 + 2);
 
-	read_back("to/perf.data/data", text, sizeof(text));
-	assert_string_equal(text, "first");
-	read_back("to/host.json", text, sizeof(text));
-	assert_string_equal(text, "abc");
+	assert_string_equal(load_text("to/perf.data/data"), "first");
+	assert_string_equal(load_text("to/host.json"), "abc");
 	/* Holes are holes, a file with two names is one, and all is for its owner alone. */
-	assert_int_equal(fstatat(folder->fd, "to/perf.data/kcore_dir/kcore", &st, 0), 0);
+	st = stat_of("to/perf.data/kcore_dir/kcore");
 	assert_int_equal(st.st_size, (INT64_C(3) << 30) + 4);
 	assert_true(st.st_blocks < 1000);
-	assert_int_equal(fstatat(folder->fd, "file", &st, 0), 0);
-	assert_true(st.st_size < 100000);
-	assert_int_equal(fstatat(folder->fd, "to/perf.data/data", &st, 0), 0);
-	assert_int_equal(fstatat(folder->fd, "to/capture.json", &other, 0), 0);
-	assert_int_equal(st.st_ino, other.st_ino);
+	assert_true(stat_of("file").st_size < 100000);
+	st = stat_of("to/perf.data/data");
+	assert_int_equal(st.st_ino, stat_of("to/capture.json").st_ino);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(fstatat(folder->fd, "to/perf.data", &st, 0), 0);
-	assert_int_equal(st.st_mode & 0777, 0700);
-	assert_int_equal(fstatat(folder->fd, "to/" TRACED "/02", &st, 0), 0);
+	assert_int_equal(stat_of("to/perf.data").st_mode & 0777, 0700);
+	assert_true(exists("to/" TRACED "/02"));
 	assert_false(exists("to/link"));
 	assert_false(exists("to/.git"));
 	assert_false(exists("to/notes"));
@@ -205,7 +190,6 @@ TEST_IN_FOLDER(publishes_files)
 {
 	_cleanup_free_ char *path = NULL;
 	struct output_file file, other;
-	struct stat st;
 
 	assert_true(asprintf(&path, "%s/out", folder->path) > 0);
 	assert_int_equal(output_file_open(&file, path, false), 0);
@@ -213,7 +197,7 @@ TEST_IN_FOLDER(publishes_files)
 	assert_int_equal(output_file_open(&other, path, false), 0);
 	assert_int_equal(output_file_publish(&file), 0);
 	output_file_close(&file);
-	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
+	assert_true(exists("out"));
 	/* The second is too late, and leaves nothing. */
 	assert_int_equal(output_file_publish(&other), -EEXIST);
 	output_file_close(&other);
@@ -224,8 +208,7 @@ TEST_IN_FOLDER(publishes_files)
 	assert_int_equal(write(other.fd, "new", 3), 3);
 	assert_int_equal(output_file_publish(&other), 0);
 	output_file_close(&other);
-	assert_int_equal(fstatat(folder->fd, "out", &st, 0), 0);
-	assert_int_equal(st.st_size, 3);
+	assert_int_equal(stat_of("out").st_size, 3);
 	assert_int_equal(unlinkat(folder->fd, "out", 0), 0);
 	assert_int_equal(output_file_open(&file, path, false), 0);
 	output_file_close(&file);

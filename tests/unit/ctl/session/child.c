@@ -205,15 +205,29 @@ TEST(places)
 	end(&f);
 }
 
-TEST(refuses_what_is_not_there)
+/* A tenth of a second is what it has to answer. */
+static void cannot_start(char **command, const char *fake, int error, const char *message)
 {
-	static char name[] = "./nosuch";
 	struct fixture f;
 
-	begin(&f, (char *[]){ name, NULL }, "");
-	assert_int_equal(child_start(&f.child, -1), -ENOENT);
-	assert_string_equal(said(&f), "perf-poke-ctl: './nosuch': No such file or directory\n");
+	begin(&f, command, fake);
+	f.config.ready_ns = NSEC_PER_SEC / 10;
+	assert_int_equal(child_start(&f.child, -1), error);
+	assert_memory_equal(said(&f), "perf-poke-ctl: ", 15);
+	assert_string_equal(said(&f) + 15, message);
 	end(&f);
+}
+
+TEST(tells_who_cannot_start)
+{
+	static char none[] = "./nosuch", shell[] = "sh", c[] = "-c", sleeps[] = "exec sleep 1000";
+
+	cannot_start((char *[]){ none, NULL }, "", -ENOENT,
+		     "'./nosuch': No such file or directory\n");
+	cannot_start(words, "silent", -ETIMEDOUT,
+		     "./perf: did not answer on --control within 100ms\n");
+	cannot_start((char *[]){ shell, c, sleeps, NULL }, "", -ETIMEDOUT,
+		     "sh: installed no handler of the signal within 100ms\n");
 }
 
 TEST(tells_who_dies_at_once)
@@ -224,18 +238,6 @@ TEST(tells_who_dies_at_once)
 	assert_int_equal(child_start(&f.child, -1), -ESRCH);
 	assert_string_equal(said(&f), "perf-poke-ctl: ./perf exited before it was ready: exit "
 				      "status 3 (see its message above)\n");
-	end(&f);
-}
-
-TEST(tells_who_does_not_answer)
-{
-	struct fixture f;
-
-	begin(&f, words, "silent");
-	f.config.ready_ns = NSEC_PER_SEC / 10;
-	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
-	assert_string_equal(said(&f), "perf-poke-ctl: ./perf: did not answer on --control "
-				      "within 100ms\n");
 	end(&f);
 }
 
@@ -263,20 +265,19 @@ static void await_end(struct child *child)
 
 TEST(tells_who_ends_early)
 {
-	struct fixture f;
+	static const char *const rows[][2] = { { "early 4", ") exited: exit status 4\n" },
+					       { "early 0", ") exited\n" } };
 
-	begin(&f, words, "early 4");
-	assert_int_equal(child_start(&f.child, -1), 0);
-	await_end(&f.child);
-	assert_non_null(strstr(said(&f), ") exited: exit status 4\n"));
-	assert_int_equal(child_stop(&f.child, -1), 4);
-	end(&f);
-	begin(&f, words, "early 0");
-	assert_int_equal(child_start(&f.child, -1), 0);
-	await_end(&f.child);
-	assert_non_null(strstr(said(&f), ") exited\n"));
-	assert_int_equal(child_stop(&f.child, -1), 0);
-	end(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct fixture f;
+
+		begin(&f, words, rows[i][0]);
+		assert_int_equal(child_start(&f.child, -1), 0);
+		await_end(&f.child);
+		assert_non_null(strstr(said(&f), rows[i][1]));
+		assert_int_equal(child_stop(&f.child, -1), i ? 0 : 4);
+		end(&f);
+	}
 }
 
 TEST(tells_who_fails_at_the_end)
@@ -334,7 +335,6 @@ TEST(runs_others)
 	static char shell[] = "sh", c[] = "-c";
 	static char script[] = "sleep 0.2; trap 'echo poked > log' USR2; trap - INT; "
 			       "while :; do sleep 0.05; done";
-	static char sleeps[] = "exec sleep 1000";
 	struct fixture f;
 
 	begin(&f, (char *[]){ shell, c, script, NULL }, "");
@@ -344,12 +344,6 @@ TEST(runs_others)
 		usleep(1000);
 	assert_int_equal(child_stop(&f.child, -1), 0);
 	assert_string_equal(said(&f), "");
-	end(&f);
-	begin(&f, (char *[]){ shell, c, sleeps, NULL }, "");
-	f.config.ready_ns = NSEC_PER_SEC / 10;
-	assert_int_equal(child_start(&f.child, -1), -ETIMEDOUT);
-	assert_string_equal(said(&f), "perf-poke-ctl: sh: installed no handler of the signal "
-				      "within 100ms\n");
 	end(&f);
 }
 

@@ -48,7 +48,7 @@ static struct kept make(void)
 
 	put_file(folder->fd, "capture/capture.json", "{}");
 	put_file(folder->fd, "capture/perf.data/data", "");
-	assert_int_equal(fstatat(folder->fd, "capture", &st, 0), 0);
+	st = stat_of("capture");
 	kept.dev = st.st_dev;
 	kept.ino = st.st_ino;
 	return kept;

@@ -184,6 +184,11 @@ void *__wrap_malloc(size_t size)
 	return __real_malloc(size);
 }
 
+/* Of the tests that have one event only. */
+static struct ring_event event;
+static struct rings *rings;
+static struct ring_copy copies[CPUS];
+
 static int forget(void **state)
 {
 	memset(&kernel, 0, sizeof(kernel));
@@ -191,13 +196,18 @@ static int forget(void **state)
 	return 0;
 }
 
-static struct rings *open_rings(struct ring_event *events, size_t nr, size_t pages)
+static void open_rings(struct ring_event *events, size_t nr, size_t pages)
 {
-	struct rings *rings = NULL;
-
 	assert_int_equal(rings_open(&rings, events, nr, cpus, CPUS, pages, &log_of_test), 0);
 	assert_non_null(rings);
-	return rings;
+}
+
+static int open_one(void **state)
+{
+	forget(state);
+	event = (struct ring_event){ .attr.config = FINE, .name = "a:a" };
+	open_rings(&event, 1, 2);
+	return 0;
 }
 
 static void check_all_closed(void)
@@ -206,7 +216,28 @@ static void check_all_closed(void)
 		assert_int_equal(fcntl(kernel.fds[i], F_GETFD), -1);
 }
 
-static void check_ids(const struct rings *rings, const uint64_t *expected, size_t nr)
+static void free_copies(void)
+{
+	for (int i = 0; i < CPUS; i++)
+		free(copies[i].data);
+	memset(copies, 0, sizeof(copies));
+}
+
+static void copy_rings(void)
+{
+	free_copies();
+	assert_int_equal(rings_copy(rings, copies), 0);
+}
+
+static int close_all(void **state)
+{
+	free_copies();
+	rings_free(rings);
+	check_all_closed();
+	return 0;
+}
+
+static void check_ids(const uint64_t *expected, size_t nr)
 {
 	size_t found;
 	_cleanup_free_ uint64_t *ids = rings_ids(rings, &found);
@@ -217,28 +248,26 @@ static void check_ids(const struct rings *rings, const uint64_t *expected, size_
 		assert_int_equal(ids[i], expected[i]);
 }
 
-TEST_WITH(gives_ids, forget, NULL)
+TEST_WITH(gives_ids, forget, close_all)
 {
-	struct ring_event events[] = {
+	static struct ring_event events[] = {
 		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
 		{ .attr.config = REFUSED, .name = "b:b", .optional = true },
 		{ .attr.config = FINE, .name = "c:c", .optional = true },
 		{ .attr.config = BROKEN, .name = "cycles", .optional = true },
 	};
-	struct rings *rings = open_rings(events, 4, 1);
 
+	open_rings(events, 4, 1);
 	assert_true(events[0].opened);
 	assert_false(events[1].opened);
 	assert_true(events[2].opened);
 	assert_false(events[3].opened);
 	/* Each CPU's are opened together. */
-	check_ids(rings, (uint64_t[]){ 1, 3, 5, 2, 4, 6 }, 6);
+	check_ids((uint64_t[]){ 1, 3, 5, 2, 4, 6 }, 6);
 	assert_int_equal(kernel.filters, CPUS);
 	assert_int_equal(kernel.nr_fds, 2 * CPUS);
 	assert_string_equal(messages.text, "event cycles: the kernel refuses to sample it");
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
-	rings_free(rings);
-	check_all_closed();
 	rings_free(NULL);
 }
 
@@ -303,11 +332,8 @@ static void check_order(const char *expected)
 	kernel.nr_order = 0;
 }
 
-TEST_WITH(pauses_the_spikes_cpu_first, forget, NULL)
+TEST_WITH(pauses_the_spikes_cpu_first, open_one, close_all)
 {
-	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
-	struct rings *rings = open_rings(&event, 1, 1);
-
 	assert_int_equal(rings_pause(rings, 5), 0);
 	check_order("5 1 2 ");
 	assert_int_equal(kernel.argument, 1);
@@ -320,7 +346,6 @@ TEST_WITH(pauses_the_spikes_cpu_first, forget, NULL)
 	kernel.pause_errno = ENODEV;
 	assert_int_equal(rings_pause(rings, 2), -ENODEV);
 	check_order("2 1 5 ");
-	rings_free(rings);
 }
 
 /* Records of one size, each full of its number. */
@@ -345,110 +370,83 @@ static void check_copy(const struct ring_copy *copy, int cpu, unsigned int last,
 		assert_int_equal((unsigned char)copy->data[i], (unsigned char)(last - i / RECORD));
 }
 
-static void free_copies(struct ring_copy *copies)
+TEST_WITH(copies_newest_first, open_one, close_all)
 {
-	for (int i = 0; i < CPUS; i++)
-		free(copies[i].data);
-	memset(copies, 0, CPUS * sizeof(*copies));
-}
-
-TEST_WITH(copies_newest_first, forget, NULL)
-{
-	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
-	struct rings *rings = open_rings(&event, 1, 2);
-	struct ring_copy copies[CPUS] = {};
 	unsigned int fit = kernel.size / RECORD;
 
 	/* A few; so many that the oldest are overwritten; none. */
 	write_records(0, 1, 3);
 	write_records(1, 1, 3 * fit + 5);
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	check_copy(&copies[0], 1, 3, 3 * RECORD);
 	check_copy(&copies[1], 2, 3 * fit + 5, kernel.size);
 	check_copy(&copies[2], 5, 0, 0);
 	assert_non_null(copies[2].data);
-	free_copies(copies);
 
 	/* To the brim: by records that fit exactly. */
 	for (size_t i = 0; i < kernel.size / 64; i++)
 		write_ring(2, (char[64]){ 1, 2 }, 64);
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	assert_int_equal(copies[2].size, kernel.size);
 	assert_memory_equal(copies[2].data, "\1\2\0", 3);
 	assert_memory_equal(copies[2].data + kernel.size - 64, "\1\2\0", 3);
-	free_copies(copies);
-	rings_free(rings);
 }
 
-TEST_WITH(leaves_out_what_was_overwritten, forget, NULL)
+TEST_WITH(leaves_out_what_was_overwritten, open_one, close_all)
 {
-	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
-	struct rings *rings = open_rings(&event, 1, 1);
-	struct ring_copy copies[CPUS] = {};
 	unsigned int fit = kernel.size / RECORD;
 
 	/* There is still room: nothing is overwritten. */
 	write_records(0, 1, 3);
 	kernel.write_on_malloc = 40;
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	assert_int_equal(kernel.write_on_malloc, 0);
 	check_copy(&copies[0], 1, 3, 3 * RECORD);
-	free_copies(copies);
 	kernel.pages[0]->data_head += 40;
 
 	/* There is room for a part of it. */
 	write_records(0, 4, fit);
 	kernel.write_on_malloc = kernel.size % RECORD + 24;
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	check_copy(&copies[0], 1, fit, fit * RECORD - 24);
-	free_copies(copies);
 
 	/* The ring is full. */
 	write_records(0, fit + 1, 2 * fit + 2);
 	kernel.write_on_malloc = 40;
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	check_copy(&copies[0], 1, 2 * fit + 2, kernel.size - 40);
-	free_copies(copies);
-	rings_free(rings);
 }
 
-TEST_WITH(opens_again, forget, NULL)
+TEST_WITH(opens_again, forget, close_all)
 {
-	struct ring_event events[] = {
+	static struct ring_event events[] = {
 		{ .attr.config = FINE, .name = "a:a", .filter = "prev_pid == 1" },
 		{ .attr.config = FINE, .name = "c:c" },
 	};
-	struct rings *rings = open_rings(events, 2, 1);
-	struct ring_copy copies[CPUS] = {};
 
+	open_rings(events, 2, 1);
 	write_records(0, 1, 3);
 	write_records(1, 1, 3);
 	kernel.filters = 0;
 	assert_int_equal(rings_reopen(rings, 2), 0);
 	assert_int_equal(kernel.filters, 1);
-	check_ids(rings, (uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
+	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
 	/* What it held is gone, and that of the others is not. */
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	check_copy(&copies[0], 1, 3, 3 * RECORD);
 	check_copy(&copies[1], 2, 0, 0);
-	free_copies(copies);
 	write_records(1, 4, 5);
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	check_copy(&copies[1], 2, 5, 2 * RECORD);
-	free_copies(copies);
 	/* One that is none of them. */
 	assert_int_equal(rings_reopen(rings, 4), 0);
 	assert_int_equal(rings_join(rings, 4), 0);
-	check_ids(rings, (uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
-	rings_free(rings);
-	check_all_closed();
+	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
 }
 
-TEST_WITH(goes_on_without_what_cannot_be_opened_again, forget, NULL)
+TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 {
-	struct ring_event event = { .attr.config = FINE, .name = "a:a", .optional = true };
-	struct rings *rings = open_rings(&event, 1, 1);
-	struct ring_copy copies[CPUS] = {};
+	event.optional = true;
 
 	write_records(0, 1, 3);
 	event.attr.config = REFUSED;
@@ -456,12 +454,11 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, forget, NULL)
 	assert_true(event.opened);
 	assert_int_equal(rings_pause(rings, 1), 0);
 	check_order("2 5 ");
-	assert_int_equal(rings_copy(rings, copies), 0);
+	copy_rings();
 	assert_int_equal(copies[0].cpu, 1);
 	assert_int_equal(copies[0].size, 0);
 	assert_int_equal(rings_resume(rings), 0);
 	check_order("2 5 ");
-	free_copies(copies);
 	/* Nor does the next try say anything by itself. */
 	event.attr.config = FINE;
 	kernel.map_errno = EPERM;
@@ -471,28 +468,19 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, forget, NULL)
 	assert_int_equal(rings_reopen(rings, 1), 0);
 	assert_int_equal(rings_pause(rings, 1), 0);
 	check_order("1 2 5 ");
-	rings_free(rings);
-	check_all_closed();
 }
 
-TEST_WITH(joins_the_ring_there_was, forget, NULL)
+TEST_WITH(joins_the_ring_there_was, open_one, close_all)
 {
-	struct ring_event event = { .attr.config = FINE, .name = "a:a" };
-	struct rings *rings = open_rings(&event, 1, 1);
-	struct ring_copy copies[CPUS] = {};
-
 	write_records(1, 1, 3);
 	assert_int_equal(rings_join(rings, 2), 0);
 	assert_int_equal(kernel.output, RING_FD + 1);
-	check_ids(rings, (uint64_t[]){ 1, 4, 3, 2 }, 4);
+	check_ids((uint64_t[]){ 1, 4, 3, 2 }, 4);
 	assert_int_equal(rings_join(rings, 2), 0);
-	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
-	assert_int_equal(rings_copy(rings, copies), 0);
+	check_ids((uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
+	copy_rings();
 	check_copy(&copies[1], 2, 3, 3 * RECORD);
-	free_copies(copies);
 	kernel.output_errno = EINVAL;
 	assert_int_equal(rings_join(rings, 2), -EINVAL);
-	check_ids(rings, (uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
-	rings_free(rings);
-	check_all_closed();
+	check_ids((uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
 }

@@ -42,17 +42,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static const char *content(int dirfd, const char *name)
-{
-	static char text[256];
-	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	assert_true(len >= 0);
-	text[len < 0 ? 0 : len] = '\0';
-	return text;
-}
-
 static struct journal *begin(void)
 {
 	struct journal *journal;
@@ -66,15 +55,15 @@ static struct journal *begin(void)
 
 static void assert_set(void)
 {
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
-	assert_string_equal(content(folder->fd, "period"), "20");
+	assert_string_equal(load_text("osnoise/cpus"), "1");
+	assert_string_equal(load_text("period"), "20");
 	assert_true(exists("made"));
 }
 
 static void assert_put_back(void)
 {
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
-	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_string_equal(load_text("osnoise/cpus"), "0-3");
+	assert_string_equal(load_text("period"), "1000");
 	assert_false(exists("made"));
 }
 
@@ -122,8 +111,8 @@ TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 
 	put_file(folder->fd, "period", "77\n");
 	journal_close(journal, false);
-	assert_string_equal(content(folder->fd, "period"), "77\n");
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3");
+	assert_string_equal(load_text("period"), "77\n");
+	assert_string_equal(load_text("osnoise/cpus"), "0-3");
 	assert_int_equal(said.nr, 1);
 	assert_int_equal(said.level, PERF_POKE_LOG_WARN);
 	assert_string_equal(said.text, "settings that others have changed are not restored: "
@@ -138,8 +127,8 @@ TEST_WITH(says_what_others_put_back, setup, remove_folder)
 
 	put_file(folder->fd, "osnoise/cpus", "0-3\n");
 	journal_close(journal, false);
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
-	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_string_equal(load_text("osnoise/cpus"), "0-3\n");
+	assert_string_equal(load_text("period"), "1000");
 	assert_int_equal(said.nr, 1);
 	assert_string_equal(said.text, "settings that others have changed are not restored: "
 				       "osnoise/cpus is '0-3' (the session had set '1')");
@@ -152,7 +141,7 @@ TEST_WITH(is_silent_of_the_killed, setup, remove_folder)
 	put_file(folder->fd, "osnoise/cpus", "0-3\n");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
 	assert_int_equal(said.nr, 0);
-	assert_string_equal(content(folder->fd, "period"), "1000");
+	assert_string_equal(load_text("period"), "1000");
 }
 
 /* What was so before is not ours to put back, but it was to be so. */
@@ -166,7 +155,7 @@ TEST_WITH(says_what_was_so_before, setup, remove_folder)
 	put_file(folder->fd, "period", "2000\n");
 	put_file(folder->fd, "osnoise/options", "DEFAULTS PANIC_ON_STOP \n");
 	journal_close(journal, false);
-	assert_string_equal(content(folder->fd, "period"), "2000\n");
+	assert_string_equal(load_text("period"), "2000\n");
 	assert_int_equal(said.nr, 1);
 	assert_non_null(strstr(said.text, "osnoise/options is 'DEFAULTS PANIC_ON_STOP ' (the "
 					  "session had set 'NO_PANIC_ON_STOP'), period is '2000' "
@@ -187,7 +176,7 @@ TEST_WITH(says_many_in_one_line, setup, remove_folder)
 			put_file(folder->fd, name, "0\n");
 	}
 	journal_close(journal, false);
-	assert_string_equal(content(folder->fd, "osnoise/state0"), "0");
+	assert_string_equal(load_text("osnoise/state0"), "0");
 	assert_int_equal(said.nr, 1);
 	assert_null(strstr(said.text, "state4"));
 	assert_non_null(
@@ -211,11 +200,11 @@ TEST_WITH(waits_for_others_tracers, setup, remove_folder)
 	struct journal *journal = begin();
 
 	journal_close(journal, true);
-	assert_string_equal(content(folder->fd, "period"), "1000");
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
+	assert_string_equal(load_text("period"), "1000");
+	assert_string_equal(load_text("osnoise/cpus"), "1");
 	assert_non_null(strstr(said.text, "are not restored while another tracer runs"));
 	assert_int_equal(journal_recover(dir, folder->fd, true, &journal_log), 0);
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "1");
+	assert_string_equal(load_text("osnoise/cpus"), "1");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
 	assert_put_back();
 	assert_int_equal(access(dir, F_OK), -1);
@@ -227,12 +216,12 @@ TEST_WITH(sets_words, setup, remove_folder)
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
 	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", true), 0);
-	assert_non_null(strstr(content(folder->fd, "osnoise/options"), "DEFAULTS"));
+	assert_non_null(strstr(load_text("osnoise/options"), "DEFAULTS"));
 	/* The kernel makes of it the whole list again; here it is just what was written. */
 	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", false), 0);
-	assert_string_equal(content(folder->fd, "osnoise/options"), "NO_OSNOISE_WORKLOAD");
+	assert_string_equal(load_text("osnoise/options"), "NO_OSNOISE_WORKLOAD");
 	journal_close(journal, false);
-	assert_string_equal(content(folder->fd, "osnoise/options"), "OSNOISE_WORKLOAD");
+	assert_string_equal(load_text("osnoise/options"), "OSNOISE_WORKLOAD");
 }
 
 /* Nothing is written where nothing changes, and nothing of half a note is acted on. */
@@ -242,15 +231,15 @@ TEST_WITH(is_careful, setup, remove_folder)
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
 	assert_int_equal(journal_set(journal, "period", "1000"), 0);
-	assert_string_equal(content(folder->fd, "period"), "1000\n");
+	assert_string_equal(load_text("period"), "1000\n");
 	assert_int_equal(journal_set(journal, "missing", "1"), -ENOENT);
 	assert_int_equal(journal_mkdir(journal, "osnoise"), -EEXIST);
 	journal_close(journal, false);
 	assert_true(exists("osnoise"));
 	put_file(folder->fd, "run/settings-5", "speriod\t1\t1000\nsosnoise/cpus\t7\t0-");
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
-	assert_string_equal(content(folder->fd, "period"), "1");
-	assert_string_equal(content(folder->fd, "osnoise/cpus"), "0-3\n");
+	assert_string_equal(load_text("period"), "1");
+	assert_string_equal(load_text("osnoise/cpus"), "0-3\n");
 }
 
 /* Of the kernel, as EBUSY; the file that is written to here is always full. */
@@ -269,7 +258,7 @@ TEST_WITH(keeps_what_cannot_be_put_back, setup, remove_folder)
 	put_file(folder->fd, "broken", "");
 	assert_int_equal(unlinkat(folder->fd, "made/busy", 0), 0);
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
-	assert_string_equal(content(folder->fd, "broken"), "x");
+	assert_string_equal(load_text("broken"), "x");
 	assert_false(exists("made"));
 	assert_int_equal(access(dir, F_OK), -1);
 }
