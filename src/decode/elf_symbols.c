@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <gelf.h>
+#include <limits.h>
 #include <string.h>
 
+#include "array.h"
 #include "symbols.h"
 
 /* A line of a table of procedure linkage that says no size. */
@@ -123,28 +125,86 @@ static int add_table(const struct reading *reading, uint32_t type)
 	return r;
 }
 
-/* The lines of a table are in the order of its relocations. */
+/* Lines of procedure linkage jump to where the linker puts addresses, or push the number of a
+ * relocation in .rela.plt. */
 struct plt {
-	Elf_Data *relocations, *symbols;
+	Elf_Data *numbered, *symbols;
 	size_t strings;
-	uint64_t offset, size, entry;
+	struct place {
+		uint64_t address;
+		size_t symbol;
+	} * places; /* in order */
+	size_t nr;
 };
 
-static int add_plt_entry(const struct reading *reading, const struct plt *plt, int index)
+static int compare_places(const void *a, const void *b)
 {
-	struct symbols_entry entry = { .binding = STB_GLOBAL };
-	_cleanup_free_ char *text = NULL;
+	const struct place *one = a, *other = b;
+
+	return array_compare(one->address, other->address);
+}
+
+static int add_places(struct plt *plt, Elf_Data *relocations)
+{
 	GElf_Rela relocation;
+
+	for (int i = 0; relocations && gelf_getrela(relocations, i, &relocation); i++) {
+		if (array_grow(&plt->places, plt->nr, sizeof(*plt->places)))
+			return -ENOMEM;
+		plt->places[plt->nr++] =
+			(struct place){ relocation.r_offset, GELF_R_SYM(relocation.r_info) };
+	}
+	return 0;
+}
+
+static bool find_place(const struct plt *plt, uint64_t address, size_t *symbol)
+{
+	const struct place wanted = { .address = address };
+	const struct place *found =
+		plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted), compare_places)
+			: NULL;
+
+	if (found)
+		*symbol = found->symbol;
+	return found;
+}
+
+/* The head of a table begins with another push. */
+static bool read_line(const struct plt *plt, const uint8_t *line, size_t size, uint64_t address,
+		      size_t *symbol)
+{
+	GElf_Rela relocation;
+	int32_t operand;
+
+	for (size_t i = 0; i + 6 <= size && memcmp(line, "\xff\x35", 2); i++) {
+		if (!memcmp(line + i, "\xff\x25", 2)) {
+			memcpy(&operand, line + i + 2, sizeof(operand));
+			return find_place(plt, address + i + 6 + (uint64_t)(int64_t)operand,
+					  symbol);
+		}
+		if (line[i] != 0x68)
+			continue;
+		memcpy(&operand, line + i + 1, sizeof(operand));
+		if (!plt->numbered || operand < 0 ||
+		    !gelf_getrela(plt->numbered, operand, &relocation))
+			return false;
+		*symbol = GELF_R_SYM(relocation.r_info);
+		return true;
+	}
+	return false;
+}
+
+static int add_line(const struct reading *reading, const struct plt *plt, size_t number,
+		    struct symbols_entry entry)
+{
+	_cleanup_free_ char *text = NULL;
 	GElf_Sym symbol;
 	const char *name;
 	int length;
 
-	if (!gelf_getrela(plt->relocations, index, &relocation))
-		return 0;
-	if (!gelf_getsym(plt->symbols, (int)GELF_R_SYM(relocation.r_info), &symbol))
+	if (number > INT_MAX || !gelf_getsym(plt->symbols, (int)number, &symbol))
 		return 0;
 	name = elf_strptr(reading->elf, plt->strings, symbol.st_name);
-	/* Those of indirect functions have none. */
 	if (!name)
 		return 0;
 	length = asprintf(&text, "%s@plt", name);
@@ -152,53 +212,59 @@ static int add_plt_entry(const struct reading *reading, const struct plt *plt, i
 		text = NULL;
 		return -ENOMEM;
 	}
-	entry.start = plt->offset + (uint64_t)index * plt->entry;
-	entry.end = entry.start + plt->entry;
 	return symbols_add(reading->symbols, &entry, text, (size_t)length);
 }
 
-static int add_plt_section(const struct reading *reading, struct plt plt, const char *name,
-			   bool has_head)
+static int add_plt_section(const struct reading *reading, const struct plt *plt, const char *name)
 {
 	GElf_Shdr header;
+	Elf_Scn *section = find_section(reading, SHT_PROGBITS, name, &header);
+	Elf_Data *lines = section ? elf_rawdata(section, NULL) : NULL;
+	size_t size = section && header.sh_entsize ? header.sh_entsize : PLT_ENTRY, symbol;
 	int r = 0;
 
-	if (!find_section(reading, SHT_PROGBITS, name, &header))
+	if (!lines || !lines->d_buf || header.sh_offset > INT64_MAX)
 		return 0;
-	plt.entry = header.sh_entsize ?: PLT_ENTRY;
-	if (header.sh_offset > INT64_MAX || header.sh_size > UINT32_MAX ||
-	    plt.entry > header.sh_size)
-		return 0;
-	plt.size = header.sh_size / plt.entry;
-	plt.offset = header.sh_offset;
-	if (has_head) {
-		plt.offset += plt.entry;
-		plt.size--;
+	for (size_t at = 0; !r && size <= lines->d_size && at <= lines->d_size - size; at += size) {
+		uint64_t start = header.sh_offset + at;
+
+		if (read_line(plt, (uint8_t *)lines->d_buf + at, size, header.sh_addr + at,
+			      &symbol))
+			r = add_line(reading, plt, symbol,
+				     (struct symbols_entry){ .start = start,
+							     .end = start + size,
+							     .binding = STB_GLOBAL });
 	}
-	if (plt.size > plt.relocations->d_size / sizeof(Elf32_Rela))
-		plt.size = plt.relocations->d_size / sizeof(Elf32_Rela);
-	for (uint64_t i = 0; i < plt.size && !r; i++)
-		r = add_plt_entry(reading, &plt, (int)i);
 	return r;
 }
 
 /* .plt.sec is where calls go with indirect branch tracking. */
 static int add_plt(const struct reading *reading)
 {
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
 	GElf_Shdr header, dynamic;
-	Elf_Scn *section = find_section(reading, SHT_RELA, ".rela.plt", &header);
 	Elf_Scn *symbols = find_section(reading, SHT_DYNSYM, NULL, &dynamic);
-	struct plt plt = {
-		.relocations = section ? elf_getdata(section, NULL) : NULL,
-		.symbols = symbols ? elf_getdata(symbols, NULL) : NULL,
-	};
-	int r;
+	struct plt plt = { .symbols = symbols ? elf_getdata(symbols, NULL) : NULL };
+	Elf_Scn *section = NULL;
+	int r = 0;
 
-	if (!plt.relocations || !plt.symbols || header.sh_link != elf_ndxscn(symbols))
+	if (!plt.symbols)
 		return 0;
 	plt.strings = dynamic.sh_link;
-	r = add_plt_section(reading, plt, ".plt", true);
-	return r ?: add_plt_section(reading, plt, ".plt.sec", false);
+	while (!r && (section = elf_nextscn(reading->elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
+		    header.sh_link != elf_ndxscn(symbols))
+			continue;
+		if (!strcmp(section_name(reading, &header), ".rela.plt"))
+			plt.numbered = elf_getdata(section, NULL);
+		r = add_places(&plt, elf_getdata(section, NULL));
+	}
+	if (plt.nr)
+		qsort(plt.places, plt.nr, sizeof(*plt.places), compare_places);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(names); i++)
+		r = add_plt_section(reading, &plt, names[i]);
+	free(plt.places);
+	return r;
 }
 
 static int add_tables(struct reading *reading, bool has_debug)

@@ -67,10 +67,10 @@ def is_newer():
 
 
 def program_differs(their, our):
-    # Of tables of procedure linkage for branch tracking only later versions of perf have names; and perf may say _init, which
-    # has no size and lies before.
-    if their in ('', '_init', '@plt') and our.endswith('@plt'):
-        return True
+    # Tables of procedure linkage perf 6.1 names by the order of relocations, which may be another; and perf may say _init,
+    # which has no size and lies before. See linkage().
+    if their in ('', '_init') or their.endswith('@plt'):
+        return our.endswith('@plt') or (is_newer() and not our)
     if not is_newer():
         return False
     if their == '.plt' or their.endswith('@plt') or (their, our) == ('', '_init'):
@@ -155,6 +155,18 @@ def program(tool, folder, path):
     data = f'{folder}/program'
     write(data, mmap(MISC_USER, PID, base + offset, size, offset, path), MISC_USER, [base + ip for ip in ips])
     compare(path, ips, perf_names(data, ips), our_names(tool, ['elf', path], ips), program_differs)
+    linkage(tool, path, int(row[1], 16) - int(row[2], 16))
+
+
+def linkage(tool, path, moved):
+    """Lines of procedure linkage are called as binutils call them; those of indirect functions have no name."""
+    out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path], check=False, capture_output=True, text=True).stdout
+    lines = {int(ip, 16): name for ip, name in re.findall(r'^([0-9a-f]+) <([^>]+)@plt>:', out, re.M) if not name.startswith(('*ABS*', '_Z'))}
+    ours = our_names(tool, ['elf', path], [ip + moved for ip in lines])
+    bad = [(hex(ip), name, our) for (ip, name), our in zip(lines.items(), ours) if our != f"{name.split('@')[0]}@plt"]
+    print(f'  {len(lines)} lines of linkage, {len(bad)} differ {bad[:5]}')
+    if bad:
+        sys.exit(1)
 
 
 def main():
