@@ -11,15 +11,11 @@ TREE = {("ptsim_main", "ptsim_outer"), ("ptsim_outer", "ptsim_middle"), ("ptsim_
 # Event terms, program, parameters
 CASES = [
     ("cyc,noretcomp", "mixed", {}),
-    ("noretcomp", "mixed", {}),
-    ("cyc", "mixed", {}),
-    ("cyc,noretcomp,mtc=0", "mixed", {"psb_order": "broadwell"}),
+    ("cyc,mtc=0", "mixed", {"psb_order": "broadwell"}),
     ("", "mixed", {"long_tnt": 1}),
-    ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {}),
-    ("cyc,psb_period=0", "mixed", {"psb_order": "shuffled"}),
+    ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {"psb_order": "shuffled"}),
     ("cyc", "loop", {}),
-    ("cyc", "deep", {"pip": 0}),
-    ("noretcomp", "deep", {"psb_order": "shuffled", "pip": 0}),
+    ("noretcomp", "deep", {"pip": 0}),
     ("cyc,noretcomp", "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
 ]
 
