@@ -350,14 +350,19 @@ class Killed(PidTest):
                 session.process.wait()
             common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
             with common.late(self.cpu, poked.SPIN_US, 200), common.ticker(self.cpu, 1000):
-                self.assertFalse(counter.has_signal(1), "signalled by a session that was killed")
+                self.assertFalse(counter.has_signal(0.5), "signalled by a session that was killed")
             folders = os.listdir(os.path.join(common.BPFFS, "perf-poke"))
             self.assertEqual(folders, [session.name])
             with self.session([counter.pid], "--any-process", "--delivery", delivery) as session:
                 self.assertEqual(os.listdir(os.path.join(common.BPFFS, "perf-poke")), [session.name])
                 poked.spike(session, self.cpu)
                 counter.wait_signal()
-                self.assertFalse(counter.has_signal())
+                signals = 1
+                while counter.has_signal():
+                    counter.wait_signal()
+                    signals += 1
+                # A busy machine has more spikes than that one.
+                self.assertLessEqual(signals, poked.status(session)["pokes"])
                 self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
 
