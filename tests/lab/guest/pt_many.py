@@ -12,9 +12,9 @@ from capture import take
 from common import check, equal
 
 CTL = sys.argv[1]
-COUNT = 15
-SETTLED = 5
-RING = 64 << 10
+COUNT = 10
+SETTLED = 4
+RING = 32 << 10
 # So that the ring goes round many times between two spikes, and has many points to begin at.
 BUSY = {"bytes_per_sec": 1000000, "max_burst": RING}
 EVENT = "intel_pt/cyc,noretcomp,psb_period=0/k"
