@@ -70,13 +70,6 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 	return names_error(names);
 }
 
-void samples_release(struct samples *samples)
-{
-	free(samples->list);
-	free(samples->frames);
-	*samples = (struct samples){ 0 };
-}
-
 /* Of a function, over the samples that it is in. */
 struct count {
 	size_t nr;

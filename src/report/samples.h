@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "names.h"
 #include "tracepoints.h"
@@ -24,7 +25,13 @@ struct samples {
 /* Returns 0 or -ENOMEM. */
 int samples_add(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
 		const struct tracepoint_event *event) _must_check_;
-void samples_release(struct samples *samples);
+
+static inline void samples_release(struct samples *samples)
+{
+	free(samples->list);
+	free(samples->frames);
+	*samples = (struct samples){ 0 };
+}
 
 #define SAMPLES_CALLERS 3
 
