@@ -543,6 +543,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		else
 			put_cause(file, cause, findings, facts);
 		samples_put(file, &findings->samples, findings->spans->names, "; ");
+		hardware_put(file, &facts->hardware, &findings->spans->power, facts->expected_ns,
+			     facts->latency_ns);
 	}
 	if (fclose(file)) {
 		free(text);

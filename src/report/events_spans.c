@@ -196,6 +196,26 @@ static int on_switch(const struct reader *reader)
 	return r ?: names_error(spans->names);
 }
 
+/* Idle states, as -1 the end of one, and frequencies; of whatever CPU. */
+static int on_power(const struct reader *reader)
+{
+	struct power *power = &reader->spans->power;
+	uint64_t state, cpu;
+
+	if (!tracepoint_number(reader->event, "state", &state) ||
+	    !tracepoint_number(reader->event, "cpu_id", &cpu) || (int)cpu != reader->event->cpu)
+		return 0;
+	if (ends_with(reader->event->kind->name, "_frequency")) {
+		power->frequency_khz = state;
+	} else if ((uint32_t)state == UINT32_MAX) {
+		power->left = reader->event->time;
+	} else {
+		power->state = state;
+		power->left = 0;
+	}
+	return 0;
+}
+
 static int take_event(const struct reader *reader)
 {
 	static const struct {
@@ -204,7 +224,7 @@ static int take_event(const struct reader *reader)
 	} table[] = {
 		{ "irq_vectors:", on_vector },	     { "irq:irq_handler_", on_irq },
 		{ "irq:softirq_e", on_softirq },     { "timer:hrtimer_expire_", on_timer },
-		{ "sched:sched_switch", on_switch },
+		{ "sched:sched_switch", on_switch }, { "power:cpu_", on_power },
 	};
 	const char *name = reader->event->kind->name;
 	int r = follow_task(reader, reader->event->tid);
@@ -244,7 +264,9 @@ int events_spans_take(struct events_spans *to, const struct tracepoint_event *ev
 	to->any = true;
 	to->last = event->time;
 	r = take_event(&reader);
-	if (!r && !event->kind->format && event->time >= to->begin)
+	/* The stack at the spike is told by itself. */
+	if (!r && !event->kind->format && event->time >= to->begin &&
+	    strcmp(event->kind->name, "spike"))
 		r = samples_add(&to->spans->samples, to->spans->names, to->tracepoints, event);
 	if (event->time < to->begin)
 		forget_before(to->spans, KEPT_MAX);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hardware.h"
 #include "spike_stack.h"
 
 struct facts {
@@ -27,6 +28,7 @@ struct facts {
 	char function[128]; /* that the timer runs, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
+	struct hardware_facts hardware;
 	struct spike_stack
 		stack; /* what was interrupted; of a thread that was late, what ran before it */
 };

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hardware.h"
 #include "names.h"
 #include "samples.h"
 
@@ -66,6 +67,7 @@ struct spans {
 	uint64_t begin, end; /* nothing is known outside of it */
 	bool has_functions;
 	bool has_irqs_off;
+	struct power power;
 	struct samples samples; /* of the CPU, where they were recorded */
 	int tid;		/* of the task that is open, where only events tell of it */
 };

@@ -3,6 +3,7 @@
 """Stock perf shows of a capture what it shows of its own recording of the same moment: perf sched, perf kwork, perf report."""
 import collections
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -59,7 +60,7 @@ class SameMoment(common.HostTest):
         events = [*("sched:" + name for name in SCHED), *KWORK]
         # The CPU does not idle, where samples may be dropped. Neither recording is to miss any of the load.
         with common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
-                common.Session([cpu], cls.taker.output, *common.NO_SPIKES, "--buffer", "16M", "--count", "1", *SAMPLES) as session:
+                common.Session([cpu], cls.taker.output, "--threshold", "1h", *common.ALL_EVENTS, "--buffer", "16M", "--count", "1", *SAMPLES) as session:
             load = subprocess.run([sys.executable, "-c", LOAD, str(cpu)], capture_output=True, text=True, check=True)
             common.run_ctl("poke", session.name)
             cls.path = session.read_capture()["path"]
@@ -138,7 +139,7 @@ class Probes(common.HostTest):
         self.addCleanup(subprocess.run, ["perf", "probe", "-q", "-d", "probe_libc:pp_test"], check=True)
         cpu = common.find_cpus(1)[0]
         with common.python_on(cpu, "while True: os.getppid()"), \
-                common.Session([cpu], self.output, *common.NO_SPIKES, "-e", "probe_libc:pp_test", "-g", "--count", "1") as session:
+                common.Session([cpu], self.output, "--threshold", "1h", "-e", "probe_libc:pp_test", "-g", "--count", "1") as session:
             time.sleep(0.2)
             common.run_ctl("poke", session.name)
             path = session.read_capture()["path"]
@@ -149,6 +150,29 @@ class Probes(common.HostTest):
     def samples_of(self, path):
         text = self.perf("script", "-i", os.path.join(path, "perf.data"), "-F", "event,ip,sym")
         return [sample for sample in text.split("\n\n") if "probe_libc:pp_test" in sample]
+
+
+class Hardware(common.HostTest):
+    def test_steal(self):
+        """As much as /proc/stat has, in its hundredths of a second; of a virtual machine with neighbours it is more than none."""
+        cpu = common.find_cpus(2)[1]
+        with common.busy(cpu), common.Session([cpu], self.output, *common.SPIKES, "--count", "1") as session:
+            before = self.steal_ns(cpu)
+            time.sleep(2)
+            with common.late(cpu):
+                path = session.read_capture()["path"]
+            rise = self.steal_ns(cpu) - before
+        with open(os.path.join(path, "capture.json")) as file:
+            hardware = json.load(file)["hardware"]
+        print(hardware, rise)
+        if hardware["steal_ns"] is None:
+            self.skipTest("this kernel does not account for steal time")
+        self.assertGreater(hardware["since_ns"], 0)
+        self.assertAlmostEqual(hardware["steal_ns"], rise, delta=20e6 + rise / 10)
+
+    def steal_ns(self, cpu):
+        with open("/proc/stat") as file:
+            return next(int(line.split()[8]) for line in file if line.startswith("cpu%d " % cpu)) * 10000000
 
 
 class Refused(common.HostTest):

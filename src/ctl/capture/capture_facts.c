@@ -57,6 +57,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.pid = file->pid,
 		.tid = file->tid,
 		.stack = file->stack,
+		.hardware = file->hardware,
 	};
 	put_texts(facts, file);
 	return put_times(facts, file);

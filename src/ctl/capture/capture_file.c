@@ -290,6 +290,44 @@ static int read_stack(json_object *json, struct capture_file *file, char **why)
 	return 0;
 }
 
+static int read_idle_states(json_object *json, struct hardware_facts *hardware, char **why)
+{
+	json_object *list = find_any(json, "hardware.idle_states");
+
+	if (!list)
+		return 0;
+	if (!json_object_is_type(list, json_type_array))
+		return options_explain(why, -EINVAL, "hardware.idle_states is not a list");
+	for (size_t i = 0; i < json_object_array_length(list) && i < IDLE_STATES_MAX; i++) {
+		json_object *row = json_object_array_get_idx(list, i);
+		struct idle_state *state = &hardware->states[hardware->nr_states++];
+
+		if (!json_object_is_type(row, json_type_object) ||
+		    !as_number(find_any(row, "exit_latency_ns"), &state->exit_ns))
+			return options_explain(why, -EINVAL,
+					       "hardware.idle_states: row %zu is not a state", i);
+		printable_copy(state->name, sizeof(state->name), text_of(row, "name"));
+	}
+	return 0;
+}
+
+/* What is missing or null was not counted. */
+static int read_hardware(json_object *json, struct hardware_facts *hardware, char **why)
+{
+	const struct field fields[] = {
+		{ "hardware.since_ns", FIELD_NUMBER, &hardware->since_ns },
+		{ "hardware.smis", FIELD_NUMBER, &hardware->smis },
+		{ "hardware.steal_ns", FIELD_NUMBER, &hardware->steal_ns },
+		{ "hardware.nmis", FIELD_NUMBER, &hardware->nmis },
+		{ "hardware.throttles", FIELD_NUMBER, &hardware->throttles },
+	};
+	int r;
+
+	hardware->smis = hardware->steal_ns = hardware->nmis = hardware->throttles = UINT64_MAX;
+	r = read_fields(json, fields, ARRAY_SIZE(fields), why);
+	return r ? r : read_idle_states(json, hardware, why);
+}
+
 /* Such as 2026-11-21T07:01:43.881833Z */
 static int read_wall_time(json_object *json, struct capture_file *file, char **why)
 {
@@ -332,6 +370,8 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 		r = read_all_fields(json, file, why);
 	if (!r)
 		r = read_stack(json, file, why);
+	if (!r)
+		r = read_hardware(json, &file->hardware, why);
 	if (!r)
 		r = read_wall_time(json, file, why);
 	if (file->expected_ns && file->expected_ns < file->time_ns)

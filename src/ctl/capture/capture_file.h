@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "capture/view.h"
+#include "hardware.h"
 #include "spike_stack.h"
 #include "statistics.h"
 #include "util.h"
@@ -40,6 +41,7 @@ struct capture_file {
 	char hostname[128];
 	char model[128]; /* of the processor */
 	struct spike_stack stack;
+	struct hardware_facts hardware;
 };
 
 /* text[size] is NUL. All return 0, -ENOMEM, -EINVAL with *why (allocated), or the errno of reading

@@ -36,6 +36,8 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 	if (!have)
 		fprintf(con->out, "%-20s      %s; %s\n", "", capability->detail,
 			capability->remedy);
+	else if (*capability->detail)
+		fprintf(con->out, "%-20s      %s\n", "", capability->detail);
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * capture/: the folder on disk, with perf.data/ and capture.json. It appears under its name
- * complete, or not at all. May include delivery/, recorder/, trigger/, options/ and base/.
+ * complete, or not at all. May include delivery/, hardware/, recorder/, trigger/, options/ and
+ * base/.
  */
 #ifndef LIB_CAPTURE_H
 #define LIB_CAPTURE_H
@@ -12,6 +13,7 @@
 #include "capture/output.h"
 #include "capture/symbols.h"
 #include "delivery/poke.h"
+#include "hardware/hardware.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "tree.h"
@@ -19,11 +21,12 @@
 
 struct capture {
 	struct capture *next;
-	struct perf_poke_spike spike; /* function_name: see below */
-	struct snapshot *snapshot;    /* owned; freed once written */
-	uint64_t still_ns;	      /* when the trace stood still */
-	uint64_t armed_ns;	      /* when the session was armed again */
-	struct stats_snapshot stats;  /* of then */
+	struct perf_poke_spike spike;	 /* function_name: see below */
+	struct snapshot *snapshot;	 /* owned; freed once written */
+	uint64_t still_ns;		 /* when the trace stood still */
+	uint64_t armed_ns;		 /* when the session was armed again */
+	struct hardware_counts hardware; /* up to the spike */
+	struct stats_snapshot stats;	 /* of then */
 	uint64_t floor_ns; /* what a latency had to be to be kept; 0: none had to be more */
 	/* Filled in by capture_write(): */
 	int error;

@@ -362,6 +362,8 @@ static struct json_object *capture_json(const struct capture_env *env,
 		poke_describe(env->poke, capture->spike.sequence, poke);
 		json_object_object_add(json, "poke", poke);
 	}
+	json_object_object_add(json, "hardware",
+			       hardware_json(&capture->hardware, capture->spike.cpu));
 	put_system(json);
 	for (size_t i = 0; i < env->config->argc; i++)
 		json_object_array_add(argv, string_json(env->config->argv[i]));

@@ -8,6 +8,7 @@
 #include "base/tracefs.h"
 #include "base/tsc.h"
 #include "delivery/delivery.h"
+#include "hardware/hardware.h"
 #include "recorder/recorder.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"
@@ -171,6 +172,7 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 
 	for (size_t i = 0; i < ARRAY_SIZE(general); i++)
 		check_probe(&check, &general[i], general[i].purpose);
+	check_probe(&check, &hardware_probe, hardware_probe.purpose);
 	for (size_t i = 0; (recorder = recorder_row(i)); i++)
 		check_choice(&check, "recorder", &recorder->choice, &recorder->probe);
 	for (size_t i = 0; (freeze = recorder_freeze_row(i)); i++)

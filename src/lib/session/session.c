@@ -195,6 +195,8 @@ static int session_start(struct perf_poke *pp)
 	pp->config.recording.work_fd = pp->output.work;
 	err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording,
 			    &pp->config.log);
+	if (!err)
+		err = hardware_open(&pp->hardware, pp->config.cpus, pp->config.nr_cpus);
 	if (!err && pp->config.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
 	if (!err)
@@ -232,6 +234,7 @@ int perf_poke__start(struct perf_poke *pp)
 		return err;
 	}
 	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
+	hardware_arm(pp->hardware, -1);
 	trigger_arm(pp->trigger);
 	return 0;
 }
@@ -241,12 +244,15 @@ int perf_poke__fd(const struct perf_poke *pp)
 	return pp->started ? pp->epoll_fd : -ENOTCONN;
 }
 
-static void session_rearm(struct perf_poke *pp)
+/* cpu: whose counters rose while it was not armed; negative: of all. */
+static void session_rearm(struct perf_poke *pp, int cpu)
 {
 	pp->held =
 		pp->pending >= PENDING_MAX || pp->complete + pp->pending >= pp->config.max_captures;
-	if (!pp->held)
-		trigger_arm(pp->trigger);
+	if (pp->held)
+		return;
+	hardware_arm(pp->hardware, cpu);
+	trigger_arm(pp->trigger);
 }
 
 /* frozen_cpu: the CPU whose trace the trigger has paused, or -1. */
@@ -277,6 +283,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		/* The trigger froze the CPU on which it ran. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
 			capture->still_ns = frozen_ns;
+		capture->hardware = hardware_take(pp->hardware, spike->cpu);
 	}
 	if (pp->poke)
 		poke_settle(pp->poke, spike->sequence, !spike->poked);
@@ -286,7 +293,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	if (err || resumed) {
 		pp->failed++;
 		reports_count(pp);
-		session_rearm(pp);
+		session_rearm(pp, spike->cpu);
 		capture_free(&pp->env, capture);
 		err = err ? err : resumed;
 		return log_error(&pp->config.log, err == -ENOMEM ? err : -EIO,
@@ -295,7 +302,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	pp->pending++;
 	reports_count(pp);
 	rules_cool(&pp->rules, spike->time_ns);
-	session_rearm(pp);
+	session_rearm(pp, spike->cpu);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	statistics_take(pp, spike, &capture->stats);
 	writer_give(pp->writer, capture);
@@ -418,7 +425,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
 	if (nr && pp->held)
-		session_rearm(pp);
+		session_rearm(pp, -1);
 	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
 		err = -ESRCH;
 	return err ? err : nr;

@@ -32,6 +32,7 @@ struct perf_poke {
 	struct trigger *trigger; /* kept after stop, for its statistics */
 	const struct recorder_ops *recorder_ops;
 	struct recorder *recorder;
+	struct hardware *hardware;
 	struct poke *poke; /* NULL: no targets */
 	struct workload *workload;
 	struct writer *writer;

@@ -18,12 +18,15 @@ enum {
 	EXPIRE_ENTRY,
 	EXPIRE_EXIT,
 	SWITCH,
-	WAKEUP
+	WAKEUP,
+	IDLE,
+	FREQUENCY
 };
 
 #define VECTOR MADE_FIELD("int vector", 8, 4, 1)
 #define SOFTIRQ MADE_FIELD("unsigned int vec", 8, 4, 0)
 #define IRQ MADE_FIELD("int irq", 8, 4, 1)
+#define POWER MADE_FIELD("u32 state", 8, 4, 0) MADE_FIELD("u32 cpu_id", 12, 4, 0)
 static const struct made_format formats[] = {
 	{ "irq_vectors:local_timer_entry", MADE_FORMAT("local_timer_entry", 1, VECTOR, "\"\""), 1 },
 	{ "irq_vectors:local_timer_exit", MADE_FORMAT("local_timer_exit", 2, VECTOR, "\"\""), 2 },
@@ -49,6 +52,8 @@ static const struct made_format formats[] = {
 	  10 },
 	{ "sched:sched_wakeup",
 	  MADE_FORMAT("sched_wakeup", 11, MADE_FIELD("char comm[16]", 8, 16, 0), "\"\""), 11 },
+	{ "power:cpu_idle", MADE_FORMAT("cpu_idle", 12, POWER, "\"\""), 12 },
+	{ "power:cpu_frequency", MADE_FORMAT("cpu_frequency", 13, POWER, "\"\""), 13 },
 };
 
 /* Of task 7, with one number. */
@@ -200,4 +205,36 @@ TEST_IN_FOLDER(tells_that_there_are_none)
 
 	assert_int_equal(spans_new(&spans), 0);
 	assert_int_equal(read_events(spans, NULL, 0, 0), -ENODATA);
+}
+
+/* The number is the state, and above 32 bits the CPU. */
+static struct power read_power(size_t nr)
+{
+	const struct made_sample samples[] = {
+		event(IDLE, 10, 3),	      event(IDLE, 20, UINT32_MAX),
+		event(FREQUENCY, 21, 800000), event(FREQUENCY, 22, UINT64_C(1) << 32 | 5),
+		event(IDLE, 30, 2),
+	};
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, nr, 15), 0);
+	return spans->power;
+}
+
+TEST_IN_FOLDER(takes_power)
+{
+	struct power power = read_power(4);
+
+	assert_int_equal(power.state, 3);
+	assert_int_equal(power.left, 20);
+	assert_int_equal(power.frequency_khz, 800000);
+}
+
+TEST_IN_FOLDER(takes_a_cpu_that_idles)
+{
+	struct power power = read_power(5);
+
+	assert_int_equal(power.state, 2);
+	assert_int_equal(power.left, 0);
 }

@@ -11,6 +11,7 @@
 #include "base/tracefs.h"
 #include "perfdata.h"
 #include "recorder/events/events.h"
+#include "recorder/events/pmu_event.h"
 #include "recorder/recorder.h"
 #include "recorder/records.h"
 #include "recorder/rings.h"
@@ -340,6 +341,14 @@ static bool events_suits(const struct recorder_config *config)
 	return true;
 }
 
+/* Whether the last event is what nobody asked for. */
+static bool samples_default(const struct events_recorder *events)
+{
+	const struct ring_event *last = &events->ring_events[events->list.nr - 1];
+
+	return last->attr.type != PERF_TYPE_TRACEPOINT && last->opened;
+}
+
 static int events_try(struct probe_detail *detail)
 {
 	const struct log log = probe_log(detail);
@@ -348,9 +357,16 @@ static int events_try(struct probe_detail *detail)
 	struct recorder *recorder;
 	int err = events_open(&recorder, &config, &log);
 
-	if (!err)
-		events_free(recorder);
-	return err;
+	if (err)
+		return err;
+	probe_say(detail, "%s",
+		  samples_default(to_events(recorder))
+			  ? "samples " PMU_EVENT_DEFAULT " at 10 kHz by NMI, also with "
+			    "interrupts off (--no-samples)"
+			  : "the PMU does not interrupt by NMI: no samples of code with "
+			    "interrupts off");
+	events_free(recorder);
+	return 0;
 }
 
 const struct recorder_ops events_recorder = {

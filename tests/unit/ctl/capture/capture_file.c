@@ -12,6 +12,9 @@
 #define SPIKE(member)                                                                              \
 	"{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5," member "},"                            \
 	"\"recorder\":{\"kind\":\"events\"}}"
+#define HARDWARE(member)                                                                           \
+	"{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5},\"hardware\":{" member "},"             \
+	"\"recorder\":{\"kind\":\"events\"}}"
 #define PT(time_ns, monotonic_ns, perf_ns)                                                         \
 	"{\"schema\":1,\"spike\":{\"cpu\":2,\"time_ns\":" time_ns "},\"recorder\":"                \
 	"{\"kind\":\"pt\",\"freeze\":\"sample\","                                                  \
@@ -152,6 +155,25 @@ TEST(cuts_what_is_long)
 	assert_int_equal(strlen(file.comm), sizeof(file.comm) - 1);
 }
 
+TEST(reads_hardware)
+{
+	struct capture_file file;
+	char *why = NULL;
+
+	assert_int_equal(
+		parse(&file,
+		      HARDWARE("\"since_ns\":9,\"smis\":null,\"steal_ns\":3,\"idle_states\":[{"
+			       "\"name\":\"C\\u001b6\",\"exit_latency_ns\":133000}]"),
+		      &why),
+		0);
+	assert_int_equal(file.hardware.since_ns, 9);
+	assert_int_equal(file.hardware.steal_ns, 3);
+	assert_true(file.hardware.smis == UINT64_MAX && file.hardware.throttles == UINT64_MAX);
+	assert_int_equal(file.hardware.nr_states, 1);
+	assert_int_equal(file.hardware.states[0].exit_ns, 133000);
+	assert_null(strchr(file.hardware.states[0].name, '\033'));
+}
+
 TEST(refuses)
 {
 	static const struct {
@@ -212,6 +234,11 @@ TEST(refuses)
 		{ SPIKE("\"stack\":{}"), "spike.stack is not a list" },
 		{ SPIKE("\"stack\":[{\"user\":true},7]"), "spike.stack: row 1 is not a frame" },
 		{ SPIKE("\"stack\":[{}]"), "spike.stack: row 0 is not a frame" },
+		{ HARDWARE("\"smis\":-1"), "hardware.smis is not a number from 0 on" },
+		{ HARDWARE("\"idle_states\":7"), "hardware.idle_states is not a list" },
+		{ HARDWARE("\"idle_states\":[[]]"), "hardware.idle_states: row 0 is not a state" },
+		{ HARDWARE("\"idle_states\":[{\"exit_latency_ns\":1},{\"name\":\"C1\"}]"),
+		  "hardware.idle_states: row 1 is not a state" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.88183Z\""),
 		  "spike.wall_time is not a date" },
 		{ SPIKE("\"wall_time\":\"2026-11-21T07:01:43.+88183Z\""),

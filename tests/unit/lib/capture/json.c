@@ -140,7 +140,8 @@ static const char golden[] =
 	"'p99_9_ns':33,'max_ns':2000000000,'spikes':2,'unarmed':1,"
 	"'histogram':[[16,32,4],[1073741824,null,1]]},"
 	"'workload':{'kind':'cyclic','period_ns':1000000,'priority':95},"
-	"'recorder':{'kind':'fake','buffer_size':4096},'kernel':null,'machine':null,"
+	"'recorder':{'kind':'fake','buffer_size':4096},'hardware':null,'kernel':null,'machine':"
+	"null,"
 	"'command_line':['perf-poke-ctl','start','--output=a\\'b\\\\c\\n']}";
 
 static void forget(struct json_object *json, const char *key, const char *expected)
