@@ -77,9 +77,9 @@ class Late(threading.Thread):
         self.join()
 
 
-def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None):
+def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None, threshold_us=THRESHOLD_US):
     """Captures of timers that are late on purpose. `each` is called with the session's pid when one is told."""
-    argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{THRESHOLD_US}us", "--count", str(count), "--duration", "100s",
+    argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{threshold_us}us", "--count", str(count), "--duration", "100s",
             "--recorder", recorder, "--buffer", buffer, "--output", output, *options]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         armed = json.loads(session.stdout.readline())
