@@ -15,7 +15,6 @@ enum calls_flags {
 	CALLS_INTERRUPT = 1 << 3, /* and exceptions; with CALLS_RETURN iret */
 	CALLS_SYSCALL = 1 << 4,	  /* with CALLS_RETURN sysret */
 	CALLS_TRACE_BEGIN = 1 << 5,
-	CALLS_TRACE_END = 1 << 6,
 	CALLS_INSN = 1 << 7, /* an instruction; it may be a branch, which follows by itself */
 };
 

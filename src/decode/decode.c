@@ -326,10 +326,8 @@ static void count_lost(const struct decode *decode, struct decode_stats *stats)
 		if (lost[i].time < opts->begin || (opts->end && lost[i].time > opts->end) ||
 		    (opts->cpu >= 0 && lost[i].cpu >= 0 && lost[i].cpu != opts->cpu))
 			continue;
-		if (lost[i].kind == SIDEBAND_LOST_RECORDS)
-			stats->lost_records += lost[i].nr;
-		else
-			stats->truncated += lost[i].kind != SIDEBAND_LOST_COLLISION;
+		stats->lost_records += lost[i].records;
+		stats->truncated += !lost[i].records;
 	}
 }
 

@@ -113,7 +113,7 @@ int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uin
 	}
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
-		kcore->why = "it has no kcore_dir";
+		kcore->why = "it has no kcore_dir: record with perf record --kcore";
 		return 0;
 	}
 	r = open_code(kcore, dir, data);

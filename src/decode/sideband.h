@@ -28,7 +28,6 @@ struct sideband_pt {
 	uint64_t config; /* attr.config of the event */
 	uint32_t mtc_period, tsc_ctc_n, tsc_ctc_d, max_nonturbo_ratio; /* 0: not known */
 	bool user, kernel;					       /* traced */
-	const char *filter;					       /* of addresses; "": none */
 	char vendor[16]; /* as in /proc/cpuinfo; "": not known */
 	uint32_t family, model, stepping;
 	struct trace_clock clock; /* mult is 0: times are not known */
@@ -52,7 +51,6 @@ int sideband_pid(const struct sideband *sb, int tid, uint64_t time);
 
 struct sideband_map {
 	uint64_t start, end, pgoff;
-	uint64_t time;
 	const char *name;
 	const uint8_t *build_id; /* by the record, or by the file's table; NULL: not known */
 	uint8_t build_id_size;
@@ -64,7 +62,6 @@ struct sideband_maps {
 	struct sideband_map *maps; /* by address; none overlap */
 	size_t nr;
 	uint64_t from, until; /* it stays so: from <= time < until */
-	uint64_t epoch;	      /* of a process: another number for other maps */
 };
 /* Of `pid` at `time`. Returns 0 or -ENOMEM. */
 int sideband_maps(const struct sideband *sb, int pid, uint64_t time, struct sideband_maps *maps);
@@ -96,18 +93,11 @@ struct sideband_kernel {
 };
 const struct sideband_kernel *sideband_kernel(const struct sideband *sb);
 
-enum sideband_lost_kind {
-	SIDEBAND_LOST_RECORDS,	 /* `nr` of them */
-	SIDEBAND_LOST_TRUNCATED, /* trace: the buffer was full */
-	SIDEBAND_LOST_PARTIAL,	 /* trace: gaps in it */
-	SIDEBAND_LOST_COLLISION,
-};
 struct sideband_lost {
-	uint64_t time, nr;
-	int32_t cpu; /* -1: not known */
-	enum sideband_lost_kind kind;
+	uint64_t time;
+	uint64_t records; /* so many; 0: trace, for the buffer was full */
+	int32_t cpu;	  /* -1: not known */
 };
-/* In the order of time. */
 const struct sideband_lost *sideband_lost(const struct sideband *sb, size_t *nr);
 
 const struct perfdata_events *sideband_events(const struct sideband *sb);
@@ -115,7 +105,6 @@ const struct perfdata_events *sideband_events(const struct sideband *sb);
 struct sideband_id {
 	uint64_t id;
 	int32_t cpu, tid; /* -1: of none */
-	uint32_t index;	  /* of the queue */
 };
 /* NULL: not known. */
 const struct sideband_id *sideband_id(const struct sideband *sb, uint64_t id);

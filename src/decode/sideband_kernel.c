@@ -69,38 +69,24 @@ static int take_poke(struct sideband *sb, const struct sideband_record *taken)
 	return 0;
 }
 
-static int add_lost(struct sideband *sb, const struct sideband_record *taken,
-		    enum sideband_lost_kind kind, uint64_t nr)
+static int add_lost(struct sideband *sb, const struct sideband_record *taken, uint64_t records)
 {
 	ssize_t i = sideband_grow((void **)&sb->lost, &sb->nr_lost, sizeof(*sb->lost));
 
 	if (i < 0)
 		return (int)i;
-	sb->lost[i] = (struct sideband_lost){ taken->sample.time, nr, taken->sample.cpu, kind };
+	sb->lost[i] = (struct sideband_lost){ taken->sample.time, records, taken->sample.cpu };
 	return 0;
 }
 
 static int take_aux(struct sideband *sb, const struct sideband_record *taken)
 {
-	static const struct {
-		uint64_t flag;
-		enum sideband_lost_kind kind;
-	} kinds[] = {
-		{ PERF_AUX_FLAG_TRUNCATED, SIDEBAND_LOST_TRUNCATED },
-		{ PERF_AUX_FLAG_PARTIAL, SIDEBAND_LOST_PARTIAL },
-		{ PERF_AUX_FLAG_COLLISION, SIDEBAND_LOST_COLLISION },
-	};
-	uint64_t flags;
-	int r = 0;
+	const uint64_t lost = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL;
 
-	if (taken->record->size < AUX_SIZE)
+	if (taken->record->size < AUX_SIZE ||
+	    !(sideband_u64(taken->record->bytes, AUX_FLAGS) & lost))
 		return 0;
-	flags = sideband_u64(taken->record->bytes, AUX_FLAGS);
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !r; i++) {
-		if (flags & kinds[i].flag)
-			r = add_lost(sb, taken, kinds[i].kind, 1);
-	}
-	return r;
+	return add_lost(sb, taken, 0);
 }
 
 int sideband_take_kernel(struct sideband *sb, const struct sideband_record *taken)
@@ -115,14 +101,13 @@ int sideband_take_kernel(struct sideband *sb, const struct sideband_record *take
 	case PERF_RECORD_AUX:
 		return take_aux(sb, taken);
 	case PERF_RECORD_LOST:
-		return record->size < LOST_SIZE ? 0
-						: add_lost(sb, taken, SIDEBAND_LOST_RECORDS,
-							   sideband_u64(record->bytes, LOST_NR));
+		return record->size < LOST_SIZE
+			       ? 0
+			       : add_lost(sb, taken, sideband_u64(record->bytes, LOST_NR));
 	case PERF_RECORD_LOST_SAMPLES:
 		return record->size < LOST_SAMPLES_SIZE
 			       ? 0
-			       : add_lost(sb, taken, SIDEBAND_LOST_RECORDS,
-					  sideband_u64(record->bytes, LOST_SAMPLES_NR));
+			       : add_lost(sb, taken, sideband_u64(record->bytes, LOST_SAMPLES_NR));
 	}
 	return 0;
 }
@@ -144,13 +129,6 @@ static int compare_pokes(const void *a, const void *b)
 		       ?: array_compare((uintptr_t)one->old_bytes, (uintptr_t)other->old_bytes);
 }
 
-static int compare_lost(const void *a, const void *b)
-{
-	const struct sideband_lost *one = a, *other = b;
-
-	return array_compare(one->time, other->time);
-}
-
 static void sort(void *array, size_t nr, size_t size, int (*compare)(const void *, const void *))
 {
 	if (nr)
@@ -161,7 +139,6 @@ void sideband_finish_kernel(struct sideband *sb)
 {
 	sort(sb->ksymbols, sb->kernel.nr_ksymbols, sizeof(*sb->ksymbols), compare_ksymbols);
 	sort(sb->pokes, sb->kernel.nr_pokes, sizeof(*sb->pokes), compare_pokes);
-	sort(sb->lost, sb->nr_lost, sizeof(*sb->lost), compare_lost);
 	sb->kernel.maps = sb->kernel_maps;
 	sb->kernel.nr_maps = sb->kernel_refs.nr;
 	sb->kernel.ksymbols = sb->ksymbols;

@@ -236,10 +236,7 @@ static int collect_maps(const struct sideband *sb, const struct sideband_ref *re
 		const struct sideband_ref *older = ref > sb->maps.refs ? ref - 1 : NULL;
 
 		if (is_map(ref)) {
-			struct sideband_map map = read_map(sb, ref->record);
-
-			map.time = ref->time;
-			r = add_map(maps, map);
+			r = add_map(maps, read_map(sb, ref->record));
 			ref = older && older->key == ref->key ? older : NULL;
 			continue;
 		}
@@ -261,7 +258,6 @@ int sideband_maps(const struct sideband *sb, int pid, uint64_t time, struct side
 
 	if (ref && ref->key == pid) {
 		maps.from = ref->time;
-		maps.epoch = next;
 		r = collect_maps(sb, ref, &maps);
 		if (r) {
 			sideband_maps_release(&maps);

@@ -33,8 +33,6 @@ static void take_info(struct sideband *sb, const uint8_t *record, size_t size)
 	pt->found = true;
 	/* The string stands between its length and the last field. */
 	len = pt->fields[PERFDATA_PT_FILTER_STR_LEN];
-	if (len && len < size && sideband_string(record, size, filter))
-		pt->filter = (const char *)record + filter;
 	len = len < size ? (len + 7) & ~UINT64_C(7) : size;
 	if (filter + len + sizeof(uint64_t) <= size)
 		pt->fields[PERFDATA_PT_CAP_EVENT_TRACE] = sideband_u64(record, filter + len);
@@ -67,7 +65,6 @@ static int take_index(struct sideband *sb, const uint8_t *record, size_t size)
 	for (size_t at = INDEX_ENTRIES; nr--; at += INDEX_ENTRY)
 		ids[sb->nr_ids++] = (struct sideband_id){
 			.id = sideband_u64(record, at),
-			.index = (uint32_t)sideband_u64(record, at + 8),
 			.cpu = (int32_t)sideband_u64(record, at + 16),
 			.tid = (int32_t)sideband_u64(record, at + 24),
 		};
@@ -153,7 +150,6 @@ void sideband_finish_pt(struct sideband *sb)
 {
 	struct sideband_pt *pt = &sb->pt;
 
-	pt->filter = pt->filter ?: "";
 	find_event(sb);
 	make_clock(pt);
 	pt->mtc_period = (uint32_t)field_of(pt->config, pt->fields[PERFDATA_PT_MTC_FREQ_BITS]);

@@ -235,11 +235,6 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	return opens;
 }
 
-bool timeline_closed(const struct timeline *timeline)
-{
-	return timeline->closed;
-}
-
 static bool push(struct track *track, uint32_t category, uint32_t name)
 {
 	if (!make_room(track->timeline, (void **)&track->slices, track->nr, &track->room,

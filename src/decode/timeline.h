@@ -121,9 +121,6 @@ bool timeline_advance(struct timeline *timeline, uint64_t time);
 /* Up to this time, timeline_advance() does nothing. */
 uint64_t timeline_quiet_until(const struct timeline *timeline);
 
-/* Nothing of the time after the window is written. */
-bool timeline_closed(const struct timeline *timeline);
-
 /* Positions never go back on a track: one that would is where the track is. */
 void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
 /* On a track without open slices: what has been open around all since track_restart(). */

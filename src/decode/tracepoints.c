@@ -66,7 +66,6 @@ static int read_kind(struct tracepoints *tracepoints, size_t i)
 	const struct tracing_format *text = NULL;
 	int r = 0;
 
-	kind->number = i;
 	if (event->attr.type == PERF_TYPE_TRACEPOINT)
 		text = tracing_data_find(&tracepoints->data, event->attr.config);
 	if (text)
@@ -247,11 +246,6 @@ int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_e
 
 	*text = r || !event->kind->format ? "" : tracepoints->printer.text;
 	return r;
-}
-
-size_t tracepoints_nr_kinds(const struct tracepoints *tracepoints)
-{
-	return tracepoints->events.nr;
 }
 
 int tracepoints_name_width(const struct tracepoints *tracepoints)

@@ -21,7 +21,6 @@ struct tracepoints;
 
 /* One kind of event. */
 struct tracepoint_kind {
-	size_t number;		     /* from 0 */
 	char *name;		     /* as `sched:sched_switch`, of others as `cpu-clock` */
 	struct event_format *format; /* NULL: it is no tracepoint, or the file does not have it */
 };
@@ -77,9 +76,6 @@ const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t addre
 /* As event_format_print(); "" without a format. *text is valid until the next call. */
 int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
 		      const char **text) _must_check_;
-
-/* Of the file; the number is below this. */
-size_t tracepoints_nr_kinds(const struct tracepoints *tracepoints);
 
 /* Of the longest name of a kind. */
 int tracepoints_name_width(const struct tracepoints *tracepoints);

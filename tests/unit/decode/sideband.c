@@ -180,25 +180,21 @@ static void inherits_maps(void **state)
 	struct made made = {};
 	struct opened opened;
 	struct sideband_maps maps;
-	uint64_t epoch;
 
 	(void)state;
 	make_maps(&made);
 	opened = open_made(&made);
 	maps = maps_of(&opened, 20, 99, 0, 0, 100);
-	assert_int_equal(maps.epoch, 0);
 	sideband_maps_release(&maps);
 	maps = maps_of(&opened, 20, 199, 2, 100, 200);
 	check_map(&maps.maps[0], 0x1000, 0x4000, 0, "/bin/shell", ID_A);
 	check_map(&maps.maps[1], 0x8000, 0x9000, 0x5000, "/lib", NULL);
-	epoch = maps.epoch;
 	sideband_maps_release(&maps);
 	/* One mapping in the middle of another. */
 	maps = maps_of(&opened, 20, 200, 4, 200, 300);
 	check_map(&maps.maps[0], 0x1000, 0x2000, 0, "/bin/shell", ID_A);
 	check_map(&maps.maps[1], 0x2000, 0x3000, 0x7000, "/over", NULL);
 	check_map(&maps.maps[2], 0x3000, 0x4000, 0x2000, "/bin/shell", ID_A);
-	assert_int_not_equal(maps.epoch, epoch);
 	sideband_maps_release(&maps);
 	maps = maps_of(&opened, 20, 305, 0, 300, 310);
 	sideband_maps_release(&maps);
@@ -311,11 +307,10 @@ static void tells_what_was_lost(void **state)
 	opened = open_made(&made);
 	found = sideband_lost(opened.sb, &nr);
 	assert_int_equal(nr, 2);
-	assert_int_equal(found[0].kind, SIDEBAND_LOST_TRUNCATED);
-	assert_int_equal(found[0].cpu, 3);
-	assert_int_equal(found[1].kind, SIDEBAND_LOST_RECORDS);
-	assert_int_equal(found[1].time, 20);
-	assert_int_equal(found[1].nr, 5);
+	assert_int_equal(found[0].time, 20);
+	assert_int_equal(found[0].records, 5);
+	assert_int_equal(found[1].records, 0);
+	assert_int_equal(found[1].cpu, 3);
 	close_made(&opened);
 }
 
@@ -347,9 +342,7 @@ static void reads_what_pt_is_like(void **state)
 	assert_int_equal(pt->clock.mult, 1000000);
 	assert_int_equal(pt->clock.zero, 77);
 	assert_int_equal(pt->mtc_period, 3);
-	assert_string_equal(pt->filter, "");
 	assert_int_equal(sideband_id(opened.sb, 103)->cpu, 3);
-	assert_int_equal(sideband_id(opened.sb, 100)->index, 0);
 	assert_null(sideband_id(opened.sb, 101));
 	close_made(&opened);
 }
