@@ -330,7 +330,7 @@ class Archive(ChildTest):
                                  "--duration", "200ms", "--threshold", "1h", *self.command(data=data)],
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=common.PATIENCE)
         self.assertEqual(result.returncode, FAILED, result.stderr)
-        self.assertIn("stays where it is", result.stderr)
+        self.assertIn("--archive: cannot move", result.stderr)
         self.assertIn("another file system", result.stderr)
 
 

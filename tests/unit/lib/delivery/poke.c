@@ -184,12 +184,16 @@ TEST(arrives)
 	poke_free(poke);
 }
 
-/* What is dropped in idle is relayed after the grace, once; from then on there is none. */
+/* What is dropped in idle is relayed after the grace, once; from then on there is none. A target
+ * that is reached by another way tells nothing of it. */
 TEST(is_dropped_in_idle)
 {
-	struct poke *poke = open_poke(1);
+	struct poke *poke = open_poke(2);
 
 	spike(0, 1, true);
+	spike(1, 1, true);
+	map[1].way = POKE_WAY_TASK_WORK;
+	arrive(1);
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_signals[0], 0);
 	pass_grace(poke);
