@@ -47,6 +47,16 @@ int remove_folder(__attribute__((unused)) void **state)
 	return r;
 }
 
+int enter_folder(void **state)
+{
+	return make_folder(state) || chdir(folder->path);
+}
+
+int leave_folder(void **state)
+{
+	return chdir("/") || remove_folder(state);
+}
+
 void put_file(int dirfd, const char *path, const char *content)
 {
 	_cleanup_close_ int fd = -1;
@@ -61,6 +71,15 @@ void put_file(int dirfd, const char *path, const char *content)
 	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+}
+
+void put_script(const char *path, const char *body, mode_t mode)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", body);
+	put_file(folder->fd, path, text);
+	assert_int_equal(fchmodat(folder->fd, path, mode, 0), 0);
 }
 
 bool exists(const char *path)

@@ -19,10 +19,17 @@ extern struct folder {
 int make_folder(void **state);
 int remove_folder(void **state);
 
+/* The same, and it is the working folder: for all tests of a file. */
+int enter_folder(void **state);
+int leave_folder(void **state);
+
 #define TEST_IN_FOLDER(test) TEST_WITH(test, make_folder, remove_folder)
 
 /* Write a file and make the folders it is in. */
 void put_file(int dirfd, const char *path, const char *content);
+
+/* A shell script in that folder; one that cannot be run has no mode for it. */
+void put_script(const char *path, const char *body, mode_t mode);
 
 /* In the test's folder, also a link that leads nowhere. */
 bool exists(const char *path);

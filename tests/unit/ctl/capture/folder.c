@@ -4,24 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "test.h"
-#include "tree.h"
-
-static char folder[] = "/tmp/perf-poke-folder-XXXXXX";
+#include "helpers.h"
 
 static void put(const char *name, const char *text)
 {
-	_cleanup_free_ char *dir = NULL;
-	_cleanup_free_ char *path = NULL;
-	FILE *file;
+	char path[128];
 
-	assert_true(asprintf(&dir, FOLDER_DEFAULT "/%s", name) > 0);
-	assert_true(asprintf(&path, "%s/capture.json", dir) > 0);
-	assert_int_equal(mkdir(dir, 0700), 0);
-	file = fopen(path, "we");
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fclose(file), 0);
+	snprintf(path, sizeof(path), FOLDER_DEFAULT "/%s/capture.json", name);
+	put_file(folder->fd, path, text);
 }
 
 static void put_capture(const char *name, int second, int sequence, const char *poked)
@@ -34,16 +24,6 @@ static void put_capture(const char *name, int second, int sequence, const char *
 		 "\"recorder\":{\"kind\":\"events\"}}",
 		 sequence, poked, second);
 	put(name, text);
-}
-
-static int enter(void **state)
-{
-	return mkdtemp(folder) && !chdir(folder) ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-	return chdir("/") || tree_remove(AT_FDCWD, folder);
 }
 
 /* Checks what is chosen, or what is said. */
@@ -92,5 +72,5 @@ TEST(chooses)
 
 int main(void)
 {
-	return run_all(enter, leave);
+	return run_all(enter_folder, leave_folder);
 }

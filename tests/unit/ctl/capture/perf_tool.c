@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/perf_tool.h"
-#include "test.h"
+#include "helpers.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* A folder with programs of our own, two levels deep; the working folder meanwhile. */
-static char folder[] = "/tmp/perf-poke-test-XXXXXX";
-
+/* With folders for programs of our own. */
 static int set_up(void **state)
 {
-	return !mkdtemp(folder) || chdir(folder) || mkdir("bin", 0777) || mkdir("perf", 0777);
-}
-
-static int tear_down(void **state)
-{
-	unlink("bin/perf");
-	unlink("bin/plain");
-	unlink("here");
-	return rmdir("bin") || rmdir("perf") || chdir("/") || rmdir(folder);
-}
-
-/* A shell script; one that cannot be run has no mode for it. */
-static void make(const char *path, const char *body, mode_t mode)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fprintf(file, "#!/bin/sh\n%s\n", body);
-	assert_int_equal(fchmod(fileno(file), mode), 0);
-	fclose(file);
+	return enter_folder(state) || mkdir("bin", 0777) || mkdir("perf", 0777);
 }
 
 #define PERF "perf version 1.2.3"
@@ -39,8 +18,8 @@ TEST(finds_programs)
 {
 	_cleanup_free_ char *path = NULL, *none = NULL, *here = NULL;
 
-	make("bin/perf", "", 0755);
-	make("bin/plain", "", 0644);
+	put_script("bin/perf", "", 0755);
+	put_script("bin/plain", "", 0644);
 	/* Here `perf` is a folder, and `plain` is not to be run. */
 	setenv("PATH", "/nowhere::.:bin", 1);
 	assert_int_equal(perf_tool_search("perf", &path), 0);
@@ -50,7 +29,7 @@ TEST(finds_programs)
 	assert_int_equal(perf_tool_search("./nosuch", &none), -ENOENT);
 	assert_int_equal(perf_tool_search("./perf", &none), -ENOENT);
 	assert_null(none);
-	make("here", "", 0755);
+	put_script("here", "", 0755);
 	assert_int_equal(perf_tool_search("here", &here), 0);
 	assert_string_equal(here, "./here");
 	free(here);
@@ -71,7 +50,7 @@ TEST(tells_the_version)
 	_cleanup_free_ char *why = NULL;
 
 	/* Only the first line, however much there is. */
-	make("bin/perf", SAYS(PERF "\033") "exit 1", 0755);
+	put_script("bin/perf", SAYS(PERF "\033") "exit 1", 0755);
 	setenv("PATH", "bin:/bin", 1);
 	unsetenv("PERF_POKE_PERF");
 	assert_int_equal(perf_tool_find(&perf, &why), 0);
@@ -79,7 +58,7 @@ TEST(tells_the_version)
 	assert_string_equal(perf.version, PERF " ");
 	perf_tool_release(&perf);
 
-	make("bin/perf", "echo " PERF "; head -c 200000 /dev/zero", 0755);
+	put_script("bin/perf", "echo " PERF "; head -c 200000 /dev/zero", 0755);
 	setenv("PATH", "/bin", 1);
 	setenv("PERF_POKE_PERF", "bin/perf", 1);
 	assert_int_equal(perf_tool_find(&perf, &why), 0);
@@ -106,11 +85,11 @@ TEST(says_what_to_do)
 	check_none("/nowhere", "", "no perf in PATH: install linux-perf (Debian), ");
 	check_none("", "", "no perf in PATH: install ");
 	check_none("bin", "./nosuch", "PERF_POKE_PERF './nosuch': no such program");
-	make("bin/perf", "echo " PERF "; exit 2", 0755);
+	put_script("bin/perf", "echo " PERF "; exit 2", 0755);
 	check_none("bin", "", "'bin/perf --version' fails: install ");
-	make("bin/perf", "echo something else", 0755);
+	put_script("bin/perf", "echo something else", 0755);
 	check_none("bin", "", "'bin/perf' is not perf: it prints 'something else'");
-	make("bin/perf", "", 0755);
+	put_script("bin/perf", "", 0755);
 	check_none("bin", "", "'bin/perf' is not perf: it prints ''");
 }
 
@@ -121,15 +100,15 @@ TEST(tries_the_disassembler)
 
 	setenv("PATH", "bin", 1);
 	unsetenv("PERF_POKE_PERF");
-	make("bin/perf",
-	     SAYS(PERF) "test \"$*\" = 'script -i /dev/null --insn-trace=disasm' "
-			"&& exit 255; exit 129",
-	     0755);
+	put_script("bin/perf",
+		   SAYS(PERF) "test \"$*\" = 'script -i /dev/null --insn-trace=disasm' "
+			      "&& exit 255; exit 129",
+		   0755);
 	assert_int_equal(perf_tool_find(&perf, &why), 0);
 	assert_true(perf_tool_disassembles(&perf));
-	make("bin/perf", "exit 129", 0755);
+	put_script("bin/perf", "exit 129", 0755);
 	assert_false(perf_tool_disassembles(&perf));
-	make("bin/perf", "kill -9 $$", 0755);
+	put_script("bin/perf", "kill -9 $$", 0755);
 	assert_false(perf_tool_disassembles(&perf));
 	unlink("bin/perf");
 	assert_false(perf_tool_disassembles(&perf));
@@ -137,5 +116,5 @@ TEST(tries_the_disassembler)
 
 int main(void)
 {
-	return run_all(set_up, tear_down);
+	return run_all(set_up, leave_folder);
 }

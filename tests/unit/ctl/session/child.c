@@ -8,14 +8,11 @@
 #include <sys/stat.h>
 
 #include "clock.h"
-#include "test.h"
-#include "tree.h"
-
-/* A folder with a perf of our own; the working folder meanwhile. */
-static char folder[] = "/tmp/perf-poke-test-XXXXXX";
+#include "helpers.h"
 
 /* Answers as perf does, with a NUL at the end; a word of $FAKE changes what it does. */
 static const char fake_perf[] =
+	"#!/usr/bin/env python3\n"
 	"import os, signal, sys, time\n"
 	"fake = os.environ['FAKE']\n"
 	"args = sys.argv[1:]\n"
@@ -71,23 +68,11 @@ struct fixture {
 
 static int set_up(void **state)
 {
-	FILE *file;
-
-	if (!mkdtemp(folder) || chdir(folder))
+	if (enter_folder(state))
 		return -1;
-	file = fopen("perf", "w");
-	if (!file)
-		return -1;
-	fprintf(file, "#!/usr/bin/env python3\n%s", fake_perf);
-	fchmod(fileno(file), 0755);
-	fclose(file);
+	put_file(folder->fd, "perf", fake_perf);
 	signal(SIGPIPE, SIG_IGN);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	return chdir("/") || tree_remove(AT_FDCWD, folder);
+	return fchmodat(folder->fd, "perf", 0755, 0);
 }
 
 static char *words[] = { (char[]){ "./perf" }, (char[]){ "record" }, (char[]){ "-S" }, NULL };
@@ -125,22 +110,10 @@ static const char *said(struct fixture *f)
 	return f->err;
 }
 
-static char *read_log(void)
-{
-	FILE *file = fopen("log", "r");
-	char *text = NULL;
-	size_t size = 0;
-
-	assert_non_null(file);
-	assert_true(getdelim(&text, &size, '\0', file) > 0);
-	fclose(file);
-	return text;
-}
-
 TEST(lives)
 {
 	struct fixture f;
-	_cleanup_free_ char *log = NULL;
+	const char *log;
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -156,7 +129,7 @@ TEST(lives)
 	kill(f.child.pid, SIGUSR2);
 	assert_int_equal(child_stop(&f.child, -1), 0);
 	assert_string_equal(said(&f), "");
-	log = read_log();
+	log = load_text("log");
 	assert_null(strstr(log, "leaked"));
 	/* As root, both ends of the pipes: see child.c. */
 	if (geteuid())
@@ -174,7 +147,7 @@ TEST(lives)
 TEST(places)
 {
 	struct fixture f;
-	_cleanup_free_ char *log = NULL;
+	const char *log;
 	int watched = -1, others = 0, policy;
 	cpu_set_t set;
 	char line[32];
@@ -194,7 +167,7 @@ TEST(places)
 	policy = sched_getscheduler(f.child.pid);
 	assert_int_equal(child_start(&f.child, -1), 0);
 	assert_int_equal(child_stop(&f.child, -1), 0);
-	log = read_log();
+	log = load_text("log");
 	if (policy == SCHED_FIFO)
 		assert_non_null(strstr(log, "policy 1 3\n"));
 	else
@@ -349,5 +322,5 @@ TEST(runs_others)
 
 int main(void)
 {
-	return run_all(set_up, tear_down);
+	return run_all(set_up, leave_folder);
 }

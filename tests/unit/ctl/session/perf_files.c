@@ -4,49 +4,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "test.h"
-#include "tree.h"
+#include "helpers.h"
 
 #define DUMP "2026112101332074"
-
-static char folder[] = "/tmp/perf-poke-test-XXXXXX";
-
-static int set_up(void **state)
-{
-	return !mkdtemp(folder) || chdir(folder);
-}
-
-static int tear_down(void **state)
-{
-	return chdir("/") || tree_remove(AT_FDCWD, folder);
-}
-
-static void make(const char *path, const char *text, mode_t mode)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fchmod(fileno(file), mode), 0);
-	fclose(file);
-}
 
 TEST(finds_new_ones)
 {
 	_cleanup_(perf_files_release) struct perf_files before = { 0 }, after = { 0 };
 
-	assert_int_equal(mkdir("a", 0777), 0);
-	make("a/x.data", "old", 0666);
-	make("a/x.data.0000000000000000", "old", 0666);
+	put_file(folder->fd, "a/x.data", "old");
+	put_file(folder->fd, "a/x.data.0000000000000000", "old");
 	assert_int_equal(perf_files_find(&before, "a/x.data"), 0);
 	assert_int_equal(before.nr, 2);
 	assert_int_equal(rename("a/x.data", "a/x.data.old"), 0);
 	assert_int_equal(mkdir("a/x.data", 0777), 0);
-	make("a/x.data." DUMP, "", 0666);
-	make("a/x.data.2026112101332073", "", 0666);
-	make("a/x.data.2026", "", 0666);
-	make("a/x.data." DUMP "0", "", 0666);
-	make("a/y.data." DUMP, "", 0666);
+	put_file(folder->fd, "a/x.data." DUMP, "");
+	put_file(folder->fd, "a/x.data.2026112101332073", "");
+	put_file(folder->fd, "a/x.data.2026", "");
+	put_file(folder->fd, "a/x.data." DUMP "0", "");
+	put_file(folder->fd, "a/y.data." DUMP, "");
 	assert_int_equal(perf_files_find(&after, "a/x.data"), 0);
 	perf_files_subtract(&after, &before);
 	assert_int_equal(after.nr, 3);
@@ -59,7 +35,7 @@ TEST(finds_here)
 {
 	_cleanup_(perf_files_release) struct perf_files found = { 0 }, none = { 0 };
 
-	make("z.data", "", 0666);
+	put_file(folder->fd, "z.data", "");
 	assert_int_equal(perf_files_find(&found, "z.data"), 0);
 	assert_int_equal(found.nr, 1);
 	assert_string_equal(found.files[0].path, "z.data");
@@ -85,8 +61,8 @@ TEST(archives)
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };
 	_cleanup_free_ char *text = NULL, *beside = NULL;
 
-	make("fake", "#!/bin/sh\n[ \"$1\" = archive ] && cat \"$2\" > \"$2.tar.bz2\"\n", 0755);
-	make("b.data", "precious", 0666);
+	put_script("fake", "[ \"$1\" = archive ] && cat \"$2\" > \"$2.tar.bz2\"", 0755);
+	put_file(folder->fd, "b.data", "precious");
 	assert_int_equal(perf_files_find(&found, "b.data"), 0);
 	text = archive(&found, "out dir", "./fake", 0);
 	assert_string_equal(text, "");
@@ -103,14 +79,14 @@ TEST(keeps_without_archive)
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };
 	_cleanup_free_ char *text = NULL, *none = NULL;
 
-	make("false", "#!/bin/sh\nexit 1\n", 0755);
-	make("c.data", "precious", 0666);
+	put_script("false", "exit 1", 0755);
+	put_file(folder->fd, "c.data", "precious");
 	assert_int_equal(perf_files_find(&found, "c.data"), 0);
 	text = archive(&found, "out2", "./false", 0);
 	assert_non_null(strstr(text, "'./false archive' failed for out2/perf-"));
 	assert_int_equal(access(found.files[0].path, F_OK), 0);
 
-	make("d", "", 0666);
+	put_file(folder->fd, "d", "");
 	none = archive(&found, "d/none", "./false", -ENOTDIR);
 	assert_non_null(strstr(none, "--archive: 'd/none/perf-"));
 	assert_int_equal(access(found.files[0].path, F_OK), 0);
@@ -121,7 +97,7 @@ TEST(leaves_what_cannot_be_moved)
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };
 	_cleanup_free_ char *text = NULL;
 
-	make("e.data", "precious", 0666);
+	put_file(folder->fd, "e.data", "precious");
 	assert_int_equal(perf_files_find(&found, "e.data"), 0);
 	unlink("e.data");
 	text = archive(&found, "out3", "perf", -ENOENT);
@@ -132,5 +108,5 @@ TEST(leaves_what_cannot_be_moved)
 
 int main(void)
 {
-	return run_all(set_up, tear_down);
+	return run_all(enter_folder, leave_folder);
 }

@@ -9,8 +9,8 @@
 
 #include <linux/magic.h>
 
+#include "helpers.h"
 #include "messages.h"
-#include "test.h"
 #include "visible/rtla.h"
 
 #define LONGEST "123456789012345678901234567890123456789012345678901234567890123"
@@ -45,70 +45,42 @@ TEST(folders_have_no_dots)
 	assert_string_equal(name, LONGEST);
 }
 
-struct place {
-	char path[32];
-	int dirfd;
-};
-
-static int make_place(void **state)
+TEST_IN_FOLDER(lock_tells_life)
 {
-	static struct place place;
-
-	strcpy(place.path, "/tmp/perf-poke-pins-XXXXXX");
-	if (!mkdtemp(place.path))
-		return -1;
-	place.dirfd = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*state = &place;
-	return place.dirfd < 0 ? -1 : 0;
-}
-
-static int remove_place(void **state)
-{
-	struct place *place = *state;
-
-	unlinkat(place->dirfd, "s", AT_REMOVEDIR);
-	closep(&place->dirfd);
-	return rmdir(place->path);
-}
-
-TEST_WITH(lock_tells_life, make_place, remove_place)
-{
-	const struct place *place = *state;
 	_cleanup_close_ int owner = -1;
 	_cleanup_close_ int other = -1;
 	_cleanup_close_ int third = -1;
 
-	assert_int_equal(pins_open_session(place->dirfd, "s"), -ENOENT);
-	assert_int_equal(mkdirat(place->dirfd, "s", 0700), 0);
-	owner = pins_open_session(place->dirfd, "s");
-	other = pins_open_session(place->dirfd, "s");
-	third = pins_open_session(place->dirfd, "s");
+	assert_int_equal(pins_open_session(folder->fd, "s"), -ENOENT);
+	assert_int_equal(mkdirat(folder->fd, "s", 0700), 0);
+	owner = pins_open_session(folder->fd, "s");
+	other = pins_open_session(folder->fd, "s");
+	third = pins_open_session(folder->fd, "s");
 	assert_int_equal(flock(owner, LOCK_EX), 0);
 	assert_true(pins_is_alive(other));
-	assert_int_equal(pins_remove(place->dirfd, "s", other), -EWOULDBLOCK);
-	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), 0);
+	assert_int_equal(pins_remove(folder->fd, "s", other), -EWOULDBLOCK);
+	assert_true(exists("s"));
 
 	/* The controller is killed; somebody is looking at the same time. */
 	closep(&owner);
 	assert_int_equal(flock(third, LOCK_SH), 0);
 	assert_false(pins_is_alive(other));
-	assert_int_equal(pins_remove(place->dirfd, "s", other), -EWOULDBLOCK);
+	assert_int_equal(pins_remove(folder->fd, "s", other), -EWOULDBLOCK);
 	assert_int_equal(flock(third, LOCK_UN), 0);
-	assert_int_equal(pins_remove(place->dirfd, "s", other), 0);
-	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), -1);
+	assert_int_equal(pins_remove(folder->fd, "s", other), 0);
+	assert_false(exists("s"));
 }
 
-TEST_WITH(leaves_a_successor_alone, make_place, remove_place)
+TEST_IN_FOLDER(leaves_a_successor_alone)
 {
-	const struct place *place = *state;
 	_cleanup_close_ int old = -1;
 
-	assert_int_equal(mkdirat(place->dirfd, "s", 0700), 0);
-	old = pins_open_session(place->dirfd, "s");
-	assert_int_equal(unlinkat(place->dirfd, "s", AT_REMOVEDIR), 0);
-	assert_int_equal(mkdirat(place->dirfd, "s", 0700), 0);
-	assert_int_equal(pins_remove(place->dirfd, "s", old), 0);
-	assert_int_equal(faccessat(place->dirfd, "s", F_OK, 0), 0);
+	assert_int_equal(mkdirat(folder->fd, "s", 0700), 0);
+	old = pins_open_session(folder->fd, "s");
+	assert_int_equal(unlinkat(folder->fd, "s", AT_REMOVEDIR), 0);
+	assert_int_equal(mkdirat(folder->fd, "s", 0700), 0);
+	assert_int_equal(pins_remove(folder->fd, "s", old), 0);
+	assert_true(exists("s"));
 }
 
 /* -- Opening, where bpffs is a folder of this test's, and one call fails. */
@@ -222,11 +194,10 @@ static int highest_fd(void)
 }
 
 /* Whatever fails, once: there is the session and all of its pins, or nothing of it. */
-TEST_WITH(leaves_nothing_half, make_place, remove_place)
+TEST_IN_FOLDER(leaves_nothing_half)
 {
 	static const int failures[] = { EMFILE, ENOMEM, EINTR, ENOENT };
 	int opening;
-	struct place *place = *state;
 	struct messages said = {};
 	const struct log log = { messages_add, &said };
 	int fd = highest_fd(), err = -1;
@@ -238,17 +209,16 @@ TEST_WITH(leaves_nothing_half, make_place, remove_place)
 			failing++;
 			nr_calls = 0;
 			failure = failures[i];
-			bpffs = place->path;
+			bpffs = folder->path;
 			err = pins_open(&pins, "s", NULL, &log);
 			opening = nr_calls;
 			nr_calls = failing;
 			if (!err)
-				assert_int_equal(
-					faccessat(place->dirfd, "perf-poke/s/session", F_OK, 0), 0);
+				assert_true(exists("perf-poke/s/session"));
 			if (!err)
 				pins_free(pins);
 			bpffs = NULL;
-			assert_int_equal(faccessat(place->dirfd, "perf-poke", F_OK, 0), -1);
+			assert_false(exists("perf-poke"));
 			assert_int_equal(highest_fd(), fd);
 		} while (opening >= failing);
 		assert_int_equal(err, 0);
