@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Intel PT in a perf.data: what the decoder must know, and the trace itself. */
+/* Intel PT in a perf.data: the decoder's parameters and the trace. */
 #include "internal.h"
 
 #include <string.h>
 
-/* perf's own records, from 64 on. */
-#define RECORD_ID_INDEX 69
-#define RECORD_AUXTRACE_INFO 70
-#define RECORD_AUXTRACE 71
-#define RECORD_TIME_CONV 79
-
 #define AUXTRACE_INTEL_PT 1
 #define AUXTRACE_SIZE 48
-#define ALIGN8(size) (((size) + 7) & ~(size_t)7)
 
 static void put_record(struct perfdata_buf *buf, uint32_t type, size_t size)
 {
@@ -27,7 +20,7 @@ int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDAT
 	size_t len = filter ? strlen(filter) : 0;
 	size_t padded = len ? ALIGN8(len + 1) : 0;
 
-	put_record(buf, RECORD_AUXTRACE_INFO,
+	put_record(buf, PERFDATA_RECORD_AUXTRACE_INFO,
 		   sizeof(struct perf_event_header) + sizeof(uint64_t) * (1 + PERFDATA_PT_NR) +
 			   padded);
 	perfdata_buf_u32(buf, AUXTRACE_INTEL_PT);
@@ -39,7 +32,7 @@ int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDAT
 		perfdata_buf_add(buf, filter, len);
 		perfdata_buf_zero(buf, padded - len);
 	}
-	/* What came later in perf's history is behind the text. */
+	/* Later versions of perf added fields after the string. */
 	for (int i = PERFDATA_PT_FILTER_STR_LEN + 1; i < PERFDATA_PT_NR; i++)
 		perfdata_buf_u64(buf, fields[i]);
 	return buf->error;
@@ -47,7 +40,8 @@ int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDAT
 
 int perfdata_put_time_conv(struct perfdata_buf *buf, const struct perf_event_mmap_page *page)
 {
-	put_record(buf, RECORD_TIME_CONV, sizeof(struct perf_event_header) + 6 * sizeof(uint64_t));
+	put_record(buf, PERFDATA_RECORD_TIME_CONV,
+		   sizeof(struct perf_event_header) + 6 * sizeof(uint64_t));
 	perfdata_buf_u64(buf, page->time_shift);
 	perfdata_buf_u64(buf, page->time_mult);
 	perfdata_buf_u64(buf, page->time_zero);
@@ -64,7 +58,7 @@ int perfdata_put_id_index(struct perfdata_buf *buf, const struct perfdata_event 
 
 	for (size_t i = 0; i < nr; i++)
 		ids += events[i].nr_ids;
-	put_record(buf, RECORD_ID_INDEX,
+	put_record(buf, PERFDATA_RECORD_ID_INDEX,
 		   sizeof(struct perf_event_header) + sizeof(uint64_t) * (1 + 4 * ids));
 	perfdata_buf_u64(buf, ids);
 	for (size_t i = 0; i < nr; i++) {
@@ -89,9 +83,9 @@ int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace 
 		size += trace->parts[i].len;
 	padded = ALIGN8(size);
 
-	put_record(&head, RECORD_AUXTRACE, AUXTRACE_SIZE);
+	put_record(&head, PERFDATA_RECORD_AUXTRACE, AUXTRACE_SIZE);
 	perfdata_buf_u64(&head, padded);
-	perfdata_buf_u64(&head, 0); /* its place in an endless trace; nobody reads it */
+	perfdata_buf_u64(&head, 0); /* offset in the AUX stream; unused */
 	perfdata_buf_u64(&head, trace->reference);
 	perfdata_buf_u32(&head, trace->index);
 	perfdata_buf_u32(&head, -1);

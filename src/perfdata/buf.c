@@ -13,7 +13,7 @@ void perfdata_buf_release(struct perfdata_buf *buf)
 	*buf = (struct perfdata_buf){};
 }
 
-/* Room for `len` more bytes, or NULL once there is no memory. */
+/* Makes room for `len` bytes. Returns NULL if out of memory, now or before. */
 static uint8_t *reserve(struct perfdata_buf *buf, size_t len)
 {
 	size_t size = buf->size ? buf->size : 256;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The build ids of what was mapped, as perf keeps them in a file. */
+/* The build id table of a perf.data. */
 #include "internal.h"
 
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #define VDSO_NAME "[vdso]"
 #define MISC_BUILD_ID_SIZE (1 << 15)
 #define NAME_ALIGN 64
-/* Perf reads names into PATH_MAX bytes, padding included. */
+/* perf reads names into PATH_MAX bytes, including padding. */
 #define NAME_MAX_SIZE 4032
 
-/* A file that was read, whether it has a build id or not. */
+/* A cached file, with or without build id. */
 struct file {
 	dev_t dev;
 	ino_t ino;
@@ -32,7 +32,7 @@ struct perfdata_build_ids {
 	void *files; /* tree of struct file */
 };
 
-/* What PERF_RECORD_MMAP2 is, up to the name. */
+/* PERF_RECORD_MMAP2 */
 struct mmap2 {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -52,7 +52,6 @@ static struct build_id read_notes(int dirfd, const char *path)
 	return build_id_of_notes(notes.data, notes.len);
 }
 
-/* The record that perf keeps for each object with a build id. */
 static void put(struct perfdata_buf *body, uint16_t misc, const struct build_id *id,
 		const char *name)
 {
@@ -74,7 +73,7 @@ static void put(struct perfdata_buf *body, uint16_t misc, const struct build_id 
 	perfdata_buf_zero(body, padded - len);
 }
 
-/* Named as in the records of perfdata_put_kernel(). */
+/* The names must match those of perfdata_put_kernel(). */
 static void put_modules(struct perfdata_buf *body, int rootfd)
 {
 	_cleanup_closedir_ DIR *modules = NULL;
@@ -143,7 +142,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Opens nothing: that is not for every kind of file. */
+/* O_PATH, because opening a device or a FIFO could have side effects. */
 static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st)
 {
 	_cleanup_close_ int fd = openat(rootfd, path, O_PATH | O_CLOEXEC);
@@ -153,9 +152,9 @@ static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st
 	return TAKE_FD(fd);
 }
 
-/* The mapping itself leads to its file, wherever that is and even when it was deleted. A process
- * that has gone, or unmapped it, leaves the name: in its root, or in ours. There may be another
- * file by now; its device is not compared, for overlayfs and btrfs tell another one there. */
+/* map_files leads to the file in any namespace, even if deleted. If the process has exited or
+ * unmapped it, tries the path, in the root of the process or in ours. Then the inode must match;
+ * the device is not compared, because overlayfs and btrfs report another one in mappings. */
 static int find_file(int rootfd, const struct mmap2 *map, struct stat *st)
 {
 	_cleanup_free_ char *path = NULL;
@@ -183,7 +182,7 @@ static struct build_id read_path(int path_fd)
 	return fd < 0 ? (struct build_id){} : build_id_of_elf(fd);
 }
 
-/* One that is not there or is no ELF file has none. */
+/* *id stays empty if there is no such file or it is not ELF. */
 static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map,
 			 struct build_id *id)
 {
@@ -211,8 +210,8 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map
 	return 0;
 }
 
-/* Of files that have the same name, in other mount namespaces, perf gives the build id to the one
- * that comes first. */
+/* perf identifies files by name. Of files with the same name in several mount namespaces, the first
+ * one counts. */
 static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
 		   const struct mmap2 *map)
 {

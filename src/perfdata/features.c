@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What a file tells about the system. A source that cannot be read leaves its feature out. */
+/* Features that describe the system. Unreadable ones are omitted. */
 #include "internal.h"
 
 #include <ctype.h>
@@ -16,12 +16,12 @@ static void put_uname(struct perfdata_features *features)
 
 	if (uname(&uts) < 0)
 		return;
-	perfdata_buf_string(&features->body[FEATURE_HOSTNAME], uts.nodename);
-	perfdata_buf_string(&features->body[FEATURE_OSRELEASE], uts.release);
-	perfdata_buf_string(&features->body[FEATURE_ARCH], uts.machine);
+	perfdata_buf_string(&features->body[PERFDATA_FEATURE_HOSTNAME], uts.nodename);
+	perfdata_buf_string(&features->body[PERFDATA_FEATURE_OSRELEASE], uts.release);
+	perfdata_buf_string(&features->body[PERFDATA_FEATURE_ARCH], uts.machine);
 }
 
-/* Returns how many CPUs there may be, 0 if unknown. */
+/* Returns the number of present CPUs, 0 if unknown. */
 static unsigned int put_nr_cpus(struct perfdata_buf *body, int rootfd)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -53,7 +53,7 @@ static void squeeze_spaces(char *string)
 
 static void put_cpu_desc(struct perfdata_buf *body, int rootfd)
 {
-	/* The first CPU will do: the file is long, and the kernel works for each CPU in it. */
+	/* Read the first CPU only: the whole file is slow on large machines. */
 	char cpuinfo[4096];
 	char *desc;
 
@@ -140,7 +140,7 @@ static void put_pmu_mappings(struct perfdata_buf *body, int rootfd)
 
 static int features_error(const struct perfdata_features *features)
 {
-	for (int i = 0; i < FEATURE_NR; i++)
+	for (int i = 0; i < PERFDATA_FEATURE_NR; i++)
 		if (features->body[i].error)
 			return features->body[i].error;
 	return 0;
@@ -161,15 +161,15 @@ int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char
 	if (!features)
 		return -ENOMEM;
 	put_uname(features);
-	perfdata_kernel_build_ids(&features->body[FEATURE_BUILD_ID], rootfd);
-	perfdata_buf_string(&features->body[FEATURE_VERSION], version);
-	nr_cpus = put_nr_cpus(&features->body[FEATURE_NRCPUS], rootfd);
-	put_cpu_desc(&features->body[FEATURE_CPUDESC], rootfd);
-	put_cpuid(&features->body[FEATURE_CPUID]);
-	put_total_mem(&features->body[FEATURE_TOTAL_MEM], rootfd);
-	put_cmdline(&features->body[FEATURE_CMDLINE], argv, argc);
-	perfdata_topology(&features->body[FEATURE_CPU_TOPOLOGY], rootfd, nr_cpus);
-	put_pmu_mappings(&features->body[FEATURE_PMU_MAPPINGS], rootfd);
+	perfdata_kernel_build_ids(&features->body[PERFDATA_FEATURE_BUILD_ID], rootfd);
+	perfdata_buf_string(&features->body[PERFDATA_FEATURE_VERSION], version);
+	nr_cpus = put_nr_cpus(&features->body[PERFDATA_FEATURE_NRCPUS], rootfd);
+	put_cpu_desc(&features->body[PERFDATA_FEATURE_CPUDESC], rootfd);
+	put_cpuid(&features->body[PERFDATA_FEATURE_CPUID]);
+	put_total_mem(&features->body[PERFDATA_FEATURE_TOTAL_MEM], rootfd);
+	put_cmdline(&features->body[PERFDATA_FEATURE_CMDLINE], argv, argc);
+	perfdata_topology(&features->body[PERFDATA_FEATURE_CPU_TOPOLOGY], rootfd, nr_cpus);
+	put_pmu_mappings(&features->body[PERFDATA_FEATURE_PMU_MAPPINGS], rootfd);
 
 	r = features_error(features);
 	if (r < 0)
@@ -182,7 +182,7 @@ void perfdata_features_free(struct perfdata_features *features)
 {
 	if (!features)
 		return;
-	for (int i = 0; i < FEATURE_NR; i++)
+	for (int i = 0; i < PERFDATA_FEATURE_NR; i++)
 		perfdata_buf_release(&features->body[i]);
 	free(features);
 }

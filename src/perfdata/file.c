@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The file: header | ids | attrs | data | feature table | feature bodies. */
+/* Layout: header | ids | attrs | data | feature table | feature bodies. */
 #include "internal.h"
 
 #include <assert.h>
@@ -12,33 +12,27 @@
 #include "clock.h"
 #include "write_all.h"
 
-#define MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
 #define HEADER_SIZE 104
 #define ATTR_SIZE 128
 #define BLOCK_SIZE (1024 * 1024)
 
 static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");
 
-struct section {
-	uint64_t offset;
-	uint64_t size;
-};
-
 struct perfdata {
 	int dirfd;
 	int fd;
 	int error;
 	uint64_t size;
-	struct section attrs;
-	struct section data;
+	struct perfdata_section attrs;
+	struct perfdata_section data;
 	struct perfdata_buf pending;
-	struct perfdata_features own;  /* those that differ from file to file */
-	struct perfdata_buf auxtraces; /* where they are */
+	struct perfdata_features own;  /* features of this file only */
+	struct perfdata_buf auxtraces; /* offsets and sizes */
 	bool use_clockid;
 	clockid_t clockid;
 };
 
-static void put_section(struct perfdata_buf *buf, struct section section)
+static void put_section(struct perfdata_buf *buf, struct perfdata_section section)
 {
 	perfdata_buf_u64(buf, section.offset);
 	perfdata_buf_u64(buf, section.size);
@@ -46,12 +40,12 @@ static void put_section(struct perfdata_buf *buf, struct section section)
 
 static void put_header(struct perfdata_buf *buf, const struct perfdata *pd, uint64_t features)
 {
-	perfdata_buf_u64(buf, MAGIC);
+	perfdata_buf_u64(buf, PERFDATA_MAGIC);
 	perfdata_buf_u64(buf, HEADER_SIZE);
-	perfdata_buf_u64(buf, ATTR_SIZE + sizeof(struct section));
+	perfdata_buf_u64(buf, ATTR_SIZE + sizeof(struct perfdata_section));
 	put_section(buf, pd->attrs);
 	put_section(buf, pd->data);
-	put_section(buf, (struct section){});
+	put_section(buf, (struct perfdata_section){});
 	perfdata_buf_u64(buf, features);
 	perfdata_buf_zero(buf, 3 * sizeof(uint64_t));
 }
@@ -61,8 +55,7 @@ static void put_attr(struct perfdata_buf *buf, const struct perf_event_attr *att
 	struct perf_event_attr cut = *attr;
 
 	cut.size = ATTR_SIZE;
-	/* Decoding needs no aux_action (Linux 6.13), and older perf takes it for a reserved field.
-	 */
+	/* Older perf rejects aux_action (Linux 6.13) as a reserved field; decoders ignore it. */
 	memset((char *)&cut + AUX_ACTION_OFFSET, 0, sizeof(uint32_t));
 	perfdata_buf_add(buf, &cut, ATTR_SIZE);
 }
@@ -80,15 +73,15 @@ static void put_event_desc(struct perfdata_buf *body, const struct perfdata_even
 	}
 }
 
-/* Everything before the data; a header that says "no data" marks the file as unfinished. */
+/* Writes all before the data. The header has a data size of 0 until the file is complete. */
 static int put_head(struct perfdata *pd, const struct perfdata_event *events, size_t nr)
 {
-	struct section ids = { .offset = HEADER_SIZE };
+	struct perfdata_section ids = { .offset = HEADER_SIZE };
 
 	pd->attrs.offset = HEADER_SIZE;
 	for (size_t i = 0; i < nr; i++)
 		pd->attrs.offset += events[i].nr_ids * sizeof(uint64_t);
-	pd->attrs.size = nr * (ATTR_SIZE + sizeof(struct section));
+	pd->attrs.size = nr * (ATTR_SIZE + sizeof(struct perfdata_section));
 	pd->data.offset = pd->attrs.offset + pd->attrs.size;
 
 	put_header(&pd->pending, pd, 0);
@@ -135,7 +128,7 @@ int perfdata_create(struct perfdata **ret, int dirfd, const char *dirname,
 		pd->use_clockid = events[i].attr.use_clockid;
 		pd->clockid = events[i].attr.clockid;
 	}
-	put_event_desc(&pd->own.body[FEATURE_EVENT_DESC], events, nr);
+	put_event_desc(&pd->own.body[PERFDATA_FEATURE_EVENT_DESC], events, nr);
 	r = put_head(pd, events, nr);
 	if (r < 0)
 		return r;
@@ -154,8 +147,8 @@ static int flush(struct perfdata *pd)
 	return pd->error;
 }
 
-/* Nothing is pending. In pieces that end at multiples of BLOCK_SIZE in the file: the page cache
- * takes those faster than one large piece, or pieces that end anywhere. */
+/* Called with nothing pending. Aligned pieces of BLOCK_SIZE are faster for the page cache than one
+ * large write or unaligned pieces. */
 static int write_large(struct perfdata *pd, const char *records, size_t len)
 {
 	uint64_t at = pd->size;
@@ -191,10 +184,10 @@ int perfdata_write(struct perfdata *pd, const void *records, size_t len)
 	return pd->error;
 }
 
-/* The time of day lies between two readings of the clock: take their middle. */
+/* Brackets the time of day by two readings of the clock and uses their middle. */
 static void put_clock(struct perfdata *pd)
 {
-	struct perfdata_buf *body = &pd->own.body[FEATURE_CLOCK_DATA];
+	struct perfdata_buf *body = &pd->own.body[PERFDATA_FEATURE_CLOCK_DATA];
 	struct timespec resolution;
 	uint64_t before, day, after;
 
@@ -204,7 +197,7 @@ static void put_clock(struct perfdata *pd)
 	day = clock_ns(CLOCK_REALTIME);
 	after = clock_ns(pd->clockid);
 
-	perfdata_buf_u64(&pd->own.body[FEATURE_CLOCKID],
+	perfdata_buf_u64(&pd->own.body[PERFDATA_FEATURE_CLOCKID],
 			 resolution.tv_sec * NSEC_PER_SEC + resolution.tv_nsec);
 	perfdata_buf_u32(body, 1);
 	perfdata_buf_u32(body, pd->clockid);
@@ -214,11 +207,11 @@ static void put_clock(struct perfdata *pd)
 
 static void put_sample_time(struct perfdata *pd, uint64_t first_ns, uint64_t last_ns)
 {
-	perfdata_buf_u64(&pd->own.body[FEATURE_SAMPLE_TIME], first_ns);
-	perfdata_buf_u64(&pd->own.body[FEATURE_SAMPLE_TIME], last_ns);
+	perfdata_buf_u64(&pd->own.body[PERFDATA_FEATURE_SAMPLE_TIME], first_ns);
+	perfdata_buf_u64(&pd->own.body[PERFDATA_FEATURE_SAMPLE_TIME], last_ns);
 }
 
-/* The kernel first, as perf has it. */
+/* The kernel first, as in perf. */
 static void merge_build_ids(struct perfdata *pd, const struct perfdata_features *features)
 {
 	struct perfdata_buf *own = perfdata_own_build_ids(pd);
@@ -226,22 +219,22 @@ static void merge_build_ids(struct perfdata *pd, const struct perfdata_features 
 
 	if (!own->len || !features)
 		return;
-	perfdata_buf_append(&merged, &features->body[FEATURE_BUILD_ID]);
+	perfdata_buf_append(&merged, &features->body[PERFDATA_FEATURE_BUILD_ID]);
 	perfdata_buf_append(&merged, own);
 	perfdata_buf_release(own);
 	*own = merged;
 }
 
-/* Sets the bits of what was written. */
+/* Sets the bits of the features written. */
 static int write_features(struct perfdata *pd, const struct perfdata_features *features,
 			  uint64_t *bits)
 {
 	_cleanup_buf_ struct perfdata_buf table = {};
-	const struct perfdata_buf *bodies[FEATURE_NR];
-	struct section section;
+	const struct perfdata_buf *bodies[PERFDATA_FEATURE_NR];
+	struct perfdata_section section;
 	size_t nr = 0;
 
-	for (int i = 0; i < FEATURE_NR; i++) {
+	for (int i = 0; i < PERFDATA_FEATURE_NR; i++) {
 		const struct perfdata_buf *body = &pd->own.body[i];
 
 		if (body->error)
@@ -287,9 +280,9 @@ int perfdata_finish(struct perfdata *pd, const struct perfdata_features *feature
 
 	pd->data.size = pd->size - pd->data.offset;
 	if (pd->auxtraces.len) {
-		perfdata_buf_u64(&pd->own.body[FEATURE_AUXTRACE],
+		perfdata_buf_u64(&pd->own.body[PERFDATA_FEATURE_AUXTRACE],
 				 pd->auxtraces.len / (2 * sizeof(uint64_t)));
-		perfdata_buf_append(&pd->own.body[FEATURE_AUXTRACE], &pd->auxtraces);
+		perfdata_buf_append(&pd->own.body[PERFDATA_FEATURE_AUXTRACE], &pd->auxtraces);
 	}
 	merge_build_ids(pd, features);
 	if (last_ns)
@@ -315,7 +308,7 @@ void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size)
 
 struct perfdata_buf *perfdata_own_build_ids(struct perfdata *pd)
 {
-	return &pd->own.body[FEATURE_BUILD_ID];
+	return &pd->own.body[PERFDATA_FEATURE_BUILD_ID];
 }
 
 uint64_t perfdata_size(const struct perfdata *pd)
@@ -336,7 +329,7 @@ void perfdata_free(struct perfdata *pd)
 	closep(&pd->dirfd);
 	perfdata_buf_release(&pd->pending);
 	perfdata_buf_release(&pd->auxtraces);
-	for (int i = 0; i < FEATURE_NR; i++)
+	for (int i = 0; i < PERFDATA_FEATURE_NR; i++)
 		perfdata_buf_release(&pd->own.body[i]);
 	free(pd);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* kcore_dir: the kernel's symbols beside the data, so that a capture can be read elsewhere and
- * later. */
+/* kcore_dir: the kernel's symbols and code, for reading a capture elsewhere or later. */
 #include "internal.h"
 
 #include <fcntl.h>
@@ -10,7 +9,7 @@
 #include "write_all.h"
 
 static const char *const names[] = { "kallsyms", "modules" };
-/* Large, and not always there. */
+/* Large and optional. */
 static const char code[] = "kcore";
 
 static int make_dir(int *ret, int dirfd)
@@ -26,8 +25,7 @@ static int make_dir(int *ret, int dirfd)
 	return 0;
 }
 
-/* A file that is not there is copied as an empty one: perf wants `modules` even of a kernel without
- * modules. */
+/* A missing file becomes empty: perf needs `modules` even if the kernel has none. */
 static int copy_file(int from_fd, int to_fd, const char *name)
 {
 	_cleanup_buf_ struct perfdata_buf content = {};

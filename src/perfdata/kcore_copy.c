@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The kernel's code: from /proc/kcore, which shows all memory as an ELF file, the parts that hold
- * code. */
+/* Copies the parts of /proc/kcore, an ELF view of all memory, that contain kernel code. */
 #include "internal.h"
 
 #include <elf.h>
@@ -11,17 +10,16 @@
 
 #define PAGE 4096ULL
 #define BLOCK (1024 * 1024)
-/* Nothing that is traced is larger; what says otherwise is a mistake. */
+/* A larger range is an error. */
 #define MODULES_MAX (1ULL << 30)
 
 struct range {
 	uint64_t start, end; /* empty: end is not more than start */
 };
 
-/* The two parts where code is. */
 struct code {
 	struct range kernel;
-	struct range modules; /* and BPF programs and trampolines */
+	struct range modules; /* including BPF programs and trampolines */
 };
 
 static void range_extend(struct range *range, uint64_t start, uint64_t end)
@@ -32,8 +30,7 @@ static void range_extend(struct range *range, uint64_t start, uint64_t end)
 		range->end = end;
 }
 
-/* kallsyms names the module of each symbol that is not the kernel's in brackets; BPF programs are
- * of [bpf]. */
+/* In kallsyms, the name of a module, or [bpf], follows each symbol outside the kernel proper. */
 static void code_add_symbol(struct code *code, const char *line)
 {
 	uint64_t address;
@@ -53,8 +50,7 @@ static void code_add_symbol(struct code *code, const char *line)
 	}
 }
 
-/* A module's text begins where /proc/modules says: code without symbols may come before the first
- * symbol. */
+/* A module's text starts at the address in /proc/modules, possibly before its first symbol. */
 static void code_add_module(struct code *code, const char *line)
 {
 	uint64_t size, start;
@@ -94,7 +90,7 @@ static int code_find(struct code *code, int dirfd)
 		return -EPERM;
 	if (code->modules.end) {
 		code->modules.start &= ~(PAGE - 1);
-		/* The last symbol says where it begins only. */
+		/* The end of the last symbol is unknown. */
 		code->modules.end = (code->modules.end + 2 * PAGE - 1) & ~(PAGE - 1);
 		if (code->modules.end - code->modules.start > MODULES_MAX)
 			code->modules = (struct range){};
@@ -105,12 +101,11 @@ static int code_find(struct code *code, int dirfd)
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[2];
-	uint64_t sources[2]; /* where in /proc/kcore */
+	uint64_t sources[2]; /* offsets in /proc/kcore */
 	size_t nr;
 };
 
-/* kcore has a segment for each piece of memory; a range is cut to the one that holds its beginning.
- */
+/* Truncates the range to the kcore segment that contains its start. */
 static int image_add(struct image *image, int kcore_fd, struct range range)
 {
 	uint64_t offset = PAGE;
@@ -202,7 +197,7 @@ int perfdata_kcore(int dirfd, int rootfd)
 	if (r)
 		return r;
 	if (pread(kcore_fd, &image.header, sizeof(image.header), 0) != sizeof(image.header))
-		return -EPERM; /* lockdown gives an empty file */
+		return -EPERM; /* empty under lockdown */
 	if (image.header.e_ident[EI_CLASS] != ELFCLASS64)
 		return -EOPNOTSUPP;
 	r = image_add(&image, kcore_fd, code.kernel);

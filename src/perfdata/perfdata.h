@@ -7,17 +7,17 @@
  *	perfdata_put_kernel(&buf, &events[0].attr, rootfd);	// before any record with a time
  *	perfdata_put_tasks(&buf, &events[0].attr, rootfd);
  *	perfdata_write(pd, buf.data, buf.len);
- *	perfdata_write(pd, records, len);	// what came from the rings, oldest first
+ *	perfdata_write(pd, records, len);	// of the rings, oldest first
  *	perfdata_finish(pd, features, first_ns, last_ns);
  *	perfdata_kcore_dir(perfdata_dirfd(pd), rootfd);
  *	perfdata_free(pd);
  *
- * What describes the system is read once a session into a struct perfdata_features and goes into
- * each file.
+ * A struct perfdata_features describes the system. It is read once a session and written to each
+ * file.
  *
- * `rootfd` is a descriptor of "/" (O_PATH is enough), below which proc/ and sys/ are read.
- * Functions that return int return 0 or a negative errno. Objects are not locked: const ones may
- * be shared by threads, others belong to one at a time.
+ * `rootfd` is a descriptor of "/" (O_PATH is enough), for reading proc/ and sys/. Functions that
+ * return int return 0 or a negative errno. Objects are not locked: threads may share const ones
+ * only.
  */
 #ifndef PERFDATA_H
 #define PERFDATA_H
@@ -26,8 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes that grow. All zero is empty. The first failure to grow sticks in `error`, and what comes
- * after it is dropped. */
+/** A growing buffer. All zero is empty. After a failure, kept in `error`, appended data is dropped.
+ */
 struct perfdata_buf {
 	uint8_t *data;
 	size_t len;
@@ -35,14 +35,14 @@ struct perfdata_buf {
 	int error;   /**< 0 or -ENOMEM */
 };
 
-/** Free what the buffer holds and make it empty. */
+/** Frees the contents and empties the buffer. */
 void perfdata_buf_release(struct perfdata_buf *buf);
 
-/** One kind of event in a file. Only read during perfdata_create(). */
+/** One kind of event in a file. Read by perfdata_create() only. */
 struct perfdata_event {
-	struct perf_event_attr attr; /**< as it was opened; what is past 128 bytes is not written:
-					older perf refuses it */
-	const char *name;	     /**< for people, and `sys:event` for a tracepoint */
+	struct perf_event_attr attr; /**< as opened; only 128 bytes are written, because older perf
+					refuses more */
+	const char *name;	     /**< `sys:event` for a tracepoint */
 	const uint64_t *ids;	     /**< kernel ids (PERF_EVENT_IOC_ID), one for each CPU */
 	size_t nr_ids;
 };
@@ -50,103 +50,101 @@ struct perfdata_event {
 /** A file being written. */
 struct perfdata;
 
-/** What a file tells about the system, ready to be written. */
+/** The features that describe the system. */
 struct perfdata_features;
 
 /**
- * Make the folder `dirname` (0700) with the file `data` (0600) in it.
+ * Creates the folder `dirname` (0700) with the file `data` (0600).
  *
- * On failure the folder may be there already; like a half-written one, it is the caller's to
- * remove.
+ * On failure the caller removes the folder, if it was created.
  *
  * @param ret  set on success
- * @param dirfd  where, as in openat()
+ * @param dirfd  as for openat()
  * @param dirname  name of the folder; must not exist
  * @param events  the kinds of events; all must have the same sample_type and sample_id_all
- * @param nr  their number
+ * @param nr  number of events
  */
 int perfdata_create(struct perfdata **ret, int dirfd, const char *dirname,
 		    const struct perfdata_event *events, size_t nr);
 
-/** Append whole records. A write that fails fails all later calls too, with the same error. */
+/** Appends whole records. After a failure, all later calls fail with the same error. */
 int perfdata_write(struct perfdata *pd, const void *records, size_t len);
 
 /**
- * Complete the file and close it.
+ * Completes and closes the file.
  *
- * When an event has use_clockid, the relation of that clock to the time of day is taken now and
- * written too.
+ * If an event has use_clockid, also writes the current offset of that clock to the time of day.
  *
- * @param pd  file; only perfdata_size(), perfdata_dirfd() and perfdata_free() remain to be called
- * @param features  what to tell about the system; NULL for nothing
+ * @param pd  file; afterwards only perfdata_size(), perfdata_dirfd() and perfdata_free() may be
+ *            called
+ * @param features  description of the system, or NULL
  * @param first_ns  time of the oldest sample
- * @param last_ns  time of the newest sample; 0 when there is none
+ * @param last_ns  time of the newest sample; 0 without samples
  */
 int perfdata_finish(struct perfdata *pd, const struct perfdata_features *features,
 		    uint64_t first_ns, uint64_t last_ns);
 
-/** Bytes of the file so far. */
+/** Size of the file in bytes so far. */
 uint64_t perfdata_size(const struct perfdata *pd);
 
-/** The folder, until perfdata_free(). */
+/** Descriptor of the folder, valid until perfdata_free(). */
 int perfdata_dirfd(const struct perfdata *pd);
 
-/** Close and free. NULL does nothing. */
+/** Closes and frees. NULL is allowed. */
 void perfdata_free(struct perfdata *pd);
 
 /**
- * Read what there is to tell about the system. What it does not have is left out.
+ * Reads the description of the system. Unavailable features are omitted.
  *
  * @param ret  set on success
  * @param rootfd  see above
  * @param version  version of the recording program
- * @param argv  its command line, `argc` strings; may be NULL
- * @param argc  their number
+ * @param argv  its command line, or NULL
+ * @param argc  number of arguments
  */
 int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char *version,
 			  const char *const *argv, size_t argc);
 
 /**
- * Add the formats of tracepoints, without which perf cannot decode them. Once.
+ * Adds the formats of tracepoints, which perf needs to decode them. Call once.
  *
- * @param features  where to
- * @param tracefs_fd  the root of a tracefs; O_PATH is enough
- * @param names  `sys:event`; repetitions are fine
- * @param nr  their number
+ * @param features  modified
+ * @param tracefs_fd  root of a tracefs; O_PATH is enough
+ * @param names  `sys:event`; duplicates are allowed
+ * @param nr  number of names
  *
- * Returns: 0, -EINVAL: a name is malformed, -ENOENT: no such tracepoint, or what reading it gave.
+ * Returns: 0, -EINVAL: malformed name, -ENOENT: no such tracepoint, or the error of reading it.
  */
 int perfdata_features_add_tracing(struct perfdata_features *features, int tracefs_fd,
 				  const char *const *names, size_t nr);
 
-/** Free. NULL does nothing. */
+/** Frees. NULL is allowed. */
 void perfdata_features_free(struct perfdata_features *features);
 
 /**
- * Append the records that say where the kernel and its modules are. They must come before any
- * record with a time.
+ * Appends the MMAP records of the kernel and its modules. They must precede all records with a
+ * time. Appends nothing if addresses are hidden (kptr_restrict).
  *
- * Where the system hides addresses (kptr_restrict), nothing is appended.
- *
- * @param buf  where to
- * @param attr  of one of the file's events
+ * @param buf  output
+ * @param attr  of any event of the file
  * @param rootfd  see above
  */
 int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
 /**
- * Append the names of all tasks. Tasks that are gone before they are read are left out.
+ * Appends COMM records of all tasks. Tasks that exit meanwhile are skipped.
  *
- * @param buf  where to
- * @param attr  of one of the file's events
+ * @param buf  output
+ * @param attr  of any event of the file
  * @param rootfd  see above
  */
 int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
 /**
- * Append the name that a task has now, as of when it was forked; none if it is gone.
+ * Appends a COMM record with the current name of a forked task at the time of the fork, unless it
+ * has exited.
  *
- * @param buf  where to
+ * @param buf  output
  * @param record  the PERF_RECORD_FORK
  * @param rootfd  see above
  */
@@ -164,7 +162,7 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd,
 			   int pid);
 
-/** The build ids of files that were read before. */
+/** A cache of the build ids of files. */
 struct perfdata_build_ids;
 
 /**
@@ -173,41 +171,40 @@ struct perfdata_build_ids;
  */
 int perfdata_build_ids_new(struct perfdata_build_ids **ret, int rootfd);
 
-/** Free. NULL does nothing. */
+/** Frees. NULL is allowed. */
 void perfdata_build_ids_free(struct perfdata_build_ids *ids);
 
-/** Whole records, one after another; what is behind the last whole one is not looked at. */
+/** A sequence of records; an incomplete last record is ignored. */
 struct perfdata_records {
 	const void *data;
 	size_t len;
 };
 
 /**
- * Tell the build ids of the files whose code is mapped. Those that have vanished, or are no ELF
- * files, are left out. Once for a file, before perfdata_finish().
+ * Adds the build ids of files with mapped code. Files that are gone or not ELF are skipped. Call
+ * once a file, before perfdata_finish().
  *
  * @param pd  file
- * @param ids  what is known already; a file is read once, unless it changes
- * @param records  those of type MMAP2, as perfdata_put_task_maps() and the kernel make them, are
- *                 looked at; those of the tasks that still run first
- * @param nr  their number
+ * @param ids  cache; a file is read again only if it has changed
+ * @param records  MMAP2 records from perfdata_put_task_maps() and the kernel; those of running
+ *                 tasks first. Other types are ignored.
+ * @param nr  number of records
  */
 int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
 			   const struct perfdata_records *records, size_t nr);
 
-/** Append which task ran on a CPU when its trace began. For attrs whose sample_type has TID, TIME,
- * CPU and IDENTIFIER. */
+/** Appends the task that ran on a CPU when its trace began. The attr's sample_type must be TID,
+ * TIME, CPU and IDENTIFIER. */
 int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, uint32_t tid);
 
-/** Append the promise that what follows is not older than anything before the previous such record.
- */
+/** Appends FINISHED_ROUND: later records are not older than those before the previous round. */
 int perfdata_put_finished_round(struct perfdata_buf *buf);
 
-/** What the Intel PT decoder is told, in the order of perf's AUXTRACE_INFO
+/** The parameters of the Intel PT decoder, in the order of perf's AUXTRACE_INFO
  * (tools/perf/util/intel-pt.h). */
 enum perfdata_pt_field {
 	PERFDATA_PT_PMU_TYPE,	/**< type of the PT event's attr */
-	PERFDATA_PT_TIME_SHIFT, /**< of the ring's first page, as the next two */
+	PERFDATA_PT_TIME_SHIFT, /**< from the ring's first page, like the next two */
 	PERFDATA_PT_TIME_MULT,
 	PERFDATA_PT_TIME_ZERO,
 	PERFDATA_PT_CAP_USER_TIME_ZERO,
@@ -230,35 +227,34 @@ enum perfdata_pt_field {
 #define PERFDATA_PT_SWITCH_NONE 0
 #define PERFDATA_PT_SWITCH_CPU_WIDE 3 /**< PERF_RECORD_SWITCH_CPU_WIDE */
 
-/** Append what the decoder is told. Before the first perfdata_write_auxtrace(). filter: the address
- * filter, or NULL. */
+/** Appends the parameters of the decoder, before the first perfdata_write_auxtrace(). filter:
+ * address filter, or NULL. */
 int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDATA_PT_NR],
 			 const char *filter);
 
-/** Append how TSC and perf's time relate, from the first page of a ring. */
+/** Appends the conversion from TSC to perf's time, from the first page of a ring. */
 int perfdata_put_time_conv(struct perfdata_buf *buf, const struct perf_event_mmap_page *page);
 
-/** Append which CPU each id of the events is for; `cpus` has as many as each event has ids. */
+/** Appends the CPU of each event id; `cpus` has one for each id of an event. */
 int perfdata_put_id_index(struct perfdata_buf *buf, const struct perfdata_event *events, size_t nr,
 			  const int *cpus);
 
 /** The trace of one CPU. */
 struct perfdata_auxtrace {
-	uint32_t index; /**< the same for all of one CPU, and of no other */
+	uint32_t index; /**< unique to the CPU */
 	int cpu;
 	uint64_t reference; /**< TSC when the trace was taken; never 0 */
 	struct {
 		const void *data;
 		size_t len;
-	} parts[2]; /**< the bytes, oldest first, in two pieces as in a ring */
+	} parts[2]; /**< oldest first; a ring wraps around */
 };
 
-/** Append trace. Those of one CPU must come in the order of time. */
+/** Appends a trace. Traces of a CPU must be in chronological order. */
 int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace *trace);
 
 /**
- * Make the folder `kcore_dir` with the kernel's symbols (`kallsyms`) and modules (`modules`, may be
- * empty).
+ * Creates the folder `kcore_dir` with `kallsyms` and `modules`, which may be empty.
  *
  * @param dirfd  folder of a perf.data
  * @param rootfd  see above
@@ -266,24 +262,22 @@ int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace 
 int perfdata_kcore_dir(int dirfd, int rootfd);
 
 /**
- * Add the kernel's code (`kcore`): of the kernel proper, of modules, and of BPF programs and
- * trampolines that have symbols.
+ * Adds the kernel's code to `kcore_dir`: the kernel proper, modules, and BPF programs and
+ * trampolines with symbols.
  *
- * @param dirfd  folder of a perf.data that has a kcore_dir, whose symbols say where the code is
+ * @param dirfd  folder of a perf.data with a kcore_dir, whose kallsyms locates the code
  * @param rootfd  see above
  *
- * Returns: 0, -ENOENT: the kernel has no /proc/kcore; -EPERM: it must not be read, or addresses are
- * hidden; -ENODATA: the kernel's text is not in it; or what reading or writing gave. After a
- * failure there is no `kcore`.
+ * Returns: 0, -ENOENT: no /proc/kcore, -EPERM: no permission or hidden addresses, -ENODATA: it
+ * lacks the kernel's text, or the error of reading or writing. After a failure there is no `kcore`.
  */
 int perfdata_kcore(int dirfd, int rootfd);
 
 /**
- * Make the same `kcore_dir` in another perf.data: by hard links, or by copying where these cannot
- * be made.
+ * Creates the same `kcore_dir` in another perf.data by hard links, or else by copying.
  *
- * @param from_dirfd  folder of the perf.data that has it
- * @param to_dirfd  folder of the one that gets it
+ * @param from_dirfd  folder of the perf.data with kcore_dir
+ * @param to_dirfd  folder of the other perf.data
  */
 int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Numbers here are of the Intel SDM, volume 3, chapter "Intel Processor Trace", section "Packet
- * Definitions", each in the table of its packet. */
+/* Encodings are from the Intel SDM, volume 3, chapter "Intel Processor Trace", section "Packet
+ * Definitions". */
 #include "pt_packet.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define MTC 0x59
 #define TRIG 0xd9
 #define TRIG_ICNTV 0x40
-/* The lower bits of the first byte, of packets that have more in it. */
+/* Masked low bits of the first byte. */
 #define CYC_MASK 0x03
 #define CYC 0x03
 #define IP_MASK 0x1f
@@ -23,7 +23,7 @@
 #define BIP_MASK 0x07
 #define BIP 0x04
 
-/* The second byte, after EXTENDED. */
+/* Second byte after EXTENDED. */
 #define CBR 0x03
 #define CFE 0x13
 #define PWRE 0x22
@@ -48,10 +48,10 @@
 #define PTW_MASK 0x1f
 #define PTW 0x12
 
-/* A CYC packet counts in 5 bits, then 7 of each byte: no more fit in 64. */
+/* 5 bits, then 7 in each byte: more would not fit in 64 bits. */
 #define CYC_LEN_MAX 10
 
-/* By the second byte. */
+/* Indexed by the second byte. */
 static const struct {
 	uint8_t len;
 	enum pt_packet_type type;
@@ -121,7 +121,7 @@ static bool read_cyc(const uint8_t *at, size_t left, struct pt_packet *packet)
 	return true;
 }
 
-/* How the address is compressed is in the upper three bits. */
+/* The upper three bits are the compression of the address. */
 static bool read_ip(const uint8_t *at, size_t left, struct pt_packet *packet)
 {
 	static const uint8_t ip_bytes[] = { 0, 2, 4, 6, 6, 0, 8, 0 };

@@ -11,9 +11,8 @@ static bool is_after(uint64_t tsc, uint64_t moment)
 	return (int64_t)((tsc - moment) << 8) > 0;
 }
 
-/* The packets between PSB and PSBEND come in an order that the CPU chooses. A packet that cannot be
- * one of them shows that PSB+ was cut off; the next PSB is such a packet, so that all the points of
- * a trace are read in linear time. */
+/* The packets between PSB and PSBEND are in no fixed order. A packet that cannot occur there, such
+ * as the next PSB, means that PSB+ was truncated, which keeps the scan of a whole trace linear. */
 static uint64_t psb_tsc(const uint8_t *trace, size_t len, size_t at)
 {
 	struct pt_packet packet;
@@ -64,7 +63,7 @@ size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
 {
 	struct pt_psb psb;
 	size_t begin = len;
-	bool old = true; /* begin is at a point that is */
+	bool old = true; /* the point at begin is older than since_tsc */
 
 	for (size_t from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PT_PSB_LEN) {
 		bool is_old = psb.tsc && is_after(since_tsc, psb.tsc);
@@ -78,7 +77,7 @@ size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
 	return begin;
 }
 
-/* All of PSB+ is of the time that it tells. */
+/* The TSC in PSB+ is the time of all of PSB+. */
 static bool is_later_psb(const uint8_t *trace, size_t len, size_t at,
 			 const struct pt_packet *packet, uint64_t moment)
 {
@@ -94,7 +93,7 @@ static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t momen
 		     const struct pt_clock *clock, struct pt_cut *cut)
 {
 	struct pt_walk walk = { .clock = clock };
-	size_t padded = at; /* the cut, and PAD packets behind it */
+	size_t padded = at; /* end of the PAD packets after the cut */
 
 	cut->offset = at;
 	while (at < len) {

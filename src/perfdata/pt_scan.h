@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A look into Intel PT packets: only as far as needed to know how old a piece of trace is. */
+/* Scans Intel PT for the age of its parts. */
 #ifndef PERFDATA_PT_SCAN_H
 #define PERFDATA_PT_SCAN_H
 
@@ -9,33 +9,32 @@
 
 #include "pt_packet.h"
 
-/* A synchronisation point: where a decoder can begin. */
+/* A PSB, where decoding can start. */
 struct pt_psb {
 	size_t offset;
-	uint64_t tsc; /* 56 bits, as in its PSB+; 0: that has none, or was cut off */
+	uint64_t tsc; /* 56 bits, from PSB+; 0: none, or PSB+ is truncated */
 };
 
-/* The next synchronisation point at or after `from`. 1 and the point, or 0: there is none. */
+/* Finds the next PSB at or after `from`. Returns 1, or 0 if there is none. */
 int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb);
 
-/* The time of the first synchronisation point at or after `from` that has one, or 0. */
+/* The TSC of the first PSB+ with a TSC at or after `from`, or 0. */
 uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from);
 
-/* How much of the beginning of a ring's trace to leave out, so that it begins at a synchronisation
- * point. What was in the ring before `since_tsc`, when this trace began, is left out as far as the
- * times of points show it. Where all points are older, the trace begins at the last one: nothing
- * could be decoded otherwise. len: there is no point. */
+/* Finds the PSB where a ring's trace should start. Skips trace from before `since_tsc`, as far as
+ * the TSCs of PSBs show. If all PSBs are older, returns the last one, so that something can be
+ * decoded. Returns len without PSB. */
 size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
 
-/* Where a trace is cut in two by a moment. */
+/* Splits a trace at a time. */
 struct pt_cut {
-	size_t offset; /* of the first byte that may have been written after it */
-	bool exact;    /* all behind it but PAD packets was; else some of it may be older */
+	size_t offset; /* of the first byte that may be later */
+	bool exact;    /* all of the rest, except PAD packets, is later; else some may be earlier */
 };
 
-/* Cuts a trace at `tsc` (its lower 56 bits count). Time is that of TSC packets, with MTC and CYC
- * packets between them; where these are not, the cut is at the last time told, so that what is
- * behind is an upper bound. A trace that begins later is all behind. False: it tells no time. */
+/* Splits a trace at `tsc` (lower 56 bits). Uses TSC packets, refined by MTC and CYC packets.
+ * Without those, splits after the last earlier time, so that the rest is an upper bound. A trace
+ * that starts later is all rest. False: the trace has no times. */
 bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt_clock *clock,
 		 struct pt_cut *cut);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "pt_walk.h"
 
-/* value * n / d, where value * n may not fit. */
+/* value * n / d without overflow of value * n. */
 static uint64_t scale(uint64_t value, uint64_t n, uint64_t d)
 {
 	return value / d * n + value % d * n / d;
@@ -22,7 +22,7 @@ static void walk_set(struct pt_walk *walk, uint64_t tsc)
 	walk->told++;
 }
 
-/* The CTC, when the TSC was what the packet before told; from there MTC packets count. */
+/* Relates the CTC to the preceding TSC packet, as the base for MTC packets. */
 static void walk_tma(struct pt_walk *walk, const struct pt_packet *packet)
 {
 	const struct pt_clock *clock = walk->clock;
@@ -46,7 +46,7 @@ static bool walk_mtc(struct pt_walk *walk, const struct pt_packet *packet)
 		return false;
 	ticks = (packet->value - (walk->ctc >> clock->mtc_shift)) & ((1U << walk->ctc_bits) - 1);
 	walk->ctc = ((walk->ctc >> clock->mtc_shift) + ticks) << clock->mtc_shift;
-	/* A TMA packet has fewer of the bits than MTC packets when the shift is large. */
+	/* With a large shift, TMA contains fewer of the bits than MTC. */
 	if (walk->ctc_bits < 8) {
 		walk->ctc_bits = 8;
 		walk->ctc_tsc += scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d);

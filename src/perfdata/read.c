@@ -7,15 +7,15 @@
 
 #include "util.h"
 
-#define MAGIC UINT64_C(0x32454c4946524550) /* PERFILE2 */
 #define RECORD_HEADER_SIZE 8
-/* struct perf_record_auxtrace: the header, then the size of the trace that follows it. */
+/* struct perf_record_auxtrace: header, then the size of the trace that follows the record. */
 #define AUXTRACE_SIZE 48
-/* struct perf_record_header_tracing_data: the header, then in 32 bits the size of what follows. */
+/* struct perf_record_header_tracing_data: header, then the size (32 bits) of the data that follows.
+ */
 #define TRACING_DATA_SIZE 12
-/* struct perf_record_header_feature: the header, the feature's number, then the feature. */
+/* struct perf_record_header_feature: header, number of the feature, then the feature. */
 #define FEATURE_SIZE 16
-/* struct perf_pipe_file_header: of the header of a file only this. */
+/* struct perf_pipe_file_header */
 #define PIPE_HEADER_SIZE 16
 
 /* struct perf_file_header of the perf tool. */
@@ -25,7 +25,7 @@ struct header {
 	uint64_t features[4];
 };
 
-/* UINT64_MAX if that is beyond all files. */
+/* UINT64_MAX on overflow. */
 static uint64_t end_of(const struct perfdata_section *section)
 {
 	uint64_t end;
@@ -38,7 +38,7 @@ static bool is_inside(const struct perfdata_file *file, const struct perfdata_se
 	return end_of(section) <= file->size;
 }
 
-/* Of the table behind the data, which has a section for each feature. False: it is cut off. */
+/* Reads from the table after the data, which has a section for each feature. False: truncated. */
 static bool read_entry(const struct perfdata_file *file, unsigned int number,
 		       struct perfdata_section *section)
 {
@@ -61,7 +61,7 @@ static unsigned int count_features(const struct perfdata_file *file, unsigned in
 	return nr;
 }
 
-/* The end of what comes last. */
+/* The end of the last section. */
 static uint64_t find_end(const struct perfdata_file *file)
 {
 	unsigned int nr = count_features(file, 64 * ARRAY_SIZE(file->features));
@@ -84,13 +84,14 @@ static int read_header(struct perfdata_file *file)
 	if (file->size < PIPE_HEADER_SIZE)
 		return -EINVAL;
 	memcpy(&header, file->bytes, file->size < sizeof(header) ? file->size : sizeof(header));
-	if (header.magic == MAGIC && header.size == PIPE_HEADER_SIZE) {
+	if (header.magic == PERFDATA_MAGIC && header.size == PIPE_HEADER_SIZE) {
 		file->piped = true;
 		file->data = (struct perfdata_section){ header.size, file->size - header.size };
 		file->whole = file->size;
 		return 0;
 	}
-	if (header.magic != MAGIC || header.size != sizeof(header) || file->size < header.size)
+	if (header.magic != PERFDATA_MAGIC || header.size != sizeof(header) ||
+	    file->size < header.size)
 		return -EINVAL;
 	file->attr_size = header.attr_size;
 	file->attrs = header.attrs;
@@ -131,7 +132,7 @@ void perfdata_unmap(struct perfdata_file *file)
 	*file = (struct perfdata_file){};
 }
 
-/* TRACING_DATA has a kind of record of its own. */
+/* TRACING_DATA has its own record type. */
 static int find_piped(const struct perfdata_file *file, unsigned int feature,
 		      struct perfdata_section *section)
 {
@@ -170,7 +171,7 @@ int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 	return 0;
 }
 
-/* Of what follows a record and is not part of it. False: the record is too short. */
+/* The size of the data that follows a record. False: the record is too short. */
 static bool read_extra(const struct perfdata_record *record, uint64_t *size)
 {
 	uint32_t tracing_data;

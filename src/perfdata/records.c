@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Records the kernel did not write: what was there before the trace began. */
+/* Synthesized records: the state of the system before the trace began. */
 #include "internal.h"
 
 #include <ctype.h>
@@ -8,11 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RECORD_FINISHED_ROUND 68 /* perf's own, from 64 on */
 #define COMM_SIZE 16
-#define ALIGN8(size) (((size) + 7) & ~(size_t)7)
 
-/* Size of what the kernel puts behind each record that is not a sample. */
+/* Size of the sample id (sample_id_all) after each record that is not a sample. */
 static size_t trailer_size(const struct perf_event_attr *attr)
 {
 	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
@@ -23,7 +21,7 @@ static size_t trailer_size(const struct perf_event_attr *attr)
 	return __builtin_popcountll(attr->sample_type & fields) * sizeof(uint64_t);
 }
 
-/* A record of `body` bytes, a name and the trailer. */
+/* The header of a record with `body` bytes, a name and the sample id. */
 static void put_header(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t type,
 		       uint16_t misc, size_t body, const char *name)
 {
@@ -36,7 +34,7 @@ static void put_header(struct perfdata_buf *buf, const struct perf_event_attr *a
 	perfdata_buf_add(buf, &header, sizeof(header));
 }
 
-/* A trailer of zeros means: no time, so at once, and of the first event. */
+/* A sample id of zeros means no time, i.e. before all others, and the first event. */
 static void put_name_and_trailer(struct perfdata_buf *buf, const struct perf_event_attr *attr,
 				 const char *name)
 {
@@ -67,7 +65,7 @@ static void put_comm(struct perfdata_buf *buf, const struct perf_event_attr *att
 	put_name_and_trailer(buf, attr, comm);
 }
 
-/* Address of a symbol of the kernel proper; 0 if it is hidden or not there. */
+/* Address of a symbol of the kernel proper; 0 if hidden or missing. */
 static uint64_t symbol_address(const char *kallsyms, const char *name)
 {
 	const char *line;
@@ -82,7 +80,7 @@ static uint64_t symbol_address(const char *kallsyms, const char *name)
 	return strtoull(line, NULL, 16);
 }
 
-/* The symbol after the name lets perf notice a kernel that was moved in memory (KASLR). */
+/* By the symbol after the name perf detects a relocated kernel (KASLR). */
 static void put_kernel_map(struct perfdata_buf *buf, const struct perf_event_attr *attr,
 			   const char *kallsyms)
 {
@@ -115,7 +113,7 @@ static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_at
 	}
 }
 
-/* Kernels without modules have no such file. */
+/* A missing file, such as modules of a kernel without modules, is empty. */
 static int read_text(struct perfdata_buf *text, int rootfd, const char *path)
 {
 	int r = perfdata_buf_read_file(text, rootfd, path);
@@ -143,7 +141,7 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 	return buf->error;
 }
 
-/* Whether a task ended while it was read, or is not ours to see. */
+/* Whether a task exited while being read, or is not accessible. */
 static bool is_out_of_sight(int error)
 {
 	return error == -ENOENT || error == -ESRCH || error == -EACCES || error == -EPERM;
@@ -164,7 +162,7 @@ static int put_task(struct perfdata_buf *buf, const struct perf_event_attr *attr
 	return 0;
 }
 
-/* A line of /proc/PID/maps that is code from a file (or a special one, as [vdso]). */
+/* Converts a line of /proc/PID/maps if it is executable. */
 static void put_map(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t pid,
 		    const char *line)
 {
@@ -216,8 +214,7 @@ static int put_process_maps(struct perfdata_buf *buf, const struct perf_event_at
 	return 0;
 }
 
-/* All threads of a process: their records name it, so that perf needs no FORK to know whose they
- * are. */
+/* COMM records of all threads contain the PID, so that perf needs no FORK records. */
 static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *attr, int proc_fd,
 		       const char *pid)
 {
@@ -266,7 +263,7 @@ int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *a
 	return each_process(buf, attr, rootfd, put_process);
 }
 
-/* With the trailer of the fork, and so at its time: perf goes by the order in the file then. */
+/* Copies the sample id of the fork: for equal times, perf keeps the order of the file. */
 int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header *record,
 			int rootfd)
 {
@@ -316,7 +313,7 @@ int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, u
 						  .size = sizeof(header) + 40 };
 
 	perfdata_buf_add(buf, &header, sizeof(header));
-	/* The record's own, then the sample id's. */
+	/* In the record, then in the sample id. */
 	for (int i = 0; i < 2; i++) {
 		perfdata_buf_u32(buf, pid);
 		perfdata_buf_u32(buf, tid);
@@ -330,7 +327,7 @@ int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, u
 
 int perfdata_put_finished_round(struct perfdata_buf *buf)
 {
-	const struct perf_event_header header = { .type = RECORD_FINISHED_ROUND,
+	const struct perf_event_header header = { .type = PERFDATA_RECORD_FINISHED_ROUND,
 						  .size = sizeof(header) };
 
 	perfdata_buf_add(buf, &header, sizeof(header));

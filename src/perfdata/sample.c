@@ -5,19 +5,18 @@
 
 #include "util.h"
 
-/* What of `struct perf_event_attr` all files have: PERF_ATTR_SIZE_VER0. */
+/* PERF_ATTR_SIZE_VER0 */
 #define ATTR_SIZE_MIN 64
-/* An attr, and the section of its ids. */
+/* An attr and the section of its ids. */
 #define ENTRY_SIZE_MIN (ATTR_SIZE_MIN + sizeof(struct perfdata_section))
 #define RECORD_HEADER_SIZE 8
-/* The kernel's types of records are below; the perf tool's own begin here. */
+/* First record type of the perf tool. */
 #define RECORD_USER_FIRST 64
-/* The same in a sample id, in this order. */
+/* The fields of a sample id, in this order. */
 #define ID_FIELDS                                                                                  \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
-/* Newer than <linux/perf_event.h> may be here: PERF_SAMPLE_BRANCH_COUNTERS of 6.8, PERF_FORMAT_LOST
- * of 6.0. */
+/* For older headers: PERF_SAMPLE_BRANCH_COUNTERS (6.8) and PERF_FORMAT_LOST (6.0). */
 #define BRANCH_COUNTERS (1U << 19)
 #define FORMAT_LOST (1U << 4)
 
@@ -26,7 +25,7 @@ struct perfdata_event_id {
 	uint32_t kind;
 };
 
-/* Bytes not taken yet; all that is taken past the end is zero, and `short_of` says so. */
+/* Remaining bytes. Reading past the end gives zeros and sets `short_of`. */
 struct cursor {
 	const uint8_t *at;
 	uint64_t left;
@@ -66,7 +65,6 @@ static uint32_t take_u32(struct cursor *cursor)
 	return value;
 }
 
-/* So many, each of so many bytes. */
 static struct perfdata_bytes take_array(struct cursor *cursor, uint64_t nr, uint64_t size)
 {
 	uint64_t bytes;
@@ -83,8 +81,7 @@ static bool section_cursor(const struct perfdata_file *file, struct perfdata_sec
 	return true;
 }
 
-/* Several kinds of a malformed file may have the same ids: more than the file has room for are
- * refused. */
+/* In a malformed file, kinds may share ids: limits their total by the size of the file. */
 static int add_ids(struct perfdata_events *events, const struct perfdata_file *file,
 		   struct perfdata_section section)
 {
@@ -106,7 +103,7 @@ static int add_ids(struct perfdata_events *events, const struct perfdata_file *f
 	return 0;
 }
 
-/* An attr has a size of its own, whatever the header says. Room is for one. */
+/* An attr contains its own size, which may differ from the header's. events->kinds has room. */
 static int add_attr(struct perfdata_events *events, struct cursor *attrs)
 {
 	struct perfdata_kind *kind = &events->kinds[events->nr];
@@ -142,7 +139,7 @@ static int add_kind(struct perfdata_events *events, const struct perfdata_file *
 	return r;
 }
 
-/* In a record of its own: the attr, then its ids. */
+/* HEADER_ATTR: the attr, then its ids. */
 static int add_piped_kind(struct perfdata_events *events, const struct perfdata_file *file,
 			  const struct perfdata_record *record)
 {
@@ -202,7 +199,7 @@ static int read_kinds(struct perfdata_events *events, const struct perfdata_file
 	return r;
 }
 
-/* The kinds in the same order: attr, ids, name. What is malformed has no names. */
+/* EVENT_DESC has the kinds in the same order. If malformed, the names are ignored. */
 static int read_names(struct perfdata_events *events, const struct perfdata_file *file)
 {
 	struct perfdata_section section;
@@ -255,7 +252,7 @@ void perfdata_events_release(struct perfdata_events *events)
 	*events = (struct perfdata_events){};
 }
 
-/* Id 0 is what the perf tool gives to records of its own: they are of the first. */
+/* Synthesized records have id 0 and belong to the first kind. */
 static const struct perfdata_kind *find_kind(const struct perfdata_events *events, uint64_t id)
 {
 	size_t low = 0, high = events->nr_ids;
@@ -273,14 +270,14 @@ static const struct perfdata_kind *find_kind(const struct perfdata_events *event
 	return id ? NULL : events->kinds;
 }
 
-/* Fields of the sample_type before or behind one of them, which are 8 bytes each. */
+/* Each field has 8 bytes. */
 static unsigned int count_fields(uint64_t fields)
 {
 	return (unsigned int)__builtin_popcountll(fields);
 }
 
-/* Where the id is, all kinds have it at the same place: or it could not be known whose a record is.
- * Bytes from the begin of a sample, or from the end of a sample id; 0: there is none. */
+/* Offset of the id from the start of a sample, or from the end of a sample id; 0: none. It is the
+ * same for all kinds, so that the kind of a record can be determined. */
 static unsigned int id_place(uint64_t type, bool is_sample)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -314,7 +311,7 @@ static void take_task(struct cursor *cursor, struct perfdata_sample *sample)
 	sample->tid = (int32_t)take_u32(cursor);
 }
 
-/* Samples and sample ids have these in the same order. */
+/* Common to samples and sample ids. */
 static void take_ids_and_cpu(struct cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;
@@ -329,7 +326,7 @@ static void take_ids_and_cpu(struct cursor *cursor, struct perfdata_sample *samp
 	take_u32(cursor);
 }
 
-/* At the end of a record, in the order of perf_event.h. */
+/* In the order of perf_event.h. */
 static void take_sample_id(struct cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;

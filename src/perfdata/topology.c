@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Which CPUs share a package, a die, a core. */
+/* The CPU_TOPOLOGY feature: the CPUs of each package, die and core. */
 #include "internal.h"
 
 static ssize_t read_topology(int rootfd, unsigned int cpu, const char *file, char *string,
@@ -11,7 +11,7 @@ static ssize_t read_topology(int rootfd, unsigned int cpu, const char *file, cha
 	return perfdata_read_string(rootfd, path, string, size);
 }
 
-/* perf reads an id that is not known, as that of an offline CPU, as -1. */
+/* perf uses -1 for unknown ids, such as those of offline CPUs. */
 static uint32_t read_id(int rootfd, unsigned int cpu, const char *file)
 {
 	char id[32];
@@ -21,7 +21,7 @@ static uint32_t read_id(int rootfd, unsigned int cpu, const char *file)
 	return strtol(id, NULL, 10);
 }
 
-/* Each list once: at its first CPU. */
+/* Writes each list once, for its first CPU. */
 static void put_lists(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus, const char *file)
 {
 	_cleanup_buf_ struct perfdata_buf lists = {};
@@ -50,7 +50,7 @@ void perfdata_topology(struct perfdata_buf *body, int rootfd, unsigned int nr_cp
 	put_lists(body, rootfd, nr_cpus, "core_cpus_list");
 	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++) {
 		package = read_id(rootfd, cpu, "physical_package_id");
-		/* perf on x86 takes this for damage, and then ignores all features that follow. */
+		/* perf on x86 considers this malformed and ignores all later features. */
 		if (package != (uint32_t)-1 && package > nr_cpus) {
 			body->len = 0;
 			return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The tracing data: the head of a trace.dat file, version 0.6. */
+/* The TRACING_DATA feature: the head of a trace.dat file, version 0.6. */
 #include "internal.h"
 
 #include <endian.h>
@@ -122,8 +122,7 @@ static int put_formats(struct perfdata_buf *body, int tracefs_fd, const char *co
 			return -EINVAL;
 		nr_systems += opens_system(names, i);
 	}
-	/* The formats of the system "ftrace" may stand here, but need not: it goes with the others.
-	 */
+	/* No separate list of ftrace events: that system is handled like the others. */
 	perfdata_buf_u32(body, 0);
 	perfdata_buf_u32(body, nr_systems);
 	for (size_t i = 0; i < nr; i++) {
@@ -141,8 +140,7 @@ static void put_optional_files(struct perfdata_buf *body, int tracefs_fd)
 	_cleanup_buf_ struct perfdata_buf printk_formats = {};
 	_cleanup_buf_ struct perfdata_buf saved_cmdlines = {};
 
-	/* No symbols: perf resolves those of print formats as it does all others, and only skips
-	 * what is here. */
+	/* No kallsyms: perf skips them. */
 	perfdata_buf_u32(body, 0);
 	if (perfdata_buf_read_file(&printk_formats, tracefs_fd, "printk_formats") < 0)
 		printk_formats.len = 0;
@@ -170,7 +168,7 @@ int perfdata_features_add_tracing(struct perfdata_features *features, int tracef
 	put_optional_files(&body, tracefs_fd);
 	if (body.error)
 		return body.error;
-	features->body[FEATURE_TRACING_DATA] = body;
+	features->body[PERFDATA_FEATURE_TRACING_DATA] = body;
 	body = (struct perfdata_buf){};
 	return 0;
 }
