@@ -129,12 +129,12 @@ struct perf_poke_trigger {
 /** A frame of a stack. Since: 0.1 */
 struct perf_poke_frame {
 	uint64_t address;
-	const char *symbol; /**< function of the kernel; NULL: not known, or of user space */
-	const char *file; /**< the module of the symbol, or what user space has mapped there; NULL:
-			   * the kernel proper, or not known */
-	uint64_t offset;  /**< from the symbol, or in the file */
+	const char *symbol; /**< kernel function; NULL: unknown, or user space */
+	const char *file;   /**< the symbol's module, or the file mapped in user space; NULL: the
+			       kernel proper, or unknown */
+	uint64_t offset;    /**< from the symbol, or in the file */
 	bool user;
-	size_t build_id_size; /**< of the file; 0: none, or not known */
+	size_t build_id_size; /**< of the file; 0: none, or unknown */
 	uint8_t build_id[20];
 };
 
@@ -172,12 +172,12 @@ struct perf_poke_spike {
 	/** what was interrupted, innermost first, those of the kernel before those of user space;
 	 * the interrupt's own are left out. Valid during the callback only. Since: 0.1 */
 	const struct perf_poke_frame *stack;
-	size_t nr_frames; /**< 0: not known */
+	size_t nr_frames; /**< 0: unknown */
 	/** whether interrupts were off until the timer's came: 1, or 0: it came where they were on;
 	 * -1: not known */
 	int irqs_off;
-	int policy;	 /**< of the thread that was interrupted: SCHED_...; -1: not known */
-	int rt_priority; /**< as sched_setscheduler() takes it; 0: not real-time */
+	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */
+	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
 };
 

@@ -7,7 +7,7 @@
 
 struct keep {
 	uint64_t worst, max_size;
-	uint64_t size; /* of all, but for what they share */
+	uint64_t size; /* of all, without what they share */
 	struct kept *all;
 	size_t nr;
 };
@@ -48,7 +48,7 @@ static uint64_t count_kind(const struct keep *keep, unsigned int kind)
 	return nr;
 }
 
-/* Of equal ones the newest: what is there already stays. */
+/* Of equal ones the newest, so that older captures stay. */
 static bool is_less(const struct kept *a, const struct kept *b)
 {
 	return a->latency_ns <= b->latency_ns;
@@ -63,7 +63,7 @@ static uint64_t keep_size(const struct keep *keep)
 	return keep->size + shared;
 }
 
-/* The least of a kind that has too many; with too much on the disk, of all. */
+/* The smallest latency of a kind over its limit; if the disk limit is exceeded, of all kinds. */
 static struct kept *find_least(const struct keep *keep)
 {
 	bool too_large = keep_size(keep) > keep->max_size;
@@ -72,7 +72,7 @@ static struct kept *find_least(const struct keep *keep)
 	for (size_t i = 0; i < keep->nr; i++) {
 		struct kept *kept = &keep->all[i];
 
-		/* Whatever else goes, this does not fit. */
+		/* This one alone exceeds the limit. */
 		if (kept->size + kept->shared > keep->max_size)
 			return kept;
 		if (!too_large && count_kind(keep, kept->kind) <= keep->worst)

@@ -10,28 +10,29 @@
 
 struct keep;
 
-/* A capture that is complete. */
+/* A complete capture. */
 struct kept {
 	unsigned int kind;
 	uint64_t latency_ns;
-	uint64_t size;	 /* bytes that are its own */
-	uint64_t shared; /* bytes that it has in common with the others: counted once */
+	uint64_t size;	 /* bytes that no other capture shares */
+	uint64_t shared; /* bytes shared with the others, counted once */
 	char *name;	 /* in the folder for captures */
-	/* By which its folder is known: another may have taken its name. */
+	/* Identify its folder, whose name another may have taken. */
 	dev_t dev;
 	ino_t ino;
 };
 
-/* worst: how many of each kind; max_size: bytes of all; UINT64_MAX for no limit. */
+/* worst: captures of each kind; max_size: bytes of all; UINT64_MAX: no limit. */
 int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size);
 
 /* The name is copied. */
 int keep_add(struct keep *keep, const struct kept *kept);
 
-/* One that is too many, the least; its name is the caller's to free. false: there is none. */
+/* The next capture over a limit, the one with the smallest latency; the caller frees its name.
+ * False: none. */
 bool keep_drop(struct keep *keep, struct kept *dropped);
 
-/* What a latency of this kind must exceed to be kept. */
+/* A latency of this kind must exceed this to be kept. */
 uint64_t keep_floor(const struct keep *keep, unsigned int kind);
 
 /* NULL does nothing. */

@@ -15,7 +15,7 @@ static bool is_trusted(const struct output *output, uid_t uid)
 	return !uid || uid == geteuid() || uid == output->owner;
 }
 
-/* A group that has the number of the owner is the owner's private one. */
+/* A group with the owner's number is taken for the owner's private group. */
 static bool others_can_write(const struct stat *st)
 {
 	return st->st_mode & S_IWOTH ||
@@ -27,7 +27,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* As the kernel has it; where it was, with " (deleted)" behind it, when it is gone. */
+/* The kernel's path of it; with " (deleted)" at its end if it was removed. */
 static char *folder_path(int fd)
 {
 	char link[64], path[PATH_MAX];
@@ -51,7 +51,7 @@ static int refuse(const struct output *output, int fd, const struct stat *st, co
 		st->st_mode & 07777);
 }
 
-/* From the folder up to the root. What is ours in a sticky folder nobody else can exchange. */
+/* From the folder up to the root. In a sticky folder nobody else can replace what is ours. */
 static int check_folders(const struct output *output, const struct log *log)
 {
 	_cleanup_close_ int fd = openat(output->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -74,7 +74,7 @@ static int check_folders(const struct output *output, const struct log *log)
 	return 0;
 }
 
-/* A link that somebody else has made is not followed. */
+/* Follows a symbolic link only if it is trusted. */
 static int open_folder(const struct output *output)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -90,7 +90,7 @@ static int open_folder(const struct output *output)
 	return fd < 0 ? -errno : fd;
 }
 
-/* 0, or -EAGAIN: the name is taken, or somebody sweeps and was faster than the lock. */
+/* -EAGAIN: the name is taken, or another session swept the folder before it was locked. */
 static int try_work(struct output *output)
 {
 	_cleanup_close_ int fd = -1;
@@ -154,7 +154,7 @@ int output_open(struct output *output, const char *path, uid_t owner, const stru
 	err = open_checked(output, log);
 	if (err)
 		output_close(output);
-	/* -ENOENT is for events and symbols. */
+	/* -ENOENT means events and symbols to the caller. */
 	return err == -ENOENT ? -ENOTDIR : err;
 }
 
@@ -182,9 +182,9 @@ int output_renew(struct output *output, char **note)
 	err = output_open(&again, output->path, output->owner, &(struct log){ 0 });
 	if (err)
 		return err;
-	/* What is in there is made again where it is needed. */
+	/* Its contents are made again when needed. */
 	tree_remove(output->fd, output->work_name);
-	/* Whoever has the numbers has the new folders from now on. */
+	/* Descriptors keep their numbers and now mean the new folders. */
 	dup3(again.fd, output->fd, O_CLOEXEC);
 	dup3(again.work, output->work, O_CLOEXEC);
 	memcpy(output->work_name, again.work_name, sizeof(output->work_name));

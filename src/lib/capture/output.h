@@ -9,36 +9,34 @@
 
 #include "base/log.h"
 
-/* How names of the folders begin in which sessions write what is not complete. */
+/* Prefix of the folders in which sessions write incomplete captures. */
 #define OUTPUT_WORK ".session-"
 
 struct output {
 	const char *path; /* the caller's */
-	uid_t owner;	  /* may own folders too, besides root and the caller; 0: nobody else */
-	int fd;		  /* stays the same number when the folder is renewed */
-	int work;	  /* the same, of a folder in it that is this session's alone */
+	uid_t owner;	  /* may own folders, as root and the caller may; 0: nobody else */
+	int fd;		  /* keeps its number when the folder is renewed */
+	int work;	  /* the same, of this session's folder in it */
 	char work_name[40];
-	bool made; /* by this session: removed if it stays empty */
+	bool made; /* this session made it: removed if it stays empty */
 };
 
 /*
- * Opens the folder, makes it when missing, and removes what dead sessions have left half-written in
- * it. Folders that somebody else could exchange, or write to, are refused.
+ * Opens the folder, creates it if missing, and removes incomplete captures of dead sessions.
+ * Refuses folders that others could replace or write to.
  *
- * The work folder is locked while the session lives, and closed to others: nobody but root, or the
- * same user, can take its lock.
+ * The work folder is locked while the session lives. Only root and the same user can take its lock.
  */
 int output_open(struct output *output, const char *path, uid_t owner, const struct log *log);
 
-/* Makes the folder again if its path does not lead to it any more. Returns 1 if so, and *note is a
- * message for the caller to free. Any thread, but one at a time. */
+/* Creates the folder again if its path no longer leads to it. Returns 1 then, with a message in
+ * *note that the caller frees. Any thread, but one at a time. */
 int output_renew(struct output *output, char **note);
 
-/* Where the folder is now, if its path does not lead to it any more: for the caller to free. NULL:
- * it does. */
+/* Where the folder is now if its path no longer leads to it, else NULL. The caller frees it. */
 char *output_moved(const struct output *output);
 
-/* Removes the work folder. Does nothing if it is not open. */
+/* Removes the work folder, if it is open. */
 void output_close(struct output *output);
 
 #endif

@@ -35,7 +35,7 @@ static int removal_rename(struct removal *removal, const struct kept *kept)
 	if (!fstatat(output->work, removal->partial, &st, AT_SYMLINK_NOFOLLOW) &&
 	    st.st_dev == kept->dev && st.st_ino == kept->ino)
 		return 0;
-	/* Another has taken its place between the two. */
+	/* Another folder took its name in between. */
 	renameat(output->work, removal->partial, output->fd, kept->name);
 	return -ESTALE;
 }

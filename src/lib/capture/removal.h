@@ -11,14 +11,14 @@ struct removal {
 	struct removal *next;
 	const struct output *output;
 	int fd;		  /* the folder itself */
-	char partial[32]; /* its name from now on, in the work folder */
+	char partial[32]; /* its new name, in the work folder */
 };
 
-/* Moves it to the work folder. -ENOENT: it is not there any more; -ESTALE: what has its name is
- * another, and is left alone. */
+/* Moves it to the work folder. -ENOENT: it is gone; -ESTALE: its name is another's, which is left
+ * alone. */
 int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
 
-/* Frees it. What cannot be removed goes with the work folder. Any thread. */
+/* Deletes it. Remains go with the work folder. Any thread. */
 void removal_end(struct removal *removal);
 
 #endif

@@ -9,7 +9,7 @@
 #include "regular.h"
 #include "util.h"
 
-/* Where the kernel begins to handle an interrupt: what is behind it was interrupted. */
+/* Entry points of interrupts: frames behind them were interrupted. */
 static bool is_interrupt_entry(const char *name)
 {
 	static const char *const entries[] = {
@@ -34,14 +34,14 @@ static bool is_caller_of_bpf(const char *name)
 	       !strcmp(name, "hrtimer_run_softirq") || !strcmp(name, "hrtimer_interrupt");
 }
 
-/* The frames of the interrupt, or of the program alone where there was none. */
+/* The number of frames of the interrupt, or of the program if there was no interrupt. */
 static size_t count_own(const struct kallsyms_place *places, size_t nr)
 {
 	size_t own = 0;
 
 	while (own < nr && (!places[own].start || is_caller_of_bpf(places[own].name)))
 		own++;
-	/* Names are hidden, or this is nothing that is known. */
+	/* Addresses are hidden, or this one is unknown. */
 	if (own == nr)
 		own = 0;
 	for (size_t i = own; i < nr; i++) {
@@ -58,7 +58,7 @@ static size_t count_of(int32_t size, size_t each, size_t max)
 	return nr < max ? nr : max;
 }
 
-/* Adds those of the kernel. Symbols that cannot be read leave addresses. */
+/* Adds kernel frames; without symbols, only addresses. */
 static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack *stack,
 		      struct capture_symbols *symbols, size_t *nr)
 {
@@ -88,7 +88,7 @@ static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack
 	return 0;
 }
 
-/* A file without one, or that cannot be opened any more, leaves a name and an offset. */
+/* Without a build id, or if the file is gone, name and offset remain. */
 static void find_build_id(struct perf_poke_frame *frame, uint32_t pid)
 {
 	_cleanup_close_ int fd = -1;
@@ -131,7 +131,7 @@ static void take_mapping(struct perf_poke_frame *frames, size_t nr, uint32_t pid
 	}
 }
 
-/* The task may have ended: then what the kernel said is all there is. */
+/* The task may have ended: then only the kernel's data is left. */
 static void find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pid)
 {
 	_cleanup_fclose_ FILE *file = NULL;

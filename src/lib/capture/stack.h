@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A stack of the trigger's, with names. */
+/* Symbolizes a stack that the trigger took. */
 #ifndef LIB_CAPTURE_STACK_H
 #define LIB_CAPTURE_STACK_H
 
@@ -7,8 +7,8 @@
 #include "capture/symbols.h"
 #include "perf_poke.h"
 
-/* Returns the frames, whose number is *nr, for stack_free(); NULL: there are none. What interrupted
- * the innermost, or switched from it, is left out. */
+/* Returns *nr frames for stack_free(), or NULL. Leaves out the frames of the interrupt, or of the
+ * switch. */
 struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 				   struct capture_symbols *symbols, size_t *nr);
 /* Whether an interrupt that came behind this code had been held off until then: 1, 0, or -1: not

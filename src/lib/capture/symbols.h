@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Functions that earlier spikes of the session had: looking one up reads all symbols of the kernel,
- * which takes longer than all the rest of a capture that has no trace. */
+/* A cache of functions of earlier spikes: a lookup reads all kernel symbols, which takes longer
+ * than the rest of a capture without trace. */
 #ifndef LIB_CAPTURE_SYMBOLS_H
 #define LIB_CAPTURE_SYMBOLS_H
 
@@ -11,7 +11,7 @@ struct capture_symbols {
 	size_t next; /* to be replaced */
 };
 
-/* As kallsyms_places(). symbols: NULL: none is remembered. */
+/* As kallsyms_places(). symbols: NULL: no cache. */
 int capture_symbols_find(struct capture_symbols *symbols, struct kallsyms_place *places, size_t nr);
 
 #endif

@@ -15,7 +15,7 @@
 #define LATENCY_TRIES 20
 #define LATENCY_PAUSE_US 5000
 
-/* A name that sorts by time and says what it is about: 20261121-093015.042-cpu3-83us */
+/* Sorts by time and tells the spike: 20261121-093015.042-cpu3-83us */
 static void capture_name(const struct perf_poke_spike *spike, char *name, size_t size)
 {
 	uint64_t wall_ns = clock_wall_ns(spike->time_ns);
@@ -35,7 +35,7 @@ static void capture_name(const struct perf_poke_spike *spike, char *name, size_t
 			 spike->latency_ns / 1000);
 }
 
-/* Gives the complete capture its name; one that is taken is left alone. */
+/* Gives the complete capture its name, unless it is taken. */
 static int capture_publish(const struct capture_env *env, const char *partial,
 			   struct capture *capture)
 {
@@ -48,8 +48,8 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 			snprintf(name, sizeof(name), "%s", wanted);
 		else
 			snprintf(name, sizeof(name), "%s-%d", wanted, i);
-		/* Of what is there, a folder is replaced by this only if it is empty. Not every
-		 * file system has RENAME_NOREPLACE. */
+		/* rename() replaces an empty folder only. Not every file system has
+		 * RENAME_NOREPLACE. */
 		if (!renameat(output->work, partial, output->fd, name))
 			return asprintf(&capture->path, "%s/%s", output->path, name) < 0 ? -ENOMEM
 											 : 0;
@@ -59,7 +59,7 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 	return -EEXIST;
 }
 
-/* A function without a symbol is no reason to lose the capture. */
+/* An unknown function is no reason to lose the capture. */
 static void capture_function(const struct capture_env *env, struct capture *capture)
 {
 	struct kallsyms_place place = { .address = capture->spike.function };
@@ -84,7 +84,7 @@ static int capture_irqs_off(const struct capture_env *env, const struct perf_pok
 									 : stack_held_off(code);
 }
 
-/* What was interrupted. */
+/* The interrupted task. */
 static void capture_stack(const struct capture_env *env, struct capture *capture)
 {
 	_cleanup_free_ struct trigger_stacks *stacks = malloc(sizeof(*stacks));
@@ -101,7 +101,7 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	spike->irqs_off = capture_irqs_off(env, spike);
 }
 
-/* A thread that is late may run only now. */
+/* A late thread may run only now. */
 static void capture_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
 {
 	bool wants_thread = env->config->thresholds[TRIGGER_THREAD];
@@ -132,7 +132,7 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	struct perf_poke_spike *spike = &capture->spike;
 	int err;
 
-	/* While the task that it is of is still there. */
+	/* Before the task ends. */
 	capture_stack(env, capture);
 	err = recorder_write(env->recorder, capture->snapshot, dirfd, spike, &capture->facts);
 	if (err)

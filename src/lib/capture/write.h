@@ -4,7 +4,7 @@
 
 #include "capture/capture.h"
 
-/* Sets capture->error, and path unless it failed. Any thread. */
+/* Sets capture->error, and path on success. Any thread. */
 void capture_write(const struct capture_env *env, struct capture *capture);
 
 #endif

@@ -19,7 +19,7 @@ struct queue {
 struct writer {
 	const struct capture_env *env;
 	pthread_t thread;
-	bool running; /* the thread is there to be joined */
+	bool running; /* the thread must be joined */
 	int fd;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
@@ -96,7 +96,7 @@ static void *writer_run(void *arg)
 	return NULL;
 }
 
-/* Never at a real-time priority, whatever its creator has, and without signals, which are the
+/* Never at a real-time priority, which it would inherit, and without signals, which are the
  * caller's. */
 static int writer_create_thread(struct writer *writer)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The thread that writes captures, so that a slow disk does not keep the session from its next
- * spike. */
+/* The thread that writes captures, so that a slow disk does not delay the next spike. */
 #ifndef LIB_CAPTURE_WRITER_H
 #define LIB_CAPTURE_WRITER_H
 
@@ -12,22 +11,22 @@ struct writer;
 /* env must outlive the writer. */
 int writer_start(struct writer **ret, const struct capture_env *env);
 
-/* Readable when writer_take() has something. */
+/* Readable when writer_take() has a capture. */
 int writer_fd(const struct writer *writer);
 
-/* Takes over the capture. */
+/* Takes ownership of the capture. */
 void writer_give(struct writer *writer, struct capture *capture);
 
-/* Takes over one that is to go: when there is nothing to write. */
+/* Takes ownership of a removal, which waits until nothing is to be written. */
 void writer_remove(struct writer *writer, struct removal *removal);
 
-/* A capture that is written, or failed; the caller's. NULL: none now. */
+/* A capture that was written or failed; the caller owns it. NULL: none. */
 struct capture *writer_take(struct writer *writer);
 
-/* Waits until everything given is written, and ends the thread; writer_take() still works. */
+/* Waits until all captures are written and ends the thread; writer_take() still works. */
 void writer_finish(struct writer *writer);
 
-/* NULL does nothing; what was not taken is dropped (its folder stays). */
+/* Frees captures that were not taken; their folders stay. NULL is ignored. */
 void writer_free(struct writer *writer);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The recorder `none`: a capture is what the trigger saw of the spike, its stack above all. */
+/* The recorder `none`: a capture has only what the trigger saw: the spike and its stack. */
 #include "recorder/recorder.h"
 
 static int none_check(const struct recorder_config *config, const struct log *log)

@@ -6,7 +6,7 @@
 
 #include "bpf/trigger.h"
 
-/* The smallest latency that falls into a bucket: the inverse of trigger_bucket(). */
+/* The smallest latency in a bucket: the inverse of trigger_bucket(). */
 static inline uint64_t bucket_low_ns(unsigned int bucket)
 {
 	unsigned int octave;

@@ -16,7 +16,7 @@
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
 
-/* Threads whose timers have expired, or that were woken, and that have not run yet. */
+/* Threads whose timers have expired, or that were woken, but that have not run yet. */
 #define SLEEPERS_MAX 4096
 
 bool trigger_has_btf(const struct log *log)
@@ -34,7 +34,7 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 	const struct trigger_spike *record = data;
 	struct trigger *trigger = ctx;
 
-	/* Those of rtla_kicks say nothing. */
+	/* Ignores the records of rtla_kicks. */
 	if (size < sizeof(*record))
 		return 0;
 	if (record->what == TRIGGER_STOP) {
@@ -113,7 +113,7 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
 }
 
-/* rtla's programs are on a tracepoint that not every kernel has; the trace is held on another. */
+/* rtla's programs need a tracepoint that not every kernel has, and another to hold the trace. */
 static void trigger_set_rtla(struct trigger *trigger, bool rtla)
 {
 	const struct trigger_bpf *skel = trigger->skel;
@@ -167,8 +167,8 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	bpf_program__set_autoload(skel->progs.latency_wakeup, wakeup);
 }
 
-/* Loading a program that prints makes the kernel write all such messages to the trace buffer: an
- * event of tracefs is enabled, which was somebody's to enable. Perf events on it need none of that.
+/* Loading a program that calls bpf_trace_printk() enables a tracefs event, so that all such
+ * messages go to the trace buffer. Our perf events do not need that.
  */
 static int trigger_load_quietly(struct trigger *trigger)
 {
@@ -186,12 +186,12 @@ static int trigger_load_quietly(struct trigger *trigger)
 	return err;
 }
 
-/* All are compiled from one source, and are alike but for the functions of the kernel they call. */
+/* All are compiled from one source and differ only in the kernel functions that they call. */
 static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 {
 	const uint64_t *thresholds = config->threads.threshold_ns;
-	/* Named, libbpf does not look for types that are not in it in the BTF of modules, for which
-	 * it needs CAP_SYS_ADMIN: not every kernel has timerlat's. But then it reads it twice. */
+	/* With a BTF path libbpf does not search the BTF of modules for missing types (not every
+	 * kernel has timerlat's), which needs CAP_SYS_ADMIN. It reads the file twice then. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts,
 		    .btf_custom_path = thresholds[TRIGGER_THREAD] || thresholds[TRIGGER_USER]
 					       ? TRIGGER_BTF
@@ -285,7 +285,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
 	trigger->session->size = sizeof(*trigger->session);
-	/* Says who the controller is. */
+	/* Notes the controller. */
 	err = trigger_run(trigger->skel->progs.trigger_self);
 	if (err)
 		return log_error(log, err, "cannot map the session's description: %s",

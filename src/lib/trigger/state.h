@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What load.c makes, and trigger.c works with. */
+/* Made by load.c, used by trigger.c. */
 #ifndef LIB_TRIGGER_STATE_H
 #define LIB_TRIGGER_STATE_H
 
@@ -9,7 +9,7 @@
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
 
-/* It needs the types of the above. */
+/* Needs the types of the headers above. */
 #include "bpf/trigger.skel.h"
 
 struct trigger {
@@ -23,18 +23,18 @@ struct trigger {
 	struct trigger_stacks *stacks; /* by sequence */
 	int nr_possible;
 	bool noise;
-	bool rtla;		     /* its programs are loaded */
+	bool rtla;		     /* the programs are loaded */
 	struct poke_target *targets; /* mapping of the map `targets` */
 	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
 		session_size;
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final, once detached */
-	struct trigger_spike spike;	 /* there is at most one for each arming */
+	struct trigger_spike spike;	 /* at most one per arming */
 	bool have_spike;
 	bool stop_asked;
 };
 
-/* The table of a kind of latency; NULL: it is not counted. */
+/* The table of a kind of latency; NULL: not counted. */
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 				     enum trigger_kind kind);
 

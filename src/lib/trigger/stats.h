@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Sums and percentiles of the trigger's table, whoever has it mapped. */
+/* Sums and percentiles of the trigger's table, for all who map it. */
 #ifndef LIB_TRIGGER_STATS_H
 #define LIB_TRIGGER_STATS_H
 
@@ -11,29 +11,29 @@
 
 struct stats_table {
 	const volatile struct trigger_cpu *table; /* indexed by CPU */
-	const int *cpus;			  /* those of it that count */
+	const int *cpus;			  /* the rows to sum up */
 	size_t nr;
 };
 
-/* All but `missed`, which is not in the table. */
+/* Without `missed`, which is not in the table. */
 struct perf_poke_stats stats_sum(const struct stats_table *table);
 /* Latencies in one bucket. */
 uint64_t stats_count(const struct stats_table *table, unsigned int bucket);
 /* percent: 0 to 100 */
 uint64_t stats_percentile(const struct stats_table *table, double percent);
 
-/* Eight to an octave, as the histogram of a capture has them. */
-#define STATS_STEP 8 /* buckets of the trigger's */
+/* Eight per octave, as in the histogram of a capture. */
+#define STATS_STEP 8 /* buckets of the trigger */
 #define STATS_BUCKETS (TRIGGER_BUCKETS / STATS_STEP + 1)
 
-/* What the trigger has counted until a moment. */
+/* The trigger's counters at one time. */
 struct stats_snapshot {
 	struct perf_poke_stats sum;
 	uint64_t p50_ns, p99_ns, p99_9_ns;
 	uint64_t buckets[STATS_BUCKETS];
 };
 
-/* Adds to a snapshot, which is zero before. */
+/* Fills in a zeroed snapshot. */
 void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot);
 
 #endif

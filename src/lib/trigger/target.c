@@ -30,7 +30,7 @@ static int read_status(int pid, const char *field, char *value, size_t size)
 	return -ESRCH;
 }
 
-/* By its name or its program's: perf is installed as perf, perf_6.1, perf-6.12 and the like. */
+/* By its name or its program's: perf, perf_6.1, perf-6.12 and the like. */
 static bool is_perf(const struct target *target)
 {
 	char path[64], program[256];
@@ -46,8 +46,8 @@ static bool is_perf(const struct target *target)
 	return base && !strncmp(base + 1, "perf", 4);
 }
 
-/* The descriptor is held from before all else is read: if the process is alive at the end of that,
- * so it was all the time, and its number was its own. */
+/* The pidfd is opened first: if the process is alive after everything was read, the PID was never
+ * reused. */
 static int target_open_pidfd(struct target *target)
 {
 	char text[32];
@@ -59,11 +59,11 @@ static int target_open_pidfd(struct target *target)
 	target->pidfd = pidfd_of(target->tgid);
 	if (target->pidfd >= 0)
 		return 0;
-	/* -EINVAL: by now it is the number of a thread. */
+	/* -EINVAL: the PID is a thread's now. */
 	return target->pidfd == -EINVAL ? -ESRCH : target->pidfd;
 }
 
-/* The task before what it runs and catches: an exec or a change from then on is noticed. */
+/* First the task, then its program and handlers, so that a later exec or change is noticed. */
 static int target_identify(struct target *target, uint64_t *caught)
 {
 	char text[32];
@@ -131,8 +131,7 @@ int target_open(struct target *target, const struct perf_poke_target *wanted, co
 
 int target_signal(const struct target *target)
 {
-	/* A thread by its number, within a process that was alive just before; the numbers of both
-	 * cannot have become somebody else's in between. */
+	/* A thread of a process that was alive just before, so neither ID can have been reused. */
 	if (target->tid != target->tgid) {
 		int err = pidfd_signal(target->pidfd, 0);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A target: from a PID to a task that cannot be mistaken for another. */
+/* A target: from a PID to a task that is never mistaken for another. */
 #ifndef LIB_TRIGGER_TARGET_H
 #define LIB_TRIGGER_TARGET_H
 
@@ -14,16 +14,15 @@ struct target {
 	struct poke_target task;
 };
 
-/* The task that a number means in our pid namespace: what identifies it is filled in. -ESRCH: there
- * is none. */
+/* Identifies the task of an ID in our PID namespace. -ESRCH: none. */
 int target_find(int pid, struct poke_target *task);
 
-/* Finds a target, and refuses one that the signal would kill, or that is not perf. Says why not:
+/* Finds a target. Refuses, with a message, one that the signal would kill or that is not perf:
  * -ESRCH, -EINVAL, -EPERM. */
 int target_open(struct target *target, const struct perf_poke_target *wanted,
 		const struct log *log);
 
-/* Signals it from here, right after a look: see trigger_look(). Returns 0, or -ESRCH: it has ended.
+/* Sends the signal. Call trigger_look() right before. -ESRCH: the target has ended.
  */
 int target_signal(const struct target *target);
 

@@ -7,7 +7,7 @@
 #include "bpf/target.skel.h"
 #include "trigger/target.h"
 
-/* Reading an iterator runs its program for each task of our pid namespace. */
+/* Reading the iterator runs the program for each task of our PID namespace. */
 static int run_iterator(struct target_bpf *skel)
 {
 	struct bpf_link *link = bpf_program__attach_iter(skel->progs.target_find, NULL);

@@ -38,7 +38,7 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 	return 0;
 }
 
-/* Timers of which kinds there are to be seen. */
+/* The kinds of timers that the kernel shows. */
 static void find_functions(struct trigger_threads *threads)
 {
 	if (kallsyms_find("timerlat_irq", &threads->timerlat_irq))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Which threads the trigger watches, and how it can. */
+/* Which threads the trigger watches, and how. */
 #ifndef LIB_TRIGGER_THREADS_H
 #define LIB_TRIGGER_THREADS_H
 
 #include "options/config.h"
 #include "trigger/trigger.h"
 
-/* Once the workload is chosen. Says what is missing: -EOPNOTSUPP, -EINVAL, -ESRCH. */
+/* The workload must be chosen. Logs what is missing: -EOPNOTSUPP, -EINVAL, -ESRCH. */
 int threads_configure(const struct config *config, struct trigger_threads *threads);
 
 #endif

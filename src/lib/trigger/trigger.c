@@ -119,7 +119,7 @@ static int trigger_pin_one(int fd, const char *folder, const char *name)
 int trigger_pin(const struct trigger *trigger, const char *folder)
 {
 	const struct trigger_bpf *skel = trigger->skel;
-	/* Who finds the last of them finds all. */
+	/* An observer that finds the last one finds all. */
 	const struct {
 		int fd;
 		const char *name;
@@ -240,7 +240,7 @@ void trigger_free(struct trigger *trigger)
 	if (!trigger)
 		return;
 	trigger_detach(trigger);
-	/* What is not mapped has no size. */
+	/* Unmapped maps have size 0. */
 	munmap(trigger->cpus, trigger->cpus_size);
 	munmap(trigger->more, trigger->more_size);
 	munmap(trigger->linear, trigger->linear_size);

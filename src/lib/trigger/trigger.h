@@ -20,7 +20,7 @@ struct trigger;
 /* The function that POKE_WAY_TASK_WORK calls; some kernels append "_impl". */
 #define TRIGGER_TASK_WORK "bpf_task_work_schedule_signal"
 
-/* Names in that folder. */
+/* Names of pins, see trigger_pin(). */
 #define TRIGGER_PIN_SESSION "session"
 #define TRIGGER_PIN_CPUS "cpus"
 #define TRIGGER_PIN_CPUS_MORE "cpus_more"
@@ -30,12 +30,12 @@ struct trigger;
 
 /* What is watched besides the timers themselves. */
 struct trigger_threads {
-	/* By enum trigger_kind, that of TRIGGER_IRQ aside; 0: not watched. */
+	/* By enum trigger_kind, without TRIGGER_IRQ; 0: not watched. */
 	uint64_t threshold_ns[TRIGGER_KINDS];
 	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: there is none */
-	bool samples;			       /* the tracer timerlat tells of each */
-	bool noise;			       /* and osnoise of what ran instead */
-	bool claimed;			       /* only threads that trigger_claim() has noted */
+	bool samples;			       /* timerlat reports each sample */
+	bool noise;			       /* osnoise reports what ran instead */
+	bool claimed;			       /* only threads that called trigger_claim() */
 	uint32_t wakeup_pid;
 	char wakeup_comm[16];
 };
@@ -48,94 +48,95 @@ struct trigger_config {
 	uint64_t linear_width_ns;
 	uint64_t linear_entries; /* 0: no linear histogram */
 	struct trigger_threads threads;
-	/* What stops and starts a trace from within the kernel, less than TRIGGER_MESSAGE_SIZE
-	 * bytes; NULL or empty for not. */
+	/* Printed to pause and resume a trace, less than TRIGGER_MESSAGE_SIZE bytes; NULL or "":
+	 * not. */
 	const char *pause_message, *resume_message;
-	/* Whom to poke, and how: bits of enum poke_way; 0: nobody. */
+	/* Whom to poke, and how (bits of enum poke_way; 0: nobody). */
 	const struct poke_target *targets;
 	size_t nr_targets;
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
-	bool stacks;		  /* takes those of a spike */
-	bool rtla;		  /* takes what rtla sees, where the kernel tells it */
+	bool stacks;		  /* takes the stacks at a spike */
+	bool rtla;		  /* takes rtla's spikes, if the kernel reports them */
 };
 
-/* Whether the kernel tells of its types, which the program is fitted to; else the message says so.
+/* Whether the kernel has BTF, by which the program is relocated; logs an error if not.
  */
 bool trigger_has_btf(const struct log *log);
 
-/* Loads and attaches, not armed: statistics begin. */
+/* Loads and attaches. Statistics begin; the trigger is not armed. */
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log);
 
-/* Whether the kernel takes the program with this way to poke. Returns 0 or a negative errno. */
+/* Whether the kernel loads the program with this way to poke: 0 or a negative errno. */
 int trigger_try(enum poke_way way);
 
 /* Readable when there may be a spike. */
 int trigger_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
-/* Above that of the configuration. */
+/* Only above the configured threshold. */
 void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns);
-/* Less than this is counted, not taken; neither is anything before that time. */
+/* Latencies below the floor, or before that time, are counted but not taken. */
 void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns);
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);
-/* The sequence number of the spike that the caller takes by this; 0 if it was not armed. */
+/* Disarms, and returns the sequence number of a spike that the caller takes; 0: it was not armed.
+ */
 uint64_t trigger_take(struct trigger *trigger);
-/* 1 and the spike, or who pokes; or 0. */
+/* Returns 1 and a spike or poke; or 0. */
 int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
-/* Whether somebody wants the session to end, as far as has been read. */
+/* Whether a request to stop has been read. */
 bool trigger_stop_asked(const struct trigger *trigger);
 
-/* Called by the thread of the workload on its CPU: its timers are the workload's. */
+/* Called by a thread of the workload on its CPU: marks its timers as the workload's. */
 int trigger_claim(const struct trigger *trigger);
 
-/* The program that rtla's action is to run; -ENOENT: not asked for, or not on this kernel. The
- * trigger's. */
+/* The program for rtla's action, owned by the trigger. -ENOENT: not requested, or not supported by
+ * this kernel. */
 int trigger_rtla_fd(const struct trigger *trigger);
 
-/* A record of a spike that was none; -EBUSY: not armed. */
+/* Makes a record like a spike's. -EBUSY: not armed. */
 int trigger_poke(const struct trigger *trigger);
 
-/* What others see of the session, with who the controller is. */
+/* What others see of the session. */
 struct trigger_session *trigger_session(const struct trigger *trigger);
-/* Gives maps and programs names in a folder of bpffs. */
+/* Pins maps and programs in a folder of bpffs. */
 int trigger_pin(const struct trigger *trigger, const char *folder);
 
-/* Starts the trace of a CPU again that the trigger has stopped. */
+/* Resumes the trace of a CPU that the trigger has paused. */
 int trigger_resume(const struct trigger *trigger, int cpu);
 
-/* Perf events do not reach targets where the CPU is idle: leave those spikes to another way. */
+/* The kernel drops perf events on idle CPUs: leave those spikes to another way. */
 void trigger_set_drops_idle(struct trigger *trigger);
 
-/* Looks at the targets again, which the caller does right before it signals one: those that must
- * not be signalled any more are `gone` then. */
+/* Checks the targets again, right before the caller signals one: those that must no longer be
+ * signalled become `gone`. */
 int trigger_look(const struct trigger *trigger);
 
-/* The targets as they are now; NULL when there are none. Live memory, as the next. */
+/* The targets; NULL: none. Live memory, as the next. */
 volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 
-/* Live memory: each field may change between two looks. */
+/* Live memory: each field may change at any time. */
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);
-/* The same of another kind of latency. */
+/* The same for another kind of latency. */
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
 						    enum trigger_kind kind);
-/* Live memory too: linear_entries buckets of equal width, and one for what is over them. */
+/* Live memory too: linear_entries buckets of equal width, then one for larger latencies. */
 const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched);
-/* The latencies of the activation that the spike was in, as far as they are known by now. Any
- * thread. Returns whether they are still those of this spike. */
+/* The latencies known so far of the spike's activation. Returns false if they are no longer this
+ * spike's. Any thread. */
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
 		       struct trigger_latencies *latencies);
-/* The stacks at a spike. Any thread. Returns whether there are any, still those of this spike. */
+/* The stacks at a spike. Returns false if there are none of this spike (any more). Any thread. */
 bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 		    struct trigger_stacks *stacks);
 /* Reads the kernel's code before an address. One thread at a time. */
 int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE]);
 /* Whether those latencies come with noise. */
 bool trigger_has_noise(const struct trigger *trigger);
-/* Expiries on any CPU that the program did not see because it was running already on that CPU. */
+/* Expiries on any CPU that the program missed because it was already running there. */
 uint64_t trigger_missed(const struct trigger *trigger);
 
-/* Takes the program out of the kernel; statistics stay. */
+/* Detaches the program; statistics stay. */
 void trigger_detach(struct trigger *trigger);
 void trigger_free(struct trigger *trigger);
 

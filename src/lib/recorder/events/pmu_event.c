@@ -9,7 +9,7 @@
 
 #define DEVICES "sys/bus/event_source/devices"
 #define MAX_RATE "proc/sys/kernel/perf_event_max_sample_rate"
-/* As perf record has it. */
+/* perf record's default. */
 #define FREQ_DEFAULT 4000
 #define FREQ_SEEN 10000
 #define PRECISE_MAX 3
@@ -19,8 +19,8 @@
 struct parser {
 	struct perf_event_attr *attr;
 	int root_fd;
-	const char *event; /* all of it, for messages */
-	const char *pmu;   /* its folder of DEVICES; NULL: the event has a name of its own */
+	const char *event; /* the whole event, for messages */
+	const char *pmu;   /* its folder below DEVICES; NULL: a generic event */
 	const struct log *log;
 };
 
@@ -57,7 +57,7 @@ static const struct symbol {
 	{ "emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
 };
 
-/* As in `perf list cache`: the cache, what is done with it, and `-misses`. */
+/* As in `perf list cache`: cache, operation and `-misses`. */
 static const struct symbol caches[] = {
 	{ "L1-dcache", 0, PERF_COUNT_HW_CACHE_L1D }, { "L1-icache", 0, PERF_COUNT_HW_CACHE_L1I },
 	{ "LLC", 0, PERF_COUNT_HW_CACHE_LL },	     { "dTLB", 0, PERF_COUNT_HW_CACHE_DTLB },
@@ -128,7 +128,7 @@ bool pmu_event_is(const char *name)
 	symbol[length] = '\0';
 	if (!find_symbol(&attr, symbol))
 		return false;
-	/* Group names of probes are anybody's: `red:x` is one. */
+	/* Probes have any group name: `red:x` is one. */
 	return attr.type != PERF_TYPE_RAW || !name[length] ||
 	       strspn(name + length + 1, MODIFIERS) == strlen(name + length + 1);
 }
@@ -158,8 +158,8 @@ static uint64_t *find_word(struct perf_event_attr *attr, const char *name, size_
 	return NULL;
 }
 
-/* A file of format/ is as `config:0-7,32-35`: the value's lowest bits come first. Returns -ERANGE
- * if it has more bits. */
+/* A file of format/ has, for example, `config:0-7,32-35`: the value's lowest bits come first.
+ * -ERANGE: the value has more bits. */
 static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t value)
 {
 	size_t length = strcspn(format, ":");
@@ -185,7 +185,7 @@ static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t v
 	return value ? -ERANGE : 0;
 }
 
-/* UINT64_MAX: not known */
+/* UINT64_MAX: unknown */
 static uint64_t max_rate(int root_fd)
 {
 	char text[32];
@@ -241,7 +241,7 @@ static int set_term(const struct parser *parser, const char *term, uint64_t valu
 	return 0;
 }
 
-/* By commas. `aliases`: a term may be an event that the PMU has a name for. */
+/* Separated by commas. `aliases`: a term may be a named event of the PMU. */
 static int parse_terms(const struct parser *parser, char *terms, bool aliases)
 {
 	char *term, *end, known[256];
@@ -290,7 +290,7 @@ static int parse_modifiers(const struct parser *parser, const char *modifiers)
 
 	if (modifiers[strcspn(modifiers, "ukh")])
 		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
-	/* Of guests PMUs sample nothing precisely. */
+	/* PMUs do not sample guests precisely. */
 	attr->exclude_guest = strchr(modifiers, 'H') || strpbrk(modifiers, "pP");
 	attr->exclude_host = strchr(modifiers, 'G') && !strchr(modifiers, 'H');
 	if (strchr(modifiers, 'G'))
@@ -325,7 +325,7 @@ static int find_pmu(const struct parser *parser)
 	return 0;
 }
 
-/* The kernel lowers what it allows when samples take it too long. */
+/* The kernel lowers the limit when samples take too long. */
 static void set_default_rate(struct perf_event_attr *attr, int root_fd, uint64_t freq)
 {
 	uint64_t max = max_rate(root_fd);
@@ -334,7 +334,7 @@ static void set_default_rate(struct perf_event_attr *attr, int root_fd, uint64_t
 	attr->sample_freq = freq < max ? freq : max;
 }
 
-/* NAME[/TERM,.../][:MODIFIERS]; a name that is none of the symbols' is a PMU's. */
+/* NAME[/TERM,.../][:MODIFIERS]; NAME is a generic event or a PMU. */
 int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 		    const struct log *log)
 {
@@ -375,7 +375,7 @@ bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
 	if (faccessat(root_fd, DEVICES "/cpu", F_OK, 0) &&
 	    faccessat(root_fd, DEVICES "/cpu_core", F_OK, 0))
 		return false;
-	/* The first CPU's part has the flags; the kernel works for each CPU of the file. */
+	/* The first CPU's block has the flags; the kernel generates one per CPU. */
 	if (read_text_at(root_fd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) ||
 	    !strstr(cpuinfo, "\nflags") || strstr(cpuinfo, " hypervisor"))
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Events that are sampled, by the names that perf record has for them. */
+/* Events to sample, by perf record's names. */
 #ifndef LIB_RECORDER_PMU_EVENT_H
 #define LIB_RECORDER_PMU_EVENT_H
 
@@ -9,17 +9,16 @@
 
 #include "base/log.h"
 
-/* As `cycles:pp`, `r1a8`, `cpu-clock/period=100000/k` and `cpu/event=0x3c,umask=1/u`: not of a
- * tracepoint. */
+/* Whether it is an event such as `cycles:pp`, `r1a8`, `cpu-clock/period=100000/k` or
+ * `cpu/event=0x3c,umask=1/u`, not a tracepoint. */
 bool pmu_event_is(const char *name);
 
-/* Adds to attr what to sample, how often and where. root_fd: of "/". On failure logs why. */
+/* Sets in attr what to sample, how often and where. root_fd: of "/". Logs errors. */
 int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 		    const struct log *log);
 
-/* The same for PMU_EVENT_DEFAULT, which sees code with interrupts off: the interrupt of the CPU's
- * PMU is an NMI. False: this machine has none, or is a virtual one, where each NMI is several
- * exits. */
+/* The same for PMU_EVENT_DEFAULT, whose NMIs also sample code with interrupts off. False: no PMU,
+ * or a virtual machine, where each NMI costs several exits. */
 #define PMU_EVENT_DEFAULT "cycles"
 bool pmu_event_default(struct perf_event_attr *attr, int root_fd);
 
