@@ -49,6 +49,7 @@ void account_release(struct account *account)
 {
 	free(account->sentence);
 	findings_release(&account->findings);
+	free(account->senders);
 	spans_free(account->spans);
 	*account = (struct account){ 0 };
 }

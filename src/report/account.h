@@ -15,6 +15,7 @@ struct account {
 	struct statistics statistics; /* for a page */
 	uint64_t window_ns;	      /* before the spike */
 	uint64_t errors;	      /* of decoding */
+	struct senders *senders;      /* NULL: none are recorded */
 	struct spans *spans;
 	struct findings findings;
 	struct cause cause;

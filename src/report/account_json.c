@@ -58,6 +58,27 @@ static json_object *new_stack(const struct spike_stack *stack)
 	return list;
 }
 
+/* Who sent the interrupt; NULL: not known. */
+static json_object *new_sender(const struct sender *sender)
+{
+	json_object *object, *callers;
+
+	if (!sender)
+		return NULL;
+	object = json_object_new_object();
+	callers = json_object_new_array();
+	json_add_int(object, "cpu", sender->cpu);
+	json_add_int(object, "pid", sender->pid);
+	json_add_int(object, "tid", sender->tid);
+	json_add_name(object, "comm", sender->task);
+	json_add_u64(object, "time_ns", sender->time);
+	json_add_name(object, "function", sender->function);
+	for (unsigned int i = 0; i < sender->nr_callers; i++)
+		json_object_array_add(callers, json_object_new_string(sender->callers[i]));
+	json_add(object, "callers", callers);
+	return object;
+}
+
 static json_object *new_cause(const struct account *account)
 {
 	const struct cause *cause = &account->cause;
@@ -72,6 +93,7 @@ static json_object *new_cause(const struct account *account)
 	json_add(object, "callers",
 		 new_path(account,
 			  cause->span == SPAN_NONE ? SPAN_NONE : code->spans[cause->span].parent));
+	json_add(object, "sender", new_sender(cause->sender));
 	json_add_known(object, "instructions", cause->insns, 0);
 	json_add_known(object, "cycles", cause->cycles, 0);
 	json_add_name(object, "culprit",

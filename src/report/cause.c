@@ -187,6 +187,13 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 		cause->kind = CAUSE_MIXED;
 }
 
+/* Vectors by which CPUs interrupt each other. */
+static bool is_from_cpu(const char *vector)
+{
+	return !strncmp(vector, "call_function", 13) || !strcmp(vector, "reschedule") ||
+	       !strcmp(vector, "irq_work");
+}
+
 /* Whether what is blamed goes on until the timer's interrupt comes: then that came upon it. */
 static bool goes_on(const struct cause *cause, const struct findings *findings,
 		    const struct facts *facts)
@@ -200,6 +207,25 @@ static bool goes_on(const struct cause *cause, const struct findings *findings,
 			return true;
 	}
 	return false;
+}
+
+/* The call is known by its function; of an interrupt, what was sent last before it came. */
+static void find_sender(struct cause *cause, const struct findings *findings,
+			const struct facts *facts)
+{
+	const struct span *span;
+
+	if (!facts->senders || cause->kind != CAUSE_INTERRUPT || cause->span == SPAN_NONE)
+		return;
+	span = &code_of(findings)->spans[cause->span];
+	if (cause->mostly)
+		cause->sender =
+			senders_find(facts->senders, span->begin, name_of(findings, cause->mostly));
+	if (!cause->sender)
+		cause->sender =
+			senders_find(facts->senders, span->begin, name_of(findings, cause->name));
+	if (!cause->sender && is_from_cpu(name_of(findings, cause->name)))
+		cause->sender = senders_find(facts->senders, span->begin, NULL);
 }
 
 /* Events have no functions. A timer that is held off fires at the instruction that turns interrupts
@@ -265,7 +291,9 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->insns = code_of(findings)->spans[cause->span].insns;
 		cause->cycles = code_of(findings)->spans[cause->span].cycles;
 	}
-	return find_mostly(cause, findings);
+	r = find_mostly(cause, findings);
+	find_sender(cause, findings, facts);
+	return r;
 }
 
 const char *cause_kind_name(enum cause_kind kind)
@@ -386,6 +414,8 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 	if (cause->count > 1)
 		fprintf(file, ", that came %" PRIu64 " times", cause->count);
 	put_mostly(file, cause, findings);
+	if (cause->sender)
+		sender_put(file, cause->sender);
 	put_frame(file, cause, facts, ", at last in ");
 	put_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)

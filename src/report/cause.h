@@ -23,14 +23,15 @@ enum cause_kind {
 
 struct cause {
 	enum cause_kind kind;
-	uint64_t time_ns;	/* that it took, while the timer was late */
-	uint64_t count;		/* of how many, where more than one did */
-	uint32_t name;		/* of it */
-	uint32_t span;		/* of code, or SPAN_NONE */
-	uint32_t mostly;	/* name of a function in it that took most of that; 0: none */
-	uint32_t mostly_span;	/* of a thread: its longest run, or SPAN_NONE */
-	size_t frame;		/* of the stack that is blamed, or STACK_NONE */
-	uint64_t insns, cycles; /* of the span; 0: not known */
+	uint64_t time_ns;	     /* that it took, while the timer was late */
+	uint64_t count;		     /* of how many, where more than one did */
+	uint32_t name;		     /* of it */
+	uint32_t span;		     /* of code, or SPAN_NONE */
+	uint32_t mostly;	     /* name of a function in it that took most of that; 0: none */
+	uint32_t mostly_span;	     /* of a thread: its longest run, or SPAN_NONE */
+	const struct sender *sender; /* of the interrupt; NULL: not known */
+	size_t frame;		     /* of the stack that is blamed, or STACK_NONE */
+	uint64_t insns, cycles;	     /* of the span; 0: not known */
 };
 
 int cause_find(struct cause *cause, const struct findings *findings,

@@ -147,6 +147,22 @@ static int on_timer(const struct reader *reader)
 	return 0;
 }
 
+/* A function that another CPU asked for, mostly in an interrupt; a CPU that polls runs it without.
+ */
+static int on_call(const struct reader *reader)
+{
+	bool within = reader->spans->lanes[LANE_CODE].open != SPAN_NONE;
+	const char *function;
+	uint64_t address;
+	char text[32];
+
+	if (!tracepoint_number(reader->event, "func", &address))
+		return 0;
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	function = tracepoints_function(reader->tracepoints, address);
+	return begin_or_end(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT, function ?: text);
+}
+
 /* A switch was lost if another task is there: when it came is known, its name is not. */
 static int follow_task(const struct reader *reader, int tid)
 {
@@ -225,6 +241,7 @@ static int take_event(const struct reader *reader)
 		{ "irq_vectors:", on_vector },	     { "irq:irq_handler_", on_irq },
 		{ "irq:softirq_e", on_softirq },     { "timer:hrtimer_expire_", on_timer },
 		{ "sched:sched_switch", on_switch }, { "power:cpu_", on_power },
+		{ "csd:csd_function_e", on_call },
 	};
 	const char *name = reader->event->kind->name;
 	int r = follow_task(reader, reader->event->tid);

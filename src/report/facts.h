@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "hardware.h"
+#include "senders.h"
 #include "spike_stack.h"
 
 struct facts {
@@ -29,6 +30,7 @@ struct facts {
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
 	struct hardware_facts hardware;
+	const struct senders *senders; /* NULL: none are recorded */
 	struct spike_stack
 		stack; /* what was interrupted; of a thread that was late, what ran before it */
 };

@@ -56,5 +56,22 @@ class Stacks(common.HostTest):
         self.assertIn(expected[0], out.split("of event 'spike'")[1])
 
 
+class Senders(common.HostTest):
+    @unittest.skipUnless(os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu"), "this kernel does not tell of calls between CPUs (Linux 6.4)")
+    def test_names_the_sender(self):
+        """The timer was late for a function that another CPU asked for: by whom, and from where."""
+        cpu = common.find_cpus(1)[0]
+        with common.late(cpu), common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
+            for line in iter(session.read_capture, None):
+                cause = json.loads(common.run_ctl("report", "--json", line["path"]).stdout)["cause"]
+                if cause["name"].startswith("call_function") and cause["time_ns"] > common.SPIN_US * 500:
+                    break
+            self.assertTrue(cause["sender"], cause)
+            self.assertEqual(cause["sender"]["comm"], "late")
+            self.assertNotEqual(cause["sender"]["cpu"], cpu)
+            self.assertIn("__sys_bpf", cause["sender"]["callers"])
+            self.assertEqual(cause["mostly"], cause["sender"]["function"])
+
+
 if __name__ == "__main__":
     common.main()

@@ -67,10 +67,22 @@ static int explain_open(int err, const struct ring_event *event, const struct lo
 	return log_error(log, err, "event %s: cannot open: %s", event->name, strerror(-err));
 }
 
+static void ring_leave_out(struct ring *ring, struct perf_evsel *evsel, struct ring_event *event,
+			   const struct log *log)
+{
+	log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
+		  event->name);
+	perf_evlist__remove(ring->evlist, evsel);
+	evsel_delete(evsel);
+	event->opened = false;
+}
+
 static int ring_open_event(const struct rings *rings, struct ring *ring, struct ring_event *event,
 			   const struct log *log)
 {
 	struct perf_evsel *evsel = perf_evsel__new(&event->attr);
+	/* The first CPU decides for all. */
+	bool decides = ring == rings->rings && !rings->nr_ids;
 	int err;
 
 	if (!evsel)
@@ -79,21 +91,19 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	evsel->cpus = perf_cpu_map__get(ring->cpus);
 	evsel->threads = perf_thread_map__get(rings->threads);
 	err = evsel_open(evsel, ring->cpus);
-	/* The first CPU decides for all. */
 	if ((err == -EACCES || err == -EPERM || no_pmu_samples(err, event)) && event->optional &&
-	    ring == rings->rings && !rings->nr_ids) {
-		log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
-			  event->name);
-		perf_evlist__remove(ring->evlist, evsel);
-		evsel_delete(evsel);
-		event->opened = false;
+	    decides) {
+		ring_leave_out(ring, evsel, event, log);
 		return 0;
 	}
 	if (err)
 		return explain_open(err, event, log);
-	if (event->filter && ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_FILTER, event->filter))
+	if (!event->filter || !ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_FILTER, event->filter))
+		return 0;
+	if (!event->needs_filter || !decides)
 		return log_error(log, -errno, "event %s: the kernel rejects the filter '%s': %s",
 				 event->name, event->filter, strerror(errno));
+	ring_leave_out(ring, evsel, event, log);
 	return 0;
 }
 

@@ -16,9 +16,10 @@ struct ring_event {
 	struct perf_event_attr attr;
 	const char *name;
 	const char *filter;
-	bool optional; /* skipped if the kernel refuses it, as it does for some tracepoints and
-			  PMUs */
-	bool opened;   /* set by rings_open() */
+	bool optional;	   /* skipped if the kernel refuses it, as it does for some tracepoints and
+			      PMUs */
+	bool needs_filter; /* left out where the kernel does not take that */
+	bool opened;	   /* set by rings_open() */
 };
 
 /* Records of a ring, newest first, as in a backward ring. The oldest may be torn. */

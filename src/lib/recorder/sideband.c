@@ -65,23 +65,27 @@ struct perfdata_event sideband_event(const struct sideband *sideband,
 					copy->nr_ids };
 }
 
-int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret)
+int sideband_copy_rings(const struct rings *rings, size_t nr, struct sideband_copy **ret)
 {
-	struct sideband_copy *copy =
-		calloc(1, sizeof(*copy) + sideband->nr_cpus * sizeof(copy->rings[0]));
+	struct sideband_copy *copy = calloc(1, sizeof(*copy) + nr * sizeof(copy->rings[0]));
 	int err;
 
 	if (!copy)
 		return -ENOMEM;
-	copy->nr = sideband->nr_cpus;
-	copy->ids = rings_ids(sideband->rings, &copy->nr_ids);
-	err = copy->ids ? rings_copy_running(sideband->rings, copy->rings) : -ENOMEM;
+	copy->nr = nr;
+	copy->ids = rings_ids(rings, &copy->nr_ids);
+	err = copy->ids ? rings_copy_running(rings, copy->rings) : -ENOMEM;
 	if (err) {
 		sideband_copy_free(copy);
 		return err;
 	}
 	*ret = copy;
 	return 0;
+}
+
+int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret)
+{
+	return sideband_copy_rings(sideband->rings, sideband->nr_cpus, ret);
 }
 
 void sideband_copy_free(struct sideband_copy *copy)

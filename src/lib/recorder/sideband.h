@@ -26,6 +26,8 @@ struct sideband_copy {
 };
 
 int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret);
+/* The same of other rings, of so many CPUs, that run on. */
+int sideband_copy_rings(const struct rings *rings, size_t nr, struct sideband_copy **ret);
 void sideband_copy_free(struct sideband_copy *copy);
 
 /* The event for the header of the file. Valid as long as both arguments. */

@@ -22,6 +22,8 @@ static const char *const default_events[] = {
 	"timer:hrtimer_start",
 	"timer:hrtimer_expire_entry",
 	"timer:hrtimer_expire_exit",
+	/* Functions that other CPUs asked for, also without an interrupt. */
+	"csd:csd_function_*",
 	/* The CPU's idle states and frequency. */
 	"power:cpu_idle",
 	"power:cpu_frequency",

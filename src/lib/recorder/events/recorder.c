@@ -12,6 +12,7 @@
 #include "perfdata.h"
 #include "recorder/events/events.h"
 #include "recorder/events/pmu_event.h"
+#include "recorder/events/senders.h"
 #include "recorder/recorder.h"
 #include "recorder/records.h"
 #include "recorder/rings.h"
@@ -27,6 +28,7 @@ struct events_recorder {
 	struct ring_event *ring_events; /* those of the list */
 	struct rings *rings;
 	struct sideband *sideband;
+	struct senders *senders; /* NULL: none are recorded */
 	size_t nr_cpus;
 	uint64_t buffer_size;
 	bool has_callchains; /* in user space too: where its code is mapped must be told */
@@ -37,7 +39,7 @@ struct events_recorder {
 
 struct snapshot {
 	const struct events_recorder *events;
-	struct sideband_copy *sideband;
+	struct sideband_copy *sideband, *senders;
 	uint64_t *ids;		   /* of the events, as rings_ids() gives them */
 	struct ring_copy copies[]; /* one for each watched CPU */
 };
@@ -52,6 +54,7 @@ static void events_free(struct recorder *recorder)
 	struct events_recorder *events = to_events(recorder);
 
 	sideband_free(events->sideband);
+	senders_free(events->senders);
 	rings_free(events->rings);
 	perfdata_features_free(events->features);
 	event_list_close(&events->list);
@@ -110,7 +113,8 @@ static int events_make_attrs(struct events_recorder *events, bool call_graph)
 static int events_read_features(struct events_recorder *events,
 				const struct recorder_config *config, int tracefs_fd)
 {
-	_cleanup_free_ const char **names = calloc(events->list.nr, sizeof(*names));
+	_cleanup_free_ const char **names =
+		calloc(events->list.nr + SENDERS_EVENTS_MAX, sizeof(*names));
 	size_t nr = 0;
 	int err;
 
@@ -120,6 +124,7 @@ static int events_read_features(struct events_recorder *events,
 		if (events->list.events[i].id)
 			names[nr++] = events->list.events[i].name;
 	}
+	nr += senders_names(events->senders, names + nr);
 	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
 				    config->argv, config->argc);
 	if (err)
@@ -150,6 +155,13 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 		err = events_make_attrs(events, config->call_graph);
 	if (err)
 		return err;
+	events_attr(&attr);
+	/* Who chooses events has all of them. */
+	if (!config->nr_events)
+		err = senders_open(&events->senders, &attr, config, tracefs_fd, events->root_fd,
+				   log);
+	if (err)
+		return err;
 	err = events_read_features(events, config, tracefs_fd);
 	if (err)
 		return log_error(log, err, "cannot read the formats of the events: %s",
@@ -161,7 +173,6 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 			 config->nr_cpus, pages, log);
 	if (err)
 		return err;
-	events_attr(&attr);
 	attr.mmap = attr.mmap2 = events->has_callchains;
 	/* perf sched timehist shows callchains only if all events have them. */
 	if (config->call_graph)
@@ -204,8 +215,9 @@ static int events_cpu_online(struct recorder *recorder, int cpu)
 	struct events_recorder *events = to_events(recorder);
 	int err = rings_reopen(events->rings, cpu);
 	int sideband_err = sideband_cpu_online(events->sideband, cpu);
+	int senders_err = senders_cpu_online(events->senders, cpu);
 
-	return err ? err : sideband_err;
+	return err ? err : sideband_err ? sideband_err : senders_err;
 }
 
 static void events_snapshot_free(struct snapshot *snapshot)
@@ -215,6 +227,7 @@ static void events_snapshot_free(struct snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->events->nr_cpus; i++)
 		free(snapshot->copies[i].data);
 	sideband_copy_free(snapshot->sideband);
+	sideband_copy_free(snapshot->senders);
 	free(snapshot->ids);
 	free(snapshot);
 }
@@ -234,6 +247,8 @@ static int events_copy(struct recorder *recorder, struct snapshot **ret)
 	err = snapshot->ids ? rings_copy(events->rings, snapshot->copies) : -ENOMEM;
 	if (!err)
 		err = sideband_copy(events->sideband, &snapshot->sideband);
+	if (!err)
+		err = senders_copy(events->senders, &snapshot->senders);
 	if (err) {
 		events_snapshot_free(snapshot);
 		return err;
@@ -281,7 +296,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	size_t nr = 0;
 	int err;
 
-	described = calloc(events->list.nr + 2, sizeof(*described));
+	described = calloc(events->list.nr + 2 + SENDERS_EVENTS_MAX, sizeof(*described));
 	if (!described)
 		return -ENOMEM;
 	for (size_t i = 0; i < events->list.nr; i++) {
@@ -293,6 +308,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 								   events->nr_cpus };
 	}
 	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
+	nr += senders_describe(events->senders, snapshot->senders, described + nr);
 	described[nr] = spike_sample_event(&described[nr - 1].attr);
 	nr++;
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
@@ -302,6 +318,8 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 			     events->has_callchains ? SIDEBAND_ALL : spike->pid);
 	if (!err)
 		err = spike_sample_write(pd, spike, spike->time_ns);
+	if (!err)
+		err = senders_write(snapshot->senders, pd);
 	if (!err)
 		err = write_records(events, pd, snapshot, spike->cpu, facts);
 	if (!err)

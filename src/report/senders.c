@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "senders.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "printable.h"
+#include "read.h"
+
+/* What only sends, and is called by whoever has a reason to. */
+static bool only_sends(const char *name)
+{
+	static const char *const prefixes[] = {
+		"__queue_work", "__smp_call", "__traceiter_", "generic_exec_single",
+		"native_send",	"native_smp", "on_each_cpu",  "perf_trace_",
+		"queue_work",	"smp_call",   "send_call",    "trace_",
+		"x2apic_",	"arch_send",  "default_send", "queue_delayed_work",
+		"mod_delayed",	"kvm_send",   "hv_send",      "xen_smp_send",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
+			const struct perfdata_bytes *chain)
+{
+	for (uint64_t at = 0; at + 8 <= chain->size && sender->nr_callers < SENDER_CALLERS_MAX;
+	     at += 8) {
+		const char *name;
+		uint64_t address;
+
+		memcpy(&address, chain->data + at, sizeof(address));
+		/* A mark, such as that the kernel's begin. */
+		if (address >= PERF_CONTEXT_MAX)
+			continue;
+		name = tracepoints_function(tracepoints, address);
+		if (!name || (!sender->nr_callers && only_sends(name)))
+			continue;
+		printable_copy(sender->callers[sender->nr_callers++], sizeof(sender->callers[0]),
+			       name);
+	}
+}
+
+/* Of the last record that names it. */
+static void put_task(struct sender *sender, const struct perfdata_file *file)
+{
+	struct comm_record {
+		uint8_t header[8];
+		int32_t pid, tid;
+		char comm[16];
+	} comm;
+	struct perfdata_record record;
+	uint64_t at = file->data.offset;
+
+	while (perfdata_next(file, &at, &record)) {
+		if (record.type != PERF_RECORD_COMM ||
+		    record.size < sizeof(comm) - sizeof(comm.comm))
+			continue;
+		comm = (struct comm_record){};
+		memcpy(&comm, record.bytes,
+		       record.size < sizeof(comm) ? record.size : sizeof(comm));
+		comm.comm[sizeof(comm.comm) - 1] = '\0';
+		if (comm.tid == sender->tid)
+			printable_copy(sender->task, sizeof(sender->task), comm.comm);
+	}
+}
+
+static bool is_in_mask(const struct tracepoint_event *event)
+{
+	/* The kernel has left out what is for others: what is here is for a watched CPU. */
+	return !strcmp(event->kind->name, "ipi:ipi_send_cpumask");
+}
+
+/* Whether it is for this CPU. */
+static bool is_sent(const struct tracepoint_event *event, int cpu)
+{
+	static const char *const names[] = {
+		"ipi:ipi_send_cpu",
+		"csd:csd_queue_cpu",
+		"workqueue:workqueue_queue_work",
+	};
+	uint64_t to;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(event->kind->name, names[i]))
+			return tracepoint_number(event, "cpu", &to) && (int)to == cpu;
+	}
+	return is_in_mask(event);
+}
+
+static void take(struct senders *senders, struct tracepoints *tracepoints,
+		 const struct tracepoint_event *event)
+{
+	struct sender *sender = &senders->rows[senders->nr++ % SENDERS_MAX];
+	const char *function = NULL;
+	uint64_t address;
+
+	*sender = (struct sender){
+		.time = event->time,
+		.cpu = event->cpu,
+		.pid = event->pid,
+		.tid = event->tid,
+	};
+	if (tracepoint_number(event, "func", &address) ||
+	    tracepoint_number(event, "function", &address))
+		function = tracepoints_function(tracepoints, address);
+	printable_copy(sender->function, sizeof(sender->function), function ?: "");
+	put_callers(sender, tracepoints, &event->callchain);
+}
+
+int senders_read(struct senders *senders, struct tracepoints *tracepoints, int cpu, uint64_t begin)
+{
+	struct tracepoint_event event;
+	int r;
+
+	senders->nr = 0;
+	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+		if (event.time >= begin && is_sent(&event, cpu))
+			take(senders, tracepoints, &event);
+	}
+	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++)
+		put_task(&senders->rows[i], tracepoints_file(tracepoints));
+	return r;
+}
+
+const struct sender *senders_find(const struct senders *senders, uint64_t at, const char *function)
+{
+	const struct sender *found = NULL;
+
+	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
+		const struct sender *sender = &senders->rows[i];
+
+		if (sender->time > at || strcmp(sender->function, function ?: ""))
+			continue;
+		if (!found || sender->time > found->time)
+			found = sender;
+	}
+	return found;
+}
+
+void sender_put(FILE *file, const struct sender *sender)
+{
+	fprintf(file, ", sent by CPU %d, ", sender->cpu);
+	if (sender->tid > 0)
+		fprintf(file, "task %d %s", sender->tid, sender->task[0] ? sender->task : "?");
+	else
+		fputs("idle", file);
+	for (unsigned int i = 0; i < sender->nr_callers; i++)
+		fprintf(file, "%s%s()", i ? " < " : ", from ", sender->callers[i]);
+}
