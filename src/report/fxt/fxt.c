@@ -6,8 +6,7 @@
 #include "fxt_format.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Records that are written at once, in words: ext4 takes 64 KiB with least work, twice as much for
- * 4 or 256 KiB. */
+/* Size of a write, in words: 64 KiB is the cheapest for ext4; 4 or 256 KiB cost twice as much. */
 #define BUFFER_WORDS 8192
 
 enum event_type {
@@ -27,7 +26,7 @@ enum argument_type {
 	ARGUMENT_BOOL = 9,
 };
 
-/* Why a thread left a CPU is not known; blocked would say too much. */
+/* The reason for leaving a CPU is unknown; "blocked" could be wrong. */
 #define STATE_SUSPENDED 2
 #define SWITCH_RECORD 1
 #define PROVIDER_ID 1
@@ -41,12 +40,12 @@ struct fxt {
 	uint16_t max_strings, next_string;
 	struct fxt_thread threads[FXT_THREADS_MAX + 1];
 	uint8_t max_threads, next_thread;
-	/* The record that is being made. */
+	/* The current record. */
 	uint64_t words[FXT_WORDS_MAX];
 	size_t nr;
-	uint16_t used[2 + 2 * FXT_ARGS_MAX]; /* indices that it has */
+	uint16_t used[2 + 2 * FXT_ARGS_MAX]; /* string indices in it */
 	size_t nr_used;
-	uint64_t buffer[BUFFER_WORDS]; /* not in the file yet */
+	uint64_t buffer[BUFFER_WORDS]; /* not written yet */
 	size_t nr_buffered;
 	int r;
 };
@@ -133,7 +132,7 @@ static void add_bytes(struct fxt *fxt, const void *bytes, size_t length)
 	fxt->nr += nr;
 }
 
-/* The first word of a record or an argument that begins there has its size. */
+/* The first word of a record or argument contains its size. */
 static void set_size(struct fxt *fxt, size_t begin)
 {
 	fxt->words[begin] |= (uint64_t)(fxt->nr - begin) << 4;
@@ -160,7 +159,7 @@ static bool is_used(const struct fxt *fxt, uint16_t index)
 	return false;
 }
 
-/* Takes the place of the string that has been there longest, but not of one in the same record. */
+/* Replaces the oldest string that is not used by the same record. */
 static uint16_t take_index(struct fxt *fxt, uint32_t name)
 {
 	uint16_t index;
@@ -207,7 +206,7 @@ static bool has_room(struct fxt *fxt, uint32_t name)
 	return true;
 }
 
-/* The reference to a string, after the record of the string if that is not in the table. */
+/* Writes the string's record first, unless it is in the table. */
 static uint64_t string_ref(struct fxt *fxt, uint32_t name)
 {
 	uint16_t index;
@@ -269,7 +268,7 @@ static void add_number(struct fxt *fxt, uint64_t header, uint64_t value)
 	}
 }
 
-/* The digits of a number, so many at least. Returns where they end. */
+/* Writes at least `min` digits. Returns their end. */
 static char *put_digits(char *to, uint64_t number, size_t min)
 {
 	char digits[20];
@@ -289,8 +288,7 @@ static char *put_time(char *to, uint64_t time)
 	return put_digits(to, time % NS_PER_S, 9);
 }
 
-/* There are so many of them that printf() would be what takes long. Each is another text: none of
- * them is in the table. */
+/* Without printf(), which would dominate the run time. The text is unique, so it is inline. */
 static void add_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
 {
 	char text[64], *to = put_time(text, begin);

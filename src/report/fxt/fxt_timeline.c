@@ -9,8 +9,8 @@
 struct fxt_track {
 	struct fxt_thread thread;
 	uint32_t process_name, thread_name;
-	uint32_t named;	      /* one more than the part that has the names */
-	uint32_t named_front; /* the same, of what is in front of a part */
+	uint32_t named;	      /* number of the last part with its names, plus one */
+	uint32_t named_front; /* the same for the front of a part */
 	struct fxt_track *next;
 };
 
@@ -25,7 +25,7 @@ struct fxt_timeline {
 	struct names *names;
 	char *path;
 	FILE *body;
-	int64_t *offsets; /* of parts in it */
+	int64_t *offsets; /* of the parts in body */
 	uint32_t nr_parts;
 	struct fxt *fxt;
 	struct fxt_track *tracks;
@@ -100,7 +100,7 @@ static void write_names(struct fxt_timeline *sink, const struct fxt_track *track
 	fxt_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
 }
 
-/* Before a track is first written of in a part. */
+/* Names must precede the first event of a track in a part. */
 static void need_names(struct fxt_timeline *sink, struct fxt_track *track)
 {
 	if (track->named == sink->nr_parts)
@@ -109,7 +109,7 @@ static void need_names(struct fxt_timeline *sink, struct fxt_track *track)
 	write_names(sink, track);
 }
 
-/* Of several names in a file the last one counts. */
+/* The last name in a file counts. */
 static void rename_track(void *arg, void *end, const struct track_id *id, bool open)
 {
 	struct fxt_timeline *sink = arg;
@@ -180,7 +180,7 @@ static void write_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
 	fxt_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
 }
 
-/* By part, the outermost slices first: they were found last. */
+/* By part, then outermost slices first, which were found last. */
 static int compare_late(const void *a, const void *b)
 {
 	const struct late *x = a, *y = b;
@@ -210,7 +210,7 @@ static void write_front_names(struct fxt_timeline *sink, struct fxt_track *track
 	write_names(sink, track);
 }
 
-/* What comes before and after the body of a part, each with tables of its own. */
+/* Writes what precedes or follows the body of a part, each with its own tables. */
 static int write_ends(struct fxt_timeline *sink, const struct late *late, size_t nr,
 		      struct fxt_file *out, bool in_front)
 {
