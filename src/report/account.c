@@ -139,6 +139,7 @@ static void print_spike(FILE *file, const struct account *account)
 	print_source(file, account);
 	fprintf(file, "  %-12s %s, Linux %s\n", "machine",
 		CLEAN_TO(40, facts->model[0] ? facts->model : "?"), CLEAN_TO(40, facts->release));
+	hardware_put_counts(file, &facts->hardware, "  hardware     ");
 	fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
 }
 

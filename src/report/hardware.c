@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "json_add.h"
 #include "units.h"
@@ -46,6 +47,32 @@ void hardware_put(FILE *file, const struct hardware_facts *facts, const struct p
 	if (explains(facts->steal_ns, latency_ns) || is_counted(facts->smis) ||
 	    is_counted(facts->throttles))
 		fputs(" since the session was armed", file);
+}
+
+void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} rows[] = {
+		{ "SMIs", facts->smis },
+		{ "NMIs", facts->nmis },
+		{ "times throttled for heat", facts->throttles },
+	};
+
+	if (!facts->since_ns)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].count == UINT64_MAX)
+			continue;
+		fprintf(file, "%s%" PRIu64 " %s", before, rows[i].count, rows[i].name);
+		before = ", ";
+	}
+	if (facts->steal_ns != UINT64_MAX)
+		fprintf(file, "%ssteal %s", before, FORMAT_TIME(facts->steal_ns));
+	else if (strcmp(before, ", "))
+		return;
+	fprintf(file, " in the %s before\n", FORMAT_TIME(facts->since_ns));
 }
 
 json_object *hardware_json(const struct hardware_facts *facts, const struct power *power)

@@ -56,6 +56,36 @@ TEST(says_what_rose)
 	      "; 1 SMI in the 2s; throttled for heat 1 time in the 2s since the session was armed");
 }
 
+static void check_counts(const struct hardware_facts *facts, const char *expected)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	hardware_put_counts(file, facts, "hardware ");
+	fclose(file);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+TEST(shows_what_was_counted)
+{
+	struct hardware_facts facts = nothing;
+
+	check_counts(&facts, "");
+	facts.since_ns = 3000 * US;
+	check_counts(&facts, "");
+	facts.steal_ns = 7 * US;
+	check_counts(&facts, "hardware steal 7us in the 3ms before\n");
+	facts.steal_ns = UINT64_MAX;
+	facts.nmis = 5;
+	check_counts(&facts, "hardware 5 NMIs in the 3ms before\n");
+	facts.steal_ns = facts.smis = facts.throttles = 0;
+	check_counts(&facts,
+		     "hardware 0 SMIs, 5 NMIs, 0 times throttled for heat, steal 0ns in the "
+		     "3ms before\n");
+}
+
 TEST(says_what_the_cpu_left)
 {
 	const struct power c6 = { .state = 1, .left = EXPECTED + 180 * US };
