@@ -45,7 +45,8 @@ void made_event(struct made *made, uint32_t type, uint16_t misc, const void *bod
 
 	id.id = MADE_ID + MADE_CPUS + id.cpu;
 	assert_true(padded + sizeof(id) <= sizeof(bytes));
-	memcpy(bytes, body, len);
+	if (len)
+		memcpy(bytes, body, len);
 	memcpy(bytes + padded, &id, sizeof(id));
 	made_record(made, type, misc, bytes, padded + sizeof(id));
 }
