@@ -203,7 +203,7 @@ class Stop(SessionTest):
                             "entries", "1", "name", "none"], check=True)
             result = common.run_ctl("stop", "--all")
             self.assertEqual(pins(), ["deaf"])
-            self.assert_fails(result, FAILED, "'deaf'", "cannot be stopped")
+            self.assert_fails(result, FAILED, "'deaf'", "cannot stop it")
             self.assertEqual(last.finish(), NO_SPIKE)
             self.assertEqual(deaf.finish(signal.SIGINT), NO_SPIKE)
 
@@ -337,7 +337,7 @@ class Pins(SessionTest):
             os.chown(path, 65534, 65534)
         for command in (["status"], ["stop", "--all"]):
             result = common.run_ctl(*command)
-            self.assertIn("no sessions", result.stdout + result.stderr)
+            self.assertIn("no session", result.stdout + result.stderr)
             self.assertNotIn("\033", result.stdout + result.stderr)
         with self.session() as session:
             self.assertEqual([each["session"] for each in status()], [session.name])

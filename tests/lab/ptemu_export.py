@@ -252,7 +252,7 @@ def check_damaged(folder, capture):
     """With errors and gaps too."""
     damaged = damage(folder, capture)
     alone, said = export(folder, damaged, "a.fxt", 1)
-    check("errors of decoding" in said and "in the trace" in said, f"no errors, or no gaps: {said}")
+    check("decoding error" in said and "in the trace" in said, f"no errors, or no gaps: {said}")
     files, said_of_many = export(folder, damaged, "a.fxt", 4)
     equal((files["a.fxt"] == alone["a.fxt"], said_of_many), (True, said), "damaged: the same")
     print(f"damaged: {said_of_many.strip()}")

@@ -191,7 +191,7 @@ def check_damaged(taken):
     middle = range(begin + size // 3, begin + size * 2 // 3)
     data.write_bytes(bytes(b ^ 0x55 if i in middle and i % 1499 < 3 else b for i, b in enumerate(whole)))
     said = export(damaged, "damaged.fxt")
-    check(re.search(r"\d+ errors? of decoding, the first: CPU 1, offset ", said), f"no errors were told: {said}")
+    check(re.search(r"\d+ decoding errors?, first: CPU 1, offset ", said), f"no errors were told: {said}")
     check(re.search(r"\d+ gaps? in the trace", said), f"no gaps were told: {said}")
     trace = fxt.read(RESULTS / "damaged.fxt")
     tracks = trace.check()
