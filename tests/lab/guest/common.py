@@ -150,6 +150,11 @@ Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_sy
 LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
 
 
+def is_sample(line):
+    """Not of the trace: the event that a sample of it came with, and the stack at the spike, whose frames begin with a tab."""
+    return line[0] == "\t" or line.rstrip().endswith((" bpf_trace:bpf_trace_printk:", " spike:"))
+
+
 class Decoded:
     """What `perf script` says."""
 
@@ -163,8 +168,7 @@ class Decoded:
         equal(out.returncode, 0, f"exit status of perf script ({out.stderr[-300:]})")
         self.said = out.stderr
         for line in out.stdout.splitlines():
-            # The event that a sample of the trace came with has fields of its own.
-            if not line.strip() or "bpf_trace:bpf_trace_printk:" in line:
+            if not line.strip() or is_sample(line):
                 continue
             match = LINE.match(line)
             if not match:

@@ -114,20 +114,20 @@ def bytes_of(one, cpu):
     return [t["bytes"] for t in one.json["recorder"]["traces"] if t["cpu"] == cpu]
 
 
-def shown(one, cpu, fields, *args):
-    """What perf shows of that CPU, each with its time; an error of its decoder has none."""
-    out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", fields, *args], capture_output=True, text=True,
+def shown(one, cpu, *args):
+    """Times and names of what perf shows of that CPU; an error of its decoder has no time."""
+    out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", "time,event", *args], capture_output=True, text=True,
                          check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")
     words = [line.split() for line in out.stdout.splitlines()]
-    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, *rest) for time, *rest in words]
+    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, name) for time, name in words]
 
 
 def check_trace(one, cpu, since_ns=0):
     """Its trace of that CPU is there, decodes, and has nothing older."""
     sizes = bytes_of(one, cpu)
     check(len(sizes) == 1 and sizes[0] > 0, f"traces of the capture of CPU {cpu}: {one.json['recorder']['traces']}")
-    branches = shown(one, cpu, "time", "--itrace=be")
+    branches = [branch for branch in shown(one, cpu, "--itrace=be") if branch[1].startswith("branches")]
     check(branches, f"nothing of CPU {cpu} was decoded")
     check(min(branches)[0] > since_ns, f"CPU {cpu}: the trace begins at {min(branches)[0]}, before {since_ns}")
 
@@ -177,7 +177,7 @@ def pt(way, *options):
 
 
 def check_events(one, cpu, since_ns=0):
-    found = shown(one, cpu, "time,event")
+    found = shown(one, cpu)
     check(any(name.startswith("timer:hrtimer") for _, name in found), f"no timer of CPU {cpu} among {len(found)} events")
     check(found[0][0] > since_ns, f"CPU {cpu}: events from {found[0][0]}, before {since_ns}")
 

@@ -57,8 +57,8 @@ def migrated(session, task):
 
 
 def of_both(way, task, cpus):
-    session = Session(f"--trigger=thread={THRESHOLD}", "--workload", "none", "--buffer", "128K", "--freeze", way,
-                      cpu=",".join(map(str, cpus)), recorder="pt")
+    session = Session(f"--trigger=thread={THRESHOLD}", "--workload", "none", "--freeze", way,
+                      cpu=",".join(map(str, cpus)), recorder=["pt"])
     one = migrated(session, task)
     for cpu in cpus:
         is_recorded(cpu)
@@ -97,7 +97,7 @@ def fill_ring(name):
 
 
 def untold():
-    session = Session("--workload", "cyclic", "--buffer", "128K", "--freeze", "pause", threshold=THRESHOLD, recorder="pt")
+    session = Session("--workload", "cyclic", "--freeze", "pause", threshold=THRESHOLD, recorder=["pt"])
     is_recorded(TIMER_CPU)
     session.process.send_signal(signal.SIGSTOP)
     fill_ring(session.armed["session"])

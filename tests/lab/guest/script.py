@@ -52,8 +52,8 @@ def parse(text):
     """Lines that are calls, returns and the like."""
     lines = []
     for line in map(str.rstrip, text.splitlines()):
-        # The core's frequency, a synchronisation point, the sample that holds the trace
-        if "cbr:" in line or "psb offs:" in line or line.endswith(" bpf_trace:bpf_trace_printk:"):
+        # The core's frequency, a synchronisation point
+        if not line or "cbr:" in line or "psb offs:" in line or common.is_sample(line):
             continue
         match = LINE.fullmatch(line)
         check(match, f"not understood: '{line}'")
