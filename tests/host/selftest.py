@@ -108,7 +108,7 @@ class SelfTest(common.HostTest):
         self.assert_wrong(self.broken("signal"), "signal", "0 signals for")
 
     def test_what_is_left_behind(self):
-        self.assert_wrong(self.broken("clean"), "clean", "descriptors are open")
+        self.assert_wrong(self.broken("clean"), "clean", " descriptors, ")
 
     def test_what_is_asked_for_stays(self):
         kept, archive = os.path.join(self.folder, "kept"), os.path.join(self.folder, "all.tar.zst")
