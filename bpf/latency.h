@@ -173,7 +173,8 @@ static __always_inline void note_latencies(const struct activation *activation, 
 
 /* A latency of a thread that is watched. The last bit of what it takes to be a spike is the
  * trigger's. */
-static __noinline int judge(__u32 kind, const struct activation *activation, __u64 latency_ns)
+static __noinline int judge(void *ctx, __u32 kind, const struct activation *activation,
+			    __u64 latency_ns)
 {
 	__u64 threshold = kind == TRIGGER_THREAD ? thread_threshold_ns
 			  : kind == TRIGGER_USER ? user_threshold_ns
@@ -203,6 +204,11 @@ static __noinline int judge(__u32 kind, const struct activation *activation, __u
 	s->pid = activation->pid;
 	s->tid = activation->tid;
 	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
+	/* Of what was switched from, which is still there. The thread itself is of no interest. */
+	if (has_samples && kind == TRIGGER_THREAD)
+		stack_of_blocker(activation->cpu, s->sequence);
+	else if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
+		stack_at_spike(ctx, s->sequence);
 	return tell(s);
 }
 
@@ -224,11 +230,11 @@ int latency_sample(__u64 *ctx)
 		return 0;
 	if (context == TRIGGER_THREAD)
 		activation->thread_ns = sample->timer_latency;
-	judge(context, activation, sample->timer_latency);
+	judge(ctx, context, activation, sample->timer_latency);
 	return 0;
 }
 
-static __always_inline void run_after_timer(__u32 tid)
+static __always_inline void run_after_timer(void *ctx, __u32 tid)
 {
 	struct activation *found = bpf_map_lookup_elem(&activations, &tid), activation;
 
@@ -243,7 +249,7 @@ static __always_inline void run_after_timer(__u32 tid)
 		bpf_map_delete_elem(&activations, &tid);
 	}
 	if (is_watched(activation.cpu))
-		judge(TRIGGER_THREAD, &activation, activation.thread_ns);
+		judge(ctx, TRIGGER_THREAD, &activation, activation.thread_ns);
 }
 
 /* Who goes has run, and was not waiting for its CPU when its timer expired. But who has run since
@@ -260,7 +266,7 @@ static __always_inline void go_after_timer(__u32 tid)
 	bpf_map_delete_elem(&activations, &tid);
 }
 
-static __always_inline void run_after_wakeup(__u32 tid)
+static __always_inline void run_after_wakeup(void *ctx, __u32 tid)
 {
 	const struct wakeup *woken = bpf_map_lookup_elem(&wakeups, &tid);
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -277,7 +283,8 @@ static __always_inline void run_after_wakeup(__u32 tid)
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
-	judge(TRIGGER_WAKEUP, &activation, lateness(bpf_ktime_get_ns(), activation.expected_ns));
+	judge(ctx, TRIGGER_WAKEUP, &activation,
+	      lateness(bpf_ktime_get_ns(), activation.expected_ns));
 }
 
 SEC("?tp_btf/sched_switch")
@@ -296,9 +303,26 @@ int latency_switch(__u64 *ctx)
 	if (!next)
 		return 0;
 	if (sees_threads())
-		run_after_timer(next);
+		run_after_timer(ctx, next);
 	if (wakeup_threshold_ns)
-		run_after_wakeup(next);
+		run_after_wakeup(ctx, next);
+	return 0;
+}
+
+/* Where the tracer tells: what keeps the thread from running, once that is late. */
+SEC("?tp_btf/sched_switch")
+int latency_blocker(__u64 *ctx)
+{
+	__u32 key = bpf_get_smp_processor_id();
+	const struct activation *activation = bpf_map_lookup_elem(&activations, &key);
+	struct trigger_stack *blocker;
+
+	if (!activation || activation->thread_ns || !is_watched(key) ||
+	    lateness(bpf_ktime_get_ns(), activation->expected_ns) < thread_threshold_ns / 2)
+		return 0;
+	blocker = bpf_map_lookup_elem(&blockers, &key);
+	if (blocker)
+		stack_take(blocker, ctx);
 	return 0;
 }
 
@@ -321,7 +345,7 @@ int latency_return(__u64 *ctx)
 	bpf_map_delete_elem(&activations, &tid);
 	task = (void *)bpf_get_current_task_btf();
 	if (task->mm && is_watched(activation.cpu))
-		judge(TRIGGER_USER, &activation,
+		judge(ctx, TRIGGER_USER, &activation,
 		      lateness(bpf_ktime_get_ns(), activation.expected_ns));
 	return 0;
 }

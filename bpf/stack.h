@@ -53,6 +53,32 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	return 0;
 }
 
+/* Of each CPU, of the task that was switched from last while timerlat's thread was late already:
+ * its tracer tells of the thread only once that runs. One entry where it does not tell. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trigger_stack);
+} blockers SEC(".maps");
+
+static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
+{
+	__u32 key = sequence % TRIGGER_RECENT;
+	struct trigger_stacks *to = has_stacks ? bpf_map_lookup_elem(&stacks, &key) : NULL;
+	struct trigger_stack *from = bpf_map_lookup_elem(&blockers, &cpu);
+
+	if (!to || !from || !from->kernel_size)
+		return 0;
+	to->sequence = 0;
+	barrier();
+	if (bpf_probe_read_kernel(&to->spike, sizeof(to->spike), from))
+		return 0;
+	barrier();
+	to->sequence = sequence;
+	return 0;
+}
+
 __u8 code[TRIGGER_CODE_SIZE] = {};
 
 /* Run by user space, by BPF_PROG_TEST_RUN: reads the code before an address, which is its first

@@ -172,7 +172,9 @@ struct perf_poke_spike {
 	/** what was interrupted, innermost first, those of the kernel before those of user space;
 	 * the interrupt's own are left out. Valid during the callback only. Since: 0.1 */
 	const struct perf_poke_frame *stack;
-	size_t nr_frames; /**< 0: unknown */
+	int stack_pid, stack_tid; /**< whose it is: the thread that was interrupted, or, where a
+				   * thread was late, the one that was switched from when it ran */
+	size_t nr_frames;	  /**< 0: unknown */
 	/** whether interrupts were off until the timer's came: 1, or 0: it came where they were on;
 	 * -1: not known */
 	int irqs_off;

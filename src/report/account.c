@@ -245,7 +245,9 @@ static void print_stack(FILE *file, const struct account *account)
 
 	if (!stack->nr)
 		return;
-	fprintf(file, "\nwhat the timer's interrupt came upon\n");
+	fputs(account->facts.thread ? "\nwhat was switched from when the thread ran\n"
+				    : "\nwhat the timer's interrupt came upon\n",
+	      file);
 	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
 

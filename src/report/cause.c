@@ -443,15 +443,14 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	put_path(file, findings);
 }
 
-/* Interrupts were not off: the timer's came late by itself. */
-static void put_open(FILE *file, const struct spike_stack *stack)
+/* Whether the thread that is blamed is the one that gave up the CPU at last. */
+static bool is_switched(const struct cause *cause, const struct findings *findings,
+			const struct facts *facts)
 {
-	const struct spike_frame *frame = &stack->frames[spike_stack_open(stack)];
+	const char *name = name_of(findings, cause->name), *tid = strrchr(name, ' ');
 
-	fprintf(file, "; the interrupt came in %s", frame->user ? "user space, in " : "");
-	spike_stack_put_frame(file, frame);
-	fputs(", so no code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
-	      file);
+	return facts->thread && facts->stack.tid > 0 && tid && atoi(tid + 1) == facts->stack.tid &&
+	       spike_stack_switched(&facts->stack) != STACK_NONE;
 }
 
 static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -468,8 +467,10 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);
+	else if (is_switched(cause, findings, facts))
+		spike_stack_put_switched(file, &facts->stack);
 	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
-		put_open(file, &facts->stack);
+		spike_stack_put_open(file, &facts->stack);
 	else
 		fputs("; whether with interrupts off, events do not show", file);
 }

@@ -70,6 +70,18 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
 }
 
+size_t spike_stack_switched(const struct spike_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		if (frame->user ||
+		    (frame->function && !only_turns_on(frame->name) && !only_passes(frame->name)))
+			return i;
+	}
+	return STACK_NONE;
+}
+
 size_t spike_stack_open(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
@@ -110,4 +122,25 @@ void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t
 		fputs(nr++ ? " < " : before, file);
 		spike_stack_put_frame(file, &stack->frames[i]);
 	}
+}
+
+void spike_stack_put_open(FILE *file, const struct spike_stack *stack)
+{
+	const struct spike_frame *frame = &stack->frames[spike_stack_open(stack)];
+
+	fprintf(file, "; the interrupt came in %s", frame->user ? "user space, in " : "");
+	spike_stack_put_frame(file, frame);
+	fputs(", so no code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
+	      file);
+}
+
+void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
+{
+	size_t frame = spike_stack_switched(stack);
+
+	fputs(stack->frames[frame].user ? ", until it was switched from in user space, in "
+					: ", until it was switched from in ",
+	      file);
+	spike_stack_put_frame(file, &stack->frames[frame]);
+	spike_stack_put_callers(file, stack, frame, ", called from ");
 }

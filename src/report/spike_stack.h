@@ -22,6 +22,7 @@ struct spike_frame {
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
+	int tid;      /* whose it is */
 	bool irqs_on; /* the code shows that interrupts were on; else it is not known */
 };
 
@@ -30,6 +31,9 @@ struct spike_stack {
 /* The frame that kept the timer waiting, if one did: it turned interrupts on again, and is not
  * there for that alone. STACK_NONE: interrupts were on, as in user space, or nothing is known. */
 size_t spike_stack_culprit(const struct spike_stack *stack);
+
+/* Where the task was switched from: not the scheduler's own. STACK_NONE: not known. */
+size_t spike_stack_switched(const struct spike_stack *stack);
 
 /* The frame that the interrupt came upon where interrupts are on, or off for a moment only: no code
  * of the kernel kept it waiting. STACK_NONE: it is not so. */
@@ -45,5 +49,11 @@ void spike_stack_put_frame(FILE *file, const struct spike_frame *frame);
  * or the program's. */
 void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t frame,
 			     const char *before);
+
+/* Of one that spike_stack_open() has found: the interrupt came late by itself. */
+void spike_stack_put_open(FILE *file, const struct spike_stack *stack);
+
+/* Of one that spike_stack_switched() has found. */
+void spike_stack_put_switched(FILE *file, const struct spike_stack *stack);
 
 #endif

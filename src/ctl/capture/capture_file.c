@@ -274,6 +274,9 @@ static int read_stack(json_object *json, struct capture_file *file, char **why)
 	json_object *list = find_any(json, "spike.stack");
 	size_t nr;
 
+	if (find_any(json, "spike.stack_tid") &&
+	    !as_task(find_any(json, "spike.stack_tid"), &file->stack.tid))
+		return options_explain(why, -EINVAL, "spike.stack_tid is not a task id");
 	file->stack.irqs_on = irqs_off && !json_object_get_boolean(irqs_off);
 
 	if (!list)

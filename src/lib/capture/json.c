@@ -186,6 +186,8 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	json_object_object_add(json, "irqs_off",
 			       spike->irqs_off < 0 ? NULL
 						   : json_object_new_boolean(spike->irqs_off));
+	put_int(json, "stack_pid", spike->stack_pid);
+	put_int(json, "stack_tid", spike->stack_tid);
 	json_object_object_add(json, "stack", stack_json(spike));
 	return json;
 }

@@ -93,6 +93,8 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	if (!stacks || !env->trigger || spike->poked ||
 	    !trigger_stacks(env->trigger, spike->sequence, stacks))
 		return;
+	spike->stack_pid = (int)stacks->spike.pid;
+	spike->stack_tid = (int)stacks->spike.tid;
 	spike->policy = (int)stacks->spike.policy;
 	spike->rt_priority = (int)stacks->spike.rt_priority;
 	spike->nice = stacks->spike.nice;

@@ -56,8 +56,8 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 	} sample = {
 		.header.type = PERF_RECORD_SAMPLE,
 		.id = spike_id,
-		.pid = spike->pid,
-		.tid = spike->tid,
+		.pid = spike->stack_pid,
+		.tid = spike->stack_tid,
 		.time_ns = time_ns,
 		.cpu = spike->ran_cpu,
 	};

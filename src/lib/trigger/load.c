@@ -160,6 +160,9 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	bpf_program__set_autoload(skel->progs.noise_softirq_ns, threads->noise);
 	bpf_program__set_autoload(skel->progs.noise_thread_ns, threads->noise);
 	bpf_program__set_autoload(skel->progs.noise_nmi_ns, threads->noise);
+	if (threads->samples && thread)
+		bpf_map__set_max_entries(skel->maps.blockers, nr);
+	bpf_program__set_autoload(skel->progs.latency_blocker, threads->samples && thread);
 	bpf_program__set_autoload(skel->progs.latency_sample, threads->samples && (thread || user));
 	bpf_program__set_autoload(skel->progs.latency_switch,
 				  ((thread || user) && !threads->samples) || wakeup);
@@ -224,6 +227,7 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 		{ skel->progs.noise_nmi_ns, &skel->links.noise_nmi_ns, "nmi_noise" },
 		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
 		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
+		{ skel->progs.latency_blocker, &skel->links.latency_blocker, "sched_switch" },
 		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
 		{ skel->progs.latency_return, &skel->links.latency_return, "hrtimer_start" },
 		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },

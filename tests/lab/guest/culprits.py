@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report, each time.
 
-usage: culprits.py PERF_POKE_CTL"""
+usage: culprits.py PERF_POKE_CTL LATE"""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import time
 import common
 from common import check
 
-CTL = sys.argv[1]
+CTL, LATE_PROGRAM = sys.argv[1:]
 SPIKES = int(os.environ.get("LAB_SPIKES", "20"))
 # The guest itself is late by milliseconds now and then.
 THRESHOLD_US = 20000
@@ -21,9 +21,21 @@ LATE = pathlib.Path("/sys/kernel/debug/late_timer")
 
 
 def late_timer(kind):
-    """Returns when it was over."""
+    """Returns when it was over: in that moment a spike of it was going on."""
     (LATE / kind).write_text(f"{common.CPU} {INJECTED_US}\n")
     return int((LATE / "until_ns").read_text())
+
+
+def late_syscall():
+    """The writer itself is what keeps the CPU."""
+    code = f"import os; os.sched_setaffinity(0, [{common.CPU}]); open('{LATE}/syscall', 'w').write('{common.CPU} {INJECTED_US}')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return int((LATE / "until_ns").read_text())
+
+
+def late_call():
+    """A function call from another CPU."""
+    subprocess.run([LATE_PROGRAM, str(common.CPU), str(2 * INJECTED_US), "10", "1"], check=True)
 
 
 class Session:
@@ -44,9 +56,9 @@ class Session:
             while True:
                 line = json.loads(self.process.stdout.readline())
                 check(line["error"] is None, f"the capture failed: {line}")
-                if line["expected_ns"] < until <= line["time_ns"]:
+                if line["expected_ns"] < until <= line["time_ns"] if until else line["latency_ns"] > INJECTED_US * 1500:
                     return line
-                if line["expected_ns"] >= until:
+                if not until or line["expected_ns"] >= until:
                     break
 
     def end(self):
@@ -82,8 +94,20 @@ def table(rows):
 
 
 common.load("late_timer")
+# Where preemption is turned on again, only a kernel that is preempted there gives up the CPU there.
+preempts = os.path.exists("/sys/kernel/realtime")
+has_senders = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 rows = {
-    "irq": run("irq", {"irqs_off": (lambda: late_timer("irqs_off"), "late_timer_irqs_off() [late_timer]")}),
+    "irq": run("irq", {
+        "irqs_off": (lambda: late_timer("irqs_off"), "late_timer_irqs_off() [late_timer]"),
+        "call": (late_call, " late, from " if has_senders else "call_function_single"),
+    }),
+    "thread": run("thread", {
+        "preempt_off": (lambda: late_timer("preempt_off"), "late_timer_preempt_off() [late_timer]"),
+        "syscall": (late_syscall, "late_timer_syscall() [late_timer]"),
+    } if preempts else {
+        "softirqs": (lambda: late_timer("softirqs"), "softirq TASKLET"),
+    }),
 }
 table(rows)
 for right in rows.values():

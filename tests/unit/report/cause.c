@@ -183,6 +183,37 @@ TEST(names_what_the_interrupt_came_upon)
 		   flush, TASK(0, "stress 7"), ENTER(110000, SPAN_SOFTIRQ, "NET_RX"));
 }
 
+TEST(names_where_a_thread_was_switched_from)
+{
+	static const struct spike_frame frames[] = {
+		FRAME("__schedule"),
+		FRAME("preempt_schedule"),
+		{ "acme_copy", "acme", false, true },
+		FRAME("foo"),
+	};
+	static const struct {
+		int tid;
+		const char *said;
+	} rows[] = {
+		{ 7, "thread 100us late: stress 7 ran for 100us of that, until it was switched "
+		     "from in acme_copy() [acme], called from foo()" },
+		{ 8, "thread 100us late: stress 7 ran for 100us of that; whether with interrupts "
+		     "off, events do not show" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+		account.facts.thread = true;
+		account.facts.stack.tid = rows[i].tid;
+		account.facts.stack.nr = ARRAY_SIZE(frames);
+		memcpy(account.facts.stack.frames, frames, sizeof(frames));
+		assert_int_equal(account_finish(&account), 0);
+		assert_string_equal(account.sentence, rows[i].said);
+	}
+}
+
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
 TEST(tells_earlier_tasks_apart)
 {

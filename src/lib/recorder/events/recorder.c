@@ -315,7 +315,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	if (err)
 		return err;
 	err = sideband_write(events->sideband, pd, snapshot->sideband,
-			     events->has_callchains ? SIDEBAND_ALL : spike->pid);
+			     events->has_callchains ? SIDEBAND_ALL : spike->stack_pid);
 	if (!err)
 		err = spike_sample_write(pd, spike, spike->time_ns);
 	if (!err)

@@ -235,7 +235,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	int err;
 
 	err = sideband_write(pt->sideband, pd, snapshot->sideband,
-			     pt->config.exclude_user ? spike->pid : SIDEBAND_ALL);
+			     pt->config.exclude_user ? spike->stack_pid : SIDEBAND_ALL);
 	/* Without perf's clock it has no place in the trace. */
 	if (!err && snapshot->perf_ns)
 		err = spike_sample_write(

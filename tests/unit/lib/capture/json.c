@@ -124,7 +124,7 @@ static const char golden[] =
 	"'idle':false,'poked':false,'rtla':false,"
 	"'trigger':'irq','irq_ns':null,'thread_ns':null,'user_ns':null,"
 	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9},"
-	"'irqs_off':true,"
+	"'irqs_off':true,'stack_pid':4321,'stack_tid':4322,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
 	"'offset':7,'user':false},"
 	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
@@ -168,6 +168,8 @@ TEST_WITH(holds_all, set_up, remove_output)
 	capture->spike.rt_priority = 42;
 	capture->spike.nice = -3;
 	capture->spike.irqs_off = 1;
+	capture->spike.stack_pid = 4321;
+	capture->spike.stack_tid = 4322;
 	capture->spike.stack = stack;
 	capture->spike.nr_frames = ARRAY_SIZE(stack);
 	capture->spike.has_noise = true;

@@ -40,9 +40,11 @@ TEST_IN_FOLDER(has_a_callchain)
 		{ .address = 0xffffffff81000020 },
 		{ .address = 0x401000, .user = true },
 	};
-	const struct perf_poke_spike spike = {
-		.pid = 11, .tid = 12, .ran_cpu = 3, .stack = stack, .nr_frames = ARRAY_SIZE(stack)
-	};
+	const struct perf_poke_spike spike = { .stack_pid = 11,
+					       .stack_tid = 12,
+					       .ran_cpu = 3,
+					       .stack = stack,
+					       .nr_frames = ARRAY_SIZE(stack) };
 	const uint64_t words[] = {
 		UINT64_C(1) << 63,
 		0xffffffff81000010,
