@@ -2,11 +2,13 @@
 /* The decoder on a perf.data, where all code is a few instructions again and again. */
 #include "decode.h"
 
+#include <search.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include <intel-pt.h>
 
+#include "array.h"
 #include "code.h"
 #include "fuzz.h"
 
@@ -26,8 +28,7 @@ struct code {
 
 struct code_view {
 	struct pt_image *image;
-	struct code_block **blocks;
-	size_t nr;
+	void *blocks; /* a tree */
 };
 
 static const struct symbol symbol;
@@ -72,9 +73,7 @@ void code_view_free(struct code_view *view)
 {
 	if (!view)
 		return;
-	for (size_t i = 0; i < view->nr; i++)
-		free(view->blocks[i]);
-	free(view->blocks);
+	tdestroy(view->blocks, free);
 	pt_image_free(view->image);
 	free(view);
 }
@@ -86,6 +85,15 @@ struct pt_image *code_view_image(struct code_view *view, int pid, uint64_t time,
 	return view->image;
 }
 
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct code_block *one = a, *other = b;
+
+	return array_compare(one->first, other->first)
+		       ?: array_compare(one->last, other->last)
+		       ?: array_compare(one->insns, other->insns);
+}
+
 const struct code_block *code_view_block(struct code_view *view, const struct pt_block *block)
 {
 	static const uint8_t branches[sizeof(pattern)] = {
@@ -93,14 +101,20 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 		[12] = CODE_SYSCALL, [14] = CODE_IRET, [16] = CODE_CALL,  [18] = CODE_JUMP,
 		[20] = CODE_INT,     [21] = CODE_COND, [23] = CODE_JUMP,  [28] = CODE_JUMP,
 	};
-	struct code_block *code = calloc(1, sizeof(*code));
+	const struct code_block wanted = {
+		.first = block->ip,
+		.last = block->end_ip,
+		.insns = block->ninsn,
+		.branch = branches[block->end_ip % sizeof(pattern)],
+	};
+	struct code_block *const *found = tfind(&wanted, &view->blocks, compare_blocks);
+	struct code_block *code;
 
-	view->blocks = realloc(view->blocks, (view->nr + 1) * sizeof(*view->blocks));
-	view->blocks[view->nr++] = code;
-	code->first = block->ip;
-	code->last = block->end_ip;
-	code->insns = block->ninsn;
-	code->branch = branches[block->end_ip % sizeof(pattern)];
+	if (found)
+		return *found;
+	code = malloc(sizeof(*code));
+	*code = wanted;
+	tsearch(code, &view->blocks, compare_blocks);
 	return code;
 }
 
