@@ -47,12 +47,6 @@ struct seen {
 	uint64_t begins, ends;
 };
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static struct symbol symbols[4];
 
 static void make_symbols(struct names *names)

@@ -12,12 +12,6 @@
 #include "tree.h"
 #include "write_all.h"
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void check(const struct symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->nr; i++) {

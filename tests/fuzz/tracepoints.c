@@ -11,12 +11,6 @@
 #define BEGIN 100
 #define END 1000000
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static const char *resolve(void *context, uint64_t address, uint64_t *start)
 {
 	*start = address & ~UINT64_C(0xff);

@@ -22,12 +22,6 @@ struct place {
 	int fd;
 };
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void make_place(struct place *place)
 {
 	int fd;
