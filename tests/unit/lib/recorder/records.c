@@ -234,44 +234,38 @@ static const struct perfdata_event event = {
 	.nr_ids = 1,
 };
 
-/* The data of a file that holds only these rings' records. */
-static struct bytes write_rings(const struct ring_copy *copies, size_t nr,
-				struct records_facts *facts)
+/* A file of the copies, which are freed, has these records, and says so of them. One attr of 128
+ * bytes and one id are before its data. */
+static void check_written(struct ring_copy *copies, size_t nr, const struct ring *expected,
+			  const struct records_facts *wanted)
 {
+	struct records_facts facts = {};
 	struct perfdata *pd = NULL;
+	struct bytes file;
 	uint64_t head;
 
 	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
 	head = perfdata_size(pd);
-	for (size_t i = 0; i < nr; i++)
-		assert_int_equal(records_write(pd, &copies[i], facts), 0);
-	head = perfdata_size(pd) - head;
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(records_write(pd, &copies[i], &facts), 0);
+		free(copies[i].data);
+	}
+	assert_int_equal(perfdata_size(pd) - head, expected->len);
 	assert_int_equal(perfdata_finish(pd, NULL, 0, 0), 0);
 	perfdata_free(pd);
-	return (struct bytes){ load_file(folder->fd, "perf.data/data").at, head };
-}
-
-/* One attr of 128 bytes and one id are before the data. */
-static struct bytes data_of(struct bytes file)
-{
-	return (struct bytes){ file.at + 104 + 8 + 128 + 16, file.len };
-}
-
-static void check_facts(const struct records_facts *facts, uint64_t first_ns, uint64_t last_ns,
-			uint64_t samples, uint64_t lost)
-{
-	assert_int_equal(facts->first_ns, first_ns);
-	assert_int_equal(facts->last_ns, last_ns);
-	assert_int_equal(facts->samples, samples);
-	assert_int_equal(facts->lost, lost);
+	file = load_file(folder->fd, "perf.data/data");
+	assert_memory_equal(slice(file, 104 + 8 + 128 + 16, expected->len).at, expected->bytes,
+			    expected->len);
+	assert_int_equal(facts.first_ns, wanted->first_ns);
+	assert_int_equal(facts.last_ns, wanted->last_ns);
+	assert_int_equal(facts.samples, wanted->samples);
+	assert_int_equal(facts.lost, wanted->lost);
 }
 
 TEST_IN_FOLDER(writes_the_oldest_first)
 {
-	struct records_facts facts = {};
 	struct ring ring = {}, expected = {};
 	struct ring_copy copy;
-	struct bytes file;
 
 	put_sample(&ring, 400);
 	put_switch(&ring, IN, 20, 10, 300);
@@ -281,13 +275,9 @@ TEST_IN_FOLDER(writes_the_oldest_first)
 	put_sample(&expected, 200);
 	put_switch(&expected, IN, 20, 10, 300);
 	put_sample(&expected, 400);
-
 	copy = copy_of(&ring, ring.len);
-	file = write_rings(&copy, 1, &facts);
-	assert_int_equal(file.len, expected.len);
-	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
-	check_facts(&facts, 100, 400, 2, 0);
-	free(copy.data);
+	check_written(&copy, 1, &expected,
+		      &(struct records_facts){ .first_ns = 100, .last_ns = 400, .samples = 2 });
 }
 
 /* 40 was forked by another, 50 is gone, 60 is not whole. */
@@ -327,10 +317,8 @@ TEST_IN_FOLDER(names_kernel_threads)
 
 TEST_IN_FOLDER(leaves_out_what_is_torn)
 {
-	struct records_facts facts = {};
 	struct ring ring = {}, expected = {};
 	struct ring_copy copies[2];
-	struct bytes file;
 
 	put_sample(&ring, 400);
 	put_sample(&ring, 300);
@@ -338,62 +326,49 @@ TEST_IN_FOLDER(leaves_out_what_is_torn)
 	put_sample(&expected, 400);
 	copies[0] = copy_of(&ring, ring.len - 1);
 	copies[1] = copy_of(&ring, sizeof(struct sample) + sizeof(struct perf_event_header) - 1);
-	file = write_rings(copies, 2, &facts);
-	assert_int_equal(file.len, expected.len);
-	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
-	check_facts(&facts, 400, 400, 2, 0);
-	free(copies[0].data);
-	free(copies[1].data);
+	check_written(copies, 2, &expected,
+		      &(struct records_facts){ .first_ns = 400, .last_ns = 400, .samples = 2 });
 }
 
 TEST_IN_FOLDER(counts_what_was_lost)
 {
-	struct records_facts facts = {};
 	struct ring ring = {}, expected = {};
 	struct ring_copy copy;
-	struct bytes file;
 
 	put_lost(&ring, 5, 900);
 	put_sample(&ring, 400);
 	put_lost(&ring, 37, 50);
 	put_sample(&expected, 400);
 	copy = copy_of(&ring, ring.len);
-	file = write_rings(&copy, 1, &facts);
-	assert_int_equal(file.len, expected.len);
-	assert_memory_equal(data_of(file).at, expected.bytes, expected.len);
-	check_facts(&facts, 400, 400, 1, 42);
-	free(copy.data);
+	check_written(&copy, 1, &expected,
+		      &(struct records_facts){
+			      .first_ns = 400, .last_ns = 400, .samples = 1, .lost = 42 });
 }
 
 TEST_IN_FOLDER(adds_the_facts_of_rings)
 {
-	struct records_facts facts = {};
-	struct ring first = {}, second = {};
+	struct ring first = {}, second = {}, expected = {};
 	struct ring_copy copies[3];
-	struct bytes file;
 
 	put_sample(&first, 700);
 	put_sample(&first, 300);
 	put_sample(&second, 600);
 	put_switch(&second, IN, 20, 10, 200);
+	put_sample(&expected, 300);
+	put_sample(&expected, 700);
+	put_switch(&expected, IN, 20, 10, 200);
+	put_sample(&expected, 600);
 	copies[0] = copy_of(&first, first.len);
 	copies[1] = copy_of(&first, 0);
 	copies[2] = copy_of(&second, second.len);
-	file = write_rings(copies, ARRAY_SIZE(copies), &facts);
-	assert_int_equal(file.len, first.len + second.len);
-	check_facts(&facts, 200, 700, 3, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
-		free(copies[i].data);
+	check_written(copies, ARRAY_SIZE(copies), &expected,
+		      &(struct records_facts){ .first_ns = 200, .last_ns = 700, .samples = 3 });
 }
 
 TEST_IN_FOLDER(finds_no_facts_in_an_empty_ring)
 {
-	struct records_facts facts = {};
 	struct ring ring = {};
 	struct ring_copy copy = copy_of(&ring, 256);
-	struct bytes file = write_rings(&copy, 1, &facts);
 
-	assert_int_equal(file.len, 0);
-	check_facts(&facts, 0, 0, 0, 0);
-	free(copy.data);
+	check_written(&copy, 1, &ring, &(struct records_facts){});
 }
