@@ -2,15 +2,12 @@
 /* Segments that libipt's encoder writes, of a few instructions. */
 #include "blocks.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "code.h"
 #include "end_names.h"
+#include "test.h"
 
 #define BASE 0xffffffff81000000ull
 #define SIZE 0x400
@@ -310,9 +307,8 @@ static void check(const char *expected)
 	assert_string_equal(pieces, expected);
 }
 
-static void flow(void **state)
+TEST_WITH(flow, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_ip(ppt_tip, 0x007);
 	put_tnt(1, 1);
@@ -324,9 +320,8 @@ static void flow(void **state)
 	      "20-21 2 disabled fff @1000\n");
 }
 
-static void not_taken(void **state)
+TEST_WITH(not_taken, set_up, tear_down)
 {
-	(void)state;
 	put_psb(0x007, 1000);
 	put_tnt(1, 0);
 	put_ip(ppt_tip, HANDLER);
@@ -342,9 +337,8 @@ static void not_taken(void **state)
 	      "- async fff from 300 @1000\n");
 }
 
-static void interrupts(void **state)
+TEST_WITH(interrupts, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	/* In the middle of straight code, and where a call went. */
 	put_tsc(1100);
@@ -365,9 +359,8 @@ static void interrupts(void **state)
 	      "200-200 1 async fff from 201 @1300\n");
 }
 
-static void times(void **state)
+TEST_WITH(times, set_up, tear_down)
 {
-	(void)state;
 	put_psb(0x007, 1000);
 	put_tsc(1100);
 	put_tnt(1, 1);
@@ -386,9 +379,8 @@ static void times(void **state)
 }
 
 /* What is behind a branch that took place long before is not as late as the interrupt is. */
-static void idle(void **state)
+TEST_WITH(idle, set_up, tear_down)
 {
-	(void)state;
 	put_psb(0x007, 1000);
 	put_tsc(1100);
 	put_tnt(1, 0);
@@ -404,9 +396,8 @@ static void idle(void **state)
 	      "200-201 2 disabled fff @90000\n");
 }
 
-static void disabled(void **state)
+TEST_WITH(disabled, set_up, tear_down)
 {
-	(void)state;
 	put_psb(-1, 1000);
 	put_tsc(1100);
 	put_mode();
@@ -423,9 +414,8 @@ static void disabled(void **state)
 }
 
 /* A PSB in code that is not traced, and a mode that the code has had before. */
-static void no_mode(void **state)
+TEST_WITH(no_mode, set_up, tear_down)
 {
-	(void)state;
 	put_psb(-1, 1000);
 	put_tsc(1100);
 	put_ip(ppt_tip_pge, 0x020);
@@ -441,9 +431,8 @@ static void no_mode(void **state)
 	      "101-101 1 disabled fff @3000\n");
 }
 
-static void overflow(void **state)
+TEST_WITH(overflow, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_tsc(1100);
 	put((struct pt_packet){ .type = ppt_ovf });
@@ -459,9 +448,8 @@ static void overflow(void **state)
 	      "20-21 2 disabled fff @1200\n");
 }
 
-static void transaction(void **state)
+TEST_WITH(transaction, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_tsx(true, false);
 	put_ip(ppt_fup, 0x001);
@@ -476,9 +464,8 @@ static void transaction(void **state)
 	      "20-21 2 disabled fff @1000\n");
 }
 
-static void missing_code(void **state)
+TEST_WITH(missing_code, set_up, tear_down)
 {
-	(void)state;
 	put_psb(0x020, 1000);
 	put_ip(ppt_tip, 0x028);
 	put_tnt(1, 0);
@@ -490,9 +477,8 @@ static void missing_code(void **state)
 
 /* Decoding goes on where the trace tells an address: what an interrupt came from, and a handler.
  * The call of what is returned to was not seen. */
-static void behind_missing_code(void **state)
+TEST_WITH(behind_missing_code, set_up, tear_down)
 {
-	(void)state;
 	put_psb(0x020, 1000);
 	put_ip(ppt_tip, 0x1000);
 	put_tnt(3, 5);
@@ -526,9 +512,8 @@ static void behind_missing_code(void **state)
 
 /* A FUP packet of a transaction is no interrupt, and one behind an overflow tells where it ended.
  */
-static void behind_missing_code_elsewhere(void **state)
+TEST_WITH(behind_missing_code_elsewhere, set_up, tear_down)
 {
-	(void)state;
 	put_psb(0x1000, 1000);
 	put_tsx(true, false);
 	put_ip(ppt_fup, 0x1010);
@@ -549,9 +534,8 @@ static void behind_missing_code_elsewhere(void **state)
 }
 
 /* A TNT bit cannot be where the code has a return or a system call: the path is wrong. */
-static void wrong_trace(void **state)
+TEST_WITH(wrong_trace, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_tnt(2, 1);
 	put_no_ip(ppt_tip_pgd);
@@ -563,11 +547,10 @@ static void wrong_trace(void **state)
 }
 
 /* An interrupt where the code never comes to, and a trace that ends there. */
-static void endless(void **state)
+TEST_WITH(endless, set_up, tear_down)
 {
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	put_psb(ENDLESS, 1000);
 	put_ip(ppt_fup, MAIN);
 	put_ip(ppt_tip, HANDLER);
@@ -577,9 +560,8 @@ static void endless(void **state)
 }
 
 /* The end of the trace: what was not traced yet is not told. */
-static void cut_off(void **state)
+TEST_WITH(cut_off, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_ip(ppt_tip, 0x007);
 	put_tnt(1, 0);
@@ -592,9 +574,8 @@ static void cut_off(void **state)
 }
 
 /* Segments are decoded by themselves: all that is behind them is decoded with them. */
-static void joined(void **state)
+TEST_WITH(joined, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_psb(0x001, 2000); /* in straight code */
 	put_psb(CALLED, 3000);
@@ -625,9 +606,8 @@ static void joined(void **state)
 }
 
 /* An overflow ends at a PSB. */
-static void joined_overflow(void **state)
+TEST_WITH(joined_overflow, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put((struct pt_packet){ .type = ppt_ovf });
 	put_psb(CALLED, 2000);
@@ -640,9 +620,8 @@ static void joined_overflow(void **state)
 	      "20-21 2 disabled fff @2000\n");
 }
 
-static void not_joined(void **state)
+TEST_WITH(not_joined, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_psb(0x001, 2000);
 	segments[1].joined = false;
@@ -658,9 +637,8 @@ static void not_joined(void **state)
 }
 
 /* The next segment's PSB+ is what cannot be read. */
-static void joined_by_damage(void **state)
+TEST_WITH(joined_by_damage, set_up, tear_down)
 {
-	(void)state;
 	put_psb(MAIN, 1000);
 	put_psb(0x001, 2000);
 	trace[segments[1].begin - trace + 16] = 0x05;
@@ -683,9 +661,8 @@ static void set_task(uint64_t time, uint64_t latest, int tid)
 }
 
 /* At the branch to __switch_to, although the trace tells the time late. */
-static void switches(void **state)
+TEST_WITH(switches, set_up, tear_down)
 {
-	(void)state;
 	set_task(500, 600, 11);
 	set_task(1100, 1300, 21);
 	set_task(5000, 5100, 31);
@@ -711,9 +688,8 @@ static void switches(void **state)
 }
 
 /* The branch to __switch_to is in the segment before. */
-static void switch_before(void **state)
+TEST_WITH(switch_before, set_up, tear_down)
 {
-	(void)state;
 	set_task(500, 600, 11);
 	set_task(900, 1100, 21);
 	put_psb(CALLED, 1000);
@@ -727,9 +703,8 @@ static void switch_before(void **state)
 	      "20-21 2 disabled fff @1200 tid 21\n");
 }
 
-static void cycles(void **state)
+TEST_WITH(cycles, set_up, tear_down)
 {
-	(void)state;
 	pt.fields[PERFDATA_PT_CYC_BIT] = pt.config = 2;
 	put_psb(0x007, 1000);
 	put_cyc(5);
@@ -746,9 +721,8 @@ static void cycles(void **state)
 }
 
 /* What a CPU told before its code is traced, and between two pieces of it, is not of that code. */
-static void cycles_of_others(void **state)
+TEST_WITH(cycles_of_others, set_up, tear_down)
 {
-	(void)state;
 	put_psb(-1, 1000);
 	put_cyc(160);
 	put_mode();
@@ -770,35 +744,4 @@ static void cycles_of_others(void **state)
 	      "100-101 2 disabled fff @1000\n"
 	      "begin 20 @2000\n"
 	      "20-21 2 disabled fff @2000 6 cycles\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(flow, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(not_taken, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(interrupts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(times, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(idle, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(disabled, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_mode, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(overflow, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(transaction, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(missing_code, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(behind_missing_code, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(behind_missing_code_elsewhere, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(wrong_trace, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(endless, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(cut_off, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(joined, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(joined_overflow, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(not_joined, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(joined_by_damage, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(switches, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(switch_before, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(cycles, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(cycles_of_others, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
 #include <elf.h>
 
 #include "code.h"
 #include "insns.h"
 #include "names.h"
 #include "sideband.h"
+#include "test.h"
 #include "tree.h"
 #include "write_all.h"
 
@@ -191,7 +189,7 @@ static const struct code_block *block_of(const struct state *state, uint64_t fir
 	return made;
 }
 
-static void cuts_rows(void **ret)
+TEST_WITH(cuts_rows, set_up, tear_down)
 {
 	static const struct {
 		uint64_t first, last;
@@ -205,13 +203,13 @@ static void cuts_rows(void **ret)
 		{ KERNEL + 5, KERNEL + 5, 1, IRQ_SAME, "f" },
 		{ KERNEL + 6, KERNEL + 7, 2, IRQ_SAME, "g.cold" },
 	};
-	struct state *state = *ret;
+	struct state *its = *state;
 	const struct code_block *block;
 
-	write_kernel(state, "\x90\xfa\x90\xfb\x9d\x90\x90\xc3", 8);
-	begin(state, NULL);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), KERNEL), 0x90);
-	block = block_of(state, KERNEL, KERNEL + 7, 8);
+	write_kernel(its, "\x90\xfa\x90\xfb\x9d\x90\x90\xc3", 8);
+	begin(its, NULL);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), KERNEL), 0x90);
+	block = block_of(its, KERNEL, KERNEL + 7, 8);
 	assert_int_equal(block->insns, 8);
 	assert_int_equal(block->length, 1);
 	assert_int_equal(block->branch, CODE_RETURN);
@@ -227,28 +225,28 @@ static void cuts_rows(void **ret)
 		assert_true(row->symbol->kernel);
 	}
 	/* An interrupt ends it before. */
-	block = block_of(state, KERNEL, KERNEL, 1);
+	block = block_of(its, KERNEL, KERNEL, 1);
 	assert_int_equal(block->nr_rows, 1);
 	assert_int_equal(block->branch, CODE_NO_BRANCH);
 }
 
-static void numbers_names(void **ret)
+TEST_WITH(numbers_names, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 	const struct symbol *symbol;
 	struct names *names;
 
-	write_kernel(state, "\x90", 1);
-	begin(state, NULL);
+	write_kernel(its, "\x90", 1);
+	begin(its, NULL);
 	assert_int_equal(names_new(&names), 0);
-	symbol = code_named(code_view_symbol(state->view, 1, 0, KERNEL + 8), names);
+	symbol = code_named(code_view_symbol(its->view, 1, 0, KERNEL + 8), names);
 	assert_string_equal(names_get(names, symbol->name), "g.cold");
 	assert_string_equal(names_get(names, symbol->base), "g");
-	assert_ptr_equal(code_view_symbol(state->view, 1, 0, KERNEL + 9), symbol);
+	assert_ptr_equal(code_view_symbol(its->view, 1, 0, KERNEL + 9), symbol);
 	names_free(names);
 }
 
-static void knows_branches(void **ret)
+TEST_WITH(knows_branches, set_up, tear_down)
 {
 	static const struct {
 		const char *bytes;
@@ -262,17 +260,16 @@ static void knows_branches(void **ret)
 		{ "\xcd\x80", 2, CODE_INT },	    { "\x48\xcb", 2, CODE_OTHER },
 		{ "\xff\xe0", 2, CODE_JUMP },	    { "\x0f\x84\0\0\0\0", 6, CODE_COND },
 	};
-	struct state *state = *ret;
+	struct state *its = *state;
 	uint8_t bytes[16 * ARRAY_SIZE(insns)] = {};
 
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++)
 		memcpy(bytes + 16 * i, insns[i].bytes, insns[i].length);
-	write_kernel(state, bytes, sizeof(bytes));
-	begin(state, NULL);
-	first_byte(image_at(state, 0, UINT64_MAX), KERNEL);
+	write_kernel(its, bytes, sizeof(bytes));
+	begin(its, NULL);
+	first_byte(image_at(its, 0, UINT64_MAX), KERNEL);
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++) {
-		const struct code_block *block =
-			block_of(state, KERNEL + 16 * i, KERNEL + 16 * i, 1);
+		const struct code_block *block = block_of(its, KERNEL + 16 * i, KERNEL + 16 * i, 1);
 
 		assert_int_equal(block->branch, insns[i].branch);
 		assert_int_equal(block->length, insns[i].length);
@@ -307,50 +304,50 @@ static void check_patches(struct state *state, const char *copied)
 	}
 }
 
-static void undoes_patches(void **ret)
+TEST_WITH(undoes_patches, set_up, tear_down)
 {
-	check_patches(*ret, JUMP5);
+	check_patches(*state, JUMP5);
 }
 
-static void applies_patches(void **ret)
+TEST_WITH(applies_patches, set_up, tear_down)
 {
-	check_patches(*ret, NOP5);
+	check_patches(*state, NOP5);
 }
 
 /* Blocks are known by the code that was there, not by its address. */
-static void keeps_patched_blocks_apart(void **ret)
+TEST_WITH(keeps_patched_blocks_apart, set_up, tear_down)
 {
 	static const struct sideband_poke poke = {
 		100, KERNEL + 0x80, 5, 5, (const uint8_t *)NOP5, (const uint8_t *)JUMP5,
 	};
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_kernel(state, "", 0);
+	write_kernel(its, "", 0);
 	kernel.pokes = &poke;
 	kernel.nr_pokes = 1;
-	begin(state, NULL);
-	first_byte(image_at(state, 0, 100), KERNEL + 0x80);
-	assert_int_equal(block_of(state, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_NO_BRANCH);
-	first_byte(image_at(state, 100, UINT64_MAX), KERNEL + 0x80);
-	assert_int_equal(block_of(state, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_JUMP);
+	begin(its, NULL);
+	first_byte(image_at(its, 0, 100), KERNEL + 0x80);
+	assert_int_equal(block_of(its, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_NO_BRANCH);
+	first_byte(image_at(its, 100, UINT64_MAX), KERNEL + 0x80);
+	assert_int_equal(block_of(its, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_JUMP);
 }
 
-static void names_what_was_made_later(void **ret)
+TEST_WITH(names_what_was_made_later, set_up, tear_down)
 {
 	static const struct sideband_ksymbol symbol = {
 		.start = TRAMPOLINE,
 		.len = 64,
 		.name = "bpf_trampoline",
 	};
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_kernel(state, "\x90", 1);
+	write_kernel(its, "\x90", 1);
 	kernel.ksymbols = &symbol;
 	kernel.nr_ksymbols = 1;
-	begin(state, NULL);
-	assert_string_equal(code_view_symbol(state->view, 1, 0, TRAMPOLINE + 63)->text,
+	begin(its, NULL);
+	assert_string_equal(code_view_symbol(its->view, 1, 0, TRAMPOLINE + 63)->text,
 			    "bpf_trampoline");
-	assert_string_equal(code_view_symbol(state->view, 1, 0, TRAMPOLINE + 64)->text,
+	assert_string_equal(code_view_symbol(its->view, 1, 0, TRAMPOLINE + 64)->text,
 			    "[[kernel.kallsyms]]");
 }
 
@@ -367,43 +364,43 @@ static void assert_missing(const struct state *state, const char *name, const ch
 	free(files);
 }
 
-static void misses_kernel(void **ret)
+TEST_WITH(misses_kernel, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	begin(state, NULL);
+	begin(its, NULL);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), KERNEL), -1);
-	assert_missing(state, "[kernel.kallsyms]", "no kcore_dir");
+		assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), KERNEL), -1);
+	assert_missing(its, "[kernel.kallsyms]", "no kcore_dir");
 }
 
-static void refuses_kernel_of_another_boot(void **ret)
+TEST_WITH(refuses_kernel_of_another_boot, set_up, tear_down)
 {
 	static const struct sideband_map text = {
 		.pgoff = KERNEL + PAGE,
 		.name = "[kernel.kallsyms]f",
 	};
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_kernel(state, "\x90", 1);
+	write_kernel(its, "\x90", 1);
 	kernel.maps = &text;
 	kernel.nr_maps = 1;
-	begin(state, NULL);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), KERNEL), -1);
-	assert_missing(state, "[kernel.kallsyms]", "another boot");
+	begin(its, NULL);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), KERNEL), -1);
+	assert_missing(its, "[kernel.kallsyms]", "another boot");
 }
 
-static void finds_symbol_of_kernel(void **ret)
+TEST_WITH(finds_symbol_of_kernel, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 	uint64_t start, end;
 
-	write_kernel(state, "\x90", 1);
-	begin(state, NULL);
-	assert_int_equal(code_kernel_symbol(state->code, "f", &start, &end), 0);
+	write_kernel(its, "\x90", 1);
+	begin(its, NULL);
+	assert_int_equal(code_kernel_symbol(its->code, "f", &start, &end), 0);
 	assert_int_equal(start, KERNEL);
 	assert_int_equal(end, KERNEL + 6);
-	assert_int_equal(code_kernel_symbol(state->code, "none", &start, &end), -ENOENT);
+	assert_int_equal(code_kernel_symbol(its->code, "none", &start, &end), -ENOENT);
 }
 
 static void set_map(const char *name)
@@ -416,19 +413,19 @@ static void set_map(const char *name)
 	};
 }
 
-static void finds_file_by_name(void **ret)
+TEST_WITH(finds_file_by_name, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 	struct code_file *files;
 	size_t nr;
 
-	write_elf(state, "program", USER, "\xc3", 1);
+	write_elf(its, "program", USER, "\xc3", 1);
 	set_map("/program");
-	begin(state, state->folder);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), 0xc3);
-	assert_string_equal(code_view_symbol(state->view, 1, 0, USER)->text, "[program]");
-	assert_string_equal(code_view_symbol(state->view, 1, 0, USER + PAGE)->text, "[unknown]");
-	assert_int_equal(code_files(state->code, &files, &nr), 0);
+	begin(its, its->folder);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), 0xc3);
+	assert_string_equal(code_view_symbol(its->view, 1, 0, USER)->text, "[program]");
+	assert_string_equal(code_view_symbol(its->view, 1, 0, USER + PAGE)->text, "[unknown]");
+	assert_int_equal(code_files(its->code, &files, &nr), 0);
 	assert_int_equal(nr, 1);
 	assert_string_equal(files[0].name, "/program");
 	assert_non_null(strstr(files[0].path, "/program"));
@@ -437,130 +434,101 @@ static void finds_file_by_name(void **ret)
 }
 
 /* libipt has a limit of its cache, which takes more than the file. */
-static void finds_code_in_large_file(void **ret)
+TEST_WITH(finds_code_in_large_file, set_up, tear_down)
 {
 	static const uint64_t places[] = { 0, 31 << 20, 33 << 20, 1500u << 20 };
-	struct state *state = *ret;
+	struct state *its = *state;
 	char path[128];
 	int fd;
 
-	write_elf(state, "program", USER, "\xc3", 1);
-	snprintf(path, sizeof(path), "%s/program", state->folder);
+	write_elf(its, "program", USER, "\xc3", 1);
+	snprintf(path, sizeof(path), "%s/program", its->folder);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		assert_int_equal(pwrite(fd, "\xcb", 1, PAGE + (off_t)places[i]), 1);
 	close(fd);
 	set_map("/program");
 	map.end = USER + (2000u << 20);
-	begin(state, state->folder);
+	begin(its, its->folder);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER + places[i]),
-				 0xcb);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER + (1900u << 20)), -1);
+		assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER + places[i]), 0xcb);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER + (1900u << 20)), -1);
 }
 
-static void refuses_other_build_id(void **ret)
+TEST_WITH(refuses_other_build_id, set_up, tear_down)
 {
 	static const uint8_t id[20] = { 0xab, 0xcd };
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_elf(state, "program", USER, "\xc3", 1);
+	write_elf(its, "program", USER, "\xc3", 1);
 	set_map("/program");
 	map.build_id = id;
 	map.build_id_size = sizeof(id);
-	begin(state, state->folder);
+	begin(its, its->folder);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
-	assert_missing(state, "/program", "no build id abcd");
-	assert_missing(state, "/program", "/program is another one now");
+		assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
+	assert_missing(its, "/program", "no build id abcd");
+	assert_missing(its, "/program", "/program is another one now");
 }
 
-static void takes_no_data(void **ret)
+TEST_WITH(takes_no_data, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_elf(state, "program", USER, "\xc3", 1);
+	write_elf(its, "program", USER, "\xc3", 1);
 	set_map("/program");
 	map.is_data = true;
-	begin(state, state->folder);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
+	begin(its, its->folder);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
 }
 
-static void refuses_what_is_no_program(void **ret)
+TEST_WITH(refuses_what_is_no_program, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_file(state, "program", "#!/bin/sh", 9);
+	write_file(its, "program", "#!/bin/sh", 9);
 	set_map("/program");
-	begin(state, state->folder);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
-	assert_missing(state, "/program", "ELF");
+	begin(its, its->folder);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
+	assert_missing(its, "/program", "ELF");
 }
 
-static void tells_what_is_no_file(void **ret)
+TEST_WITH(tells_what_is_no_file, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 
 	set_map("[heap]");
-	begin(state, NULL);
-	assert_int_equal(first_byte(image_at(state, 0, UINT64_MAX), USER), -1);
-	assert_missing(state, "[heap]", "no file");
+	begin(its, NULL);
+	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
+	assert_missing(its, "[heap]", "no file");
 }
 
-static void has_many_processes(void **ret)
+TEST_WITH(has_many_processes, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 	struct pt_image *image;
 	uint64_t until;
 
-	write_elf(state, "program", USER, "\xc3", 1);
+	write_elf(its, "program", USER, "\xc3", 1);
 	set_map("/program");
-	begin(state, state->folder);
+	begin(its, its->folder);
 	for (int pid = 0; pid < 3000; pid++) {
-		image = code_view_image(state->view, pid % 1000, 0, &until);
+		image = code_view_image(its->view, pid % 1000, 0, &until);
 		assert_int_equal(first_byte(image, USER), 0xc3);
 	}
 }
 
 /* All are the same where only the kernel was traced. */
-static void shares_kernel(void **ret)
+TEST_WITH(shares_kernel, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 	uint64_t until;
 
 	pt.user = false;
-	write_kernel(state, "\x90", 1);
-	begin(state, NULL);
+	write_kernel(its, "\x90", 1);
+	begin(its, NULL);
 	maps_asked = 0;
-	assert_ptr_equal(code_view_image(state->view, 1, 0, &until),
-			 code_view_image(state->view, 2, 5, &until));
+	assert_ptr_equal(code_view_image(its->view, 1, 0, &until),
+			 code_view_image(its->view, 2, 5, &until));
 	assert_int_equal(maps_asked, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(cuts_rows),
-		TEST(numbers_names),
-		TEST(knows_branches),
-		TEST(undoes_patches),
-		TEST(applies_patches),
-		TEST(keeps_patched_blocks_apart),
-		TEST(names_what_was_made_later),
-		TEST(misses_kernel),
-		TEST(refuses_kernel_of_another_boot),
-		TEST(finds_symbol_of_kernel),
-		TEST(finds_file_by_name),
-		TEST(finds_code_in_large_file),
-		TEST(refuses_other_build_id),
-		TEST(takes_no_data),
-		TEST(refuses_what_is_no_program),
-		TEST(tells_what_is_no_file),
-		TEST(has_many_processes),
-		TEST(shares_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "files.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
 #include <elf.h>
 
+#include "test.h"
 #include "tree.h"
 #include "vdso.h"
 #include "write_all.h"
@@ -113,75 +111,61 @@ static long find(const struct state *state, const char *name, const struct build
 	return (long)st.st_size;
 }
 
-static void looks_in_order(void **ret)
+TEST_WITH(looks_in_order, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	assert_int_equal(find(state, "/bin/x", &id, "no build id abcdef in"), -ENOENT);
-	assert_int_equal(find(state, "/bin/x", &id, "/bin/x is not there"), -ENOENT);
-	write_elf(state, "bin/x", &id, 1001);
-	assert_int_equal(find(state, "/bin/x", &id, "/bin/x"), 1001);
-	write_elf(state, ".debug/" PLACE "/elf", &id, 1002);
-	assert_int_equal(find(state, "/bin/x", &id, "/.debug/" PLACE "/elf"), 1002);
-	write_elf(state, "cache/" PLACE "/elf", &id, 1003);
-	assert_int_equal(find(state, "/bin/x", &id, "/cache/" PLACE "/elf"), 1003);
+	assert_int_equal(find(its, "/bin/x", &id, "no build id abcdef in"), -ENOENT);
+	assert_int_equal(find(its, "/bin/x", &id, "/bin/x is not there"), -ENOENT);
+	write_elf(its, "bin/x", &id, 1001);
+	assert_int_equal(find(its, "/bin/x", &id, "/bin/x"), 1001);
+	write_elf(its, ".debug/" PLACE "/elf", &id, 1002);
+	assert_int_equal(find(its, "/bin/x", &id, "/.debug/" PLACE "/elf"), 1002);
+	write_elf(its, "cache/" PLACE "/elf", &id, 1003);
+	assert_int_equal(find(its, "/bin/x", &id, "/cache/" PLACE "/elf"), 1003);
 	/* There is nothing to find it by. */
-	assert_int_equal(find(state, "/bin/x", &(struct build_id){}, "/bin/x"), 1001);
+	assert_int_equal(find(its, "/bin/x", &(struct build_id){}, "/bin/x"), 1001);
 }
 
-static void takes_no_other(void **ret)
+TEST_WITH(takes_no_other, set_up, tear_down)
 {
 	static const struct build_id padded = { 20, { ID } };
-	struct state *state = *ret;
+	struct state *its = *state;
 
-	write_elf(state, "bin/x", &id, 1001);
-	assert_int_equal(find(state, "/bin/x", &other_id, "/bin/x is another one now"), -ESTALE);
+	write_elf(its, "bin/x", &id, 1001);
+	assert_int_equal(find(its, "/bin/x", &other_id, "/bin/x is another one now"), -ESTALE);
 	/* Not even from where it must be. */
-	write_elf(state, "cache/.build-id/ab/cdee/elf", &id, 1002);
-	assert_int_equal(find(state, "/bin/y", &other_id, "is not there"), -ENOENT);
-	assert_int_equal(find(state, "/bin/x", &padded, "/bin/x"), 1001);
-	assert_int_equal(find(state, "[heap]", &(struct build_id){}, "[heap]"), -ENOENT);
+	write_elf(its, "cache/.build-id/ab/cdee/elf", &id, 1002);
+	assert_int_equal(find(its, "/bin/y", &other_id, "is not there"), -ENOENT);
+	assert_int_equal(find(its, "/bin/x", &padded, "/bin/x"), 1001);
+	assert_int_equal(find(its, "[heap]", &(struct build_id){}, "[heap]"), -ENOENT);
 }
 
-static void finds_vdso(void **ret)
+TEST_WITH(finds_vdso, set_up, tear_down)
 {
-	struct state *state = *ret;
+	struct state *its = *state;
 	struct vdso own;
 
-	write_elf(state, "cache/" PLACE "/vdso", &id, 1001);
-	assert_int_equal(find(state, "[vdso]", &id, "/cache/" PLACE "/vdso"), 1001);
-	assert_int_equal(find(state, "[vdso]", &other_id, "no build id abcdee"), -ENOENT);
-	assert_true(vdso_find(&own) || find(state, "[vdso]", &own.id, "") > 1001);
+	write_elf(its, "cache/" PLACE "/vdso", &id, 1001);
+	assert_int_equal(find(its, "[vdso]", &id, "/cache/" PLACE "/vdso"), 1001);
+	assert_int_equal(find(its, "[vdso]", &other_id, "no build id abcdee"), -ENOENT);
+	assert_true(vdso_find(&own) || find(its, "[vdso]", &own.id, "") > 1001);
 }
 
-static void finds_symbols(void **ret)
+TEST_WITH(finds_symbols, set_up, tear_down)
 {
-	struct state *state = *ret;
-	const struct files_places places = { state->cache, NULL };
+	struct state *its = *state;
+	const struct files_places places = { its->cache, NULL };
 	const struct files_wanted wanted = { "/bin/x", id };
 	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int fd = files_open_debug(&places, &wanted, own);
 	struct stat st;
 
 	assert_int_equal(fd, -ENOENT);
-	write_elf(state, "cache/" PLACE "/debug", &id, 1001);
+	write_elf(its, "cache/" PLACE "/debug", &id, 1001);
 	fd = files_open_debug(&places, &wanted, own);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, 1001);
 	close(fd);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(looks_in_order),
-		TEST(takes_no_other),
-		TEST(finds_vdso),
-		TEST(finds_symbols),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format_text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "util.h"
 
 static bool has_field(const void *context, const char *name, size_t length)
@@ -22,7 +18,7 @@ static bool is_plain(const char *text)
 }
 
 /* As Linux has them. */
-static void takes_those_of_the_kernel(void **state)
+TEST(takes_those_of_the_kernel)
 {
 	static const char *const texts[] = {
 		" \"\"\n",
@@ -35,12 +31,11 @@ static void takes_those_of_the_kernel(void **state)
 		" \"a\" \"b %d\", !!REC->a",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_true(is_plain(texts[i]));
 }
 
-static void refuses_what_is_dangerous(void **state)
+TEST(refuses_what_is_dangerous)
 {
 	static const char *const texts[] = {
 		"x",
@@ -71,12 +66,11 @@ static void refuses_what_is_dangerous(void **state)
 		" \"%s\", __get_str(a",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_false(is_plain(texts[i]));
 }
 
-static void takes_heads_of_the_kernel_alone(void **state)
+TEST(takes_heads_of_the_kernel_alone)
 {
 	static const char *const good[] = { "int a",	      "unsigned long long a",
 					    "char comm[16]",  "__data_loc char[] name",
@@ -87,7 +81,6 @@ static void takes_heads_of_the_kernel_alone(void **state)
 					   "int\ta",  " a b" };
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good) + ARRAY_SIZE(bad); i++) {
 		bool is_good = i < ARRAY_SIZE(good);
 
@@ -101,12 +94,11 @@ static void takes_heads_of_the_kernel_alone(void **state)
 	}
 }
 
-static void is_bounded(void **state)
+TEST(is_bounded)
 {
 	static char text[20 << 10];
 	const char *begin = "\"%d\", ";
 
-	(void)state;
 	for (int depth = 60; depth < 70; depth++) {
 		snprintf(text, sizeof(text), "%s%*s1%*s", begin, depth, "", depth, "");
 		memset(text + strlen(begin), '(', (size_t)depth);
@@ -117,16 +109,4 @@ static void is_bounded(void **state)
 	memcpy(text, "\"x\"", 3);
 	assert_false(is_plain(text));
 	assert_true(format_text_print_is_plain(text, 16 << 10, has_field, NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_those_of_the_kernel),
-		cmocka_unit_test(refuses_what_is_dangerous),
-		cmocka_unit_test(takes_heads_of_the_kernel_alone),
-		cmocka_unit_test(is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

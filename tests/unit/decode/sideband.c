@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "sideband.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "made.h"
+#include "test.h"
 
 #define EXEC PERF_RECORD_MISC_COMM_EXEC
 #define USER PERF_RECORD_MISC_USER
@@ -47,14 +44,13 @@ static void check_task(const struct sideband_task *task, uint64_t time, uint64_t
 
 /* CPU 1: a switch whose second record was lost, one of which only the second is left, one at the
  * end of the trace. */
-static void tells_who_runs(void **state)
+TEST(tells_who_runs)
 {
 	const struct sideband_task *tasks;
 	struct made made = {};
 	struct opened opened;
 	size_t nr;
 
-	(void)state;
 	made_switch(&made, 1, 100, true, 7, 8, 0, 0);
 	made_switch(&made, 1, 110, false, 0, 0, 7, 8);
 	made_switch(&made, 2, 105, false, 70, 80, 0, 0);
@@ -82,7 +78,7 @@ static void tells_who_runs(void **state)
 }
 
 /* Rings of one CPU come one after another, and what their records say was out of order. */
-static void sorts_tasks(void **state)
+TEST(sorts_tasks)
 {
 	static const uint32_t start[] = { 5, 6 };
 	const struct sideband_task *tasks;
@@ -90,7 +86,6 @@ static void sorts_tasks(void **state)
 	struct opened opened;
 	size_t nr;
 
-	(void)state;
 	made_switch(&made, 0, 100, true, 5, 6, 0, 0);
 	made_switch(&made, 0, 103, false, 0, 0, 5, 6);
 	made_event(&made, PERF_RECORD_ITRACE_START, 0, start, sizeof(start),
@@ -107,12 +102,11 @@ static void sorts_tasks(void **state)
 	close_made(&opened);
 }
 
-static void knows_names(void **state)
+TEST(knows_names)
 {
 	struct made made = { .piped = true };
 	struct opened opened;
 
-	(void)state;
 	made_comm(&made, 0, 10, 10, "shell", 0);
 	made_fork(&made, 20, 10, 20, 10, 100);
 	made_comm(&made, EXEC, 20, 20, "program", 200);
@@ -175,13 +169,12 @@ static void make_maps(struct made *made)
 	made_mmap(made, USER, 20, 0x4000, 0x1000, 0, "/bin/program", ID_B, 310);
 }
 
-static void inherits_maps(void **state)
+TEST(inherits_maps)
 {
 	struct made made = {};
 	struct opened opened;
 	struct sideband_maps maps;
 
-	(void)state;
 	make_maps(&made);
 	opened = open_made(&made);
 	maps = maps_of(&opened, 20, 99, 0, 0, 100);
@@ -209,7 +202,7 @@ static void inherits_maps(void **state)
 }
 
 /* The table of build ids is for files whose records have none. */
-static void takes_build_ids_of_table(void **state)
+TEST(takes_build_ids_of_table)
 {
 	static const struct {
 		uint32_t type;
@@ -223,7 +216,6 @@ static void takes_build_ids_of_table(void **state)
 	struct sideband_maps maps;
 	struct opened opened;
 
-	(void)state;
 	make_maps(&made);
 	made.features.data = malloc(sizeof(entry));
 	made.features.len = sizeof(entry);
@@ -261,13 +253,12 @@ static void make_pokes(struct made *made)
 		   (struct made_id){ .time = 30 });
 }
 
-static void knows_the_kernel(void **state)
+TEST(knows_the_kernel)
 {
 	const struct sideband_kernel *kernel;
 	struct made made = {};
 	struct opened opened;
 
-	(void)state;
 	made_mmap(&made, KERNEL, -1, 0xffffffffc0000000, 0x1000, 0, "[module]", NULL, 0);
 	made_mmap(&made, KERNEL, -1, 0xffffffff81000000, 0x1000, 0xffffffff81000000,
 		  "[kernel.kallsyms]_text", ID_A, 0);
@@ -289,7 +280,7 @@ static void knows_the_kernel(void **state)
 	close_made(&opened);
 }
 
-static void tells_what_was_lost(void **state)
+TEST(tells_what_was_lost)
 {
 	static const uint64_t lost[] = { 0, 5 };
 	static const uint64_t aux[] = { 0, 4096,
@@ -299,7 +290,6 @@ static void tells_what_was_lost(void **state)
 	struct opened opened;
 	size_t nr;
 
-	(void)state;
 	made_event(&made, PERF_RECORD_LOST, 0, lost, sizeof(lost),
 		   (struct made_id){ .time = 20, .cpu = 1 });
 	made_event(&made, PERF_RECORD_AUX, 0, aux, sizeof(aux),
@@ -314,7 +304,7 @@ static void tells_what_was_lost(void **state)
 	close_made(&opened);
 }
 
-static void reads_what_pt_is_like(void **state)
+TEST(reads_what_pt_is_like)
 {
 	static const struct {
 		uint32_t len;
@@ -325,7 +315,6 @@ static void reads_what_pt_is_like(void **state)
 	const struct sideband_pt *pt;
 	struct opened opened;
 
-	(void)state;
 	made_info(&made, 31, 1000000, 77, true);
 	made_record(&made, PERFDATA_RECORD_ID_INDEX, 0, index, sizeof(index));
 	made.features.data = malloc(sizeof(cpuid));
@@ -361,12 +350,11 @@ static void check_refused(struct made *made, int error, const char *what)
 	perfdata_unmap(&file);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	struct made empty = {}, compressed = {};
 	struct made folder = { .feature = PERFDATA_FEATURE_DIR_FORMAT };
 
-	(void)state;
 	check_refused(&empty, -EINVAL, "did not finish");
 	made_record(&compressed, PERFDATA_RECORD_COMPRESSED, 0, NULL, 0);
 	check_refused(&compressed, -ENOTSUP, "without -z");
@@ -375,21 +363,4 @@ static void refuses(void **state)
 	folder.features.data[0] = 1;
 	folder.features.len = 8;
 	check_refused(&folder, -ENOTSUP, "without --threads");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_who_runs),
-		cmocka_unit_test(sorts_tasks),
-		cmocka_unit_test(knows_names),
-		cmocka_unit_test(inherits_maps),
-		cmocka_unit_test(takes_build_ids_of_table),
-		cmocka_unit_test(knows_the_kernel),
-		cmocka_unit_test(tells_what_was_lost),
-		cmocka_unit_test(reads_what_pt_is_like),
-		cmocka_unit_test(refuses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "made.h"
 #include "sideband.h"
+#include "test.h"
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
 #define PSBEND "\x02\x23"
@@ -124,14 +121,13 @@ static void check_segments(const struct trace_queue *queue, size_t first, size_t
 }
 
 /* From the begin, which is no point, in large steps, then point by point. */
-static void finds_segments(void **state)
+TEST(finds_segments)
 {
 	struct made made = {};
 	struct opened opened;
 	struct trace_segment segment;
 	const struct trace_queue *queue;
 
-	(void)state;
 	make_info(&made, true);
 	add_trace(&made, 2, 0, STREAM_LEN);
 	add_trace(&made, 1, 10 * PERIOD, 20 * PERIOD);
@@ -151,7 +147,7 @@ static void finds_segments(void **state)
 }
 
 /* What two snapshots have in common is there once, wherever the ring was cut. */
-static void cuts_overlaps(void **state)
+TEST(cuts_overlaps)
 {
 	static const size_t cuts[][2] = {
 		{ 5 * PERIOD, 20 * PERIOD },
@@ -163,7 +159,6 @@ static void cuts_overlaps(void **state)
 		{ 5 * PERIOD + 3, 10 * PERIOD + FIRST + PSB_LEN + 3 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
 		struct made made = {};
 		struct opened opened;
@@ -180,13 +175,12 @@ static void cuts_overlaps(void **state)
 }
 
 /* Perf pads traces to 8 bytes. */
-static void cuts_padded_overlaps(void **state)
+TEST(cuts_padded_overlaps)
 {
 	uint8_t padded[10 * PERIOD + 8] = {};
 	struct made made = {};
 	struct opened opened;
 
-	(void)state;
 	memcpy(padded, stream, 10 * PERIOD + 1);
 	make_info(&made, true);
 	made_trace(&made, 0, TSC_BASE + 1, padded, sizeof(padded));
@@ -196,14 +190,13 @@ static void cuts_padded_overlaps(void **state)
 	close_made(&opened);
 }
 
-static void tells_gaps(void **state)
+TEST(tells_gaps)
 {
 	struct made made = {};
 	struct trace_segment segment;
 	const struct trace_queue *queue;
 	struct opened opened;
 
-	(void)state;
 	make_info(&made, true);
 	add_trace(&made, 0, 0, 2 * PERIOD);
 	add_trace(&made, 0, 50 * PERIOD, 52 * PERIOD);
@@ -224,7 +217,7 @@ static void tells_gaps(void **state)
 
 /* Of a stream nothing is lost where it was cut: in the middle of a point, or where there is none
  * for long. */
-static void joins_streams(void **state)
+TEST(joins_streams)
 {
 	static const size_t cuts[] = {
 		10 * PERIOD,	     10 * PERIOD + FIRST + 5, 10 * PERIOD + FIRST + 20,
@@ -235,7 +228,6 @@ static void joins_streams(void **state)
 	struct opened opened;
 	size_t from = 0;
 
-	(void)state;
 	make_info(&made, false);
 	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
 		add_trace(&made, 0, from, cuts[i]);
@@ -247,7 +239,7 @@ static void joins_streams(void **state)
 }
 
 /* Points without a time are of that of the point before. */
-static void bears_points_without_times(void **state)
+TEST(bears_points_without_times)
 {
 	uint8_t bytes[16 * PERIOD] = {};
 	struct made made = {};
@@ -256,7 +248,6 @@ static void bears_points_without_times(void **state)
 	struct opened opened;
 	size_t nr = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 16; i++)
 		put_point(bytes + i * PERIOD, i == 4 || i == 12 ? tsc_of(i) : 0);
 	make_info(&made, true);
@@ -277,7 +268,7 @@ static void bears_points_without_times(void **state)
 }
 
 /* Without times snapshots are compared byte by byte. */
-static void cuts_overlaps_without_times(void **state)
+TEST(cuts_overlaps_without_times)
 {
 	uint8_t *bytes = malloc(20 * PERIOD);
 	struct made made = {};
@@ -286,7 +277,6 @@ static void cuts_overlaps_without_times(void **state)
 	struct opened opened;
 	size_t nr = 0;
 
-	(void)state;
 	memcpy(bytes, stream, 20 * PERIOD);
 	for (size_t i = 0; i < 20; i++)
 		memset(bytes + FIRST + i * PERIOD + PSB_LEN + 2, 0, TSC_LEN);
@@ -326,13 +316,12 @@ static void add_sample(struct made *made, uint32_t cpu, size_t from)
 		    sizeof(sample) - sizeof(sample.header));
 }
 
-static void reads_samples(void **state)
+TEST(reads_samples)
 {
 	static const uint64_t index[] = { 2, MADE_ID + 1, 1, 1, -1, MADE_ID + 3, 3, 3, -1 };
 	struct made made = { .sample_type = PERF_SAMPLE_AUX };
 	struct opened opened;
 
-	(void)state;
 	made_record(&made, PERFDATA_RECORD_ID_INDEX, 0, index, sizeof(index));
 	make_info(&made, false);
 	for (size_t i = 0; i < 8; i++) {
@@ -348,7 +337,7 @@ static void reads_samples(void **state)
 }
 
 /* What was written while nothing was traced is decoded with what is before. */
-static void begins_where_mode_is_told(void **state)
+TEST(begins_where_mode_is_told)
 {
 	uint8_t bytes[8 * PERIOD] = {};
 	struct made made = {};
@@ -356,7 +345,6 @@ static void begins_where_mode_is_told(void **state)
 	const struct trace_queue *queue;
 	struct opened opened;
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++) {
 		put_point(bytes + i * PERIOD, tsc_of(i));
 		if (i != 3 && i != 5)
@@ -381,12 +369,11 @@ static void begins_where_mode_is_told(void **state)
 	close_made(&opened);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
 	struct opened opened = {};
 	char *why;
 
-	(void)state;
 	for (int has_info = 0; has_info < 2; has_info++) {
 		struct made made = {};
 
@@ -402,14 +389,13 @@ static void refuses(void **state)
 	}
 }
 
-static void bears_traces_without_points(void **state)
+TEST(bears_traces_without_points)
 {
 	uint8_t zeros[1000] = {};
 	struct trace_segment segment;
 	struct made made = {};
 	struct opened opened;
 
-	(void)state;
 	make_info(&made, true);
 	made_trace(&made, 0, 1, zeros, sizeof(zeros));
 	made_trace(&made, 0, 1, zeros, sizeof(zeros));
@@ -422,19 +408,5 @@ static void bears_traces_without_points(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_segments),
-		cmocka_unit_test(cuts_overlaps),
-		cmocka_unit_test(cuts_padded_overlaps),
-		cmocka_unit_test(tells_gaps),
-		cmocka_unit_test(joins_streams),
-		cmocka_unit_test(bears_points_without_times),
-		cmocka_unit_test(cuts_overlaps_without_times),
-		cmocka_unit_test(reads_samples),
-		cmocka_unit_test(begins_where_mode_is_told),
-		cmocka_unit_test(refuses),
-		cmocka_unit_test(bears_traces_without_points),
-	};
-
-	return cmocka_run_group_tests(tests, make_stream, NULL);
+	return run_all(make_stream, NULL);
 }

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace_clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 /* As kernels have it on a CPU of 2.4 GHz. */
 static const struct trace_clock clock = { .zero = 1000, .mult = 447392427, .shift = 30 };
 
-static void converts(void **state)
+TEST(converts)
 {
-	(void)state;
 	assert_int_equal(trace_clock_ns(&clock, 0), 1000);
 	assert_int_equal(trace_clock_ns(&clock, 2400000), 1001000);
 	assert_int_equal(trace_clock_tsc(&clock, 1001000), 2399999);
@@ -23,21 +17,19 @@ static void converts(void **state)
 			(UINT64_C(1) << 54) - 3, UINT64_C(1) << 54);
 }
 
-static void knows_no_relation(void **state)
+TEST(knows_no_relation)
 {
 	static const struct trace_clock none = { .zero = 1, .shift = 20 };
 
-	(void)state;
 	assert_int_equal(trace_clock_ns(&none, 5), 0);
 	assert_int_equal(trace_clock_tsc(&none, 5), 0);
 }
 
 /* Of a TSC that has 32 bits. */
-static void converts_short_ones(void **state)
+TEST(converts_short_ones)
 {
 	struct trace_clock narrow = clock;
 
-	(void)state;
 	narrow.is_short = true;
 	narrow.cycles = UINT64_C(0x5fffffff0);
 	narrow.mask = UINT32_MAX;
@@ -46,24 +38,11 @@ static void converts_short_ones(void **state)
 	assert_int_equal(trace_clock_ns(&narrow, 4), trace_clock_ns(&clock, UINT64_C(0x600000004)));
 }
 
-static void extends(void **state)
+TEST(extends)
 {
-	(void)state;
 	assert_int_equal(trace_clock_extend(5, 7), 5);
 	assert_int_equal(trace_clock_extend(9, (UINT64_C(3) << 56) + 7), (UINT64_C(3) << 56) + 9);
 	assert_int_equal(trace_clock_extend(5, (UINT64_C(3) << 56) - 2), (UINT64_C(3) << 56) + 5);
 	assert_int_equal(trace_clock_extend((UINT64_C(1) << 56) - 2, (UINT64_C(3) << 56) + 5),
 			 (UINT64_C(3) << 56) - 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(converts),
-		cmocka_unit_test(knows_no_relation),
-		cmocka_unit_test(converts_short_ones),
-		cmocka_unit_test(extends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Of files that perfdata.h writes, with formats as Linux has them. */
 #include "tracepoints.h"
 #include "made_tracepoints.h"
+#include "test.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static void check_times(const struct perfdata_file *file, const struct sample_wi
 	assert_string_equal(text, expected);
 }
 
-static void orders_by_time(void **state)
+TEST_IN_FOLDER(orders_by_time)
 {
 	const struct made_sample samples[] = { raise(10, 0, 0), raise(30, 0, 0), raise(50, 0, 0),
 					       raise(20, 1, 0), raise(30, 1, 0), raise(40, 1, 0),
@@ -134,7 +135,7 @@ static void check_fields(struct tracepoints *tracepoints)
 	assert_int_equal(tracepoints_next(tracepoints, &event), 0);
 }
 
-static void reads_fields(void **state)
+TEST_IN_FOLDER(reads_fields)
 {
 	static const struct {
 		uint64_t function;
@@ -164,7 +165,7 @@ static void reads_fields(void **state)
 }
 
 /* A field, or what it points to, is behind the end. */
-static void trusts_no_offset(void **state)
+TEST_IN_FOLDER(trusts_no_offset)
 {
 	static const uint16_t places[][2] = { { 16, 53 }, { 69, 0 }, { 65535, 65535 } };
 	const struct sample_window window = { .end = UINT64_MAX };
@@ -190,15 +191,4 @@ static void trusts_no_offset(void **state)
 		remove_folder(state);
 		make_folder(state);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(orders_by_time, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(reads_fields, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(trusts_no_offset, make_folder, remove_folder),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
