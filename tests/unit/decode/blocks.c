@@ -55,8 +55,6 @@ static int image_pid;
 static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
 		       void *context)
 {
-	(void)asid;
-	(void)context;
 	if (ip < BASE || ip >= BASE + SIZE)
 		return -pte_nomap;
 	if (size > BASE + SIZE - ip)
@@ -67,8 +65,6 @@ static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid,
 
 struct pt_image *code_view_image(struct code_view *view, int pid, uint64_t time, uint64_t *until)
 {
-	(void)view;
-	(void)time;
 	image_pid = pid;
 	*until = UINT64_MAX;
 	return image;
@@ -78,7 +74,6 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 {
 	struct code_block *code = &blocks_seen[nr_seen++];
 
-	(void)view;
 	assert_true(nr_seen < ARRAY_SIZE(blocks_seen));
 	*code = (struct code_block){ .first = block->ip,
 				     .last = block->end_ip,
@@ -94,13 +89,11 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 
 const struct sideband_pt *sideband_pt(const struct sideband *sb)
 {
-	(void)sb;
 	return &pt;
 }
 
 const struct sideband_task *sideband_tasks(const struct sideband *sb, int cpu, size_t *nr)
 {
-	(void)sb;
 	assert_int_equal(cpu, 3);
 	*nr = nr_tasks;
 	return tasks;
@@ -108,7 +101,6 @@ const struct sideband_task *sideband_tasks(const struct sideband *sb, int cpu, s
 
 struct trace_whose trace_whose(const struct trace_queue *queue)
 {
-	(void)queue;
 	return (struct trace_whose){ .cpu = 3, .pid = -1, .tid = -1 };
 }
 
@@ -122,7 +114,6 @@ static int set_up(void **state)
 {
 	struct pt_config config;
 
-	(void)state;
 	memset(memory, 0xf4, sizeof(memory));
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++)
 		memcpy(memory + insns[i].at, insns[i].bytes, insns[i].length);
@@ -140,7 +131,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	pt_free_encoder(encoder);
 	pt_image_free(image);
 	return 0;

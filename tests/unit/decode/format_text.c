@@ -8,7 +8,6 @@
 
 static bool has_field(const void *context, const char *name, size_t length)
 {
-	(void)context;
 	return length && strncmp(name, "missing", length);
 }
 

@@ -44,7 +44,6 @@ static int make_stream(void **state)
 {
 	uint32_t seed = 1;
 
-	(void)state;
 	for (size_t i = 0; i < STREAM_LEN; i++) {
 		seed = seed * 1103515245 + 12345;
 		stream[i] = (uint8_t)(seed >> 16 | 4) & ~1U;
