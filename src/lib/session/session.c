@@ -488,6 +488,7 @@ int perf_poke__stop(struct perf_poke *pp)
 		trigger_detach(pp->trigger);
 	poke_free(TAKE_PTR(pp->poke));
 	recorder_free(TAKE_PTR(pp->recorder));
+	hardware_free(TAKE_PTR(pp->hardware));
 	closep(&pp->hotplug_fd);
 	output_close(&pp->output);
 	/* Those who wait for the end of the session wait for this. */
