@@ -112,7 +112,7 @@ static void print_source(FILE *file, const struct account *account)
 		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
 			"seen by",
 			account->spans->samples.nr ? "samples of functions"
-						   : "no functions, not interrupts off");
+						   : "functions at the spike alone");
 	if (!facts->pt && facts->lost)
 		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->lost);
 	if (account->errors)

@@ -13,6 +13,10 @@ import common
 READER = "import os\nfd = os.open('/dev/zero', os.O_RDONLY)\nos.sched_setaffinity(0, {%d})\nb = bytearray(1 << 20)\nwhile True: os.readv(fd, [b])"
 
 
+# With the default events: those of others do not tell who sent what.
+SPIKES = ["--threshold", "5ms", "--recorder", "events"]
+
+
 class Stacks(common.HostTest):
     def capture(self, cpu):
         """Of a spike that came while the task read; others are of whatever else a busy machine runs."""
@@ -61,7 +65,7 @@ class Senders(common.HostTest):
     def test_names_the_sender(self):
         """The timer was late for a function that another CPU asked for: by whom, and from where."""
         cpu = common.find_cpus(1)[0]
-        with common.late(cpu), common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
+        with common.late(cpu), common.Session([cpu], self.output, *SPIKES, "--count", "100000") as session:
             for line in iter(session.read_capture, None):
                 cause = json.loads(common.run_ctl("report", "--json", line["path"]).stdout)["cause"]
                 if cause["name"].startswith("call_function") and cause["time_ns"] > common.SPIN_US * 500:
