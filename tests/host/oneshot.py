@@ -55,7 +55,7 @@ class OneShot(CaptureChecks):
             session = stack.enter_context(common.Session(
                 cpus, self.output, "--threshold", "1ns", "--workload", "none",
                 # Few of the armings have CPUs within the nanoseconds that matter. A busy machine has fewer.
-                "--function", "hrtimer_wakeup", "--count", "300", "--duration", "20s", *common.EVENTS))
+                "--function", "hrtimer_wakeup", "--count", "100", "--duration", "10s", *common.EVENTS))
             self.assertEqual(session.finish(), 0, session.__dict__)
         count = len(session.captures)
         self.check_captures(session, count)

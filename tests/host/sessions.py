@@ -385,7 +385,7 @@ class Pins(SessionTest):
             self.skipTest("nobody cannot run programs of this build folder")
         with self.session() as session:
             for command in ("status", "stop", "poke"):
-                self.assert_fails(common.run_ctl(command, session.name, prefix=become), FAILED, "not allowed", "root")
+                self.assert_fails(common.run_ctl(command, session.name, prefix=become), FAILED, "needs root")
             self.end(session)
 
 
