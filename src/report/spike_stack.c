@@ -52,9 +52,24 @@ static bool only_passes(const char *name)
 	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
+/* Where another interrupt was being left, that had waited too, it had come upon the same: the frame
+ * behind its entry. 0: none was. */
+static size_t behind_interrupt(const struct spike_stack *stack)
+{
+	if (!stack->nr || strcmp(stack->frames[0].name, "irqentry_exit"))
+		return 0;
+	for (size_t i = 1; i < stack->nr; i++) {
+		const char *name = stack->frames[i].name;
+
+		if (!strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt"))
+			return i + 1;
+	}
+	return 0;
+}
+
 static size_t find_turning_on(const struct spike_stack *stack)
 {
-	for (size_t i = 0; i < stack->nr && stack->frames[i].function; i++) {
+	for (size_t i = behind_interrupt(stack); i < stack->nr && stack->frames[i].function; i++) {
 		if (!only_turns_on(stack->frames[i].name))
 			return i;
 	}
@@ -65,7 +80,7 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
-	if (stack->irqs_on)
+	if (stack->irqs_on && !behind_interrupt(stack))
 		return STACK_NONE;
 	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
 }
@@ -86,7 +101,7 @@ size_t spike_stack_open(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
-	if (stack->nr && (stack->irqs_on || stack->frames[0].user))
+	if (stack->nr && (stack->frames[0].user || (stack->irqs_on && !behind_interrupt(stack))))
 		return 0;
 	if (found == STACK_NONE)
 		return STACK_NONE;

@@ -143,6 +143,12 @@ TEST(names_what_the_interrupt_came_upon)
 	};
 	static const struct spike_frame user[] = { { "libc.so.6+0x12", "", true, false } };
 	static const struct spike_frame passing[] = { FRAME("do_syscall_64"), user[0] };
+	static const struct spike_frame nested[] = {
+		FRAME("irqentry_exit"),
+		FRAME("asm_sysvec_reschedule_ipi"),
+		FRAME("acme_flush"),
+		FRAME("foo"),
+	};
 	static const struct spike_frame gone[] = { { "[0xffffffffc0001234]", "", false, false },
 						   FRAME("foo") };
 	static const struct spike_frame idle[] = { FRAME("default_idle"), FRAME("do_idle") };
@@ -165,6 +171,9 @@ TEST(names_what_the_interrupt_came_upon)
 		   "hardware, firmware or a hypervisor",
 		   flush, TASK(0, "stress 7"));
 	account_irqs_on = false;
+	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
+		   "acme_flush(), called from foo()",
+		   nested, TASK(0, "stress 7"));
 	STACK_SAYS("stress 7 ran for 100us of that; whether with interrupts off, events do not "
 		   "show",
 		   gone, TASK(0, "stress 7"));

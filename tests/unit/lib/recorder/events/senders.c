@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What the kernel is asked to record, and to leave out; its rings are replaced at link time. */
+#include "recorder/events/senders.h"
+
+#include <string.h>
+
+#include "helpers.h"
+#include "recorder/rings.h"
+#include "util.h"
+
+#define CPUS_MAX 2000
+
+static struct {
+	const struct ring_event *events;
+	size_t nr;
+} asked;
+
+int __wrap_rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
+		      size_t nr_cpus, size_t pages, const struct log *log)
+{
+	assert_true(cpus && nr_cpus && pages && log);
+	asked.events = events;
+	asked.nr = nr;
+	*ret = (struct rings *)&asked;
+	return 0;
+}
+
+void __wrap_rings_free(struct rings *rings)
+{
+	assert_true(!rings || rings == (struct rings *)&asked);
+}
+
+static struct senders *opened(const int *cpus, size_t nr_cpus)
+{
+	const struct recorder_config config = { .cpus = cpus, .nr_cpus = nr_cpus };
+	const struct perf_event_attr attr = { .sample_id_all = 1 };
+	struct senders *senders = NULL;
+
+	asked.nr = 0;
+	assert_int_equal(
+		senders_open(&senders, &attr, &config, folder->fd, folder->fd, &(struct log){}), 0);
+	return senders;
+}
+
+TEST_IN_FOLDER(asks_for_what_is_sent_to_watched_cpus)
+{
+	static const int cpus[] = { 1, 3, 4 };
+	struct senders *senders;
+
+	put_file(folder->fd, "events/ipi/ipi_send_cpu/id", "11\n");
+	put_file(folder->fd, "events/ipi/ipi_send_cpumask/id", "12\n");
+	senders = opened(cpus, ARRAY_SIZE(cpus));
+	assert_int_equal(asked.nr, 2);
+	assert_string_equal(asked.events[0].name, "ipi:ipi_send_cpu");
+	assert_string_equal(asked.events[0].filter, "cpu==1||cpu==3||cpu==4");
+	assert_string_equal(asked.events[1].filter, "cpumask & CPUS{1,3-4}");
+	for (size_t i = 0; i < asked.nr; i++) {
+		assert_true(asked.events[i].needs_filter && asked.events[i].optional);
+		assert_true(asked.events[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+		assert_int_equal(asked.events[i].attr.config, 11 + i);
+	}
+	senders_free(senders);
+}
+
+/* An older kernel, and one with more CPUs than a filter has room for. */
+TEST_IN_FOLDER(does_without)
+{
+	static int cpus[CPUS_MAX];
+	const char *names[SENDERS_EVENTS_MAX];
+	struct sideband_copy *copy;
+
+	for (int i = 0; i < CPUS_MAX; i++)
+		cpus[i] = i;
+	assert_null(opened(cpus, 1));
+	put_file(folder->fd, "events/csd/csd_queue_cpu/id", "13\n");
+	assert_null(opened(cpus, CPUS_MAX));
+	assert_int_equal(asked.nr, 0);
+	assert_int_equal(senders_names(NULL, names), 0);
+	assert_int_equal(senders_copy(NULL, &copy), 0);
+	assert_null(copy);
+	assert_int_equal(senders_describe(NULL, NULL, NULL), 0);
+	assert_int_equal(senders_cpu_online(NULL, 1), 0);
+	senders_free(NULL);
+}
