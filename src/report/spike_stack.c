@@ -56,13 +56,13 @@ static bool only_passes(const char *name)
  * behind its entry. 0: none was. */
 static size_t behind_interrupt(const struct spike_stack *stack)
 {
-	if (!stack->nr || strcmp(stack->frames[0].name, "irqentry_exit"))
-		return 0;
-	for (size_t i = 1; i < stack->nr; i++) {
+	for (size_t i = 0; i + 1 < stack->nr; i++) {
 		const char *name = stack->frames[i].name;
 
 		if (!strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt"))
-			return i + 1;
+			return stack->frames[i + 1].function ? i + 1 : 0;
+		if (!i && strcmp(name, "irqentry_exit"))
+			return 0;
 	}
 	return 0;
 }

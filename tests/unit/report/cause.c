@@ -149,6 +149,8 @@ TEST(names_what_the_interrupt_came_upon)
 		FRAME("acme_flush"),
 		FRAME("foo"),
 	};
+	static const struct spike_frame entry[] = { FRAME("asm_sysvec_reschedule_ipi"),
+						    FRAME("acme_flush") };
 	static const struct spike_frame gone[] = { { "[0xffffffffc0001234]", "", false, false },
 						   FRAME("foo") };
 	static const struct spike_frame idle[] = { FRAME("default_idle"), FRAME("do_idle") };
@@ -174,6 +176,9 @@ TEST(names_what_the_interrupt_came_upon)
 	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
 		   "acme_flush(), called from foo()",
 		   nested, TASK(0, "stress 7"));
+	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
+		   "acme_flush()",
+		   entry, TASK(0, "stress 7"));
 	STACK_SAYS("stress 7 ran for 100us of that; whether with interrupts off, events do not "
 		   "show",
 		   gone, TASK(0, "stress 7"));
