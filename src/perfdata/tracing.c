@@ -9,6 +9,17 @@
 #define MAGIC "\027\010\104tracing"
 #define VERSION "0.6"
 
+/* libtraceevent 1.7 warns of the one, and knows the other: a mask of bits all the same. */
+static void name_known_function(struct perfdata_buf *format)
+{
+	static const char new[] = "__get_cpumask(", known[] = "__get_bitmask(";
+	char *at;
+
+	_Static_assert(sizeof(new) == sizeof(known), "replaced in place");
+	while ((at = memmem(format->data, format->len, new, strlen(new))))
+		memcpy(at, known, strlen(known));
+}
+
 static int put_file(struct perfdata_buf *body, int dirfd, const char *path)
 {
 	_cleanup_buf_ struct perfdata_buf file = {};
@@ -16,6 +27,7 @@ static int put_file(struct perfdata_buf *body, int dirfd, const char *path)
 
 	if (r < 0)
 		return r;
+	name_known_function(&file);
 	perfdata_buf_u64(body, file.len);
 	perfdata_buf_append(body, &file);
 	return 0;

@@ -10,7 +10,8 @@ static void put_tracefs(int fd)
 {
 	put_file(fd, "events/header_page", "page\n");
 	put_file(fd, "events/header_event", "event\n");
-	put_file(fd, "events/sched/sched_switch/format", "format of sched_switch\n");
+	put_file(fd, "events/sched/sched_switch/format",
+		 "format of sched_switch, __get_cpumask(a)\n");
 	put_file(fd, "events/sched/sched_wakeup/format", "format of sched_wakeup\n");
 	put_file(fd, "events/sched/sched_migrate_task/format", "not asked for\n");
 	put_file(fd, "events/timer/hrtimer_start/format", "format of hrtimer_start\n");
@@ -71,7 +72,7 @@ TEST_IN_FOLDER(test_formats)
 	body = feature(file, 1);
 	check_head(&body);
 	EXPECT(&body, U32(0), U32(3), CSTRING("sched"), U32(2));
-	check_content(&body, take_u64(&body), "format of sched_switch\n");
+	check_content(&body, take_u64(&body), "format of sched_switch, __get_bitmask(a)\n");
 	check_content(&body, take_u64(&body), "format of sched_wakeup\n");
 	EXPECT(&body, CSTRING("timer"), U32(1));
 	check_content(&body, take_u64(&body), "format of hrtimer_start\n");
