@@ -151,8 +151,9 @@ LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-
 
 
 def is_sample(line):
-    """Not of the trace: the event that a sample of it came with, and the stack at the spike, whose frames begin with a tab."""
-    return line[0] == "\t" or line.rstrip().endswith((" bpf_trace:bpf_trace_printk:", " spike:"))
+    """Not of the trace: the event that a sample of it came with, and the stack at the spike, whose frames begin with a tab. Where
+    fields are chosen, events have no name."""
+    return line[0] == "\t" or line.rstrip().endswith(":")
 
 
 class Decoded:
