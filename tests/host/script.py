@@ -16,6 +16,8 @@ FAILED = 1
 USAGE = 2
 LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
 NAMED = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<rest>-?\d+ \[\d+\].*)")
+# Perf puts the one frame of an event without a callchain behind it.
+FRAME = re.compile(r" +[0-9a-f]{1,16} \S+ \(\S+\)$")
 WINDOW_NS = 10000000  # without --window
 
 
@@ -125,8 +127,9 @@ class Events(common.HostTest):
         return result.stdout
 
     def named(self, text):
-        """What was executed, and by whom, of each line. A task that has ended is -1."""
-        lines = [NAMED.fullmatch(line) for line in text.splitlines()]
+        """What was executed, and by whom, of each line, without perf's callchains. A task that has ended is -1."""
+        events = [FRAME.sub("", line).rstrip() for line in text.splitlines() if line and line[0] != "\t" and not line.rstrip().endswith(" spike:")]
+        lines = [NAMED.fullmatch(line) for line in events]
         self.assertTrue(all(lines))
         return [(line["rest"], line["comm"]) for line in lines]
 
