@@ -142,7 +142,8 @@ TEST(names_what_the_interrupt_came_upon)
 		{ "libc.so.6+0x12", "", true, false },
 	};
 	static const struct spike_frame user[] = { { "libc.so.6+0x12", "", true, false } };
-	static const struct spike_frame passing[] = { FRAME("do_syscall_64"), user[0] };
+	static const struct spike_frame passing[] = { FRAME("do_syscall_64"),
+						      { "libc.so.6+0x12", "", true, false } };
 	static const struct spike_frame nested[] = {
 		FRAME("irqentry_exit"),
 		FRAME("asm_sysvec_reschedule_ipi"),
