@@ -255,7 +255,7 @@ class Manager(DetachTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("real-time", result.stderr)
         path, = (os.path.join(self.output, name) for name in self.folders())
-        self.assertIn("hrtimer", self.perf("script", "-i", os.path.join(path, "perf.data")))
+        self.assertIn("sched:sched_switch", self.perf("script", "-i", os.path.join(path, "perf.data")))
 
 
 class Journal(DetachTest):
