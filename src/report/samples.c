@@ -4,27 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "array.h"
+
 /* Of a stranger's file. */
 #define DEPTH_MAX 256
 /* Addresses below are of user space, on all architectures of 64 bits. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 /* PERF_CONTEXT_MAX: from here on what is meant is where the next addresses belong. */
 #define CONTEXT_FIRST ((uint64_t)-4095)
-
-static bool grow(void **array, size_t *room, size_t wanted, size_t size)
-{
-	size_t more = *room ? 2 * *room : 256;
-	void *grown;
-
-	if (wanted <= *room)
-		return true;
-	grown = reallocarray(*array, more, size);
-	if (!grown)
-		return false;
-	*array = grown;
-	*room = more;
-	return true;
-}
 
 static uint32_t name_frame(struct names *names, struct tracepoints *tracepoints, uint64_t address)
 {
@@ -45,7 +32,7 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 	struct sampled sample = { event->time, samples->nr_frames, 0 };
 	uint64_t address;
 
-	if (!grow((void **)&samples->list, &samples->room, samples->nr + 1, sizeof(sample)))
+	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
 		return -ENOMEM;
 	for (uint64_t at = 0;
 	     at + sizeof(address) <= event->callchain.size && sample.nr < DEPTH_MAX;
@@ -55,8 +42,7 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 		memcpy(&address, event->callchain.data + at, sizeof(address));
 		if (address >= CONTEXT_FIRST)
 			continue;
-		if (!grow((void **)&samples->frames, &samples->frames_room, samples->nr_frames + 1,
-			  sizeof(*samples->frames)))
+		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
 			return -ENOMEM;
 		name = name_frame(names, tracepoints, address);
 		/* Recursion, and user space, are one frame. */

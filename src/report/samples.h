@@ -17,9 +17,9 @@ struct samples {
 		size_t first; /* of `frames` */
 		uint32_t nr;
 	} * list;
-	size_t nr, room;
+	size_t nr;
 	uint32_t *frames; /* names, innermost first */
-	size_t nr_frames, frames_room;
+	size_t nr_frames;
 };
 
 /* Returns 0 or -ENOMEM. */
