@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tracepoints.h"
 
+#include <linux/perf_event.h>
 #include <string.h>
 
 #include "printable.h"
@@ -175,6 +176,17 @@ const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t addre
 
 	return tracepoints->resolver ? tracepoints->resolver(tracepoints->context, address, &start)
 				     : NULL;
+}
+
+bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address)
+{
+	while (*at + sizeof(*address) <= callchain->size) {
+		memcpy(address, callchain->data + *at, sizeof(*address));
+		*at += sizeof(*address);
+		if (*address < PERF_CONTEXT_MAX)
+			return true;
+	}
+	return false;
 }
 
 static int map_folder(struct tracepoints *tracepoints, const char *folder)

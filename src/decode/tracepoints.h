@@ -66,6 +66,10 @@ static inline bool tracepoint_text(const struct tracepoint_event *event, const c
 	       event_format_text(event->kind->format, &event->raw, field, text, size);
 }
 
+/* The next address of a callchain, innermost first, without the marks that tell where addresses
+ * belong. *at is 0 at first. False: there are no more. */
+bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address);
+
 /* For what is printed; of a folder its own. Returns 0 or -ENOMEM. */
 int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver,
 			void *context) _must_check_;

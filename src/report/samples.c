@@ -2,7 +2,6 @@
 #include "samples.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "array.h"
 
@@ -10,8 +9,6 @@
 #define DEPTH_MAX 256
 /* Addresses below are of user space, on all architectures of 64 bits. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
-/* PERF_CONTEXT_MAX: from here on what is meant is where the next addresses belong. */
-#define CONTEXT_FIRST ((uint64_t)-4095)
 
 static uint32_t name_frame(struct names *names, struct tracepoints *tracepoints, uint64_t address)
 {
@@ -30,21 +27,15 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 		const struct tracepoint_event *event)
 {
 	struct sampled sample = { event->time, samples->nr_frames, 0 };
-	uint64_t address;
+	uint64_t at = 0, address;
 
 	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
 		return -ENOMEM;
-	for (uint64_t at = 0;
-	     at + sizeof(address) <= event->callchain.size && sample.nr < DEPTH_MAX;
-	     at += sizeof(address)) {
-		uint32_t name;
+	while (sample.nr < DEPTH_MAX && tracepoints_frame(&event->callchain, &at, &address)) {
+		uint32_t name = name_frame(names, tracepoints, address);
 
-		memcpy(&address, event->callchain.data + at, sizeof(address));
-		if (address >= CONTEXT_FIRST)
-			continue;
 		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
 			return -ENOMEM;
-		name = name_frame(names, tracepoints, address);
 		/* Recursion, and user space, are one frame. */
 		if (sample.nr && samples->frames[samples->nr_frames - 1] == name)
 			continue;

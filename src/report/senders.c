@@ -28,16 +28,11 @@ static bool only_sends(const char *name)
 static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
 			const struct perfdata_bytes *chain)
 {
-	for (uint64_t at = 0; at + 8 <= chain->size && sender->nr_callers < SENDER_CALLERS_MAX;
-	     at += 8) {
-		const char *name;
-		uint64_t address;
+	uint64_t at = 0, address;
 
-		memcpy(&address, chain->data + at, sizeof(address));
-		/* A mark, such as that the kernel's begin. */
-		if (address >= PERF_CONTEXT_MAX)
-			continue;
-		name = tracepoints_function(tracepoints, address);
+	while (sender->nr_callers < SENDER_CALLERS_MAX && tracepoints_frame(chain, &at, &address)) {
+		const char *name = tracepoints_function(tracepoints, address);
+
 		if (!name || (!sender->nr_callers && only_sends(name)))
 			continue;
 		printable_copy(sender->callers[sender->nr_callers++], sizeof(sender->callers[0]),
