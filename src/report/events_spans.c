@@ -298,17 +298,22 @@ int events_spans_end(struct events_spans *to, uint64_t end)
 	return to->any ? 0 : -ENODATA;
 }
 
-int events_spans_read(struct tracepoints *tracepoints, uint64_t begin, uint64_t end,
-		      struct spans *spans)
+int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
+		      struct spans *spans, struct senders *senders)
 {
 	struct events_spans to = { spans, tracepoints, begin };
 	struct tracepoint_event event;
 	int r;
 
 	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+		if (event.time >= begin)
+			senders_take(senders, tracepoints, &event, cpu);
+		if (cpu >= 0 && event.cpu != cpu)
+			continue;
 		r = events_spans_take(&to, &event);
 		if (r)
 			break;
 	}
+	senders_name(senders, tracepoints_file(tracepoints));
 	return events_spans_end(&to, end) ?: r;
 }

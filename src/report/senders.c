@@ -40,8 +40,18 @@ static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
 	}
 }
 
-/* Of the last record that names it. */
-static void put_task(struct sender *sender, const struct perfdata_file *file)
+static void put_task(struct senders *senders, int tid, const char *comm)
+{
+	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
+		struct sender *sender = &senders->rows[i];
+
+		if (sender->tid == tid)
+			printable_copy(sender->task, sizeof(sender->task), comm);
+	}
+}
+
+/* The last record that names a task counts. */
+void senders_name(struct senders *senders, const struct perfdata_file *file)
 {
 	struct comm_record {
 		uint8_t header[8];
@@ -59,8 +69,7 @@ static void put_task(struct sender *sender, const struct perfdata_file *file)
 		memcpy(&comm, record.bytes,
 		       record.size < sizeof(comm) ? record.size : sizeof(comm));
 		comm.comm[sizeof(comm.comm) - 1] = '\0';
-		if (comm.tid == sender->tid)
-			printable_copy(sender->task, sizeof(sender->task), comm.comm);
+		put_task(senders, comm.tid, comm.comm);
 	}
 }
 
@@ -87,13 +96,16 @@ static bool is_sent(const struct tracepoint_event *event, int cpu)
 	return is_in_mask(event);
 }
 
-static void take(struct senders *senders, struct tracepoints *tracepoints,
-		 const struct tracepoint_event *event)
+void senders_take(struct senders *senders, struct tracepoints *tracepoints,
+		  const struct tracepoint_event *event, int cpu)
 {
-	struct sender *sender = &senders->rows[senders->nr++ % SENDERS_MAX];
 	const char *function = NULL;
+	struct sender *sender;
 	uint64_t address;
 
+	if (!is_sent(event, cpu))
+		return;
+	sender = &senders->rows[senders->nr++ % SENDERS_MAX];
 	*sender = (struct sender){
 		.time = event->time,
 		.cpu = event->cpu,
@@ -105,21 +117,6 @@ static void take(struct senders *senders, struct tracepoints *tracepoints,
 		function = tracepoints_function(tracepoints, address);
 	printable_copy(sender->function, sizeof(sender->function), function ?: "");
 	put_callers(sender, tracepoints, &event->callchain);
-}
-
-int senders_read(struct senders *senders, struct tracepoints *tracepoints, int cpu, uint64_t begin)
-{
-	struct tracepoint_event event;
-	int r;
-
-	senders->nr = 0;
-	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
-		if (event.time >= begin && is_sent(&event, cpu))
-			take(senders, tracepoints, &event);
-	}
-	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++)
-		put_task(&senders->rows[i], tracepoints_file(tracepoints));
-	return r;
 }
 
 const struct sender *senders_find(const struct senders *senders, uint64_t at, const char *function)

@@ -20,15 +20,18 @@ struct sender {
 	unsigned int nr_callers;
 };
 
-/* The newest ones, in no order. */
+/* The newest ones, in no order. All zero is none. */
 struct senders {
 	struct sender rows[SENDERS_MAX];
 	uint64_t nr; /* that there were */
 };
 
-/* Those who have asked this CPU, of all CPUs and from `begin` on. Returns 0 or -ENOMEM. */
-int senders_read(struct senders *senders, struct tracepoints *tracepoints, int cpu,
-		 uint64_t begin) _must_check_;
+/* Takes an event, of whatever CPU, if by it somebody asks this one. */
+void senders_take(struct senders *senders, struct tracepoints *tracepoints,
+		  const struct tracepoint_event *event, int cpu);
+
+/* Gives them the names of their tasks. */
+void senders_name(struct senders *senders, const struct perfdata_file *file);
 
 /* The newest before `at` that asked for this function, or, if it is NULL, for none that is known;
  * NULL: there is none. */

@@ -10,39 +10,21 @@
 #include "events_spans.h"
 #include "track_spans.h"
 
-/* Of all CPUs. */
-static int load_senders(struct account *account, const char *data, uint64_t begin)
-{
-	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	const struct sample_window window = { .end = account->facts.time_ns };
-	_cleanup_free_ char *why = NULL;
-	int r = tracepoints_open(&tracepoints, data, &window, &why);
-
-	if (r)
-		return r;
-	account->senders = calloc(1, sizeof(*account->senders));
-	if (!account->senders)
-		return -ENOMEM;
-	account->facts.senders = account->senders;
-	return senders_read(account->senders, tracepoints, account->facts.cpu, begin);
-}
-
 static int load_events(struct account *account, struct console *con,
 		       const struct view_capture *capture, const char *data, uint64_t begin)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	const struct sample_window window = {
-		.cpus = &capture->cpu,
-		.nr_cpus = capture->cpu >= 0,
-		.end = capture->spike_ns,
-	};
+	/* Of all CPUs: others may have asked this one. */
+	const struct sample_window window = { .end = capture->spike_ns };
 	_cleanup_free_ char *why = NULL;
 	int r = tracepoints_open(&tracepoints, data, &window, &why);
 
+	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
+		r = -ENOMEM;
 	if (!r)
-		r = events_spans_read(tracepoints, begin, capture->spike_ns, account->spans);
-	if (!r)
-		r = load_senders(account, data, begin);
+		r = events_spans_read(tracepoints, capture->cpu, begin, capture->spike_ns,
+				      account->spans, account->senders);
+	account->facts.senders = account->senders;
 	return r ? capture_trace_error(con, account->capture, r, why) : 0;
 }
 

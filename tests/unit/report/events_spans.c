@@ -92,6 +92,7 @@ static int read_events(struct spans *spans, const struct made_sample *samples, s
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	const struct sample_window window = { .end = UINT64_MAX };
+	struct senders senders = { 0 };
 	_cleanup_free_ char *data = NULL;
 	char *why = NULL;
 
@@ -100,7 +101,7 @@ static int read_events(struct spans *spans, const struct made_sample *samples, s
 		 "ffffffff81000000 T tick_nohz_handler\nffffffff81000100 T other\n");
 	assert_int_not_equal(asprintf(&data, "%s/perf.data", folder->path), -1);
 	assert_int_equal(tracepoints_open(&tracepoints, data, &window, &why), 0);
-	return events_spans_read(tracepoints, begin, 90, spans);
+	return events_spans_read(tracepoints, 0, begin, 90, spans, &senders);
 }
 
 /* As `0 interrupt local_timer 1-2`, a line each. */
