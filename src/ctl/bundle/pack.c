@@ -201,6 +201,15 @@ static void find_holes(struct archive_entry *entry, int fd, off_t size)
 		archive_entry_sparse_add_entry(entry, 0, 0);
 }
 
+/* Does not read holes: that would allocate a page of cache for each of their pages. */
+static ssize_t read_part(struct pack *pack, int fd, off_t at, size_t wanted)
+{
+	if (lseek(fd, at, SEEK_DATA) < at + (off_t)wanted)
+		return pread(fd, pack->buf, wanted, at);
+	memset(pack->buf, 0, wanted);
+	return (ssize_t)wanted;
+}
+
 /* Writes exactly the size in the header, even if the file grows. */
 static int write_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
 {
@@ -208,7 +217,7 @@ static int write_data(struct pack *pack, const char *name, int fd, off_t size, c
 
 	while (at < size) {
 		size_t wanted = size - at < BLOCK_SIZE ? (size_t)(size - at) : BLOCK_SIZE;
-		ssize_t n = pread(fd, pack->buf, wanted, at);
+		ssize_t n = read_part(pack, fd, at, wanted);
 		int r;
 
 		if (n < 0)
