@@ -62,6 +62,8 @@ class Trace:
         self.thread_table = None
         self.ticks = None
         self.counts = collections.Counter()
+        self.readers = {0: self.metadata, 1: self.initialization, 2: self.string, 3: self.thread, 4: self.event, 7: self.kernel_object,
+                        8: self.scheduling}
         need(data[:8] == MAGIC, "no magic number in front")
         need(len(data) % 8 == 0, "the end is not at a word")
         at = 0
@@ -81,12 +83,10 @@ class Trace:
     def read(self, record, at):
         header = record.word()
         kind = bits(header, 0, 3)
-        readers = {0: self.metadata, 1: self.initialization, 2: self.string, 3: self.thread, 4: self.event, 7: self.kernel_object,
-                   8: self.scheduling}
-        need(kind in readers, f"type {kind} is not expected")
+        need(kind in self.readers, f"type {kind} is not expected")
         need(kind == 0 or self.strings is not None, "it is of no provider")
         self.counts[kind] += 1
-        readers[kind](header, record, at)
+        self.readers[kind](header, record, at)
 
     def metadata(self, header, record, at):
         kind = bits(header, 16, 19)
