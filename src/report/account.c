@@ -11,7 +11,7 @@
 #define COLUMNS 100
 #define PATH_MAX_LINES 24
 #define ROWS_MAX 16
-/* Of a trace without times. */
+/* The trace has no times. */
 #define WINDOW_INSNS 20000
 #define TIME "%" PRIu64 ".%09" PRIu64
 #define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
@@ -25,7 +25,7 @@ static int make_findings(struct account *account)
 
 	if (!facts.no_times)
 		return findings_make(findings, spans, &facts, account->window_ns);
-	/* Positions are counts of instructions, so none of them is that of a moment but the end. */
+	/* Positions are instruction counts here; only the end has a known time. */
 	facts.expected_ns = facts.actual_ns = facts.time_ns = spans->end;
 	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
 	if (!r)
@@ -59,7 +59,7 @@ static const char *name_of(const struct account *account, uint32_t name)
 	return names_get(account->spans->names, name);
 }
 
-/* Broken at spaces; what follows the first line is indented. */
+/* Wraps at spaces and indents continuation lines. */
 static void print_wrapped(FILE *file, const char *text)
 {
 	size_t column = 0;
@@ -148,7 +148,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* The turns of a task have interrupts in them, which are not counted for it. */
+/* A task's turns include interrupts, which are not counted for the task. */
 static bool is_of_task(const struct usage *usage)
 {
 	return usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
@@ -276,11 +276,11 @@ static void print_end(FILE *file, const struct account *account)
 		account->facts.poked	       ? "some time after it was asked for"
 		: account->facts.ends_at_spike ? "at the spike"
 					       : "some time after the spike");
-	/* Which task it was, only times tell. */
+	/* Only times tell which task it was. */
 	print_path(file, account, SPAN_NONE);
 }
 
-/* Of a trace without times. */
+/* The trace has no times. */
 static void print_executed(FILE *file, const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;

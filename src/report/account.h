@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All that a report says of a capture, for people and for machines. */
+/* The contents of a report on a capture, as text and as JSON. */
 #ifndef REPORT_ACCOUNT_H
 #define REPORT_ACCOUNT_H
 
@@ -10,26 +10,26 @@
 #include "statistics.h"
 
 struct account {
-	const char *capture; /* its folder */
+	const char *capture; /* the capture's folder */
 	struct facts facts;
-	struct statistics statistics; /* for a page */
-	uint64_t window_ns;	      /* before the spike */
-	uint64_t errors;	      /* of decoding */
-	struct senders *senders;      /* NULL: none are recorded */
+	struct statistics statistics; /* for HTML */
+	uint64_t window_ns;	      /* how long before the spike */
+	uint64_t errors;	      /* errors of the decoder */
+	struct senders *senders;      /* NULL: no events recorded */
 	struct spans *spans;
 	struct findings findings;
 	struct cause cause;
 	char *sentence;
 };
 
-/* With capture, facts, window and spans there: all the rest. Returns 0 or -ENOMEM. */
+/* Fills in the rest; capture, facts, window and spans must be set. Returns 0 or -ENOMEM. */
 int account_finish(struct account *account) _must_check_;
 void account_release(struct account *account);
 
-/* At most 100 columns, with so many functions. */
+/* Lines have at most 100 columns; lists `functions` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 
-/* NULL if there is no memory. */
+/* NULL if out of memory. */
 json_object *account_json(const struct account *account, size_t top);
 
 #endif

@@ -41,7 +41,7 @@ static json_object *new_path(const struct account *account, uint32_t span)
 	return list;
 }
 
-/* Innermost first: names of functions, or places in files. */
+/* Innermost first: function names, or positions in files. */
 static json_object *new_stack(const struct spike_stack *stack)
 {
 	json_object *list = json_object_new_array();
@@ -58,7 +58,7 @@ static json_object *new_stack(const struct spike_stack *stack)
 	return list;
 }
 
-/* Who sent the interrupt; NULL: not known. */
+/* The sender of the interrupt; NULL: unknown. */
 static json_object *new_sender(const struct sender *sender)
 {
 	json_object *object, *callers;
@@ -142,7 +142,7 @@ static json_object *new_functions(const struct account *account, size_t top)
 	return list;
 }
 
-/* Times are null if the trace has none. */
+/* Without times in the trace, times are null. */
 static json_object *new_window(const struct account *account)
 {
 	const struct findings *findings = &account->findings;

@@ -18,14 +18,14 @@ static const char *name_of(const struct findings *findings, uint32_t name)
 	return names_get(findings->spans->names, name);
 }
 
-/* Half of it, at least. */
+/* A cause must account for at least half of the latency. */
 static bool explains(const struct findings *findings, uint64_t time_ns)
 {
 	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
 }
 
-/* The span of code of this kind, or of any if it is SPAN_NR_KINDS, and name that took the most of
- * the time, of *nr there are. */
+/* Returns the code span of this kind (SPAN_NR_KINDS: any) and name that took the most time; *nr is
+ * the number of such spans. */
 static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
 			  uint64_t *nr)
 {
@@ -48,7 +48,7 @@ static uint32_t find_span(const struct findings *findings, enum span_kind kind, 
 	return found;
 }
 
-/* The innermost function that took most of what a span did, all its calls together. */
+/* The innermost function that took most of a span's time, summed over its calls. */
 static int find_mostly(struct cause *cause, const struct findings *findings)
 {
 	const struct lane *code = code_of(findings);
@@ -77,7 +77,7 @@ static int find_mostly(struct cause *cause, const struct findings *findings)
 	return 0;
 }
 
-/* The same of all that was executed while a thread was late. */
+/* The same for everything that ran while a thread was late. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
 	const struct lane *code = code_of(findings);
@@ -104,7 +104,7 @@ static int find_mostly_of_all(struct cause *cause, const struct findings *findin
 	return 0;
 }
 
-/* What interrupts were turned off by, or for. */
+/* Names what turned interrupts off. */
 static int blame_irqs_off(struct cause *cause, const struct findings *findings,
 			  const struct span *off, uint64_t time_ns)
 {
@@ -124,7 +124,7 @@ static int blame_irqs_off(struct cause *cause, const struct findings *findings,
 		return 0;
 	by = &code_of(findings)->spans[cause->span];
 	cause->name = by->name;
-	/* Interrupts turn them off by themselves. */
+	/* Entering an interrupt turns interrupts off. */
 	if (kinds[by->kind] && by->name == off->name)
 		cause->kind = kinds[by->kind];
 	return 0;
@@ -179,22 +179,23 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->time_ns = usage->late_ns;
 	cause->name = usage->name;
 	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
-	/* With functions and interrupts known, that a thread ran does not make a timer late; but it
-	 * does another thread. */
+	/* If functions and interrupts-off spans are known, a running thread is no reason for a late
+	 * timer. It is one for a late thread. */
 	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts->thread)
 		cause->kind = CAUSE_NONE;
 	if (!explains(findings, usage->late_ns))
 		cause->kind = CAUSE_MIXED;
 }
 
-/* Vectors by which CPUs interrupt each other. */
+/* Vectors that CPUs send each other. */
 static bool is_from_cpu(const char *vector)
 {
 	return !strncmp(vector, "call_function", 13) || !strcmp(vector, "reschedule") ||
 	       !strcmp(vector, "irq_work");
 }
 
-/* Whether what is blamed goes on until the timer's interrupt comes: then that came upon it. */
+/* Whether the blamed code still runs when the timer's interrupt arrives, that is, was interrupted
+ * by it. */
 static bool goes_on(const struct cause *cause, const struct findings *findings,
 		    const struct facts *facts)
 {
@@ -209,7 +210,8 @@ static bool goes_on(const struct cause *cause, const struct findings *findings,
 	return false;
 }
 
-/* The call is known by its function; of an interrupt, what was sent last before it came. */
+/* A function call is matched by its function. For another interrupt, the sender is the last one
+ * before it. */
 static void find_sender(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
@@ -228,8 +230,8 @@ static void find_sender(struct cause *cause, const struct findings *findings,
 		cause->sender = senders_find(facts->senders, span->begin, NULL);
 }
 
-/* Events have no functions. A timer that is held off fires at the instruction that turns interrupts
- * on again: what it came upon is what kept them off. */
+/* Events do not show functions, but a delayed timer interrupt fires at the instruction that turns
+ * interrupts on: the code there is what kept them off. */
 static void blame_stack(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
@@ -249,7 +251,7 @@ static void blame_stack(struct cause *cause, const struct findings *findings,
 	cause->frame = culprit;
 }
 
-/* What is not known, or hides in interrupts off, comes before these. */
+/* These take precedence over interrupts off: they are unknown, or part of it. */
 static bool goes_first(enum span_kind kind)
 {
 	return kind == SPAN_LOST || kind == SPAN_UNTRACED || kind == SPAN_IDLE || kind == SPAN_NMI;
@@ -272,7 +274,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->kind = CAUSE_POKED;
 		return 0;
 	}
-	/* Nothing is known of most of it. */
+	/* Most of the latency was not recorded. */
 	if (facts->no_times || !explains(findings, findings->late_end - findings->late_begin))
 		return 0;
 	off = longest_off(findings, &off_ns);
@@ -311,7 +313,7 @@ const char *cause_kind_name(enum cause_kind kind)
 	return names[kind];
 }
 
-/* Functions with (), but what perf could not name. */
+/* Appends () to function names, but not to placeholders such as [unknown]. */
 static void put_function(FILE *file, const char *name)
 {
 	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
@@ -326,7 +328,7 @@ static void put_named(FILE *file, const struct cause *cause, const struct findin
 		fputs(name_of(findings, name), file);
 }
 
-/* Innermost first, from the one around a span. */
+/* The callers of a span, innermost first. */
 static void put_callers(FILE *file, const struct findings *findings, uint32_t span,
 			const char *before)
 {
@@ -358,8 +360,8 @@ static void put_around(FILE *file, const struct cause *cause, const struct findi
 		put_callers(file, findings, code_of(findings)->spans[cause->span].parent, before);
 }
 
-/* Whom the timer's interrupt interrupted the trigger has seen. What took the time may have come
- * earlier, while another task ran: that is told in other words. */
+/* The trigger saw which task the timer's interrupt hit. If the cause came earlier, another task may
+ * have been running: then say so. */
 static void put_task(FILE *file, const struct findings *findings, const struct facts *facts,
 		     uint64_t at)
 {
@@ -376,7 +378,7 @@ static void put_task(FILE *file, const struct findings *findings, const struct f
 			name_of(findings, tasks->spans[task].name));
 }
 
-/* Of events: what the stack has more. */
+/* With events: the stack at the spike. */
 static void put_frame(FILE *file, const struct cause *cause, const struct facts *facts,
 		      const char *before)
 {
@@ -422,7 +424,7 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 		put_task(file, findings, facts, code_of(findings)->spans[cause->span].begin);
 }
 
-/* What was executed when the timer was to expire */
+/* The code that ran at the timer's expected expiry. */
 static void put_path(FILE *file, const struct findings *findings)
 {
 	if (findings->path != SPAN_NONE && findings->spans->has_functions)
@@ -443,7 +445,7 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	put_path(file, findings);
 }
 
-/* Whether the thread that is blamed is the one that gave up the CPU at last. */
+/* Whether the blamed thread was the last to give up the CPU. */
 static bool is_switched(const struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
@@ -532,7 +534,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	}
 }
 
-/* Without a trace: where the interrupt came, whatever held it up before. */
+/* Without a trace: where the interrupt arrived, if that tells what delayed it. */
 static void put_by_stack(FILE *file, const struct facts *facts)
 {
 	const struct spike_stack *stack = &facts->stack;

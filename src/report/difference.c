@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-/* So many calls in a row are no accident; fewer are better than none. */
+/* This many equal calls in a row are unlikely to be a coincidence. If there are none, fewer will
+ * do. */
 #define ALIKE 3
 
-/* What is called in a window, by name; names of both captures have the same numbers. */
+/* The calls in a window, by name. Both captures share the numbers of names. */
 struct calls {
 	const struct lane *code;
 	uint32_t *spans, *names;
@@ -19,7 +20,7 @@ static void calls_release(struct calls *calls)
 	free(calls->names);
 }
 
-/* All but what is open from before the window. */
+/* Leaves out calls that began before the window. */
 static int calls_make(struct calls *calls, const struct account *account, struct names *names)
 {
 	const struct findings *findings = &account->findings;
@@ -57,7 +58,7 @@ static bool is_alike(const struct calls *a, uint32_t i, const struct calls *b, u
 	return !memcmp(a->names + i, b->names + j, alike * sizeof(*a->names));
 }
 
-/* The first calls of one that the other has too. Returns false if there are none. */
+/* Finds the first run of calls that both have. Returns false if there is none. */
 static bool find_alike(const struct calls *a, const struct calls *b, uint32_t alike,
 		       uint32_t *slots, uint32_t mask, uint32_t *i, uint32_t *j)
 {
@@ -82,7 +83,7 @@ static bool find_alike(const struct calls *a, const struct calls *b, uint32_t al
 	return false;
 }
 
-/* The same function, and as deep as where both began to be the same. */
+/* Whether function and relative depth are the same. */
 static bool is_same(const struct calls *a, uint32_t i, const struct calls *b, uint32_t j,
 		    uint32_t first_i, uint32_t first_j)
 {
@@ -147,7 +148,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Of functions where they are known, else of interrupts and tasks. */
+/* Compares functions if they are known, otherwise interrupts and tasks. */
 static void add_times(struct difference *difference, const struct account *account, bool here)
 {
 	const struct findings *findings = &account->findings;

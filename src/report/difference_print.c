@@ -15,7 +15,7 @@ static const char *name_of(const struct account *account, uint32_t span)
 	return names_get(account->spans->names, span_of(account, span)->name);
 }
 
-/* How long before the spike. */
+/* As time before the spike. */
 static uint64_t before_ns(const struct account *account, uint32_t span)
 {
 	uint64_t begin = span_of(account, span)->begin;

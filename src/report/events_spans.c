@@ -6,7 +6,7 @@
 
 #include "printable.h"
 
-/* So many that have ended are kept until the window begins. */
+/* Before the window, at most this many ended spans are kept. */
 #define KEPT_MAX 65536
 
 struct reader {
@@ -22,7 +22,7 @@ static bool ends_with(const char *s, const char *end)
 	return length >= wanted && !strcmp(s + length - wanted, end);
 }
 
-/* Drops what has ended. Open ones are chained by their parents. */
+/* Drops ended spans. Open ones are linked through their parents. */
 static void forget(struct lane *lane)
 {
 	uint32_t chain[256], nr = 0;
@@ -50,7 +50,7 @@ static bool is_open(const struct spans *spans, const char *name)
 	return false;
 }
 
-/* What is in it ends with it: its own end was lost. */
+/* Also ends spans nested in it: their own ends were lost. */
 static void end_named(struct spans *spans, uint64_t at, const char *name)
 {
 	struct span *span;
@@ -75,7 +75,7 @@ static int begin_or_end(const struct reader *reader, enum span_kind kind, const 
 	return 0;
 }
 
-/* The vector's name is the event's. */
+/* The event is named after the vector. */
 static int on_vector(const struct reader *reader)
 {
 	const char *name = strchr(reader->event->kind->name, ':') + 1;
@@ -88,7 +88,7 @@ static int on_vector(const struct reader *reader)
 	return begin_or_end(reader, SPAN_INTERRUPT, text);
 }
 
-/* Ends have no names, and are called as what began. */
+/* End events have no name: look for the matching begin. */
 static int on_irq(const struct reader *reader)
 {
 	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
@@ -147,8 +147,8 @@ static int on_timer(const struct reader *reader)
 	return 0;
 }
 
-/* A function that another CPU asked for, mostly in an interrupt; a CPU that polls runs it without.
- */
+/* A function call requested by another CPU. It usually runs in an interrupt; a CPU that polls when
+ * idle runs it without one. */
 static int on_call(const struct reader *reader)
 {
 	bool within = reader->spans->lanes[LANE_CODE].open != SPAN_NONE;
@@ -163,7 +163,7 @@ static int on_call(const struct reader *reader)
 	return begin_or_end(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT, function ?: text);
 }
 
-/* A switch was lost if another task is there: when it came is known, its name is not. */
+/* Another task runs: a switch was lost. This event gives its time, but no name. */
 static int follow_task(const struct reader *reader, int tid)
 {
 	struct spans *spans = reader->spans;
@@ -180,7 +180,7 @@ static int follow_task(const struct reader *reader, int tid)
 	return spans_begin(spans, LANE_TASKS, at, tid > 0 ? SPAN_THREAD : SPAN_IDLE, name);
 }
 
-/* What runs is told by its name. */
+/* Names the running task. */
 static void name_task(const struct reader *reader, int tid, const char *field)
 {
 	struct spans *spans = reader->spans;
@@ -203,7 +203,7 @@ static int on_switch(const struct reader *reader)
 	if (!tracepoint_number(reader->event, "next_pid", &next))
 		return 0;
 	name_task(reader, reader->event->tid, "prev_comm");
-	/* Nothing of an interrupt goes on in another task. */
+	/* Interrupts never continue in another task. */
 	while (spans_end(spans, LANE_CODE, reader->event->time))
 		;
 	r = follow_task(reader, (int)next);
@@ -212,7 +212,7 @@ static int on_switch(const struct reader *reader)
 	return r ?: names_error(spans->names);
 }
 
-/* Idle states, as -1 the end of one, and frequencies; of whatever CPU. */
+/* Idle states (-1: left) and frequencies, of any CPU. */
 static int on_power(const struct reader *reader)
 {
 	struct power *power = &reader->spans->power;
@@ -261,7 +261,7 @@ static void forget_before(struct spans *spans, uint64_t kept_max)
 	}
 }
 
-/* The window begins: only what is open is of it. */
+/* At the start of the window only open spans belong to it. */
 static void begin_window(struct spans *spans, uint64_t begin)
 {
 	forget_before(spans, 0);
@@ -281,7 +281,7 @@ int events_spans_take(struct events_spans *to, const struct tracepoint_event *ev
 	to->any = true;
 	to->last = event->time;
 	r = take_event(&reader);
-	/* The stack at the spike is told by itself. */
+	/* The stack at the spike is reported separately. */
 	if (!r && !event->kind->format && event->time >= to->begin &&
 	    strcmp(event->kind->name, "spike"))
 		r = samples_add(&to->spans->samples, to->spans->names, to->tracepoints, event);

@@ -7,13 +7,14 @@
 #include "spans.h"
 #include "tracepoints.h"
 
-/* Those of a CPU, or of all if that is negative, all up to `end`; and from `begin` on, who asked
- * the CPU. What is before `begin` is only taken for what it leaves open then. Returns 0, -ENODATA
- * if there is no event, -E2BIG: there are more than spans can be, or -ENOMEM. */
+/* Reads the events of one CPU, or of all if it is negative, up to `end`; and from `begin` on,
+ * senders of interrupts to that CPU. Earlier events only determine which spans are open at `begin`.
+ * Returns 0, -ENODATA if there is no event, -E2BIG if there are too many spans, or -ENOMEM. */
 int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
 		      struct spans *spans, struct senders *senders) _must_check_;
 
-/* The same event by event, for several CPUs at a time: the first three are to be set. */
+/* The same, one event at a time, for several CPUs in parallel. The caller sets the first three
+ * members. */
 struct events_spans {
 	struct spans *spans; /* empty */
 	struct tracepoints *tracepoints;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define WINDOW_NS UINT64_C(200000)
-/* Slices that take no time may stand between a function and its own. */
+/* Slices of zero length may lie between a function and its interrupts-off span. */
 #define LOOK_BACK 64
 
 uint64_t findings_window(const struct facts *facts)
@@ -38,7 +38,8 @@ static bool only_turns_off(const char *name)
 	return false;
 }
 
-/* The span of the function that is called so: one that is open then, or took no time. */
+/* The span of this name that is open at a time, or of zero length shortly before it. Otherwise the
+ * innermost open one. */
 static uint32_t find_named(const struct lane *code, uint64_t at, uint32_t name)
 {
 	uint32_t i = lane_at(code, at);
@@ -76,11 +77,11 @@ uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off)
 	return i;
 }
 
-/* Where a span is in a table, by its kind and name. */
+/* Rows indexed by kind and name. */
 struct table {
 	struct usage *rows;
 	size_t nr;
-	uint32_t *index; /* [kind][name], one more than the row */
+	uint32_t *index; /* [kind][name], row + 1; 0: none */
 	uint32_t nr_names;
 };
 
@@ -144,8 +145,8 @@ static void table_finish(struct table *table, struct usage **rows, size_t *nr)
 /* The innermost span at each moment, in order of time. */
 struct cursor {
 	const struct lane *lane;
-	uint32_t next;	  /* span that is to begin */
-	uint32_t current; /* or SPAN_NONE */
+	uint32_t next;	  /* first span that has not begun */
+	uint32_t current; /* innermost, or SPAN_NONE */
 };
 
 static void cursor_move(struct cursor *cursor, uint64_t at)
@@ -158,7 +159,7 @@ static void cursor_move(struct cursor *cursor, uint64_t at)
 		cursor->current = lane->spans[cursor->current].parent;
 }
 
-/* When it changes next. */
+/* The time of the next change. */
 static uint64_t cursor_until(const struct cursor *cursor)
 {
 	const struct lane *lane = cursor->lane;
@@ -176,8 +177,8 @@ static const struct span *cursor_span(const struct cursor *cursor)
 	return cursor->current == SPAN_NONE ? NULL : &cursor->lane->spans[cursor->current];
 }
 
-/* What the time of code is counted for, if not for the task: for each span the interrupt, or the
- * like, that it is in, itself too. NULL if there is no memory. */
+/* For each code span, the innermost interrupt or the like around it, or the span itself if it is
+ * one: its time counts for that instead of the task. NULL if out of memory. */
 static uint32_t *find_owners(const struct lane *code)
 {
 	uint32_t *owners = malloc((code->nr + 1) * sizeof(*owners));
@@ -228,7 +229,7 @@ static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], ui
 	uint64_t late_ns = late_part(sums->findings, from, to);
 	struct usage *row;
 
-	/* What no task is known of is nothing's. */
+	/* Without a known task, the time counts as lost. */
 	row = owner ? table_row(&sums->budget, (enum span_kind)owner->kind, owner->name)
 		    : table_row(&sums->budget, SPAN_LOST, 0);
 	if (!row)
@@ -274,7 +275,7 @@ static bool is_in_window(const struct findings *findings, const struct span *spa
 	return span->begin < findings->end && span->end > findings->begin;
 }
 
-/* How often, and how long at most. */
+/* Counts spans and finds the longest. */
 static void count_usages(struct table *table, const struct findings *findings,
 			 const struct lane *lane)
 {
@@ -293,7 +294,7 @@ static void count_usages(struct table *table, const struct findings *findings,
 	}
 }
 
-/* A function that is called in itself has its time once. */
+/* The time of a recursive function counts once. */
 static int count_functions(struct sums *sums, const struct spans *spans)
 {
 	const struct findings *findings = sums->findings;

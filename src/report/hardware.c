@@ -19,7 +19,7 @@ static const struct idle_state *state_left(const struct hardware_facts *facts,
 	return power->left && power->state < facts->nr_states ? &facts->states[power->state] : NULL;
 }
 
-/* Half of the latency, at least, as with other causes. */
+/* At least half of the latency, as for other causes. */
 static bool explains(uint64_t time_ns, uint64_t latency_ns)
 {
 	return is_counted(time_ns) && time_ns >= (latency_ns + 1) / 2;

@@ -5,9 +5,9 @@
 
 #include "array.h"
 
-/* Of a stranger's file. */
+/* Bound for files from elsewhere. */
 #define DEPTH_MAX 256
-/* Addresses below are of user space, on all architectures of 64 bits. */
+/* On all 64-bit architectures, user space has the lower half. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 
 static uint32_t name_frame(struct names *names, struct tracepoints *tracepoints, uint64_t address)
@@ -15,7 +15,7 @@ static uint32_t name_frame(struct names *names, struct tracepoints *tracepoints,
 	const char *function;
 	char text[32];
 
-	/* Whose functions these are, only the files tell that are mapped there. */
+	/* User functions are named only by the mapped files. */
 	if (address < KERNEL_FIRST)
 		return names_add(names, "[user space]");
 	function = tracepoints_function(tracepoints, address);
@@ -36,7 +36,7 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 
 		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
 			return -ENOMEM;
-		/* Recursion, and user space, are one frame. */
+		/* Merges recursive frames, and user space into one frame. */
 		if (sample.nr && samples->frames[samples->nr_frames - 1] == name)
 			continue;
 		samples->frames[samples->nr_frames++] = name;
@@ -47,11 +47,11 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 	return names_error(names);
 }
 
-/* Of a function, over the samples that it is in. */
+/* A function and the samples that contain it. */
 struct count {
 	size_t nr;
-	uint64_t depth; /* from the outermost frame, summed up */
-	size_t last;	/* sample, from 1 */
+	uint64_t depth; /* sum of distances from the outermost frame */
+	size_t last;	/* last sample counted, from 1 */
 };
 
 static void count_sample(struct count *counts, const struct samples *samples, size_t i)

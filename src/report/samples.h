@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a CPU was, by samples of it: those of events that are no tracepoints. */
+/* Samples of a CPU: events that are not tracepoints. */
 #ifndef REPORT_SAMPLES_H
 #define REPORT_SAMPLES_H
 
@@ -10,11 +10,11 @@
 #include "names.h"
 #include "tracepoints.h"
 
-/* In the order of time. All zero is none. */
+/* In order of time. Zero-initialised means none. */
 struct samples {
 	struct sampled {
 		uint64_t at;
-		size_t first; /* of `frames` */
+		size_t first; /* in `frames` */
 		uint32_t nr;
 	} * list;
 	size_t nr;
@@ -35,20 +35,20 @@ static inline void samples_release(struct samples *samples)
 
 #define SAMPLES_CALLERS 3
 
-/* What most samples of a time have in common. */
+/* What most samples in an interval have in common. */
 struct samples_mostly {
-	size_t nr, all;	   /* samples in the function, of all there are */
-	uint32_t function; /* 0: there are no samples */
+	size_t nr, all;	   /* samples in the function, and all samples */
+	uint32_t function; /* 0: no samples */
 	uint32_t callers[SAMPLES_CALLERS];
 	size_t nr_callers;
 };
 
-/* The innermost function that more than half of the samples are in, or else the most are in.
- * Returns 0 or -ENOMEM. */
+/* The innermost function in more than half of the samples, or else the most frequent one. Returns 0
+ * or -ENOMEM. */
 int samples_find(struct samples_mostly *mostly, const struct samples *samples,
 		 const struct names *names, uint64_t begin, uint64_t end) _must_check_;
 
-/* As `11 of 13 samples in acme_flush() < ...`; nothing if there are none. */
+/* Such as `11 of 13 samples in acme_flush() < ...`; nothing if there are none. */
 void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,
 		 const char *before);
 

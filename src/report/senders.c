@@ -7,7 +7,7 @@
 #include "printable.h"
 #include "read.h"
 
-/* What only sends, and is called by whoever has a reason to. */
+/* Functions that only implement sending: the caller is of interest. */
 static bool only_sends(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -50,7 +50,7 @@ static void put_task(struct senders *senders, int tid, const char *comm)
 	}
 }
 
-/* The last record that names a task counts. */
+/* The last name of a task wins. */
 void senders_name(struct senders *senders, const struct perfdata_file *file)
 {
 	struct comm_record {
@@ -75,11 +75,11 @@ void senders_name(struct senders *senders, const struct perfdata_file *file)
 
 static bool is_in_mask(const struct tracepoint_event *event)
 {
-	/* The kernel has left out what is for others: what is here is for a watched CPU. */
+	/* The kernel's filter leaves only masks that contain a watched CPU. */
 	return !strcmp(event->kind->name, "ipi:ipi_send_cpumask");
 }
 
-/* Whether it is for this CPU. */
+/* Whether the event targets this CPU. */
 static bool is_sent(const struct tracepoint_event *event, int cpu)
 {
 	static const char *const names[] = {

@@ -5,7 +5,7 @@
 
 struct lane_late {
 	uint32_t span;
-	uint32_t before; /* the span that it begins before */
+	uint32_t before; /* index of the span it precedes */
 };
 
 int spans_new(struct spans **ret)
@@ -125,8 +125,7 @@ int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, 
 	return 0;
 }
 
-/* In the order in which they begin, and of those that begin at once the outer ones first: they were
- * found last. */
+/* By begin. Of those that begin together, the outer ones come first: they were added last. */
 static int compare_late(const void *a, const void *b)
 {
 	const struct lane_late *x = a, *y = b;
@@ -136,7 +135,7 @@ static int compare_late(const void *a, const void *b)
 	return x->span > y->span ? -1 : 1;
 }
 
-/* Where each span is to be. */
+/* Computes the final index of each span. */
 static void find_places(const struct lane *lane, uint32_t *places)
 {
 	uint32_t nr = 0, late = 0;
@@ -150,7 +149,7 @@ static void find_places(const struct lane *lane, uint32_t *places)
 	}
 }
 
-/* The outer ones come first. */
+/* Parents come before their children. */
 static int count_depths(struct lane *lane)
 {
 	for (uint32_t i = 0; i < lane->nr; i++) {
@@ -204,7 +203,7 @@ struct span *spans_end(struct spans *spans, enum lane_number number, uint64_t at
 	if (lane->open == SPAN_NONE)
 		return NULL;
 	span = &lane->spans[lane->open];
-	/* What began in it is not later than the last one that began. */
+	/* Does not end before the last span inside it began. */
 	if (at < lane->spans[lane->nr - 1].begin)
 		at = lane->spans[lane->nr - 1].begin;
 	span->end = at;
@@ -237,7 +236,7 @@ uint32_t lane_at(const struct lane *lane, uint64_t at)
 	}
 	if (!low)
 		return SPAN_NONE;
-	/* The last that began may have ended; what is around it has it all. */
+	/* The last span that began may have ended; its ancestors have not. */
 	low--;
 	while (low != SPAN_NONE && lane->spans[low].end <= at)
 		low = lane->spans[low].parent;
@@ -264,7 +263,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t nr)
 	return false;
 }
 
-/* Entries of x86, as they are called since 5.8. */
+/* Names of x86 entries since Linux 5.8. */
 enum span_kind spans_kind_of_entry(const char *function)
 {
 	static const char *const nmis[] = {

@@ -7,16 +7,16 @@ struct lane_writer {
 	struct track *track;
 	uint32_t category;
 	struct names *names;
-	uint32_t open; /* the innermost one */
+	uint32_t open; /* innermost open span */
 };
 
-/* What is known begins with the spans. */
+/* The known window begins with the spans. */
 static uint64_t clamp(const struct lane_writer *writer, uint64_t at)
 {
 	return at < writer->spans->begin ? writer->spans->begin : at;
 }
 
-/* Of what is open, all that is not around the next one. */
+/* Ends all open spans that do not enclose the next one. */
 static void end_until(struct lane_writer *writer, uint32_t parent)
 {
 	while (writer->open != parent && writer->open != SPAN_NONE) {

@@ -16,7 +16,8 @@ static bool begins_with_any(const char *name, const char *const *prefixes, size_
 	return false;
 }
 
-/* What others call to turn interrupts or preemption on again, and what the kernel does then. */
+/* Functions that only turn interrupts or preemption on, or run as a consequence: the caller is of
+ * interest. */
 static bool only_turns_on(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -40,7 +41,7 @@ static bool is_idle(const char *name)
 	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* From user space to the kernel, and back: interrupts are off for a moment only. */
+/* Entry and exit code between user space and kernel keeps interrupts off only briefly. */
 static bool only_passes(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -52,8 +53,8 @@ static bool only_passes(const char *name)
 	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* Where another interrupt was being left, that had waited too, it had come upon the same: the frame
- * behind its entry. 0: none was. */
+/* If the timer's interrupt hit the exit of another interrupt, both were pending and hit the same
+ * place: the index of the frame below that interrupt's entry. Otherwise 0. */
 static size_t behind_interrupt(const struct spike_stack *stack)
 {
 	for (size_t i = 0; i + 1 < stack->nr; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the timer's interrupt came upon, as the trigger saw it. */
+/* What the timer's interrupt hit, as recorded by the trigger. */
 #ifndef REPORT_SPIKE_STACK_H
 #define REPORT_SPIKE_STACK_H
 
@@ -11,9 +11,9 @@
 #define STACK_FRAMES_MAX 64
 
 struct spike_frame {
-	/* A function of the kernel; of user space and where none is known, a file or an address. */
+	/* A kernel function; for user space, or if unknown, a file or an address. */
 	char name[96];
-	char module[48]; /* empty: the kernel proper */
+	char module[48]; /* empty: vmlinux */
 	bool user;
 	bool function;
 };
@@ -22,38 +22,38 @@ struct spike_frame {
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
-	int tid;      /* whose it is */
-	bool irqs_on; /* the code shows that interrupts were on; else it is not known */
+	int tid;      /* whose stack it is */
+	bool irqs_on; /* interrupts were on, judging by the code; false: unknown */
 };
 
 #define STACK_NONE SIZE_MAX
 
-/* The frame that kept the timer waiting, if one did: it turned interrupts on again, and is not
- * there for that alone. STACK_NONE: interrupts were on, as in user space, or nothing is known. */
+/* The frame that kept interrupts off and thereby delayed the timer: it turned them on again, and is
+ * not a mere helper for that. STACK_NONE: interrupts were on, as in user space, or unknown. */
 size_t spike_stack_culprit(const struct spike_stack *stack);
 
-/* Where the task was switched from: not the scheduler's own. STACK_NONE: not known. */
+/* The frame that the task was switched from, not one of the scheduler. STACK_NONE: unknown. */
 size_t spike_stack_switched(const struct spike_stack *stack);
 
-/* The frame that the interrupt came upon where interrupts are on, or off for a moment only: no code
- * of the kernel kept it waiting. STACK_NONE: it is not so. */
+/* The interrupted frame, if interrupts were on there, or off only briefly: no kernel code delayed
+ * the interrupt. STACK_NONE: otherwise. */
 size_t spike_stack_open(const struct spike_stack *stack);
 
-/* Whether a function is one that waits for interrupts. */
+/* Whether the interrupted function waits for interrupts. */
 bool spike_stack_is_idle(const struct spike_stack *stack);
 
-/* As `acme_flush() [acme]`. */
+/* Such as `acme_flush() [acme]`. */
 void spike_stack_put_frame(FILE *file, const struct spike_frame *frame);
 
-/* What called a frame: `before`, then a few, innermost first; those of its side alone, the kernel's
- * or the program's. */
+/* Writes `before` and a few callers of a frame, innermost first, all from the same side (kernel or
+ * user). */
 void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t frame,
 			     const char *before);
 
-/* Of one that spike_stack_open() has found: the interrupt came late by itself. */
+/* For a frame found by spike_stack_open(): the interrupt itself was late. */
 void spike_stack_put_open(FILE *file, const struct spike_stack *stack);
 
-/* Of one that spike_stack_switched() has found. */
+/* For a frame found by spike_stack_switched(). */
 void spike_stack_put_switched(FILE *file, const struct spike_stack *stack);
 
 #endif

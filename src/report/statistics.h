@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The latencies of a session until a spike. */
+/* Latency statistics of a session up to a spike. */
 #ifndef REPORT_STATISTICS_H
 #define REPORT_STATISTICS_H
 
@@ -9,13 +9,13 @@
 #define STATISTICS_ROWS_MAX 512
 
 struct statistics {
-	int cpu;	/* negative: of all that were watched */
-	uint64_t count; /* 0: there is nothing */
+	int cpu;	/* negative: all watched CPUs */
+	uint64_t count; /* 0: no latencies */
 	uint64_t min_ns, avg_ns, p50_ns, p99_ns, p99_9_ns, max_ns;
 	uint64_t spikes, unarmed;
-	/* The histogram, in rising order, none of which overlap. */
+	/* Histogram buckets in ascending order, without overlap. */
 	struct {
-		uint64_t low_ns, high_ns; /* high_ns: UINT64_MAX if it has no end */
+		uint64_t low_ns, high_ns; /* high_ns: UINT64_MAX if unbounded */
 		uint64_t count;
 	} rows[STATISTICS_ROWS_MAX];
 	size_t nr;

@@ -12,7 +12,7 @@ struct track_spans {
 	int cpu;
 	struct lane_end lanes[LANE_NR];
 	uint64_t last;
-	uint8_t *kinds; /* of functions of the kernel, by name, one more; 0: not known yet */
+	uint8_t *kinds; /* by name of a kernel function, plus one; 0: not looked up */
 	uint32_t nr_kinds;
 	struct {
 		uint32_t interrupt, syscall, untraced, kernel, user;
@@ -75,7 +75,7 @@ static void *choose(void *arg, const struct track_id *id)
 	return sink->cpu == id->cpu ? &sink->lanes[lanes[id->kind]] : NULL;
 }
 
-/* What a function is, its name tells: that is looked at once. */
+/* The name determines a function's kind; cached. */
 static enum span_kind kind_of_function(struct track_spans *sink, uint32_t name)
 {
 	const char *text = names_get(sink->spans->names, name);
@@ -115,7 +115,7 @@ static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, u
 	case LANE_CODE:
 		return kind_of_code(sink, category, name);
 	case LANE_TASKS:
-		/* Those of other tasks have the number of the thread behind a space. */
+		/* Other tasks have the thread id after a space. */
 		return strncmp(text, "swapper/", 8) || strchr(text, ' ') ? SPAN_THREAD : SPAN_IDLE;
 	case LANE_IRQS_OFF:
 		return SPAN_IRQS_OFF;
@@ -208,7 +208,7 @@ static int finish(void *arg)
 	if (begin == UINT64_MAX)
 		return -ENODATA;
 	spans->begin = begin;
-	/* Of those that are there from the beginning it is not known since when. */
+	/* The begin of spans open at the start is unknown. */
 	for (size_t i = 0; i < LANE_NR; i++) {
 		struct lane *lane = &spans->lanes[i];
 
