@@ -21,37 +21,37 @@
 
 struct capture {
 	struct capture *next;
-	struct perf_poke_spike spike;	 /* function_name: see below */
-	struct snapshot *snapshot;	 /* owned; freed once written */
+	struct perf_poke_spike spike;	 /* function_name points to the copy below */
+	struct snapshot *snapshot;	 /* owned; freed after writing */
 	uint64_t still_ns;		 /* when the trace stood still */
 	uint64_t armed_ns;		 /* when the session was armed again */
 	struct hardware_counts hardware; /* up to the spike */
-	struct stats_snapshot stats;	 /* of then */
-	uint64_t floor_ns; /* what a latency had to be to be kept; 0: none had to be more */
-	/* Filled in by capture_write(): */
+	struct stats_snapshot stats;	 /* at that time */
+	uint64_t floor_ns;		 /* minimum latency worth a capture; 0: none */
+	/* Set by capture_write(): */
 	int error;
 	char *path;
-	char *note; /* what is to be said besides; NULL: nothing */
-	dev_t dev;  /* of its folder, as the next */
+	char *note; /* a note for the user, or NULL */
+	dev_t dev;  /* of its folder, as is `dirfd` */
 	ino_t ino;
-	struct tree_size size; /* while the session holds what its captures share */
+	struct tree_size size; /* while the session owns data shared by its captures */
 	char function_name[128];
 	struct perf_poke_frame *stack; /* of the spike */
 	struct snapshot_facts facts;
 };
 
-/* What is the same for all captures of a session. */
+/* Shared by all captures of a session. */
 struct capture_env {
 	const struct config *config;
 	struct recorder *recorder;
 	struct output *output;
-	const struct poke *poke;	 /* NULL: there are no targets */
-	struct capture_symbols *symbols; /* NULL: none is remembered */
+	const struct poke *poke;	 /* NULL: no targets */
+	struct capture_symbols *symbols; /* NULL: not kept */
 	const struct trigger *trigger;
 	const char *workload; /* its name */
 };
 
-/* How much of the past the capture shows before its spike; UINT64_MAX: not known. */
+/* How much of the past the capture covers before its spike; UINT64_MAX: unknown. */
 uint64_t capture_history_ns(const struct capture *capture);
 
 void capture_free(const struct capture_env *env, struct capture *capture);

@@ -16,7 +16,7 @@
 
 #define SCHEMA 1
 
-/* Names of tasks and arguments are any bytes; JSON is UTF-8. */
+/* Task names and arguments may be any bytes; JSON is UTF-8. */
 static struct json_object *string_json(const char *value)
 {
 	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
@@ -44,7 +44,7 @@ static void put_bool(struct json_object *to, const char *key, bool value)
 	json_object_object_add(to, key, json_object_new_boolean(value));
 }
 
-/* JSON numbers are doubles to many readers: an address would lose its last bits. */
+/* Many readers parse JSON numbers as doubles, which would round addresses. */
 static void put_address(struct json_object *to, const char *key, uint64_t value)
 {
 	char text[32];
@@ -68,13 +68,13 @@ static void put_wall_time(struct json_object *to, const char *key, uint64_t time
 	put_string(to, key, text);
 }
 
-/* UINT64_MAX: not known */
+/* UINT64_MAX: unknown */
 static void put_known(struct json_object *to, const char *key, uint64_t value)
 {
 	json_object_object_add(to, key, value == UINT64_MAX ? NULL : json_object_new_uint64(value));
 }
 
-/* 0: not known */
+/* 0: unknown */
 static void put_latency(struct json_object *to, const char *key, uint64_t value)
 {
 	json_object_object_add(to, key, value ? json_object_new_uint64(value) : NULL);
@@ -135,7 +135,7 @@ static struct json_object *stack_json(const struct perf_poke_spike *spike)
 	return json;
 }
 
-/* NULL: a later kernel's. */
+/* NULL: added by a later kernel. */
 static const char *policy_name(int policy)
 {
 	static const char *const names[] = {
@@ -145,7 +145,7 @@ static const char *policy_name(int policy)
 	return (size_t)policy < ARRAY_SIZE(names) ? names[policy] : NULL;
 }
 
-/* Of who was interrupted. */
+/* The scheduling of the interrupted task. */
 static void put_scheduling(struct json_object *to, const struct perf_poke_spike *spike)
 {
 	if (spike->policy < 0 || spike->idle)
@@ -192,7 +192,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	return json;
 }
 
-/* rtla's own is not known. */
+/* rtla's own threshold is unknown. */
 static uint64_t threshold_ns(const struct config *config, const struct perf_poke_spike *spike)
 {
 	if (spike->rtla)
@@ -271,7 +271,7 @@ static void put_system(struct json_object *json)
 	json_object_object_add(json, "machine", machine);
 }
 
-/* Of Intel PT only: other recorders have no such bytes. */
+/* Only with Intel PT: other recorders have no trace bytes. */
 static void put_trace(struct json_object *json, const struct snapshot_facts *facts)
 {
 	if (!facts->trace_bytes)
@@ -280,7 +280,7 @@ static void put_trace(struct json_object *json, const struct snapshot_facts *fac
 	put_bool(json, "bytes_after_spike_exact", facts->bytes_after_spike_exact);
 }
 
-/* Rows of [low_ns, high_ns, count], on one line: they are many. */
+/* Rows of [low_ns, high_ns, count], on one line because there are many. */
 static struct json_object *histogram_json(const uint64_t *buckets)
 {
 	struct json_object *json = json_object_new_array();
@@ -387,7 +387,7 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 		err = errno ? -errno : -EIO;
 	else if (write(fd, "\n", 1) != 1)
 		err = errno ? -errno : -ENOSPC;
-	/* Some file systems tell of a full disk only here. */
+	/* Some file systems report a full disk only here. */
 	else if (close(TAKE_FD(fd)))
 		err = -errno;
 	json_object_put(json);

@@ -8,8 +8,7 @@
 #include "base/tracefs.h"
 #include "recorder/events/pmu_event.h"
 
-/* What decides whether a timer interrupt is late: who ran, which interrupts and softirqs ran, which
- * timers. */
+/* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. */
 static const char *const default_events[] = {
 	"sched:sched_switch",
 	"sched:sched_wakeup",
@@ -22,12 +21,12 @@ static const char *const default_events[] = {
 	"timer:hrtimer_start",
 	"timer:hrtimer_expire_entry",
 	"timer:hrtimer_expire_exit",
-	/* Functions that other CPUs asked for, also without an interrupt. */
+	/* Function calls requested by other CPUs, in an interrupt or not. */
 	"csd:csd_function_*",
 	/* The CPU's idle states and frequency. */
 	"power:cpu_idle",
 	"power:cpu_frequency",
-	/* What perf sched and perf kwork need besides. */
+	/* Additional events that perf sched and perf kwork need. */
 	"sched:sched_wakeup_new",
 	"sched:sched_stat_runtime",
 	"sched:sched_migrate_task",
@@ -67,7 +66,7 @@ static int event_read_id(int tracefs_fd, const char *system, const char *name, u
 	return 0;
 }
 
-/* Takes the strings. */
+/* Takes ownership of the strings. */
 static int event_list_append(struct event_list *list, struct event event)
 {
 	struct event *events = reallocarray(list->events, list->nr + 1, sizeof(*events));
@@ -82,7 +81,7 @@ static int event_list_append(struct event_list *list, struct event event)
 	return 0;
 }
 
-/* A later mention of an event that is in the list already only replaces its filter. */
+/* A repeated event only replaces the filter. */
 static int event_list_add(struct event_list *list, int tracefs_fd, const char *system,
 			  const char *name, const char *filter, bool optional)
 {
@@ -130,7 +129,8 @@ static int event_list_add_matching(struct event_list *list, int tracefs_fd, cons
 		    fnmatch(pattern, entry->d_name, 0))
 			continue;
 		err = event_list_add(list, tracefs_fd, system, entry->d_name, filter, true);
-		/* Events of the ftrace system, for one, have no id: they are not for perf. */
+		/* Some events, such as those of the ftrace system, have no id: perf cannot open
+		 * them. */
 		if (err == -ENOENT)
 			continue;
 		if (err)
@@ -149,7 +149,7 @@ static int event_list_add_spec(struct event_list *list, int tracefs_fd,
 	if (!system)
 		return -ENOMEM;
 	name = strchr(system, ':');
-	/* Neither part may leave the events folder. */
+	/* Rejects names that lead out of the events folder. */
 	if (!name || name == system || !name[1] || strchr(system, '/') || system[0] == '.' ||
 	    name[1] == '.')
 		return -EINVAL;

@@ -23,11 +23,12 @@ struct event_list {
 	size_t nr;
 };
 
-/* The requested events, with globs resolved; each must exist. Without a requested tracepoint, the
- * default set as far as this kernel has it. tracefs_fd: of tracefs_open(); root_fd: of "/". */
+/* Resolves the requested events, including globs; each must exist. Without a requested tracepoint,
+ * uses the part of the default set that this kernel has. tracefs_fd: from tracefs_open(); root_fd:
+ * of "/". */
 int event_list_open(struct event_list *list, const struct perf_poke_event *asked, size_t nr,
 		    int tracefs_fd, int root_fd, const struct log *log);
-/* Without a requested event to sample: pmu_event_default(), if the machine has it. */
+/* Without a requested event to sample, adds pmu_event_default() if the machine has it. */
 int event_list_add_samples(struct event_list *list, int root_fd);
 void event_list_close(struct event_list *list);
 

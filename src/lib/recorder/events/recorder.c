@@ -25,23 +25,23 @@
 struct events_recorder {
 	struct recorder base;
 	struct event_list list;
-	struct ring_event *ring_events; /* those of the list */
+	struct ring_event *ring_events; /* number of events in the list */
 	struct rings *rings;
 	struct sideband *sideband;
-	struct senders *senders; /* NULL: none are recorded */
+	struct senders *senders; /* NULL: not recorded */
 	size_t nr_cpus;
 	uint64_t buffer_size;
-	bool has_callchains; /* in user space too: where its code is mapped must be told */
+	bool has_callchains; /* user space is sampled too, so mappings are recorded */
 	struct perfdata_features *features;
 	int root_fd;
-	struct symbols symbols; /* used by write alone */
+	struct symbols symbols; /* used by write() alone */
 };
 
 struct snapshot {
 	const struct events_recorder *events;
 	struct sideband_copy *sideband, *senders;
-	uint64_t *ids;		   /* of the events, as rings_ids() gives them */
-	struct ring_copy copies[]; /* one for each watched CPU */
+	uint64_t *ids;		   /* event ids, from rings_ids() */
+	struct ring_copy copies[]; /* one per watched CPU */
 };
 
 static struct events_recorder *to_events(struct recorder *recorder)
@@ -64,8 +64,8 @@ static void events_free(struct recorder *recorder)
 	free(events);
 }
 
-/* What all events have in common. Their clock is the spike's. Without PERIOD the kernel makes as
- * many samples of a sched_stat event as it counts nanoseconds. */
+/* Attributes common to all events. The clock is that of the spike. Without PERIOD, a sched_stat
+ * event is repeated for each nanosecond it counts. */
 static void events_attr(struct perf_event_attr *attr)
 {
 	attr->size = sizeof(*attr);
@@ -156,7 +156,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (err)
 		return err;
 	events_attr(&attr);
-	/* Who chooses events has all of them. */
+	/* Requested events are recorded alone. */
 	if (!config->nr_events)
 		err = senders_open(&events->senders, &attr, config, tracefs_fd, events->root_fd,
 				   log);
@@ -359,7 +359,7 @@ static bool events_suits(const struct recorder_config *config)
 	return true;
 }
 
-/* Whether the last event is what nobody asked for. */
+/* Whether the last event was not requested. */
 static bool samples_default(const struct events_recorder *events)
 {
 	const struct ring_event *last = &events->ring_events[events->list.nr - 1];

@@ -8,7 +8,7 @@
 #include "recorder/records.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
-/* Per CPU: about 300 with their stacks. */
+/* Per CPU: room for about 300 events with stacks. */
 #define RING_SIZE (64 << 10)
 #define FILTER_SIZE 4096
 
@@ -22,7 +22,7 @@ struct senders {
 
 static const struct {
 	const char *path, *name;
-	bool mask; /* the target is a set of CPUs: a filter for that needs Linux 6.6 */
+	bool mask; /* the target is a CPU mask; filtering on one needs Linux 6.6 */
 } rows[SENDERS_EVENTS_MAX] = {
 	{ "events/ipi/ipi_send_cpu/id", "ipi:ipi_send_cpu", false },
 	{ "events/ipi/ipi_send_cpumask/id", "ipi:ipi_send_cpumask", true },
@@ -30,7 +30,7 @@ static const struct {
 	{ "events/workqueue/workqueue_queue_work/id", "workqueue:workqueue_queue_work", false },
 };
 
-/* As `cpu==1||cpu==3`. Empty: there are too many for it. */
+/* Such as `cpu==1||cpu==3`. Empty: too many CPUs for a filter. */
 static void make_filter(char filter[FILTER_SIZE], const struct recorder_config *config)
 {
 	size_t len = 0;
@@ -71,7 +71,7 @@ static int open_list(struct senders *senders, const struct recorder_config *conf
 	return event_list_open(&senders->list, asked, nr, tracefs_fd, root_fd, log);
 }
 
-/* With the stack of the kernel alone: that of user space needs the maps of all tasks. */
+/* Kernel stacks only: user stacks would need the mappings of all tasks. */
 static void make_events(struct senders *senders, const struct perf_event_attr *attr)
 {
 	for (size_t i = 0; i < senders->list.nr; i++) {

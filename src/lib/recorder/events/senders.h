@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Who asks the watched CPUs to do something, on whatever CPU: interrupts and function calls between
- * CPUs, and work that is queued for a CPU. The kernel leaves out what is for other CPUs. */
+/* Records, on all CPUs, who requests work from the watched CPUs: interrupts and function calls
+ * between CPUs, and work queued for a CPU. The kernel filters out what targets other CPUs. */
 #ifndef LIB_RECORDER_SENDERS_H
 #define LIB_RECORDER_SENDERS_H
 
@@ -11,22 +11,22 @@
 
 struct senders;
 
-/* Events of so many kinds, at most. */
+/* Maximum number of events. */
 #define SENDERS_EVENTS_MAX 4
 
-/* *ret is NULL where the kernel does not tell, as before Linux 6.4. attr: with clock. */
+/* *ret is NULL if the kernel has none of the events, as before Linux 6.4. attr: clock settings. */
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,
 		 const struct recorder_config *config, int tracefs_fd, int root_fd,
 		 const struct log *log);
 void senders_free(struct senders *senders);
 
-/* All but senders_open() take NULL. */
+/* All functions but senders_open() accept NULL. */
 int senders_cpu_online(struct senders *senders, int cpu);
-/* Adds the names of the events, with their systems. Returns their number. */
+/* Adds the events' names, with their systems. Returns their number. */
 size_t senders_names(const struct senders *senders, const char **names);
 /* *ret is NULL without senders. */
 int senders_copy(const struct senders *senders, struct sideband_copy **ret);
-/* Adds the kinds of events that are in the copy. Returns their number. */
+/* Adds the kinds of the copied events. Returns their number. */
 size_t senders_describe(const struct senders *senders, const struct sideband_copy *copy,
 			struct perfdata_event *described);
 int senders_write(const struct sideband_copy *copy, struct perfdata *pd);
