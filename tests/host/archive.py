@@ -268,8 +268,9 @@ class Captured(common.HostTest):
             whole = file.read()
         damaged = os.path.join(self.folder, "damaged")
         middle = len(whole) // 2
-        # There is no checksum: bytes that are stored as they are may be others.
-        for data in (b"", b"text", whole[:-10], whole[:middle], whole[:middle] + bytes(byte ^ 0x55 for byte in whole[middle:])):
+        flipped = [whole[:at] + bytes(byte ^ 0x55 for byte in whole[at:at + 16]) + whole[at + 16:]
+                   for at in (middle, len(whole) // 3, len(whole) - 100)]
+        for data in (b"", b"text", whole[:-1], whole[:-10], whole[:middle], *flipped):
             with open(damaged, "wb") as file:
                 file.write(data)
             self.assert_fails(ctl("open", damaged, cwd=self.folder), FAILED, "'%s' cannot be opened: " % damaged)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <zstd.h>
 
 #include "capture/layout.h"
 #include "cli/options.h"
@@ -20,6 +21,7 @@
 
 struct pack {
 	struct archive *archive;
+	ZSTD_CCtx *zstd;
 	struct archive_entry_linkresolver *links;
 	char *top;
 	void *folders; /* tree of their names */
@@ -28,6 +30,7 @@ struct pack {
 	int error;	 /* of the sink */
 	bool finished;
 	char buf[BLOCK_SIZE];
+	char compressed[BLOCK_SIZE];
 };
 
 static void entry_freep(struct archive_entry **entry)
@@ -48,20 +51,44 @@ static int explain(struct pack *pack, const char *name, char **why)
 }
 
 /* libarchive's own write callback would block on a pipe regardless of signals. */
+static int write_compressed(struct pack *pack, size_t size)
+{
+	const struct pack_sink *sink = pack->sink;
+	ssize_t written;
+
+	for (size_t at = 0; at < size; at += (size_t)written) {
+		size_t part = size - at < pack->part_max ? size - at : pack->part_max;
+		int r = sink->wait ? sink->wait(sink->ctx, sink->fd, POLLOUT) : 0;
+
+		if (r)
+			return r;
+		written = write(sink->fd, pack->compressed + at, part);
+		if (written < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = { data, size, 0 };
+	size_t left;
+
+	do {
+		ZSTD_outBuffer out = { pack->compressed, sizeof(pack->compressed), 0 };
+
+		left = ZSTD_compressStream2(pack->zstd, &out, &in, end);
+		pack->error = ZSTD_isError(left) ? -EIO : write_compressed(pack, out.pos);
+	} while (!pack->error && (in.pos < in.size || (end == ZSTD_e_end && left)));
+	if (pack->error)
+		archive_set_error(pack->archive, -pack->error, "Write error");
+	return pack->error;
+}
+
 static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
 {
-	struct pack *pack = ctx;
-	const struct pack_sink *sink = pack->sink;
-	ssize_t written = 0;
-
-	pack->error = sink->wait ? sink->wait(sink->ctx, sink->fd, POLLOUT) : 0;
-	if (!pack->error) {
-		written = write(sink->fd, data, size < pack->part_max ? size : pack->part_max);
-		pack->error = written < 0 ? -errno : 0;
-	}
-	if (pack->error)
-		archive_set_error(archive, -pack->error, "Write error");
-	return pack->error ? -1 : written;
+	(void)archive;
+	return compress(ctx, data, size, ZSTD_e_continue) ? -1 : (la_ssize_t)size;
 }
 
 static size_t part_max(int fd)
@@ -82,12 +109,14 @@ int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, c
 	pack->part_max = part_max(sink->fd);
 	pack->archive = archive_write_new();
 	pack->links = archive_entry_linkresolver_new();
-	if (!pack->archive || !pack->links)
+	/* libarchive's own filter writes no checksum. */
+	pack->zstd = ZSTD_createCCtx();
+	if (!pack->archive || !pack->links || !pack->zstd ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_checksumFlag, 1)))
 		goto fail;
 	/* Pax has no limits on sizes, times and names, and every tar reads it. */
-	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK ||
-	    archive_write_add_filter_zstd(pack->archive) < ARCHIVE_OK) {
-		r = options_explain(why, -EOPNOTSUPP, "libarchive was built without zstd");
+	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK) {
+		r = explain(pack, NULL, why);
 		goto fail;
 	}
 	archive_entry_linkresolver_set_strategy(pack->links, archive_format(pack->archive));
@@ -116,6 +145,7 @@ void pack_free(struct pack *pack)
 	if (pack->archive && !pack->finished)
 		archive_write_fail(pack->archive);
 	archive_write_free(pack->archive);
+	ZSTD_freeCCtx(pack->zstd);
 	tdestroy(pack->folders, free);
 	free(pack->top);
 	free(pack);
@@ -361,7 +391,7 @@ int pack_tree(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const cha
 
 int pack_finish(struct pack *pack, char **why)
 {
-	if (archive_write_close(pack->archive) < ARCHIVE_OK)
+	if (archive_write_close(pack->archive) < ARCHIVE_OK || compress(pack, NULL, 0, ZSTD_e_end))
 		return explain(pack, NULL, why);
 	pack->finished = true;
 	return 0;

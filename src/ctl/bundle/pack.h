@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes a .tar.zst archive with a single top folder.
+ * Writes a .tar.zst archive with a single top folder, and a checksum of all of it.
  *
  * bundle/ writes and reads archives of captures, with the binaries and host facts that readers
  * elsewhere need. It may include capture/.
