@@ -115,7 +115,8 @@ static int events_read_features(struct events_recorder *events,
 {
 	_cleanup_free_ const char **names =
 		calloc(events->list.nr + SENDERS_EVENTS_MAX, sizeof(*names));
-	size_t nr = 0;
+	const struct ring_event *senders;
+	size_t nr = 0, nr_senders;
 	int err;
 
 	if (!names)
@@ -124,7 +125,9 @@ static int events_read_features(struct events_recorder *events,
 		if (events->list.events[i].id)
 			names[nr++] = events->list.events[i].name;
 	}
-	nr += senders_names(events->senders, names + nr);
+	senders = senders_events(events->senders, &nr_senders);
+	for (size_t i = 0; i < nr_senders; i++)
+		names[nr++] = senders[i].name;
 	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
 				    config->argv, config->argc);
 	if (err)
@@ -319,7 +322,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	if (!err)
 		err = spike_sample_write(pd, spike, spike->time_ns);
 	if (!err)
-		err = senders_write(snapshot->senders, pd);
+		err = senders_write(snapshot->senders, pd, facts);
 	if (!err)
 		err = write_records(events, pd, snapshot, spike->cpu, facts);
 	if (!err)
@@ -329,27 +332,33 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	return err;
 }
 
+static void describe_events(struct json_object *list, const struct ring_event *events, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct json_object *event;
+
+		if (!events[i].opened)
+			continue;
+		event = json_object_new_object();
+		json_object_object_add(event, "name", json_object_new_string(events[i].name));
+		if (events[i].filter)
+			json_object_object_add(event, "filter",
+					       json_object_new_string(events[i].filter));
+		json_object_array_add(list, event);
+	}
+}
+
 static void events_describe(const struct recorder *recorder, struct json_object *json)
 {
 	const struct events_recorder *events = (const struct events_recorder *)recorder;
 	struct json_object *list = json_object_new_array();
+	const struct ring_event *senders;
+	size_t nr_senders;
 
 	json_object_object_add(json, "buffer_size", json_object_new_uint64(events->buffer_size));
-	for (size_t i = 0; i < events->list.nr; i++) {
-		struct json_object *event;
-
-		if (!events->ring_events[i].opened)
-			continue;
-		event = json_object_new_object();
-
-		json_object_object_add(event, "name",
-				       json_object_new_string(events->list.events[i].name));
-		if (events->list.events[i].filter)
-			json_object_object_add(
-				event, "filter",
-				json_object_new_string(events->list.events[i].filter));
-		json_object_array_add(list, event);
-	}
+	describe_events(list, events->ring_events, events->list.nr);
+	senders = senders_events(events->senders, &nr_senders);
+	describe_events(list, senders, nr_senders);
 	json_object_object_add(json, "events", list);
 }
 

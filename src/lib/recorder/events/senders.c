@@ -132,13 +132,10 @@ int senders_cpu_online(struct senders *senders, int cpu)
 	return senders ? rings_reopen(senders->rings, cpu) : 0;
 }
 
-size_t senders_names(const struct senders *senders, const char **names)
+const struct ring_event *senders_events(const struct senders *senders, size_t *nr)
 {
-	size_t nr = senders ? senders->list.nr : 0;
-
-	for (size_t i = 0; i < nr; i++)
-		names[i] = senders->list.events[i].name;
-	return nr;
+	*nr = senders ? senders->list.nr : 0;
+	return senders ? senders->events : NULL;
 }
 
 int senders_copy(const struct senders *senders, struct sideband_copy **ret)
@@ -165,12 +162,15 @@ size_t senders_describe(const struct senders *senders, const struct sideband_cop
 	return nr;
 }
 
-int senders_write(const struct sideband_copy *copy, struct perfdata *pd)
+int senders_write(const struct sideband_copy *copy, struct perfdata *pd,
+		  struct snapshot_facts *facts)
 {
-	struct records_facts facts = {};
+	struct records_facts found = {};
 	int err = 0;
 
 	for (size_t i = 0; copy && i < copy->nr && !err; i++)
-		err = records_write(pd, &copy->rings[i], &facts);
+		err = records_write(pd, &copy->rings[i], &found);
+	facts->events += found.samples;
+	facts->lost += found.lost;
 	return err;
 }

@@ -22,13 +22,14 @@ void senders_free(struct senders *senders);
 
 /* All functions but senders_open() accept NULL. */
 int senders_cpu_online(struct senders *senders, int cpu);
-/* Adds the events' names, with their systems. Returns their number. */
-size_t senders_names(const struct senders *senders, const char **names);
+const struct ring_event *senders_events(const struct senders *senders, size_t *nr);
 /* *ret is NULL without senders. */
 int senders_copy(const struct senders *senders, struct sideband_copy **ret);
 /* Adds the kinds of the copied events. Returns their number. */
 size_t senders_describe(const struct senders *senders, const struct sideband_copy *copy,
 			struct perfdata_event *described);
-int senders_write(const struct sideband_copy *copy, struct perfdata *pd);
+/* Adds the numbers of events and of lost ones to `facts`. */
+int senders_write(const struct sideband_copy *copy, struct perfdata *pd,
+		  struct snapshot_facts *facts);
 
 #endif
