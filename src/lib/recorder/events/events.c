@@ -211,6 +211,19 @@ int event_list_add_samples(struct event_list *list, int root_fd)
 	return event.name ? event_list_append(list, event) : -ENOMEM;
 }
 
+bool event_list_has_sent(const struct event_list *list)
+{
+	static const char *const systems[] = { "csd:", "ipi:", "irq_vectors:", "workqueue:" };
+
+	for (size_t i = 0; i < list->nr; i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(systems); j++) {
+			if (!strncmp(list->events[i].name, systems[j], strlen(systems[j])))
+				return true;
+		}
+	}
+	return false;
+}
+
 static int event_list_add_tracepoints(struct event_list *list, int tracefs_fd,
 				      const struct perf_poke_event *asked, const struct log *log)
 {

@@ -30,6 +30,8 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 		    int tracefs_fd, int root_fd, const struct log *log);
 /* Without a requested event to sample, adds pmu_event_default() if the machine has it. */
 int event_list_add_samples(struct event_list *list, int root_fd);
+/* Whether it has events of what others ask a CPU to do: interrupts, calls, work. */
+bool event_list_has_sent(const struct event_list *list);
 void event_list_close(struct event_list *list);
 
 #endif

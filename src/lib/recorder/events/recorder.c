@@ -159,8 +159,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (err)
 		return err;
 	events_attr(&attr);
-	/* Requested events are recorded alone. */
-	if (!config->nr_events)
+	if (event_list_has_sent(&events->list))
 		err = senders_open(&events->senders, &attr, config, tracefs_fd, events->root_fd,
 				   log);
 	if (err)

@@ -97,6 +97,21 @@ TEST_WITH(resolves_globs, make_tracefs, remove_folder)
 }
 
 /* Only events that have a number are for perf. */
+/* Interrupts have senders, also if a user has chosen them. */
+TEST_WITH(knows_what_is_sent, make_tracefs, remove_folder)
+{
+	const struct perf_poke_event none = { "sched:sched_switch", NULL };
+	const struct perf_poke_event sent[] = { none, { "irq_vectors:resch*", NULL } };
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, &none, 1), 0);
+	assert_false(event_list_has_sent(&list));
+	event_list_close(&list);
+	assert_int_equal(open_list(state, &list, sent, 2), 0);
+	assert_true(event_list_has_sent(&list));
+	event_list_close(&list);
+}
+
 TEST_WITH(globs_leave_out_what_has_no_id, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event all[] = { { "ftrace:*", NULL } };
