@@ -157,7 +157,8 @@ static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
 	return symbol;
 }
 
-static void switch_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
+/* At the CPU's moment: where the code of the new thread begins. */
+static void change_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
 			  struct thread *thread)
 {
 	struct thread *previous = cpu->thread;
@@ -238,6 +239,12 @@ static uint64_t position(const struct calls *calls, const struct cpu *cpu)
 	return cpu->now.time;
 }
 
+static void move(const struct calls *calls, struct cpu *cpu, uint64_t time)
+{
+	cpu->now.time = time;
+	cpu->now.at = position(calls, cpu);
+}
+
 static void advance_timeline(struct calls *calls, uint64_t time)
 {
 	if (!timeline_advance(calls->timeline, time))
@@ -293,8 +300,7 @@ static void advance(struct calls *calls, struct cpu *cpu, uint64_t time)
 	mark_spike(calls, cpu, time);
 	advance_timeline(calls, time);
 	calls->quiet = quiet_until(calls);
-	cpu->now.time = time;
-	cpu->now.at = position(calls, cpu);
+	move(calls, cpu, time);
 }
 
 static void count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles)
@@ -486,24 +492,44 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 	cpu->sequential = false;
 }
 
+/* What follows a branch began at its time, and the event tells when it ended. */
+static void switch_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
+			  uint64_t before)
+{
+	const struct calls_opts *opts = &calls->opts;
+	bool next = is_next(cpu, event);
+	struct thread *thread;
+
+	if (next)
+		move(calls, cpu, before);
+	thread = threads_find(&calls->threads, cpu, event->pid, event->tid,
+			      opts->comm(opts->arg, event));
+	if (!thread) {
+		calls->r = -ENOMEM;
+		return;
+	}
+	change_thread(calls, cpu, event, thread);
+	if (next)
+		be_at(calls, cpu, event, event->from);
+	move(calls, cpu, event->time);
+}
+
 void calls_add(struct calls *calls, const struct calls_event *event)
 {
 	const struct calls_opts *opts = &calls->opts;
 	struct cpu *cpu = find_cpu(calls, event->cpu);
 	struct thread *thread;
+	uint64_t before;
 
 	if (!cpu || calls->r)
 		return;
+	before = cpu->now.time;
 	advance(calls, cpu, event->time);
 	thread = cpu->thread;
 	if (!thread || thread->tid != event->tid) {
-		thread = threads_find(&calls->threads, cpu, event->pid, event->tid,
-				      opts->comm(opts->arg, event));
-		if (!thread) {
-			calls->r = -ENOMEM;
+		switch_thread(calls, cpu, event, before);
+		if (calls->r)
 			return;
-		}
-		switch_thread(calls, cpu, event, thread);
 	} else if (calls_may_rename(event) &&
 		   threads_rename(&calls->threads, thread, opts->comm(opts->arg, event))) {
 		cpu_rename(cpu, &calls->cpu_names);

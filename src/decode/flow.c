@@ -145,6 +145,7 @@ static void add_end(struct flow *flow, const struct decode_item *item)
 		.pid = item->pid,
 		.tid = item->tid,
 		.flags = flags_of(item),
+		.cycles = code ? 0 : item->cycles,
 		.to = item->end == DECODE_DISABLED ? 0 : item->to,
 	};
 

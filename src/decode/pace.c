@@ -21,8 +21,10 @@ struct pace {
 	uint64_t cycles;	    /* since the last packet that told the TSC */
 	uint64_t span, span_cycles; /* from that packet to the next such one; 0: not known */
 	uint64_t first, last[PACE_NR_KINDS];
-	uint64_t before, passed; /* cycles: before the last move, in it */
+	/* Cycles: before the last move, in it, and in it after tracing was enabled. */
+	uint64_t before, passed, enabled;
 	bool on;		 /* code is being traced; cycles of other code do not count */
+	bool is_enabled;	 /* in the last move */
 	bool lost;		 /* by an overflow, up to the next FUP */
 	uint64_t resumed;	 /* TSC at that */
 };
@@ -124,6 +126,8 @@ static void switch_on(struct pace *pace)
 {
 	switch (*pace->at & TIP_MASK) {
 	case TIP_PGE:
+		pace->is_enabled = pace->on = true;
+		break;
 	case FUP:
 		pace->on = true;
 		break;
@@ -156,7 +160,7 @@ static void pass(struct pace *pace, const struct pt_packet *packet)
 	if (packet->type == PT_PACKET_CYC) {
 		pace->cycles += packet->value;
 		if (pace->on)
-			pace->passed += packet->value;
+			*(pace->is_enabled ? &pace->enabled : &pace->passed) += packet->value;
 	}
 	if (pace->walk.told != told) {
 		pace->told = pace->walk.tsc;
@@ -176,8 +180,9 @@ bool pace_move(struct pace *pace, uint64_t offset)
 	if (pace->at >= to || !next_packet(pace->at, pace->limit, &pace->walk, &packet))
 		return false;
 	branched = packet.type == PT_PACKET_BRANCH && kind_of(pace->at, &packet) == PACE_BRANCH;
-	pace->before += pace->passed;
-	pace->passed = 0;
+	pace->before += pace->passed + pace->enabled;
+	pace->passed = pace->enabled = 0;
+	pace->is_enabled = false;
 	pace->first = tsc_now(pace);
 	while (pace->at < to && next_packet(pace->at, pace->limit, &pace->walk, &packet))
 		pass(pace, &packet);
@@ -235,6 +240,8 @@ uint32_t pace_rest(struct pace *pace)
 {
 	uint64_t taken = pace->before + pace->passed;
 
-	pace->before = pace->passed = 0;
+	pace->before = pace->enabled;
+	pace->passed = pace->enabled = 0;
+	pace->is_enabled = false;
 	return clamp(taken);
 }

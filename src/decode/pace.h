@@ -47,7 +47,8 @@ uint64_t pace_last(const struct pace *pace, enum pace_kind kind);
 /* Behind an overflow: the TSC at the FUP that tells where the trace goes on, which is passed. */
 uint64_t pace_resume(struct pace *pace);
 
-/* Cycles up to where the last move began, or all; which were not taken yet. */
+/* Cycles up to where the last move began, or all up to where it enabled tracing; which were not
+ * taken yet. */
 uint32_t pace_take(struct pace *pace);
 uint32_t pace_rest(struct pace *pace);
 

@@ -252,7 +252,8 @@ void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t n
 	tell_slice(track, TRACK_BEGIN, &track->slices[track->nr - 1], at, NULL, 0);
 }
 
-static void tell_late(struct track *track, uint32_t number, const struct slice *slice)
+/* False: the track was restarted after the part. */
+static bool tell_late(struct track *track, uint32_t number, const struct slice *slice)
 {
 	const struct timeline *timeline = track->timeline;
 	const struct part *part = &timeline->parts[number];
@@ -267,22 +268,24 @@ static void tell_late(struct track *track, uint32_t number, const struct slice *
 
 	if (number + 1 == track->restart_parts && track->restart > late.begin)
 		late.begin = track->restart;
-	if (late.end < late.begin)
-		late.end = late.begin;
+	if (late.ends && late.begin > late.end)
+		return false;
 	timeline->opts.ops->late(timeline->opts.sink, track->end, &late);
+	return true;
 }
 
 void track_begin_late(struct track *track, uint32_t category, uint32_t name)
 {
 	struct timeline *timeline = track->timeline;
 	uint32_t first = track->restart_parts ? track->restart_parts - 1 : 0;
+	bool told = false;
 
 	if (!push(track, category, name) || !timeline->nr_parts || !track->end)
 		return;
-	timeline->slices++;
 	/* In all parts that there are since: also after the window. */
 	for (uint32_t i = first; i < timeline->nr_parts; i++)
-		tell_late(track, i, &track->slices[track->nr - 1]);
+		told |= tell_late(track, i, &track->slices[track->nr - 1]);
+	timeline->slices += told;
 }
 
 void track_end(struct track *track, uint64_t at, const struct track_arg *args, size_t nr_args)

@@ -367,7 +367,9 @@ static void on_return_from_kernel(struct thread *t, const struct code *to)
 	for (size_t i = t->nr; i--;) {
 		if (t->frames[i].kind == FRAME_CALL)
 			continue;
+		/* After a fault the kernel may have gone on elsewhere in the function: a fixup. */
 		if (t->frames[i].kind == FRAME_INTERRUPT && t->frames[i].back != to->ip &&
+		    !is_same(find_symbol(t->frames[i].back), to->symbol) &&
 		    odd_returns++ < ODD_SHOWN)
 			fprintf(stderr, "odd iret of thread %d at %lu to %s\n", t->tid, done,
 				to->symbol->names);

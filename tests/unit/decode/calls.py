@@ -507,6 +507,20 @@ class Switches(CallsTest):
                           "other", "  schedule", "    __switch_to"])
         self.assertNotIn("CPU 1 functions", self.tracks("tracks=threads"))
 
+    def test_switches_when_it_branches(self):
+        """The next thread's turn begins where the branch to __switch_to led, not where the code behind that ended."""
+        p = self.program
+        p.begin("a")
+        p.branch(p.at("__switch_to"))
+        at = p.time
+        p.time += 50
+        p.tid = p.pid = 12
+        p.run(1)
+        p.end()
+        self.assertEqual(self.show(track="task 12"), [f"__switch_to {at}-{p.time}"])
+        self.assertEqual([switch.at for switch in self.trace.switches], [at])
+        self.assertEqual(self.show(track="CPU 1 tasks"), [f"task 11 1001-{at}", f"task 12 {at}-{p.time}"])
+
     def test_renamed_elsewhere(self):
         """A task that forked is called as its parent at first; the last name is that of the track."""
         p = self.program
@@ -630,6 +644,18 @@ class Output(CallsTest):
         expected = [(max(s.begin, 1100), min(s.end, 1200), s.depth, s.name) for s in whole if s.end >= 1100 and s.begin <= 1200]
         self.assertEqual(sorted(expected), sorted(s[:4] for s in part))
         self.assertEqual(self.trace.check()["CPU 1 tasks"][0][:2], (1100, 1200))
+
+    def test_begins_after_the_window(self):
+        """What a thread returns to was around all that is known of it, and nothing is known of the window."""
+        p = self.program
+        self.work()
+        p.time = 2000
+        p.tid = p.pid = 12
+        p.begin("late", 8)
+        p.ret(p.at("around", 40))
+        p.run(3)
+        p.end()
+        self.assertNotIn("task 12", self.tracks("time=1100,1200"))
 
     def test_spike(self):
         self.work()
