@@ -1,30 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "calls.h"
-
-#include <string.h>
+#include "calls_internal.h"
 
 #include "code.h"
 #include "decode.h"
-#include "threads.h"
 
 #define INSN_LENGTH_MAX 15
-
-struct calls {
-	struct calls_opts opts;
-	struct timeline *timeline;
-	struct names *names;
-	struct stack_env env;
-	struct cpu_names cpu_names;
-	struct cpu *cpus, *cpu; /* all, and the last one */
-	struct threads threads;
-	struct symbol unknown;
-	uint64_t last;	/* ns */
-	uint64_t quiet; /* until then advance() changes nothing but the time */
-	uint64_t gaps;
-	uint64_t expected_at;
-	bool has_expected, has_spike;
-	int r;
-};
 
 int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline *timeline,
 	      struct names *names)
@@ -226,94 +206,6 @@ static bool is_next(const struct cpu *cpu, const struct calls_event *event)
 	return ip >= cpu->ip && ip - cpu->ip < CALLS_STRAIGHT_MAX;
 }
 
-static uint64_t position(const struct calls *calls, const struct cpu *cpu)
-{
-	switch (calls->opts.axis) {
-	case CALLS_CYCLES:
-		return cpu->counts.cycles - cpu->origin.cycles;
-	case CALLS_INSNS:
-		return cpu->counts.insns - cpu->origin.insns;
-	case CALLS_TIME:
-		break;
-	}
-	return cpu->now.time;
-}
-
-static void move(const struct calls *calls, struct cpu *cpu, uint64_t time)
-{
-	cpu->now.time = time;
-	cpu->now.at = position(calls, cpu);
-}
-
-static void advance_timeline(struct calls *calls, uint64_t time)
-{
-	if (!timeline_advance(calls->timeline, time))
-		return;
-	/* What is counted, is so from where the window opens. */
-	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next) {
-		cpu->origin = cpu->counts;
-		cpu->now.at = position(calls, cpu);
-	}
-	if (calls->opts.axis != CALLS_TIME)
-		calls->expected_at = 0;
-}
-
-static void mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time)
-{
-	const struct calls_opts *opts = &calls->opts;
-	bool counted = opts->axis != CALLS_TIME;
-	struct moment now = cpu->now;
-
-	if (calls->has_spike || !opts->spike ||
-	    (opts->spike_cpu >= 0 && cpu->number != opts->spike_cpu))
-		return;
-	if (!calls->has_expected && time >= opts->expected) {
-		calls->has_expected = true;
-		calls->expected_at = counted ? now.at : opts->expected;
-	}
-	if (time < opts->spike)
-		return;
-	calls->has_spike = true;
-	advance_timeline(calls, opts->spike);
-	if (!counted)
-		cpu->now.at = opts->spike;
-	cpu_spike(cpu, &calls->cpu_names, calls->expected_at, opts->spike - opts->expected);
-	cpu->now = now;
-}
-
-/* A spike that is to come, and the edges of the window. */
-static uint64_t quiet_until(const struct calls *calls)
-{
-	const struct calls_opts *opts = &calls->opts;
-	uint64_t quiet = timeline_quiet_until(calls->timeline);
-	uint64_t next = calls->has_expected ? opts->spike : opts->expected;
-
-	if (opts->axis != CALLS_TIME)
-		return 0;
-	return opts->spike && !calls->has_spike && next <= quiet ? (next ?: 1) - 1 : quiet;
-}
-
-static void advance(struct calls *calls, struct cpu *cpu, uint64_t time)
-{
-	if (time > calls->last)
-		calls->last = time;
-	mark_spike(calls, cpu, time);
-	advance_timeline(calls, time);
-	calls->quiet = quiet_until(calls);
-	move(calls, cpu, time);
-}
-
-static void count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles)
-{
-	struct counts *counts = &cpu->thread->stack.counts;
-
-	counts->insns += insns;
-	counts->cycles += cycles;
-	cpu->counts.insns += insns;
-	cpu->counts.cycles += cycles;
-	cpu->now.at = position(calls, cpu);
-}
-
 /* What was executed since the last branch. */
 static void touch_until(struct cpu *cpu, uint64_t end)
 {
@@ -331,7 +223,7 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 {
 	const struct symbol *symbol = be_at(calls, cpu, event, event->from);
 
-	count(calls, cpu, event->insns, event->cycles);
+	calls_count(calls, cpu, event->insns, event->cycles);
 	change_irqs(calls, cpu, event->irqs, symbol);
 	/* All of a run counts at once. */
 	if (event->lines) {
@@ -474,7 +366,7 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 	be_at(calls, cpu, event, event->from);
 	if (!cpu->thread->stack.nr)
 		return;
-	count(calls, cpu, event->insns, event->cycles);
+	calls_count(calls, cpu, event->insns, event->cycles);
 	touch_until(cpu, end);
 	if (!event->to)
 		trace_ends(calls, cpu, event);
@@ -501,7 +393,7 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 	struct thread *thread;
 
 	if (next)
-		move(calls, cpu, before);
+		calls_move(calls, cpu, before);
 	thread = threads_find(&calls->threads, cpu, event->pid, event->tid,
 			      opts->comm(opts->arg, event));
 	if (!thread) {
@@ -511,7 +403,7 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 	change_thread(calls, cpu, event, thread);
 	if (next)
 		be_at(calls, cpu, event, event->from);
-	move(calls, cpu, event->time);
+	calls_move(calls, cpu, event->time);
 }
 
 void calls_add(struct calls *calls, const struct calls_event *event)
@@ -524,7 +416,7 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 	if (!cpu || calls->r)
 		return;
 	before = cpu->now.time;
-	advance(calls, cpu, event->time);
+	calls_advance(calls, cpu, event->time);
 	thread = cpu->thread;
 	if (!thread || thread->tid != event->tid) {
 		switch_thread(calls, cpu, event, before);
@@ -571,7 +463,7 @@ bool calls_run(struct calls *calls, const struct decode_item *item)
 	if (item->time > calls->last)
 		calls->last = item->time;
 	cpu->now.time = cpu->ended = item->time;
-	count(calls, cpu, item->insns, item->cycles);
+	calls_count(calls, cpu, item->insns, item->cycles);
 	touch_lines(stack, item->lines);
 	cpu->begin = UINT64_MAX;
 	cpu->ip = item->code->last;
@@ -609,9 +501,9 @@ int calls_finish(struct calls *calls, uint64_t *at)
 
 	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next) {
 		cpu->now.time = calls->last;
-		cpu->now.at = position(calls, cpu);
+		cpu->now.at = calls_position(calls, cpu);
 		/* After the end of the trace. */
-		mark_spike(calls, cpu, UINT64_MAX);
+		calls_mark_spike(calls, cpu, UINT64_MAX);
 	}
 	if (calls->opts.axis != CALLS_TIME) {
 		end.at = 0;

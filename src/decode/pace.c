@@ -23,10 +23,10 @@ struct pace {
 	uint64_t first, last[PACE_NR_KINDS];
 	/* Cycles: before the last move, in it, and in it after tracing was enabled. */
 	uint64_t before, passed, enabled;
-	bool on;		 /* code is being traced; cycles of other code do not count */
-	bool is_enabled;	 /* in the last move */
-	bool lost;		 /* by an overflow, up to the next FUP */
-	uint64_t resumed;	 /* TSC at that */
+	bool on;	  /* code is being traced; cycles of other code do not count */
+	bool is_enabled;  /* in the last move */
+	bool lost;	  /* by an overflow, up to the next FUP */
+	uint64_t resumed; /* TSC at that */
 };
 
 int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
