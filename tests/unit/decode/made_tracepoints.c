@@ -69,3 +69,20 @@ void made_tracepoints(const struct folder *folder, const struct made_format *for
 	perfdata_free(pd);
 	perfdata_features_free(features);
 }
+
+struct tracepoints *made_tracepoints_open(const struct folder *folder,
+					  const struct made_format *formats, size_t nr_formats,
+					  const struct made_sample *samples, size_t nr,
+					  const char *kallsyms)
+{
+	const struct sample_window window = { .end = UINT64_MAX };
+	struct tracepoints *tracepoints = NULL;
+	_cleanup_free_ char *data = NULL;
+	char *why = NULL;
+
+	made_tracepoints(folder, formats, nr_formats, samples, nr);
+	put_file(folder->fd, "perf.data/kcore_dir/kallsyms", kallsyms);
+	assert_int_not_equal(asprintf(&data, "%s/perf.data", folder->path), -1);
+	assert_int_equal(tracepoints_open(&tracepoints, data, &window, &why), 0);
+	return tracepoints;
+}

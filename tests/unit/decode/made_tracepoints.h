@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 
 #include "../perfdata/helpers.h"
+#include "tracepoints.h"
 
 #define MADE_FIELD(text, offset, size, is_signed)                                                  \
 	"\tfield:" text ";\toffset:" #offset ";\tsize:" #size ";\tsigned:" #is_signed ";\n"
@@ -43,5 +44,11 @@ struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const v
 /* The folder perf.data in the folder. */
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,
 		      size_t nr_formats, const struct made_sample *samples, size_t nr);
+
+/* The same, opened for all times. To be freed. */
+struct tracepoints *made_tracepoints_open(const struct folder *folder,
+					  const struct made_format *formats, size_t nr_formats,
+					  const struct made_sample *samples, size_t nr,
+					  const char *kallsyms);
 
 #endif

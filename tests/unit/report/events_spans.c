@@ -90,17 +90,11 @@ static struct made_sample switched(uint64_t time, uint32_t tid, const char *prev
 static int read_events(struct spans *spans, const struct made_sample *samples, size_t nr,
 		       uint64_t begin)
 {
-	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	const struct sample_window window = { .end = UINT64_MAX };
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = made_tracepoints_open(
+		folder, formats, ARRAY_SIZE(formats), samples, nr,
+		"ffffffff81000000 T tick_nohz_handler\nffffffff81000100 T other\n");
 	struct senders senders = { 0 };
-	_cleanup_free_ char *data = NULL;
-	char *why = NULL;
 
-	made_tracepoints(folder, formats, ARRAY_SIZE(formats), samples, nr);
-	put_file(folder->fd, "perf.data/kcore_dir/kallsyms",
-		 "ffffffff81000000 T tick_nohz_handler\nffffffff81000100 T other\n");
-	assert_int_not_equal(asprintf(&data, "%s/perf.data", folder->path), -1);
-	assert_int_equal(tracepoints_open(&tracepoints, data, &window, &why), 0);
 	return events_spans_read(tracepoints, 0, begin, 90, spans, &senders);
 }
 

@@ -35,22 +35,33 @@ static struct made_sample sent(uint16_t id, uint64_t time, uint32_t to, uint64_t
 static void read_all(struct senders *senders, const struct made_sample *samples, size_t nr, int cpu,
 		     uint64_t begin)
 {
-	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	const struct sample_window window = { .end = UINT64_MAX };
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = made_tracepoints_open(
+		folder, formats, ARRAY_SIZE(formats), samples, nr,
+		"ffffffff81000000 T ipi_mb\nffffffff81000100 T vmstat_update\n");
 	struct tracepoint_event event;
-	_cleanup_free_ char *data = NULL;
-	char *why = NULL;
 
-	made_tracepoints(folder, formats, ARRAY_SIZE(formats), samples, nr);
-	put_file(folder->fd, "perf.data/kcore_dir/kallsyms",
-		 "ffffffff81000000 T ipi_mb\nffffffff81000100 T vmstat_update\n");
-	assert_int_not_equal(asprintf(&data, "%s/perf.data", folder->path), -1);
-	assert_int_equal(tracepoints_open(&tracepoints, data, &window, &why), 0);
 	*senders = (struct senders){ 0 };
 	while (tracepoints_next(tracepoints, &event) > 0) {
 		if (event.time >= begin)
 			senders_take(senders, tracepoints, &event, cpu);
 	}
+	senders_name(senders, tracepoints_file(tracepoints));
+}
+
+/* PERF_RECORD_COMM, as long as the samples beside it. */
+static struct made_sample named(uint32_t tid, const char *comm)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char comm[16];
+	} record = { { PERF_RECORD_COMM, 0, sizeof(struct made_sample) }, 1, tid, "" };
+	struct made_sample made;
+
+	memset(&made, 'x', sizeof(made));
+	memcpy(record.comm, comm, strlen(comm));
+	memcpy(&made, &record, sizeof(record));
+	return made;
 }
 
 TEST_IN_FOLDER(finds_who_asked_this_cpu)
@@ -79,6 +90,19 @@ TEST_IN_FOLDER(finds_who_asked_this_cpu)
 	/* The kernel does not know the function, or does not tell it. */
 	assert_int_equal(senders_find(&senders, 15, NULL)->tid, 11);
 	assert_int_equal(senders_find(&senders, 18, NULL)->tid, 16);
+}
+
+TEST_IN_FOLDER(names_who_asked)
+{
+	const struct made_sample samples[] = {
+		named(10, "before"),  sent(SEND, 10, 3, 0),	     sent(SEND, 11, 3, 0),
+		named(12, "another"), named(10, "as long as it is"),
+	};
+	struct senders senders;
+
+	read_all(&senders, samples, ARRAY_SIZE(samples), 3, 0);
+	assert_string_equal(senders_find(&senders, 10, NULL)->task, "as long as it i");
+	assert_string_equal(senders_find(&senders, 11, NULL)->task, "");
 }
 
 TEST_IN_FOLDER(keeps_the_newest)
