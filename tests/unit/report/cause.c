@@ -284,3 +284,78 @@ TEST(names_what_ran_instead_of_a_thread)
 			    "thread 100us late: stress 7 ran for 100us of that, most of it in "
 			    "acme_wait(), called from acme_write() < ksys_write()");
 }
+
+/* Without a trace, the stack at the spike is all there is. */
+TEST(names_what_the_stack_shows)
+{
+	static const struct spike_frame kept[] = { FRAME("acme_flush"), FRAME("foo") };
+	static const struct spike_frame user[] = { { "libc.so.6+0x12", "", true, false } };
+	static const struct {
+		const struct spike_frame *frames;
+		size_t nr;
+		bool perf, thread;
+		const char *said;
+	} rows[] = {
+		{ kept, 2, false, false,
+		  "timer 100us late: the interrupt came in acme_flush(), called from foo()" },
+		{ kept, 2, true, false,
+		  "timer 100us late: the interrupt came in acme_flush(), called from foo(); the "
+		  "perf that was poked has the trace" },
+		{ user, 1, false, false, "timer 100us late: the interrupt came in libc.so.6+0x12" },
+		{ kept, 2, false, true, "thread 100us late: nothing was recorded that tells why" },
+		{ kept, 0, true, false,
+		  "timer 100us late: why is in the trace of the perf that was poked" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(timeline_make(&account, NULL, 0, false), 0);
+		account.facts.none = !rows[i].perf;
+		account.facts.perf = rows[i].perf;
+		account.facts.thread = rows[i].thread;
+		account.facts.stack.nr = rows[i].nr;
+		memcpy(account.facts.stack.frames, rows[i].frames,
+		       rows[i].nr * sizeof(*rows[i].frames));
+		assert_int_equal(account_finish(&account), 0);
+		assert_string_equal(account.sentence, rows[i].said);
+	}
+}
+
+TEST(names_who_sent)
+{
+	static const struct senders senders = {
+		.rows = { { .time = 105000, .tid = 5, .function = "acme_ipi" },
+			  { .time = 107000, .tid = 6, .function = "" },
+			  { .time = 150000, .tid = 7, .function = "acme_ipi" } },
+		.nr = 3,
+	};
+	static const struct {
+		const char *vector, *call, *said;
+	} rows[] = {
+		{ "call_function_single", "acme_ipi",
+		  "80us in interrupt call_function_single, most of it in acme_ipi, sent by CPU 0, "
+		  "task 5 ?, interrupting stress/7" },
+		{ "acme_ipi", "other",
+		  "80us in interrupt acme_ipi, most of it in other, sent by CPU 0, task 5 ?, "
+		  "interrupting stress/7" },
+		{ "reschedule", "other",
+		  "80us in interrupt reschedule, most of it in other, sent by CPU 0, task 6 ?, "
+		  "interrupting stress/7" },
+		{ "irq 4", "other",
+		  "80us in interrupt irq 4, most of it in other, interrupting stress/7" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
+					  ENTER(110000, SPAN_INTERRUPT, rows[i].vector),
+					  CALL(111000, rows[i].call), RETURN(189000),
+					  RETURN(190000)),
+				 0);
+		account.facts.senders = &senders;
+		assert_int_equal(account_finish(&account), 0);
+		assert_string_equal(account.sentence + strlen("timer 100us late: "), rows[i].said);
+	}
+}

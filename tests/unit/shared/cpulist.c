@@ -106,3 +106,15 @@ TEST(reads_files)
 	assert_int_equal(read_text("1 3\n", &none, &nr), -EINVAL);
 	assert_int_equal(cpulist_read("/nonexistent/online", &none, &nr), -ENOENT);
 }
+
+TEST(finds_what_is_missing)
+{
+	static const int cpus[] = { 1, 3, 5 };
+
+	assert_int_equal(cpulist_missing(cpus, 3, (const int[]){ 0, 1, 2, 3, 5, 6 }, 6), -1);
+	assert_int_equal(cpulist_missing(cpus, 3, cpus, 3), -1);
+	assert_int_equal(cpulist_missing(cpus, 3, (const int[]){ 1, 2, 4, 5 }, 4), 3);
+	assert_int_equal(cpulist_missing(cpus, 3, (const int[]){ 1, 3, 4 }, 3), 5);
+	assert_int_equal(cpulist_missing(cpus, 3, NULL, 0), 1);
+	assert_int_equal(cpulist_missing(NULL, 0, cpus, 3), -1);
+}

@@ -100,6 +100,66 @@ TEST(prints_captures)
 	assert_non_null(strstr(text, "\ncapture 4: 4\n  reason       poked\n  history"));
 }
 
+TEST(prints_spikes_of_threads)
+{
+	struct perf_poke_capture captures[] = {
+		{ .spike = { .kind = PERF_POKE_TRIGGER_THREAD,
+			     .latency_ns = 50000,
+			     .irq_ns = 10000,
+			     .thread_ns = 50000,
+			     .function_name = "timerlat_irq",
+			     .idle = true,
+			     .has_noise = true,
+			     .noise_irq_ns = 10000,
+			     .noise_thread_ns = 30000 } },
+		{ .spike = { .kind = PERF_POKE_TRIGGER_USER,
+			     .latency_ns = 60000,
+			     .irq_ns = 10000,
+			     .thread_ns = 50000,
+			     .user_ns = 60000,
+			     .rtla = true,
+			     .idle = true,
+			     .has_noise = true } },
+		{ .spike = { .irq_ns = 10000,
+			     .idle = true,
+			     .has_noise = true,
+			     .noise_nmi_ns = 1 } },
+		{ .spike = { .kind = PERF_POKE_TRIGGER_WAKEUP,
+			     .latency_ns = 70000,
+			     .comm = "stress",
+			     .pid = 7,
+			     .tid = 7 } },
+	};
+	static const char *const expected[] = {
+		"latency      50us on CPU 0, of the thread (irq 10us, thread 50us)\n"
+		"  timer        timerlat_irq\n"
+		"  interrupted  idle\n"
+		"  noise        irq 10us (25%), thread 30us (75%) of the 40us after the "
+		"interrupt\n",
+		"latency      60us on CPU 0, of the user, as rtla saw it (irq 10us, thread 50us, "
+		"user "
+		"60us)\n"
+		"  interrupted  idle\n"
+		"  noise        none of the 50us after the interrupt\n",
+		"latency      0ns on CPU 0\n"
+		"  timer        0x0\n"
+		"  interrupted  idle\n",
+		"latency      70us on CPU 0, of the wakeup\n"
+		"  ran instead  stress/7\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(captures); i++) {
+		const struct results results = { .captures = &captures[i], .nr_captures = 1 };
+		_cleanup_free_ char *text = NULL;
+
+		captures[i].path = "a";
+		captures[i].recorder = "events";
+		text = print(&results);
+		*strstr(text, "  history") = '\0';
+		assert_string_equal(strstr(text, "latency"), expected[i]);
+	}
+}
+
 /* Of a trace there are bytes to tell, and no events. */
 TEST(prints_traces)
 {

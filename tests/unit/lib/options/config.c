@@ -127,6 +127,28 @@ TEST(reads_what_the_workload_is_like)
 		.scheduler = "f:0");
 }
 
+TEST(takes_addresses_of_functions)
+{
+	static const char *const refused[] = { "0x", "0x0", "0x12z", "0x10000000000000000" };
+	uint64_t address = 1;
+
+	assert_int_equal(function_find(&(struct config){ .function = "any" }, &address), 0);
+	assert_int_equal(address, 0);
+	assert_int_equal(
+		function_find(&(struct config){ .function = "0xffffffff81abcdef" }, &address), 0);
+	assert_int_equal(address, 0xffffffff81abcdef);
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		struct messages messages = {};
+		struct config config = {
+			.function = (char *)refused[i],
+			.log = { messages_add, &messages },
+		};
+
+		assert_int_equal(function_find(&config, &address), -EINVAL);
+		assert_non_null(strstr(messages.text, "': not an address (0x...)"));
+	}
+}
+
 TEST(knows_triggers)
 {
 	const struct perf_poke_trigger both[] = { { PERF_POKE_TRIGGER_THREAD, 60000 },
