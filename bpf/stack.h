@@ -48,6 +48,7 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	to->sequence = 0;
 	barrier();
 	stack_take(&to->spike, ctx);
+	to->branches.size = 0;
 	barrier();
 	to->sequence = sequence;
 	return 0;
@@ -74,6 +75,7 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 	barrier();
 	if (bpf_probe_read_kernel(&to->spike, sizeof(to->spike), from))
 		return 0;
+	to->branches.size = 0;
 	barrier();
 	to->sequence = sequence;
 	return 0;

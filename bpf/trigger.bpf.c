@@ -228,6 +228,8 @@ static __noinline int tell(struct trigger_spike *s)
 
 #include "stack.h"
 
+#include "branches.h"
+
 #include "latency.h"
 #include "rtla.h"
 
@@ -251,6 +253,7 @@ static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *
 	s->cpu = s->ran_cpu;
 	fill_task(s);
 	stack_at_spike(ctx, s->sequence);
+	branches_keep(s->ran_cpu, s->sequence);
 	return tell(s);
 }
 
@@ -276,8 +279,11 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 
 	if (has_threads)
 		begin(cpu, timer, expires - clock_offset(timer), latency_ns);
-	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ])
+	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ]) {
+		/* First of all: there are few, and each branch from here on replaces one. */
+		branches_take(key);
 		spike(ctx, cpu, timer, now, latency_ns);
+	}
 	return 0;
 }
 

@@ -99,9 +99,24 @@ struct trigger_stack {
 	struct trigger_build_id build_ids[TRIGGER_USER_FRAMES]; /* of `user` */
 };
 
+/* As the kernel fills it in: struct perf_branch_entry. */
+struct trigger_branch {
+	__u64 from, to, flags;
+};
+
+/* The most that hardware of today has. */
+#define TRIGGER_BRANCHES 32
+
+/* Newest first. The size is in bytes, or a negative errno. */
+struct trigger_branches {
+	__s64 size;
+	struct trigger_branch entries[TRIGGER_BRANCHES];
+};
+
 struct trigger_stacks {
 	__u64 sequence; /* of the spike; 0: none yet, or it is being written */
 	struct trigger_stack spike;
+	struct trigger_branches branches; /* before it */
 };
 
 /* What a ring buffer record is about. */

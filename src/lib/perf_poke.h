@@ -138,6 +138,12 @@ struct perf_poke_frame {
 	uint8_t build_id[20];
 };
 
+/** A branch, as the CPU recorded it. Since: 0.1 */
+struct perf_poke_branch {
+	uint64_t from, to;
+	uint64_t flags; /**< as of struct perf_branch_entry in linux/perf_event.h */
+};
+
 /** A spike. Points in time are CLOCK_MONOTONIC. */
 struct perf_poke_spike {
 	uint64_t sequence;	   /**< 1 for the session's first spike */
@@ -175,6 +181,10 @@ struct perf_poke_spike {
 	int stack_pid, stack_tid; /**< whose it is: the thread that was interrupted, or, where a
 				   * thread was late, the one that was switched from when it ran */
 	size_t nr_frames;	  /**< 0: unknown */
+	/** the last branches before the spike, newest first, where the CPU records them; those of
+	 * the timer's interrupt come first. As long valid as the stack. Since: 0.1 */
+	const struct perf_poke_branch *branches;
+	size_t nr_branches;
 	/** whether interrupts were off until the timer's came: 1, or 0: it came where they were on;
 	 * -1: not known */
 	int irqs_off;

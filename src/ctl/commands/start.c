@@ -238,7 +238,8 @@ static const struct option_spec options[] = {
 	  .help = "record callchains of tracepoints too, by frame pointers" },
 	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same" },
 	{ "no-samples", 0, OPTION_FLAG, TARGET(opts.no_samples),
-	  .help = "do not sample cycles where --event has nothing like it" },
+	  .help = "do not sample cycles where --event has nothing like it, nor\n"
+		  "record branches" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
 	  .metavar = "SIZE", .help = "ring size of each CPU (events 4M, pt 16M)" },
 	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),

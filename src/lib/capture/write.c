@@ -84,6 +84,20 @@ static int capture_irqs_off(const struct capture_env *env, const struct perf_pok
 									 : stack_held_off(code);
 }
 
+static void capture_branches(struct capture *capture, const struct trigger_branches *branches)
+{
+	size_t nr = branches->size > 0 ? (size_t)branches->size / sizeof(branches->entries[0]) : 0;
+
+	capture->spike.nr_branches = nr < TRIGGER_BRANCHES ? nr : TRIGGER_BRANCHES;
+	capture->spike.branches = capture->branches;
+	for (size_t i = 0; i < capture->spike.nr_branches; i++) {
+		const struct trigger_branch *branch = &branches->entries[i];
+
+		capture->branches[i] =
+			(struct perf_poke_branch){ branch->from, branch->to, branch->flags };
+	}
+}
+
 /* The interrupted task. */
 static void capture_stack(const struct capture_env *env, struct capture *capture)
 {
@@ -101,6 +115,7 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	capture->stack = stack_name(&stacks->spike, env->symbols, &spike->nr_frames);
 	spike->stack = capture->stack;
 	spike->irqs_off = capture_irqs_off(env, spike);
+	capture_branches(capture, &stacks->branches);
 }
 
 /* A late thread may run only now. */

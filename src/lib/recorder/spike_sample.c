@@ -3,14 +3,19 @@
 
 #include <stdbool.h>
 
+#include "base/branches.h"
 #include "recorder/records.h"
 
 #define CHAIN_MAX 256
+#define BRANCHES_MAX 64
+/* Of a branch, as the kernel writes it. */
+#define BRANCH_WORDS 3
 
 /* The kernel counts its ids from 1. */
 static const uint64_t spike_id = UINT64_C(1) << 63;
 
-struct perfdata_event spike_sample_event(const struct perf_event_attr *attr)
+struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
+					 const struct perf_poke_spike *spike)
 {
 	struct perf_event_attr own = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -25,6 +30,10 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr)
 		.clockid = attr->clockid,
 	};
 
+	if (spike->nr_branches) {
+		own.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		own.branch_sample_type = BRANCHES_TYPE;
+	}
 	return (struct perfdata_event){ own, "spike", &spike_id, 1 };
 }
 
@@ -43,6 +52,22 @@ static size_t make_callchain(const struct perf_poke_spike *spike, uint64_t *chai
 	return nr;
 }
 
+/* Returns the number of words. */
+static size_t make_branches(const struct perf_poke_spike *spike, uint64_t *words)
+{
+	size_t nr = spike->nr_branches < BRANCHES_MAX ? spike->nr_branches : BRANCHES_MAX;
+
+	if (!nr)
+		return 0;
+	*words++ = nr;
+	for (size_t i = 0; i < nr; i++) {
+		*words++ = spike->branches[i].from;
+		*words++ = spike->branches[i].to;
+		*words++ = spike->branches[i].flags;
+	}
+	return 1 + nr * BRANCH_WORDS;
+}
+
 int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns)
 {
 	struct {
@@ -52,7 +77,7 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 		uint64_t time_ns;
 		uint32_t cpu, reserved;
 		uint64_t nr;
-		uint64_t chain[CHAIN_MAX];
+		uint64_t words[CHAIN_MAX + 1 + BRANCH_WORDS * BRANCHES_MAX];
 	} sample = {
 		.header.type = PERF_RECORD_SAMPLE,
 		.id = spike_id,
@@ -62,11 +87,14 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 		.cpu = spike->ran_cpu,
 	};
 
+	size_t nr;
+
 	if (!spike->nr_frames)
 		return 0;
 	sample.ip = spike->stack[0].address;
 	sample.header.misc = spike->stack[0].user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
-	sample.nr = make_callchain(spike, sample.chain);
-	sample.header.size = offsetof(__typeof__(sample), chain) + sample.nr * sizeof(uint64_t);
+	sample.nr = make_callchain(spike, sample.words);
+	nr = sample.nr + make_branches(spike, sample.words + sample.nr);
+	sample.header.size = offsetof(__typeof__(sample), words) + nr * sizeof(uint64_t);
 	return perfdata_write(pd, &sample, sample.header.size);
 }

@@ -7,7 +7,8 @@
 #include "perfdata.h"
 
 /* attr: of the file's other events, with their clock. */
-struct perfdata_event spike_sample_event(const struct perf_event_attr *attr);
+struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
+					 const struct perf_poke_spike *spike);
 
 /* Writes nothing without a stack. time_ns: of the spike, on the file's clock. */
 int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns);

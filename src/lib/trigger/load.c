@@ -2,11 +2,13 @@
 #include "trigger/trigger.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/branches.h"
 #include "base/map_memory.h"
 #include "base/probe.h"
 #include "base/tracefs.h"
@@ -248,6 +250,24 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 	return 0;
 }
 
+/* Of no CPU, as to try it, there are always events. */
+static int trigger_set_branches(struct trigger *trigger, const struct trigger_config *config)
+{
+	size_t nr = config->branches ? config->nr_cpus : 0;
+	bool take;
+
+	trigger->branch_fds = calloc(nr + 1, sizeof(*trigger->branch_fds));
+	if (!trigger->branch_fds)
+		return -ENOMEM;
+	take = config->branches && !branches_open(trigger->branch_fds, config->cpus, nr);
+	trigger->nr_branch_fds = take ? nr : 0;
+	trigger->skel->rodata->has_branches = take;
+	if (take)
+		bpf_map__set_max_entries(trigger->skel->maps.branches, trigger->nr_possible);
+	bpf_program__set_autoload(trigger->skel->progs.branches_try, take);
+	return 0;
+}
+
 static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log)
 {
@@ -280,7 +300,9 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
 	trigger_set_rtla(trigger, config->rtla);
-	err = trigger_load_quietly(trigger);
+	err = trigger_set_branches(trigger, config);
+	if (!err)
+		err = trigger_load_quietly(trigger);
 	if (err)
 		return log_error(log, err, "the kernel rejects the trigger program: %s",
 				 strerror(-err));
@@ -317,6 +339,38 @@ int trigger_try(enum poke_way way)
 	if (!err)
 		trigger_free(trigger);
 	return err;
+}
+
+/* Loads the program even without events: so it is known that the kernel takes it. */
+int trigger_try_branches(struct probe_detail *detail)
+{
+	const struct trigger_config config = { .threshold_ns = UINT64_MAX, .branches = true };
+	const struct log log = probe_log(detail);
+	const int cpu = sched_getcpu();
+	struct trigger *trigger;
+	int fd, opened, size, err = trigger_open(&trigger, &config, &log);
+
+	if (err)
+		return err;
+	opened = branches_open(&fd, &cpu, 1);
+	size = trigger_run(trigger->skel->progs.branches_try);
+	if (!opened)
+		branches_close(&fd, 1);
+	trigger_free(trigger);
+	if (opened) {
+		probe_say(detail, "%s",
+			  opened == -ENOENT || opened == -EOPNOTSUPP
+				  ? "the CPU records none, or a hypervisor hides them"
+				  : strerror(-opened));
+		return opened;
+	}
+	if (size <= 0) {
+		probe_say(detail, "the kernel gives programs none: %s", strerror(-size));
+		return size ?: -ENODATA;
+	}
+	probe_say(detail, "the last %zu, of which the newest are of the timer's interrupt itself",
+		  size / sizeof(struct trigger_branch));
+	return 0;
 }
 
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log)

@@ -22,6 +22,8 @@ struct trigger {
 	struct trigger_recent *recent; /* indexed by CPU */
 	struct trigger_stacks *stacks; /* by sequence */
 	int nr_possible;
+	int *branch_fds; /* of the watched CPUs */
+	size_t nr_branch_fds;
 	bool noise;
 	bool rtla;		     /* the programs are loaded */
 	struct poke_target *targets; /* mapping of the map `targets` */

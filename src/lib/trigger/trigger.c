@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/branches.h"
 #include "trigger/state.h"
 
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu, enum trigger_kind kind)
@@ -233,6 +234,9 @@ void trigger_detach(struct trigger *trigger)
 	trigger->ring = NULL;
 	trigger_bpf__destroy(trigger->skel);
 	trigger->skel = NULL;
+	branches_close(trigger->branch_fds, trigger->nr_branch_fds);
+	free(TAKE_PTR(trigger->branch_fds));
+	trigger->nr_branch_fds = 0;
 }
 
 void trigger_free(struct trigger *trigger)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "base/probe.h"
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
 
@@ -57,6 +58,7 @@ struct trigger_config {
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
 	bool stacks;		  /* takes the stacks at a spike */
+	bool branches;		  /* and the branch records, where there are any */
 	bool rtla;		  /* takes rtla's spikes, if the kernel reports them */
 };
 
@@ -69,6 +71,9 @@ int trigger_open(struct trigger **ret, const struct trigger_config *config, cons
 
 /* Whether the kernel loads the program with this way to poke: 0 or a negative errno. */
 int trigger_try(enum poke_way way);
+
+/* The same of branch records, and whether this CPU has any. */
+int trigger_try_branches(struct probe_detail *detail);
 
 /* Readable when there may be a spike. */
 int trigger_fd(const struct trigger *trigger);

@@ -254,7 +254,8 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 
 /* The events of the file. Those with an id per watched CPU come first: `indexed` of them. */
 static size_t describe_events(const struct snapshot *snapshot, bool sampled,
-			      struct perfdata_event *events, size_t *indexed)
+			      const struct perf_poke_spike *spike, struct perfdata_event *events,
+			      size_t *indexed)
 {
 	const struct pt_recorder *pt = snapshot->pt;
 	size_t nr = 0;
@@ -271,7 +272,7 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 						 snapshot->switch_ids, pt->nr_cpus };
 	*indexed = nr;
 	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
-	events[nr++] = spike_sample_event(&pt->attr);
+	events[nr++] = spike_sample_event(&pt->attr, spike);
 	return nr;
 }
 
@@ -285,7 +286,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	size_t nr, indexed;
 	int err;
 
-	nr = describe_events(snapshot, sampled, events, &indexed);
+	nr = describe_events(snapshot, sampled, spike, events, &indexed);
 	err = perfdata_create(&pd, dirfd, "perf.data", events, nr);
 	if (err)
 		return err;
