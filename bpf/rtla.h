@@ -53,7 +53,7 @@ int trigger_rtla(const struct trace_event_raw_timerlat_sample *sample)
 
 	if (!cpu || !cpu->watched || kind > TRIGGER_USER)
 		return 0;
-	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1) {
+	if (disarmed || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
 		cpu->unarmed++;
 		return 0;
 	}
@@ -83,7 +83,7 @@ int rtla_hold(void *ctx)
 	if (!s)
 		return 0;
 	*s = rtla_spike;
-	hold(s);
+	hold(s, true);
 	/* The interrupt came right after that of the timer. A thread is no longer waited for. */
 	if (s->kind == TRIGGER_IRQ)
 		stack_at_spike(ctx, s->sequence);

@@ -32,6 +32,8 @@ __u64 quiet_until_ns = 0;
 
 /* 1 while a spike may be taken. User space sets it, the program that takes the spike clears it. */
 __u32 armed = 0;
+/* 1: user space does not want any until it clears this. */
+__u32 disarmed = 0;
 __u64 sequence = 0;
 
 struct {
@@ -113,8 +115,9 @@ static __always_inline void wake_last(void)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* Freezes the trace of this CPU and pokes the targets. tell() must follow. */
-static __noinline int hold(struct trigger_spike *s)
+/* Freezes the trace of this CPU and pokes the targets. tell() must follow. tasks: whether functions
+ * may be called that need the target's task, which not every type of program may. */
+static __noinline int hold(struct trigger_spike *s, bool tasks)
 {
 	s->ran_cpu = bpf_get_smp_processor_id();
 	s->ran_watched = is_watched(s->ran_cpu);
@@ -125,7 +128,9 @@ static __noinline int hold(struct trigger_spike *s)
 	}
 	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
 	wake_last();
-	poke_targets(s->sequence);
+	s->unpoked = POKE_HAS_TASK && !tasks;
+	if (!POKE_HAS_TASK || tasks)
+		poke_targets(s->sequence);
 	return 0;
 }
 
@@ -155,7 +160,7 @@ static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32
 	cpu->spikes++;
 	if (kind < TRIGGER_KINDS && latency_ns < floor_ns[kind])
 		return NULL;
-	if (now < quiet_until_ns || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
+	if (disarmed || now < quiet_until_ns || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
 		cpu->unarmed++;
 		return NULL;
 	}
@@ -166,7 +171,7 @@ static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32
 	s->kind = kind;
 	s->latency_ns = latency_ns;
 	s->time_ns = now;
-	hold(s);
+	hold(s, kind != TRIGGER_REPORT);
 	return s;
 }
 
@@ -204,7 +209,7 @@ static __always_inline void note_spike(const struct trigger_spike *s)
 	struct trigger_recent *found = bpf_map_lookup_elem(&recent, &key);
 	struct trigger_latencies *seen;
 
-	if (!found || s->kind == TRIGGER_WAKEUP)
+	if (!found || s->kind > TRIGGER_USER)
 		return;
 	found->newest = s->sequence;
 	seen = latencies_of(found, s->sequence);
@@ -231,6 +236,7 @@ static __noinline int tell(struct trigger_spike *s)
 #include "branches.h"
 
 #include "latency.h"
+#include "report.h"
 #include "rtla.h"
 
 static __always_inline __u64 clock_offset(struct hrtimer *timer)

@@ -20,6 +20,7 @@
 	((TRIGGER_TOP_BITS - TRIGGER_UNIT_SHIFT - TRIGGER_SUB_BITS + 1) * TRIGGER_SUB_BUCKETS + 1)
 
 #define TRIGGER_MESSAGE_SIZE 32
+#define TRIGGER_LABEL_SIZE 32
 
 /* Written by one CPU, in its timer interrupt; read by user space through a mapping at any time. */
 struct trigger_cpu {
@@ -43,6 +44,7 @@ enum trigger_kind {
 	TRIGGER_THREAD, /* the thread that the timer wakes, when it runs */
 	TRIGGER_USER,	/* when that is back in user space */
 	TRIGGER_WAKEUP, /* from a wakeup until the thread runs */
+	TRIGGER_REPORT, /* whatever its reporter says */
 	TRIGGER_KINDS,
 };
 
@@ -145,6 +147,16 @@ struct trigger_spike {
 	__u32 by_rtla;			  /* 1: taken by rtla's threshold, not by one of ours */
 	__u32 ran_cpu;			  /* where the interrupt, or the thread, ran */
 	__u32 ran_watched;		  /* 1: that CPU is watched */
+	__u32 unpoked;			  /* 1: the controller pokes the targets */
+	__u32 reserved;
+	char label[TRIGGER_LABEL_SIZE]; /* its reporter's */
+};
+
+/* The context of the program report_late. */
+struct trigger_report {
+	__u64 expected_ns, actual_ns; /* CLOCK_MONOTONIC; actual_ns 0: now */
+	__u64 tid;		      /* 0: who runs */
+	char label[TRIGGER_LABEL_SIZE];
 };
 
 /* The session as others see it, in a pinned map of one. Written by the controller alone; strings
@@ -172,7 +184,7 @@ struct trigger_session {
 
 #ifndef __bpf__
 static_assert(sizeof(struct trigger_cpu) == 72 + 8 * TRIGGER_BUCKETS, "no hidden padding");
-static_assert(sizeof(struct trigger_spike) == 136, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 144 + TRIGGER_LABEL_SIZE, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==

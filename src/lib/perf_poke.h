@@ -23,8 +23,11 @@
  * not know must be zero. The library never exits, never prints and keeps no global state; messages
  * for people go to `opts.log`.
  *
- * Threads. Calls on one session must not overlap. Sessions are independent of each other. Callbacks
- * run in the thread that called the library function.
+ * Threads. Calls on one session must not overlap, but for perf_poke__report(), perf_poke__poke(),
+ * perf_poke__arm() and perf_poke__disarm(): any thread may call these at any time until
+ * perf_poke__free(), also while another thread is in perf_poke__poll() or perf_poke__stop().
+ *Sessions are independent of each other. Callbacks run in the thread that called the library
+ *function.
  *
  * Latency. The latency of an expiry is the kernel's "now" of the timer interrupt (the argument of
  * timer:hrtimer_expire_entry) minus the programmed expiry, both on the timer's own clock base. The
@@ -82,7 +85,8 @@ typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, cons
 
 /** What arms the timers. */
 enum perf_poke_workload {
-	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat if the kernel has it, else cyclic */
+	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat if the kernel has it, else cyclic; none if no
+					trigger waits for timers */
 	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread per CPU that sleeps for a period at a
 					time */
 	PERF_POKE_WORKLOAD_NONE,     /**< only the machine's own timers */
@@ -109,7 +113,7 @@ struct perf_poke_event {
 	const char *filter;
 };
 
-/** Which latency is watched. All but WAKEUP begin at the timer's expected expiry. */
+/** Which latency is watched. IRQ, THREAD and USER begin at the timer's expected expiry. */
 enum perf_poke_trigger_kind {
 	PERF_POKE_TRIGGER_IRQ,	  /**< until the timer's interrupt */
 	PERF_POKE_TRIGGER_THREAD, /**< until the thread runs that the timer wakes: timerlat's or the
@@ -118,6 +122,7 @@ enum perf_poke_trigger_kind {
 	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread is back from user space: needs the
 				     workload user and Linux 6.5 */
 	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
+	PERF_POKE_TRIGGER_REPORT, /**< as perf_poke__report() says */
 };
 
 /** A latency of at least this is a spike. */
@@ -191,6 +196,7 @@ struct perf_poke_spike {
 	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
+	char label[32]; /**< of perf_poke__report(); "": none. Since: 0.1 */
 };
 
 /** One finished, or failed, capture. */
@@ -503,6 +509,8 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
  *
  * @param pp  session
  *
+ * Any thread. Not refused by perf_poke__disarm().
+ *
  * Returns: 0 or
  * - -ENOTCONN: not started
  * - -EBUSY: not armed: another capture is being taken, or max_captures is reached
@@ -510,6 +518,59 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
  * Since: 0.1
  */
 int perf_poke__poke(struct perf_poke *pp);
+
+/** What a program has found late. Times are CLOCK_MONOTONIC. */
+struct perf_poke_report {
+	size_t sz;	      /**< sizeof(struct perf_poke_report) */
+	uint64_t expected_ns; /**< when it should have happened, or begun */
+	uint64_t actual_ns;   /**< when it happened, or ended; 0: now */
+	int tid; /**< the thread that was late, as the session's process sees it; 0: the
+		    caller */
+	int cpu; /**< where; -1: where the caller runs */
+	/** what it is, for the capture; NULL: nothing. 31 bytes of it are kept. Labels share the
+	 * threshold and the histogram of PERF_POKE_TRIGGER_REPORT, so there is no limit to their
+	 * number */
+	const char *label;
+};
+
+/**
+ * Report a latency, actual_ns - expected_ns. It counts as one of PERF_POKE_TRIGGER_REPORT, which
+ * must be among `triggers`. If it reaches the threshold while the session is armed, the trace of
+ * that CPU is frozen when the function returns, and a later perf_poke__poll() reports the capture.
+ *
+ * Any thread, at any time; async-signal-safe, and leaves errno alone. It takes no lock, allocates
+ * no memory and makes one system call, bpf(), which does not wait for anything; for another CPU
+ * than its own it sends that CPU an interrupt and waits for it. bpf() requires CAP_BPF before Linux
+ * 6.5, unless kernel.unprivileged_bpf_disabled is 0.
+ *
+ * @param pp  session
+ * @param report  what was late
+ *
+ * Returns: 1 if it is a spike, and captured; 0 if it is counted only; or
+ * - -ENOTCONN: not started
+ * - -ENXIO: the CPU is not watched, or offline; or PERF_POKE_TRIGGER_REPORT is not watched
+ * - -EINVAL: a field is out of range, or expected_ns is 0
+ * - -EPERM: a capability is missing
+ * Since: 0.1
+ */
+int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *report);
+
+/**
+ * Take no spikes until perf_poke__arm(); they are counted as `unarmed`. Before perf_poke__start():
+ * the session starts like that. Any thread.
+ *
+ * @param pp  session
+ * Since: 0.1
+ */
+void perf_poke__disarm(struct perf_poke *pp);
+
+/**
+ * Take spikes again. Any thread.
+ *
+ * @param pp  session
+ * Since: 0.1
+ */
+void perf_poke__arm(struct perf_poke *pp);
 
 /**
  * Latencies so far; also after perf_poke__stop().
@@ -702,6 +763,31 @@ int perf_poke__session_stop(const char *name);
  * Since: 0.1
  */
 int perf_poke__session_poke(const char *name);
+
+/**
+ * Open a session of another process, to report to it.
+ *
+ * @param name  of the session
+ *
+ * Returns: a descriptor for perf_poke__session_report(), which the caller closes, or
+ * - -ENOENT: no living session has this name
+ * - -ENXIO: it does not watch PERF_POKE_TRIGGER_REPORT
+ * - -EPERM, -EACCES: needs root
+ * Since: 0.1
+ */
+int perf_poke__session_open(const char *name);
+
+/**
+ * Report a latency to a session, as perf_poke__report() does: any thread, async-signal-safe. After
+ * the session has ended nothing is captured.
+ *
+ * @param fd  from perf_poke__session_open()
+ * @param report  what was late; its `tid` is one of the session's PID namespace
+ *
+ * Returns: as perf_poke__report(), but for -ENOTCONN; -EBADF: fd is not open
+ * Since: 0.1
+ */
+int perf_poke__session_report(int fd, const struct perf_poke_report *report);
 
 /**
  * Restore kernel settings that killed sessions changed (timerlat, idle states). Every session does

@@ -119,23 +119,28 @@ static void print_source(FILE *file, const struct account *account)
 		fprintf(file, "  %-12s %" PRIu64 " errors of decoding\n", "", account->errors);
 }
 
+static void print_latency(FILE *file, const struct facts *facts)
+{
+	char task[96];
+
+	fprintf(file, "  %-12s %s on CPU %d, threshold %s\n", "latency",
+		FORMAT_TIME(facts->latency_ns), facts->cpu, FORMAT_TIME(facts->threshold_ns));
+	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->expected_ns),
+		facts->reported ? "it should have been" : "the timer was to expire");
+	fprintf(file, "  %-12s " TIME " was %s, seen " TIME "\n", "actual", SPLIT(facts->actual_ns),
+		facts->reported ? "when it was" : "now of its interrupt", SPLIT(facts->time_ns));
+	if (!facts->reported)
+		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
+	fprintf(file, "  %-12s %s\n", facts->reported ? "late" : "interrupted",
+		CLEAN(facts_task(facts, task, sizeof(task))));
+}
+
 static void print_spike(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
-	char task[96];
 
-	if (!facts->poked) {
-		fprintf(file, "  %-12s %s on CPU %d, threshold %s\n", "latency",
-			FORMAT_TIME(facts->latency_ns), facts->cpu,
-			FORMAT_TIME(facts->threshold_ns));
-		fprintf(file, "  %-12s " TIME " was when the timer was to expire\n", "expected",
-			SPLIT(facts->expected_ns));
-		fprintf(file, "  %-12s " TIME " was now of its interrupt, seen " TIME "\n",
-			"actual", SPLIT(facts->actual_ns), SPLIT(facts->time_ns));
-		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
-		fprintf(file, "  %-12s %s\n", "interrupted",
-			CLEAN(facts_task(facts, task, sizeof(task))));
-	}
+	if (!facts->poked)
+		print_latency(file, facts);
 	print_source(file, account);
 	fprintf(file, "  %-12s %s, Linux %s\n", "machine",
 		CLEAN_TO(40, facts->model[0] ? facts->model : "?"), CLEAN_TO(40, facts->release));
@@ -245,8 +250,9 @@ static void print_stack(FILE *file, const struct account *account)
 
 	if (!stack->nr)
 		return;
-	fputs(account->facts.thread ? "\nwhat was switched from when the thread ran\n"
-				    : "\nwhat the timer's interrupt came upon\n",
+	fputs(account->facts.reported ? "\nwhere it was reported\n"
+	      : account->facts.thread ? "\nwhat was switched from when the thread ran\n"
+				      : "\nwhat the timer's interrupt came upon\n",
 	      file);
 	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
@@ -266,7 +272,8 @@ static void print_expected(FILE *file, const struct account *account)
 
 	if (account->facts.poked)
 		return;
-	fprintf(file, "\nwhen the timer was to expire\n");
+	fprintf(file, "\nwhen %s\n",
+		account->facts.reported ? "it should have been" : "the timer was to expire");
 	print_path(file, account, lane_at(tasks, account->facts.expected_ns));
 }
 

@@ -451,7 +451,8 @@ static bool is_switched(const struct cause *cause, const struct findings *findin
 {
 	const char *name = name_of(findings, cause->name), *tid = strrchr(name, ' ');
 
-	return facts->thread && facts->stack.tid > 0 && tid && atoi(tid + 1) == facts->stack.tid &&
+	return facts->thread && !facts->reported && facts->stack.tid > 0 && tid &&
+	       atoi(tid + 1) == facts->stack.tid &&
 	       spike_stack_switched(&facts->stack) != STACK_NONE;
 }
 
@@ -567,8 +568,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was asked for: no timer was late", file);
 	} else {
-		fprintf(file, "%s %s late: ", facts->thread ? "thread" : "timer",
-			FORMAT_TIME(facts->latency_ns));
+		fprintf(file, "%s %s late: ", facts_late(facts), FORMAT_TIME(facts->latency_ns));
 		if (!facts_have_trace(facts))
 			put_by_stack(file, facts);
 		else if (facts->no_times)

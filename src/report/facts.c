@@ -13,3 +13,10 @@ const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
 		snprintf(buf, size, "%s/%d, thread %d", facts->comm, facts->pid, facts->tid);
 	return buf;
 }
+
+const char *facts_late(const struct facts *facts)
+{
+	if (!facts->reported)
+		return facts->thread ? "thread" : "timer";
+	return facts->label[0] ? facts->label : facts->comm;
+}

@@ -17,8 +17,9 @@ struct facts {
 	bool no_times;	    /* Intel PT without TSC as perf's clock */
 	bool ends_at_spike; /* Intel PT: the kernel stopped the trace at the spike */
 	bool poked, idle;
-	bool thread; /* the thread was late, not the interrupt */
-	int cpu;     /* negative: none */
+	bool thread;   /* the thread was late, not the interrupt */
+	bool reported; /* likewise, as reported: the stack is the reporter's */
+	int cpu;       /* negative: none */
 	/* On the recorder's clock; to_clock_ns converts from that of capture.json. */
 	uint64_t expected_ns, actual_ns, time_ns;
 	uint64_t to_clock_ns;
@@ -26,6 +27,7 @@ struct facts {
 	uint64_t events, lost;
 	int pid, tid;
 	char comm[32];
+	char label[32];	    /* the reporter's, or "" */
 	char function[128]; /* the timer's callback, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
@@ -44,6 +46,9 @@ static inline bool facts_have_times(const struct facts *facts)
 {
 	return facts_have_trace(facts) && !facts->no_times;
 }
+
+/* What was late: `timer`, `thread`, or the reporter's label. */
+const char *facts_late(const struct facts *facts);
 
 /* Such as `stress/812` or `idle`. Returns buf. */
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size);

@@ -168,8 +168,10 @@ static json_object *new_facts(const struct account *account)
 			 FORMAT_TIME(facts->latency_ns), facts->cpu,
 			 FORMAT_TIME(facts->threshold_ns));
 		add_fact(list, "latency", text);
-		add_fact(list, "timer", facts->function);
-		add_fact(list, "interrupted", facts_task(facts, text, sizeof(text)));
+		if (!facts->reported)
+			add_fact(list, "timer", facts->function);
+		add_fact(list, facts->reported ? "late" : "interrupted",
+			 facts_task(facts, text, sizeof(text)));
 	}
 	add_fact(list, "seen by",
 		 facts->pt ? "Intel PT" : "events (no functions, no interrupts off)");

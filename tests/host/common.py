@@ -19,6 +19,8 @@ CTL = os.environ["PERF_POKE_CTL"]
 LATE = os.environ["PERF_POKE_LATE"]
 EMBED = os.environ["PERF_POKE_EMBED"]
 LIBRARY = os.environ.get("PERF_POKE_LIBRARY")
+LOOP = os.environ.get("PERF_POKE_LOOP")
+REPORTER = os.environ.get("PERF_POKE_REPORTER")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 BTF = "/sys/kernel/btf/vmlinux"

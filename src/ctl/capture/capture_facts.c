@@ -10,6 +10,7 @@ static void put_texts(struct facts *facts, const struct capture_file *file)
 	const char *function = file->function[0] ? file->function : file->function_address;
 
 	printable_copy(facts->comm, sizeof(facts->comm), file->comm);
+	printable_copy(facts->label, sizeof(facts->label), file->label);
 	printable_copy(facts->function, sizeof(facts->function), function);
 	printable_copy(facts->wall_time, sizeof(facts->wall_time), file->wall_time);
 	printable_copy(facts->release, sizeof(facts->release), file->release);
@@ -48,6 +49,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.poked = file->poked,
 		.idle = file->idle,
 		.thread = file->trigger[0] && strcmp(file->trigger, "irq"),
+		.reported = !strcmp(file->trigger, "report"),
 		.cpu = file->view.cpu,
 		.threshold_ns = file->threshold_ns,
 		.history_ns = file->view.history_ns,

@@ -219,6 +219,7 @@ static int read_all_fields(json_object *json, struct capture_file *file, char **
 		{ "spike.function", TEXT(function) },
 		{ "spike.function_address", TEXT(function_address) },
 		{ "spike.trigger", TEXT(trigger) },
+		{ "spike.label", TEXT(label) },
 		{ "kernel.release", TEXT(release) },
 		{ "kernel.version", TEXT(version) },
 		{ "machine.hostname", TEXT(hostname) },

@@ -20,6 +20,7 @@ extern const struct command command_selftest;
 extern const struct command command_status;
 extern const struct command command_stop;
 extern const struct command command_poke;
+extern const struct command command_report_late;
 extern const struct command command_complete;
 
 /* NULL-terminated. */

@@ -161,8 +161,8 @@ static int parse_trigger(void *target, const char *value, char **why)
 
 	if (find_kind(value, length, &trigger.kind))
 		return options_explain(why, -EINVAL,
-				       "not a trigger (use irq, thread, user, wakeup; as irq or "
-				       "irq=30us)");
+				       "not a trigger (use irq, thread, user, wakeup, report; as "
+				       "irq or irq=30us)");
 	for (size_t i = 0; i < args->nr_triggers; i++) {
 		if (args->triggers[i].kind == trigger.kind)
 			return options_explain(why, -EINVAL, "'%s' is named twice",

@@ -91,6 +91,7 @@ static void add_spike(json_object *object, const struct perf_poke_spike *spike)
 	json_add_int(object, "tid", spike->tid);
 	json_add_text(object, "comm", comm);
 	json_add_text(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+	json_add_text(object, "label", spike->label[0] ? spike->label : NULL);
 	json_add_known(object, "irq_ns", spike->irq_ns, 0);
 	json_add_known(object, "thread_ns", spike->thread_ns, 0);
 	json_add_known(object, "user_ns", spike->user_ns, 0);

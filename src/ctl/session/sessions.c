@@ -13,6 +13,7 @@ void sessions_add(void *ctx, const struct perf_poke_session *session)
 		.alive = session->alive,
 		.pid = session->pid,
 		.last_sequence = session->last_sequence,
+		.only_cpu = session->nr_cpus == 1 ? session->cpus[0] : -1,
 		.output = strdup(session->output),
 	};
 

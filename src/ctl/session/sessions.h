@@ -10,6 +10,7 @@ struct session_entry {
 	bool alive;
 	int pid;
 	uint64_t last_sequence;
+	int only_cpu; /* that it watches; -1: several */
 	char *output;
 };
 

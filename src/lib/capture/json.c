@@ -179,6 +179,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_bool(json, "poked", spike->poked);
 	put_bool(json, "rtla", spike->rtla);
 	put_string(json, "trigger", spike->poked ? NULL : config_trigger(spike->kind));
+	put_string(json, "label", spike->label[0] ? spike->label : NULL);
 	put_latency(json, "irq_ns", spike->irq_ns);
 	put_latency(json, "thread_ns", spike->thread_ns);
 	put_latency(json, "user_ns", spike->user_ns);

@@ -30,8 +30,9 @@ static bool is_interrupt_entry(const char *name)
 static bool is_caller_of_bpf(const char *name)
 {
 	return !strncmp(name, "bpf_", 4) || !strncmp(name, "__bpf_", 6) ||
-	       !strncmp(name, "__traceiter_", 12) || strstr(name, "hrtimer_run_queues") ||
-	       !strcmp(name, "hrtimer_run_softirq") || !strcmp(name, "hrtimer_interrupt");
+	       !strncmp(name, "__traceiter_", 12) || strstr(name, "_sys_bpf") ||
+	       strstr(name, "hrtimer_run_queues") || !strcmp(name, "hrtimer_run_softirq") ||
+	       !strcmp(name, "hrtimer_interrupt");
 }
 
 /* The number of frames of the interrupt, or of the program if there was no interrupt. */

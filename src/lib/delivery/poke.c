@@ -178,6 +178,7 @@ static int poke_find_cpus(struct poke *poke, const struct config *config)
 	size_t nr;
 	int err;
 
+	/* Reports come from watched CPUs. */
 	if (!thresholds[TRIGGER_THREAD] && !thresholds[TRIGGER_USER] && !thresholds[TRIGGER_WAKEUP])
 		return 0;
 	err = cpulist_read(POSSIBLE, &poke->possible, &nr);

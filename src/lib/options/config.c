@@ -329,6 +329,7 @@ const struct perf_poke_choice config_triggers[TRIGGER_KINDS] = {
 	{ "thread", PERF_POKE_TRIGGER_THREAD, "until the thread runs that the timer wakes" },
 	{ "user", PERF_POKE_TRIGGER_USER, "until timerlat's thread is back in user space" },
 	{ "wakeup", PERF_POKE_TRIGGER_WAKEUP, "from any wakeup of a task until it runs" },
+	{ "report", PERF_POKE_TRIGGER_REPORT, "as a program, or report-late, says" },
 };
 
 bool session_name_valid(const char *name)

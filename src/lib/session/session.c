@@ -2,11 +2,13 @@
 /* The session: what happens when, from start to stop, and on a spike. */
 #include "session/state.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "base/caps.h"
 #include "base/hotplug.h"
+#include "base/read_text.h"
 #include "clock.h"
 #include "options/config.h"
 #include "trigger/threads.h"
@@ -237,6 +239,9 @@ int perf_poke__start(struct perf_poke *pp)
 	}
 	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
 	hardware_arm(pp->hardware, -1);
+	pp->report_fd = trigger_report_fd(pp->trigger);
+	any_thread_admit(&pp->gate);
+	trigger_set_disarmed(pp->trigger, pp->disarmed);
 	trigger_arm(pp->trigger);
 	return 0;
 }
@@ -269,10 +274,11 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	return err == -ENXIO ? 0 : err;
 }
 
-/* The order keeps the blind time short: freeze, copy, resume, re-arm, everything else. Pokes come
+/* poked: the trigger has poked the targets.
+ * The order keeps the blind time short: freeze, copy, resume, re-arm, everything else. Pokes come
  * before the re-arm, because no other spike may come in between. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
-			   uint64_t frozen_ns)
+			   uint64_t frozen_ns, bool poked)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	int err, resumed;
@@ -288,7 +294,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		capture->hardware = hardware_take(pp->hardware, spike->cpu);
 	}
 	if (pp->poke)
-		poke_settle(pp->poke, spike->sequence, !spike->poked);
+		poke_settle(pp->poke, spike->sequence, poked);
 	if (!err)
 		err = capture ? recorder_copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
@@ -309,6 +315,22 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	statistics_take(pp, spike, &capture->stats);
 	writer_give(pp->writer, capture);
 	return 0;
+}
+
+/* A thread that somebody has reported. */
+static void session_name_task(struct perf_poke_spike *spike)
+{
+	char path[64], text[1024];
+	const char *tgid;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", spike->tid);
+	if (!read_text_at(AT_FDCWD, path, text, sizeof(text)))
+		snprintf(spike->comm, sizeof(spike->comm), "%.15s", text);
+	snprintf(path, sizeof(path), "/proc/%d/status", spike->tid);
+	if (read_text_at(AT_FDCWD, path, text, sizeof(text)))
+		return;
+	tgid = strstr(text, "\nTgid:");
+	spike->pid = tgid ? atoi(tgid + strlen("\nTgid:")) : 0;
 }
 
 static struct perf_poke_spike session_spike(const struct config *config,
@@ -341,6 +363,9 @@ static struct perf_poke_spike session_spike(const struct config *config,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
+	snprintf(spike.label, sizeof(spike.label), "%.*s", TRIGGER_LABEL_SIZE - 1, seen->label);
+	if (spike.tid && !spike.pid)
+		session_name_task(&spike);
 	return spike;
 }
 
@@ -353,7 +378,7 @@ static int session_take_spikes(struct perf_poke *pp)
 	if (ret <= 0)
 		return ret;
 	spike = session_spike(&pp->config, &seen);
-	return session_capture(pp, &spike, seen.frozen_ns);
+	return session_capture(pp, &spike, seen.frozen_ns, !spike.poked && !seen.unpoked);
 }
 
 static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
@@ -433,11 +458,6 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	return err ? err : nr;
 }
 
-int perf_poke__poke(struct perf_poke *pp)
-{
-	return pp->started ? trigger_poke(pp->trigger) : -ENOTCONN;
-}
-
 const char *perf_poke__session(const struct perf_poke *pp)
 {
 	return pp->pins ? pp->config.session : NULL;
@@ -472,6 +492,7 @@ int perf_poke__stop(struct perf_poke *pp)
 {
 	if (!pp || !pp->started)
 		return 0;
+	any_thread_close(&pp->gate);
 	/* Capture a spike that came before the end, unless the limit is reached. */
 	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
 		session_take_spikes(pp);

@@ -24,6 +24,16 @@ struct losses {
 	int error;	  /* of the newest */
 };
 
+/* For the functions that any thread may call. */
+struct any_thread {
+	bool open;	     /* while the trigger is there */
+	unsigned int inside; /* calls under way */
+};
+
+void any_thread_admit(struct any_thread *gate);
+/* Waits until all have left. */
+void any_thread_close(struct any_thread *gate);
+
 struct perf_poke {
 	struct config config;
 	bool started;
@@ -47,6 +57,9 @@ struct perf_poke {
 	struct losses losses;
 	bool moved; /* captures are not at their reported paths */
 	bool held;  /* disarmed until a pending capture is reported */
+	struct any_thread gate;
+	bool disarmed; /* by the caller */
+	int report_fd; /* the program that takes reports; negative: none */
 };
 
 /* Updates the numbers that others see. */

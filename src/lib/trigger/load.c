@@ -133,12 +133,14 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	bool thread = threads->threshold_ns[TRIGGER_THREAD];
 	bool user = threads->threshold_ns[TRIGGER_USER];
 	bool wakeup = threads->threshold_ns[TRIGGER_WAKEUP];
+	bool report = threads->threshold_ns[TRIGGER_REPORT];
 	int nr = trigger->nr_possible;
 
 	rodata->nr_cpus = nr;
 	rodata->thread_threshold_ns = threads->threshold_ns[TRIGGER_THREAD];
 	rodata->user_threshold_ns = threads->threshold_ns[TRIGGER_USER];
 	rodata->wakeup_threshold_ns = threads->threshold_ns[TRIGGER_WAKEUP];
+	rodata->report_threshold_ns = threads->threshold_ns[TRIGGER_REPORT];
 	rodata->has_samples = threads->samples;
 	rodata->timerlat_irq = threads->timerlat_irq;
 	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
@@ -147,7 +149,7 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 threads->wakeup_comm);
 	bpf_map__set_max_entries(skel->maps.recent, nr);
-	if (thread || user || wakeup)
+	if (thread || user || wakeup || report)
 		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
 	if (thread || user)
 		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
@@ -170,6 +172,7 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 				  ((thread || user) && !threads->samples) || wakeup);
 	bpf_program__set_autoload(skel->progs.latency_return, user && !threads->samples);
 	bpf_program__set_autoload(skel->progs.latency_wakeup, wakeup);
+	bpf_program__set_autoload(skel->progs.report_late, report);
 }
 
 /* Loading a program that calls bpf_trace_printk() enables a tracefs event, so that all such

@@ -89,6 +89,18 @@ int trigger_rtla_fd(const struct trigger *trigger)
 	return trigger->rtla ? bpf_program__fd(trigger->skel->progs.trigger_rtla) : -ENOENT;
 }
 
+int trigger_report_fd(const struct trigger *trigger)
+{
+	const struct bpf_program *prog = trigger->skel->progs.report_late;
+
+	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -ENOENT;
+}
+
+void trigger_set_disarmed(struct trigger *trigger, bool disarmed)
+{
+	__atomic_store_n(&trigger->skel->bss->disarmed, disarmed, __ATOMIC_RELAXED);
+}
+
 int trigger_poke(const struct trigger *trigger)
 {
 	int ret = trigger_run(trigger->skel->progs.trigger_poke);
@@ -127,6 +139,7 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 	} pins[] = {
 		{ bpf_program__fd(skel->progs.trigger_poke), TRIGGER_PIN_POKE },
 		{ bpf_program__fd(skel->progs.trigger_stop), TRIGGER_PIN_STOP },
+		{ trigger_report_fd(trigger), TRIGGER_PIN_REPORT },
 		{ bpf_map__fd(skel->maps.cpus), TRIGGER_PIN_CPUS },
 		{ bpf_map__fd(skel->maps.cpus_more), TRIGGER_PIN_CPUS_MORE },
 		{ bpf_map__fd(skel->maps.targets), TRIGGER_PIN_TARGETS },
@@ -134,8 +147,11 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(pins) && !err; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pins) && !err; i++) {
+		if (pins[i].fd < 0)
+			continue;
 		err = trigger_pin_one(pins[i].fd, folder, pins[i].name);
+	}
 	return err;
 }
 

@@ -28,6 +28,7 @@ struct trigger;
 #define TRIGGER_PIN_TARGETS "targets"
 #define TRIGGER_PIN_POKE "poke"
 #define TRIGGER_PIN_STOP "stop"
+#define TRIGGER_PIN_REPORT "report" /* only where reports are watched */
 
 /* What is watched besides the timers themselves. */
 struct trigger_threads {
@@ -99,7 +100,13 @@ int trigger_claim(const struct trigger *trigger);
  * this kernel. */
 int trigger_rtla_fd(const struct trigger *trigger);
 
-/* Makes a record like a spike's. -EBUSY: not armed. */
+/* The program that takes reports, owned by the trigger. -ENOENT: not watched. */
+int trigger_report_fd(const struct trigger *trigger);
+
+/* No spike is taken while this is set. Any thread. */
+void trigger_set_disarmed(struct trigger *trigger, bool disarmed);
+
+/* Makes a record like a spike's. -EBUSY: not armed. Any thread. */
 int trigger_poke(const struct trigger *trigger);
 
 /* What others see of the session. */

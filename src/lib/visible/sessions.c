@@ -8,6 +8,7 @@
 #include "base/map_memory.h"
 #include "bpf/poke.h"
 #include "clock.h"
+#include "trigger/report.h"
 #include "trigger/stats.h"
 #include "visible/pins.h"
 
@@ -399,4 +400,24 @@ int perf_poke__session_poke(const char *name)
 		return -ENOENT;
 	ret = session_run(fd, TRIGGER_PIN_POKE);
 	return ret ? ret : -EBUSY;
+}
+
+int perf_poke__session_open(const char *name)
+{
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
+	_cleanup_close_ int fd = -1;
+	int ret;
+
+	fd = session_find(name, &place);
+	if (fd < 0)
+		return fd;
+	if (!pins_is_alive(fd))
+		return -ENOENT;
+	ret = open_pin(fd, TRIGGER_PIN_REPORT);
+	return ret == -ENOENT ? -ENXIO : ret;
+}
+
+int perf_poke__session_report(int fd, const struct perf_poke_report *report)
+{
+	return report_send(fd, report);
 }

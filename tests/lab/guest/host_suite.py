@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of the suite host that an emulated machine can show, on this kernel: the trigger, exact numbers of captures, stock
-perf as their reader, the library in a foreign program, sessions that others see."""
+perf as their reader, the library in a foreign program, sessions that others see, what programs report."""
 import os
 import pathlib
 import subprocess
@@ -8,12 +8,12 @@ import sys
 
 import common
 
-PARTS = ["trigger", "oneshot", "capture", "embed", "sessions"]
+PARTS = ["trigger", "oneshot", "capture", "embed", "sessions", "report_late"]
 
 common.need_root()
-ctl, late, embed, library = sys.argv[1:5]
+ctl, late, embed, library, loop, reporter = sys.argv[1:7]
 folder = pathlib.Path(__file__).resolve().parents[2] / "host"
-env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_LIBRARY": library, "PERF_POKE_EMULATED": "1",
-       "PYTHONDONTWRITEBYTECODE": "1"}
+env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_LIBRARY": library, "PERF_POKE_LOOP": loop,
+       "PERF_POKE_REPORTER": reporter, "PERF_POKE_EMULATED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 failed = [part for part in PARTS if subprocess.run([sys.executable, folder / f"{part}.py"], env=env, check=False).returncode]
 common.equal(failed, [], "parts that failed")

@@ -57,7 +57,7 @@ def equal(got, expected):
 
 def check_all():
     """Nothing is missing, here and in the help."""
-    commands = re.findall(r"^  (\w+) ", help_of(), re.MULTILINE)
+    commands = re.findall(r"^  ([\w-]+) ", help_of(), re.MULTILINE)
     assert len(commands) > 5, commands
     equal(offered(""), commands)
     for command in commands:

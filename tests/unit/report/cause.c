@@ -229,6 +229,23 @@ TEST(names_where_a_thread_was_switched_from)
 	}
 }
 
+/* It was running itself, perhaps; the stack is that of the report. */
+TEST(names_what_was_reported)
+{
+	_cleanup_(account_release) struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 7")), 0);
+	account.facts.thread = account.facts.reported = true;
+	account.facts.stack.tid = 7;
+	account.facts.stack.nr = 1;
+	account.facts.stack.frames[0] = (struct spike_frame)FRAME("do_syscall_64");
+	strcpy(account.facts.label, "control loop");
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence,
+			    "control loop 100us late: loop 7 ran for 100us of that; whether with "
+			    "interrupts off, events do not show");
+}
+
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
 TEST(tells_earlier_tasks_apart)
 {

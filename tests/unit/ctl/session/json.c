@@ -97,7 +97,8 @@ TEST(writes_captures)
 	      "'poked':false,'rtla':false,'cpu':3,'ran_cpu':4,'ran_watched':false,'time_ns':2,"
 	      "'latency_ns':18446744073709551615,'expected_ns':3,'actual_ns':4,'timer':'0x5',"
 	      "'function':'0x6','function_name':null,'idle':false,'pid':8,'tid':9,"
-	      "'comm':'0123456789abcdef','trigger':'thread','irq_ns':7,'thread_ns':9,'user_ns':"
+	      "'comm':'0123456789abcdef','trigger':'thread','label':null,'irq_ns':7,'thread_ns':9,'"
+	      "user_ns':"
 	      "null,"
 	      "'skid_ns':10,'blind_ns':11,'history_ns':12,'events':13,'lost':14,'size_bytes':15}");
 	capture.error = -ENOSPC;

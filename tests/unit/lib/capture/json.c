@@ -122,7 +122,7 @@ static const char golden[] =
 	"'function_address':'0xffffffff81234567','timer_address':'0xffff888100abcdef',"
 	"'pid':4321,'tid':4322,'comm':'kworker/3:1','policy':'fifo','priority':42,'nice':-3,"
 	"'idle':false,'poked':false,'rtla':false,"
-	"'trigger':'irq','irq_ns':null,'thread_ns':null,'user_ns':null,"
+	"'trigger':'irq','label':null,'irq_ns':null,'thread_ns':null,'user_ns':null,"
 	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9},"
 	"'irqs_off':true,'stack_pid':4321,'stack_tid':4322,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Spikes that others have measured. Part of the trigger: what is reported late is taken, frozen and
+ * told as a latency of its own is. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <linux/errno.h>
+
+/* 0: not watched. */
+const volatile __u64 report_threshold_ns = 0;
+
+static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
+				   const struct trigger_report *report, __u64 latency_ns)
+{
+	struct trigger_spike *s = take(cpu, TRIGGER_REPORT, latency_ns);
+
+	if (!s)
+		return 0;
+	s->actual_ns = report->actual_ns;
+	s->expected_ns = report->actual_ns - latency_ns;
+	s->cpu = s->ran_cpu;
+	/* The names of another thread are the controller's to find. */
+	if (report->tid)
+		s->tid = report->tid;
+	else
+		fill_task(s);
+	__builtin_memcpy(s->label, report->label, sizeof(s->label));
+	stack_at_spike(ctx, s->sequence);
+	tell(s);
+	return 1;
+}
+
+/* Run by BPF_PROG_TEST_RUN on the CPU that it is about. Returns 1 if it is a spike that is taken.
+ * One that interrupts another of the same CPU may cost that one its count. */
+SEC("?raw_tp")
+int report_late(const struct trigger_report *args)
+{
+	struct trigger_report report = *args;
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_REPORT);
+	__u64 latency_ns;
+
+	if (!cpu || !cpu->watched)
+		return -ENXIO;
+	if (!report.actual_ns)
+		report.actual_ns = bpf_ktime_get_ns();
+	latency_ns = lateness(report.actual_ns, report.expected_ns);
+	count(cpu, latency_ns);
+	if (latency_ns < report_threshold_ns || latency_ns < measured_ns[TRIGGER_REPORT])
+		return 0;
+	return report_spike((void *)args, cpu, &report, latency_ns);
+}
+
+#endif

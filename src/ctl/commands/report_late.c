@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <string.h>
+
+#include "clock.h"
+#include "commands/commands.h"
+#include "session/sessions.h"
+
+#define CPU_MAX 8191
+
+struct report_late_args {
+	const char *session, *label;
+	uint64_t latency_ns, cpu, tid;
+};
+
+#define TARGET(member) .offset = offsetof(struct report_late_args, member)
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
+	  .help = "optional if only one session is alive" },
+	{ "latency", 0, OPTION_TIME, .required = true, .min = 1, .max = 3600 * NSEC_PER_SEC,
+	  TARGET(latency_ns), .metavar = "TIME", .help = "how late it is now" },
+	{ "label", 0, OPTION_STRING, TARGET(label), .metavar = "TEXT",
+	  .help = "what is late, for the capture (31 bytes)" },
+	{ "cpu", 'c', OPTION_COUNT, .min = 0, .max = CPU_MAX, TARGET(cpu), .metavar = "CPU",
+	  .help = "where (the session's, if it watches only one)" },
+	{ "tid", 0, OPTION_COUNT, .min = 1, .max = INT_MAX, TARGET(tid), .metavar = "TID",
+	  .help = "the thread that is late (who runs there)" },
+};
+
+static const char notes[] =
+	"The session, started with --trigger report=TIME, counts the latency. If it reaches that\n"
+	"threshold, the trace of the CPU is frozen before this command returns, and captured. A\n"
+	"program calls perf_poke__report() of libperfpoke instead, which is faster.\n"
+	"\n"
+	"Exit codes: 0 captured, 1 failed, 2 usage, 3 counted only: below the threshold, or the\n"
+	"session is not armed.\n";
+
+static const char *reason(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "dead (perf-poke-ctl stop removes it)";
+	case -EPERM:
+	case -EACCES:
+		return "needs root";
+	default:
+		return strerror(-error);
+	}
+}
+
+static enum exit_code send_report(struct console *con, const struct session_entry *session,
+				  const struct perf_poke_report *report)
+{
+	_cleanup_close_ int fd = perf_poke__session_open(session->name);
+	int r = fd < 0 ? fd : perf_poke__session_report(fd, report);
+
+	if (r >= 0)
+		return r ? EXIT_FINE : EXIT_NO_SPIKE;
+	if (fd == -ENXIO)
+		console_error(con, "session '%s': has no trigger report (--trigger report=TIME)",
+			      session->name);
+	else if (r == -ENXIO)
+		console_error(con, "session '%s': does not watch CPU %d, or it is offline",
+			      session->name, report->cpu);
+	else
+		console_error(con, "session '%s': %s", session->name, reason(r));
+	return EXIT_FAILED;
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	_cleanup_(sessions_release) struct session_list list = { 0 };
+	struct perf_poke_report report = { .sz = sizeof(report) };
+	struct report_late_args args = { .cpu = CPU_MAX + 1 };
+	const struct session_entry *chosen;
+	enum exit_code code;
+	int r;
+
+	r = command_options(&command_report_late, con, argc, argv, &args);
+	if (r)
+		return command_options_exit(r);
+	report.actual_ns = clock_ns(CLOCK_MONOTONIC);
+	r = sessions_read(&list, con);
+	if (r)
+		return EXIT_FAILED;
+	code = sessions_choose(&list, con, args.session, &chosen);
+	if (code != EXIT_FINE)
+		return code;
+	report.expected_ns = report.actual_ns - args.latency_ns;
+	report.cpu = args.cpu > CPU_MAX ? chosen->only_cpu : (int)args.cpu;
+	report.tid = (int)args.tid;
+	report.label = args.label;
+	if (report.cpu >= 0)
+		return send_report(con, chosen, &report);
+	console_error(con, "session '%s' watches several CPUs: use --cpu", chosen->name);
+	return EXIT_USAGE;
+}
+
+const struct command command_report_late = {
+	.name = "report-late",
+	.summary = "Tell a session that something was late.",
+	.arguments = "[SESSION] --latency TIME [OPTIONS]",
+	.notes = notes,
+	COMMAND_OPTIONS(options),
+	.run = run,
+};

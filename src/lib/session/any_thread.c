@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What may be called from any thread: it looks at nothing of the session but what is here, and
+ * perf_poke__stop() waits for those who are inside. */
+#include "session/state.h"
+
+#include "trigger/report.h"
+
+#define LEAVE_PAUSE_US 200
+
+void any_thread_admit(struct any_thread *gate)
+{
+	__atomic_store_n(&gate->open, true, __ATOMIC_SEQ_CST);
+}
+
+void any_thread_close(struct any_thread *gate)
+{
+	__atomic_store_n(&gate->open, false, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&gate->inside, __ATOMIC_SEQ_CST))
+		usleep(LEAVE_PAUSE_US);
+}
+
+static void leave(struct perf_poke *pp)
+{
+	__atomic_sub_fetch(&pp->gate.inside, 1, __ATOMIC_SEQ_CST);
+}
+
+/* First inside, then the look: who closes sees one of the two. */
+static bool enter(struct perf_poke *pp)
+{
+	__atomic_add_fetch(&pp->gate.inside, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&pp->gate.open, __ATOMIC_SEQ_CST))
+		return true;
+	leave(pp);
+	return false;
+}
+
+int perf_poke__poke(struct perf_poke *pp)
+{
+	int ret;
+
+	if (!enter(pp))
+		return -ENOTCONN;
+	ret = trigger_poke(pp->trigger);
+	leave(pp);
+	return ret;
+}
+
+int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *report)
+{
+	int ret;
+
+	if (!enter(pp))
+		return -ENOTCONN;
+	ret = pp->report_fd < 0 ? -ENXIO : report_send(pp->report_fd, report);
+	leave(pp);
+	return ret;
+}
+
+static void set_disarmed(struct perf_poke *pp, bool disarmed)
+{
+	__atomic_store_n(&pp->disarmed, disarmed, __ATOMIC_SEQ_CST);
+	if (!enter(pp))
+		return;
+	trigger_set_disarmed(pp->trigger, disarmed);
+	leave(pp);
+}
+
+void perf_poke__arm(struct perf_poke *pp)
+{
+	set_disarmed(pp, false);
+}
+
+void perf_poke__disarm(struct perf_poke *pp)
+{
+	set_disarmed(pp, true);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Reports what is late to the trigger's program. */
+#ifndef LIB_TRIGGER_REPORT_H
+#define LIB_TRIGGER_REPORT_H
+
+#include "perf_poke.h"
+
+/* One system call; async-signal-safe. Returns 1 for a spike that is taken, 0, or a negative errno
+ * as perf_poke__report(). */
+int report_send(int prog_fd, const struct perf_poke_report *report);
+
+#endif

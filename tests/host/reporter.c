@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* `reporter CPU OTHER OUTPUT`: reports to a session of its own, from several threads while the main
+ * one polls. Prints an object of JSON: what the calls have returned, and the session's counts. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <perf_poke.h>
+
+#define BELOW 1000
+#define BELOW_NS 1000
+#define SPIKE_NS 2000000
+#define THRESHOLD_NS 1000000
+#define STORM_THREADS 4
+#define STORM_MS 200
+
+static struct perf_poke *session;
+static int cpu, other;
+static volatile sig_atomic_t from_handler;
+static uint64_t storm_reports;
+
+static int report_late(uint64_t latency_ns, int where, int tid, const char *label)
+{
+	struct timespec now;
+	struct perf_poke_report report = {
+		.sz = sizeof(report), .cpu = where, .tid = tid, .label = label
+	};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	report.actual_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	report.expected_ns = report.actual_ns - latency_ns;
+	return perf_poke__report(session, &report);
+}
+
+static void move_to(int where)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(where, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		exit(1);
+}
+
+/* Once the session is armed again. */
+static int take_spike(int where, const char *label)
+{
+	int ret;
+
+	while (!(ret = report_late(SPIKE_NS, where, 0, label)))
+		usleep(1000);
+	return ret;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	from_handler = take_spike(-1, "from a handler");
+}
+
+/* The capture of the one before must be done: then there is no other spike in its way. */
+static void *report_all(void *done)
+{
+	int below = 0, spike, unwatched, remote, disarmed, long_label;
+
+	move_to(cpu);
+	errno = ENOTTY;
+	for (int i = 0; i < BELOW; i++)
+		below += report_late(BELOW_NS, -1, 0, NULL);
+	printf("\"below\": %d, \"errno_kept\": %d, ", below, errno == ENOTTY);
+	spike = take_spike(-1, "a label");
+	raise(SIGUSR1);
+	long_label = take_spike(-1, "a label that is longer than the 31 bytes");
+	move_to(other);
+	unwatched = report_late(SPIKE_NS, -1, 0, NULL);
+	remote = take_spike(cpu, "from elsewhere");
+	perf_poke__disarm(session);
+	disarmed = report_late(SPIKE_NS, cpu, 0, "disarmed");
+	perf_poke__arm(session);
+	printf("\"spike\": %d, \"handler\": %d, \"long_label\": %d, \"unwatched\": %d, "
+	       "\"remote\": %d, \"disarmed\": %d, \"armed\": %d, ",
+	       spike, (int)from_handler, long_label, unwatched, remote, disarmed,
+	       take_spike(cpu, "armed"));
+	__atomic_store_n((int *)done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Until the session has ended. */
+static void *storm(void *arg)
+{
+	uint64_t reports = 0;
+
+	(void)arg;
+	move_to(cpu);
+	while (report_late(reports % 100 ? BELOW_NS : SPIKE_NS, -1, 0, "storm") >= 0)
+		reports++;
+	__atomic_add_fetch(&storm_reports, reports, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void on_capture(void *ctx, const struct perf_poke_capture *capture)
+{
+	uint64_t *captures = ctx;
+
+	if (!capture->error)
+		++*captures;
+}
+
+static void print_counts(const char *name)
+{
+	struct perf_poke_stats stats = { .sz = sizeof(stats) };
+	int ret = perf_poke__stats(session, PERF_POKE_TRIGGER_REPORT, cpu, &stats);
+
+	printf("\"%s\": {\"ret\": %d, \"count\": %" PRIu64 ", \"spikes\": %" PRIu64
+	       ", \"unarmed\": %" PRIu64 "}, ",
+	       name, ret, stats.count, stats.spikes, stats.unarmed);
+}
+
+static void run_one(pthread_t *thread, int *done)
+{
+	if (pthread_create(thread, NULL, report_all, done))
+		exit(1);
+	while (!__atomic_load_n(done, __ATOMIC_ACQUIRE)) {
+		if (perf_poke__poll(session, 10) < 0)
+			exit(1);
+	}
+	pthread_join(*thread, NULL);
+	print_counts("counts");
+}
+
+static void run_storm(pthread_t *threads)
+{
+	for (int i = 0; i < STORM_THREADS; i++) {
+		if (pthread_create(&threads[i], NULL, storm, NULL))
+			exit(1);
+	}
+	for (int i = 0; i < STORM_MS / 10; i++)
+		perf_poke__poll(session, 10);
+	perf_poke__stop(session);
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	print_counts("all");
+	printf("\"storm_reports\": %" PRIu64 ", ", storm_reports);
+}
+
+int main(int argc, char **argv)
+{
+	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS };
+	pthread_t threads[STORM_THREADS];
+	uint64_t captures = 0;
+	struct perf_poke_opts opts = {
+		.sz = sizeof(opts),
+		.triggers = &trigger,
+		.nr_triggers = 1,
+		.recorder = PERF_POKE_RECORDER_NONE,
+		.on_capture = on_capture,
+		.capture_ctx = &captures,
+	};
+	int done = 0;
+
+	if (argc != 4)
+		return 2;
+	opts.cpus = argv[1];
+	opts.output = argv[3];
+	cpu = atoi(argv[1]);
+	other = atoi(argv[2]);
+	signal(SIGUSR1, on_signal);
+	session = perf_poke__new(&opts);
+	if (!session)
+		return 1;
+	printf("{\"before\": %d, ", report_late(SPIKE_NS, -1, 0, NULL));
+	if (perf_poke__start(session))
+		return 1;
+	run_one(threads, &done);
+	run_storm(threads);
+	printf("\"after\": %d, \"captures\": %" PRIu64 "}\n", report_late(SPIKE_NS, -1, 0, NULL),
+	       captures);
+	perf_poke__free(session);
+	return 0;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What a report must be, and what the kernel gets. */
+#include "trigger/report.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "bpf/trigger.h"
+#include "test.h"
+
+static union bpf_attr seen;
+static struct trigger_report args;
+static int calls;
+
+/* The system call: its result is the program's. */
+long __wrap_syscall(long number, ...)
+{
+	va_list list;
+
+	assert_int_equal(number, SYS_bpf);
+	va_start(list, number);
+	assert_int_equal(va_arg(list, int), BPF_PROG_TEST_RUN);
+	memcpy(&seen, va_arg(list, union bpf_attr *), sizeof(seen));
+	va_end(list);
+	assert_int_equal(seen.test.ctx_size_in, sizeof(args));
+	memcpy(&args, (void *)(uintptr_t)seen.test.ctx_in, sizeof(args));
+	calls++;
+	errno = EPERM;
+	return seen.test.prog_fd == 99 ? -1 : 0;
+}
+
+TEST(refuses_what_is_malformed)
+{
+	struct {
+		struct perf_poke_report report;
+		uint64_t later;
+	} longer = { { .sz = sizeof(longer), .expected_ns = 1, .cpu = -1 }, 1 };
+	const struct perf_poke_report bad[] = {
+		{ .expected_ns = 1 },
+		{ .sz = offsetof(struct perf_poke_report, label) - 1, .expected_ns = 1 },
+		{ .sz = sizeof(bad[0]) },
+		{ .sz = sizeof(bad[0]), .expected_ns = 1, .cpu = -2 },
+		{ .sz = sizeof(bad[0]), .expected_ns = 1, .tid = -1 },
+	};
+
+	calls = 0;
+	assert_int_equal(report_send(3, NULL), -EINVAL);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(report_send(3, &bad[i]), -EINVAL);
+	assert_int_equal(report_send(3, &longer.report), -EINVAL);
+	assert_int_equal(calls, 0);
+	longer.later = 0;
+	assert_int_equal(report_send(3, &longer.report), 0);
+	assert_int_equal(calls, 1);
+}
+
+TEST(passes_all_on)
+{
+	struct perf_poke_report report = {
+		.sz = sizeof(report),
+		.expected_ns = 5,
+		.actual_ns = 9,
+		.tid = 77,
+		.cpu = 3,
+		.label = "0123456789012345678901234567890more",
+	};
+
+	errno = ENOTTY;
+	assert_int_equal(report_send(4, &report), 0);
+	assert_int_equal(errno, ENOTTY);
+	assert_int_equal(seen.test.prog_fd, 4);
+	assert_int_equal(seen.test.flags, BPF_F_TEST_RUN_ON_CPU);
+	assert_int_equal(seen.test.cpu, 3);
+	assert_int_equal(args.expected_ns, 5);
+	assert_int_equal(args.actual_ns, 9);
+	assert_int_equal(args.tid, 77);
+	assert_string_equal(args.label, "0123456789012345678901234567890");
+	report.cpu = -1;
+	report.sz = offsetof(struct perf_poke_report, label);
+	assert_int_equal(report_send(4, &report), 0);
+	assert_int_equal(seen.test.flags, 0);
+	assert_string_equal(args.label, "");
+	assert_int_equal(report_send(99, &report), -EPERM);
+	assert_int_equal(errno, ENOTTY);
+}
