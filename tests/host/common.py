@@ -141,10 +141,10 @@ def readable(source, seconds):
 
 
 @contextlib.contextmanager
-def running(argv, ready=False, cpus=None):
+def running(argv, ready=False, cpus=None, env=None):
     """A program that runs for as long as the block, and must not have ended before. Those that are `ready` only after
     a while print a line then."""
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if ready else None,
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if ready else None, env=env,
                                preexec_fn=cpus and (lambda: os.sched_setaffinity(0, cpus)))
     try:
         if ready:
@@ -186,10 +186,10 @@ def switching(cpu):
                      "while os.read(source, 1): os.write(sink, b'x')")
 
 
-def python_on(cpu, code):
+def python_on(cpu, code, env=None):
     """A program that is running by its own name on the CPU when this returns."""
     start = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\n" % cpu
-    return running([sys.executable, "-c", start + code], ready=True)
+    return running([sys.executable, "-c", start + code], ready=True, env=env)
 
 
 def unshared(commands):

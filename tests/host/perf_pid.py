@@ -27,6 +27,12 @@ def poke_of(capture):
         return json.load(file)["poke"]
 
 
+@functools.cache
+def capabilities():
+    lines = common.parse_lines(common.run_ctl("check", "--json").stdout)
+    return {line["name"]: line for line in lines if "name" in line}
+
+
 def each_delivery(test):
     """Once for each way of delivery that this kernel has."""
     @functools.wraps(test)
@@ -57,11 +63,9 @@ class PidTest(common.HostTest):
         self.assert_fails(result, code, *parts)
 
     def need_delivery(self, delivery):
-        name = delivery.replace("-", "_")
         if delivery == "relay":
             return
-        lines = common.parse_lines(common.run_ctl("check", "--json").stdout)
-        found = next(line for line in lines if line.get("name") == name)
+        found = capabilities()[delivery.replace("-", "_")]
         if not found["have"]:
             self.skipTest("%s: %s" % (delivery, found["detail"]))
 
@@ -124,20 +128,22 @@ class Targets(PidTest):
     def test_dropped_in_idle(self):
         """A kernel that drops what perf events sample in idle is left to do so once; each spike is one signal."""
         with poked.Counter() as counter, self.session([counter.pid], "--any-process", "--delivery", "fasync") as session:
-            captures = []
+            made = []
             # On a busy machine it takes some until two are in idle.
-            while len(captures) < 6 and sum(capture["idle"] for capture in captures) < 2:
-                captures.append(poked.spike(session, self.cpu))
+            while len(made) < 6 and sum(capture["idle"] for capture in made) < 2:
+                made.append(poked.spike(session, self.cpu))
                 counter.wait_signal()
-                self.assertFalse(counter.has_signal(0.1), "a second signal")
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-        idle = sum(capture["idle"] for capture in captures)
-        last = poke_of(captures[-1])["targets"][0]
+            signals = len(made) + counter.count()
+        last = poke_of(session.captures[-1])["targets"][0]
+        # A busy machine has more spikes than those that were made.
+        self.assertEqual(signals + last["merged"], len(session.captures), last)
+        idle = sum(capture["idle"] for capture in session.captures)
         refused = last["refused"].get("fasync", 0)
-        if idle < 2 or not refused:
-            self.skipTest("%d of %d spikes in idle, %d dropped" % (idle, len(captures), refused))
+        if idle < 2 or not refused or len(session.captures) > len(made):
+            self.skipTest("%d of %d spikes in idle, %d dropped, %d made" % (idle, len(session.captures), refused, len(made)))
         self.assertEqual(refused, idle, last)
-        self.assertEqual(last["sent"]["fasync"], len(captures) - idle + 1, last)
+        self.assertEqual(last["sent"]["fasync"], len(made) - idle + 1, last)
         self.assertEqual(last["sent"]["relay"], idle, last)
 
     def test_mixed(self):
@@ -154,10 +160,7 @@ class Targets(PidTest):
             stopped.process.send_signal(signal.SIGCONT)
             stopped.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-            signals = 0
-            while other.has_signal():
-                other.wait_signal()
-                signals += 1
+            signals = other.count()
         folders = sorted(os.listdir(self.output))
         one, two = poke_of({"path": os.path.join(self.output, folders[-1])})["targets"]
         # On a busy machine more than those that were made.
@@ -204,7 +207,7 @@ class Refused(PidTest):
         """perf record without -S or --switch-output takes no SIGUSR2."""
         if not shutil.which("perf"):
             self.skipTest("needs perf")
-        with common.running(["perf", "stat", "-e", "cpu-clock", "sleep", "100"]) as process:
+        with common.running(["perf", "stat", "-e", "cpu-clock", "-C", str(self.cpu)]) as process:
             common.wait_for(lambda: "perf" in os.readlink("/proc/%d/exe" % process.pid), "perf runs")
             self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch", "perf record")
 
@@ -323,7 +326,11 @@ class Changed(PidTest):
                 counter.wait_signal()
             execs.change("exec")
             resets.change("reset")
-            captures = [poked.spike(session, self.cpu) for _ in range(2)]
+            # A capture does not tell of a signal if the next spike came too soon after, as it may on a busy machine.
+            captures = []
+            while len(captures) < 2 or [True, True, False] not in captures and len(captures) < 10:
+                capture = poked.spike(session, self.cpu)
+                captures.append([target["delivery"] is None for target in poke_of(capture)["targets"]])
             other.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
             self.assertEqual((execs.process.poll(), resets.process.poll()), (None, None), "ended by " + delivery)
@@ -332,8 +339,7 @@ class Changed(PidTest):
         for counter, why, line in zip((execs, resets), ("runs another program now", "no longer catches the signal"), dropped):
             self.assertIn("target %d (" % counter.pid, line)
             self.assertIn(why, line)
-        # It is not told of a spike that the next one came too soon after.
-        self.assertIn([True, True, False], [[target["delivery"] is None for target in poke_of(each)["targets"]] for each in captures])
+        self.assertIn([True, True, False], captures)
 
 
 class Killed(PidTest):
@@ -357,12 +363,8 @@ class Killed(PidTest):
                 self.assertEqual(os.listdir(os.path.join(common.BPFFS, "perf-poke")), [session.name])
                 poked.spike(session, self.cpu)
                 counter.wait_signal()
-                signals = 1
-                while counter.has_signal():
-                    counter.wait_signal()
-                    signals += 1
                 # A busy machine has more spikes than that one.
-                self.assertLessEqual(signals, poked.status(session)["pokes"])
+                self.assertLessEqual(1 + counter.count(), poked.status(session)["pokes"])
                 self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
 

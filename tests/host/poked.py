@@ -93,6 +93,14 @@ class Counter:
     def has_signal(self, seconds=0.3):
         return common.readable(self.process.stdout, seconds)
 
+    def count(self, number=signal.SIGUSR2):
+        """Those that have come, and still come."""
+        seen = 0
+        while self.has_signal():
+            self.wait_signal(number)
+            seen += 1
+        return seen
+
     def catches(self, number=signal.SIGUSR2):
         with open("/proc/%d/status" % self.pid) as file:
             caught = next(line for line in file if line.startswith("SigCgt:"))

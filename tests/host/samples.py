@@ -19,20 +19,23 @@ import poked
 SCHED = ["sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_stat_runtime", "sched_migrate_task", "sched_process_fork"]
 KWORK = ["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit",
          "workqueue:workqueue_activate_work", "workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"]
-# Sleeps and reads random numbers in turns, under a name of its own, and says when it began and ended. Perf has the names that are
-# given on its CPU.
+# Told so, it sleeps and reads random numbers in turns, and says when it began and ended. It takes its name then: perf has those that
+# are given on its CPU. It stays: perf 6.12 forgets tasks that have ended.
 LOAD = """
 import ctypes, os, sys, time
+sys.stdin.readline()
 os.sched_setaffinity(0, [int(sys.argv[1])])
 ctypes.CDLL(None).prctl(15, b"pp-load", 0, 0, 0)
 random = os.open("/dev/urandom", os.O_RDONLY)
 begin = time.monotonic()
 for _ in range(40):
     time.sleep(0.002)
-    for _ in range(8): os.read(random, 65536)
-print(begin, time.monotonic())
+    for _ in range(40): os.read(random, 65536)
+print(begin, time.monotonic(), flush=True)
+sys.stdin.read()
 """
 TICK_NS = 10000000  # of /proc/stat
+US = {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}
 SAMPLES = ["-g", "-e", "cpu-clock/freq=2000/"]
 
 
@@ -61,12 +64,14 @@ class SameMoment(common.HostTest):
         own = os.path.join(cls.taker.folder, "own.data")
         events = [*("sched:" + name for name in SCHED), *KWORK]
         # The CPU does not idle, where samples may be dropped. Neither recording is to miss any of the load.
-        with common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
-                common.Session([cpu], cls.taker.output, "--threshold", "1h", *common.ALL_EVENTS, "--buffer", "16M", "--count", "1", *SAMPLES) as session:
-            load = subprocess.run([sys.executable, "-c", LOAD, str(cpu)], capture_output=True, text=True, check=True)
+        with subprocess.Popen([sys.executable, "-c", LOAD, str(cpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as load, \
+                common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
+                common.Session([cpu], cls.taker.output, "--threshold", "1h", *common.ALL_EVENTS, "--buffer", "64M", "--count", "1",
+                               *SAMPLES) as session:
+            print(file=load.stdin, flush=True)
+            cls.begin, cls.end = load.stdout.readline().split()
             common.run_ctl("poke", session.name)
             cls.path = session.read_capture()["path"]
-        cls.begin, cls.end = load.stdout.split()
         cls.files = [os.path.join(cls.path, "perf.data"), own]
 
     def both(self, *args):
@@ -84,7 +89,7 @@ class SameMoment(common.HostTest):
     def test_tracepoints(self):
         """Each that perf has, and no others."""
         ours, own = ([line.strip() for line in text.splitlines() if "sched:" in line]
-                     for text in self.both("script", *self.window(), "-F", "trace:event,trace"))
+                     for text in self.both("script", "--no-inline", *self.window(), "-F", "trace:event,trace"))
         wanted = {"sched:%s:" % name for name in SCHED}
         ours = [line for line in ours if line.split()[0] in wanted]
         self.assertGreater(len(own), 100)
@@ -93,14 +98,17 @@ class SameMoment(common.HostTest):
         self.assertLessEqual(sum((collections.Counter(own) - collections.Counter(ours)).values()), 4)
 
     def test_sched_latency(self):
-        pattern = r"\s*pp-load:\d+\s*\|\s*([\d.]+) ms \|\s*(\d+) \| avg:\s*([\d.]+) ms"
+        # perf 7.3 has several units, and no `avg:`.
+        pattern = r"\s*pp-load:\d+\s*\|\s*([\d.]+) ([mun]?s) \|\s*(\d+) \|(?: avg:)?\s*([\d.]+) ([mun]?s)"
         (ours,), (own,) = (self.rows(text, pattern) for text in self.both("sched", "latency"))
-        self.assertEqual(ours[:2], own[:2])
-        self.assertAlmostEqual(float(ours[2]), float(own[2]), delta=0.05)
+        # Perf's own recording ends later: the load may have been switched out or in once more.
+        self.assertAlmostEqual(int(ours[2]), int(own[2]), delta=2)
+        for value, unit, delta in ((0, 1, 2000), (3, 4, 50)):
+            self.assertAlmostEqual(*(float(row[value]) * US[row[unit]] for row in (ours, own)), delta=delta)
 
     def test_sched_timehist(self):
         (ours,), (own,) = (self.rows(text, r"\s*pp-load\[\d+\]\s+-?\d+\s+(\d+)\s+([\d.]+)")
-                           for text in self.both("sched", "timehist", "-s", *self.window()))
+                           for text in self.both("sched", "timehist", "-s", "--no-call-graph", *self.window()))
         self.assertEqual(ours[0], own[0])
         self.assertAlmostEqual(float(ours[1]), float(own[1]), delta=0.05 * float(own[1]))
 
@@ -120,7 +128,8 @@ class SameMoment(common.HostTest):
     def test_report_with_callers(self):
         """Two samplers, the same load: the same function on top, the same callers."""
         pattern = r"\s*([\d.]+)%\s+\[k\]\s+(\S+)"
-        shown = self.both("report", "--stdio", "-g", "caller", "--no-children", "--comm", "pp-load", "--sort", "sym", *self.window())
+        shown = self.both("report", "--stdio", "-g", "caller", "--no-children", "--no-inline", "--comm", "pp-load", "--sort", "sym",
+                          *self.window())
         tops = []
         for text in shown:
             samples = text[text.index("cpu-clock"):]
@@ -136,12 +145,14 @@ class Probes(common.HostTest):
         """What perf probe makes is recorded as any tracepoint; perf has nothing to complain about."""
         with open("/proc/self/maps") as file:
             libc = next(line.split()[-1] for line in file if "/libc.so" in line or "/libc-" in line)
+        # Perf knows files by name: those that run elsewhere, as in other containers, may have another libc.
+        libc = shutil.copy(libc, self.folder)
         probe = subprocess.run(["perf", "probe", "-q", "-x", libc, "pp_test=getppid"], capture_output=True, text=True)
         if probe.returncode:
             self.skipTest("no dynamic probes here: " + probe.stderr.strip()[-80:])
         self.addCleanup(subprocess.run, ["perf", "probe", "-q", "-d", "probe_libc:pp_test"], check=True)
         cpu = common.find_cpus(1)[0]
-        with common.python_on(cpu, "while True: os.getppid()"), \
+        with common.python_on(cpu, "while True: os.getppid()", env={**os.environ, "LD_LIBRARY_PATH": self.folder}), \
                 common.Session([cpu], self.output, "--threshold", "1h", "-e", "probe_libc:pp_test", "-g", "--count", "1") as session:
             time.sleep(0.2)
             common.run_ctl("poke", session.name)

@@ -20,8 +20,8 @@ SPIKES = ["--threshold", "5ms", "--recorder", "events"]
 class Stacks(common.HostTest):
     def capture(self, cpu):
         """Of a spike that came while the task read; others are of whatever else a busy machine runs."""
-        with subprocess.Popen(["python3", "-c", READER % cpu]) as reader, \
-                common.Session([cpu], self.output, "--recorder", "events", "--threshold", "50us", "--count", "100000") as session:
+        with subprocess.Popen(["python3", "-c", READER % cpu]) as reader, common.late(cpu), \
+                common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
             try:
                 for line in iter(session.read_capture, None):
                     with open(os.path.join(line["path"], "capture.json")) as file:
