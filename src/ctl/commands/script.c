@@ -170,7 +170,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_script = {
 	.name = "script",
-	.summary = "Show the trace before the spike as text, with perf.",
+	.summary = "Show the trace before the spike as text.",
 	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

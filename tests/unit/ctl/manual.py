@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The manual pages: man has nothing to say against them, they can be found by name, each command has one
-that has all its options. Usage: manual.py PERF_POKE_CTL PAGE..."""
+that has all its options. README and docs/ name no command or option that does not exist.
+Usage: manual.py PERF_POKE_CTL TREE PAGE..."""
 
 import os
 import pathlib
@@ -29,16 +30,26 @@ def check_page(page, name):
     return re.sub(r"\s+", " ", shown.stdout)
 
 
+def check_docs(tree, helps):
+    """Each `perf-poke-ctl COMMAND --option`."""
+    for path in [tree / "README.md", *tree.glob("docs/*.md")]:
+        for command, words in re.findall(r"perf-poke-ctl ([a-z][\w-]*)([^\n`]*)", path.read_text().replace("\\\n", "")):
+            assert command in helps, f"{path}: {command}"
+            for option in re.findall(r"\s(--?[a-zA-Z][\w-]*)", re.split(r" -- | --$|[#|;)]", words)[0]):
+                assert re.search(rf"[\s,]{option}[\s,]", helps[command]), f"{path}: {command} {option}"
+
+
 def main():
-    tool, *pages = sys.argv[1:]
+    tool, tree, *pages = sys.argv[1:]
+    commands = re.findall(r"^  ([\w-]+) ", help_of(tool), re.MULTILINE)
+    assert len(commands) > 5, commands
+    check_docs(pathlib.Path(tree), {command: help_of(tool, command) for command in commands})
     if not shutil.which("man") or not shutil.which("lexgrog"):
         print("there is no man here, or no lexgrog (Debian: man-db)")
         return 77
     shown = {}
     for page in map(pathlib.Path, pages):
         shown[page.stem] = check_page(page, page.stem)
-    commands = re.findall(r"^  (\w+) ", help_of(tool), re.MULTILINE)
-    assert len(commands) > 5, commands
     for command in commands:
         text = shown[f"perf-poke-ctl-{command}"]
         assert f"perf-poke-ctl-{command}(1)" in shown["perf-poke-ctl"], command
