@@ -222,20 +222,46 @@ static void print_functions(FILE *file, const struct account *account, size_t to
 	print_more(file, findings->nr_functions, top);
 }
 
+/* What called the outermost function of a path before the trace began: if that has not returned, it
+ * is on the stack at the spike. Returns the number of lines. */
+static size_t print_before(FILE *file, const struct account *account, const struct span *span,
+			   size_t max)
+{
+	const struct spike_stack *stack = &account->facts.stack;
+	size_t at = STACK_NONE, nr = 0;
+
+	if (account->spans->has_functions && span->end >= account->spans->end)
+		at = spike_stack_find(stack, name_of(account, span->name));
+	if (at == STACK_NONE)
+		return 0;
+	while (++at < stack->nr && nr < max) {
+		const struct spike_frame *frame = &stack->frames[at];
+
+		fprintf(file, "  < %s%s, called before the trace began\n",
+			CLEAN_TO(80, frame->name), frame->user ? ", user" : "");
+		nr++;
+	}
+	return nr;
+}
+
 static void print_path(FILE *file, const struct account *account, uint32_t task)
 {
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
+	const struct span *span = NULL;
 	size_t nr = 0;
 
 	for (uint32_t i = account->findings.path; i != SPAN_NONE && nr < PATH_MAX_LINES;
 	     i = code->spans[i].parent, nr++) {
-		const struct span *span = &code->spans[i];
-		bool plain = span->kind == SPAN_FUNCTION;
+		bool plain;
 
+		span = &code->spans[i];
+		plain = span->kind == SPAN_FUNCTION;
 		fprintf(file, "  %s%s%s%s\n", nr ? "< " : "",
 			CLEAN_TO(80, name_of(account, span->name)), plain ? "" : ", ",
 			plain ? "" : span_kind_name((enum span_kind)span->kind));
 	}
+	if (span)
+		nr += print_before(file, account, span, PATH_MAX_LINES - nr);
 	if (task != SPAN_NONE)
 		fprintf(file, "  %sin %s\n", nr == PATH_MAX_LINES ? "... " : "",
 			CLEAN_TO(80, name_of(account,

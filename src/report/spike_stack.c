@@ -109,6 +109,15 @@ size_t spike_stack_open(const struct spike_stack *stack)
 	return only_passes(stack->frames[found].name) ? found : STACK_NONE;
 }
 
+size_t spike_stack_find(const struct spike_stack *stack, const char *function)
+{
+	for (size_t i = stack->nr; i > 0; i--) {
+		if (stack->frames[i - 1].function && !strcmp(stack->frames[i - 1].name, function))
+			return i - 1;
+	}
+	return STACK_NONE;
+}
+
 bool spike_stack_is_idle(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);

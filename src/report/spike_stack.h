@@ -39,6 +39,9 @@ size_t spike_stack_switched(const struct spike_stack *stack);
  * the interrupt. STACK_NONE: otherwise. */
 size_t spike_stack_open(const struct spike_stack *stack);
 
+/* The outermost frame of a function. STACK_NONE: there is none. */
+size_t spike_stack_find(const struct spike_stack *stack, const char *function);
+
 /* Whether the interrupted function waits for interrupts. */
 bool spike_stack_is_idle(const struct spike_stack *stack);
 

@@ -50,6 +50,35 @@ TEST(prints_the_end)
 	assert_null(strstr(text, "window"));
 }
 
+/* The outermost function of the trace has not returned: the stack at the spike tells who called it.
+ */
+TEST(completes_the_path_by_the_stack)
+{
+	static const struct spike_frame frames[] = {
+		{ .name = "middle", .function = true },
+		{ .name = "outer", .function = true },
+		{ .name = "do_syscall_64", .function = true },
+		{ .name = "libc.so.6+0x1234", .user = true },
+	};
+	static const char end[] = "  < middle\n"
+				  "  < outer\n"
+				  "  < do_syscall_64, called before the trace began\n"
+				  "  < libc.so.6+0x1234, user, called before the trace began\n"
+				  "\n";
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL, *other = NULL;
+
+	assert_int_equal(make(&account, true), 0);
+	account.facts.stack.nr = ARRAY_SIZE(frames);
+	memcpy(account.facts.stack.frames, frames, sizeof(frames));
+	text = print(&account, 1);
+	assert_non_null(strstr(text, end));
+	/* Another one: of whatever was there later. */
+	strcpy(account.facts.stack.frames[1].name, "other");
+	other = print(&account, 1);
+	assert_null(strstr(other, "before the trace"));
+}
+
 TEST(tells_when_it_ended)
 {
 	for (int poked = 0; poked < 2; poked++) {
