@@ -89,10 +89,10 @@ class Kernel(ErrorTest):
                 self.assert_usage(self.start("-e", name), "event", name)
 
     def test_filter(self):
-        for text in ("no_such_field==1", "prev_pid==", "((", "prev_pid=~1"):
+        for text in ("no_such_field==1", "pid==", "((", "pid=~1"):
             with self.subTest(filter=text):
-                self.assert_usage(self.start("-e", "sched:sched_switch", "--filter", text),
-                                  "sched:sched_switch", "filter '%s'" % text)
+                self.assert_usage(self.start("-e", "sched:sched_wakeup", "--filter", text),
+                                  "sched:sched_wakeup", "filter '%s'" % text)
 
     def test_recorder(self):
         if os.path.exists("/sys/bus/event_source/devices/intel_pt"):

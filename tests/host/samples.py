@@ -126,17 +126,20 @@ class SameMoment(common.HostTest):
             self.assertAlmostEqual(ours[name], count, delta=1, msg=name)
 
     def test_report_with_callers(self):
-        """Two samplers, the same load: the same function on top, the same callers."""
+        """Two samplers, the same load: what is on top of one is on top of the other, with the same callers."""
         pattern = r"\s*([\d.]+)%\s+\[k\]\s+(\S+)"
         shown = self.both("report", "--stdio", "-g", "caller", "--no-children", "--no-inline", "--comm", "pp-load", "--sort", "sym",
                           *self.window())
         tops = []
         for text in shown:
             samples = text[text.index("cpu-clock"):]
-            tops.append(self.rows(samples, pattern)[0])
+            tops.append({name: float(percent) for percent, name in self.rows(samples, pattern)[:5]})
             self.assertRegex(samples, r"ksys_read|vfs_read|urandom_read")
-        self.assertEqual(tops[0][1], tops[1][1], shown)
-        self.assertAlmostEqual(float(tops[0][0]), float(tops[1][0]), delta=20)
+        # Where the load is preempted much, the end of a switch may be as frequent as what it does.
+        for ours, own in (tops, reversed(tops)):
+            first = next(iter(ours))
+            self.assertIn(first, own, shown)
+            self.assertAlmostEqual(ours[first], own[first], delta=20)
 
 
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
