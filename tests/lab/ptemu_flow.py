@@ -221,7 +221,7 @@ class Name(str):
 
 def check_kernel(kernel):
     contents = {}
-    options = "--pt emulated --cpus 3 --accel tcg-single"
+    options = "--pt emulated --cpus 3 --accel tcg-single --mem 2G"
     with tempfile.TemporaryDirectory(prefix="perf-poke-flow-") as scratch:
         scratch = pathlib.Path(scratch)
         guest = subprocess.Popen([HERE / "run-test", kernel, args.seconds, "python3", HERE / "guest/ptemu_windows.py", args.ctl,

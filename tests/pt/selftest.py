@@ -10,6 +10,14 @@ NOT_SEEN = ["culprit", "perf"] if hardware.SIMULATED else []
 OPTIONS = ["--threshold", hardware.THRESHOLD, "--buffer", hardware.BUFFER] if hardware.SIMULATED else []
 
 
+def failed(row):
+    """The checks of a row; on a busy host the second capture of a guest may be of another timer."""
+    checks = {name: verdict for name, verdict in row["checks"].items() if verdict["ok"] is False}
+    if hardware.SIMULATED and checks.get("re-armed", {"why": ""})["why"].endswith("of others"):
+        del checks["re-armed"]
+    return list(checks)
+
+
 class SelfTest(hardware.PtTest):
     def test_all(self):
         archive = os.path.join(self.folder, "selftest.tar.zst")
@@ -20,8 +28,9 @@ class SelfTest(hardware.PtTest):
         self.assertEqual(last["archive"], archive)
         self.assertEqual(sorted({row["freeze"] for row in rows}), sorted(self.ways()))
         for row in rows:
-            self.assertEqual([name for name, verdict in row["checks"].items() if verdict["ok"] is False], NOT_SEEN, row)
+            self.assertEqual(failed(row), NOT_SEEN, row)
             self.assertEqual([name for name, verdict in row["checks"].items() if verdict["ok"] is None], [], row)
+        self.assertTrue(any(row["checks"]["re-armed"]["ok"] for row in rows), rows)
 
 
 hardware.main()

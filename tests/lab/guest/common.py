@@ -130,7 +130,7 @@ class Record:
     def end(self):
         time.sleep(0.3)
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
+        self.process.wait(300)
         stops = [e for e in log(self.cpu) if e["what"] in ("stop", "truncated")]
         return stops[-1]
 
