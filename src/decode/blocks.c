@@ -12,6 +12,17 @@
 /* No code runs through more blocks without a packet, but an endless loop. */
 #define BLOCKS_WITHOUT_PACKET 4096
 
+/* libipt before 2.1 does not know the packets of Event Trace, and asks. */
+static int skip_packet(struct pt_packet_unknown *unknown, const struct pt_config *config,
+		       const uint8_t *at, void *context)
+{
+	size_t size = pace_packet_size(at, config->end);
+
+	(void)unknown;
+	(void)context;
+	return size ? (int)size : -pte_bad_opc;
+}
+
 void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to)
 {
 	const struct sideband_pt *pt = sideband_pt(sideband);
@@ -30,6 +41,7 @@ void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, ui
 	config->nom_freq = (uint8_t)pt->max_nonturbo_ratio;
 	config->cpuid_0x15_eax = pt->tsc_ctc_d;
 	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
+	config->decode.callback = skip_packet;
 	config->flags.variant.block.end_on_call = 1;
 	config->flags.variant.block.end_on_jump = 1;
 	env->switch_to = pt->kernel ? switch_to : 0;

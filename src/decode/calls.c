@@ -172,12 +172,14 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 			 uint64_t ip)
 {
 	struct stack *stack = &cpu->thread->stack;
+	const struct cpu_names *names = &calls->cpu_names;
 	const struct symbol *symbol = resolve(calls, event, ip);
 	bool entered = cpu->off && cpu->left && symbol->kernel;
 
 	if (cpu->ip || cpu->off) {
 		calls->gaps += !cpu->off;
-		cpu_gap(cpu, &calls->cpu_names, cpu->ended, !cpu->off);
+		cpu_gap(cpu, names, cpu->ended,
+			cpu->off ? names->untraced[cpu->untraced] : names->lost);
 	}
 	/* Every way into the kernel turns interrupts off. */
 	if (entered)
@@ -343,6 +345,7 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, const struct calls_
 	uint32_t flags = event->flags;
 
 	cpu->off = true;
+	cpu->untraced = event->untraced;
 	cpu->ended = cpu->now.at;
 	if (flags & CALLS_ASYNC)
 		return;

@@ -30,6 +30,7 @@ struct calls_event {
 	 * 0: of one. */
 	uint64_t last;
 	uint8_t length;		     /* of the instruction; 0: not known */
+	uint8_t untraced;	     /* enum untraced: what follows if `to` is 0 */
 	const struct symbol *symbol; /* that `from` is in; NULL: resolve() tells */
 	enum irq_change irqs;
 	uint64_t insns, cycles;		  /* since the last event of the kind */

@@ -21,7 +21,10 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
 		.process = names_add(names, "CPUs"),
 		.category = names_add(names, "cpu"),
 		.lost = names_add(names, "[lost]"),
-		.untraced = names_add(names, "[not traced]"),
+		.untraced = { [UNTRACED_CODE] = names_add(names, "[not traced]"),
+			      [UNTRACED_SMI] = names_add(names, "SMI"),
+			      [UNTRACED_GUEST] = names_add(names, "virtual machine"),
+			      [UNTRACED_HYPERVISOR] = names_add(names, "hypervisor") },
 		.latency = names_add(names, "latency ns"),
 		.late = names_add(names, "timer is late"),
 		.spike = names_add(names, "spike"),
@@ -122,11 +125,11 @@ void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
 	track_begin(track, cpu->now.at, names->category, cpu->thread->name);
 }
 
-void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost)
+void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why)
 {
 	struct track *track = cpu->tracks[TRACK_TRACE];
 
-	track_begin(track, since, names->category, lost ? names->lost : names->untraced);
+	track_begin(track, since, names->category, why);
 	track_end(track, cpu->now.at, NULL, 0);
 }
 

@@ -3,6 +3,7 @@
 #ifndef DECODE_CPU_H
 #define DECODE_CPU_H
 
+#include "item.h"
 #include "stack.h"
 
 #define CPU_NESTING_MAX 16
@@ -25,6 +26,7 @@ struct cpu {
 	uint64_t begin;		    /* of the code since the last branch */
 	uint64_t ended;		    /* position of the end of the trace; it is off */
 	bool off, sequential, left; /* `left` by a return to where is no trace */
+	uint8_t untraced;	    /* enum untraced: while it is off */
 	/* Whether interrupts were off before each interrupt, and are. */
 	bool irqs_off, saved[CPU_NESTING_MAX];
 	size_t nesting;
@@ -32,7 +34,8 @@ struct cpu {
 };
 
 struct cpu_names {
-	uint32_t process, category, lost, untraced, latency, late, spike;
+	uint32_t process, category, lost, latency, late, spike;
+	uint32_t untraced[UNTRACED_NR];
 };
 
 int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_;
@@ -53,8 +56,8 @@ void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *t
 /* The task that runs has another name. */
 void cpu_rename(struct cpu *cpu, const struct cpu_names *names);
 
-/* From there to now there is no trace. */
-void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, bool lost);
+/* From there to now there is no trace: why, by name. */
+void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why);
 
 /* A timer that was to expire at a position before is late now. */
 void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,

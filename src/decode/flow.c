@@ -147,6 +147,7 @@ static void add_end(struct flow *flow, const struct decode_item *item)
 		.flags = flags_of(item),
 		.cycles = code ? 0 : item->cycles,
 		.to = item->end == DECODE_DISABLED ? 0 : item->to,
+		.untraced = (uint8_t)item->untraced,
 	};
 
 	if (item->end == DECODE_ON || item->end == DECODE_OVERFLOW || item->end == DECODE_LOST)

@@ -35,6 +35,15 @@ enum decode_end {
 	DECODE_LOST,	 /* the same, by the kernel or by the reader of the trace */
 };
 
+/* Where the CPU is while there is no trace, as far as Event Trace tells. */
+enum untraced {
+	UNTRACED_CODE, /* in code that is not traced */
+	UNTRACED_SMI,
+	UNTRACED_GUEST,	     /* it runs a virtual machine */
+	UNTRACED_HYPERVISOR, /* this one is a virtual machine, and what runs it has the CPU */
+	UNTRACED_NR,
+};
+
 /* Lines of 64 bytes that were executed in 4 KiB of code, a bit each. */
 struct decode_lines {
 	uint64_t page; /* address / 4096 */
@@ -58,7 +67,10 @@ struct decode_item {
 		cycles; /* core cycles since the last item of the CPU that has some; 0: none told */
 	int32_t cpu;	/* -1: not known */
 	int32_t pid, tid; /* -1: not known */
-	int16_t error;	  /* of an error: libipt's, for decode_error_text() */
+	union {
+		int16_t error;	  /* of an error: libipt's, for decode_error_text() */
+		int16_t untraced; /* of a block without trace behind it: enum untraced */
+	};
 	uint8_t kind, end;
 };
 

@@ -27,6 +27,8 @@ struct pace {
 	bool is_enabled;  /* in the last move */
 	bool lost;	  /* by an overflow, up to the next FUP */
 	uint64_t resumed; /* TSC at that */
+	uint64_t event;	  /* enum pt_cfe: the last one since the last branch; 0: none */
+	enum untraced untraced;
 };
 
 int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
@@ -147,6 +149,26 @@ static void pass_overflow(struct pace *pace, const struct pt_packet *packet)
 	}
 }
 
+/* Event Trace tells an event before the branch that it makes the CPU do. */
+static void pass_event(struct pace *pace, const struct pt_packet *packet)
+{
+	static const uint8_t places[] = {
+		[PT_CFE_SMI] = UNTRACED_SMI,
+		[PT_CFE_VMENTRY] = UNTRACED_GUEST,
+		[PT_CFE_VMEXIT] = UNTRACED_HYPERVISOR,
+		[PT_CFE_VMEXIT_INTR] = UNTRACED_HYPERVISOR,
+	};
+
+	if (packet->type == PT_PACKET_CFE)
+		pace->event = packet->value;
+	if (packet->type != PT_PACKET_BRANCH)
+		return;
+	if (kind_of(pace->at, packet) == PACE_DISABLE)
+		pace->untraced =
+			pace->event < ARRAY_SIZE(places) ? places[pace->event] : UNTRACED_CODE;
+	pace->event = 0;
+}
+
 static void pass(struct pace *pace, const struct pt_packet *packet)
 {
 	unsigned int told = pace->walk.told;
@@ -154,6 +176,7 @@ static void pass(struct pace *pace, const struct pt_packet *packet)
 	if (packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF)
 		pace->last[kind_of(pace->at, packet)] = tsc_now(pace);
 	pass_overflow(pace, packet);
+	pass_event(pace, packet);
 	switch_on(pace);
 	pt_walk_packet(&pace->walk, packet);
 	pace->at += packet->len;
@@ -211,6 +234,18 @@ uint64_t pace_resume(struct pace *pace)
 	       next_packet(pace->at, pace->limit, &pace->walk, &packet))
 		pass(pace, &packet);
 	return pace->resumed;
+}
+
+size_t pace_packet_size(const uint8_t *at, const uint8_t *end)
+{
+	struct pt_packet packet;
+
+	return pt_packet_read(at, (size_t)(end - at), 0, &packet) ? packet.len : 0;
+}
+
+enum untraced pace_untraced(const struct pace *pace)
+{
+	return pace->untraced;
 }
 
 uint64_t pace_first(const struct pace *pace)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "item.h"
 #include "util.h"
 
 struct pace;
@@ -46,6 +47,12 @@ uint64_t pace_last(const struct pace *pace, enum pace_kind kind);
 
 /* Behind an overflow: the TSC at the FUP that tells where the trace goes on, which is passed. */
 uint64_t pace_resume(struct pace *pace);
+
+/* Of the packet there, as libipt and this project have no names in common; 0: unknown, or cut. */
+size_t pace_packet_size(const uint8_t *at, const uint8_t *end);
+
+/* Where the CPU went when tracing was disabled last. */
+enum untraced pace_untraced(const struct pace *pace);
 
 /* Cycles up to where the last move began, or all up to where it enabled tracing; which were not
  * taken yet. */

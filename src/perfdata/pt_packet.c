@@ -26,6 +26,7 @@
 /* Second byte after EXTENDED. */
 #define CBR 0x03
 #define CFE 0x13
+#define CFE_TYPE 0x1f
 #define PWRE 0x22
 #define PSBEND 0x23
 #define BEP 0x33
@@ -56,7 +57,7 @@ static const struct {
 	uint8_t len;
 	enum pt_packet_type type;
 } extended[256] = {
-	[CBR] = { 4, PT_PACKET_CBR },	       [CFE] = { 4, PT_PACKET_OTHER },
+	[CBR] = { 4, PT_PACKET_CBR },	       [CFE] = { 4, PT_PACKET_CFE },
 	[PWRE] = { 4, PT_PACKET_OTHER },       [PSBEND] = { 2, PT_PACKET_PSBEND },
 	[BEP] = { 2, PT_PACKET_BEP },	       [PIP] = { 8, PT_PACKET_OTHER },
 	[EVD] = { 11, PT_PACKET_OTHER },       [EXSTOP] = { 2, PT_PACKET_OTHER },
@@ -77,6 +78,9 @@ static bool read_extended_value(const uint8_t *at, struct pt_packet *packet)
 		return at[2] == MNT_THIRD;
 	case CBR:
 		packet->value = at[2];
+		break;
+	case CFE:
+		packet->value = at[2] & CFE_TYPE;
 		break;
 	case TMA:
 		packet->value = at[2] | at[3] << 8;

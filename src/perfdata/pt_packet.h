@@ -24,6 +24,16 @@ enum pt_packet_type {
 	PT_PACKET_OVF,
 	PT_PACKET_BBP, /* value: size of the BIP packets in this block */
 	PT_PACKET_BEP,
+	PT_PACKET_CFE, /* value: enum pt_cfe */
+};
+
+/* Types of control flow events, which Event Trace tells. */
+enum pt_cfe {
+	PT_CFE_SMI = 3,
+	PT_CFE_RSM = 4,
+	PT_CFE_VMENTRY = 7,
+	PT_CFE_VMEXIT = 8,
+	PT_CFE_VMEXIT_INTR = 9,
 };
 
 struct pt_packet {

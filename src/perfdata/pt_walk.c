@@ -114,6 +114,7 @@ bool pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet)
 		return false;
 	case PT_PACKET_PAD:
 	case PT_PACKET_PSBEND:
+	case PT_PACKET_CFE:
 	case PT_PACKET_OTHER:
 		break;
 	}

@@ -518,7 +518,9 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		put_thread(file, cause, findings, facts);
 		break;
 	case CAUSE_UNTRACED:
-		fprintf(file, "%s in code of which there is no trace", FORMAT_TIME(cause->time_ns));
+		fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
+			*name_of(findings, cause->name) == '[' ? "code of which there is no trace"
+							       : name_of(findings, cause->name));
 		put_around(file, cause, findings, ", called from ");
 		break;
 	case CAUSE_LOST:

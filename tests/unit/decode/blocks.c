@@ -189,6 +189,15 @@ static const uint8_t *here(void)
 	return trace + offset;
 }
 
+/* libipt's encoder of 2.0 does not know all packets. */
+static void put_bytes(const char *bytes, size_t size)
+{
+	size_t offset = (size_t)(here() - trace);
+
+	memcpy(trace + offset, bytes, size);
+	assert_return_code(pt_enc_sync_set(encoder, offset + size), 0);
+}
+
 /* What comes is of a segment that begins at `at`; negative: tracing is off. */
 static void put_psb(int at, uint64_t tsc)
 {
@@ -228,6 +237,8 @@ static void print_wrong(FILE *file, const struct decode_item *item)
 
 static void print(FILE *file, const struct decode_item *item)
 {
+	static const char *const places[] = { "", "SMI", "guest", "hypervisor" };
+
 	assert_int_equal(item->cpu, 3);
 	if (item->kind == DECODE_BEGIN)
 		fprintf(file, "begin %x", offset_of(item->to));
@@ -244,6 +255,8 @@ static void print(FILE *file, const struct decode_item *item)
 	fprintf(file, " @%d", (int)item->time);
 	if (item->cycles)
 		fprintf(file, " %u cycles", item->cycles);
+	if (item->kind == DECODE_BLOCK && item->untraced)
+		fprintf(file, " %s", places[item->untraced]);
 	if (item->tid >= 0)
 		fprintf(file, " tid %d", item->tid);
 	fprintf(file, "\n");
@@ -734,4 +747,61 @@ TEST_WITH(cycles_of_others, set_up, tear_down)
 	      "100-101 2 disabled fff @1000\n"
 	      "begin 20 @2000\n"
 	      "20-21 2 disabled fff @2000 6 cycles\n");
+}
+
+/* The decoder reads ahead, beyond where tracing is enabled again. */
+TEST_WITH(cycles_of_what_follows, set_up, tear_down)
+{
+	put_psb(-1, 1000);
+	put_mode();
+	put_ip(ppt_tip_pge, 0x020);
+	put_cyc(5);
+	put_no_ip(ppt_tip_pgd);
+	put_ip(ppt_tip_pge, 0x100);
+	put_cyc(7);
+	put_ip(ppt_tip, 0x020);
+	put_cyc(8);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 20 @1000\n"
+	      "20-21 2 disabled fff @1000 5 cycles\n"
+	      "begin 100 @1000\n"
+	      "100-101 2 return 20 @1000 7 cycles\n"
+	      "20-21 2 disabled fff @1000 8 cycles\n");
+}
+
+/* Packets of Event Trace, which libipt knows from 2.1 on: EVD; CFE of a page fault, SMI, RSM, VM
+ * entry, VM exit. */
+TEST_WITH(event_trace, set_up, tear_down)
+{
+	put_psb(0x000, 1000);
+	put_bytes("\x02\x53\x00\xaa\x0b\xf0\x00\x00\x00\x00\x00\x02\x13\x01\x0e", 15);
+	put_ip(ppt_fup, 0x001);
+	put_ip(ppt_tip, 0x200);
+	put_bytes("\x02\x13\x03\x00", 4);
+	put_ip(ppt_fup, 0x201);
+	put_no_ip(ppt_tip_pgd);
+	put_tsc(2000);
+	put_bytes("\x02\x13\x04\x00", 4);
+	put_ip(ppt_tip_pge, 0x201);
+	put_ip(ppt_tip, 0x001);
+	put_bytes("\x02\x13\x08\x00", 4);
+	put_ip(ppt_fup, 0x002);
+	put_no_ip(ppt_tip_pgd);
+	put_ip(ppt_tip_pge, 0x002);
+	put_bytes("\x02\x13\x07\x00", 4);
+	put_ip(ppt_fup, 0x100);
+	put_no_ip(ppt_tip_pgd);
+	put_ip(ppt_tip_pge, 0x020);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 0 @1000\n"
+	      "0-0 1 interrupt 200 from 1 @1000\n"
+	      "200-200 1 async fff from 201 @1000 SMI\n"
+	      "begin 201 @2000\n"
+	      "201-201 1 iret 1 @2000\n"
+	      "1-1 1 async fff from 2 @2000 hypervisor\n"
+	      "begin 2 @2000\n"
+	      "2-2 1 call 100 @2000\n"
+	      "- async fff from 100 @2000 guest\n"
+	      "begin 20 @2000\n"
+	      "20-21 2 disabled fff @2000\n");
 }

@@ -90,6 +90,8 @@ TEST(tells_what_is_missing)
 	     GAP(100000, SPAN_LOST, "[lost]"), END_GAP(190000));
 	SAYS(true, "90us in code of which there is no trace", TASK(0, "stress 7"), CALL(0, "foo"),
 	     GAP(100000, SPAN_UNTRACED, "[not traced]"), END_GAP(190000));
+	SAYS(true, "90us in SMI", TASK(0, "stress 7"), CALL(0, "foo"),
+	     GAP(100000, SPAN_UNTRACED, "SMI"), END_GAP(190000));
 	SAYS(true, "what is recorded does not reach back to when it was to expire",
 	     TASK(170000, "stress 7"), CALL(170000, "foo"));
 	SAYS(true, "nothing took even half of that; the most, 40us, is of irq", TASK(0, "stress 7"),

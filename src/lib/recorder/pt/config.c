@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/read_text.h"
+#include "strfmt.h"
 
 /* A term's place in attr.config: bits first to last. */
 struct field {
@@ -235,11 +236,16 @@ static int split(char *event, char **terms, char **modifiers)
 	return 0;
 }
 
+/* Event Trace tells SMIs, and costs a few bytes an interrupt. */
+static char *own_event(int dirfd)
+{
+	return strfmt(PT_PMU "/%s%snoretcomp/k", read_cap(dirfd, "psb_cyc") ? "cyc," : "",
+		      read_cap(dirfd, "event_trace") ? "event," : "");
+}
+
 int pt_config_parse(struct pt_config *config, int dirfd, const char *event, const struct log *log)
 {
-	const char *own =
-		read_cap(dirfd, "psb_cyc") ? PT_PMU "/cyc,noretcomp/k" : PT_PMU "/noretcomp/k";
-	_cleanup_free_ char *copy = strdup(event ? event : own);
+	_cleanup_free_ char *copy = event ? strdup(event) : own_event(dirfd);
 	char *terms, *modifiers, *term;
 	int err;
 
@@ -253,7 +259,7 @@ int pt_config_parse(struct pt_config *config, int dirfd, const char *event, cons
 				 "event '%s': not of the form intel_pt/TERM,.../MODIFIERS", event);
 	err = set_defaults(config, dirfd, log);
 	if (!err)
-		err = parse_modifiers(config, modifiers, event ? event : own, log);
+		err = parse_modifiers(config, modifiers, event, log);
 	while (!err && (term = strsep(&terms, ","))) {
 		if (*term)
 			err = parse_term(config, dirfd, term, log);

@@ -13,6 +13,7 @@
 #define MTC (1ULL << 9)
 #define TSC (1ULL << 10)
 #define NORETCOMP (1ULL << 11)
+#define EVENT (1ULL << 31)
 #define BRANCH (1ULL << 13)
 #define MTC_PERIOD(n) ((uint64_t)(n) << 14)
 #define CYC_THRESH(n) ((uint64_t)(n) << 19)
@@ -204,6 +205,9 @@ TEST_WITH(knows_this_cpu, make_skylake, remove_folder)
 	assert_int_equal(config.cap_event_trace, 0);
 	put_files(folder->fd, newest, ARRAY_SIZE(newest));
 	assert_int_equal(parsed(NULL).cap_event_trace, 1);
+	/* Of the event of its own alone. */
+	check_config("intel_pt//", DEFAULTS);
+	check_config(NULL, DEFAULTS | CYC | NORETCOMP | EVENT);
 }
 
 /* No cycles and no MTC packets: neither by default nor in the event of its own. */
