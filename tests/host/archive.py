@@ -205,7 +205,9 @@ class Captured(common.HostTest):
     def test_goes_through_pipes(self):
         written = subprocess.run([common.CTL, "archive", self.path, "-o", "-"], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual((written.returncode, written.stderr), (0, b""))
+        # Files of that name may be others: those of a program that ran on this CPU in a container.
+        said = [line for line in written.stderr.splitlines() if not line.startswith(b"perf-poke-ctl: left out ")]
+        self.assertEqual((written.returncode, said), (0, []))
         opened = subprocess.run([common.CTL, "open", "-", "-o", "here", "-q"], input=written.stdout,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
         self.assertEqual((opened.returncode, opened.stdout, opened.stderr), (0, b"here\n", b""))

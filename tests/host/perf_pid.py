@@ -355,6 +355,8 @@ class Killed(PidTest):
                 session.process.kill()
                 session.process.wait()
             common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
+            # What came before
+            counter.count()
             with common.late(self.cpu, poked.SPIN_US, 200), common.ticker(self.cpu, 1000):
                 self.assertFalse(counter.has_signal(0.5), "signalled by a session that was killed")
             folders = os.listdir(os.path.join(common.BPFFS, "perf-poke"))

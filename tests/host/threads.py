@@ -123,7 +123,8 @@ class Threads(common.HostTest):
         cpu = common.find_cpus(1)[0]
         with common.ticker(cpu, 1000), common.python_on(cpu, SLACK % 10**9):
             seen = self.watch([cpu], "--workload", "none")
-        self.assertGreater(seen["count"], 1000)
+        # One each millisecond; a busy machine sleeps through some.
+        self.assertGreater(seen["count"], 250)
         self.assertLess(seen["max_ns"], HOUR_NS)
         self.assertLess(seen["avg_ns"], HOUR_NS)
 
