@@ -37,6 +37,8 @@ int account_finish(struct account *account)
 {
 	int r = make_findings(account);
 
+	if (!r && facts_have_times(&account->facts) && !account->facts.poked)
+		r = analysis_make(&account->analysis, &account->findings, &account->facts);
 	if (!r)
 		r = cause_find(&account->cause, &account->findings, &account->facts);
 	if (r)
@@ -48,6 +50,7 @@ int account_finish(struct account *account)
 void account_release(struct account *account)
 {
 	free(account->sentence);
+	analysis_release(&account->analysis);
 	findings_release(&account->findings);
 	free(account->senders);
 	spans_free(account->spans);
@@ -201,6 +204,24 @@ static void print_window(FILE *file, const struct account *account)
 	if (account->window_ns - known_ns > account->window_ns / 100)
 		fprintf(file, "  %-12s nothing is recorded of the rest of %s\n", "",
 			FORMAT_TIME(account->window_ns));
+}
+
+static void print_analysis(FILE *file, const struct account *account)
+{
+	const struct analysis *analysis = &account->analysis;
+
+	if (!analysis->nr)
+		return;
+	fprintf(file, "\n%-67s %8s %6s\n", "the latency, in the terms of rtla's auto-analysis",
+		"time", "share");
+	for (size_t i = 0; i < analysis->nr; i++) {
+		const struct analysis_row *row = &analysis->rows[i];
+
+		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
+			row->name ? CLEAN_TO(38, name_of(account, row->name)) : row->note,
+			FORMAT_TIME(row->time_ns),
+			percent(row->time_ns, account->facts.latency_ns));
+	}
 }
 
 static void print_functions(FILE *file, const struct account *account, size_t top)
@@ -365,6 +386,7 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	}
 	print_counts(file, account);
 	print_window(file, account);
+	print_analysis(file, account);
 	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
 	if (account->spans->has_irqs_off)
 		print_usages(file, account, "interrupts off, by", findings->irqs_off,

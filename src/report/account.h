@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+#include "analysis.h"
 #include "cause.h"
 #include "statistics.h"
 
@@ -18,6 +19,7 @@ struct account {
 	struct senders *senders;      /* NULL: no events recorded */
 	struct spans *spans;
 	struct findings findings;
+	struct analysis analysis;
 	struct cause cause;
 	char *sentence;
 };

@@ -102,6 +102,28 @@ static json_object *new_cause(const struct account *account)
 	return object;
 }
 
+static json_object *new_analysis(const struct account *account)
+{
+	const struct analysis *analysis = &account->analysis;
+	uint64_t latency_ns = account->facts.latency_ns;
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < analysis->nr; i++) {
+		const struct analysis_row *row = &analysis->rows[i];
+		json_object *object = json_object_new_object();
+
+		json_add_name(object, "term", analysis_term(row->kind));
+		json_add_name(object, "name", row->name ? name_of(account, row->name) : row->note);
+		json_add_u64(object, "time_ns", row->time_ns);
+		json_add(object, "percent",
+			 latency_ns ? json_object_new_double(100.0 * (double)row->time_ns /
+							     (double)latency_ns)
+				    : NULL);
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
 static json_object *new_usages(const struct account *account, const struct usage *usages, size_t nr)
 {
 	json_object *list = json_object_new_array();
@@ -212,6 +234,7 @@ json_object *account_json(const struct account *account, size_t top)
 					    : "events");
 	json_add(object, "spike", new_spike(account));
 	json_add(object, "cause", new_cause(account));
+	json_add(object, "analysis", new_analysis(account));
 	json_add(object, "window", new_window(account));
 	add_tables(object, account, top);
 	json_add(object, "path", new_path(account, findings->path));

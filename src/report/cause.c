@@ -459,8 +459,8 @@ static bool is_switched(const struct cause *cause, const struct findings *findin
 static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
 		       const struct facts *facts)
 {
-	fprintf(file, "%s ran for %s of that", name_of(findings, cause->name),
-		FORMAT_TIME(cause->time_ns));
+	fprintf(file, "%s%s ran for %s of that", facts->reported ? "" : "blocking thread ",
+		name_of(findings, cause->name), FORMAT_TIME(cause->time_ns));
 	if (cause->mostly) {
 		fputs(", most of it in ", file);
 		put_function(file, name_of(findings, cause->mostly));
@@ -507,7 +507,8 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		put_interrupt(file, cause, findings, facts, "exception");
 		break;
 	case CAUSE_IDLE:
-		fprintf(file, "the CPU was idle for %s of that, in ", FORMAT_TIME(cause->time_ns));
+		fprintf(file, "exit from idle: the CPU was idle for %s of that, in ",
+			FORMAT_TIME(cause->time_ns));
 		put_named(file, cause, findings, cause->name);
 		fputs(findings->spans->has_functions
 			      ? ", and slow to leave"
@@ -570,7 +571,9 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was asked for: no timer was late", file);
 	} else {
-		fprintf(file, "%s %s late: ", facts_late(facts), FORMAT_TIME(facts->latency_ns));
+		fprintf(file,
+			facts->reported ? "%s %s late: " : "%s latency %s: ", facts_late(facts),
+			FORMAT_TIME(facts->latency_ns));
 		if (!facts_have_trace(facts))
 			put_by_stack(file, facts);
 		else if (facts->no_times)

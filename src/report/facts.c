@@ -17,6 +17,6 @@ const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
 const char *facts_late(const struct facts *facts)
 {
 	if (!facts->reported)
-		return facts->thread ? "thread" : "timer";
+		return facts->thread ? "Thread" : "IRQ";
 	return facts->label[0] ? facts->label : facts->comm;
 }

@@ -23,6 +23,7 @@ struct facts {
 	/* On the recorder's clock; to_clock_ns converts from that of capture.json. */
 	uint64_t expected_ns, actual_ns, time_ns;
 	uint64_t to_clock_ns;
+	uint64_t irq_ns; /* of a thread that was late: the latency of the interrupt; 0: not known */
 	uint64_t latency_ns, threshold_ns, history_ns, skid_ns;
 	uint64_t events, lost;
 	int pid, tid;
@@ -47,7 +48,7 @@ static inline bool facts_have_times(const struct facts *facts)
 	return facts_have_trace(facts) && !facts->no_times;
 }
 
-/* What was late: `timer`, `thread`, or the reporter's label. */
+/* Whose latency it is: `IRQ`, `Thread`, or the reporter's label. */
 const char *facts_late(const struct facts *facts);
 
 /* Such as `stress/812` or `idle`. Returns buf. */

@@ -201,11 +201,10 @@ struct sums {
 	uint32_t *owners;
 };
 
-static uint64_t late_part(const struct findings *findings, uint64_t from, uint64_t to)
+static uint64_t common_part(uint64_t from, uint64_t to, uint64_t begin, uint64_t end)
 {
-	uint64_t begin = from > findings->late_begin ? from : findings->late_begin;
-	uint64_t end = to < findings->late_end ? to : findings->late_end;
-
+	begin = from > begin ? from : begin;
+	end = to < end ? to : end;
 	return end > begin ? end - begin : 0;
 }
 
@@ -226,7 +225,8 @@ static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], ui
 {
 	const struct span *owner = find_owner(sums, cursors);
 	const struct span *code = cursor_span(&cursors[LANE_CODE]);
-	uint64_t late_ns = late_part(sums->findings, from, to);
+	const struct findings *findings = sums->findings;
+	uint64_t late_ns = common_part(from, to, findings->late_begin, findings->late_end);
 	struct usage *row;
 
 	/* Without a known task, the time counts as lost. */
@@ -236,6 +236,8 @@ static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], ui
 		return -ENOMEM;
 	row->time_ns += to - from;
 	row->late_ns += late_ns;
+	row->before_irq_ns += common_part(from, to, findings->late_begin, findings->irq_begin);
+	row->in_irq_ns += common_part(from, to, findings->irq_begin, findings->irq_end);
 	if (code && code->kind != SPAN_UNTRACED) {
 		sums->functions[code->name].self_ns += to - from;
 		sums->functions[code->name].late_ns += late_ns;
@@ -406,6 +408,24 @@ static uint64_t within(uint64_t at, uint64_t begin, uint64_t end)
 	return at < begin ? begin : at > end ? end : at;
 }
 
+/* A wakeup without a timer has no IRQ: all of its latency comes after it. */
+static void find_timer_irq(struct findings *findings, const struct facts *facts)
+{
+	const struct lane *code = &findings->spans->lanes[LANE_CODE];
+	uint64_t at = facts->thread ? facts->expected_ns + facts->irq_ns : facts->actual_ns;
+	uint32_t i = lane_at(code, at);
+
+	findings->irq_begin = within(at, findings->late_begin, findings->late_end);
+	findings->irq_end = findings->irq_begin;
+	while (i != SPAN_NONE && code->spans[i].kind != SPAN_INTERRUPT)
+		i = code->spans[i].parent;
+	/* An interrupt that was there before did something else first. */
+	if (i == SPAN_NONE || code->spans[i].begin < findings->late_begin)
+		return;
+	findings->irq_begin = code->spans[i].begin;
+	findings->irq_end = within(code->spans[i].end, findings->irq_begin, findings->late_end);
+}
+
 int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
 		  uint64_t window_ns)
 {
@@ -421,6 +441,7 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 	};
 	findings->late_begin = within(facts->expected_ns, findings->begin, end);
 	findings->late_end = within(facts->actual_ns, findings->begin, end);
+	find_timer_irq(findings, facts);
 	findings->path = lane_at(&spans->lanes[LANE_CODE], facts->expected_ns);
 	r = find_usages(findings, spans);
 	if (!r)

@@ -9,8 +9,9 @@
 struct usage {
 	enum span_kind kind;
 	uint32_t name;
-	uint64_t time_ns; /* in the window */
-	uint64_t late_ns; /* part of it while the timer was late */
+	uint64_t time_ns;		   /* in the window */
+	uint64_t late_ns;		   /* part of it while the timer was late */
+	uint64_t before_irq_ns, in_irq_ns; /* parts of late_ns: before the timer's IRQ, in it */
 	uint64_t longest_ns;
 	uint64_t count;
 	uint32_t longest; /* the longest span */
@@ -28,6 +29,7 @@ struct findings {
 	uint64_t begin, end;	       /* the recorded part of the window */
 	uint64_t late_begin, late_end; /* the recorded part of the latency */
 	uint64_t latency_ns;	       /* the whole latency */
+	uint64_t irq_begin, irq_end;   /* the timer's IRQ, in the recorded part */
 	/* Each moment counts for one row. Longest first. */
 	struct usage *budget;
 	size_t nr_budget;

@@ -159,6 +159,20 @@ void spike_stack_put_open(FILE *file, const struct spike_stack *stack)
 	      file);
 }
 
+/* Of a system call: the code of user space that made it. */
+static void put_user(FILE *file, const struct spike_stack *stack, size_t frame)
+{
+	size_t user = frame;
+
+	while (user < stack->nr && !stack->frames[user].user)
+		user++;
+	if (user == frame || user == stack->nr)
+		return;
+	fputs(", for user space in ", file);
+	spike_stack_put_frame(file, &stack->frames[user]);
+	spike_stack_put_callers(file, stack, user, ", called from ");
+}
+
 void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
 {
 	size_t frame = spike_stack_switched(stack);
@@ -168,4 +182,5 @@ void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
 	      file);
 	spike_stack_put_frame(file, &stack->frames[frame]);
 	spike_stack_put_callers(file, stack, frame, ", called from ");
+	put_user(file, stack, frame);
 }

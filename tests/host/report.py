@@ -69,7 +69,7 @@ class Events(common.HostTest):
         self.assertEqual((cause["kind"], cause["name"], cause["count"]), ("interrupt", CULPRIT, 1))
         self.assertGreaterEqual(2 * cause["time_ns"], spike["latency_ns"])
         self.assertLessEqual(cause["time_ns"], spike["latency_ns"])
-        self.assertRegex(found["sentence"], r"^timer \S+ late: \S+ in interrupt %s(, most of it in .+, sent by CPU \d+, task \d+ .+, from .+)?, "
+        self.assertRegex(found["sentence"], r"^IRQ latency \S+: \S+ in interrupt %s(, most of it in .+, sent by CPU \d+, task \d+ .+, from .+)?, "
                          r"interrupting .+$" % CULPRIT)
         entry = self.times({"path": self.path, **spike})["irq_vectors:%s_entry" % CULPRIT]
         self.assertEqual(CULPRIT in found["path"], entry <= spike["expected_ns"])
@@ -86,6 +86,17 @@ class Events(common.HostTest):
         entry, end = (times["irq_vectors:%s_%s" % (CULPRIT, what)] for what in ("entry", "exit"))
         # The last one is in the window as a whole, unless that begins in it.
         self.assertEqual(row["longest_ns"], end - max(entry, window["begin_ns"]))
+
+    def test_analysis_adds_up(self):
+        """The parts are the latency; the delay ends where perf shows the timer's interrupt."""
+        found = self.read(self.path)
+        rows = {(row["term"], row["name"]): row["time_ns"] for row in found["analysis"]}
+        self.assertEqual(sum(time_ns for (term, _), time_ns in rows.items() if term not in ("IRQ handler delay", "IRQ latency")),
+                         found["spike"]["latency_ns"])
+        self.assertEqual(rows["IRQ latency", None], found["spike"]["latency_ns"])
+        self.assertEqual(rows["Previous IRQ interference", CULPRIT], found["cause"]["time_ns"])
+        entry = self.times({"path": self.path, **found["spike"]})["irq_vectors:local_timer_entry"]
+        self.assertEqual(rows["IRQ handler delay", None], entry - found["spike"]["expected_ns"])
 
     def test_does_not_tell_what_events_do_not_show(self):
         found = self.read(self.path)

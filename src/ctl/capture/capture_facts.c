@@ -29,6 +29,7 @@ static int put_times(struct facts *facts, const struct capture_file *file)
 	if (!expected || expected > actual)
 		expected = actual - (latency < actual ? latency : 0);
 	facts->latency_ns = actual - expected;
+	facts->irq_ns = file->irq_ns < facts->latency_ns ? file->irq_ns : facts->latency_ns;
 	facts->to_clock_ns = file->view.spike_ns - file->time_ns;
 	facts->expected_ns = expected + facts->to_clock_ns;
 	facts->actual_ns = actual + facts->to_clock_ns;

@@ -206,6 +206,7 @@ static int read_all_fields(json_object *json, struct capture_file *file, char **
 		{ "spike.latency_ns", FIELD_NUMBER, &file->view.latency_ns },
 		{ "spike.expected_ns", FIELD_NUMBER, &file->expected_ns },
 		{ "spike.actual_ns", FIELD_NUMBER, &file->actual_ns },
+		{ "spike.irq_ns", FIELD_NUMBER, &file->irq_ns },
 		{ "history_ns", FIELD_NUMBER, &file->view.history_ns },
 		{ "threshold_ns", FIELD_NUMBER, &file->threshold_ns },
 		{ "skid_ns", FIELD_NUMBER, &file->skid_ns },

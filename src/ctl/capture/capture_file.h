@@ -25,6 +25,7 @@ struct capture_file {
 	struct view_capture view;
 	uint64_t sequence;
 	uint64_t time_ns, expected_ns, actual_ns;
+	uint64_t irq_ns; /* latency of the timer's interrupt */
 	uint64_t threshold_ns, skid_ns;
 	uint64_t events, lost;
 	uint64_t wall_ns; /* since 1970 */

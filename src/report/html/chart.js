@@ -510,6 +510,9 @@
 		const usage = (row) => [row.name || "[not known]", row.kind, format(row.time_ns), percent(row.time_ns, window_ns), format(row.late_ns),
 			percent(row.late_ns, late_ns), row.count];
 		const heads = ["", "", "time", "share", "while late", "share", "times"];
+		fillTable("analysis", ["", "", "time", "share"], report.analysis.map((row) =>
+			[row.term, row.name || "", format(row.time_ns), row.percent.toFixed(1) + "%"]));
+		byId("terms").hidden = !report.analysis.length;
 		fillTable("budget", heads, report.budget.map(usage));
 		if (report.irqs_off) fillTable("irqs_off", heads, report.irqs_off.map(usage), (cells) => cells[0]);
 		byId("off").hidden = !report.irqs_off;

@@ -37,7 +37,7 @@ class CaptureTest(unittest.TestCase):
 
 class PerfHasTheTrace(CaptureTest):
     KIND = "perf"
-    WHY = "timer 83us late: why is in the trace of the perf that was poked"
+    WHY = "IRQ latency 83us: why is in the trace of the perf that was poked"
 
     def setUp(self):
         super().setUp()
@@ -84,12 +84,12 @@ class PerfHasTheTrace(CaptureTest):
 
 class NothingWasRecorded(PerfHasTheTrace):
     KIND = "none"
-    WHY = "timer 83us late: nothing was recorded that tells why"
+    WHY = "IRQ latency 83us: nothing was recorded that tells why"
 
     def test_the_stack_tells(self):
         self.write(self.folder / NAME, recorder={"kind": "none"}, spike={**CAPTURE["spike"], "stack": STACK})
         self.assertEqual(self.ctl("report", NAME).stdout.splitlines()[0],
-                         "timer 83us late: the interrupt came in acme_flush() [acme], called from worker_thread()")
+                         "IRQ latency 83us: the interrupt came in acme_flush() [acme], called from worker_thread()")
 
 
 class NoFile(CaptureTest):

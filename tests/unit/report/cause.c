@@ -12,7 +12,7 @@
                                                                                                    \
 		assert_int_equal(TIMELINE(&account, pt, __VA_ARGS__), 0);                          \
 		assert_int_equal(account_finish(&account), 0);                                     \
-		assert_string_equal(account.sentence, "timer 100us late: " expected);              \
+		assert_string_equal(account.sentence, "IRQ latency 100us: " expected);             \
 	} while (0)
 
 TEST(names_who_turned_interrupts_off)
@@ -73,14 +73,18 @@ TEST(names_what_interrupts)
 TEST(names_idle)
 {
 	/* It waits with interrupts off. */
-	SAYS(true, "the CPU was idle for 96us of that, in intel_idle(), and slow to leave",
+	SAYS(true,
+	     "exit from idle: the CPU was idle for 96us of that, in intel_idle(), and slow to "
+	     "leave",
 	     IDLE(0, "swapper/1"), CALL(0, "do_idle"), OFF(50000, "do_idle"),
 	     ENTER(60000, SPAN_IDLE, "intel_idle"), RETURN(196000), ON(197000));
 	SAYS(false,
-	     "the CPU was idle for 99us of that, in swapper/1, and no interrupt is recorded in "
+	     "exit from idle: the CPU was idle for 99us of that, in swapper/1, and no interrupt is "
+	     "recorded in "
 	     "that time",
 	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
-	SAYS(true, "the CPU was idle for 99us of that, in swapper/1, and slow to leave",
+	SAYS(true,
+	     "exit from idle: the CPU was idle for 99us of that, in swapper/1, and slow to leave",
 	     IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
 }
 
@@ -102,7 +106,8 @@ TEST(tells_what_is_missing)
 TEST(tells_what_events_do_not_show)
 {
 	SAYS(false,
-	     "stress 7 ran for 100us of that; whether with interrupts off, events do not show",
+	     "blocking thread stress 7 ran for 100us of that; whether with interrupts off, events "
+	     "do not show",
 	     TASK(0, "stress 7"));
 	SAYS(false, "80us in interrupt call_function_single, interrupting stress/7",
 	     TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
@@ -129,7 +134,7 @@ static bool account_irqs_on;
 		account.facts.stack.irqs_on = account_irqs_on;                                     \
 		memcpy(account.facts.stack.frames, these, sizeof(these));                          \
 		assert_int_equal(account_finish(&account), 0);                                     \
-		assert_string_equal(account.sentence, "timer 100us late: " expected);              \
+		assert_string_equal(account.sentence, "IRQ latency 100us: " expected);             \
 	} while (0)
 
 TEST(names_what_the_interrupt_came_upon)
@@ -163,15 +168,17 @@ TEST(names_what_the_interrupt_came_upon)
 	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
 		   "acme_flush() [acme], called from foo() < bar() < baz() < ...",
 		   flush, TASK(0, "stress 7"));
-	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in user space, in "
+	STACK_SAYS("blocking thread stress 7 ran for 100us of that; the interrupt came in user "
+		   "space, in "
 		   "libc.so.6+0x12, so no code of the kernel kept it waiting, but hardware, "
 		   "firmware or a hypervisor",
 		   user, TASK(0, "stress 7"));
-	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in do_syscall_64(), so no "
+	STACK_SAYS("blocking thread stress 7 ran for 100us of that; the interrupt came in "
+		   "do_syscall_64(), so no "
 		   "code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
 		   passing, TASK(0, "stress 7"));
 	account_irqs_on = true;
-	STACK_SAYS("stress 7 ran for 100us of that; the interrupt came in "
+	STACK_SAYS("blocking thread stress 7 ran for 100us of that; the interrupt came in "
 		   "_raw_spin_unlock_irqrestore(), so no code of the kernel kept it waiting, but "
 		   "hardware, firmware or a hypervisor",
 		   flush, TASK(0, "stress 7"));
@@ -182,10 +189,12 @@ TEST(names_what_the_interrupt_came_upon)
 	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
 		   "acme_flush()",
 		   entry, TASK(0, "stress 7"));
-	STACK_SAYS("stress 7 ran for 100us of that; whether with interrupts off, events do not "
+	STACK_SAYS("blocking thread stress 7 ran for 100us of that; whether with interrupts off, "
+		   "events do not "
 		   "show",
 		   gone, TASK(0, "stress 7"));
-	STACK_SAYS("the CPU was idle for 100us of that, in swapper/1, and no interrupt is recorded "
+	STACK_SAYS("exit from idle: the CPU was idle for 100us of that, in swapper/1, and no "
+		   "interrupt is recorded "
 		   "in that time",
 		   idle, IDLE(0, "swapper/1"));
 	STACK_SAYS("100us with interrupts off while swapper/1 ran, until they were on again in "
@@ -207,14 +216,19 @@ TEST(names_where_a_thread_was_switched_from)
 		FRAME("preempt_schedule"),
 		{ "acme_copy", "acme", false, true },
 		FRAME("foo"),
+		{ "libc.so.6+0x12", "", true, false },
+		{ "loop+0x34", "", true, false },
 	};
 	static const struct {
 		int tid;
 		const char *said;
 	} rows[] = {
-		{ 7, "thread 100us late: stress 7 ran for 100us of that, until it was switched "
-		     "from in acme_copy() [acme], called from foo()" },
-		{ 8, "thread 100us late: stress 7 ran for 100us of that; whether with interrupts "
+		{ 7, "Thread latency 100us: blocking thread stress 7 ran for 100us of that, until "
+		     "it was switched "
+		     "from in acme_copy() [acme], called from foo(), for user space in "
+		     "libc.so.6+0x12, called from loop+0x34" },
+		{ 8, "Thread latency 100us: blocking thread stress 7 ran for 100us of that; "
+		     "whether with interrupts "
 		     "off, events do not show" },
 	};
 
@@ -263,7 +277,7 @@ TEST(tells_earlier_tasks_apart)
 			 0);
 	account.facts.thread = true;
 	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence, "thread 100us late: 80us in interrupt irq, which "
+	assert_string_equal(account.sentence, "Thread latency 100us: 80us in interrupt irq, which "
 					      "came while other 8 ran");
 }
 
@@ -274,7 +288,7 @@ TEST(tells_that_there_are_no_times)
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
 	account.facts.no_times = true;
 	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence, "timer 100us late: the trace has no times, for TSC "
+	assert_string_equal(account.sentence, "IRQ latency 100us: the trace has no times, for TSC "
 					      "was not perf's clock");
 }
 
@@ -300,7 +314,8 @@ TEST(names_what_ran_instead_of_a_thread)
 	account.facts.thread = true;
 	assert_int_equal(account_finish(&account), 0);
 	assert_string_equal(account.sentence,
-			    "thread 100us late: stress 7 ran for 100us of that, most of it in "
+			    "Thread latency 100us: blocking thread stress 7 ran for 100us of that, "
+			    "most of it in "
 			    "acme_wait(), called from acme_write() < ksys_write()");
 }
 
@@ -316,14 +331,16 @@ TEST(names_what_the_stack_shows)
 		const char *said;
 	} rows[] = {
 		{ kept, 2, false, false,
-		  "timer 100us late: the interrupt came in acme_flush(), called from foo()" },
+		  "IRQ latency 100us: the interrupt came in acme_flush(), called from foo()" },
 		{ kept, 2, true, false,
-		  "timer 100us late: the interrupt came in acme_flush(), called from foo(); the "
+		  "IRQ latency 100us: the interrupt came in acme_flush(), called from foo(); the "
 		  "perf that was poked has the trace" },
-		{ user, 1, false, false, "timer 100us late: the interrupt came in libc.so.6+0x12" },
-		{ kept, 2, false, true, "thread 100us late: nothing was recorded that tells why" },
+		{ user, 1, false, false,
+		  "IRQ latency 100us: the interrupt came in libc.so.6+0x12" },
+		{ kept, 2, false, true,
+		  "Thread latency 100us: nothing was recorded that tells why" },
 		{ kept, 0, true, false,
-		  "timer 100us late: why is in the trace of the perf that was poked" },
+		  "IRQ latency 100us: why is in the trace of the perf that was poked" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -375,6 +392,6 @@ TEST(names_who_sent)
 				 0);
 		account.facts.senders = &senders;
 		assert_int_equal(account_finish(&account), 0);
-		assert_string_equal(account.sentence + strlen("timer 100us late: "), rows[i].said);
+		assert_string_equal(account.sentence + strlen("IRQ latency 100us: "), rows[i].said);
 	}
 }

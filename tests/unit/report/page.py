@@ -199,7 +199,7 @@ def check_harmless(browser):
     """Names are text; nothing was asked for but the page."""
     check("<img src=x" in text_of(browser, "facts"), "the hostile name is not shown")
     equal(browser.run("document.querySelectorAll('img').length"), 0, "images")
-    check(browser.run("document.title").startswith("perf-poke: timer"), "the title was changed")
+    check(browser.run("document.title").startswith("perf-poke: IRQ latency"), "the title was changed")
     asked = [event["params"]["request"]["url"] for event in browser.events if event["method"] == "Network.requestWillBeSent"]
     check(asked and all(url.startswith("file:///") and url.endswith("page.html") for url in asked), f"asked for: {asked}")
     # That a canvas is read back often is this test's doing.

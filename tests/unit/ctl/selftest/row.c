@@ -20,7 +20,7 @@ static struct row_capture capture_at(uint64_t time_ns, uint64_t sequence)
 			  .bytes_after_spike = 23,
 			  .events = 8000 },
 		.armed_ns = time_ns - 1000 * MS,
-		.sentence = strdup("timer 8ms late: 8ms in interrupt, most of it in late_step()"),
+		.sentence = strdup("IRQ latency 8ms: 8ms in interrupt, most of it in late_step()"),
 		.named = true,
 		.first_ns = time_ns - 10 * MS,
 		.last_ns = time_ns,
