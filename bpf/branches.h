@@ -3,6 +3,8 @@
 #ifndef BRANCHES_H
 #define BRANCHES_H
 
+#include "stack.h"
+
 /* 1: the watched CPUs have events that keep the hardware recording. The kernel may lack the helper
  * otherwise (Linux 5.16). */
 const volatile __u32 has_branches = 0;

@@ -5,6 +5,9 @@
 #ifndef LATENCY_H
 #define LATENCY_H
 
+#include "spike.h"
+#include "stack.h"
+
 /* 0: not watched. */
 const volatile __u64 thread_threshold_ns = 0;
 const volatile __u64 user_threshold_ns = 0;
@@ -49,25 +52,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct wakeup);
 } wakeups SEC(".maps");
-
-/* The statistics of the other kinds, one CPU after the other of the first, then of the next. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct trigger_cpu);
-} cpus_more SEC(".maps");
-const volatile __u32 nr_cpus = 1;
-
-static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
-{
-	__u32 key = (kind - 1) * nr_cpus + cpu;
-
-	if (kind == TRIGGER_IRQ)
-		return bpf_map_lookup_elem(&cpus, &cpu);
-	return bpf_map_lookup_elem(&cpus_more, &key);
-}
 
 /* Whether it is our own programs that see threads run, and whether they wait for them to be back.
  */

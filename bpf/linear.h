@@ -4,6 +4,10 @@
 #ifndef LINEAR_H
 #define LINEAR_H
 
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
 const volatile __u32 linear_entries = 0; /* 0: there is none */
 const volatile __u64 linear_width_ns = 1;
 

@@ -4,6 +4,8 @@
 #ifndef NOISE_H
 #define NOISE_H
 
+#include "recent.h"
+
 /* Of each CPU, since timerlat's newest timer interrupt; one entry where it is not wanted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -3,9 +3,9 @@
 #ifndef POKE_H
 #define POKE_H
 
+#include <linux/types.h>
 #ifndef __bpf__
 #include <assert.h>
-#include <linux/types.h>
 #endif
 
 #define POKE_TARGETS 16

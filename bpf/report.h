@@ -6,6 +6,9 @@
 
 #include <linux/errno.h>
 
+#include "spike.h"
+#include "stack.h"
+
 /* 0: not watched. */
 const volatile __u64 report_threshold_ns = 0;
 

@@ -6,6 +6,9 @@
 #ifndef RTLA_H
 #define RTLA_H
 
+#include "spike.h"
+#include "stack.h"
+
 struct trigger_spike rtla_spike = {};
 /* 1 more than the CPU whose spike that is; 0: there is none. */
 __u32 rtla_cpu = 0;

@@ -4,6 +4,8 @@
 #ifndef STACK_H
 #define STACK_H
 
+#include "cpus.h"
+
 /* 0: none are taken, and the map has one entry. */
 const volatile __u32 has_stacks = 0;
 

@@ -4,9 +4,9 @@
 #ifndef TRIGGER_H
 #define TRIGGER_H
 
+#include <linux/types.h>
 #ifndef __bpf__
 #include <assert.h>
-#include <linux/types.h>
 #endif
 
 /* The histogram is log-linear: two nanoseconds is its unit, each power of two units from 64 on has

@@ -4,6 +4,8 @@
 #ifndef POKE_DIRECT_H
 #define POKE_DIRECT_H
 
+#include "cpus.h"
+
 extern int bpf_send_signal_task(struct task_struct *task, int signal, enum pid_type type,
 				__u64 value) __weak __ksym;
 

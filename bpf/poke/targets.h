@@ -3,6 +3,9 @@
 #ifndef POKE_TARGETS_H
 #define POKE_TARGETS_H
 
+#include "cpus.h"
+#include "poke.h"
+
 #define POKE_LOOP _Pragma("clang loop unroll(disable)")
 
 struct {

@@ -109,8 +109,10 @@ static void *lookup(const void *map, const void *key);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
+/* Replaced by the above. */
+#define CPUS_H
 #define const
-#include "bpf/poke/poke.h"
+#include "bpf/poke/send.h"
 #undef const
 #pragma GCC diagnostic pop
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Signals the targets of a session from the trigger's program: one way after the other, until one
  * does not refuse. */
-#ifndef POKE_POKE_H
-#define POKE_POKE_H
+#ifndef POKE_SEND_H
+#define POKE_SEND_H
 
+#include "cpus.h"
 #include "direct.h"
 #include "targets.h"
 #include "task_work.h"

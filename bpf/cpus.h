@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The statistics of each CPU, and whether it is watched. */
+#ifndef CPUS_H
+#define CPUS_H
+
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "trigger.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set to the number of possible CPUs before load */
+	__type(key, __u32);
+	__type(value, struct trigger_cpu);
+} cpus SEC(".maps");
+
+/* The statistics of the other kinds, one CPU after the other of the first, then of the next. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trigger_cpu);
+} cpus_more SEC(".maps");
+const volatile __u32 nr_cpus = 1;
+
+static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
+{
+	__u32 key = (kind - 1) * nr_cpus + cpu;
+
+	if (kind == TRIGGER_IRQ)
+		return bpf_map_lookup_elem(&cpus, &cpu);
+	return bpf_map_lookup_elem(&cpus_more, &key);
+}
+
+static __always_inline bool is_watched(__u32 key)
+{
+	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
+
+	return cpu && cpu->watched;
+}
+
+/* Timers with slack expire before their time, and clocks of CPUs differ. */
+static __always_inline __u64 lateness(__u64 now, __u64 expected)
+{
+	__s64 late = now - expected;
+
+	return late > 0 ? late : 0;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Takes a spike: counts, disarms, freezes the trace, pokes the targets, tells the controller. */
+#ifndef SPIKE_H
+#define SPIKE_H
+
+#include "cpus.h"
+#include "linear.h"
+#include "noise.h"
+#include "poke/send.h"
+#include "recent.h"
+
+/* Printed at the spike, and by trigger_resume(): perf events on the tracepoint bpf_trace_printk
+ * filter for them, and pause and resume the trace of this CPU there and then. Empty: there are
+ * none. */
+const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
+const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
+
+/* Set by user space once it has measured: more than the thresholds that are constant. */
+__u64 measured_ns[TRIGGER_KINDS] = {};
+/* Set by user space: what a latency must be, by kind, to be worth a capture; and until when none is
+ * taken. */
+__u64 floor_ns[TRIGGER_KINDS] = {};
+__u64 quiet_until_ns = 0;
+
+/* 1 while a spike may be taken. User space sets it, the program that takes the spike clears it. */
+__u32 armed = 0;
+/* 1: user space does not want any until it clears this. */
+__u32 disarmed = 0;
+__u64 sequence = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* there are at most two records for each arming */
+} spikes SEC(".maps");
+
+static __always_inline void fill_task(struct trigger_spike *s)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	s->pid = pid_tgid >> 32;
+	s->tid = pid_tgid;
+	bpf_get_current_comm(s->comm, sizeof(s->comm));
+}
+
+static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
+{
+	__u64 inverse = ~latency_ns;
+	__u64 bucket;
+
+	cpu->count++;
+	cpu->last_ns = latency_ns;
+	cpu->sum_ns += latency_ns;
+	if (inverse > cpu->min_inverse)
+		cpu->min_inverse = inverse;
+	if (latency_ns > cpu->max_ns)
+		cpu->max_ns = latency_ns;
+	bucket = trigger_bucket(latency_ns);
+	/* So that the register that is checked is the one that is used: the verifier of Linux 6.1
+	 * does not know that copies are equal. */
+	barrier_var(bucket);
+	if (bucket < TRIGGER_BUCKETS)
+		cpu->buckets[bucket]++;
+	linear_count(cpu->watched, latency_ns);
+}
+
+/* irq_work is LIFO: queue the controller's wakeup first, so that the pokes run before it. tell()
+ * queues it again. */
+static __always_inline void wake_last(void)
+{
+	void *record = poke_ways ? bpf_ringbuf_reserve(&spikes, sizeof(__u64), 0) : NULL;
+
+	if (record)
+		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Freezes the trace of this CPU and pokes the targets. tell() must follow. tasks: whether functions
+ * may be called that need the target's task, which not every type of program may. */
+static __noinline int hold(struct trigger_spike *s, bool tasks)
+{
+	s->ran_cpu = bpf_get_smp_processor_id();
+	s->ran_watched = is_watched(s->ran_cpu);
+	/* First of all: what comes after is not of interest. */
+	if (pause_message[0] && s->ran_watched) {
+		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
+		s->frozen_ns = bpf_ktime_get_ns();
+	}
+	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
+	wake_last();
+	s->unpoked = POKE_HAS_TASK && !tasks;
+	if (!POKE_HAS_TASK || tasks)
+		poke_targets(s->sequence);
+	return 0;
+}
+
+/* The record of a spike that has disarmed the session. It is reserved before anything is frozen:
+ * a trace that the controller is not told of would never be resumed. NULL: the ring is full, and
+ * the session is armed again. Inline, as the next: the verifier of Linux 6.1 does not know that
+ * what was not NULL once is not when a caller looks again. */
+static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
+{
+	struct trigger_spike *s = bpf_ringbuf_reserve(&spikes, sizeof(*s), 0);
+
+	if (s)
+		return s;
+	cpu->unarmed++;
+	__sync_lock_test_and_set(&armed, 1);
+	return NULL;
+}
+
+/* The record of a spike that is taken, with the trace frozen: tell() must follow. NULL: it is
+ * counted only. */
+static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind,
+						  __u64 latency_ns)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct trigger_spike *s;
+
+	cpu->spikes++;
+	if (kind < TRIGGER_KINDS && latency_ns < floor_ns[kind])
+		return NULL;
+	if (disarmed || now < quiet_until_ns || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
+		cpu->unarmed++;
+		return NULL;
+	}
+	s = reserve(cpu);
+	if (!s)
+		return NULL;
+	__builtin_memset(s, 0, sizeof(*s));
+	s->kind = kind;
+	s->latency_ns = latency_ns;
+	s->time_ns = now;
+	hold(s, kind != TRIGGER_REPORT);
+	return s;
+}
+
+static __always_inline void note_spike(const struct trigger_spike *s)
+{
+	__u32 key = s->cpu;
+	struct trigger_recent *found = bpf_map_lookup_elem(&recent, &key);
+	struct trigger_latencies *seen;
+
+	if (!found || s->kind > TRIGGER_USER)
+		return;
+	found->newest = s->sequence;
+	seen = latencies_of(found, s->sequence);
+	if (!seen)
+		return;
+	seen->sequence = s->sequence;
+	seen->timer = s->timer;
+	seen->expected_ns = s->expected_ns;
+	seen->irq_ns = s->irq_ns;
+	seen->thread_ns = s->thread_ns;
+	seen->user_ns = s->user_ns;
+	noise_copy(&seen->noise, key, s->kind == TRIGGER_THREAD && !has_samples);
+}
+
+static __noinline int tell(struct trigger_spike *s)
+{
+	note_spike(s);
+	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+#endif
