@@ -168,6 +168,15 @@ TEST(writes_summaries)
 	check_has(json_summary(&results), "'perf':{'pid':7,'command':['perf','re?cord'],"
 					  "'status':130,'data':['a b']}");
 	memset(&results.perf, 0, sizeof(results.perf));
+	row.nr_buckets = 0;
+	row.linear = NULL;
+	results.kinds[PERF_POKE_TRIGGER_USER].rows = &row;
+	check_has(
+		json_summary(&results),
+		"'triggers':{'user':{'cpus':[{'cpu':3,'count':8,'min_ns':1,'avg_ns':10,'max_ns':2,"
+		"'spikes':3,'unarmed':4,'p50_ns':5,'p99_ns':6,'p99_9_ns':7,'histogram':[]}],"
+		"'all':{'cpu':0,'count':0,");
+	results.kinds[PERF_POKE_TRIGGER_USER].rows = NULL;
 	results.kinds[0].rows = NULL;
 	results.nr_rows = 0;
 	results_release(&results);
