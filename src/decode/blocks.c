@@ -23,6 +23,23 @@ static int skip_packet(struct pt_packet_unknown *unknown, const struct pt_config
 	return size ? (int)size : -pte_bad_opc;
 }
 
+/* By erratum SKL014 a trace that leaves the ranges by a direct branch may not tell to where. */
+static void set_filter(struct pt_conf_addr_filter *filter, const struct sideband_pt *pt)
+{
+	uint64_t *const bounds[][2] = {
+		{ &filter->addr0_a, &filter->addr0_b },
+		{ &filter->addr1_a, &filter->addr1_b },
+		{ &filter->addr2_a, &filter->addr2_b },
+		{ &filter->addr3_a, &filter->addr3_b },
+	};
+
+	for (size_t i = 0; i < pt->nr_ranges; i++) {
+		*bounds[i][0] = pt->ranges[i].first;
+		*bounds[i][1] = pt->ranges[i].last;
+		filter->config.addr_cfg |= (uint64_t)(pt->ranges[i].stop ? 2 : 1) << 4 * i;
+	}
+}
+
 void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to)
 {
 	const struct sideband_pt *pt = sideband_pt(sideband);
@@ -41,6 +58,7 @@ void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, ui
 	config->nom_freq = (uint8_t)pt->max_nonturbo_ratio;
 	config->cpuid_0x15_eax = pt->tsc_ctc_d;
 	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
+	set_filter(&config->addr_filter, pt);
 	config->decode.callback = skip_packet;
 	config->flags.variant.block.end_on_call = 1;
 	config->flags.variant.block.end_on_jump = 1;

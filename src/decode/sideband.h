@@ -22,6 +22,15 @@ int sideband_new(struct sideband **ret, const struct perfdata_file *file, char *
 void sideband_free(struct sideband *sb);
 
 /* AUXTRACE_INFO, the event that it is about, and the CPU. */
+/* An address filter of the kernel's code: only that is traced; or reaching it ends the trace. */
+struct sideband_range {
+	uint64_t first, last;
+	bool stop;
+};
+
+/* As many as CPUs have registers. */
+#define SIDEBAND_RANGES 4
+
 struct sideband_pt {
 	bool found; /* else the file has no Intel PT */
 	uint64_t fields[PERFDATA_PT_NR];
@@ -31,6 +40,8 @@ struct sideband_pt {
 	char vendor[16]; /* as in /proc/cpuinfo; "": not known */
 	uint32_t family, model, stepping;
 	struct trace_clock clock; /* mult is 0: times are not known */
+	struct sideband_range ranges[SIDEBAND_RANGES];
+	size_t nr_ranges; /* 0: all is traced, or what is not known */
 };
 const struct sideband_pt *sideband_pt(const struct sideband *sb);
 

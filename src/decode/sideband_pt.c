@@ -17,10 +17,37 @@
 #define INDEX_ENTRIES 16
 #define INDEX_ENTRY 32
 
+/* "filter 0xffffffff81000000/0x100,tracestop 0xffffffff81000200", or with blanks. Where a file is
+ * mapped (0x100/0x80@/bin/true) is not known. */
+static void take_filter(struct sideband_pt *pt, const char *text)
+{
+	static const char between[] = ", \t";
+
+	while (*(text += strspn(text, between))) {
+		size_t length = strcspn(text, between);
+		bool stop = length == 9 && !strncmp(text, "tracestop", length);
+		bool known = stop || (length == 6 && !strncmp(text, "filter", length));
+		const char *number = text + length + strspn(text + length, between);
+		char *end;
+		uint64_t first = strtoull(number, &end, 0);
+		uint64_t size = *end == '/' ? strtoull(end + 1, &end, 0) : 1;
+
+		if (!known || end == number || (*end && !strchr(between, *end)) || !size ||
+		    pt->nr_ranges == SIDEBAND_RANGES) {
+			pt->nr_ranges = 0;
+			return;
+		}
+		pt->ranges[pt->nr_ranges++] =
+			(struct sideband_range){ first, first + size - 1, stop };
+		text = end;
+	}
+}
+
 static void take_info(struct sideband *sb, const uint8_t *record, size_t size)
 {
 	const size_t filter = INFO_FIELDS + sizeof(uint64_t) * (PERFDATA_PT_FILTER_STR_LEN + 1);
 	struct sideband_pt *pt = &sb->pt;
+	_cleanup_free_ char *text = NULL;
 	uint64_t len;
 
 	if (size < INFO_FIELDS || sideband_u32(record, INFO_TYPE) != AUXTRACE_INTEL_PT)
@@ -34,8 +61,13 @@ static void take_info(struct sideband *sb, const uint8_t *record, size_t size)
 	/* The string stands between its length and the last field. */
 	len = pt->fields[PERFDATA_PT_FILTER_STR_LEN];
 	len = len < size ? (len + 7) & ~UINT64_C(7) : size;
-	if (filter + len + sizeof(uint64_t) <= size)
-		pt->fields[PERFDATA_PT_CAP_EVENT_TRACE] = sideband_u64(record, filter + len);
+	if (filter + len + sizeof(uint64_t) > size)
+		return;
+	pt->fields[PERFDATA_PT_CAP_EVENT_TRACE] = sideband_u64(record, filter + len);
+	text = strndup((const char *)record + filter, len);
+	pt->nr_ranges = 0;
+	if (text)
+		take_filter(pt, text);
 }
 
 /* AUXTRACE_INFO does not tell of a TSC of fewer bits. */

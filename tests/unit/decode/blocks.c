@@ -41,6 +41,7 @@ static const struct {
 	{ 0x300, 1, CODE_NO_BRANCH, { 0x90 } },
 	{ 0x301, 1, CODE_RETURN, { 0xc3 } },
 	{ 0x340, 2, CODE_JUMP, { 0xeb, 0xfe } },
+	{ 0x360, 3, CODE_OTHER, { 0x0f, 0x01, 0xc2 } }, /* vmlaunch */
 };
 
 static uint8_t memory[SIZE];
@@ -787,11 +788,10 @@ TEST_WITH(event_trace, set_up, tear_down)
 	put_bytes("\x02\x13\x08\x00", 4);
 	put_ip(ppt_fup, 0x002);
 	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x002);
+	put_ip(ppt_tip_pge, 0x360);
 	put_bytes("\x02\x13\x07\x00", 4);
-	put_ip(ppt_fup, 0x100);
 	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x020);
+	put_ip(ppt_tip_pge, 0x100);
 	put_no_ip(ppt_tip_pgd);
 	check("begin 0 @1000\n"
 	      "0-0 1 interrupt 200 from 1 @1000\n"
@@ -799,9 +799,28 @@ TEST_WITH(event_trace, set_up, tear_down)
 	      "begin 201 @2000\n"
 	      "201-201 1 iret 1 @2000\n"
 	      "1-1 1 async fff from 2 @2000 hypervisor\n"
-	      "begin 2 @2000\n"
-	      "2-2 1 call 100 @2000\n"
-	      "- async fff from 100 @2000 guest\n"
-	      "begin 20 @2000\n"
-	      "20-21 2 disabled fff @2000\n");
+	      "begin 360 @2000\n"
+	      "360-360 1 disabled fff @2000 guest\n"
+	      "begin 100 @2000\n"
+	      "100-101 2 disabled fff @2000\n");
+}
+
+/* The CPU has the erratum that is known as SKL014. */
+TEST_WITH(address_filter, set_up, tear_down)
+{
+	strcpy(pt.vendor, "GenuineIntel");
+	pt.family = 6;
+	pt.model = 0x5e;
+	pt.ranges[0] = (struct sideband_range){ BASE, BASE + 0xff, false };
+	pt.nr_ranges = 1;
+	put_psb(0x000, 1000);
+	put_no_ip(ppt_tip_pgd);
+	put_ip(ppt_tip_pge, 0x007);
+	put_tnt(1, 1);
+	put_no_ip(ppt_tip_pgd);
+	check("begin 0 @1000\n"
+	      "0-2 3 disabled fff @1000\n"
+	      "begin 7 @1000\n"
+	      "7-7 1 jump 20 @1000\n"
+	      "20-21 2 disabled fff @1000\n");
 }

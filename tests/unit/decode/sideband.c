@@ -350,6 +350,49 @@ static void check_refused(struct made *made, int error, const char *what)
 	perfdata_unmap(&file);
 }
 
+static void check_ranges(const char *filter, size_t nr, struct sideband_range last)
+{
+	struct made made = {};
+	struct opened opened;
+	const struct sideband_pt *pt;
+	uint64_t fields[PERFDATA_PT_NR] = {};
+
+	assert_int_equal(perfdata_put_pt_info(&made.data, fields, filter), 0);
+	opened = open_made(&made);
+	pt = sideband_pt(opened.sb);
+	assert_int_equal(pt->nr_ranges, nr);
+	if (nr) {
+		assert_int_equal(pt->ranges[nr - 1].first, last.first);
+		assert_int_equal(pt->ranges[nr - 1].last, last.last);
+		assert_int_equal(pt->ranges[nr - 1].stop, last.stop);
+	}
+	close_made(&opened);
+}
+
+TEST(reads_the_address_filter)
+{
+	static const char *const unknown[] = {
+		"",
+		"start 0x100",
+		"filter",
+		"filter ,",
+		"filter main",
+		"filter 0x100/0x80@/bin/true",
+		"filter 0x1000/0x80,filter 0x100/0x80@/bin/true",
+		"filter 0x100/0",
+		"filter 1/1 filter 2/1 filter 3/1 filter 4/1 filter 5/1",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		check_ranges(unknown[i], 0, (struct sideband_range){ 0 });
+	check_ranges("filter 0xffffffff81000000/0x100", 1,
+		     (struct sideband_range){ 0xffffffff81000000, 0xffffffff810000ff, false });
+	check_ranges("filter 0x100/0x10,tracestop 0x200", 2,
+		     (struct sideband_range){ 0x200, 0x200, true });
+	check_ranges("filter 0x100/16, filter 0x300/0x10 ", 2,
+		     (struct sideband_range){ 0x300, 0x30f, false });
+}
+
 TEST(refuses)
 {
 	struct made empty = {}, compressed = {};
