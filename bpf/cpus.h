@@ -20,7 +20,7 @@ struct {
 	__type(value, struct trigger_cpu);
 } cpus SEC(".maps");
 
-/* The statistics of the other kinds, one CPU after the other of the first, then of the next. */
+/* The statistics of the other kinds: all CPUs of the first, then all of the next. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads counters of a CPU that the kernel keeps in memory, from another CPU, which it does not
- * notice. */
+/* Reads a CPU's counters from kernel memory on another CPU, without disturbing the first. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>
@@ -36,13 +35,14 @@ struct task_struct___fair {
 
 #pragma clang attribute pop
 
-/* Where each CPU's are; 0: not known. */
+/* Addresses by CPU; 0: unknown. */
 __u64 rqs[CPUS_MAX] = {};
-/* Asked for, and the answer. */
+/* The request and the answer. */
 __u32 cpu = 0;
 __u64 steal_ns = 0;
 
-/* The symbol of the run queues is not known to all kernels; each task has been on one. */
+/* Not all kernels export the symbol of the run queues, but each task points to the one it was last
+ * on. */
 SEC("iter/task")
 int hardware_find(struct bpf_iter__task *ctx)
 {

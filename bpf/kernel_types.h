@@ -47,7 +47,7 @@ struct timerlat_sample {
 	int context;
 };
 
-/* What a tracepoint program gets of it. */
+/* The context of a tracepoint program. */
 struct trace_event_raw_timerlat_sample {
 	__u64 timer_latency;
 	int context;
@@ -114,7 +114,7 @@ enum pid_type {
 	PIDTYPE_PID,
 };
 
-/* Not only declared, because a kernel function that takes one is compared with what is here. */
+/* Defined, not only declared: libbpf compares the argument types of kernel functions with these. */
 struct bpf_map {
 	__u32 id;
 };

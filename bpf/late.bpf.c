@@ -18,7 +18,7 @@ struct spin {
 __u64 late_began_ns[LATE_SPINS] = {};
 __u32 late_next = 0;
 
-/* Divisions take long and no branch: even a sample of Intel PT, 60 KiB, holds all of a spin. */
+/* Divisions are slow and take no branches: even an AUX sample of 60 KiB holds a whole spin. */
 static long late_step(__u32 index, void *ctx)
 {
 	const struct spin *spin = ctx;
@@ -35,11 +35,11 @@ SEC("raw_tp")
 int late_spin(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 began_ns = bpf_ktime_get_ns();
-	/* As long as test_run's first argument says, in ns. */
+	/* Spins for the time in test_run's first argument, in ns. */
 	struct spin spin = { .until_ns = began_ns + ctx->args[0] };
 
 	late_began_ns[late_next++ % LATE_SPINS] = began_ns;
-	/* The most that the verifier allows: minutes. */
+	/* The maximum that the verifier allows: minutes. */
 	bpf_loop(1 << 23, late_step, &spin, 0);
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The latencies that begin where a timer expires and end in a thread: when the thread that the
- * timer wakes runs, and when timerlat's is back in user space; and the time from any wakeup of a
- * thread until it runs. Part of the trigger: what it takes is armed, frozen and told there. */
+/* Latencies that end in a thread: from a timer's expiry until the thread that it wakes runs, or
+ * until timerlat's thread is back in user space; and from any wakeup of a thread until it runs. */
 #ifndef LATENCY_H
 #define LATENCY_H
 
@@ -13,26 +12,26 @@ const volatile __u64 thread_threshold_ns = 0;
 const volatile __u64 user_threshold_ns = 0;
 const volatile __u64 wakeup_threshold_ns = 0;
 
-/* Functions of timers whose thread can be found; 0: the kernel has none. */
+/* Callbacks of timers whose thread can be found; 0: the kernel has none. */
 const volatile __u64 timerlat_irq = 0;
 const volatile __u64 hrtimer_wakeup = 0;
-/* 1: only the threads of the workload, which trigger_claim() has noted. */
+/* 1: only threads of the workload, as registered by trigger_claim() */
 const volatile __u32 thread_claimed = 0;
 
-/* Whose wakeups: a thread or all of a process; or by name. */
+/* The watched task: a thread, a process, or a name. */
 const volatile __u32 wakeup_pid = 0;
 const volatile char wakeup_comm[16] = "";
 
-/* A timer that has expired, and whose thread has not run yet, or not been back in user space. */
+/* An expired timer whose thread has not run yet, or is not back in user space. */
 struct activation {
 	__u64 expected_ns, irq_ns, thread_ns;
 	__u64 function, timer;
 	__u32 cpu, pid, tid;
 	__u32 ran;     /* 1: the thread has run, thread_ns is its latency */
-	char comm[16]; /* of what was interrupted */
+	char comm[16]; /* of the interrupted task */
 };
 
-/* By the thread that is to run, or to be back in user space; where there are samples, by CPU. */
+/* By thread ID; if timerlat reports samples, by CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set before load, as the next two */
@@ -40,7 +39,7 @@ struct {
 	__type(value, struct activation);
 } activations SEC(".maps");
 
-/* A thread that was woken, and when, and on which CPU's run queue. */
+/* A woken thread: the time, and the CPU of its run queue. */
 struct wakeup {
 	__u64 time_ns;
 	__u32 cpu, reserved;
@@ -53,8 +52,7 @@ struct {
 	__type(value, struct wakeup);
 } wakeups SEC(".maps");
 
-/* Whether it is our own programs that see threads run, and whether they wait for them to be back.
- */
+/* Whether our own programs detect that threads run, and that they return to user space. */
 static __always_inline bool sees_threads(void)
 {
 	return !has_samples && (thread_threshold_ns || user_threshold_ns);
@@ -67,7 +65,7 @@ static __always_inline bool sees_returns(void)
 
 static __always_inline struct task_struct *sleeper_task(struct hrtimer *timer)
 {
-	/* Not a pointer to a timer any more, as far as the verifier is concerned. */
+	/* To the verifier, no longer a pointer to a timer. */
 	__u64 at = (__u64)timer;
 
 	if (!bpf_core_type_exists(struct hrtimer_sleeper))
@@ -88,7 +86,7 @@ static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
 	return BPF_CORE_READ((struct timerlat_variables *)at, kthread);
 }
 
-/* The thread that the timer wakes: 0 if that is not to be known, or not to be watched. */
+/* The thread that the timer wakes. 0: unknown, or not watched. */
 static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrtimer *timer,
 				       __u64 runs)
 {
@@ -128,7 +126,7 @@ static __always_inline int begin(const struct trigger_cpu *cpu, struct hrtimer *
 		return 0;
 	if (!key && !has_samples)
 		return 0;
-	/* It is about to sleep, and will not: it runs already. */
+	/* The thread was about to sleep and still runs: its latency is that of the interrupt. */
 	if (!has_samples && key == (__u32)pid_tgid) {
 		if (!sees_returns())
 			return 0;
@@ -141,7 +139,7 @@ static __always_inline int begin(const struct trigger_cpu *cpu, struct hrtimer *
 	return bpf_map_update_elem(&activations, &key, &activation, BPF_ANY);
 }
 
-/* What became of the activation that a spike was in. */
+/* Records the later latencies of an activation that had a spike. */
 static __always_inline void note_latencies(const struct activation *activation, __u64 user_ns)
 {
 	__u32 key = activation->cpu;
@@ -155,8 +153,7 @@ static __always_inline void note_latencies(const struct activation *activation, 
 	noise_copy(&seen->noise, key, !user_ns && !has_samples);
 }
 
-/* A latency of a thread that is watched. The last bit of what it takes to be a spike is the
- * trigger's. */
+/* A latency of a watched thread. take() makes the final decision about a spike. */
 static __noinline int judge(void *ctx, __u32 kind, const struct activation *activation,
 			    __u64 latency_ns)
 {
@@ -188,7 +185,8 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	s->pid = activation->pid;
 	s->tid = activation->tid;
 	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
-	/* Of what was switched from, which is still there. The thread itself is of no interest. */
+	/* The stack of the task that is being switched from. That of the thread itself is of no
+	 * interest. */
 	if (has_samples && kind == TRIGGER_THREAD)
 		stack_of_blocker(activation->cpu, s->sequence);
 	else if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
@@ -196,7 +194,7 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	return tell(s);
 }
 
-/* As the timerlat tracer measures it: osnoise:timerlat_sample, Linux 6.15. */
+/* The timerlat tracer's own measurement: osnoise:timerlat_sample, Linux 6.15. */
 SEC("?tp_btf/timerlat_sample")
 int latency_sample(__u64 *ctx)
 {
@@ -236,8 +234,8 @@ static __always_inline void run_after_timer(void *ctx, __u32 tid)
 		judge(ctx, TRIGGER_THREAD, &activation, activation.thread_ns);
 }
 
-/* Who goes has run, and was not waiting for its CPU when its timer expired. But who has run since
- * may be kept from being back in user space. */
+/* A task that is switched from has run, so it was not waiting when its timer expired. But one that
+ * has run since the expiry may still be on its way to user space. */
 static __always_inline void go_after_timer(__u32 tid)
 {
 	const struct activation *found;
@@ -263,7 +261,7 @@ static __always_inline void run_after_wakeup(void *ctx, __u32 tid)
 	bpf_map_delete_elem(&wakeups, &tid);
 	if (!is_watched(activation.cpu))
 		return;
-	/* What ran before it. */
+	/* The task that ran before it. */
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
@@ -280,7 +278,7 @@ int latency_switch(__u64 *ctx)
 	if (prev) {
 		if (sees_threads())
 			go_after_timer(prev);
-		/* It was not waiting for its CPU when it was woken. */
+		/* It was running when it was woken. */
 		if (wakeup_threshold_ns)
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
@@ -293,7 +291,7 @@ int latency_switch(__u64 *ctx)
 	return 0;
 }
 
-/* Where the tracer tells: what keeps the thread from running, once that is late. */
+/* With samples: records what keeps the thread from running, once it is late. */
 SEC("?tp_btf/sched_switch")
 int latency_blocker(__u64 *ctx)
 {
@@ -310,8 +308,8 @@ int latency_blocker(__u64 *ctx)
 	return 0;
 }
 
-/* Where the tracer does not tell: a thread in user space that starts timerlat's next timer has come
- * back there since the last, by the same read() that takes its sample in later kernels. */
+/* Without samples: when a thread in user space starts timerlat's next timer, it has returned from
+ * the last one. It does so in the same read() in which later kernels take the sample. */
 SEC("?tp_btf/hrtimer_start")
 int latency_return(__u64 *ctx)
 {
@@ -345,7 +343,7 @@ static __always_inline bool is_wakeup_comm(const struct task_struct *task)
 	return true;
 }
 
-/* The CPU that the task is to run on. Linux before 5.16 has it elsewhere on some architectures. */
+/* The CPU of the task's run queue. Before Linux 5.16, some architectures keep it elsewhere. */
 static __always_inline __u32 cpu_of_task(const struct task_struct *task)
 {
 	return bpf_core_field_exists(task->thread_info.cpu) ? task->thread_info.cpu

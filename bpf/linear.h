@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A histogram with buckets of equal width, for those who ask for it: the verifier takes the code
- * out of the program of those who do not. */
+/* An optional histogram with buckets of equal width. The verifier removes its code if it is off. */
 #ifndef LINEAR_H
 #define LINEAR_H
 
@@ -8,11 +7,11 @@
 
 #include <bpf/bpf_helpers.h>
 
-const volatile __u32 linear_entries = 0; /* 0: there is none */
+const volatile __u32 linear_entries = 0; /* 0: off */
 const volatile __u64 linear_width_ns = 1;
 
-/* Rows of `linear_entries` buckets, and one more for what is over them: of each watched CPU, then
- * the same of the next kind of latency. */
+/* One row of `linear_entries` buckets, and one for larger latencies, for each watched CPU; then the
+ * same for the next kind of latency. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -21,7 +20,7 @@ struct {
 	__type(value, __u64);
 } linear SEC(".maps");
 
-/* watched: 1 and the row. */
+/* watched: the row plus one. */
 static __always_inline void linear_count(__u64 watched, __u64 latency_ns)
 {
 	__u64 bucket, *count;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What ran between the expiry of timerlat's timer and its thread, as the events of osnoise tell it,
- * each net of what interrupted it. */
+/* What ran between the expiry of timerlat's timer and its thread, from the events of osnoise. Each
+ * time excludes what interrupted it. */
 #ifndef NOISE_H
 #define NOISE_H
 
 #include "recent.h"
 
-/* Of each CPU, since timerlat's newest timer interrupt; one entry where it is not wanted. */
+/* By CPU, since timerlat's newest timer interrupt; one entry if not wanted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -15,7 +15,7 @@ struct {
 } noises SEC(".maps");
 
 const volatile __u32 has_noise = 0;
-/* The timerlat tracer tells of each sample by itself. */
+/* The timerlat tracer has an event for each sample. */
 const volatile __u32 has_samples = 0;
 
 static __always_inline struct trigger_noise *noise_of(__u32 cpu)
@@ -31,7 +31,7 @@ static __always_inline void noise_begin(void)
 		*noise = (struct trigger_noise){};
 }
 
-/* Where it is our own program that sees the thread begin, osnoise may see that later. */
+/* If our own program detects the thread, osnoise may report what it replaced only later. */
 static __always_inline void noise_copy(struct trigger_noise *to, __u32 cpu, bool is_thread)
 {
 	struct trigger_noise *noise = noise_of(cpu);

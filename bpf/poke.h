@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the poking programs and user space share: whom a spike signals, and what became of it. */
+/* Shared by BPF and user space: whom a spike signals, and with what result. */
 #ifndef POKE_H
 #define POKE_H
 
@@ -9,19 +9,19 @@
 #endif
 
 #define POKE_TARGETS 16
-/* What follows the message that is printed for FASYNC: a bit for each target that it is for, in as
- * many digits as there are bits for. */
+/* Appended to the message for FASYNC: a bit for each target that it is meant for, as hexadecimal
+ * digits. */
 #define POKE_CALLED_FORMAT "%04x"
 #define POKE_CALLED_DIGITS 4
 
-/* The ways that a signal can take to a target. */
+/* The ways to deliver a signal. */
 enum poke_way {
 	POKE_WAY_NONE,
-	POKE_WAY_TASK_WORK,  /* the target signals itself, in a callback that is queued for it */
-	POKE_WAY_FASYNC,     /* the owner of a perf event is signalled when it overflows */
+	POKE_WAY_TASK_WORK,  /* a queued callback, in which the target signals itself */
+	POKE_WAY_FASYNC,     /* the kernel signals the owner of a perf event that overflows */
 	POKE_WAY_TRACEPOINT, /* the target signals itself when it next polls its perf events */
-	POKE_WAY_DIRECT,     /* from the interrupted task: not from idle */
-	POKE_WAY_RELAY,	     /* by the controller, once it has woken up */
+	POKE_WAY_DIRECT,     /* from the interrupted task, never from idle */
+	POKE_WAY_RELAY,	     /* from the controller, once it has woken up */
 	POKE_WAYS,
 };
 #define POKE_OWED(way) (1U << (way))
@@ -30,45 +30,45 @@ enum poke_way {
 enum poke_gone {
 	POKE_HERE,
 	POKE_GONE_ENDED,
-	POKE_GONE_EXEC,	   /* it runs another program, which never asked for signals */
-	POKE_GONE_HANDLER, /* the signal would end it, or be lost */
+	POKE_GONE_EXEC,	   /* it runs another program, which may not catch the signal */
+	POKE_GONE_HANDLER, /* the signal would end it or be lost */
 };
 
-/* A thread to be signalled. The number of a thread may be another's soon after it ended; together
- * with the time it started at, it never is. Both survive exec, which the count of its execs tells.
- * Targets are at the beginning of their map, with no gap: the first without a tid ends them. */
+/* A thread to be signalled. Thread IDs are reused, so the start time belongs to the identity. exec
+ * changes neither, but it changes the count of execs. The targets are the first entries of their
+ * map, without a gap: one without a tid ends them. */
 struct poke_target {
 	__u32 tgid, tid; /* in the first pid namespace */
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
-	__u64 task;    /* address of its task_struct, which may be other memory once it has ended */
-	__u32 exec_id; /* the low half of self_exec_id */
-	__u32 gone;    /* enum poke_gone, for good; set by whoever notices first */
+	__u64 task;	 /* address of its task_struct; may be reused once the task has ended */
+	__u32 exec_id;	 /* the low half of self_exec_id */
+	__u32 gone;	 /* enum poke_gone; set once, by whoever notices first */
 	__s32 signal;
 	/* Of the newest spike: */
 	__u32 idle; /* 1: the CPU was idle */
 	__u64 sequence;
-	__u64 poked_ns;	  /* when it was poked; this and the next CLOCK_MONOTONIC */
-	__u64 pending_ns; /* when the signal was pending; 0: it is not yet */
+	__u64 poked_ns;	  /* when it was poked; both CLOCK_MONOTONIC */
+	__u64 pending_ns; /* when the signal became pending; 0: not yet */
 	__u32 way;	  /* enum poke_way; NONE: all that were tried refused */
-	/* POKE_OWED of the ways on which a signal is outstanding, of any spike; POKE_OWED(NONE):
-	 * the controller has to send it. Clearing a bit takes ownership of that signal: whoever
-	 * does it sends the signal, has seen it arrive, or has sent a later one. */
+	/* POKE_OWED of the ways with an outstanding signal, of any spike; POKE_OWED(NONE): the
+	 * controller must send it. Clearing a bit takes ownership of that signal: whoever does it
+	 * sends the signal, has seen it arrive, or has sent a later one. */
 	__u32 owed;
 	/* Since the session began: */
-	__u64 pending; /* signals that became pending, whoever sent them */
-	__u64 merged;  /* those that were one with another, which was pending or to be sent still */
+	__u64 pending; /* signals that became pending, from any sender */
+	__u64 merged;  /* those merged with one that was pending or outstanding */
 	__u64 sent[POKE_WAYS];
 	__u64 refused[POKE_WAYS];
 };
 
-/* Whether it was owed, until now. */
+/* Takes ownership. Returns whether the signal was outstanding. */
 static inline __attribute__((always_inline)) __u32
 poke_take_owed(volatile struct poke_target *target, __u32 way)
 {
 	return __sync_fetch_and_and(&target->owed, ~POKE_OWED(way)) & POKE_OWED(way);
 }
 
-/* At a spike: what is owed of those before is one with it, but for a callback that is queued. */
+/* At a spike: earlier outstanding signals merge with its own, except a queued callback. */
 static inline __attribute__((always_inline)) void
 poke_merge_owed(volatile struct poke_target *target)
 {

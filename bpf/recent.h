@@ -5,8 +5,8 @@
 
 #include "cpus.h"
 
-/* Of each CPU, the latencies of the activations that its newest spikes were in, those that came
- * after the spike too. */
+/* By CPU: the latencies of the activations of its newest spikes, also those measured after the
+ * spike. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

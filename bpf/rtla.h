@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Spikes that rtla has seen, by its own threshold: it runs trigger_rtla by way of
- * rtla_action.bpf.c. That is within a perf tracepoint, where no other perf event of a tracepoint
- * can fire, so the trace cannot be held there. It is as soon as the CPU takes interrupts again: in
- * that of the irq_work by which a ring buffer tells of a record. */
+/* Spikes by rtla's threshold: rtla runs trigger_rtla through rtla_action.bpf.c. That is inside a
+ * perf tracepoint, where no other perf event of a tracepoint can fire, so the trace cannot be
+ * frozen there. It is frozen in the irq_work of a ring buffer, as soon as the CPU takes interrupts
+ * again. */
 #ifndef RTLA_H
 #define RTLA_H
 
@@ -10,10 +10,11 @@
 #include "stack.h"
 
 struct trigger_spike rtla_spike = {};
-/* 1 more than the CPU whose spike that is; 0: there is none. */
+/* CPU of rtla_spike plus one; 0: none. */
 __u32 rtla_cpu = 0;
 
-/* Its records say nothing. Not the other ring: its irq_work may be on its way on another CPU. */
+/* Its records carry no data. A separate ring, because the irq_work of the other one may be pending
+ * on another CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -87,7 +88,7 @@ int rtla_hold(void *ctx)
 		return 0;
 	*s = rtla_spike;
 	hold(s, true);
-	/* The interrupt came right after that of the timer. A thread is no longer waited for. */
+	/* This interrupt follows right after the timer's. A late thread already runs. */
 	if (s->kind == TRIGGER_IRQ)
 		stack_at_spike(ctx, s->sequence);
 	return tell(s);

@@ -9,28 +9,27 @@
 #include "poke/send.h"
 #include "recent.h"
 
-/* Printed at the spike, and by trigger_resume(): perf events on the tracepoint bpf_trace_printk
- * filter for them, and pause and resume the trace of this CPU there and then. Empty: there are
- * none. */
+/* Printed at the spike and by trigger_resume(). Perf events on the tracepoint bpf_trace_printk
+ * filter for these messages, and pause and resume the trace of this CPU. Empty: no such events. */
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
-/* Set by user space once it has measured: more than the thresholds that are constant. */
+/* Set by user space after measuring; raises the constant thresholds. */
 __u64 measured_ns[TRIGGER_KINDS] = {};
-/* Set by user space: what a latency must be, by kind, to be worth a capture; and until when none is
+/* Set by user space: the minimum latency of a capture, by kind, and the time until which none is
  * taken. */
 __u64 floor_ns[TRIGGER_KINDS] = {};
 __u64 quiet_until_ns = 0;
 
-/* 1 while a spike may be taken. User space sets it, the program that takes the spike clears it. */
+/* 1 while a spike may be taken: set by user space, cleared by the program that takes the spike. */
 __u32 armed = 0;
-/* 1: user space does not want any until it clears this. */
+/* 1: user space wants no spikes until it clears this. */
 __u32 disarmed = 0;
 __u64 sequence = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* there are at most two records for each arming */
+	__uint(max_entries, 4096); /* at most two records for each arming */
 } spikes SEC(".maps");
 
 static __always_inline void fill_task(struct trigger_spike *s)
@@ -55,8 +54,8 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 	if (latency_ns > cpu->max_ns)
 		cpu->max_ns = latency_ns;
 	bucket = trigger_bucket(latency_ns);
-	/* So that the register that is checked is the one that is used: the verifier of Linux 6.1
-	 * does not know that copies are equal. */
+	/* Makes the compiler check the register that it uses: the verifier of Linux 6.1 does not
+	 * track copies. */
 	barrier_var(bucket);
 	if (bucket < TRIGGER_BUCKETS)
 		cpu->buckets[bucket]++;
@@ -79,7 +78,7 @@ static __noinline int hold(struct trigger_spike *s, bool tasks)
 {
 	s->ran_cpu = bpf_get_smp_processor_id();
 	s->ran_watched = is_watched(s->ran_cpu);
-	/* First of all: what comes after is not of interest. */
+	/* First, because what follows is of no interest. */
 	if (pause_message[0] && s->ran_watched) {
 		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
 		s->frozen_ns = bpf_ktime_get_ns();
@@ -92,10 +91,10 @@ static __noinline int hold(struct trigger_spike *s, bool tasks)
 	return 0;
 }
 
-/* The record of a spike that has disarmed the session. It is reserved before anything is frozen:
- * a trace that the controller is not told of would never be resumed. NULL: the ring is full, and
- * the session is armed again. Inline, as the next: the verifier of Linux 6.1 does not know that
- * what was not NULL once is not when a caller looks again. */
+/* Reserves the record of the spike that has disarmed the session. This precedes the freeze, because
+ * a trace that the controller does not know of would never be resumed. NULL: the ring is full, and
+ * the session is armed again. Inline, as take(): the verifier of Linux 6.1 forgets that a caller
+ * has checked for NULL. */
 static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 {
 	struct trigger_spike *s = bpf_ringbuf_reserve(&spikes, sizeof(*s), 0);
@@ -107,8 +106,8 @@ static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 	return NULL;
 }
 
-/* The record of a spike that is taken, with the trace frozen: tell() must follow. NULL: it is
- * counted only. */
+/* Takes a spike: freezes the trace and returns the record, for tell(). NULL: the spike is only
+ * counted. */
 static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind,
 						  __u64 latency_ns)
 {

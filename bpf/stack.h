@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The stacks at a spike. They are taken once the trace stands still, by the program that takes the
- * spike: an expiry costs what it did. */
+/* The stacks at a spike. The program that takes the spike records them after the freeze, so they
+ * add nothing to the cost of an expiry. */
 #ifndef STACK_H
 #define STACK_H
 
 #include "cpus.h"
 
-/* 0: none are taken, and the map has one entry. */
+/* 0: off, and the map has one entry. */
 const volatile __u32 has_stacks = 0;
 
-/* Those of the newest spikes, each in its place by its sequence. */
+/* The newest spikes, indexed by sequence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -33,13 +33,13 @@ static __always_inline void stack_take(struct trigger_stack *to, void *ctx)
 	if (!task->mm)
 		return;
 	to->user_size = bpf_get_stack(ctx, to->user, sizeof(to->user), BPF_F_USER_STACK);
-	/* Where the task's mappings cannot be locked, as with PREEMPT_RT in an interrupt, these are
+	/* If the task's mappings cannot be locked, as in an interrupt with PREEMPT_RT, these are
 	 * addresses. */
 	to->build_ids_size = bpf_get_stack(ctx, to->build_ids, sizeof(to->build_ids),
 					   BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
 }
 
-/* Of what runs, or was interrupted. */
+/* The stack of the running or interrupted task. */
 static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 {
 	__u32 key = sequence % TRIGGER_RECENT;
@@ -56,8 +56,8 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	return 0;
 }
 
-/* Of each CPU, of the task that was switched from last while timerlat's thread was late already:
- * its tracer tells of the thread only once that runs. One entry where it does not tell. */
+/* By CPU: the stack of the task that was last switched from while timerlat's thread was already
+ * late. timerlat reports the latency only once the thread runs. One entry without samples. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -85,7 +85,7 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 
 __u8 code[TRIGGER_CODE_SIZE] = {};
 
-/* Run by user space, by BPF_PROG_TEST_RUN: reads the code before an address, which is its first
+/* Run by user space with BPF_PROG_TEST_RUN: reads the code before the address in its first
  * argument. */
 SEC("raw_tp")
 int stack_code(struct bpf_raw_tracepoint_args *ctx)

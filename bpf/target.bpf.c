@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds the task that a number means in a pid namespace, with what identifies it to the trigger:
- * see struct poke_target. */
+/* Finds the task of a PID in a PID namespace, and what identifies it to the trigger: see struct
+ * poke_target. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The trigger: takes the latency of every hrtimer that expires on a watched CPU, keeps statistics,
- * and on the first latency at or over the threshold after arming, freezes the trace, pokes the
- * targets, and tells the controller. */
+/* The trigger: measures the latency of every hrtimer that expires on a watched CPU, and keeps
+ * statistics. The first latency at or over the threshold after arming freezes the trace, pokes the
+ * targets, and notifies the controller. */
 #include "branches.h"
 #include "latency.h"
 #include "report.h"
@@ -12,7 +12,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u64 threshold_ns = 0;
-const volatile __u64 function = 0; /* of the timers to look at; 0 for all */
+const volatile __u64 function = 0; /* callback of the timers to watch; 0: all */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -82,17 +82,17 @@ int trigger_hrtimer(__u64 *ctx)
 	return expire(ctx, false);
 }
 
-/* The same where what becomes of the threads that timers wake is watched too: for it libbpf looks
- * for types that not every kernel has. */
+/* The same if threads that timers wake are watched too: a program of its own, because libbpf needs
+ * types for it that not every kernel has. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer_threads(__u64 *ctx)
 {
 	return expire(ctx, true);
 }
 
-/* What follows is run by user space, by BPF_PROG_TEST_RUN. */
+/* The programs below are run by user space with BPF_PROG_TEST_RUN. */
 
-/* Starts the trace of this CPU again. */
+/* Resumes the trace of this CPU. */
 SEC("raw_tp")
 int trigger_resume(void *ctx)
 {
@@ -101,7 +101,7 @@ int trigger_resume(void *ctx)
 	return 0;
 }
 
-/* Run by the thread of the workload cyclic on its CPU: its timers are the workload's. */
+/* Run by the threads of the workload cyclic, each on its CPU: registers the thread. */
 SEC("raw_tp")
 int trigger_claim(void *ctx)
 {
@@ -114,7 +114,7 @@ int trigger_claim(void *ctx)
 	return 0;
 }
 
-/* Run by the controller itself: who it is, whatever pid namespace it is in. */
+/* Run by the controller: records its identity in the first PID namespace. */
 SEC("raw_tp")
 int trigger_self(void *ctx)
 {
@@ -130,9 +130,8 @@ int trigger_self(void *ctx)
 	return 0;
 }
 
-/* As if a spike had happened, but the controller pokes the targets: nothing is late. Returns the
- * lower 31 bits of its sequence number, or 0: the session is not armed, or could not be told.
- */
+/* Like a spike, but nothing is late, and the controller pokes the targets. Returns the lower 31
+ * bits of the sequence number, or 0 if the session is not armed or the ring is full. */
 SEC("raw_tp")
 int trigger_poke(void *ctx)
 {

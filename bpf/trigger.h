@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the trigger program and user space share: the spike record, the statistics of a CPU, and the
+/* Shared by the trigger program and user space: the spike record, the statistics of a CPU, and the
  * buckets of the latency histogram. All times are nanoseconds. */
 #ifndef TRIGGER_H
 #define TRIGGER_H
@@ -9,9 +9,9 @@
 #include <assert.h>
 #endif
 
-/* The histogram is log-linear: two nanoseconds is its unit, each power of two units from 64 on has
- * 64 buckets of equal width. So a bucket is at most 1/64 of its value wide from 128 ns on, and 2 ns
- * below. The last bucket takes everything from 2^30 ns (1.07 s) on. */
+/* The histogram is log-linear, in units of 2 ns: from 64 units on, each power of two has 64 buckets
+ * of equal width. So a bucket is 2 ns wide below 128 ns, and at most 1/64 of its value above. The
+ * last bucket takes everything from 2^30 ns (1.07 s) on. */
 #define TRIGGER_UNIT_SHIFT 1
 #define TRIGGER_SUB_BITS 6
 #define TRIGGER_SUB_BUCKETS (1U << TRIGGER_SUB_BITS)
@@ -22,10 +22,10 @@
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 32
 
-/* Written by one CPU, in its timer interrupt; read by user space through a mapping at any time. */
+/* Written by one CPU in its timer interrupt; user space reads it through a mapping at any time. */
 struct trigger_cpu {
-	/* 1 and its row of the linear histogram; set by user space before the program is attached.
-	 * 0: it is not watched */
+	/* row of the linear histogram plus one, set by user space before the program is attached;
+	 * 0: not watched */
 	__u64 watched;
 	__u64 count;
 	__u64 sum_ns;
@@ -34,66 +34,64 @@ struct trigger_cpu {
 	__u64 spikes;
 	__u64 unarmed;
 	__u64 last_ns;
-	__u64 thread; /* id of the workload's, in the first pid namespace; 0: there is none yet */
+	__u64 thread; /* ID of the workload's thread in the first PID namespace; 0: none yet */
 	__u64 buckets[TRIGGER_BUCKETS];
 };
 
-/* Which latency: the numbers of the first three are timerlat's contexts. */
+/* The kinds of latency. The first three values are timerlat's contexts. */
 enum trigger_kind {
-	TRIGGER_IRQ,	/* the timer interrupt */
-	TRIGGER_THREAD, /* the thread that the timer wakes, when it runs */
-	TRIGGER_USER,	/* when that is back in user space */
+	TRIGGER_IRQ,	/* until the timer's interrupt */
+	TRIGGER_THREAD, /* until the thread that the timer wakes runs */
+	TRIGGER_USER,	/* until that is back in user space */
 	TRIGGER_WAKEUP, /* from a wakeup until the thread runs */
 	TRIGGER_REPORT, /* whatever its reporter says */
 	TRIGGER_KINDS,
 };
 
-/* How long what ran, from timerlat's timer interrupt on. */
+/* Times of what ran since timerlat's timer interrupt. */
 struct trigger_noise {
 	__u64 irq_ns, softirq_ns, thread_ns, nmi_ns;
-	__u64 open; /* the thread that the timer wakes runs, but osnoise has not told yet of what it
-		     * replaced */
+	__u64 open; /* 1: the thread runs, but osnoise has not yet reported what it replaced */
 };
 
-/* The latencies of the activation that a spike was in; 0: not known. */
+/* The latencies of the activation of a spike; 0: unknown. */
 struct trigger_latencies {
 	__u64 sequence; /* of the spike */
 	__u64 timer, expected_ns;
 	__u64 irq_ns, thread_ns, user_ns;
-	struct trigger_noise noise; /* until the last of these */
+	struct trigger_noise noise; /* up to the last of these */
 };
 
-/* More than there can be spikes whose captures are not written yet; a power of two. */
+/* More than the spikes whose captures can be unwritten; a power of two. */
 #define TRIGGER_RECENT 4
 
-/* Those of the newest spikes that were taken, each in its place by its sequence. */
+/* The newest spikes that were taken, indexed by sequence. */
 struct trigger_recent {
 	__u64 newest;
 	struct trigger_latencies spikes[TRIGGER_RECENT];
 };
 
-/* The most that the kernel unwinds by default (kernel.perf_event_max_stack), interrupts included.
- */
+/* The kernel's default limit (kernel.perf_event_max_stack), interrupts included. */
 #define TRIGGER_KERNEL_FRAMES 127
 #define TRIGGER_USER_FRAMES 63
 #define TRIGGER_BUILD_ID_SIZE 20
 #define TRIGGER_NICE_0 120 /* static_prio of the kernel */
 
-/* As long as an instruction may be, and the one before it. */
+/* The maximum length of an instruction and the one before it. */
 #define TRIGGER_CODE_SIZE 16
 
-/* As the kernel fills it in: struct bpf_stack_build_id. */
+/* The kernel's struct bpf_stack_build_id. */
 struct trigger_build_id {
 	__s32 status; /* BPF_STACK_BUILD_ID_... */
 	__u8 build_id[TRIGGER_BUILD_ID_SIZE];
-	__u64 offset; /* in the file; or the address */
+	__u64 offset; /* offset in the file, or the address */
 };
 
-/* Of one task, innermost first. Sizes are in bytes, or a negative errno. */
+/* The stack of a task, innermost frame first. Sizes are in bytes, or a negative errno. */
 struct trigger_stack {
 	__s32 kernel_size, user_size, build_ids_size;
 	__u32 pid, tid;
-	__u32 policy, rt_priority; /* as of sched_setscheduler() */
+	__u32 policy, rt_priority; /* policy of sched_setscheduler() */
 	__s32 nice;
 	char comm[16];
 	__u64 kernel[TRIGGER_KERNEL_FRAMES];
@@ -116,36 +114,36 @@ struct trigger_branches {
 };
 
 struct trigger_stacks {
-	__u64 sequence; /* of the spike; 0: none yet, or it is being written */
+	__u64 sequence; /* of the spike; 0: none, or being written */
 	struct trigger_stack spike;
 	struct trigger_branches branches; /* before it */
 };
 
-/* What a ring buffer record is about. */
+/* The kinds of ring buffer records. */
 enum trigger_what {
-	TRIGGER_SPIKE, /* a spike that found the session armed */
-	TRIGGER_POKE,  /* somebody wants a capture as if there had been one */
-	TRIGGER_STOP,  /* somebody wants the session to end; nothing else is filled in */
+	TRIGGER_SPIKE, /* a spike while the session was armed */
+	TRIGGER_POKE,  /* a request for a capture without a spike */
+	TRIGGER_STOP,  /* a request to end the session; no other member is set */
 };
 
 struct trigger_spike {
 	__u64 sequence;
 	__u64 time_ns;	 /* CLOCK_MONOTONIC when the program ran */
-	__u64 frozen_ns; /* when the trace stood still; 0: the program did not stop it */
+	__u64 frozen_ns; /* when the trace was frozen; 0: not by this program */
 	__u64 latency_ns;
-	__u64 expected_ns; /* both in CLOCK_MONOTONIC whatever the timer's clock */
+	__u64 expected_ns; /* both CLOCK_MONOTONIC, whatever the timer's clock is */
 	__u64 actual_ns;
 	__u64 function;
 	__u64 timer;
-	__u32 cpu; /* where it should have run */
+	__u32 cpu; /* the CPU where it should have run */
 	__u32 pid;
 	__u32 tid;
 	__u32 what; /* enum trigger_what */
 	char comm[16];
-	__u64 irq_ns, thread_ns, user_ns; /* of the same activation, so far; 0: not known */
+	__u64 irq_ns, thread_ns, user_ns; /* of the same activation so far; 0: unknown */
 	__u32 kind;			  /* enum trigger_kind */
 	__u32 by_rtla;			  /* 1: taken by rtla's threshold, not by one of ours */
-	__u32 ran_cpu;			  /* where the interrupt, or the thread, ran */
+	__u32 ran_cpu;			  /* the CPU where the interrupt or the thread ran */
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: the controller pokes the targets */
 	__u32 reserved;
@@ -159,18 +157,18 @@ struct trigger_report {
 	char label[TRIGGER_LABEL_SIZE];
 };
 
-/* The session as others see it, in a pinned map of one. Written by the controller alone; strings
- * end with a zero. */
+/* The session as shown to others, in a pinned map with one entry. Only the controller writes it;
+ * strings are NUL-terminated. */
 struct trigger_session {
 	__u32 size;	/* of this struct */
-	__u32 pid;	/* of the controller, in the first pid namespace */
+	__u32 pid;	/* of the controller, in the first PID namespace */
 	__u64 start_ns; /* of the controller: CLOCK_BOOTTIME */
 	__u64 armed_ns; /* CLOCK_BOOTTIME; 0: not yet */
 	__u64 threshold_ns;
 	__u64 thresholds_ns[TRIGGER_KINDS]; /* 0: no trigger */
 	__u64 period_ns;
 	__u64 captures, failed; /* captures complete, and lost */
-	__u64 last_sequence;	/* of the spike of the last one, complete or lost; 0: none yet */
+	__u64 last_sequence;	/* spike of the last one, complete or lost; 0: none yet */
 	__u64 pending;		/* being written */
 	__u64 max_captures;	/* UINT64_MAX: no limit */
 	char function[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* direct, Linux 6.13: the interrupt signals the target at once. The kernel refuses where no user
- * task was interrupted: in idle and in kernel threads. */
+/* direct, Linux 6.13: the interrupt signals the target at once. The kernel refuses if no user task
+ * was interrupted, that is, in idle and in kernel threads. */
 #ifndef POKE_DIRECT_H
 #define POKE_DIRECT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Signals the targets of a session from the trigger's program: one way after the other, until one
- * does not refuse. */
+/* Signals the targets from the trigger's program: tries one way after the other until one does not
+ * refuse. */
 #ifndef POKE_SEND_H
 #define POKE_SEND_H
 
@@ -9,14 +9,14 @@
 #include "targets.h"
 #include "task_work.h"
 
-/* Bits of enum poke_way, constant from loading on: what is not used is not even verified. */
+/* Bits of enum poke_way. Constant after loading, so the verifier skips unused ways. */
 const volatile __u32 poke_ways = 0;
-/* The format of what is printed for the ways that a perf event takes part in: FASYNC's, whose owner
- * the target is, and TRACEPOINT's, which the target waits on. FASYNC's ends with the targets that
- * it is for: those that an earlier way has reached have an event for it too. */
+/* Format of the message that triggers perf events: for FASYNC an event that the target owns, for
+ * TRACEPOINT one that the target waits on. For FASYNC it ends with the targets that it is meant
+ * for, because targets reached by an earlier way own an event too. */
 const volatile char poke_message[TRIGGER_MESSAGE_SIZE] = "";
 
-/* Set by user space when it has seen that: the kernel drops what perf events sample in idle. */
+/* Set by user space once it has seen this: the kernel drops samples of perf events in idle. */
 __u32 drops_idle = 0;
 
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __weak __ksym;
@@ -35,9 +35,8 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 	return true;
 }
 
-/* The ways that need the task itself, and functions that not every kernel has. Without those libbpf
- * looks for them in all modules, for which it needs CAP_SYS_ADMIN; so there is an object without.
- */
+/* The ways that need the task, and functions that not every kernel has. If a function is missing,
+ * libbpf searches all modules, which needs CAP_SYS_ADMIN; hence the object without them. */
 #ifdef POKE_BARE
 #define POKE_HAS_TASK 0
 #else
@@ -51,7 +50,7 @@ static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
 	__u32 owed = POKE_OWED(POKE_WAY_TASK_WORK);
 	int err;
 
-	/* That of the spike before has not run, and there is but one. */
+	/* The callback of the previous spike has not run, and there is only one. */
 	if (__sync_fetch_and_or(&target->owed, owed) & owed)
 		return poke_took(target, POKE_WAY_TASK_WORK, -1);
 	err = poke_task_work(task, index);
@@ -78,10 +77,10 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 	return done;
 }
 
-/* Returns 1 if it takes the message to reach the target. */
+/* Returns 1 if the target needs the message. */
 static __always_inline __u32 poke_print(struct poke_target *target)
 {
-	/* What wakes the target is its own event, on the watched CPUs. */
+	/* The target is woken by its own event, which is on the watched CPUs. */
 	if (POKE_HAS(POKE_WAY_TRACEPOINT) &&
 	    poke_took(target, POKE_WAY_TRACEPOINT, !is_watched(bpf_get_smp_processor_id()))) {
 		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_TRACEPOINT));
@@ -96,8 +95,8 @@ static __always_inline __u32 poke_print(struct poke_target *target)
 	return 0;
 }
 
-/* The same. Not static: so the verifier looks at it on its own, and not at all that may have become
- * of the targets together. */
+/* The same. Not static, so that the verifier checks it once instead of for all combinations of
+ * targets. */
 __noinline __u32 poke_one(__u32 index, __u64 number)
 {
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
@@ -130,7 +129,7 @@ static __always_inline void poke_targets(__u64 number)
 		bpf_trace_printk((const char *)poke_message, sizeof(poke_message), called);
 }
 
-/* Run by user space, before it signals one itself. */
+/* Run by user space before it signals a target itself. */
 SEC("?raw_tp")
 int poke_look_all(void *ctx)
 {
@@ -147,7 +146,7 @@ int poke_look_all(void *ctx)
 	return 0;
 }
 
-/* The target passes here whenever it waits for its perf events, and right after it was woken. */
+/* The target comes here whenever it waits for its perf events, and right after it is woken. */
 SEC("?fentry/perf_poll")
 int poke_pass(void *ctx)
 {
@@ -163,22 +162,22 @@ int poke_pass(void *ctx)
 #define SIGNAL_DELIVERED 0
 #define SIGNAL_ALREADY_PENDING 2
 
-/* From asm-generic/siginfo.h: the least and the most of what a descriptor is signalled with, and
- * what stands for them where the signal has codes of its own */
+/* From asm-generic/siginfo.h: the lowest and highest code of a descriptor's signal, and the code
+ * used if the signal has codes of its own */
 #define CODE_POLL_IN 1
 #define CODE_POLL_HUP 6
 #define CODE_SIGIO -5
 
-/* And not a signal that was sent by another way. */
+/* Excludes signals that were sent by another way. */
 static __always_inline bool poke_is_fasync(const struct kernel_siginfo *info)
 {
-	/* A number where the kernel sends it; reading that gives 0. */
+	/* The context may be a small number instead of a pointer; reading from it yields 0. */
 	int code = BPF_CORE_READ(info, si_code);
 
 	return (code >= CODE_POLL_IN && code <= CODE_POLL_HUP) || code == CODE_SIGIO;
 }
 
-/* Sees every signal of the system become pending: proof that a poke arrived, and when. */
+/* Sees every signal of the system become pending: proves that a poke arrived, and when. */
 SEC("?tp_btf/signal_generate")
 int poke_pending(__u64 *ctx)
 {
@@ -187,7 +186,7 @@ int poke_pending(__u64 *ctx)
 
 	if (!target || target->signal != signal)
 		return 0;
-	/* One that is late, so that there has been another for its spike. */
+	/* A late one: another was sent for its spike. */
 	if (poke_is_fasync((const void *)ctx[1]) && !poke_take_owed(target, POKE_WAY_FASYNC))
 		return 0;
 	if (!target->pending_ns)

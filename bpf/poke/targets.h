@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The targets of a session: which tasks they are, and whether they may still be signalled. */
+/* The targets of a session, and whether they may still be signalled. */
 #ifndef POKE_TARGETS_H
 #define POKE_TARGETS_H
 
@@ -43,8 +43,7 @@ static __always_inline enum poke_gone poke_look(const struct poke_target *target
 	return poke_handler(sighand, target->signal) > 1 ? POKE_HERE : POKE_GONE_HANDLER;
 }
 
-/* Right before each signal: whether it would still be caught, by the program that it is meant for.
- */
+/* Call right before each signal: whether the intended program would still catch it. */
 static __always_inline bool poke_may(struct poke_target *target)
 {
 	if (!target->gone)
