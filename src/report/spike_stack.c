@@ -53,6 +53,15 @@ static bool only_passes(const char *name)
 	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
+/* An interrupt's exit turns interrupts on before it schedules. */
+static bool exits_interrupt(const struct spike_stack *stack)
+{
+	size_t i = stack->nr > 1 && !strcmp(stack->frames[0].name, "__schedule");
+
+	return !strcmp(stack->frames[i].name, "irqentry_exit") ||
+	       !strcmp(stack->frames[i].name, "preempt_schedule_irq");
+}
+
 /* If the timer's interrupt hit the exit of another interrupt, both were pending and hit the same
  * place: the index of the frame below that interrupt's entry. Otherwise 0. */
 static size_t behind_interrupt(const struct spike_stack *stack)
@@ -62,7 +71,7 @@ static size_t behind_interrupt(const struct spike_stack *stack)
 
 		if (!strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt"))
 			return stack->frames[i + 1].function ? i + 1 : 0;
-		if (!i && strcmp(name, "irqentry_exit"))
+		if (!i && !exits_interrupt(stack))
 			return 0;
 	}
 	return 0;

@@ -157,6 +157,19 @@ TEST(names_what_the_interrupt_came_upon)
 		FRAME("acme_flush"),
 		FRAME("foo"),
 	};
+	static const struct spike_frame preempted[] = {
+		FRAME("preempt_schedule_irq"),
+		FRAME("irqentry_exit"),
+		FRAME("asm_sysvec_reschedule_ipi"),
+		FRAME("acme_flush"),
+		FRAME("foo"),
+	};
+	static const struct spike_frame scheduling[] = {
+		FRAME("__schedule"),
+		FRAME("preempt_schedule_irq"),
+		FRAME("asm_sysvec_reschedule_ipi"),
+		FRAME("acme_flush"),
+	};
 	static const struct spike_frame entry[] = { FRAME("asm_sysvec_reschedule_ipi"),
 						    FRAME("acme_flush") };
 	static const struct spike_frame gone[] = { { "[0xffffffffc0001234]", "", false, false },
@@ -186,6 +199,12 @@ TEST(names_what_the_interrupt_came_upon)
 	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
 		   "acme_flush(), called from foo()",
 		   nested, TASK(0, "stress 7"));
+	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
+		   "acme_flush(), called from foo()",
+		   preempted, TASK(0, "stress 7"));
+	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
+		   "acme_flush()",
+		   scheduling, TASK(0, "stress 7"));
 	STACK_SAYS("100us with interrupts off while stress 7 ran, until they were on again in "
 		   "acme_flush()",
 		   entry, TASK(0, "stress 7"));
