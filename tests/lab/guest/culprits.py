@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. Prints how often.
+"""Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. With PREEMPT_RT
+rtla's auto-analysis watches the same moments. Prints how often each of them names it. In the environment: LAB_SPIKES, of each kind;
+LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late.
 
-usage: culprits.py PERF_POKE_CTL LATE"""
+usage: culprits.py PERF_POKE_CTL USER_LOOP"""
+import glob
 import json
 import os
 import pathlib
+import re
+import select
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,16 +19,20 @@ import time
 import common
 from common import check
 
-CTL, LATE_PROGRAM = sys.argv[1:]
+CTL, USER_LOOP = sys.argv[1:]
 SPIKES = int(os.environ.get("LAB_SPIKES", "10"))
-# The guest itself is late by milliseconds now and then.
-THRESHOLD_US = 20000
-INJECTED_US = 40000
+WATCHED = int(os.environ.get("LAB_RTLA", "3"))
+SECONDS = int(os.environ.get("LAB_SECONDS", "400"))
+# A guest is late by itself now and then: by some 400 us where its time is what it executes, else by tens of milliseconds.
+THRESHOLD_US, INJECTED_US = (2000, 5000) if os.environ.get("LAB_ICOUNT") else (30000, 60000)
 LATE = pathlib.Path("/sys/kernel/debug/late_timer")
+EXIT_US = pathlib.Path("/sys/module/idle_states/parameters/exit_us")
+CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 
+
+# -- What makes it late: each returns a moment in which it was ---------------------------------------------------------
 
 def late_timer(kind):
-    """Returns when it was over: in that moment a spike of it was going on."""
     (LATE / kind).write_text(f"{common.CPU} {INJECTED_US}\n")
     return int((LATE / "until_ns").read_text())
 
@@ -33,32 +44,82 @@ def late_syscall():
     return int((LATE / "until_ns").read_text())
 
 
-def late_call():
-    """A function call from another CPU."""
-    subprocess.run([LATE_PROGRAM, str(common.CPU), str(2 * INJECTED_US), "10", "1"], check=True)
+class UserLoop:
+    """A program that keeps the CPU when it is asked to."""
 
+    def __init__(self):
+        self.process = subprocess.Popen([USER_LOOP, str(common.CPU)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def spin(self):
+        print(INJECTED_US, file=self.process.stdin, flush=True)
+        return int(self.process.stdout.readline())
+
+
+def late_idle():
+    """Each time that the CPU leaves the state it is late: the first time is enough."""
+    EXIT_US.write_text(str(INJECTED_US))
+    begin_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    time.sleep(INJECTED_US / 1e6)
+    EXIT_US.write_text("0")
+    return begin_ns + INJECTED_US * 500
+
+
+class Kind:
+    def __init__(self, trigger, inject, named, by_rtla, partly):
+        """What the sentence says if it names the culprit; what rtla prints if it does, and if it tells what kind of thing it was."""
+        self.trigger, self.inject, self.named, self.by_rtla, self.partly = trigger, inject, named, by_rtla, partly
+        self.spikes = self.right = self.rtla = self.rtla_partly = self.watched = 0
+
+
+def kinds():
+    has_senders = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
+    functions = {kind: f"late_timer_{kind}" for kind in ("irqs_off", "preempt_off", "syscall")}
+    found = {
+        "irqs_off": Kind("irq", lambda: late_timer("irqs_off"), r"late_timer_irqs_off\(\) \[late_timer\]", functions["irqs_off"], "kworker"),
+        "call": Kind("irq", lambda: late_timer("call"),
+                     r"late_timer_called.*sent by CPU 0, task \d+ python3, from late_timer_call\(\)" if has_senders else "in interrupt call_function_single",
+                     "late_timer_called", "call_function|IRQ interference"),
+        "idle": Kind("irq", late_idle, "the CPU left LAB3 after", "LAB3", "exit from idle"),
+        "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*user_loop\+0x", r"user_loop\+0x|user_loop_spin", "user_loop"),
+        "preempt_off": Kind("thread", lambda: late_timer("preempt_off"), r"late_timer_preempt_off\(\) \[late_timer\]", functions["preempt_off"], "kworker"),
+        "syscall": Kind("thread", late_syscall, r"late_timer_syscall\(\) \[late_timer\]", functions["syscall"], "python3"),
+    }
+    # In a real-time kernel threads come before softirqs.
+    if "PREEMPT_RT" not in os.uname().version:
+        found["softirqs"] = Kind("thread", lambda: late_timer("softirqs"), "softirq TASKLET", "TASKLET", "TASKLET")
+    chosen = os.environ.get("LAB_KINDS", "").split()
+    return {name: kind for name, kind in found.items() if not chosen or name in chosen}
+
+
+# -- Who watches -------------------------------------------------------------------------------------------------------
 
 class Session:
-    """An armed session, whose captures are told one after another."""
+    """An armed session, whose captures are told one after another. Its threads come before rtla's: else these would be what they wait
+    for at last."""
 
-    def __init__(self, trigger, *options):
-        self.output = f"/tmp/culprits-{trigger}"
-        argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--recorder", "events", "--workload", "cyclic", "--buffer", "512K",
-                f"--trigger={trigger}={THRESHOLD_US}us", "--output", self.output, "--count", "1000", *options]
+    def __init__(self):
+        argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms", "--prio", "f:97",
+                "--buffer", "512K", f"--trigger=irq={THRESHOLD_US}us", f"--trigger=thread={THRESHOLD_US}us", "--output", "/tmp/culprits",
+                "--count", "1000"]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         check(json.loads(self.process.stdout.readline())["type"] == "armed", "session is not armed")
 
-    def capture(self, inject):
+    def capture(self, kind):
         """That of a spike of this injection; others are of the guest itself."""
         while True:
             time.sleep(0.1)
-            until = inject()
+            until = kind.inject()
             while True:
+                readable, _, _ = select.select([self.process.stdout], [], [], 10)
+                if not readable:
+                    break
                 line = json.loads(self.process.stdout.readline())
                 check(line["error"] is None, f"the capture failed: {line}")
-                if line["expected_ns"] < until <= line["time_ns"] if until else line["latency_ns"] > INJECTED_US * 1500:
+                if line["trigger"] == kind.trigger and line["expected_ns"] < until <= line["time_ns"]:
                     return line
-                if not until or line["expected_ns"] >= until:
+                print(f"another spike: {line['trigger']} {line['latency_ns']} ns", flush=True)
+                shutil.rmtree(line["path"])
+                if line["expected_ns"] >= until:
                     break
 
     def end(self):
@@ -66,51 +127,99 @@ class Session:
         self.process.communicate(timeout=60)
 
 
+class Rtla:
+    """rtla's auto-analysis, which ends at the first spike: one run for each."""
+    path = next(iter(sorted(filter(None, os.environ.get("LAB_RTLAS", "").split(":")), reverse=True)), None)
+
+    def __init__(self):
+        argv = [self.path, "timerlat", "top", "-q", "-k", "-c", str(common.CPU), "--aa-only", str(THRESHOLD_US), "-d", "60s"]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        common.wait_for(lambda: self.is_armed() or self.process.poll() is not None, "rtla's thread", 60)
+        time.sleep(0.3)
+
+    @staticmethod
+    def is_armed():
+        return any("timerlat" in pathlib.Path(path).read_text() for path in glob.glob("/sys/kernel/tracing/instances/timerlat*/current_tracer"))
+
+    def said(self):
+        """What it printed; empty if the spike was none of its own."""
+        if self.process.poll() is None:
+            try:
+                self.process.wait(8)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(signal.SIGINT)
+        text = self.process.communicate(timeout=60)[0]
+        latency = re.search(r"latency: +([\d.]+) us \(100%\)", text)
+        return text if latency and float(latency[1]) > INJECTED_US * 0.8 else ""
+
+
 def report(path):
     out = subprocess.run([CTL, "report", "--json", path], capture_output=True, text=True, check=True).stdout
     return json.loads(out)
 
 
-def run(trigger, kinds):
-    session, right = Session(trigger), {}
-    for kind, (inject, expected) in kinds.items():
-        right[kind] = 0
-        for _ in range(SPIKES):
-            line = session.capture(inject)
-            said = report(line["path"])["sentence"]
-            right[kind] += expected in said
-            if expected not in said or not right[kind] - 1:
-                print(f"{kind}: {said}", flush=True)
-            subprocess.run(["rm", "-rf", line["path"]], check=True)
+def watched_by_rtla(kind, name, text):
+    if not text:
+        return
+    kind.watched += 1
+    kind.rtla += bool(re.search(kind.by_rtla, text))
+    kind.rtla_partly += bool(re.search(kind.partly, text))
+    if kind.watched == 1:
+        print(f"{name}, rtla:\n{text}", flush=True)
+
+
+def watch(session, name, kind, with_rtla):
+    rtla = Rtla() if with_rtla else None
+    while rtla and rtla.process.poll() is not None:
+        rtla = Rtla()
+    line = session.capture(kind)
+    kind.spikes += 1
+    if rtla:
+        watched_by_rtla(kind, name, rtla.said())
+    said = report(line["path"])
+    found = re.search(kind.named, said["sentence"])
+    kind.right += bool(found)
+    if not found or kind.right == 1:
+        print(f"{name}: {said['sentence']}", flush=True)
+        print("    " + ", ".join(f"{row['term']} {row['name'] or ''} {row['percent']:.1f}%" for row in said["analysis"]), flush=True)
+    if not found:
+        print(f"    stack: {' < '.join(frame['name'] for frame in said['stack'])}", flush=True)
+    shutil.rmtree(line["path"])
+
+
+def run(chosen):
+    session, until = Session(), time.monotonic() + SECONDS
+    for number in range(SPIKES):
+        for name, kind in chosen.items():
+            if time.monotonic() < until:
+                watch(session, name, kind, Rtla.path and number < WATCHED)
     session.end()
-    return right
+
+
+def deep_states():
+    """The last state alone, on the watched CPU; all but that elsewhere."""
+    common.load("idle_states", exit_us=INJECTED_US)
+    EXIT_US.write_text("0")
+    for cpu in range(os.cpu_count()):
+        for state in range(4):
+            pathlib.Path(CPUIDLE.format(cpu, state)).write_text(str(int((cpu == common.CPU) != (state == 3))))
 
 
 def table(rows):
-    print(f"{'trigger':8} {'what made it late':14} {'named':>6} of {'spikes':>6}")
-    for trigger, right in rows.items():
-        for kind, number in right.items():
-            print(f"{trigger:8} {kind:14} {number:6} of {SPIKES:6}", flush=True)
+    print(f"{'trigger':8} {'what made it late':18} {'named':>5} of {'spikes':>6} {'rtla':>6} {'partly':>6} of {'spikes':>6}")
+    for name, kind in rows.items():
+        print(f"{kind.trigger:8} {name:18} {kind.right:5} of {kind.spikes:6} {kind.rtla:6} {kind.rtla_partly:6} of {kind.watched:6}", flush=True)
 
 
 common.load("late_timer")
-# Where preemption is turned on again, only a kernel that is preempted there gives up the CPU there.
-preempts = os.path.exists("/sys/kernel/realtime")
-has_senders = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
-rows = {
-    "irq": run("irq", {
-        "irqs_off": (lambda: late_timer("irqs_off"), "late_timer_irqs_off() [late_timer]"),
-        "call": (late_call, " late, from " if has_senders else "call_function_single"),
-    }),
-    "thread": run("thread", {
-        "preempt_off": (lambda: late_timer("preempt_off"), "late_timer_preempt_off() [late_timer]"),
-        "syscall": (late_syscall, "late_timer_syscall() [late_timer]"),
-    } if preempts else {
-        "softirqs": (lambda: late_timer("softirqs"), "softirq TASKLET"),
-    }),
-}
-table(rows)
-for right in rows.values():
-    for kind, number in right.items():
-        # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
-        check(number * 2 > SPIKES, f"{kind}: {number} of {SPIKES} named")
+os.sched_setaffinity(0, {cpu for cpu in range(os.cpu_count()) if cpu != common.CPU})
+if not os.path.exists("/sys/kernel/tracing/osnoise"):
+    Rtla.path = None
+all_kinds = kinds()
+if "idle" in all_kinds:
+    deep_states()
+run(all_kinds)
+table(all_kinds)
+for name, kind in all_kinds.items():
+    # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
+    check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")

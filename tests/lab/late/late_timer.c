@@ -3,10 +3,11 @@
  * Makes timers late on demand: "CPU MICROSECONDS" written to /sys/kernel/debug/late_timer/irqs_off
  * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. With
  * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
- * preemption off. The write returns when it is over; `until_ns` is when it was, on CLOCK_MONOTONIC.
- * A read of `mark` is answered with that clock, and late_timer_mark() in a trace tells when it was
- * read. "CPU MICROSECONDS" written to `keys` makes that CPU run over branches of a static key for
- * so long, while the writer switches the key all the time; `switches` is how often.
+ * preemption off; with call, a function call that the writer's CPU sends. The write returns when it
+ * is over; `until_ns` is when it was, on CLOCK_MONOTONIC. A read of `mark` is answered with that
+ * clock, and late_timer_mark() in a trace tells when it was read. "CPU MICROSECONDS" written to
+ * `keys` makes that CPU run over branches of a static key for so long, while the writer switches
+ * the key all the time; `switches` is how often.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
@@ -20,6 +21,7 @@
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
@@ -47,6 +49,8 @@ long late_timer_preempt_off(void *microseconds);
 long late_timer_softirqs(void *microseconds);
 void late_timer_tasklet(struct tasklet_struct *tasklet);
 long late_timer_syscall(void *microseconds);
+long late_timer_call(unsigned int cpu, void *microseconds);
+void late_timer_called(void *microseconds);
 u64 late_timer_mark(void);
 unsigned int late_timer_near(void);
 unsigned int late_timer_far(void);
@@ -114,6 +118,16 @@ noinline long late_timer_syscall(void *microseconds)
 	be_busy((unsigned long)microseconds * 1000);
 	preempt_enable();
 	return 0;
+}
+
+noinline void late_timer_called(void *microseconds)
+{
+	late_timer_spin((unsigned long)microseconds * 1000);
+}
+
+noinline long late_timer_call(unsigned int cpu, void *microseconds)
+{
+	return smp_call_function_single(cpu, late_timer_called, microseconds, 1);
 }
 
 noinline u64 late_timer_mark(void)
@@ -193,19 +207,21 @@ static long late_timer_keys(unsigned int cpu, unsigned long microseconds)
 	return 0;
 }
 
-static long run(long (*function)(void *), unsigned int cpu, void *microseconds)
+static long run(void *function, unsigned int cpu, void *microseconds)
 {
+	if (function == late_timer_call)
+		return late_timer_call(cpu, microseconds);
 	if (function != late_timer_syscall)
 		return work_on_cpu(cpu, function, microseconds);
 	/* A writer that may run elsewhere too is not moved. */
 	if (!cpumask_equal(current->cpus_ptr, cpumask_of(cpu)))
 		return -EINVAL;
-	return function(microseconds);
+	return late_timer_syscall(microseconds);
 }
 
 static ssize_t write(struct file *file, const char __user *from, size_t size, loff_t *offset)
 {
-	long (*function)(void *) = file_inode(file)->i_private;
+	void *function = file_inode(file)->i_private;
 	unsigned int cpu;
 	unsigned long microseconds;
 	char line[64] = "", rest;
@@ -238,6 +254,7 @@ static int __init late_timer_init(void)
 	debugfs_create_file("preempt_off", 0200, top, late_timer_preempt_off, &fops);
 	debugfs_create_file("softirqs", 0200, top, late_timer_softirqs, &fops);
 	debugfs_create_file("syscall", 0200, top, late_timer_syscall, &fops);
+	debugfs_create_file("call", 0200, top, late_timer_call, &fops);
 	debugfs_create_file("keys", 0200, top, NULL, &fops);
 	debugfs_create_u64("switches", 0400, top, &switches);
 	debugfs_create_file_unsafe("mark", 0400, top, NULL, &mark_fops);
