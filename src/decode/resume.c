@@ -77,6 +77,10 @@ static bool is_bound_to(const struct pt_packet *packet)
 		return packet->payload.exstop.ip;
 	case ppt_ptw:
 		return packet->payload.ptw.ip;
+#if LIBIPT_VERSION >= 0x201
+	case ppt_cfe:
+		return packet->payload.cfe.ip;
+#endif
 	default:
 		return false;
 	}

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "array.h"
+
 struct slice {
 	uint32_t category, name;
 };
@@ -29,7 +31,7 @@ struct timeline {
 	struct timeline_opts opts;
 	struct track *tracks, **tail;
 	struct part *parts;
-	uint32_t nr_parts, parts_room;
+	uint32_t nr_parts;
 	uint64_t last; /* position */
 	uint64_t slices;
 	uint32_t continued_key;
@@ -64,24 +66,6 @@ int timeline_new(struct timeline **ret, const struct timeline_opts *opts, struct
 	timeline->continued_key = names_add(names, "continued");
 	*ret = timeline;
 	return 0;
-}
-
-/* Room for one more in an array. */
-static bool make_room(struct timeline *timeline, void **array, size_t nr, size_t *room, size_t size)
-{
-	size_t wanted = *room ? 2 * *room : 16;
-	void *grown;
-
-	if (nr < *room)
-		return true;
-	grown = realloc(*array, wanted * size);
-	if (!grown) {
-		timeline->r = -ENOMEM;
-		return false;
-	}
-	*array = grown;
-	*room = wanted;
-	return true;
 }
 
 struct track *timeline_track(struct timeline *timeline, const struct track_id *id)
@@ -154,12 +138,11 @@ static uint64_t end_of_part(const struct timeline *timeline)
 static void open_part(struct timeline *timeline, uint64_t at)
 {
 	const struct timeline_opts *opts = &timeline->opts;
-	size_t room = timeline->parts_room;
 
-	if (!make_room(timeline, (void **)&timeline->parts, timeline->nr_parts, &room,
-		       sizeof(*timeline->parts)))
+	if (array_grow(&timeline->parts, timeline->nr_parts, sizeof(*timeline->parts))) {
+		timeline->r = -ENOMEM;
 		return;
-	timeline->parts_room = (uint32_t)room;
+	}
 	if (opts->ops->part)
 		opts->ops->part(opts->sink, timeline->nr_parts, at);
 	timeline->parts[timeline->nr_parts++] = (struct part){ .begin = at };
@@ -237,9 +220,14 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 
 static bool push(struct track *track, uint32_t category, uint32_t name)
 {
-	if (!make_room(track->timeline, (void **)&track->slices, track->nr, &track->room,
-		       sizeof(*track->slices)))
-		return false;
+	/* Never less room: slices come and go. */
+	if (track->nr == track->room) {
+		if (array_grow(&track->slices, track->room, sizeof(*track->slices))) {
+			track->timeline->r = -ENOMEM;
+			return false;
+		}
+		track->room = track->room ? 2 * track->room : 1;
+	}
 	track->slices[track->nr++] = (struct slice){ .category = category, .name = name };
 	return true;
 }

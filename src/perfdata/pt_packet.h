@@ -30,7 +30,6 @@ enum pt_packet_type {
 /* Types of control flow events, which Event Trace tells. */
 enum pt_cfe {
 	PT_CFE_SMI = 3,
-	PT_CFE_RSM = 4,
 	PT_CFE_VMENTRY = 7,
 	PT_CFE_VMEXIT = 8,
 	PT_CFE_VMEXIT_INTR = 9,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "fxt.h"
 #include "fxt_file.h"
 
@@ -30,7 +31,7 @@ struct fxt_timeline {
 	struct fxt *fxt;
 	struct fxt_track *tracks;
 	struct late *late;
-	size_t nr_late, late_room;
+	size_t nr_late;
 	uint32_t process_key;
 	int r;
 };
@@ -152,17 +153,10 @@ static void write_event(void *arg, void *end, const struct track_event *event)
 static void add_late(void *arg, void *end, const struct track_late *late)
 {
 	struct fxt_timeline *sink = arg;
-	size_t room = sink->late_room ? 2 * sink->late_room : 16;
 
-	if (sink->nr_late == sink->late_room) {
-		struct late *grown = reallocarray(sink->late, room, sizeof(*grown));
-
-		if (!grown) {
-			sink->r = -ENOMEM;
-			return;
-		}
-		sink->late = grown;
-		sink->late_room = room;
+	if (array_grow(&sink->late, sink->nr_late, sizeof(*sink->late))) {
+		sink->r = -ENOMEM;
+		return;
 	}
 	sink->late[sink->nr_late] = (struct late){ *late, end, sink->nr_late };
 	sink->nr_late++;
