@@ -475,7 +475,9 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
 		spike_stack_put_open(file, &facts->stack);
 	else
-		fputs("; whether with interrupts off, events do not show", file);
+		fputs(facts->thread ? "; what it executed is not recorded"
+				    : "; whether with interrupts off, events do not show",
+		      file);
 }
 
 static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings)

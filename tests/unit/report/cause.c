@@ -246,9 +246,8 @@ TEST(names_where_a_thread_was_switched_from)
 		     "it was switched "
 		     "from in acme_copy() [acme], called from foo(), for user space in "
 		     "libc.so.6+0x12, called from loop+0x34" },
-		{ 8, "Thread latency 100us: blocking thread stress 7 ran for 100us of that; "
-		     "whether with interrupts "
-		     "off, events do not show" },
+		{ 8, "Thread latency 100us: blocking thread stress 7 ran for 100us of that; what "
+		     "it executed is not recorded" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -277,8 +276,8 @@ TEST(names_what_was_reported)
 	strcpy(account.facts.label, "control loop");
 	assert_int_equal(account_finish(&account), 0);
 	assert_string_equal(account.sentence,
-			    "control loop 100us late: loop 7 ran for 100us of that; whether with "
-			    "interrupts off, events do not show");
+			    "control loop 100us late: loop 7 ran for 100us of that; what it "
+			    "executed is not recorded");
 }
 
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
