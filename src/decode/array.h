@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Arrays that only grow, and that are in order. */
+/* Growing arrays, and searches in sorted ones. */
 #ifndef DECODE_ARRAY_H
 #define DECODE_ARRAY_H
 
@@ -9,7 +9,8 @@
 
 #include "util.h"
 
-/* Room for one more in the array that `array` points to: it doubles at each power of two. */
+/* Makes room for one more item in the array that `array` points to: doubles it at each power of
+ * two. */
 static inline int array_grow(void *array, size_t nr, size_t size)
 {
 	void **items = array, *grown;
@@ -23,7 +24,7 @@ static inline int array_grow(void *array, size_t nr, size_t size)
 	return 0;
 }
 
-/* How many items come first of which `is_before` holds; `i` is one of the numbers below `nr`. */
+/* Number of leading items for which `is_before` holds; `i` is an index below `nr`. */
 #define ARRAY_COUNT_BEFORE(nr, i, is_before)                                                       \
 	({                                                                                         \
 		size_t low_ = 0, high_ = (nr);                                                     \

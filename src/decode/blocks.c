@@ -6,13 +6,13 @@
 #include "code.h"
 #include "psb.h"
 
-/* Items that one step can add. */
+/* Maximum number of items that one step adds. */
 #define STEP_ITEMS 4
 
-/* No code runs through more blocks without a packet, but an endless loop. */
+/* More blocks than this without a packet are an endless loop. */
 #define BLOCKS_WITHOUT_PACKET 4096
 
-/* libipt before 2.1 does not know the packets of Event Trace, and asks. */
+/* libipt before 2.1 calls back for the packets of Event Trace. */
 static int skip_packet(struct pt_packet_unknown *unknown, const struct pt_config *config,
 		       const uint8_t *at, void *context)
 {
@@ -80,7 +80,7 @@ static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 	who_begin(&blocks->who, tasks, nr, blocks->now);
 }
 
-/* libipt tells what is before a PSB when it has read the PSB+ behind. */
+/* libipt reports events before a PSB only after it has read the PSB+ that follows. */
 static int begin_decoder(struct blocks *blocks, const struct trace_segment *next)
 {
 	struct pt_config *config = &blocks->config;
@@ -100,7 +100,7 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 	blocks->decoder = pt_blk_alloc_decoder(config);
 	if (!blocks->decoder)
 		return -ENOMEM;
-	/* A PSB in code that is not traced need not tell the mode, which libipt has to know. */
+	/* A PSB in untraced code may lack the mode, which libipt needs. */
 	blocks->broken = psb.no_mode;
 	blocks->status = psb.no_mode ? 0 : pt_blk_sync_set(blocks->decoder, 0);
 	return 0;
@@ -160,7 +160,7 @@ struct decode_item *blocks_add(struct blocks *blocks, enum decode_kind kind)
 	return item;
 }
 
-/* Another one runs, or other code is mapped. */
+/* Another task runs, or the mappings have changed. */
 static int look(struct blocks *blocks)
 {
 	struct pt_image *image;
@@ -176,8 +176,8 @@ static int look(struct blocks *blocks)
 	return 0;
 }
 
-/* The segment began while the CPU changed to the task that runs now, and no branch to __switch_to
- * was seen since: that was before it. */
+/* The segment began during a task switch, and no branch to __switch_to was seen since: that branch
+ * was earlier. */
 static void look_back(struct blocks *blocks)
 {
 	blocks->who.midway = false;
@@ -244,7 +244,7 @@ int blocks_go_on(struct blocks *blocks, uint64_t ip)
 	return changed ? switched(blocks) : 0;
 }
 
-/* Execution goes on at `to`: what the open item left to be known. */
+/* Execution continues at `to`: completes the open item. */
 static int close_open(struct blocks *blocks, uint64_t to)
 {
 	struct decode_item *open = blocks->open;
@@ -281,7 +281,7 @@ static int pace_block(struct blocks *blocks)
 	return blocks_set_time(blocks, pace_first(blocks->pace));
 }
 
-/* The last packet of a branch that was passed is the one that the block may have used. */
+/* The block may have used the last branch packet that was passed. */
 static int pace_ahead(struct blocks *blocks)
 {
 	uint64_t tsc = pace_last(blocks->pace, PACE_BRANCH);
@@ -295,7 +295,7 @@ static int pace_ahead(struct blocks *blocks)
 	return blocks_set_time(blocks, tsc);
 }
 
-/* The last item becomes one with the run before it, or may begin one. */
+/* Merges the last item into the run before it, or starts a run with it. */
 static void join_run(struct blocks *blocks)
 {
 	struct decode_item *item = blocks->open;
@@ -335,8 +335,8 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 	return r;
 }
 
-/* Whether libipt ends a block behind an instruction that is none of a branch depends on what it has
- * read of the code before, in this segment or in others: such a block is made one with the next. */
+/* libipt may end a block behind an instruction that is no branch, depending on the code that it has
+ * read before. Such a block is merged with the next. */
 static bool is_part(const struct pt_block *block, int status)
 {
 	return status >= 0 && !(status & pts_event_pending) && !block->truncated &&
@@ -374,7 +374,7 @@ static void end(struct blocks *blocks)
 		blocks_interrupted(blocks, DECODE_LOST);
 }
 
-/* Asked again, libipt tells where it stands. */
+/* When asked again, libipt returns its position. */
 static int fail(struct blocks *blocks, const struct pt_block *block)
 {
 	struct decode_item *item;
@@ -392,7 +392,7 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	}
 	if (blocks->open)
 		blocks_interrupted(blocks, DECODE_LOST);
-	/* libipt does not know that an overflow may end with the next PSB. */
+	/* libipt does not know that an overflow may end at the next PSB. */
 	if (blocks->lost)
 		return 0;
 	item = blocks_add(blocks, DECODE_ERROR);
@@ -404,7 +404,7 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	return 0;
 }
 
-/* libipt's decoder is made anew for a copy of the trace, once. */
+/* Once, recreates libipt's decoder for a copy of the trace. */
 static int begin_resume(struct blocks *blocks)
 {
 	int r = resume_new(&blocks->resume, &blocks->config);
@@ -416,7 +416,7 @@ static int begin_resume(struct blocks *blocks)
 	return blocks->decoder ? look(blocks) : -ENOMEM;
 }
 
-/* Returns are known as far as their calls are behind this point. */
+/* Returns are resolved if their calls are behind this point. */
 static int resume(struct blocks *blocks)
 {
 	uint64_t end = (uint64_t)(blocks->segment.end - blocks->segment.begin);
@@ -426,7 +426,7 @@ static int resume(struct blocks *blocks)
 
 	blocks->part.ninsn = 0;
 	found = !r && resume_find(blocks->resume, blocks->passed, &point);
-	/* The branch to where code is missing is not told twice. */
+	/* Reports the branch to missing code only once. */
 	if (found && blocks->ran && point.ip == blocks->missing && !point.is_event)
 		found = resume_find(blocks->resume, blocks->passed, &point);
 	if (!found || point.offset > end) {
@@ -461,7 +461,7 @@ static int step(struct blocks *blocks)
 
 	if (blocks->broken)
 		return resume(blocks);
-	/* It is so where it could not begin. */
+	/* It could not begin there. */
 	if (blocks->status < 0) {
 		r = 0;
 	} else if (blocks->status & pts_event_pending) {
@@ -477,7 +477,7 @@ static int step(struct blocks *blocks)
 	if (r || blocks->status >= 0)
 		return r;
 	if (blocks->status != -pte_eos && !blocks->at_end) {
-		/* What comes next in a damaged trace would take as long again. */
+		/* The rest of a damaged trace would take as long again. */
 		blocks->done = endless;
 		return fail(blocks, &block);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What one segment of a trace says was executed, by libipt's block decoder. */
+/* Decodes one segment of a trace with libipt's block decoder. */
 #ifndef DECODE_BLOCKS_H
 #define DECODE_BLOCKS_H
 
@@ -13,11 +13,11 @@
 struct blocks;
 struct code_view;
 
-/* The same for all segments of a file. */
+/* Shared by all segments of a file. */
 struct blocks_env {
 	const struct sideband *sideband;
 	struct pt_config config;
-	uint64_t switch_to; /* the kernel's __switch_to; 0: not known, or not traced */
+	uint64_t switch_to; /* the kernel's __switch_to; 0: unknown or not traced */
 	bool runs;	    /* as of struct decode_opts, and so are the marks */
 	uint64_t marks[DECODE_MARKS];
 };
@@ -29,22 +29,22 @@ struct blocks_counts {
 	bool joined;	 /* it runs on into the next segment, whose DECODE_BEGIN is none */
 };
 
-/* The least room for items that there must be. */
+/* The minimum room for items. */
 #define BLOCKS_ROOM_MIN 64
 
 void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to);
 
-/* Of a queue's segment. next: the one behind, or NULL; where it is joined the last block ends where
- * that one begins. All must stay. Returns 0 or -ENOMEM. */
+/* For a segment of a queue. next: the one that follows, or NULL; if they are contiguous, the last
+ * block ends where that one begins. All arguments must stay. Returns 0 or -ENOMEM. */
 int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct trace_queue *queue,
 	       const struct trace_segment *segment, const struct trace_segment *next) _must_check_;
 void blocks_free(struct blocks *blocks);
 
-/* Decodes on, with the view of the thread that calls. Returns 0 or -ENOMEM. */
+/* Continues decoding, with the calling thread's view. Returns 0 or -ENOMEM. */
 int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
 		size_t room, size_t *nr) _must_check_;
 
-/* Nothing follows. */
+/* Whether nothing follows. */
 bool blocks_done(const struct blocks *blocks);
 
 /* When it is done. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What happens between blocks. */
+/* Events between blocks. */
 #include "blocks_internal.h"
 
 #include "code.h"
@@ -25,7 +25,7 @@ static int interrupt(struct blocks *blocks, uint64_t from, uint64_t to, enum dec
 	const struct code_block *code = blocks->open ? blocks->open->code : NULL;
 	struct decode_item *item;
 
-	/* A branch to there has an item by itself. */
+	/* A branch to this address is an item of its own. */
 	if (!code || code->branch != CODE_NO_BRANCH ||
 	    (code->length && code->last + code->length != from)) {
 		int r = blocks_arrive(blocks, from);
@@ -76,8 +76,8 @@ static int async_branch(struct blocks *blocks, const struct pt_event *event)
 			 end);
 }
 
-/* The state at a PSB: at the next segment's this one ends. The position of the decoder does not
- * tell which one it is, for it reads ahead. */
+/* The state at a PSB. This segment ends at the next one's PSB. The decoder's position does not
+ * identify it, because the decoder reads ahead. */
 static int status_update(struct blocks *blocks, const struct pt_event *event)
 {
 	int r = 0;
@@ -124,7 +124,7 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 
 static int use_event(struct blocks *blocks, const struct pt_event *event)
 {
-	/* Of what happens at a place in the code, one more. */
+	/* Adds an item for an event at an address. */
 	static const uint8_t kinds[] = {
 		[ptev_enabled] = PACE_ENABLE + 1,	  [ptev_disabled] = PACE_DISABLE + 1,
 		[ptev_async_disabled] = PACE_DISABLE + 1, [ptev_async_branch] = PACE_BRANCH + 1,
@@ -134,7 +134,7 @@ static int use_event(struct blocks *blocks, const struct pt_event *event)
 
 	if (event->status_update)
 		return status_update(blocks, event);
-	/* Others come before the code that leads to their time was decoded. */
+	/* Other events precede the code that leads up to their time. */
 	if ((size_t)event->type >= ARRAY_SIZE(kinds) || !kinds[event->type])
 		return 0;
 	blocks->passed = blocks_position(blocks);

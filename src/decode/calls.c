@@ -78,7 +78,7 @@ static void change_irqs(struct calls *calls, struct cpu *cpu, enum irq_change ch
 	cpu_irqs(cpu, &calls->cpu_names, change, by->name);
 }
 
-/* Those on the CPU's track of interrupts end with their frames. */
+/* The interrupts on the CPU's track end with their frames. */
 static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -94,7 +94,7 @@ static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 	}
 }
 
-/* What is known of the thread's stack is no more; it is in a function. */
+/* Forgets the thread's stack: it is in a function whose callers are unknown. */
 static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *symbol, bool whole)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -104,7 +104,7 @@ static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *s
 	stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
 }
 
-/* Execution goes on somewhere, and what led there is not known. */
+/* Execution continues at an address, for an unknown reason. */
 static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -119,7 +119,8 @@ static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *sy
 	restart(calls, cpu, symbol, false);
 }
 
-/* What is executed there is of the innermost function: else code ran on from one into the next. */
+/* Code there belongs to the innermost function. If it does not, execution ran from one function
+ * into the next. */
 static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
 				  const struct calls_event *event, uint64_t ip)
 {
@@ -137,7 +138,7 @@ static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
 	return symbol;
 }
 
-/* At the CPU's moment: where the code of the new thread begins. */
+/* The new thread's code begins at the CPU's current moment. */
 static void change_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
 			  struct thread *thread)
 {
@@ -146,7 +147,7 @@ static void change_thread(struct calls *calls, struct cpu *cpu, const struct cal
 	uint64_t ip = event->from ?: event->to;
 	const struct symbol *symbol;
 
-	/* Perf has no number for a task that is about to be gone: the next such may be another. */
+	/* perf has no ID for a task that is exiting: the next such task may be another one. */
 	if (previous && previous->tid < 0)
 		pop(calls, cpu, 0);
 	if (previous)
@@ -161,13 +162,13 @@ static void change_thread(struct calls *calls, struct cpu *cpu, const struct cal
 				stack->track);
 	if (!stack->nr || !ip)
 		return;
-	/* It has been elsewhere if this is not where it was. */
+	/* If this is not where the thread was, it has run elsewhere. */
 	symbol = resolve(calls, event, ip);
 	if (!symbol_is_same(stack_top(stack)->symbol, symbol))
 		resync(calls, cpu, symbol);
 }
 
-/* The trace begins, or goes on after a gap. */
+/* The trace begins, or continues after a gap. */
 static void trace_begins(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
 			 uint64_t ip)
 {
@@ -193,14 +194,14 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 	cpu->sequential = false;
 }
 
-/* Whether this is where execution was to go on. */
+/* Whether execution continues where expected. */
 static bool is_next(const struct cpu *cpu, const struct calls_event *event)
 {
 	uint64_t ip = event->from;
 
 	if (!cpu->ip || cpu->off)
 		return false;
-	/* Between branches each instruction follows the last one. */
+	/* Between branches, each instruction follows the previous one. */
 	if (event->flags & CALLS_INSN && cpu->sequential)
 		return ip > cpu->ip && ip - cpu->ip <= INSN_LENGTH_MAX;
 	if (event->flags & CALLS_INSN)
@@ -208,7 +209,7 @@ static bool is_next(const struct cpu *cpu, const struct calls_event *event)
 	return ip >= cpu->ip && ip - cpu->ip < CALLS_STRAIGHT_MAX;
 }
 
-/* What was executed since the last branch. */
+/* Accounts for code executed since the last branch. */
 static void touch_until(struct cpu *cpu, uint64_t end)
 {
 	if (end > cpu->begin)
@@ -227,7 +228,7 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 
 	calls_count(calls, cpu, event->insns, event->cycles);
 	change_irqs(calls, cpu, event->irqs, symbol);
-	/* All of a run counts at once. */
+	/* Counts a whole run at once. */
 	if (event->lines) {
 		touch_until(cpu, event->from);
 		touch_lines(&cpu->thread->stack, event->lines);
@@ -239,7 +240,7 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	cpu->sequential = true;
 }
 
-/* To what is below all that is known: that was there from where the stack begins. */
+/* A return to a frame below the known ones: that frame existed since the beginning of the stack. */
 static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	pop(calls, cpu, 0);
@@ -257,7 +258,7 @@ static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_e
 		return;
 	}
 	symbol = resolve(calls, event, event->to);
-	/* No call returns to where a function begins: a jump, as those of retpolines. */
+	/* A return to the beginning of a function is a jump, as in retpolines. */
 	if (event->to == symbol->start) {
 		if (!symbol_is_same(stack_top(stack)->symbol, symbol))
 			stack_replace(stack, &cpu->now, symbol);
@@ -272,7 +273,7 @@ static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_e
 		uncover(calls, cpu, symbol);
 }
 
-/* Of an interrupt, an exception or a system call; iret does for all. */
+/* From an interrupt, an exception or a system call: iret ends all of them. */
 static void on_kernel_return(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -291,7 +292,7 @@ static void on_kernel_return(struct calls *calls, struct cpu *cpu, const struct 
 		uncover(calls, cpu, resolve(calls, event, event->to));
 	else if (i == SIZE_MAX)
 		pop(calls, cpu, 0);
-	/* After an interrupt they are as before it. */
+	/* After an interrupt, they are as before it. */
 	if (i == SIZE_MAX || !interrupt)
 		change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
 }
@@ -303,13 +304,13 @@ static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	uint64_t back = event->length ? event->from + event->length : 0;
 	enum frame_kind kind = event->flags & CALLS_SYSCALL ? FRAME_SYSCALL : FRAME_CALL;
 
-	/* Into the middle of itself: to learn an address, or to return elsewhere. */
+	/* A call into the function itself: to get an address, or to return elsewhere. */
 	if (kind == FRAME_CALL && event->to != symbol->start &&
 	    symbol->base != calls->unknown.base && symbol_is_same(stack_top(stack)->symbol, symbol))
 		return;
 	if (kind == FRAME_SYSCALL)
 		change_irqs(calls, cpu, IRQ_OFF, symbol);
-	/* Those that are never returned from are not kept for ever. */
+	/* Bounds the number of frames that are never returned from. */
 	if (stack->nr >= STACK_DEPTH_MAX)
 		restart(calls, cpu, symbol, false);
 	else
@@ -363,7 +364,7 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, const struct calls_
 static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	uint32_t flags = event->flags;
-	/* What is interrupted has not been executed. */
+	/* The interrupted instruction has not been executed. */
 	uint64_t end = event->from + (flags & CALLS_ASYNC ? 0 : event->length ?: 1);
 
 	be_at(calls, cpu, event, event->from);
@@ -387,7 +388,7 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 	cpu->sequential = false;
 }
 
-/* What follows a branch began at its time, and the event tells when it ended. */
+/* Code after a branch begins at its time, and the event gives the time when it ended. */
 static void switch_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
 			  uint64_t before)
 {
@@ -443,7 +444,7 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 	cpu->ended = cpu->now.at;
 }
 
-/* Of code without symbols there is one for a whole file, which has no addresses. */
+/* Code without symbols has one symbol per file, without addresses. */
 static bool is_in(const struct symbol *symbol, uint64_t ip, const struct symbol *of_ip)
 {
 	return of_ip == symbol || symbol_has(symbol, ip);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From executed instructions and branches to call stacks, and to what happened on each CPU. */
+/* Turns executed instructions and branches into call stacks and events of each CPU. */
 #ifndef DECODE_CALLS_H
 #define DECODE_CALLS_H
 
@@ -15,7 +15,7 @@ enum calls_flags {
 	CALLS_INTERRUPT = 1 << 3, /* and exceptions; with CALLS_RETURN iret */
 	CALLS_SYSCALL = 1 << 4,	  /* with CALLS_RETURN sysret */
 	CALLS_TRACE_BEGIN = 1 << 5,
-	CALLS_INSN = 1 << 7, /* an instruction; it may be a branch, which follows by itself */
+	CALLS_INSN = 1 << 7, /* an instruction; a branch follows as an event of its own */
 };
 
 /* Longer than any code without a taken branch. */
@@ -26,15 +26,15 @@ struct calls_event {
 	int cpu, pid, tid;
 	uint32_t flags;
 	uint64_t from, to; /* 0: not traced */
-	/* Of several instructions in a row, of one function, in less than CALLS_STRAIGHT_MAX bytes;
-	 * 0: of one. */
+	/* For several consecutive instructions of one function, in less than CALLS_STRAIGHT_MAX
+	 * bytes; 0: a single one. */
 	uint64_t last;
-	uint8_t length;		     /* of the instruction; 0: not known */
+	uint8_t length;		     /* of the instruction; 0: unknown */
 	uint8_t untraced;	     /* enum untraced: what follows if `to` is 0 */
 	const struct symbol *symbol; /* that `from` is in; NULL: resolve() tells */
 	enum irq_change irqs;
 	uint64_t insns, cycles;		  /* since the last event of the kind */
-	const struct decode_lines *lines; /* of a run, as of struct decode_item; else NULL */
+	const struct decode_lines *lines; /* of a run, as in struct decode_item; else NULL */
 };
 
 enum calls_axis {
@@ -45,19 +45,19 @@ enum calls_axis {
 
 struct calls_opts {
 	enum calls_axis axis;
-	bool threads_only; /* functions are not on the tracks of CPUs too */
-	/* The spike; a time of 0: there is none. */
+	bool threads_only; /* functions are not shown on the tracks of CPUs */
+	/* The spike; time 0: none. */
 	uint64_t spike, expected;
 	int spike_cpu; /* negative: any */
-	/* Where an address is, NULL if that is not known. It stays. */
+	/* The symbol of an address, or NULL if unknown. It stays valid. */
 	const struct symbol *(*resolve)(void *arg, const struct calls_event *event, uint64_t ip);
-	/* The name that the event's thread has by then, not for long; NULL: it is not known. It is
-	 * asked for when another one runs on the CPU, and of events that calls_may_rename(). */
+	/* The current name of the event's thread, valid briefly; NULL: unknown. Called when another
+	 * thread runs on the CPU, and for events that calls_may_rename(). */
 	const char *(*comm)(void *arg, const struct calls_event *event);
 	void *arg;
 };
 
-/* Where the trace begins or user space goes on: before that the thread may have been renamed. */
+/* Where the trace begins or user space continues: the thread may have been renamed before. */
 static inline bool calls_may_rename(const struct calls_event *event)
 {
 	uint32_t flags = event->flags;
@@ -75,22 +75,20 @@ void calls_free(struct calls *calls);
 
 void calls_add(struct calls *calls, const struct calls_event *event);
 
-/* Of a run that is of one function: what is nearly always so, in less time than calls_add() takes.
- * False: it is not so, and nothing was done. */
+/* A fast path for a run within one function. False: not applicable, and nothing was done. */
 bool calls_run(struct calls *calls, const struct decode_item *item);
 
-/* The same of what is behind a run: a jump, or the next instruction. With the symbol of that, NULL
- * if it is not known. */
+/* The same for the jump or instruction after a run, with its symbol, NULL if unknown. */
 bool calls_stay(struct calls *calls, uint64_t to, const struct symbol *symbol);
 
-/* Where execution goes on, on a CPU; 0: not known. */
+/* Where execution continues on a CPU; 0: unknown. */
 uint64_t calls_next(struct calls *calls, int cpu);
 
-/* Gaps that were found in the trace. */
+/* Number of gaps in the trace. */
 uint64_t calls_gaps(const struct calls *calls);
 
-/* The trace ends; after that the timeline is to be finished, at the position that is returned.
- * Returns a negative errno once something failed, else 0. */
+/* Ends the trace. Then finish the timeline at the returned position. Returns a negative errno if
+ * anything failed, else 0. */
 int calls_finish(struct calls *calls, uint64_t *at) _must_check_;
 
 #endif

@@ -11,17 +11,17 @@
 #include "symbol_table.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
-/* libipt's cache of a section takes four times its size, and has a limit. */
+/* libipt's cache of a section takes four times the section's size, and is bounded. */
 #define SECTION_SIZE (32u << 20)
 
-/* A file that was traced; or what is no file, but was mapped. */
+/* A traced file, or a mapping without a file. */
 struct code_traced {
 	struct files_wanted wanted;
 	char *name, *path, *why;
-	int fd; /* of one that has no path of its own; else -1 */
+	int fd; /* if it has no path of its own; else -1 */
 	struct symbols symbols;
 	const struct symbol *unnamed;
-	uint64_t ip; /* the first that was executed */
+	uint64_t ip; /* first address executed */
 	struct code_traced *next;
 };
 
@@ -82,7 +82,7 @@ static const struct symbol *unnamed_symbol(struct code *code, struct code_traced
 	return file->unnamed;
 }
 
-/* Programs that the kernel made later are known by their records only. */
+/* Programs that the kernel generated later are known only from their records. */
 static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint64_t ip)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
@@ -273,8 +273,8 @@ static int number_section(struct code *code, struct code_section *section)
 	return 0;
 }
 
-/* Where a mapping ends behind its file, libipt takes less, and may tell the number of one that has
- * just that. */
+/* If a mapping extends beyond its file, libipt takes less, and may return the number of a section
+ * with just that size. */
 static int add_section(struct code *code, const struct code_section *wanted,
 		       const struct code_section **ret)
 {
@@ -308,7 +308,7 @@ static int find_section(struct code *code, const struct code_section *wanted,
 	return 0;
 }
 
-/* Not more than a section is to have. */
+/* At most the size of a section. */
 static void cut(struct code_region *region, uint64_t ip)
 {
 	region->start += (ip - region->start) / SECTION_SIZE * SECTION_SIZE;
@@ -415,7 +415,7 @@ int code_kernel_symbol(const struct code *code, const char *name, uint64_t *star
 	return 0;
 }
 
-/* What perf wrote in the name of the kernel's mapping: `[kernel.kallsyms]_text`. */
+/* The symbol in perf's name of the kernel's mapping: `[kernel.kallsyms]_text`. */
 static int open_kernel(struct code *code, const char *data)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);

@@ -20,9 +20,9 @@ struct pt_image;
 struct sideband;
 
 struct code_opts {
-	const char *data;	 /* perf.data: the file, or the folder of it and kcore_dir */
-	const char *buildid_dir; /* where files by build id are first looked for; NULL: nowhere */
-	const char *symfs;	 /* where files by name are; NULL: the root */
+	const char *data;	 /* perf.data: the file, or the folder with it and kcore_dir */
+	const char *buildid_dir; /* first place to search files by build ID; NULL: none */
+	const char *symfs;	 /* root of files searched by name; NULL: / */
 	const struct sideband *sideband; /* must stay */
 };
 
@@ -34,9 +34,9 @@ void code_free(struct code *code);
 int code_view_new(struct code_view **ret, struct code *code) _must_check_;
 void code_view_free(struct code_view *view);
 
-/* What a process can execute at `time`: its files and the kernel, as it is patched then. It holds
- * for times before *until, and as long as it is the last one asked for. NULL if there is no memory.
- * The decoder must not mark jumps and calls as parts of a block: end_on_call and end_on_jump. */
+/* The code that a process can execute at `time`: its files and the kernel, as patched then. Valid
+ * for times before *until, until another one is requested. NULL if out of memory. The decoder must
+ * end blocks at calls and jumps: end_on_call and end_on_jump. */
 struct pt_image *code_view_image(struct code_view *view, int pid, uint64_t time, uint64_t *until);
 
 enum code_branch {
@@ -52,7 +52,7 @@ enum code_branch {
 	CODE_OTHER,
 };
 
-/* Instructions of one function; only the last may change whether interrupts are on. */
+/* Instructions of one function; only the last may turn interrupts on or off. */
 struct code_row {
 	uint64_t first, last;
 	const struct symbol *symbol;
@@ -60,36 +60,36 @@ struct code_row {
 	uint8_t irqs; /* enum irq_change */
 };
 
-/* Straight code. It stays until code_view_free(). */
+/* Straight code. Valid until code_view_free(). */
 struct code_block {
 	uint64_t first, last; /* instructions */
 	const struct code_row *rows;
-	/* Of all of it, if it is one row that changes nothing of interrupts; else NULL. */
+	/* For all of it, if it is one row that does not change interrupts; else NULL. */
 	const struct symbol *symbol;
 	uint32_t nr_rows;
 	uint32_t insns;
-	uint8_t length; /* of the last instruction; 0: not known */
+	uint8_t length; /* of the last instruction; 0: unknown */
 	uint8_t iclass; /* enum pt_insn_class, of the last */
 	uint8_t branch; /* enum code_branch, of the last */
 };
 
-/* Of what libipt decoded with the last image. NULL if there is no memory. */
+/* For a block that libipt decoded with the last image. NULL if out of memory. */
 const struct code_block *code_view_block(struct code_view *view, const struct pt_block *block);
 
-/* As perf names it; [FILE] or [unknown], without addresses, where there is no symbol. NULL if there
- * is no memory. */
+/* perf's name; [FILE] or [unknown], without addresses, if there is no symbol. NULL if out of
+ * memory. */
 const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t time, uint64_t ip);
 
-/* A function of the kernel by its name. -ENOENT: there is none. */
+/* Looks up a kernel function by name. -ENOENT: there is none. */
 int code_kernel_symbol(const struct code *code, const char *name, uint64_t *start, uint64_t *end);
 
-/* A file of user space that code was executed of, or the kernel. */
+/* A file of executed user code, or the kernel. */
 struct code_file {
-	const char *name;   /* as the traced task had it */
+	const char *name;   /* path in the traced task */
 	struct build_id id; /* size 0: not recorded */
-	const char *path;   /* where it is here; NULL: nowhere */
-	const char *why;    /* of that; else NULL */
-	uint64_t ip;	    /* the first address that was executed */
+	const char *path;   /* path on this machine; NULL: none */
+	const char *why;    /* path of its debug file; else NULL */
+	uint64_t ip;	    /* first address executed */
 };
 
 /* Each once, for the caller to free; the strings are those of `code`. After the views were used. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What views have in common: files, sections of them for libipt, functions. All is locked. */
+/* Shared by views: files, sections of them for libipt, functions. Protected by a lock. */
 #ifndef DECODE_CODE_PARTS_H
 #define DECODE_CODE_PARTS_H
 
@@ -11,7 +11,7 @@
 
 struct code_traced;
 
-/* A part of a file, or of the kernel, at an address. Each has one number in libipt's cache. */
+/* A part of a file or of the kernel at an address. Its number in libipt's cache is unique. */
 struct code_section {
 	const char *path;
 	uint64_t offset, size, start;
@@ -19,7 +19,7 @@ struct code_section {
 	int isid;
 };
 
-/* What is at an address as long as nothing is mapped. */
+/* What is at an address while nothing else is mapped there. */
 struct code_region {
 	uint64_t start, end;
 	const struct code_section *section;
@@ -29,22 +29,22 @@ struct code_region {
 
 bool code_is_kernel(uint64_t ip);
 
-/* Opens the file when it is asked for the first time. -ENOENT: there is no code of it here. */
+/* Opens the file on first use. -ENOENT: there is no code of it here. */
 int code_region(struct code *code, const struct sideband_maps *maps, uint64_t time, uint64_t ip,
 		struct code_region *region);
 
-/* NULL: not a number of ours. */
+/* NULL: unknown number. */
 const struct code_section *code_section(struct code *code, int isid);
 
-/* Of an address in a section, or (NULL) in none. */
+/* For an address in a section, or in none (NULL). */
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
 				    uint64_t ip);
 
 struct pt_image_section_cache *code_sections(const struct code *code);
 const struct sideband *code_sideband(const struct code *code);
-/* When the code of the kernel changes after `time`. */
+/* The time of the next change of kernel code after `time`. */
 uint64_t code_until(const struct code *code, uint64_t time);
-/* User space is not in the trace: no process differs from another. */
+/* User space is not traced: all processes look the same. */
 bool code_kernel_only(const struct code *code);
 
 #endif

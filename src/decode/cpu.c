@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cpu.h"
 
-/* Far from real ones, and in 32 bits, which is what Perfetto has. */
+/* Far from real IDs, and within the 32 bits of Perfetto. */
 #define KOID_CPUS UINT64_C(0x70000000)
 #define FLOW_SPIKE 1
 
@@ -40,7 +40,7 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	if (!cpu)
 		return NULL;
 	cpu->number = number;
-	/* Tasks before functions: where a window opens, who runs is told first. */
+	/* Tasks before functions: when a window opens, the running task comes first. */
 	for (size_t i = TRACK_NR_OF_CPU; i--;) {
 		struct track_id id = {
 			.kind = (enum track_kind)i,
@@ -75,7 +75,7 @@ void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change ch
 		track_end(track, cpu->now.at, NULL, 0);
 }
 
-/* The CPU turns interrupts off by itself. */
+/* The CPU turns interrupts off itself. */
 void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler)
 {
 	if (cpu->nesting < CPU_NESTING_MAX)
@@ -97,7 +97,7 @@ void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t 
 	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, to);
 }
 
-/* A task that is switched away from in an exception leaves that to its next turn. */
+/* A task that is switched from in an exception leaves the exception to its next turn. */
 static void leave_interrupts(struct cpu *cpu)
 {
 	while (track_depth(cpu->tracks[TRACK_INTERRUPTS]))
@@ -143,7 +143,7 @@ void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected
 	track_begin(track, expected_at, names->category, names->late);
 	track_flow(track, expected_at, TRACK_FLOW_BEGIN, names->category, names->spike, FLOW_SPIKE);
 	track_instant(track, cpu->now.at, names->category, names->spike, &arg, 1);
-	/* An arrow leads to the function of the spike, or to a slice of this track's own. */
+	/* The arrow points to the function of the spike, or to a slice on this track. */
 	if (!thread || !track_depth(thread))
 		thread = track;
 	track_flow(thread, cpu->now.at, TRACK_FLOW_END, names->category, names->spike, FLOW_SPIKE);

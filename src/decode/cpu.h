@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a CPU does beside functions: its tasks, interrupts, interrupts off, gaps in its trace. */
+/* Events of a CPU other than functions: tasks, interrupts, interrupts off, gaps in its trace. */
 #ifndef DECODE_CPU_H
 #define DECODE_CPU_H
 
@@ -11,7 +11,7 @@
 struct thread {
 	struct stack stack;
 	int tid, pid;
-	int cpu; /* idle tasks, and those that are not known, have one each; others -1 */
+	int cpu;	     /* idle and unknown tasks have one for each CPU; others -1 */
 	uint32_t comm, name; /* the latter with its number */
 	struct thread *next;
 };
@@ -22,12 +22,12 @@ struct cpu {
 	struct thread *thread; /* that runs */
 	struct counts counts, origin;
 	struct moment now;
-	uint64_t ip;		    /* where execution goes on; 0: not known */
+	uint64_t ip;		    /* where execution continues; 0: unknown */
 	uint64_t begin;		    /* of the code since the last branch */
-	uint64_t ended;		    /* position of the end of the trace; it is off */
-	bool off, sequential, left; /* `left` by a return to where is no trace */
+	uint64_t ended;		    /* end of the trace, while it is off */
+	bool off, sequential, left; /* `left` by a return to untraced code */
 	uint8_t untraced;	    /* enum untraced: while it is off */
-	/* Whether interrupts were off before each interrupt, and are. */
+	/* Whether interrupts are off, and were before each interrupt. */
 	bool irqs_off, saved[CPU_NESTING_MAX];
 	size_t nesting;
 	struct cpu *next;
@@ -40,26 +40,26 @@ struct cpu_names {
 
 int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_;
 
-/* NULL if there is no memory. */
+/* NULL if out of memory. */
 struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 		    const struct cpu_names *cpu_names, int number);
 
-/* Interrupts off are a slice that is called as the function that turned them off: `by`, a name. */
+/* Interrupts off are a slice named after the function that turned them off: `by`, a name. */
 void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by);
 void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler);
-/* Interrupts are as they were before it. */
+/* Interrupts are as they were before the interrupt. */
 void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to);
 
 /* Another task runs. */
 void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);
 
-/* The task that runs has another name. */
+/* The running task has a new name. */
 void cpu_rename(struct cpu *cpu, const struct cpu_names *names);
 
-/* From there to now there is no trace: why, by name. */
+/* Adds a gap without trace from there to now, with the reason as its name. */
 void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why);
 
-/* A timer that was to expire at a position before is late now. */
+/* A timer with an earlier expected expiry is late now. */
 void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
 	       uint64_t latency_ns);
 

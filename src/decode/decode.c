@@ -10,12 +10,12 @@
 #include "code.h"
 #include "jobs.h"
 
-/* What is next of a CPU. */
+/* The next items of a CPU. */
 struct stream {
 	struct chunk *chunk; /* NULL: not taken yet */
 	size_t at;
-	uint64_t last;	 /* time of the item before; of what comes it is the least */
-	uint32_t cycles; /* of the segment before */
+	uint64_t last;	 /* time of the previous item: a lower bound of the next */
+	uint32_t cycles; /* of the previous segment */
 	bool began, joined, ended;
 };
 
@@ -176,8 +176,8 @@ static void count(struct decode *decode, const struct stream *stream)
 		note_error(decode, &chunk->counts.first_error);
 }
 
-/* Segments are decoded by themselves: where one runs on into this one, it does not begin here, and
- * the times before were estimated. */
+/* Segments are decoded independently. A segment that continues the previous one does not begin the
+ * trace, and the estimated times of that are replaced. */
 static void join(struct stream *stream)
 {
 	struct chunk *chunk = stream->chunk;
@@ -204,7 +204,7 @@ static bool is_loaded(const struct stream *stream)
 	return stream->chunk && stream->at < stream->chunk->nr;
 }
 
-/* Until the stream has an item, or ends. */
+/* Waits until the stream has an item or ends. */
 static int load(struct decode *decode, size_t i)
 {
 	struct stream *stream = &decode->streams[i];
@@ -232,8 +232,8 @@ static uint64_t time_of(const struct stream *stream)
 	return is_loaded(stream) ? stream->chunk->items[stream->at].time : stream->last;
 }
 
-/* The stream whose next item is first, SIZE_MAX if there is none; and until when it is. Of several
- * at one time it is the first. */
+/* The stream with the earliest next item, SIZE_MAX if there is none, and the time until which it
+ * stays so. Among equals, the first stream. */
 static size_t first_stream(const struct decode *decode, uint64_t *until)
 {
 	size_t first = SIZE_MAX;
@@ -246,7 +246,7 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 		if (decode->streams[i].ended)
 			continue;
 		if (first == SIZE_MAX || here < time) {
-			/* Those before it are first at the same time, that one was not. */
+			/* Of equal times, streams before it win, later ones do not. */
 			*until = first == SIZE_MAX ? UINT64_MAX : time - 1;
 			first = i;
 			time = here;
@@ -257,7 +257,7 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 	return first;
 }
 
-/* Items of the chunk from `at` on that are not later. */
+/* Items of the chunk, from `at`, up to this time. */
 static size_t run_length(const struct stream *stream, uint64_t until)
 {
 	const struct decode_item *items = &stream->chunk->items[stream->at];

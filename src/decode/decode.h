@@ -25,46 +25,46 @@ struct symbol;
 
 struct decode_opts {
 	const char *data;	 /* a perf.data, or its folder */
-	const char *buildid_dir; /* where copies of files are, by build id; NULL: no such folder */
-	const char *symfs;	 /* where files by name are; NULL: the root */
+	const char *buildid_dir; /* folder of files by build ID; NULL: none */
+	const char *symfs;	 /* root of files searched by name; NULL: / */
 	int cpu;		 /* negative: all */
-	uint64_t begin, end;	 /* ns of perf's clock: items of then; end 0: no end */
-	uint64_t tail;		 /* of each CPU only the end, at least so many bytes; 0: all */
-	unsigned int threads;	 /* that decode; 0 or 1: none but the caller's */
-	/* Blocks in a row that are of one function, and change nothing of interrupts but by how the
-	 * last one ends, are one item, of times on the same side of each mark. */
+	uint64_t begin, end;	 /* window in ns of perf's clock; end 0: unbounded */
+	uint64_t tail; /* only the end of each CPU's trace, at least this many bytes; 0: all */
+	unsigned int threads; /* decoding threads; 0 or 1: only the caller's */
+	/* Consecutive blocks of one function are merged into one item if only the last one may
+	 * change interrupts, and if no mark lies between their times. */
 	bool runs;
 	uint64_t marks[DECODE_MARKS];
-	const volatile sig_atomic_t *stop; /* not 0: decode_next() is to end with -ECANCELED */
+	const volatile sig_atomic_t *stop; /* once not 0, decode_next() returns -ECANCELED */
 };
 
-/* Counted as far as decode_next() has come. */
+/* Counts up to the position of decode_next(). */
 struct decode_stats {
 	uint64_t errors, overflows, gaps;
-	uint64_t bytes, segments; /* of the trace: that were decoded */
-	/* In the window, as the kernel tells: how often trace was lost, and records that were. */
+	uint64_t bytes, segments; /* bytes of trace decoded */
+	/* In the window, as recorded by the kernel: how often trace and records were lost. */
 	uint64_t truncated, lost_records;
-	char first_error[128]; /* where and what; "": there was none */
+	char first_error[128]; /* position and error; "": none */
 };
 
-/* Returns 0 or a negative errno with `why`, a line for the user that is to be freed. */
+/* Returns 0 or a negative errno with `why`, a line for the user, to be freed. */
 int decode_new(struct decode **ret, const struct decode_opts *opts, char **why);
 void decode_free(struct decode *decode);
 
-/* A batch of items, which stay until the next call. Of all CPUs in order of time, of one CPU in
- * order of execution. Returns 0, and at the end *nr is 0; or a negative errno. */
+/* Returns a batch of items, valid until the next call: of all CPUs in order of time, of one CPU in
+ * order of execution. Returns 0, with *nr 0 at the end; or a negative errno. */
 int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr);
 
-/* The name of a thread at a time; not for long. NULL: not known. */
+/* The name of a thread at a time, valid briefly. NULL: unknown. */
 const char *decode_comm(struct decode *decode, int tid, uint64_t time);
 
-/* Of an address of the item's process, as perf names it; never NULL. It stays. */
+/* The symbol of an address in the item's process, as perf names it; never NULL. Stays valid. */
 const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
 				   uint64_t ip);
 
 struct code_file;
 
-/* As code_files(), when the end has come. */
+/* As code_files(), after the end. */
 int decode_files(struct decode *decode, struct code_file **files, size_t *nr);
 
 void decode_stats(const struct decode *decode, struct decode_stats *stats);

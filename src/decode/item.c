@@ -44,7 +44,7 @@ uint64_t item_next_mark(const uint64_t marks[DECODE_MARKS], uint64_t time)
 /* Instructions and cycles have 32 bits. */
 #define COUNT_MAX (UINT32_MAX / 4)
 
-/* From a line of a page on, up to the last line, if that is in the page. */
+/* From a line of a page to the last line, if that is in the page. */
 static uint64_t lines_between(uint64_t page, uint64_t first, uint64_t last)
 {
 	uint64_t end = page * LINES_IN_PAGE + LINES_IN_PAGE - 1;
@@ -55,7 +55,7 @@ static uint64_t lines_between(uint64_t page, uint64_t first, uint64_t last)
 	       UINT64_MAX << first % LINES_IN_PAGE;
 }
 
-/* False: they are in too many pages, and what is in the item now is nothing. */
+/* False: too many pages; the item's lines are undefined now. */
 static bool add_lines(struct decode_item *item, const struct code_block *code)
 {
 	uint64_t line = code->first / LINE_SIZE;

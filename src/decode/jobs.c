@@ -5,12 +5,12 @@
 
 #include "code.h"
 
-/* Chunks of the segment that comes next, and of others, that wait to be taken. */
+/* Limits on the chunks that wait to be taken: of the next segment, and of others. */
 #define HEAD_CHUNKS 2
 #define AHEAD_CHUNKS 96
 
-/* The stack at the beginning of a window is known as far as calls were seen: these segments, of 16
- * KiB each as perf and this project record, are decoded before it. */
+/* The stack at the beginning of a window is known from earlier calls: this many segments, of
+ * usually 16 KiB, are decoded before it. */
 #define LEAD_SEGMENTS 4
 
 /* One segment. */
@@ -41,12 +41,12 @@ struct jobs {
 	struct jobs_opts opts;
 	struct source *sources;
 	size_t nr;
-	struct worker *workers; /* without threads one that does not run */
+	struct worker *workers; /* one that is not running, if there are no threads */
 	size_t nr_workers;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct chunk *spare;
-	size_t ahead; /* chunks that wait, but for those of segments that come next */
+	size_t ahead; /* waiting chunks, except of next segments */
 	bool quit;
 	int r;
 };
@@ -68,7 +68,7 @@ static void free_job(struct job *job)
 	free(job);
 }
 
-/* Under the lock. */
+/* Call with the lock held. */
 static struct chunk *new_chunk(struct jobs *jobs)
 {
 	struct chunk *chunk = jobs->spare;
@@ -139,7 +139,7 @@ static int add_job(struct jobs *jobs, struct source *source)
 	return 0;
 }
 
-/* Decodes on by a chunk. Only this one has the job meanwhile. */
+/* Decodes one more chunk. Nobody else has the job meanwhile. */
 static int fill(struct chunk *chunk, struct job *job, struct code_view *view)
 {
 	int r = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
@@ -165,7 +165,7 @@ static void add_chunk(struct jobs *jobs, struct source *source, struct job *job,
 		jobs->ahead++;
 }
 
-/* A job of the source that can be decoded on. NULL: none. */
+/* A job of the source that can continue. NULL: none. */
 static struct job *find_job(const struct jobs *jobs, const struct source *source)
 {
 	bool more = jobs->ahead < AHEAD_CHUNKS * jobs->nr_workers;
@@ -178,7 +178,7 @@ static struct job *find_job(const struct jobs *jobs, const struct source *source
 	return NULL;
 }
 
-/* The most urgent one: of the earliest segment, those that come next first. */
+/* The most urgent job: of the earliest segment, next segments first. */
 static struct job *choose(struct jobs *jobs, struct source **ret)
 {
 	struct source *start = NULL;
@@ -202,7 +202,7 @@ static struct job *choose(struct jobs *jobs, struct source **ret)
 	return jobs->r ? NULL : find_job(jobs, start);
 }
 
-/* Under the lock, which is not held meanwhile. */
+/* Call with the lock held; releases it meanwhile. */
 static void decode(struct jobs *jobs, struct source *source, struct job *job,
 		   struct code_view *view)
 {
@@ -372,7 +372,7 @@ bool jobs_next_time(struct jobs *jobs, size_t i, uint64_t *time)
 	return found;
 }
 
-/* The first job ends: what waits of the next one is of the segment that comes next now. */
+/* The first job ends: the waiting chunks of the following one become those of the next segment. */
 static void end_job(struct jobs *jobs, struct source *source)
 {
 	struct job *job = source->jobs;
@@ -399,7 +399,7 @@ static struct chunk *take_first(struct jobs *jobs, struct source *source)
 	return chunk;
 }
 
-/* Until there is a chunk, or there will be none. */
+/* Waits until there is a chunk, or none will follow. */
 static void wait_for_chunk(struct jobs *jobs, struct source *source)
 {
 	while (!jobs->r && !(source->jobs && source->jobs->first)) {

@@ -8,7 +8,7 @@
 
 #include "blocks.h"
 
-/* Little enough to stay in a cache until they are read. */
+/* Small enough to stay in the cache until read. */
 #define CHUNK_ITEMS 1024
 
 struct chunk {
@@ -36,13 +36,13 @@ struct jobs_opts {
 int jobs_new(struct jobs **ret, const struct jobs_opts *opts) _must_check_;
 void jobs_free(struct jobs *jobs);
 
-/* Of CPUs, or threads, that are traced. */
+/* Number of traced CPUs or threads. */
 size_t jobs_nr_sources(const struct jobs *jobs);
 
-/* What the next chunk of a source begins with is not earlier. False: there is none. */
+/* A lower bound of the next chunk's time. False: there is none. */
 bool jobs_next_time(struct jobs *jobs, size_t source, uint64_t *time);
 
-/* The next chunk of a source, for jobs_give(): waits for it, or decodes it. NULL: there is none.
+/* Waits for or decodes the next chunk of a source, to be returned by jobs_give(). NULL: none.
  * Returns 0 or a negative errno. */
 int jobs_take(struct jobs *jobs, size_t source, struct chunk **ret) _must_check_;
 void jobs_give(struct jobs *jobs, struct chunk *chunk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When lines of code were last executed, by thread. */
+/* The last execution of each line of code, by thread. */
 #ifndef DECODE_LINES_H
 #define DECODE_LINES_H
 
@@ -10,7 +10,7 @@
 #define LINE_SIZE 64
 #define LINES_IN_PAGE 64
 
-/* When each line of a page was last executed; 0: never. */
+/* The last execution of each line of a page; 0: never. */
 struct line_page {
 	uint64_t number; /* address / (LINE_SIZE * LINES_IN_PAGE) */
 	uint32_t thread;
@@ -22,7 +22,7 @@ struct lines {
 	uint64_t nr, room; /* a power of two */
 };
 
-/* The page of this thread, new if need be; NULL if there is no memory. It stays. */
+/* The thread's page, created if needed; NULL if out of memory. Stays valid. */
 struct line_page *lines_find(struct lines *lines, uint32_t thread, uint64_t number);
 
 void lines_release(struct lines *lines);

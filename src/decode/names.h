@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Strings that occur often, each kept once and called by a number. */
+/* Interns strings: each is kept once and identified by a number. */
 #ifndef DECODE_NAMES_H
 #define DECODE_NAMES_H
 
@@ -8,7 +8,7 @@
 
 #include "util.h"
 
-/* Longer ones are cut: the format's own limit is 32000. */
+/* Longer ones are truncated; the format's own limit is 32000. */
 #define NAMES_LENGTH_MAX 1000
 
 struct names;
@@ -16,9 +16,7 @@ struct names;
 int names_new(struct names **ret) _must_check_;
 void names_free(struct names *names);
 
-/* The number of a string: 0 of the empty one, and when there is no memory. What is not UTF-8 is
- * replaced.
- */
+/* The number of a string; 0 for the empty one, or if out of memory. Invalid UTF-8 is replaced. */
 uint32_t names_add(struct names *names, const char *s);
 
 const char *names_get(const struct names *names, uint32_t name);

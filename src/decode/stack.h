@@ -7,17 +7,17 @@
 #include "symbol.h"
 #include "timeline.h"
 
-/* A stack that is deeper is of frames that are never returned from. */
+/* A deeper stack consists of frames that are never returned from. */
 #define STACK_DEPTH_MAX 100000
 
 enum frame_kind {
 	FRAME_CALL,
 	FRAME_INTERRUPT, /* an exception too */
 	FRAME_SYSCALL,
-	FRAME_UNTRACED, /* a call to where is no trace */
+	FRAME_UNTRACED, /* a call to untraced code */
 };
 
-/* What is counted from the beginning of the trace, at some moment. */
+/* Counts since the beginning of the trace. */
 struct counts {
 	uint64_t insns, cycles;
 };
@@ -26,14 +26,14 @@ struct frame {
 	const struct symbol *symbol;
 	enum frame_kind kind;
 	bool before;   /* began before the trace */
-	uint64_t back; /* where it returns to; 0: not known */
+	uint64_t back; /* return address; 0: unknown */
 	uint64_t time; /* ns */
 	struct counts counts;
 	uint64_t touches; /* of lines by the thread, when it began */
 	int64_t lines;	  /* that were touched since, less what inner frames did not pass on yet */
 };
 
-/* What all stacks have in common. */
+/* Shared by all stacks. */
 struct stack_env {
 	struct timeline *timeline;
 	struct lines lines;
@@ -57,7 +57,7 @@ struct stack {
 	struct counts counts; /* of the thread */
 	uint64_t touches;
 	struct line_page *page; /* the last one that was executed; NULL: none yet */
-	struct frame root;	/* what is counted since the stack began to be known */
+	struct frame root;	/* counts when the stack became known */
 	bool whole;		/* there was nothing on it then */
 };
 
@@ -70,32 +70,32 @@ int stack_env_new(struct stack_env *env, struct timeline *timeline,
 		  struct names *names) _must_check_;
 void stack_release(struct stack *stack);
 
-/* What is known of the stack begins here, with nothing on it; whole: nor is there anything else. */
+/* The known stack begins here, empty. whole: there are no frames below. */
 void stack_restart(struct stack *stack, const struct moment *now, bool whole);
 
-/* It runs on the CPU of this track from now on; NULL: on none. */
+/* The thread runs on the CPU of this track from now on; NULL: on none. */
 void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu);
 
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
 		enum frame_kind kind, uint64_t back);
 /* Leaves nr frames. */
 void stack_pop(struct stack *stack, const struct moment *now, size_t nr);
-/* The innermost frame becomes another function without a call. */
+/* Replaces the innermost frame's function, without a call. */
 void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol);
-/* The stack is empty: this was below what is known of it. */
+/* For an empty stack: adds the frame below the known ones. */
 void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol);
 
-/* A frame that is returned from, not outside of an interrupt. The stack's size: there is none. */
+/* The frame of a return, not beyond an interrupt. The stack's size: none. */
 size_t stack_find_return(const struct stack *stack, uint64_t to);
-/* The same of one that is in the function. */
+/* The same, by function. */
 size_t stack_find_function(const struct stack *stack, const struct symbol *symbol);
 bool stack_is_in_interrupt(const struct stack *stack);
 
-/* Code of these addresses was executed, both inclusive; or lines of a page, a bit each. */
+/* Notes executed code: addresses, both inclusive; or the lines of a page, one bit each. */
 void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
 void stack_touch_page(struct stack *stack, uint64_t page, uint64_t lines);
 
-/* Ends all, at the end of the trace. */
+/* Ends all frames at the end of the trace. */
 void stack_finish(struct stack *stack, const struct moment *now);
 
 static inline struct frame *stack_top(const struct stack *stack)

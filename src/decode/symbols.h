@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions by address, as perf chooses and bounds them. What is read may be a stranger's. */
+/* Functions by address, chosen and bounded as perf does. Input is not trusted. */
 #ifndef DECODE_SYMBOLS_H
 #define DECODE_SYMBOLS_H
 
@@ -25,11 +25,11 @@ struct symbols {
 	size_t text_size, text_room;
 };
 
-/* Of a copy of /proc/kallsyms, by address. The names are without their modules. */
+/* Reads a copy of /proc/kallsyms, by address. Module names are dropped. */
 int symbols_of_kallsyms(struct symbols *symbols, int fd) _must_check_;
 
-/* Of a program or library, by offset in its file. debug: the file of its symbols, or -1. -ENOEXEC:
- * it is no ELF file. */
+/* Reads a program or library, by file offset. debug: the file with its symbols, or -1. -ENOEXEC:
+ * not an ELF file. */
 int symbols_of_elf(struct symbols *symbols, int fd, int debug) _must_check_;
 
 void symbols_release(struct symbols *symbols);
@@ -44,12 +44,12 @@ static inline const char *symbols_name(const struct symbols *symbols,
 	return symbols->text + entry->name;
 }
 
-/* For those that read: adds one; `size` 0 is not known. The name has `length` bytes. */
+/* For readers: adds a symbol; `size` 0: unknown. The name has `length` bytes. */
 int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, const char *name,
 		size_t length) _must_check_;
 
-/* After the last was added: sorts them, ends those of no size where the next begins, and leaves of
- * several at one address the one that perf does. */
+/* Call after the last one: sorts them, ends those without size at the next one, and keeps perf's
+ * choice of several at one address. */
 void symbols_finish(struct symbols *symbols);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The threads that a trace has, and what they are called at the time. */
+/* The threads of a trace, and their current names. */
 #ifndef DECODE_THREADS_H
 #define DECODE_THREADS_H
 
@@ -15,12 +15,12 @@ struct threads {
 
 void threads_release(struct threads *threads);
 
-/* The one that runs on this CPU. `comm` is its name by then; NULL: not known. Returns NULL if there
- * is no memory. */
+/* The thread that runs on this CPU. `comm` is its current name; NULL: unknown. Returns NULL if out
+ * of memory. */
 struct thread *threads_find(struct threads *threads, const struct cpu *cpu, int pid, int tid,
 			    const char *comm);
 
-/* Returns whether this is another name than it had. */
+/* Returns whether the name has changed. */
 bool threads_rename(struct threads *threads, struct thread *thread, const char *comm);
 
 #endif

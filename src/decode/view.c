@@ -6,12 +6,12 @@
 #include "code_parts.h"
 #include "insns.h"
 
-/* Of processes that are still to be decoded; making one again costs little. */
+/* Images of processes; recreating one is cheap. */
 #define IMAGES 256
 #define BLOCKS_ROOM 4096 /* a power of two */
-/* An instruction has no more bytes. */
+/* Maximum length of an instruction. */
 #define INSN_MAX 15
-/* Larger blocks are looked at instruction by instruction. */
+/* Larger blocks are examined instruction by instruction. */
 #define SCAN_MAX 512
 #define POOL_SIZE (64 << 10)
 
@@ -122,7 +122,7 @@ static int keep_region(struct image *image, const struct code_region *region)
 	return 0;
 }
 
-/* libipt asks for what no section has. From then on one has it. */
+/* libipt asks for bytes that no section has: adds the section. */
 static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
 		       void *context)
 {
@@ -192,7 +192,7 @@ static int new_image(struct code_view *view, int pid, uint64_t time, struct imag
 	return r;
 }
 
-/* That which was not asked for the longest, but not the one in use. */
+/* The least recently used one, but not the one in use. */
 static struct image **place_for_image(struct code_view *view)
 {
 	struct image **oldest = NULL;
@@ -238,7 +238,7 @@ static struct image *find_image(struct code_view *view, int pid, uint64_t time)
 	return image;
 }
 
-/* Whether what it has of the kernel is as it is patched at that time. */
+/* Whether its kernel code is patched as at that time. */
 static bool is_patched(const struct image *image, uint64_t time)
 {
 	for (size_t i = 0; i < image->nr; i++) {
@@ -324,7 +324,7 @@ static void set_last(struct code_block *block, const struct pt_insn *insn)
 	block->branch = (uint8_t)insns_branch(insn);
 }
 
-/* The common case: one function, and nothing in it that may change whether interrupts are on. */
+/* The common case: one function, and no instruction that may change interrupts. */
 static bool is_one_row(const struct code_view *view, const struct code_section *section,
 		       const struct symbol *symbol, const struct pt_block *block)
 {
@@ -342,7 +342,7 @@ static bool is_one_row(const struct code_view *view, const struct code_section *
 	return nr > 0 && block->ip + (uint64_t)nr > block->end_ip;
 }
 
-/* Rows end where the function does, and where interrupts are turned off or on. */
+/* Rows end with their function, and where interrupts may change. */
 static int walk(struct code_view *view, const struct code_section *section,
 		const struct pt_block *block, struct code_block *made)
 {
@@ -428,7 +428,7 @@ make_block(struct code_view *view, const struct code_section *section, const str
 	return kept;
 }
 
-/* Code that is close is close in the cache too: what is executed together is looked up together. */
+/* Neighbouring code is neighbouring in the cache: it is looked up together. */
 static inline uint32_t hash(uint64_t ip)
 {
 	uint64_t line = (ip >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -459,7 +459,7 @@ static int grow(struct code_view *view)
 	return 0;
 }
 
-/* Apart, so that the common case is short. */
+/* Separate, to keep the common case short. */
 static __attribute__((noinline)) const struct code_block *
 add_block(struct code_view *view, const struct pt_block *block, struct slot key)
 {
@@ -491,7 +491,7 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 	uint32_t isid = (uint32_t)block->isid;
 	struct slot key = { .ip = block->ip };
 
-	/* Nothing that libipt makes. */
+	/* Never produced by libipt. */
 	if (span >> PLACE_BITS)
 		return NULL;
 	if (!isid)
