@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -148,14 +149,17 @@ class Probes(common.HostTest):
         """What perf probe makes is recorded as any tracepoint; perf has nothing to complain about."""
         with open("/proc/self/maps") as file:
             libc = next(line.split()[-1] for line in file if "/libc.so" in line or "/libc-" in line)
-        # Perf knows files by name: those that run elsewhere, as in other containers, may have another libc.
-        libc = shutil.copy(libc, self.folder)
+        # Perf knows files by name: those that run elsewhere, as in other containers, may have another libc. Those whose names begin
+        # with /tmp/perf- it takes for maps of what was compiled at run time.
+        folder = tempfile.mkdtemp(prefix="pp-libc-")
+        self.addCleanup(shutil.rmtree, folder)
+        libc = shutil.copy(libc, folder)
         probe = subprocess.run(["perf", "probe", "-q", "-x", libc, "pp_test=getppid"], capture_output=True, text=True)
         if probe.returncode:
             self.skipTest("no dynamic probes here: " + probe.stderr.strip()[-80:])
         self.addCleanup(subprocess.run, ["perf", "probe", "-q", "-d", "probe_libc:pp_test"], check=True)
         cpu = common.find_cpus(1)[0]
-        with common.python_on(cpu, "while True: os.getppid()", env={**os.environ, "LD_LIBRARY_PATH": self.folder}), \
+        with common.python_on(cpu, "while True: os.getppid()", env={**os.environ, "LD_LIBRARY_PATH": folder}), \
                 common.Session([cpu], self.output, "--threshold", "1h", "-e", "probe_libc:pp_test", "-g", "--count", "1") as session:
             time.sleep(0.2)
             common.run_ctl("poke", session.name)
