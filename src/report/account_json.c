@@ -102,6 +102,16 @@ static json_object *new_cause(const struct account *account)
 	return object;
 }
 
+/* As rtla has it, with two digits. */
+static json_object *new_percent(uint64_t part, uint64_t whole)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.2f", percent);
+	return json_object_new_double_s(percent, text);
+}
+
 static json_object *new_analysis(const struct account *account)
 {
 	const struct analysis *analysis = &account->analysis;
@@ -115,10 +125,7 @@ static json_object *new_analysis(const struct account *account)
 		json_add_name(object, "term", analysis_term(row->kind));
 		json_add_name(object, "name", row->name ? name_of(account, row->name) : row->note);
 		json_add_u64(object, "time_ns", row->time_ns);
-		json_add(object, "percent",
-			 latency_ns ? json_object_new_double(100.0 * (double)row->time_ns /
-							     (double)latency_ns)
-				    : NULL);
+		json_add(object, "percent", new_percent(row->time_ns, latency_ns));
 		json_object_array_add(list, object);
 	}
 	return list;
