@@ -39,8 +39,8 @@ def late_timer(kind):
 
 def late_syscall():
     """The writer itself is what keeps the CPU."""
-    code = f"import os; os.sched_setaffinity(0, [{common.CPU}]); open('{LATE}/syscall', 'w').write('{common.CPU} {INJECTED_US}')"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    command = f"echo {common.CPU} {INJECTED_US} >{LATE}/syscall"
+    subprocess.run(["taskset", "-c", str(common.CPU), "sh", "-c", command], check=True)
     return int((LATE / "until_ns").read_text())
 
 
@@ -82,7 +82,7 @@ def kinds():
         "idle": Kind("irq", late_idle, "the CPU left LAB3 after", "LAB3", "exit from idle"),
         "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*user_loop\+0x", r"user_loop\+0x|user_loop_spin", "user_loop"),
         "preempt_off": Kind("thread", lambda: late_timer("preempt_off"), r"late_timer_preempt_off\(\) \[late_timer\]", functions["preempt_off"], "kworker"),
-        "syscall": Kind("thread", late_syscall, r"late_timer_syscall\(\) \[late_timer\]", functions["syscall"], "python3"),
+        "syscall": Kind("thread", late_syscall, r"late_timer_syscall\(\) \[late_timer\]", functions["syscall"], r"\bsh:"),
     }
     # In a real-time kernel threads come before softirqs.
     if "PREEMPT_RT" not in os.uname().version:
