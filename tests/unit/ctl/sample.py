@@ -28,7 +28,7 @@ def main():
         spike = pathlib.Path(folder, "spike")
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
         said = run(CTL, "report", spike)
-        assert f"late: 227us in {CULPRIT}() with interrupts off" in said, said
+        assert f"IRQ latency 227us: 227us in {CULPRIT}() with interrupts off" in said, said
         for name in ("spike.fxt.gz", "spike.html"):
             run(CTL, "export", "-q", spike, "--html" if name.endswith("html") else "-o", spike / name)
             assert (spike / name).stat().st_size > 50000, name

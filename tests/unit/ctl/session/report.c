@@ -144,8 +144,7 @@ TEST(prints_spikes_of_threads)
 		"latency      0ns on CPU 0\n"
 		"  timer        0x0\n"
 		"  interrupted  idle\n",
-		"latency      70us on CPU 0, of the wakeup\n"
-		"  ran instead  stress/7\n",
+		"latency      70us on CPU 0, of the wakeup\n  ran instead  stress/7\n",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(captures); i++) {
