@@ -37,7 +37,9 @@ int account_finish(struct account *account)
 {
 	int r = make_findings(account);
 
-	if (!r && facts_have_times(&account->facts) && !account->facts.poked)
+	/* What is reported late may have run all the time. */
+	if (!r && facts_have_times(&account->facts) && !account->facts.poked &&
+	    !account->facts.reported)
 		r = analysis_make(&account->analysis, &account->findings, &account->facts);
 	if (!r)
 		r = cause_find(&account->cause, &account->findings, &account->facts);

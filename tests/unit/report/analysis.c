@@ -110,6 +110,17 @@ TEST(tells_what_is_not_recorded)
 	     TASK(160000, "stress 7"), GAP(170000, SPAN_LOST, "[lost]"), END_GAP(180000));
 }
 
+TEST(what_is_reported_late_may_have_run)
+{
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+	account.facts.reported = true;
+	text = rows_of(&account, 10000);
+	assert_string_equal(text, "");
+}
+
 TEST(a_poke_has_no_latency)
 {
 	_cleanup_(account_release) struct account account;
