@@ -121,11 +121,8 @@ def loop(size, target):
     pathlib.Path(target).write_bytes(one.whole())
 
 
-def main():
-    source, size, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    if source == "loop":
-        loop(size, target)
-        return
+def rewrite(source, target, change):
+    """A recording with what is made of its largest trace instead of all."""
     with open(source, "rb") as file:
         whole = file.read()
     offset, length_of_data = struct.unpack_from("<QQ", whole, 40)
@@ -133,7 +130,7 @@ def main():
     largest = max((trace for kind, _, trace in data if kind == AUXTRACE), key=len)
     head = next(record for kind, record, trace in data if trace is largest)
     kept = b"".join(record for kind, record, _ in data if kind not in (AUX, EXIT, AUXTRACE))
-    copies = b"".join(repeat(largest, size))
+    copies = change(largest)
     head = head[:8] + struct.pack("<Q", len(copies)) + head[16:]
     header = bytearray(whole[:offset])
     new = kept + head + copies
@@ -142,6 +139,14 @@ def main():
     with open(target, "wb") as file:
         for part in (header, new, tail):
             file.write(part)
+
+
+def main():
+    source, size, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    if source == "loop":
+        loop(size, target)
+    else:
+        rewrite(source, target, lambda trace: b"".join(repeat(trace, size)))
 
 
 if __name__ == "__main__":

@@ -37,13 +37,14 @@ static void print_item(const struct decode_item *item)
 		       item->code->insns, end_names[item->end]);
 	else
 		printf("- %s", end_names[item->end]);
-	printf(" %" PRIx64 " %" PRIx64 " %u\n", item->to, item->from, item->cycles);
+	printf(" %" PRIx64 " %" PRIx64 " %u%s\n", item->to, item->from, item->cycles,
+	       item->kind == DECODE_BLOCK && item->untraced == UNTRACED_SMI ? " SMI" : "");
 }
 
 /* The last instruction that was executed; of an interrupt the one that was not. */
 static void print_branch(const struct decode_item *item)
 {
-	uint64_t from = item->code ? item->code->last : 0;
+	uint64_t from = item->kind == DECODE_BLOCK && item->code ? item->code->last : 0;
 
 	if (item->kind == DECODE_ERROR || item->end == DECODE_LOST ||
 	    (item->kind == DECODE_BLOCK && item->end == DECODE_ON))
