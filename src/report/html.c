@@ -91,13 +91,22 @@ static char *to_base64(const struct bytes *bytes)
 	return text;
 }
 
+static json_object *new_chart_lane(const char *title, uint64_t spans, const char *data)
+{
+	json_object *object = json_object_new_object();
+
+	json_add_text(object, "title", title);
+	json_add_u64(object, "spans", spans);
+	json_add(object, "data", json_object_new_string(data));
+	return object;
+}
+
 static json_object *new_lane(const struct spans *spans, enum lane_number number, const char *title)
 {
 	const struct lane *lane = &spans->lanes[number];
 	_cleanup_free_ char *text = NULL;
 	struct bytes bytes = { 0 };
 	uint64_t before = spans->begin;
-	json_object *object;
 	int r = 0;
 
 	for (uint32_t i = 0; i < lane->nr && !r; i++) {
@@ -113,11 +122,45 @@ static json_object *new_lane(const struct spans *spans, enum lane_number number,
 	free(bytes.data);
 	if (!text)
 		return NULL;
-	object = json_object_new_object();
-	json_add_text(object, "title", title);
-	json_add_u64(object, "spans", lane->nr);
-	json_add(object, "data", json_object_new_string(text));
-	return object;
+	return new_chart_lane(title, lane->nr, text);
+}
+
+/* Each sample as its stack, outermost frame on top, without duration. */
+static json_object *new_samples(const struct spans *spans)
+{
+	const struct samples *samples = &spans->samples;
+	_cleanup_free_ char *text = NULL;
+	struct bytes bytes = { 0 };
+	uint64_t before = spans->begin, nr = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < samples->nr && !r; i++) {
+		const struct sampled *sample = &samples->list[i];
+
+		if (sample->at < spans->begin || sample->at > spans->end)
+			continue;
+		for (uint32_t depth = 0; depth < sample->nr && !r; depth++) {
+			const struct span span = {
+				.begin = sample->at,
+				.end = sample->at,
+				.name = samples->frames[sample->first + sample->nr - 1 - depth],
+				.kind = SPAN_FUNCTION,
+				.depth = (uint16_t)depth,
+			};
+
+			r = add_span(&bytes, &span, before);
+			before = sample->at;
+			nr++;
+		}
+	}
+	text = r ? NULL : to_base64(&bytes);
+	free(bytes.data);
+	return text ? new_chart_lane("samples", nr, text) : NULL;
+}
+
+static int add_lane(json_object *list, json_object *lane)
+{
+	return lane ? json_object_array_add(list, lane) : -ENOMEM;
 }
 
 static int add_lanes(json_object *object, const struct spans *spans)
@@ -135,13 +178,10 @@ static int add_lanes(json_object *object, const struct spans *spans)
 
 	json_add(object, "lanes", list);
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
-		json_object *lane = new_lane(spans, lanes[i].number, lanes[i].title);
-
-		if (!lane)
+		if (add_lane(list, new_lane(spans, lanes[i].number, lanes[i].title)))
 			return -ENOMEM;
-		json_object_array_add(list, lane);
 	}
-	return 0;
+	return add_lane(list, new_samples(spans));
 }
 
 static void add_fact(json_object *list, const char *name, const char *value)

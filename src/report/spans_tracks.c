@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "spans_tracks.h"
 
+#include <string.h>
+
+#define STACK_TEXT 256
+
 struct lane_writer {
 	const struct spans *spans;
 	const struct lane *lane;
@@ -43,6 +47,29 @@ static void write_lane(struct lane_writer *writer)
 	end_until(writer, SPAN_NONE);
 }
 
+/* As `acme_flush < foo < bar`. */
+static uint32_t name_sample(const struct lane_writer *writer, const struct sampled *sample)
+{
+	const uint32_t *frames = &writer->spans->samples.frames[sample->first];
+	char text[STACK_TEXT] = "";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < sample->nr && i <= SAMPLES_CALLERS && length < sizeof(text); i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+					   i ? " < " : "",
+					   names_get(writer->spans->names, frames[i]));
+	return names_add(writer->names, text);
+}
+
+static void write_samples(const struct lane_writer *writer)
+{
+	const struct samples *samples = &writer->spans->samples;
+
+	for (size_t i = 0; i < samples->nr; i++)
+		track_instant(writer->track, samples->list[i].at, writer->category,
+			      name_sample(writer, &samples->list[i]), NULL, 0);
+}
+
 int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 		    const struct cpu_names *cpu_names, struct names *names)
 {
@@ -60,5 +87,11 @@ int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 			.names = names,
 			.open = SPAN_NONE,
 		});
+	write_samples(&(struct lane_writer){
+		.spans = spans,
+		.track = cpu->tracks[TRACK_CODE],
+		.category = cpu_names->category,
+		.names = names,
+	});
 	return names_error(names);
 }

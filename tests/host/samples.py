@@ -17,6 +17,9 @@ import unittest
 import common
 import poked
 
+sys.path.insert(0, os.path.join(common.HERE, ".."))
+import fxt  # pylint: disable=wrong-import-position
+
 SCHED = ["sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_stat_runtime", "sched_migrate_task", "sched_process_fork"]
 KWORK = ["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit",
          "workqueue:workqueue_activate_work", "workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"]
@@ -141,6 +144,24 @@ class SameMoment(common.HostTest):
             first = next(iter(ours))
             self.assertIn(first, own, shown)
             self.assertAlmostEqual(ours[first], own[first], delta=20)
+
+
+    def test_exports(self):
+        """Each sample is an instant with its callers, and in the page a stack."""
+        path, page = (os.path.join(self.taker.folder, name) for name in ("samples.fxt", "page.html"))
+        for args in (["-o", path], ["--html", page, "--time", "-50ms,0us"]):
+            result = common.run_ctl("export", self.path, *args)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        of_perf = self.perf("script", "-i", self.files[0], "-F", "event,time").count("cpu-clock")
+        trace = fxt.read(path)
+        instants = [event for event in trace.events if trace.name_of(event.track).endswith(" functions")]
+        self.assertTrue(all(event.type == fxt.INSTANT for event in instants))
+        self.assertGreater(len(instants), 0.9 * of_perf)
+        self.assertLessEqual(len(instants), of_perf)
+        self.assertTrue([event for event in instants if re.search(r"< (ksys_read|vfs_read|urandom_read)", event.name)])
+        with open(page) as file:
+            chart = json.loads(file.read().split('id="chart-data">')[1].split("</script>")[0])
+        self.assertGreater({lane["title"]: lane["spans"] for lane in chart["lanes"]}["samples"], 0)
 
 
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
