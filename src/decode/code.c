@@ -63,7 +63,9 @@ uint64_t code_until(const struct code *code, uint64_t time)
 
 bool code_kernel_only(const struct code *code)
 {
-	return !sideband_pt(code->sideband)->user;
+	const struct sideband_pt *pt = sideband_pt(code->sideband);
+
+	return pt->found && !pt->user;
 }
 
 /* [FILE] */

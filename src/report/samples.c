@@ -10,14 +10,20 @@
 /* On all 64-bit architectures, user space has the lower half. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 
-static uint32_t name_frame(struct names *names, struct tracepoints *tracepoints, uint64_t address)
+static uint32_t name_user(const struct samples *samples, struct names *names,
+			  const struct tracepoint_event *event, uint64_t address)
+{
+	uint32_t name =
+		samples->namer ? samples->namer(samples->context, names, event, address) : 0;
+
+	return name ?: names_add(names, "[user space]");
+}
+
+static uint32_t name_kernel(struct names *names, struct tracepoints *tracepoints, uint64_t address)
 {
 	const char *function;
 	char text[32];
 
-	/* User functions are named only by the mapped files. */
-	if (address < KERNEL_FIRST)
-		return names_add(names, "[user space]");
 	function = tracepoints_function(tracepoints, address);
 	snprintf(text, sizeof(text), "[0x%" PRIx64 "]", address);
 	return names_add(names, function ?: text);
@@ -32,7 +38,8 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
 		return -ENOMEM;
 	while (sample.nr < DEPTH_MAX && tracepoints_frame(&event->callchain, &at, &address)) {
-		uint32_t name = name_frame(names, tracepoints, address);
+		uint32_t name = address < KERNEL_FIRST ? name_user(samples, names, event, address)
+						       : name_kernel(names, tracepoints, address);
 
 		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
 			return -ENOMEM;

@@ -10,6 +10,10 @@
 #include "names.h"
 #include "tracepoints.h"
 
+/* Names an address of user space for a sample; 0: unknown. */
+typedef uint32_t samples_namer(void *context, struct names *names,
+			       const struct tracepoint_event *event, uint64_t address);
+
 /* In order of time. Zero-initialised means none. */
 struct samples {
 	struct sampled {
@@ -20,6 +24,8 @@ struct samples {
 	size_t nr;
 	uint32_t *frames; /* names, innermost first */
 	size_t nr_frames;
+	samples_namer *namer; /* set by the user; NULL: user space is one frame */
+	void *context;
 };
 
 /* Returns 0 or -ENOMEM. */

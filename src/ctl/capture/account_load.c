@@ -9,16 +9,37 @@
 #include "cli/ending.h"
 #include "events_spans.h"
 #include "track_spans.h"
+#include "user_code.h"
+
+/* Without it user space is one frame. */
+static int open_user_code(struct user_code **user, const struct account *account,
+			  struct tracepoints *tracepoints, const char *data, const char *symfs)
+{
+	_cleanup_free_ char *buildid_dir = NULL;
+	int r = capture_trace_buildid_dir(account->capture, &buildid_dir);
+
+	if (!r)
+		r = user_code_new(user, tracepoints_file(tracepoints), data, buildid_dir, symfs);
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	account->spans->samples.namer = user_code_name;
+	account->spans->samples.context = *user;
+	return 0;
+}
 
 static int load_events(struct account *account, struct console *con,
-		       const struct view_capture *capture, const char *data, uint64_t begin)
+		       const struct view_capture *capture, const char *data, uint64_t begin,
+		       const char *symfs)
 {
+	_cleanup_(user_code_freep) struct user_code *user = NULL;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	/* Of all CPUs: others may have asked this one. */
 	const struct sample_window window = { .end = capture->spike_ns };
 	_cleanup_free_ char *why = NULL;
 	int r = tracepoints_open(&tracepoints, data, &window, &why);
 
+	if (!r)
+		r = open_user_code(&user, account, tracepoints, data, symfs);
 	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
 		r = -ENOMEM;
 	if (!r)
@@ -77,7 +98,7 @@ static int load_spans(struct account *account, struct console *con,
 		return 0;
 	if (capture->kind == VIEW_PT)
 		return load_trace(account, con, capture, data, begin, want);
-	return load_events(account, con, capture, data, begin);
+	return load_events(account, con, capture, data, begin, want->symfs);
 }
 
 int account_load(struct account *account, struct console *con, const char *folder,

@@ -9,6 +9,7 @@
 #include "export/window.h"
 #include "fxt/fxt_timeline.h"
 #include "spans_tracks.h"
+#include "user_code.h"
 
 struct cpu_events {
 	struct events_spans to;
@@ -18,6 +19,7 @@ struct cpu_events {
 struct writer {
 	const struct view_capture *capture;
 	struct tracepoints *tracepoints;
+	struct user_code *user; /* NULL: user space is one frame */
 	uint64_t begin, end;
 	struct cpu_events *cpus; /* by number */
 	size_t nr;
@@ -33,6 +35,7 @@ static void release(struct writer *writer)
 		free(writer->cpus[i].cpu);
 	}
 	free(writer->cpus);
+	user_code_free(writer->user);
 	timeline_free(writer->timeline);
 	names_free(writer->names);
 }
@@ -57,7 +60,13 @@ static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
 	*found = &writer->cpus[cpu];
 	(*found)->to.tracepoints = writer->tracepoints;
 	(*found)->to.begin = writer->begin;
-	return (*found)->to.spans ? 0 : spans_new(&(*found)->to.spans);
+	if ((*found)->to.spans)
+		return 0;
+	if (spans_new(&(*found)->to.spans))
+		return -ENOMEM;
+	(*found)->to.spans->samples.namer = writer->user ? user_code_name : NULL;
+	(*found)->to.spans->samples.context = writer->user;
+	return 0;
 }
 
 /* Events before the window tell what is open when it begins. */
@@ -143,6 +152,7 @@ int export_events(struct console *con, const struct export_args *args,
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(release) struct writer writer = { .capture = capture, .end = UINT64_MAX };
+	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
 	struct sample_window window;
 	int r = 0;
@@ -157,6 +167,11 @@ int export_events(struct console *con, const struct export_args *args,
 	if (!r)
 		r = tracepoints_open(&tracepoints, data, &window, &why);
 	writer.tracepoints = tracepoints;
+	if (!r)
+		r = capture_trace_buildid_dir(args->capture, &buildid_dir);
+	if (!r && user_code_new(&writer.user, tracepoints_file(tracepoints), data, buildid_dir,
+				args->symfs) == -ENOMEM)
+		r = -ENOMEM;
 	if (!r)
 		r = write_timeline(&writer, path, slices);
 	return r ? capture_trace_error(con, args->capture, r, why) : 0;

@@ -115,3 +115,20 @@ TEST_WITH(takes_callchains, set_up, tear_down)
 	assert_int_equal(samples.nr, 2002);
 	samples_release(&samples);
 }
+
+static uint32_t name_low(void *context, struct names *to, const struct tracepoint_event *event,
+			 uint64_t address)
+{
+	assert_int_equal(event->time, 5);
+	return address < 0x1000000 ? names_add(to, context) : 0;
+}
+
+TEST_WITH(names_user_space, set_up, tear_down)
+{
+	const uint64_t user[] = { (uint64_t)-512, 0x401000, 0x402000, 0x7fffffffffff };
+	struct samples samples = { .namer = name_low, .context = (char *)"memcpy" };
+
+	take(&samples, user, sizeof(user));
+	check(&samples, 0, 9, "1 of 1 samples in memcpy() < [user space]");
+	samples_release(&samples);
+}
