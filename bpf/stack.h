@@ -5,6 +5,7 @@
 #define STACK_H
 
 #include "cpus.h"
+#include "steal.h"
 
 /* 0: off, and the map has one entry. */
 const volatile __u32 has_stacks = 0;
@@ -51,6 +52,7 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	barrier();
 	stack_take(&to->spike, ctx);
 	to->branches.size = 0;
+	to->steal_ns = steal_ns_of(steal_rq((void *)bpf_get_current_task_btf()));
 	barrier();
 	to->sequence = sequence;
 	return 0;
@@ -78,6 +80,7 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 	if (bpf_probe_read_kernel(&to->spike, sizeof(to->spike), from))
 		return 0;
 	to->branches.size = 0;
+	to->steal_ns = STEAL_UNKNOWN;
 	barrier();
 	to->sequence = sequence;
 	return 0;

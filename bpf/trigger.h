@@ -117,6 +117,9 @@ struct trigger_stacks {
 	__u64 sequence; /* of the spike; 0: none, or being written */
 	struct trigger_stack spike;
 	struct trigger_branches branches; /* before it */
+	/* That a hypervisor took from the CPU, up to when the scheduler looked last before the
+	 * spike; all bits set: unknown. */
+	__u64 steal_ns;
 };
 
 /* The kinds of ring buffer records. */

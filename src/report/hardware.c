@@ -25,6 +25,12 @@ static bool explains(uint64_t time_ns, uint64_t latency_ns)
 	return is_counted(time_ns) && time_ns >= (latency_ns + 1) / 2;
 }
 
+/* All there is to say of steal time is how much there was since the session was armed. */
+static bool steal_is_wide(const struct hardware_facts *facts, uint64_t latency_ns)
+{
+	return facts->late_steal_ns == UINT64_MAX && explains(facts->steal_ns, latency_ns);
+}
+
 void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
 		  uint64_t expected_ns, uint64_t latency_ns)
 {
@@ -35,7 +41,11 @@ void hardware_put(FILE *file, const struct hardware_facts *facts, const struct p
 			FORMAT_TIME(power->left - expected_ns), FORMAT_TIME(state->exit_ns));
 	if (!facts->since_ns)
 		return;
-	if (explains(facts->steal_ns, latency_ns))
+	if (explains(facts->late_steal_ns, latency_ns))
+		fprintf(file, "; the hypervisor ran something else for %s of that (steal)",
+			FORMAT_TIME(facts->late_steal_ns < latency_ns ? facts->late_steal_ns
+								      : latency_ns));
+	else if (steal_is_wide(facts, latency_ns))
 		fprintf(file, "; the hypervisor ran something else for %s (steal) in the %s",
 			FORMAT_TIME(facts->steal_ns), FORMAT_TIME(facts->since_ns));
 	if (is_counted(facts->smis))
@@ -44,7 +54,7 @@ void hardware_put(FILE *file, const struct hardware_facts *facts, const struct p
 	if (is_counted(facts->throttles))
 		fprintf(file, "; throttled for heat %" PRIu64 " time%s in the %s", facts->throttles,
 			facts->throttles == 1 ? "" : "s", FORMAT_TIME(facts->since_ns));
-	if (explains(facts->steal_ns, latency_ns) || is_counted(facts->smis) ||
+	if (steal_is_wide(facts, latency_ns) || is_counted(facts->smis) ||
 	    is_counted(facts->throttles))
 		fputs(" since the session was armed", file);
 }
@@ -83,6 +93,7 @@ json_object *hardware_json(const struct hardware_facts *facts, const struct powe
 	json_add_known(object, "since_ns", facts->since_ns, 0);
 	json_add_known(object, "smis", facts->smis, UINT64_MAX);
 	json_add_known(object, "steal_ns", facts->steal_ns, UINT64_MAX);
+	json_add_known(object, "late_steal_ns", facts->late_steal_ns, UINT64_MAX);
 	json_add_known(object, "nmis", facts->nmis, UINT64_MAX);
 	json_add_known(object, "throttles", facts->throttles, UINT64_MAX);
 	json_add_name(object, "idle_state", state ? state->name : NULL);

@@ -14,6 +14,9 @@
 struct hardware_facts {
 	uint64_t since_ns;			  /* 0: not counted */
 	uint64_t smis, steal_ns, nmis, throttles; /* UINT64_MAX: unknown */
+	/* Of steal_ns, since the scheduler looked last before the spike: when a task woke up or was
+	 * switched, or at a tick. */
+	uint64_t late_steal_ns;
 	struct idle_state {
 		char name[24];
 		uint64_t exit_ns; /* its maximum exit latency */

@@ -323,12 +323,14 @@ static int read_hardware(json_object *json, struct hardware_facts *hardware, cha
 		{ "hardware.since_ns", FIELD_NUMBER, &hardware->since_ns },
 		{ "hardware.smis", FIELD_NUMBER, &hardware->smis },
 		{ "hardware.steal_ns", FIELD_NUMBER, &hardware->steal_ns },
+		{ "hardware.late_steal_ns", FIELD_NUMBER, &hardware->late_steal_ns },
 		{ "hardware.nmis", FIELD_NUMBER, &hardware->nmis },
 		{ "hardware.throttles", FIELD_NUMBER, &hardware->throttles },
 	};
 	int r;
 
 	hardware->smis = hardware->steal_ns = hardware->nmis = hardware->throttles = UINT64_MAX;
+	hardware->late_steal_ns = UINT64_MAX;
 	r = read_fields(json, fields, ARRAY_SIZE(fields), why);
 	return r ? r : read_idle_states(json, hardware, why);
 }

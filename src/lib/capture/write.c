@@ -116,6 +116,8 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	spike->stack = capture->stack;
 	spike->irqs_off = capture_irqs_off(env, spike);
 	capture_branches(capture, &stacks->branches);
+	if (spike->kind == PERF_POKE_TRIGGER_IRQ)
+		hardware_narrow(&capture->hardware, stacks->steal_ns);
 }
 
 /* A late thread may run only now. */

@@ -176,6 +176,8 @@ static struct hardware_counts read_counts(const struct hardware *hardware,
 	};
 
 	read_throttles(cpu->cpu, &now.counts[HARDWARE_THROTTLES]);
+	now.steal_ns = now.counts[HARDWARE_STEAL];
+	now.late_steal_ns = UINT64_MAX;
 	return now;
 }
 
@@ -189,7 +191,7 @@ void hardware_arm(struct hardware *hardware, int cpu)
 
 struct hardware_counts hardware_take(struct hardware *hardware, int cpu)
 {
-	struct hardware_counts rise = {};
+	struct hardware_counts rise = { .steal_ns = UINT64_MAX, .late_steal_ns = UINT64_MAX };
 
 	memset(rise.counts, 0xff, sizeof(rise.counts));
 	for (size_t i = 0; i < hardware->nr_cpus; i++) {
@@ -207,6 +209,12 @@ struct hardware_counts hardware_take(struct hardware *hardware, int cpu)
 		}
 	}
 	return rise;
+}
+
+void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike)
+{
+	if (rise->steal_ns != UINT64_MAX && at_spike <= rise->steal_ns)
+		rise->late_steal_ns = rise->steal_ns - at_spike;
 }
 
 static struct json_object *idle_states_json(int cpu)
@@ -241,6 +249,7 @@ struct json_object *hardware_json(const struct hardware_counts *rise, int cpu)
 	json_add_u64(json, "since_ns", rise->time_ns);
 	for (size_t i = 0; i < HARDWARE_NR; i++)
 		json_add_known(json, names[i], rise->counts[i], UINT64_MAX);
+	json_add_known(json, "late_steal_ns", rise->late_steal_ns, UINT64_MAX);
 	json_add(json, "idle_states", idle_states_json(cpu));
 	return json;
 }

@@ -26,6 +26,8 @@ enum hardware_counter {
 struct hardware_counts {
 	uint64_t time_ns;
 	uint64_t counts[HARDWARE_NR];
+	uint64_t steal_ns;	/* since boot */
+	uint64_t late_steal_ns; /* since the scheduler looked last before the spike */
 };
 
 /* What this machine cannot count is left out. Returns 0 or -ENOMEM. */
@@ -38,6 +40,9 @@ void hardware_arm(struct hardware *hardware, int cpu);
 /* The rise since then, and in how much time. A CPU that is not watched, or negative: nothing is
  * known. */
 struct hardware_counts hardware_take(struct hardware *hardware, int cpu);
+
+/* at_spike: steal time since boot, as the scheduler knew it at the spike. */
+void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike);
 
 /* With the idle states of the CPU. */
 struct json_object *hardware_json(const struct hardware_counts *rise, int cpu);

@@ -11,6 +11,7 @@
 static const struct hardware_facts nothing = {
 	.smis = UINT64_MAX,
 	.steal_ns = UINT64_MAX,
+	.late_steal_ns = UINT64_MAX,
 	.nmis = UINT64_MAX,
 	.throttles = UINT64_MAX,
 	.states = { { "POLL", 0 }, { "C6", 133 * US } },
@@ -47,6 +48,13 @@ TEST(says_what_rose)
 	check(&facts, &none,
 	      "; the hypervisor ran something else for 190us (steal) in the 2s since the session "
 	      "was armed");
+	/* What was taken in the time of the latency is better to know. */
+	facts.late_steal_ns = 100 * US;
+	check(&facts, &none, "; the hypervisor ran something else for 100us of that (steal)");
+	facts.late_steal_ns = 250 * US;
+	check(&facts, &none, "; the hypervisor ran something else for 200us of that (steal)");
+	facts.late_steal_ns = 0;
+	check(&facts, &none, "");
 	facts.steal_ns = 0;
 	facts.smis = 2;
 	check(&facts, &none, "; 2 SMIs in the 2s since the session was armed");
@@ -109,13 +117,15 @@ TEST(is_json)
 	json_object *json = hardware_json(&facts, &none);
 
 	assert_string_equal(json_object_to_json_string_ext(json, 0),
-			    "{\"since_ns\":9,\"smis\":null,\"steal_ns\":0,\"nmis\":3,"
+			    "{\"since_ns\":9,\"smis\":null,\"steal_ns\":0,"
+			    "\"late_steal_ns\":0,\"nmis\":3,"
 			    "\"throttles\":0,\"idle_state\":null,\"exit_latency_ns\":null,"
 			    "\"idle_left_ns\":null,\"frequency_khz\":null}");
 	json_object_put(json);
 	json = hardware_json(&nothing, &power);
 	assert_string_equal(json_object_to_json_string_ext(json, 0),
-			    "{\"since_ns\":null,\"smis\":null,\"steal_ns\":null,\"nmis\":null,"
+			    "{\"since_ns\":null,\"smis\":null,\"steal_ns\":null,"
+			    "\"late_steal_ns\":null,\"nmis\":null,"
 			    "\"throttles\":null,\"idle_state\":\"C6\",\"exit_latency_ns\":133000,"
 			    "\"idle_left_ns\":5,\"frequency_khz\":800000}");
 	json_object_put(json);

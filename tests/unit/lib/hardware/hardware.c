@@ -54,11 +54,16 @@ TEST(knows_nothing_of_other_cpus)
 
 TEST(is_json)
 {
-	const struct hardware_counts counts = { 9, { 2, UNKNOWN, 0, UNKNOWN } };
-	struct json_object *json = hardware_json(&counts, 100000);
+	struct hardware_counts counts = { 9, { 2, UNKNOWN, 0, UNKNOWN }, 100, UNKNOWN };
+	struct json_object *json;
 
+	/* Not known at the spike. */
+	hardware_narrow(&counts, UNKNOWN);
+	json = hardware_json(&counts, 100000);
 	assert_string_equal(json_object_to_json_string_ext(json, 0),
 			    "{\"since_ns\":9,\"smis\":2,\"steal_ns\":null,\"nmis\":0,"
-			    "\"throttles\":null,\"idle_states\":[]}");
+			    "\"throttles\":null,\"late_steal_ns\":null,\"idle_states\":[]}");
 	json_object_put(json);
+	hardware_narrow(&counts, 70);
+	assert_int_equal(counts.late_steal_ns, 30);
 }

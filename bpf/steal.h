@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The time that a hypervisor took from a CPU, as the scheduler counts it: it looks whenever a task
+ * wakes up or is switched, and at each tick. */
+#ifndef STEAL_H
+#define STEAL_H
+
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#define STEAL_UNKNOWN ((__u64)-1)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq {
+	int cpu;
+	/* Steal time in ns up to the last tick, and to the last event of the scheduler. */
+	__u64 prev_steal_time;
+	__u64 prev_steal_time_rq;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct task_struct___fair {
+	struct sched_entity se;
+};
+
+#pragma clang attribute pop
+
+/* That the task is on. NULL: unknown. */
+static __always_inline struct rq *steal_rq(const struct task_struct *task)
+{
+	const struct task_struct___fair *fair = (const void *)task;
+
+	return bpf_core_field_exists(fair->se.cfs_rq->rq) ? BPF_CORE_READ(fair, se.cfs_rq, rq)
+							  : NULL;
+}
+
+static __always_inline __u64 steal_ns_of(struct rq *rq)
+{
+	__u64 ns, seen = 0;
+
+	if (!rq || !bpf_core_field_exists(rq->prev_steal_time))
+		return STEAL_UNKNOWN;
+	ns = BPF_CORE_READ(rq, prev_steal_time);
+	if (bpf_core_field_exists(rq->prev_steal_time_rq))
+		seen = BPF_CORE_READ(rq, prev_steal_time_rq);
+	return seen > ns ? seen : ns;
+}
+
+#endif
