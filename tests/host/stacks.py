@@ -60,7 +60,38 @@ class Stacks(common.HostTest):
         self.assertIn(expected[0], out.split("of event 'spike'")[1])
 
 
+# The kernel tells all CPUs of a change of this, by a call.
+SWITCH = "/sys/kernel/tracing/events/xdp/xdp_exception/enable"
+
+
+def ask_all_cpus():
+    before = common.read(SWITCH).strip()
+    for value in ("1" if before == "0" else "0", before):
+        with open(SWITCH, "w") as file:
+            file.write(value)
+
+
 class Senders(common.HostTest):
+    @unittest.skipUnless(shutil.which("perf") and os.path.exists(SWITCH), "no perf, or not this kernel's")
+    def test_records_what_is_sent(self):
+        """With chosen events too: who sent a call to one CPU, or to several."""
+        cpu = common.find_cpus(1)[0]
+        os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
+        # A CPU that polls needs no interrupt.
+        with common.busy(cpu), common.Session([cpu], self.output, "--recorder", "events", "--threshold", "1h", "--count", "1",
+                                              "-e", "irq_vectors:call_function*", "-e", "workqueue:workqueue_execute_start") as session:
+            ask_all_cpus()
+            self.assertEqual(common.run_ctl("poke", session.name).returncode, 0)
+            data = os.path.join(session.read_capture()["path"], "perf.data")
+        out = subprocess.run(["perf", "script", "-i", data, "-F", "tid,event,trace,ip,sym"], capture_output=True, text=True, check=True).stdout
+        mine = [sample for sample in out.split("\n\n") if sample.split()[:1] == [str(os.getpid())]]
+        if os.path.exists("/sys/kernel/tracing/events/ipi/ipi_send_cpu"):
+            name = "ipi:ipi_send_cpumask:" if os.cpu_count() > 2 else "ipi:ipi_send_cpu:"
+            calls = [sample for sample in mine if name in sample]
+            self.assertTrue(calls, mine[-3:])
+            self.assertIn("ksys_write", calls[0])
+
     @unittest.skipUnless(os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu"), "this kernel does not tell of calls between CPUs (Linux 6.4)")
     def test_names_the_sender(self):
         """The timer was late for a function that another CPU asked for: by whom, and from where."""

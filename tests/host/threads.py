@@ -109,6 +109,12 @@ class Migrated(common.HostTest):
                 line, facts = self.spike(session, task)
                 session.finish(signal.SIGINT)
         self.check(line, facts, watched=False)
+        # Of what the thread was switched to from.
+        spike = facts["spike"]
+        self.assertEqual((spike["stack_pid"], spike["stack_tid"]), (spike["pid"], spike["tid"]))
+        self.assertNotEqual(spike["stack_tid"], task.pid)
+        kernel = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
+        self.assertTrue([name for name in kernel if name and "schedule" in name], spike["stack"])
 
 
 class Threads(common.HostTest):
