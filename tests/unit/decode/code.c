@@ -20,7 +20,7 @@
 #define JUMP5 "\xe9\x00\x01\x00\x00"
 
 /* What the test says of processes and the kernel. */
-static struct sideband_pt pt = { .user = true, .kernel = true };
+static struct sideband_pt pt = { .found = true, .user = true, .kernel = true };
 static struct sideband_kernel kernel;
 static struct sideband_map map;
 static int maps_asked;
@@ -125,7 +125,7 @@ static int set_up(void **ret)
 
 	strcpy(state->folder, "/tmp/code.XXXXXX");
 	assert_non_null(mkdtemp(state->folder));
-	pt = (struct sideband_pt){ .user = true, .kernel = true };
+	pt = (struct sideband_pt){ .found = true, .user = true, .kernel = true };
 	kernel = (struct sideband_kernel){};
 	map = (struct sideband_map){};
 	*ret = state;
