@@ -375,6 +375,19 @@ static bool samples_default(const struct events_recorder *events)
 	return last->attr.type != PERF_TYPE_TRACEPOINT && last->opened;
 }
 
+/* Whether the kernel tells who sends interrupts, and not only who queues work. */
+static bool has_calls(const struct events_recorder *events)
+{
+	size_t nr;
+	const struct ring_event *senders = senders_events(events->senders, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (senders[i].opened && strncmp(senders[i].name, "workqueue:", 10))
+			return true;
+	}
+	return false;
+}
+
 static int events_try(struct probe_detail *detail)
 {
 	const struct log log = probe_log(detail);
@@ -385,12 +398,15 @@ static int events_try(struct probe_detail *detail)
 
 	if (err)
 		return err;
-	probe_say(detail, "%s",
+	probe_say(detail, "%s%s",
 		  samples_default(to_events(recorder))
 			  ? "samples " PMU_EVENT_DEFAULT " at 10 kHz by NMI, also with "
 			    "interrupts off (--no-samples)"
 			  : "the PMU does not interrupt by NMI: no samples of code with "
-			    "interrupts off");
+			    "interrupts off",
+		  has_calls(to_events(recorder))
+			  ? ""
+			  : "; who sends interrupts is not recorded (Linux 6.4)");
 	events_free(recorder);
 	return 0;
 }
