@@ -770,8 +770,8 @@ TEST_WITH(cycles_of_what_follows, set_up, tear_down)
 	      "20-21 2 disabled fff @1000 8 cycles\n");
 }
 
-/* Packets of Event Trace, which libipt knows from 2.1 on: EVD; CFE of a page fault, SMI, RSM, VM
- * entry, VM exit. */
+/* Packets of Event Trace, which libipt knows from 2.1 on: EVD; CFE of a page fault, SMI, RSM,
+ * IRET, VM exit, VM entry. */
 TEST_WITH(event_trace, set_up, tear_down)
 {
 	put_psb(0x000, 1000);
@@ -784,6 +784,7 @@ TEST_WITH(event_trace, set_up, tear_down)
 	put_tsc(2000);
 	put_bytes("\x02\x13\x04\x00", 4);
 	put_ip(ppt_tip_pge, 0x201);
+	put_bytes("\x02\x13\x02\x00", 4);
 	put_ip(ppt_tip, 0x001);
 	put_bytes("\x02\x13\x08\x00", 4);
 	put_ip(ppt_fup, 0x002);
