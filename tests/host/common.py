@@ -319,6 +319,15 @@ class Session:
         self.process.stderr.close()
 
 
+def hold_tracepoints():
+    """For a module whose sessions have all events. The kernel waits for each tracepoint whose last event is closed: with a session
+    beside them, they end at once."""
+    folder = tempfile.TemporaryDirectory(prefix="perf-poke-test-")
+    unittest.addModuleCleanup(folder.cleanup)
+    session = Session([min(os.sched_getaffinity(0))], folder.name, "--threshold", "1h", *ALL_EVENTS, "--workload", "none")
+    unittest.addModuleCleanup(session.__exit__)
+
+
 class HostTest(unittest.TestCase):
     """A test with a folder of its own."""
 

@@ -13,6 +13,8 @@ import time
 
 import common
 
+setUpModule = common.hold_tracepoints
+
 TOP = "perf-poke-selftest"
 ONE = ["--recorder", "events", "--delivery", "relay"]
 
