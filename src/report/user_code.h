@@ -3,20 +3,27 @@
 #ifndef REPORT_USER_CODE_H
 #define REPORT_USER_CODE_H
 
+#include <stdbool.h>
+
 #include "names.h"
 #include "tracepoints.h"
 
-struct user_code;
+struct code;
+struct code_view;
+struct sideband;
 
-/* Of a folder perf.data, where files are as for struct code_opts. Returns 0, or a negative errno:
- * what was mapped is unknown. */
-int user_code_new(struct user_code **ret, const struct perfdata_file *file, const char *data,
-		  const char *buildid_dir, const char *symfs) _must_check_;
-void user_code_free(struct user_code *user);
-static inline void user_code_freep(struct user_code **user)
-{
-	user_code_free(*user);
-}
+/* The first four are set by the user, and must stay: of a folder perf.data, where files are as for
+ * struct code_opts. */
+struct user_code {
+	const struct perfdata_file *file;
+	const char *data, *buildid_dir, *symfs;
+	bool tried; /* the rest is opened by the first sample that needs it */
+	struct sideband *sideband;
+	struct code *code;
+	struct code_view *view;
+};
+
+void user_code_release(struct user_code *user);
 
 /* A samples_namer; the context is a struct user_code. */
 uint32_t user_code_name(void *context, struct names *names, const struct tracepoint_event *event,

@@ -11,40 +11,34 @@
 #include "track_spans.h"
 #include "user_code.h"
 
-/* Without it user space is one frame. */
-static int open_user_code(struct user_code **user, const struct account *account,
-			  struct tracepoints *tracepoints, const char *data, const char *symfs)
-{
-	_cleanup_free_ char *buildid_dir = NULL;
-	int r = capture_trace_buildid_dir(account->capture, &buildid_dir);
-
-	if (!r)
-		r = user_code_new(user, tracepoints_file(tracepoints), data, buildid_dir, symfs);
-	if (r)
-		return r == -ENOMEM ? r : 0;
-	account->spans->samples.namer = user_code_name;
-	account->spans->samples.context = *user;
-	return 0;
-}
-
 static int load_events(struct account *account, struct console *con,
 		       const struct view_capture *capture, const char *data, uint64_t begin,
 		       const char *symfs)
 {
-	_cleanup_(user_code_freep) struct user_code *user = NULL;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(user_code_release) struct user_code user = { .data = data, .symfs = symfs };
 	/* Of all CPUs: others may have asked this one. */
 	const struct sample_window window = { .end = capture->spike_ns };
+	struct samples *samples = &account->spans->samples;
+	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
 	int r = tracepoints_open(&tracepoints, data, &window, &why);
 
 	if (!r)
-		r = open_user_code(&user, account, tracepoints, data, symfs);
+		r = capture_trace_buildid_dir(account->capture, &buildid_dir);
+	if (!r) {
+		user.file = tracepoints_file(tracepoints);
+		user.buildid_dir = buildid_dir;
+		samples->namer = user_code_name;
+		samples->context = &user;
+	}
 	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
 		r = -ENOMEM;
 	if (!r)
 		r = events_spans_read(tracepoints, capture->cpu, begin, capture->spike_ns,
 				      account->spans, account->senders);
+	samples->namer = NULL;
+	samples->context = NULL;
 	account->facts.senders = account->senders;
 	return r ? capture_trace_error(con, account->capture, r, why) : 0;
 }

@@ -19,7 +19,7 @@ struct cpu_events {
 struct writer {
 	const struct view_capture *capture;
 	struct tracepoints *tracepoints;
-	struct user_code *user; /* NULL: user space is one frame */
+	struct user_code user;
 	uint64_t begin, end;
 	struct cpu_events *cpus; /* by number */
 	size_t nr;
@@ -35,7 +35,7 @@ static void release(struct writer *writer)
 		free(writer->cpus[i].cpu);
 	}
 	free(writer->cpus);
-	user_code_free(writer->user);
+	user_code_release(&writer->user);
 	timeline_free(writer->timeline);
 	names_free(writer->names);
 }
@@ -64,8 +64,8 @@ static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
 		return 0;
 	if (spans_new(&(*found)->to.spans))
 		return -ENOMEM;
-	(*found)->to.spans->samples.namer = writer->user ? user_code_name : NULL;
-	(*found)->to.spans->samples.context = writer->user;
+	(*found)->to.spans->samples.namer = user_code_name;
+	(*found)->to.spans->samples.context = &writer->user;
 	return 0;
 }
 
@@ -169,10 +169,14 @@ int export_events(struct console *con, const struct export_args *args,
 	writer.tracepoints = tracepoints;
 	if (!r)
 		r = capture_trace_buildid_dir(args->capture, &buildid_dir);
-	if (!r && user_code_new(&writer.user, tracepoints_file(tracepoints), data, buildid_dir,
-				args->symfs) == -ENOMEM)
-		r = -ENOMEM;
-	if (!r)
+	if (!r) {
+		writer.user = (struct user_code){
+			.file = tracepoints_file(tracepoints),
+			.data = data,
+			.buildid_dir = buildid_dir,
+			.symfs = args->symfs,
+		};
 		r = write_timeline(&writer, path, slices);
+	}
 	return r ? capture_trace_error(con, args->capture, r, why) : 0;
 }
