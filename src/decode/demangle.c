@@ -11,7 +11,7 @@ char *demangle(const char *name)
 	size_t length = strcspn(name, "@");
 	char *mangled, *plain, *text = NULL;
 
-	/* Of old compilers it would take what may be C. */
+	/* libiberty would also accept old compilers' names, which may be C. */
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
 		return NULL;
 	mangled = strndup(name, length);

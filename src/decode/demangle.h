@@ -2,9 +2,9 @@
 #ifndef DECODE_DEMANGLE_H
 #define DECODE_DEMANGLE_H
 
-/* The name of a function in C++ or Rust as perf shows it, without arguments, for the caller to
- * free. NULL: it is in another language, there is no memory, or libiberty was not there to build
- * with. What follows '@' is kept. */
+/* The name of a C++ or Rust function as perf shows it, without arguments, to be freed. NULL:
+ * another language, out of memory, or built without libiberty. A suffix that begins with '@' is
+ * kept. */
 char *demangle(const char *name);
 
 #endif

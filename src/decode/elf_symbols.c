@@ -6,7 +6,7 @@
 #include "array.h"
 #include "symbols.h"
 
-/* A line of a table of procedure linkage that says no size. */
+/* The size of a PLT entry if the section gives none. */
 #define PLT_ENTRY 16
 
 static void elf_endp(Elf **elf)
@@ -14,7 +14,7 @@ static void elf_endp(Elf **elf)
 	elf_end(*elf);
 }
 
-/* The file that is mapped, and the one whose table of symbols is read. */
+/* The mapped file, and the file whose symbol table is read. */
 struct reading {
 	Elf *mapped, *elf;
 	size_t names; /* of sections of `elf` */
@@ -51,7 +51,7 @@ static Elf_Scn *find_section(const struct reading *reading, uint32_t type, const
 	return NULL;
 }
 
-/* Files of symbols alone have no offsets of code. */
+/* Separate symbol files have no valid offsets of code. */
 static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
 {
 	GElf_Phdr header;
@@ -76,7 +76,7 @@ static bool is_hidden(const GElf_Sym *symbol)
 	return visibility == STV_HIDDEN || visibility == STV_INTERNAL;
 }
 
-/* Hand-written assembler has labels only. */
+/* Hand-written assembly has labels only. */
 static bool is_symbol(const struct reading *reading, const GElf_Sym *symbol)
 {
 	Elf_Scn *section = elf_getscn(reading->elf, symbol->st_shndx);
@@ -125,15 +125,15 @@ static int add_table(const struct reading *reading, uint32_t type)
 	return r;
 }
 
-/* Lines of procedure linkage jump to where the linker puts addresses, or push the number of a
- * relocation in .rela.plt. */
+/* PLT entries jump to an address stored by the linker, or push the index of a relocation in
+ * .rela.plt. */
 struct plt {
 	Elf_Data *numbered, *symbols;
 	size_t strings;
 	struct place {
 		uint64_t address;
 		size_t symbol;
-	} * places; /* in order */
+	} * places; /* sorted */
 	size_t nr;
 };
 
@@ -169,7 +169,7 @@ static bool find_place(const struct plt *plt, uint64_t address, size_t *symbol)
 	return found;
 }
 
-/* The head of a table begins with another push. */
+/* The first entry of a PLT begins with another push. */
 static bool read_line(const struct plt *plt, const uint8_t *line, size_t size, uint64_t address,
 		      size_t *symbol)
 {
@@ -238,7 +238,7 @@ static int add_plt_section(const struct reading *reading, const struct plt *plt,
 	return r;
 }
 
-/* .plt.sec is where calls go with indirect branch tracking. */
+/* With indirect branch tracking, calls go to .plt.sec. */
 static int add_plt(const struct reading *reading)
 {
 	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
@@ -276,7 +276,7 @@ static int add_tables(struct reading *reading, bool has_debug)
 	if (!has_debug)
 		r = add_table(reading, SHT_SYMTAB);
 	r = r ?: add_table(reading, SHT_DYNSYM);
-	/* As perf has it, the table of linkage does not end the function before. */
+	/* As in perf, the PLT does not end the function before it. */
 	symbols_finish(reading->symbols);
 	return r ?: add_plt(reading);
 }

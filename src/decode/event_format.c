@@ -8,15 +8,15 @@
 #include "format_text.h"
 #include "printable.h"
 
-/* An event is at most so large, and offsets in it have 16 bits. */
+/* The maximum size of an event: offsets in it have 16 bits. */
 #define RAW_MAX (1 << 16)
-/* An event, text that begins at its last byte, and the room that is behind a field to which an
- * offset relates: libtraceevent looks at all of that. */
+/* An event, text that begins at its last byte, and the space behind a field that an offset is
+ * relative to: libtraceevent may read all of these. */
 #define PRINTED_MAX (3 * RAW_MAX)
 #define FORMAT_MAX (64 << 10)
 
 struct event_format {
-	struct tep_handle *tep; /* of this one alone: one that is damaged harms no other */
+	struct tep_handle *tep; /* one for each format, so that a damaged one harms no other */
 	struct tep_event *event;
 	const struct tracing_data *data;
 	event_resolver *resolver;
@@ -56,7 +56,7 @@ static bool fields_are_possible(const struct tep_event *event)
 
 #define PRINT "print fmt:"
 
-/* The size of what is before the print format; 0: there is none. */
+/* The size of the part before the print format; 0: there is none. */
 static size_t find_print(const struct perfdata_bytes *text)
 {
 	const uint8_t *print = memmem(text->data, text->size, "\n" PRINT, strlen("\n" PRINT));
@@ -64,7 +64,7 @@ static size_t find_print(const struct perfdata_bytes *text)
 	return print && text->size <= FORMAT_MAX ? (size_t)(print - text->data) + 1 : 0;
 }
 
-/* Returns 0, -EINVAL or -ENOMEM; the handle is another one only if it is 0. */
+/* Returns 0, -EINVAL or -ENOMEM. Only on 0 is the handle replaced. */
 static int parse(struct event_format *format, const struct tracing_format *text, const char *copy)
 {
 	struct tep_handle *tep = tep_alloc();
@@ -88,7 +88,7 @@ static int parse(struct event_format *format, const struct tracing_format *text,
 	return 0;
 }
 
-/* Without the print format: that is only parsed if its fields are there. */
+/* Without the print format, which is parsed only if its fields exist. */
 static int parse_fields(struct event_format *format, const struct tracing_format *text, size_t head)
 {
 	_cleanup_free_ char *copy = NULL;
@@ -111,7 +111,7 @@ static bool has_field(const void *context, const char *name, size_t length)
 	       tep_find_any_field((struct tep_event *)event, text);
 }
 
-/* What cannot be parsed is left out. */
+/* Leaves out what cannot be parsed. */
 static int parse_print(struct event_format *format, const struct tracing_format *text, size_t head)
 {
 	const char *bytes = (const char *)text->text.data;
@@ -137,7 +137,7 @@ int event_format_new(struct event_format **ret, const struct tracing_data *data,
 	if (!format)
 		return -ENOMEM;
 	format->data = data;
-	/* It would complain on stderr. */
+	/* libtraceevent would print warnings on stderr. */
 	tep_set_loglevel(TEP_LOG_NONE);
 	r = parse_fields(format, text, head);
 	if (!r)
@@ -199,7 +199,7 @@ bool event_format_number(const struct event_format *format, const struct perfdat
 	return field && !(field->flags & TEP_FIELD_IS_ARRAY) && read_number(field, raw, value);
 }
 
-/* Where the bytes of an array are. Of a dynamic one the field says so: offset and size. */
+/* The bytes of an array. A dynamic one has offset and size in its field. */
 static bool find_array(const struct tep_format_field *field, const struct perfdata_bytes *raw,
 		       uint64_t *offset, uint64_t *size)
 {
@@ -251,13 +251,13 @@ static bool has_all_fields(const struct tep_event *event, const struct perfdata_
 	return true;
 }
 
-/* As `0xffffffff8281972f : "rcu_preempt"`. */
+/* Such as `0xffffffff8281972f : "rcu_preempt"`. */
 static void add_string(struct tep_handle *tep, const char *line)
 {
 	char *end;
 	uint64_t address = strtoull(line, &end, 16);
 
-	/* It looks at the last three characters, whether they are there or not. */
+	/* libtraceevent reads the last three characters even if there are fewer. */
 	if (end != line && !strncmp(end, " : \"", 4) && strlen(end + 4) > 3)
 		tep_register_print_string(tep, end + 3, address);
 }
@@ -298,7 +298,7 @@ static void print_to(struct event_format *format, struct event_printer *printer,
 	const struct tep_event *event = format->event;
 	struct tep_record record = { .data = printer->bytes, .size = (int)printer->used };
 
-	/* That of `bprint` is in the event. */
+	/* The format of `bprint` is in the event. */
 	if (event->print_fmt.format && *event->print_fmt.format &&
 	    !(event->flags & TEP_EVENT_FL_ISBPRINT))
 		tep_print_event(format->tep, text, &record, "%s", TEP_PRINT_INFO);

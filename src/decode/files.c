@@ -22,7 +22,7 @@ void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE])
 		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
 }
 
-/* Old tables have no sizes: ids that are shorter have zeros behind. */
+/* Old tables have no sizes: shorter IDs are padded with zeros. */
 static bool same_id(const struct build_id *a, const struct build_id *b)
 {
 	struct build_id one = {}, other = {};
@@ -65,7 +65,7 @@ static int open_by_id(const char *folder, const struct build_id *id, const char 
 	return fd;
 }
 
-/* As perf keeps them: in the folder that was given, then in its own. */
+/* perf's cache: first the given folder, then perf's own. */
 static int open_cached(const struct files_places *places, const struct files_wanted *wanted,
 		       const char *part, char **path)
 {
@@ -102,7 +102,7 @@ static int open_by_name(const struct files_places *places, const struct files_wa
 	return fd;
 }
 
-/* That of this process is that of all, if it has the build id. */
+/* The vDSO of this process, if it has the build ID. */
 static int open_own_vdso(const struct files_wanted *wanted, char **path)
 {
 	_cleanup_close_ int fd = -1;
@@ -197,7 +197,7 @@ static bool same_file(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-/* Where gdb looks. */
+/* The places where gdb looks. */
 static int open_by_link(const struct files_wanted *wanted, int fd)
 {
 	static const struct {

@@ -7,10 +7,10 @@ struct flow {
 	struct decode *decode;
 	struct calls *calls;
 	struct names *names;
-	const struct decode_item *item, *next; /* at hand, and after it; NULL: not known */
+	const struct decode_item *item, *next; /* current symbol, and the next one; NULL: unknown */
 };
 
-/* Of where execution goes on; NULL: not known. */
+/* Symbol of the place where execution continues; NULL: unknown. */
 static const struct symbol *symbol_of_next(const struct decode_item *item,
 					   const struct decode_item *next)
 {
@@ -26,7 +26,7 @@ static const struct symbol *resolve(void *arg, const struct calls_event *event, 
 	const struct symbol *symbol = NULL;
 
 	(void)event;
-	/* Mostly it is where execution goes on, and a look-up takes longer. */
+	/* It is mostly the place where execution continued; a look-up takes longer. */
 	if (ip == flow->item->to)
 		symbol = symbol_of_next(flow->item, flow->next);
 	return code_named(symbol ?: decode_symbol(flow->decode, flow->item, ip), flow->names);
@@ -69,7 +69,7 @@ void flow_free(struct flow *flow)
 	free(flow);
 }
 
-/* Of a branch to where is no trace. */
+/* For a branch to untraced code. */
 static uint32_t flags_of_branch(const struct code_block *code)
 {
 	switch ((enum code_branch)(code ? code->branch : CODE_NO_BRANCH)) {
@@ -176,7 +176,7 @@ static void add(struct flow *flow, const struct decode_item *item)
 				       });
 		return;
 	}
-	/* What is lost shows where the CPU's trace goes on. */
+	/* A loss shows once the CPU's trace continues. */
 	if (item->kind == DECODE_ERROR)
 		return;
 	if (item->code)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From what was decoded to calls: items become what struct calls takes. */
+/* Converts decoded items to the events that struct calls takes. */
 #ifndef DECODE_FLOW_H
 #define DECODE_FLOW_H
 
@@ -8,7 +8,7 @@
 
 struct flow;
 
-/* Of the options of calls, resolve, comm and arg are set here. */
+/* Sets resolve, comm and arg of the options of calls. */
 int flow_new(struct flow **ret, struct decode *decode, const struct calls_opts *opts,
 	     struct timeline *timeline, struct names *names) _must_check_;
 void flow_free(struct flow *flow);

@@ -6,8 +6,8 @@
 
 #include "util.h"
 
-/* Some 6 KiB is the longest of Linux 6.18; libtraceevent parses 16 KiB of anything that is not
- * refused below in less than 2 MiB of stack. */
+/* The longest format of Linux 6.18 has about 6 KiB. For 16 KiB of anything that is not refused
+ * below, libtraceevent needs less than 2 MiB of stack. */
 #define SIZE_MAX_PLAIN (16 << 10)
 #define DEPTH_MAX 64
 #define UNARY_MAX 2
@@ -85,7 +85,7 @@ static bool skip_digits(struct text *text)
 	return text->at > begin && text->at - begin <= NUMBER_MAX;
 }
 
-/* As `unsigned int vec`, `char comm[16]`, `__data_loc char[] name`: a type and a name. */
+/* Such as `unsigned int vec`, `char comm[16]`, `__data_loc char[] name`: a type and a name. */
 static bool skip_declaration(struct text *text)
 {
 	unsigned int words = 0;
@@ -131,8 +131,7 @@ bool format_text_head_is_plain(const char *bytes, size_t size)
 	return true;
 }
 
-/* Behind the `%`: numbers, strings, pointers and names of functions, of a width that is no field.
- */
+/* After the `%`: numbers, strings, pointers and function names, without a width from a field. */
 static bool skip_conversion(struct text *text)
 {
 	const char *begin = text->at;
@@ -152,7 +151,7 @@ static bool skip_conversion(struct text *text)
 	return true;
 }
 
-/* With its quotes. */
+/* Includes the quotes. */
 static bool skip_string(struct text *text, bool is_format)
 {
 	if (text->at == text->end || *text->at != '"')
@@ -172,7 +171,7 @@ static bool skip_string(struct text *text, bool is_format)
 	return true;
 }
 
-/* Behind REC and __get_str a field is named, which must be there. */
+/* REC and __get_str are followed by a field, which must exist. */
 static bool skip_field(struct text *text, const char *before, const struct fields *fields)
 {
 	struct text word;
@@ -187,7 +186,7 @@ static bool skip_field(struct text *text, const char *before, const struct field
 	return fields->has(fields->context, word.at, (size_t)(word.end - word.at));
 }
 
-/* Of functions, and of names that begin with two underscores, only those that are harmless. */
+/* Accepts only harmless functions and names with two leading underscores. */
 static bool skip_word(struct text *text, const struct fields *fields, unsigned int *depth)
 {
 	static const char *const functions[] = { "__print_flags", "__print_symbolic" };

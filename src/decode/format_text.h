@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What of the format of a tracepoint libtraceevent may be given: its parser and what it prints with
+/* Decides which parts of a tracepoint's format are passed to libtraceevent: its parser and printer
  * trust what the kernel wrote. */
 #ifndef DECODE_FORMAT_TEXT_H
 #define DECODE_FORMAT_TEXT_H
@@ -7,15 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether what is before `print fmt:` is as the kernel lays it out: a name, an id, fields. */
+/* Whether the part before `print fmt:` has the kernel's layout: a name, an ID, fields. */
 bool format_text_head_is_plain(const char *text, size_t size);
 
-/* Whether the event has a field of that name. It has no NUL behind it. */
+/* Whether the event has a field of that name, which need not end with a NUL. */
 typedef bool format_text_field(const void *context, const char *name, size_t length);
 
-/* Whether what is behind `print fmt:` is harmless. libtraceevent believes names and lengths that
- * are in it and in an event, divides by what is in an event, and recurses as deep as a text is
- * nested: what can make it read past an event, fail, or need much stack or memory is refused. */
+/* Whether the part after `print fmt:` is harmless. libtraceevent trusts names and lengths in it and
+ * in events, divides by values of events, and recurses as deep as the text nests. Refuses what
+ * could make it read beyond an event, fail, or need much stack or memory. */
 bool format_text_print_is_plain(const char *text, size_t size, format_text_field *has_field,
 				const void *context);
 

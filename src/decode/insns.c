@@ -10,14 +10,14 @@
 #define OPCODE_CLI 0xfa
 #define OPCODE_STI 0xfb
 #define OPCODE_ESCAPE 0x0f
-/* Behind the escape. */
+/* After the escape byte. */
 #define OPCODE_SYSCALL 0x05
 #define OPCODE_SYSRET 0x07
 #define OPCODE_SYSENTER 0x34
 #define OPCODE_SYSEXIT 0x35
 
 struct insns {
-	uint8_t trace[PSB_STATE_SIZE]; /* that says nothing but where code is executed */
+	uint8_t trace[PSB_STATE_SIZE]; /* which only marks an address */
 	struct pt_insn_decoder *decoder;
 	bool over;
 };
@@ -70,7 +70,7 @@ int insns_begin(struct insns *insns, struct pt_image *image, uint64_t ip, enum p
 	return status < 0 ? status : 0;
 }
 
-/* What comes behind a branch is not in the trace: that is told with the branch itself. */
+/* The code after a branch is not in the trace: the branch itself shows its effect on interrupts. */
 bool insns_next(struct insns *insns, struct pt_insn *insn)
 {
 	int status;
@@ -112,7 +112,7 @@ static bool is_prefix(uint8_t byte, enum pt_exec_mode mode)
 	       (mode == ptem_64bit && byte >= 0x40 && byte <= 0x4f);
 }
 
-/* The opcode; one with an escape has it in the upper byte. */
+/* The opcode, with an escape in the upper byte. */
 static unsigned int opcode_of(const struct pt_insn *insn)
 {
 	size_t at = 0;

@@ -5,7 +5,7 @@
 
 #include "symbols.h"
 
-/* What perf takes for a function or a variable: the latter end functions. */
+/* What perf takes for a function or a variable. Variables end functions. */
 static bool is_symbol(char type)
 {
 	return type && strchr("TWDB", toupper(type));
@@ -18,7 +18,7 @@ static uint8_t binding_of(char type)
 	return isupper(type) ? STB_GLOBAL : STB_LOCAL;
 }
 
-/* There are 200,000 lines: strtoull() would take as long as all the rest. */
+/* With 200,000 lines, strtoull() would take as long as everything else. */
 static const char *parse_hex(const char *text, uint64_t *value)
 {
 	*value = 0;
@@ -34,7 +34,7 @@ static const char *parse_hex(const char *text, uint64_t *value)
 	}
 }
 
-/* As `ffffffff81000000 T _stext` and `ffffffffc0000000 t init\t[MODULE]`. */
+/* Such as `ffffffff81000000 T _stext` and `ffffffffc0000000 t init\t[MODULE]`. */
 static int add_line(struct symbols *symbols, const char *line)
 {
 	struct symbols_entry entry = {};

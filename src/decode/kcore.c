@@ -28,7 +28,7 @@ static int add_segment(struct kcore *kcore, const GElf_Phdr *header)
 	return 0;
 }
 
-/* What overlaps another segment is damaged. */
+/* Overlapping segments are damaged. */
 static void leave_apart(struct kcore *kcore)
 {
 	size_t kept = 0;
@@ -78,7 +78,7 @@ static int open_code(struct kcore *kcore, int dir, const char *data)
 	return read_segments(kcore);
 }
 
-/* Perf refuses one of another boot in the same way. */
+/* perf refuses a copy from another boot in the same way. */
 static void check(struct kcore *kcore, const char *text_name, uint64_t text_start)
 {
 	const struct symbols_entry *text = symbols_by_name(&kcore->symbols, text_name);

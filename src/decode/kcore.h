@@ -12,18 +12,18 @@ struct kcore_segment {
 	uint64_t start, end, offset;
 };
 
-/* All zero, and fd -1: none. */
+/* Zero-initialised with fd -1: none. */
 struct kcore {
 	char *path;
 	int fd;
 	struct kcore_segment *segments; /* by address */
 	size_t nr;
 	struct symbols symbols;
-	const char *why; /* there is no code; NULL: there is */
+	const char *why; /* why there is no code; NULL: there is */
 };
 
-/* data: the folder of a perf.data; a file has none. text_start: of the symbol `text_name` by the
- * file; 0: it does not say. Returns 0, though there may be no code or symbols, or -ENOMEM. */
+/* data: the folder of a perf.data; a plain file has no kcore. text_start: address of the symbol
+ * `text_name` in the file; 0: unknown. Returns 0 even without code or symbols, or -ENOMEM. */
 int kcore_open(struct kcore *kcore, const char *data, const char *text_name,
 	       uint64_t text_start) _must_check_;
 void kcore_close(struct kcore *kcore);

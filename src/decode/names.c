@@ -14,7 +14,7 @@ struct entry {
 struct names {
 	struct entry *entries; /* 0 is the empty string */
 	uint32_t nr, room;
-	uint32_t *slots; /* numbers, by hash; 0 is free */
+	uint32_t *slots; /* numbers by hash; 0: free */
 	uint32_t mask;
 	int r;
 };
@@ -84,14 +84,14 @@ int names_new(struct names **ret)
 	return 0;
 }
 
-/* A copy that is UTF-8 and not too long. */
+/* Copies as UTF-8, truncated to the limit. */
 static char *tidy(const char *s)
 {
 	size_t length = strnlen(s, NAMES_LENGTH_MAX + 1);
 	char *text;
 
 	if (length > NAMES_LENGTH_MAX) {
-		/* Not in the middle of a character. */
+		/* Does not cut a character. */
 		length = NAMES_LENGTH_MAX;
 		while (length && ((unsigned char)s[length] & 0xc0) == 0x80)
 			length--;

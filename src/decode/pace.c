@@ -6,7 +6,7 @@
 #include "trace.h"
 #include "trace_clock.h"
 
-/* Of the packets TIP.PGE, TIP.PGD and FUP: the lower bits of their first byte. */
+/* The lower bits of the first byte of TIP.PGE, TIP.PGD and FUP. */
 #define TIP_MASK 0x1f
 #define TIP_PGD 0x01
 #define TIP_PGE 0x11
@@ -16,16 +16,16 @@ struct pace {
 	struct pt_clock clock;
 	struct pt_walk walk;
 	const uint8_t *begin, *at, *end, *limit;
-	uint64_t near;		    /* all 64 bits of a TSC of about then */
-	uint64_t told;		    /* the TSC, by the last packet that told it */
-	uint64_t cycles;	    /* since the last packet that told the TSC */
-	uint64_t span, span_cycles; /* from that packet to the next such one; 0: not known */
+	uint64_t near;		    /* full TSC near that time */
+	uint64_t told;		    /* TSC of the last packet with time */
+	uint64_t cycles;	    /* since the last packet with time */
+	uint64_t span, span_cycles; /* from that packet to the next one with time; 0: unknown */
 	uint64_t first, last[PACE_NR_KINDS];
 	/* Cycles: before the last move, in it, and in it after tracing was enabled. */
 	uint64_t before, passed, enabled;
-	bool on;	  /* code is being traced; cycles of other code do not count */
+	bool on;	  /* code is traced; cycles of other code do not count */
 	bool is_enabled;  /* in the last move */
-	bool lost;	  /* by an overflow, up to the next FUP */
+	bool lost;	  /* after an overflow, up to the next FUP */
 	uint64_t resumed; /* TSC at that */
 	uint64_t event;	  /* enum pt_cfe: the last one since the last branch; 0: none */
 	enum untraced untraced;
@@ -65,13 +65,13 @@ static bool next_packet(const uint8_t *at, const uint8_t *limit, const struct pt
 	return pt_packet_read(at, (size_t)(limit - at), walk->bip_len, packet);
 }
 
-/* A CPU that slept counted no cycles meanwhile: by the ratio of clocks it needed less time. */
+/* A sleeping CPU counts no cycles: judging by the ratio of clocks, it needed less time. */
 static bool has_slept(const struct pt_walk *walk, uint64_t span, uint64_t needed)
 {
 	return walk->ratio && span - span / 5 > needed;
 }
 
-/* Up to the next packet that tells the TSC. Where packets were lost before it, cycles were too. */
+/* Up to the next packet with time. If packets were lost before it, so were cycles. */
 static void look_ahead(struct pace *pace)
 {
 	struct pt_walk walk = pace->walk;
@@ -80,7 +80,7 @@ static void look_ahead(struct pace *pace)
 	uint64_t cycles = 0, now = walk.tsc;
 
 	pace->span_cycles = 0;
-	/* Without MTC packets CPUs tell the TSC seldom, and sleep meanwhile. */
+	/* Without MTC packets, times are rare, and CPUs sleep in between. */
 	if (!pace->clock.tsc_ctc_n)
 		return;
 	while (walk.told == pace->walk.told) {
@@ -93,7 +93,7 @@ static void look_ahead(struct pace *pace)
 		at += packet.len;
 	}
 	pace->span = walk.tsc - pace->told;
-	/* A step back, or a day: no time between two packets of a running CPU. */
+	/* A step back, or a day: implausible between two packets of a running CPU. */
 	if (!(pace->span >> 48) && !has_slept(&walk, pace->span, now - pace->told))
 		pace->span_cycles = cycles;
 }
@@ -123,7 +123,7 @@ static enum pace_kind kind_of(const uint8_t *at, const struct pt_packet *packet)
 	return PACE_BRANCH;
 }
 
-/* No other packet begins so. */
+/* No other packet begins with these bytes. */
 static void switch_on(struct pace *pace)
 {
 	switch (*pace->at & TIP_MASK) {
@@ -149,7 +149,7 @@ static void pass_overflow(struct pace *pace, const struct pt_packet *packet)
 	}
 }
 
-/* Event Trace tells an event before the branch that it makes the CPU do. */
+/* Event Trace reports an event before the branch that it causes. */
 static void pass_event(struct pace *pace, const struct pt_packet *packet)
 {
 	static const uint8_t places[] = {
@@ -192,7 +192,7 @@ static void pass(struct pace *pace, const struct pt_packet *packet)
 	}
 }
 
-/* The decoder may read the PSB+ of the next segment, which is that one's to count. */
+/* The decoder may read the PSB+ of the next segment, which counts it itself. */
 bool pace_move(struct pace *pace, uint64_t offset)
 {
 	const uint8_t *to =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When code was executed, and how many core cycles it took, by the packets that the decoder has
- * read. libipt's own times lose up to a tick with each CYC packet; here CYC packets tell what part
- * of the time between two MTC or TSC packets has passed, as perf has it. */
+/* The times and core cycles of executed code, from the packets that the decoder has read. libipt's
+ * times lose up to a tick at each CYC packet. Here CYC packets interpolate between two MTC or TSC
+ * packets, as in perf. */
 #ifndef DECODE_PACE_H
 #define DECODE_PACE_H
 
@@ -15,17 +15,17 @@ struct pace;
 struct sideband_pt;
 struct trace_segment;
 
-/* Of one segment, which must stay; `on`: code was traced when it began. Returns 0 or -ENOMEM. */
+/* For one segment, which must stay; `on`: code was traced at its begin. Returns 0 or -ENOMEM. */
 int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
 	     bool on) _must_check_;
 void pace_free(struct pace *pace);
 
-/* The decoder stands at an offset of the segment now: it has used a packet, and read ahead up to
- * the next one that says where code went. Returns whether that packet is of a branch; if not, it is
- * of an event, or there is none. */
+/* Moves to the decoder's offset in the segment: it has used a packet, and has read ahead up to the
+ * next one that tells where code went. Returns whether that is a branch packet, as opposed to an
+ * event or the end. */
 bool pace_move(struct pace *pace, uint64_t offset);
 
-/* The packet there, if it is of a branch or an overflow, belongs to the last move. */
+/* If the packet there is of a branch or an overflow, counts it with the last move. */
 void pace_pass(struct pace *pace);
 
 /* Of packets. */
@@ -37,25 +37,25 @@ enum pace_kind {
 	PACE_NR_KINDS,
 };
 
-/* The TSC now. 0: not known. */
+/* The current TSC. 0: unknown. */
 uint64_t pace_now(const struct pace *pace);
 
-/* The TSC when the last move began, and at the last packet of a kind that was passed: one move may
- * go over a packet that ends tracing and the next one that begins it. 0: not known. */
+/* The TSC at the beginning of the last move, and at the last packet of a kind that was passed: one
+ * move may pass the packet that disables tracing and the next that enables it. 0: unknown. */
 uint64_t pace_first(const struct pace *pace);
 uint64_t pace_last(const struct pace *pace, enum pace_kind kind);
 
-/* Behind an overflow: the TSC at the FUP that tells where the trace goes on, which is passed. */
+/* After an overflow: the TSC at the FUP that tells where the trace continues, which is passed. */
 uint64_t pace_resume(struct pace *pace);
 
-/* Of the packet there, as libipt and this project have no names in common; 0: unknown, or cut. */
+/* The kind of the packet there, for which libipt and this project share no names; 0: unknown, or
+ * truncated. */
 size_t pace_packet_size(const uint8_t *at, const uint8_t *end);
 
-/* Where the CPU went when tracing was disabled last. */
+/* Where the CPU went when tracing was last disabled. */
 enum untraced pace_untraced(const struct pace *pace);
 
-/* Cycles up to where the last move began, or all up to where it enabled tracing; which were not
- * taken yet. */
+/* Cycles not taken yet, up to the beginning of the last move, or up to where it enabled tracing. */
 uint32_t pace_take(struct pace *pace);
 uint32_t pace_rest(struct pace *pace);
 

@@ -7,17 +7,17 @@
 #include "array.h"
 #include "write_all.h"
 
-/* Sites in the kernel's text are of whole lines, so that patches that are close share one. */
+/* Sites in the kernel's text consist of whole lines, so that neighbouring patches share one. */
 #define LINE 64
-/* Of all versions of all sites. */
+/* The versions of all sites. */
 #define SIZE_MAX_ALL (256u << 20)
 
 struct patches {
-	const struct sideband_poke *pokes; /* in order of time */
+	const struct sideband_poke *pokes; /* sorted by time */
 	size_t nr_pokes;
 	struct patches_site *sites; /* by address */
 	size_t nr;
-	uint32_t *changes; /* pokes, by site and time */
+	uint32_t *changes; /* pokes, sorted by site and time */
 	int fd;
 	char *path;
 };
@@ -87,7 +87,7 @@ static bool is_change(const struct sideband_poke *poke)
 	return poke_end(poke) != poke->addr;
 }
 
-/* Each site's changes are together, in order of time. */
+/* Changes are grouped by site, and sorted by time. */
 static void list_changes(struct patches *patches)
 {
 	size_t at = 0;
@@ -132,14 +132,14 @@ static const struct sideband_poke *change_of(const struct patches *patches,
 	return &patches->pokes[patches->changes[site->first + i]];
 }
 
-/* What was there before may not be known. */
+/* The original bytes may be unknown. */
 static void put(uint8_t *bytes, const uint8_t *change, size_t size)
 {
 	if (size)
 		memcpy(bytes, change, size);
 }
 
-/* All changes undone. */
+/* Undoes all changes. */
 static void make_first(const struct patches *patches, const struct patches_site *site,
 		       const struct kcore *kcore, uint8_t *bytes)
 {

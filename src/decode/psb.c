@@ -19,7 +19,7 @@ static bool is_mode(const uint8_t *at)
 	return *at == MODE && at[1] >> 5 == MODE_EXEC;
 }
 
-/* Code was executed. */
+/* Code ran. */
 static bool tells_code(const uint8_t *at, const struct pt_packet *packet)
 {
 	return packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF ||
@@ -46,14 +46,14 @@ struct psb psb_read(const uint8_t *begin, const uint8_t *end)
 		psb.on |= !psb.size && (*at & IP_MASK) == FUP;
 		if (packet.type == PT_PACKET_PSBEND)
 			psb.size = (size_t)(at - begin) + packet.len;
-		/* What follows matters only where PSB+ does not tell the mode. */
+		/* The rest matters only if PSB+ lacks the mode. */
 		if (psb.size && psb.modes)
 			break;
 	}
 	return psb;
 }
 
-/* PSB, MODE.Exec, FUP with all of the address, PSBEND. */
+/* PSB, MODE.Exec, FUP with a full address, PSBEND. */
 void psb_write(uint8_t at[PSB_STATE_SIZE], uint64_t ip, uint8_t mode)
 {
 	const uint8_t rest[] = { MODE, mode, FUP_WHOLE };

@@ -6,8 +6,8 @@
 #include "psb.h"
 
 struct resume {
-	struct pt_packet_decoder *packets; /* of the trace, which is not written to */
-	uint8_t *copy;			   /* with room for a PSB before it */
+	struct pt_packet_decoder *packets; /* the original trace, which is never modified */
+	uint8_t *copy;			   /* with room for a PSB in front */
 	uint64_t last_ip;
 	struct pt_packet_mode_exec mode;
 	bool overflowed;
@@ -46,7 +46,7 @@ void resume_free(struct resume *resume)
 	free(resume);
 }
 
-/* Packets have of an address what differs from the one before. */
+/* Packets contain the part of an address that differs from the previous one. */
 static bool take_ip(struct resume *resume, const struct pt_packet_ip *packet)
 {
 	static const uint8_t bits[] = {
@@ -67,7 +67,7 @@ static bool take_ip(struct resume *resume, const struct pt_packet_ip *packet)
 	return true;
 }
 
-/* A FUP packet that follows tells where that happened, and the CPU went on. */
+/* A FUP packet follows with the address, and the CPU continued. */
 static bool is_bound_to(const struct pt_packet *packet)
 {
 	switch (packet->type) {
@@ -86,7 +86,7 @@ static bool is_bound_to(const struct pt_packet *packet)
 	}
 }
 
-/* An event is a FUP packet with a TIP packet behind it, or TIP.PGD: decoding begins before it. */
+/* An event is a FUP packet followed by TIP or TIP.PGD: decoding begins before it. */
 static bool begins_event(const struct resume *resume)
 {
 	struct pt_packet_decoder *packets = resume->packets;
@@ -114,7 +114,7 @@ static bool take_fup(struct resume *resume)
 	return told;
 }
 
-/* Whether decoding can go on behind the packet, or at one that begins an event. */
+/* Whether decoding can continue after the packet, or at one that begins an event. */
 static bool take(struct resume *resume, const struct pt_packet *packet)
 {
 	resume->bound |= is_bound_to(packet);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a segment can be decoded on after an error: at the next packet that says where the CPU is.
- * libipt begins at PSB packets alone, so one is written into a copy of the trace, before what
- * follows that packet. */
+/* Resumes decoding of a segment after an error: at the next packet with an address. libipt starts
+ * only at PSB packets, so one is written into a copy of the trace, in front of what follows that
+ * packet. */
 #ifndef DECODE_RESUME_H
 #define DECODE_RESUME_H
 
@@ -15,24 +15,23 @@ struct resume;
 
 struct resume_point {
 	uint64_t ip;
-	uint64_t offset; /* of what follows, in the trace */
+	uint64_t offset; /* of the continuation, in the trace */
 	bool overflowed; /* before it */
-	bool is_event;	 /* what follows is of an event there */
+	bool is_event;	 /* the continuation begins with an event */
 };
 
-/* Of a trace that begins with a PSB. `config`: of its decoder, to be one of the copy from now on.
- */
+/* For a trace that begins with a PSB. `config`: of its decoder; changed to that of a decoder for
+ * the copy. */
 int resume_new(struct resume **ret, struct pt_config *config) _must_check_;
 void resume_free(struct resume *resume);
 
-/* The next point at an offset of the trace or behind it. Each is told once. False: there is none.
- */
+/* The next point at or after an offset of the trace. Each is returned once. False: none. */
 bool resume_find(struct resume *resume, uint64_t offset, struct resume_point *point);
 
 /* Writes the PSB. Returns its offset in the copy. */
 uint64_t resume_write(struct resume *resume, const struct resume_point *point);
 
-/* What an offset in the copy is in the trace. */
+/* Converts an offset in the copy to one in the trace. */
 uint64_t resume_offset(uint64_t offset);
 
 #endif

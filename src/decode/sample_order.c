@@ -11,7 +11,7 @@ struct sample_order {
 	const struct perfdata_file *file;
 	const struct perfdata_events *events;
 	struct sample_window window;
-	struct place *places; /* in order */
+	struct place *places; /* sorted */
 	size_t nr, next;
 };
 
@@ -26,7 +26,7 @@ static bool is_wanted(const struct sample_window *window, const struct perfdata_
 	return !window->nr_cpus;
 }
 
-/* The record at a place, and the place of the next one. False: it is none, or no sample. */
+/* The record at an offset, and the offset of the next one. False: no record, or no sample. */
 static bool read_sample(const struct sample_order *order, uint64_t *at,
 			struct perfdata_sample *sample)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the sideband share. */
+/* Shared by the files of the sideband. */
 #ifndef DECODE_SIDEBAND_INTERNAL_H
 #define DECODE_SIDEBAND_INTERNAL_H
 
@@ -8,10 +8,10 @@
 #include "sample.h"
 #include "util.h"
 
-/* A record that is looked at again when it is asked for. */
+/* A record that is read again on request. */
 struct sideband_ref {
 	uint64_t time;
-	const uint8_t *record; /* of two of one time the first in the file is the older one */
+	const uint8_t *record; /* of equal times, the first in the file is older */
 	int32_t key;	       /* pid or tid: refs are sorted by it, then by time */
 };
 
@@ -26,7 +26,7 @@ struct sideband_cpu {
 	bool is_unsorted;
 };
 
-/* An entry of the file's table of build ids. */
+/* An entry of the file's table of build IDs. */
 struct sideband_built {
 	const char *name;
 	const uint8_t *id;
@@ -54,28 +54,28 @@ struct sideband {
 	size_t nr_built;
 };
 
-/* A record of the kernel, with what its sample id has. */
+/* A record of the kernel, with its sample ID. */
 struct sideband_record {
 	const struct perfdata_record *record;
 	struct perfdata_sample sample;
 };
 
-/* Fields of records, which are not aligned. The caller knows that the record is large enough. */
+/* Unaligned fields of records. The caller has checked the size. */
 uint16_t sideband_u16(const uint8_t *record, size_t at);
 uint32_t sideband_u32(const uint8_t *record, size_t at);
 uint64_t sideband_u64(const uint8_t *record, size_t at);
 
-/* The string at `at`; NULL: it does not end in the record. */
+/* The string at `at`; NULL: it does not end within the record. */
 const char *sideband_string(const uint8_t *record, size_t size, size_t at);
 
-/* Room for one more, of which the index is returned; negative errno: there is none. */
+/* Makes room for one more and returns its index, or a negative errno. */
 ssize_t sideband_grow(void **array, size_t *nr, size_t size);
 
 int sideband_add_ref(struct sideband_refs *refs, int32_t key, uint64_t time, const uint8_t *record);
 void sideband_sort_refs(struct sideband_refs *refs);
 
-/* Those of a key at the time or before end here: an index. Of those of the very time only such
- * count that are before the record `before`, if that is not NULL. */
+/* The end index of a key's records up to a time. With `before`, records of exactly that time count
+ * only if they precede it. */
 size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64_t time,
 			   const uint8_t *before);
 
@@ -83,14 +83,14 @@ size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64
 const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, int32_t key,
 					     uint64_t time, const uint8_t *before);
 
-/* Each takes the kinds of records that it knows. 0 or a negative errno. */
+/* Each handles the kinds of records that it knows. Returns 0 or a negative errno. */
 int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record);
 int sideband_take_task(struct sideband *sb, const struct sideband_record *record);
 int sideband_take_map(struct sideband *sb, const struct sideband_record *record);
 int sideband_take_built(struct sideband *sb, const uint8_t *record, size_t size);
 int sideband_take_kernel(struct sideband *sb, const struct sideband_record *record);
 
-/* When all records are taken. */
+/* Call after the last record. */
 int sideband_finish_maps(struct sideband *sb);
 void sideband_finish_pt(struct sideband *sb);
 void sideband_finish_tasks(struct sideband *sb);

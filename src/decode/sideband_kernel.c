@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What changed in the kernel's code, and what was lost. */
+/* Changes of the kernel's code, and losses. */
 #include "array.h"
 #include "sideband_internal.h"
 
@@ -112,7 +112,7 @@ int sideband_take_kernel(struct sideband *sb, const struct sideband_record *take
 	return 0;
 }
 
-/* Of one time the first in the file comes first: its bytes have the lower address. */
+/* Of equal times, the first in the file comes first: its bytes have the lower address. */
 static int compare_ksymbols(const void *a, const void *b)
 {
 	const struct sideband_ksymbol *one = a, *other = b;

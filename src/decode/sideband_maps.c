@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is mapped: by processes, and where the kernel and its modules are. */
+/* Mappings of processes, of the kernel and of modules. */
 #include "array.h"
 #include "sideband_internal.h"
 
@@ -86,7 +86,7 @@ static void find_build_id(const struct sideband *sb, struct sideband_map *map)
 	}
 }
 
-/* Of a record whose name ends in it. */
+/* For a record whose name ends within it. */
 static struct sideband_map read_map(const struct sideband *sb, const uint8_t *record)
 {
 	bool is_2 = sideband_u32(record, 0) == PERF_RECORD_MMAP2;
@@ -128,7 +128,7 @@ static int take_mmap(struct sideband *sb, const struct sideband_record *taken)
 	return sideband_add_ref(&sb->kernel_refs, 0, taken->sample.time, record->bytes);
 }
 
-/* A process gets what its parent has; execution begins with nothing. */
+/* fork copies the parent's mappings, exec drops them. */
 int sideband_take_map(struct sideband *sb, const struct sideband_record *taken)
 {
 	const struct perfdata_record *record = taken->record;
@@ -162,7 +162,7 @@ static int compare_maps(const void *a, const void *b)
 	return array_compare(one->start, other->start);
 }
 
-/* Build ids come last in a file. */
+/* Build IDs are at the end of a file. */
 int sideband_finish_maps(struct sideband *sb)
 {
 	size_t nr = sb->kernel_refs.nr;
@@ -198,7 +198,7 @@ static int insert_map(struct sideband_maps *maps, size_t at, struct sideband_map
 	return 0;
 }
 
-/* What is there already is newer: the map gets what is free. */
+/* Existing entries are newer: the map fills the gaps. */
 static int add_map(struct sideband_maps *maps, struct sideband_map map)
 {
 	uint64_t start = map.start;
@@ -225,7 +225,7 @@ static bool is_map(const struct sideband_ref *ref)
 	return type == PERF_RECORD_MMAP || type == PERF_RECORD_MMAP2;
 }
 
-/* From the newest record back to execution, or on to those of the parent. Each step goes to an
+/* From the newest record back to exec, or on to the records of the parent. Each step goes to an
  * older record. */
 static int collect_maps(const struct sideband *sb, const struct sideband_ref *ref,
 			struct sideband_maps *maps)

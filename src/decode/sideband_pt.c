@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What perf record says of Intel PT, of whose events the ids are, and of the CPU. */
+/* Records about Intel PT, the owners of event IDs, and the CPU. */
 #include "sideband_internal.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "array.h"
 
 #define RECORD_TIME_CONV 79
-#define TIME_CONV_SIZE 50 /* of the record, up to the last field that is read */
+#define TIME_CONV_SIZE 50 /* size of the record up to the last field read */
 #define AUXTRACE_INTEL_PT 1
 /* struct perf_record_auxtrace_info: header, type, reserved, fields. */
 #define INFO_TYPE 8
@@ -58,7 +58,7 @@ static void take_info(struct sideband *sb, const uint8_t *record, size_t size)
 		pt->fields[i] = at + sizeof(uint64_t) <= size ? sideband_u64(record, at) : 0;
 	}
 	pt->found = true;
-	/* The string stands between its length and the last field. */
+	/* The string is between its length and the last field. */
 	len = pt->fields[PERFDATA_PT_FILTER_STR_LEN];
 	len = len < size ? (len + 7) & ~UINT64_C(7) : size;
 	if (filter + len + sizeof(uint64_t) > size)
@@ -70,7 +70,7 @@ static void take_info(struct sideband *sb, const uint8_t *record, size_t size)
 		take_filter(pt, text);
 }
 
-/* AUXTRACE_INFO does not tell of a TSC of fewer bits. */
+/* AUXTRACE_INFO does not show a TSC with fewer bits. */
 static void take_time_conv(struct sideband *sb, const uint8_t *record, size_t size)
 {
 	if (size < TIME_CONV_SIZE)
@@ -120,7 +120,7 @@ int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record)
 	return 0;
 }
 
-/* "GenuineIntel,6,85,4", behind its length. */
+/* "GenuineIntel,6,85,4", after its length. */
 static void read_cpu(struct sideband *sb)
 {
 	struct perfdata_section section;
@@ -157,7 +157,7 @@ static void find_event(struct sideband *sb)
 	}
 }
 
-/* Times are known only if packets tell the TSC and the kernel trusts it. */
+/* Times are known only if packets contain the TSC and the kernel trusts it. */
 static void make_clock(struct sideband_pt *pt)
 {
 	const uint64_t *fields = pt->fields;

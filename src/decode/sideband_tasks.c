@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who ran where, and what the tasks are called. */
+/* Which tasks ran where, and their names. */
 #include "sideband_internal.h"
 
 #include <string.h>
 
 #include "array.h"
 
-/* More than the kernel can be built for: NR_CPUS. */
+/* More than the kernel's maximum NR_CPUS. */
 #define CPUS_MAX 65536
 #define NOT_KNOWN UINT64_MAX
 
@@ -54,7 +54,7 @@ static int add_task(struct sideband_cpu *cpu, struct sideband_task task)
 	return 0;
 }
 
-/* Now it runs. Who switched to it has said so before. */
+/* The task runs now. The record of the previous task may have announced it. */
 static int switch_in(struct sideband_cpu *cpu, uint64_t time, int32_t pid, int32_t tid)
 {
 	struct sideband_task *last = cpu->nr ? &cpu->tasks[cpu->nr - 1] : NULL;
@@ -66,7 +66,7 @@ static int switch_in(struct sideband_cpu *cpu, uint64_t time, int32_t pid, int32
 	return add_task(cpu, (struct sideband_task){ time, time, pid, tid });
 }
 
-/* What is switched out first ran before. */
+/* The first task switched out ran before. */
 static int switch_out(struct sideband_cpu *cpu, const struct perfdata_sample *sample, int32_t pid,
 		      int32_t tid, uint64_t latest)
 {
@@ -168,7 +168,7 @@ static bool is_comm(const struct sideband_ref *ref)
 	return sideband_u32(ref->record, 0) == PERF_RECORD_COMM;
 }
 
-/* Who is forked is called as the parent was then. Each step goes to an older record. */
+/* A forked task has its parent's name of that time. Each step goes to an older record. */
 const char *sideband_comm(const struct sideband *sb, int tid, uint64_t time)
 {
 	const uint8_t *before = NULL;
@@ -189,7 +189,7 @@ int sideband_pid(const struct sideband *sb, int tid, uint64_t time)
 	size_t next = sideband_refs_until(&sb->names, tid, time, NULL);
 	const struct sideband_ref *ref = next ? &sb->names.refs[next - 1] : NULL;
 
-	/* What became known of it later is better than nothing. */
+	/* A later name is better than none. */
 	if ((!ref || ref->key != tid) && next < sb->names.nr)
 		ref = &sb->names.refs[next];
 	if (!ref || ref->key != tid)

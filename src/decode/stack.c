@@ -227,8 +227,9 @@ bool stack_is_in_interrupt(const struct stack *stack)
 	return false;
 }
 
-/* It is new to all frames that began after the line was last touched. These are the innermost ones:
- * it is counted in the innermost, and taken back where they end. */
+/* The line is new to all frames that began after its last execution. These are the innermost ones.
+ * Counts are passed outwards when a frame ends, so the line is added to the innermost frame, and
+ * subtracted from the one around the new ones. */
 static void count_line(struct stack *stack, uint64_t last)
 {
 	size_t low = ARRAY_COUNT_BEFORE(stack->nr, i, stack->frames[i].touches < last);
@@ -261,7 +262,7 @@ void stack_touch_page(struct stack *stack, uint64_t number, uint64_t lines)
 	for (; lines; lines &= lines - 1) {
 		uint64_t *last = &page->last[__builtin_ctzll(lines)];
 
-		/* All frames have the lines that the innermost one has. */
+		/* All frames contain the lines of the innermost one. */
 		if (*last <= since)
 			count_line(stack, *last);
 		*last = now;

@@ -7,7 +7,7 @@
 
 #define COLD ".cold"
 
-/* Rarely executed parts of a function are elsewhere, as function.cold. */
+/* Cold parts of a function are elsewhere, as function.cold. */
 void code_number_names(struct symbol *symbol, struct names *names)
 {
 	const char *cold = strstr(symbol->text, COLD);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of an address of code: its function, and what an instruction does to interrupts. */
+/* The function of a code address, and what an instruction does to interrupts. */
 #ifndef DECODE_SYMBOL_H
 #define DECODE_SYMBOL_H
 
@@ -9,21 +9,21 @@
 struct names;
 
 struct symbol {
-	uint64_t start, end; /* both 0: not known */
+	uint64_t start, end; /* both 0: unknown */
 	uint32_t name;
 	uint32_t base; /* the name without .cold and the like */
 	bool kernel;
-	const char *text; /* the name; NULL: it is in the table of numbers only */
+	const char *text; /* the name; NULL: only in the table of numbers */
 };
 
 enum irq_change {
 	IRQ_SAME,
 	IRQ_OFF,
 	IRQ_ON,
-	IRQ_RESTORED, /* to what is not known: code that has them off turns them on */
+	IRQ_RESTORED, /* to an unknown state: on if they were off */
 };
 
-/* Names have no numbers before the one thread that uses symbols has given them some. */
+/* Names get their numbers in the one thread that uses symbols. */
 void code_number_names(struct symbol *symbol, struct names *names);
 static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
 {
@@ -32,7 +32,7 @@ static inline const struct symbol *code_named(const struct symbol *symbol, struc
 	return symbol;
 }
 
-/* Parts of one function have symbols of their own. */
+/* Whether two symbols are parts of one function. */
 static inline bool symbol_is_same(const struct symbol *a, const struct symbol *b)
 {
 	return a == b || a->base == b->base;

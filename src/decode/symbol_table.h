@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions that were met, each once. Not locked. */
+/* The functions seen, each once. Not locked. */
 #ifndef DECODE_SYMBOL_TABLE_H
 #define DECODE_SYMBOL_TABLE_H
 
@@ -11,7 +11,7 @@ struct symbol_table;
 int symbol_table_new(struct symbol_table **ret) _must_check_;
 void symbol_table_free(struct symbol_table *table);
 
-/* It stays until symbol_table_free(). NULL if there is no memory. */
+/* Valid until symbol_table_free(). NULL if out of memory. */
 const struct symbol *symbol_table_keep(struct symbol_table *table, const char *name, uint64_t start,
 				       uint64_t end, bool kernel);
 

@@ -15,7 +15,7 @@ void threads_release(struct threads *threads)
 	}
 }
 
-/* A track for each thread, and for what each CPU does in no thread that has a number. */
+/* A track for each thread, and one for each CPU's threads without an ID. */
 static struct track *new_track(struct threads *threads, const struct thread *thread, int cpu)
 {
 	struct track_id id = {
@@ -89,7 +89,7 @@ bool threads_rename(struct threads *threads, struct thread *thread, const char *
 	if (thread->tid <= 0 || !comm || names_add(threads->names, comm) == thread->comm)
 		return false;
 	name_thread(threads, thread, comm, thread->tid);
-	/* A process is called as its first thread. */
+	/* A process has the name of its first thread. */
 	track_rename(thread->stack.track, thread->tid == thread->pid ? thread->comm : 0,
 		     thread->name);
 	return true;

@@ -12,13 +12,13 @@ struct slice {
 struct track {
 	struct timeline *timeline;
 	struct track_id id;
-	void *end;	      /* of the sink's; NULL: nothing is told of it */
-	struct slice *slices; /* open ones */
+	void *end;	      /* the sink's; NULL: not reported */
+	struct slice *slices; /* open slices */
 	size_t nr, room;
 	uint64_t last;		/* position */
-	bool ended;		/* a slice, there or before */
+	bool ended;		/* position of a slice, or before it */
 	uint64_t restart;	/* position */
-	uint32_t restart_parts; /* parts there were then */
+	uint32_t restart_parts; /* number of parts at that time */
 	struct track *next;
 };
 
@@ -156,7 +156,7 @@ static void open_part(struct timeline *timeline, uint64_t at)
 	}
 }
 
-/* Slices that go on in the next part end here too. */
+/* Slices that continue in the next part end here too. */
 static void close_part(struct timeline *timeline, uint64_t at)
 {
 	const struct track_arg goes_on = {
@@ -174,7 +174,7 @@ static void close_part(struct timeline *timeline, uint64_t at)
 	timeline->open = false;
 }
 
-/* Into the part that has this time. There are none of times in which nothing happens. */
+/* Moves to the part of this time. Empty parts are skipped. */
 static void go_on(struct timeline *timeline, uint64_t time)
 {
 	const struct timeline_opts *opts = &timeline->opts;
@@ -203,14 +203,14 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	const struct timeline_opts *opts = &timeline->opts;
 	bool opens = false;
 
-	/* Most are of the part that is open. */
+	/* Most belong to the open part. */
 	if (timeline->open && time <= timeline->open_until)
 		return false;
 	if (timeline->closed || time < opts->begin || timeline->r)
 		return false;
 	if (!timeline->open) {
 		opens = true;
-		/* Without a window it begins with the trace. */
+		/* Without a window, begins with the trace. */
 		open_part(timeline, opts->counted ? 0 : opts->begin ?: time);
 	}
 	if (timeline->open && time > end_of_part(timeline))
@@ -270,7 +270,7 @@ void track_begin_late(struct track *track, uint32_t category, uint32_t name)
 
 	if (!push(track, category, name) || !timeline->nr_parts || !track->end)
 		return;
-	/* In all parts that there are since: also after the window. */
+	/* In all parts since then, also after the window. */
 	for (uint32_t i = first; i < timeline->nr_parts; i++)
 		told |= tell_late(track, i, &track->slices[track->nr - 1]);
 	timeline->slices += told;
@@ -343,7 +343,7 @@ int timeline_finish(struct timeline *timeline, uint64_t at)
 {
 	const struct timeline_opts *opts = &timeline->opts;
 
-	/* An empty window, or no trace: still a part. */
+	/* An empty window or trace still has a part. */
 	if (!timeline->nr_parts && !timeline->r)
 		open_part(timeline, opts->counted ? 0 : opts->begin);
 	for (struct track *track = timeline->tracks; track && timeline->open; track = track->next) {

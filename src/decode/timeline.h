@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Tracks with slices in them, of a window of time, in one part or, cut at equal times, in several.
- * They go to an end: a file, or spans in memory.
- */
+/* Tracks of slices in a time window, in one part or, cut at equal times, in several. The sink is a
+ * file, or spans in memory. */
 #ifndef DECODE_TIMELINE_H
 #define DECODE_TIMELINE_H
 
@@ -24,13 +22,13 @@ enum track_event_type {
 enum track_arg_type {
 	TRACK_ARG_U64,
 	TRACK_ARG_DOUBLE,
-	TRACK_ARG_SPAN, /* of time, as --time takes it */
+	TRACK_ARG_SPAN, /* in time, as --time accepts it */
 	TRACK_ARG_BOOL,
 };
 
 struct track_arg {
 	enum track_arg_type type;
-	uint32_t key; /* of struct names, as all names here */
+	uint32_t key; /* from struct names, as all names here */
 	union {
 		uint64_t u64;
 		double number;
@@ -68,35 +66,36 @@ struct track_id {
 	uint32_t process_name, thread_name;
 };
 
-/* A slice that turns out to have been around all since the track was restarted, in one of the
- * parts. Those that are found later are outside of those that were found before. */
+/* A slice that turns out to enclose everything since the track was restarted, in one of the parts.
+ * Later ones enclose earlier ones. */
 struct track_late {
 	uint32_t part;
-	bool ends; /* with the part; else an event tells its end */
+	bool ends; /* ends with the part; otherwise an event follows */
 	uint64_t begin, end;
 	uint32_t category, name;
 };
 
-/* `track` is what the function track returned; of one that is NULL nothing is told. rename, part,
- * restart and change may be NULL. Failures are kept until finish(). */
+/* `track` is what the function track returned; if NULL, nothing is reported for it. rename, part,
+ * restart and change may be NULL. Errors are kept until finish(). */
 struct timeline_ops {
 	void *(*track)(void *sink, const struct track_id *id);
-	/* The ID has other names now. `open`: what is told next is of the window. */
+	/* The ID has new names. `open`: the window is open for what follows. */
 	void (*rename)(void *sink, void *track, const struct track_id *id, bool open);
-	/* A part begins, which what follows is in. They are numbered from 0. */
+	/* A part begins. Parts are numbered from 0. */
 	void (*part)(void *sink, uint32_t number, uint64_t at);
 	void (*event)(void *sink, void *track, const struct track_event *event);
 	void (*restart)(void *sink, void *track);
 	void (*late)(void *sink, void *track, const struct track_late *late);
-	/* A CPU goes from one thread to another. */
+	/* A CPU switches from one thread to another. */
 	void (*change)(void *sink, uint64_t at, int cpu, void *from, void *to);
 	int (*finish)(void *sink);
 };
 
 struct timeline_opts {
-	uint64_t begin, end; /* what is written of the time; 0 and UINT64_MAX for all */
-	uint64_t split;	     /* so much time in a part; 0 for one part */
-	bool counted;	     /* positions are counted, not times: 0 where the window opens */
+	uint64_t begin, end; /* time window; 0 and UINT64_MAX: everything */
+	uint64_t split;	     /* length of a part; 0: a single part */
+	bool counted; /* positions are counts instead of times, from 0 at the beginning of the
+			 window */
 	const struct timeline_ops *ops;
 	void *sink;
 };
@@ -108,39 +107,38 @@ int timeline_new(struct timeline **ret, const struct timeline_opts *opts,
 		 struct names *names) _must_check_;
 void timeline_free(struct timeline *timeline);
 
-/* A new track; NULL if there is no memory, which is kept for timeline_finish(). */
+/* A new track; NULL if out of memory, which timeline_finish() reports. */
 struct track *timeline_track(struct timeline *timeline, const struct track_id *id);
 
-/* What they are called from now on. Process_name is 0 if the process keeps its own. */
+/* Sets the names from now on. process_name 0: the process keeps its name. */
 void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name);
 
-/* To be called with the time of what comes next. Returns true when the window opens: counted
- * positions begin anew then. */
+/* Call with the time of the next event. True when the window opens, where counts restart. */
 bool timeline_advance(struct timeline *timeline, uint64_t time);
 
-/* Up to this time, timeline_advance() does nothing. */
+/* Until this time, timeline_advance() does nothing. */
 uint64_t timeline_quiet_until(const struct timeline *timeline);
 
-/* Positions never go back on a track: one that would is where the track is. */
+/* Positions on a track never decrease: an earlier one is raised. */
 void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
-/* On a track without open slices: what has been open around all since track_restart(). */
+/* For a track without open slices: adds a slice that encloses everything since track_restart(). */
 void track_begin_late(struct track *track, uint32_t category, uint32_t name);
 void track_end(struct track *track, uint64_t at, const struct track_arg *args, size_t nr_args);
 void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
 		   const struct track_arg *args, size_t nr_args);
 void track_flow(struct track *track, uint64_t at, enum track_event_type type, uint32_t category,
 		uint32_t name, uint64_t flow);
-/* On a track without open slices: what comes now begins after what ended. */
+/* For a track without open slices: later slices begin after the ended ones. */
 void track_restart(struct track *track, uint64_t at);
 size_t track_depth(const struct track *track);
 
-/* A CPU goes from the thread of one track to that of another. */
+/* A CPU switches from the thread of one track to that of another. */
 void timeline_switch(struct timeline *timeline, uint64_t at, int cpu, struct track *from,
 		     struct track *to);
 
 uint64_t timeline_slices(const struct timeline *timeline);
 
-/* Ends what is open. Returns 0 or a negative errno: of anything before, too. */
+/* Ends open slices. Returns 0 or the first error as a negative errno. */
 int timeline_finish(struct timeline *timeline, uint64_t at) _must_check_;
 
 #endif

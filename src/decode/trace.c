@@ -46,7 +46,7 @@ static int add_auxtrace(struct chunks *chunks, const struct perfdata_record *rec
 	return chunk.size ? add_chunk(chunks, chunk) : 0;
 }
 
-/* Whose the trace is, the id says; without ID_INDEX, the sample. */
+/* The owner of the trace is known from the ID or, without ID_INDEX, from the sample. */
 static int add_sample(struct chunks *chunks, const struct sideband *sb,
 		      const struct perfdata_record *record)
 {
@@ -208,15 +208,15 @@ uint64_t trace_size(const struct trace_queue *queue)
 	return queue->size;
 }
 
-/* Of a PSB that was written while nothing was traced PSB+ does not tell the mode of execution: what
- * follows is decoded with what is before. */
+/* A PSB written while nothing was traced lacks the mode of execution in its PSB+: it is decoded as
+ * part of what precedes it. */
 static bool tells_mode(const struct trace_piece *piece, const struct trace_point *point)
 {
 	return psb_read(piece->begin + point->offset, piece->limit).modes;
 }
 
-/* Where decoding can begin, from the first point of a piece on. They stand before the end of the
- * piece; what they have of PSB+ may go on to the limit. */
+/* Points where decoding can begin, from the first one of a piece. They begin within the piece;
+ * their PSB+ may extend to the limit. */
 static bool find_in(const struct trace_piece *piece, size_t from, struct trace_point *point)
 {
 	bool is_first = !from;
@@ -266,7 +266,7 @@ static void make_segment(const struct trace_queue *queue, size_t buffer,
 		segment->end = piece->begin + next.offset;
 }
 
-/* Where it is not known what is before it. */
+/* If what precedes it is unknown. */
 static void make_found(const struct trace_queue *queue, size_t buffer,
 		       const struct trace_point *point, struct trace_segment *segment)
 {
@@ -277,7 +277,7 @@ static void make_found(const struct trace_queue *queue, size_t buffer,
 	make_segment(queue, buffer, point, joined, segment);
 }
 
-/* The first segment of a piece or of those behind it. */
+/* The first segment of a piece or of later ones. */
 static bool first_from(const struct trace_queue *queue, size_t buffer,
 		       struct trace_segment *segment)
 {
@@ -294,7 +294,7 @@ static bool first_from(const struct trace_queue *queue, size_t buffer,
 	return false;
 }
 
-/* The last segment of the pieces before. */
+/* The last segment of earlier pieces. */
 static bool last_before(const struct trace_queue *queue, size_t buffer,
 			struct trace_segment *segment)
 {
@@ -311,7 +311,8 @@ static bool last_before(const struct trace_queue *queue, size_t buffer,
 	return false;
 }
 
-/* The pieces that begin at the TSC or before end here. What has no time is not asked. */
+/* The index after the last piece that begins at or before the TSC. Pieces without time do not
+ * count. */
 static size_t pieces_until(const struct trace_queue *queue, uint64_t tsc)
 {
 	size_t low = 0, high = queue->nr;
@@ -334,12 +335,12 @@ static size_t pieces_until(const struct trace_queue *queue, uint64_t tsc)
 	return low;
 }
 
-/* The last tick that is of the time. */
+/* The last tick of the time. */
 static uint64_t last_tick(const struct trace_clock *clock, uint64_t time)
 {
 	uint64_t tsc = trace_clock_tsc(clock, time + 1);
 
-	/* Of fast clocks this is one of the next ns, or the one before it. */
+	/* With a fast clock, this is a tick of the next ns, or the one before it. */
 	for (int i = 0; i < 2 && tsc && trace_clock_ns(clock, tsc) == time + 1; i++)
 		tsc--;
 	return tsc;

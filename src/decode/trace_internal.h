@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the trace share. */
+/* Shared by the files of the trace. */
 #ifndef DECODE_TRACE_INTERNAL_H
 #define DECODE_TRACE_INTERNAL_H
 
@@ -7,14 +7,14 @@
 
 #include "trace_clock.h"
 
-/* Bytes without a gap. The first synchronisation point need not be at the begin. */
+/* Contiguous bytes. They need not begin with a synchronisation point. */
 struct trace_piece {
 	const uint8_t *begin, *end;
-	const uint8_t *limit; /* what is behind the end stands in the next piece too */
-	uint8_t *copy;	      /* to be freed: of what is in two places in the file */
-	uint64_t offset;      /* of begin, in the queue */
-	uint64_t near;	      /* a TSC of about then; 0: not known */
-	bool joined;	      /* the piece before runs on into this one */
+	const uint8_t *limit; /* bytes after the end, repeated in the next piece */
+	uint8_t *copy;	      /* to be freed: joins bytes from two places in the file */
+	uint64_t offset;      /* offset of begin in the queue */
+	uint64_t near;	      /* a TSC near that time; 0: unknown */
+	bool joined;	      /* continues the previous piece */
 };
 
 struct trace_queue {
@@ -25,7 +25,7 @@ struct trace_queue {
 	uint64_t size;
 };
 
-/* Of the file: what one AUXTRACE record or sample has. */
+/* The data of one AUXTRACE record or sample. */
 struct trace_chunk {
 	const uint8_t *bytes; /* chunks of one queue are in the order of the file */
 	uint64_t size;
@@ -33,26 +33,26 @@ struct trace_chunk {
 	int32_t cpu, tid; /* tid: -1 if cpu is not */
 };
 
-/* What follows each other without overlap, or with copies of what is cut apart. `chunks`: of the
- * queue. 0 or -ENOMEM. */
+/* Joins chunks that follow each other without overlap, or copies what is cut apart. `chunks`: of
+ * the queue. Returns 0 or -ENOMEM. */
 int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 
 /* A synchronisation point in a piece of memory. */
 struct trace_point {
 	size_t offset;
-	uint64_t tsc; /* all 64 bits; 0: it has none */
+	uint64_t tsc; /* full TSC; 0: none */
 };
 
-/* The first at `from` or behind it, or the last that begins before `before`; of those only that
- * have a time, if so. False: there is none. */
+/* The first point at or after `from`, or the last before `before`; on request only those with a
+ * time. False: none. */
 bool trace_find_point(const uint8_t *bytes, size_t size, uint64_t near, size_t from, bool timed,
 		      struct trace_point *point);
 bool trace_find_point_before(const uint8_t *bytes, size_t size, uint64_t near, size_t before,
 			     bool timed, struct trace_point *point);
 
-/* The last that is of the TSC or older; else the first. What has no time is of the time of what is
- * before it. False: there is none. */
+/* The last point up to the TSC; else the first. A point without time has that of the one before it.
+ * False: none. */
 bool trace_seek_point(const uint8_t *bytes, size_t size, uint64_t near, uint64_t tsc,
 		      struct trace_point *point);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the buffers of a queue have in common, and where one runs on into the next. */
+/* Finds what the buffers of a queue have in common, and which continue the previous one. */
 #include "trace_internal.h"
 
 #include <string.h>
 
 #include "pt_packet.h"
 
-/* perf pads traces with so many zeros at most. */
+/* perf pads traces with at most this many zeros. */
 #define PADDING_MAX 7
-/* Of a trace without times, as few bytes as may stand in two places by chance. */
+/* Without times: fewer equal bytes than this may be a coincidence. */
 #define COMMON_MIN 64
-/* What a decoder may read behind the synchronisation point where a copy ends. */
+/* How far a decoder may read beyond the synchronisation point at the end of a copy. */
 #define AHEAD 256
 
 static struct trace_piece piece_of(const struct trace_chunk *chunk)
@@ -28,7 +28,8 @@ static size_t size_of(const struct trace_piece *piece)
 	return (size_t)(piece->end - piece->begin);
 }
 
-/* By content: from its last synchronisation point on, the first one is in the other. */
+/* By content: compares from the last synchronisation point, and looks for the first one of the
+ * other. */
 static bool find_bytes(const struct trace_piece *a, const struct trace_piece *b, size_t *in_a,
 		       size_t *in_b)
 {
@@ -50,8 +51,7 @@ static bool find_bytes(const struct trace_piece *a, const struct trace_piece *b,
 	return true;
 }
 
-/* Where both have the same synchronisation point, the last one of `a`. Of a trace without times by
- * content. */
+/* Finds the last synchronisation point of `a` in `b`; without times by content. */
 static bool find_common(const struct trace_piece *a, const struct trace_piece *b, size_t *in_a,
 			size_t *in_b)
 {
@@ -71,7 +71,7 @@ static bool find_common(const struct trace_piece *a, const struct trace_piece *b
 	return true;
 }
 
-/* Nothing in it is newer than the end of the piece before. */
+/* It contains nothing newer than the end of the previous piece. */
 static bool is_old(const struct trace_piece *a, const struct trace_piece *b)
 {
 	struct trace_point last, newest;
@@ -81,7 +81,7 @@ static bool is_old(const struct trace_piece *a, const struct trace_piece *b)
 	       newest.tsc < last.tsc;
 }
 
-/* What two snapshots have in common stays in the later one, where it goes on. */
+/* The common part of two snapshots belongs to the later one, which continues it. */
 int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr)
 {
 	struct trace_piece *pieces = calloc(nr, sizeof(*pieces));
@@ -123,8 +123,8 @@ static int add_copy(struct trace_piece *piece, const uint8_t *bytes, size_t size
 	return 0;
 }
 
-/* The end of a chunk, from its last synchronisation point on, and the next ones up to their first.
- * Returns how many chunks end in it, or -ENOMEM. */
+/* Copies the end of a chunk from its last synchronisation point, and the next chunks up to their
+ * first. Returns the number of chunks that end in it, or -ENOMEM. */
 static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chunks, size_t nr,
 			 size_t offset)
 {
@@ -147,7 +147,7 @@ static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chu
 	return r ? r : (ssize_t)nr;
 }
 
-/* Chunks of one stream of bytes, cut anywhere. */
+/* Chunks of one byte stream, cut anywhere. */
 int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr)
 {
 	struct trace_piece *pieces = calloc(2 * nr, sizeof(*pieces));

@@ -12,15 +12,15 @@ struct tracepoints {
 	const struct perfdata_file *file;
 	struct perfdata_events events;
 	struct tracing_data data;
-	struct tracepoint_kind *kinds; /* as those of `events` */
+	struct tracepoint_kind *kinds; /* parallel to `events` */
 	struct sample_order *order;
 	int name_width;
 	struct event_printer printer;
 	event_resolver *resolver;
 	void *context;
-	/* Of a folder. */
+	/* For a folder. */
 	struct perfdata_file own;
-	char *kallsyms; /* NULL: none, or it was read */
+	char *kallsyms; /* NULL: none, or already read */
 	struct symbols symbols;
 };
 
@@ -43,7 +43,7 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	free(tracepoints);
 }
 
-/* The format has a name of its own, which fits its fields. */
+/* The format's own name, which matches its fields. */
 static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *event,
 		     const struct tracing_format *text)
 {
@@ -111,7 +111,7 @@ static int read_all(struct tracepoints *tracepoints, const struct sample_window 
 				window);
 }
 
-/* Frees it if that fails. */
+/* Frees it on failure. */
 static int finish(struct tracepoints *tracepoints, const struct sample_window *window,
 		  struct tracepoints **ret, char **why)
 {
@@ -151,7 +151,7 @@ int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolve
 	return r;
 }
 
-/* Reads them when they are needed for the first time. Without them there are no names. */
+/* Reads the symbols on first use. Without them, there are no names. */
 static const char *find_function(void *context, uint64_t address, uint64_t *start)
 {
 	struct tracepoints *tracepoints = context;

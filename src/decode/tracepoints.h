@@ -21,25 +21,25 @@ struct tracepoints;
 
 /* One kind of event. */
 struct tracepoint_kind {
-	char *name;		     /* as `sched:sched_switch`, of others as `cpu-clock` */
-	struct event_format *format; /* NULL: it is no tracepoint, or the file does not have it */
+	char *name;		     /* such as `sched:sched_switch`, or `cpu-clock` */
+	struct event_format *format; /* NULL: no tracepoint, or not in the file */
 };
 
 struct tracepoint_event {
 	const struct tracepoint_kind *kind;
-	uint64_t time;	       /* ns of the clock that was recorded */
+	uint64_t time;	       /* ns on the recorded clock */
 	int32_t cpu, pid, tid; /* -1: not known */
 	uint64_t ip;
 	struct perfdata_bytes raw;	 /* the fields */
-	struct perfdata_bytes callchain; /* as struct perfdata_sample has it */
+	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
 };
 
-/* `file` must stay, and the CPUs of `window`. Returns 0, or a negative errno with *why, for the
- * caller to free, which may be NULL. */
+/* `file` and the CPUs of `window` must stay. Returns 0, or a negative errno with *why, which may be
+ * NULL, to be freed. */
 int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 		    const struct sample_window *window, char **why) _must_check_;
 
-/* Of a folder: its file `data`, with the names of functions of its kcore_dir/kallsyms. */
+/* For a folder: its file `data`, with function names from its kcore_dir/kallsyms. */
 int tracepoints_open(struct tracepoints **ret, const char *folder,
 		     const struct sample_window *window, char **why) _must_check_;
 void tracepoints_free(struct tracepoints *tracepoints);
@@ -48,10 +48,10 @@ static inline void tracepoints_freep(struct tracepoints **tracepoints)
 	tracepoints_free(*tracepoints);
 }
 
-/* Returns 1, 0: there are no more, or -ENOMEM. */
+/* Returns 1, 0 at the end, or -ENOMEM. */
 int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event) _must_check_;
 
-/* As in event_format.h. Without a format there are no fields. */
+/* As in event_format.h. Without a format, there are no fields. */
 static inline bool tracepoint_number(const struct tracepoint_event *event, const char *field,
 				     uint64_t *value)
 {
@@ -66,25 +66,25 @@ static inline bool tracepoint_text(const struct tracepoint_event *event, const c
 	       event_format_text(event->kind->format, &event->raw, field, text, size);
 }
 
-/* The next address of a callchain, innermost first, without the marks that tell where addresses
- * belong. *at is 0 at first. False: there are no more. */
+/* The next address of a callchain, innermost first, without context markers. *at is 0 at first.
+ * False: no more. */
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address);
 
-/* For what is printed; of a folder its own. Returns 0 or -ENOMEM. */
+/* Sets the resolver for printing; a folder has its own. Returns 0 or -ENOMEM. */
 int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver,
 			void *context) _must_check_;
 
-/* The function of the kernel that has an address; NULL: not known. */
+/* The kernel function at an address; NULL: unknown. */
 const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address);
 
 /* As event_format_print(); "" without a format. *text is valid until the next call. */
 int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
 		      const char **text) _must_check_;
 
-/* Of the longest name of a kind. */
+/* The length of the longest name of a kind. */
 int tracepoints_name_width(const struct tracepoints *tracepoints);
 
-/* That it reads: as long as it is not freed. */
+/* The file being read; valid until freed. */
 const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The head of a trace.dat file, of version 0.4 to 0.6. */
+/* The header of a trace.dat file, version 0.4 to 0.6. */
 #include "tracing_data.h"
 
 #include <endian.h>
@@ -8,10 +8,10 @@
 #include "array.h"
 
 #define MAGIC "\027\010\104tracing"
-/* As many as there may be ids. */
+/* The number of possible IDs. */
 #define FORMATS_MAX (1 << 16)
 
-/* What is taken past the end is empty, and `short_of` says so. */
+/* Reading beyond the end yields nothing and sets `short_of`. */
 struct reader {
 	const uint8_t *at;
 	uint64_t left;
@@ -31,7 +31,7 @@ static struct perfdata_bytes take(struct reader *reader, uint64_t size)
 	return bytes;
 }
 
-/* A number of so many bytes. */
+/* A number of this many bytes. */
 static uint64_t take_number(struct reader *reader, size_t size)
 {
 	struct perfdata_bytes bytes = take(reader, size);
@@ -62,7 +62,7 @@ static const char *take_string(struct reader *reader)
 	return (const char *)take(reader, (uint64_t)(end - reader->at) + 1).data;
 }
 
-/* Behind the first `ID: ` at the begin of a line. */
+/* After the first `ID: ` at the beginning of a line. */
 static bool find_id(const struct perfdata_bytes *text, uint64_t *id)
 {
 	static const char key[] = "\nID: ";
@@ -128,7 +128,7 @@ static int read_head(struct tracing_data *data, struct reader *reader)
 	take_number(reader, 4);
 	if (big_endian != (BYTE_ORDER == BIG_ENDIAN))
 		return -ENOTSUP;
-	/* header_page, header_event: of rings that the perf tool does not read. */
+	/* header_page, header_event: of ftrace's rings, which perf does not read. */
 	for (int i = 0; i < 2; i++) {
 		take_string(reader);
 		take(reader, take_number(reader, 8));
@@ -156,7 +156,7 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 	r = read_head(&data, &reader);
 	if (!r)
 		r = read_formats(&data, &reader);
-	/* The kernel's symbols, of which perf has a copy of its own. */
+	/* The kernel's symbols, of which perf keeps its own copy. */
 	take(&reader, take_number(&reader, 4));
 	data.strings = take(&reader, take_number(&reader, 4));
 	if (!r && reader.short_of)

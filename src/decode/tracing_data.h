@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The feature TRACING_DATA of a perf.data: the formats of its tracepoints, as the kernel had them.
- * A stranger's is checked: nothing of it is copied, all points into the file. */
+/* The feature TRACING_DATA of a perf.data: the kernel's formats of its tracepoints. It is not
+ * trusted: nothing is copied, all pointers stay within the file. */
 #ifndef DECODE_TRACING_DATA_H
 #define DECODE_TRACING_DATA_H
 
@@ -9,20 +9,20 @@
 
 struct tracing_format {
 	const char *system;
-	struct perfdata_bytes text; /* of tracefs: events/SYSTEM/NAME/format */
+	struct perfdata_bytes text; /* from tracefs: events/SYSTEM/NAME/format */
 	uint64_t id;		    /* attr.config of the event */
 };
 
-/* All zero: the file has none. */
+/* Zero-initialised: the file has none. */
 struct tracing_data {
-	struct tracing_format *formats; /* by id */
+	struct tracing_format *formats; /* sorted by ID */
 	size_t nr;
-	struct perfdata_bytes strings; /* of tracefs: printk_formats */
+	struct perfdata_bytes strings; /* from tracefs: printk_formats */
 	uint8_t long_size;
 };
 
-/* Returns 0, -ENOENT: the file has none, -EINVAL: it is damaged, -ENOTSUP: it is of a machine of
- * the other byte order, -ENOMEM. */
+/* Returns 0, -ENOENT if the file has none, -EINVAL if it is damaged, -ENOTSUP for the other byte
+ * order, or -ENOMEM. */
 int tracing_data_read(struct tracing_data *data, const struct perfdata_file *file) _must_check_;
 void tracing_data_release(struct tracing_data *data);
 

@@ -47,7 +47,7 @@ bool who_in_user(struct who *who, uint64_t time)
 	return run(who, next);
 }
 
-/* The trace tells the time that was at its last packet of time: the branch may be later. */
+/* The trace gives the time of its last packet with time: the branch may be later. */
 bool who_switch(struct who *who, uint64_t time, uint64_t until)
 {
 	bool changed = who_at(who, time);
