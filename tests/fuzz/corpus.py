@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the inputs that fuzzing begins with, and that are run as they are. Usage: corpus.py FOLDER REALPT
+"""Makes the seed corpus of the fuzz targets, which is also run as it is. In FOLDER/TARGET, good-* must be accepted
+and bad-* refused.
+
+Usage: corpus.py FOLDER REALPT
 
 Of those in FOLDER/TARGET good-* must be accepted and bad-* refused.
 """
@@ -34,7 +37,7 @@ MAX_SIZE = 1 << 20  # as the target has it
 
 
 class Archive:
-    """A tar file in memory, in a format whose headers can be lied in."""
+    """A tar file in memory, with headers that may lie."""
 
     def __init__(self, pax=False):
         self.file = io.BytesIO()
@@ -84,7 +87,7 @@ def selftest():
 
 
 def whole():
-    """All that a capture may have."""
+    """Everything that a capture may contain."""
     top = "20261121-093015.042-cpu3-thread-83us-2/"
     archive = capture(top[:-1]).add(top + "host.json", b"{}")
     for folder, names in (("perf.data/kcore_dir", ("kallsyms", "modules", "kcore")), ("buildid", ()),
@@ -97,7 +100,7 @@ def whole():
 
 
 def many(nr):
-    """Twice as many entries, and three more."""
+    """Twice the limit of entries, plus three."""
     archive = Archive().add("capture").add("capture/buildid").add("capture/buildid/.build-id")
     for i in range(nr):
         archive.add("capture/buildid/.build-id/%02x" % i).add("capture/buildid/.build-id/%02x/01" % i)
@@ -298,7 +301,7 @@ def tables():
 
 
 class Recording:
-    """What perf record writes of Intel PT on four CPUs, as far as it is read; piped or not."""
+    """A recording of Intel PT on four CPUs as perf record writes it, as far as it is read; piped or not."""
 
     PSB, PSBEND = b"\x02\x82" * 8, b"\x02\x23"
     PMU, FIRST_ID, CPUS = 9, 100, 4
@@ -340,7 +343,7 @@ class Recording:
 
     @classmethod
     def segments(cls, *times, size=200):
-        """Each a PSB+, with that TSC, and TNT packets; one of None has none"""
+        """Each is a PSB+ with that TSC (None: without), and TNT packets."""
         tsc = [b"" if time is None else b"\x19" + struct.pack("<Q", time)[:7] for time in times]
         return b"".join(cls.PSB + packet + cls.PSBEND + bytes([4 + 2 * (i % 100)]) * size for i, packet in enumerate(tsc))
 
@@ -409,7 +412,7 @@ def recordings():
 
 
 def flows():
-    """Traces of the code that the decoder's target has: a pattern of 32 bytes"""
+    """Traces of the code in the decoder's target: a pattern of 32 bytes."""
     user, kernel = 0x401000, 0xffffffff81001000
 
     def place(first, ip):
@@ -443,7 +446,7 @@ def flows():
 
 
 def real(folder):
-    """What real CPUs wrote, where recordings of them are"""
+    """Recordings of real CPUs, if available."""
     for path in sorted(pathlib.Path(folder).glob("perf.data/*")):
         if path.stat().st_size < 65536:
             yield "good-" + path.name.split(".")[0], path.read_bytes()
@@ -458,7 +461,7 @@ def event(flags, task, source, target, time=1, counts=0x21, more=4):
 
 
 def program(steps):
-    """Two CPUs, two tasks on one of them; calls and returns, an interrupt, interrupts off, what is lost."""
+    """Two CPUs, two tasks on one of them; calls and returns, an interrupt, interrupts off, a loss."""
     nowhere = 0xf0
     for i in range(steps):
         task = ((1, 1), (2, 2), (1, 3), (1, 0))[i % 4]
@@ -470,7 +473,7 @@ def program(steps):
 
 
 def events():
-    """For struct calls: of any, what has a size that fits is accepted."""
+    """For struct calls: any events whose size fits are accepted."""
     for choice in range(256):
         if choice & 3 < 3 and (choice < 16 or bin(choice >> 4).count("1") > 2 - (choice & 15 == 0)):
             yield "good-program-%d" % choice, bytes([choice]) + b"".join(program(4 + choice % 9))

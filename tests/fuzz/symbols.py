@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Inputs of the target symbols: tables of functions, and a kernel's code."""
+"""Inputs of the target symbols: symbol tables, and a kernel's code."""
 import struct
 
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, DYNSYM = 1, 2, 3, 4, 8, 11

@@ -88,7 +88,7 @@ def of_format(text, raw=bytes(64), number=7):
 
 
 def odd_formats():
-    """Accepted: an event of which there is no format, or no pretty one, is an event all the same."""
+    """Accepted: an event without a format, or with an odd one, is still an event."""
     yield "empty", b""
     yield "no-print", b"name: x\nID: 7\nformat:\n"
     yield "no-fields", b'name: x\nID: 7\nformat:\n\nprint fmt: "x"\n'

@@ -64,7 +64,7 @@ class Captured(common.HostTest):
         return result
 
     def open_as_nobody(self, *args):
-        """The program may be where others cannot look."""
+        """Copies the program to where another user can run it."""
         for command in (["setpriv", "--help"], [*AS_NOBODY, common.CTL, "--version"]):
             if not shutil.which("setpriv") or subprocess.run(command, stdout=subprocess.DEVNULL,
                                                              stderr=subprocess.DEVNULL).returncode:
@@ -163,7 +163,7 @@ class Captured(common.HostTest):
         self.assertEqual(subprocess.run(["diff", "-r", opened, third]).returncode, 0)
 
     def test_brings_binaries(self):
-        """perf's own recording, of a program that is gone when it is shown."""
+        """perf's own recording of a program that has been removed."""
         if not shutil.which("gcc"):
             self.skipTest("needs gcc")
         # Not in our folder: what is in /tmp/perf-* is the symbols of a compiler to perf.
@@ -224,7 +224,7 @@ class Captured(common.HostTest):
         self.assert_one_line(result.stderr, "--output '-'", "terminal")
 
     def test_newest(self):
-        """Where no capture is named, and where a folder of captures is."""
+        """Without a capture, and with a folder of captures."""
         newest = max(self.captures, key=lambda capture: capture["time_ns"])["path"]
         os.symlink(self.taker.output, os.path.join(self.folder, "perf-poke.data"))
         for args in ([self.taker.output], []):
@@ -283,7 +283,7 @@ class Captured(common.HostTest):
 
 
 class Strangers(common.HostTest):
-    """What somebody made to do harm; there are more in tests/fuzz."""
+    """Malicious archives; tests/fuzz has more."""
 
     def pack(self, *infos, top="capture"):
         path = os.path.join(self.folder, "evil.tar")
@@ -326,7 +326,7 @@ class Strangers(common.HostTest):
             self.assertEqual(os.listdir(self.folder), ["evil.tar"])
 
     def test_names_no_folder_by_itself(self):
-        """What is in a folder named .git, git runs; a shell, what is in a name that is pasted."""
+        """git executes hooks of a folder named .git; a shell executes what is in a pasted name."""
         inside = os.path.join(self.folder, "inside")
         os.mkdir(inside)
         for top in (".git", ".ssh", "capture;id", "$(id)", "-x", "20261121-093015.042-cpu3-83us\n"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stock perf reads captures, and what is in them is what the machine did."""
+"""Stock perf reads captures, and their contents are what the machine did."""
 import json
 import os
 import platform
@@ -49,7 +49,7 @@ class CaptureTest(common.HostTest):
 
 
 class OneCapture(CaptureTest):
-    """Of a CPU that is never idle."""
+    """One capture of a CPU that is never idle."""
 
     @classmethod
     def setUpClass(cls):
@@ -115,7 +115,7 @@ class OneCapture(CaptureTest):
         self.assertLessEqual(times[-1], spike_ns + self.capture["skid_ns"] + CLOCK_SLACK_NS)
 
     def test_expiry_of_the_spike_is_there(self):
-        """The event that the trigger took the latency from is in the trace, with the same time and timer."""
+        """The trace contains the event that the trigger measured, with the same time and timer."""
         timer = self.capture["timer"][2:]
         expiries = [s for s in self.of_it
                     if s["event"] == "timer:hrtimer_expire_entry" and timer in s["trace"]
@@ -168,7 +168,7 @@ class Contents(CaptureTest):
                 self.assertIs(type(value[key]), kind, where)
 
     def test_trace_stands_still(self):
-        """What other CPUs do while their rings are copied is not in the capture."""
+        """Events of other CPUs while their rings are copied are not in the capture."""
         cpus = common.find_cpus(2)
         with common.switching(cpus[0]), common.switching(cpus[1]):
             with common.Session(cpus, self.output, *common.DETAILED_SPIKES, "--buffer", "4M", "-e",
@@ -184,7 +184,7 @@ class Contents(CaptureTest):
 
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_small_ring_holds_less(self):
-        """A ring that is full begins with a whole record, and holds less history than has passed."""
+        """A full ring begins with a complete record, and covers less time than has passed."""
         with common.busy(self.cpu), common.ticker(self.cpu, 100):
             with common.Session([self.cpu], self.output, *common.SPIKES, "--buffer", "16K") as session:
                 armed_ns = common.now_ns()
@@ -198,7 +198,7 @@ class Contents(CaptureTest):
         self.assertLess(capture["history_ns"], capture["time_ns"] - armed_ns)
 
     def samples_with(self, task):
-        """Of a capture that is taken when the task has run in it: on a CPU with other work, its turn may come late."""
+        """Samples of a capture that is taken once the task has run: on a busy CPU its turn may come late."""
         with common.Session([self.cpu], self.output, *common.NO_SPIKES, "--buffer", "16M", "--count", "1") as session:
             enough_ns = common.cpu_time_ns(task.pid) + RUN_NS
             common.wait_for(lambda: common.cpu_time_ns(task.pid) >= enough_ns, "the task's turn")
@@ -227,7 +227,7 @@ class Contents(CaptureTest):
 
 class Choice(CaptureTest):
     def samples_of(self, *args):
-        """Of the second capture: before the first the workload may not have run yet."""
+        """Samples of the second capture: before the first, the workload may not have run."""
         with common.busy(self.cpu):
             capture = self.capture_spikes([self.cpu], 2, *args, limits=common.DETAILED_SPIKES).captures[-1]
         with open(os.path.join(capture["path"], "capture.json")) as file:
@@ -247,7 +247,7 @@ class Choice(CaptureTest):
                              {sample["event"] for sample in samples})
 
     def test_filter(self):
-        """Of all switches those to the cyclic thread, by its priority; of the other event everything."""
+        """Only switches to the cyclic thread, by its priority; all of the other event."""
         samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "next_prio==4",
                                             "-e", "timer:hrtimer_start")
         self.assertEqual(recorded, [{"name": "sched:sched_switch", "filter": "next_prio==4"},
@@ -259,7 +259,7 @@ class Choice(CaptureTest):
         self.assertLess(len(switches), len(samples))
 
     def test_other_filters(self):
-        """One that nothing passes, and one of a glob."""
+        """A filter that nothing passes, and one of a glob."""
         samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "prev_pid==-5",
                                             "-e", "timer:hrtimer_expire_*", "--filter", "common_pid>0")
         self.assertEqual({event["filter"] for event in recorded[1:]}, {"common_pid>0"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests on the running kernel share. Paths of the built programs come in the environment."""
+"""Shared by the tests on the running kernel. Paths of the built programs are in the environment."""
 import contextlib
 import ctypes
 import glob
@@ -57,8 +57,9 @@ def require_host():
 
 
 def own_mounts():
-    """A prefix that gives a program mounts of its own; None where that is not allowed. A root that is no mount point cannot
-    be made private: what holds it has to be."""
+    """A prefix that runs a program with its own mounts; None if that is not allowed. A root that is no mount point
+    cannot be made private, so its mount point is.
+    """
     for propagation in ("private", "unchanged"):
         prefix = ["unshare", "--mount", "--propagation", propagation]
         if shutil.which("unshare") and not subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
@@ -67,7 +68,7 @@ def own_mounts():
 
 
 def enter_own_bpffs():
-    """Where the sessions of others are not seen, nor ours by them, and where `start` mounts nothing that stays."""
+    """Enters a bpffs of its own, isolated from other sessions, where nothing that `start` mounts stays."""
     if os.environ.get("PERF_POKE_TEST_BPFFS") or not own_mounts():
         return
     enter_mount_namespace()
@@ -76,7 +77,7 @@ def enter_own_bpffs():
 
 
 def main():
-    """Runs the tests of the script; a script of which nothing could run is skipped as a whole."""
+    """Runs the tests of the script; if none could run, the script counts as skipped."""
     # Whoever runs the tests may ignore it, as nohup does.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     require_host()
@@ -90,7 +91,7 @@ def main():
 
 
 def enter_mount_namespace():
-    """Starts the script again where its mounts are its own."""
+    """Restarts the script in its own mount namespace."""
     if os.environ.get("PERF_POKE_TEST_UNSHARED"):
         return
     prefix = own_mounts()
@@ -105,13 +106,13 @@ def now_ns():
 
 
 def cpu_time_ns(pid):
-    """Of all its threads, up to now."""
+    """CPU time of all threads so far."""
     # The clock that clock_getcpuclockid() gives.
     return time.clock_gettime_ns(~pid << 3 | 2)
 
 
 def find_cpus(wanted):
-    """The last CPUs that this process may use: the first ones have most of the machine's own work."""
+    """The last CPUs that this process may use: the first ones do most of the machine's own work."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < wanted:
         raise unittest.SkipTest("needs %d CPUs, there are %d" % (wanted, len(allowed)))
@@ -136,14 +137,13 @@ def wait_for(condition, what, seconds=PATIENCE):
 
 
 def readable(source, seconds):
-    """Whether it has something to read, within that time. What it has read ahead is not seen: it must not be buffered."""
+    """Whether there is something to read within that time. Ignores Python's buffer: open it unbuffered."""
     return bool(select.select([source], [], [], seconds)[0])
 
 
 @contextlib.contextmanager
 def running(argv, ready=False, cpus=None, env=None):
-    """A program that runs for as long as the block, and must not have ended before. Those that are `ready` only after
-    a while print a line then."""
+    """Runs a program for the duration of the block; it must not end earlier. A `ready` one prints a line when it is."""
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if ready else None, env=env,
                                preexec_fn=cpus and (lambda: os.sched_setaffinity(0, cpus)))
     try:
@@ -172,12 +172,12 @@ def ticker(cpu, period_us, clock="monotonic"):
 
 
 def busy(cpu):
-    """A CPU that never idles: what its timers do is seen even where samples of the idle task are dropped."""
+    """Keeps a CPU busy: its timers are visible even if samples of the idle task are dropped."""
     return python_on(cpu, "while True: pass")
 
 
 def switching(cpu):
-    """Two tasks that wake each other on the CPU for ever: more events than anything else makes."""
+    """Two tasks that keep waking each other on the CPU: the densest source of events."""
     return python_on(cpu, "to_child, to_parent = os.pipe(), os.pipe()\n"
                      "source, sink = ((to_parent[0], to_child[1]) if os.fork()\n"
                      "                else (to_child[0], to_parent[1]))\n"
@@ -187,13 +187,13 @@ def switching(cpu):
 
 
 def python_on(cpu, code, env=None):
-    """A program that is running by its own name on the CPU when this returns."""
+    """Starts Python on the CPU; returns once it runs under its own name."""
     start = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\n" % cpu
     return running([sys.executable, "-c", start + code], ready=True, env=env)
 
 
 def unshared(commands):
-    """A prefix that runs a program where the commands have changed the mounts."""
+    """A prefix that runs a program after these commands have changed its mounts."""
     return [*own_mounts(), "sh", "-ec", commands + '\nexec "$@"', "sh"]
 
 
@@ -214,7 +214,7 @@ def find_bpftool():
 
 
 def bpf_exists(kind, number):
-    """bpftool 7.8 shows a link, and says it failed: the kernel is asked."""
+    """Asks the kernel, because bpftool 7.8 shows a link and yet reports failure."""
     fd = getattr(ctypes.CDLL("libbpf.so.1"), "bpf_%s_get_fd_by_id" % kind)(number)
     if fd >= 0:
         os.close(fd)
@@ -237,7 +237,7 @@ def bpf_objects(pid):
 
 
 def perf_environment():
-    """perf 7.3 prints memory that it has not set, which MALLOC_PERTURB_ makes seen."""
+    """perf 7.3 prints uninitialised memory, which MALLOC_PERTURB_ reveals."""
     return {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"} | {"LC_ALL": "C"}
 
 
@@ -343,13 +343,13 @@ class HostTest(unittest.TestCase):
             self.assertIn(part, lines[0])
 
     def assert_fails(self, result, code, *parts):
-        """One line on stderr that has the parts, nothing on stdout, and the exit code."""
+        """Asserts one line on stderr with these parts, nothing on stdout, and the exit code."""
         self.assert_one_line(result.stderr, *parts)
         self.assertEqual(result.stdout, "")
         self.assertEqual(result.returncode, code, result.stderr)
 
     def capture_spikes(self, cpus, count, *args, limits=SPIKES):
-        """A session that ends after `count` captures of spikes made on each of the CPUs."""
+        """Runs a session until it has `count` captures of spikes made on each CPU."""
         with contextlib.ExitStack() as stack:
             for cpu in cpus:
                 stack.enter_context(late(cpu))
@@ -362,11 +362,11 @@ class HostTest(unittest.TestCase):
         return sorted(os.listdir(self.output))
 
     def partial(self):
-        """Of living sessions, and what dead ones have left half-written."""
+        """Hidden folders of living sessions, and leftovers of dead ones."""
         return [name for name in self.folders() if name.startswith(".session-")]
 
     def perf(self, *args):
-        """Stock perf, which must have nothing to complain about."""
+        """Runs stock perf, which must not print warnings."""
         if not shutil.which("perf"):
             self.skipTest("needs perf")
         result = subprocess.run(["perf", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -378,7 +378,7 @@ class HostTest(unittest.TestCase):
         return result.stdout
 
     def samples(self, path):
-        """What perf script shows: a list of dicts."""
+        """Samples that perf script prints, as a list of dicts."""
         pattern = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<tid>-?\d+)\s+\[(?P<cpu>\d+)\]"
                              r"\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\w+:\w+):\s*(?P<trace>.*)")
         found = []

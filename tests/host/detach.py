@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A session in the background: the command ends when it is armed, what comes then is in the log; a service manager is told."""
+"""A session in the background: the command ends once it is armed, later messages are in the log, and a service
+manager is notified.
+"""
 import contextlib
 import ctypes
 import glob
@@ -101,7 +103,7 @@ class Background(DetachTest):
         self.assertEqual([line["type"] for line in common.parse_lines(common.read(log))], ["armed", "capture", "summary"])
 
     def test_log_among_captures(self):
-        """As where there is no journal: relative, and the folder is made."""
+        """As without a journal: relative, and the folder is created."""
         self.output = "captures"
         prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists("/run/systemd") else ()
         pid, where = self.started(self.start(cwd=self.folder, prefix=prefix))
@@ -110,7 +112,9 @@ class Background(DetachTest):
         self.assertIn("captures: 0 complete", common.read(os.path.join(self.folder, where)))
 
     def test_nothing_of_the_caller(self):
-        """Its terminal, its descriptors: who reads from a pipe sees its end; what it changed stays."""
+        """The session keeps neither terminal nor descriptors of the caller: readers of a pipe see its end, and later
+        changes to them do not matter.
+        """
         reader, writer = os.pipe()
         with os.fdopen(reader) as pipe:
             os.set_inheritable(writer, True)
@@ -134,7 +138,7 @@ class Background(DetachTest):
         self.assertEqual(self.end(pid), NO_SPIKE)
 
     def test_terminal_is_closed(self):
-        """What a terminal does to those it has, as the last one leaves."""
+        """What happens to processes of a terminal when it is closed."""
         master, slave = os.openpty()
         program = ("import fcntl, os, sys, termios\nos.setsid()\nfcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
                    "os.execv(sys.argv[1], sys.argv[1:])")
@@ -163,7 +167,7 @@ class Background(DetachTest):
 
 
 class Failures(DetachTest):
-    """Before it is armed: as in the foreground."""
+    """Failures before arming behave as in the foreground."""
 
     def test_before_armed(self):
         for prefix in ([], common.CHILDREN_IGNORED):
@@ -178,7 +182,7 @@ class Failures(DetachTest):
             os.waitpid(-1, os.WNOHANG)
 
     def test_caller_is_killed(self):
-        """Nobody knows of a session whose command was ended: it ends too."""
+        """If the command is killed before it has printed the session, the session ends too."""
         log = os.path.join(self.folder, "log")
         os.mkfifo(log)  # The session waits for a reader.
         process = subprocess.Popen(
@@ -243,7 +247,7 @@ class Manager(DetachTest):
         self.assertRaises(BlockingIOError, self.receive)
 
     def test_unit_file(self):
-        """What the example leaves a session is enough for it."""
+        """The example's restrictions still allow a session."""
         names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", common.read(UNIT), re.M)).split()
         kept = ",".join("+" + name[4:].lower() for name in names)
         # systemd mounts it.

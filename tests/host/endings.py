@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""However a session ends, what is complete stays, what is not goes, and nothing else is left behind."""
+"""However a session ends, complete captures stay, incomplete ones go, and nothing else is left behind."""
 import glob
 import os
 import shutil
@@ -99,7 +99,7 @@ def our_mounts():
 
 
 class Traces(EndingTest):
-    """What a session leaves in the kernel."""
+    """Leftovers of a session in the kernel."""
 
     def check_nothing_left(self, end):
         mounts, pins = our_mounts(), sorted(glob.glob("/sys/fs/bpf/**", recursive=True))
@@ -141,7 +141,7 @@ class Traces(EndingTest):
 
 
 class Sweep(EndingTest):
-    """Half-written captures of a session that was killed go when the next one starts."""
+    """Half-written captures of a killed session are removed when the next one starts."""
 
     def make_partial(self):
         folder = os.path.join(self.output, ".session-1-1")
@@ -190,7 +190,7 @@ class Streams(EndingTest):
             self.assertEqual(len(self.samples(capture["path"])), capture["events"])
 
     def run_deaf(self, redirection):
-        """With --json nobody can follow, the session ends at its first line."""
+        """With --json and no reader, the session ends at its first line."""
         return subprocess.run(["sh", "-c", 'exec "$@" ' + redirection, "sh", common.CTL, "start", "--json",
                                "--cpu", str(self.cpu), "--output", self.output, *common.NO_SPIKES],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What cannot work gets one line that names the option and the value, the right exit code, and leaves nothing."""
+"""Failures print one line with the option and the value, return the right exit code, and leave nothing behind."""
 import contextlib
 import glob
 import os
@@ -27,7 +27,7 @@ class ErrorTest(common.HostTest):
                               *common.NO_SPIKES, "--duration", "1s", *args, prefix=prefix)
 
     def need_run(self, prefix):
-        """The program has to be where nobody may go, and so has its library."""
+        """Copies the program and its library to where the user nobody may run them."""
         os.chmod(self.folder, 0o1777)
         if subprocess.run([*prefix, common.CTL, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
             self.skipTest("nobody cannot run programs of this build folder")
@@ -38,7 +38,7 @@ class ErrorTest(common.HostTest):
 
 
 class Words(ErrorTest):
-    """Words that are not what they should be; each option's values are tested in tests/unit."""
+    """Malformed values; unit tests try the values of each option."""
 
     def test_options(self):
         self.assert_usage(self.start("--bogus"), "--bogus", "no such option")
@@ -75,7 +75,7 @@ class Words(ErrorTest):
 
 
 class Kernel(ErrorTest):
-    """Names and filters that this kernel does not know."""
+    """Names and filters unknown to this kernel."""
 
     def test_symbol(self):
         self.assert_usage(self.start("--function", "no_such_symbol"), "function", "'no_such_symbol'")
@@ -209,14 +209,14 @@ class Privileges(ErrorTest):
                 self.assertEqual(result.stderr.count("CAP_"), 1, result.stderr)
 
     def test_real_time_priority_is_for_the_workload(self):
-        """Without the workload it is not asked for; that the controller has none is worth a line."""
+        """Without a workload it is not requested; a controller without it is worth a warning."""
         result = self.start("--workload", "none", prefix=common.setpriv("--bounding-set", "-sys_nice"))
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("real-time priority", result.stderr)
 
 
 class Missing(ErrorTest):
-    """Kernels that lack something, as far as a mount namespace can make them."""
+    """Kernels without some feature, as far as a mount namespace can simulate it."""
 
     def test_no_btf(self):
         release = platform.release()
@@ -239,7 +239,7 @@ class Missing(ErrorTest):
         self.assertNotIn("events", missing)
 
     def test_no_tracefs(self):
-        """Where it is not mounted the program mounts it for itself, which needs CAP_SYS_ADMIN."""
+        """The program mounts tracefs for itself if needed, which takes CAP_SYS_ADMIN."""
         away = common.unshared("for place in /sys/kernel/tracing /sys/kernel/debug; do\n"
                         "while mountpoint -q $place; do umount -l $place; done; done")
         self.assertEqual(self.start(prefix=away).returncode, 3)
@@ -247,7 +247,7 @@ class Missing(ErrorTest):
                           FAILED, "no tracefs", "mount -t tracefs", "CAP_SYS_ADMIN")
 
     def test_few_capabilities(self):
-        """Where tracefs is mounted, root needs no more than these; another user has to be allowed to read it."""
+        """With tracefs mounted, root needs only these; another user also needs permission to read it."""
         if int(common.read("/proc/sys/kernel/perf_event_paranoid")) > 2:
             self.skipTest("kernel.perf_event_paranoid is above 2: perf events need CAP_SYS_ADMIN")
         few = "-all,+bpf,+perfmon,+sys_nice"
@@ -261,7 +261,7 @@ class Missing(ErrorTest):
 
 class Check(common.HostTest):
     def test_check(self):
-        """Where the other tests run, a session can start."""
+        """A session can start wherever the other tests run."""
         result = common.run_ctl("check", "--json")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         lines = common.parse_lines(result.stdout)

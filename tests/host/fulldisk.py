@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A capture that does not fit on the disk is dropped whole; the session goes on and takes the next one that does."""
+"""A capture that does not fit on the disk is dropped as a whole; the session continues and takes the next one that fits."""
 import errno
 import os
 import re
@@ -23,7 +23,7 @@ class FullDisk(common.HostTest):
         self.filler = os.path.join(self.output, "filler")
 
     def fill(self, leave):
-        """Leaves so many bytes of room. A capture that is in writing may take some of it first."""
+        """Leaves this many bytes free. A capture being written may use some of them first."""
         with open(self.filler, "wb") as file:
             while True:
                 disk = os.statvfs(self.output)
@@ -34,7 +34,7 @@ class FullDisk(common.HostTest):
                         raise
 
     def fail_once(self, session):
-        """A spike of which nothing is kept."""
+        """A spike whose capture fails."""
         with common.late(self.cpu):
             capture = session.read_capture()
         self.assertIn("space", capture["error"])
@@ -53,7 +53,7 @@ class FullDisk(common.HostTest):
             pass
 
     def count_lost(self, stderr):
-        """The first is told of at once, what follows it in numbers."""
+        """The first loss is reported at once, later ones as a count."""
         lost = 0
         for line in stderr.splitlines():
             told = re.fullmatch("perf-poke-ctl: output '%s': (?:the capture is|(\\d+) more captures? (?:is|are)) "
@@ -87,7 +87,7 @@ class FullDisk(common.HostTest):
                 shutil.rmtree(session.captures[0]["path"])
 
     def test_no_room_for_a_later_one(self):
-        """The session then has the symbols already, which all its captures share."""
+        """By then the session has the symbols, which all captures share."""
         with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
             with common.late(self.cpu):
                 self.succeed_once(session)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is installed is enough for others: header, library, pkg-config file and program work from there."""
+"""An installation is complete: header, library, pkg-config file and program work from there."""
 import glob
 import os
 import re
@@ -44,7 +44,7 @@ class Install(common.HostTest):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, its manual, what three shells complete it by, one header, and one library, shared; nothing they are made of."""
+        """The program, its manual, completions for three shells, one header, and one shared library; nothing internal."""
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]

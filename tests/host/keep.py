@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which captures are kept, how often one is taken, and which thread is meant."""
+"""Which captures are kept, how often one is taken, and which thread is watched."""
 import contextlib
 import json
 import os
@@ -43,7 +43,7 @@ class Keep(common.HostTest):
         self.assertEqual({c["latency_ns"] for c in summary["kept"]}, {c["latency_ns"] for c in worst})
 
     def test_what_is_not_ours_stays(self):
-        """Another folder has the name of a capture that is to go."""
+        """A foreign folder with the name of a capture to be removed."""
         with common.Session([self.cpu], self.output, *ANY, "--keep-worst", "1", "--cooldown", "1500ms", "--count", "1000") as session:
             first = session.read_capture()
             path = first["path"]
@@ -66,7 +66,7 @@ class Keep(common.HostTest):
         self.assertIn("is not the capture that was written", session.stderr)
 
     def bytes_of(self, paths):
-        """Of what has several names, once."""
+        """Counts hard links once."""
         files = {}
         for path in paths:
             for top, _, names in os.walk(path):
@@ -89,7 +89,7 @@ class Keep(common.HostTest):
                                self.bytes_of(kept), delta=1000)
 
     def test_what_does_not_fit(self):
-        """The kernel's symbols alone are more."""
+        """The kernel's symbols alone exceed the limit."""
         captures, _ = self.captures("--max-disk", "1M", "--count", "2")
         self.assertEqual([c for c in captures if os.path.exists(c["path"])], [])
         self.assertLess(self.bytes_of([self.output]), 1 << 20)
@@ -115,7 +115,7 @@ class Keep(common.HostTest):
                 self.assertLessEqual(stats["spikes"], sum(n for low, high, n in stats["histogram"] if high is None or high > threshold))
 
     def test_the_workloads_thread(self):
-        """The latency of a thread is from the expiry of its timer, and never less than its interrupt's."""
+        """A thread's latency starts at the expiry of its timer, and is never less than its interrupt's."""
         captures, _ = self.captures("--trigger", "thread=1us", "--count", "5")
         for capture in captures:
             self.assertEqual(capture["trigger"], "thread")

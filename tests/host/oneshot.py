@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""One spike for each arming, whatever number of CPUs hit together; --count N makes N captures."""
+"""One spike per arming, however many CPUs hit together; --count N makes N captures."""
 import contextlib
 import json
 import os
@@ -11,7 +11,7 @@ import common
 
 class CaptureChecks(common.HostTest):
     def check_captures(self, session, count):
-        """As many complete captures as asked for, each once, and the folder has nothing else."""
+        """As many complete captures as requested, each once, and nothing else in the folder."""
         captures = session.captures
         self.assertEqual(len(captures), count)
         self.assertEqual(session.summary["captures"], count)
@@ -29,8 +29,7 @@ class CaptureChecks(common.HostTest):
         self.assertEqual(self.partial(), [])
 
     def check_armings(self, session, count):
-        """Spikes that were taken are those of the captures: a second one of the same arming would be too many,
-        in the numbers or in the sequence."""
+        """The spikes taken are those of the captures: a second one of an arming would show in the counts or the sequence."""
         self.assertEqual([c["sequence"] for c in session.captures], list(range(1, count + 1)))
         row = session.summary["all"]
         self.assertEqual(row["spikes"] - row["unarmed"], count)

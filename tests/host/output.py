@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folder for captures: whose it may be, who may read what is in it, and what becomes of it while a session runs."""
+"""The folder for captures: its owner, permissions of its contents, and changes to it during a session."""
 import fcntl
 import os
 import re
@@ -91,7 +91,7 @@ class Others(OutputTest):
         self.assertEqual(os.path.getsize(planted), 0)
 
     def test_lock_of_a_stranger(self):
-        """Who may read the folder can lock it: what a living session writes stays all the same."""
+        """Whoever can read the folder can lock it: a living session's files must survive that."""
         os.mkdir(self.output, 0o755)
         folder = os.open(self.output, os.O_RDONLY)
         self.addCleanup(os.close, folder)
@@ -108,7 +108,7 @@ class Others(OutputTest):
 
 
 class Away(OutputTest):
-    """The folder goes while the session runs."""
+    """The folder is removed during the session."""
 
     def test_removed(self):
         with self.spikes() as session, common.late(self.cpu):
@@ -128,7 +128,7 @@ class Away(OutputTest):
         self.assertEqual(self.partial(), [])
 
     def remove(self):
-        """As long as something is being written there it is not empty."""
+        """Removes it, retrying while something is being written there."""
         shutil.rmtree(self.output, ignore_errors=True)
         return not os.path.exists(self.output) or not self.folders()
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A perf record that is started for the session: armed when perf is, poked at each spike, placed, ended in order, and whatever
-can go wrong with it. Stock perf, with the event cpu-clock: what it records does not matter here."""
+"""A perf record started by the session: armed once perf is ready, poked at each spike, placed on CPUs, ended in
+order, with all that can go wrong. Stock perf with the event cpu-clock: its data does not matter here.
+"""
 import concurrent.futures
 import contextlib
 import json
@@ -25,7 +26,7 @@ def tasks(pid):
 
 
 def is_alive(pid):
-    """A zombie is not."""
+    """Zombies do not count."""
     try:
         with open("/proc/%d/stat" % pid) as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
@@ -34,7 +35,7 @@ def is_alive(pid):
 
 
 def poke_of(capture):
-    """What capture.json says of the only target."""
+    """The entry of the only target in capture.json."""
     with open(os.path.join(capture["path"], "capture.json")) as file:
         poke = json.load(file)["poke"]
     assert len(poke["targets"]) == 1, poke
@@ -50,7 +51,7 @@ class ChildTest(common.HostTest):
         self.data = os.path.join(self.folder, "perf.data")
 
     def command(self, *more, perf="perf", data=None):
-        """Of the clock of the spikes."""
+        """A command that records on the clock of the spikes."""
         return ["--", perf, "record", "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-C", str(self.cpu), "--switch-output=signal",
                 "-o", data or self.data, *more]
 
@@ -85,7 +86,7 @@ class ChildTest(common.HostTest):
 
 class Poked(ChildTest):
     def test_one_file_per_spike(self):
-        """What was recorded up to a spike is in a file of its own, and what came after in the next."""
+        """Data up to a spike is in one file, later data in the next."""
         captures = []
         with common.busy(self.cpu), self.session(count=3) as session:
             for number in range(1, 4):
@@ -107,7 +108,7 @@ class Poked(ChildTest):
             self.assertLess(capture["time_ns"], times[number + 1][0])
 
     def test_json(self):
-        """The lines, and what capture.json says of the poke."""
+        """The JSON lines, and the poke in capture.json."""
         with self.session(count=2) as session:
             armed = session.lines[0]
             self.assertEqual((armed["recorder"], armed["targets"]), ("perf", [self.perf_pid]))
@@ -137,7 +138,7 @@ class Poked(ChildTest):
         self.assertEqual(re.findall(r"perf script -i (\S+)", result.stdout), files, result.stdout)
 
     def test_accounts_for_all(self):
-        """Spikes so dense that perf is still writing: a signal that comes then perf drops, by itself. None is lost on its way."""
+        """Spikes so dense that perf is still writing and drops signals itself. None is lost on its way."""
         home = min(os.sched_getaffinity(0) - {self.cpu})
         with contextlib.ExitStack() as stack:
             for _ in range(3):
@@ -163,7 +164,7 @@ class Poked(ChildTest):
                                                                              last))
 
     def stop_perf(self, spikes):
-        """Until the session has ended, and its programs are gone."""
+        """Waits until the session has ended and its programs are gone."""
         with self.session(count=spikes) as session:
             os.kill(self.perf_pid, signal.SIGSTOP)
             try:
@@ -178,11 +179,11 @@ class Poked(ChildTest):
         self.assertEqual(len(session.summary["perf"]["data"]), 2)
 
     def test_stopped_perf(self):
-        """Nothing is lost on a perf that cannot run: the signal is pending until it can."""
+        """A stopped perf loses nothing: the signal stays pending."""
         self.stop_perf(1)
 
     def test_merged(self):
-        """And a second is one with it."""
+        """A second signal merges with the pending one."""
         self.stop_perf(2)
 
 
@@ -245,7 +246,7 @@ class Ends(ChildTest):
         self.assertEqual(session.summary["perf"]["status"], 0)
 
     def test_killed_controller(self):
-        """Perf does not outlive it, and has written what it had."""
+        """perf does not outlive the controller, and has written its data."""
         with self.session() as session:
             poked.spike(session, self.cpu)
             common.wait_for(lambda: poked.dumps(self.data), "a file")
@@ -286,7 +287,7 @@ class Refused(ChildTest):
         self.fails(FAILED, "'perf-none'", "No such file", command=self.command(perf="perf-none"))
 
     def test_waits_in_vain(self):
-        """For an answer on --control, and for a process that catches the signal."""
+        """Time limits: for an answer on --control, and for a process to catch the signal."""
         perf = self.script("perf-mute", "exec sleep 100\n")
         with concurrent.futures.ThreadPoolExecutor() as pool:
             runs = [pool.submit(self.fails, FAILED, "perf-mute", "did not answer on --control", command=self.command(perf=perf)),
@@ -295,7 +296,7 @@ class Refused(ChildTest):
                 run.result()
 
     def test_any_command(self):
-        """Once it has said that it is any process, it is waited for to catch the signal."""
+        """With --any-process, it is waited for until it catches the signal."""
         with self.session("--any-process", command=["--", "python3", "-c", poked.COUNTER, str(int(signal.SIGUSR2)), "600"]) as session:
             poked.spike(session, self.cpu)
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
@@ -323,7 +324,7 @@ class Archive(ChildTest):
             print("perf archive makes nothing here")
 
     def test_other_file_system(self):
-        """What cannot be renamed stays where it is, and that is said."""
+        """Data that cannot be renamed stays where it is, with a message."""
         prefix = common.unshared("mkdir -p %s/other; mount -t tmpfs tmpfs %s/other" % (self.folder, self.folder))
         data = os.path.join(self.folder, "other", "perf.data")
         result = subprocess.run([*prefix, common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, "--archive",

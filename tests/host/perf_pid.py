@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Processes that run already, poked: perf and others, several by one spike, by each way of delivery, and never a wrong one. The
-process that has taken the number of a target counts the signals it gets."""
+"""Pokes running processes: perf and others, several per spike, by each delivery, and never a wrong one. The process
+that reuses a target's PID counts the signals it gets.
+"""
 import contextlib
 import functools
 import json
@@ -94,7 +95,7 @@ class Targets(PidTest):
                 self.assertIn("cpu-clock", self.perf("evlist", "-i", path))
 
     def test_beside_another_recorder(self):
-        """Our own recorder holds its trace, and perf is poked as well."""
+        """Our own recorder freezes its trace, and perf is poked as well."""
         with poked.Counter() as counter, self.session([counter.pid], "--any-process", recorder="events") as session:
             capture = poked.spike(session, self.cpu)
             counter.wait_signal()
@@ -126,7 +127,7 @@ class Targets(PidTest):
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
     def test_dropped_in_idle(self):
-        """A kernel that drops what perf events sample in idle is left to do so once; each spike is one signal."""
+        """A kernel that drops samples in idle may do so once; each spike is still one signal."""
         with poked.Counter() as counter, self.session([counter.pid], "--any-process", "--delivery", "fasync") as session:
             made = []
             # On a busy machine it takes some until two are in idle.
@@ -147,8 +148,9 @@ class Targets(PidTest):
         self.assertEqual(last["sent"]["relay"], idle, last)
 
     def test_mixed(self):
-        """Stopped with a callback queued, a target takes no other and its perf event signals it. The other target has a callback, and
-        is not signalled by that event too."""
+        """A stopped target with a queued callback accepts no second one, so its perf event signals it. The other
+        target gets its callback, and no signal from that event.
+        """
         self.need_delivery("task-work")
         # Not idle: there a kernel may drop what perf events sample.
         busy = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
@@ -170,7 +172,7 @@ class Targets(PidTest):
         self.assertEqual(one["sent"]["task-work"] + one["sent"]["fasync"], spikes, one)
 
     def test_ends(self):
-        """One that ends is said to have, and the others are poked on; --exit-with-target ends with the last."""
+        """An ended target is reported and the others are still poked; --exit-with-target ends with the last."""
         with poked.Counter() as one, poked.Counter() as other, \
                 self.session([one.pid, other.pid], "--any-process", "--exit-with-target") as session:
             one.process.kill()
@@ -217,7 +219,7 @@ class Refused(PidTest):
 
 
 class Namespace(PidTest):
-    """A number is what it is where the caller is."""
+    """PIDs are those of the caller's namespace."""
 
     def setUp(self):
         super().setUp()
@@ -225,13 +227,13 @@ class Namespace(PidTest):
             self.skipTest("namespaces are not allowed here")
 
     def inner(self, outer):
-        """Our number of the child of a process."""
+        """The PID, in our namespace, of a process's child."""
         with open("/proc/%d/task/%d/children" % (outer, outer)) as file:
             return int(file.read())
 
     @each_delivery
     def test_target_inside(self, delivery):
-        """It is process 1 there, and another here."""
+        """It is PID 1 there, and has another PID here."""
         with poked.Counter(command=CONTAINER) as counter:
             pid = self.inner(counter.pid)
             with self.session([pid], "--any-process", "--delivery", delivery) as session:
@@ -241,7 +243,7 @@ class Namespace(PidTest):
 
     @each_delivery
     def test_both_inside(self, delivery):
-        """The number that the session is given there is another process's here, which gets nothing."""
+        """The PID given to the session inside belongs to another process outside, which gets no signal."""
         poked.need_newcomers(self)
         code = """
 import json, os, signal, subprocess, sys
@@ -277,7 +279,7 @@ class Reused(PidTest):
         poked.need_newcomers(self)
 
     def check(self, delivery, stopped):
-        """stopped: the controller cannot notice that the target has ended, before the spike."""
+        """stopped: the controller is stopped, so it cannot notice before the spike that the target has ended."""
         with poked.Counter() as other, poked.Counter() as target, \
                 self.session([target.pid, other.pid], "--any-process", "--delivery", delivery) as session:
             poked.spike(session, self.cpu)
@@ -314,8 +316,9 @@ class Reused(PidTest):
 
 
 class Changed(PidTest):
-    """Targets that the signal would end now: one runs another program, one has put back the default action. They get nothing, by no
-    way, and are dropped with a line."""
+    """Targets that the signal would now end: one runs another program, one has restored the default action. They get
+    no signal by any delivery, and are dropped with a message.
+    """
 
     @each_delivery
     def test_changed(self, delivery):
@@ -343,7 +346,7 @@ class Changed(PidTest):
 
 
 class Killed(PidTest):
-    """Nothing in the kernel goes on when the controller is gone."""
+    """Nothing continues in the kernel once the controller is gone."""
 
     @each_delivery
     def test_kill(self, delivery):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests share that poke a perf, or what stands for one: single spikes, processes that count signals, and processes of
-a number that is asked for."""
+"""Shared by tests that poke a perf, or a stand-in: single spikes, processes that count signals, and processes with a
+given PID.
+"""
 import contextlib
 import ctypes
 import os
@@ -19,7 +20,7 @@ TAKEN_S = 5  # for what is left of a dead process
 
 
 def spike(session, cpu):
-    """Makes a timer late, from another CPU; until the session has taken it. Returns what it says."""
+    """Makes a timer late from another CPU until the session has taken the spike. Returns its line."""
     with common.late(cpu, SPIN_US, 1000):
         return session.read_capture()
 
@@ -30,8 +31,9 @@ def status(session):
 
 
 def wait_accounted(session):
-    """Until each spike that was taken is a signal that has become pending, or is one with another: not one more, and not one less.
-    On a busy CPU it takes its time. Of a session with one target; returns its status."""
+    """Waits until each spike taken is a signal that became pending or merged with another: not one more, not one
+    less. Takes time on a busy CPU. For a session with one target; returns its status.
+    """
     end = time.monotonic() + common.PATIENCE
     while True:
         seen = status(session)
