@@ -153,6 +153,29 @@ class ExportTest(Export):
         self.assertEqual(result.returncode, 1)
         self.assertIn("no perf in PATH", result.stderr)
 
+    def test_command_line_of_perf(self):
+        """Each instruction by xed, by a perf that has a disassembler, else as bytes."""
+        bin_ = self.folder / "bin dir"
+        bin_.mkdir()
+        perf, xed = bin_ / "perf", bin_ / "xed"
+        view = f"'{perf}' script -i {self.capture}/perf.data --ns -C 1 --time "
+
+        def dry_run(*args, disassembles="exit 129"):
+            perf.write_text("#!/bin/sh\n"
+                            f'case $1 in --version) echo "perf version 6.1.2" ;; *) {disassembles} ;; esac\n')
+            perf.chmod(0o755)
+            result = subprocess.run([CTL, "script", self.capture, "--dry-run", *args], capture_output=True, text=True, check=True,
+                                    env={**os.environ, "PATH": str(bin_), "PERF_POKE_PERF": str(perf)})
+            return result.stdout.removeprefix(view), result.stderr
+
+        told = f"perf-poke-ctl: perf version 6.1.2 ({perf})\n"
+        self.assertEqual(dry_run("--", "-F", "+a b"), ("1.999840000, --call-ret-trace -F -dso -F '+a b'\n", told))
+        warning = "perf-poke-ctl: showing instructions as bytes: install xed, or a perf with capstone, for disassembly\n"
+        self.assertEqual(dry_run("-q", "--insns"), ("1.999840000, --insn-trace\n", warning))
+        self.assertEqual(dry_run("--insns", disassembles="exit 1"), ("1.999840000, --insn-trace=disasm\n", told))
+        xed.symlink_to("/bin/true")
+        self.assertEqual(dry_run("--insns"), ("1.999840000, --insn-trace --xed\n", told))
+
     def test_output_that_cannot_be(self):
         self.output = self.folder / "nowhere/a.fxt"
         self.check_failure(self.run_it(), f"--output '{self.output}': No such file or directory")

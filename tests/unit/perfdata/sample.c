@@ -59,7 +59,7 @@ static const struct {
 
 /* Of words: some hold two numbers, or four. */
 static const uint64_t sampled[] = {
-	PERF_RECORD_SAMPLE | UINT64_C(8 * 31) << 48,
+	PERF_RECORD_SAMPLE | UINT64_C(8 * 37) << 48,
 	50,
 	0x200,
 	UINT64_C(10) << 32 | 9,
@@ -85,9 +85,15 @@ static const uint64_t sampled[] = {
 	0x301,
 	0x302,
 	0,
-	/* registers: none of user space; no stack; weight */
-	0,
-	0,
+	/* registers of user space; stack of 16 bytes, 8 of them used; weight */
+	2,
+	0x601,
+	0x602,
+	0x603,
+	16,
+	0x701,
+	0x702,
+	8,
 	77,
 	/* of the interrupt */
 	2,
@@ -115,7 +121,7 @@ static void write_file(struct perfdata_file *file)
 	struct perfdata *pd = NULL;
 	int fd;
 
-	_Static_assert(sizeof(sampled) == 8 * 31, "its header says so");
+	_Static_assert(sizeof(sampled) == 8 * 37, "its header says so");
 	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", events, ARRAY_SIZE(events)),
 			 0);
 	assert_int_equal(perfdata_write(pd, &tracepoint, sizeof(tracepoint)), 0);
