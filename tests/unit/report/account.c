@@ -79,6 +79,26 @@ TEST(completes_the_path_by_the_stack)
 	assert_null(strstr(other, "before the trace"));
 }
 
+TEST(counts_what_the_cause_executed)
+{
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+	struct span *spans;
+
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
+				  CALL(110000, "acme_flush"), OFF(110000, "acme_flush"), ON(190000),
+				  RETURN(190000)),
+			 0);
+	spans = account.spans->lanes[LANE_CODE].spans;
+	spans[1].insns = 1000;
+	spans[1].cycles = 800;
+	assert_int_equal(account_finish(&account), 0);
+	text = print(&account, 1);
+	assert_non_null(strstr(text,
+			       "\n  cause        acme_flush executed 1000 instructions, 1.25 a "
+			       "cycle\n"));
+}
+
 TEST(tells_when_it_ended)
 {
 	for (int poked = 0; poked < 2; poked++) {
