@@ -6,8 +6,7 @@
 
 #include <elf.h>
 
-#include "test.h"
-#include "tree.h"
+#include "../perfdata/helpers.h"
 #include "vdso.h"
 #include "write_all.h"
 
@@ -16,14 +15,8 @@
 
 static const struct build_id id = { 3, { ID } }, other_id = { 3, { 0xab, 0xcd, 0xee } };
 
-struct state {
-	char folder[64];
-	char cache[80]; /* as --buildid-dir */
-};
-
-/* With all folders of its path; what tells it from others is its size. */
-static void write_elf(const struct state *state, const char *name, const struct build_id *its_id,
-		      size_t size)
+/* Files are told apart by their sizes. */
+static void write_elf(const char *name, const struct build_id *its_id, size_t size)
 {
 	struct {
 		Elf64_Ehdr head;
@@ -50,59 +43,38 @@ static void write_elf(const struct state *state, const char *name, const struct 
 		.note = { .n_namesz = 4, .n_descsz = its_id->size, .n_type = NT_GNU_BUILD_ID },
 		.name = "GNU",
 	};
-	char path[256];
 	int fd;
 
 	memcpy(elf.id, its_id->bytes, its_id->size);
-	snprintf(path, sizeof(path), "%s/%s", state->folder, name);
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	put_file(folder->fd, name, "");
+	fd = openat(folder->fd, name, O_WRONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(write_all(fd, &elf, sizeof(elf)), 0);
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	close(fd);
 }
 
-static int set_up(void **ret)
+static struct files_places places(void)
 {
-	struct state *state = calloc(1, sizeof(*state));
+	static char cache[256];
 
-	if (!state)
-		return -1;
-	strcpy(state->folder, "/tmp/files.XXXXXX");
-	assert_non_null(mkdtemp(state->folder));
-	snprintf(state->cache, sizeof(state->cache), "%s/cache", state->folder);
-	setenv("HOME", state->folder, 1);
-	*ret = state;
-	return 0;
-}
-
-static int tear_down(void **ret)
-{
-	struct state *state = *ret;
-
-	tree_remove(AT_FDCWD, state->folder);
-	free(state);
-	return 0;
+	snprintf(cache, sizeof(cache), "%s/cache", folder->path);
+	setenv("HOME", folder->path, 1);
+	return (struct files_places){ cache, folder->path };
 }
 
 /* Returns the size of what is found, or the error; its path ends with `end`. */
-static long find(const struct state *state, const char *name, const struct build_id *wanted_id,
-		 const char *end)
+static long find(const char *name, const struct build_id *wanted_id, const char *end)
 {
-	const struct files_places places = { state->cache, state->folder };
+	const struct files_places at = places();
 	const struct files_wanted wanted = { name, *wanted_id };
 	_cleanup_free_ char *path = NULL, *why = NULL;
-	_cleanup_close_ int fd = files_open(&places, &wanted, &path);
+	_cleanup_close_ int fd = files_open(&at, &wanted, &path);
 	struct stat st;
 
 	if (fd < 0) {
 		assert_null(path);
-		why = files_why(&places, &wanted, fd);
+		why = files_why(&at, &wanted, fd);
 		assert_non_null(strstr(why, end));
 		return fd;
 	}
@@ -111,59 +83,53 @@ static long find(const struct state *state, const char *name, const struct build
 	return (long)st.st_size;
 }
 
-TEST_WITH(looks_in_order, set_up, tear_down)
+TEST_IN_FOLDER(looks_in_order)
 {
-	struct state *its = *state;
-
-	assert_int_equal(find(its, "/bin/x", &id, "no build id abcdef in"), -ENOENT);
-	assert_int_equal(find(its, "/bin/x", &id, "/bin/x is not there"), -ENOENT);
-	write_elf(its, "bin/x", &id, 1001);
-	assert_int_equal(find(its, "/bin/x", &id, "/bin/x"), 1001);
-	write_elf(its, ".debug/" PLACE "/elf", &id, 1002);
-	assert_int_equal(find(its, "/bin/x", &id, "/.debug/" PLACE "/elf"), 1002);
-	write_elf(its, "cache/" PLACE "/elf", &id, 1003);
-	assert_int_equal(find(its, "/bin/x", &id, "/cache/" PLACE "/elf"), 1003);
+	assert_int_equal(find("/bin/x", &id, "no build id abcdef in"), -ENOENT);
+	assert_int_equal(find("/bin/x", &id, "/bin/x is not there"), -ENOENT);
+	write_elf("bin/x", &id, 1001);
+	assert_int_equal(find("/bin/x", &id, "/bin/x"), 1001);
+	write_elf(".debug/" PLACE "/elf", &id, 1002);
+	assert_int_equal(find("/bin/x", &id, "/.debug/" PLACE "/elf"), 1002);
+	write_elf("cache/" PLACE "/elf", &id, 1003);
+	assert_int_equal(find("/bin/x", &id, "/cache/" PLACE "/elf"), 1003);
 	/* There is nothing to find it by. */
-	assert_int_equal(find(its, "/bin/x", &(struct build_id){}, "/bin/x"), 1001);
+	assert_int_equal(find("/bin/x", &(struct build_id){}, "/bin/x"), 1001);
 }
 
-TEST_WITH(takes_no_other, set_up, tear_down)
+TEST_IN_FOLDER(takes_no_other)
 {
 	static const struct build_id padded = { 20, { ID } };
-	struct state *its = *state;
-
-	write_elf(its, "bin/x", &id, 1001);
-	assert_int_equal(find(its, "/bin/x", &other_id, "/bin/x is another one now"), -ESTALE);
+	write_elf("bin/x", &id, 1001);
+	assert_int_equal(find("/bin/x", &other_id, "/bin/x is another one now"), -ESTALE);
 	/* Not even from where it must be. */
-	write_elf(its, "cache/.build-id/ab/cdee/elf", &id, 1002);
-	assert_int_equal(find(its, "/bin/y", &other_id, "is not there"), -ENOENT);
-	assert_int_equal(find(its, "/bin/x", &padded, "/bin/x"), 1001);
-	assert_int_equal(find(its, "[heap]", &(struct build_id){}, "[heap]"), -ENOENT);
+	write_elf("cache/.build-id/ab/cdee/elf", &id, 1002);
+	assert_int_equal(find("/bin/y", &other_id, "is not there"), -ENOENT);
+	assert_int_equal(find("/bin/x", &padded, "/bin/x"), 1001);
+	assert_int_equal(find("[heap]", &(struct build_id){}, "[heap]"), -ENOENT);
 }
 
-TEST_WITH(finds_vdso, set_up, tear_down)
+TEST_IN_FOLDER(finds_vdso)
 {
-	struct state *its = *state;
 	struct vdso own;
 
-	write_elf(its, "cache/" PLACE "/vdso", &id, 1001);
-	assert_int_equal(find(its, "[vdso]", &id, "/cache/" PLACE "/vdso"), 1001);
-	assert_int_equal(find(its, "[vdso]", &other_id, "no build id abcdee"), -ENOENT);
-	assert_true(vdso_find(&own) || find(its, "[vdso]", &own.id, "") > 1001);
+	write_elf("cache/" PLACE "/vdso", &id, 1001);
+	assert_int_equal(find("[vdso]", &id, "/cache/" PLACE "/vdso"), 1001);
+	assert_int_equal(find("[vdso]", &other_id, "no build id abcdee"), -ENOENT);
+	assert_true(vdso_find(&own) || find("[vdso]", &own.id, "") > 1001);
 }
 
-TEST_WITH(finds_symbols, set_up, tear_down)
+TEST_IN_FOLDER(finds_symbols)
 {
-	struct state *its = *state;
-	const struct files_places places = { its->cache, NULL };
+	const struct files_places at = { places().buildid_dir, NULL };
 	const struct files_wanted wanted = { "/bin/x", id };
 	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int fd = files_open_debug(&places, &wanted, own);
+	int fd = files_open_debug(&at, &wanted, own);
 	struct stat st;
 
 	assert_int_equal(fd, -ENOENT);
-	write_elf(its, "cache/" PLACE "/debug", &id, 1001);
-	fd = files_open_debug(&places, &wanted, own);
+	write_elf("cache/" PLACE "/debug", &id, 1001);
+	fd = files_open_debug(&at, &wanted, own);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, 1001);
