@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/json_line.h"
+#include "cli/text.h"
 #include "commands/commands.h"
 #include "session/adaptive.h"
 #include "session/detach.h"
@@ -139,17 +140,19 @@ static int parse_idle_state(void *target, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind)
+static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind, char **why)
 {
+	_cleanup_free_ char *names = NULL;
 	const struct perf_poke_choice *row;
 
 	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
+		text_join(&names, row->name);
 		if (strlen(row->name) != length || strncmp(row->name, name, length))
 			continue;
 		*kind = (enum perf_poke_trigger_kind)row->value;
 		return 0;
 	}
-	return -EINVAL;
+	return options_explain(why, -EINVAL, "not a trigger (use %s; as irq or irq=30us)", names);
 }
 
 /* KIND or KIND=TIME */
@@ -158,11 +161,10 @@ static int parse_trigger(void *target, const char *value, char **why)
 	struct start_args *args = target;
 	size_t length = strcspn(value, "=");
 	struct perf_poke_trigger trigger = { 0 };
+	int r = find_kind(value, length, &trigger.kind, why);
 
-	if (find_kind(value, length, &trigger.kind))
-		return options_explain(why, -EINVAL,
-				       "not a trigger (use irq, thread, user, wakeup, report; as "
-				       "irq or irq=30us)");
+	if (r)
+		return r;
 	for (size_t i = 0; i < args->nr_triggers; i++) {
 		if (args->triggers[i].kind == trigger.kind)
 			return options_explain(why, -EINVAL, "'%s' is named twice",

@@ -387,32 +387,29 @@ int perf_poke__session_stop(const char *name)
 	return ret < 0 ? ret : 1;
 }
 
-int perf_poke__session_poke(const char *name)
+static int session_find_alive(const char *name)
 {
 	_cleanup_(place_release) struct place place = { .dirfd = -1 };
-	_cleanup_close_ int fd = -1;
-	int ret;
+	_cleanup_close_ int fd = session_find(name, &place);
 
-	fd = session_find(name, &place);
-	if (fd < 0)
-		return fd;
-	if (!pins_is_alive(fd))
-		return -ENOENT;
-	ret = session_run(fd, TRIGGER_PIN_POKE);
+	return fd < 0 || pins_is_alive(fd) ? TAKE_FD(fd) : -ENOENT;
+}
+
+int perf_poke__session_poke(const char *name)
+{
+	_cleanup_close_ int fd = session_find_alive(name);
+	int ret = fd < 0 ? fd : session_run(fd, TRIGGER_PIN_POKE);
+
 	return ret ? ret : -EBUSY;
 }
 
 int perf_poke__session_open(const char *name)
 {
-	_cleanup_(place_release) struct place place = { .dirfd = -1 };
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = session_find_alive(name);
 	int ret;
 
-	fd = session_find(name, &place);
 	if (fd < 0)
 		return fd;
-	if (!pins_is_alive(fd))
-		return -ENOENT;
 	ret = open_pin(fd, TRIGGER_PIN_REPORT);
 	return ret == -ENOENT ? -ENXIO : ret;
 }

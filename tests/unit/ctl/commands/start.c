@@ -119,7 +119,7 @@ TEST(refuses)
 		  "--deepest-idle-state '-1': must be a whole number, 0 to 9" },
 		{ "-c1 --log=", "--log '': empty; a value is needed" },
 		{ "-c1 --detach=yes", "--detach 'yes': takes no value" },
-		{ "-c1 --trigger thred", "--trigger 'thred': not a trigger" },
+		{ "-c1 --trigger thred", "--trigger 'thred': not a trigger (use irq, thread, " },
 		{ "-c1 --trigger =5us", "--trigger '=5us': not a trigger" },
 		{ "-c1 --trigger irq=0", "--trigger 'irq=0': '0' is not a time" },
 		{ "-c1 --trigger irq=1x", "--trigger 'irq=1x': '1x' is not a time" },
@@ -178,6 +178,8 @@ TEST(takes_triggers)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
+	assert_non_null(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, KINDS_MAX - 1));
+	assert_null(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, KINDS_MAX));
 	PARSE(&p, "-c1", "--trigger", "irq", "--trigger=thread=60us", "--trigger=wakeup=2",
 	      "--task", "me");
 	assert_int_equal(p.r, 0);
