@@ -59,6 +59,10 @@ static enum pt_packet_type type_of(const struct ipt_packet *packet)
 		return PT_PACKET_CBR;
 	case ppt_ovf:
 		return PT_PACKET_OVF;
+#if LIBIPT_VERSION >= 0x201
+	case ppt_cfe:
+		return PT_PACKET_CFE;
+#endif
 	default:
 		return PT_PACKET_OTHER;
 	}
@@ -77,6 +81,10 @@ static uint64_t value_of(const struct ipt_packet *packet)
 		return packet->payload.cyc.value;
 	case ppt_cbr:
 		return packet->payload.cbr.ratio;
+#if LIBIPT_VERSION >= 0x201
+	case ppt_cfe:
+		return packet->payload.cfe.type;
+#endif
 	default:
 		return 0;
 	}
