@@ -128,7 +128,7 @@ static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32
 	s->kind = kind;
 	s->latency_ns = latency_ns;
 	s->time_ns = now;
-	hold(s, kind != TRIGGER_REPORT);
+	hold(s, kind != TRIGGER_REPORT && kind != TRIGGER_EVENT);
 	return s;
 }
 

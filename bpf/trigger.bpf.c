@@ -3,6 +3,7 @@
  * statistics. The first latency at or over the threshold after arming freezes the trace, pokes the
  * targets, and notifies the controller. */
 #include "branches.h"
+#include "event.h"
 #include "latency.h"
 #include "report.h"
 #include "rtla.h"

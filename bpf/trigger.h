@@ -20,7 +20,7 @@
 	((TRIGGER_TOP_BITS - TRIGGER_UNIT_SHIFT - TRIGGER_SUB_BITS + 1) * TRIGGER_SUB_BUCKETS + 1)
 
 #define TRIGGER_MESSAGE_SIZE 32
-#define TRIGGER_LABEL_SIZE 32
+#define TRIGGER_LABEL_SIZE 64
 
 /* Written by one CPU in its timer interrupt; user space reads it through a mapping at any time. */
 struct trigger_cpu {
@@ -45,6 +45,7 @@ enum trigger_kind {
 	TRIGGER_USER,	/* until that is back in user space */
 	TRIGGER_WAKEUP, /* from a wakeup until the thread runs */
 	TRIGGER_REPORT, /* whatever its reporter says */
+	TRIGGER_EVENT,	/* none: a tracepoint */
 	TRIGGER_KINDS,
 };
 
@@ -150,7 +151,7 @@ struct trigger_spike {
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: the controller pokes the targets */
 	__u32 reserved;
-	char label[TRIGGER_LABEL_SIZE]; /* its reporter's */
+	char label[TRIGGER_LABEL_SIZE]; /* its reporter's, or the event's name */
 };
 
 /* The context of the program report_late. */

@@ -123,6 +123,7 @@ enum perf_poke_trigger_kind {
 				     workload user and Linux 6.5 */
 	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
 	PERF_POKE_TRIGGER_REPORT, /**< as perf_poke__report() says */
+	PERF_POKE_TRIGGER_EVENT,  /**< `trigger_event` is hit; there is no latency, but 0 */
 };
 
 /** A latency of at least this is a spike. */
@@ -196,7 +197,8 @@ struct perf_poke_spike {
 	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
-	char label[32]; /**< of perf_poke__report(); "": none. Since: 0.1 */
+	char label[64]; /**< of perf_poke__report(), or the event's name; "":
+			   none. Since: 0.1 */
 };
 
 /** One finished, or failed, capture. */
@@ -372,6 +374,9 @@ struct perf_poke_opts {
 	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
 	 * NMI and `events` names nothing to sample */
 	bool no_samples;
+	/** the tracepoint of PERF_POKE_TRIGGER_EVENT, as "tp:oom:mark_victim": each hit on a
+	 * watched CPU is a spike. Not one of system calls (syscalls:sys_enter_NAME) */
+	const char *trigger_event;
 };
 
 /** Latencies seen on one CPU, or on all. */
@@ -527,7 +532,7 @@ struct perf_poke_report {
 	int tid; /**< the thread that was late, as the session's process sees it; 0: the
 		    caller */
 	int cpu; /**< where; -1: where the caller runs */
-	/** what it is, for the capture; NULL: nothing. 31 bytes of it are kept. Labels share the
+	/** what it is, for the capture; NULL: nothing. 63 bytes of it are kept. Labels share the
 	 * threshold and the histogram of PERF_POKE_TRIGGER_REPORT, so there is no limit to their
 	 * number */
 	const char *label;
@@ -539,9 +544,10 @@ struct perf_poke_report {
  * that CPU is frozen when the function returns, and a later perf_poke__poll() reports the capture.
  *
  * Any thread, at any time; async-signal-safe, and leaves errno alone. It takes no lock, allocates
- * no memory and makes one system call, bpf(), which does not wait for anything; for another CPU
- * than its own it sends that CPU an interrupt and waits for it. bpf() requires CAP_BPF before Linux
- * 6.5, unless kernel.unprivileged_bpf_disabled is 0.
+ * no memory of the process and makes one system call, bpf(). That waits for nothing, unless memory
+ * is short: the kernel allocates 88 bytes for its copy of the report. For another CPU than its own
+ * it interrupts that CPU, and waits for it. bpf() requires CAP_BPF before Linux 6.5, unless
+ * kernel.unprivileged_bpf_disabled is 0.
  *
  * @param pp  session
  * @param report  what was late

@@ -564,7 +564,7 @@ static void put_by_stack(FILE *file, const struct facts *facts)
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		     const struct facts *facts)
 {
-	char *text = NULL;
+	char *text = NULL, task[96];
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
@@ -572,6 +572,9 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		return NULL;
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was asked for: no timer was late", file);
+	} else if (facts->reported && !facts->latency_ns) {
+		fprintf(file, "%s, in %s", facts_late(facts),
+			facts_task(facts, task, sizeof(task)));
 	} else {
 		fprintf(file,
 			facts->reported ? "%s %s late: " : "%s latency %s: ", facts_late(facts),

@@ -28,7 +28,7 @@ struct facts {
 	uint64_t events, lost;
 	int pid, tid;
 	char comm[32];
-	char label[32];	    /* the reporter's, or "" */
+	char label[64];	    /* the reporter's, or "" */
 	char function[128]; /* the timer's callback, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];

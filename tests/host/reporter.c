@@ -77,7 +77,8 @@ static void *report_all(void *done)
 	printf("\"below\": %d, \"errno_kept\": %d, ", below, errno == ENOTTY);
 	spike = take_spike(-1, "a label");
 	raise(SIGUSR1);
-	long_label = take_spike(-1, "a label that is longer than the 31 bytes");
+	long_label = take_spike(
+		-1, "a label that is longer than the 63 bytes that are kept of it, to the end");
 	move_to(other);
 	unwatched = report_late(SPIKE_NS, -1, 0, NULL);
 	remote = take_spike(cpu, "from elsewhere");

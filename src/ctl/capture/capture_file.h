@@ -36,7 +36,7 @@ struct capture_file {
 	char function[128];
 	char function_address[32];
 	char trigger[16];
-	char label[32];
+	char label[64];
 	char wall_time[40]; /* verbatim */
 	char release[128];  /* of the kernel */
 	char version[128];

@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
 	{ "latency", 0, OPTION_TIME, .required = true, .min = 1, .max = 3600 * NSEC_PER_SEC,
 	  TARGET(latency_ns), .metavar = "TIME", .help = "how late it is now" },
 	{ "label", 0, OPTION_STRING, TARGET(label), .metavar = "TEXT",
-	  .help = "what is late, for the capture (31 bytes)" },
+	  .help = "what is late, for the capture (63 bytes)" },
 	{ "cpu", 'c', OPTION_COUNT, .min = 0, .max = CPU_MAX, TARGET(cpu), .metavar = "CPU",
 	  .help = "where (the session's, if it watches only one)" },
 	{ "tid", 0, OPTION_COUNT, .min = 1, .max = INT_MAX, TARGET(tid), .metavar = "TID",

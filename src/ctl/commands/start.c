@@ -152,10 +152,25 @@ static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kin
 		*kind = (enum perf_poke_trigger_kind)row->value;
 		return 0;
 	}
-	return options_explain(why, -EINVAL, "not a trigger (use %s; as irq or irq=30us)", names);
+	return options_explain(why, -EINVAL,
+			       "not a trigger (use %s; as irq, irq=30us or event=tp:SYS:NAME)",
+			       names);
 }
 
-/* KIND or KIND=TIME */
+/* Of triggers without a threshold; the library checks the text. */
+static bool take_text(struct perf_poke_opts *opts, struct perf_poke_trigger *trigger,
+		      const char *text)
+{
+	if (trigger->kind == PERF_POKE_TRIGGER_EVENT)
+		opts->trigger_event = text;
+	else
+		return false;
+	/* As the library has it: the least there is. */
+	trigger->threshold_ns = 1;
+	return true;
+}
+
+/* KIND, KIND=TIME or KIND=TEXT */
 static int parse_trigger(void *target, const char *value, char **why)
 {
 	struct start_args *args = target;
@@ -169,6 +184,10 @@ static int parse_trigger(void *target, const char *value, char **why)
 		if (args->triggers[i].kind == trigger.kind)
 			return options_explain(why, -EINVAL, "'%s' is named twice",
 					       kind_name(trigger.kind));
+	}
+	if (take_text(&args->opts, &trigger, value + length + !!value[length])) {
+		args->triggers[args->nr_triggers++] = trigger;
+		return 0;
 	}
 	if (value[length] && (units_parse_time(value + length + 1, &trigger.threshold_ns) ||
 			      !trigger.threshold_ns || trigger.threshold_ns > NS_PER_H))
@@ -204,7 +223,8 @@ static const struct option_spec options[] = {
 	  .metavar = "TIME", .help = "capture latencies of at least this (30us)" },
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
 	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
-	  .help = "latency to watch, with its own threshold (irq)" },
+	  .help = "latency to watch, with its own threshold (irq); or\n"
+		  "event=tp:SYS:NAME: a tracepoint" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
 	  .help = "task of --trigger wakeup: a process or thread id, or name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",

@@ -136,8 +136,8 @@ static void print_spike(FILE *file, const struct perf_poke_spike *spike)
 		fprintf(file, ", user %s", FORMAT_TIME(spike->user_ns));
 	fprintf(file, "%s\n", spike->thread_ns ? ")" : "");
 	if (spike->label[0])
-		fprintf(file, "  %-12s %s\n", "label", CLEAN(spike->label));
-	if (spike->kind == PERF_POKE_TRIGGER_WAKEUP || spike->kind == PERF_POKE_TRIGGER_REPORT) {
+		fprintf(file, "  %-12s %s\n", "label", CLEAN_TO(80, spike->label));
+	if (spike->kind >= PERF_POKE_TRIGGER_WAKEUP) {
 		fprintf(file, "  %-12s %s\n",
 			spike->kind == PERF_POKE_TRIGGER_WAKEUP ? "ran instead" : "late",
 			format_task(task, sizeof(task), spike));

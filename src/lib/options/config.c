@@ -180,6 +180,24 @@ void config_reset_thresholds(struct config *config)
 	}
 }
 
+/* tp:SYS:NAME; what is kept is SYS:NAME. */
+static int config_trigger_event(struct config *config, const char *event)
+{
+	const char *colon = event && !strncmp(event, "tp:", 3) ? strchr(event + 3, ':') : NULL;
+
+	if (!config->thresholds[TRIGGER_EVENT] && !event)
+		return 0;
+	if (!config->thresholds[TRIGGER_EVENT])
+		return log_error(&config->log, -EINVAL,
+				 "trigger_event '%s': needs the trigger event", event);
+	if (!colon || colon == event + 3 || !colon[1] || strchr(event, '/') ||
+	    strchr(colon + 1, ':') || strlen(event + 3) >= TRIGGER_LABEL_SIZE)
+		return log_error(&config->log, -EINVAL,
+				 "trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
+				 "event=tp:oom:mark_victim)");
+	return copy_string(&config->event, event + 3);
+}
+
 static int config_read_triggers(struct config *config, const struct perf_poke_opts *opts)
 {
 	if (!opts->nr_triggers)
@@ -196,13 +214,17 @@ static int config_read_triggers(struct config *config, const struct perf_poke_op
 		config->asked[trigger->kind] =
 			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
 	}
+	/* There is no latency. */
+	if (config->asked[TRIGGER_EVENT])
+		config->asked[TRIGGER_EVENT] = 1;
 	config_reset_thresholds(config);
 	if (!config->thresholds[TRIGGER_WAKEUP] != !opts->task)
 		return log_error(&config->log, -EINVAL,
 				 opts->task ? "task '%s': needs the trigger wakeup"
 					    : "trigger wakeup: needs a task%s",
 				 opts->task ? opts->task : "");
-	return copy_string(&config->task, opts->task);
+	return copy_string(&config->task, opts->task)
+		       ?: config_trigger_event(config, opts->trigger_event);
 }
 
 static int config_strings(struct config *config, const struct perf_poke_opts *opts)
@@ -330,6 +352,7 @@ const struct perf_poke_choice config_triggers[TRIGGER_KINDS] = {
 	{ "user", PERF_POKE_TRIGGER_USER, "until timerlat's thread is back in user space" },
 	{ "wakeup", PERF_POKE_TRIGGER_WAKEUP, "from any wakeup of a task until it runs" },
 	{ "report", PERF_POKE_TRIGGER_REPORT, "as a program, or report-late, says" },
+	{ "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint" },
 };
 
 bool session_name_valid(const char *name)
@@ -361,6 +384,7 @@ void config_destroy(struct config *config)
 	free(config->session);
 	free(config->cgroup);
 	free(config->task);
+	free(config->event);
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);
 	free(config->argv);

@@ -14,6 +14,7 @@
 #include "base/tracefs.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
+#include "trigger/event.h"
 #include "trigger/state.h"
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
@@ -149,7 +150,7 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 threads->wakeup_comm);
 	bpf_map__set_max_entries(skel->maps.recent, nr);
-	if (thread || user || wakeup || report)
+	if (thread || user || wakeup || report || threads->threshold_ns[TRIGGER_EVENT])
 		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
 	if (thread || user)
 		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
@@ -216,7 +217,15 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 	return trigger_bpf__open_opts(&opts);
 }
 
-static int trigger_attach(struct trigger *trigger, const struct log *log)
+static void trigger_set_event(struct trigger *trigger, const char *event)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+
+	bpf_program__set_autoload(trigger->skel->progs.event_seen, event);
+	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%s", event ? event : "");
+}
+
+static int trigger_attach(struct trigger *trigger, const char *event, const struct log *log)
 {
 	struct trigger_bpf *skel = trigger->skel;
 	const struct {
@@ -250,7 +259,8 @@ static int trigger_attach(struct trigger *trigger, const struct log *log)
 			return log_error(log, -errno, "cannot attach to %s: %s", attach[i].to,
 					 strerror(errno));
 	}
-	return 0;
+	return event ? event_attach(skel->progs.event_seen, &skel->links.event_seen, event, log)
+		     : 0;
 }
 
 /* Of no CPU, as to try it, there are always events. */
@@ -303,6 +313,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
 	trigger_set_rtla(trigger, config->rtla);
+	trigger_set_event(trigger, config->event);
 	err = trigger_set_branches(trigger, config);
 	if (!err)
 		err = trigger_load_quietly(trigger);
@@ -327,7 +338,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 			       trigger_on_record, trigger);
 	if (err)
 		return log_error(log, err, "cannot map the trigger's ring: %s", strerror(-err));
-	return trigger_attach(trigger, log);
+	return trigger_attach(trigger, config->event, log);
 }
 
 int trigger_try(enum poke_way way)

@@ -280,6 +280,21 @@ TEST(names_what_was_reported)
 			    "executed is not recorded");
 }
 
+/* A mark without a latency, or an event. */
+TEST(names_what_is_not_late)
+{
+	_cleanup_(account_release) struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 7")), 0);
+	account.facts.thread = account.facts.reported = true;
+	account.facts.latency_ns = 0;
+	account.facts.pid = account.facts.tid = 7;
+	strcpy(account.facts.comm, "loop");
+	strcpy(account.facts.label, "oom:mark_victim");
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence, "oom:mark_victim, in loop/7");
+}
+
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
 TEST(tells_earlier_tasks_apart)
 {

@@ -156,6 +156,10 @@ TEST(knows_triggers)
 	const struct perf_poke_trigger twice[] = { { PERF_POKE_TRIGGER_IRQ, 1 },
 						   { PERF_POKE_TRIGGER_IRQ, 2 } };
 	const struct perf_poke_trigger wakeup = { PERF_POKE_TRIGGER_WAKEUP, 5 };
+	const struct perf_poke_trigger event = { PERF_POKE_TRIGGER_EVENT, 0 };
+	static const char *const bad_events[] = { NULL,	      "",	  "tp:",   "tp:a",
+						  "tp:a:",    "tp::b",	  "sys:a", "fn:a:b",
+						  "tp:a:b:c", "tp:a:b/x/" };
 	struct config config;
 
 	ACCEPTS(&config, .threshold_ns = 7);
@@ -175,6 +179,17 @@ TEST(knows_triggers)
 	ACCEPTS(&config, .triggers = &wakeup, .nr_triggers = 1, .task = "me");
 	assert_string_equal(config.task, "me");
 	config_destroy(&config);
+	ACCEPTS(&config, .triggers = &event, .nr_triggers = 1, .trigger_event = "tp:a:b");
+	assert_string_equal(config.event, "a:b");
+	assert_int_equal(config.thresholds[TRIGGER_EVENT], 1);
+	config_destroy(&config);
+	for (size_t i = 0; i < ARRAY_SIZE(bad_events); i++)
+		REFUSES(-EINVAL,
+			"trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
+			"event=tp:oom:mark_victim)",
+			.triggers = &event, .nr_triggers = 1, .trigger_event = bad_events[i]);
+	REFUSES(-EINVAL, "trigger_event 'tp:a:b': needs the trigger event",
+		.trigger_event = "tp:a:b");
 	REFUSES(-EINVAL, "trigger irq: named twice", .triggers = twice, .nr_triggers = 2);
 	REFUSES(-EINVAL, "trigger wakeup: needs a task", .triggers = &wakeup, .nr_triggers = 1);
 	REFUSES(-EINVAL, "task 'me': needs the trigger wakeup", .task = "me");

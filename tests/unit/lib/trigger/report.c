@@ -65,7 +65,7 @@ TEST(passes_all_on)
 		.actual_ns = 9,
 		.tid = 77,
 		.cpu = 3,
-		.label = "0123456789012345678901234567890more",
+		.label = "012345678901234567890123456789012345678901234567890123456789012more",
 	};
 
 	errno = ENOTTY;
@@ -77,7 +77,8 @@ TEST(passes_all_on)
 	assert_int_equal(args.expected_ns, 5);
 	assert_int_equal(args.actual_ns, 9);
 	assert_int_equal(args.tid, 77);
-	assert_string_equal(args.label, "0123456789012345678901234567890");
+	assert_string_equal(args.label,
+			    "012345678901234567890123456789012345678901234567890123456789012");
 	report.cpu = -1;
 	report.sz = offsetof(struct perf_poke_report, label);
 	assert_int_equal(report_send(4, &report), 0);

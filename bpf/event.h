@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A tracepoint that is the spike, whatever its latency. Part of the trigger: what it takes is
+ * frozen and told there. */
+#ifndef EVENT_H
+#define EVENT_H
+
+#include "spike.h"
+#include "stack.h"
+
+const volatile char event_name[TRIGGER_LABEL_SIZE] = "";
+
+/* Attached by user space to the tracepoint. */
+SEC("?raw_tp")
+int event_seen(void *ctx)
+{
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_EVENT);
+	struct trigger_spike *s;
+
+	if (!cpu || !cpu->watched)
+		return 0;
+	count(cpu, 0);
+	if (measured_ns[TRIGGER_EVENT])
+		return 0;
+	s = take(cpu, TRIGGER_EVENT, 0);
+	if (!s)
+		return 0;
+	s->actual_ns = s->expected_ns = s->time_ns;
+	s->cpu = s->ran_cpu;
+	fill_task(s);
+	/* By volatile reads: what is constant to the compiler is not to user space. */
+	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
+		s->label[i] = event_name[i];
+	stack_at_spike(ctx, s->sequence);
+	return tell(s);
+}
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What it costs a program to say that something was late: perf_poke__report() below the threshold,
+ * above it while the session is disarmed, and where it takes the spike; and write() to
+ * trace_marker. CPU time of the thread, on one CPU: the median of turns. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <perf_poke.h>
+
+#define TURNS 41
+#define CALLS 5000
+#define SPIKES 40
+#define EXIT_SKIP 77
+#define MARKER "/sys/kernel/tracing/trace_marker"
+#define TEXT "hit latency threshold (72 > 30)"
+#define THRESHOLD_NS 1000000
+
+static struct perf_poke *session;
+static int marker;
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int report(uint64_t latency_ns)
+{
+	const struct perf_poke_report late = { .sz = sizeof(late),
+					       .expected_ns = 1000000000,
+					       .actual_ns = 1000000000 + latency_ns,
+					       .cpu = -1,
+					       .label = "bench" };
+
+	return perf_poke__report(session, &late);
+}
+
+static void report_below(void)
+{
+	report(THRESHOLD_NS / 2);
+}
+
+static void report_above(void)
+{
+	report(THRESHOLD_NS * 2);
+}
+
+static void mark(void)
+{
+	if (write(marker, TEXT, strlen(TEXT)) < 0)
+		exit(1);
+}
+
+static void get_parent(void)
+{
+	syscall(SYS_getppid);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median(uint64_t *values, size_t nr)
+{
+	qsort(values, nr, sizeof(*values), compare);
+	return values[nr / 2];
+}
+
+static void measure(const char *name, void (*call)(void))
+{
+	uint64_t turns[TURNS];
+
+	for (int i = 0; i < TURNS; i++) {
+		uint64_t begin = cpu_ns();
+
+		for (int j = 0; j < CALLS; j++)
+			call();
+		turns[i] = (cpu_ns() - begin) / CALLS;
+	}
+	printf("%-44s %8" PRIu64 "\n", name, median(turns, TURNS));
+}
+
+static void measure_spikes(void)
+{
+	uint64_t spikes[SPIKES];
+
+	for (int i = 0; i < SPIKES;) {
+		uint64_t begin = cpu_ns();
+		int taken = report(THRESHOLD_NS * 2);
+
+		spikes[i] = cpu_ns() - begin;
+		i += taken == 1;
+		perf_poke__poll(session, 100);
+	}
+	printf("%-44s %8" PRIu64 "\n", "perf_poke__report(), a spike that is taken",
+	       median(spikes, SPIKES));
+}
+
+static int start(const struct perf_poke_trigger *trigger, const char *output)
+{
+	char cpu[16];
+	const struct perf_poke_opts opts = {
+		.sz = sizeof(opts),
+		.cpus = cpu,
+		.triggers = trigger,
+		.nr_triggers = 1,
+		.recorder = PERF_POKE_RECORDER_NONE,
+		.workload = PERF_POKE_WORKLOAD_NONE,
+		.output = output,
+	};
+
+	snprintf(cpu, sizeof(cpu), "%d", sched_getcpu());
+	session = perf_poke__new(&opts);
+	return session ? perf_poke__start(session) : -1;
+}
+
+static void measure_reports(const char *output)
+{
+	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS };
+
+	if (start(&trigger, output))
+		exit(1);
+	measure("perf_poke__report(), below the threshold", report_below);
+	measure_spikes();
+	perf_poke__disarm(session);
+	measure("perf_poke__report(), above it, disarmed", report_above);
+	perf_poke__free(session);
+}
+
+int main(void)
+{
+	char output[] = "/tmp/perf-poke-bench-XXXXXX", command[64];
+	cpu_set_t set;
+
+	marker = open(MARKER, O_WRONLY | O_CLOEXEC);
+	if (geteuid() || marker < 0) {
+		printf("needs root, and tracefs at /sys/kernel/tracing\n");
+		return EXIT_SKIP;
+	}
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	if (sched_setaffinity(0, sizeof(set), &set) || !mkdtemp(output))
+		return 1;
+	printf("%-44s %8s\n", "", "ns");
+	measure("getppid(), the least of a system call", get_parent);
+	measure_reports(output);
+	measure("write() to trace_marker", mark);
+	snprintf(command, sizeof(command), "rm -rf %s", output);
+	return system(command) ? 1 : 0;
+}
