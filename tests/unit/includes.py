@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Includes follow the layout: from role to role one way, and no circle. Usage: includes.py TREE
+"""Includes follow the layout: arrows between roles go one way, without circles.
+
+Usage: includes.py TREE
 
 Prints the graph of folders. A folder may include what its row names, and what those rows lead to.
 """

@@ -38,7 +38,7 @@ CLANG_FORMAT_MAJOR = 14
 
 
 def files_of(tree):
-    """The paths of all files, without build folders, captures and what is hidden (but for .ci)."""
+    """All files except build folders, captures and hidden files (but .ci)."""
     for folder, subfolders, names in os.walk(tree):
         subfolders[:] = [
             name for name in subfolders

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl archive packs the files of which code was executed. Usage: archive_executed.py CTL"""
+"""perf-poke-ctl archive packs the files whose code was executed.
+
+Usage: archive_executed.py CTL
+"""
 import json
 import os
 import pathlib
@@ -35,7 +38,7 @@ class ArchiveTest(unittest.TestCase):
         return {"args": [CTL, "archive", "capture", "-o", "a.tar", "-q", *args], "cwd": self.folder, "stdin": subprocess.DEVNULL, "text": True}
 
     def archive(self, *args):
-        """What it says, and which of the files are in it."""
+        """Its messages, and which of the files it contains."""
         result = subprocess.run(**self.command(*args), capture_output=True, check=False)
         self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
         listed = subprocess.run(["tar", "-tf", "a.tar"], cwd=self.folder, capture_output=True, text=True, check=True).stdout

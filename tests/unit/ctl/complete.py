@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What shells offer: every command, option and value that there is, names of files where one is wanted. In bash, and in fish and
-zsh where these are installed. Usage: complete.py PERF_POKE_CTL BASH FISH ZSH"""
+"""Shell completion offers every command, option and value, and file names where one is expected. In bash, and in fish
+and zsh if installed.
+
+Usage: complete.py PERF_POKE_CTL BASH FISH ZSH
+"""
 
 import os
 import pathlib

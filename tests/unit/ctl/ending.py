@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl ends when it is told to, wherever it waits, and leaves nothing behind; with a perf that does as it is told.
-Usage: ending.py CTL"""
+"""perf-poke-ctl ends on request wherever it waits, and leaves nothing behind; with a stand-in for perf.
+
+Usage: ending.py CTL
+"""
 import contextlib
 import fcntl
 import json
@@ -67,7 +69,7 @@ class EndingTest(unittest.TestCase):
         return {**os.environ, "PERF_POKE_PERF": str(perf), "TMPDIR": str(self.folder)}
 
     def archive(self):
-        """Of a capture, in a file."""
+        """An archive of a capture, in a file."""
         subprocess.run([CTL, "archive", NAME, "-o", "a.tar.zst", "-q", "--no-binaries"], cwd=self.folder, stderr=subprocess.DEVNULL,
                        check=True)
         return self.folder / "a.tar.zst"
@@ -155,7 +157,7 @@ class Killed(EndingTest):
 
 class Perf(EndingTest):
     def test_is_told_that_nobody_reads(self):
-        """SIGPIPE is ignored here, and must not be in perf."""
+        """SIGPIPE is ignored here but must not be in perf."""
         env = self.put_perf(f"grep SigIgn /proc/self/status >{self.folder}/ignored\nexit 1\n")
         subprocess.run([CTL, "script", NAME], cwd=self.folder, env=env, capture_output=True, check=False)
         ignored = int(re.match(r"SigIgn:\s+(\w+)", (self.folder / "ignored").read_text())[1], 16)

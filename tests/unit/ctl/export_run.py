@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl export and report make of a trace a file, or one line. Usage: export_run.py CTL"""
+"""perf-poke-ctl export and report turn a trace into a file, or into one error line.
+
+Usage: export_run.py CTL
+"""
 import contextlib
 import gzip
 import json
@@ -77,7 +80,7 @@ class ExportTest(Export):
         self.assertEqual({piece.args["icache bytes"] for piece in leaves}, {64})
 
     def test_lost(self):
-        """What the kernel says it lost."""
+        """Losses recorded by the kernel."""
         whole = bytearray(self.data.read_bytes())
         extra = made.Recording.__new__(made.Recording)
         extra.data = b""
@@ -109,7 +112,7 @@ class ExportTest(Export):
         self.assertEqual(sorted(os.listdir(self.results)), [f"a.00{i}.fxt" for i in range(4)])
 
     def test_same_by_any_number(self):
-        """Threads decode, and what is compressed is the same."""
+        """The result does not depend on the number of threads or on compression."""
         self.make(segments=300, cpus=(1, 2))
         files = []
         for jobs in 1, 2, 5:
@@ -121,7 +124,7 @@ class ExportTest(Export):
         self.assertTrue(gzip.decompress(self.output.read_bytes()) == files[0])
 
     def test_files_elsewhere(self):
-        """Under a folder; where there is no such file, that is said, and the rest is decoded."""
+        """Files below --symfs; a missing file is reported, and the rest is decoded."""
         whole = self.export()
         moved = self.folder / "root" / str(self.program)[1:]
         moved.parent.mkdir(parents=True)
@@ -238,7 +241,7 @@ class ExportTest(Export):
 
 
 class LongTest(Export):
-    """What takes a while."""
+    """Long exports."""
 
     def setUp(self):
         super().setUp()
@@ -269,7 +272,7 @@ class LongTest(Export):
 
     @staticmethod
     def all_of(terminal):
-        """What was written to it, by whom has closed it: it comes in pieces, and then an error."""
+        """Everything written to a terminal until its writers closed it: it arrives in pieces, then an error."""
         shown = b""
         with contextlib.suppress(OSError):
             while True:
@@ -277,7 +280,7 @@ class LongTest(Export):
         return shown.decode()
 
     def test_progress(self):
-        """On a terminal, of what takes more than a second; it is wiped away."""
+        """Progress is shown on a terminal if it takes more than a second, and then erased."""
         terminal, tty = pty.openpty()
         self.addCleanup(os.close, terminal)
         subprocess.run(**self.command("-q"), stderr=tty, check=True)

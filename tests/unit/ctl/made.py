@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A capture of Intel PT that can be decoded: of a program that calls a function again and again."""
+"""A decodable capture of Intel PT: of a program that keeps calling a function."""
 import json
 import pathlib
 import struct
@@ -19,7 +19,7 @@ PID = 77
 
 
 def program(build_id=b"\x11" * 20):
-    """An ELF file of these, with symbols and a build id."""
+    """An ELF file with these functions, symbols and a build ID."""
     text = b"".join(code for _, _, code in FUNCTIONS)
     names = b"\0" + b"".join(name.encode() + b"\0" for name, _, _ in FUNCTIONS)
     symbols, at = bytes(24), 1
@@ -47,14 +47,15 @@ def program(build_id=b"\x11" * 20):
 
 
 def segment(time, packets, ip=BASE + CODE):
-    """PSB+ with a time, MODE.Exec of 64 bits and where the program is; then packets of six loops each."""
+    """PSB+ with a time, 64-bit MODE.Exec and the program's address, then packets of six loops each."""
     return (Recording.PSB + b"\x19" + struct.pack("<Q", time)[:7] + b"\x99\x01" + b"\x7d" + struct.pack("<Q", ip)[:6] + b"\x02\x03\x14\0" +
             Recording.PSBEND + b"\xfe" * packets)
 
 
 def capture(folder, segments, begin=2000000000, step=1000, packets=10, about=None, cpus=(1,), others=()):
-    """Makes it in a folder, with its program. Each segment of a CPU begins `step` ns after the one before. Others are
-    mapped, and not executed."""
+    """Makes the capture in a folder, with its program. Each segment of a CPU begins `step` ns after the previous one.
+    `others` are mapped but not executed.
+    """
     (folder / "perf.data").mkdir(parents=True, exist_ok=True)
     binary = folder.parent / "prog"
     binary.write_bytes(program())

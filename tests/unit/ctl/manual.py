@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual pages: man has nothing to say against them, they can be found by name, each command has one
-that has all its options. README and docs/ name no command or option that does not exist.
-Usage: manual.py PERF_POKE_CTL TREE PAGE..."""
+"""The manual pages: man prints no warnings, pages can be found by name, and each command has one with all its
+options. README and docs/ name no command or option that does not exist.
+
+Usage: manual.py PERF_POKE_CTL TREE PAGE...
+"""
 
 import os
 import pathlib

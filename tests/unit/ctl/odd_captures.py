@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What perf-poke-ctl makes of captures that have no trace, or no file where that should be. Usage: odd_captures.py CTL"""
+"""perf-poke-ctl with captures that have no trace, or something else in place of a file.
+
+Usage: odd_captures.py CTL
+"""
 import json
 import os
 import pathlib
@@ -93,7 +96,7 @@ class NothingWasRecorded(PerfHasTheTrace):
 
 
 class NoFile(CaptureTest):
-    """Who opens a pipe waits for somebody to write."""
+    """Opening a pipe waits for a writer."""
 
     def test_pipe_for_data(self):
         self.write(self.folder / NAME, recorder={"kind": "events"})

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Odd command lines: each ends with 1 or 2 and one line that says why. Usage: odd_lines.py PERF_POKE_CTL"""
+"""Odd command lines: each exits with 1 or 2 and prints one line with the reason.
+
+Usage: odd_lines.py PERF_POKE_CTL
+"""
 import pathlib
 import random
 import re

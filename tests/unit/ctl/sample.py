@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The sample capture is opened, reported and exported; each function that
-stock perf sees called, `script` without perf shows too.
+"""The sample capture is opened, reported and exported; `script` without perf shows each function call that stock perf
+shows.
 
-usage: sample.py PERF_POKE_CTL SPIKE.TAR.ZST"""
+usage: sample.py PERF_POKE_CTL SPIKE.TAR.ZST
+"""
 import os
 import pathlib
 import shutil

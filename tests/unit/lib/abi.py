@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The public header, the version script and the built library have the same functions, and each is documented.
-Usage: abi.py HEADER MAP LIBRARY"""
+"""The public header, the version script and the built library have the same functions, and each one is documented.
+
+Usage: abi.py HEADER MAP LIBRARY
+"""
 
 import pathlib
 import re
@@ -21,7 +23,7 @@ def functions_in_header(text):
 
 
 def names_in_header(text):
-    """All that look like functions outside comments, however they are written."""
+    """Everything outside comments that looks like a function, however it is written."""
     return set(re.findall(rf"({NAME})\s*\(", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
 
 

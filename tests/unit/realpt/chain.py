@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""From what real CPUs wrote to what users see: captures of recordings, read by stock perf, script, report and export.
-Usage: chain.py CTL TAKE FOLDER_OF_RECORDINGS"""
+"""From recordings of real CPUs to what users see: captures, read by stock perf, script, report and export.
+
+Usage: chain.py CTL TAKE FOLDER_OF_RECORDINGS
+"""
 import json
 import os
 import pathlib
@@ -35,7 +37,7 @@ def run(*argv, **options):
 
 
 def words(text):
-    """Lines without the padding of columns, which is as wide as the names of all events."""
+    """Lines without column padding, whose width depends on the names of all events."""
     return [line.split() for line in text.splitlines()]
 
 
@@ -50,7 +52,7 @@ class Chain(unittest.TestCase):
         return capture, json.loads((capture / "capture.json").read_text())
 
     def ctl(self, name, *argv):
-        """With a perf that finds the files of the recording."""
+        """Runs it with a perf that finds the files of the recording."""
         perf = self.folder / "perf"
         perf.write_text('#!/bin/bash\nwords=()\nfor word; do\n\twords+=("$word")\n'
                         f"\t[ \"$word\" != script ] || words+=(--symfs '{REALPT}/sym/drio-{name}')\ndone\nexec '{PERF}' \"${{words[@]}}\"\n")
@@ -58,7 +60,7 @@ class Chain(unittest.TestCase):
         return run(CTL, *argv, env={**os.environ, "PERF_POKE_PERF": str(perf)})
 
     def test_perf(self):
-        """Stock perf decodes of the capture what it decodes of the recording."""
+        """Stock perf decodes the capture like the recording."""
         for name, (instructions, size, after) in RECORDINGS.items():
             with self.subTest(name):
                 capture, about = self.take(f"drio-{name}.perf.data")
@@ -92,7 +94,7 @@ class Chain(unittest.TestCase):
         self.assertIn("__tunable_get_val", [function["name"] for function in report["functions"]])
 
     def test_report_without_times(self):
-        """Of the end of a trace that is longer than what is decoded for it: of a short one the same."""
+        """The end of a trace longer than what is decoded for it; the same for a short one."""
         reports = []
         for times in 1, REPEATED:
             capture, about = self.take("drio-926b.perf.data", times)
@@ -105,7 +107,7 @@ class Chain(unittest.TestCase):
         self.assertEqual(*reports)
 
     def test_export(self):
-        """By any number of threads the same; and the instructions that DynamoRIO has counted."""
+        """The result does not depend on the number of threads, and has the instructions that DynamoRIO counted."""
         for name, (instructions, *_) in RECORDINGS.items():
             capture, _ = self.take(f"drio-{name}.perf.data")
             files = []
@@ -120,7 +122,7 @@ class Chain(unittest.TestCase):
             self.assertEqual(sum(piece.args["instructions"] for piece in outer), instructions, name)
 
     def test_kernel_and_user(self):
-        """Two CPUs, and no code: all that perf sees is where the trace goes on."""
+        """Two CPUs without code: perf sees only where the trace continues."""
         capture, about = self.take("perf.data.intel_pt-4.14")
         self.assertEqual({trace["cpu"]: trace["bytes"] for trace in about["recorder"]["traces"]}, {0: 12240, 3: 137728})
         self.assertGreater(about["history_ns"], 1000000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Made up programs in which something makes a timer late, in memory: the report names it, each time.
+"""Synthetic programs in which something makes a timer late: the report names it each time.
 
 usage: culprits.py SENTENCE
 """
@@ -18,7 +18,7 @@ TIMER = "asm_sysvec_apic_timer_interrupt"
 
 
 class Machine:
-    """A program with a timer; who makes it late is for its caller."""
+    """A program with a timer; the caller makes it late."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -52,7 +52,7 @@ class Machine:
             self.p.ret(back)
 
     def linger(self):
-        """Where the culprit spends its time: in pieces, and calls that are short."""
+        """The culprit's time: in pieces, with short calls."""
         self.begun = self.p.time
         pieces = self.random.randrange(1, 6)
         for _ in range(pieces):
@@ -64,7 +64,7 @@ class Machine:
         self.expected = self.begun + self.random.randrange(0, (self.p.time - self.begun) // 4)
 
     def expire(self):
-        """The timer's interrupt, and what the trigger sees of it."""
+        """The timer's interrupt, and what the trigger sees."""
         self.p.run(1)
         back = self.p.interrupt(TIMER)
         self.p.run(2)
@@ -85,7 +85,7 @@ class Machine:
 
 class Culprits(unittest.TestCase):
     def tell(self, machine):
-        """Kind, name and sentence of the cause."""
+        """Returns kind, name and sentence of the cause."""
         result = subprocess.run([SENTENCE, "1", str(machine.expected), str(machine.actual), str(machine.spike)],
                                 input=machine.lines(), capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -188,7 +188,7 @@ class Culprits(unittest.TestCase):
         self.check(injure, "idle", "intel_idle", "slow to leave")
 
     def test_long_system_call(self):
-        """Interrupts are on: it is no reason, whatever else is."""
+        """With interrupts on, it is no cause."""
         def injure(m):
             m.p.call("entry_SYSCALL_64", CALL | SYSCALL)
             m.p.run(1)
@@ -198,7 +198,7 @@ class Culprits(unittest.TestCase):
         self.check(injure, "none", "task 11", "nothing in the window explains it: interrupts were on", "acme_write()")
 
     def test_code_that_is_not_traced(self):
-        """Of the kernel alone: it returns to user space, and is back with the timer's interrupt."""
+        """Kernel-only trace: the CPU returns to user space and comes back with the timer's interrupt."""
         def injure(m):
             m.begun = m.p.time
             m.p.end(RETURN | SYSCALL, insn=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of `export --html` in headless Chromium: it paints, tells of what is clicked, searches, and asks no network.
+"""The page of `export --html` in headless Chromium: it draws, describes what is clicked, searches, and makes no
+network requests.
 
 usage: page.py PAGE [SCREENSHOT]; PAGE is the program that writes one. 77 where there is no Chromium.
 """
@@ -30,7 +31,7 @@ def check(condition, what):
 
 
 class Browser:
-    """Speaks Chromium's protocol through its pipes: messages end with a NUL."""
+    """Speaks Chromium's protocol over pipes, with NUL-terminated messages."""
 
     def __init__(self, program, folder):
         to_browser, self.writer = os.pipe()
@@ -106,7 +107,7 @@ class Browser:
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def chart(self):
-        """What is drawn, after it has been."""
+        """The chart's contents, once drawn."""
         return self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
                         "done(document.getElementById('chart').toDataURL()))))")
 
@@ -123,7 +124,7 @@ def open_page(browser, page):
 
 
 def check_click(browser):
-    """In the middle of the chart's time, in the first row of functions: behind the tasks and interrupts off."""
+    """Clicks in the middle of the time axis, in the first row of functions: below the tasks and interrupts off."""
     box = browser.run("(({x, y, width}) => [x, y, width])(document.getElementById('chart').getBoundingClientRect())")
     browser.run("document.getElementById('all').click()")
     before = browser.chart()
@@ -160,7 +161,7 @@ def check_search(browser):
 
 
 def check_histogram(browser):
-    """Where the spike is there is a bar of its own color, in each theme, and to the left of it the rest."""
+    """The bar of the spike has its own color in each theme, with the rest to its left."""
     equal(text_of(browser, "latencies_title"), "Latencies up to this spike, of CPU 1", "above the histogram")
     check("190926" in text_of(browser, "statistics") and "98us" in text_of(browser, "statistics"), text_of(browser, "statistics"))
     check("190926" in browser.run("document.getElementById('histogram').getAttribute('aria-label')"), "it is not told in words")
@@ -196,7 +197,7 @@ def check_themes(browser):
 
 
 def check_harmless(browser):
-    """Names are text; nothing was asked for but the page."""
+    """Names are shown as text, and nothing but the page was requested."""
     check("<img src=x" in text_of(browser, "facts"), "the hostile name is not shown")
     equal(browser.run("document.querySelectorAll('img').length"), 0, "images")
     check(browser.run("document.title").startswith("perf-poke: IRQ latency"), "the title was changed")
