@@ -36,6 +36,7 @@ def measure(kind):
 common.load("late_timer")
 if "timerlat" not in (TRACING / "available_tracers").read_text():
     common.skip("this kernel has no timerlat tracer")
+before = (TRACING / "osnoise/cpus").read_text()
 (TRACING / "osnoise/cpus").write_text(str(common.CPU))
 (TRACING / "current_tracer").write_text("timerlat")
 (TRACING / "tracing_on").write_text("1")
@@ -52,6 +53,7 @@ try:
         check(thread >= INJECTED_US - 1500, f"the thread was only {thread} us late")
 finally:
     (TRACING / "current_tracer").write_text("nop")
+    (TRACING / "osnoise/cpus").write_text(before)
 for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin", "late_timer_softirqs", "late_timer_tasklet",
              "late_timer_syscall"):
     check(function_seen(f"{name}\t\\[late_timer\\]") == 1, f"{name} is not one symbol")
