@@ -101,6 +101,14 @@ struct task_struct {
 	struct sighand_struct *sighand;
 };
 
+struct file_operations {
+	void *write;
+};
+
+struct file {
+	const struct file_operations *f_op;
+};
+
 struct kernel_siginfo {
 	int si_code;
 };

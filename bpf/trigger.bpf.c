@@ -5,6 +5,7 @@
 #include "branches.h"
 #include "event.h"
 #include "latency.h"
+#include "marker.h"
 #include "report.h"
 #include "rtla.h"
 #include "spike.h"

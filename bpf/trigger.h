@@ -46,6 +46,7 @@ enum trigger_kind {
 	TRIGGER_WAKEUP, /* from a wakeup until the thread runs */
 	TRIGGER_REPORT, /* whatever its reporter says */
 	TRIGGER_EVENT,	/* none: a tracepoint */
+	TRIGGER_MARKER, /* as a text in the trace_marker says */
 	TRIGGER_KINDS,
 };
 
@@ -151,7 +152,7 @@ struct trigger_spike {
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: the controller pokes the targets */
 	__u32 reserved;
-	char label[TRIGGER_LABEL_SIZE]; /* its reporter's, or the event's name */
+	char label[TRIGGER_LABEL_SIZE]; /* its reporter's, the marker, the event's name */
 };
 
 /* The context of the program report_late. */

@@ -124,6 +124,9 @@ enum perf_poke_trigger_kind {
 	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
 	PERF_POKE_TRIGGER_REPORT, /**< as perf_poke__report() says */
 	PERF_POKE_TRIGGER_EVENT,  /**< `trigger_event` is hit; there is no latency, but 0 */
+	PERF_POKE_TRIGGER_MARKER, /**< a text with `marker` is written to a trace_marker of tracefs;
+				     the latency is the last number of the text that " us" or
+				     " >" follows, in microseconds, else 0 */
 };
 
 /** A latency of at least this is a spike. */
@@ -197,7 +200,7 @@ struct perf_poke_spike {
 	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
-	char label[64]; /**< of perf_poke__report(), or the event's name; "":
+	char label[64]; /**< of perf_poke__report(), the marker, or the event's name; "":
 			   none. Since: 0.1 */
 };
 
@@ -377,6 +380,9 @@ struct perf_poke_opts {
 	/** the tracepoint of PERF_POKE_TRIGGER_EVENT, as "tp:oom:mark_victim": each hit on a
 	 * watched CPU is a spike. Not one of system calls (syscalls:sys_enter_NAME) */
 	const char *trigger_event;
+	/** what PERF_POKE_TRIGGER_MARKER looks for: at most 31 bytes. Each text that has it among
+	 * its first 128 bytes is a spike, whatever its latency: that trigger has no threshold */
+	const char *marker;
 };
 
 /** Latencies seen on one CPU, or on all. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What it costs a program to say that something was late: perf_poke__report() below the threshold,
  * above it while the session is disarmed, and where it takes the spike; and write() to
- * trace_marker. CPU time of the thread, on one CPU: the median of turns. */
+ * trace_marker, without a session and while one looks for a text in it. CPU time of the thread, on
+ * one CPU: the median of turns. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -108,7 +109,7 @@ static void measure_spikes(void)
 	       median(spikes, SPIKES));
 }
 
-static int start(const struct perf_poke_trigger *trigger, const char *output)
+static int start(const struct perf_poke_trigger *trigger, const char *text, const char *output)
 {
 	char cpu[16];
 	const struct perf_poke_opts opts = {
@@ -116,6 +117,7 @@ static int start(const struct perf_poke_trigger *trigger, const char *output)
 		.cpus = cpu,
 		.triggers = trigger,
 		.nr_triggers = 1,
+		.marker = text,
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.workload = PERF_POKE_WORKLOAD_NONE,
 		.output = output,
@@ -130,12 +132,30 @@ static void measure_reports(const char *output)
 {
 	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS };
 
-	if (start(&trigger, output))
+	if (start(&trigger, NULL, output))
 		exit(1);
 	measure("perf_poke__report(), below the threshold", report_below);
 	measure_spikes();
 	perf_poke__disarm(session);
 	measure("perf_poke__report(), above it, disarmed", report_above);
+	perf_poke__free(session);
+}
+
+static void measure_markers(const char *output)
+{
+	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_MARKER, 0 };
+
+	measure("write() to trace_marker", mark);
+	if (start(&trigger, "another text", output)) {
+		printf("this kernel has no trigger marker\n");
+		return;
+	}
+	measure("the same, a session looks for another text", mark);
+	perf_poke__free(session);
+	if (start(&trigger, "hit latency", output))
+		exit(1);
+	perf_poke__disarm(session);
+	measure("the same, it has the text, disarmed", mark);
 	perf_poke__free(session);
 }
 
@@ -156,7 +176,7 @@ int main(void)
 	printf("%-44s %8s\n", "", "ns");
 	measure("getppid(), the least of a system call", get_parent);
 	measure_reports(output);
-	measure("write() to trace_marker", mark);
+	measure_markers(output);
 	snprintf(command, sizeof(command), "rm -rf %s", output);
 	return system(command) ? 1 : 0;
 }

@@ -50,7 +50,8 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.poked = file->poked,
 		.idle = file->idle,
 		.thread = file->trigger[0] && strcmp(file->trigger, "irq"),
-		.reported = !strcmp(file->trigger, "report") || !strcmp(file->trigger, "event"),
+		.reported = !strcmp(file->trigger, "report") || !strcmp(file->trigger, "marker") ||
+			    !strcmp(file->trigger, "event"),
 		.cpu = file->view.cpu,
 		.threshold_ns = file->threshold_ns,
 		.history_ns = file->view.history_ns,

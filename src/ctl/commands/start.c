@@ -152,16 +152,19 @@ static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kin
 		*kind = (enum perf_poke_trigger_kind)row->value;
 		return 0;
 	}
-	return options_explain(why, -EINVAL,
-			       "not a trigger (use %s; as irq, irq=30us or event=tp:SYS:NAME)",
-			       names);
+	return options_explain(
+		why, -EINVAL,
+		"not a trigger (use %s; as irq, irq=30us, event=tp:SYS:NAME or marker=TEXT)",
+		names);
 }
 
 /* Of triggers without a threshold; the library checks the text. */
 static bool take_text(struct perf_poke_opts *opts, struct perf_poke_trigger *trigger,
 		      const char *text)
 {
-	if (trigger->kind == PERF_POKE_TRIGGER_EVENT)
+	if (trigger->kind == PERF_POKE_TRIGGER_MARKER)
+		opts->marker = text;
+	else if (trigger->kind == PERF_POKE_TRIGGER_EVENT)
 		opts->trigger_event = text;
 	else
 		return false;
@@ -223,8 +226,9 @@ static const struct option_spec options[] = {
 	  .metavar = "TIME", .help = "capture latencies of at least this (30us)" },
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
 	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
-	  .help = "latency to watch, with its own threshold (irq); or\n"
-		  "event=tp:SYS:NAME: a tracepoint" },
+	  .help = "latency to watch, with its own threshold (irq);\n"
+		  "event=tp:SYS:NAME: a tracepoint; marker=TEXT: a write of\n"
+		  "TEXT to trace_marker" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
 	  .help = "task of --trigger wakeup: a process or thread id, or name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",

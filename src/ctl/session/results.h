@@ -30,7 +30,7 @@ struct result_perf {
 };
 
 /* The number of trigger kinds. */
-#define KINDS_MAX (PERF_POKE_TRIGGER_EVENT + 1)
+#define KINDS_MAX (PERF_POKE_TRIGGER_MARKER + 1)
 
 struct result_kind {
 	struct result_row *rows; /* one for each CPU; NULL: not watched */

@@ -221,6 +221,8 @@ static struct json_object *trigger_json(const struct config *config,
 	json_object_object_add(json, "thresholds_ns", thresholds);
 	if (config->task)
 		put_string(json, "task", config->task);
+	if (config->marker)
+		put_string(json, "marker", config->marker);
 	if (config->event)
 		put_string(json, "event", config->event);
 	return json;

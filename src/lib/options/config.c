@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/kallsyms.h"
+#include "bpf/marker_text.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
 
@@ -180,6 +181,23 @@ void config_reset_thresholds(struct config *config)
 	}
 }
 
+static int config_marker(struct config *config, const char *marker)
+{
+	size_t length = marker ? strlen(marker) : 0;
+
+	if (!config->thresholds[TRIGGER_MARKER] && !marker)
+		return 0;
+	if (!config->thresholds[TRIGGER_MARKER])
+		return log_error(&config->log, -EINVAL, "marker '%s': needs the trigger marker",
+				 marker);
+	if (!length || length > MARKER_WORD_MAX)
+		return log_error(&config->log, -EINVAL,
+				 "trigger marker: needs a text to look for, of at most %d bytes "
+				 "(marker=TEXT)",
+				 MARKER_WORD_MAX);
+	return copy_string(&config->marker, marker);
+}
+
 /* tp:SYS:NAME; what is kept is SYS:NAME. */
 static int config_trigger_event(struct config *config, const char *event)
 {
@@ -214,7 +232,9 @@ static int config_read_triggers(struct config *config, const struct perf_poke_op
 		config->asked[trigger->kind] =
 			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
 	}
-	/* There is no latency. */
+	/* Whatever their latency. */
+	if (config->asked[TRIGGER_MARKER])
+		config->asked[TRIGGER_MARKER] = 1;
 	if (config->asked[TRIGGER_EVENT])
 		config->asked[TRIGGER_EVENT] = 1;
 	config_reset_thresholds(config);
@@ -224,6 +244,7 @@ static int config_read_triggers(struct config *config, const struct perf_poke_op
 					    : "trigger wakeup: needs a task%s",
 				 opts->task ? opts->task : "");
 	return copy_string(&config->task, opts->task)
+		       ?: config_marker(config, opts->marker)
 		       ?: config_trigger_event(config, opts->trigger_event);
 }
 
@@ -353,6 +374,7 @@ const struct perf_poke_choice config_triggers[TRIGGER_KINDS] = {
 	{ "wakeup", PERF_POKE_TRIGGER_WAKEUP, "from any wakeup of a task until it runs" },
 	{ "report", PERF_POKE_TRIGGER_REPORT, "as a program, or report-late, says" },
 	{ "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint" },
+	{ "marker", PERF_POKE_TRIGGER_MARKER, "a text in the trace_marker, as of cyclictest -b" },
 };
 
 bool session_name_valid(const char *name)
@@ -384,6 +406,7 @@ void config_destroy(struct config *config)
 	free(config->session);
 	free(config->cgroup);
 	free(config->task);
+	free(config->marker);
 	free(config->event);
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);

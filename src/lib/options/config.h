@@ -27,6 +27,7 @@ struct config {
 	uint64_t thresholds[TRIGGER_KINDS];
 	uint64_t asked[TRIGGER_KINDS]; /* before they are adapted */
 	char *task;
+	char *marker;
 	char *event;	/* SYS:NAME */
 	char *function; /* NULL: the workload's default */
 	enum perf_poke_workload workload;

@@ -33,16 +33,31 @@ static int try_privileges(struct probe_detail *detail)
 	return -EPERM;
 }
 
-static int try_trigger(struct probe_detail *detail)
+static int try_config(const struct trigger_config *config, struct probe_detail *detail)
 {
 	const struct log log = probe_log(detail);
-	const struct trigger_config config = { .threshold_ns = UINT64_MAX };
 	struct trigger *trigger;
-	int err = trigger_open(&trigger, &config, &log);
+	int err = trigger_open(&trigger, config, &log);
 
 	if (!err)
 		trigger_free(trigger);
 	return err;
+}
+
+static int try_trigger(struct probe_detail *detail)
+{
+	return try_config(&(struct trigger_config){ .threshold_ns = UINT64_MAX }, detail);
+}
+
+static int try_marker(struct probe_detail *detail)
+{
+	const struct trigger_config config = {
+		.threshold_ns = UINT64_MAX,
+		.threads.threshold_ns[TRIGGER_MARKER] = 1,
+		.marker = "x",
+	};
+
+	return try_config(&config, detail);
 }
 
 static int try_tracefs(struct probe_detail *detail)
@@ -111,6 +126,10 @@ static const struct probe general[] = {
 	  try_tracefs, "formats of the tracepoints" },
 	{ "symbols", "grant CAP_SYSLOG and set sysctl kernel.kptr_restrict=0 or 1", false,
 	  try_symbols, "filter timers by function, name functions in captures" },
+	{ "marker",
+	  "needs BPF trampolines (fentry) on kernel functions; else call perf_poke__report() or "
+	  "perf-poke-ctl report-late",
+	  false, try_marker, "trigger marker: a text in the trace_marker" },
 	{ "branches",
 	  "needs LBR of Intel (Linux 5.16) or AMD (Zen 4, Linux 6.10); Intel PT does without",
 	  false, trigger_try_branches,

@@ -78,6 +78,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.linear_entries = pp->config.histogram_entries,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
+		.marker = pp->config.marker,
 		.event = pp->config.event,
 		.stacks = true,
 		/* Intel PT records all branches, and cannot run beside them on some CPUs. */

@@ -9,15 +9,19 @@
 #include <bpf/libbpf.h>
 
 #include "base/branches.h"
+#include "base/kallsyms.h"
 #include "base/map_memory.h"
 #include "base/probe.h"
 #include "base/tracefs.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
 #include "trigger/event.h"
+#include "trigger/marker.h"
 #include "trigger/state.h"
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
+
+#define MARKER_FUNCTION "tracing_mark_write"
 
 /* Threads whose timers have expired, or that were woken, but that have not run yet. */
 #define SLEEPERS_MAX 4096
@@ -150,7 +154,8 @@ static void trigger_set_threads(struct trigger *trigger, const struct trigger_th
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 threads->wakeup_comm);
 	bpf_map__set_max_entries(skel->maps.recent, nr);
-	if (thread || user || wakeup || report || threads->threshold_ns[TRIGGER_EVENT])
+	if (thread || user || wakeup || report || threads->threshold_ns[TRIGGER_MARKER] ||
+	    threads->threshold_ns[TRIGGER_EVENT])
 		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
 	if (thread || user)
 		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
@@ -217,6 +222,26 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 	return trigger_bpf__open_opts(&opts);
 }
 
+static int trigger_set_marker(struct trigger *trigger, const char *marker, const struct log *log)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	uint64_t address;
+	int err;
+
+	bpf_program__set_autoload(trigger->skel->progs.marker_write, marker);
+	if (!marker)
+		return 0;
+	err = kallsyms_find(MARKER_FUNCTION, &address);
+	if (err)
+		return log_error(log, -EOPNOTSUPP,
+				 "trigger marker: function " MARKER_FUNCTION ": %s",
+				 kallsyms_strerror(err));
+	rodata->marker_function = address;
+	rodata->marker_length = strlen(marker);
+	marker_make((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, marker);
+	return 0;
+}
+
 static void trigger_set_event(struct trigger *trigger, const char *event)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
@@ -245,6 +270,7 @@ static int trigger_attach(struct trigger *trigger, const char *event, const stru
 		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
 		{ skel->progs.latency_return, &skel->links.latency_return, "hrtimer_start" },
 		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },
+		{ skel->progs.marker_write, &skel->links.marker_write, "vfs_write" },
 		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
 		  "hrtimer_expire_entry" },
 		{ skel->progs.trigger_hrtimer_threads, &skel->links.trigger_hrtimer_threads,
@@ -314,11 +340,16 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger_set_pokes(trigger, config);
 	trigger_set_rtla(trigger, config->rtla);
 	trigger_set_event(trigger, config->event);
+	err = trigger_set_marker(trigger, config->marker, log);
+	if (err)
+		return err;
 	err = trigger_set_branches(trigger, config);
 	if (!err)
 		err = trigger_load_quietly(trigger);
 	if (err)
-		return log_error(log, err, "the kernel rejects the trigger program: %s",
+		return log_error(log, err, "the kernel rejects the trigger program%s: %s",
+				 config->marker ? ", with one on the function vfs_write (fentry)"
+						: "",
 				 strerror(-err));
 	err = trigger_map_all(trigger, config);
 	if (err)

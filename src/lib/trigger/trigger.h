@@ -58,6 +58,7 @@ struct trigger_config {
 	size_t nr_targets;
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
+	const char *marker;	  /* what a text must have; NULL: texts are not watched */
 	const char *event;	  /* a tracepoint SYS:NAME; NULL: none */
 	bool stacks;		  /* takes the stacks at a spike */
 	bool branches;		  /* and the branch records, where there are any */

@@ -8,7 +8,7 @@ import sys
 
 import common
 
-PARTS = ["trigger", "oneshot", "capture", "embed", "sessions", "report_late", "event"]
+PARTS = ["trigger", "oneshot", "capture", "embed", "sessions", "report_late", "marker", "event"]
 
 common.need_root()
 ctl, late, embed, library, loop, reporter = sys.argv[1:7]

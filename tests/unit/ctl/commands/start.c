@@ -181,11 +181,11 @@ TEST(takes_triggers)
 	assert_non_null(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, KINDS_MAX - 1));
 	assert_null(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, KINDS_MAX));
 	PARSE(&p, "-c1", "--trigger", "irq", "--trigger=thread=60us", "--trigger=wakeup=2",
-	      "--task", "me", "--trigger", "event=tp:a:b");
+	      "--task", "me", "--trigger", "marker=a=b 1us");
 	assert_int_equal(p.r, 0);
 	assert_int_equal(p.args.opts.nr_triggers, 4);
-	assert_int_equal(p.args.opts.triggers[3].kind, PERF_POKE_TRIGGER_EVENT);
-	assert_string_equal(p.args.opts.trigger_event, "tp:a:b");
+	assert_int_equal(p.args.opts.triggers[3].kind, PERF_POKE_TRIGGER_MARKER);
+	assert_string_equal(p.args.opts.marker, "a=b 1us");
 	assert_int_equal(p.args.opts.triggers[0].kind, PERF_POKE_TRIGGER_IRQ);
 	assert_int_equal(p.args.opts.triggers[0].threshold_ns, 0);
 	assert_int_equal(p.args.opts.triggers[1].kind, PERF_POKE_TRIGGER_THREAD);

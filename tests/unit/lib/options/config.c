@@ -160,6 +160,7 @@ TEST(knows_triggers)
 	static const char *const bad_events[] = { NULL,	      "",	  "tp:",   "tp:a",
 						  "tp:a:",    "tp::b",	  "sys:a", "fn:a:b",
 						  "tp:a:b:c", "tp:a:b/x/" };
+	const struct perf_poke_trigger marker = { PERF_POKE_TRIGGER_MARKER, 0 };
 	struct config config;
 
 	ACCEPTS(&config, .threshold_ns = 7);
@@ -179,6 +180,14 @@ TEST(knows_triggers)
 	ACCEPTS(&config, .triggers = &wakeup, .nr_triggers = 1, .task = "me");
 	assert_string_equal(config.task, "me");
 	config_destroy(&config);
+	ACCEPTS(&config, .triggers = &marker, .nr_triggers = 1, .marker = "hit");
+	assert_string_equal(config.marker, "hit");
+	assert_int_equal(config.thresholds[TRIGGER_MARKER], 1);
+	config_destroy(&config);
+	REFUSES(-EINVAL,
+		"trigger marker: needs a text to look for, of at most 31 bytes (marker=TEXT)",
+		.triggers = &marker, .nr_triggers = 1);
+	REFUSES(-EINVAL, "marker 'hit': needs the trigger marker", .marker = "hit");
 	ACCEPTS(&config, .triggers = &event, .nr_triggers = 1, .trigger_event = "tp:a:b");
 	assert_string_equal(config.event, "a:b");
 	assert_int_equal(config.thresholds[TRIGGER_EVENT], 1);

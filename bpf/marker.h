@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A text that somebody writes to a trace_marker is the spike. Part of the trigger: what it takes is
+ * frozen and told there. */
+#ifndef MARKER_H
+#define MARKER_H
+
+#include "marker_text.h"
+#include "spike.h"
+#include "stack.h"
+
+/* Of a longer text the beginning is looked at. */
+#define MARKER_TEXT_MAX 128
+
+/* The kernel's tracing_mark_write(), of trace_marker in all instances. */
+const volatile __u64 marker_function = 0;
+/* Characters of the word. */
+const volatile __u64 marker_length = 0;
+const volatile __u8 marker_classes[MARKER_CHARACTERS] = {};
+const volatile __u8 marker_next[MARKER_STATES * MARKER_CHARACTERS] = {};
+
+struct marker_text {
+	__u8 text[MARKER_TEXT_MAX];
+};
+
+static __noinline int marker_spike(void *ctx, struct trigger_cpu *cpu,
+				   const struct marker_text *marker, __u64 latency_ns)
+{
+	struct trigger_spike *s = take(cpu, TRIGGER_MARKER, latency_ns);
+
+	if (!s)
+		return 0;
+	s->actual_ns = s->time_ns;
+	s->expected_ns = s->time_ns - latency_ns;
+	s->cpu = s->ran_cpu;
+	fill_task(s);
+	__builtin_memcpy(s->label, marker->text, sizeof(s->label));
+	stack_at_spike(ctx, s->sequence);
+	return tell(s);
+}
+
+/* A function, so that the loop has few variables: the verifier of Linux 6.1 does not see that a
+ * counter that is not in a register counts. */
+static __noinline int marker_take(struct marker_scan *scan, __u8 character)
+{
+	marker_step(scan, marker_classes, marker_next, character);
+	return 0;
+}
+
+static __noinline int marker_look(void *ctx, const void *text, __u64 size)
+{
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_MARKER);
+	struct marker_text marker = {};
+	struct marker_scan scan = {};
+
+	if (!cpu || !cpu->watched)
+		return 0;
+	if (size > sizeof(marker.text))
+		size = sizeof(marker.text);
+	/* The text has just been written, so that its page is there. */
+	if (bpf_probe_read_user(&marker.text, size, text))
+		return 0;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < MARKER_TEXT_MAX; i++)
+		marker_take(&scan, marker.text[i]);
+	if (scan.state != marker_length)
+		return 0;
+	count(cpu, scan.latency_ns);
+	if (scan.latency_ns < measured_ns[TRIGGER_MARKER])
+		return 0;
+	return marker_spike(ctx, cpu, &marker, scan.latency_ns);
+}
+
+/* vfs_write(file, text, size, position), of any file: nothing can be attached to the functions of
+ * kernel/trace. Writes to other files cost the comparison. */
+SEC("?fentry/vfs_write")
+int marker_write(__u64 *ctx)
+{
+	const struct file *file = (const struct file *)ctx[0];
+
+	if ((__u64)file->f_op->write == marker_function)
+		marker_look(ctx, (const void *)ctx[1], ctx[2]);
+	return 0;
+}
+
+#endif
