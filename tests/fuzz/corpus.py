@@ -133,6 +133,8 @@ def archives():
                       ("option", "-capture"), ("longer", "captures"), ("newline", "capture\n"),
                       ("c1", "capture\u009b"), ("cpu", "20261121-093015.042-cpu%s-83us" % ("3" * 300))):
         yield "bad-top-" + name, capture(top).bytes()
+    for name in ("thread", "user", "wakeup", "report", "event", "marker"):
+        yield "good-top-" + name, capture("20261121-093015.042-cpu3-%s-83us" % name).bytes()
     for name, path in (
             ("parent", "capture/../../outside"), ("parent-first", "../outside"), ("parent-last", "capture/.."),
             ("parent-only", ".."), ("parent-deep", "capture/perf.data/../../../outside"), ("dot", "capture/./host.json"),

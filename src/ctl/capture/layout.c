@@ -29,7 +29,8 @@ static bool matches(const char *text, const char *pattern)
 bool layout_is_name(const char *name)
 {
 	return matches(name, "^(" LAYOUT_ANY_NAME "|" D "{8}-" D "{6}\\." D "{3}-"
-			     "(poke|cpu" D "{1,5}-((thread|user|wakeup|report)-)?" D "{1,20}us)"
+			     "(poke|cpu" D "{1,5}-((thread|user|wakeup|report|event|marker)-)?" D
+			     "{1,20}us)"
 			     "(-" D "{1,4})?)$");
 }
 
