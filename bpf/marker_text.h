@@ -6,9 +6,7 @@
 #ifndef MARKER_TEXT_H
 #define MARKER_TEXT_H
 
-#ifndef __bpf__
 #include <linux/types.h>
-#endif
 
 #define MARKER_WORD_MAX 31
 #define MARKER_STATES (MARKER_WORD_MAX + 1)
