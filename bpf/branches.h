@@ -9,11 +9,10 @@
  * otherwise (Linux 5.16). */
 const volatile __u32 has_branches = 0;
 
-/* By CPU. */
+/* By CPU; with has_branches max_entries is set to the number of possible CPUs before load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries,
-	       1); /* set to the number of possible CPUs before load, with has_branches */
+	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct trigger_branches);
 } branches SEC(".maps");

@@ -88,7 +88,7 @@ struct code_file {
 	const char *name;   /* path in the traced task */
 	struct build_id id; /* size 0: not recorded */
 	const char *path;   /* path on this machine; NULL: none */
-	const char *why;    /* path of its debug file; else NULL */
+	const char *why;    /* why there is no path; else NULL */
 	uint64_t ip;	    /* first address executed */
 };
 

@@ -26,8 +26,8 @@
  * Threads. Calls on one session must not overlap, but for perf_poke__report(), perf_poke__poke(),
  * perf_poke__arm() and perf_poke__disarm(): any thread may call these at any time until
  * perf_poke__free(), also while another thread is in perf_poke__poll() or perf_poke__stop().
- *Sessions are independent of each other. Callbacks run in the thread that called the library
- *function.
+ * Sessions are independent of each other. Callbacks run in the thread that called the library
+ * function.
  *
  * Latency. The latency of an expiry is the kernel's "now" of the timer interrupt (the argument of
  * timer:hrtimer_expire_entry) minus the programmed expiry, both on the timer's own clock base. The

@@ -271,8 +271,7 @@ static int open_source(struct unpacking *u)
 	if (archive_read_support_format_tar(u->reader) < ARCHIVE_OK ||
 	    archive_read_support_filter_zstd(u->reader) < ARCHIVE_OK)
 		return options_explain(u->why, -EOPNOTSUPP, "libarchive was built without zstd");
-	/* Reads up to the end of the input, where the checksum is, not up to that of the archive.
-	 */
+	/* Read to the end of the input, where the checksum is, not to that of the archive. */
 	if (archive_read_set_format_option(u->reader, "tar", "read_concatenated_archives", "1") <
 	    ARCHIVE_OK)
 		return explain_archive(u, u->reader);

@@ -10,6 +10,7 @@
 #include "bpf/marker_text.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
+#include "sized_struct.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define WARMUP_DEFAULT_NS 10000000000
@@ -25,22 +26,6 @@
 #define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
 
 #define ONLINE "/sys/devices/system/cpu/online"
-
-/* Callers may be compiled against a version with shorter or longer options. */
-static int config_read_opts(struct perf_poke_opts *to, const struct perf_poke_opts *opts)
-{
-	const char *tail = (const char *)opts + sizeof(*to);
-
-	if (opts->sz < SIZE_MIN)
-		return -EINVAL;
-	for (size_t i = sizeof(*to); i < opts->sz; i++) {
-		if (*tail++)
-			return -EINVAL;
-	}
-	memset(to, 0, sizeof(*to));
-	memcpy(to, opts, opts->sz < sizeof(*to) ? opts->sz : sizeof(*to));
-	return 0;
-}
 
 static bool cpu_exists(int cpu)
 {
@@ -346,7 +331,7 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	struct perf_poke_opts known;
 	int err;
 
-	err = config_read_opts(&known, opts);
+	err = sized_struct_read(&known, sizeof(known), opts, opts->sz, SIZE_MIN);
 	if (err)
 		return err;
 	*config = (struct config){

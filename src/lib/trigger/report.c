@@ -9,22 +9,16 @@
 #include <unistd.h>
 
 #include "bpf/trigger.h"
+#include "sized_struct.h"
 
 #define SIZE_MIN offsetof(struct perf_poke_report, label)
 
-/* Callers may be compiled against a version with a shorter or longer struct. */
 static int report_read(struct perf_poke_report *to, const struct perf_poke_report *from)
 {
-	const char *tail = (const char *)from + sizeof(*to);
+	int err = from ? sized_struct_read(to, sizeof(*to), from, from->sz, SIZE_MIN) : -EINVAL;
 
-	if (!from || from->sz < SIZE_MIN)
-		return -EINVAL;
-	for (size_t i = sizeof(*to); i < from->sz; i++) {
-		if (*tail++)
-			return -EINVAL;
-	}
-	memset(to, 0, sizeof(*to));
-	memcpy(to, from, from->sz < sizeof(*to) ? from->sz : sizeof(*to));
+	if (err)
+		return err;
 	return !to->expected_ns || to->tid < 0 || to->cpu < -1 ? -EINVAL : 0;
 }
 
