@@ -18,6 +18,11 @@ typedef void (*btf_trace_hrtimer_expire_entry)(void *data, struct hrtimer *timer
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+/* bpf_rdonly_cast() makes pointers to structures only: this one begins with 64 bits. */
+struct timespec64 {
+	__s64 tv_sec;
+};
+
 struct timerqueue_node {
 	ktime_t expires;
 };

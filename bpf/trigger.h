@@ -7,6 +7,7 @@
 #include <linux/types.h>
 #ifndef __bpf__
 #include <assert.h>
+#include <stddef.h>
 #endif
 
 /* The histogram is log-linear, in units of 2 ns: from 64 units on, each power of two has 64 buckets
@@ -19,6 +20,7 @@
 #define TRIGGER_BUCKETS                                                                            \
 	((TRIGGER_TOP_BITS - TRIGGER_UNIT_SHIFT - TRIGGER_SUB_BITS + 1) * TRIGGER_SUB_BUCKETS + 1)
 
+#define TRIGGER_CACHE_LINE 64
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 64
 
@@ -34,8 +36,9 @@ struct trigger_cpu {
 	__u64 spikes;
 	__u64 unarmed;
 	__u64 last_ns;
-	__u64 thread; /* ID of the workload's thread in the first PID namespace; 0: none yet */
 	__u64 buckets[TRIGGER_BUCKETS];
+	__u64 thread; /* ID of the workload's thread in the first PID namespace; 0: none yet */
+	__u64 unused[6];
 };
 
 /* The kinds of latency. The first three values are timerlat's contexts. */
@@ -186,7 +189,8 @@ struct trigger_session {
 };
 
 #ifndef __bpf__
-static_assert(sizeof(struct trigger_cpu) == 72 + 8 * TRIGGER_BUCKETS, "no hidden padding");
+static_assert(offsetof(struct trigger_cpu, buckets) == TRIGGER_CACHE_LINE, "one line");
+static_assert(sizeof(struct trigger_cpu) % TRIGGER_CACHE_LINE == 0, "CPUs share no line");
 static_assert(sizeof(struct trigger_spike) == 144 + TRIGGER_LABEL_SIZE, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
@@ -196,27 +200,22 @@ static_assert(sizeof(struct trigger_stack) ==
 static_assert(sizeof(struct trigger_session) == 720 + 8 * TRIGGER_KINDS, "no hidden padding");
 #endif
 
+/* Of a number from 1 to 2^32 - 1, without branches: they would be mispredicted. The sign of
+ * `limit - v` says whether v is larger. */
 static inline __u32 trigger_log2(__u64 v)
 {
-	__u32 log = 0;
+	__u64 log = (0xffff - v) >> 59 & 16, step;
 
-	if (v >= 1ULL << 16) {
-		v >>= 16;
-		log += 16;
-	}
-	if (v >= 1ULL << 8) {
-		v >>= 8;
-		log += 8;
-	}
-	if (v >= 1ULL << 4) {
-		v >>= 4;
-		log += 4;
-	}
-	if (v >= 1ULL << 2) {
-		v >>= 2;
-		log += 2;
-	}
-	return log + (v >= 2);
+	v >>= log;
+	step = (0xff - v) >> 60 & 8;
+	v >>= step;
+	log |= step;
+	step = (0xf - v) >> 61 & 4;
+	v >>= step;
+	log |= step;
+	step = (0x3 - v) >> 62 & 2;
+	v >>= step;
+	return log | step | v >> 1;
 }
 
 /* The bucket that a latency falls into. */
@@ -227,9 +226,7 @@ static inline __u32 trigger_bucket(__u64 latency_ns)
 
 	if (latency_ns >> TRIGGER_TOP_BITS)
 		return TRIGGER_BUCKETS - 1;
-	if (units < TRIGGER_SUB_BUCKETS)
-		return units;
-	octave = trigger_log2(units) - TRIGGER_SUB_BITS;
+	octave = trigger_log2(units | TRIGGER_SUB_BUCKETS) - TRIGGER_SUB_BITS;
 	return octave * TRIGGER_SUB_BUCKETS + (units >> octave);
 }
 
