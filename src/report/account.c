@@ -45,6 +45,8 @@ int account_finish(struct account *account)
 		r = cause_find(&account->cause, &account->findings, &account->facts);
 	if (r)
 		return r;
+	fingerprint_make(&account->fingerprint, &account->cause, &account->findings,
+			 &account->facts);
 	account->sentence = cause_sentence(&account->cause, &account->findings, &account->facts);
 	return account->sentence ? 0 : -ENOMEM;
 }
@@ -151,6 +153,9 @@ static void print_spike(FILE *file, const struct account *account)
 		CLEAN_TO(40, facts->model[0] ? facts->model : "?"), CLEAN_TO(40, facts->release));
 	hardware_put_counts(file, &facts->hardware, "  hardware     ");
 	fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
+	if (account->fingerprint.id[0])
+		fprintf(file, "  %-12s %s\n", "fingerprint",
+			CLEAN_TO(FINGERPRINT_ID_SIZE, account->fingerprint.id));
 }
 
 static double percent(uint64_t part, uint64_t whole)

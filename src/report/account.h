@@ -8,6 +8,7 @@
 
 #include "analysis.h"
 #include "cause.h"
+#include "fingerprint.h"
 #include "statistics.h"
 
 struct account {
@@ -21,6 +22,7 @@ struct account {
 	struct findings findings;
 	struct analysis analysis;
 	struct cause cause;
+	struct fingerprint fingerprint;
 	char *sentence;
 };
 

@@ -241,6 +241,7 @@ json_object *account_json(const struct account *account, size_t top)
 					    : "events");
 	json_add(object, "spike", new_spike(account));
 	json_add(object, "cause", new_cause(account));
+	json_add(object, "fingerprint", fingerprint_json(&account->fingerprint));
 	json_add(object, "analysis", new_analysis(account));
 	json_add(object, "window", new_window(account));
 	add_tables(object, account, top);

@@ -445,9 +445,8 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	put_path(file, findings);
 }
 
-/* Whether the blamed thread was the last to give up the CPU. */
-static bool is_switched(const struct cause *cause, const struct findings *findings,
-			const struct facts *facts)
+bool cause_switched(const struct cause *cause, const struct findings *findings,
+		    const struct facts *facts)
 {
 	const char *name = name_of(findings, cause->name), *tid = strrchr(name, ' ');
 
@@ -470,7 +469,7 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);
-	else if (is_switched(cause, findings, facts))
+	else if (cause_switched(cause, findings, facts))
 		spike_stack_put_switched(file, &facts->stack);
 	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
 		spike_stack_put_open(file, &facts->stack);

@@ -37,6 +37,10 @@ struct cause {
 int cause_find(struct cause *cause, const struct findings *findings,
 	       const struct facts *facts) _must_check_;
 
+/* Whether the blamed thread was the last to give up the CPU: its stack is that at the spike. */
+bool cause_switched(const struct cause *cause, const struct findings *findings,
+		    const struct facts *facts);
+
 /* Such as `irqs_off`. */
 const char *cause_kind_name(enum cause_kind kind);
 

@@ -25,6 +25,13 @@ static bool explains(uint64_t time_ns, uint64_t latency_ns)
 	return is_counted(time_ns) && time_ns >= (latency_ns + 1) / 2;
 }
 
+const char *hardware_state_left(const struct hardware_facts *facts, const struct power *power)
+{
+	const struct idle_state *state = state_left(facts, power);
+
+	return state ? state->name : "";
+}
+
 /* All there is to say of steal time is how much there was since the session was armed. */
 static bool steal_is_wide(const struct hardware_facts *facts, uint64_t latency_ns)
 {
@@ -57,6 +64,15 @@ void hardware_put(FILE *file, const struct hardware_facts *facts, const struct p
 	if (steal_is_wide(facts, latency_ns) || is_counted(facts->smis) ||
 	    is_counted(facts->throttles))
 		fputs(" since the session was armed", file);
+}
+
+const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency_ns)
+{
+	if (!facts->since_ns)
+		return "";
+	if (explains(facts->late_steal_ns, latency_ns))
+		return "steal";
+	return is_counted(facts->smis) ? "smi" : "";
 }
 
 void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before)

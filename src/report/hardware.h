@@ -35,6 +35,12 @@ struct power {
 void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
 		  uint64_t expected_ns, uint64_t latency_ns);
 
+/* The idle state that the CPU left last, or "". */
+const char *hardware_state_left(const struct hardware_facts *facts, const struct power *power);
+
+/* Of a latency that no code of this machine explains: `steal`, `smi`, or "" if unknown. */
+const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency_ns);
+
 /* All counts, such as `3 NMIs, steal 190us in the 2s before`; nothing if all are zero. */
 void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before);
 
