@@ -23,8 +23,8 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	if (capture->error)
 		return;
 	++*captures;
-	printf("%" PRIu64 " ns late on CPU %d, in %s: %s\n", capture->spike.latency_ns,
-	       capture->spike.cpu, capture->spike.comm, capture->path);
+	printf("%" PRIu64 " ns late on CPU %d, in %s: %s\n", capture->spike->latency_ns,
+	       capture->spike->cpu, capture->spike->comm, capture->path);
 }
 
 int main(int argc, char **argv)
@@ -39,9 +39,9 @@ int main(int argc, char **argv)
 		.on_capture = on_capture,
 		.capture_ctx = &captures,
 	};
-	struct perf_poke *pp = perf_poke__new(&opts);
+	struct perf_poke *pp;
 
-	if (!pp)
+	if (perf_poke__new(&pp, &opts))
 		return 1;
 	err = perf_poke__start(pp);
 	while (!err && !captures) {

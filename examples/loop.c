@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A control loop of 1 kHz that reports its own overruns: the trace of its CPU up to the first one
- *is in perf-poke.data.
+ * is in perf-poke.data.
  *
  *	cc loop.c $(pkg-config --cflags --libs libperfpoke) -pthread -o loop && sudo ./loop 3
  */
@@ -90,8 +90,8 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	if (capture->error)
 		return;
 	ended = 1;
-	printf("%s: %" PRIu64 " ns late on CPU %d: %s\n", capture->spike.label,
-	       capture->spike.latency_ns, capture->spike.cpu, capture->path);
+	printf("%s: %" PRIu64 " ns late on CPU %d: %s\n", capture->spike->label,
+	       capture->spike->latency_ns, capture->spike->cpu, capture->path);
 }
 
 static void print_cycles(const struct perf_poke *session)
@@ -118,15 +118,16 @@ int main(int argc, char **argv)
 		.cpus = cpu,
 		.triggers = &trigger,
 		.nr_triggers = 1,
+		.trigger_sz = sizeof(trigger),
 		.max_captures = 1,
 		.log = on_log,
 		.on_capture = on_capture,
 	};
-	struct perf_poke *session = perf_poke__new(&opts);
+	struct perf_poke *session;
 	pthread_t thread;
 	int err;
 
-	if (!session)
+	if (perf_poke__new(&session, &opts))
 		return 1;
 	signal(SIGINT, on_signal);
 	err = perf_poke__start(session);

@@ -8,9 +8,9 @@
  * session is re-armed, and the snapshot is written as a folder that stock perf reads (the capture).
  *
  *	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "3", .threshold_ns = 50000 };
- *	struct perf_poke *pp = perf_poke__new(&opts);
+ *	struct perf_poke *pp;
  *
- *	if (!pp || perf_poke__start(pp))
+ *	if (perf_poke__new(&pp, &opts) || perf_poke__start(pp))
  *		return 1;
  *	while (perf_poke__poll(pp, 1000) >= 0 && captures < 1)
  *		;
@@ -19,9 +19,12 @@
  *
  * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return int
  * return a negative errno on failure. Pointers cannot be NULL unless their description allows it.
- * Structs that callers fill begin with `sz`, their size when compiled; bytes that this library does
- * not know must be zero. The library never exits, never prints and keeps no global state; messages
- * for people go to `opts.log`.
+ * The library never exits and never prints; messages for people go to `opts.log`.
+ *
+ * Structs may get members at their end. Those that callers fill begin with `sz`, their size when
+ * compiled; bytes that this library does not know must be zero. Rows of arrays that callers fill
+ * have their size next to the array. Structs that the library fills are passed by pointer, also in
+ * arrays; the larger ones begin with `sz`, which tells whether a member is there.
  *
  * Threads. Calls on one session must not overlap, but for perf_poke__report(), perf_poke__poke(),
  * perf_poke__arm() and perf_poke__disarm(): any thread may call these at any time until
@@ -50,16 +53,17 @@ extern "C" {
 /** One armed run. Opaque. */
 struct perf_poke;
 
-/** Options whose values are an enum. */
+/** What has values with names: the options whose values are an enum, and severities. */
 enum perf_poke_axis {
 	PERF_POKE_AXIS_RECORDER, /**< enum perf_poke_recorder */
 	PERF_POKE_AXIS_TRIGGER,	 /**< enum perf_poke_trigger_kind */
 	PERF_POKE_AXIS_WORKLOAD, /**< enum perf_poke_workload */
 	PERF_POKE_AXIS_DELIVERY, /**< enum perf_poke_delivery */
 	PERF_POKE_AXIS_FREEZE,	 /**< enum perf_poke_freeze */
+	PERF_POKE_AXIS_LOG,	 /**< enum perf_poke_log_level; not an option */
 };
 
-/** One value of such an option. Static. May grow at its end. */
+/** One of these values. Static. */
 struct perf_poke_choice {
 	const char *name; /**< on the command line and in capture.json */
 	int value;	  /**< of the enum */
@@ -135,7 +139,7 @@ struct perf_poke_trigger {
 	uint64_t threshold_ns; /**< 0: that of the options */
 };
 
-/** A frame of a stack. Since: 0.1 */
+/** A frame of a stack. */
 struct perf_poke_frame {
 	uint64_t address;
 	const char *symbol; /**< kernel function; NULL: unknown, or user space */
@@ -147,7 +151,7 @@ struct perf_poke_frame {
 	uint8_t build_id[20];
 };
 
-/** A branch, as the CPU recorded it. Since: 0.1 */
+/** A branch, as the CPU recorded it. Never grows. */
 struct perf_poke_branch {
 	uint64_t from, to;
 	uint64_t flags; /**< as of struct perf_branch_entry in linux/perf_event.h */
@@ -155,6 +159,7 @@ struct perf_poke_branch {
 
 /** A spike. Points in time are CLOCK_MONOTONIC. */
 struct perf_poke_spike {
+	size_t sz;		   /**< size of this struct as the library knows it */
 	uint64_t sequence;	   /**< 1 for the session's first spike */
 	uint64_t time_ns;	   /**< when the trigger saw it */
 	uint64_t latency_ns;	   /**< actual_ns - expected_ns; 0 if poked */
@@ -185,13 +190,13 @@ struct perf_poke_spike {
 	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 if poked */
 	bool ran_watched; /**< ran_cpu is watched: its trace is in the capture too */
 	/** what was interrupted, innermost first, those of the kernel before those of user space;
-	 * the interrupt's own are left out. Valid during the callback only. Since: 0.1 */
-	const struct perf_poke_frame *stack;
+	 * the interrupt's own are left out. Valid during the callback only. */
+	const struct perf_poke_frame *const *stack;
 	int stack_pid, stack_tid; /**< whose it is: the thread that was interrupted, or, where a
 				   * thread was late, the one that was switched from when it ran */
 	size_t nr_frames;	  /**< 0: unknown */
 	/** the last branches before the spike, newest first, where the CPU records them; those of
-	 * the timer's interrupt come first. As long valid as the stack. Since: 0.1 */
+	 * the timer's interrupt come first. As long valid as the stack. */
 	const struct perf_poke_branch *branches;
 	size_t nr_branches;
 	/** whether interrupts were off until the timer's came: 1, or 0: it came where they were on;
@@ -201,7 +206,7 @@ struct perf_poke_spike {
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
 	char label[64]; /**< of perf_poke__report(), the marker, or the event's name; "":
-			   none. Since: 0.1 */
+			   none */
 };
 
 /** One finished, or failed, capture. */
@@ -209,10 +214,10 @@ struct perf_poke_capture {
 	size_t sz;	  /**< size of this struct as the library knows it */
 	int error;	  /**< 0, or a negative errno: nothing was kept, `path` is NULL */
 	const char *path; /**< the folder; valid during the callback only */
-	struct perf_poke_spike spike;
-	const char *recorder; /**< its name */
-	uint64_t skid_ns;     /**< from the spike until its CPU's trace stood still */
-	uint64_t blind_ns;    /**< from the spike until the session was re-armed */
+	const struct perf_poke_spike *spike; /**< the same */
+	const char *recorder;		     /**< its name */
+	uint64_t skid_ns;  /**< from the spike until its CPU's trace stood still */
+	uint64_t blind_ns; /**< from the spike until the session was re-armed */
 	/** from the oldest event of the spike's CPU to the spike; UINT64_MAX: unknown */
 	uint64_t history_ns;
 	uint64_t events; /**< records in the capture */
@@ -275,6 +280,13 @@ struct perf_poke_target {
 struct perf_poke_opts {
 	/** sizeof(struct perf_poke_opts) */
 	size_t sz;
+	/** receives messages; NULL: see perf_poke__last_error() */
+	perf_poke_log_fn log;
+	void *log_ctx;
+	/** called with capture_ctx, as the next */
+	perf_poke_capture_fn on_capture;
+	perf_poke_removed_fn on_removed;
+	void *capture_ctx;
 	/** CPUs to watch, as `2,4-7`; required */
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
@@ -292,6 +304,8 @@ struct perf_poke_opts {
 	 * default, also of the kind that is not named: the recorder's */
 	const struct perf_poke_event *events;
 	size_t nr_events;
+	/** sizeof(struct perf_poke_event), if there are any; the next likewise */
+	size_t event_sz, trigger_sz, target_sz;
 	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events), 16
 	 * MiB (pt) */
 	uint64_t buffer_size;
@@ -303,10 +317,6 @@ struct perf_poke_opts {
 	/** command line to note in captures, `argc` strings; may be NULL */
 	const char *const *argv;
 	size_t argc;
-	perf_poke_log_fn log;
-	void *log_ctx;
-	perf_poke_capture_fn on_capture;
-	void *capture_ctx;
 	/** this and the next four: recorder pt only */
 	enum perf_poke_freeze freeze;
 	/** capture the traces of all watched CPUs, not only of the spike's CPU */
@@ -363,8 +373,6 @@ struct perf_poke_opts {
 	uint64_t histogram_entries;
 	/** their width; default 1 us */
 	uint64_t histogram_width_ns;
-	/** called with capture_ctx */
-	perf_poke_removed_fn on_removed;
 	/** user ID that is trusted like root: may own the folder for captures and those above it.
 	 * Default: they must be root's or the caller's. Others may not write to them unless they
 	 * have the sticky bit */
@@ -423,16 +431,26 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
 /**
  * Create a session: check and copy its options. Opens nothing.
  *
+ * @param pp  set to the session, for perf_poke__free(); unchanged on failure
  * @param opts  options
  *
- * Returns: the session, for perf_poke__free(), or NULL with errno set (a message names the option
- * and the reason):
- * - EINVAL: an option is malformed or out of range
- * - ENXIO: a CPU does not exist or is offline
- * - ENOMEM
+ * Returns: 0 or (a message names the option and the reason)
+ * - -EINVAL: an option is malformed or out of range
+ * - -ENXIO: a CPU does not exist or is offline
+ * - -ENOMEM
  * Since: 0.1
  */
-struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts);
+int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts);
+
+/**
+ * Why the last perf_poke__new(), perf_poke__start() or perf_poke__poll() of this thread failed: the
+ * message of level PERF_POKE_LOG_ERROR, or else the name of the errno.
+ *
+ * Returns: a string valid until the next call of one of these in this thread; "" if it did not
+ * fail.
+ * Since: 0.1
+ */
+const char *perf_poke__last_error(void);
 
 /**
  * What the session uses for an option, also where the options said AUTO.
@@ -696,11 +714,12 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx);
 /** One kind of latency of a session. */
 struct perf_poke_session_kind {
 	enum perf_poke_trigger_kind kind;
-	uint64_t threshold_ns;	      /**< 0: counted only, no trigger */
-	struct perf_poke_stats stats; /**< of all CPUs together; `missed` is 0: unknown */
+	uint64_t threshold_ns; /**< 0: counted only, no trigger */
+	/** of all CPUs together; `missed` is 0: unknown */
+	const struct perf_poke_stats *stats;
 	uint64_t p50_ns, p99_ns, p999_ns;
 	/** one for each of the session's cpus, as the next */
-	const struct perf_poke_stats *cpu_stats;
+	const struct perf_poke_stats *const *cpu_stats;
 	const uint64_t *cpu_p99_ns;
 };
 
@@ -729,7 +748,7 @@ struct perf_poke_session {
 	uint64_t pokes;	 /**< signals that became pending at targets */
 	uint64_t merged; /**< signals that coincided with another one */
 	/** latencies that it counts; PERF_POKE_TRIGGER_IRQ is the first */
-	const struct perf_poke_session_kind *kinds;
+	const struct perf_poke_session_kind *const *kinds;
 	size_t nr_kinds;
 };
 
@@ -825,6 +844,17 @@ int perf_poke__restore(perf_poke_log_fn log, void *log_ctx);
  * Since: 0.1
  */
 const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i);
+
+/**
+ * The name of a value.
+ *
+ * @param axis  the option
+ * @param value  of its enum
+ *
+ * Returns: a static string, as "irq"; NULL if there is no such value.
+ * Since: 0.1
+ */
+const char *perf_poke__name(enum perf_poke_axis axis, int value);
 
 /**
  * The library's version.

@@ -117,6 +117,7 @@ static int start(const struct perf_poke_trigger *trigger, const char *text, cons
 		.cpus = cpu,
 		.triggers = trigger,
 		.nr_triggers = 1,
+		.trigger_sz = sizeof(*trigger),
 		.marker = text,
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.workload = PERF_POKE_WORKLOAD_NONE,
@@ -124,8 +125,7 @@ static int start(const struct perf_poke_trigger *trigger, const char *text, cons
 	};
 
 	snprintf(cpu, sizeof(cpu), "%d", sched_getcpu());
-	session = perf_poke__new(&opts);
-	return session ? perf_poke__start(session) : -1;
+	return perf_poke__new(&session, &opts) ?: perf_poke__start(session);
 }
 
 static void measure_reports(const char *output)

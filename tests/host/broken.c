@@ -15,15 +15,15 @@ static bool is_broken(const char *way)
 }
 
 /* Sessions forget whom they are to signal. */
-struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
+int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 {
 	struct perf_poke_opts changed = *opts;
-	struct perf_poke *(*new)(const struct perf_poke_opts *opts) =
+	int (*new)(struct perf_poke * *pp, const struct perf_poke_opts *opts) =
 		dlsym(RTLD_NEXT, "perf_poke__new");
 
 	if (is_broken("signal"))
 		changed.nr_targets = 0;
-	return new (&changed);
+	return new (pp, &changed);
 }
 
 /* They leave a descriptor. */

@@ -82,7 +82,8 @@ class Install(common.HostTest):
                        "int main()\n{\n"
                        "\tstruct perf_poke_opts opts = {};\n"
                        "\topts.sz = sizeof(opts);\n"
-                       "\treturn perf_poke__new(&opts) ? 1 : perf_poke__version()[0] != '0';\n"
+                       "\tperf_poke *session;\n"
+                       "\treturn perf_poke__new(&session, &opts) ? perf_poke__version()[0] != '0' : 1;\n"
                        "}\n")
         self.run_tool("c++", "-std=c++17", *STRICT, source, "-o", program,
                       *self.pkg_config("--cflags", "--libs"))

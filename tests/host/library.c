@@ -28,8 +28,7 @@ static struct perf_poke *make(struct perf_poke_opts *opts)
 	opts->workload = PERF_POKE_WORKLOAD_CYCLIC;
 	opts->recorder = PERF_POKE_RECORDER_EVENTS;
 	opts->buffer_size = 65536;
-	pp = perf_poke__new(opts);
-	if (!pp)
+	if (perf_poke__new(&pp, opts))
 		exit(1);
 	return pp;
 }
@@ -78,7 +77,8 @@ static void count_threads(const char *cpu, const char *output)
 				       .output = output,
 				       .period_ns = 100000000,
 				       .triggers = &trigger,
-				       .nr_triggers = 1 };
+				       .nr_triggers = 1,
+				       .trigger_sz = sizeof(trigger) };
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 	struct perf_poke *pp = make(&opts);
 
@@ -95,7 +95,7 @@ static void note_threshold(void *ctx, const struct perf_poke_session *session)
 	uint64_t *threshold_ns = ctx;
 
 	if (session->alive && session->pid == getpid() && session->nr_kinds)
-		*threshold_ns = session->kinds[0].threshold_ns;
+		*threshold_ns = session->kinds[0]->threshold_ns;
 }
 
 static void restart(const char *cpu, const char *output)

@@ -160,6 +160,7 @@ int main(int argc, char **argv)
 		.sz = sizeof(opts),
 		.triggers = &trigger,
 		.nr_triggers = 1,
+		.trigger_sz = sizeof(trigger),
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.on_capture = on_capture,
 		.capture_ctx = &captures,
@@ -173,8 +174,7 @@ int main(int argc, char **argv)
 	cpu = atoi(argv[1]);
 	other = atoi(argv[2]);
 	signal(SIGUSR1, on_signal);
-	session = perf_poke__new(&opts);
-	if (!session)
+	if (perf_poke__new(&session, &opts))
 		return 1;
 	printf("{\"before\": %d, ", report_late(SPIKE_NS, -1, 0, NULL));
 	if (perf_poke__start(session))

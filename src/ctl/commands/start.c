@@ -434,8 +434,10 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	args->opts.triggers = args->triggers;
+	args->opts.trigger_sz = sizeof(*args->triggers);
 	args->opts.nr_triggers = args->nr_triggers;
 	args->opts.events = args->events;
+	args->opts.event_sz = sizeof(*args->events);
 	args->opts.nr_events = args->nr_events;
 	if (args->top && args->detach) {
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");

@@ -64,7 +64,7 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 		return;
 	}
 	for (size_t i = 0; i < session->nr_kinds; i++) {
-		const struct perf_poke_session_kind *kind = &session->kinds[i];
+		const struct perf_poke_session_kind *kind = session->kinds[i];
 
 		if (!kind->threshold_ns)
 			continue;
@@ -104,7 +104,7 @@ static void print_recorder(FILE *file, const struct perf_poke_session *session)
 
 static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
 {
-	const struct perf_poke_stats *stats = &kind->stats;
+	const struct perf_poke_stats *stats = kind->stats;
 
 	if (kind->kind == PERF_POKE_TRIGGER_IRQ)
 		fprintf(file, "  %-10s %s", "latency",
@@ -125,10 +125,10 @@ static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_
 	const struct perf_poke_session *session = ctx;
 
 	for (size_t k = 0; k < session->nr_kinds; k++) {
-		if (session->kinds[k].kind != kind)
+		if (session->kinds[k]->kind != kind)
 			continue;
-		*stats = session->kinds[k].cpu_stats[i];
-		*p99_ns = session->kinds[k].cpu_p99_ns[i];
+		*stats = *session->kinds[k]->cpu_stats[i];
+		*p99_ns = session->kinds[k]->cpu_p99_ns[i];
 		return 0;
 	}
 	return -ENXIO;
@@ -177,7 +177,7 @@ void status_print(FILE *file, const struct perf_poke_session *session)
 	print_watched(file, session);
 	print_recorder(file, session);
 	for (size_t i = 0; i < session->nr_kinds; i++)
-		print_latency(file, &session->kinds[i]);
+		print_latency(file, session->kinds[i]);
 	print_captures(file, session);
 	print_path(file, "output", session->output);
 	print_path(file, "last", session->last_capture);

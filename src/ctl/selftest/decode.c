@@ -87,7 +87,7 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 {
 	_cleanup_(words_freep) char **argv = NULL;
 	_cleanup_free_ char *data = NULL;
-	struct view_options options = { .window_ns = capture->told.spike.latency_ns };
+	struct view_options options = { .window_ns = capture->told.spike->latency_ns };
 	struct capture_file file;
 	int r = capture_trace_need(con, capture->path, &file, &data);
 

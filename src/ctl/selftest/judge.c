@@ -105,7 +105,7 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 	bool sampled = row->freeze == PERF_POKE_FREEZE_SAMPLE;
 	uint64_t ring = sampled && row->buffer_size > SAMPLE_SIZE ? SAMPLE_SIZE : row->buffer_size;
 	uint64_t bytes = bytes_of(row, capture);
-	uint64_t armed_ns = told->spike.time_ns - capture->armed_ns;
+	uint64_t armed_ns = told->spike->time_ns - capture->armed_ns;
 	bool full = bytes >= ring / 4 * 3;
 
 	if (!is_pt(row) && told->lost > told->events / LOST_MAX)
@@ -115,9 +115,9 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 			  FORMAT_SIZE(ring));
 	else if (told->history_ns == UINT64_MAX && !full)
 		unknown(row, CHECK_HISTORY, "the trace has no times");
-	else if (told->history_ns < told->spike.latency_ns)
+	else if (told->history_ns < told->spike->latency_ns)
 		row_wrong(row, CHECK_HISTORY, "only %s for a latency of %s",
-			  FORMAT_TIME(told->history_ns), FORMAT_TIME(told->spike.latency_ns));
+			  FORMAT_TIME(told->history_ns), FORMAT_TIME(told->spike->latency_ns));
 	else if (!full && told->history_ns < armed_ns / 2)
 		row_wrong(row, CHECK_HISTORY, "%s, %s of a ring of %s, armed for %s",
 			  FORMAT_TIME(told->history_ns), FORMAT_SIZE(bytes), FORMAT_SIZE(ring),
@@ -129,11 +129,11 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 static void judge_end(struct row *row, const struct row_capture *capture)
 {
 	const struct perf_poke_capture *told = &capture->told;
-	uint64_t spike_ns = told->spike.time_ns;
+	uint64_t spike_ns = told->spike->time_ns;
 
 	if (!capture->last_ns)
 		unknown(row, CHECK_END, "the trace has no times");
-	else if (capture->last_ns + told->spike.latency_ns / 4 < spike_ns)
+	else if (capture->last_ns + told->spike->latency_ns / 4 < spike_ns)
 		row_wrong(row, CHECK_END, "the trace ends %s before the spike",
 			  FORMAT_TIME(spike_ns - capture->last_ns));
 	else if (capture->last_ns > spike_ns + told->skid_ns + CLOCK_NS)
@@ -166,10 +166,10 @@ static void judge_rearmed(struct row *row)
 	if (row->nr < ROW_CAPTURES)
 		row_wrong(row, CHECK_REARMED, "no second capture of a delayed timer; %s of others",
 			  FORMAT_COUNT(row->nr_taken - row->nr, "capture", "captures"));
-	else if (second->told.spike.sequence <= first->told.spike.sequence)
+	else if (second->told.spike->sequence <= first->told.spike->sequence)
 		row_wrong(row, CHECK_REARMED, "spike %" PRIu64 " came after spike %" PRIu64,
-			  second->told.spike.sequence, first->told.spike.sequence);
-	else if (second->first_ns && second->first_ns < first->told.spike.time_ns)
+			  second->told.spike->sequence, first->told.spike->sequence);
+	else if (second->first_ns && second->first_ns < first->told.spike->time_ns)
 		row_wrong(row, CHECK_REARMED, "the second trace begins before the first spike");
 	fine(row, CHECK_REARMED);
 }

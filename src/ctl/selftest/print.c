@@ -53,7 +53,7 @@ static json_object *new_capture(const struct row_capture *capture)
 	const struct perf_poke_capture *told = &capture->told;
 	json_object *object = json_object_new_object();
 
-	json_add(object, "latency_ns", new_number(told->spike.latency_ns));
+	json_add(object, "latency_ns", new_number(told->spike->latency_ns));
 	json_add(object, "history_ns", new_number(told->history_ns));
 	json_add(object, "skid_ns", new_number(told->skid_ns));
 	json_add(object, "blind_ns", new_number(told->blind_ns));

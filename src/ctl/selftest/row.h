@@ -44,7 +44,8 @@ struct row_verdict {
 
 struct row_capture {
 	char *path;
-	struct perf_poke_capture told; /* without its strings */
+	struct perf_poke_capture told; /* without its strings, as the next */
+	struct perf_poke_spike spike;  /* told's */
 	uint64_t armed_ns;
 	/* Of our decoder; times are CLOCK_MONOTONIC, 0 if unknown. */
 	char *sentence; /* NULL: decoding failed */

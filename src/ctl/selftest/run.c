@@ -69,13 +69,15 @@ static void on_capture(void *ctx, const struct perf_poke_capture *told)
 
 	row->nr_taken++;
 	row->nr_failed += !!told->error;
-	s->armed_ns = told->spike.time_ns + told->blind_ns;
+	s->armed_ns = told->spike->time_ns + told->blind_ns;
 	if (told->error || row->nr == ROW_CAPTURES ||
-	    !load_made(&s->run->load, told->spike.expected_ns, told->spike.time_ns))
+	    !load_made(&s->run->load, told->spike->expected_ns, told->spike->time_ns))
 		return;
-	*capture = (struct row_capture){ .told = *told, .armed_ns = armed_ns };
+	*capture =
+		(struct row_capture){ .told = *told, .spike = *told->spike, .armed_ns = armed_ns };
 	capture->path = strdup(told->path);
-	capture->told.path = capture->told.recorder = capture->told.spike.function_name = NULL;
+	capture->told.spike = &capture->spike;
+	capture->told.path = capture->told.recorder = capture->spike.function_name = NULL;
 	row->nr += capture->path != NULL;
 }
 
@@ -189,6 +191,7 @@ static void run_session(struct session *s)
 		.output = s->run->output,
 		.targets = &target,
 		.nr_targets = 1,
+		.target_sz = sizeof(target),
 		.session = s->name,
 		.raw_rings = s->row->recorder == PERF_POKE_RECORDER_PT,
 		.log = on_log,
@@ -199,8 +202,9 @@ static void run_session(struct session *s)
 	int r;
 
 	snprintf(cpus, sizeof(cpus), "%d", s->run->cpu);
-	s->pp = perf_poke__new(&opts);
-	r = s->pp ? perf_poke__start(s->pp) : -errno;
+	r = perf_poke__new(&s->pp, &opts);
+	if (!r)
+		r = perf_poke__start(s->pp);
 	if (r) {
 		fail(s, "start", r);
 		return;

@@ -114,7 +114,7 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 	json_add_text(object, "error", capture->error ? strerror(-capture->error) : NULL);
 	json_add_text(object, "path", capture->path);
 	json_add_text(object, "recorder", capture->recorder);
-	add_spike(object, &capture->spike);
+	add_spike(object, capture->spike);
 	json_add_u64(object, "skid_ns", capture->skid_ns);
 	json_add_u64(object, "blind_ns", capture->blind_ns);
 	json_add_known(object, "history_ns", capture->history_ns, UINT64_MAX);
@@ -234,7 +234,7 @@ static json_object *new_kept(const struct results *results)
 
 	for (size_t i = 0; i < results->nr_captures; i++) {
 		const struct perf_poke_capture *capture = &results->captures[i];
-		const struct perf_poke_spike *spike = &capture->spike;
+		const struct perf_poke_spike *spike = capture->spike;
 		json_object *object = json_object_new_object();
 
 		json_add_u64(object, "number", results_number(results, i));
@@ -304,14 +304,14 @@ static void add_kind(json_object *object, const struct perf_poke_session *sessio
 		json_object *cpu = json_object_new_object();
 
 		json_add_int(cpu, "cpu", session->cpus[i]);
-		add_stats(cpu, &kind->cpu_stats[i]);
-		json_add_u64(cpu, "last_ns", kind->cpu_stats[i].last_ns);
+		add_stats(cpu, kind->cpu_stats[i]);
+		json_add_u64(cpu, "last_ns", kind->cpu_stats[i]->last_ns);
 		json_add_u64(cpu, "p99_ns", kind->cpu_p99_ns[i]);
 		json_object_array_add(list, cpu);
 	}
 	json_add(object, "cpus", list);
-	add_stats(all, &kind->stats);
-	json_add_u64(all, "last_ns", kind->stats.last_ns);
+	add_stats(all, kind->stats);
+	json_add_u64(all, "last_ns", kind->stats->last_ns);
 	add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
 	json_add(object, "all", all);
 }
@@ -319,12 +319,13 @@ static void add_kind(json_object *object, const struct perf_poke_session *sessio
 static void add_session_kinds(json_object *object, const struct perf_poke_session *session)
 {
 	/* Sessions killed early or of another version have none. */
-	static const struct perf_poke_session_kind none;
+	static const struct perf_poke_stats nothing;
+	static const struct perf_poke_session_kind none = { .stats = &nothing };
 	json_object *triggers = json_object_new_object();
 
-	add_kind(object, session, session->nr_kinds ? &session->kinds[0] : &none);
+	add_kind(object, session, session->nr_kinds ? session->kinds[0] : &none);
 	for (size_t i = 1; i < session->nr_kinds; i++) {
-		const struct perf_poke_session_kind *kind = &session->kinds[i];
+		const struct perf_poke_session_kind *kind = session->kinds[i];
 		json_object *one = json_object_new_object();
 
 		json_add_known(one, "threshold_ns", session->threshold_ns ? kind->threshold_ns : 0,

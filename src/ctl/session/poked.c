@@ -63,6 +63,7 @@ int poked_prepare(struct poked *poked, const struct target_args *args, struct co
 	}
 	opts->targets = nr ? poked->targets : NULL;
 	opts->nr_targets = nr;
+	opts->target_sz = sizeof(*poked->targets);
 	return 0;
 }
 

@@ -200,7 +200,7 @@ static int print_place(FILE *file, const struct perf_poke_capture *capture)
 static int print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
 {
 	fprintf(file, "\ncapture %zu: %s\n", number, CLEAN_TO(PATH_MAX, capture->path));
-	print_spike(file, &capture->spike);
+	print_spike(file, capture->spike);
 	/* The poked perf has the trace. */
 	if (!strcmp(capture->recorder, "perf"))
 		return 0;

@@ -16,12 +16,15 @@ static void release_capture(struct perf_poke_capture *capture)
 {
 	free((char *)capture->path);
 	free((char *)capture->recorder);
-	free((char *)capture->spike.function_name);
+	if (capture->spike)
+		free((char *)capture->spike->function_name);
+	free((struct perf_poke_spike *)capture->spike);
 }
 
 int results_add_capture(struct results *results, const struct perf_poke_capture *capture)
 {
 	struct perf_poke_capture *captures, copy = *capture;
+	struct perf_poke_spike *spike;
 	bool failed = false;
 	size_t *numbers;
 
@@ -36,8 +39,12 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 
 	copy.path = copy_string(capture->path, &failed);
 	copy.recorder = copy_string(capture->recorder, &failed);
-	copy.spike.function_name = copy_string(capture->spike.function_name, &failed);
-	if (failed) {
+	copy.spike = spike = malloc(sizeof(*spike));
+	if (spike) {
+		*spike = *capture->spike;
+		spike->function_name = copy_string(spike->function_name, &failed);
+	}
+	if (failed || !spike) {
 		release_capture(&copy);
 		return -ENOMEM;
 	}

@@ -92,10 +92,10 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
 	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d%s, %s", results_taken(&s->results),
-		     capture->spike.rtla ? "rtla: " : "",
-		     capture->spike.kind ? kind_name(capture->spike.kind) : "",
-		     capture->spike.kind ? " " : "", FORMAT_TIME(capture->spike.latency_ns),
-		     capture->spike.cpu, report_ran(ran, sizeof(ran), &capture->spike),
+		     capture->spike->rtla ? "rtla: " : "",
+		     capture->spike->kind ? kind_name(capture->spike->kind) : "",
+		     capture->spike->kind ? " " : "", FORMAT_TIME(capture->spike->latency_ns),
+		     capture->spike->cpu, report_ran(ran, sizeof(ran), capture->spike),
 		     capture->path);
 }
 
@@ -211,9 +211,8 @@ static enum exit_code make(struct session *s)
 	r = poked_prepare(&s->poked, s->targets, s->con, &s->opts);
 	if (r)
 		return EXIT_FAILED;
-	s->pp = perf_poke__new(&s->opts);
-	if (!s->pp) {
-		r = -errno;
+	r = perf_poke__new(&s->pp, &s->opts);
+	if (r) {
 		report_failure(s, "start", r);
 		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
 	}

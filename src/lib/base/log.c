@@ -7,18 +7,26 @@
 
 #include <bpf/libbpf.h>
 
+/* Of the library function that this thread is in, or was in last. */
+static __thread char last_error[512];
+
 static void log_vwrite(const struct log *log, enum perf_poke_log_level level, const char *format,
 		       va_list ap)
 {
 	_cleanup_free_ char *msg = NULL;
 	size_t len;
 
-	if (!log->fn || vasprintf(&msg, format, ap) < 0)
+	if ((!log->fn && level != PERF_POKE_LOG_ERROR) || vasprintf(&msg, format, ap) < 0) {
+		msg = NULL;
 		return;
+	}
 	len = strlen(msg);
 	while (len && msg[len - 1] == '\n')
 		msg[--len] = '\0';
-	log->fn(log->ctx, level, msg);
+	if (level == PERF_POKE_LOG_ERROR)
+		snprintf(last_error, sizeof(last_error), "%s", msg);
+	if (log->fn)
+		log->fn(log->ctx, level, msg);
 }
 
 void log_write(const struct log *log, enum perf_poke_log_level level, const char *format, ...)
@@ -38,6 +46,25 @@ int log_error(const struct log *log, int error, const char *format, ...)
 	log_vwrite(log, PERF_POKE_LOG_ERROR, format, ap);
 	va_end(ap);
 	return error;
+}
+
+void log_enter(void)
+{
+	last_error[0] = '\0';
+}
+
+int log_leave(int ret)
+{
+	if (ret >= 0)
+		last_error[0] = '\0';
+	else if (!last_error[0])
+		snprintf(last_error, sizeof(last_error), "%s", strerror(-ret));
+	return ret;
+}
+
+const char *perf_poke__last_error(void)
+{
+	return last_error;
 }
 
 /* libbpf's print function has no context argument, so each thread sets its log here. The function

@@ -36,7 +36,8 @@ struct capture {
 	ino_t ino;
 	struct tree_size size; /* while the session owns data shared by its captures */
 	char function_name[128];
-	struct perf_poke_frame *stack; /* of the spike, as the next */
+	struct perf_poke_frame *stack; /* of the spike, as the next two */
+	const struct perf_poke_frame *frames[TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES];
 	struct perf_poke_branch branches[TRIGGER_BRANCHES];
 	struct snapshot_facts facts;
 };

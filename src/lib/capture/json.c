@@ -131,7 +131,7 @@ static struct json_object *stack_json(const struct perf_poke_spike *spike)
 		return NULL;
 	json = json_object_new_array();
 	for (size_t i = 0; i < spike->nr_frames; i++)
-		json_object_array_add(json, frame_json(&spike->stack[i]));
+		json_object_array_add(json, frame_json(spike->stack[i]));
 	return json;
 }
 

@@ -78,10 +78,10 @@ static int capture_irqs_off(const struct capture_env *env, const struct perf_pok
 
 	if (!spike->nr_frames || spike->kind != PERF_POKE_TRIGGER_IRQ)
 		return -1;
-	if (spike->stack[0].user)
+	if (spike->stack[0]->user)
 		return 0;
-	return trigger_code(env->trigger, spike->stack[0].address, code) ? -1
-									 : stack_held_off(code);
+	return trigger_code(env->trigger, spike->stack[0]->address, code) ? -1
+									  : stack_held_off(code);
 }
 
 static void capture_branches(struct capture *capture, const struct trigger_branches *branches)
@@ -113,7 +113,9 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	spike->rt_priority = (int)stacks->spike.rt_priority;
 	spike->nice = stacks->spike.nice;
 	capture->stack = stack_name(&stacks->spike, env->symbols, &spike->nr_frames);
-	spike->stack = capture->stack;
+	for (size_t i = 0; i < spike->nr_frames; i++)
+		capture->frames[i] = &capture->stack[i];
+	spike->stack = capture->frames;
 	spike->irqs_off = capture_irqs_off(env, spike);
 	capture_branches(capture, &stacks->branches);
 	if (spike->kind == PERF_POKE_TRIGGER_IRQ)

@@ -201,13 +201,33 @@ static int config_trigger_event(struct config *config, const char *event)
 	return copy_string(&config->event, event + 3);
 }
 
+/* A row of an array whose rows may be longer or shorter than here. */
+static int config_row(const struct config *config, const char *what, void *row, size_t size,
+		      const void *rows, size_t row_sz, size_t i)
+{
+	if (row_sz < size)
+		return log_error(&config->log, -EINVAL,
+				 "%s_sz %zu: must be sizeof(struct perf_poke_%s)", what, row_sz,
+				 what);
+	if (sized_struct_read(row, size, (const char *)rows + i * row_sz, row_sz, size))
+		return log_error(&config->log, -EINVAL,
+				 "%s_sz %zu: the library has no member that is set (struct "
+				 "perf_poke_%s)",
+				 what, row_sz, what);
+	return 0;
+}
+
 static int config_read_triggers(struct config *config, const struct perf_poke_opts *opts)
 {
 	if (!opts->nr_triggers)
 		config->asked[TRIGGER_IRQ] = config->threshold_ns;
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
-		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+		struct perf_poke_trigger row, *trigger = &row;
+		int err = config_row(config, "trigger", &row, sizeof(row), opts->triggers,
+				     opts->trigger_sz, i);
 
+		if (err)
+			return err;
 		if ((unsigned int)trigger->kind >= TRIGGER_KINDS)
 			return log_error(&config->log, -EINVAL, "trigger %d: unknown",
 					 trigger->kind);
@@ -267,12 +287,17 @@ static int config_events(struct config *config, const struct perf_poke_opts *opt
 		return -ENOMEM;
 	config->recording.events = events;
 	for (size_t i = 0; opts->events && i < opts->nr_events; i++) {
-		struct perf_poke_event *event = &events[config->recording.nr_events++];
+		struct perf_poke_event row, *event = &events[config->recording.nr_events];
+		int err = config_row(config, "event", &row, sizeof(row), opts->events,
+				     opts->event_sz, i);
 
-		if (!opts->events[i].name)
+		if (err)
+			return err;
+		config->recording.nr_events++;
+		if (!row.name)
 			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
-		if (copy_string((char **)&event->name, opts->events[i].name) ||
-		    copy_string((char **)&event->filter, opts->events[i].filter))
+		if (copy_string((char **)&event->name, row.name) ||
+		    copy_string((char **)&event->filter, row.filter))
 			return -ENOMEM;
 	}
 	return 0;
@@ -311,11 +336,15 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 	if (!config->targets)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->nr_targets; i++) {
-		int err = config_target(config, &opts->targets[i]);
+		struct perf_poke_target row;
+		int err = config_row(config, "target", &row, sizeof(row), opts->targets,
+				     opts->target_sz, i);
 
+		if (!err)
+			err = config_target(config, &row);
 		if (err)
 			return err;
-		wakes += !!opts->targets[i].wake;
+		wakes += !!row.wake;
 	}
 	if (wakes > 1)
 		return log_error(&config->log, -EINVAL, "wake: only one target can have it");

@@ -43,7 +43,7 @@ static size_t make_callchain(const struct perf_poke_spike *spike, uint64_t *chai
 	size_t nr = 0;
 
 	for (size_t i = 0; i < spike->nr_frames && nr + 2 <= CHAIN_MAX; i++) {
-		const struct perf_poke_frame *frame = &spike->stack[i];
+		const struct perf_poke_frame *frame = spike->stack[i];
 
 		if (!i || frame->user != frame[-1].user)
 			chain[nr++] = frame->user ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL;
@@ -91,8 +91,9 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 
 	if (!spike->nr_frames)
 		return 0;
-	sample.ip = spike->stack[0].address;
-	sample.header.misc = spike->stack[0].user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
+	sample.ip = spike->stack[0]->address;
+	sample.header.misc =
+		spike->stack[0]->user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
 	sample.nr = make_callchain(spike, sample.words);
 	nr = sample.nr + make_branches(spike, sample.words + sample.nr);
 	sample.header.size = offsetof(__typeof__(sample), words) + nr * sizeof(uint64_t);

@@ -6,6 +6,13 @@
 
 static const struct perf_poke_choice automatic = { "auto", 0, "what suits this machine" };
 
+static const struct perf_poke_choice levels[] = {
+	{ "error", PERF_POKE_LOG_ERROR, "why a function failed, or a capture is lost" },
+	{ "warning", PERF_POKE_LOG_WARN, "what is missing, or changed" },
+	{ "info", PERF_POKE_LOG_INFO, "what the session does" },
+	{ "debug", PERF_POKE_LOG_DEBUG, "for who looks for defects, libbpf's too" },
+};
+
 /* `choice` is the first member of all rows. */
 static const struct perf_poke_choice *row(enum perf_poke_axis axis, size_t i)
 {
@@ -27,7 +34,20 @@ const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_
 {
 	if (axis == PERF_POKE_AXIS_TRIGGER)
 		return i < ARRAY_SIZE(config_triggers) ? &config_triggers[i] : NULL;
-	if ((unsigned int)axis > PERF_POKE_AXIS_FREEZE)
+	if (axis == PERF_POKE_AXIS_LOG)
+		return i < ARRAY_SIZE(levels) ? &levels[i] : NULL;
+	if ((unsigned int)axis > PERF_POKE_AXIS_LOG)
 		return NULL;
 	return i ? row(axis, i - 1) : &automatic;
+}
+
+const char *perf_poke__name(enum perf_poke_axis axis, int value)
+{
+	const struct perf_poke_choice *choice;
+
+	for (size_t i = 0; (choice = perf_poke__choice(axis, i)); i++) {
+		if (choice->value == value)
+			return choice->name;
+	}
+	return NULL;
 }

@@ -54,7 +54,7 @@ static void tell_caller(struct perf_poke *pp, struct capture *done)
 		.sz = sizeof(capture),
 		.error = done->error,
 		.path = done->path,
-		.spike = done->spike,
+		.spike = &done->spike,
 		.recorder = pp->recorder_ops->choice.name,
 		.skid_ns = done->still_ns - done->spike.time_ns,
 		.blind_ns = done->armed_ns - done->spike.time_ns,

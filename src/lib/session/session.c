@@ -32,22 +32,20 @@ static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *
 	return err;
 }
 
-struct perf_poke *perf_poke__new(const struct perf_poke_opts *opts)
+int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 {
-	struct perf_poke *pp = calloc(1, sizeof(*pp));
+	_cleanup_free_ struct perf_poke *made = calloc(1, sizeof(*made));
 	int err;
 
-	if (!pp)
-		return NULL;
-	pp->epoll_fd = pp->hotplug_fd = pp->rules.warmup_fd = -1;
-	pp->output.fd = pp->output.work = -1;
-	err = opts ? session_configure(pp, opts) : -EINVAL;
-	if (err) {
-		free(pp);
-		errno = -err;
-		return NULL;
-	}
-	return pp;
+	log_enter();
+	if (!made)
+		return log_leave(-ENOMEM);
+	made->epoll_fd = made->hotplug_fd = made->rules.warmup_fd = -1;
+	made->output.fd = made->output.work = -1;
+	err = opts ? session_configure(made, opts) : -EINVAL;
+	if (!err)
+		*pp = TAKE_PTR(made);
+	return log_leave(err);
 }
 
 static int session_privileges(const struct config *config)
@@ -224,8 +222,9 @@ int perf_poke__start(struct perf_poke *pp)
 {
 	int err;
 
+	log_enter();
 	if (pp->started)
-		return -EBUSY;
+		return log_leave(-EBUSY);
 	trigger_free(TAKE_PTR(pp->trigger));
 	pp->complete = pp->failed = pp->pending = 0;
 	pp->losses = (struct losses){ 0 };
@@ -237,7 +236,7 @@ int perf_poke__start(struct perf_poke *pp)
 	if (err) {
 		perf_poke__stop(pp);
 		trigger_free(TAKE_PTR(pp->trigger));
-		return err;
+		return log_leave(err);
 	}
 	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
 	hardware_arm(pp->hardware, -1);
@@ -245,7 +244,7 @@ int perf_poke__start(struct perf_poke *pp)
 	any_thread_admit(&pp->gate);
 	trigger_set_disarmed(pp->trigger, pp->disarmed);
 	trigger_arm(pp->trigger);
-	return 0;
+	return log_leave(0);
 }
 
 int perf_poke__fd(const struct perf_poke *pp)
@@ -340,6 +339,7 @@ static struct perf_poke_spike session_spike(const struct config *config,
 {
 	bool poked = seen->what == TRIGGER_POKE;
 	struct perf_poke_spike spike = {
+		.sz = sizeof(spike),
 		.sequence = seen->sequence,
 		.time_ns = seen->time_ns,
 		.latency_ns = seen->latency_ns,
@@ -429,7 +429,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 			  strerror(-ret));
 }
 
-int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
+static int session_poll(struct perf_poke *pp, int timeout_ms)
 {
 	struct epoll_event events[6];
 	int err, nr, ready;
@@ -458,6 +458,12 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
 		err = -ESRCH;
 	return err ? err : nr;
+}
+
+int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
+{
+	log_enter();
+	return log_leave(session_poll(pp, timeout_ms));
 }
 
 const char *perf_poke__session(const struct perf_poke *pp)

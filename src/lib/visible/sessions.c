@@ -27,8 +27,11 @@ struct view {
 	int *cpu_list;
 	size_t nr_cpus;
 	struct perf_poke_session_kind kinds[TRIGGER_KINDS];
+	const struct perf_poke_session_kind *kind_rows[TRIGGER_KINDS];
+	struct perf_poke_stats stats[TRIGGER_KINDS];
 	size_t nr_kinds;
-	struct perf_poke_stats *cpu_stats; /* kind by kind, as the next */
+	struct perf_poke_stats *cpu_stats; /* kind by kind, as the next two */
+	const struct perf_poke_stats **cpu_rows;
 	uint64_t *cpu_p99_ns;
 	int target_list[POKE_TARGETS];
 	size_t nr_targets;
@@ -49,6 +52,7 @@ static void view_release(struct view *view)
 	unmap(&view->targets);
 	free(view->cpu_list);
 	free(view->cpu_stats);
+	free(view->cpu_rows);
 	free(view->cpu_p99_ns);
 }
 
@@ -114,32 +118,35 @@ static void view_kind(struct view *view, unsigned int kind, const struct trigger
 {
 	const struct trigger_session *session = view->session.data;
 	const struct stats_table all = { table, view->cpu_list, view->nr_cpus };
-	struct perf_poke_stats *cpu_stats = view->cpu_stats + view->nr_kinds * view->nr_cpus;
-	uint64_t *cpu_p99_ns = view->cpu_p99_ns + view->nr_kinds * view->nr_cpus;
+	size_t nr = view->nr_kinds++, first = nr * view->nr_cpus;
 
 	for (size_t i = 0; i < view->nr_cpus; i++) {
 		struct stats_table one = { table, &view->cpu_list[i], 1 };
 
-		cpu_stats[i] = stats_sum(&one);
-		cpu_p99_ns[i] = stats_percentile(&one, 99);
+		view->cpu_stats[first + i] = stats_sum(&one);
+		view->cpu_rows[first + i] = &view->cpu_stats[first + i];
+		view->cpu_p99_ns[first + i] = stats_percentile(&one, 99);
 	}
-	view->kinds[view->nr_kinds++] = (struct perf_poke_session_kind){
+	view->stats[nr] = stats_sum(&all);
+	view->kind_rows[nr] = &view->kinds[nr];
+	view->kinds[nr] = (struct perf_poke_session_kind){
 		.kind = (enum perf_poke_trigger_kind)kind,
 		.threshold_ns = session->thresholds_ns[kind],
-		.stats = stats_sum(&all),
+		.stats = &view->stats[nr],
 		.p50_ns = stats_percentile(&all, 50),
 		.p99_ns = stats_percentile(&all, 99),
 		.p999_ns = stats_percentile(&all, 99.9),
-		.cpu_stats = cpu_stats,
-		.cpu_p99_ns = cpu_p99_ns,
+		.cpu_stats = &view->cpu_rows[first],
+		.cpu_p99_ns = &view->cpu_p99_ns[first],
 	};
 }
 
 static int view_kinds(struct view *view)
 {
 	view->cpu_stats = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_stats));
+	view->cpu_rows = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_rows));
 	view->cpu_p99_ns = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_p99_ns));
-	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_p99_ns))
+	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_rows || !view->cpu_p99_ns))
 		return -ENOMEM;
 	for (unsigned int kind = 0; kind < TRIGGER_KINDS; kind++) {
 		const struct trigger_cpu *table = view_table(view, kind);
@@ -205,7 +212,7 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 		.pending = seen->pending,
 		.max_captures = seen->max_captures,
 		.last_capture = seen->last_capture,
-		.kinds = view->kinds,
+		.kinds = view->kind_rows,
 		.nr_kinds = view->nr_kinds,
 		.targets = view->target_list,
 		.nr_targets = view->nr_targets,

@@ -54,6 +54,7 @@ int main(int argc, char **argv)
 		.recorder = PERF_POKE_RECORDER_PERF,
 		.delivery = PERF_POKE_DELIVERY_TRACEPOINT,
 		.targets = targets,
+		.target_sz = sizeof(*targets),
 		.log = on_log,
 		.on_capture = on_capture,
 	};
@@ -73,8 +74,7 @@ int main(int argc, char **argv)
 		targets[i].any_process = true;
 	}
 	targets[0].wake = argv[4];
-	pp = perf_poke__new(&opts);
-	if (!pp)
+	if (perf_poke__new(&pp, &opts))
 		return 1;
 	err = perf_poke__start(pp);
 	if (!err)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The public header by itself is pedantic C11 and C++17. Usage: consumer.py HEADER CC..."""
+"""The public header by itself is pedantic C99, C11 and C++17. Usage: consumer.py HEADER CC..."""
 
 import pathlib
 import re
@@ -21,7 +21,8 @@ int main(void)
 	struct perf_poke *pp;
 
 	opts.sz = sizeof(opts);
-	pp = perf_poke__new(&opts);
+	if (perf_poke__new(&pp, &opts))
+		return 1;
 	perf_poke__free(pp);
 	return perf_poke__version() ? PERF_POKE_LOG_ERROR : 1;
 }
@@ -61,7 +62,8 @@ def main():
         shutil.copy(header, folder)
         (folder / "consumer.c").write_text(CONSUMER)
         (folder / "consumer.cpp").write_text(CONSUMER)
-        results = [check(folder, compiler, "c11", "consumer.c") for compiler in c_compilers]
+        results = [check(folder, compiler, standard, "consumer.c")
+                   for compiler in c_compilers for standard in ("c99", "c11")]
         results += [check(folder, compiler, "c++17", "consumer.cpp") for compiler in cxx_compilers]
     return 0 if all(results) else 1
 

@@ -19,23 +19,27 @@ static const struct perf_poke_stats cpu_stats[] = {
 	{ 0 },
 	{ .count = 100, .min_ns = 2000, .sum_ns = 300000, .last_ns = 3000, .max_ns = 4000 },
 };
-static const struct perf_poke_session_kind kinds[] = {
-	{ .kind = PERF_POKE_TRIGGER_IRQ,
-	  .threshold_ns = 30000,
-	  .stats = { .count = 1000, .max_ns = 83000, .spikes = 4 },
-	  .p50_ns = 1200,
-	  .p99_ns = 3400,
-	  .p999_ns = 8000,
-	  .cpu_stats = cpu_stats,
-	  .cpu_p99_ns = p99_ns },
-	{ .kind = PERF_POKE_TRIGGER_USER,
-	  .threshold_ns = 60000,
-	  .stats = { .count = 998, .max_ns = 93000 },
-	  .p50_ns = 2200,
-	  .p99_ns = 4400,
-	  .p999_ns = 9000,
-	  .cpu_stats = cpu_stats,
-	  .cpu_p99_ns = p99_ns },
+static const struct perf_poke_stats irq_stats = { .count = 1000, .max_ns = 83000, .spikes = 4 };
+static const struct perf_poke_stats user_stats = { .count = 998, .max_ns = 93000 };
+static const struct perf_poke_stats *const stats_rows[] = { &cpu_stats[0], &cpu_stats[1],
+							    &cpu_stats[2] };
+static const struct perf_poke_session_kind *const kinds[] = {
+	&(const struct perf_poke_session_kind){ .kind = PERF_POKE_TRIGGER_IRQ,
+						.threshold_ns = 30000,
+						.stats = &irq_stats,
+						.p50_ns = 1200,
+						.p99_ns = 3400,
+						.p999_ns = 8000,
+						.cpu_stats = stats_rows,
+						.cpu_p99_ns = p99_ns },
+	&(const struct perf_poke_session_kind){ .kind = PERF_POKE_TRIGGER_USER,
+						.threshold_ns = 60000,
+						.stats = &user_stats,
+						.p50_ns = 2200,
+						.p99_ns = 4400,
+						.p999_ns = 9000,
+						.cpu_stats = stats_rows,
+						.cpu_p99_ns = p99_ns },
 };
 
 static struct perf_poke_session session(void)
@@ -97,7 +101,8 @@ TEST(shows_all)
 
 TEST(shows_little)
 {
-	static const struct perf_poke_session_kind nothing = { .cpu_stats = &cpu_stats[1],
+	static const struct perf_poke_session_kind nothing = { .stats = &cpu_stats[1],
+							       .cpu_stats = &stats_rows[1],
 							       .cpu_p99_ns = &p99_ns[1] };
 	struct perf_poke_session shown = session();
 
@@ -105,7 +110,7 @@ TEST(shows_little)
 	shown.nr_cpus = 1;
 	shown.freeze = shown.last_capture = "";
 	shown.nr_targets = 0;
-	shown.kinds = &nothing;
+	shown.kinds = &(const struct perf_poke_session_kind *){ &nothing };
 	shown.pending = 2;
 	shown.max_captures = UINT64_MAX;
 	check(&shown, "noon  dead, pid 4711, armed 2m03s ago\n"
@@ -146,13 +151,15 @@ TEST(shows_kinds)
 TEST(shows_the_warm_up)
 {
 	struct perf_poke_session shown = session();
-	const struct perf_poke_session_kind one = { .stats = { .count = 1, .spikes = 1 },
-						    .cpu_stats = &cpu_stats[1],
-						    .cpu_p99_ns = &p99_ns[1] };
+	const struct perf_poke_session_kind one = {
+		.stats = &(struct perf_poke_stats){ .count = 1, .spikes = 1 },
+		.cpu_stats = &stats_rows[1],
+		.cpu_p99_ns = &p99_ns[1]
+	};
 
 	shown.nr_cpus = 1;
 	shown.threshold_ns = 0;
-	shown.kinds = &one;
+	shown.kinds = &(const struct perf_poke_session_kind *){ &one };
 	shown.pokes = 1;
 	shown.merged = 0;
 	shown.output = shown.last_capture = "";

@@ -8,12 +8,10 @@
 #define MS UINT64_C(1000000)
 #define MIB (UINT64_C(1) << 20)
 
-static struct row_capture capture_at(uint64_t time_ns, uint64_t sequence)
+static struct row_capture capture_at(uint64_t time_ns, const struct perf_poke_spike *spike)
 {
 	return (struct row_capture){
-		.told = { .spike = { .sequence = sequence,
-				     .time_ns = time_ns,
-				     .latency_ns = 8 * MS },
+		.told = { .spike = spike,
 			  .skid_ns = MS,
 			  .history_ns = 20 * MS,
 			  .trace_bytes = 4 * MIB - 1000,
@@ -29,6 +27,13 @@ static struct row_capture capture_at(uint64_t time_ns, uint64_t sequence)
 	};
 }
 
+#define SPIKE(nr, at_ms)                                                                           \
+	{                                                                                          \
+		.sequence = nr, .time_ns = at_ms * MS, .latency_ns = 8 * MS                        \
+	}
+
+static const struct perf_poke_spike spikes[] = { SPIKE(1, 5000), SPIKE(2, 6000) };
+
 /* Nothing is wrong with it. */
 static struct row good_row(void)
 {
@@ -37,7 +42,8 @@ static struct row good_row(void)
 		.freeze = PERF_POKE_FREEZE_PAUSE,
 		.names = { "pt", "pause", "fasync" },
 		.buffer_size = 4 * MIB,
-		.captures = { capture_at(5000 * MS, 1), capture_at(6000 * MS, 2) },
+		.captures = { capture_at(5000 * MS, &spikes[0]),
+			      capture_at(6000 * MS, &spikes[1]) },
 		.nr = 2,
 		.nr_taken = 2,
 		.signals = 2,
@@ -73,7 +79,7 @@ static void check(const struct row *row, int wrong, const char *what)
 static void only(struct row *row, size_t nr)
 {
 	row_release(row);
-	row->captures[0] = nr ? capture_at(5000 * MS, 1) : (struct row_capture){};
+	row->captures[0] = nr ? capture_at(5000 * MS, &spikes[0]) : (struct row_capture){};
 	row->nr = row->nr_taken = row->signals = nr;
 }
 
@@ -95,7 +101,7 @@ TEST(judges)
 	      first->told.trace_bytes = second->told.trace_bytes = 50 << 10);
 	/* Armed just now. */
 	JUDGE(CHECK_NR, first->told.trace_bytes = 4000;
-	      first->armed_ns = first->told.spike.time_ns - 25 * MS);
+	      first->armed_ns = first->told.spike->time_ns - 25 * MS);
 	JUDGE(CHECK_NR, row.nr_taken = 3; row.merged = 1);
 	JUDGE(CHECK_CAPTURED, only(&row, 0); row.failure = strdup("intel_pt is in use"));
 	/* Only others' spikes. */
@@ -118,7 +124,7 @@ TEST(judges)
 	JUDGE(CHECK_SKID, first->told.bytes_after_spike = 100000);
 	JUDGE(CHECK_REARMED, only(&row, 1));
 	/* Bytes of before the last spike. */
-	JUDGE(CHECK_REARMED, second->first_ns = first->told.spike.time_ns - 1);
+	JUDGE(CHECK_REARMED, second->first_ns = first->told.spike->time_ns - 1);
 	JUDGE(CHECK_SIGNAL, row.signals = 0);
 	JUDGE(CHECK_SIGNAL, row.signals = 3);
 	JUDGE(CHECK_CLEAN, row_wrong(&row, CHECK_CLEAN, "2 descriptors are open"));

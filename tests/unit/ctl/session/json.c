@@ -69,21 +69,21 @@ TEST(writes_captures)
 	struct perf_poke_capture capture = {
 		.path = "a/b",
 		.recorder = "events",
-		.spike = { .sequence = 1,
-			   .latency_ns = UINT64_MAX,
-			   .time_ns = 2,
-			   .expected_ns = 3,
-			   .actual_ns = 4,
-			   .timer = 5,
-			   .function = 6,
-			   .comm = "0123456789abcdef",
-			   .cpu = 3,
-			   .ran_cpu = 4,
-			   .pid = 8,
-			   .tid = 9,
-			   .kind = PERF_POKE_TRIGGER_THREAD,
-			   .irq_ns = 7,
-			   .thread_ns = 9 },
+		.spike = &(struct perf_poke_spike){ .sequence = 1,
+						    .latency_ns = UINT64_MAX,
+						    .time_ns = 2,
+						    .expected_ns = 3,
+						    .actual_ns = 4,
+						    .timer = 5,
+						    .function = 6,
+						    .comm = "0123456789abcdef",
+						    .cpu = 3,
+						    .ran_cpu = 4,
+						    .pid = 8,
+						    .tid = 9,
+						    .kind = PERF_POKE_TRIGGER_THREAD,
+						    .irq_ns = 7,
+						    .thread_ns = 9 },
 		.skid_ns = 10,
 		.blind_ns = 11,
 		.history_ns = 12,
@@ -138,9 +138,11 @@ TEST(writes_summaries)
 	};
 	const struct perf_poke_capture capture = {
 		.path = "a/2",
-		.spike = { .cpu = 3, .latency_ns = 77, .kind = PERF_POKE_TRIGGER_THREAD },
+		.spike = &(struct perf_poke_spike){ .cpu = 3,
+						    .latency_ns = 77,
+						    .kind = PERF_POKE_TRIGGER_THREAD },
 	};
-	const struct perf_poke_capture gone = { .path = "a/1" };
+	const struct perf_poke_capture gone = { .path = "a/1", .spike = capture.spike };
 	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
 	struct perf_file file = { .path = (char[]){ "a b" } };
 	struct results results = { .kinds[0].all.cpu = ALL_CPUS,
@@ -211,16 +213,18 @@ TEST(writes_sessions)
 					       .spikes = 2,
 					       .unarmed = 3,
 					       .last_ns = 6 };
+	const struct perf_poke_stats *const rows[] = { &stats };
 	const struct perf_poke_session_kind kinds[] = {
-		{ .stats = stats,
-		  .cpu_stats = &stats,
+		{ .stats = &stats,
+		  .cpu_stats = rows,
 		  .cpu_p99_ns = (const uint64_t[]){ 98 },
 		  .p50_ns = 96,
 		  .p99_ns = 97,
 		  .p999_ns = 99 },
 		{ .kind = PERF_POKE_TRIGGER_USER,
 		  .threshold_ns = 60,
-		  .cpu_stats = &stats,
+		  .stats = &(struct perf_poke_stats){ 0 },
+		  .cpu_stats = rows,
 		  .cpu_p99_ns = (const uint64_t[]){ 198 },
 		  .p999_ns = 199 },
 	};
@@ -230,7 +234,7 @@ TEST(writes_sessions)
 		.pid = 7,
 		.cpus = (const int[]){ 3 },
 		.nr_cpus = 1,
-		.kinds = kinds,
+		.kinds = (const struct perf_poke_session_kind *[]){ &kinds[0], &kinds[1] },
 		.nr_kinds = ARRAY_SIZE(kinds),
 		.function = "any",
 		.recorder = "events",

@@ -58,13 +58,13 @@ TEST(prints_captures)
 	struct perf_poke_capture captures[] = {
 		{ .path = "out dir/1",
 		  .recorder = "events",
-		  .spike = { .latency_ns = 83245,
-			     .cpu = 3,
-			     .ran_cpu = 3,
-			     .function_name = "hrtimer_wakeup",
-			     .pid = 12,
-			     .tid = 12,
-			     .comm = "st\033ress" },
+		  .spike = &(struct perf_poke_spike){ .latency_ns = 83245,
+						      .cpu = 3,
+						      .ran_cpu = 3,
+						      .function_name = "hrtimer_wakeup",
+						      .pid = 12,
+						      .tid = 12,
+						      .comm = "st\033ress" },
 		  .history_ns = 98765432,
 		  .events = 4567,
 		  .lost = 2,
@@ -73,11 +73,17 @@ TEST(prints_captures)
 		  .blind_ns = 1234567 },
 		{ .path = "2",
 		  .recorder = "events",
-		  .spike = { .function = 0xffffffff81000000, .idle = true } },
+		  .spike = &(struct perf_poke_spike){ .function = 0xffffffff81000000,
+						      .idle = true } },
 		{ .path = "3",
 		  .recorder = "events",
-		  .spike = { .comm = "0123456789abcdef", .pid = 12, .tid = 13, .ran_cpu = 1 } },
-		{ .path = "4", .recorder = "events", .spike = { .poked = true, .cpu = -1 } },
+		  .spike = &(struct perf_poke_spike){ .comm = "0123456789abcdef",
+						      .pid = 12,
+						      .tid = 13,
+						      .ran_cpu = 1 } },
+		{ .path = "4",
+		  .recorder = "events",
+		  .spike = &(struct perf_poke_spike){ .poked = true, .cpu = -1 } },
 	};
 	const struct results results = { .captures = captures,
 					 .nr_captures = ARRAY_SIZE(captures) };
@@ -103,32 +109,32 @@ TEST(prints_captures)
 TEST(prints_spikes_of_threads)
 {
 	struct perf_poke_capture captures[] = {
-		{ .spike = { .kind = PERF_POKE_TRIGGER_THREAD,
-			     .latency_ns = 50000,
-			     .irq_ns = 10000,
-			     .thread_ns = 50000,
-			     .function_name = "timerlat_irq",
-			     .idle = true,
-			     .has_noise = true,
-			     .noise_irq_ns = 10000,
-			     .noise_thread_ns = 30000 } },
-		{ .spike = { .kind = PERF_POKE_TRIGGER_USER,
-			     .latency_ns = 60000,
-			     .irq_ns = 10000,
-			     .thread_ns = 50000,
-			     .user_ns = 60000,
-			     .rtla = true,
-			     .idle = true,
-			     .has_noise = true } },
-		{ .spike = { .irq_ns = 10000,
-			     .idle = true,
-			     .has_noise = true,
-			     .noise_nmi_ns = 1 } },
-		{ .spike = { .kind = PERF_POKE_TRIGGER_WAKEUP,
-			     .latency_ns = 70000,
-			     .comm = "stress",
-			     .pid = 7,
-			     .tid = 7 } },
+		{ .spike = &(struct perf_poke_spike){ .kind = PERF_POKE_TRIGGER_THREAD,
+						      .latency_ns = 50000,
+						      .irq_ns = 10000,
+						      .thread_ns = 50000,
+						      .function_name = "timerlat_irq",
+						      .idle = true,
+						      .has_noise = true,
+						      .noise_irq_ns = 10000,
+						      .noise_thread_ns = 30000 } },
+		{ .spike = &(struct perf_poke_spike){ .kind = PERF_POKE_TRIGGER_USER,
+						      .latency_ns = 60000,
+						      .irq_ns = 10000,
+						      .thread_ns = 50000,
+						      .user_ns = 60000,
+						      .rtla = true,
+						      .idle = true,
+						      .has_noise = true } },
+		{ .spike = &(struct perf_poke_spike){ .irq_ns = 10000,
+						      .idle = true,
+						      .has_noise = true,
+						      .noise_nmi_ns = 1 } },
+		{ .spike = &(struct perf_poke_spike){ .kind = PERF_POKE_TRIGGER_WAKEUP,
+						      .latency_ns = 70000,
+						      .comm = "stress",
+						      .pid = 7,
+						      .tid = 7 } },
 	};
 	static const char *const expected[] = {
 		"latency      50us on CPU 0, of the thread (irq 10us, thread 50us)\n"
@@ -162,8 +168,10 @@ TEST(prints_spikes_of_threads)
 /* Of a trace there are bytes to tell, and no events. */
 TEST(prints_traces)
 {
+	const struct perf_poke_spike none = { 0 };
 	struct perf_poke_capture captures[] = {
-		{ .recorder = "pt",
+		{ .spike = &none,
+		  .recorder = "pt",
 		  .path = "1",
 		  .history_ns = 3000000,
 		  .size = 3355443,
@@ -172,13 +180,19 @@ TEST(prints_traces)
 		  .trace_bytes = 2000000,
 		  .bytes_after_spike = 512,
 		  .bytes_after_spike_exact = true },
-		{ .recorder = "pt",
+		{ .spike = &none,
+		  .recorder = "pt",
 		  .path = "2",
 		  .history_ns = 3000000,
 		  .trace_bytes = 1,
 		  .bytes_after_spike = 512 },
-		{ .recorder = "pt", .path = "3", .trace_bytes = 1, .bytes_after_spike = 512 },
-		{ .recorder = "pt",
+		{ .spike = &none,
+		  .recorder = "pt",
+		  .path = "3",
+		  .trace_bytes = 1,
+		  .bytes_after_spike = 512 },
+		{ .spike = &none,
+		  .recorder = "pt",
 		  .path = "4",
 		  .history_ns = UINT64_MAX,
 		  .trace_bytes = 1,
@@ -202,7 +216,9 @@ TEST(prints_traces)
 /* Whoever has the trace, says so. */
 TEST(prints_perf)
 {
-	struct perf_poke_capture capture = { .path = "1", .recorder = "perf" };
+	struct perf_poke_capture capture = { .path = "1",
+					     .recorder = "perf",
+					     .spike = &(struct perf_poke_spike){ 0 } };
 	struct perf_file files[] = { { .path = (char[]){ "a b" } }, { .path = (char[]){ "c" } } };
 	const struct results results = {
 		.captures = &capture,
@@ -224,7 +240,7 @@ TEST(copies_captures)
 	const struct perf_poke_capture capture = {
 		.path = path,
 		.recorder = recorder,
-		.spike = { .function_name = function },
+		.spike = &(struct perf_poke_spike){ .function_name = function },
 	};
 	_cleanup_(results_release) struct results results = { 0 };
 
@@ -234,7 +250,7 @@ TEST(copies_captures)
 	assert_int_equal(results.nr_captures, 2);
 	assert_string_equal(results.captures[1].path, "a");
 	assert_string_equal(results.captures[1].recorder, "b");
-	assert_string_equal(results.captures[1].spike.function_name, "c");
+	assert_string_equal(results.captures[1].spike->function_name, "c");
 }
 
 /* What does not stay is told of by its number only. */
@@ -245,7 +261,10 @@ TEST(prints_what_remains)
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		const struct perf_poke_capture capture = { .path = paths[i], .recorder = "events" };
+		const struct perf_poke_capture capture = { .path = paths[i],
+							   .recorder = "events",
+							   .spike =
+								   &(struct perf_poke_spike){ 0 } };
 
 		assert_int_equal(results_add_capture(&results, &capture), 0);
 	}

@@ -153,12 +153,14 @@ static void forget(struct json_object *json, const char *key, const char *expect
 
 TEST_WITH(holds_all, set_up, remove_output)
 {
-	static const struct perf_poke_frame stack[] = {
+	static const struct perf_poke_frame frames[] = {
 		{ 0xffffffffc0000017, "acme_flush", "acme", 7 },
 		{ 0xffffffffc1000000 },
 		{ 0x401234, NULL, "/bin/a", 0x1234, true, 20, { 0xab, [19] = 0xcd } },
 		{ 0x10, .user = true },
 	};
+	static const struct perf_poke_frame *const stack[] = { frames, frames + 1, frames + 2,
+							       frames + 3 };
 	struct capture *capture = example();
 	struct json_object *json;
 	struct utsname names;

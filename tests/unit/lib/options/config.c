@@ -27,6 +27,10 @@ static int read_online(void **state)
 /* An option that both the macros and their arguments set has the arguments' value. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
+#define ROWS                                                                                       \
+	.trigger_sz = sizeof(struct perf_poke_trigger),                                            \
+	.event_sz = sizeof(struct perf_poke_event), .target_sz = sizeof(struct perf_poke_target)
+
 /* One option set, all else default: refused with this error and, if any, this only message. */
 #define REFUSES(error, message, ...)                                                               \
 	do {                                                                                       \
@@ -36,6 +40,7 @@ static int read_online(void **state)
 			.cpus = cpu,                                                               \
 			.log = messages_add,                                                       \
 			.log_ctx = &_messages,                                                     \
+			ROWS,                                                                      \
 			__VA_ARGS__,                                                               \
 		};                                                                                 \
 		struct config _config = {};                                                        \
@@ -48,7 +53,9 @@ static int read_online(void **state)
 
 #define ACCEPTS(config, ...)                                                                       \
 	do {                                                                                       \
-		struct perf_poke_opts _opts = { .sz = sizeof(_opts), .cpus = cpu, __VA_ARGS__ };   \
+		struct perf_poke_opts _opts = {                                                    \
+			.sz = sizeof(_opts), .cpus = cpu, ROWS, __VA_ARGS__                        \
+		};                                                                                 \
                                                                                                    \
 		assert_int_equal(config_init(config, &_opts), 0);                                  \
 	} while (0)
@@ -319,6 +326,7 @@ TEST(older_callers)
 	struct config config;
 
 	memset(&opts, 0xff, sizeof(opts));
+	opts.log = NULL;
 	opts.cpus = cpu;
 	opts.sz = offsetof(struct perf_poke_opts, threshold_ns);
 	assert_int_equal(config_init(&config, &opts), 0);
@@ -386,6 +394,30 @@ TEST(takes_targets)
 	config_destroy(&config);
 }
 
+struct longer {
+	struct perf_poke_trigger known;
+	uint64_t more;
+};
+
+TEST(knows_the_size_of_rows)
+{
+	struct longer rows[] = { { { PERF_POKE_TRIGGER_THREAD, 60000 }, 0 },
+				 { { PERF_POKE_TRIGGER_IRQ, 7 }, 0 } };
+	struct config config;
+
+	ACCEPTS(&config, .triggers = &rows[0].known, .nr_triggers = 2,
+		.trigger_sz = sizeof(rows[0]));
+	assert_int_equal(config.thresholds[TRIGGER_THREAD], 60000);
+	assert_int_equal(config.thresholds[TRIGGER_IRQ], 7);
+	config_destroy(&config);
+	rows[1].more = 1;
+	REFUSES(-EINVAL,
+		"trigger_sz 24: the library has no member that is set (struct perf_poke_trigger)",
+		.triggers = &rows[0].known, .nr_triggers = 2, .trigger_sz = sizeof(rows[0]));
+	REFUSES(-EINVAL, "trigger_sz 0: must be sizeof(struct perf_poke_trigger)",
+		.triggers = &rows[0].known, .nr_triggers = 2, .trigger_sz = 0);
+}
+
 TEST(refuses_targets)
 {
 	struct perf_poke_target many[17] = {};
@@ -413,17 +445,17 @@ TEST(refuses_targets)
 TEST(a_session_passes_errors_on)
 {
 	struct perf_poke_opts opts = { .sz = sizeof(opts), .cpus = "8191" };
-	struct perf_poke *pp;
+	struct perf_poke *pp = NULL;
 	size_t nr = 0;
 
-	errno = 0;
-	assert_null(perf_poke__new(&opts));
-	assert_int_equal(errno, ENXIO);
-	assert_null(perf_poke__new(NULL));
-	assert_int_equal(errno, EINVAL);
+	assert_int_equal(perf_poke__new(&pp, &opts), -ENXIO);
+	assert_null(pp);
+	assert_non_null(strstr(perf_poke__last_error(), "cpu 8191: "));
+	assert_int_equal(perf_poke__new(&pp, NULL), -EINVAL);
+	assert_string_equal(perf_poke__last_error(), "Invalid argument");
 	opts.cpus = cpu;
-	pp = perf_poke__new(&opts);
-	assert_non_null(pp);
+	assert_int_equal(perf_poke__new(&pp, &opts), 0);
+	assert_string_equal(perf_poke__last_error(), "");
 	assert_int_equal(perf_poke__cpus(pp, &nr)[0], atoi(cpu));
 	assert_int_equal(nr, 1);
 	assert_int_equal(perf_poke__fd(pp), -ENOTCONN);

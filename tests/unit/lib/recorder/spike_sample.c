@@ -35,11 +35,12 @@ static bool written(const struct perf_poke_spike *spike, struct perfdata_file *f
 
 TEST_IN_FOLDER(has_a_callchain)
 {
-	static const struct perf_poke_frame stack[] = {
+	static const struct perf_poke_frame frames[] = {
 		{ .address = 0xffffffff81000010 },
 		{ .address = 0xffffffff81000020 },
 		{ .address = 0x401000, .user = true },
 	};
+	static const struct perf_poke_frame *const stack[] = { frames, frames + 1, frames + 2 };
 	const struct perf_poke_spike spike = { .stack_pid = 11,
 					       .stack_tid = 12,
 					       .ran_cpu = 3,
@@ -69,7 +70,8 @@ TEST_IN_FOLDER(has_a_callchain)
 	perfdata_unmap(&file);
 }
 
-static const struct perf_poke_frame here[] = { { .address = 0xffffffff81000010 } };
+static const struct perf_poke_frame frame = { .address = 0xffffffff81000010 };
+static const struct perf_poke_frame *const here[] = { &frame };
 
 /* Stock perf reads what the kernel would have written. */
 TEST_IN_FOLDER(has_branches)
@@ -133,11 +135,13 @@ TEST_IN_FOLDER(is_missing_without_a_stack)
 /* The kernel unwinds as much as kernel.perf_event_max_stack says. */
 TEST_IN_FOLDER(is_cut_where_it_is_too_long)
 {
-	static struct perf_poke_frame stack[FRAMES_MAX];
+	const struct perf_poke_frame *stack[FRAMES_MAX];
 	const struct perf_poke_spike spike = { .stack = stack, .nr_frames = FRAMES_MAX };
 	struct perfdata_record record;
 	struct perfdata_file file;
 
+	for (size_t i = 0; i < FRAMES_MAX; i++)
+		stack[i] = &frame;
 	assert_true(written(&spike, &file, &record));
 	assert_true(record.size < FRAMES_MAX * 8);
 	perfdata_unmap(&file);

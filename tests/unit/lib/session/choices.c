@@ -39,7 +39,18 @@ TEST(begins_with_the_default)
 {
 	assert_string_equal(perf_poke__choice(PERF_POKE_AXIS_WORKLOAD, 0)->name, "auto");
 	assert_string_equal(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, 0)->name, "irq");
-	assert_null(perf_poke__choice(PERF_POKE_AXIS_FREEZE + 1, 0));
+	assert_null(perf_poke__choice(PERF_POKE_AXIS_LOG + 1, 0));
 	assert_null(perf_poke__choice(-1, 0));
 	assert_null(perf_poke__choice(PERF_POKE_AXIS_DELIVERY, 99));
+}
+
+TEST(values_have_names)
+{
+	assert_string_equal(perf_poke__name(PERF_POKE_AXIS_RECORDER, PERF_POKE_RECORDER_PT), "pt");
+	assert_string_equal(perf_poke__name(PERF_POKE_AXIS_TRIGGER, PERF_POKE_TRIGGER_IRQ), "irq");
+	assert_string_equal(perf_poke__name(PERF_POKE_AXIS_FREEZE, 0), "auto");
+	assert_string_equal(perf_poke__name(PERF_POKE_AXIS_LOG, PERF_POKE_LOG_DEBUG), "debug");
+	assert_null(perf_poke__name(PERF_POKE_AXIS_LOG, PERF_POKE_LOG_DEBUG + 1));
+	assert_null(perf_poke__name(PERF_POKE_AXIS_WORKLOAD, -1));
+	assert_null(perf_poke__name(PERF_POKE_AXIS_LOG + 1, 0));
 }
