@@ -567,11 +567,12 @@ struct perf_poke_report {
  * must be among `triggers`. If it reaches the threshold while the session is armed, the trace of
  * that CPU is frozen when the function returns, and a later perf_poke__poll() reports the capture.
  *
- * Any thread, at any time; async-signal-safe, and leaves errno alone. It takes no lock, allocates
- * no memory of the process and makes one system call, bpf(). That waits for nothing, unless memory
- * is short: the kernel allocates 88 bytes for its copy of the report. For another CPU than its own
- * it interrupts that CPU, and waits for it. bpf() requires CAP_BPF before Linux 6.5, unless
- * kernel.unprivileged_bpf_disabled is 0.
+ * Any thread, at any time; async-signal-safe, and leaves errno alone. It takes no lock and
+ * allocates no memory of the process. What cannot be captured, because it is below the threshold or
+ * the session is not armed, is counted without a system call. Else it makes one, bpf(), which waits
+ * for nothing, unless memory is short: the kernel allocates 88 bytes for its copy of the report.
+ * For another CPU than its own it interrupts that CPU, and waits for it. bpf() requires CAP_BPF
+ * before Linux 6.5, unless kernel.unprivileged_bpf_disabled is 0.
  *
  * @param pp  session
  * @param report  what was late
@@ -809,8 +810,8 @@ int perf_poke__session_poke(const char *name);
 int perf_poke__session_open(const char *name);
 
 /**
- * Report a latency to a session, as perf_poke__report() does: any thread, async-signal-safe. After
- * the session has ended nothing is captured.
+ * Report a latency to a session, as perf_poke__report() does: any thread, async-signal-safe; always
+ * with the system call. After the session has ended nothing is captured.
  *
  * @param fd  from perf_poke__session_open()
  * @param report  what was late; its `tid` is one of the session's PID namespace

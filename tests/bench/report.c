@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What it costs a program to say that something was late: perf_poke__report() below the threshold,
- * above it while the session is disarmed, and where it takes the spike; and write() to
- * trace_marker, without a session and while one looks for a text in it. CPU time of the thread, on
- * one CPU: the median of turns. */
+ * above it while the session is disarmed, and where it takes the spike; the same for a session of
+ * another process; and write() to trace_marker, without a session and while one looks for a text in
+ * it. CPU time of the thread, on one CPU: the median of turns, and its ratio to write(). */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@
 #define THRESHOLD_NS 1000000
 
 static struct perf_poke *session;
-static int marker;
+static int marker, opened;
+static uint64_t write_ns;
 
 static uint64_t cpu_ns(void)
 {
@@ -34,20 +36,36 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static struct perf_poke_report late(uint64_t latency_ns)
+{
+	return (struct perf_poke_report){
+		.sz = sizeof(struct perf_poke_report),
+		.expected_ns = 1000000000,
+		.actual_ns = 1000000000 + latency_ns,
+		.cpu = -1,
+		.label = "bench",
+	};
+}
+
 static int report(uint64_t latency_ns)
 {
-	const struct perf_poke_report late = { .sz = sizeof(late),
-					       .expected_ns = 1000000000,
-					       .actual_ns = 1000000000 + latency_ns,
-					       .cpu = -1,
-					       .label = "bench" };
+	const struct perf_poke_report args = late(latency_ns);
 
-	return perf_poke__report(session, &late);
+	return perf_poke__report(session, &args);
+}
+
+static void report_from_outside(void)
+{
+	const struct perf_poke_report args = late(THRESHOLD_NS / 2);
+
+	if (perf_poke__session_report(opened, &args))
+		exit(1);
 }
 
 static void report_below(void)
 {
-	report(THRESHOLD_NS / 2);
+	if (report(THRESHOLD_NS / 2))
+		exit(1);
 }
 
 static void report_above(void)
@@ -64,6 +82,13 @@ static void mark(void)
 static void get_parent(void)
 {
 	syscall(SYS_getppid);
+}
+
+static void call_bpf(void)
+{
+	union bpf_attr attr = { .test.prog_fd = UINT32_MAX };
+
+	syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr));
 }
 
 static int compare(const void *a, const void *b)
@@ -90,7 +115,10 @@ static void measure(const char *name, void (*call)(void))
 			call();
 		turns[i] = (cpu_ns() - begin) / CALLS;
 	}
-	printf("%-44s %8" PRIu64 "\n", name, median(turns, TURNS));
+	if (!write_ns)
+		write_ns = median(turns, TURNS);
+	printf("%-48s %8" PRIu64 " %6.2f\n", name, median(turns, TURNS),
+	       (double)median(turns, TURNS) / write_ns);
 }
 
 static void measure_spikes(void)
@@ -105,7 +133,7 @@ static void measure_spikes(void)
 		i += taken == 1;
 		perf_poke__poll(session, 100);
 	}
-	printf("%-44s %8" PRIu64 "\n", "perf_poke__report(), a spike that is taken",
+	printf("%-48s %8" PRIu64 "\n", "perf_poke__report(), a spike that is taken",
 	       median(spikes, SPIKES));
 }
 
@@ -122,6 +150,7 @@ static int start(const struct perf_poke_trigger *trigger, const char *text, cons
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.workload = PERF_POKE_WORKLOAD_NONE,
 		.output = output,
+		.session = "bench-report",
 	};
 
 	snprintf(cpu, sizeof(cpu), "%d", sched_getcpu());
@@ -135,6 +164,9 @@ static void measure_reports(const char *output)
 	if (start(&trigger, NULL, output))
 		exit(1);
 	measure("perf_poke__report(), below the threshold", report_below);
+	opened = perf_poke__session_open("bench-report");
+	if (opened >= 0)
+		measure("perf_poke__session_report(), below it", report_from_outside);
 	measure_spikes();
 	perf_poke__disarm(session);
 	measure("perf_poke__report(), above it, disarmed", report_above);
@@ -145,7 +177,6 @@ static void measure_markers(const char *output)
 {
 	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_MARKER, 0 };
 
-	measure("write() to trace_marker", mark);
 	if (start(&trigger, "another text", output)) {
 		printf("this kernel has no trigger marker\n");
 		return;
@@ -173,8 +204,10 @@ int main(void)
 	CPU_SET(sched_getcpu(), &set);
 	if (sched_setaffinity(0, sizeof(set), &set) || !mkdtemp(output))
 		return 1;
-	printf("%-44s %8s\n", "", "ns");
+	printf("%-48s %8s %6s\n", "", "ns", "ratio");
+	measure("write() to trace_marker", mark);
 	measure("getppid(), the least of a system call", get_parent);
+	measure("bpf() of no program, the least of that call", call_bpf);
 	measure_reports(output);
 	measure_markers(output);
 	snprintf(command, sizeof(command), "rm -rf %s", output);

@@ -51,7 +51,7 @@ int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *repor
 
 	if (!enter(pp))
 		return -ENOTCONN;
-	ret = pp->report_fd < 0 ? -ENXIO : report_send(pp->report_fd, report);
+	ret = pp->report_fd < 0 ? -ENXIO : report_count(pp->trigger, pp->report_fd, report);
 	leave(pp);
 	return ret;
 }

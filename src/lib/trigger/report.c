@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bpf/trigger.h"
+#include "clock.h"
 #include "sized_struct.h"
+#include "trigger/count.h"
 
 #define SIZE_MIN offsetof(struct perf_poke_report, label)
 
@@ -42,18 +45,39 @@ static int report_run(int prog_fd, const struct trigger_report *args, int cpu)
 	return ret;
 }
 
+static int report_pass(int prog_fd, const struct perf_poke_report *report)
+{
+	struct trigger_report args = {
+		.expected_ns = report->expected_ns,
+		.actual_ns = report->actual_ns,
+		.tid = (__u64)report->tid,
+	};
+
+	for (size_t i = 0; report->label && report->label[i] && i < sizeof(args.label) - 1; i++)
+		args.label[i] = report->label[i];
+	return report_run(prog_fd, &args, report->cpu);
+}
+
 int report_send(int prog_fd, const struct perf_poke_report *report)
 {
 	struct perf_poke_report known;
-	struct trigger_report args = {};
 	int err = report_read(&known, report);
 
-	if (err)
-		return err;
-	args.expected_ns = known.expected_ns;
-	args.actual_ns = known.actual_ns;
-	args.tid = (__u64)known.tid;
-	for (size_t i = 0; known.label && known.label[i] && i < sizeof(args.label) - 1; i++)
-		args.label[i] = known.label[i];
-	return report_run(prog_fd, &args, known.cpu);
+	return err ? err : report_pass(prog_fd, &known);
+}
+
+int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report)
+{
+	struct perf_poke_report known;
+	int ret = report_read(&known, report), cpu;
+	uint64_t now;
+
+	if (ret)
+		return ret;
+	cpu = known.cpu < 0 ? sched_getcpu() : known.cpu;
+	now = known.actual_ns ? known.actual_ns : clock_ns(CLOCK_MONOTONIC);
+	ret = cpu < 0 ? 1
+		      : trigger_count(trigger, TRIGGER_REPORT, cpu,
+				      now > known.expected_ns ? now - known.expected_ns : 0);
+	return ret > 0 ? report_pass(prog_fd, &known) : ret;
 }
