@@ -36,6 +36,21 @@ static void put_format(const struct folder *folder, const struct made_format *fo
 	put_file(folder->fd, path, format->text);
 }
 
+struct made_sample made_comm(uint32_t tid, const char *comm)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char comm[16];
+	} record = { { PERF_RECORD_COMM, 0, sizeof(struct made_sample) }, 1, tid, "" };
+	struct made_sample made;
+
+	memset(&made, 'x', sizeof(made));
+	memcpy(record.comm, comm, strlen(comm));
+	memcpy(&made, &record, sizeof(record));
+	return made;
+}
+
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,
 		      size_t nr_formats, const struct made_sample *samples, size_t nr)
 {

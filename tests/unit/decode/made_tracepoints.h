@@ -41,6 +41,9 @@ struct made_sample {
 struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const void *fields,
 			       size_t size);
 
+/* PERF_RECORD_COMM, as long as the samples beside it. */
+struct made_sample made_comm(uint32_t tid, const char *comm);
+
 /* The folder perf.data in the folder. */
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,
 		      size_t nr_formats, const struct made_sample *samples, size_t nr);

@@ -20,7 +20,8 @@ enum {
 	SWITCH,
 	WAKEUP,
 	IDLE,
-	FREQUENCY
+	FREQUENCY,
+	SEND
 };
 
 #define VECTOR MADE_FIELD("int vector", 8, 4, 1)
@@ -54,6 +55,8 @@ static const struct made_format formats[] = {
 	  MADE_FORMAT("sched_wakeup", 11, MADE_FIELD("char comm[16]", 8, 16, 0), "\"\""), 11 },
 	{ "power:cpu_idle", MADE_FORMAT("cpu_idle", 12, POWER, "\"\""), 12 },
 	{ "power:cpu_frequency", MADE_FORMAT("cpu_frequency", 13, POWER, "\"\""), 13 },
+	{ "ipi:ipi_send_cpu",
+	  MADE_FORMAT("ipi_send_cpu", 14, MADE_FIELD("unsigned int cpu", 8, 4, 0), "\"\""), 14 },
 };
 
 /* Of task 7, with one number. */
@@ -87,14 +90,16 @@ static struct made_sample switched(uint64_t time, uint32_t tid, const char *prev
 	return made_sample(SWITCH, time, tid, &fields, sizeof(fields));
 }
 
+static struct senders senders;
+
 static int read_events(struct spans *spans, const struct made_sample *samples, size_t nr,
 		       uint64_t begin)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = made_tracepoints_open(
 		folder, formats, ARRAY_SIZE(formats), samples, nr,
 		"ffffffff81000000 T tick_nohz_handler\nffffffff81000100 T other\n");
-	struct senders senders = { 0 };
 
+	senders = (struct senders){ 0 };
 	return events_spans_read(tracepoints, 0, begin, 90, spans, &senders);
 }
 
@@ -232,4 +237,19 @@ TEST_IN_FOLDER(takes_a_cpu_that_idles)
 
 	assert_int_equal(power.state, 2);
 	assert_int_equal(power.left, 0);
+}
+
+TEST_IN_FOLDER(takes_senders_of_the_window)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		made_comm(7, "sender"), event(SEND, 10, 0),	     event(SEND, 15, 0),
+		event(SEND, 16, 1),	event(TIMER_ENTRY, 20, 236),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 15), 0);
+	assert_int_equal(senders.nr, 1);
+	assert_int_equal(senders.rows[0].time, 15);
+	assert_string_equal(senders.rows[0].task, "sender");
 }

@@ -48,22 +48,6 @@ static void read_all(struct senders *senders, const struct made_sample *samples,
 	senders_name(senders, tracepoints_file(tracepoints));
 }
 
-/* PERF_RECORD_COMM, as long as the samples beside it. */
-static struct made_sample named(uint32_t tid, const char *comm)
-{
-	struct {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-		char comm[16];
-	} record = { { PERF_RECORD_COMM, 0, sizeof(struct made_sample) }, 1, tid, "" };
-	struct made_sample made;
-
-	memset(&made, 'x', sizeof(made));
-	memcpy(record.comm, comm, strlen(comm));
-	memcpy(&made, &record, sizeof(record));
-	return made;
-}
-
 TEST_IN_FOLDER(finds_who_asked_this_cpu)
 {
 	const struct made_sample samples[] = {
@@ -95,8 +79,11 @@ TEST_IN_FOLDER(finds_who_asked_this_cpu)
 TEST_IN_FOLDER(names_who_asked)
 {
 	const struct made_sample samples[] = {
-		named(10, "before"),  sent(SEND, 10, 3, 0),	     sent(SEND, 11, 3, 0),
-		named(12, "another"), named(10, "as long as it is"),
+		made_comm(10, "before"),
+		sent(SEND, 10, 3, 0),
+		sent(SEND, 11, 3, 0),
+		made_comm(12, "another"),
+		made_comm(10, "as long as it is"),
 	};
 	struct senders senders;
 

@@ -2,6 +2,10 @@
 #include "cli/json_line.h"
 #include "test.h"
 
+#include <pty.h>
+#include <string.h>
+#include <unistd.h>
+
 struct fixture {
 	struct console con;
 	char *out, *err;
@@ -55,4 +59,56 @@ TEST_WITH(escapes_json, set_up, tear_down)
 	back = json_tokener_parse(f->out);
 	assert_string_equal(json_object_get_string(json_object_object_get(back, "comm")), name);
 	json_object_put(back);
+}
+
+/* A terminal's master and, as the console's `err`, its other end. */
+static int open_terminal(struct console *con, unsigned short columns)
+{
+	const struct winsize size = { .ws_col = columns };
+	int master, slave;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
+	con->err = fdopen(slave, "w");
+	return master;
+}
+
+static void check_shown(int master, struct console *con, const char *expected)
+{
+	char text[200] = "";
+
+	fflush(con->err);
+	assert_int_equal(read(master, text, sizeof(text) - 1), strlen(expected));
+	assert_string_equal(text, expected);
+}
+
+/* The line is one column shorter than the terminal, and 79 where that is unknown. */
+TEST(draws_the_status_line)
+{
+	static const char ninety[] = "123456789.123456789.123456789.123456789.123456789."
+				     "123456789.123456789.123456789.123456789.";
+	struct console con = { 0 };
+	char wide[100];
+	int master = open_terminal(&con, 6);
+
+	assert_true(console_has_status(&con));
+	console_status(&con, "123456789");
+	check_shown(master, &con, "\r12345\033[K");
+	console_clear_status(&con);
+	console_clear_status(&con);
+	check_shown(master, &con, "\r\033[K");
+	fclose(con.err);
+	close(master);
+	master = open_terminal(&con, 0);
+	console_status(&con, ninety);
+	snprintf(wide, sizeof(wide), "\r%.79s\033[K", ninety);
+	check_shown(master, &con, wide);
+	fclose(con.err);
+	close(master);
+}
+
+TEST_WITH(has_no_status_line_without_a_terminal, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	assert_false(console_has_status(&f->con));
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/status.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "commands/commands.h"
 #include "test.h"
 #include "util.h"
 
@@ -184,4 +186,48 @@ TEST(shows_the_name)
 	check(&shown, "noon  alive\n");
 	shown.alive = false;
 	check(&shown, "noon  dead\n");
+}
+
+/* Instead of the library's. */
+static struct {
+	const char *names[2];
+	int r;
+} machine;
+
+int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(machine.names) && machine.names[i]; i++)
+		fn(ctx, &(struct perf_poke_session){ .name = machine.names[i], .alive = true });
+	return machine.r;
+}
+
+static void check_run(const char *option, enum exit_code code, const char *out)
+{
+	char *argv[] = { "perf-poke-ctl", "status", (char *)option, NULL };
+	_cleanup_free_ char *shown = NULL, *said = NULL;
+	struct console con = { 0 };
+
+	said = WRITTEN(
+		err, con.err = err;
+		shown = WRITTEN(file, con.out = file; assert_int_equal(
+					command_status.run(&con, option ? 3 : 2, argv), code)));
+	assert_string_equal(shown, out);
+	assert_int_equal(con.errors, code ? 1 : 0);
+}
+
+TEST(shows_all_sessions_or_one)
+{
+	machine.names[0] = machine.names[1] = NULL;
+	check_run(NULL, EXIT_FINE, "no sessions\n");
+	check_run("--json", EXIT_FINE, "");
+	check_run("noon", EXIT_FAILED, "");
+	machine.names[0] = "noon";
+	machine.names[1] = "night";
+	check_run(NULL, EXIT_FINE, "noon  alive\n\nnight  alive\n");
+	check_run("night", EXIT_FINE, "night  alive\n");
+	check_run("dawn", EXIT_FAILED, "");
+	check_run("--no-such", EXIT_USAGE, "");
+	machine.r = -EPERM;
+	check_run("noon", EXIT_FAILED, "noon  alive\n");
+	machine.r = 0;
 }

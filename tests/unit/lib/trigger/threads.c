@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Whom the trigger wakeup watches. There is one process, which this test looks up itself. */
+/* Which threads triggers watch, on kernels that show more or less. There is one process, which this
+ * test looks up itself. */
 #include "trigger/threads.h"
 
 #include <string.h>
 
+#include "helpers.h"
 #include "messages.h"
-#include "test.h"
 #include "trigger/target.h"
 
 #define PID 1
@@ -17,6 +18,30 @@ int __wrap_target_find(int pid, struct poke_target *task)
 		return -ESRCH;
 	task->tid = FIRST_NAMESPACE_PID;
 	return 0;
+}
+
+/* The address of a function whose name begins with that letter. */
+static struct kernel {
+	char hidden;
+	bool samples;
+} kernel;
+
+int __wrap_kallsyms_find(const char *name, uint64_t *address)
+{
+	if (*name == kernel.hidden)
+		return -ENOENT;
+	*address = (uint64_t)*name;
+	return 0;
+}
+
+bool __wrap_tracefs_has_event(const char *name)
+{
+	return kernel.samples;
+}
+
+int __wrap_tracefs_open(void)
+{
+	return folder ? dup(folder->fd) : -ENODEV;
 }
 
 static int configure(const char *task, struct trigger_threads *threads, struct messages *messages)
@@ -60,4 +85,68 @@ TEST(refuses_large_numbers)
 		assert_string_equal(messages.text, said);
 		assert_int_equal(threads.wakeup_pid, 0);
 	}
+}
+
+static int use(enum trigger_kind kind, enum perf_poke_workload workload, struct kernel with,
+	       struct trigger_threads *threads)
+{
+	struct messages messages = {};
+	struct config config = {
+		.workload = workload,
+		.log = { messages_add, &messages },
+	};
+	int err;
+
+	config.thresholds[kind] = 1;
+	kernel = with;
+	*threads = (struct trigger_threads){};
+	err = threads_configure(&config, threads);
+	assert_int_equal(messages.nr, err ? 1 : 0);
+	return err;
+}
+
+/* Timers of timerlat are known by their function or, if the kernel hides that, by samples. */
+TEST_IN_FOLDER(watches_threads_in_user_space)
+{
+	struct trigger_threads threads;
+
+	assert_int_equal(
+		use(TRIGGER_USER, PERF_POKE_WORKLOAD_TIMERLAT, (struct kernel){}, &threads),
+		-EOPNOTSUPP);
+	put_file(folder->fd, "osnoise/per_cpu/x", "");
+	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_NONE, (struct kernel){}, &threads),
+			 -EINVAL);
+	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_USER, (struct kernel){}, &threads),
+			 0);
+	assert_int_equal(threads.timerlat_irq, 't');
+	assert_false(threads.samples || threads.noise);
+	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_USER,
+			     (struct kernel){ .hidden = 't' }, &threads),
+			 -EOPNOTSUPP);
+	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_USER,
+			     (struct kernel){ .hidden = 't', .samples = true }, &threads),
+			 0);
+	assert_int_equal(threads.timerlat_irq, 0);
+	assert_true(threads.samples && threads.noise);
+}
+
+/* Sleeping threads are known by the function of their timers. */
+TEST(watches_threads_that_sleep)
+{
+	const struct kernel hides = { .hidden = 'h', .samples = true };
+	struct trigger_threads threads;
+
+	assert_int_equal(
+		use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_CYCLIC, (struct kernel){}, &threads), 0);
+	assert_int_equal(threads.hrtimer_wakeup, 'h');
+	assert_true(threads.claimed);
+	assert_int_equal(use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_NONE, (struct kernel){}, &threads),
+			 0);
+	assert_false(threads.claimed);
+	assert_int_equal(use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_NONE, hides, &threads),
+			 -EOPNOTSUPP);
+	assert_int_equal(use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_TIMERLAT, hides, &threads), 0);
+	assert_true(threads.samples);
+	assert_int_equal(use(TRIGGER_IRQ, PERF_POKE_WORKLOAD_NONE, hides, &threads), 0);
+	assert_false(threads.samples);
 }

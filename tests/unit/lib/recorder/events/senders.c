@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "helpers.h"
+#include "recorder/records.h"
 #include "recorder/rings.h"
 #include "util.h"
 
 #define CPUS_MAX 2000
 
 static struct {
-	const struct ring_event *events;
+	struct ring_event *events;
 	size_t nr;
 } asked;
 
@@ -60,6 +61,65 @@ TEST_IN_FOLDER(asks_for_what_is_sent_to_watched_cpus)
 		assert_int_equal(asked.events[i].attr.config, 11 + i);
 	}
 	senders_free(senders);
+}
+
+static struct records_facts in_ring(const struct ring_copy *copy)
+{
+	return (struct records_facts){ .samples = copy->size, .lost = (uint64_t)copy->cpu };
+}
+
+/* CPU 7 has a ring that cannot be read. */
+int __wrap_records_write(struct perfdata *pd, const struct ring_copy *copy,
+			 struct records_facts *facts)
+{
+	facts->samples += in_ring(copy).samples;
+	facts->lost += in_ring(copy).lost;
+	return copy->cpu == 7 ? -EIO : 0;
+}
+
+/* A row of ids is that of an event that was opened. */
+TEST_IN_FOLDER(describes_what_was_opened)
+{
+	static const int cpus[] = { 1, 3 };
+	struct perfdata_event described[SENDERS_EVENTS_MAX] = {};
+	uint64_t ids[4];
+	const struct sideband_copy copy = { .ids = ids };
+	struct senders *senders;
+
+	put_file(folder->fd, "events/ipi/ipi_send_cpu/id", "11\n");
+	put_file(folder->fd, "events/ipi/ipi_send_cpumask/id", "12\n");
+	put_file(folder->fd, "events/csd/csd_queue_cpu/id", "13\n");
+	senders = opened(cpus, ARRAY_SIZE(cpus));
+	assert_int_equal(asked.nr, 3);
+	asked.events[0].opened = asked.events[2].opened = true;
+	assert_int_equal(senders_describe(senders, &copy, described), 2);
+	assert_string_equal(described[0].name, "ipi:ipi_send_cpu");
+	assert_string_equal(described[1].name, "csd:csd_queue_cpu");
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(described[i].attr.config, i ? 13 : 11);
+		assert_ptr_equal(described[i].ids, ids + 2 * i);
+		assert_int_equal(described[i].nr_ids, 2);
+	}
+	senders_free(senders);
+}
+
+TEST(counts_what_it_writes)
+{
+	_cleanup_free_ struct sideband_copy *copy =
+		calloc(1, sizeof(*copy) + 3 * sizeof(*copy->rings));
+	struct snapshot_facts facts = { .events = 100, .lost = 50 };
+
+	copy->nr = 3;
+	copy->rings[0] = (struct ring_copy){ .cpu = 1, .size = 10 };
+	copy->rings[1] = (struct ring_copy){ .cpu = 3, .size = 20 };
+	copy->rings[2] = (struct ring_copy){ .cpu = 4, .size = 40 };
+	assert_int_equal(senders_write(copy, NULL, &facts), 0);
+	assert_int_equal(facts.events, 170);
+	assert_int_equal(facts.lost, 58);
+	copy->rings[1].cpu = 7;
+	assert_int_equal(senders_write(copy, NULL, &facts), -EIO);
+	assert_int_equal(facts.events, 200);
+	assert_int_equal(senders_write(NULL, NULL, &facts), 0);
 }
 
 /* An older kernel, and one with more CPUs than a filter has room for. */
