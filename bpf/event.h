@@ -21,7 +21,7 @@ int event_seen(void *ctx)
 	count(cpu, 0);
 	if (measured_ns[TRIGGER_EVENT])
 		return 0;
-	s = take(cpu, TRIGGER_EVENT, 0);
+	s = take_raw(cpu, TRIGGER_EVENT, 0);
 	if (!s)
 		return 0;
 	s->actual_ns = s->expected_ns = s->time_ns;

@@ -7,11 +7,6 @@
 #include "spike.h"
 #include "stack.h"
 
-/* 0: not watched. */
-const volatile __u64 thread_threshold_ns = 0;
-const volatile __u64 user_threshold_ns = 0;
-const volatile __u64 wakeup_threshold_ns = 0;
-
 /* Callbacks of timers whose thread can be found; 0: the kernel has none. */
 const volatile __u64 timerlat_irq = 0;
 const volatile __u64 hrtimer_wakeup = 0;
@@ -55,12 +50,12 @@ struct {
 /* Whether our own programs detect that threads run, and that they return to user space. */
 static __always_inline bool sees_threads(void)
 {
-	return !has_samples && (thread_threshold_ns || user_threshold_ns);
+	return !has_samples && (thresholds_ns[TRIGGER_THREAD] || thresholds_ns[TRIGGER_USER]);
 }
 
 static __always_inline bool sees_returns(void)
 {
-	return !has_samples && user_threshold_ns;
+	return !has_samples && thresholds_ns[TRIGGER_USER];
 }
 
 static __always_inline struct task_struct *sleeper_task(struct hrtimer *timer)
@@ -157,9 +152,6 @@ static __always_inline void note_latencies(const struct activation *activation, 
 static __noinline int judge(void *ctx, __u32 kind, const struct activation *activation,
 			    __u64 latency_ns)
 {
-	__u64 threshold = kind == TRIGGER_THREAD ? thread_threshold_ns
-			  : kind == TRIGGER_USER ? user_threshold_ns
-						 : wakeup_threshold_ns;
 	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
 	struct trigger_spike *s;
 
@@ -168,7 +160,7 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	count(cpu, latency_ns);
 	if (kind != TRIGGER_WAKEUP)
 		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
-	if (kind >= TRIGGER_KINDS || !threshold || latency_ns < threshold ||
+	if (kind >= TRIGGER_KINDS || !thresholds_ns[kind] || latency_ns < thresholds_ns[kind] ||
 	    latency_ns < measured_ns[kind])
 		return 0;
 	s = take(cpu, kind, latency_ns);
@@ -279,14 +271,14 @@ int latency_switch(__u64 *ctx)
 		if (sees_threads())
 			go_after_timer(prev);
 		/* It was running when it was woken. */
-		if (wakeup_threshold_ns)
+		if (thresholds_ns[TRIGGER_WAKEUP])
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
 	if (!next)
 		return 0;
 	if (sees_threads())
 		run_after_timer(ctx, next);
-	if (wakeup_threshold_ns)
+	if (thresholds_ns[TRIGGER_WAKEUP])
 		run_after_wakeup(ctx, next);
 	return 0;
 }
@@ -300,7 +292,8 @@ int latency_blocker(__u64 *ctx)
 	struct trigger_stack *blocker;
 
 	if (!activation || activation->thread_ns || !is_watched(key) ||
-	    lateness(bpf_ktime_get_ns(), activation->expected_ns) < thread_threshold_ns / 2)
+	    lateness(bpf_ktime_get_ns(), activation->expected_ns) <
+		    thresholds_ns[TRIGGER_THREAD] / 2)
 		return 0;
 	blocker = bpf_map_lookup_elem(&blockers, &key);
 	if (blocker)

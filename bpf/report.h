@@ -9,13 +9,10 @@
 #include "spike.h"
 #include "stack.h"
 
-/* 0: not watched. */
-const volatile __u64 report_threshold_ns = 0;
-
 static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 				   const struct trigger_report *report, __u64 latency_ns)
 {
-	struct trigger_spike *s = take(cpu, TRIGGER_REPORT, latency_ns);
+	struct trigger_spike *s = take_raw(cpu, TRIGGER_REPORT, latency_ns);
 
 	if (!s)
 		return 0;
@@ -48,7 +45,7 @@ int report_late(const struct trigger_report *args)
 		report.actual_ns = bpf_ktime_get_ns();
 	latency_ns = lateness(report.actual_ns, report.expected_ns);
 	count(cpu, latency_ns);
-	if (latency_ns < report_threshold_ns || latency_ns < measured_ns[TRIGGER_REPORT])
+	if (latency_ns < thresholds_ns[TRIGGER_REPORT] || latency_ns < measured_ns[TRIGGER_REPORT])
 		return 0;
 	return report_spike((void *)args, cpu, &report, latency_ns);
 }

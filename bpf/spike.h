@@ -14,6 +14,8 @@
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
+/* By kind; 0: not watched (but of TRIGGER_IRQ). */
+const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
 /* Set by user space after measuring; raises the constant thresholds. */
 __u64 measured_ns[TRIGGER_KINDS] = {};
 /* Set by user space: the minimum latency of a capture, by kind, and the time until which none is
@@ -107,9 +109,9 @@ static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 }
 
 /* Takes a spike: freezes the trace and returns the record, for tell(). NULL: the spike is only
- * counted. */
-static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind,
-						  __u64 latency_ns)
+ * counted. tasks: see hold(). */
+static __always_inline struct trigger_spike *take_spike(struct trigger_cpu *cpu, __u32 kind,
+							__u64 latency_ns, bool tasks)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct trigger_spike *s;
@@ -128,8 +130,21 @@ static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32
 	s->kind = kind;
 	s->latency_ns = latency_ns;
 	s->time_ns = now;
-	hold(s, kind != TRIGGER_REPORT && kind != TRIGGER_EVENT);
+	hold(s, tasks);
 	return s;
+}
+
+static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind,
+						  __u64 latency_ns)
+{
+	return take_spike(cpu, kind, latency_ns, true);
+}
+
+/* For programs of the type raw_tp. */
+static __always_inline struct trigger_spike *take_raw(struct trigger_cpu *cpu, __u32 kind,
+						      __u64 latency_ns)
+{
+	return take_spike(cpu, kind, latency_ns, false);
 }
 
 static __always_inline void note_spike(const struct trigger_spike *s)

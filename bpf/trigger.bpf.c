@@ -13,7 +13,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-const volatile __u64 threshold_ns = 0;
 const volatile __u64 function = 0; /* callback of the timers to watch; 0: all */
 
 struct {
@@ -84,7 +83,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 
 	if (has_threads)
 		begin(cpu, timer, expires - clock_offset(timer), latency_ns);
-	if (latency_ns >= threshold_ns && latency_ns >= measured_ns[TRIGGER_IRQ]) {
+	if (latency_ns >= thresholds_ns[TRIGGER_IRQ] && latency_ns >= measured_ns[TRIGGER_IRQ]) {
 		/* First of all: there are few, and each branch from here on replaces one. */
 		branches_take(key);
 		spike(ctx, cpu, timer, now, latency_ns);

@@ -68,6 +68,8 @@ struct perf_poke_choice {
 	const char *name; /**< on the command line and in capture.json */
 	int value;	  /**< of the enum */
 	const char *help; /**< a phrase that describes it */
+	/** of a trigger without a threshold: what it takes instead, such as TEXT; else NULL */
+	const char *argument;
 };
 
 /** Severity of a message. */
@@ -127,16 +129,20 @@ enum perf_poke_trigger_kind {
 				     workload user and Linux 6.5 */
 	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
 	PERF_POKE_TRIGGER_REPORT, /**< as perf_poke__report() says */
-	PERF_POKE_TRIGGER_EVENT,  /**< `trigger_event` is hit; there is no latency, but 0 */
-	PERF_POKE_TRIGGER_MARKER, /**< a text with `marker` is written to a trace_marker of tracefs;
-				     the latency is the last number of the text that " us" or
-				     " >" follows, in microseconds, else 0 */
+	PERF_POKE_TRIGGER_EVENT,  /**< the tracepoint `text`, as "tp:oom:mark_victim", is hit on a
+				     watched CPU; there is no latency, but 0. Not one of system
+				     calls (syscalls:sys_enter_NAME) */
+	PERF_POKE_TRIGGER_MARKER, /**< a text that has `text`, of at most 31 bytes, among its first
+				     128 bytes is written to a trace_marker of tracefs; the
+				     latency is the last number of the text that " us" or " >"
+				     follows, in microseconds, else 0 */
 };
 
 /** A latency of at least this is a spike. */
 struct perf_poke_trigger {
 	enum perf_poke_trigger_kind kind;
-	uint64_t threshold_ns; /**< 0: that of the options */
+	uint64_t threshold_ns; /**< 0: that of the options; ignored if the kind takes a text */
+	const char *text;      /**< of the kinds that take one: any latency is a spike */
 };
 
 /** A frame of a stack. */
@@ -385,12 +391,6 @@ struct perf_poke_opts {
 	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
 	 * NMI and `events` names nothing to sample */
 	bool no_samples;
-	/** the tracepoint of PERF_POKE_TRIGGER_EVENT, as "tp:oom:mark_victim": each hit on a
-	 * watched CPU is a spike. Not one of system calls (syscalls:sys_enter_NAME) */
-	const char *trigger_event;
-	/** what PERF_POKE_TRIGGER_MARKER looks for: at most 31 bytes. Each text that has it among
-	 * its first 128 bytes is a spike, whatever its latency: that trigger has no threshold */
-	const char *marker;
 };
 
 /** Latencies seen on one CPU, or on all. */

@@ -300,7 +300,7 @@ static void measure(const struct condition *condition, enum perf_poke_delivery w
 	struct trigger_config trigger_config = {
 		.cpus = &spike_cpu,
 		.nr_cpus = 1,
-		.threshold_ns = 1,
+		.thresholds_ns[TRIGGER_IRQ] = 1,
 	};
 	struct trigger *trigger = NULL;
 	struct poke *poke = NULL;
@@ -366,10 +366,7 @@ static uint64_t time_syscalls(void)
 
 static void measure_hook(int cpu)
 {
-	const struct trigger_config config = {
-		.threshold_ns = UINT64_MAX,
-		.poke_ways = 1U << POKE_WAY_TRACEPOINT,
-	};
+	const struct trigger_config config = { .poke_ways = 1U << POKE_WAY_TRACEPOINT };
 	uint64_t without[ROUNDS], with[ROUNDS];
 
 	if (delivery_of(POKE_WAY_TRACEPOINT)->probe.try(&(struct probe_detail){})) {

@@ -137,7 +137,7 @@ static void measure_spikes(void)
 	       median(spikes, SPIKES));
 }
 
-static int start(const struct perf_poke_trigger *trigger, const char *text, const char *output)
+static int start(const struct perf_poke_trigger *trigger, const char *output)
 {
 	char cpu[16];
 	const struct perf_poke_opts opts = {
@@ -146,7 +146,6 @@ static int start(const struct perf_poke_trigger *trigger, const char *text, cons
 		.triggers = trigger,
 		.nr_triggers = 1,
 		.trigger_sz = sizeof(*trigger),
-		.marker = text,
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.workload = PERF_POKE_WORKLOAD_NONE,
 		.output = output,
@@ -159,9 +158,9 @@ static int start(const struct perf_poke_trigger *trigger, const char *text, cons
 
 static void measure_reports(const char *output)
 {
-	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS };
+	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS, NULL };
 
-	if (start(&trigger, NULL, output))
+	if (start(&trigger, output))
 		exit(1);
 	measure("perf_poke__report(), below the threshold", report_below);
 	opened = perf_poke__session_open("bench-report");
@@ -175,15 +174,16 @@ static void measure_reports(const char *output)
 
 static void measure_markers(const char *output)
 {
-	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_MARKER, 0 };
+	const struct perf_poke_trigger other = { PERF_POKE_TRIGGER_MARKER, 0, "another text" };
+	const struct perf_poke_trigger same = { PERF_POKE_TRIGGER_MARKER, 0, "hit latency" };
 
-	if (start(&trigger, "another text", output)) {
+	if (start(&other, output)) {
 		printf("this kernel has no trigger marker\n");
 		return;
 	}
 	measure("the same, a session looks for another text", mark);
 	perf_poke__free(session);
-	if (start(&trigger, "hit latency", output))
+	if (start(&same, output))
 		exit(1);
 	perf_poke__disarm(session);
 	measure("the same, it has the text, disarmed", mark);

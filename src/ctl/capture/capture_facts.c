@@ -39,6 +39,18 @@ static int put_times(struct facts *facts, const struct capture_file *file)
 		       : -EINVAL;
 }
 
+/* Not what the trigger itself saw of a timer or of a wakeup. */
+static bool is_reported(const char *trigger)
+{
+	static const char *const seen[] = { "", "irq", "thread", "user", "wakeup" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++) {
+		if (!strcmp(trigger, seen[i]))
+			return false;
+	}
+	return true;
+}
+
 int capture_facts(struct facts *facts, const struct capture_file *file)
 {
 	*facts = (struct facts){
@@ -50,8 +62,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.poked = file->poked,
 		.idle = file->idle,
 		.thread = file->trigger[0] && strcmp(file->trigger, "irq"),
-		.reported = !strcmp(file->trigger, "report") || !strcmp(file->trigger, "marker") ||
-			    !strcmp(file->trigger, "event"),
+		.reported = is_reported(file->trigger),
 		.cpu = file->view.cpu,
 		.threshold_ns = file->threshold_ns,
 		.history_ns = file->view.history_ns,

@@ -106,7 +106,7 @@ bool options_choice(const struct option_spec *spec, size_t i, struct option_choi
 	const struct perf_poke_choice *row = spec->choice ? spec->choice(spec->axis, i) : NULL;
 
 	if (row)
-		*choice = (struct option_choice){ row->name, row->value, row->help };
+		*choice = (struct option_choice){ row->name, row->value, row->help, row->argument };
 	else if (i < spec->nr_choices)
 		*choice = spec->choices[i];
 	return row || i < spec->nr_choices;
@@ -382,7 +382,12 @@ static void print_choices(FILE *file, const struct option_spec *spec)
 	struct option_choice choice;
 
 	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
-		if (choice.help)
+		if (!choice.help)
+			continue;
+		if (choice.argument)
+			fprintf(file, "%*s  %s=%s: %s\n", HELP_COLUMN, "", choice.name,
+				choice.argument, choice.help);
+		else
 			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice.name, choice.help);
 	}
 }

@@ -32,7 +32,8 @@ enum option_kind {
 struct option_choice {
 	const char *name;
 	int value;
-	const char *help; /* NULL: covered by the option's help */
+	const char *help;     /* NULL: covered by the option's help */
+	const char *argument; /* of NAME=ARGUMENT; NULL: none */
 };
 
 struct option_spec {

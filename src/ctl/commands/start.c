@@ -140,7 +140,8 @@ static int parse_idle_state(void *target, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kind *kind, char **why)
+static int find_kind(const struct perf_poke_choice **ret, const char *name, size_t length,
+		     char **why)
 {
 	_cleanup_free_ char *names = NULL;
 	const struct perf_poke_choice *row;
@@ -149,7 +150,7 @@ static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kin
 		text_join(&names, row->name);
 		if (strlen(row->name) != length || strncmp(row->name, name, length))
 			continue;
-		*kind = (enum perf_poke_trigger_kind)row->value;
+		*ret = row;
 		return 0;
 	}
 	return options_explain(
@@ -158,19 +159,16 @@ static int find_kind(const char *name, size_t length, enum perf_poke_trigger_kin
 		names);
 }
 
-/* Of triggers without a threshold; the library checks the text. */
-static bool take_text(struct perf_poke_opts *opts, struct perf_poke_trigger *trigger,
-		      const char *text)
+/* The library checks texts. */
+static int parse_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
 {
-	if (trigger->kind == PERF_POKE_TRIGGER_MARKER)
-		opts->marker = text;
-	else if (trigger->kind == PERF_POKE_TRIGGER_EVENT)
-		opts->trigger_event = text;
-	else
-		return false;
-	/* As the library has it: the least there is. */
-	trigger->threshold_ns = 1;
-	return true;
+	if (!value || (!units_parse_time(value, &trigger->threshold_ns) && trigger->threshold_ns &&
+		       trigger->threshold_ns <= NS_PER_H))
+		return 0;
+	return options_explain(why, -EINVAL,
+			       "'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+			       "number is microseconds)",
+			       value);
 }
 
 /* KIND, KIND=TIME or KIND=TEXT */
@@ -178,28 +176,22 @@ static int parse_trigger(void *target, const char *value, char **why)
 {
 	struct start_args *args = target;
 	size_t length = strcspn(value, "=");
-	struct perf_poke_trigger trigger = { 0 };
-	int r = find_kind(value, length, &trigger.kind, why);
+	const char *argument = value[length] ? value + length + 1 : NULL;
+	struct perf_poke_trigger *trigger = &args->triggers[args->nr_triggers];
+	const struct perf_poke_choice *row = NULL;
+	int r = find_kind(&row, value, length, why);
 
 	if (r)
 		return r;
 	for (size_t i = 0; i < args->nr_triggers; i++) {
-		if (args->triggers[i].kind == trigger.kind)
-			return options_explain(why, -EINVAL, "'%s' is named twice",
-					       kind_name(trigger.kind));
+		if ((int)args->triggers[i].kind == row->value)
+			return options_explain(why, -EINVAL, "'%s' is named twice", row->name);
 	}
-	if (take_text(&args->opts, &trigger, value + length + !!value[length])) {
-		args->triggers[args->nr_triggers++] = trigger;
-		return 0;
-	}
-	if (value[length] && (units_parse_time(value + length + 1, &trigger.threshold_ns) ||
-			      !trigger.threshold_ns || trigger.threshold_ns > NS_PER_H))
-		return options_explain(
-			why, -EINVAL,
-			"'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
-			"number is microseconds)",
-			value + length + 1);
-	args->triggers[args->nr_triggers++] = trigger;
+	args->nr_triggers++;
+	trigger->kind = (enum perf_poke_trigger_kind)row->value;
+	if (!row->argument)
+		return parse_threshold(trigger, argument, why);
+	trigger->text = argument;
 	return 0;
 }
 
@@ -226,9 +218,7 @@ static const struct option_spec options[] = {
 	  .metavar = "TIME", .help = "capture latencies of at least this (30us)" },
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
 	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
-	  .help = "latency to watch, with its own threshold (irq);\n"
-		  "event=tp:SYS:NAME: a tracepoint; marker=TEXT: a write of\n"
-		  "TEXT to trace_marker" },
+	  .help = "latency to watch, with its own threshold (irq)" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
 	  .help = "task of --trigger wakeup: a process or thread id, or name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",

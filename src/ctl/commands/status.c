@@ -69,7 +69,7 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 		if (!kind->threshold_ns)
 			continue;
 		fprintf(file, "%s%s %s", before, kind_name(kind->kind),
-			FORMAT_TIME(kind->threshold_ns));
+			kind_has_threshold(kind->kind) ? FORMAT_TIME(kind->threshold_ns) : "any");
 		before = ", ";
 	}
 }

@@ -31,9 +31,15 @@ static json_object *new_triggers(const struct perf_poke_opts *opts)
 
 	if (!opts->nr_triggers)
 		add_threshold(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts, opts->threshold_ns);
-	for (size_t i = 0; i < opts->nr_triggers; i++)
-		add_threshold(object, kind_name(opts->triggers[i].kind), opts,
-			      opts->triggers[i].threshold_ns ?: opts->threshold_ns);
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+
+		if (kind_has_threshold(trigger->kind))
+			add_threshold(object, kind_name(trigger->kind), opts,
+				      trigger->threshold_ns ?: opts->threshold_ns);
+		else
+			json_add(object, kind_name(trigger->kind), NULL);
+	}
 	return object;
 }
 
@@ -327,9 +333,9 @@ static void add_session_kinds(json_object *object, const struct perf_poke_sessio
 	for (size_t i = 1; i < session->nr_kinds; i++) {
 		const struct perf_poke_session_kind *kind = session->kinds[i];
 		json_object *one = json_object_new_object();
+		bool known = session->threshold_ns && kind_has_threshold(kind->kind);
 
-		json_add_known(one, "threshold_ns", session->threshold_ns ? kind->threshold_ns : 0,
-			       0);
+		json_add_known(one, "threshold_ns", known ? kind->threshold_ns : 0, 0);
 		add_kind(one, session, kind);
 		json_add(triggers, kind_name(kind->kind), one);
 	}

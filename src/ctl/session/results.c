@@ -198,7 +198,12 @@ void results_release(struct results *results)
 
 const char *kind_name(enum perf_poke_trigger_kind kind)
 {
+	return perf_poke__name(PERF_POKE_AXIS_TRIGGER, kind) ?: "?";
+}
+
+bool kind_has_threshold(enum perf_poke_trigger_kind kind)
+{
 	const struct perf_poke_choice *row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, kind);
 
-	return row ? row->name : "?";
+	return !row || !row->argument;
 }

@@ -29,8 +29,8 @@ struct result_perf {
 	struct perf_files data;
 };
 
-/* The number of trigger kinds. */
-#define KINDS_MAX (PERF_POKE_TRIGGER_MARKER + 1)
+/* More than the library has kinds of triggers. */
+#define KINDS_MAX 16
 
 struct result_kind {
 	struct result_row *rows; /* one for each CPU; NULL: not watched */
@@ -69,5 +69,7 @@ int results_collect(struct results *results, const struct perf_poke *pp);
 void results_release(struct results *results);
 
 const char *kind_name(enum perf_poke_trigger_kind kind);
+/* Whether its spikes are those over a threshold. */
+bool kind_has_threshold(enum perf_poke_trigger_kind kind);
 
 #endif

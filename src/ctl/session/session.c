@@ -141,11 +141,12 @@ static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 		uint64_t threshold_ns = trigger->threshold_ns ?: opts->threshold_ns;
+		bool known = kind_has_threshold(trigger->kind);
 
-		if (adaptive_no_floor(opts, threshold_ns))
+		if (known && adaptive_no_floor(opts, threshold_ns))
 			continue;
 		fprintf(file, "%s %s %s", separator, kind_name(trigger->kind),
-			FORMAT_TIME(threshold_ns));
+			known ? FORMAT_TIME(threshold_ns) : "any");
 		separator = ",";
 	}
 }

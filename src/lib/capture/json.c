@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "options/config.h"
 #include "trigger/bucket.h"
+#include "trigger/kinds.h"
 #include "utf8.h"
 
 #define SCHEMA 1
@@ -178,7 +179,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	put_bool(json, "idle", spike->idle);
 	put_bool(json, "poked", spike->poked);
 	put_bool(json, "rtla", spike->rtla);
-	put_string(json, "trigger", spike->poked ? NULL : config_trigger(spike->kind));
+	put_string(json, "trigger", spike->poked ? NULL : trigger_kind_name(spike->kind));
 	put_string(json, "label", spike->label[0] ? spike->label : NULL);
 	put_latency(json, "irq_ns", spike->irq_ns);
 	put_latency(json, "thread_ns", spike->thread_ns);
@@ -208,7 +209,7 @@ static struct json_object *trigger_json(const struct config *config,
 	struct json_object *cpus = json_object_new_array();
 	struct json_object *thresholds = json_object_new_object();
 
-	put_string(json, "kind", config_trigger(spike->kind));
+	put_string(json, "kind", trigger_kind_name(spike->kind));
 	put_latency(json, "threshold_ns", threshold_ns(config, spike));
 	put_string(json, "function", function_name(config) ? function_name(config) : "any");
 	for (size_t i = 0; i < config->nr_cpus; i++)
@@ -216,15 +217,15 @@ static struct json_object *trigger_json(const struct config *config,
 	json_object_object_add(json, "cpus", cpus);
 	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
 		if (config->thresholds[kind])
-			put_uint(thresholds, config_trigger(kind), config->thresholds[kind]);
+			put_uint(thresholds, trigger_kind_name(kind), config->thresholds[kind]);
 	}
 	json_object_object_add(json, "thresholds_ns", thresholds);
 	if (config->task)
 		put_string(json, "task", config->task);
-	if (config->marker)
-		put_string(json, "marker", config->marker);
-	if (config->event)
-		put_string(json, "event", config->event);
+	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		if (config->texts[kind])
+			put_string(json, trigger_kind_name(kind), config->texts[kind]);
+	}
 	return json;
 }
 

@@ -9,7 +9,7 @@
 #include "capture/json.h"
 #include "capture/stack.h"
 #include "clock.h"
-#include "trigger/trigger.h"
+#include "trigger/kinds.h"
 
 #define NAME_TRIES 1000
 #define LATENCY_TRIES 20
@@ -31,7 +31,7 @@ static void capture_name(const struct perf_poke_spike *spike, char *name, size_t
 		snprintf(name + len, size - len, "-poke");
 	else
 		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
-			 spike->kind ? config_trigger(spike->kind) : "", spike->kind ? "-" : "",
+			 spike->kind ? trigger_kind_name(spike->kind) : "", spike->kind ? "-" : "",
 			 spike->latency_ns / 1000);
 }
 

@@ -12,6 +12,7 @@
 #include "cpulist.h"
 #include "delivery/delivery.h"
 #include "json_add.h"
+#include "trigger/kinds.h"
 #include "trigger/target.h"
 #include "trigger/trigger.h"
 
@@ -171,15 +172,15 @@ static int poke_open_all(struct poke *poke, const struct config *config)
 	return err;
 }
 
-/* Timers expire on the watched CPUs; threads run on any. */
 static int poke_find_cpus(struct poke *poke, const struct config *config)
 {
-	const uint64_t *thresholds = config->thresholds;
+	bool anywhere = false;
 	size_t nr;
 	int err;
 
-	/* Reports come from watched CPUs. */
-	if (!thresholds[TRIGGER_THREAD] && !thresholds[TRIGGER_USER] && !thresholds[TRIGGER_WAKEUP])
+	for (size_t kind = 0; kind < TRIGGER_KINDS; kind++)
+		anywhere |= config->thresholds[kind] && trigger_row(kind)->anywhere;
+	if (!anywhere)
 		return 0;
 	err = cpulist_read(POSSIBLE, &poke->possible, &nr);
 	if (err)

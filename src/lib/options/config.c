@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/kallsyms.h"
-#include "bpf/marker_text.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
 #include "sized_struct.h"
@@ -157,50 +156,6 @@ static int config_histogram(struct config *config, const struct perf_poke_opts *
 	return 0;
 }
 
-void config_reset_thresholds(struct config *config)
-{
-	for (int kind = TRIGGER_KINDS; kind--;) {
-		config->thresholds[kind] = config->asked[kind];
-		if (config->asked[kind])
-			config->threshold_ns = config->asked[kind];
-	}
-}
-
-static int config_marker(struct config *config, const char *marker)
-{
-	size_t length = marker ? strlen(marker) : 0;
-
-	if (!config->thresholds[TRIGGER_MARKER] && !marker)
-		return 0;
-	if (!config->thresholds[TRIGGER_MARKER])
-		return log_error(&config->log, -EINVAL, "marker '%s': needs the trigger marker",
-				 marker);
-	if (!length || length > MARKER_WORD_MAX)
-		return log_error(&config->log, -EINVAL,
-				 "trigger marker: needs a text to look for, of at most %d bytes "
-				 "(marker=TEXT)",
-				 MARKER_WORD_MAX);
-	return copy_string(&config->marker, marker);
-}
-
-/* tp:SYS:NAME; what is kept is SYS:NAME. */
-static int config_trigger_event(struct config *config, const char *event)
-{
-	const char *colon = event && !strncmp(event, "tp:", 3) ? strchr(event + 3, ':') : NULL;
-
-	if (!config->thresholds[TRIGGER_EVENT] && !event)
-		return 0;
-	if (!config->thresholds[TRIGGER_EVENT])
-		return log_error(&config->log, -EINVAL,
-				 "trigger_event '%s': needs the trigger event", event);
-	if (!colon || colon == event + 3 || !colon[1] || strchr(event, '/') ||
-	    strchr(colon + 1, ':') || strlen(event + 3) >= TRIGGER_LABEL_SIZE)
-		return log_error(&config->log, -EINVAL,
-				 "trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
-				 "event=tp:oom:mark_victim)");
-	return copy_string(&config->event, event + 3);
-}
-
 /* A row of an array whose rows may be longer or shorter than here. */
 static int config_row(const struct config *config, const char *what, void *row, size_t size,
 		      const void *rows, size_t row_sz, size_t i)
@@ -217,40 +172,25 @@ static int config_row(const struct config *config, const char *what, void *row, 
 	return 0;
 }
 
-static int config_read_triggers(struct config *config, const struct perf_poke_opts *opts)
+static int config_triggers(struct config *config, const struct perf_poke_opts *opts)
 {
-	if (!opts->nr_triggers)
-		config->asked[TRIGGER_IRQ] = config->threshold_ns;
+	config->triggers = calloc(opts->nr_triggers + 1, sizeof(*config->triggers));
+	if (!config->triggers)
+		return -ENOMEM;
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
-		struct perf_poke_trigger row, *trigger = &row;
+		struct perf_poke_trigger row, *trigger = &config->triggers[i];
 		int err = config_row(config, "trigger", &row, sizeof(row), opts->triggers,
 				     opts->trigger_sz, i);
 
 		if (err)
 			return err;
-		if ((unsigned int)trigger->kind >= TRIGGER_KINDS)
-			return log_error(&config->log, -EINVAL, "trigger %d: unknown",
-					 trigger->kind);
-		if (config->asked[trigger->kind])
-			return log_error(&config->log, -EINVAL, "trigger %s: named twice",
-					 config_trigger(trigger->kind));
-		config->asked[trigger->kind] =
-			trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
+		trigger->kind = row.kind;
+		trigger->threshold_ns = row.threshold_ns;
+		config->nr_triggers++;
+		if (copy_string((char **)&trigger->text, row.text))
+			return -ENOMEM;
 	}
-	/* Whatever their latency. */
-	if (config->asked[TRIGGER_MARKER])
-		config->asked[TRIGGER_MARKER] = 1;
-	if (config->asked[TRIGGER_EVENT])
-		config->asked[TRIGGER_EVENT] = 1;
-	config_reset_thresholds(config);
-	if (!config->thresholds[TRIGGER_WAKEUP] != !opts->task)
-		return log_error(&config->log, -EINVAL,
-				 opts->task ? "task '%s': needs the trigger wakeup"
-					    : "trigger wakeup: needs a task%s",
-				 opts->task ? opts->task : "");
-	return copy_string(&config->task, opts->task)
-		       ?: config_marker(config, opts->marker)
-		       ?: config_trigger_event(config, opts->trigger_event);
+	return copy_string(&config->task, opts->task);
 }
 
 static int config_strings(struct config *config, const struct perf_poke_opts *opts)
@@ -354,8 +294,8 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
 	static int (*const steps[])(struct config * config, const struct perf_poke_opts *opts) = {
-		config_cpus,	      config_numbers, config_workload_opts, config_histogram,
-		config_read_triggers, config_strings, config_events,	    config_targets,
+		config_cpus,	 config_numbers, config_workload_opts, config_histogram,
+		config_triggers, config_strings, config_events,	       config_targets,
 	};
 	struct perf_poke_opts known;
 	int err;
@@ -381,16 +321,6 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	return err;
 }
 
-const struct perf_poke_choice config_triggers[TRIGGER_KINDS] = {
-	{ "irq", PERF_POKE_TRIGGER_IRQ, "until the timer's interrupt" },
-	{ "thread", PERF_POKE_TRIGGER_THREAD, "until the thread runs that the timer wakes" },
-	{ "user", PERF_POKE_TRIGGER_USER, "until timerlat's thread is back in user space" },
-	{ "wakeup", PERF_POKE_TRIGGER_WAKEUP, "from any wakeup of a task until it runs" },
-	{ "report", PERF_POKE_TRIGGER_REPORT, "as a program, or report-late, says" },
-	{ "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint" },
-	{ "marker", PERF_POKE_TRIGGER_MARKER, "a text in the trace_marker, as of cyclictest -b" },
-};
-
 bool session_name_valid(const char *name)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -399,11 +329,6 @@ bool session_name_valid(const char *name)
 
 	return len && len <= SESSION_NAME_MAX && strspn(name, allowed) == len &&
 	       strcmp(name, ".") && strcmp(name, "..");
-}
-
-const char *config_trigger(unsigned int kind)
-{
-	return kind < ARRAY_SIZE(config_triggers) ? config_triggers[kind].name : "?";
 }
 
 bool config_is_timerlat(const struct config *config)
@@ -420,8 +345,9 @@ void config_destroy(struct config *config)
 	free(config->session);
 	free(config->cgroup);
 	free(config->task);
-	free(config->marker);
-	free(config->event);
+	for (size_t i = 0; i < config->nr_triggers; i++)
+		free((char *)config->triggers[i].text);
+	free(config->triggers);
 	for (size_t i = 0; i < config->argc; i++)
 		free(config->argv[i]);
 	free(config->argv);

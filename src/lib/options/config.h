@@ -2,8 +2,8 @@
 /*
  * options/: the options of a session. May include base/.
  *
- * Checked, copied and with defaults filled in. recorder_choose() and workload_check() check what
- * depends on the recorder and the workload.
+ * Checked, copied and with defaults filled in. triggers_check(), recorder_choose() and
+ * workload_check() check what depends on the triggers, the recorder and the workload.
  */
 #ifndef LIB_OPTIONS_CONFIG_H
 #define LIB_OPTIONS_CONFIG_H
@@ -23,12 +23,14 @@ struct config {
 	int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
-	/* By enum trigger_kind; 0: not watched. threshold_ns is the first of them. */
+	/* As triggers_check() reads them; 0: not watched. threshold_ns is the first of them. */
+	struct perf_poke_trigger *triggers;
+	size_t nr_triggers;
 	uint64_t thresholds[TRIGGER_KINDS];
-	uint64_t asked[TRIGGER_KINDS]; /* before they are adapted */
+	uint64_t asked[TRIGGER_KINDS];	  /* before they are adapted */
+	const char *texts[TRIGGER_KINDS]; /* of `triggers` */
+	bool has_timers;		  /* one of them is for late timers */
 	char *task;
-	char *marker;
-	char *event;	/* SYS:NAME */
 	char *function; /* NULL: the workload's default */
 	enum perf_poke_workload workload;
 	uint64_t period_ns;
@@ -62,16 +64,11 @@ struct config {
 
 /* On failure logs why; there is nothing to destroy then. */
 int config_init(struct config *config, const struct perf_poke_opts *opts);
-/* Undoes what an earlier run has adapted. */
-void config_reset_thresholds(struct config *config);
 /* Whether the tracer timerlat arms the timers. */
 bool config_is_timerlat(const struct config *config);
 /* 1 to SESSION_NAME_MAX of A-Z a-z 0-9 . _ - other than "." and "..". */
 bool session_name_valid(const char *name);
 
-/* By enum perf_poke_trigger_kind. */
-extern const struct perf_poke_choice config_triggers[TRIGGER_KINDS];
-const char *config_trigger(unsigned int kind);
 void config_destroy(struct config *config);
 
 /* The function of the options, or the workload's default; NULL: any. */

@@ -10,7 +10,7 @@
 #include "delivery/delivery.h"
 #include "hardware/hardware.h"
 #include "recorder/recorder.h"
-#include "trigger/trigger.h"
+#include "trigger/kinds.h"
 #include "workload/workload.h"
 
 static int try_btf(struct probe_detail *detail)
@@ -33,31 +33,9 @@ static int try_privileges(struct probe_detail *detail)
 	return -EPERM;
 }
 
-static int try_config(const struct trigger_config *config, struct probe_detail *detail)
-{
-	const struct log log = probe_log(detail);
-	struct trigger *trigger;
-	int err = trigger_open(&trigger, config, &log);
-
-	if (!err)
-		trigger_free(trigger);
-	return err;
-}
-
 static int try_trigger(struct probe_detail *detail)
 {
-	return try_config(&(struct trigger_config){ .threshold_ns = UINT64_MAX }, detail);
-}
-
-static int try_marker(struct probe_detail *detail)
-{
-	const struct trigger_config config = {
-		.threshold_ns = UINT64_MAX,
-		.threads.threshold_ns[TRIGGER_MARKER] = 1,
-		.marker = "x",
-	};
-
-	return try_config(&config, detail);
+	return trigger_try_config(&(struct trigger_config){ 0 }, detail);
 }
 
 static int try_tracefs(struct probe_detail *detail)
@@ -126,10 +104,6 @@ static const struct probe general[] = {
 	  try_tracefs, "formats of the tracepoints" },
 	{ "symbols", "grant CAP_SYSLOG and set sysctl kernel.kptr_restrict=0 or 1", false,
 	  try_symbols, "filter timers by function, name functions in captures" },
-	{ "marker",
-	  "needs BPF trampolines (fentry) on kernel functions; else call perf_poke__report() or "
-	  "perf-poke-ctl report-late",
-	  false, try_marker, "trigger marker: a text in the trace_marker" },
 	{ "branches",
 	  "needs LBR of Intel (Linux 5.16) or AMD (Zen 4, Linux 6.10); Intel PT does without",
 	  false, trigger_try_branches,
@@ -191,11 +165,14 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 	const struct recorder_freeze *freeze;
 	const struct recorder_ops *recorder;
 	const struct workload_row *workload;
+	const struct trigger_row *trigger;
 	const struct delivery *delivery;
 
 	for (size_t i = 0; i < ARRAY_SIZE(general); i++)
 		check_probe(&check, &general[i], general[i].purpose);
 	check_probe(&check, &hardware_probe, hardware_probe.purpose);
+	for (size_t i = 0; (trigger = trigger_row(i)); i++)
+		check_choice(&check, "trigger", &trigger->choice, &trigger->probe);
 	for (size_t i = 0; (recorder = recorder_row(i)); i++)
 		check_choice(&check, "recorder", &recorder->choice, &recorder->probe);
 	for (size_t i = 0; (freeze = recorder_freeze_row(i)); i++)

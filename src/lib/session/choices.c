@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "delivery/delivery.h"
-#include "options/config.h"
 #include "recorder/recorder.h"
+#include "trigger/kinds.h"
 #include "workload/workload.h"
 
 static const struct perf_poke_choice automatic = { "auto", 0, "what suits this machine" };
@@ -19,6 +19,8 @@ static const struct perf_poke_choice *row(enum perf_poke_axis axis, size_t i)
 	switch (axis) {
 	case PERF_POKE_AXIS_RECORDER:
 		return (const void *)recorder_row(i);
+	case PERF_POKE_AXIS_TRIGGER:
+		return (const void *)trigger_row(i);
 	case PERF_POKE_AXIS_WORKLOAD:
 		return (const void *)workload_row(i);
 	case PERF_POKE_AXIS_DELIVERY:
@@ -32,12 +34,12 @@ static const struct perf_poke_choice *row(enum perf_poke_axis axis, size_t i)
 
 const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i)
 {
-	if (axis == PERF_POKE_AXIS_TRIGGER)
-		return i < ARRAY_SIZE(config_triggers) ? &config_triggers[i] : NULL;
 	if (axis == PERF_POKE_AXIS_LOG)
 		return i < ARRAY_SIZE(levels) ? &levels[i] : NULL;
 	if ((unsigned int)axis > PERF_POKE_AXIS_LOG)
 		return NULL;
+	if (axis == PERF_POKE_AXIS_TRIGGER)
+		return row(axis, i);
 	return i ? row(axis, i - 1) : &automatic;
 }
 

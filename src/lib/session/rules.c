@@ -7,6 +7,7 @@
 
 #include "capture/removal.h"
 #include "clock.h"
+#include "trigger/kinds.h"
 #include "trigger/stats.h"
 #include "units.h"
 
@@ -44,7 +45,7 @@ static void adapt(struct rules *rules, enum trigger_kind kind)
 	log_write(&config->log, PERF_POKE_LOG_WARN,
 		  "trigger %s: threshold %s: %g%% of %" PRIu64
 		  " latencies in the warm-up were at most %s",
-		  config_trigger(kind), FORMAT_TIME(config->thresholds[kind]), config->adaptive,
+		  trigger_kind_name(kind), FORMAT_TIME(config->thresholds[kind]), config->adaptive,
 		  count, FORMAT_TIME(measured_ns));
 	trigger_set_threshold(rules->trigger, kind, config->thresholds[kind]);
 	if (config->threshold_ns < config->thresholds[kind])

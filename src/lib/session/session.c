@@ -11,19 +11,22 @@
 #include "base/read_text.h"
 #include "clock.h"
 #include "options/config.h"
+#include "trigger/kinds.h"
 #include "trigger/threads.h"
 
 /* Snapshots in memory: one is being written, one waits. */
 #define PENDING_MAX 2
 
-/* Checks the options, then those that depend on workload and recorder. */
+/* Checks the options, then those that depend on the triggers, the workload and the recorder. */
 static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *opts)
 {
 	int err = config_init(&pp->config, opts);
 
 	if (err)
 		return err;
-	err = workload_check(&pp->config);
+	err = triggers_check(&pp->config);
+	if (!err)
+		err = workload_check(&pp->config);
 	if (!err)
 		err = recorder_choose(&pp->recorder_ops, pp->config.recorder, &pp->config.recording,
 				      &pp->config.log);
@@ -66,18 +69,14 @@ static int session_privileges(const struct config *config)
 
 static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 {
-	uint64_t irq_ns = pp->config.thresholds[TRIGGER_IRQ];
 	struct trigger_config trigger = {
 		.cpus = pp->config.cpus,
 		.nr_cpus = pp->config.nr_cpus,
-		.threshold_ns = irq_ns ? irq_ns : UINT64_MAX,
 		.function = function,
 		.linear_width_ns = pp->config.histogram_width_ns,
 		.linear_entries = pp->config.histogram_entries,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
-		.marker = pp->config.marker,
-		.event = pp->config.event,
 		.stacks = true,
 		/* Intel PT records all branches, and cannot run beside them on some CPUs. */
 		.branches = pp->recorder->ops != &pt_recorder && !pp->config.recording.no_samples,
@@ -88,6 +87,8 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 
 	if (err)
 		return err;
+	memcpy(trigger.thresholds_ns, pp->config.thresholds, sizeof(trigger.thresholds_ns));
+	memcpy(trigger.texts, pp->config.texts, sizeof(trigger.texts));
 	if (pp->poke)
 		poke_configure(pp->poke, &trigger);
 	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
@@ -231,7 +232,7 @@ int perf_poke__start(struct perf_poke *pp)
 	pp->moved = false;
 	pp->held = false;
 	pp->started = true;
-	config_reset_thresholds(&pp->config);
+	triggers_reset(&pp->config);
 	err = session_start(pp);
 	if (err) {
 		perf_poke__stop(pp);

@@ -47,7 +47,7 @@ int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu_numbe
 	struct trigger_cpu *cpu = cpu_number < trigger->nr_possible
 					  ? trigger_find_cpu(trigger, cpu_number, kind)
 					  : NULL;
-	bool is_spike = latency_ns >= skel->rodata->report_threshold_ns &&
+	bool is_spike = latency_ns >= skel->rodata->thresholds_ns[TRIGGER_REPORT] &&
 			latency_ns >= LOAD(skel->bss->measured_ns[kind]);
 	bool is_kept = latency_ns >= LOAD(skel->bss->floor_ns[kind]);
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A tracepoint as a trigger. */
+/* A tracepoint as a trigger: see struct trigger_row. */
 #ifndef LIB_TRIGGER_EVENT_H
 #define LIB_TRIGGER_EVENT_H
 
-#include "base/log.h"
-#include "bpf/trigger.h"
+#include "options/config.h"
 
-struct bpf_program;
-struct bpf_link;
+struct trigger;
+struct trigger_config;
 
-/* event: SYS:NAME. -ENOENT: there is none of this name. Logs why it fails. */
-int event_attach(const struct bpf_program *program, struct bpf_link **link, const char *event,
+/* From then on the text is SYS:NAME. */
+int event_check(struct config *config);
+int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+/* -ENOENT: there is none of this name. */
+int event_attach(struct trigger *trigger, const struct trigger_config *config,
 		 const struct log *log);
 
 #endif

@@ -15,16 +15,10 @@
 #include "base/tracefs.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
-#include "trigger/event.h"
-#include "trigger/marker.h"
+#include "trigger/kinds.h"
 #include "trigger/state.h"
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
-
-#define MARKER_FUNCTION "tracing_mark_write"
-
-/* Threads whose timers have expired, or that were woken, but that have not run yet. */
-#define SLEEPERS_MAX 4096
 
 bool trigger_has_btf(const struct log *log)
 {
@@ -128,57 +122,35 @@ static void trigger_set_rtla(struct trigger *trigger, bool rtla)
 	trigger->rtla = rtla && tracefs_has_event("osnoise/timerlat_sample") &&
 			tracefs_has_event("irq_vectors/irq_work_entry");
 	bpf_program__set_autoload(skel->progs.trigger_rtla, trigger->rtla);
+	bpf_program__set_autoattach(skel->progs.trigger_rtla, false);
 	bpf_program__set_autoload(skel->progs.rtla_hold, trigger->rtla);
 }
 
-static void trigger_set_threads(struct trigger *trigger, const struct trigger_threads *threads)
+static int trigger_set_kinds(struct trigger *trigger, const struct trigger_config *config,
+			     const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	const struct trigger_bpf *skel = trigger->skel;
-	bool thread = threads->threshold_ns[TRIGGER_THREAD];
-	bool user = threads->threshold_ns[TRIGGER_USER];
-	bool wakeup = threads->threshold_ns[TRIGGER_WAKEUP];
-	bool report = threads->threshold_ns[TRIGGER_REPORT];
-	int nr = trigger->nr_possible;
+	bool more = false;
+	int err = 0;
 
-	rodata->nr_cpus = nr;
-	rodata->thread_threshold_ns = threads->threshold_ns[TRIGGER_THREAD];
-	rodata->user_threshold_ns = threads->threshold_ns[TRIGGER_USER];
-	rodata->wakeup_threshold_ns = threads->threshold_ns[TRIGGER_WAKEUP];
-	rodata->report_threshold_ns = threads->threshold_ns[TRIGGER_REPORT];
-	rodata->has_samples = threads->samples;
-	rodata->timerlat_irq = threads->timerlat_irq;
-	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
-	rodata->thread_claimed = threads->claimed;
-	rodata->wakeup_pid = threads->wakeup_pid;
-	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
-		 threads->wakeup_comm);
-	bpf_map__set_max_entries(skel->maps.recent, nr);
-	if (thread || user || wakeup || report || threads->threshold_ns[TRIGGER_MARKER] ||
-	    threads->threshold_ns[TRIGGER_EVENT])
-		bpf_map__set_max_entries(skel->maps.cpus_more, (TRIGGER_KINDS - 1) * nr);
-	if (thread || user)
-		bpf_map__set_max_entries(skel->maps.activations, nr + SLEEPERS_MAX);
-	if (wakeup)
-		bpf_map__set_max_entries(skel->maps.wakeups, SLEEPERS_MAX);
-	rodata->has_noise = trigger->noise = threads->noise;
-	if (threads->noise)
-		bpf_map__set_max_entries(skel->maps.noises, nr);
-	bpf_program__set_autoload(skel->progs.trigger_hrtimer, !thread && !user);
-	bpf_program__set_autoload(skel->progs.trigger_hrtimer_threads, thread || user);
-	bpf_program__set_autoload(skel->progs.noise_irq_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.noise_softirq_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.noise_thread_ns, threads->noise);
-	bpf_program__set_autoload(skel->progs.noise_nmi_ns, threads->noise);
-	if (threads->samples && thread)
-		bpf_map__set_max_entries(skel->maps.blockers, nr);
-	bpf_program__set_autoload(skel->progs.latency_blocker, threads->samples && thread);
-	bpf_program__set_autoload(skel->progs.latency_sample, threads->samples && (thread || user));
-	bpf_program__set_autoload(skel->progs.latency_switch,
-				  ((thread || user) && !threads->samples) || wakeup);
-	bpf_program__set_autoload(skel->progs.latency_return, user && !threads->samples);
-	bpf_program__set_autoload(skel->progs.latency_wakeup, wakeup);
-	bpf_program__set_autoload(skel->progs.report_late, report);
+	rodata->nr_cpus = trigger->nr_possible;
+	for (size_t kind = 0; kind < TRIGGER_KINDS && !err; kind++) {
+		const struct trigger_row *row = trigger_row(kind);
+
+		rodata->thresholds_ns[kind] = config->thresholds_ns[kind];
+		if (!config->thresholds_ns[kind])
+			continue;
+		more |= kind != TRIGGER_IRQ;
+		err = row->load ? row->load(trigger, config, log) : 0;
+	}
+	/* Its program counts always. */
+	if (!config->thresholds_ns[TRIGGER_IRQ])
+		rodata->thresholds_ns[TRIGGER_IRQ] = UINT64_MAX;
+	if (more)
+		bpf_map__set_max_entries(trigger->skel->maps.cpus_more,
+					 (TRIGGER_KINDS - 1) * trigger->nr_possible);
+	bpf_map__set_max_entries(trigger->skel->maps.recent, trigger->nr_possible);
+	return err;
 }
 
 /* Loading a program that calls bpf_trace_printk() enables a tracefs event, so that all such
@@ -203,7 +175,7 @@ static int trigger_load_quietly(struct trigger *trigger)
 /* All are compiled from one source and differ only in the kernel functions that they call. */
 static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 {
-	const uint64_t *thresholds = config->threads.threshold_ns;
+	const uint64_t *thresholds = config->thresholds_ns;
 	/* With a BTF path libbpf does not search the BTF of modules for missing types (not every
 	 * kernel has timerlat's), which needs CAP_SYS_ADMIN. It reads the file twice then. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts,
@@ -222,71 +194,31 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 	return trigger_bpf__open_opts(&opts);
 }
 
-static int trigger_set_marker(struct trigger *trigger, const char *marker, const struct log *log)
+/* The sections of programs that user space runs name nothing to attach to. */
+static int trigger_attach(struct trigger *trigger, const struct trigger_config *config,
+			  const struct log *log)
 {
-	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	uint64_t address;
-	int err;
+	const struct bpf_object_skeleton *all = trigger->skel->skeleton;
+	int err = 0;
 
-	bpf_program__set_autoload(trigger->skel->progs.marker_write, marker);
-	if (!marker)
-		return 0;
-	err = kallsyms_find(MARKER_FUNCTION, &address);
-	if (err)
-		return log_error(log, -EOPNOTSUPP,
-				 "trigger marker: function " MARKER_FUNCTION ": %s",
-				 kallsyms_strerror(err));
-	rodata->marker_function = address;
-	rodata->marker_length = strlen(marker);
-	marker_make((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, marker);
-	return 0;
-}
+	for (int i = 0; i < all->prog_cnt; i++) {
+		const struct bpf_program *program = *all->progs[i].prog;
+		const char *to = strchr(bpf_program__section_name(program), '/');
 
-static void trigger_set_event(struct trigger *trigger, const char *event)
-{
-	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-
-	bpf_program__set_autoload(trigger->skel->progs.event_seen, event);
-	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%s", event ? event : "");
-}
-
-static int trigger_attach(struct trigger *trigger, const char *event, const struct log *log)
-{
-	struct trigger_bpf *skel = trigger->skel;
-	const struct {
-		const struct bpf_program *program;
-		struct bpf_link **link;
-		const char *to;
-	} attach[] = {
-		{ skel->progs.poke_pending, &skel->links.poke_pending, "signal_generate" },
-		{ skel->progs.poke_pass, &skel->links.poke_pass, "perf_poll" },
-		{ skel->progs.noise_irq_ns, &skel->links.noise_irq_ns, "irq_noise" },
-		{ skel->progs.noise_softirq_ns, &skel->links.noise_softirq_ns, "softirq_noise" },
-		{ skel->progs.noise_thread_ns, &skel->links.noise_thread_ns, "thread_noise" },
-		{ skel->progs.noise_nmi_ns, &skel->links.noise_nmi_ns, "nmi_noise" },
-		{ skel->progs.latency_sample, &skel->links.latency_sample, "timerlat_sample" },
-		{ skel->progs.latency_switch, &skel->links.latency_switch, "sched_switch" },
-		{ skel->progs.latency_blocker, &skel->links.latency_blocker, "sched_switch" },
-		{ skel->progs.latency_wakeup, &skel->links.latency_wakeup, "sched_wakeup" },
-		{ skel->progs.latency_return, &skel->links.latency_return, "hrtimer_start" },
-		{ skel->progs.rtla_hold, &skel->links.rtla_hold, "irq_work_entry" },
-		{ skel->progs.marker_write, &skel->links.marker_write, "vfs_write" },
-		{ skel->progs.trigger_hrtimer, &skel->links.trigger_hrtimer,
-		  "hrtimer_expire_entry" },
-		{ skel->progs.trigger_hrtimer_threads, &skel->links.trigger_hrtimer_threads,
-		  "hrtimer_expire_entry" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(attach); i++) {
-		if (!bpf_program__autoload(attach[i].program))
+		if (!to || !bpf_program__autoload(program) || !bpf_program__autoattach(program))
 			continue;
-		*attach[i].link = bpf_program__attach(attach[i].program);
-		if (!*attach[i].link)
-			return log_error(log, -errno, "cannot attach to %s: %s", attach[i].to,
+		*all->progs[i].link = bpf_program__attach(program);
+		if (!*all->progs[i].link)
+			return log_error(log, -errno, "cannot attach to %s: %s", to + 1,
 					 strerror(errno));
 	}
-	return event ? event_attach(skel->progs.event_seen, &skel->links.event_seen, event, log)
-		     : 0;
+	for (size_t kind = 0; kind < TRIGGER_KINDS && !err; kind++) {
+		const struct trigger_row *row = trigger_row(kind);
+
+		if (config->thresholds_ns[kind] && row->attach)
+			err = row->attach(trigger, config, log);
+	}
+	return err;
 }
 
 /* Of no CPU, as to try it, there are always events. */
@@ -321,7 +253,6 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (!trigger->skel)
 		return log_error(log, -errno, "cannot open the trigger program: %s",
 				 strerror(errno));
-	trigger->skel->rodata->threshold_ns = config->threshold_ns;
 	trigger->skel->rodata->function = config->function;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;
@@ -335,12 +266,10 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->skel->rodata->has_stacks = config->stacks;
 	if (config->stacks)
 		bpf_map__set_max_entries(trigger->skel->maps.stacks, TRIGGER_RECENT);
-	trigger_set_threads(trigger, &config->threads);
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
 	trigger_set_rtla(trigger, config->rtla);
-	trigger_set_event(trigger, config->event);
-	err = trigger_set_marker(trigger, config->marker, log);
+	err = trigger_set_kinds(trigger, config, log);
 	if (err)
 		return err;
 	err = trigger_set_branches(trigger, config);
@@ -348,8 +277,9 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		err = trigger_load_quietly(trigger);
 	if (err)
 		return log_error(log, err, "the kernel rejects the trigger program%s: %s",
-				 config->marker ? ", with one on the function vfs_write (fentry)"
-						: "",
+				 config->thresholds_ns[TRIGGER_MARKER]
+					 ? ", with one on the function vfs_write (fentry)"
+					 : "",
 				 strerror(-err));
 	err = trigger_map_all(trigger, config);
 	if (err)
@@ -369,17 +299,25 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 			       trigger_on_record, trigger);
 	if (err)
 		return log_error(log, err, "cannot map the trigger's ring: %s", strerror(-err));
-	return trigger_attach(trigger, config->event, log);
+	return trigger_attach(trigger, config, log);
 }
 
 int trigger_try(enum poke_way way)
 {
-	const struct trigger_config config = {
-		.threshold_ns = UINT64_MAX,
-		.poke_ways = 1U << way,
-	};
+	const struct trigger_config config = { .poke_ways = 1U << way };
 	struct trigger *trigger;
 	int err = trigger_open(&trigger, &config, &(struct log){});
+
+	if (!err)
+		trigger_free(trigger);
+	return err;
+}
+
+int trigger_try_config(const struct trigger_config *config, struct probe_detail *detail)
+{
+	const struct log log = probe_log(detail);
+	struct trigger *trigger;
+	int err = trigger_open(&trigger, config, &log);
 
 	if (!err)
 		trigger_free(trigger);
@@ -389,7 +327,7 @@ int trigger_try(enum poke_way way)
 /* Loads the program even without events: so it is known that the kernel takes it. */
 int trigger_try_branches(struct probe_detail *detail)
 {
-	const struct trigger_config config = { .threshold_ns = UINT64_MAX, .branches = true };
+	const struct trigger_config config = { .branches = true };
 	const struct log log = probe_log(detail);
 	const int cpu = sched_getcpu();
 	struct trigger *trigger;

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+#include <bpf/libbpf.h>
+
+#include "base/kallsyms.h"
+#include "trigger/state.h"
+#include "trigger/trigger.h"
+
+#define MARKER_FUNCTION "tracing_mark_write"
+
 static void make_classes(__u8 *classes)
 {
 	for (int digit = '0'; digit <= '9'; digit++)
@@ -31,4 +39,45 @@ void marker_make(__u8 *classes, __u8 *next, const char *word)
 		row[character] = (__u8)(state + 1);
 	}
 	memset(&next[length * MARKER_CHARACTERS], (int)length, MARKER_CHARACTERS);
+}
+
+int marker_check(struct config *config)
+{
+	const char *text = config->texts[TRIGGER_MARKER];
+
+	if (!config->thresholds[TRIGGER_MARKER] ||
+	    (text && *text && strlen(text) <= MARKER_WORD_MAX))
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "trigger marker: needs a text to look for, of at most %d bytes "
+			 "(marker=TEXT)",
+			 MARKER_WORD_MAX);
+}
+
+int marker_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const char *text = config->texts[TRIGGER_MARKER];
+	uint64_t address;
+	int err = kallsyms_find(MARKER_FUNCTION, &address);
+
+	if (err)
+		return log_error(log, -EOPNOTSUPP,
+				 "trigger marker: function " MARKER_FUNCTION ": %s",
+				 kallsyms_strerror(err));
+	bpf_program__set_autoload(trigger->skel->progs.marker_write, true);
+	rodata->marker_function = address;
+	rodata->marker_length = strlen(text);
+	marker_make((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, text);
+	return 0;
+}
+
+int marker_try(struct probe_detail *detail)
+{
+	const struct trigger_config config = {
+		.thresholds_ns[TRIGGER_MARKER] = 1,
+		.texts[TRIGGER_MARKER] = "x",
+	};
+
+	return trigger_try_config(&config, detail);
 }

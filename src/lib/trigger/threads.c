@@ -4,11 +4,16 @@
 #include <limits.h>
 #include <string.h>
 
+#include <bpf/libbpf.h>
+
 #include "base/kallsyms.h"
 #include "base/tracefs.h"
-#include "options/config.h"
+#include "trigger/state.h"
 #include "trigger/target.h"
 #include "units.h"
+
+/* Threads whose timers have expired, or that were woken, but that have not run yet. */
+#define SLEEPERS_MAX 4096
 
 /* An all-digit string is a thread ID. */
 static int find_task(const struct config *config, struct trigger_threads *threads)
@@ -79,7 +84,6 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	bool thread = config->thresholds[TRIGGER_THREAD], user = config->thresholds[TRIGGER_USER];
 	int err;
 
-	memcpy(threads->threshold_ns, config->thresholds, sizeof(threads->threshold_ns));
 	err = find_task(config, threads);
 	if (err || (!thread && !user))
 		return err;
@@ -95,5 +99,67 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 				 "which identifies sleeping threads: needs CAP_SYSLOG, and "
 				 "kernel.kptr_restrict below 2");
 	threads->claimed = config->workload == PERF_POKE_WORKLOAD_CYCLIC;
+	return 0;
+}
+
+/* Of both triggers at once. */
+int threads_load(struct trigger *trigger, const struct trigger_config *config,
+		 const struct log *log)
+{
+	const struct trigger_threads *threads = &config->threads;
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const struct trigger_bpf *skel = trigger->skel;
+	bool thread = config->thresholds_ns[TRIGGER_THREAD];
+	bool user = config->thresholds_ns[TRIGGER_USER];
+
+	(void)log;
+	rodata->has_samples = threads->samples;
+	rodata->has_noise = trigger->noise = threads->noise;
+	rodata->timerlat_irq = threads->timerlat_irq;
+	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
+	rodata->thread_claimed = threads->claimed;
+	bpf_map__set_max_entries(skel->maps.activations, trigger->nr_possible + SLEEPERS_MAX);
+	bpf_program__set_autoload(skel->progs.trigger_hrtimer, false);
+	bpf_program__set_autoload(skel->progs.trigger_hrtimer_threads, true);
+	if (threads->noise) {
+		bpf_map__set_max_entries(skel->maps.noises, trigger->nr_possible);
+		bpf_program__set_autoload(skel->progs.noise_irq_ns, true);
+		bpf_program__set_autoload(skel->progs.noise_softirq_ns, true);
+		bpf_program__set_autoload(skel->progs.noise_thread_ns, true);
+		bpf_program__set_autoload(skel->progs.noise_nmi_ns, true);
+	}
+	bpf_program__set_autoload(
+		threads->samples ? skel->progs.latency_sample : skel->progs.latency_switch, true);
+	if (threads->samples && thread) {
+		bpf_map__set_max_entries(skel->maps.blockers, trigger->nr_possible);
+		bpf_program__set_autoload(skel->progs.latency_blocker, true);
+	}
+	if (!threads->samples && user)
+		bpf_program__set_autoload(skel->progs.latency_return, true);
+	return 0;
+}
+
+int wakeup_check(struct config *config)
+{
+	if (!config->thresholds[TRIGGER_WAKEUP] == !config->task)
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 config->task ? "task '%s': needs the trigger wakeup"
+				      : "trigger wakeup: needs a task%s",
+			 config->task ? config->task : "");
+}
+
+int wakeup_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const struct trigger_bpf *skel = trigger->skel;
+
+	(void)log;
+	rodata->wakeup_pid = config->threads.wakeup_pid;
+	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
+		 config->threads.wakeup_comm);
+	bpf_map__set_max_entries(skel->maps.wakeups, SLEEPERS_MAX);
+	bpf_program__set_autoload(skel->progs.latency_switch, true);
+	bpf_program__set_autoload(skel->progs.latency_wakeup, true);
 	return 0;
 }

@@ -30,10 +30,8 @@ struct trigger;
 #define TRIGGER_PIN_STOP "stop"
 #define TRIGGER_PIN_REPORT "report" /* only where reports are watched */
 
-/* What is watched besides the timers themselves. */
+/* What the triggers thread, user and wakeup watch. */
 struct trigger_threads {
-	/* By enum trigger_kind, without TRIGGER_IRQ; 0: not watched. */
-	uint64_t threshold_ns[TRIGGER_KINDS];
 	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: there is none */
 	bool samples;			       /* timerlat reports each sample */
 	bool noise;			       /* osnoise reports what ran instead */
@@ -45,8 +43,9 @@ struct trigger_threads {
 struct trigger_config {
 	const int *cpus;
 	size_t nr_cpus;
-	uint64_t threshold_ns;
-	uint64_t function; /* address; 0 for any */
+	uint64_t thresholds_ns[TRIGGER_KINDS]; /* by enum trigger_kind; 0: not watched */
+	const char *texts[TRIGGER_KINDS];      /* of those that take one */
+	uint64_t function;		       /* address; 0 for any */
 	uint64_t linear_width_ns;
 	uint64_t linear_entries; /* 0: no linear histogram */
 	struct trigger_threads threads;
@@ -58,8 +57,6 @@ struct trigger_config {
 	size_t nr_targets;
 	uint32_t poke_ways;
 	const char *poke_message; /* as the others */
-	const char *marker;	  /* what a text must have; NULL: texts are not watched */
-	const char *event;	  /* a tracepoint SYS:NAME; NULL: none */
 	bool stacks;		  /* takes the stacks at a spike */
 	bool branches;		  /* and the branch records, where there are any */
 	bool rtla;		  /* takes rtla's spikes, if the kernel reports them */
@@ -71,6 +68,9 @@ bool trigger_has_btf(const struct log *log);
 
 /* Loads and attaches. Statistics begin; the trigger is not armed. */
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log);
+
+/* Whether it can be opened: 0 or a negative errno. The first message is the detail. */
+int trigger_try_config(const struct trigger_config *config, struct probe_detail *detail);
 
 /* Whether the kernel loads the program with this way to poke: 0 or a negative errno. */
 int trigger_try(enum poke_way way);

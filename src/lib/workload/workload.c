@@ -65,16 +65,6 @@ static bool hides_timerlat(const struct config *config)
 	return true;
 }
 
-/* What others report comes from no timer, and the workload's threads would be in its way. */
-static bool waits_for_timers(const struct config *config)
-{
-	for (int kind = 0; kind < TRIGGER_REPORT; kind++) {
-		if (config->thresholds[kind])
-			return true;
-	}
-	return false;
-}
-
 void workload_choose(struct config *config)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -84,7 +74,8 @@ void workload_choose(struct config *config)
 		recover(tracefs, &config->log);
 	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
-	if (!waits_for_timers(config)) {
+	/* Its threads would be in the way of others. */
+	if (!config->has_timers) {
 		config->workload = PERF_POKE_WORKLOAD_NONE;
 		return;
 	}

@@ -42,7 +42,7 @@ static struct trigger_bpf *load(int cpu, uint64_t threshold_ns)
 
 	if (!skel)
 		goto fail;
-	skel->rodata->threshold_ns = threshold_ns;
+	skel->rodata->thresholds_ns[TRIGGER_IRQ] = threshold_ns;
 	bpf_program__set_autoload(skel->progs.trigger_resume, false);
 	if (bpf_map__set_max_entries(skel->maps.cpus, libbpf_num_possible_cpus()) ||
 	    trigger_bpf__load(skel) ||

@@ -178,16 +178,17 @@ TEST(takes_triggers)
 {
 	_cleanup_(release) struct parsed p = { 0 };
 
-	assert_non_null(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, KINDS_MAX - 1));
 	assert_null(perf_poke__choice(PERF_POKE_AXIS_TRIGGER, KINDS_MAX));
 	PARSE(&p, "-c1", "--trigger", "irq", "--trigger=thread=60us", "--trigger=wakeup=2",
-	      "--task", "me", "--trigger", "marker=a=b 1us");
+	      "--task", "me", "--trigger", "marker=a=b 1us", "--trigger", "event");
 	assert_int_equal(p.r, 0);
-	assert_int_equal(p.args.opts.nr_triggers, 4);
+	assert_int_equal(p.args.opts.nr_triggers, 5);
 	assert_int_equal(p.args.opts.triggers[3].kind, PERF_POKE_TRIGGER_MARKER);
-	assert_string_equal(p.args.opts.marker, "a=b 1us");
+	assert_string_equal(p.args.opts.triggers[3].text, "a=b 1us");
+	assert_null(p.args.opts.triggers[4].text);
 	assert_int_equal(p.args.opts.triggers[0].kind, PERF_POKE_TRIGGER_IRQ);
 	assert_int_equal(p.args.opts.triggers[0].threshold_ns, 0);
+	assert_null(p.args.opts.triggers[0].text);
 	assert_int_equal(p.args.opts.triggers[1].kind, PERF_POKE_TRIGGER_THREAD);
 	assert_int_equal(p.args.opts.triggers[1].threshold_ns, 60000);
 	assert_int_equal(p.args.opts.triggers[2].kind, PERF_POKE_TRIGGER_WAKEUP);

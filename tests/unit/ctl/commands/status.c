@@ -150,6 +150,21 @@ TEST(shows_kinds)
 	      " |    1.5us    500ns      1us    3.3us     83us       4\n");
 }
 
+TEST(shows_kinds_without_a_threshold)
+{
+	struct perf_poke_session_kind irq = *kinds[0], marker = *kinds[1];
+	struct perf_poke_session shown = session();
+	_cleanup_free_ char *text = NULL;
+
+	irq.threshold_ns = 0;
+	marker.kind = PERF_POKE_TRIGGER_MARKER;
+	marker.threshold_ns = 1;
+	shown.kinds = (const struct perf_poke_session_kind *[]){ &irq, &marker };
+	shown.nr_kinds = 2;
+	text = WRITTEN(file, status_print(file, &shown));
+	assert_non_null(strstr(text, "CPUs 2,4-5, threshold marker any, timer"));
+}
+
 TEST(shows_the_warm_up)
 {
 	struct perf_poke_session shown = session();

@@ -251,6 +251,7 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 	env.workload = "none";
 	config.function = "hrtimer_wakeup";
 	config.task = "worker";
+	config.texts[PERF_POKE_TRIGGER_EVENT] = "a:b";
 	config.thresholds[PERF_POKE_TRIGGER_USER] = 19;
 	config.argc = 0;
 	capture = example();
@@ -260,6 +261,7 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 	check(capture, (const char *[][2]){ { "workload", "{'kind':'none'}" },
 					    { "trigger.function", "'hrtimer_wakeup'" },
 					    { "trigger.task", "'worker'" },
+					    { "trigger.event", "'a:b'" },
 					    { "trigger.thresholds_ns", "{'user':19}" },
 					    { "command_line", "[]" },
 					    { "spike.idle", "true" },

@@ -156,61 +156,6 @@ TEST(takes_addresses_of_functions)
 	}
 }
 
-TEST(knows_triggers)
-{
-	const struct perf_poke_trigger both[] = { { PERF_POKE_TRIGGER_THREAD, 60000 },
-						  { PERF_POKE_TRIGGER_IRQ, 0 } };
-	const struct perf_poke_trigger twice[] = { { PERF_POKE_TRIGGER_IRQ, 1 },
-						   { PERF_POKE_TRIGGER_IRQ, 2 } };
-	const struct perf_poke_trigger wakeup = { PERF_POKE_TRIGGER_WAKEUP, 5 };
-	const struct perf_poke_trigger event = { PERF_POKE_TRIGGER_EVENT, 0 };
-	static const char *const bad_events[] = { NULL,	      "",	  "tp:",   "tp:a",
-						  "tp:a:",    "tp::b",	  "sys:a", "fn:a:b",
-						  "tp:a:b:c", "tp:a:b/x/" };
-	const struct perf_poke_trigger marker = { PERF_POKE_TRIGGER_MARKER, 0 };
-	struct config config;
-
-	ACCEPTS(&config, .threshold_ns = 7);
-	assert_int_equal(config.thresholds[TRIGGER_IRQ], 7);
-	assert_int_equal(config.thresholds[TRIGGER_THREAD], 0);
-	config_destroy(&config);
-	ACCEPTS(&config, .triggers = both, .nr_triggers = 2);
-	assert_int_equal(config.thresholds[TRIGGER_IRQ], 30000);
-	assert_int_equal(config.thresholds[TRIGGER_THREAD], 60000);
-	assert_int_equal(config.thresholds[TRIGGER_USER], 0);
-	assert_int_equal(config.threshold_ns, 30000);
-	config_destroy(&config);
-	ACCEPTS(&config, .triggers = both, .nr_triggers = 1);
-	assert_int_equal(config.thresholds[TRIGGER_IRQ], 0);
-	assert_int_equal(config.threshold_ns, 60000);
-	config_destroy(&config);
-	ACCEPTS(&config, .triggers = &wakeup, .nr_triggers = 1, .task = "me");
-	assert_string_equal(config.task, "me");
-	config_destroy(&config);
-	ACCEPTS(&config, .triggers = &marker, .nr_triggers = 1, .marker = "hit");
-	assert_string_equal(config.marker, "hit");
-	assert_int_equal(config.thresholds[TRIGGER_MARKER], 1);
-	config_destroy(&config);
-	REFUSES(-EINVAL,
-		"trigger marker: needs a text to look for, of at most 31 bytes (marker=TEXT)",
-		.triggers = &marker, .nr_triggers = 1);
-	REFUSES(-EINVAL, "marker 'hit': needs the trigger marker", .marker = "hit");
-	ACCEPTS(&config, .triggers = &event, .nr_triggers = 1, .trigger_event = "tp:a:b");
-	assert_string_equal(config.event, "a:b");
-	assert_int_equal(config.thresholds[TRIGGER_EVENT], 1);
-	config_destroy(&config);
-	for (size_t i = 0; i < ARRAY_SIZE(bad_events); i++)
-		REFUSES(-EINVAL,
-			"trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
-			"event=tp:oom:mark_victim)",
-			.triggers = &event, .nr_triggers = 1, .trigger_event = bad_events[i]);
-	REFUSES(-EINVAL, "trigger_event 'tp:a:b': needs the trigger event",
-		.trigger_event = "tp:a:b");
-	REFUSES(-EINVAL, "trigger irq: named twice", .triggers = twice, .nr_triggers = 2);
-	REFUSES(-EINVAL, "trigger wakeup: needs a task", .triggers = &wakeup, .nr_triggers = 1);
-	REFUSES(-EINVAL, "task 'me': needs the trigger wakeup", .task = "me");
-}
-
 TEST(refuses_numbers)
 {
 	REFUSES(-EINVAL, "period 9999 ns: must be 10us to 1s", .period_ns = 9999);
@@ -292,17 +237,23 @@ TEST(copies_everything)
 			  copy_of("out"),
 			  copy_of("perf-poke-ctl"),
 			  copy_of("start"),
-			  copy_of("noon") };
+			  copy_of("noon"),
+			  copy_of("hit"),
+			  copy_of("me") };
 	struct perf_poke_event events[] = { { texts[2], texts[3] }, { texts[4], NULL } };
+	struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_MARKER, 7, texts[9] },
+						{ PERF_POKE_TRIGGER_WAKEUP } };
 	const char *argv[] = { texts[6], texts[7] };
 	struct config config;
 
 	ACCEPTS(&config, .cpus = texts[0], .function = texts[1], .events = events, .nr_events = 2,
-		.output = texts[5], .argv = argv, .argc = 2, .session = texts[8]);
+		.output = texts[5], .argv = argv, .argc = 2, .session = texts[8],
+		.triggers = triggers, .nr_triggers = 2, .task = texts[10]);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		scrap(texts[i]);
 	memset(events, 0, sizeof(events));
 	memset(argv, 0, sizeof(argv));
+	memset(triggers, 0, sizeof(triggers));
 
 	assert_int_equal(config.cpus[0], atoi(cpu));
 	assert_string_equal(config.function, "hrtimer_wakeup");
@@ -313,6 +264,12 @@ TEST(copies_everything)
 	assert_null(config.recording.events[1].filter);
 	assert_string_equal(config.output, "out");
 	assert_string_equal(config.session, "noon");
+	assert_int_equal(config.nr_triggers, 2);
+	assert_int_equal(config.triggers[0].kind, PERF_POKE_TRIGGER_MARKER);
+	assert_int_equal(config.triggers[0].threshold_ns, 7);
+	assert_string_equal(config.triggers[0].text, "hit");
+	assert_null(config.triggers[1].text);
+	assert_string_equal(config.task, "me");
 	assert_int_equal(config.argc, 2);
 	assert_string_equal(config.argv[0], "perf-poke-ctl");
 	assert_string_equal(config.argv[1], "start");
@@ -407,12 +364,12 @@ TEST(knows_the_size_of_rows)
 
 	ACCEPTS(&config, .triggers = &rows[0].known, .nr_triggers = 2,
 		.trigger_sz = sizeof(rows[0]));
-	assert_int_equal(config.thresholds[TRIGGER_THREAD], 60000);
-	assert_int_equal(config.thresholds[TRIGGER_IRQ], 7);
+	assert_int_equal(config.triggers[0].threshold_ns, 60000);
+	assert_int_equal(config.triggers[1].threshold_ns, 7);
 	config_destroy(&config);
 	rows[1].more = 1;
 	REFUSES(-EINVAL,
-		"trigger_sz 24: the library has no member that is set (struct perf_poke_trigger)",
+		"trigger_sz 32: the library has no member that is set (struct perf_poke_trigger)",
 		.triggers = &rows[0].known, .nr_triggers = 2, .trigger_sz = sizeof(rows[0]));
 	REFUSES(-EINVAL, "trigger_sz 0: must be sizeof(struct perf_poke_trigger)",
 		.triggers = &rows[0].known, .nr_triggers = 2, .trigger_sz = 0);

@@ -2,6 +2,7 @@
 /* Each value of each enum has one row, and no two rows of an option have one name. */
 #include <string.h>
 
+#include "bpf/trigger.h"
 #include "perf_poke.h"
 #include "test.h"
 
@@ -12,7 +13,7 @@ TEST(has_each_value_once)
 		int last;
 	} axes[] = {
 		{ PERF_POKE_AXIS_RECORDER, PERF_POKE_RECORDER_NONE },
-		{ PERF_POKE_AXIS_TRIGGER, PERF_POKE_TRIGGER_MARKER },
+		{ PERF_POKE_AXIS_TRIGGER, TRIGGER_KINDS - 1 },
 		{ PERF_POKE_AXIS_WORKLOAD, PERF_POKE_WORKLOAD_USER },
 		{ PERF_POKE_AXIS_DELIVERY, PERF_POKE_DELIVERY_RELAY },
 		{ PERF_POKE_AXIS_FREEZE, PERF_POKE_FREEZE_SIGNAL },

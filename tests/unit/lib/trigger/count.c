@@ -30,7 +30,7 @@ static struct trigger_cpu *begin(struct fixture *f)
 	struct trigger_cpu *cpu;
 
 	*f = (struct fixture){ .bss.armed = 1 };
-	f->rodata.report_threshold_ns = THRESHOLD_NS;
+	f->rodata.thresholds_ns[TRIGGER_REPORT] = THRESHOLD_NS;
 	f->rodata.linear_width_ns = 100;
 	f->skel.rodata = &f->rodata;
 	f->skel.bss = &f->bss;

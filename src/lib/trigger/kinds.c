@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger/kinds.h"
+
+#include "trigger/event.h"
+#include "trigger/marker.h"
+#include "trigger/state.h"
+#include "trigger/threads.h"
+
+static int load_report(struct trigger *trigger, const struct trigger_config *config,
+		       const struct log *log)
+{
+	(void)config;
+	(void)log;
+	bpf_program__set_autoload(trigger->skel->progs.report_late, true);
+	return 0;
+}
+
+static const struct trigger_row rows[] = {
+	[TRIGGER_IRQ] = {
+		.choice = { "irq", PERF_POKE_TRIGGER_IRQ, "until the timer's interrupt" },
+		.timers = true,
+	},
+	[TRIGGER_THREAD] = {
+		.choice = { "thread", PERF_POKE_TRIGGER_THREAD,
+			    "until the thread runs that the timer wakes" },
+		.timers = true,
+		.anywhere = true,
+		.load = threads_load,
+	},
+	[TRIGGER_USER] = {
+		.choice = { "user", PERF_POKE_TRIGGER_USER,
+			    "until timerlat's thread is back in user space" },
+		.timers = true,
+		.anywhere = true,
+		.load = threads_load,
+	},
+	[TRIGGER_WAKEUP] = {
+		.choice = { "wakeup", PERF_POKE_TRIGGER_WAKEUP,
+			    "from any wakeup of a task until it runs" },
+		.timers = true,
+		.anywhere = true,
+		.check = wakeup_check,
+		.load = wakeup_load,
+	},
+	[TRIGGER_REPORT] = {
+		.choice = { "report", PERF_POKE_TRIGGER_REPORT,
+			    "as a program, or report-late, says" },
+		.load = load_report,
+	},
+	[TRIGGER_EVENT] = {
+		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint", "tp:SYS:NAME" },
+		.check = event_check,
+		.load = event_load,
+		.attach = event_attach,
+	},
+	[TRIGGER_MARKER] = {
+		.choice = { "marker", PERF_POKE_TRIGGER_MARKER,
+			    "a text in the trace_marker, as of cyclictest -b", "TEXT" },
+		.check = marker_check,
+		.load = marker_load,
+		.probe = { "marker",
+			   "needs BPF trampolines (fentry) on kernel functions; else call "
+			   "perf_poke__report() or perf-poke-ctl report-late",
+			   false, marker_try },
+	},
+};
+
+static_assert(ARRAY_SIZE(rows) == TRIGGER_KINDS, "each kind has a row");
+
+const struct trigger_row *trigger_row(size_t kind)
+{
+	return kind < ARRAY_SIZE(rows) ? &rows[kind] : NULL;
+}
+
+const char *trigger_kind_name(unsigned int kind)
+{
+	return kind < ARRAY_SIZE(rows) ? rows[kind].choice.name : "?";
+}
+
+static int take(struct config *config, const struct perf_poke_trigger *trigger)
+{
+	const struct trigger_row *row = trigger_row(trigger->kind);
+	uint64_t *asked = &config->asked[row ? trigger->kind : 0];
+
+	if (!row)
+		return log_error(&config->log, -EINVAL, "trigger %d: unknown", trigger->kind);
+	if (*asked)
+		return log_error(&config->log, -EINVAL, "trigger %s: named twice",
+				 row->choice.name);
+	if (trigger->text && !row->choice.argument && !row->has_text)
+		return log_error(&config->log, -EINVAL, "trigger %s '%s': takes no text",
+				 row->choice.name, trigger->text);
+	*asked = trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
+	/* Whatever the latency. */
+	if (row->choice.argument)
+		*asked = 1;
+	config->texts[trigger->kind] = trigger->text;
+	config->has_timers |= row->timers;
+	return 0;
+}
+
+void triggers_reset(struct config *config)
+{
+	for (int kind = TRIGGER_KINDS; kind--;) {
+		config->thresholds[kind] = config->asked[kind];
+		if (config->asked[kind])
+			config->threshold_ns = config->asked[kind];
+	}
+}
+
+int triggers_check(struct config *config)
+{
+	const struct perf_poke_trigger irq = { .kind = PERF_POKE_TRIGGER_IRQ };
+	int err = config->nr_triggers ? 0 : take(config, &irq);
+
+	for (size_t i = 0; i < config->nr_triggers && !err; i++)
+		err = take(config, &config->triggers[i]);
+	triggers_reset(config);
+	for (size_t kind = 0; kind < ARRAY_SIZE(rows) && !err; kind++)
+		err = rows[kind].check ? rows[kind].check(config) : 0;
+	return err;
+}

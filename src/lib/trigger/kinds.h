@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The kinds of triggers, one row each. */
+#ifndef LIB_TRIGGER_KINDS_H
+#define LIB_TRIGGER_KINDS_H
+
+#include "options/config.h"
+#include "trigger/trigger.h"
+
+struct trigger_row {
+	struct perf_poke_choice choice; /* first: see session/choices.c */
+	bool timers;			/* late timers: needs a workload that arms some */
+	bool has_text;			/* besides the threshold */
+	bool anywhere;			/* takes spikes on CPUs that are not watched, too */
+	/* Checks the options that belong to the kind; called even if it is not watched. Logs. NULL,
+	 * as the next two: nothing to do. */
+	int (*check)(struct config *config);
+	/* Before the programs are loaded: chooses those of the kind ("?" in bpf/), and sets their
+	 * constants and the sizes of their maps. Logs. */
+	int (*load)(struct trigger *trigger, const struct trigger_config *config,
+		    const struct log *log);
+	/* Attaches what cannot be attached by the name of its section. Logs. */
+	int (*attach)(struct trigger *trigger, const struct trigger_config *config,
+		      const struct log *log);
+	struct probe probe;
+};
+
+/* By enum trigger_kind; NULL past the end. */
+const struct trigger_row *trigger_row(size_t kind);
+const char *trigger_kind_name(unsigned int kind);
+
+/* Fills in the thresholds and texts of config->triggers. On failure logs why. */
+int triggers_check(struct config *config);
+/* Undoes what an earlier run has adapted. */
+void triggers_reset(struct config *config);
+
+#endif
