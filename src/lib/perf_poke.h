@@ -215,15 +215,18 @@ struct perf_poke_spike {
 			   none */
 };
 
-/** One finished, or failed, capture. */
+/** One finished, or failed, capture; or one on disk. */
 struct perf_poke_capture {
-	size_t sz;	  /**< size of this struct as the library knows it */
-	int error;	  /**< 0, or a negative errno: nothing was kept, `path` is NULL */
-	const char *path; /**< the folder; valid during the callback only */
-	const struct perf_poke_spike *spike; /**< the same */
-	const char *recorder;		     /**< its name */
-	uint64_t skid_ns;  /**< from the spike until its CPU's trace stood still */
-	uint64_t blind_ns; /**< from the spike until the session was re-armed */
+	size_t sz; /**< size of this struct as the library knows it */
+	int error; /**< 0, or a negative errno: nothing was kept, `path` is NULL */
+	/** the folder; valid as long as the capture, as all pointers: during the callback, or until
+	 * perf_poke__capture_close() */
+	const char *path;
+	const struct perf_poke_spike *spike;
+	uint64_t wall_ns;     /**< when, since 1970; 0: unknown */
+	const char *recorder; /**< its name */
+	uint64_t skid_ns;     /**< from the spike until its CPU's trace stood still */
+	uint64_t blind_ns;    /**< from the spike until the session was re-armed */
 	/** from the oldest event of the spike's CPU to the spike; UINT64_MAX: unknown */
 	uint64_t history_ns;
 	uint64_t events; /**< records in the capture */
@@ -236,14 +239,15 @@ struct perf_poke_capture {
 	/** false: the trace has too few timestamps, and this is the maximum; or the ring has
 	 * wrapped since the spike (history_ns is 0), and this is the minimum */
 	bool bytes_after_spike_exact;
+	const char *kernel;   /**< its release; NULL: unknown, or the session is this process's */
+	const char *hostname; /**< the same */
 };
 
 /** perf_poke__poll() and perf_poke__stop() call this for each capture. */
 typedef void (*perf_poke_capture_fn)(void *ctx, const struct perf_poke_capture *capture);
 
-/** Called in the same way for each reported capture that keep_worst or max_disk removes, with its
- * former path. */
-typedef void (*perf_poke_removed_fn)(void *ctx, const char *path);
+/** Receives the path of a capture; valid during the call only. */
+typedef void (*perf_poke_path_fn)(void *ctx, const char *path);
 
 /** How the recorder pt freezes the trace at the spike. */
 enum perf_poke_freeze {
@@ -289,10 +293,10 @@ struct perf_poke_opts {
 	/** receives messages; NULL: see perf_poke__last_error() */
 	perf_poke_log_fn log;
 	void *log_ctx;
-	/** called with capture_ctx, as the next */
 	perf_poke_capture_fn on_capture;
-	perf_poke_removed_fn on_removed;
-	void *capture_ctx;
+	/** called as on_capture for each reported capture that keep_worst or max_disk removes */
+	perf_poke_path_fn on_removed;
+	void *capture_ctx; /**< of both */
 	/** CPUs to watch, as `2,4-7`; required */
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
@@ -443,8 +447,8 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
 int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts);
 
 /**
- * Why the last perf_poke__new(), perf_poke__start() or perf_poke__poll() of this thread failed: the
- * message of level PERF_POKE_LOG_ERROR, or else the name of the errno.
+ * Why the last perf_poke__new(), perf_poke__start(), perf_poke__poll() or perf_poke__capture_open()
+ * of this thread failed: the message of level PERF_POKE_LOG_ERROR, or else the name of the errno.
  *
  * Returns: a string valid until the next call of one of these in this thread; "" if it did not
  * fail.
@@ -820,6 +824,42 @@ int perf_poke__session_open(const char *name);
  * Since: 0.1
  */
 int perf_poke__session_report(int fd, const struct perf_poke_report *report);
+
+/**
+ * Find captures on disk.
+ *
+ * @param folder  of captures, as `output` of a session; or a capture itself
+ * @param fn  called with the path of each, in the order of their names, which begin with the time
+ * @param ctx  passed to fn
+ *
+ * Returns: their number, or
+ * - -ENOENT, -ENOTDIR, -EACCES: of the folder
+ * - -ENOMEM
+ * Since: 0.1
+ */
+int perf_poke__captures(const char *folder, perf_poke_path_fn fn, void *ctx);
+
+/**
+ * Read what a capture tells of itself. It may be a stranger's: everything is checked.
+ *
+ * @param capture  set to it, for perf_poke__capture_close(); unchanged on failure
+ * @param path  its folder
+ *
+ * Returns: 0, or with perf_poke__last_error()
+ * - -EINVAL: its capture.json is not one
+ * - -ENOTSUP: a later version has written it
+ * - -ENOENT, -EACCES, -EIO, -ENOMEM
+ * Since: 0.1
+ */
+int perf_poke__capture_open(const struct perf_poke_capture **capture, const char *path);
+
+/**
+ * Free what perf_poke__capture_open() has returned. Not for captures of callbacks.
+ *
+ * @param capture  capture; NULL is ignored
+ * Since: 0.1
+ */
+void perf_poke__capture_close(const struct perf_poke_capture *capture);
 
 /**
  * Restore kernel settings that killed sessions changed (timerlat, idle states). Every session does

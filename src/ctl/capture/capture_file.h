@@ -12,12 +12,13 @@
 
 #include "capture/view.h"
 #include "hardware.h"
+#include "json_file.h"
 #include "spike_stack.h"
 #include "statistics.h"
 #include "util.h"
 
 #define CAPTURE_FILE_NAME "capture.json"
-#define CAPTURE_FILE_MAX_SIZE (1 << 20)
+#define CAPTURE_FILE_MAX_SIZE JSON_FILE_MAX_SIZE
 
 /* The view is required. Other members may be missing: numbers are 0 then, strings empty. Long
  * strings are truncated. */

@@ -104,14 +104,14 @@ int list_parse(struct list_args *args, struct console *con, int argc, char **arg
 }
 
 bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
-		const struct capture_file *file)
+		const struct perf_poke_capture *capture)
 {
 	bool wanted = !args->cpus;
 
 	for (size_t i = 0; i < nr_cpus && !wanted; i++)
-		wanted = cpus[i] == file->view.cpu;
-	return wanted && file->view.latency_ns >= args->min_latency_ns &&
-	       file->wall_ns >= args->since_ns;
+		wanted = cpus[i] == capture->spike->cpu;
+	return wanted && capture->spike->latency_ns >= args->min_latency_ns &&
+	       capture->wall_ns >= args->since_ns;
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -128,18 +128,19 @@ static int compare_entries(const void *a, const void *b, void *order)
 	case LIST_BY_TIME:
 		break;
 	case LIST_BY_LATENCY:
-		r = compare(one->file.view.latency_ns, other->file.view.latency_ns);
+		r = compare(one->capture->spike->latency_ns, other->capture->spike->latency_ns);
 		break;
 	case LIST_BY_CPU:
-		r = compare((uint64_t)one->file.view.cpu + 1, (uint64_t)other->file.view.cpu + 1);
+		r = compare((uint64_t)one->capture->spike->cpu + 1,
+			    (uint64_t)other->capture->spike->cpu + 1);
 		break;
 	case LIST_BY_SIZE:
 		r = compare(one->size, other->size);
 		break;
 	}
 	if (!r)
-		r = compare(one->file.wall_ns, other->file.wall_ns);
-	return r ? r : strcmp(one->path, other->path);
+		r = compare(one->capture->wall_ns, other->capture->wall_ns);
+	return r ? r : strcmp(one->capture->path, other->capture->path);
 }
 
 void list_sort(struct list_entry *entries, size_t nr, enum list_order order)
@@ -156,13 +157,13 @@ struct list {
 	struct list_entry *entries;
 	size_t nr, room;
 	size_t found; /* broken ones, and those not asked for, too */
-	bool failed;
+	bool failed, out_of_memory;
 };
 
 static void list_release(struct list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
-		free(list->entries[i].path);
+		perf_poke__capture_close(list->entries[i].capture);
 		json_object_put(list->entries[i].report);
 	}
 	free(list->entries);
@@ -184,87 +185,54 @@ static int add_entry(struct list *list, const struct list_entry *entry)
 	return 0;
 }
 
-/* The output folder also holds logs and perf's files. A capture has capture.json or perf.data. */
-static bool is_capture(int dirfd, const char *path)
+/* Reports an unreadable capture and continues. */
+static void complain(struct list *list, const char *why)
+{
+	console_error(list->con, "%s", why);
+	list->failed = true;
+}
+
+/* The output folder also holds perf's files. */
+static bool is_perfs(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (!faccessat(dirfd, CAPTURE_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW))
-		return true;
-	return !faccessat(dirfd, "perf.data", F_OK, AT_SYMLINK_NOFOLLOW) &&
-	       !perf_files_is_folder(slash ? slash + 1 : path);
+	return perf_files_is_folder(slash ? slash + 1 : path);
 }
 
-/* Reports an unreadable capture and continues. */
-static int complain(struct list *list, const char *path, const char *why)
+/* Takes capture. */
+static void add_capture(struct list *list, const struct perf_poke_capture *capture)
 {
-	console_error(list->con, "%s: %s", path, why);
-	list->failed = true;
-	return 0;
+	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct list_entry entry = { .capture = capture };
+
+	if (strcmp(capture->recorder, view_kind_name(VIEW_NONE)) &&
+	    strcmp(capture->recorder, view_kind_name(VIEW_PERF)) &&
+	    faccessat(fd, "perf.data", F_OK, 0)) {
+		_cleanup_free_ char *why = strfmt("%s: no perf.data in it", capture->path);
+
+		complain(list, why ?: strerror(ENOMEM));
+	} else if (list_wants(list->args, list->cpus, list->nr_cpus, capture)) {
+		entry.size = tree_size(fd, ".").share;
+		list->out_of_memory |= add_entry(list, &entry) != 0;
+		capture = NULL;
+	}
+	perf_poke__capture_close(capture);
 }
 
-/* Takes path. */
-static int add_capture(struct list *list, const struct folder_entry *found, char *path)
+static void take(void *ctx, const char *path)
 {
-	_cleanup_free_ char *own = path;
-	struct list_entry entry = { .path = path, .file = found->file };
-	_cleanup_free_ char *file = strfmt("%s/" CAPTURE_FILE_NAME, path);
-	int r;
-
-	if (!file)
-		return -ENOMEM;
-	list->found++;
-	if (found->err)
-		return complain(list, file, found->why ?: strerror(-found->err));
-	if (view_has_trace(entry.file.view.kind) && faccessat(found->dirfd, "perf.data", F_OK, 0))
-		return complain(list, file, "no perf.data next to it");
-	if (!list_wants(list->args, list->cpus, list->nr_cpus, &entry.file))
-		return 0;
-	entry.size = tree_size(found->dirfd, ".").share;
-	r = add_entry(list, &entry);
-	if (!r)
-		TAKE_PTR(own);
-	return r;
-}
-
-static int take(void *ctx, const struct folder_entry *found)
-{
+	const struct perf_poke_capture *capture;
 	struct list *list = ctx;
-	const char *folder = list->args->folder;
-	char *path =
-		strfmt("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", found->name);
-	int r = 0;
+	int r = perf_poke__capture_open(&capture, path);
 
-	if (!path)
-		return -ENOMEM;
-	if (found->dirfd >= 0 && is_capture(found->dirfd, found->name))
-		return add_capture(list, found, path);
-	/* An unreadable folder may be a capture. */
-	if (found->err == -EACCES)
-		r = complain(list, path, strerror(EACCES));
-	free(path);
-	return r;
-}
-
-static int collect(struct list *list)
-{
-	const char *folder = list->args->folder;
-	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct folder_entry entry = { .name = folder, .dirfd = fd };
-	char *path;
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	if (!is_capture(fd, folder))
-		return folder_each(fd, take, list);
-	path = strdup(folder);
-	if (!path)
-		return -ENOMEM;
-	entry.err = capture_file_read(&entry.file, fd, &entry.why);
-	r = add_capture(list, &entry, path);
-	free(entry.why);
-	return r;
+	if (r == -ENOENT && is_perfs(path))
+		return;
+	list->found++;
+	if (r)
+		complain(list, perf_poke__last_error());
+	else
+		add_capture(list, capture);
 }
 
 /* Local time, as in the folder's name. */
@@ -283,12 +251,12 @@ static void format_time(char *text, size_t size, uint64_t wall_ns)
 		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
 }
 
-static void format_task(char *text, size_t size, const struct capture_file *file)
+static void format_task(char *text, size_t size, const struct perf_poke_spike *spike)
 {
-	if (file->idle)
+	if (spike->idle)
 		snprintf(text, size, "idle");
-	else if (*file->comm)
-		snprintf(text, size, "%s/%d", file->comm, file->tid);
+	else if (*spike->comm)
+		snprintf(text, size, "%s/%d", spike->comm, spike->tid);
 	else
 		snprintf(text, size, "-");
 	printable(text);
@@ -296,16 +264,18 @@ static void format_task(char *text, size_t size, const struct capture_file *file
 
 static void print_entry(FILE *out, struct list_entry *entry)
 {
-	const struct capture_file *file = &entry->file;
+	const struct perf_poke_capture *capture = entry->capture;
+	const struct perf_poke_spike *spike = capture->spike;
 	char when[64], task[96], cpu[16] = "-";
 
-	format_time(when, sizeof(when), file->wall_ns);
-	format_task(task, sizeof(task), file);
-	if (file->view.cpu >= 0)
-		snprintf(cpu, sizeof(cpu), "%d", file->view.cpu);
+	format_time(when, sizeof(when), capture->wall_ns);
+	format_task(task, sizeof(task), spike);
+	if (spike->cpu >= 0)
+		snprintf(cpu, sizeof(cpu), "%d", spike->cpu);
 	fprintf(out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", when, cpu,
-		file->poked ? "poked" : FORMAT_TIME(file->view.latency_ns), task,
-		view_kind_name(file->view.kind), FORMAT_SIZE(entry->size), printable(entry->path));
+		spike->poked ? "poked" : FORMAT_TIME(spike->latency_ns), task,
+		CLEAN(capture->recorder), FORMAT_SIZE(entry->size),
+		CLEAN_TO(PATH_MAX, capture->path));
 	if (entry->report)
 		fprintf(out, "  %s\n",
 			CLEAN(json_object_get_string(
@@ -317,7 +287,7 @@ static int explain(struct list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		_cleanup_(account_release) struct account account = { 0 };
-		int r = account_load(&account, list->con, list->entries[i].path,
+		int r = account_load(&account, list->con, list->entries[i].capture->path,
 				     &(struct account_want){ 0 });
 
 		if (r == -EINTR)
@@ -334,30 +304,28 @@ static int explain(struct list *list)
 static json_object *new_line(const struct list_entry *entry, bool why)
 {
 	static const char *const reasons[] = { "sentence", "cause" };
-	const struct capture_file *file = &entry->file;
+	const struct perf_poke_capture *capture = entry->capture;
+	const struct perf_poke_spike *spike = capture->spike;
 	json_object *object = json_line("capture");
 
-	json_add_text(object, "path", entry->path);
-	json_add_text(object, "recorder", view_kind_name(file->view.kind));
-	json_add_u64(object, "wall_time_ns", file->wall_ns);
-	json_add_u64(object, "sequence", file->sequence);
-	json_add_bool(object, "poked", file->poked);
-	json_add_int(object, "cpu", file->view.cpu);
-	json_add_u64(object, "time_ns", file->time_ns);
-	json_add_u64(object, "latency_ns", file->view.latency_ns);
-	json_add_u64(object, "expected_ns", file->expected_ns);
-	json_add_u64(object, "actual_ns", file->actual_ns);
-	json_add_name(object, "function_name", file->function);
-	json_add_bool(object, "idle", file->idle);
-	json_add_int(object, "pid", file->pid);
-	json_add_int(object, "tid", file->tid);
-	json_add_name(object, "comm", file->comm);
-	if (file->view.no_times)
-		json_add(object, "history_ns", NULL);
-	else
-		json_add_u64(object, "history_ns", file->view.history_ns);
-	json_add_name(object, "kernel", file->release);
-	json_add_name(object, "hostname", file->hostname);
+	json_add_text(object, "path", capture->path);
+	json_add_text(object, "recorder", capture->recorder);
+	json_add_u64(object, "wall_time_ns", capture->wall_ns);
+	json_add_u64(object, "sequence", spike->sequence);
+	json_add_bool(object, "poked", spike->poked);
+	json_add_int(object, "cpu", spike->cpu);
+	json_add_u64(object, "time_ns", spike->time_ns);
+	json_add_u64(object, "latency_ns", spike->latency_ns);
+	json_add_u64(object, "expected_ns", spike->expected_ns);
+	json_add_u64(object, "actual_ns", spike->actual_ns);
+	json_add_name(object, "function_name", spike->function_name);
+	json_add_bool(object, "idle", spike->idle);
+	json_add_int(object, "pid", spike->pid);
+	json_add_int(object, "tid", spike->tid);
+	json_add_name(object, "comm", spike->comm);
+	json_add_known(object, "history_ns", capture->history_ns, UINT64_MAX);
+	json_add_name(object, "kernel", capture->kernel);
+	json_add_name(object, "hostname", capture->hostname);
 	json_add_u64(object, "size_bytes", entry->size);
 	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
 		json_add(object, reasons[i],
@@ -397,8 +365,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (args.cpus)
 		r = cpulist_parse(args.cpus, &list.cpus, &list.nr_cpus);
 	if (!r)
-		r = collect(&list);
-	if (r) {
+		r = perf_poke__captures(args.folder, take, &list);
+	if (list.out_of_memory)
+		r = -ENOMEM;
+	if (r < 0) {
 		console_error(con, "'%s': %s", args.folder, strerror(-r));
 		return EXIT_FAILED;
 	}

@@ -4,8 +4,8 @@
 #define CTL_COMMANDS_LIST_H
 
 #include <json-c/json.h>
+#include <perf_poke.h>
 
-#include "capture/capture_file.h"
 #include "cli/command.h"
 
 enum list_order {
@@ -26,10 +26,9 @@ struct list_args {
 };
 
 struct list_entry {
-	char *path;
-	uint64_t size; /* bytes */
-	struct capture_file file;
-	json_object *report; /* owned; NULL: not requested, or failed */
+	const struct perf_poke_capture *capture; /* owned */
+	uint64_t size;				 /* bytes */
+	json_object *report;			 /* owned; NULL: not requested, or failed */
 };
 
 /* Returns as command_options(). Strings are not copied. */
@@ -37,7 +36,7 @@ int list_parse(struct list_args *args, struct console *con, int argc, char **arg
 
 /* Whether a capture matches the options. */
 bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
-		const struct capture_file *file);
+		const struct perf_poke_capture *capture);
 
 /* Ties are sorted by time, then by path. */
 void list_sort(struct list_entry *entries, size_t nr, enum list_order order);

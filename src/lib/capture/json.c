@@ -136,14 +136,23 @@ static struct json_object *stack_json(const struct perf_poke_spike *spike)
 	return json;
 }
 
+static const char *const policies[] = {
+	"other", "fifo", "rr", "batch", NULL, "idle", "deadline", "ext",
+};
+
 /* NULL: added by a later kernel. */
 static const char *policy_name(int policy)
 {
-	static const char *const names[] = {
-		"other", "fifo", "rr", "batch", NULL, "idle", "deadline", "ext",
-	};
+	return (size_t)policy < ARRAY_SIZE(policies) ? policies[policy] : NULL;
+}
 
-	return (size_t)policy < ARRAY_SIZE(names) ? names[policy] : NULL;
+int capture_json_policy(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		if (policies[i] && !strcmp(policies[i], name))
+			return (int)i;
+	}
+	return -1;
 }
 
 /* The scheduling of the interrupted task. */

@@ -58,7 +58,7 @@ struct config {
 	size_t argc;
 	struct log log;
 	perf_poke_capture_fn on_capture;
-	perf_poke_removed_fn on_removed;
+	perf_poke_path_fn on_removed;
 	void *capture_ctx;
 };
 

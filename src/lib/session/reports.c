@@ -55,6 +55,7 @@ static void tell_caller(struct perf_poke *pp, struct capture *done)
 		.error = done->error,
 		.path = done->path,
 		.spike = &done->spike,
+		.wall_ns = clock_wall_ns(done->spike.time_ns),
 		.recorder = pp->recorder_ops->choice.name,
 		.skid_ns = done->still_ns - done->spike.time_ns,
 		.blind_ns = done->armed_ns - done->spike.time_ns,

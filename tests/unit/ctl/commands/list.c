@@ -87,7 +87,8 @@ TEST(reads_since)
 
 TEST(filters)
 {
-	const struct capture_file file = { .view = { .cpu = 3, .latency_ns = 50 }, .wall_ns = 70 };
+	const struct perf_poke_spike spike = { .cpu = 3, .latency_ns = 50 };
+	const struct perf_poke_capture file = { .spike = &spike, .wall_ns = 70 };
 	const int other[] = { 1, 2 }, among[] = { 2, 3 };
 	struct list_args args = { 0 };
 
@@ -108,10 +109,11 @@ TEST(filters)
 
 #define ENTRY(name, bytes, when, on, late)                                                         \
 	{                                                                                          \
-		.path = name, .size = bytes,                                                       \
-		.file = {                                                                          \
+		.size = bytes,                                                                     \
+		.capture = &(const struct perf_poke_capture){                                      \
+			.path = name,                                                              \
 			.wall_ns = when,                                                           \
-			.view = { .cpu = on, .latency_ns = late },                                 \
+			.spike = &(const struct perf_poke_spike){ .cpu = on, .latency_ns = late }, \
 		},                                                                                 \
 	}
 
@@ -131,7 +133,7 @@ TEST(sorts)
 		/* Of the same latency the older is first. */
 		list_sort(entries, ARRAY_SIZE(entries), order);
 		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-			found[i] = entries[i].path[0];
+			found[i] = entries[i].capture->path[0];
 		assert_string_equal(found, expected[order]);
 	}
 	list_sort(NULL, 0, LIST_BY_TIME);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* JSON_TOKENER_STRICT differs between versions of json-c: 0.18 rejects non-ASCII strings and
+ * integers of more than 64 bits, which others clamp. So json-c parses without it, and the rest is
+ * checked here. */
+#include "json_file.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "printable.h"
+#include "regular.h"
+#include "units.h"
+#include "utf8.h"
+
+#define MAX_DEPTH 16
+
+#define BLANK " \t\r\n"
+/* All characters that may occur outside strings. */
+#define OUTSIDE BLANK "{}[]:,+-.0123456789Eaeflnrstu"
+
+/* Returns the end of a string, or NULL at a control character. */
+static const char *skip_string(const char *s)
+{
+	while (*++s != '"') {
+		if (*s == '\\')
+			s++;
+		if ((unsigned char)*s < ' ')
+			return NULL;
+	}
+	return s + 1;
+}
+
+static const char *why_not_strict(const char *text)
+{
+	const char *s = text;
+	uint32_t code;
+
+	for (size_t length; *s; s += length) {
+		length = utf8_decode(s, &code);
+		if (!length)
+			return "invalid UTF-8";
+	}
+	for (s = text; *s;) {
+		if (*s == '"') {
+			s = skip_string(s);
+			if (!s)
+				return "control character in a string";
+			continue;
+		}
+		if (!strchr(OUTSIDE, *s))
+			return "unquoted character";
+		if (*s++ == ',' && strchr("]}", s[strspn(s, BLANK)]))
+			return "trailing comma";
+	}
+	return NULL;
+}
+
+int json_explain(char **why, int r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(why, format, args) < 0) {
+		*why = NULL;
+		r = -ENOMEM;
+	} else {
+		printable(*why);
+	}
+	va_end(args);
+	return r;
+}
+
+static void tokener_freep(json_tokener **tokener)
+{
+	if (*tokener)
+		json_tokener_free(*tokener);
+}
+
+json_object *json_find(json_object *from, const char *path)
+{
+	char name[32];
+
+	while (*path) {
+		size_t length = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, path);
+		if (!json_object_object_get_ex(from, name, &from))
+			return NULL;
+		path += length + (path[length] == '.');
+	}
+	return from;
+}
+
+json_object *json_find_typed(json_object *from, const char *path, json_type type)
+{
+	json_object *value = json_find(from, path);
+
+	return json_object_is_type(value, type) ? value : NULL;
+}
+
+const char *json_text_of(json_object *from, const char *path)
+{
+	return json_object_get_string(json_find_typed(from, path, json_type_string)) ?: "";
+}
+
+/* json-c turns a number that overflows into INT64_MAX, so that value is rejected as well. */
+bool json_number(json_object *value, uint64_t *number)
+{
+	int64_t found =
+		json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
+
+	*number = (uint64_t)found;
+	return found >= 0 && found < INT64_MAX;
+}
+
+bool json_task(json_object *value, int *id)
+{
+	*id = json_object_is_type(value, json_type_int) ? json_object_get_int(value) : -1;
+	return *id >= 0 && *id < INT_MAX;
+}
+
+static bool read_value(json_object *value, const struct json_field *field)
+{
+	switch (field->kind) {
+	case JSON_NUMBER:
+		return json_number(value, field->to);
+	case JSON_TASK:
+		return json_task(value, field->to);
+	case JSON_FLAG:
+		*(bool *)field->to = json_object_get_boolean(value);
+		return json_object_is_type(value, json_type_boolean);
+	case JSON_TEXT:
+		snprintf(field->to, field->size, "%s", json_object_get_string(value));
+		return json_object_is_type(value, json_type_string);
+	}
+	return false;
+}
+
+int json_read_fields(json_object *json, const struct json_field *fields, size_t nr, char **why)
+{
+	static const char *const kinds[] = { "a number from 0 on", "a task id", "true or false",
+					     "a string" };
+
+	for (const struct json_field *field = fields; field < fields + nr; field++) {
+		json_object *value = json_find(json, field->path);
+
+		if (!value && field->required)
+			return json_explain(why, -EINVAL, "%s is missing", field->path);
+		if (value && !read_value(value, field))
+			return json_explain(why, -EINVAL, "%s is not %s", field->path,
+					    kinds[field->kind]);
+	}
+	return 0;
+}
+
+int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why)
+{
+	json_object *value = json_find(json, path);
+	const char *text = json_text_of(json, path), *end;
+	unsigned int us = 0;
+	struct tm tm = { 0 };
+	int length = -1;
+	time_t seconds;
+
+	if (!value)
+		return 0;
+	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	/* %6u alone would accept blanks and signs. */
+	if (end && end[0] == '.' && strspn(end + 1, "0123456789") == 6)
+		sscanf(end + 1, "%6u%n", &us, &length);
+	seconds = length == 6 ? timegm(&tm) : -1;
+	if (seconds < 0 || strcmp(end + 7, "Z"))
+		return json_explain(why, -EINVAL, "%s is not a date", path);
+	*wall_ns = (uint64_t)seconds * NSEC_PER_SEC + us * UINT64_C(1000);
+	return 0;
+}
+
+int json_file_parse(json_object **json, const char *text, size_t size, char **why)
+{
+	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
+	enum json_tokener_error error;
+	const char *wrong, *end;
+
+	*json = NULL;
+	if (!tokener)
+		return -ENOMEM;
+	if (size > JSON_FILE_MAX_SIZE)
+		return json_explain(why, -EINVAL, "larger than %s",
+				    FORMAT_SIZE(JSON_FILE_MAX_SIZE));
+	if (memchr(text, '\0', size))
+		return json_explain(why, -EINVAL, "not JSON: contains a NUL");
+	/* The NUL marks the end. */
+	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
+	error = json_tokener_get_error(tokener);
+	if (error != json_tokener_success)
+		return json_explain(why, -EINVAL, "not JSON: %s",
+				    error == json_tokener_continue
+					    ? "truncated"
+					    : json_tokener_error_desc(error));
+	end = text + json_tokener_get_parse_end(tokener);
+	if (end < text + size && end[strspn(end, " \t\r\n")])
+		return json_explain(why, -EINVAL, "not JSON: data after the end");
+	wrong = why_not_strict(text);
+	if (wrong)
+		return json_explain(why, -EINVAL, "not JSON: %s", wrong);
+	return 0;
+}
+
+static int read_text(int dirfd, const char *name, char **text, size_t *size, char **why)
+{
+	_cleanup_close_ int fd = regular_open(dirfd, name);
+	_cleanup_free_ char *buf = NULL;
+	ssize_t n;
+
+	if (fd == -EINVAL)
+		return json_explain(why, fd, "%s", regular_strerror(fd));
+	if (fd < 0)
+		return fd;
+	buf = malloc(JSON_FILE_MAX_SIZE + 2);
+	if (!buf)
+		return -ENOMEM;
+	for (*size = 0; *size <= JSON_FILE_MAX_SIZE; *size += (size_t)n) {
+		n = read(fd, buf + *size, JSON_FILE_MAX_SIZE + 1 - *size);
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+	}
+	if (!*size)
+		return json_explain(why, -EINVAL, "empty file");
+	buf[*size] = '\0';
+	*text = TAKE_PTR(buf);
+	return 0;
+}
+
+int json_file_read(json_object **json, int dirfd, const char *name, char **why)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	int r = read_text(dirfd, name, &text, &size, why);
+
+	*json = NULL;
+	return r ? r : json_file_parse(json, text, size, why);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Reads JSON that others have written: it is strictly JSON, and values are checked. */
+#ifndef SHARED_JSON_FILE_H
+#define SHARED_JSON_FILE_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util.h"
+
+#define JSON_FILE_MAX_SIZE (1 << 20)
+
+/* All that return int return 0, -ENOMEM, or another negative errno with *why (allocated, may be
+ * NULL): what is wrong. */
+
+/* text[size] is NUL. */
+int json_file_parse(json_object **json, const char *text, size_t size, char **why) _must_check_;
+/* Reads a regular file of at most JSON_FILE_MAX_SIZE. */
+int json_file_read(json_object **json, int dirfd, const char *name, char **why) _must_check_;
+
+/* Sets *why, printable; returns r, or -ENOMEM. */
+int json_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
+
+/* Looks up a dotted path; NULL if missing or null, or of another type. */
+json_object *json_find(json_object *from, const char *path);
+json_object *json_find_typed(json_object *from, const char *path, json_type type);
+/* "" if missing. */
+const char *json_text_of(json_object *from, const char *path);
+
+/* A number from 0 on. */
+bool json_number(json_object *value, uint64_t *number);
+/* The number of a task. */
+bool json_task(json_object *value, int *id);
+
+/* A member. Rows with `required` set may not be missing or null. */
+struct json_field {
+	const char *path;
+	enum { JSON_NUMBER, JSON_TASK, JSON_FLAG, JSON_TEXT } kind;
+	void *to; /* uint64_t, int, bool or char[size], truncated */
+	size_t size;
+	bool required;
+};
+
+int json_read_fields(json_object *json, const struct json_field *fields, size_t nr, char **why);
+/* Such as 2026-11-21T07:01:43.881833Z, in nanoseconds since 1970; missing: unchanged. */
+int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why);
+
+static inline void json_putp(json_object **object)
+{
+	json_object_put(*object);
+}
+#define _cleanup_json_ __attribute__((cleanup(json_putp)))
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The witness of what is written is the test of capture/json; of what is read, a file that is
+ * spelled out here as the manual page describes it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "helpers.h"
+#include "perf_poke.h"
+
+#define SPIKE                                                                                      \
+	"'sequence':7,'cpu':3,'ran_cpu':4,'ran_watched':true,'latency_ns':83245,'time_ns':900,"    \
+	"'expected_ns':700,'actual_ns':800,'wall_time':'2026-11-21T07:01:43.881833Z',"             \
+	"'function':'hrtimer_wakeup','function_address':'0xffffffff81000000','pid':12,'tid':13,"   \
+	"'comm':'a name that is too long','policy':'fifo','priority':42,'nice':-3,'idle':false,"   \
+	"'poked':false,'trigger':'thread','label':'loop','thread_ns':83245,"                       \
+	"'noise':{'irq_ns':6,'nmi_ns':9},'irqs_off':true,'stack_tid':14,"                          \
+	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"          \
+	"'offset':7,'user':false},"                                                                \
+	"{'address':'0x401234','file':'/bin/a','build_id':'ab00cd','offset':4660,'user':true}]"
+#define CAPTURE(spike, more)                                                                       \
+	"{'schema':1,'spike':{" spike "},'skid_ns':5,'history_ns':null,'events':17,"               \
+	"'recorder':{'kind':'pt'},'kernel':{'release':'6.1'},'threshold_ns':50" more "}"
+
+static void put(const char *name, const char *text)
+{
+	char path[128], *json = strdup(text);
+
+	for (char *quote = json; (quote = strchr(quote, '\''));)
+		*quote = '"';
+	snprintf(path, sizeof(path), "%s/capture.json", name);
+	put_file(folder->fd, path, json);
+	free(json);
+}
+
+TEST(reads_all)
+{
+	const struct perf_poke_capture *capture = NULL;
+	const struct perf_poke_spike *spike;
+
+	put("a", CAPTURE(SPIKE, ""));
+	assert_int_equal(perf_poke__capture_open(&capture, "a"), 0);
+	assert_string_equal(perf_poke__last_error(), "");
+	assert_string_equal(capture->path, "a");
+	assert_int_equal(capture->wall_ns, UINT64_C(1795244503881833000));
+	assert_string_equal(capture->recorder, "pt");
+	assert_string_equal(capture->kernel, "6.1");
+	assert_null(capture->hostname);
+	assert_int_equal(capture->skid_ns, 5);
+	assert_int_equal(capture->history_ns, UINT64_MAX);
+	assert_int_equal(capture->events, 17);
+	spike = capture->spike;
+	assert_int_equal(spike->sequence, 7);
+	assert_int_equal(spike->cpu, 3);
+	assert_int_equal(spike->ran_cpu, 4);
+	assert_true(spike->ran_watched);
+	assert_int_equal(spike->kind, PERF_POKE_TRIGGER_THREAD);
+	assert_int_equal(spike->latency_ns, 83245);
+	assert_int_equal(spike->threshold_ns, 50);
+	assert_int_equal(spike->function, 0xffffffff81000000);
+	assert_string_equal(spike->function_name, "hrtimer_wakeup");
+	assert_string_equal(spike->comm, "a name that is ");
+	assert_string_equal(spike->label, "loop");
+	assert_int_equal(spike->policy, 1);
+	assert_int_equal(spike->rt_priority, 42);
+	assert_int_equal(spike->nice, -3);
+	assert_int_equal(spike->irqs_off, 1);
+	assert_true(spike->has_noise);
+	assert_int_equal(spike->noise_nmi_ns, 9);
+	assert_int_equal(spike->nr_frames, 2);
+	assert_int_equal(spike->stack[0]->address, 0xffffffffc0000017);
+	assert_string_equal(spike->stack[0]->symbol, "acme_flush");
+	assert_string_equal(spike->stack[0]->file, "acme");
+	assert_true(spike->stack[1]->user);
+	assert_string_equal(spike->stack[1]->file, "/bin/a");
+	assert_int_equal(spike->stack[1]->offset, 4660);
+	assert_int_equal(spike->stack[1]->build_id_size, 3);
+	assert_int_equal(spike->stack[1]->build_id[2], 0xcd);
+	perf_poke__capture_close(capture);
+}
+
+static void refuses(int error, const char *text, const char *why)
+{
+	const struct perf_poke_capture *capture = NULL;
+
+	put("bad", text);
+	assert_int_equal(perf_poke__capture_open(&capture, "bad"), error);
+	assert_null(capture);
+	assert_string_equal(perf_poke__last_error(), why);
+}
+
+TEST(refuses_what_is_not_one)
+{
+	const struct perf_poke_capture *capture = NULL;
+
+#define WHY "bad/capture.json: "
+	refuses(-EINVAL, "{", WHY "not JSON: unexpected end of data");
+	refuses(-EINVAL, "{'schema':2}", WHY "schema: this version reads 1");
+	refuses(-EINVAL, CAPTURE("", ""), WHY "spike.time_ns is missing");
+	refuses(-EINVAL, CAPTURE("'time_ns':-1", ""),
+		WHY "spike.time_ns is not a number from 0 on");
+	refuses(-EINVAL, CAPTURE("'time_ns':1,'cpu':8192", ""), WHY "spike.cpu 8192: no such CPU");
+	refuses(-EINVAL, CAPTURE("'time_ns':1,'stack':[1]", ""),
+		WHY "spike.stack: row 0 is not a frame");
+	refuses(-EINVAL, CAPTURE("'time_ns':1,'wall_time':'now'", ""),
+		WHY "spike.wall_time is not a date");
+	refuses(-EINVAL, "{'schema':1,'spike':{'time_ns':1}}",
+		WHY "recorder.kind is missing or not a string");
+	refuses(-ENOTSUP, CAPTURE("'time_ns':1,'trigger':'moon'", ""),
+		WHY "spike.trigger 'moon' is unknown to this version");
+	assert_int_equal(perf_poke__capture_open(&capture, "nowhere"), -ENOENT);
+	assert_string_equal(perf_poke__last_error(),
+			    "nowhere/capture.json: No such file or directory");
+	perf_poke__capture_close(NULL);
+}
+
+static void join(void *ctx, const char *path)
+{
+	strcat(strcat(ctx, path), " ");
+}
+
+TEST(finds_captures)
+{
+	char paths[128] = "";
+
+	put("of/b", "{");
+	put("of/.hidden", "{");
+	put("of/a", "{");
+	put_file(folder->fd, "of/c/perf.data", "");
+	put_file(folder->fd, "of/other/file", "");
+	assert_int_equal(perf_poke__captures("of", join, paths), 3);
+	assert_string_equal(paths, "of/a of/b of/c ");
+	paths[0] = '\0';
+	assert_int_equal(perf_poke__captures("of/", join, paths), 3);
+	assert_string_equal(paths, "of/a of/b of/c ");
+	paths[0] = '\0';
+	assert_int_equal(perf_poke__captures("of/b", join, paths), 1);
+	assert_string_equal(paths, "of/b ");
+	assert_int_equal(perf_poke__captures("nowhere", join, paths), -ENOENT);
+}
+
+int main(void)
+{
+	return run_all(enter_folder, leave_folder);
+}
