@@ -4,10 +4,15 @@
 #ifndef EVENT_H
 #define EVENT_H
 
+#include "filter.h"
 #include "spike.h"
 #include "stack.h"
 
 const volatile char event_name[TRIGGER_LABEL_SIZE] = "";
+const volatile __u32 event_filtered = 0;
+
+/* Its number: see filter.h. */
+#define EVENT_FILTER 0
 
 /* Attached by user space to the tracepoint. */
 SEC("?raw_tp")
@@ -17,6 +22,8 @@ int event_seen(void *ctx)
 	struct trigger_spike *s;
 
 	if (!cpu || !cpu->watched)
+		return 0;
+	if (event_filtered && !filter_passes(EVENT_FILTER))
 		return 0;
 	count(cpu, 0);
 	if (measured_ns[TRIGGER_EVENT])

@@ -129,9 +129,10 @@ enum perf_poke_trigger_kind {
 				     workload user and Linux 6.5 */
 	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
 	PERF_POKE_TRIGGER_REPORT, /**< as perf_poke__report() says */
-	PERF_POKE_TRIGGER_EVENT,  /**< the tracepoint `text`, as "tp:oom:mark_victim", is hit on a
-				     watched CPU; there is no latency, but 0. Not one of system
-				     calls (syscalls:sys_enter_NAME) */
+	PERF_POKE_TRIGGER_EVENT,  /**< the tracepoint `text`, as "tp:oom:mark_victim" or
+				     "tp:sched:sched_switch/next_prio < 50/", is hit on a watched
+				     CPU; there is no latency, but 0. Not one of system calls
+				     (syscalls:sys_enter_NAME) */
 	PERF_POKE_TRIGGER_MARKER, /**< a text that has `text`, of at most 31 bytes, among its first
 				     128 bytes is written to a trace_marker of tracefs; the
 				     latency is the last number of the text that " us" or " >"

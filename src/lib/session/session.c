@@ -400,6 +400,8 @@ static void session_cpu_online(struct perf_poke *pp, int cpu)
 	int err = recorder_cpu_online(pp->recorder, cpu);
 	bool watched = session_watches_cpu(pp, cpu);
 
+	if (!err)
+		err = trigger_cpu_online(pp->trigger, cpu);
 	if (!err && watched)
 		err = workload_cpu_online(pp->workload, cpu);
 	if (!err && pp->poke)

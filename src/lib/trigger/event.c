@@ -7,42 +7,87 @@
 #include <bpf/libbpf.h>
 
 #include "base/tracefs.h"
+#include "trigger/filter.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"
+
+/* tp:SYS:NAME[/FILTER/] */
+static bool event_is_tracepoint(const char *text)
+{
+	size_t system, name = 0;
+
+	if (!text || strncmp(text, "tp:", 3))
+		return false;
+	text += 3;
+	system = strcspn(text, ":/");
+	if (text[system] == ':')
+		name = strcspn(text + system + 1, ":/");
+	return system && name && text[system + 1 + name] != ':' &&
+	       system + 1 + name < TRIGGER_LABEL_SIZE;
+}
 
 int event_check(struct config *config)
 {
 	const char *text = config->texts[TRIGGER_EVENT];
-	const char *colon = text && !strncmp(text, "tp:", 3) ? strchr(text + 3, ':') : NULL;
 
 	if (!config->thresholds[TRIGGER_EVENT])
 		return 0;
-	if (!colon || colon == text + 3 || !colon[1] || strchr(text, '/') ||
-	    strchr(colon + 1, ':') || strlen(text + 3) >= TRIGGER_LABEL_SIZE)
+	if (!event_is_tracepoint(text))
 		return log_error(&config->log, -EINVAL,
 				 "trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
 				 "event=tp:oom:mark_victim)");
 	config->texts[TRIGGER_EVENT] = text + 3;
-	return 0;
+	if (filter_has(text + 3) >= 0)
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "trigger event: %s: the filter must stand between two slashes "
+			 "(event='tp:sched:sched_switch/next_prio < 50/')",
+			 text);
 }
 
 int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const char *event = config->texts[TRIGGER_EVENT];
+	const struct trigger_bpf *skel = trigger->skel;
 
 	(void)log;
-	bpf_program__set_autoload(trigger->skel->progs.event_seen, true);
-	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%s",
-		 config->texts[TRIGGER_EVENT]);
+	bpf_program__set_autoload(skel->progs.event_seen, true);
+	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%.*s",
+		 (int)strcspn(event, "/"), event);
+	rodata->event_filtered = filter_has(event) > 0;
+	if (!rodata->event_filtered)
+		return 0;
+	bpf_map__set_max_entries(skel->maps.filter_events, trigger->nr_possible);
+	bpf_map__set_max_entries(skel->maps.filter_seen, trigger->nr_possible);
 	return 0;
+}
+
+static int event_open_filter(struct trigger *trigger, const struct trigger_config *config,
+			     const struct log *log)
+{
+	const struct trigger_bpf *skel = trigger->skel;
+	const struct filter_config filter = {
+		.what = "trigger event",
+		.event = config->texts[TRIGGER_EVENT],
+		.events_fd = bpf_map__fd(skel->maps.filter_events),
+		.seen_fd = bpf_map__fd(skel->maps.filter_seen),
+		.nr_possible = trigger->nr_possible,
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+	};
+
+	return skel->rodata->event_filtered ? filter_open(&trigger->event_filter, &filter, log) : 0;
 }
 
 int event_attach(struct trigger *trigger, const struct trigger_config *config,
 		 const struct log *log)
 {
-	const char *event = config->texts[TRIGGER_EVENT], *name = strchr(event, ':') + 1;
 	struct trigger_bpf *skel = trigger->skel;
+	const char *event = (const char *)skel->rodata->event_name;
+	const char *name = strchr(event, ':') + 1;
 	char path[2 * TRIGGER_LABEL_SIZE];
+	int err;
 
 	snprintf(path, sizeof(path), "%.*s/%s", (int)(name - event - 1), event, name);
 	if (!tracefs_has_event(path))
@@ -50,10 +95,13 @@ int event_attach(struct trigger *trigger, const struct trigger_config *config,
 			log, -ENOENT,
 			"trigger event: the kernel has no tracepoint %s (perf list shows them)",
 			event);
+	err = event_open_filter(trigger, config, log);
+	if (err)
+		return err;
 	skel->links.event_seen = bpf_program__attach_raw_tracepoint(skel->progs.event_seen, name);
-	if (skel->links.event_seen)
-		return 0;
-	return log_error(log, -errno,
-			 "trigger event: %s: BPF programs cannot be attached to it: %s", event,
-			 strerror(errno));
+	if (!skel->links.event_seen)
+		return log_error(log, -errno,
+				 "trigger event: %s: BPF programs cannot be attached to it: %s",
+				 event, strerror(errno));
+	return trigger->event_filter ? filter_start(trigger->event_filter) : 0;
 }

@@ -48,7 +48,8 @@ static const struct trigger_row rows[] = {
 		.load = load_report,
 	},
 	[TRIGGER_EVENT] = {
-		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint", "tp:SYS:NAME" },
+		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint",
+			    "tp:SYS:NAME[/FILTER/]" },
 		.check = event_check,
 		.load = event_load,
 		.attach = event_attach,

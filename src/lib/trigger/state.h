@@ -24,6 +24,7 @@ struct trigger {
 	int nr_possible;
 	int *branch_fds; /* of the watched CPUs */
 	size_t nr_branch_fds;
+	struct filter *event_filter; /* NULL: none */
 	bool noise;
 	bool rtla;		     /* the programs are loaded */
 	struct poke_target *targets; /* mapping of the map `targets` */

@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/branches.h"
+#include "trigger/filter.h"
 #include "trigger/state.h"
 
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu, enum trigger_kind kind)
@@ -223,6 +224,11 @@ int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[T
 	return err ? err : (int)opts.retval;
 }
 
+int trigger_cpu_online(struct trigger *trigger, int cpu)
+{
+	return trigger->event_filter ? filter_cpu_online(trigger->event_filter, cpu) : 0;
+}
+
 bool trigger_has_noise(const struct trigger *trigger)
 {
 	return trigger->noise;
@@ -250,6 +256,7 @@ void trigger_detach(struct trigger *trigger)
 	trigger->ring = NULL;
 	trigger_bpf__destroy(trigger->skel);
 	trigger->skel = NULL;
+	filter_free(TAKE_PTR(trigger->event_filter));
 	branches_close(trigger->branch_fds, trigger->nr_branch_fds);
 	free(TAKE_PTR(trigger->branch_fds));
 	trigger->nr_branch_fds = 0;

@@ -145,6 +145,8 @@ bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 		    struct trigger_stacks *stacks);
 /* Reads the kernel's code before an address. One thread at a time. */
 int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE]);
+/* A CPU that was offline is back. */
+int trigger_cpu_online(struct trigger *trigger, int cpu);
 /* Whether those latencies come with noise. */
 bool trigger_has_noise(const struct trigger *trigger);
 /* Expiries on any CPU that the program missed because it was already running there. */

@@ -103,9 +103,12 @@ TEST(takes_texts)
 
 TEST(refuses)
 {
-	static const char *const bad_events[] = { NULL,	      "",	  "tp:",   "tp:a",
-						  "tp:a:",    "tp::b",	  "sys:a", "fn:a:b",
-						  "tp:a:b:c", "tp:a:b/x/" };
+	static const char *const bad_events[] = { NULL,	      "",	  "tp:",      "tp:a",
+						  "tp:a:",    "tp::b",	  "sys:a",    "fn:a:b",
+						  "tp:a:b:c", "tp:a:/x/", "tp:a/b:c/" };
+	static const char *const bad_filters[] = { "tp:a:b/", "tp:a:b//", "tp:a:b/x",
+						   "tp:a:b/x/y" };
+	char message[160];
 	static const char marker[] =
 		"trigger marker: needs a text to look for, of at most 31 bytes (marker=TEXT)";
 
@@ -116,6 +119,13 @@ TEST(refuses)
 		REFUSES("trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
 			"event=tp:oom:mark_victim)",
 			NULL, { EVENT, 0, bad_events[i] });
+	for (size_t i = 0; i < ARRAY_SIZE(bad_filters); i++) {
+		snprintf(message, sizeof(message),
+			 "trigger event: %s: the filter must stand between two slashes "
+			 "(event='tp:sched:sched_switch/next_prio < 50/')",
+			 bad_filters[i]);
+		REFUSES(message, NULL, { EVENT, 0, bad_filters[i] });
+	}
 	REFUSES("trigger irq 'x': takes no text", NULL, { IRQ, 0, "x" });
 	REFUSES("trigger irq: named twice", NULL, { IRQ, 1 }, { IRQ, 2 });
 	REFUSES("trigger 99: unknown", NULL, { 99 });

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger/filter.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include <bpf/bpf.h>
+
+#include "base/read_text.h"
+#include "base/tracefs.h"
+
+#define FORMAT_MAX 4096
+
+struct filter {
+	struct filter_config config;
+	char *event, *text;
+	__u64 id; /* of the tracepoint */
+	int *fds; /* by possible CPU; -1: none */
+};
+
+int filter_has(const char *event)
+{
+	const char *begin = strchr(event, '/'), *end = strrchr(event, '/');
+
+	return !begin ? 0 : end < begin + 2 || end[1] ? -EINVAL : 1;
+}
+
+/* Splits SYS:NAME/FILTER/. */
+static int filter_parse(struct filter *filter, const char *event)
+{
+	const char *begin = event + strcspn(event, "/") + 1;
+
+	filter->event = strndup(event, begin - event - 1);
+	filter->text = strndup(begin, strlen(begin) - 1);
+	return filter->event && filter->text ? 0 : -ENOMEM;
+}
+
+/* A file of the tracepoint's folder, in `text`. */
+static int filter_read(const char *event, const char *file, char *text, size_t size)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	const char *colon = strchr(event, ':');
+	char path[256];
+
+	if (tracefs < 0)
+		return tracefs;
+	snprintf(path, sizeof(path), "events/%.*s/%s/%s", (int)(colon - event), event, colon + 1,
+		 file);
+	return read_text_at(tracefs, path, text, size);
+}
+
+/* Turns "\tfield:TYPE NAME[N];\t..." lines into "NAME, NAME". */
+static void filter_list_fields(char *format)
+{
+	char *to = format, *save = NULL;
+
+	for (char *line = strtok_r(format, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *end = strchr(line, ';'), *name;
+
+		if (strncmp(line, "\tfield:", 7) || !end)
+			continue;
+		*end = '\0';
+		name = strrchr(line, ' ');
+		if (!name || !strncmp(++name, "common_", 7))
+			continue;
+		name[strcspn(name, "[")] = '\0';
+		to += sprintf(to, "%s%s", to == format ? "" : ", ", name);
+	}
+	*to = '\0';
+}
+
+static int filter_explain(const struct filter *filter, const struct log *log)
+{
+	_cleanup_free_ char *fields = calloc(1, FORMAT_MAX);
+	int err = fields ? filter_read(filter->event, "format", fields, FORMAT_MAX) : -ENOMEM;
+
+	if (!err)
+		filter_list_fields(fields);
+	return log_error(log, -EINVAL,
+			 "%s: %s: the kernel rejects the filter '%s' (fields: %s; CPU, COMM; as in "
+			 "perf record --filter)",
+			 filter->config.what, filter->event, filter->text, err ? "?" : fields);
+}
+
+static int filter_open_on(struct filter *filter, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = filter->id,
+		.disabled = 1,
+	};
+	__u32 key = filter->config.number * filter->config.nr_possible + cpu;
+	__u64 none = 0;
+	int *fd = &filter->fds[cpu];
+
+	*fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (*fd < 0)
+		return -errno;
+	if (ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, filter->text))
+		return -errno;
+	/* In this order: the program compares with what the map has from here on. */
+	if (bpf_map_update_elem(filter->config.events_fd, &key, fd, BPF_ANY) ||
+	    bpf_map_update_elem(filter->config.seen_fd, &key, &none, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+static int filter_open_all(struct filter *filter, const struct log *log)
+{
+	const struct filter_config *config = &filter->config;
+	char id[32];
+	int err = filter_read(filter->event, "id", id, sizeof(id));
+
+	filter->id = err ? 0 : strtoull(id, NULL, 10);
+	for (size_t i = 0; i < config->nr_cpus && !err; i++) {
+		err = filter_open_on(filter, config->cpus[i]);
+		if (err == -ENODEV)
+			err = 0;
+	}
+	if (err == -EINVAL)
+		return filter_explain(filter, log);
+	if (err)
+		log_error(log, err, "%s: %s: cannot count what passes a filter: %s", config->what,
+			  filter->event, tracefs_strerror(err));
+	return err;
+}
+
+int filter_open(struct filter **ret, const struct filter_config *config, const struct log *log)
+{
+	struct filter *filter = calloc(1, sizeof(*filter));
+	int err;
+
+	if (!filter)
+		return -ENOMEM;
+	filter->config = *config;
+	filter->fds = malloc(config->nr_possible * sizeof(*filter->fds));
+	for (int cpu = 0; filter->fds && cpu < config->nr_possible; cpu++)
+		filter->fds[cpu] = -1;
+	err = filter->fds ? filter_parse(filter, config->event) : -ENOMEM;
+	if (!err)
+		err = filter_open_all(filter, log);
+	if (err) {
+		filter_free(filter);
+		return err;
+	}
+	*ret = filter;
+	return 0;
+}
+
+int filter_start(const struct filter *filter)
+{
+	for (int cpu = 0; cpu < filter->config.nr_possible; cpu++) {
+		if (filter->fds[cpu] >= 0 && ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0))
+			return -errno;
+	}
+	return 0;
+}
+
+int filter_cpu_online(struct filter *filter, int cpu)
+{
+	int err;
+
+	for (size_t i = 0; i < filter->config.nr_cpus; i++) {
+		if (filter->config.cpus[i] != cpu)
+			continue;
+		closep(&filter->fds[cpu]);
+		err = filter_open_on(filter, cpu);
+		return err ? err : ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+	}
+	return 0;
+}
+
+void filter_free(struct filter *filter)
+{
+	if (!filter)
+		return;
+	for (int cpu = 0; filter->fds && cpu < filter->config.nr_possible; cpu++)
+		closep(&filter->fds[cpu]);
+	free(filter->fds);
+	free(filter->event);
+	free(filter->text);
+	free(filter);
+}
