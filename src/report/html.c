@@ -204,9 +204,9 @@ static json_object *new_facts(const struct account *account)
 	add_fact(list, "capture", account->capture);
 	add_fact(list, "at", facts->wall_time);
 	if (!facts->poked) {
-		snprintf(text, sizeof(text), "%s on CPU %d, threshold %s",
-			 FORMAT_TIME(facts->latency_ns), facts->cpu,
-			 FORMAT_TIME(facts->threshold_ns));
+		snprintf(text, sizeof(text), "%s on CPU %d%s%s", FORMAT_TIME(facts->latency_ns),
+			 facts->cpu, facts->threshold_ns ? ", threshold " : "",
+			 facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "");
 		add_fact(list, "latency", text);
 		if (!facts->reported)
 			add_fact(list, "timer", facts->function);
@@ -281,6 +281,10 @@ static json_object *new_chart(const struct account *account)
 	json_add_u64(object, "end", spans->end - spans->begin);
 	json_add_u64(object, "spike", since(spans, account->facts.time_ns));
 	json_add_u64(object, "expected", since(spans, account->facts.expected_ns));
+	json_add_text(object, "late",
+		      account->facts.reported ? "late"
+		      : account->facts.thread ? "thread is late"
+					      : "timer is late");
 	json_add(object, "histogram", new_histogram(account));
 	if (add_lanes(object, spans)) {
 		json_object_put(object);

@@ -11,6 +11,7 @@ void user_code_release(struct user_code *user)
 	code_view_free(user->view);
 	code_free(user->code);
 	sideband_free(user->sideband);
+	free(user->buildid_dir);
 }
 
 /* What was mapped may be unknown. */

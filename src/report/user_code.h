@@ -12,12 +12,13 @@ struct code;
 struct code_view;
 struct sideband;
 
-/* The first four are set by the user, and must stay: of a folder perf.data, where files are as for
- * struct code_opts. */
+/* The first four are set by the user: of a folder perf.data, where files are as for struct
+ * code_opts. */
 struct user_code {
-	const struct perfdata_file *file;
-	const char *data, *buildid_dir, *symfs;
-	bool tried; /* the rest is opened by the first sample that needs it */
+	const struct perfdata_file *file; /* must stay, as the next two */
+	const char *data, *symfs;
+	char *buildid_dir; /* allocated, or NULL */
+	bool tried;	   /* the rest is opened by the first sample that needs it */
 	struct sideband *sideband;
 	struct code *code;
 	struct code_view *view;

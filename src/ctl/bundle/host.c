@@ -150,6 +150,19 @@ static json_object *new_machine(int rootfd, const struct utsname *names)
 	return machine;
 }
 
+/* Some kernels with PREEMPT_RT lack /sys/kernel/realtime. */
+static json_object *new_tuning(int rootfd)
+{
+	json_object *object = new_rows(rootfd, tuning, ARRAY_SIZE(tuning));
+	json_object *version = read_line(rootfd, "proc/sys/kernel/version");
+
+	if (!json_object_object_get(object, "realtime") && version &&
+	    strstr(json_object_get_string(version), "PREEMPT_RT"))
+		json_add_text(object, "realtime", "1");
+	json_object_put(version);
+	return object;
+}
+
 static json_object *new_kernel(int rootfd, const struct utsname *names)
 {
 	json_object *kernel = json_object_new_object();
@@ -329,7 +342,7 @@ json_object *host_facts(int rootfd, const struct capture_file *capture)
 	json_add(facts, "machine", new_machine(rootfd, &names));
 	json_add(facts, "intel_pt", new_intel_pt(rootfd));
 	json_add(facts, "cpus", new_rows(rootfd, cpus, ARRAY_SIZE(cpus)));
-	json_add(facts, "tuning", new_rows(rootfd, tuning, ARRAY_SIZE(tuning)));
+	json_add(facts, "tuning", new_tuning(rootfd));
 	json_add(facts, "cpufreq",
 		 new_list(rootfd, "sys/devices/system/cpu", is_cpu, new_frequency));
 	json_add(facts, "irqs", new_list(rootfd, "proc/irq", is_number, new_irq));

@@ -16,22 +16,16 @@ static int load_events(struct account *account, struct console *con,
 		       const char *symfs)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	_cleanup_(user_code_release) struct user_code user = { .data = data, .symfs = symfs };
+	_cleanup_(user_code_release) struct user_code user = {};
 	/* Of all CPUs: others may have asked this one. */
 	const struct sample_window window = { .end = capture->spike_ns };
 	struct samples *samples = &account->spans->samples;
-	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r = tracepoints_open(&tracepoints, data, &window, &why);
+	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
+				     &why);
 
-	if (!r)
-		r = capture_trace_buildid_dir(account->capture, &buildid_dir);
-	if (!r) {
-		user.file = tracepoints_file(tracepoints);
-		user.buildid_dir = buildid_dir;
-		samples->namer = user_code_name;
-		samples->context = &user;
-	}
+	samples->namer = user_code_name;
+	samples->context = &user;
 	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
 		r = -ENOMEM;
 	if (!r)

@@ -108,3 +108,17 @@ int capture_trace_buildid_dir(const char *folder, char **buildid_dir)
 	*buildid_dir = path && !access(path, X_OK) ? TAKE_PTR(path) : NULL;
 	return path || *buildid_dir ? 0 : -ENOMEM;
 }
+
+int capture_trace_events(struct tracepoints **tracepoints, struct user_code *user,
+			 const char *folder, const char *data, const char *symfs,
+			 const struct sample_window *window, char **why)
+{
+	int r = tracepoints_open(tracepoints, data, window, why);
+
+	if (r)
+		return r;
+	user->file = tracepoints_file(*tracepoints);
+	user->data = data;
+	user->symfs = symfs;
+	return capture_trace_buildid_dir(folder, &user->buildid_dir);
+}

@@ -5,6 +5,7 @@
 
 #include "capture/capture_file.h"
 #include "cli/console.h"
+#include "user_code.h"
 
 /* Reads capture.json of a folder that is open as dirfd; if dirfd is negative, errno says why. */
 int capture_trace_facts(struct console *con, const char *folder, int dirfd,
@@ -26,6 +27,12 @@ bool capture_trace_lacks_times(struct console *con, const char *folder,
 /* Allocates the path for perf's --buildid-dir, which captures from archives have; else NULL.
  * Returns 0 or -ENOMEM and prints nothing. */
 int capture_trace_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
+
+/* Opens the events of perf.data, and what names functions of programs in them; it refers to data
+ * and symfs. user->buildid_dir is allocated. Returns 0 or a negative errno with *why, or NULL. */
+int capture_trace_events(struct tracepoints **tracepoints, struct user_code *user,
+			 const char *folder, const char *data, const char *symfs,
+			 const struct sample_window *window, char **why) _must_check_;
 
 /* Prints an error about a capture: `why` or that of r. Returns r. */
 int capture_trace_error(struct console *con, const char *folder, int r, const char *why);

@@ -77,10 +77,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_poke, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	r = sessions_read(&list, con);
-	if (r)
-		return EXIT_FAILED;
-	code = sessions_choose(&list, con, args.session, &chosen);
+	code = sessions_pick(&list, con, args.session, &chosen);
 	if (code != EXIT_FINE)
 		return code;
 	r = perf_poke__session_poke(chosen->name);

@@ -81,10 +81,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	report.actual_ns = clock_ns(CLOCK_MONOTONIC);
-	r = sessions_read(&list, con);
-	if (r)
-		return EXIT_FAILED;
-	code = sessions_choose(&list, con, args.session, &chosen);
+	code = sessions_pick(&list, con, args.session, &chosen);
 	if (code != EXIT_FINE)
 		return code;
 	report.expected_ns = report.actual_ns - args.latency_ns;

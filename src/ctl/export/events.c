@@ -152,7 +152,6 @@ int export_events(struct console *con, const struct export_args *args,
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(release) struct writer writer = { .capture = capture, .end = UINT64_MAX };
-	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
 	struct sample_window window;
 	int r = 0;
@@ -165,18 +164,10 @@ int export_events(struct console *con, const struct export_args *args,
 	if (!r)
 		r = cpu_names_new(&writer.cpu_names, writer.names);
 	if (!r)
-		r = tracepoints_open(&tracepoints, data, &window, &why);
+		r = capture_trace_events(&tracepoints, &writer.user, args->capture, data,
+					 args->symfs, &window, &why);
 	writer.tracepoints = tracepoints;
 	if (!r)
-		r = capture_trace_buildid_dir(args->capture, &buildid_dir);
-	if (!r) {
-		writer.user = (struct user_code){
-			.file = tracepoints_file(tracepoints),
-			.data = data,
-			.buildid_dir = buildid_dir,
-			.symfs = args->symfs,
-		};
 		r = write_timeline(&writer, path, slices);
-	}
 	return r ? capture_trace_error(con, args->capture, r, why) : 0;
 }

@@ -110,3 +110,9 @@ enum exit_code sessions_choose(const struct session_list *list, struct console *
 	*chosen = only;
 	return EXIT_FINE;
 }
+
+enum exit_code sessions_pick(struct session_list *list, struct console *con, const char *name,
+			     const struct session_entry **chosen)
+{
+	return sessions_read(list, con) ? EXIT_FAILED : sessions_choose(list, con, name, chosen);
+}

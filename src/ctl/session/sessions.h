@@ -35,6 +35,10 @@ const struct session_entry *sessions_find(const struct session_list *list, const
 enum exit_code sessions_choose(const struct session_list *list, struct console *con,
 			       const char *name, const struct session_entry **chosen) _must_check_;
 
+/* Reads the list and chooses. */
+enum exit_code sessions_pick(struct session_list *list, struct console *con, const char *name,
+			     const struct session_entry **chosen) _must_check_;
+
 /* Prints an error of perf_poke__sessions(). */
 void sessions_error(struct console *con, int error);
 

@@ -203,10 +203,10 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	return json;
 }
 
-/* rtla's own threshold is unknown. */
+/* rtla's own threshold is unknown; a kind that takes a text has none. */
 static uint64_t threshold_ns(const struct config *config, const struct perf_poke_spike *spike)
 {
-	if (spike->rtla)
+	if (spike->rtla || trigger_row(spike->kind)->choice.argument)
 		return 0;
 	return spike->threshold_ns ? spike->threshold_ns : config->threshold_ns;
 }

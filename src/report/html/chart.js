@@ -156,7 +156,7 @@
 		context.fillStyle = colors.late;
 		context.fillRect(Math.round(x), 0, 1, height);
 		context.fillRect(Math.round(right), 0, 1, height);
-		if (right - x > 80) context.fillText("timer is late", Math.max(x, 0) + 4, height - 6);
+		if (right - x > 80) context.fillText(chart.late, Math.max(x, 0) + 4, height - 6);
 	};
 
 	const draw = () => {

@@ -254,6 +254,7 @@ TEST_IN_FOLDER(tells_of_the_host)
 		"\"cpufreq\":[{\"cpu\":2,\"driver\":null,\"governor\":\"performance\"",
 		"\"irqs\":[{\"irq\":9,\"affinity\":\"0-1\",\"effective\":null,\"handlers\":[]},{",
 		"{\"irq\":10,\"affinity\":null,\"effective\":null,\"handlers\":[\"eth0\"]}]",
+		"\"realtime\":\"1\"",
 		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
 	};
 	const struct capture_file capture = { .hostname = "elsewhere" };
@@ -269,6 +270,7 @@ TEST_IN_FOLDER(tells_of_the_host)
 	put_file(folder->fd, "proc/irq/9/smp_affinity_list", "0-1\n");
 	put_file(folder->fd, "proc/irq/10/eth0/x", "");
 	put_file(folder->fd, "proc/irq/default_smp_affinity", "f\n");
+	put_file(folder->fd, "proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 7.3\n");
 	put_file(folder->fd, "sys/devices/system/cpu/isolated", "2\n");
 	put_file(folder->fd, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
 		 "performance\n");
