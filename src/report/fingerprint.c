@@ -162,6 +162,19 @@ static void add_named_task(struct fingerprint *to, const char *name)
 	add_task(to, comm);
 }
 
+/* Whether others ran as soon as the kernel let them. A thread that went to sleep does so after what
+ * it did. */
+static bool was_preempted(const struct spike_stack *stack)
+{
+	size_t end = spike_stack_switched(stack);
+
+	for (size_t i = 0; i < end && i < stack->nr; i++) {
+		if (!strcmp(stack->frames[i].name, "schedule"))
+			return false;
+	}
+	return true;
+}
+
 /* A thread in the kernel is its functions; in user space, where recorders see different depths, it
  * is its name. */
 static void make_thread(struct fingerprint *to, const struct cause *cause,
@@ -170,7 +183,7 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 	const struct spike_stack *stack = &facts->stack;
 
 	set_kind(to, "thread");
-	if (cause_switched(cause, findings, facts))
+	if (was_preempted(stack) && cause_switched(cause, findings, facts))
 		add_stack(to, stack, spike_stack_switched(stack));
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);

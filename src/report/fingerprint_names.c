@@ -40,7 +40,8 @@ void fingerprint_function(char *buf, const char *name)
 	copy_until(buf, name, ".+ \t");
 }
 
-/* Such as `__x64_sys_write`. Returns the name of the system call, or NULL. */
+/* Such as `__x64_sys_write`, or ksys_write() that it jumps to. Returns the name of the system call,
+ * or NULL. */
 static const char *system_call(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -48,7 +49,7 @@ static const char *system_call(const char *name)
 		"__arm64_compat_sys_", "__riscv_compat_sys_", "__se_compat_sys_",
 		"__do_compat_sys_",    "__x64_sys_",	      "__ia32_sys_",
 		"__arm64_sys_",	       "__riscv_sys_",	      "__s390x_sys_",
-		"__se_sys_",	       "__do_sys_",
+		"__se_sys_",	       "__do_sys_",	      "ksys_",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
@@ -169,7 +170,6 @@ enum frame_role fingerprint_role(char *token, const char *function)
 {
 	static const struct named passes[] = {
 		{ "vfs_", "" },
-		{ "ksys_", "" },
 		{ "new_sync_", "" },
 		{ "__vfs_", "" },
 		{ "do_iter_", "" },

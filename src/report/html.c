@@ -6,6 +6,7 @@
 
 #include "html_files.h"
 #include "json_add.h"
+#include "page.h"
 #include "printable.h"
 #include "units.h"
 
@@ -293,55 +294,19 @@ static json_object *new_chart(const struct account *account)
 	return object;
 }
 
-/* Escapes '<', so that JSON cannot end its script element. */
-static int put_json(FILE *file, json_object *object)
+static int put_part(FILE *file, const char *name, const void *arg)
 {
-	const char *text =
-		object ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN) : NULL;
+	const struct account *account = arg;
 
-	while (text && *text) {
-		size_t length = strcspn(text, "<");
-
-		fwrite(text, 1, length, file);
-		text += length;
-		if (*text) {
-			fputs("\\u003c", file);
-			text++;
-		}
-	}
-	json_object_put(object);
-	return text ? 0 : -ENOMEM;
-}
-
-static int put_part(FILE *file, const struct account *account, const char *name)
-{
 	if (!strncmp(name, "@REPORT@", 8))
-		return put_json(file, account_json(account, FUNCTIONS));
+		return page_put_json(file, account_json(account, FUNCTIONS));
 	if (!strncmp(name, "@CHART@", 7))
-		return put_json(file, new_chart(account));
+		return page_put_json(file, new_chart(account));
 	fputs(script, file);
 	return 0;
 }
 
 int html_write(FILE *file, const struct account *account)
 {
-	const char *text = page;
-	int r = 0;
-
-	while (!r) {
-		const char *mark = strchr(text, '@');
-
-		/* In style sheets, '@' is followed by lower case. */
-		while (mark && (mark[1] < 'A' || mark[1] > 'Z'))
-			mark = strchr(mark + 1, '@');
-		if (!mark)
-			break;
-		fwrite(text, 1, (size_t)(mark - text), file);
-		r = put_part(file, account, mark);
-		text = strchr(mark + 1, '@') + 1;
-	}
-	fputs(text, file);
-	if (!r && ferror(file))
-		r = errno ? -errno : -EIO;
-	return r;
+	return page_write(file, page, put_part, account);
 }

@@ -34,17 +34,20 @@ static const char *skip_string(const char *s)
 	return s + 1;
 }
 
-static const char *why_not_strict(const char *text)
+/* *at is where. */
+static const char *why_not_strict(const char *text, size_t *at)
 {
 	const char *s = text;
 	uint32_t code;
 
 	for (size_t length; *s; s += length) {
+		*at = (size_t)(s - text);
 		length = utf8_decode(s, &code);
 		if (!length)
 			return "invalid UTF-8";
 	}
 	for (s = text; *s;) {
+		*at = (size_t)(s - text);
 		if (*s == '"') {
 			s = skip_string(s);
 			if (!s)
@@ -179,13 +182,14 @@ int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char 
 	return 0;
 }
 
-int json_file_parse(json_object **json, const char *text, size_t size, char **why)
+int json_file_parse_at(json_object **json, const char *text, size_t size, size_t *at, char **why)
 {
 	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
 	enum json_tokener_error error;
 	const char *wrong, *end;
 
 	*json = NULL;
+	*at = 0;
 	if (!tokener)
 		return -ENOMEM;
 	if (size > JSON_FILE_MAX_SIZE)
@@ -196,21 +200,29 @@ int json_file_parse(json_object **json, const char *text, size_t size, char **wh
 	/* The NUL marks the end. */
 	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
+	*at = json_tokener_get_parse_end(tokener);
 	if (error != json_tokener_success)
 		return json_explain(why, -EINVAL, "not JSON: %s",
 				    error == json_tokener_continue
 					    ? "truncated"
 					    : json_tokener_error_desc(error));
-	end = text + json_tokener_get_parse_end(tokener);
+	end = text + *at;
 	if (end < text + size && end[strspn(end, " \t\r\n")])
 		return json_explain(why, -EINVAL, "not JSON: data after the end");
-	wrong = why_not_strict(text);
+	wrong = why_not_strict(text, at);
 	if (wrong)
 		return json_explain(why, -EINVAL, "not JSON: %s", wrong);
 	return 0;
 }
 
-static int read_text(int dirfd, const char *name, char **text, size_t *size, char **why)
+int json_file_parse(json_object **json, const char *text, size_t size, char **why)
+{
+	size_t at;
+
+	return json_file_parse_at(json, text, size, &at, why);
+}
+
+int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why)
 {
 	_cleanup_close_ int fd = regular_open(dirfd, name);
 	_cleanup_free_ char *buf = NULL;
@@ -241,7 +253,7 @@ int json_file_read(json_object **json, int dirfd, const char *name, char **why)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	int r = read_text(dirfd, name, &text, &size, why);
+	int r = json_file_text(dirfd, name, &text, &size, why);
 
 	*json = NULL;
 	return r ? r : json_file_parse(json, text, size, why);

@@ -16,6 +16,11 @@
 
 /* text[size] is NUL. */
 int json_file_parse(json_object **json, const char *text, size_t size, char **why) _must_check_;
+/* The same, with the number of bytes before the mistake. */
+int json_file_parse_at(json_object **json, const char *text, size_t size, size_t *at,
+		       char **why) _must_check_;
+/* Only the text, which ends in a NUL: of a file that is not quite JSON. */
+int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why) _must_check_;
 /* Reads a regular file of at most JSON_FILE_MAX_SIZE. */
 int json_file_read(json_object **json, int dirfd, const char *name, char **why) _must_check_;
 

@@ -135,7 +135,8 @@ class Events(common.HostTest):
             found = self.read(line["path"])
             self.assertEqual((line["sentence"], line["cause"]), (found["sentence"], found["cause"]))
         text = common.run_ctl("list", folder, "--why").stdout.splitlines()
-        self.assertEqual(text[2::2], ["  " + line["sentence"] for line in lines])
+        self.assertEqual(text[2::3], ["  " + line["fingerprint"] for line in lines])
+        self.assertEqual(text[3::3], ["  " + line["sentence"] for line in lines])
         without = common.parse_lines(common.run_ctl("list", folder, "--json").stdout)
         self.assertNotIn("sentence", without[0])
 

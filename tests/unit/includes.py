@@ -35,11 +35,12 @@ ARROWS = {
     "src/ctl/cli": ("src/lib", "src/shared"),
     "src/ctl/capture": ("src/ctl/cli", "src/report"),
     "src/ctl/bundle": ("src/ctl/capture",),
+    "src/ctl/causes": ("src/ctl/bundle",),
     "src/ctl/export": ("src/ctl/capture",),
     "src/ctl/script": ("src/ctl/capture",),
     "src/ctl/session": ("src/ctl/cli",),
     "src/ctl/selftest": ("src/ctl/bundle", "src/ctl/session"),
-    "src/ctl/commands": ("src/ctl/export", "src/ctl/script", "src/ctl/selftest"),
+    "src/ctl/commands": ("src/ctl/causes", "src/ctl/export", "src/ctl/script", "src/ctl/selftest"),
     "src/ctl": ("src/ctl/commands",),
 }
 

@@ -6,6 +6,7 @@
 #include "capture/capture_facts.h"
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
+#include "capture/fingerprint_file.h"
 #include "cli/ending.h"
 #include "events_spans.h"
 #include "track_spans.h"
@@ -89,6 +90,15 @@ static int load_spans(struct account *account, struct console *con,
 	return load_events(account, con, capture, data, begin, want->symfs);
 }
 
+/* For the next time; what cannot be kept is found again. */
+static void keep_fingerprint(const struct account *account)
+{
+	_cleanup_close_ int fd = open(account->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		fingerprint_file_write(fd, account);
+}
+
 int account_load(struct account *account, struct console *con, const char *folder,
 		 const struct account_want *want)
 {
@@ -108,6 +118,8 @@ int account_load(struct account *account, struct console *con, const char *folde
 	r = load_spans(account, con, &capture.view, data, want);
 	if (!r && account_finish(account))
 		r = capture_trace_error(con, folder, -ENOMEM, NULL);
+	if (!r && !want->window_ns && !want->after_ns && !want->symfs)
+		keep_fingerprint(account);
 	if (r)
 		account_release(account);
 	return r;

@@ -16,6 +16,7 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_NO_SPIKE = 3,
+	EXIT_NEW_CAUSE = 4,
 };
 
 struct command {

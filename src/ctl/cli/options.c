@@ -148,8 +148,11 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 	case OPTION_CPUS:
 		r = check_cpus(value, why);
 		break;
-	case OPTION_STRING:
 	case OPTION_WORD:
+		if (spec->parse)
+			return spec->parse(target, value, why);
+		break;
+	case OPTION_STRING:
 	case OPTION_FLAG:
 	case OPTION_REST:
 		break;
@@ -248,13 +251,14 @@ static int explain_option(struct parser *p, bool is_missing)
 	return options_explain(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
 }
 
-/* Takes the first row of the kind without a value. */
+/* Takes the first row of the kind without a value, or one that takes many. */
 static const struct option_spec *take_unnamed(struct parser *p, enum option_kind kind)
 {
 	for (size_t i = 0; i < p->nr; i++) {
 		if (p->specs[i].kind != kind || p->seen & UINT64_C(1) << i)
 			continue;
-		p->seen |= UINT64_C(1) << i;
+		if (!p->specs[i].repeatable)
+			p->seen |= UINT64_C(1) << i;
 		return &p->specs[i];
 	}
 	return NULL;

@@ -20,8 +20,8 @@ enum option_kind {
 	OPTION_ENUM,	 /* int or an enum: one of `choices`, or a value of `axis` */
 	OPTION_STRING,	 /* const char *, not empty */
 	OPTION_PARSED,	 /* parsed by `parse` */
-	OPTION_WORD,	 /* const char *, not empty: a positional argument, without a name */
-	OPTION_REST,	 /* char **, NULL-terminated: all after `--`, without a name */
+	OPTION_WORD, /* a positional argument, without a name: const char *, or as `parse` has it */
+	OPTION_REST, /* char **, NULL-terminated: all after `--`, without a name */
 };
 
 #define OPTIONS_NS_PER_H UINT64_C(3600000000000)

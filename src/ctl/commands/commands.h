@@ -9,6 +9,7 @@
 #include "cli/command.h"
 
 extern const struct command command_start;
+extern const struct command command_causes;
 extern const struct command command_check;
 extern const struct command command_export;
 extern const struct command command_archive;

@@ -31,7 +31,7 @@ static void offer_values(struct console *con, const char *word, const struct opt
 		return;
 	if (!strcmp(spec->metavar, "SESSION"))
 		offer_sessions(con, word);
-	else if (!strcmp(spec->metavar, "FILE"))
+	else if (!strcmp(spec->metavar, "FILE") || !strcmp(spec->metavar, "DIR|ARCHIVE"))
 		fputs(":files\n", con->out);
 	else if (!strcmp(spec->metavar, "DIR") || !strcmp(spec->metavar, "CAPTURE"))
 		fputs(":folders\n", con->out);

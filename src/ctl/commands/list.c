@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "capture/account_load.h"
+#include "capture/fingerprint_file.h"
 #include "capture/folder.h"
 #include "cli/json_line.h"
 #include "clock.h"
@@ -55,7 +56,8 @@ static const char notes[] =
 	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked, "
 	"cpu,\n"
 	"                      time_ns, latency_ns, expected_ns, actual_ns, function_name,\n"
-	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes;\n"
+	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes,\n"
+	"                      fingerprint (null: not known yet; --why finds it);\n"
 	"                      with --why: sentence and cause as in report (null on error)\n"
 	"  {\"type\":\"error\"}    message\n";
 
@@ -205,6 +207,7 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 {
 	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list_entry entry = { .capture = capture };
+	struct fingerprint_file kept;
 
 	if (strcmp(capture->recorder, view_kind_name(VIEW_NONE)) &&
 	    strcmp(capture->recorder, view_kind_name(VIEW_PERF)) &&
@@ -214,6 +217,9 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 		complain(list, why ?: strerror(ENOMEM));
 	} else if (list_wants(list->args, list->cpus, list->nr_cpus, capture)) {
 		entry.size = tree_size(fd, ".").share;
+		if (!fingerprint_file_read(&kept, fd))
+			snprintf(entry.fingerprint, sizeof(entry.fingerprint), "%s",
+				 kept.fingerprint.id);
 		list->out_of_memory |= add_entry(list, &entry) != 0;
 		capture = NULL;
 	}
@@ -276,6 +282,8 @@ static void print_entry(FILE *out, struct list_entry *entry)
 		spike->poked ? "poked" : FORMAT_TIME(spike->latency_ns), task,
 		CLEAN(capture->recorder), FORMAT_SIZE(entry->size),
 		CLEAN_TO(PATH_MAX, capture->path));
+	if (*entry->fingerprint)
+		fprintf(out, "  %s\n", CLEAN_TO(FINGERPRINT_ID_SIZE, entry->fingerprint));
 	if (entry->report)
 		fprintf(out, "  %s\n",
 			CLEAN(json_object_get_string(
@@ -294,8 +302,11 @@ static int explain(struct list *list)
 			return r;
 		if (r)
 			list->failed = true;
-		else
-			list->entries[i].report = account_json(&account, 1);
+		if (r)
+			continue;
+		snprintf(list->entries[i].fingerprint, sizeof(list->entries[i].fingerprint), "%s",
+			 account.fingerprint.id);
+		list->entries[i].report = account_json(&account, 1);
 	}
 	return 0;
 }
@@ -327,6 +338,7 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 	json_add_name(object, "kernel", capture->kernel);
 	json_add_name(object, "hostname", capture->hostname);
 	json_add_u64(object, "size_bytes", entry->size);
+	json_add_name(object, "fingerprint", entry->fingerprint);
 	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
 		json_add(object, reasons[i],
 			 json_object_get(json_object_object_get(entry->report, reasons[i])));

@@ -7,6 +7,7 @@
 #include <perf_poke.h>
 
 #include "cli/command.h"
+#include "fingerprint.h"
 
 enum list_order {
 	LIST_BY_TIME,
@@ -28,6 +29,7 @@ struct list_args {
 struct list_entry {
 	const struct perf_poke_capture *capture; /* owned */
 	uint64_t size;				 /* bytes */
+	char fingerprint[FINGERPRINT_ID_SIZE];	 /* empty: none, or not found yet */
 	json_object *report;			 /* owned; NULL: not requested, or failed */
 };
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. With PREEMPT_RT
 rtla's auto-analysis watches the same moments. Prints how often each of them names it. In the environment: LAB_SPIKES, of each kind;
-LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late.
+LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_KEEP, a folder for the first capture of each kind.
 
 usage: culprits.py PERF_POKE_CTL USER_LOOP"""
+import collections
 import glob
 import json
 import os
@@ -22,6 +23,7 @@ from common import check
 CTL, USER_LOOP = sys.argv[1:]
 SPIKES = int(os.environ.get("LAB_SPIKES", "10"))
 WATCHED = int(os.environ.get("LAB_RTLA", "3"))
+KEEP = os.environ.get("LAB_KEEP")
 SECONDS = int(os.environ.get("LAB_SECONDS", "400"))
 # A guest is late by itself now and then: by some 400 us where its time is what it executes, else by tens of milliseconds.
 THRESHOLD_US, INJECTED_US = (2000, 5000) if os.environ.get("LAB_ICOUNT") else (30000, 60000)
@@ -69,6 +71,7 @@ class Kind:
         """What the sentence says if it names the culprit; what rtla prints if it does, and if it tells what kind of thing it was."""
         self.trigger, self.inject, self.named, self.by_rtla, self.partly = trigger, inject, named, by_rtla, partly
         self.spikes = self.right = self.rtla = self.rtla_partly = self.watched = 0
+        self.fingerprints = collections.Counter()
 
 
 def kinds():
@@ -179,6 +182,10 @@ def watch(session, name, kind, with_rtla):
     said = report(line["path"])
     found = re.search(kind.named, said["sentence"])
     kind.right += bool(found)
+    if found:
+        kind.fingerprints[said["fingerprint"]["id"]] += 1
+        if KEEP and kind.right == 1:
+            shutil.copytree(line["path"], pathlib.Path(KEEP, f"{os.environ['LAB_KERNEL']}-{name}"))
     if not found or kind.right == 1:
         print(f"{name}: {said['sentence']}", flush=True)
         print("    " + ", ".join(f"{row['term']} {row['name'] or ''} {row['percent']:.1f}%" for row in said["analysis"]), flush=True)
@@ -206,6 +213,9 @@ def deep_states():
 
 
 def table(rows):
+    for name, kind in rows.items():
+        for fingerprint, count in kind.fingerprints.most_common():
+            print(f"{name:12} {count:3} {fingerprint}")
     print(f"{'trigger':8} {'what made it late':18} {'named':>5} of {'spikes':>6} {'rtla':>6} {'partly':>6} of {'spikes':>6}")
     for name, kind in rows.items():
         print(f"{kind.trigger:8} {name:18} {kind.right:5} of {kind.spikes:6} {kind.rtla:6} {kind.rtla_partly:6} of {kind.watched:6}", flush=True)
@@ -224,5 +234,7 @@ for name, kind in all_kinds.items():
     if not kind.spikes:
         print(f"{name}: out of time before the first")
         continue
+    # Of what is named, one cause: nothing in it differs from spike to spike.
+    check(len(kind.fingerprints) == 1, f"{name}: fingerprints {dict(kind.fingerprints)}")
     # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
     check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")

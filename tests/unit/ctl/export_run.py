@@ -166,7 +166,7 @@ class ExportTest(Export):
         row = f"-                          1      1us  -                    pt             3K  {self.capture}\n"
         self.assertEqual(listed(), head + row)
         self.assertEqual(listed("--sort", "latency", "--cpu", "0-1", "--min-latency", "1us"), head + row)
-        self.assertRegex(listed("--why").removeprefix(head + row), r"\A  IRQ latency .*: nothing in the window .*, at first in loop\(\)\n\Z")
+        self.assertRegex(listed("--why").removeprefix(head + row), r"\A  outside:[0-9a-f]{8}\n  IRQ latency .*: nothing in the window .*, at first in loop\(\)\n\Z")
         for none in (["--cpu", "2"], ["--min-latency", "1001ns"], ["--since", "2h"]):
             self.assertEqual(listed(*none), f"no matching capture in {self.folder}\n")
             self.assertEqual(listed("--json", *none), "")

@@ -53,8 +53,9 @@ class PerfHasTheTrace(CaptureTest):
     def test_is_listed(self):
         result = self.ctl("list", "--why")
         self.assertEqual(result.stderr, "")
-        _, line, why = result.stdout.splitlines()
+        _, line, fingerprint, why = result.stdout.splitlines()
         self.assertEqual(line.split()[1:5], ["1", "83us", "stress/7", self.KIND])
+        self.assertRegex(fingerprint, "^  unknown:[0-9a-f]{8}$")
         self.assertEqual(why.strip(), self.WHY)
         listed = json.loads(self.ctl("list", "--json").stdout)
         self.assertEqual((listed["recorder"], listed["path"]), (self.KIND, "perf-poke.data/" + NAME))

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* fingerprint.json of a capture: what a report found, so that it need not be decoded again. */
+#ifndef CTL_CAPTURE_FINGERPRINT_FILE_H
+#define CTL_CAPTURE_FINGERPRINT_FILE_H
+
+#include "account.h"
+
+#define FINGERPRINT_FILE_NAME "fingerprint.json"
+
+struct fingerprint_file {
+	struct fingerprint fingerprint; /* without a kind: the capture has none */
+	char sentence[512];		/* of the report */
+};
+
+/* Returns 0, -ENOENT if there is none or one of another version, -EINVAL if it is no such file, or
+ * another negative errno. */
+int fingerprint_file_read(struct fingerprint_file *file, int dirfd) _must_check_;
+
+/* Reads what fingerprint_json() makes. Returns 0 or -EINVAL. */
+int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
+
+/* Replaces it at once. A folder that is read-only stays as it is. Returns 0 or a negative errno. */
+int fingerprint_file_write(int dirfd, const struct account *account);
+
+#endif

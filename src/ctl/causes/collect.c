@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "causes/collect.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bundle/unpack.h"
+#include "capture/account_load.h"
+#include "capture/capture_file.h"
+#include "capture/fingerprint_file.h"
+#include "capture/layout.h"
+#include "cli/partial.h"
+#include "strfmt.h"
+
+#define ARCHIVE_MAX_SIZE (UINT64_C(16) << 30)
+#define ARCHIVE_MAX_ENTRIES 100000
+#define DEPTH_MAX 6
+
+struct collecting {
+	struct causes *causes;
+	struct console *con;
+	const char *archive; /* instead of the path of its unpacked folder; NULL: none */
+};
+
+/* Continues with the others. */
+static int complain(const struct collecting *c, const char *path, const char *why)
+{
+	console_error(c->con, "%s: %s", c->archive ?: path, why);
+	c->causes->unreadable++;
+	return 0;
+}
+
+/* Decodes the capture unless somebody did. Errors are printed. */
+static int find_cause(const struct collecting *c, int dirfd, const char *path,
+		      struct fingerprint_file *found)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	int r = fingerprint_file_read(found, dirfd);
+
+	if (!r)
+		return 0;
+	r = account_load(&account, c->con, path, &(struct account_want){ 0 });
+	if (r)
+		return r;
+	found->fingerprint = account.fingerprint;
+	snprintf(found->sentence, sizeof(found->sentence), "%s", account.sentence);
+	return 0;
+}
+
+static int take_capture(const struct collecting *c, int dirfd, const char *path)
+{
+	struct fingerprint_file found;
+	_cleanup_free_ char *why = NULL;
+	struct capture_file file;
+	int r = capture_file_read(&file, dirfd, &why);
+
+	if (r)
+		return r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
+	r = find_cause(c, dirfd, path, &found);
+	if (r == -ENOMEM || r == -EINTR)
+		return r;
+	if (r) {
+		c->causes->unreadable++;
+		return 0;
+	}
+	if (!found.fingerprint.kind[0]) {
+		c->causes->without++;
+		return 0;
+	}
+	return causes_add(c->causes,
+			  &(struct sighting){
+				  .path = c->archive ?: path,
+				  .host = file.hostname,
+				  .wall_ns = file.wall_ns,
+				  .latency_ns = file.view.latency_ns,
+				  .cpu = file.view.cpu,
+			  },
+			  &found.fingerprint, found.sentence);
+}
+
+static int take_archive(struct collecting *c, int fd, const char *path);
+
+static bool is_archive(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 8 && !strcmp(name + length - 8, ".tar.zst");
+}
+
+static int take_folder(struct collecting *c, int dirfd, const char *path, int depth);
+
+static int take_entry(struct collecting *c, int dirfd, const char *folder, const char *name,
+		      int depth)
+{
+	_cleanup_free_ char *path = strfmt("%s/%s", folder, name);
+	bool archive = !c->archive && is_archive(name);
+	_cleanup_close_ int fd = openat(
+		dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (archive ? 0 : O_DIRECTORY));
+
+	if (!path)
+		return -ENOMEM;
+	if (fd < 0 && (errno == ENOTDIR || errno == ENOENT))
+		return 0;
+	if (fd < 0)
+		return complain(c, path, strerror(errno));
+	return archive ? take_archive(c, fd, path) : take_folder(c, fd, path, depth + 1);
+}
+
+/* Hidden folders are being written. */
+static int walk(struct collecting *c, int dirfd, const char *path, int depth)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	int r = opendir_at(&dir, dirfd, ".");
+
+	while (!r) {
+		errno = 0;
+		entry = readdir(dir);
+		if (!entry)
+			return errno ? complain(c, path, strerror(errno)) : 0;
+		if (entry->d_name[0] != '.')
+			r = take_entry(c, dirfd, path, entry->d_name, depth);
+	}
+	return r;
+}
+
+static int take_folder(struct collecting *c, int dirfd, const char *path, int depth)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!faccessat(dirfd, CAPTURE_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW) ||
+	    layout_is_name(slash ? slash + 1 : path))
+		return take_capture(c, dirfd, path);
+	return depth < DEPTH_MAX ? walk(c, dirfd, path, depth) : 0;
+}
+
+static int unpack_into(struct partial *partial, int fd, char **why)
+{
+	const struct unpack_limits limits = { ARCHIVE_MAX_SIZE, ARCHIVE_MAX_ENTRIES };
+	const struct unpack_source source = { .fd = fd, .any_top = true };
+	_cleanup_free_ char *beside = strfmt("%s/perf-poke-causes", getenv("TMPDIR") ?: "/tmp");
+	_cleanup_free_ char *top = NULL;
+	int r = beside ? partial_folder(partial, beside) : -ENOMEM;
+
+	return r ? r : unpack(&source, partial->fd, &limits, &top, why);
+}
+
+static int take_archive(struct collecting *c, int fd, const char *path)
+{
+	struct partial partial = partial_none;
+	_cleanup_free_ char *why = NULL;
+	int r = unpack_into(&partial, fd, &why);
+
+	c->archive = path;
+	if (r)
+		r = r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
+	else
+		r = take_folder(c, partial.fd, partial.path, 0);
+	c->archive = NULL;
+	partial_release(&partial);
+	return r;
+}
+
+int collect(struct causes *causes, struct console *con, const char *path)
+{
+	struct collecting c = { .causes = causes, .con = con };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return complain(&c, path, strerror(errno));
+	return S_ISDIR(st.st_mode) ? take_folder(&c, fd, path, 0) : take_archive(&c, fd, path);
+}

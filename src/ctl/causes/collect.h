@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds captures in folders and archives, and their causes. */
+#ifndef CTL_CAUSES_COLLECT_H
+#define CTL_CAUSES_COLLECT_H
+
+#include "causes/groups.h"
+#include "cli/console.h"
+
+/* Adds the capture, the captures below a folder, or those of an archive. Prints what cannot be read
+ * and counts it. Returns 0, -ENOMEM or -EINTR. */
+int collect(struct causes *causes, struct console *con, const char *path) _must_check_;
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "causes/print.h"
+#include "causes_files.h"
+#include "json_add.h"
+#include "page.h"
+
+struct page_arg {
+	const struct causes *causes;
+	const struct known_judge *judge;
+};
+
+/* [milliseconds since 1970, latency in ns, CPU, host, path] each */
+static json_object *new_points(const struct causes *causes, const struct group *group)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct sighting *sighting = &causes->sightings[group->sightings[i]];
+		json_object *row = json_object_new_array();
+
+		json_push_u64(row, sighting->wall_ns / 1000000);
+		json_push_u64(row, sighting->latency_ns);
+		json_object_array_add(row, json_object_new_int(sighting->cpu));
+		json_object_array_add(row, json_text(sighting->host));
+		json_object_array_add(row, json_text(sighting->path));
+		json_object_array_add(list, row);
+	}
+	return list;
+}
+
+static json_object *new_causes(const struct page_arg *arg)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < arg->causes->nr_groups; i++) {
+		const struct group *group = &arg->causes->groups[i];
+		json_object *object = causes_group_json(arg->causes, group, arg->judge);
+
+		json_add(object, "points", new_points(arg->causes, group));
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
+static int put_part(FILE *file, const char *name, const void *arg)
+{
+	if (!strncmp(name, "@CAUSES@", 8))
+		return page_put_json(file, new_causes(arg));
+	fputs(causes_script, file);
+	return 0;
+}
+
+int causes_page(FILE *file, const struct causes *causes, const struct known_judge *judge)
+{
+	return page_write(file, causes_html, put_part, &(struct page_arg){ causes, judge });
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "causes/print.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/json_line.h"
+#include "clock.h"
+#include "cpulist.h"
+#include "printable.h"
+#include "units.h"
+
+#define HOSTS_SHOWN 3
+
+static double share(const struct causes *causes, const struct group *group)
+{
+	return 100.0 * (double)group->count / (double)causes->nr;
+}
+
+/* Local time, as in the names of captures. */
+static const char *format_time(char *text, size_t size, uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
+	struct tm tm;
+
+	if (!wall_ns || !localtime_r(&seconds, &tm) ||
+	    !strftime(text, size, "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(text, size, "-");
+	return text;
+}
+
+static void print_places(FILE *out, const struct group *group)
+{
+	_cleanup_free_ char *cpus = NULL;
+
+	fprintf(out, "          on ");
+	for (size_t i = 0; i < group->nr_hosts && i < HOSTS_SHOWN; i++)
+		fprintf(out, "%s%s", i ? ", " : "", CLEAN(group->hosts[i]));
+	if (!group->nr_hosts)
+		fputs("an unknown host", out);
+	if (group->nr_hosts > HOSTS_SHOWN)
+		fprintf(out, " and %zu more hosts", group->nr_hosts - HOSTS_SHOWN);
+	if (group->nr_cpus && !cpulist_format(group->cpus, group->nr_cpus, &cpus))
+		fprintf(out, ", CPU%s %s", group->nr_cpus > 1 ? "s" : "", cpus);
+	fputc('\n', out);
+}
+
+static void print_state(FILE *out, const struct causes *causes, const struct group *group,
+			const struct known_judge *judge)
+{
+	const struct known_cause *cause;
+	enum known_state state = known_judge(judge, causes, group, &cause);
+
+	fprintf(out, "          %s", known_state_name(state));
+	if (state == KNOWN_WORSE)
+		fprintf(out, ": %s was the worst so far", FORMAT_TIME(cause->worst_ns));
+	else if (state == KNOWN_NEW && cause)
+		fprintf(out, ": known until %s alone, today is %s", cause->expires, judge->today);
+	if (cause && cause->comment)
+		fprintf(out, " (%s)", CLEAN(cause->comment));
+	fputc('\n', out);
+}
+
+static void print_group(FILE *out, const struct causes *causes, const struct group *group,
+			const struct known_judge *judge)
+{
+	const struct seen *seen = group_seen(causes, group, 0);
+	char first[32], last[32];
+
+	fprintf(out, "%6zu %5.1f%% %8s %8s  %-19s  %-19s  %s\n", group->count, share(causes, group),
+		FORMAT_TIME(group->worst_ns), FORMAT_TIME(group->p50_ns),
+		format_time(first, sizeof(first), group->first_ns),
+		format_time(last, sizeof(last), group->last_ns),
+		CLEAN_TO(FINGERPRINT_ID_SIZE, seen->fingerprint.id));
+	if (judge)
+		print_state(out, causes, group, judge);
+	if (group->nr_seen > 1)
+		fprintf(out, "          and %zu near it\n", group->nr_seen - 1);
+	print_places(out, group);
+	fprintf(out, "          as in %s: %s\n",
+		CLEAN_TO(4096, causes->sightings[group->example].path),
+		CLEAN_TO(512, causes->seen[causes->sightings[group->example].kind].sentence));
+}
+
+static json_object *new_fingerprints(const struct causes *causes, const struct group *group)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < group->nr_seen; i++) {
+		const struct seen *seen = group_seen(causes, group, i);
+		json_object *object = fingerprint_json(&seen->fingerprint);
+
+		json_add_u64(object, "count", seen->count);
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
+static void add_places(json_object *object, const struct group *group)
+{
+	json_object *hosts = json_object_new_array(), *cpus = json_object_new_array();
+
+	for (size_t i = 0; i < group->nr_hosts; i++)
+		json_object_array_add(hosts, json_text(group->hosts[i]));
+	for (size_t i = 0; i < group->nr_cpus; i++)
+		json_object_array_add(cpus, json_object_new_int(group->cpus[i]));
+	json_add(object, "hosts", hosts);
+	json_add(object, "cpus", cpus);
+}
+
+static void add_state(json_object *object, const struct causes *causes, const struct group *group,
+		      const struct known_judge *judge)
+{
+	const struct known_cause *cause = NULL;
+	enum known_state state = judge ? known_judge(judge, causes, group, &cause) : KNOWN_NEW;
+
+	json_add_text(object, "state", judge ? known_state_name(state) : NULL);
+	json_add_known(object, "known_worst_ns", cause ? cause->worst_ns : 0, 0);
+	json_add_name(object, "expires", cause ? cause->expires : NULL);
+	json_add_name(object, "comment", cause ? cause->comment : NULL);
+}
+
+json_object *causes_group_json(const struct causes *causes, const struct group *group,
+			       const struct known_judge *judge)
+{
+	const struct sighting *example = &causes->sightings[group->example];
+	const struct seen *seen = &causes->seen[example->kind];
+	json_object *object = json_line("cause");
+
+	json_add_text(object, "fingerprint", group_seen(causes, group, 0)->fingerprint.id);
+	json_add_u64(object, "count", group->count);
+	json_add(object, "share", json_object_new_double(share(causes, group)));
+	json_add_u64(object, "worst_ns", group->worst_ns);
+	json_add_u64(object, "p50_ns", group->p50_ns);
+	json_add_known(object, "first_ns", group->first_ns, 0);
+	json_add_known(object, "last_ns", group->last_ns, 0);
+	add_places(object, group);
+	json_add_text(object, "example", example->path);
+	json_add_text(object, "sentence", seen->sentence);
+	json_add(object, "fingerprints", new_fingerprints(causes, group));
+	add_state(object, causes, group, judge);
+	return object;
+}
+
+static json_object *new_summary(const struct causes *causes, const struct known_judge *judge)
+{
+	json_object *object = json_line("summary");
+	uint64_t states[KNOWN_FINE + 1] = { 0 };
+	const struct known_cause *cause;
+
+	for (size_t i = 0; judge && i < causes->nr_groups; i++)
+		states[known_judge(judge, causes, &causes->groups[i], &cause)]++;
+	json_add_u64(object, "captures", causes->nr);
+	json_add_u64(object, "without", causes->without);
+	json_add_u64(object, "unreadable", causes->unreadable);
+	json_add_u64(object, "causes", causes->nr_groups);
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+		json_add(object, known_state_name((enum known_state)i),
+			 judge ? json_object_new_uint64(states[i]) : NULL);
+	return object;
+}
+
+static void print_end(FILE *out, const struct causes *causes)
+{
+	fprintf(out, "%s of %s", FORMAT_COUNT(causes->nr_groups, "cause", "causes"),
+		FORMAT_COUNT(causes->nr, "capture", "captures"));
+	if (causes->without)
+		fprintf(out, "; %s without a spike",
+			FORMAT_COUNT(causes->without, "capture", "captures"));
+	if (causes->unreadable)
+		fprintf(out, "; %zu unreadable", causes->unreadable);
+	fputc('\n', out);
+}
+
+void causes_print(struct console *con, const struct causes *causes, const struct known_judge *judge)
+{
+	if (con->json) {
+		for (size_t i = 0; i < causes->nr_groups; i++)
+			json_print(con, causes_group_json(causes, &causes->groups[i], judge));
+		json_print(con, new_summary(causes, judge));
+		return;
+	}
+	if (causes->nr_groups)
+		fprintf(con->out, "%6s %6s %8s %8s  %-19s  %-19s  %s\n", "COUNT", "SHARE", "WORST",
+			"P50", "FIRST SEEN", "LAST SEEN", "CAUSE");
+	for (size_t i = 0; i < causes->nr_groups; i++)
+		print_group(con->out, causes, &causes->groups[i], judge);
+	print_end(con->out, causes);
+}

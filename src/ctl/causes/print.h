@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shows groups of captures, as text, JSON or a page. */
+#ifndef CTL_CAUSES_PRINT_H
+#define CTL_CAUSES_PRINT_H
+
+#include "causes/known.h"
+#include "cli/console.h"
+
+/* `judge` is NULL without a file of known causes. */
+void causes_print(struct console *con, const struct causes *causes,
+		  const struct known_judge *judge);
+
+/* One object. NULL if out of memory. */
+json_object *causes_group_json(const struct causes *causes, const struct group *group,
+			       const struct known_judge *judge);
+
+/* Returns 0 or a negative errno. */
+int causes_page(FILE *file, const struct causes *causes,
+		const struct known_judge *judge) _must_check_;
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/causes.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "capture/folder.h"
+#include "causes/collect.h"
+#include "causes/known.h"
+#include "causes/print.h"
+#include "cli/json_line.h"
+#include "cli/output_file.h"
+#include "commands/commands.h"
+
+#define TARGET(member) .offset = offsetof(struct causes_args, member)
+
+static int parse_path(void *target, const char *value, char **why)
+{
+	struct causes_args *args = target;
+	const char **paths = reallocarray(args->paths, args->nr_paths + 1, sizeof(*paths));
+
+	(void)why;
+	if (!paths)
+		return -ENOMEM;
+	args->paths = paths;
+	paths[args->nr_paths++] = value;
+	return 0;
+}
+
+static int parse_similarity(void *target, const char *value, char **why)
+{
+	struct causes_args *args = target;
+	char *end;
+
+	args->similarity = strtod(value, &end);
+	if (end == value || *end || !(args->similarity > 0) || args->similarity > 1)
+		return options_explain(why, -EINVAL,
+				       "not a similarity (use 0.7; more than 0, at most 1)");
+	return 0;
+}
+
+static const struct option_spec options[] = {
+	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_path, .metavar = "DIR|ARCHIVE",
+	  .help = "folder with captures at any depth (" FOLDER_DEFAULT "), a\n"
+		  "capture, or an archive" },
+	{ "known", 'k', OPTION_STRING, TARGET(known), .metavar = "FILE",
+	  .help = "compare with the causes of this file" },
+	{ "worse", 0, OPTION_COUNT, .max = 1000000, TARGET(worse_percent), .metavar = "PERCENT",
+	  .help = "how much longer a known cause may take (25)" },
+	{ "save", 0, OPTION_STRING, TARGET(save), .metavar = "FILE",
+	  .help = "write a file for --known; with --known, comments, dates and\n"
+		  "unseen causes of that file remain" },
+	{ "similarity", 0, OPTION_PARSED, .parse = parse_similarity, .metavar = "S",
+	  .help = "how alike the causes of a group are, up to 1: equal (0.7)" },
+	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
+	  .help = "write an offline page with a chart over time" },
+	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
+};
+
+static const char notes[] =
+	"What was found of a capture is kept in it as fingerprint.json, unless its folder is\n"
+	"read-only: then each run decodes it again.\n"
+	"\n"
+	"Exit codes: 0 fine (with --known: nothing new), 1 failed, or a capture is unreadable,\n"
+	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n"
+	"\n"
+	"With --json, each line of standard output is an object:\n"
+	"  {\"type\":\"cause\"}    fingerprint, count, share (percent), worst_ns, p50_ns, "
+	"first_ns,\n"
+	"                      last_ns (since 1970), hosts, cpus, example (the path of the worst\n"
+	"                      capture), its sentence, fingerprints: [{id, kind, chain, sender,\n"
+	"                      count}, ...]; with --known: state (new, worse, known),\n"
+	"                      known_worst_ns, expires, comment\n"
+	"  {\"type\":\"summary\"}  captures, without (a spike), unreadable, causes; with --known:\n"
+	"                      new, worse, known\n"
+	"  {\"type\":\"error\"}    message\n";
+
+int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)
+{
+	static const char *const folder[] = { FOLDER_DEFAULT };
+	int r;
+
+	*args = (struct causes_args){
+		.similarity = FINGERPRINT_SIMILARITY,
+		.worse_percent = UINT64_MAX,
+	};
+	r = command_options(&command_causes, con, argc, argv, args);
+	if (!r && args->worse_percent != UINT64_MAX && !args->known) {
+		console_error(con, "--worse: needs --known");
+		r = -EINVAL;
+	}
+	if (args->worse_percent == UINT64_MAX)
+		args->worse_percent = KNOWN_WORSE_PERCENT;
+	if (!r && !args->nr_paths)
+		r = parse_path(args, folder[0], NULL);
+	return r;
+}
+
+static void set_today(struct known_judge *judge)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(judge->today, sizeof(judge->today), "%Y-%m-%d", &tm);
+}
+
+struct writing {
+	struct console *con;
+	const struct causes_args *args;
+	const struct causes *causes;
+	const struct known_judge *judge;
+};
+
+static int put_page(FILE *file, const struct writing *w)
+{
+	return causes_page(file, w->causes, w->args->known ? w->judge : NULL);
+}
+
+static int put_known(FILE *file, const struct writing *w)
+{
+	return known_write(file, w->judge, w->causes);
+}
+
+/* Complete or not at all. Prints errors. */
+static int write_file(const struct writing *w, const char *option, const char *path,
+		      int (*put)(FILE *file, const struct writing *w))
+{
+	struct output_file output;
+	FILE *file;
+	int r = output_file_open(&output, path, w->args->force);
+
+	if (!r) {
+		file = fdopen(dup(output.fd), "w");
+		r = file ? put(file, w) : -errno;
+		if (file && fclose(file))
+			r = r ?: -errno;
+	}
+	if (!r)
+		r = output_file_publish(&output);
+	output_file_close(&output);
+	if (r)
+		console_error(w->con, "%s '%s': %s", option, path, output_file_strerror(r));
+	return r;
+}
+
+static enum exit_code judge_all(const struct causes *causes, const struct known_judge *judge)
+{
+	const struct known_cause *cause;
+
+	for (size_t i = 0; i < causes->nr_groups; i++) {
+		if (known_judge(judge, causes, &causes->groups[i], &cause) != KNOWN_FINE)
+			return EXIT_NEW_CAUSE;
+	}
+	return EXIT_FINE;
+}
+
+/* What is new stays new if others cannot be read; that nothing is new must not depend on these. */
+static enum exit_code finish(const struct writing *w)
+{
+	const struct causes *causes = w->causes;
+	enum exit_code code;
+
+	if (!causes->nr)
+		return causes->unreadable ? EXIT_FAILED : EXIT_NO_SPIKE;
+	if (w->args->html && write_file(w, "--html", w->args->html, put_page))
+		return EXIT_FAILED;
+	if (w->args->save && causes->unreadable) {
+		console_error(w->con, "--save '%s': not written, for not all can be read",
+			      w->args->save);
+		return EXIT_FAILED;
+	}
+	if (w->args->save && write_file(w, "--save", w->args->save, put_known))
+		return EXIT_FAILED;
+	code = w->args->known ? judge_all(causes, w->judge) : EXIT_FINE;
+	return code == EXIT_FINE && causes->unreadable ? EXIT_FAILED : code;
+}
+
+static int group_all(struct causes *causes, struct console *con, const struct causes_args *args)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < args->nr_paths && !r; i++)
+		r = collect(causes, con, args->paths[i]);
+	if (!r)
+		r = causes_group(causes, args->similarity);
+	if (r && r != -EINTR)
+		console_error(con, "%s", strerror(-r));
+	return r;
+}
+
+static int read_known(struct known *known, struct console *con, const struct causes_args *args)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = args->known ? known_read(known, args->known, &why) : 0;
+
+	if (r)
+		console_error(con, "--known '%s': %s", args->known, why ?: strerror(-r));
+	return r;
+}
+
+static enum exit_code run_parsed(struct console *con, const struct causes_args *args)
+{
+	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(causes_release) struct causes causes = { 0 };
+	struct known_judge judge = {
+		.known = &known,
+		.similarity = args->similarity,
+		.worse_percent = args->worse_percent,
+	};
+
+	set_today(&judge);
+	if (read_known(&known, con, args))
+		return EXIT_USAGE;
+	if (group_all(&causes, con, args))
+		return EXIT_FAILED;
+	causes_print(con, &causes, args->known ? &judge : NULL);
+	return finish(&(struct writing){ con, args, &causes, &judge });
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	enum exit_code code;
+	struct causes_args args;
+	int r;
+
+	r = causes_parse(&args, con, argc, argv);
+	json_use(con, args.json);
+	code = r ? command_options_exit(r) : run_parsed(con, &args);
+	free(args.paths);
+	return code;
+}
+
+const struct command command_causes = {
+	.name = "causes",
+	.summary = "Group captures by what made timers late: known or new?",
+	.arguments = "[DIR|ARCHIVE]... [OPTIONS]",
+	.notes = notes,
+	COMMAND_OPTIONS(options),
+	.run = run,
+};
