@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
-#include <sys/stat.h>
-
-#include <elf.h>
-
 #include "code.h"
+
+#include <string.h>
+
+#include "../perfdata/helpers.h"
 #include "insns.h"
 #include "names.h"
 #include "sideband.h"
-#include "test.h"
-#include "tree.h"
-#include "write_all.h"
 
 #define KERNEL 0xffffffff81000000ULL
 #define TRAMPOLINE 0xffffffffa0000000ULL
@@ -46,107 +42,64 @@ void sideband_maps_release(struct sideband_maps *maps)
 {
 }
 
-struct state {
-	char folder[64];
-	struct code *code;
-	struct code_view *view;
-};
-
-static void write_file(const struct state *state, const char *name, const void *data, size_t size)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", state->folder, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(write_all(fd, data, size), 0);
-	close(fd);
-}
+static struct code *code;
+static struct code_view *view;
 
 /* A segment, from the second page of the file on. */
-static void write_elf(const struct state *state, const char *name, uint64_t address,
-		      const void *bytes, size_t size)
+static void write_elf(const char *name, uint64_t address, const void *bytes, size_t size)
 {
-	const struct {
-		Elf64_Ehdr head;
-		Elf64_Phdr segment;
-	} elf = {
-		.head = {
-			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = ET_CORE,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = sizeof(elf.head),
-			.e_ehsize = sizeof(elf.head),
-			.e_phentsize = sizeof(elf.segment),
-			.e_phnum = 1,
-		},
-		.segment = {
-			.p_type = PT_LOAD,
-			.p_offset = PAGE,
-			.p_vaddr = address,
-			.p_filesz = PAGE,
-			.p_memsz = PAGE,
-		},
+	const Elf64_Phdr segment = {
+		.p_type = PT_LOAD,
+		.p_offset = PAGE,
+		.p_vaddr = address,
+		.p_memsz = PAGE,
 	};
-	uint8_t file[2 * PAGE] = {};
+	uint8_t page[PAGE] = {};
 
-	memcpy(file, &elf, sizeof(elf));
-	memcpy(file + PAGE, bytes, size);
-	write_file(state, name, file, sizeof(file));
+	memcpy(page, bytes, size);
+	put_elf(folder->fd, name, segment, page, PAGE);
 }
 
-static void write_kernel(const struct state *state, const void *bytes, size_t size)
+static void write_kernel(const void *bytes, size_t size)
 {
 	static const char symbols[] = "ffffffff81000000 T f\n"
 				      "ffffffff81000006 t g.cold\n"
 				      "ffffffff81000040 T h\n";
-	char path[128];
 
-	snprintf(path, sizeof(path), "%s/kcore_dir", state->folder);
-	mkdir(path, 0700);
-	write_file(state, "kcore_dir/kallsyms", symbols, strlen(symbols));
-	write_elf(state, "kcore_dir/kcore", KERNEL, bytes, size);
+	put_file(folder->fd, "kcore_dir/kallsyms", symbols);
+	write_elf("kcore_dir/kcore", KERNEL, bytes, size);
 }
 
-static void begin(struct state *state, const char *symfs)
+static void begin(const char *symfs)
 {
-	const struct code_opts opts = { .data = state->folder, .symfs = symfs };
+	const struct code_opts opts = { .data = folder->path, .symfs = symfs };
 	char *why = NULL;
 
-	assert_int_equal(code_new(&state->code, &opts, &why), 0);
-	assert_int_equal(code_view_new(&state->view, state->code), 0);
+	assert_int_equal(code_new(&code, &opts, &why), 0);
+	assert_int_equal(code_view_new(&view, code), 0);
 }
 
-static int set_up(void **ret)
+static int set_up(void **state)
 {
-	struct state *state = calloc(1, sizeof(*state));
-
-	strcpy(state->folder, "/tmp/code.XXXXXX");
-	assert_non_null(mkdtemp(state->folder));
 	pt = (struct sideband_pt){ .found = true, .user = true, .kernel = true };
 	kernel = (struct sideband_kernel){};
 	map = (struct sideband_map){};
-	*ret = state;
-	return 0;
+	return make_folder(state);
 }
 
-static int tear_down(void **ret)
+static int tear_down(void **state)
 {
-	struct state *state = *ret;
-
-	code_view_free(state->view);
-	code_free(state->code);
-	tree_remove(AT_FDCWD, state->folder);
-	free(state);
-	return 0;
+	code_view_free(view);
+	code_free(code);
+	view = NULL;
+	code = NULL;
+	return remove_folder(state);
 }
 
-static struct pt_image *image_at(const struct state *state, uint64_t time, uint64_t until)
+static struct pt_image *image_at(uint64_t time, uint64_t until)
 {
 	uint64_t told;
-	struct pt_image *image = code_view_image(state->view, 1, time, &told);
+	struct pt_image *image = code_view_image(view, 1, time, &told);
 
 	assert_non_null(image);
 	assert_int_equal(told, until);
@@ -167,8 +120,7 @@ static int first_byte(struct pt_image *image, uint64_t ip)
 	return byte;
 }
 
-static const struct code_block *block_of(const struct state *state, uint64_t first, uint64_t last,
-					 uint16_t insns)
+static const struct code_block *block_of(uint64_t first, uint64_t last, uint16_t insns)
 {
 	const struct pt_block block = {
 		.ip = first,
@@ -176,10 +128,10 @@ static const struct code_block *block_of(const struct state *state, uint64_t fir
 		.ninsn = insns,
 		.mode = ptem_64bit,
 	};
-	const struct code_block *made = code_view_block(state->view, &block);
+	const struct code_block *made = code_view_block(view, &block);
 
 	assert_non_null(made);
-	assert_ptr_equal(code_view_block(state->view, &block), made);
+	assert_ptr_equal(code_view_block(view, &block), made);
 	return made;
 }
 
@@ -197,13 +149,12 @@ TEST_WITH(cuts_rows, set_up, tear_down)
 		{ KERNEL + 5, KERNEL + 5, 1, IRQ_SAME, "f" },
 		{ KERNEL + 6, KERNEL + 7, 2, IRQ_SAME, "g.cold" },
 	};
-	struct state *its = *state;
 	const struct code_block *block;
 
-	write_kernel(its, "\x90\xfa\x90\xfb\x9d\x90\x90\xc3", 8);
-	begin(its, NULL);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), KERNEL), 0x90);
-	block = block_of(its, KERNEL, KERNEL + 7, 8);
+	write_kernel("\x90\xfa\x90\xfb\x9d\x90\x90\xc3", 8);
+	begin(NULL);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), KERNEL), 0x90);
+	block = block_of(KERNEL, KERNEL + 7, 8);
 	assert_int_equal(block->insns, 8);
 	assert_int_equal(block->length, 1);
 	assert_int_equal(block->branch, CODE_RETURN);
@@ -219,24 +170,23 @@ TEST_WITH(cuts_rows, set_up, tear_down)
 		assert_true(row->symbol->kernel);
 	}
 	/* An interrupt ends it before. */
-	block = block_of(its, KERNEL, KERNEL, 1);
+	block = block_of(KERNEL, KERNEL, 1);
 	assert_int_equal(block->nr_rows, 1);
 	assert_int_equal(block->branch, CODE_NO_BRANCH);
 }
 
 TEST_WITH(numbers_names, set_up, tear_down)
 {
-	struct state *its = *state;
 	const struct symbol *symbol;
 	struct names *names;
 
-	write_kernel(its, "\x90", 1);
-	begin(its, NULL);
+	write_kernel("\x90", 1);
+	begin(NULL);
 	assert_int_equal(names_new(&names), 0);
-	symbol = code_named(code_view_symbol(its->view, 1, 0, KERNEL + 8), names);
+	symbol = code_named(code_view_symbol(view, 1, 0, KERNEL + 8), names);
 	assert_string_equal(names_get(names, symbol->name), "g.cold");
 	assert_string_equal(names_get(names, symbol->base), "g");
-	assert_ptr_equal(code_view_symbol(its->view, 1, 0, KERNEL + 9), symbol);
+	assert_ptr_equal(code_view_symbol(view, 1, 0, KERNEL + 9), symbol);
 	names_free(names);
 }
 
@@ -254,16 +204,15 @@ TEST_WITH(knows_branches, set_up, tear_down)
 		{ "\xcd\x80", 2, CODE_INT },	    { "\x48\xcb", 2, CODE_OTHER },
 		{ "\xff\xe0", 2, CODE_JUMP },	    { "\x0f\x84\0\0\0\0", 6, CODE_COND },
 	};
-	struct state *its = *state;
 	uint8_t bytes[16 * ARRAY_SIZE(insns)] = {};
 
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++)
 		memcpy(bytes + 16 * i, insns[i].bytes, insns[i].length);
-	write_kernel(its, bytes, sizeof(bytes));
-	begin(its, NULL);
-	first_byte(image_at(its, 0, UINT64_MAX), KERNEL);
+	write_kernel(bytes, sizeof(bytes));
+	begin(NULL);
+	first_byte(image_at(0, UINT64_MAX), KERNEL);
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++) {
-		const struct code_block *block = block_of(its, KERNEL + 16 * i, KERNEL + 16 * i, 1);
+		const struct code_block *block = block_of(KERNEL + 16 * i, KERNEL + 16 * i, 1);
 
 		assert_int_equal(block->branch, insns[i].branch);
 		assert_int_equal(block->length, insns[i].length);
@@ -271,7 +220,7 @@ TEST_WITH(knows_branches, set_up, tear_down)
 }
 
 /* The copy may be of before or of after. */
-static void check_patches(struct state *state, const char *copied)
+static void check_patches(const char *copied)
 {
 	static const struct sideband_poke pokes[] = {
 		{ 100, KERNEL + 0x80, 5, 5, (const uint8_t *)NOP5, (const uint8_t *)JUMP5 },
@@ -282,30 +231,30 @@ static void check_patches(struct state *state, const char *copied)
 
 	memset(bytes, 0x90, sizeof(bytes));
 	memcpy(bytes + 0x80, copied, 5);
-	write_kernel(state, bytes, sizeof(bytes));
+	write_kernel(bytes, sizeof(bytes));
 	kernel.pokes = pokes;
 	kernel.nr_pokes = ARRAY_SIZE(pokes);
-	begin(state, NULL);
+	begin(NULL);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(first_byte(image_at(state, 150, 200), KERNEL + 0x80), 0xe9);
-		assert_int_equal(first_byte(image_at(state, 50, 100), KERNEL + 0x80), 0x0f);
-		assert_int_equal(first_byte(image_at(state, 50, 100), KERNEL + 0x79), 0x90);
-		assert_int_equal(first_byte(image_at(state, 50, 100), KERNEL + 0xc0), 0x90);
-		assert_int_equal(first_byte(image_at(state, 250, 300), KERNEL + 0x80), 0x0f);
-		assert_int_equal(first_byte(image_at(state, 250, 300), TRAMPOLINE), -1);
-		assert_int_equal(first_byte(image_at(state, 300, UINT64_MAX), TRAMPOLINE), 0xc3);
-		assert_int_equal(first_byte(image_at(state, 300, UINT64_MAX), TRAMPOLINE + 1), -1);
+		assert_int_equal(first_byte(image_at(150, 200), KERNEL + 0x80), 0xe9);
+		assert_int_equal(first_byte(image_at(50, 100), KERNEL + 0x80), 0x0f);
+		assert_int_equal(first_byte(image_at(50, 100), KERNEL + 0x79), 0x90);
+		assert_int_equal(first_byte(image_at(50, 100), KERNEL + 0xc0), 0x90);
+		assert_int_equal(first_byte(image_at(250, 300), KERNEL + 0x80), 0x0f);
+		assert_int_equal(first_byte(image_at(250, 300), TRAMPOLINE), -1);
+		assert_int_equal(first_byte(image_at(300, UINT64_MAX), TRAMPOLINE), 0xc3);
+		assert_int_equal(first_byte(image_at(300, UINT64_MAX), TRAMPOLINE + 1), -1);
 	}
 }
 
 TEST_WITH(undoes_patches, set_up, tear_down)
 {
-	check_patches(*state, JUMP5);
+	check_patches(JUMP5);
 }
 
 TEST_WITH(applies_patches, set_up, tear_down)
 {
-	check_patches(*state, NOP5);
+	check_patches(NOP5);
 }
 
 /* Blocks are known by the code that was there, not by its address. */
@@ -314,16 +263,15 @@ TEST_WITH(keeps_patched_blocks_apart, set_up, tear_down)
 	static const struct sideband_poke poke = {
 		100, KERNEL + 0x80, 5, 5, (const uint8_t *)NOP5, (const uint8_t *)JUMP5,
 	};
-	struct state *its = *state;
 
-	write_kernel(its, "", 0);
+	write_kernel("", 0);
 	kernel.pokes = &poke;
 	kernel.nr_pokes = 1;
-	begin(its, NULL);
-	first_byte(image_at(its, 0, 100), KERNEL + 0x80);
-	assert_int_equal(block_of(its, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_NO_BRANCH);
-	first_byte(image_at(its, 100, UINT64_MAX), KERNEL + 0x80);
-	assert_int_equal(block_of(its, KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_JUMP);
+	begin(NULL);
+	first_byte(image_at(0, 100), KERNEL + 0x80);
+	assert_int_equal(block_of(KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_NO_BRANCH);
+	first_byte(image_at(100, UINT64_MAX), KERNEL + 0x80);
+	assert_int_equal(block_of(KERNEL + 0x80, KERNEL + 0x80, 1)->branch, CODE_JUMP);
 }
 
 TEST_WITH(names_what_was_made_later, set_up, tear_down)
@@ -333,24 +281,22 @@ TEST_WITH(names_what_was_made_later, set_up, tear_down)
 		.len = 64,
 		.name = "bpf_trampoline",
 	};
-	struct state *its = *state;
 
-	write_kernel(its, "\x90", 1);
+	write_kernel("\x90", 1);
 	kernel.ksymbols = &symbol;
 	kernel.nr_ksymbols = 1;
-	begin(its, NULL);
-	assert_string_equal(code_view_symbol(its->view, 1, 0, TRAMPOLINE + 63)->text,
-			    "bpf_trampoline");
-	assert_string_equal(code_view_symbol(its->view, 1, 0, TRAMPOLINE + 64)->text,
+	begin(NULL);
+	assert_string_equal(code_view_symbol(view, 1, 0, TRAMPOLINE + 63)->text, "bpf_trampoline");
+	assert_string_equal(code_view_symbol(view, 1, 0, TRAMPOLINE + 64)->text,
 			    "[[kernel.kallsyms]]");
 }
 
-static void assert_missing(const struct state *state, const char *name, const char *why)
+static void assert_missing(const char *name, const char *why)
 {
 	struct code_file *files;
 	size_t nr;
 
-	assert_int_equal(code_files(state->code, &files, &nr), 0);
+	assert_int_equal(code_files(code, &files, &nr), 0);
 	assert_int_equal(nr, 1);
 	assert_string_equal(files[0].name, name);
 	assert_null(files[0].path);
@@ -360,12 +306,11 @@ static void assert_missing(const struct state *state, const char *name, const ch
 
 TEST_WITH(misses_kernel, set_up, tear_down)
 {
-	struct state *its = *state;
 
-	begin(its, NULL);
+	begin(NULL);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), KERNEL), -1);
-	assert_missing(its, "[kernel.kallsyms]", "no kcore_dir");
+		assert_int_equal(first_byte(image_at(0, UINT64_MAX), KERNEL), -1);
+	assert_missing("[kernel.kallsyms]", "no kcore_dir");
 }
 
 TEST_WITH(refuses_kernel_of_another_boot, set_up, tear_down)
@@ -374,27 +319,25 @@ TEST_WITH(refuses_kernel_of_another_boot, set_up, tear_down)
 		.pgoff = KERNEL + PAGE,
 		.name = "[kernel.kallsyms]f",
 	};
-	struct state *its = *state;
 
-	write_kernel(its, "\x90", 1);
+	write_kernel("\x90", 1);
 	kernel.maps = &text;
 	kernel.nr_maps = 1;
-	begin(its, NULL);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), KERNEL), -1);
-	assert_missing(its, "[kernel.kallsyms]", "another boot");
+	begin(NULL);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), KERNEL), -1);
+	assert_missing("[kernel.kallsyms]", "another boot");
 }
 
 TEST_WITH(finds_symbol_of_kernel, set_up, tear_down)
 {
-	struct state *its = *state;
 	uint64_t start, end;
 
-	write_kernel(its, "\x90", 1);
-	begin(its, NULL);
-	assert_int_equal(code_kernel_symbol(its->code, "f", &start, &end), 0);
+	write_kernel("\x90", 1);
+	begin(NULL);
+	assert_int_equal(code_kernel_symbol(code, "f", &start, &end), 0);
 	assert_int_equal(start, KERNEL);
 	assert_int_equal(end, KERNEL + 6);
-	assert_int_equal(code_kernel_symbol(its->code, "none", &start, &end), -ENOENT);
+	assert_int_equal(code_kernel_symbol(code, "none", &start, &end), -ENOENT);
 }
 
 static void set_map(const char *name)
@@ -409,17 +352,16 @@ static void set_map(const char *name)
 
 TEST_WITH(finds_file_by_name, set_up, tear_down)
 {
-	struct state *its = *state;
 	struct code_file *files;
 	size_t nr;
 
-	write_elf(its, "program", USER, "\xc3", 1);
+	write_elf("program", USER, "\xc3", 1);
 	set_map("/program");
-	begin(its, its->folder);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), 0xc3);
-	assert_string_equal(code_view_symbol(its->view, 1, 0, USER)->text, "[program]");
-	assert_string_equal(code_view_symbol(its->view, 1, 0, USER + PAGE)->text, "[unknown]");
-	assert_int_equal(code_files(its->code, &files, &nr), 0);
+	begin(folder->path);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER), 0xc3);
+	assert_string_equal(code_view_symbol(view, 1, 0, USER)->text, "[program]");
+	assert_string_equal(code_view_symbol(view, 1, 0, USER + PAGE)->text, "[unknown]");
+	assert_int_equal(code_files(code, &files, &nr), 0);
 	assert_int_equal(nr, 1);
 	assert_string_equal(files[0].name, "/program");
 	assert_non_null(strstr(files[0].path, "/program"));
@@ -431,83 +373,77 @@ TEST_WITH(finds_file_by_name, set_up, tear_down)
 TEST_WITH(finds_code_in_large_file, set_up, tear_down)
 {
 	static const uint64_t places[] = { 0, 31 << 20, 33 << 20, 1500u << 20 };
-	struct state *its = *state;
 	char path[128];
 	int fd;
 
-	write_elf(its, "program", USER, "\xc3", 1);
-	snprintf(path, sizeof(path), "%s/program", its->folder);
+	write_elf("program", USER, "\xc3", 1);
+	snprintf(path, sizeof(path), "%s/program", folder->path);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		assert_int_equal(pwrite(fd, "\xcb", 1, PAGE + (off_t)places[i]), 1);
 	close(fd);
 	set_map("/program");
 	map.end = USER + (2000u << 20);
-	begin(its, its->folder);
+	begin(folder->path);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER + places[i]), 0xcb);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER + (1900u << 20)), -1);
+		assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER + places[i]), 0xcb);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER + (1900u << 20)), -1);
 }
 
 TEST_WITH(refuses_other_build_id, set_up, tear_down)
 {
 	static const uint8_t id[20] = { 0xab, 0xcd };
-	struct state *its = *state;
 
-	write_elf(its, "program", USER, "\xc3", 1);
+	write_elf("program", USER, "\xc3", 1);
 	set_map("/program");
 	map.build_id = id;
 	map.build_id_size = sizeof(id);
-	begin(its, its->folder);
+	begin(folder->path);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
-	assert_missing(its, "/program", "no build id abcd");
-	assert_missing(its, "/program", "/program is another one now");
+		assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER), -1);
+	assert_missing("/program", "no build id abcd");
+	assert_missing("/program", "/program is another one now");
 }
 
 TEST_WITH(takes_no_data, set_up, tear_down)
 {
-	struct state *its = *state;
 
-	write_elf(its, "program", USER, "\xc3", 1);
+	write_elf("program", USER, "\xc3", 1);
 	set_map("/program");
 	map.is_data = true;
-	begin(its, its->folder);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
+	begin(folder->path);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER), -1);
 }
 
 TEST_WITH(refuses_what_is_no_program, set_up, tear_down)
 {
-	struct state *its = *state;
 
-	write_file(its, "program", "#!/bin/sh", 9);
+	put_file(folder->fd, "program", "#!/bin/sh");
 	set_map("/program");
-	begin(its, its->folder);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
-	assert_missing(its, "/program", "ELF");
+	begin(folder->path);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER), -1);
+	assert_missing("/program", "ELF");
 }
 
 TEST_WITH(tells_what_is_no_file, set_up, tear_down)
 {
-	struct state *its = *state;
 
 	set_map("[heap]");
-	begin(its, NULL);
-	assert_int_equal(first_byte(image_at(its, 0, UINT64_MAX), USER), -1);
-	assert_missing(its, "[heap]", "no file");
+	begin(NULL);
+	assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER), -1);
+	assert_missing("[heap]", "no file");
 }
 
 TEST_WITH(has_many_processes, set_up, tear_down)
 {
-	struct state *its = *state;
 	struct pt_image *image;
 	uint64_t until;
 
-	write_elf(its, "program", USER, "\xc3", 1);
+	write_elf("program", USER, "\xc3", 1);
 	set_map("/program");
-	begin(its, its->folder);
+	begin(folder->path);
 	for (int pid = 0; pid < 3000; pid++) {
-		image = code_view_image(its->view, pid % 1000, 0, &until);
+		image = code_view_image(view, pid % 1000, 0, &until);
 		assert_int_equal(first_byte(image, USER), 0xc3);
 	}
 }
@@ -515,14 +451,12 @@ TEST_WITH(has_many_processes, set_up, tear_down)
 /* All are the same where only the kernel was traced. */
 TEST_WITH(shares_kernel, set_up, tear_down)
 {
-	struct state *its = *state;
 	uint64_t until;
 
 	pt.user = false;
-	write_kernel(its, "\x90", 1);
-	begin(its, NULL);
+	write_kernel("\x90", 1);
+	begin(NULL);
 	maps_asked = 0;
-	assert_ptr_equal(code_view_image(its->view, 1, 0, &until),
-			 code_view_image(its->view, 2, 5, &until));
+	assert_ptr_equal(code_view_image(view, 1, 0, &until), code_view_image(view, 2, 5, &until));
 	assert_int_equal(maps_asked, 0);
 }

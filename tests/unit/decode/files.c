@@ -4,11 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <elf.h>
-
 #include "../perfdata/helpers.h"
 #include "vdso.h"
-#include "write_all.h"
 
 #define ID 0xab, 0xcd, 0xef
 #define PLACE ".build-id/ab/cdef"
@@ -16,42 +13,13 @@
 static const struct build_id id = { 3, { ID } }, other_id = { 3, { 0xab, 0xcd, 0xee } };
 
 /* Files are told apart by their sizes. */
-static void write_elf(const char *name, const struct build_id *its_id, size_t size)
+static void write_elf(const char *name, const struct build_id *its_id, off_t size)
 {
-	struct {
-		Elf64_Ehdr head;
-		Elf64_Phdr segment;
-		Elf64_Nhdr note;
-		char name[4];
-		uint8_t id[4];
-	} elf = {
-		.head = {
-			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = sizeof(elf.head),
-			.e_ehsize = sizeof(elf.head),
-			.e_phentsize = sizeof(elf.segment),
-			.e_phnum = 1,
-		},
-		.segment = {
-			.p_type = PT_NOTE,
-			.p_offset = sizeof(elf.head) + sizeof(elf.segment),
-			.p_filesz = sizeof(elf.note) + sizeof(elf.name) + sizeof(elf.id),
-		},
-		.note = { .n_namesz = 4, .n_descsz = its_id->size, .n_type = NT_GNU_BUILD_ID },
-		.name = "GNU",
-	};
-	int fd;
+	_cleanup_close_ int fd = -1;
 
-	memcpy(elf.id, its_id->bytes, its_id->size);
-	put_file(folder->fd, name, "");
+	put_elf_of(folder->fd, name, its_id->bytes, its_id->size);
 	fd = openat(folder->fd, name, O_WRONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	assert_int_equal(write_all(fd, &elf, sizeof(elf)), 0);
-	assert_int_equal(ftruncate(fd, (off_t)size), 0);
-	close(fd);
+	assert_int_equal(ftruncate(fd, size), 0);
 }
 
 static struct files_places places(void)

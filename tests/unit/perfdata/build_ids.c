@@ -12,46 +12,13 @@
 #define HEADER_SIZE 8
 #define MAP_SIZE 72
 
-static void put_bytes(int dirfd, const char *path, const void *bytes, size_t len)
+/* The build ID is `byte` repeated. */
+static void put_program(int dirfd, const char *path, uint8_t byte, size_t size)
 {
-	_cleanup_close_ int fd = -1;
+	uint8_t id[32];
 
-	put_file(dirfd, path, "");
-	fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
-	assert_int_equal(write(fd, bytes, len), len);
-}
-
-/* An ELF file of nothing but a segment of notes; its build id is `id` repeated. */
-static void put_elf(int dirfd, const char *path, uint8_t id, size_t size)
-{
-	struct {
-		Elf64_Ehdr header;
-		Elf64_Phdr segment;
-		Elf64_Nhdr note;
-		char name[4];
-		uint8_t bytes[32];
-	} elf = {
-		.header = {
-			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = sizeof(Elf64_Ehdr),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = 1,
-		},
-		.segment = {
-			.p_type = PT_NOTE,
-			.p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
-			.p_filesz = sizeof(Elf64_Nhdr) + 4 + 32,
-		},
-		.note = { .n_namesz = 4, .n_descsz = size, .n_type = NT_GNU_BUILD_ID },
-		.name = "GNU",
-	};
-
-	memset(elf.bytes, id, size);
-	put_bytes(dirfd, path, &elf, sizeof(elf));
+	memset(id, byte, size);
+	put_elf_of(dirfd, path, id, size);
 }
 
 static void cut_file(int dirfd, const char *path, off_t size)
@@ -152,16 +119,16 @@ TEST_IN_FOLDER(test_places)
 	struct session session;
 
 	begin(&session);
-	put_elf(folder->fd, "lib/a", 3, 20);
+	put_program(folder->fd, "lib/a", 3, 20);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "lib/a"), "/lib/a");
 	check_file(&session, "/lib/a", 3);
-	put_elf(folder->fd, "proc/7/root/lib/a", 2, 20);
+	put_program(folder->fd, "proc/7/root/lib/a", 2, 20);
 	check_file(&session, "/lib/a", 3); /* another inode than was mapped */
 	session.maps.len = 0;
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "proc/7/root/lib/a"),
 		"/lib/a");
 	check_file(&session, "/lib/a", 2);
-	put_elf(folder->fd, "proc/7/map_files/400000-401000", 1, 20);
+	put_program(folder->fd, "proc/7/map_files/400000-401000", 1, 20);
 	check_file(&session, "/lib/a", 1);
 	end(&session);
 }
@@ -178,10 +145,10 @@ TEST_IN_FOLDER(test_left_out)
 	begin(&session);
 	put_file(folder->fd, "text", "#!/bin/sh\n");
 	put_file(folder->fd, "empty", "");
-	put_elf(folder->fd, "none", 1, 0);
-	put_elf(folder->fd, "big", 1, 24);
-	put_elf(folder->fd, "a", 1, 20);
-	put_elf(folder->fd, "cut", 1, 20);
+	put_program(folder->fd, "none", 1, 0);
+	put_program(folder->fd, "big", 1, 24);
+	put_program(folder->fd, "a", 1, 20);
+	put_program(folder->fd, "cut", 1, 20);
 	put_file(folder->fd, "folder/file", "");
 	cut_file(folder->fd, "cut", sizeof(Elf64_Ehdr) + 80);
 	assert_int_equal(mkfifoat(folder->fd, "fifo", 0600), 0);
@@ -202,12 +169,12 @@ TEST_IN_FOLDER(test_once)
 	struct session session;
 
 	begin(&session);
-	put_elf(folder->fd, "a", 1, 20);
+	put_program(folder->fd, "a", 1, 20);
 	assert_int_equal(utimensat(folder->fd, "a", times, 0), 0);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 8, 0, "/a");
 	check_file(&session, "/a", 1);
-	put_elf(folder->fd, "a", 2, 20);
+	put_program(folder->fd, "a", 2, 20);
 	assert_int_equal(utimensat(folder->fd, "a", times, 0), 0);
 	check_file(&session, "/a", 1);
 	assert_int_equal(utimensat(folder->fd, "a", later, 0), 0);
@@ -226,9 +193,9 @@ TEST_IN_FOLDER(test_sizes)
 	struct bytes file, body;
 
 	begin(&session);
-	put_elf(folder->fd, "a", 1, 8);
-	put_elf(folder->fd, "b", 4, 20);
-	put_elf(folder->fd, name + 1, 2, 16);
+	put_program(folder->fd, "a", 1, 8);
+	put_program(folder->fd, "b", 4, 20);
+	put_program(folder->fd, name + 1, 2, 16);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, name);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/b");
@@ -258,7 +225,7 @@ TEST_IN_FOLDER(test_all_kinds)
 	put_bytes(folder->fd, "sys/kernel/notes", note, sizeof(note) - 1);
 	put_bytes(folder->fd, "sys/module/mod/notes/.note.gnu.build-id", note, sizeof(note) - 1);
 	put_file(folder->fd, "sys/module/builtin/uevent", "");
-	put_elf(folder->fd, "a", 1, 20);
+	put_program(folder->fd, "a", 1, 20);
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "[vdso]");
 	records = (struct perfdata_records){ session.maps.data, session.maps.len };

@@ -57,7 +57,7 @@ int leave_folder(void **state)
 	return chdir("/") || remove_folder(state);
 }
 
-void put_file(int dirfd, const char *path, const char *content)
+void put_bytes(int dirfd, const char *path, const void *bytes, size_t len)
 {
 	_cleanup_close_ int fd = -1;
 	char folder[PATH_MAX];
@@ -70,7 +70,47 @@ void put_file(int dirfd, const char *path, const char *content)
 	}
 	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+	assert_int_equal(write(fd, bytes, len), len);
+}
+
+void put_file(int dirfd, const char *path, const char *content)
+{
+	put_bytes(dirfd, path, content, strlen(content));
+}
+
+void put_elf(int dirfd, const char *path, Elf64_Phdr segment, const void *content, size_t len)
+{
+	const Elf64_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = segment.p_type == PT_NOTE ? ET_DYN : ET_CORE,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(header),
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(segment),
+		.e_phnum = 1,
+	};
+	_cleanup_close_ int fd = -1;
+
+	if (!segment.p_offset)
+		segment.p_offset = sizeof(header) + sizeof(segment);
+	segment.p_filesz = len;
+	put_bytes(dirfd, path, &header, sizeof(header));
+	fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, &segment, sizeof(segment), sizeof(header)), sizeof(segment));
+	assert_int_equal(pwrite(fd, content, len, (off_t)segment.p_offset), len);
+}
+
+void put_elf_of(int dirfd, const char *path, const void *id, size_t id_size)
+{
+	struct {
+		Elf64_Nhdr note;
+		char name[4];
+		uint8_t id[32];
+	} notes = { { 4, (Elf64_Word)id_size, NT_GNU_BUILD_ID }, "GNU", {} };
+
+	memcpy(notes.id, id, id_size);
+	put_elf(dirfd, path, (Elf64_Phdr){ .p_type = PT_NOTE }, &notes, sizeof(notes));
 }
 
 void put_script(const char *path, const char *body, mode_t mode)

@@ -3,6 +3,7 @@
 #ifndef TEST_PERFDATA_HELPERS_H
 #define TEST_PERFDATA_HELPERS_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,6 +28,14 @@ int leave_folder(void **state);
 
 /* Write a file and make the folders it is in. */
 void put_file(int dirfd, const char *path, const char *content);
+void put_bytes(int dirfd, const char *path, const void *bytes, size_t len);
+
+/* The same of an ELF file with one segment of that content, at its p_offset, or behind the headers
+ * if that is 0. */
+void put_elf(int dirfd, const char *path, Elf64_Phdr segment, const void *content, size_t len);
+
+/* The same, with nothing but a build ID, of at most 32 bytes. */
+void put_elf_of(int dirfd, const char *path, const void *id, size_t id_size);
 
 /* A shell script in that folder; one that cannot be run has no mode for it. */
 void put_script(const char *path, const char *body, mode_t mode);
