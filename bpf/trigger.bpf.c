@@ -8,6 +8,7 @@
 #include "marker.h"
 #include "report.h"
 #include "rtla.h"
+#include "span.h"
 #include "spike.h"
 #include "stack.h"
 

@@ -24,6 +24,28 @@
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 64
 
+/* Whose exit ends a span: that of the same thread or CPU, or one with an equal argument. */
+enum span_by {
+	SPAN_BY_THREAD,
+	SPAN_BY_CPU,
+	SPAN_BY_ARGUMENT,
+};
+
+/* Where the argument is. */
+struct span_argument {
+	__u32 place; /* the offset of a tracepoint's field, or the number of an argument, from 0 */
+	__u32 size;  /* of the field */
+};
+
+/* What is not measured as a span. */
+enum span_unpaired {
+	SPAN_NOT_ENTERED, /* an exit without an entry */
+	SPAN_REENTERED,	  /* an entry in an open span */
+	SPAN_THREAD_DIED, /* before the exit */
+	SPAN_NO_ROOM,	  /* more are open than the map holds */
+	SPAN_UNPAIRED,
+};
+
 /* Written by one CPU in its timer interrupt; user space reads it through a mapping at any time. */
 struct trigger_cpu {
 	/* row of the linear histogram plus one, set by user space before the program is attached;
@@ -37,8 +59,9 @@ struct trigger_cpu {
 	__u64 unarmed;
 	__u64 last_ns;
 	__u64 buckets[TRIGGER_BUCKETS];
+	__u64 unpaired[SPAN_UNPAIRED]; /* of spans, also where the CPU is not watched */
 	__u64 thread; /* ID of the workload's thread in the first PID namespace; 0: none yet */
-	__u64 unused[6];
+	__u64 unused[2];
 };
 
 /* The kinds of latency. The first three values are timerlat's contexts. */
@@ -50,6 +73,7 @@ enum trigger_kind {
 	TRIGGER_REPORT, /* whatever its reporter says */
 	TRIGGER_EVENT,	/* none: a tracepoint */
 	TRIGGER_MARKER, /* as a text in the trace_marker says */
+	TRIGGER_SPAN,	/* from an entry to an exit */
 	TRIGGER_KINDS,
 };
 

@@ -137,6 +137,8 @@ enum perf_poke_trigger_kind {
 				     128 bytes is written to a trace_marker of tracefs; the
 				     latency is the last number of the text that " us" or " >"
 				     follows, in microseconds, else 0 */
+	PERF_POKE_TRIGGER_SPAN,	  /**< from an entry to an exit, as `text` says: "NAME=ENTRY..EXIT",
+				     as the command line's --span; the exit is on a watched CPU */
 };
 
 /** A latency of at least this is a spike. */
@@ -410,6 +412,11 @@ struct perf_poke_stats {
 	uint64_t missed;  /**< expiries that the trigger could not see (BPF recursion) on any CPU;
 			     of PERF_POKE_TRIGGER_IRQ, else 0 */
 	uint64_t last_ns; /**< the newest; of several CPUs the largest of those */
+	/** of PERF_POKE_TRIGGER_SPAN, what is not measured, on any CPU: exits without an entry */
+	uint64_t not_entered;
+	uint64_t reentered;   /**< entries in an open span */
+	uint64_t thread_died; /**< spans whose thread ended before their exit */
+	uint64_t no_room;     /**< entries while more spans were open than are remembered */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */

@@ -10,7 +10,7 @@
 
 /* Buffer size for any time or size, and for a count with its noun. */
 #define UNITS_MAX 24
-#define COUNT_MAX 48
+#define COUNT_MAX 64
 
 /*
  * A time such as `30us`, `1.5ms`, `2h`; a bare number is microseconds. Fractions of a nanosecond

@@ -140,23 +140,30 @@ static int parse_idle_state(void *target, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-static int find_kind(const struct perf_poke_choice **ret, const char *name, size_t length,
-		     char **why)
+/* The name of no other kind is that of a span, which --span may define later. */
+static const struct perf_poke_choice *find_kind(const char *name, size_t length)
 {
-	_cleanup_free_ char *names = NULL;
-	const struct perf_poke_choice *row;
+	const struct perf_poke_choice *row, *span = NULL;
 
 	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
-		text_join(&names, row->name);
-		if (strlen(row->name) != length || strncmp(row->name, name, length))
-			continue;
-		*ret = row;
-		return 0;
+		if (row->value == PERF_POKE_TRIGGER_SPAN)
+			span = row;
+		else if (strlen(row->name) == length && !strncmp(row->name, name, length))
+			return row;
 	}
-	return options_explain(
-		why, -EINVAL,
-		"not a trigger (use %s; as irq, irq=30us, event=tp:SYS:NAME or marker=TEXT)",
-		names);
+	return span;
+}
+
+static char *join_kinds(void)
+{
+	const struct perf_poke_choice *row;
+	char *names = NULL;
+
+	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
+		if (row->value != PERF_POKE_TRIGGER_SPAN)
+			text_join(&names, row->name);
+	}
+	return names;
 }
 
 /* The library checks texts. */
@@ -178,15 +185,14 @@ static int parse_trigger(void *target, const char *value, char **why)
 	size_t length = strcspn(value, "=");
 	const char *argument = value[length] ? value + length + 1 : NULL;
 	struct perf_poke_trigger *trigger = &args->triggers[args->nr_triggers];
-	const struct perf_poke_choice *row = NULL;
-	int r = find_kind(&row, value, length, why);
+	const struct perf_poke_choice *row = find_kind(value, length);
 
-	if (r)
-		return r;
 	for (size_t i = 0; i < args->nr_triggers; i++) {
 		if ((int)args->triggers[i].kind == row->value)
 			return options_explain(why, -EINVAL, "'%s' is named twice", row->name);
 	}
+	if (row->value == PERF_POKE_TRIGGER_SPAN)
+		args->span_trigger = value;
 	args->nr_triggers++;
 	trigger->kind = (enum perf_poke_trigger_kind)row->value;
 	if (!row->argument)
@@ -219,6 +225,12 @@ static const struct option_spec options[] = {
 	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
 	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
 	  .help = "latency to watch, with its own threshold (irq)" },
+	{ "span", 0, OPTION_STRING, TARGET(span), .metavar = "NAME=ENTRY..EXIT[,by=HOW]",
+	  .help = "what --trigger NAME=TIME watches: from ENTRY to EXIT, each\n"
+		  "tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET],\n"
+		  "usdt:FILE:PROVIDER:NAME, EXIT also uretprobe:FILE:SYMBOL;\n"
+		  "fn or uprobe alone: the function; of the same thread, or by\n"
+		  "cpu, by the FIELD of tracepoints, by arg1 to arg5" },
 	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
 	  .help = "task of --trigger wakeup: a process or thread id, or name" },
 	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
@@ -403,6 +415,35 @@ static int check_targets(struct start_args *args, struct console *con)
 	return r;
 }
 
+/* Gives the span's trigger its text. */
+static int check_span(struct start_args *args, struct console *con)
+{
+	const char *name = args->span_trigger, *span = args->span;
+	_cleanup_free_ char *kinds = NULL;
+
+	if (!name && !span)
+		return 0;
+	if (!name) {
+		console_error(con, "--span '%s': needs --trigger %.*s=TIME", span,
+			      (int)strcspn(span, "="), span);
+		return -EINVAL;
+	}
+	if (!span || strcspn(name, "=") != strcspn(span, "=") ||
+	    strncmp(name, span, strcspn(name, "="))) {
+		kinds = join_kinds();
+		console_error(con,
+			      "--trigger '%s': not a trigger (use %s; as irq, irq=30us, "
+			      "event=tp:SYS:NAME or marker=TEXT; or the NAME of --span)",
+			      name, kinds);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < args->nr_triggers; i++) {
+		if (args->triggers[i].kind == PERF_POKE_TRIGGER_SPAN)
+			args->triggers[i].text = span;
+	}
+	return 0;
+}
+
 int start_parse(struct start_args *args, struct console *con, int argc, char **argv)
 {
 	int r;
@@ -434,6 +475,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 		return -EINVAL;
 	}
 	r = check_histogram(args, con);
+	if (!r)
+		r = check_span(args, con);
 	return r ? r : check_targets(args, con);
 }
 

@@ -16,7 +16,9 @@ struct start_args {
 	uint64_t duration_ns;
 	struct perf_poke_trigger triggers[KINDS_MAX];
 	size_t nr_triggers;
-	const char *log; /* NULL: standard error, or the choice of --detach */
+	const char *span;	  /* NAME=ENTRY..EXIT */
+	const char *span_trigger; /* NAME=TIME of --trigger */
+	const char *log;	  /* NULL: standard error, or the choice of --detach */
 	bool detach;
 	bool json, top, histogram;
 	bool verbose;

@@ -225,6 +225,15 @@ static void add_result_kind(json_object *object, const struct results *results, 
 	json_add(object, "all", new_row(results, &results->kinds[kind].all));
 }
 
+/* What is not measured of spans. */
+static void add_unpaired(json_object *object, const struct perf_poke_stats *stats)
+{
+	json_add_u64(object, "not_entered", stats->not_entered);
+	json_add_u64(object, "reentered", stats->reentered);
+	json_add_u64(object, "thread_died", stats->thread_died);
+	json_add_u64(object, "no_room", stats->no_room);
+}
+
 json_object *json_removed(const char *path)
 {
 	json_object *object = json_line("removed");
@@ -266,6 +275,8 @@ json_object *json_summary(const struct results *results)
 			continue;
 		one = json_object_new_object();
 		add_result_kind(one, results, kind);
+		if (kind == PERF_POKE_TRIGGER_SPAN)
+			add_unpaired(one, &results->kinds[kind].all.stats);
 		json_add(triggers, kind_name(kind), one);
 	}
 	json_add(object, "triggers", triggers);

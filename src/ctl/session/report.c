@@ -60,6 +60,32 @@ static void print_notes(FILE *file, const struct perf_poke_stats *all)
 			all->unarmed == 1 ? "was" : "were");
 }
 
+static void print_unpaired(FILE *file, const struct perf_poke_stats *span)
+{
+	const struct {
+		uint64_t nr;
+		const char *one, *many;
+	} rows[] = {
+		{ span->not_entered, "exit without an entry", "exits without an entry" },
+		{ span->reentered, "entry in an open span", "entries in an open span" },
+		{ span->thread_died, "thread that ended before its exit",
+		  "threads that ended before their exit" },
+		{ span->no_room, "entry beyond the spans that can be open",
+		  "entries beyond the spans that can be open" },
+	};
+	const char *separator = "\nnote: of the span not measured: ";
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!rows[i].nr)
+			continue;
+		fprintf(file, "%s%s", separator,
+			FORMAT_COUNT(rows[i].nr, rows[i].one, rows[i].many));
+		separator = ", ";
+	}
+	if (*separator == ',')
+		fputc('\n', file);
+}
+
 /* Formats the task such as `stress/812` or `idle`. Returns buf. */
 static const char *format_task(char *buf, size_t size, const struct perf_poke_spike *spike)
 {
@@ -251,6 +277,7 @@ int report_print(FILE *file, const struct results *results)
 		fputc('\n', file);
 	histogram_print(file, all->buckets, all->nr_buckets);
 	print_notes(file, &all->stats);
+	print_unpaired(file, &results->kinds[PERF_POKE_TRIGGER_SPAN].all.stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
 		r = print_capture(file, results_number(results, i), &results->captures[i]);
 		if (r)

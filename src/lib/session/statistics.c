@@ -59,6 +59,8 @@ int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kin
 	sum = stats_sum(&table);
 	if (!kind)
 		sum.missed = trigger_missed(pp->trigger);
+	if (kind == PERF_POKE_TRIGGER_SPAN)
+		trigger_add_unpaired(pp->trigger, &sum);
 	size = stats->sz < sizeof(sum) ? stats->sz : sizeof(sum);
 	sum.sz = stats->sz;
 	memset(stats, 0, sum.sz);

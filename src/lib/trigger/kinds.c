@@ -3,6 +3,7 @@
 
 #include "trigger/event.h"
 #include "trigger/marker.h"
+#include "trigger/span_attach.h"
 #include "trigger/state.h"
 #include "trigger/threads.h"
 
@@ -63,6 +64,18 @@ static const struct trigger_row rows[] = {
 			   "needs BPF trampolines (fentry) on kernel functions; else call "
 			   "perf_poke__report() or perf-poke-ctl report-late",
 			   false, marker_try },
+	},
+	[TRIGGER_SPAN] = {
+		.choice = { "span", PERF_POKE_TRIGGER_SPAN,
+			    "from an entry to an exit: --trigger NAME, for --span NAME=..." },
+		.has_text = true,
+		.check = span_check,
+		.load = span_load,
+		.attach = span_attach,
+		.probe = { "span",
+			   "fn needs BPF trampolines (fentry) or kprobes (CONFIG_KPROBES), uprobe "
+			   "and usdt need CONFIG_UPROBE_EVENTS",
+			   false, span_try },
 	},
 };
 

@@ -12,6 +12,14 @@ uint64_t stats_count(const struct stats_table *table, unsigned int bucket)
 	return count;
 }
 
+void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpu)
+{
+	stats->not_entered += cpu->unpaired[SPAN_NOT_ENTERED];
+	stats->reentered += cpu->unpaired[SPAN_REENTERED];
+	stats->thread_died += cpu->unpaired[SPAN_THREAD_DIED];
+	stats->no_room += cpu->unpaired[SPAN_NO_ROOM];
+}
+
 struct perf_poke_stats stats_sum(const struct stats_table *table)
 {
 	struct perf_poke_stats sum = { .sz = sizeof(sum), .min_ns = UINT64_MAX };

@@ -10,6 +10,7 @@
 #include "base/branches.h"
 #include "trigger/filter.h"
 #include "trigger/state.h"
+#include "trigger/stats.h"
 
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu, enum trigger_kind kind)
 {
@@ -187,6 +188,12 @@ const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigge
 						    enum trigger_kind kind)
 {
 	return trigger_find_cpu(trigger, cpu, kind);
+}
+
+void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats)
+{
+	for (int cpu = 0; cpu < trigger->nr_possible; cpu++)
+		stats_add_unpaired(stats, trigger_find_cpu(trigger, cpu, TRIGGER_SPAN));
 }
 
 const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched)

@@ -16,6 +16,7 @@
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
 
+struct perf_poke_stats;
 struct trigger;
 
 /* The function that POKE_WAY_TASK_WORK calls; some kernels append "_impl". */
@@ -134,6 +135,8 @@ const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, in
 /* The same for another kind of latency. */
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
 						    enum trigger_kind kind);
+/* Of spans. */
+void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
 /* Live memory too: linear_entries buckets of equal width, then one for larger latencies. */
 const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched);
 /* The latencies known so far of the spike's activation. Returns false if they are no longer this

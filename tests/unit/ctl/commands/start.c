@@ -174,6 +174,27 @@ TEST(refuses)
 		"-c1", "--threshold", "1\n2");
 }
 
+TEST(takes_a_span)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	PARSE(&p, "-c1", "--trigger", "request=3ms", "--span", "request=fn:a..fn:b,by=cpu");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.nr_triggers, 1);
+	assert_int_equal(p.args.opts.triggers[0].kind, PERF_POKE_TRIGGER_SPAN);
+	assert_int_equal(p.args.opts.triggers[0].threshold_ns, 3000000);
+	assert_string_equal(p.args.opts.triggers[0].text, "request=fn:a..fn:b,by=cpu");
+	REFUSES("--span 'a=fn:f': needs --trigger a=TIME", "-c1", "--span", "a=fn:f");
+	REFUSES("--trigger 'a=1ms': not a trigger (use irq, thread, user, wakeup, report, event, "
+		"marker; as irq, irq=30us, event=tp:SYS:NAME or marker=TEXT; or the NAME of "
+		"--span)",
+		"-c1", "--span", "ab=fn:f", "--trigger", "a=1ms");
+	REFUSES("--trigger 'a=x': 'x' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
+		"number is microseconds)",
+		"-c1", "--span", "a=fn:f", "--trigger", "a=x");
+	REFUSES("--span: given twice", "-c1", "--span", "a=fn:f", "--span", "b=fn:f");
+}
+
 TEST(takes_triggers)
 {
 	_cleanup_(release) struct parsed p = { 0 };

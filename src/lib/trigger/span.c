@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger/span.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+static const struct span_row {
+	const char *name, *usage;
+	int parts;
+	bool is_entry, is_exit;
+	bool whole; /* alone: from the entry to the return of one function */
+	bool fields;
+} rows[SPAN_KINDS] = {
+	[SPAN_TP] = { "tp", "tp:SYS:NAME", 2, true, true, false, true },
+	[SPAN_FN] = { "fn", "fn:FUNCTION", 1, true, true, true, false },
+	[SPAN_UPROBE] = { "uprobe", "uprobe:FILE:SYMBOL[+OFFSET]", 2, true, true, true, false },
+	[SPAN_URETPROBE] = { "uretprobe", "uretprobe:FILE:SYMBOL", 2, false, true, false, false },
+	[SPAN_USDT] = { "usdt", "usdt:FILE:PROVIDER:NAME", 3, true, true, false, false },
+};
+
+static int refuse(const struct span *span, const struct log *log, const char *why, const char *text)
+{
+	return log_error(log, -EINVAL, "span %s: '%s': %s", span->name, text, why);
+}
+
+static const struct span_row *row_of(const char *text)
+{
+	for (size_t i = 0; i < SPAN_KINDS; i++) {
+		size_t length = strlen(rows[i].name);
+
+		if (!strncmp(text, rows[i].name, length) && text[length] == ':')
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* The two dots before EXIT: paths may have such, too. */
+static char *find_exit(char *text)
+{
+	char *dots = text;
+
+	while ((dots = strstr(dots, ".."))) {
+		if (row_of(dots + 2))
+			return dots;
+		dots++;
+	}
+	return NULL;
+}
+
+static int point_parse(struct span_point *point, const struct span *span, char *text,
+		       const struct log *log)
+{
+	const struct span_row *row = row_of(text);
+	char *part;
+
+	if (!row)
+		return refuse(span, log,
+			      "must be tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET], "
+			      "uretprobe:FILE:SYMBOL, or usdt:FILE:PROVIDER:NAME",
+			      text);
+	point->kind = (enum span_kind)(row - rows);
+	part = text + strlen(row->name) + 1;
+	for (int i = 0; i < row->parts; i++) {
+		/* The last has all the rest, as the colons of C++. */
+		size_t length = i + 1 < row->parts ? strcspn(part, ":") : strlen(part);
+
+		if (!length || (i + 1 < row->parts && !part[length]))
+			return log_error(log, -EINVAL, "span %s: '%s': must be %s", span->name,
+					 row->name, row->usage);
+		point->parts[i] = part;
+		part += length;
+		if (*part)
+			*part++ = '\0';
+	}
+	return 0;
+}
+
+/* FIELD or argN, for both or as ENTRY's:EXIT's. */
+static int by_parse(struct span *span, char *by, const struct log *log)
+{
+	struct span_point *points[] = { &span->entry, &span->exit };
+	char *colon;
+
+	if (!by || !strcmp(by, "thread"))
+		return 0;
+	span->by = !strcmp(by, "cpu") ? SPAN_BY_CPU : SPAN_BY_ARGUMENT;
+	if (span->by == SPAN_BY_CPU)
+		return 0;
+	colon = strchr(by, ':');
+	if (colon)
+		*colon = '\0';
+	span->entry.argument = by;
+	span->exit.argument = colon ? colon + 1 : by;
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
+		const char *name = points[i]->argument;
+		bool number =
+			!strncmp(name, "arg", 3) && name[3] >= '1' && name[3] <= '5' && !name[4];
+
+		if (points[i]->kind == SPAN_URETPROBE)
+			return refuse(span, log,
+				      "a return has no arguments: use by=thread, or another EXIT",
+				      name);
+		if (!*name || number == rows[points[i]->kind].fields)
+			return refuse(span, log,
+				      "by must be thread, cpu, the field of a tracepoint, or arg1 "
+				      "to arg5 of a function or usdt (as by=FIELD, or by=dev:arg1 "
+				      "where ENTRY's differs from EXIT's)",
+				      name);
+	}
+	return 0;
+}
+
+/* Whether a function was written twice. */
+static bool is_one_function(const struct span_point *entry, const struct span_point *exit)
+{
+	if (entry->kind == SPAN_FN && exit->kind == SPAN_FN)
+		return !strcmp(entry->parts[0], exit->parts[0]);
+	return entry->kind == SPAN_UPROBE && exit->kind == SPAN_URETPROBE &&
+	       !strcmp(entry->parts[0], exit->parts[0]) && !strcmp(entry->parts[1], exit->parts[1]);
+}
+
+static int points_parse(struct span *span, char *text, const struct log *log)
+{
+	char *exit = find_exit(text);
+	int err;
+
+	if (exit) {
+		*exit = '\0';
+		exit += 2;
+	}
+	err = point_parse(&span->entry, span, text, log);
+	if (err)
+		return err;
+	span->whole = !exit && rows[span->entry.kind].whole;
+	if (span->whole) {
+		span->exit = span->entry;
+		if (span->entry.kind == SPAN_UPROBE)
+			span->exit.kind = SPAN_URETPROBE;
+		return 0;
+	}
+	if (!exit)
+		return refuse(span, log, "has no EXIT (ENTRY..EXIT)", rows[span->entry.kind].name);
+	if (!rows[span->entry.kind].is_entry)
+		return refuse(span, log, "can only be an EXIT (ENTRY..EXIT)",
+			      rows[span->entry.kind].name);
+	err = point_parse(&span->exit, span, exit, log);
+	if (!err)
+		span->whole = is_one_function(&span->entry, &span->exit);
+	return err;
+}
+
+/* The options that follow the points: a symbol of C++ may have commas, too. */
+static char *cut_by(char *text)
+{
+	char *by = NULL;
+
+	for (char *at = text; (at = strstr(at, ",by=")); at++)
+		by = at;
+	if (!by)
+		return NULL;
+	*by = '\0';
+	return by + strlen(",by=");
+}
+
+int span_parse(struct span *span, const char *text, const struct log *log)
+{
+	const char *equal = text ? strchr(text, '=') : NULL;
+	size_t length = equal ? (size_t)(equal - text) : 0;
+	char *by;
+	int err;
+
+	*span = (struct span){};
+	if (!length || length >= TRIGGER_LABEL_SIZE || strspn(text, NAME_CHARACTERS) != length)
+		return log_error(log, -EINVAL,
+				 "span '%s': must be NAME=ENTRY..EXIT, with a NAME of at most %d "
+				 "letters, digits, - . or _",
+				 text ? text : "", TRIGGER_LABEL_SIZE - 1);
+	span->name = strndup(text, length);
+	span->text = strdup(equal + 1);
+	if (!span->name || !span->text) {
+		span_destroy(span);
+		return -ENOMEM;
+	}
+	by = cut_by(span->text);
+	err = points_parse(span, span->text, log) ?: by_parse(span, by, log);
+	if (err)
+		span_destroy(span);
+	return err;
+}
+
+void span_destroy(struct span *span)
+{
+	free(span->name);
+	free(span->text);
+	*span = (struct span){};
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "trigger/span_attach.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/kallsyms.h"
+#include "base/tracefs.h"
+#include "trigger/elf_function.h"
+#include "trigger/span.h"
+#include "trigger/state.h"
+#include "trigger/trigger.h"
+
+/* Spans that have not ended: threads in a system call, or requests under way. */
+#define SPANS_MAX 16384
+
+/* Forms of arguments and places of a probe. */
+#define USDT_SPECS 256
+#define USDT_PLACES 1024
+
+#define PMUS "/sys/bus/event_source/devices/"
+
+/* An end of the span: its entry or its exit. */
+struct span_side {
+	const struct span *span;
+	const struct span_point *point;
+	bool is_exit;
+	const struct log *log;
+};
+
+struct span_program {
+	struct bpf_program *program;
+	struct bpf_link **link;
+};
+
+#define SPAN_PROGRAM(skel, side, name)                                                             \
+	((side)->is_exit ? (struct span_program){ (skel)->progs.span_exit_##name,                  \
+						  &(skel)->links.span_exit_##name }                \
+			 : (struct span_program){ (skel)->progs.span_entry_##name,                 \
+						  &(skel)->links.span_entry_##name })
+
+static int side_fail(const struct span_side *side, int err, const char *what, const char *why)
+{
+	return log_error(side->log, err, "span %s: %s: %s", side->span->name, what, why);
+}
+
+/* Whether the kernel attaches a program to this function by a trampoline: tried, with one that does
+ * nothing. */
+static bool has_trampoline(const char *function)
+{
+	const struct bpf_insn program[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	_cleanup_close_ int link = -1, fd = -1;
+	int id = libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FENTRY);
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (__u32)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "span_try", "GPL", program, ARRAY_SIZE(program),
+			   &opts);
+	if (fd >= 0)
+		link = bpf_raw_tracepoint_open(NULL, fd);
+	return link >= 0;
+}
+
+/* One line of a format: "\tfield:TYPE NAME[N];\toffset:8;\tsize:4;\tsigned:0;". */
+static bool read_field(const char *line, const char *wanted, struct span_argument *field)
+{
+	const char *end = strchr(line, ';'), *name;
+	size_t length = strlen(wanted);
+
+	if (strncmp(line, "\tfield:", 7) || !end)
+		return false;
+	name = end - length;
+	if (name <= line || name[-1] != ' ' || strncmp(name, wanted, length))
+		return false;
+	return sscanf(end, "; offset:%u; size:%u;", &field->place, &field->size) == 2;
+}
+
+/* Finds the field in the tracepoint's format. */
+static int find_field(const struct span_side *side, struct span_argument *field)
+{
+	const struct span_point *point = side->point;
+	_cleanup_close_ int tracefs = tracefs_open();
+	_cleanup_fclose_ FILE *file = NULL;
+	char path[256], line[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", point->parts[0], point->parts[1]);
+	fd = tracefs < 0 ? tracefs : openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file)
+		return side_fail(side, fd < 0 ? -errno : -ENOMEM, path, "cannot be read");
+	while (fgets(line, sizeof(line), file)) {
+		if (read_field(line, point->argument, field) && field->size <= sizeof(__u64))
+			return 0;
+	}
+	return log_error(side->log, -EINVAL,
+			 "span %s: by=%s: tp:%s:%s has no such field, or not one of a number (its "
+			 "fields are in %s of tracefs)",
+			 side->span->name, point->argument, point->parts[0], point->parts[1], path);
+}
+
+static int load_tp(struct trigger *trigger, const struct span_side *side)
+{
+	const struct span_point *point = side->point;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", point->parts[0], point->parts[1]);
+	if (!tracefs_has_event(path))
+		return log_error(side->log, -ENOENT,
+				 "span %s: the kernel has no tracepoint %s:%s (perf list shows "
+				 "them)",
+				 side->span->name, point->parts[0], point->parts[1]);
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, tp).program, true);
+	return 0;
+}
+
+static int attach_tp(struct trigger *trigger, const struct span_side *side)
+{
+	struct span_program to = SPAN_PROGRAM(trigger->skel, side, tp);
+	const char *const *parts = side->point->parts;
+
+	*to.link = bpf_program__attach_tracepoint(to.program, parts[0], parts[1]);
+	return *to.link ? 0 : side_fail(side, -errno, parts[1], strerror(errno));
+}
+
+static int load_fn(struct trigger *trigger, const struct span_side *side)
+{
+	const char *function = side->point->parts[0];
+	struct bpf_program *program = SPAN_PROGRAM(trigger->skel, side, fn).program;
+	uint64_t address;
+
+	if (kallsyms_find(function, &address) == -ENOENT)
+		return side_fail(side, -ENOENT, function,
+				 "the kernel has no such function (see /proc/kallsyms)");
+	if (has_trampoline(function)) {
+		bpf_program__set_autoload(program, true);
+		return bpf_program__set_attach_target(program, 0, function);
+	}
+	if (side->is_exit && side->point->argument)
+		return side_fail(side, -EOPNOTSUPP, function,
+				 "by=ARG: there are no arguments at the return of a function "
+				 "without a trampoline (fexit): use by=thread");
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, probe).program, true);
+	return 0;
+}
+
+static int attach_fn(struct trigger *trigger, const struct span_side *side)
+{
+	struct span_program to = SPAN_PROGRAM(trigger->skel, side, fn);
+	LIBBPF_OPTS(bpf_kprobe_opts, opts, .retprobe = side->is_exit);
+
+	if (bpf_program__autoload(to.program)) {
+		*to.link = bpf_program__attach_trace(to.program);
+	} else {
+		to = SPAN_PROGRAM(trigger->skel, side, probe);
+		*to.link =
+			bpf_program__attach_kprobe_opts(to.program, side->point->parts[0], &opts);
+	}
+	return *to.link ? 0
+			: side_fail(side, -EOPNOTSUPP, side->point->parts[0],
+				    "the kernel can attach neither fentry nor a kprobe to it "
+				    "(available_filter_functions of tracefs has what it can)");
+}
+
+static int check_file(const struct span_side *side)
+{
+	const char *file = side->point->parts[0];
+
+	if (strchr(file, '/') && access(file, R_OK))
+		return side_fail(side, -errno, file, strerror(errno));
+	return 0;
+}
+
+static int load_uprobe(struct trigger *trigger, const struct span_side *side)
+{
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, probe).program, true);
+	return check_file(side);
+}
+
+/* Cuts +OFFSET off SYMBOL+OFFSET; all of 0xOFFSET is one. */
+static int cut_offset(char *symbol, uint64_t *offset)
+{
+	char *plus = strrchr(symbol, '+');
+	char *number = *symbol >= '0' && *symbol <= '9' ? symbol : plus ? plus + 1 : "";
+	char *end;
+
+	*offset = 0;
+	/* An operator of C++ may end with a plus. */
+	if (*number < '0' || *number > '9')
+		return 0;
+	*offset = strtoull(number, &end, 0);
+	if (*end)
+		return -EINVAL;
+	*(number == symbol ? symbol : plus) = '\0';
+	return 0;
+}
+
+/* Of a file without a path, which libbpf looks for, libbpf finds the function too. */
+static int find_uprobe(const char *file, char *symbol, uint64_t *offset)
+{
+	uint64_t function = 0;
+	int err = cut_offset(symbol, offset);
+
+	if (err || !*symbol || !strchr(file, '/'))
+		return err;
+	err = elf_function_find(file, symbol, &function);
+	*symbol = '\0';
+	*offset += function;
+	return err;
+}
+
+static int attach_uprobe(struct trigger *trigger, const struct span_side *side)
+{
+	struct span_program to = SPAN_PROGRAM(trigger->skel, side, probe);
+	const char *file = side->point->parts[0], *what = side->point->parts[1];
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = side->point->kind == SPAN_URETPROBE);
+	_cleanup_free_ char *symbol = strdup(what);
+	uint64_t offset;
+	int err = symbol ? find_uprobe(file, symbol, &offset) : -ENOMEM;
+
+	if (!err) {
+		opts.func_name = *symbol ? symbol : NULL;
+		*to.link = bpf_program__attach_uprobe_opts(to.program, -1, file, offset, &opts);
+		err = *to.link ? 0 : -errno;
+	}
+	if (!err)
+		return 0;
+	return log_error(side->log, err,
+			 "span %s: %s: cannot attach to '%s': %s (nm -C, or nm -CD, shows the "
+			 "functions that a file has)",
+			 side->span->name, file, what,
+			 err == -ENOENT	    ? "the file has no such function"
+			 : err == -ENOTUNIQ ? "several functions have this name; write one as nm "
+					      "without -C does"
+			 : err == -EINVAL   ? "must be SYMBOL, SYMBOL+OFFSET or 0xOFFSET"
+					    : strerror(-err));
+}
+
+static int load_usdt(struct trigger *trigger, const struct span_side *side)
+{
+	bpf_map__set_max_entries(trigger->skel->maps.__bpf_usdt_specs, USDT_SPECS);
+	bpf_map__set_max_entries(trigger->skel->maps.__bpf_usdt_ip_to_spec_id, USDT_PLACES);
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, usdt).program, true);
+	return check_file(side);
+}
+
+static int attach_usdt(struct trigger *trigger, const struct span_side *side)
+{
+	struct span_program to = SPAN_PROGRAM(trigger->skel, side, usdt);
+	const char *const *parts = side->point->parts;
+
+	*to.link = bpf_program__attach_usdt(to.program, -1, parts[0], parts[1], parts[2], NULL);
+	if (*to.link)
+		return 0;
+	return log_error(side->log, -errno,
+			 "span %s: %s: cannot attach to '%s:%s': %s (readelf -n shows the probes "
+			 "that a file has)",
+			 side->span->name, parts[0], parts[1], parts[2],
+			 errno == ENOENT ? "the file has no such probe" : strerror(errno));
+}
+
+static const struct {
+	int (*load)(struct trigger *trigger, const struct span_side *side);
+	int (*attach)(struct trigger *trigger, const struct span_side *side);
+} ways[SPAN_KINDS] = {
+	[SPAN_TP] = { load_tp, attach_tp },
+	[SPAN_FN] = { load_fn, attach_fn },
+	[SPAN_UPROBE] = { load_uprobe, attach_uprobe },
+	[SPAN_URETPROBE] = { load_uprobe, attach_uprobe },
+	[SPAN_USDT] = { load_usdt, attach_usdt },
+};
+
+static int load_side(struct trigger *trigger, const struct span_side *side)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	struct span_argument *argument =
+		(struct span_argument *)(side->is_exit ? &rodata->span_exit_argument
+						       : &rodata->span_entry_argument);
+	const char *name = side->point->argument;
+	int err = ways[side->point->kind].load(trigger, side);
+
+	if (err || !name)
+		return err;
+	if (side->point->kind == SPAN_TP)
+		return find_field(side, argument);
+	argument->place = (__u32)(name[3] - '1');
+	return 0;
+}
+
+int span_check(struct config *config)
+{
+	_cleanup_(span_destroy) struct span span = {};
+
+	if (!config->thresholds[TRIGGER_SPAN])
+		return 0;
+	return span_parse(&span, config->texts[TRIGGER_SPAN], &config->log);
+}
+
+int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	_cleanup_(span_destroy) struct span span = {};
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const struct trigger_bpf *skel = trigger->skel;
+	int err = span_parse(&span, config->texts[TRIGGER_SPAN], log);
+	const struct span_side entry = { &span, &span.entry, false, log };
+	const struct span_side exit = { &span, &span.exit, true, log };
+
+	if (err)
+		return err;
+	bpf_map__set_max_entries(skel->maps.spans, SPANS_MAX);
+	snprintf((char *)rodata->span_name, sizeof(rodata->span_name), "%s", span.name);
+	rodata->span_by = span.by;
+	rodata->span_nests = span.whole;
+	bpf_program__set_autoload(skel->progs.span_thread_exit, span.by == SPAN_BY_THREAD);
+	return load_side(trigger, &entry) ?: load_side(trigger, &exit);
+}
+
+/* The exit first: a span that begins is not left open. */
+int span_attach(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	_cleanup_(span_destroy) struct span span = {};
+	int err = span_parse(&span, config->texts[TRIGGER_SPAN], log);
+	const struct span_side entry = { &span, &span.entry, false, log };
+	const struct span_side exit = { &span, &span.exit, true, log };
+
+	return err ?: ways[exit.point->kind].attach(trigger, &exit)
+		   ?: ways[entry.point->kind].attach(trigger, &entry);
+}
+
+int span_try(struct probe_detail *detail)
+{
+	bool uprobe = !access(PMUS "uprobe", F_OK);
+	const char *fn = has_trampoline("vfs_read")	? "by fentry"
+			 : !access(PMUS "kprobe", F_OK) ? "by kprobe"
+							: "no";
+
+	probe_say(detail, "tp: yes; fn: %s; uprobe, usdt: %s", fn, uprobe ? "yes" : "no");
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Spans as a trigger: see struct trigger_row. The programs are those of bpf/span.h. */
+#ifndef LIB_TRIGGER_SPAN_ATTACH_H
+#define LIB_TRIGGER_SPAN_ATTACH_H
+
+#include "base/probe.h"
+#include "options/config.h"
+
+struct trigger;
+struct trigger_config;
+
+int span_check(struct config *config);
+/* -ENOENT: what the text names does not exist. */
+int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+int span_attach(struct trigger *trigger, const struct trigger_config *config,
+		const struct log *log);
+/* Says which kinds of entries and exits this kernel has. */
+int span_try(struct probe_detail *detail);
+
+#endif
