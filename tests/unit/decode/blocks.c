@@ -691,6 +691,34 @@ TEST_WITH(switches, set_up, tear_down)
 	      "20-21 2 disabled fff @5200 tid 31\n");
 }
 
+/* In user space a task runs that may have been switched to. Only IRET and SYSRET go there. */
+TEST_WITH(switches_before_user_space, set_up, tear_down)
+{
+	static const struct {
+		uint16_t at;
+		int tid;
+		const char *text;
+	} ways[] = { { HANDLER, 21, "200-201 2 iret" }, { CALLED, 11, "100-101 2 return" } };
+	char expected[300];
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		set_task(500, 600, 11);
+		set_task(1100, 1300, 21);
+		put_psb(ways[i].at, 1000);
+		put_tsc(1200);
+		put_ip(ppt_tip, 0x400000 - BASE);
+		put_no_ip(ppt_tip_pgd);
+		snprintf(expected, sizeof(expected),
+			 "begin %x @1000 tid 11\n"
+			 "%s 7f400000 @1200 tid 11\n"
+			 "code of 0x400000 is not in the capture @1200 tid %d\n",
+			 ways[i].at, ways[i].text, ways[i].tid);
+		check(expected);
+	}
+}
+
 /* The branch to __switch_to is in the segment before. */
 TEST_WITH(switch_before, set_up, tear_down)
 {

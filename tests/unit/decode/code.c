@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "code.h"
+#include "code_parts.h"
 
 #include <string.h>
 
@@ -373,6 +373,8 @@ TEST_WITH(finds_file_by_name, set_up, tear_down)
 TEST_WITH(finds_code_in_large_file, set_up, tear_down)
 {
 	static const uint64_t places[] = { 0, 31 << 20, 33 << 20, 1500u << 20 };
+	const struct sideband_maps maps = { .maps = &map, .nr = 1, .until = UINT64_MAX };
+	struct code_region region;
 	char path[128];
 	int fd;
 
@@ -385,8 +387,12 @@ TEST_WITH(finds_code_in_large_file, set_up, tear_down)
 	set_map("/program");
 	map.end = USER + (2000u << 20);
 	begin(folder->path);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER + places[i]), 0xcb);
+		assert_int_equal(code_region(code, &maps, 0, USER + places[i], &region), 0);
+		assert_in_range(region.end - region.start, PAGE, 64 << 20);
+		assert_in_range(USER + places[i], region.start, region.end - 1);
+	}
 	assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER + (1900u << 20)), -1);
 }
 

@@ -99,6 +99,35 @@ TEST(counts_what_the_cause_executed)
 			       "cycle\n"));
 }
 
+/* At spaces, behind at most 100 columns. */
+TEST(wraps_the_sentence)
+{
+	static const char *const words[] = { "123456789", "123456789012345" };
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL, *line = NULL;
+	size_t lines = 0;
+	FILE *file;
+
+	assert_int_equal(make(&account, true), 0);
+	free(account.sentence);
+	account.sentence = WRITTEN(sentence, for (int i = 0; i < 30; i++)
+						     fprintf(sentence, "%s ", words[i / 20]));
+	text = print(&account, 1);
+	file = fmemopen(text, strlen(text), "r");
+	for (size_t room = 0; getline(&line, &room, file) > 0;) {
+		size_t length = strcspn(line, "\n");
+
+		if (!strstr(line, words[0]))
+			continue;
+		assert_in_range(length, lines == 3 ? 1 : 85, 100);
+		assert_int_equal(strspn(line, " "), lines ? 4 : 0);
+		assert_int_not_equal(line[length - 1], ' ');
+		lines++;
+	}
+	fclose(file);
+	assert_int_equal(lines, 4);
+}
+
 TEST(tells_when_it_ended)
 {
 	for (int poked = 0; poked < 2; poked++) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/detach.h"
-#include "test.h"
 
 #include <signal.h>
 #include <string.h>
+
+#include "cli/json_line.h"
+#include "helpers.h"
+#include "strfmt.h"
 
 /* What the caller's command ends with when the child does this. */
 static enum exit_code run_child(void (*child)(struct detach *detach, struct console *con),
@@ -62,4 +65,44 @@ TEST(ends_when_armed)
 
 	assert_int_equal(run_child(be_armed, err, sizeof(err)), EXIT_FINE);
 	assert_string_equal(err, "");
+}
+
+static bool json;
+
+/* In the child, whose descriptors above 3 were closed. */
+static void release(struct detach *detach, struct console *con)
+{
+	_cleanup_free_ char *out = strfmt("%s/out", folder->path);
+	_cleanup_free_ char *err = strfmt("%s/err", folder->path);
+	_cleanup_free_ char *log = strfmt("%s/log", folder->path);
+	const struct perf_poke_opts opts = { .sz = sizeof(opts), .session = "noon" };
+
+	con->out = fopen(out, "we");
+	con->err = fopen(err, "we");
+	detach->where = log;
+	json_use(con, json);
+	if (detach_release(detach, con, &opts, -1))
+		_exit(EXIT_FAILED);
+	console_error(con, "later");
+	_exit(con->detached ? EXIT_FINE : 98);
+}
+
+/* Messages go to the log from then on; only JSON is a result. */
+TEST_IN_FOLDER(says_where_it_is)
+{
+	char err[256] = "";
+
+	for (int i = 0; i < 2; i++) {
+		json = i;
+		assert_int_equal(run_child(release, err, sizeof(err)), EXIT_FINE);
+		if (!json) {
+			assert_string_equal(load_text("out"), "");
+			assert_non_null(strstr(load_text("err"), "session noon, pid "));
+			continue;
+		}
+		assert_non_null(strstr(load_text("out"), "\"session\":\"noon\""));
+		assert_string_equal(load_text("err"), "");
+	}
+	assert_null(strstr(load_text("err"), "later"));
+	assert_true(exists("log"));
 }

@@ -11,6 +11,28 @@
 #include "fake_recorder.h"
 #include "helpers.h"
 
+/* Instead of the trigger's: the thread is seen at the second look, its user space at the third. */
+static int looks;
+
+bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+			      struct trigger_latencies *latencies)
+{
+	looks++;
+	assert_int_equal(cpu, 3);
+	assert_int_equal(sequence, 7);
+	*latencies = (struct trigger_latencies){
+		.thread_ns = looks > 1 ? 90000 : 0,
+		.user_ns = looks > 2 ? 95000 : 0,
+		.noise = { .irq_ns = 10, .softirq_ns = 20, .thread_ns = 30, .nmi_ns = 40 },
+	};
+	return true;
+}
+
+bool __wrap_trigger_has_noise(const struct trigger *trigger)
+{
+	return true;
+}
+
 static void check_name(const struct capture *capture, const char *pattern)
 {
 	size_t len = strlen(config.output);
@@ -122,21 +144,26 @@ TEST_WITH(a_taken_name_is_left_alone, make_output, remove_output)
 /* Whatever has the name: a file, too. After a thousand of them it is enough. */
 TEST_WITH(names_run_out, make_output, remove_output)
 {
-	struct capture *first = fake_capture(1), *last = fake_capture(2);
+	struct capture *first = fake_capture(1), *thousandth = fake_capture(2);
+	struct capture *last = fake_capture(3);
 	char name[128];
 
-	first->spike.time_ns = last->spike.time_ns = same_time_ns();
+	first->spike.time_ns = same_time_ns();
+	thousandth->spike.time_ns = last->spike.time_ns = first->spike.time_ns;
 	capture_write(&env, first);
-	for (int i = 2; i <= 1000; i++) {
+	for (int i = 2; i < 1000; i++) {
 		snprintf(name, sizeof(name), "%s-%d", strrchr(first->path, '/') + 1, i);
 		put_file(captures.fd, name, "mine");
 	}
+	capture_write(&env, thousandth);
+	check_name(thousandth, "-1000$");
 	capture_write(&env, last);
 	assert_int_equal(last->error, -EEXIST);
 	assert_null(last->path);
 	assert_int_equal(fake_entries(&env), 1000);
 	check_content(first, "1");
 	capture_free(&env, first);
+	capture_free(&env, thousandth);
 	capture_free(&env, last);
 }
 
@@ -232,6 +259,35 @@ TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	capture_free(&env, capture);
+}
+
+static void check_latencies(enum trigger_kind wanted, bool poked, int expected_looks)
+{
+	struct capture *capture = fake_capture(7);
+
+	looks = 0;
+	memset(config.thresholds, 0, sizeof(config.thresholds));
+	config.thresholds[wanted] = 1;
+	env.trigger = (struct trigger *)&looks;
+	capture->spike.poked = poked;
+	capture_write(&env, capture);
+	assert_int_equal(looks, expected_looks);
+	assert_int_equal(capture->spike.thread_ns, looks > 1 ? 90000 : 0);
+	assert_int_equal(capture->spike.user_ns, looks > 2 ? 95000 : 0);
+	assert_int_equal(capture->spike.has_noise, looks > 0);
+	assert_int_equal(capture->spike.noise_irq_ns, looks ? 10 : 0);
+	assert_int_equal(capture->spike.noise_softirq_ns, looks ? 20 : 0);
+	assert_int_equal(capture->spike.noise_thread_ns, looks ? 30 : 0);
+	assert_int_equal(capture->spike.noise_nmi_ns, looks ? 40 : 0);
+	capture_free(&env, capture);
+}
+
+TEST_WITH(waits_for_the_late_thread, make_output, remove_output)
+{
+	check_latencies(TRIGGER_IRQ, false, 0);
+	check_latencies(TRIGGER_THREAD, false, 2);
+	check_latencies(TRIGGER_USER, false, 3);
+	check_latencies(TRIGGER_USER, true, 0);
 }
 
 TEST(history_is_never_negative)

@@ -2,13 +2,41 @@
 /* On this machine: what it does not count, or does not let this user count, is not known. */
 #include "hardware/hardware.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "test.h"
 
 #define UNKNOWN UINT64_MAX
+
+#define CPU_OF_TEST 100001
+
+int __real_read_text_at(int dirfd, const char *path, char *text, size_t size);
+
+/* A CPU of the test has two idle states. */
+int __wrap_read_text_at(int dirfd, const char *path, char *text, size_t size)
+{
+	static const char *const files[][2] = {
+		{ "state0/name", "POLL" },
+		{ "state0/latency", "0" },
+		{ "state1/name", "C1" },
+		{ "state1/latency", "2" },
+	};
+
+	if (!strstr(path, "cpu100001/"))
+		return __real_read_text_at(dirfd, path, text, size);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		if (strstr(path, files[i][0])) {
+			strcpy(text, files[i][1]);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
 
 static struct hardware *open_on(int cpu)
 {
@@ -52,6 +80,21 @@ TEST(knows_nothing_of_other_cpus)
 	hardware_free(hardware);
 }
 
+TEST(arms_one_cpu)
+{
+	static const int cpus[] = { 0, 1 };
+	struct hardware *hardware;
+	uint64_t before;
+
+	assert_int_equal(hardware_open(&hardware, cpus, 2), 0);
+	hardware_arm(hardware, -1);
+	usleep(1000);
+	before = hardware_take(hardware, 1).time_ns;
+	hardware_arm(hardware, 0);
+	assert_true(hardware_take(hardware, 1).time_ns >= before);
+	hardware_free(hardware);
+}
+
 TEST(is_json)
 {
 	struct hardware_counts counts = { 9, { 2, UNKNOWN, 0, UNKNOWN }, 100, UNKNOWN };
@@ -66,4 +109,16 @@ TEST(is_json)
 	json_object_put(json);
 	hardware_narrow(&counts, 70);
 	assert_int_equal(counts.late_steal_ns, 30);
+}
+
+TEST(lists_idle_states)
+{
+	const struct hardware_counts counts = { .time_ns = 9 };
+	struct json_object *json = hardware_json(&counts, CPU_OF_TEST), *states;
+
+	states = json_object_object_get(json, "idle_states");
+	assert_string_equal(json_object_to_json_string_ext(states, 0),
+			    "[{\"name\":\"POLL\",\"exit_latency_ns\":0},"
+			    "{\"name\":\"C1\",\"exit_latency_ns\":2000}]");
+	json_object_put(json);
 }

@@ -228,6 +228,7 @@ TEST_WITH(adds_linear_buckets_up, empty_tables, NULL)
 	assert_int_equal(counts[4], 0);
 	assert_int_equal(perf_poke__linear_histogram(&session, 0, 4, counts, 1), 4);
 	assert_int_equal(counts[0], 10);
+	assert_int_equal(counts[1], 33);
 	assert_int_equal(counts[3], 39);
 	assert_int_equal(perf_poke__linear_histogram(&session, 0, 2, counts, 4), -ENXIO);
 	assert_int_equal(perf_poke__linear_histogram(&session, 1, 4, counts, 4), -ENXIO);

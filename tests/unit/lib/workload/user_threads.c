@@ -169,3 +169,19 @@ TEST_WITH(says_what_is_missing, setup, teardown)
 	assert_string_equal(messages.text, said);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1);
 }
+
+TEST_WITH(has_a_name, setup, teardown)
+{
+	struct user_threads *threads = start(state);
+	char path[64], name[32], expected[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", find_child());
+	snprintf(expected, sizeof(expected), "pp-user/%d\n", cpu);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(name, sizeof(name), file));
+	assert_string_equal(name, expected);
+	fclose(file);
+	user_threads_stop(threads);
+}

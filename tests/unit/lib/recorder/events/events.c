@@ -34,6 +34,7 @@ static int make_tracefs(void **state)
 	put_file(fd, "events/ftrace/function/format", "");
 	put_file(fd, "events/ftrace/print/id", "5\n");
 	put_file(fd, "events/bad/empty/id", "");
+	put_file(fd, "events/odd/long/id", "1234567890123456789012345678901234567890\n");
 	put_file(fd, "outside/event/id", "99\n");
 	memset(&messages, 0, sizeof(messages));
 	return 0;
@@ -93,6 +94,17 @@ TEST_WITH(resolves_globs, make_tracefs, remove_folder)
 	assert_int_equal(find(&list, "irq_vectors:local_timer_exit")->id, 31);
 	for (size_t i = 0; i < list.nr; i++)
 		assert_true(list.events[i].optional);
+	event_list_close(&list);
+}
+
+/* No more of it is read than has room. */
+TEST_WITH(survives_a_long_number, make_tracefs, remove_folder)
+{
+	const struct perf_poke_event asked = { "odd:long", NULL };
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, &asked, 1), 0);
+	assert_int_equal(list.events[0].id, UINT64_MAX);
 	event_list_close(&list);
 }
 
