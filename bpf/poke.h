@@ -20,7 +20,6 @@ enum poke_way {
 	POKE_WAY_TASK_WORK,  /* a queued callback, in which the target signals itself */
 	POKE_WAY_FASYNC,     /* the kernel signals the owner of a perf event that overflows */
 	POKE_WAY_TRACEPOINT, /* the target signals itself when it next polls its perf events */
-	POKE_WAY_DIRECT,     /* from the interrupted task, never from idle */
 	POKE_WAY_RELAY,	     /* from the controller, once it has woken up */
 	POKE_WAYS,
 };

@@ -5,7 +5,6 @@
 #define POKE_SEND_H
 
 #include "cpus.h"
-#include "direct.h"
 #include "targets.h"
 #include "task_work.h"
 
@@ -35,12 +34,12 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 	return true;
 }
 
-/* The ways that need the task, and functions that not every kernel has. If a function is missing,
+/* The way that needs the task, and functions that not every kernel has. If a function is missing,
  * libbpf searches all modules, which needs CAP_SYS_ADMIN; hence the object without them. */
 #ifdef POKE_BARE
 #define POKE_HAS_TASK 0
 #else
-#define POKE_HAS_TASK (POKE_HAS(POKE_WAY_DIRECT) || POKE_HAS(POKE_WAY_TASK_WORK))
+#define POKE_HAS_TASK POKE_HAS(POKE_WAY_TASK_WORK)
 #endif
 
 /* The callback may run before this returns. */
@@ -66,13 +65,8 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 
 	if (!task)
 		return false;
-	if (task->start_boottime == target->start_ns) {
-		if (POKE_HAS(POKE_WAY_DIRECT))
-			done = poke_took(target, POKE_WAY_DIRECT,
-					 poke_direct(task, target->signal));
-		if (!done && POKE_HAS(POKE_WAY_TASK_WORK))
-			done = poke_queue(target, index, task);
-	}
+	if (task->start_boottime == target->start_ns)
+		done = poke_queue(target, index, task);
 	bpf_task_release(task);
 	return done;
 }

@@ -268,8 +268,7 @@ enum perf_poke_delivery {
 	PERF_POKE_DELIVERY_FASYNC,     /**< the target owns a perf event that overflows */
 	PERF_POKE_DELIVERY_TRACEPOINT, /**< the target signals itself when it polls its events:
 					  needs `wake` */
-	PERF_POKE_DELIVERY_DIRECT, /**< from the interrupted task, never from idle (Linux 6.13) */
-	PERF_POKE_DELIVERY_RELAY,  /**< by the thread that calls perf_poke__poll() */
+	PERF_POKE_DELIVERY_RELAY,      /**< by the thread that calls perf_poke__poll() */
 };
 
 /** A thread that each spike signals. It is dropped with a warning once it has ended, called

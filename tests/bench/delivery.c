@@ -40,7 +40,7 @@
 #define TURNS 4
 #define SHOTS_A_TURN 50
 #define SHOTS (TURNS * SHOTS_A_TURN)
-#define WAYS 5
+#define WAYS 4
 #define PERIOD_NS 2000000
 #define LOST_NS 2000000000
 #define WAKE "pp-bench-delivery"
@@ -321,8 +321,9 @@ static void measure(const struct condition *condition, enum perf_poke_delivery w
 static void measure_condition(const struct condition *condition, int cpu, int spike_cpu)
 {
 	static const enum perf_poke_delivery wanted[WAYS] = {
-		PERF_POKE_DELIVERY_TASK_WORK,  PERF_POKE_DELIVERY_FASYNC,
-		PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_DIRECT,
+		PERF_POKE_DELIVERY_TASK_WORK,
+		PERF_POKE_DELIVERY_FASYNC,
+		PERF_POKE_DELIVERY_TRACEPOINT,
 		PERF_POKE_DELIVERY_RELAY,
 	};
 	pid_t hogs = start_hogs(cpu, condition->hogs, condition->sleep);

@@ -17,7 +17,7 @@ import poked
 
 FAILED, USAGE, NO_SPIKE = 1, 2, 3
 # For those that the kernel refuses the session says so, and the test skips. A target of `tracepoint` must be one of its children.
-DELIVERIES = ["task-work", "fasync", "direct", "relay"]
+DELIVERIES = ["task-work", "fasync", "relay"]
 
 # All namespaces that a container has, and its own /proc; what is run is process 1.
 CONTAINER = [*(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child", "--mount-proc"]

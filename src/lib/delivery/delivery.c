@@ -17,12 +17,6 @@ static int try_tracepoint(struct probe_detail *detail)
 	return trigger_try(POKE_WAY_TRACEPOINT);
 }
 
-static int try_direct(struct probe_detail *detail)
-{
-	(void)detail;
-	return kfunc_exists("bpf_send_signal_task") ? trigger_try(POKE_WAY_DIRECT) : -EOPNOTSUPP;
-}
-
 static int try_relay(struct probe_detail *detail)
 {
 	(void)detail;
@@ -60,13 +54,6 @@ static const struct delivery rows[] = {
 			   "needs function trampolines (CONFIG_DYNAMIC_FTRACE); another delivery "
 			   "is used instead",
 			   false, try_tracepoint },
-	},
-	{
-		.choice = { "direct", PERF_POKE_DELIVERY_DIRECT,
-			    "from the interrupted task, never from idle (Linux 6.13)" },
-		.way = POKE_WAY_DIRECT,
-		.probe = { "direct", "needs Linux 6.13; another delivery is used instead", false,
-			   try_direct },
 	},
 	/* By poke.c, for targets that no other way has reached. */
 	{

@@ -61,11 +61,7 @@ static bool works(enum poke_way way)
  * refuses, and would share the message with fasync. */
 static void poke_add_next(struct poke *poke)
 {
-	enum poke_way way = poke->preferred->way;
-
-	if (way == POKE_WAY_DIRECT && works(POKE_WAY_TASK_WORK))
-		poke->ways |= 1U << POKE_WAY_TASK_WORK;
-	if ((way == POKE_WAY_DIRECT || way == POKE_WAY_TASK_WORK) && works(POKE_WAY_FASYNC))
+	if (poke->preferred->way == POKE_WAY_TASK_WORK && works(POKE_WAY_FASYNC))
 		poke->ways |= 1U << POKE_WAY_FASYNC;
 	poke->ways |= 1U << POKE_WAY_RELAY;
 }

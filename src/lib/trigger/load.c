@@ -187,9 +187,9 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
 		      "one may be taken for the other");
 
-	if (!(config->poke_ways & (1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK)))
+	if (!(config->poke_ways & 1U << POKE_WAY_TASK_WORK))
 		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
-	if (config->poke_ways & 1U << POKE_WAY_TASK_WORK && !kfunc_exists(TRIGGER_TASK_WORK))
+	if (!kfunc_exists(TRIGGER_TASK_WORK))
 		return (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts);
 	return trigger_bpf__open_opts(&opts);
 }

@@ -28,7 +28,7 @@ PAUSE_MS = 40
 PERIOD_US = 40000
 # A signal is pending by then.
 SETTLED_S = 20
-DELIVERIES = ["task-work", "fasync", "tracepoint", "direct", "relay"]
+DELIVERIES = ["task-work", "fasync", "tracepoint", "relay"]
 # What is interrupted by the timer that is late.
 KINDS = ["idle", "kernel thread", "user task"]
 # A busy host makes spikes of its own.
@@ -160,9 +160,7 @@ def check_kinds(delivery, lines):
         ways = list(filter(None, (target_of(line)["delivery"] for line in of_kind)))
         counts = {way: ways.count(way) for way in sorted(set(ways))}
         print(f"  from {kind}: {counts}")
-        if delivery == "direct" and kind != "user task":
-            check("direct" not in counts, f"direct from {kind}: {counts}")
-        elif delivery in ("task-work", "fasync", "relay"):
+        if delivery in ("task-work", "fasync", "relay"):
             check(counts.get(delivery, 0) * 2 >= len(ways), f"{delivery} from {kind}: {counts}")
 
 

@@ -145,16 +145,6 @@ void bpf_task_release(struct task_struct *task)
 	assert_true(index_of(task) < TARGETS);
 }
 
-int bpf_send_signal_task(struct task_struct *task, int signal, enum pid_type type, __u64 value)
-{
-	if (current == &idle_task)
-		return -EPERM;
-	if (refuses[index_of(task)] & 1U << POKE_WAY_DIRECT)
-		return -EBUSY;
-	signal_task(task, signal, SI_KERNEL);
-	return 0;
-}
-
 int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work *work, void *of,
 				  poke_callback callback)
 {
@@ -404,26 +394,24 @@ static void check_target(size_t i, unsigned int nr)
 
 static const enum perf_poke_delivery wanted_deliveries[] = {
 	PERF_POKE_DELIVERY_AUTO,       PERF_POKE_DELIVERY_TASK_WORK, PERF_POKE_DELIVERY_FASYNC,
-	PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_DIRECT,    PERF_POKE_DELIVERY_RELAY,
+	PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_RELAY,
 };
 
-/* All that the three may refuse together, in bits of FASYNC, TASK_WORK or TRACEPOINT, and DIRECT.
- */
+/* All that the three may refuse together, in bits of FASYNC, and TASK_WORK or TRACEPOINT. */
 TEST(each_is_signalled_once)
 {
 	static struct task_struct busy = { .pid = 99 };
 	static const uint32_t middle[] = { 1U << POKE_WAY_TASK_WORK, 1U << POKE_WAY_TRACEPOINT };
 
-	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * 2 << 9; n++) {
-		enum perf_poke_delivery delivery = wanted_deliveries[n >> 10];
-		bool idle = n >> 9 & 1;
+	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * 2 << 6; n++) {
+		enum perf_poke_delivery delivery = wanted_deliveries[n >> 7];
+		bool idle = n >> 6 & 1;
 		struct poke *poke = open_poke(delivery);
 
 		for (size_t i = 0; i < TARGETS; i++) {
-			uint32_t bits = n >> (3 * i);
+			uint32_t bits = n >> (2 * i);
 
-			refuses[i] = (bits & 1) << POKE_WAY_FASYNC | (bits >> 2 & 1)
-									     << POKE_WAY_DIRECT;
+			refuses[i] = (bits & 1) << POKE_WAY_FASYNC;
 			if (bits & 2)
 				refuses[i] |= middle[delivery == PERF_POKE_DELIVERY_TRACEPOINT];
 		}
@@ -480,13 +468,12 @@ TEST(stranger_is_left_alone)
 {
 	static struct task_struct busy = { .pid = 99 };
 
-	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * ARRAY_SIZE(changes) * 8; n++) {
-		size_t change = n / 8 % ARRAY_SIZE(changes);
-		struct poke *poke = open_poke(wanted_deliveries[n / 8 / ARRAY_SIZE(changes)]);
+	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * ARRAY_SIZE(changes) * 4; n++) {
+		size_t change = n / 4 % ARRAY_SIZE(changes);
+		struct poke *poke = open_poke(wanted_deliveries[n / 4 / ARRAY_SIZE(changes)]);
 
 		refuses[0] = refuses[2] = 0;
-		refuses[1] = (n & 1) << POKE_WAY_FASYNC | (n >> 1 & 1) << POKE_WAY_DIRECT |
-			     (n >> 2 & 1) << POKE_WAY_TASK_WORK;
+		refuses[1] = (n & 1) << POKE_WAY_FASYNC | (n >> 1 & 1) << POKE_WAY_TASK_WORK;
 		spike(poke, 1, &busy);
 		changes[change].change(&tasks[1]);
 		spike(poke, 2, &busy);
@@ -549,20 +536,20 @@ TEST(unwatched_is_reached)
 TEST(next_way_is_taken)
 {
 	static struct task_struct busy = { .pid = 99 };
-	struct poke *poke = open_poke(PERF_POKE_DELIVERY_DIRECT);
+	struct poke *poke = open_poke(PERF_POKE_DELIVERY_TASK_WORK);
 
 	refuses[0] = 0;
-	refuses[1] = 1U << POKE_WAY_DIRECT;
-	refuses[2] = 1U << POKE_WAY_DIRECT | 1U << POKE_WAY_TASK_WORK;
+	refuses[1] = 1U << POKE_WAY_TASK_WORK;
+	refuses[2] = 1U << POKE_WAY_TASK_WORK | 1U << POKE_WAY_FASYNC;
 	for (uint64_t sequence = 1; sequence <= 3; sequence++)
 		spike(poke, sequence, &busy);
 	assert_int_equal(nr_printed, 3);
 	for (size_t i = 0; i < TARGETS; i++)
 		check_target(i, 3);
-	assert_int_equal(map[0].sent[POKE_WAY_DIRECT], 3);
-	assert_int_equal(map[1].sent[POKE_WAY_TASK_WORK], 3);
-	assert_int_equal(map[1].refused[POKE_WAY_DIRECT], 3);
-	assert_int_equal(map[2].sent[POKE_WAY_FASYNC], 3);
+	assert_int_equal(map[0].sent[POKE_WAY_TASK_WORK], 3);
+	assert_int_equal(map[1].sent[POKE_WAY_FASYNC], 3);
+	assert_int_equal(map[1].refused[POKE_WAY_TASK_WORK], 3);
+	assert_int_equal(map[2].sent[POKE_WAY_RELAY], 3);
 	assert_int_equal(map[2].refused[POKE_WAY_TASK_WORK], 3);
 	poke_free(poke);
 }

@@ -239,7 +239,7 @@ TEST(maps_targets)
 	_cleanup_(release) struct parsed p = { 0 }, q = { 0 };
 
 	PARSE(&p, "-c1", "--perf-pid", "12", "--perf-pid=13", "--signal", "SIGUSR1",
-	      "--any-process", "--delivery", "direct", "--exit-with-target", "--recorder", "perf",
+	      "--any-process", "--delivery", "fasync", "--exit-with-target", "--recorder", "perf",
 	      "--housekeeping", "0,2");
 	assert_int_equal(p.r, 0);
 	assert_int_equal(p.args.targets.nr_pids, 2);
@@ -248,7 +248,7 @@ TEST(maps_targets)
 	assert_int_equal(p.args.targets.signal, SIGUSR1);
 	assert_true(p.args.targets.any_process);
 	assert_true(p.args.opts.exit_with_target);
-	assert_int_equal(p.args.opts.delivery, PERF_POKE_DELIVERY_DIRECT);
+	assert_int_equal(p.args.opts.delivery, PERF_POKE_DELIVERY_FASYNC);
 	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_PERF);
 	assert_string_equal(p.args.targets.housekeeping, "0,2");
 	assert_null(p.args.targets.command);

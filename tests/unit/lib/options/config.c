@@ -338,7 +338,7 @@ TEST(takes_targets)
 	struct config config;
 
 	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
-		.delivery = PERF_POKE_DELIVERY_DIRECT, .exit_with_target = true);
+		.delivery = PERF_POKE_DELIVERY_FASYNC, .exit_with_target = true);
 	memset(wake, 'x', sizeof(wake) - 1);
 	assert_int_equal(config.nr_targets, 2);
 	assert_int_equal(config.targets[0].pid, 7);
@@ -346,7 +346,7 @@ TEST(takes_targets)
 	assert_string_equal(config.targets[0].wake, "word-1");
 	assert_int_equal(config.targets[1].pid, 8);
 	assert_null(config.targets[1].wake);
-	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_DIRECT);
+	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_FASYNC);
 	assert_true(config.exit_with_target);
 	config_destroy(&config);
 }
@@ -396,7 +396,7 @@ TEST(refuses_targets)
 	REFUSES(-EINVAL, "wake: only one target can have it",
 		TARGETS({ .pid = 5, .wake = "a" }, { .pid = 6, .wake = "b" }));
 	REFUSES(-EINVAL, "17 targets: at most 16 are possible", .targets = many, .nr_targets = 17);
-	REFUSES(-EINVAL, "delivery 6: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
+	REFUSES(-EINVAL, "delivery 5: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
 }
 
 TEST(a_session_passes_errors_on)
