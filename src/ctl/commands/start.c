@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "causes/known.h"
 #include "cli/json_line.h"
 #include "cli/text.h"
 #include "commands/commands.h"
@@ -278,6 +279,9 @@ static const struct option_spec options[] = {
 		  "--count, do not stop (all)" },
 	{ "max-disk", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(1) << 50, TARGET(opts.max_disk),
 	  .metavar = "SIZE", .help = "keep the worst captures within this size (no limit)" },
+	{ "known", 0, OPTION_STRING, TARGET(known), .metavar = "FILE",
+	  .help = "keep only captures of new causes, and count them; the file is\n"
+		  "that of causes --save (keep all)" },
 	{ "adaptive", 0, OPTION_PARSED, .parse = parse_adaptive, .metavar = "Q",
 	  .help = "measure first and set the thresholds to this percentile,\n"
 		  "such as 99.99 (off)" },
@@ -362,7 +366,8 @@ static const char notes[] = OPTIONS_TIMES
 	"another file system.\n"
 	"\n"
 	"Exit codes: 0 at least one complete capture, 1 failed (also a single capture),\n"
-	"2 usage, 3 no spike.\n"
+	"2 usage, 3 no spike. With --known: 0 spikes of known causes alone, 1 also if the cause\n"
+	"of a capture is not found, 4 a new cause, or a known one that got worse.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
 	"  {\"type\":\"detached\"} session, pid, log; with --detach, the others are in the log\n"
@@ -372,7 +377,7 @@ static const char notes[] = OPTIONS_TIMES
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
 	"                      Intel PT: trace_bytes, bytes_after_spike (null: unknown),\n"
 	"                      bytes_after_spike_exact (false: upper bound)\n"
-	"  {\"type\":\"removed\"}  path of a capture: --keep-worst, --max-disk\n"
+	"  {\"type\":\"removed\"}  path of a capture: --keep-worst, --max-disk, --known\n"
 	"  {\"type\":\"error\"}    message\n"
 	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
 	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
@@ -380,7 +385,8 @@ static const char notes[] = OPTIONS_TIMES
 	"                      with --histogram linear_histogram: {width_ns, entries,\n"
 	"                      buckets: [[low_ns, count], ...], over};\n"
 	"                      all: the same for all CPUs; missed, captures, failed,\n"
-	"                      elapsed_ns; kept: [{number, path, cpu, latency_ns, trigger},\n"
+	"                      elapsed_ns; with --known: known, new, unjudged (captures);\n"
+	"                      kept: [{number, path, cpu, latency_ns, trigger},\n"
 	"                      ...]: remaining captures;\n"
 	"                      perf: {pid, command, status, data: [...]}\n"
 	"A high_ns of null means no upper limit.\n";
@@ -403,6 +409,25 @@ static int check_histogram(struct start_args *args, struct console *con)
 	if (args->histogram && !opts->histogram_width_ns)
 		opts->histogram_width_ns = RTLA_HIST_BUCKET_US * NS_PER_US;
 	return 0;
+}
+
+/* A mistake in the file is found before anything is armed. */
+static int check_known(const struct start_args *args, struct console *con)
+{
+	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	if (!args->known)
+		return 0;
+	if (args->opts.keep_worst || args->opts.max_disk) {
+		console_error(con, "--known excludes --keep-worst and --max-disk");
+		return -EINVAL;
+	}
+	r = known_read(&known, args->known, &why);
+	if (r)
+		console_error(con, "--known '%s': %s", args->known, why ?: strerror(-r));
+	return r ? -EINVAL : 0;
 }
 
 static int check_targets(struct start_args *args, struct console *con)
@@ -477,6 +502,8 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	r = check_histogram(args, con);
 	if (!r)
 		r = check_span(args, con);
+	if (!r)
+		r = check_known(args, con);
 	return r ? r : check_targets(args, con);
 }
 
@@ -513,7 +540,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	return session_run(con, &args.opts, &args.targets, args.duration_ns,
 			   args.detach ? &detach : NULL,
 			   &(struct session_view){ .top = args.top && !args.json,
-						   .histogram = args.histogram });
+						   .histogram = args.histogram,
+						   .known = args.known });
 }
 
 const struct command command_start = {

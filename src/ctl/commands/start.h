@@ -19,6 +19,7 @@ struct start_args {
 	const char *span;	  /* NAME=ENTRY..EXIT */
 	const char *span_trigger; /* NAME=TIME of --trigger */
 	const char *log;	  /* NULL: standard error, or the choice of --detach */
+	const char *known;	  /* or NULL */
 	bool detach;
 	bool json, top, histogram;
 	bool verbose;

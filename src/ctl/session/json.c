@@ -285,6 +285,11 @@ json_object *json_summary(const struct results *results)
 	json_add(object, "kept", new_kept(results));
 	json_add_u64(object, "failed", results->nr_failed);
 	json_add_u64(object, "elapsed_ns", results->elapsed_ns);
+	if (results->known) {
+		json_add_u64(object, "known", results->nr_known);
+		json_add_u64(object, "new", results->nr_new);
+		json_add_u64(object, "unjudged", results->nr_unjudged);
+	}
 	if (results->perf.pid)
 		json_add(object, "perf", new_perf(&results->perf));
 	return object;

@@ -289,6 +289,9 @@ int report_print(FILE *file, const struct results *results)
 	fprintf(file, "\ncaptures: %zu complete, ", results_taken(results));
 	if (results->keeps)
 		r = print_kept(file, results);
+	if (results->known)
+		fprintf(file, "%zu of known causes removed, %zu of new ones, %zu not judged, ",
+			results->nr_known, results->nr_new, results->nr_unjudged);
 	fprintf(file, "%zu failed, in %s\n", results->nr_failed, FORMAT_TIME(results->elapsed_ns));
 	return r;
 }

@@ -18,7 +18,9 @@
 #include "session/report.h"
 #include "session/results.h"
 #include "session/rtla_hist.h"
+#include "session/sieve.h"
 #include "session/top.h"
+#include "tree.h"
 #include "units.h"
 
 /* See perf_poke.h. */
@@ -37,6 +39,8 @@ struct session {
 	struct detach *detach; /* NULL: in the foreground */
 	const struct target_args *targets;
 	struct poked poked;
+	struct sieve sieve;
+	uint64_t wanted; /* captures; with --known of new causes; UINT64_MAX: no limit */
 	int signals;
 	uint64_t armed_ns;
 	uint64_t end_ns;  /* UINT64_MAX: no limit */
@@ -51,6 +55,7 @@ static void session_release(struct session *s)
 {
 	perf_poke__free(s->pp);
 	poked_release(&s->poked);
+	sieve_release(&s->sieve);
 	results_release(&s->results);
 	closep(&s->signals);
 }
@@ -68,6 +73,79 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 	struct session *s = ctx;
 
 	console_log(s->con, level, msg);
+}
+
+/* Without a verdict a capture stays, and the session has failed. */
+static void unjudge(struct session *s, const char *path, int r)
+{
+	s->results.nr_unjudged++;
+	console_error(s->con, "'%s': whether its cause is known was not found out%s%s; it stays",
+		      path, r ? ": " : "", r ? strerror(-r) : "");
+}
+
+/* A poke has no cause. */
+static void sift(struct session *s, const struct perf_poke_capture *capture)
+{
+	int r;
+
+	if (!s->sieve.known || capture->spike->poked)
+		return;
+	r = sieve_add(&s->sieve, capture->path);
+	if (r)
+		s->failed = true;
+	if (r)
+		report_failure(s, "--known", r);
+}
+
+static void take_verdict(struct session *s, const char *path, enum sieve_verdict verdict)
+{
+	if (verdict == SIEVE_NEW) {
+		s->results.nr_new++;
+		console_info(s->con, "new cause: %s", path);
+		return;
+	}
+	if (verdict == SIEVE_UNJUDGED) {
+		unjudge(s, path, 0);
+		return;
+	}
+	s->results.nr_known++;
+	if (tree_remove(AT_FDCWD, path))
+		console_warn(s->con, "'%s': cannot be removed", path);
+	results_remove_capture(&s->results, path);
+	console_info(s->con, "known cause: %s, removed", path);
+	if (s->con->json)
+		json_print(s->con, json_removed(path));
+}
+
+static void handle_sieve(struct session *s)
+{
+	_cleanup_free_ char *path = NULL;
+	enum sieve_verdict verdict;
+	int r = sieve_next(&s->sieve, &path, &verdict);
+
+	if (path)
+		take_verdict(s, path, verdict);
+	if (!r || r == -EAGAIN)
+		return;
+	s->failed = true;
+	report_failure(s, "--known", r);
+}
+
+/* A signal ends it: what is not judged by then stays. */
+static void finish_sieve(struct session *s)
+{
+	struct pollfd fds[] = { { .fd = s->sieve.pidfd, .events = POLLIN },
+				{ .fd = s->signals, .events = POLLIN } };
+
+	while (s->sieve.pidfd >= 0 && !s->failed) {
+		fds[0].fd = s->sieve.pidfd;
+		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents)
+			break;
+		if (fds[0].revents)
+			handle_sieve(s);
+	}
+	for (size_t i = 0; i < s->sieve.nr; i++)
+		unjudge(s, s->sieve.paths[i], -EINTR);
 }
 
 static void on_capture(void *ctx, const struct perf_poke_capture *capture)
@@ -88,6 +166,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 		report_failure(s, "capture", r);
 		return;
 	}
+	sift(s, capture);
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
@@ -290,9 +369,10 @@ static void show_status(struct session *s)
 	size_t taken = results_taken(&s->results);
 	char text[256], captures[64];
 
-	if (s->opts.max_captures != UINT64_MAX)
-		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " captures", taken,
-			 s->opts.max_captures);
+	if (s->wanted != UINT64_MAX)
+		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " %scaptures",
+			 s->sieve.known ? s->results.nr_new : taken, s->wanted,
+			 s->sieve.known ? "new " : "");
 	else
 		units_format_count(captures, sizeof(captures), taken, "capture", "captures");
 	if (perf_poke__stats(s->pp, PERF_POKE_TRIGGER_IRQ, ALL_CPUS, &stats))
@@ -352,8 +432,10 @@ static bool handle_library(struct session *s)
 
 static bool is_over(const struct session *s)
 {
-	return results_taken(&s->results) >= s->opts.max_captures ||
-	       clock_ns(CLOCK_MONOTONIC) >= s->end_ns || console_is_deaf(s->con);
+	size_t counted = s->sieve.known ? s->results.nr_new : results_taken(&s->results);
+
+	return counted >= s->wanted || clock_ns(CLOCK_MONOTONIC) >= s->end_ns ||
+	       console_is_deaf(s->con);
 }
 
 static void watch(struct session *s)
@@ -362,11 +444,14 @@ static void watch(struct session *s)
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->poked.child.pidfd, .events = POLLIN },
+		{ .fd = s->sieve.pidfd, .events = POLLIN },
 	};
 
 	while (!is_over(s)) {
-		int r = wait_events(s, fds, ARRAY_SIZE(fds));
+		int r;
 
+		fds[3].fd = s->sieve.pidfd;
+		r = wait_events(s, fds, ARRAY_SIZE(fds));
 		if (r < 0 && errno != EINTR) {
 			s->failed = true;
 			console_error(s->con, "ppoll: %s", strerror(errno));
@@ -378,6 +463,8 @@ static void watch(struct session *s)
 			return;
 		if (r > 0 && fds[2].revents && child_has_ended(&s->poked.child))
 			return;
+		if (r > 0 && fds[3].revents)
+			handle_sieve(s);
 		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
 			show_status(s);
 			s->tick_ns = next_tick(s);
@@ -420,6 +507,7 @@ static enum exit_code finish(struct session *s)
 	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
 		s->failed = true;
 	s->errors = s->con->errors;
+	finish_sieve(s);
 
 	r = results_collect(&s->results, s->pp);
 	if (!r && s->con->json)
@@ -430,8 +518,10 @@ static enum exit_code finish(struct session *s)
 		s->failed = true;
 		report_failure(s, "results", r);
 	}
-	if (s->failed || s->results.nr_failed)
+	if (s->failed || s->results.nr_failed || s->results.nr_unjudged)
 		return EXIT_FAILED;
+	if (s->results.nr_new)
+		return EXIT_NEW_CAUSE;
 	return results_taken(&s->results) ? EXIT_FINE : EXIT_NO_SPIKE;
 }
 
@@ -444,6 +534,8 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 		.opts = *opts,
 		.targets = targets,
 		.poked = poked_none,
+		.sieve = { .known = view->known, .pidfd = -1 },
+		.wanted = opts->max_captures,
 	};
 	enum exit_code code;
 
@@ -451,7 +543,10 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	s.view = *view;
 	s.results.linear_entries = opts->histogram_entries;
 	s.results.linear_width_ns = opts->histogram_width_ns;
-	s.results.keeps = opts->keep_worst || opts->max_disk;
+	s.results.keeps = opts->keep_worst || opts->max_disk || view->known;
+	s.results.known = view->known;
+	if (view->known)
+		s.opts.max_captures = UINT64_MAX;
 	if (!s.opts.session) {
 		snprintf(s.name, sizeof(s.name), "%d", getpid());
 		s.opts.session = s.name;

@@ -14,8 +14,9 @@
 struct detach;
 
 struct session_view {
-	bool top;	/* a table each second */
-	bool histogram; /* rtla's, at the end */
+	bool top;	   /* a table each second */
+	bool histogram;	   /* rtla's, at the end */
+	const char *known; /* file of known causes, whose captures are not kept; or NULL */
 };
 
 /*

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""start --known keeps captures of new causes alone."""
+import json
+import os
+
+import common
+
+# A timer of each thread of the workload is later than this.
+ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K", "--cooldown", "100ms")
+
+
+class Known(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+        self.file = os.path.join(os.path.dirname(self.output), "known.json")
+
+    def know(self, *causes):
+        with open(self.file, "w") as file:
+            file.write("// of a test\n" + json.dumps({"version": 1, "causes": causes}))
+
+    def start(self, code, *options):
+        result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file, *ANY, *options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return common.parse_lines(result.stdout)
+
+    def test_known_ones_go(self):
+        self.know({"fingerprint": "*"})
+        lines = self.start(0, "--duration", "2s")
+        taken = [line["path"] for line in lines if line["type"] == "capture"]
+        self.assertEqual([line["path"] for line in lines if line["type"] == "removed"], taken)
+        self.assertEqual((lines[-1]["known"], lines[-1]["new"], lines[-1]["unjudged"]), (len(taken), 0, 0))
+        self.assertEqual((self.folders(), lines[-1]["kept"]), ([], []))
+
+    def test_new_ones_stay(self):
+        self.know()
+        summary = self.start(4, "--count", "2", "--duration", "60s")[-1]
+        self.assertGreaterEqual(summary["new"], 2)
+        self.assertEqual((summary["known"], summary["unjudged"], len(summary["kept"])), (0, 0, summary["new"]))
+        self.assertEqual(len(self.folders()), summary["new"])
+        # They are known from now on, and as bad as they like.
+        self.know(*({"fingerprint": line["fingerprint"]} for line in
+                    common.parse_lines(common.run_ctl("causes", "--json", self.output).stdout) if line["type"] == "cause"))
+        self.assertEqual(common.run_ctl("causes", self.output, "--known", self.file).returncode, 0)
+
+    def test_mistakes_are_found_before_it_begins(self):
+        self.know({"fingerprint": "*", "expires": "soon"})
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("line 2: expires: not a date", result.stderr)
+        self.know()
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file, "--keep-worst", "2")
+        self.assertEqual(result.returncode, 2)
+        self.assertFalse(os.path.exists(self.output))
+
+
+if __name__ == "__main__":
+    common.main()
