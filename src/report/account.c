@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fingerprint_make.h"
 #include "printable.h"
 #include "units.h"
 

@@ -3,8 +3,15 @@
 #ifndef REPORT_FINGERPRINT_H
 #define REPORT_FINGERPRINT_H
 
-#include "cause.h"
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "fingerprint_names.h"
+#include "util.h"
+
+/* Before the name of a task among the frames. */
+#define FINGERPRINT_TASK "task:"
 
 /* Changes with the rules, which also changes hashes. */
 #define FINGERPRINT_VERSION 1
@@ -23,9 +30,6 @@ struct fingerprint {
 	char id[FINGERPRINT_ID_SIZE];
 };
 
-void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
-		      const struct findings *findings, const struct facts *facts);
-
 /* Sets hash and id from the other members. */
 void fingerprint_seal(struct fingerprint *fingerprint);
 
@@ -37,5 +41,8 @@ double fingerprint_similarity(const struct fingerprint *a, const struct fingerpr
 
 /* NULL if there is none. */
 json_object *fingerprint_json(const struct fingerprint *fingerprint);
+
+/* Reads what a stranger's file says of kind, chain and sender. Returns 0 or -EINVAL. */
+int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
 
 #endif

@@ -496,8 +496,39 @@ def events():
     yield "bad-large", b"\0" + begin * 3000
 
 
+def known():
+    """Files of known causes."""
+    one = {"fingerprint": "irqs-off/acme_flush:dd337146", "chain": ["acme_flush", "acme_write", "[write]"], "worst": "83.412us",
+           "count": 12, "expires": "2027-01-31", "comment": "say \"when\""}
+
+    def whole(*causes, head="", **more):
+        return (head + json.dumps({"version": 1, "causes": causes, **more}, indent=2)).encode()
+
+    yield "good-whole", whole(one, {"fingerprint": "idle/C*"})
+    yield "good-empty", whole()
+    yield "good-comments", whole(one, head="// one\n/* two\n*/").replace(b'"count"', b'/* " */ "count"')
+    yield "good-quotes", whole({**one, "comment": "// no comment /* \\\" */"})
+    yield "good-escapes", whole({"fingerprint": "\u001b[2J\u202e<>", "comment": "\n\t"})
+    for key, value in (("fingerprint", 7), ("fingerprint", ""), ("chain", "a"), ("chain", [7]), ("chain", ["a b"]), ("chain", ["x"] * 25),
+                       ("chain", ["\u001b"]), ("sender", "x"), ("worst", "0us"), ("worst", 7), ("worst", "1y"), ("count", -1), ("count", "1"),
+                       ("expires", "2027-02-30"), ("expires", "2027-1-1"), ("comment", []), ("more", 1), ("\u001b", 1)):
+        yield f"bad-{key.encode().hex()}-{json.dumps(value).encode().hex()[:40]}", whole({**one, key: value})
+    yield "bad-version", b'{"version": 2, "causes": []}'
+    yield "bad-list", b"[]"
+    yield "bad-null", b"null"
+    yield "bad-row", whole(one, 7)
+    yield "bad-more", whole(more=[{}])
+    yield "bad-open-comment", whole(one) + b"/* "
+    yield "bad-nul", whole(one) + b"\0"
+    yield "bad-utf8", whole(one).replace(b"ticket", b"\xff").replace(b"when", b"\xff")
+    yield "bad-empty-file", b""
+    text = whole(one)
+    for at in range(1, len(text) - 1, 7):
+        yield f"bad-cut-{at}", text[:at]
+
+
 def main():
-    for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("traced", tables()),
+    for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("known", known()), ("traced", tables()),
                            ("tracepoints", tracepoints.inputs()), ("calls", events()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(), real(sys.argv[2]))), ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)

@@ -9,56 +9,6 @@
 #include "printable.h"
 #include "write_all.h"
 
-static bool read_string(json_object *from, const char *name, char *buf, size_t size)
-{
-	json_object *value;
-
-	if (!json_object_object_get_ex(from, name, &value) ||
-	    !json_object_is_type(value, json_type_string))
-		return false;
-	printable_copy(buf, size, json_object_get_string(value));
-	return true;
-}
-
-/* A name that fingerprints could have. */
-static bool read_name(json_object *value, char *buf)
-{
-	const char *text = json_object_get_string(value);
-
-	if (!json_object_is_type(value, json_type_string) || !*text ||
-	    strlen(text) >= FINGERPRINT_NAME_SIZE || strpbrk(text, " <>\t\r\n"))
-		return false;
-	printable_copy(buf, FINGERPRINT_NAME_SIZE, text);
-	return true;
-}
-
-int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
-{
-	json_object *chain, *sender;
-	size_t nr;
-
-	*fingerprint = (struct fingerprint){ 0 };
-	if (!json_object_object_get_ex(json, "chain", &chain) ||
-	    !json_object_is_type(chain, json_type_array) ||
-	    !read_string(json, "kind", fingerprint->kind, sizeof(fingerprint->kind)) ||
-	    !fingerprint->kind[0] || strpbrk(fingerprint->kind, " /:"))
-		return -EINVAL;
-	nr = json_object_array_length(chain);
-	if (nr > FINGERPRINT_FRAMES_MAX)
-		return -EINVAL;
-	for (; fingerprint->nr < nr; fingerprint->nr++) {
-		if (!read_name(json_object_array_get_idx(chain, fingerprint->nr),
-			       fingerprint->frames[fingerprint->nr]))
-			return -EINVAL;
-	}
-	if (json_object_object_get_ex(json, "sender", &sender) && sender &&
-	    !read_name(sender, fingerprint->sender))
-		return -EINVAL;
-	/* What the file says of the hash is not trusted. */
-	fingerprint_seal(fingerprint);
-	return 0;
-}
-
 int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 {
 	_cleanup_json_ json_object *json = NULL;
@@ -75,7 +25,7 @@ int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 	if (!json_object_is_type(version, json_type_int) ||
 	    json_object_get_int64(version) != FINGERPRINT_VERSION)
 		return -ENOENT;
-	read_string(json, "sentence", file->sentence, sizeof(file->sentence));
+	printable_copy(file->sentence, sizeof(file->sentence), json_text_of(json, "sentence"));
 	return found ? fingerprint_from_json(&file->fingerprint, found) : 0;
 }
 

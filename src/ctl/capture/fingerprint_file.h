@@ -16,9 +16,6 @@ struct fingerprint_file {
  * another negative errno. */
 int fingerprint_file_read(struct fingerprint_file *file, int dirfd) _must_check_;
 
-/* Reads what fingerprint_json() makes. Returns 0 or -EINVAL. */
-int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
-
 /* Replaces it at once. A folder that is read-only stays as it is. Returns 0 or a negative errno. */
 int fingerprint_file_write(int dirfd, const struct account *account);
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture/fingerprint_file.h"
 #include "json_add.h"
 #include "json_file.h"
 #include "printable.h"

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "causes/known.h"
+
+#include <string.h>
+
+#include "fuzz.h"
+#include "printable.h"
+
+/* `line N: what is wrong`, as a terminal may show it. */
+static void check_why(const char *why)
+{
+	_cleanup_free_ char *copy = why ? strdup(why) : NULL;
+	char *end;
+
+	must(copy && !strncmp(why, "line ", 5) && !strcmp(printable(copy), why));
+	must(strtol(why + 5, &end, 10) > 0 && *end == ':');
+}
+
+/* What was read is written, and read again. */
+static void check_again(const struct known *known)
+{
+	const struct known_judge judge = { .known = known, .similarity = 0.7 };
+	const struct causes none = { 0 };
+	_cleanup_(known_release) struct known again = { 0 };
+	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	must(file && !known_write(file, &judge, &none) && !fclose(file));
+	/* Escapes may make it larger than what is read. */
+	if (known_parse(&again, text, size, &why)) {
+		must(size > (1 << 20));
+		return;
+	}
+	must(again.nr == known->nr);
+	for (size_t i = 0; i < again.nr; i++) {
+		must(again.causes[i].worst_ns == known->causes[i].worst_ns);
+		must(!strcmp(again.causes[i].pattern, known->causes[i].pattern));
+		must(again.causes[i].fingerprint.hash == known->causes[i].fingerprint.hash);
+	}
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_free_ char *why = NULL;
+	/* As it is read from a file: with a NUL behind it. */
+	_cleanup_free_ char *text = malloc(size + 1);
+	int r;
+
+	must(text);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	r = known_parse(&known, text, size, &why);
+	if (r)
+		check_why(why);
+	else
+		check_again(&known);
+	return r;
+}
