@@ -26,12 +26,14 @@ static void add_task(struct fingerprint *to, const char *comm)
 }
 
 /* Adds a caller of the frames so far. Returns false at the entry, which ends the chain. The culprit
- * is itself, whatever it is. */
+ * is itself, whatever it is; a placeholder such as [not traced] is nobody. */
 static bool add_function(struct fingerprint *to, const char *name)
 {
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
 	enum frame_role role;
 
+	if (*name == '[')
+		return true;
 	fingerprint_function(function, name);
 	role = fingerprint_role(token, function);
 	if (role == FRAME_FUNCTION || !to->nr)

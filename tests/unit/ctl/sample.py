@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The sample capture is opened, reported and exported; `script` without perf shows each function call that stock perf
+"""The sample capture is opened, reported and exported; its cause is that of another kernel and another recorder; `script` without perf shows each function call that stock perf
 shows.
 
 usage: sample.py PERF_POKE_CTL SPIKE.TAR.ZST
 """
+import json
 import os
 import pathlib
 import shutil
@@ -20,6 +21,23 @@ def run(*argv, **environment):
     return subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}).stdout
 
 
+# What the timer's interrupt came upon on Debian's 6.12.117 with PREEMPT_RT, by the recorder events; the sample is Intel PT's, of 7.3.
+STACK = ("late_timer_irqs_off", "work_for_cpu_fn", "process_one_work", "worker_thread", "kthread", "ret_from_fork", "ret_from_fork_asm")
+
+
+def elsewhere(folder):
+    folder.mkdir()
+    (folder / "capture.json").write_text(json.dumps({
+        "schema": 1, "threshold_ns": 30000000, "history_ns": 0, "recorder": {"kind": "none"},
+        "spike": {"time_ns": 2060000000, "cpu": 1, "latency_ns": 60000000, "expected_ns": 2000000000, "actual_ns": 2060000000,
+                  "irqs_off": True, "stack": [{"symbol": name, "user": False} for name in STACK]}}))
+    return folder
+
+
+def fingerprint(folder):
+    return json.loads(run(CTL, "report", "--json", folder))["fingerprint"]["id"]
+
+
 def last_words(text):
     return {line.split()[-1] for line in text.splitlines() if line.strip()}
 
@@ -30,6 +48,7 @@ def main():
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
         said = run(CTL, "report", spike)
         assert f"IRQ latency 227us: 227us in {CULPRIT}() with interrupts off" in said, said
+        assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(folder, "other"))) == f"irqs-off/{CULPRIT}:4727eda1", fingerprint(spike)
         for name in ("spike.fxt.gz", "spike.html"):
             run(CTL, "export", "-q", spike, "--html" if name.endswith("html") else "-o", spike / name)
             assert (spike / name).stat().st_size > 50000, name
