@@ -9,16 +9,17 @@
 #include "capture/capture_file.h"
 #include "capture/fingerprint_file.h"
 #include "capture/layout.h"
+#include "cli/ending.h"
 #include "cli/partial.h"
 #include "strfmt.h"
 
-#define ARCHIVE_MAX_SIZE (UINT64_C(16) << 30)
 #define ARCHIVE_MAX_ENTRIES 100000
 #define DEPTH_MAX 6
 
 struct collecting {
 	struct causes *causes;
 	struct console *con;
+	const struct collect_opts *opts;
 	const char *archive; /* instead of the path of its unpacked folder; NULL: none */
 };
 
@@ -134,10 +135,22 @@ static int take_folder(struct collecting *c, int dirfd, const char *path, int de
 	return depth < DEPTH_MAX ? walk(c, dirfd, path, depth) : 0;
 }
 
-static int unpack_into(struct partial *partial, int fd, char **why)
+/* So that nothing unpacked is left behind. */
+static int stop_if_asked(void *ctx, uint64_t bytes)
 {
-	const struct unpack_limits limits = { ARCHIVE_MAX_SIZE, ARCHIVE_MAX_ENTRIES };
-	const struct unpack_source source = { .fd = fd, .any_top = true };
+	(void)ctx;
+	(void)bytes;
+	return ending_asked ? -EINTR : 0;
+}
+
+static int unpack_into(const struct collecting *c, struct partial *partial, int fd, char **why)
+{
+	const struct unpack_limits limits = { c->opts->max_size, ARCHIVE_MAX_ENTRIES };
+	const struct unpack_source source = {
+		.fd = fd,
+		.any_top = true,
+		.progress = stop_if_asked,
+	};
 	_cleanup_free_ char *beside = strfmt("%s/perf-poke-causes", getenv("TMPDIR") ?: "/tmp");
 	_cleanup_free_ char *top = NULL;
 	int r = beside ? partial_folder(partial, beside) : -ENOMEM;
@@ -149,21 +162,26 @@ static int take_archive(struct collecting *c, int fd, const char *path)
 {
 	struct partial partial = partial_none;
 	_cleanup_free_ char *why = NULL;
-	int r = unpack_into(&partial, fd, &why);
+	struct ending ending;
+	int r;
 
+	ending_catch(&ending);
 	c->archive = path;
-	if (r)
-		r = r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
-	else
+	r = unpack_into(c, &partial, fd, &why);
+	if (r && r != -ENOMEM && r != -EINTR)
+		r = complain(c, path, why ?: strerror(-r));
+	else if (!r)
 		r = take_folder(c, partial.fd, partial.path, 0);
 	c->archive = NULL;
 	partial_release(&partial);
-	return r;
+	ending_release(&ending);
+	return r ?: stop_if_asked(NULL, 0);
 }
 
-int collect(struct causes *causes, struct console *con, const char *path)
+int collect(struct causes *causes, struct console *con, const char *path,
+	    const struct collect_opts *opts)
 {
-	struct collecting c = { .causes = causes, .con = con };
+	struct collecting c = { .causes = causes, .con = con, .opts = opts };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 

@@ -6,8 +6,13 @@
 #include "causes/groups.h"
 #include "cli/console.h"
 
+struct collect_opts {
+	uint64_t max_size; /* of an unpacked archive, in bytes */
+};
+
 /* Adds the capture, the captures below a folder, or those of an archive. Prints what cannot be read
- * and counts it. Returns 0, -ENOMEM or -EINTR. */
-int collect(struct causes *causes, struct console *con, const char *path) _must_check_;
+ * and counts it. Returns 0, -ENOMEM, or -EINTR after a signal. */
+int collect(struct causes *causes, struct console *con, const char *path,
+	    const struct collect_opts *opts) _must_check_;
 
 #endif

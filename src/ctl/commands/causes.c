@@ -12,6 +12,7 @@
 #include "cli/output_file.h"
 #include "commands/commands.h"
 
+#define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)
 #define TARGET(member) .offset = offsetof(struct causes_args, member)
 
 static int parse_path(void *target, const char *value, char **why)
@@ -54,6 +55,8 @@ static const struct option_spec options[] = {
 	  .help = "how alike the causes of a group are, up to 1: equal (0.7)" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write an offline page with a chart over time" },
+	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = UINT64_C(1) << 50, TARGET(collect.max_size),
+	  .metavar = "SIZE", .help = "limit of the unpacked size of an archive (16G)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 };
@@ -84,6 +87,7 @@ int causes_parse(struct causes_args *args, struct console *con, int argc, char *
 	*args = (struct causes_args){
 		.similarity = FINGERPRINT_SIMILARITY,
 		.worse_percent = UINT64_MAX,
+		.collect.max_size = DEFAULT_MAX_SIZE,
 	};
 	r = command_options(&command_causes, con, argc, argv, args);
 	if (!r && args->worse_percent != UINT64_MAX && !args->known) {
@@ -182,11 +186,12 @@ static int group_all(struct causes *causes, struct console *con, const struct ca
 	int r = 0;
 
 	for (size_t i = 0; i < args->nr_paths && !r; i++)
-		r = collect(causes, con, args->paths[i]);
+		r = collect(causes, con, args->paths[i], &args->collect);
 	if (!r)
 		r = causes_group(causes, args->similarity);
-	if (r && r != -EINTR)
-		console_error(con, "%s", strerror(-r));
+	/* The decoder tells that itself. */
+	if (r && (r != -EINTR || !con->errors))
+		console_error(con, "%s", r == -EINTR ? "interrupted" : strerror(-r));
 	return r;
 }
 

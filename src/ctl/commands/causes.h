@@ -3,11 +3,13 @@
 #ifndef CTL_COMMANDS_CAUSES_H
 #define CTL_COMMANDS_CAUSES_H
 
+#include "causes/collect.h"
 #include "cli/command.h"
 
 struct causes_args {
 	const char **paths; /* to be freed */
 	size_t nr_paths;
+	struct collect_opts collect;
 	double similarity;
 	uint64_t worse_percent;
 	const char *known; /* or NULL */

@@ -110,6 +110,7 @@ class Causes(unittest.TestCase):
         self.assertEqual(self.lines("one.tar.zst")[0]["example"], "one.tar.zst")
         shutil.move(self.folder / "one.tar.zst", self.folder / "captures")
         self.assertEqual(self.lines("captures")[-1]["captures"], 5)
+        self.assertEqual(self.lines("captures", "--max-size", "100", code=1)[-1]["unreadable"], 1)
         (self.folder / "captures/broken.tar.zst").write_bytes(b"none")
         self.assertEqual(self.lines("captures", code=1)[-1]["unreadable"], 1)
 

@@ -114,7 +114,7 @@ function addRow(table, cause, i) {
 	for (const text of [cause.count, `${cause.share.toFixed(1)}%`, formatTime(cause.worst_ns), formatTime(cause.p50_ns),
 		formatDate(cause.first_ns / 1e6), formatDate(cause.last_ns / 1e6), cause.hosts.length, cause.cpus.join(", ")])
 		cell(row, text);
-	cell(row, `${cause.sentence} (${cause.example})`, "name");
+	cell(row, `${cause.sentence} (${cause.example})`, "name why");
 	row.className = "link";
 	row.tabIndex = 0;
 	row.setAttribute("role", "button");
