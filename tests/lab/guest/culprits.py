@@ -32,6 +32,19 @@ EXIT_US = pathlib.Path("/sys/module/idle_states/parameters/exit_us")
 CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 
 
+# The same in all kernels from 6.12 on; before, nothing tells what another CPU has called.
+FINGERPRINTS = {
+    "irqs_off": "irqs-off/late_timer_irqs_off:4727eda1",
+    "call": "interrupt/late_timer_called:ff05aa94",
+    "idle": "idle/LAB3:ba913756",
+    "user": "thread/user_loop:f0310eb6",
+    "preempt_off": "thread/late_timer_preempt_off:3778b444",
+    "syscall": "thread/late_timer_syscall:4453225b",
+    "softirqs": "softirq/TASKLET:d382e9c1",
+}
+HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
+
+
 # -- What makes it late: each returns a moment in which it was ---------------------------------------------------------
 
 def late_timer(kind):
@@ -75,12 +88,11 @@ class Kind:
 
 
 def kinds():
-    has_senders = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
     functions = {kind: f"late_timer_{kind}" for kind in ("irqs_off", "preempt_off", "syscall")}
     found = {
         "irqs_off": Kind("irq", lambda: late_timer("irqs_off"), r"late_timer_irqs_off\(\) \[late_timer\]", functions["irqs_off"], "kworker"),
         "call": Kind("irq", lambda: late_timer("call"),
-                     r"late_timer_called.*sent by CPU 0, task \d+ python3, from late_timer_call\(\)" if has_senders else "in interrupt call_function_single",
+                     r"late_timer_called.*sent by CPU 0, task \d+ python3, from late_timer_call\(\)" if HAS_SENDERS else "in interrupt call_function_single",
                      "late_timer_called", "call_function|IRQ interference"),
         "idle": Kind("irq", late_idle, "the CPU left LAB3 after", "LAB3", "exit from idle"),
         "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*user_loop\+0x", r"user_loop\+0x|user_loop_spin", "user_loop"),
@@ -234,7 +246,8 @@ for name, kind in all_kinds.items():
     if not kind.spikes:
         print(f"{name}: out of time before the first")
         continue
-    # Of what is named, one cause: nothing in it differs from spike to spike.
-    check(len(kind.fingerprints) == 1, f"{name}: fingerprints {dict(kind.fingerprints)}")
     # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
     check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")
+    usual = kind.fingerprints.most_common(1)[0]
+    check(usual[1] * 2 > kind.spikes, f"{name}: fingerprints {dict(kind.fingerprints)}")
+    check(not HAS_SENDERS or usual[0] == FINGERPRINTS[name], f"{name}: fingerprint {usual[0]}, not {FINGERPRINTS[name]}")
