@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a capture shows: on the machine it was taken on, and, from its archive, on any other."""
+"""Compares what commands show of a capture: where it was taken, and elsewhere from its archive."""
 import os
 import pathlib
 import subprocess
 
 NOBODY = 65534
-# Where it is not root who tests, that is no root either.
+# If the tests do not run as root, the guest's user must not be root either.
 AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
 if os.geteuid():
     AS_NOBODY = []
 NAMES = ("pt", "events")
-# Files that exist where a capture is taken only
+# Files that exist only where a capture is taken
 PROGRAM = pathlib.Path("/var/lib/acme-of-the-guest")
 FIELDS = "comm,tid,cpu,time,flags,ip,sym,symoff,addr"
 
@@ -24,14 +24,14 @@ def run(command, folder, before):
 
 
 def stock_perf(folder, name):
-    """As the README has it."""
+    """perf script, as in the README."""
     binaries = ["--buildid-dir", f"{name}/buildid"] if (folder / name / "buildid").is_dir() else []
     decode = ["--itrace=be", "-F", FIELDS] if name == "pt" else []
     return ["perf", *binaries, "script", "-i", f"{name}/perf.data", "--ns", *decode]
 
 
 def shown(ctl, folder, name, before=()):
-    """Bytes of each kind, of the capture `name` in the folder."""
+    """Output of each command for the capture `name` in the folder."""
     commands = {"report": [ctl, "report", name], "script": [ctl, "script", name, "--quiet", "--all"], "perf": stock_perf(folder, name)}
     found = {kind: run(command, folder, before) for kind, command in commands.items()}
     kind, option = ("fxt", "-o") if name == "pt" else ("html", "--html")
@@ -46,7 +46,7 @@ def save(found, folder, name):
 
 
 def opened(ctl, archives, folder):
-    """As nobody, of all archives; `folder` is made, and nobody's."""
+    """Opens all archives as user nobody in `folder`, which is created for that user."""
     folder.mkdir()
     if AS_NOBODY:
         os.chown(folder, NOBODY, NOBODY)

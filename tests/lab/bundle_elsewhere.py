@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures that were taken in a guest, and opened in one with another kernel and on the host by who has no rights, show the same.
+"""Captures taken in a guest show the same to an unprivileged user on another kernel and on the
+host.
 
 usage: bundle_elsewhere.py TAKEN_ON OPENED_ON SECONDS PERF_POKE_CTL"""
 import os
@@ -50,7 +51,7 @@ def check(condition, message):
 
 
 def build(folder):
-    """The program, and its libraries beside it."""
+    """The program, with its libraries beside it."""
     folder.mkdir()
     compiler = ["gcc", "-O1", "-x", "c", "-"]
     names = ("touched", "untouched")
@@ -68,7 +69,7 @@ def guest(kernel, script, options, *args):
 
 
 def compare(here, there, where):
-    """Both are found by name and kind."""
+    """Compares outputs by capture and command."""
     for file in sorted(here.iterdir()):
         name, _, kind = file.name.partition(".")
         data = there[name][kind] if isinstance(there, dict) else (there / file.name).read_bytes()
@@ -76,7 +77,7 @@ def compare(here, there, where):
 
 
 def check_names(here):
-    """All kinds of code are known by name."""
+    """Checks that code of all kinds has symbols."""
     wanted = ["acme_leaf", "acme_outer", "touched_work", "clock_gettime", "asm_sysvec_apic_timer_interrupt", "bpf_prog_"]
     for kind in ("script", "perf", "fxt"):
         data = (here / f"pt.{kind}").read_bytes()
@@ -86,7 +87,7 @@ def check_names(here):
 
 
 def check_binaries(opened):
-    """What was executed is in it, what was only mapped is not."""
+    """The archive holds executed binaries, but none that were only mapped."""
     code = b"".join(file.read_bytes() for file in (opened / "buildid").rglob("*") if file.is_file())
     for name, wanted in ((b"acme_leaf", True), (b"touched_work", True), (b"untouched_sum", False)):
         check((name in code) == wanted, f"{name} is {'not ' if wanted else ''}in {opened.name}")

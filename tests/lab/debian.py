@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian's packages, unpacked into a folder of the cache for each suite. Nothing is installed, and no script of a package runs."""
+"""Unpacks Debian packages into a cache folder, one for each suite. Installs nothing and runs no
+maintainer scripts."""
 import os
 import re
 import shutil
@@ -8,14 +9,14 @@ import time
 
 from store import LabError, cache, locked, need, run_logged, say
 
-# What else apt reads for a suite
+# Archives that apt reads besides the suite
 ALSO = {"bookworm": ["bookworm-security"], "trixie": ["trixie-security"], "trixie-backports": ["trixie", "trixie-security"]}
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Merged /usr, which bookworm's packages leave to the one who installs them, and what is an alternative
+# Merged-/usr links, which bookworm leaves to the installer, and alternatives
 LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/awk": "mawk"}
 UNUSED = ("doc", "man", "locale", "info", "lintian", "bug")
-# Kernels want something that makes an initramfs.
+# Kernel packages depend on an initramfs generator.
 STATUS = """\
 Package: lab
 Status: install ok installed
@@ -29,7 +30,7 @@ Description: no package
 
 
 def mirrors():
-    """By label, those that the system's apt uses."""
+    """Mirrors of the system's apt, by label."""
     out = subprocess.run(["apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)"], capture_output=True, text=True, check=True).stdout
     found = dict(line.split("|", 1) for line in reversed(out.splitlines()))
     if "Debian" not in found:
@@ -45,7 +46,7 @@ class Suite:
         self.log = self.apt / "log"
 
     def options(self):
-        """What makes apt use this folder, and not touch the system."""
+        """apt options that use this folder instead of the system's."""
         options = {"Dir::Etc::sourcelist": self.apt / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
                    "Dir::State": self.apt, "Dir::State::status": self.apt / "status", "Dir::Cache": self.apt,
                    "Debug::NoLocking": 1, "APT::Sandbox::User": "root", "Acquire::Languages": "none"}
@@ -54,7 +55,7 @@ class Suite:
         return [word for item in options.items() for word in ("-o", "{}={}".format(*item))]
 
     def update(self):
-        """The lists of packages, not older than an hour."""
+        """Updates package lists older than an hour."""
         need("apt-get", "dpkg-deb", "tar")
         for sub in ("lists/partial", "archives/partial", "packages"):
             (self.apt / sub).mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,7 @@ class Suite:
         updated.touch()
 
     def newest(self, pattern):
-        """The package of the highest version in its name of those whose whole name is this pattern."""
+        """The package with the highest version in its name among those that match the pattern."""
         with locked(self.folder.name):
             self.update()
             names = subprocess.run(["apt-cache", *self.options(), "pkgnames"], capture_output=True, text=True, check=True).stdout.split()
@@ -85,12 +86,12 @@ class Suite:
         return max(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
 
     def version(self, package):
-        """Of an unpacked package, else None"""
+        """Version of an unpacked package, or None."""
         with_version = self.apt / "packages" / package
         return re.search(r"(?m)^Version: (?:\d+:)?(.*)", with_version.read_text())[1] if with_version.exists() else None
 
     def unpack(self, *packages):
-        """Unpacks those that are not yet there, with all they depend on."""
+        """Unpacks missing packages and their dependencies."""
         with locked(self.folder.name):
             if all(self.version(package) for package in packages):
                 return
@@ -120,6 +121,6 @@ class Suite:
         run_logged([*alone, "sh", "-c", script, self.folder, *argv], log, env={"PATH": "/usr/sbin:/usr/bin", "LC_ALL": "C.UTF-8"})
 
     def program(self, path):
-        """The words that start a program of the suite on this system: with its own loader and libraries."""
+        """The command line that runs a program of the suite with its own loader and libraries."""
         libraries = self.folder / LIBRARIES
         return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(self.folder / path)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""QEMU with the interface for plugins that ptemu needs. Debian bookworm's is too old; trixie-backports' runs with its own libraries."""
+"""QEMU with the plugin interface that ptemu needs. Debian bookworm's is too old; that of
+trixie-backports runs with its own libraries."""
 import os
 import pathlib
 
@@ -9,7 +10,7 @@ from store import LabError, digest, locked, need, run_logged
 PACKAGE = "qemu-system-x86"
 SUITE = Suite("trixie-backports")
 HERE = pathlib.Path(__file__).resolve().parent
-# The plugin shares the writing of packets with ptsim.
+# The plugin and ptsim share the packet writer.
 SOURCES = sorted((HERE / "ptemu").glob("*.c")) + [HERE / "ptsim" / name for name in ("packets.c", "psb.c")]
 HEADERS = sorted((HERE / "ptemu").rglob("*.h")) + [HERE / "ptsim" / name for name in ("packets.h", "psb.h", "ptemu.h")]
 
@@ -19,7 +20,7 @@ def is_here():
 
 
 def fetch():
-    """Downloads it with all that it depends on, 40 MB, and returns its folder."""
+    """Downloads QEMU and its dependencies (40 MB) and returns the folder."""
     SUITE.unpack(PACKAGE)
     return SUITE.folder
 
@@ -31,7 +32,7 @@ def find():
 
 
 def plugin(folder):
-    """The path of the plugin; built when it is not."""
+    """Path of the plugin, which is built if missing."""
     need("gcc")
     built = folder / f"ptemu_{digest(*[p.read_bytes() for p in SOURCES + HEADERS])}.so"
     with locked("ptemu"):
@@ -44,7 +45,7 @@ def plugin(folder):
 
 
 def command(folder, log, single, icount):
-    """What QEMU is started with: its own loader and libraries, firmware and the plugin."""
+    """QEMU's command line: its own loader, libraries and firmware, and the plugin."""
     options = [f"log={log}"] if log else []
     if single:
         options.append("single=on" if icount is None else f"icount={icount}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is in a recording of Intel PT by `perf record --kcore`: the trace, the code and its changes, the kernel's symbols."""
+"""Contents of an Intel PT recording of `perf record --kcore`: trace, code and its changes,
+kernel symbols."""
 import bisect
 import functools
 import json
@@ -7,7 +8,7 @@ import mmap
 import struct
 
 TEXT_POKE, AUXTRACE_INFO, AUXTRACE = 20, 70, 71
-# What perf puts behind each record: pid, tid, time, CPU, id
+# perf's sample_id behind each record: pid, tid, time, CPU, id
 SAMPLE_ID = struct.Struct("<IIQIIQ")
 
 
@@ -16,7 +17,7 @@ def words_at(data, *offsets):
 
 
 def as_capture(data, buildid):
-    """What perf recorded, in a folder beside it that is a capture whose spike is after all of it."""
+    """Makes a capture of perf's recording, in a folder beside it, with a spike behind its end."""
     capture = data.parent / "as_capture"
     capture.mkdir()
     (capture / "perf.data").symlink_to(data)
@@ -27,7 +28,7 @@ def as_capture(data, buildid):
 
 
 class Kcore:
-    """Perf's copy of /proc/kcore."""
+    """perf's copy of /proc/kcore."""
 
     def __init__(self, path):
         self.path = path
@@ -36,7 +37,7 @@ class Kcore:
         start, = words_at(self.data, 32)
         count, = struct.unpack_from("<H", self.data, 56)
         headers = struct.iter_unpack("<IIQQQQQQ", self.data[start:start + 56 * count])
-        # Address, size, where in the file
+        # Address, size, file offset
         self.segments = [(h[3], h[5], h[2]) for h in headers if h[0] == 1 and h[5]]
 
     def bytes(self, address, size):
@@ -68,11 +69,11 @@ class Recording:
         self.kcore = Kcore(folder / "kcore_dir/kcore")
         self.symbols = Symbols(folder / "kcore_dir/kallsyms")
         info = next(r for kind, _, r, _ in self.records() if kind == AUXTRACE_INFO)
-        # How perf's time comes from the TSC
+        # Conversion of TSC to perf's time
         self.shift, self.mult, self.zero = struct.unpack_from("<QQq", info, 24)
 
     def records(self):
-        """Type, misc, the record with its header, and the AUX area's bytes behind it"""
+        """Type, misc, record with header, AUX data behind it"""
         at, size = words_at(self.content, 40, 48)
         end = at + size
         while at < end:
@@ -90,7 +91,7 @@ class Recording:
 
     @functools.cached_property
     def pokes(self):
-        """TSC, address, the old bytes, the new ones"""
+        """TSC, address, old bytes, new bytes"""
         found = []
         for kind, _, record, _ in self.records():
             if kind == TEXT_POKE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lab's cache, and what is needed to fill it."""
+"""The lab's cache, and helpers to fill it."""
 import contextlib
 import ctypes
 import fcntl
@@ -40,7 +40,7 @@ def digest(*parts):
 
 @contextlib.contextmanager
 def locked(name):
-    """Only one process at a time makes a thing in the cache."""
+    """Lets one process at a time make a thing in the cache."""
     with open(cache() / f".{name}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `lab run` promises: the command's exit status and output, an end to guests that do not end, and nothing left."""
+"""`lab run` keeps its promises: exit status and output of the command, a limit for guests that
+hang, no leftovers."""
 import os
 import pathlib
 import subprocess
@@ -21,7 +22,7 @@ def guest(*command, options=()):
 
 
 def processes():
-    """QEMU's on this machine that our guests could be."""
+    """QEMU processes on this machine that may be our guests."""
     found = set()
     for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:

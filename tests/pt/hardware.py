@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests on real Intel PT share.
+"""Helpers for tests on real Intel PT.
 
-With PERF_POKE_PT_SIMULATED set they run on the simulated PMU (module ptsim) too: that shows that the tests work, and nothing
-about hardware. The program that ptsim traces is its own, so what the CPU really did is not looked for then."""
+With PERF_POKE_PT_SIMULATED set they also run on the simulated PMU (module ptsim), to test the
+tests. ptsim traces a program of its own, so what the CPU executed is not checked then."""
 import json
 import os
 import re
@@ -18,13 +18,13 @@ PTSIM = "/sys/module/ptsim"
 SIMULATED = os.path.exists(PTSIM) and "PERF_POKE_PT_SIMULATED" in os.environ
 
 WAYS = ["pause", "sample", "signal"]
-# Errors of the decoder in one trace. A trace that the kernel has paused is whole; one that is stopped later, or copied while it
-# is running, may have been too fast for the PMU's own buffer here and there (overflow).
+# Decoder errors in one trace. A trace that the kernel paused is whole; one that is stopped later,
+# or copied while it runs, may have overflowed the PMU's own buffer.
 ERRORS_MAX = {"pause": 0, "sample": 5, "signal": 5}
-# Late timers: how late, how often, what counts as a spike. All far over what a machine does by itself.
+# Late timers: by how much, how often, and the threshold; all far above the machine's own latency.
 SPIN_US, EVERY_MS, THRESHOLD = (30000, 300, "20ms") if SIMULATED else (2500, 50, "1ms")
 BUFFER = "128K" if SIMULATED else "1M"
-# Of the conversion between the trace's clock and the spike's.
+# Error of the conversion between the clocks of trace and spike.
 CLOCK_NS = 10000
 
 ERROR = re.compile(r"instruction trace error")
@@ -32,7 +32,7 @@ LINE = re.compile(r"\s*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<flags
 
 
 def main():
-    """Runs the tests of the script where there is Intel PT."""
+    """Runs the script's tests where there is Intel PT."""
     if not os.path.isdir(PMU):
         common.skip("there is no PMU intel_pt")
     if os.path.exists(PTSIM) and not SIMULATED:
@@ -43,8 +43,8 @@ def main():
 
 
 class Trace:
-    """What stock perf decodes of one CPU of a capture: how many branches and errors, and when. Read as a stream: it can be
-    millions of lines."""
+    """Stock perf's view of one CPU of a capture: branches, errors, times. Read as a stream, as
+    it can be millions of lines."""
 
     def __init__(self, about, cpu, data):
         clock = about["recorder"]["clock"]
@@ -72,13 +72,13 @@ class Trace:
 
 
 class PtTest(common.HostTest):
-    """A test that takes captures with the recorder pt of timers that are late on purpose."""
+    """A test that captures late timers with the recorder pt."""
 
     def options(self, *args, threshold=THRESHOLD):
         return ["--recorder", "pt", "--threshold", threshold, "--buffer", BUFFER, *args]
 
     def ways(self):
-        """Those to hold the trace that are accepted here. The others are refused in one line that says so."""
+        """Freeze methods that are accepted here. Others are refused in one line."""
         cpu = str(common.find_cpus(1)[0])
         accepted = []
         for way in WAYS:
@@ -92,7 +92,7 @@ class PtTest(common.HostTest):
         return accepted
 
     def take(self, cpus, late_cpu, count, *args):
-        """Just so many captures; what is in capture.json of each."""
+        """Takes exactly `count` captures; returns each one's capture.json."""
         with common.late(late_cpu, SPIN_US, EVERY_MS):
             with common.Session(cpus, self.output, *self.options("--count", str(count), *args)) as session:
                 self.assertEqual(session.finish(timeout=300), 0, session.__dict__)
@@ -105,7 +105,7 @@ class PtTest(common.HostTest):
         return taken
 
     def decode(self, about, cpu, errors_max, branches_min=100):
-        """The trace of a CPU, which has so many branches, and no more errors than that."""
+        """The trace of a CPU, with at least so many branches and at most so many errors."""
         trace = Trace(about, cpu, os.path.join(about["path"], "perf.data"))
         self.assertEqual((trace.status, trace.stderr), (0, ""))
         print("  CPU %d: %d branches, %d errors of the decoder" % (cpu, trace.branches, len(trace.errors)), flush=True)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl selftest, with Intel PT: all that it looks at is fine, whatever holds the trace and delivers the signal."""
+"""perf-poke-ctl selftest with Intel PT passes for each freeze and delivery."""
 import os
 
 import hardware
 import common  # the path is set by hardware
 
-# What makes timers late is not in the program that ptsim traces.
+# The culprit is not in the program that ptsim traces.
 NOT_SEEN = ["culprit", "perf"] if hardware.SIMULATED else []
 OPTIONS = ["--threshold", hardware.THRESHOLD, "--buffer", hardware.BUFFER] if hardware.SIMULATED else []
 
 
 def failed(row):
-    """The checks of a row; on a busy host the second capture of a guest may be of another timer."""
+    """Failed checks of a row; on a busy host a guest's second capture may be of another timer."""
     checks = {name: verdict for name, verdict in row["checks"].items() if verdict["ok"] is False}
     if hardware.SIMULATED and checks.get("re-armed", {"why": ""})["why"].endswith("of others"):
         del checks["re-armed"]

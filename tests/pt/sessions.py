@@ -3,7 +3,7 @@
 import hardware
 import common  # the path is set by hardware
 
-# Stopped by the session while the CPU runs on.
+# The session stops the trace while the CPU runs on.
 ERRORS_OF_OTHERS = hardware.ERRORS_MAX["signal"]
 
 
@@ -25,12 +25,12 @@ class Sessions(hardware.PtTest):
         self.assertEqual(self.cpus_of(about), [about["spike"]["cpu"]])
 
     def test_ten_in_a_row(self):
-        """Each is of its own time: none has a byte of the one before."""
+        """No capture has a byte of the one before."""
         cpu = common.find_cpus(1)[0]
         way = next(way for way in self.ways() if way != "sample")
         end_ns, with_trace = 0, 0
         for about in self.take([cpu], cpu, 10, "--freeze", way):
-            # Another spike may come at once after the session is armed again.
+            # Another spike may come right after re-arming.
             trace = self.decode(about, cpu, hardware.ERRORS_MAX[way], branches_min=0)
             if not trace.branches:
                 continue

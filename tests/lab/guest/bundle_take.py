@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Archives of captures with Intel PT, of user code and the kernel, and with events, and what they show here, for others to open.
+"""Takes captures with Intel PT of user code and kernel, and with events; archives them, and stores
+what commands show of them here, for comparison elsewhere.
 
 usage: bundle_take.py PERF_POKE_CTL FOLDER PROGRAMS, in a guest with --pt emulated"""
 import json
@@ -21,7 +22,7 @@ RECORDERS = {"pt": ["--recorder", "pt", "-e", "intel_pt/cyc/", "--buffer", "32K"
 
 
 def take(name):
-    # The first timer is late enough: until then the program ran.
+    # The first timer is late enough; until then the program ran.
     argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", "1us", "--function", "hrtimer_wakeup", "--workload", "cyclic",
             "--period", "20ms", "--duration", "100s", "--output", HERE / "captures", *RECORDERS[name]]
     lines = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests of perf-poke's own Intel PT captures share."""
+"""Helpers for tests of perf-poke's own Intel PT captures."""
 import functools
 import glob
 import json
@@ -15,7 +15,7 @@ from common import check, equal
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 THRESHOLD_US = 20000
 INJECTED_US = 30000
-# Of the simulated PMU: nothing is lost, and a ring of 128K holds a second and more.
+# Of the simulated PMU: loses nothing; a ring of 128K holds more than a second.
 CALM = {"bytes_per_sec": 60000, "max_burst": 131072, "program": "mixed", "period_us": 1000}
 
 
@@ -31,7 +31,7 @@ def be_calm():
 
 
 def ways():
-    """Those to hold a trace that this kernel has, the best first."""
+    """Freeze methods of this kernel, the best first."""
     return (["pause"] if common.HAS_PAUSE else []) + ["sample", "signal"]
 
 
@@ -42,7 +42,7 @@ class Capture:
         self.folder = pathlib.Path(line["path"])
         self.data = str(self.folder / "perf.data")
         self.json = json.loads((self.folder / "capture.json").read_text())
-        # Other recorders have the clock of the spike.
+        # Other recorders use the clock of the spike.
         clock = self.json["recorder"].get("clock", {"perf_ns": 0, "monotonic_ns": 0})
         self.to_perf_ns = (clock["perf_ns"] or 0) - clock["monotonic_ns"]
 
@@ -51,13 +51,13 @@ class Capture:
         return common.Decoded(self.data, perf=perf)
 
     def times_ns(self):
-        """Of the first and the last branch, in CLOCK_MONOTONIC."""
+        """Times of the first and the last branch, in CLOCK_MONOTONIC."""
         times = self.decoded().times
         return times[0] - self.to_perf_ns, times[-1] - self.to_perf_ns
 
 
 class Late(threading.Thread):
-    """Makes timers of a CPU late again and again while it runs."""
+    """Makes timers of a CPU late repeatedly while it runs."""
 
     def __init__(self, cpus=(common.CPU,), every_s=0.3, late_us=INJECTED_US):
         super().__init__(daemon=True)
@@ -78,7 +78,8 @@ class Late(threading.Thread):
 
 
 def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None, threshold_us=THRESHOLD_US):
-    """Captures of timers that are late on purpose. `each` is called with the session's pid when one is told."""
+    """Captures timers that are late on purpose. Calls `each` with the session's pid at each
+    capture."""
     argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{threshold_us}us", "--count", str(count), "--duration", "100s",
             "--recorder", recorder, "--buffer", buffer, "--output", output, *options]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
@@ -99,12 +100,12 @@ def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", lat
 
 
 def first_after(what, time_ns, cpu=common.CPU):
-    """What the PMU did first after that time."""
+    """The PMU's first action after that time."""
     return [e for e in common.log(cpu) if e["what"] == what and e["mono_ns"] >= time_ns][0]
 
 
 def check_perfs_agree(one):
-    """Each perf decodes the same, and has nothing to say."""
+    """All perfs decode the same, without warnings."""
     expected = vars(one.decoded())
     equal(expected["said"], "", "what perf said")
     for perf in perfs()[1:]:

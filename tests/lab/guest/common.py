@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests that run inside a lab guest share. A test ends with 0 passed, 1 failed, 77 skipped."""
+"""Helpers for tests inside a lab guest. Exit status: 0 passed, 1 failed, 77 skipped."""
 import collections
 import contextlib
 import os
@@ -16,7 +16,7 @@ PARAMETERS = pathlib.Path("/sys/module/ptsim/parameters")
 PMU = pathlib.Path("/sys/bus/event_source/devices/intel_pt")
 KERNEL = os.environ.get("LAB_KERNEL", "")
 VERSION = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
-# Linux 6.13, and stable 6.12 of Debian
+# Linux 6.13, and Debian's 6.12 stable
 HAS_PAUSE = VERSION >= (6, 12)
 
 
@@ -50,7 +50,8 @@ def need_root():
 
 
 def host_helpers(late=""):
-    """The module `poked` of the suite host, which is told of its programs in the environment. It has a module `common` too."""
+    """The module `poked` of the suite host, which finds its programs through the environment. It
+    imports a module `common` of its own."""
     for name, path in (("PERF_POKE_CTL", ""), ("PERF_POKE_EMBED", ""), ("PERF_POKE_LATE", late)):
         os.environ.setdefault(name, path)
     host = str(pathlib.Path(__file__).resolve().parents[2] / "host")
@@ -78,14 +79,14 @@ def set_parameter(name, value):
     (PARAMETERS / name).write_text(str(value))
 
 
-# -- What ptsim did ---------------------------------------------------------------------------------------------------
+# -- Log of ptsim ----------------------------------------------------------------------------------
 
 def counter(name, cpu=CPU):
     return int((PTSIM / f"cpu{cpu}" / name).read_text())
 
 
 def log(cpu=CPU):
-    """The last calls, the oldest first: dicts of numbers, and `what`."""
+    """The last calls, oldest first: dicts of numbers, and `what`."""
     entries = []
     for line in (PTSIM / f"cpu{cpu}/log").read_text().splitlines():
         what, *fields = line.split()
@@ -94,19 +95,20 @@ def log(cpu=CPU):
 
 
 def marks(cpu=CPU):
-    """The times that packets told of late, the oldest first: TSC, bytes written before."""
+    """TSCs of written time packets with the bytes written before each, oldest first."""
     return [tuple(map(int, line.split())) for line in (PTSIM / f"cpu{cpu}/marks").read_text().splitlines()]
 
 
 def program_counts(name):
-    """What one iteration of a program is."""
+    """What one iteration of a program executes."""
     return {f.name: int(f.read_text()) for f in (PTSIM / "programs" / name).iterdir()}
 
 
 # -- perf -------------------------------------------------------------------------------------------------------------
 
 class Record:
-    """A running `perf record` of the distribution, of a CPU or several ("0,1"); its output is in `data`."""
+    """The distribution's `perf record` of one or several CPUs ("0,1"), running; it writes to
+    `data`."""
 
     def __init__(self, *args, event="intel_pt/cyc,noretcomp/k", data="data", cpu=CPU):
         cpus, cpu = str(cpu), int(str(cpu).rpartition(",")[2])
@@ -118,7 +120,7 @@ class Record:
         check(self.process.poll() is None, f"perf record ended: {self.process.args}")
 
     def snapshot(self):
-        """Returns the log entry of the stop."""
+        """Takes a snapshot and returns the log entry of its stop."""
         time.sleep(0.5)
         stops, starts = counter("stop", self.cpu), counter("start", self.cpu)
         self.process.send_signal(signal.SIGUSR2)
@@ -151,18 +153,18 @@ LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-
 
 
 def is_sample(line):
-    """Not of the trace: the event that a sample of it came with, and the stack at the spike, whose frames begin with a tab. Where
-    fields are chosen, events have no name."""
+    """Whether the line belongs to the sample or the spike's stack, whose frames begin with a
+    tab, and not to the trace. With -F, events have no name."""
     return line[0] == "\t" or line.rstrip().endswith(":")
 
 
 class Decoded:
-    """What `perf script` says."""
+    """Output of `perf script`, parsed."""
 
     def __init__(self, data="data", itrace="be", perf="perf"):
         self.branches = []
         self.times = []  # in ns, of all lines
-        self.edges = []  # where the trace begins and ends: flags, how many branches there are before
+        self.edges = []  # begins and ends of the trace: flags, number of branches before
         self.errors = []
         out = subprocess.run([perf, "script", "-i", data, f"--itrace={itrace}", "--ns", "-F", "hw:time,flags,ip,sym,addr"],
                              capture_output=True, text=True, check=False)
@@ -176,7 +178,7 @@ class Decoded:
                 self.errors.append(line)
                 continue
             self.times.append(int(match["time"].replace(".", "")))
-            # perf 7.3 calls the beginning of a trace a jump.
+            # perf 7.3 reports the begin of a trace as a jump.
             flags = match["flags"].strip().removesuffix(" jmp")
             branch = Branch(flags, int(match["from"], 16), match["from_sym"], int(match["to"], 16), match["to_sym"])
             if flags.startswith("tr "):
@@ -185,7 +187,7 @@ class Decoded:
                 self.branches.append(branch)
 
     def iterations(self, main):
-        """Lists of branches, each ended by the jump of the function `main` to its own beginning."""
+        """Lists of branches, each up to the jump of `main` to its own begin."""
         found, current = [], []
         for branch in self.branches:
             current.append(branch)
@@ -200,12 +202,12 @@ MAINS = {"mixed": "ptsim_main", "loop": "ptsim_loop", "deep": "ptsim_deep"}
 
 
 def check_whole_iterations(decoded, program="mixed", errors=0):
-    """All that was decoded is whole, equal iterations, of just what ptsim says that one is. Returns how many."""
+    """Every whole iteration equals the one in ptsim's log. Returns their number."""
     equal(len(decoded.errors), errors, f"errors of the decoder {decoded.errors[:5]}")
     check(decoded.branches, "nothing was decoded")
     counts = program_counts(program)
     if program == "loop":
-        # The loop's own jumps look like the end of an iteration, but for where they go.
+        # Jumps of the loop look like the end of an iteration, except for their target.
         begin = min(b.to_ip for b in decoded.branches)
         rounds = [i for i, b in enumerate(decoded.branches) if b.to_ip == begin]
         equal(len(decoded.branches), len(rounds) * counts["branches"], "branches")
@@ -223,17 +225,17 @@ def check_whole_iterations(decoded, program="mixed", errors=0):
 
 
 def call_tree(iteration):
-    """The pairs of functions of which one calls the other."""
+    """Pairs (caller, callee)."""
     return {(b.from_symbol, b.to_symbol) for b in iteration if b.flags in ("call", "hw int")}
 
 
-# -- Plain system calls -----------------------------------------------------------------------------------------------
+# -- Programs that use the system calls directly ---------------------------------------------------
 
 CONFIG = {"pt": 1 << 0, "cyc": 1 << 1, "mtc": 1 << 9, "tsc": 1 << 10, "noretcomp": 1 << 11, "branch": 1 << 13}
 
 
 class AuxEvents:
-    """The program aux_events, and Intel PT with its siblings in it."""
+    """The program aux_events: Intel PT with siblings."""
 
     def __init__(self, program, size, config=CONFIG["pt"] | CONFIG["tsc"] | CONFIG["branch"], start_paused=False, siblings=True):
         argv = [program, CPU, size, config, int(start_paused), int(siblings)]

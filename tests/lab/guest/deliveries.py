@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stock `perf record -S` poked by each delivery that the kernel has, at a spike each 100 ms: from idle, from a kernel thread and from
-a user task interrupted. A signal becomes pending for each, and is a snapshot; of those that come while perf still writes the snapshot
-before it drops some by itself: they were pending, and are counted on their own.
-PERF_POKE_SPIKES: how many spikes for each delivery."""
+"""Pokes stock `perf record -S` by each delivery of this kernel, a spike each 100 ms that interrupts
+the idle task, a kernel thread or a user task. Each signal must become pending and yield a snapshot.
+Signals that become pending while perf still writes a snapshot may be dropped by perf itself; they
+are counted separately.
+PERF_POKE_SPIKES: number of spikes for each delivery."""
 import collections
 import contextlib
 import json
@@ -20,25 +21,25 @@ from common import check, equal
 
 CTL, LATE = sys.argv[1:3]
 COUNT = int(os.environ.get("PERF_POKE_SPIKES", "49"))
-# One spike each 100 ms: there is a timer in the first 40 ms, and those that follow are less late than the threshold.
+# A spike each 100 ms: the timer is in the first 40 ms; later ones stay below the threshold.
 LATE_US = 60000
-# It waits there with preemption off. Perf and its controller are on CPU 0.
+# The task waits there with preemption off. perf and its controller are on CPU 0.
 LATE_CPU = 2
 PAUSE_MS = 40
 PERIOD_US = 40000
-# A signal is pending by then.
+# By then the signal is pending.
 SETTLED_S = 20
 DELIVERIES = ["task-work", "fasync", "tracepoint", "relay"]
-# What is interrupted by the timer that is late.
+# What the late timer interrupts
 KINDS = ["idle", "kernel thread", "user task"]
-# A busy host makes spikes of its own.
+# A busy host causes spikes of its own.
 OF_KIND = 3
 PERF_RECORD_AUXTRACE = 71
 BUSY = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\nwhile True: pass" % common.CPU
 
 
 def deliveries():
-    """Those of this kernel; the others with the reason."""
+    """Deliveries of this kernel; prints why others are missing."""
     out = subprocess.run([CTL, "check", "--json"], capture_output=True, text=True, check=False).stdout
     rows = {row["name"]: row for row in map(json.loads, out.splitlines()) if row["type"] == "capability"}
     found = []
@@ -66,7 +67,8 @@ def running(argv, ready=False):
 
 @contextlib.contextmanager
 def late(kind):
-    """Timers that are late while that runs on their CPU: late_timer is in a worker, the other in an interrupt of whatever there is."""
+    """Makes timers late while the task runs on their CPU: late_timer from a worker, the other in
+    interrupt context of any task."""
     with contextlib.ExitStack() as stack:
         if kind == "kernel thread":
             stack.enter_context(capture.Late(every_s=PAUSE_MS / 1000, late_us=LATE_US))
@@ -78,7 +80,7 @@ def late(kind):
 
 
 def kind_of(line):
-    """What was interrupted."""
+    """What the spike interrupted."""
     if line["idle"]:
         return "idle"
     return "user task" if line["comm"].startswith("python") else "kernel thread" if line["comm"].startswith("kworker") else line["comm"]
@@ -119,7 +121,7 @@ class Session:
 
 
 def auxtrace_records(path):
-    """How many snapshots are in the data."""
+    """Number of snapshots in the data."""
     with open(path, "rb") as file:
         header = struct.unpack("<8s7Q", file.read(64))
         at, end, found = header[5], header[5] + header[6], 0
@@ -135,7 +137,7 @@ def auxtrace_records(path):
 
 
 def make_spikes(session, kind, count):
-    """On a busy host the first to be told of are still those of the kind before."""
+    """On a busy host the first reports still concern the previous kind."""
     found = 0
     with late(kind):
         for _ in range(3 * count):
@@ -150,13 +152,13 @@ def target_of(line):
 
 
 def check_kinds(delivery, lines):
-    """That what was to be interrupted was, and by which way those were poked."""
+    """The intended tasks were interrupted, and poked by the expected way."""
     others = collections.Counter(kind_of(line) for line in lines if kind_of(line) not in KINDS)
     print(f"  from others: {dict(others)}")
     for kind in KINDS:
         of_kind = [line for line in lines if kind_of(line) == kind]
         check(len(of_kind) >= OF_KIND, f"{delivery}: {len(of_kind)} of {len(lines)} spikes from {kind}")
-        # It is not told of a spike that the next one came too soon after.
+        # A spike right after another is not reported.
         ways = list(filter(None, (target_of(line)["delivery"] for line in of_kind)))
         counts = {way: ways.count(way) for way in sorted(set(ways))}
         print(f"  from {kind}: {counts}")
@@ -165,7 +167,7 @@ def check_kinds(delivery, lines):
 
 
 def wait_accounted(delivery, session):
-    """Until each spike that was taken is a signal that has become pending, or is one with another. Returns the status."""
+    """Waits until each spike's signal has become pending or was merged. Returns the status."""
     end = time.monotonic() + SETTLED_S
     while True:
         seen = session.status()
@@ -177,7 +179,7 @@ def wait_accounted(delivery, session):
 
 
 def check_deliveries(delivery):
-    """All spikes are signals, and all signals that perf was ready for are snapshots."""
+    """All spikes became signals, and all signals that perf was ready for became snapshots."""
     data, output = f"/tmp/{delivery}.data", f"/tmp/deliveries-{delivery}"
     record = ["-S", "-e", "intel_pt//k", "-C", str(common.CPU), "-m", ",16K", "-o", data]
     session = Session(output, ["--delivery", delivery, "--period", f"{PERIOD_US}us", "--housekeeping", "0"], record)
@@ -190,13 +192,13 @@ def check_deliveries(delivery):
     snapshots = auxtrace_records(data)
     equal(summary["perf"]["status"], 0, "exit status of perf")
     equal(summary["failed"], 0, "captures that failed")
-    # Perf drops them by itself, and nothing else is between a signal that is pending and its handler.
+    # perf drops these itself; nothing else lies between a pending signal and its handler.
     dropped = spikes - status["merged"] - snapshots
     gaps = sorted((b["time_ns"] - a["time_ns"]) / 1e6 for a, b in zip(lines, lines[1:]))
     print(f"{delivery}: {spikes} spikes, {gaps[0]:.0f} to {gaps[-1]:.0f} ms apart, {statistics.median(gaps):.0f} at the median; "
           f"{status['pokes']} signals pending, {status['merged']} merged with one, {snapshots} snapshots, "
           f"{dropped} dropped by perf while it wrote; sent {last['sent']}, refused {last['refused']}", flush=True)
-    # What turned out to have gone nowhere was sent again; in idle it may not even be tried any more.
+    # Lost deliveries are repeated; in idle the task may not even be tried again.
     again = sum(last["refused"].get(way, 0) for way in ("fasync", "tracepoint"))
     sent = sum(last["sent"].values())
     check(sent - again <= spikes, f"{delivery}: pokes sent")

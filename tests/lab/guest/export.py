@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl export writes what the simulated PMU executed: each call of its program, by name, in order, nested, with its
-instructions and cycles.
+"""perf-poke-ctl export writes what the simulated PMU executed: each call of its program, by name,
+in order, nested, with instructions and cycles.
 
-usage: export.py PERF_POKE_CTL [CAPTURES]; captures are kept in the folder CAPTURES.
+usage: export.py PERF_POKE_CTL [CAPTURES]; keeps captures in the folder CAPTURES.
 """
 import collections
 import gzip
@@ -24,14 +24,14 @@ CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/var/tmp/export-captures")
 RESULTS = pathlib.Path("/var/tmp/exported")
 BASE = "ptsim_main"
-# One iteration of the program, as code.S has it: function, calls deep, instructions with those of what it calls, category.
+# One iteration, as in code.S: function, depth, instructions including callees, category.
 TREE = [("ptsim_outer", 1, 33), ("ptsim_middle", 2, 30), ("ptsim_inner", 3, 27), ("ptsim_leaf", 4, 23),
         ("ptsim_indirect", 1, 10), ("ptsim_callee_a", 2, 2), ("ptsim_callee_b", 2, 3),
         ("ptsim_switch", 1, 19),
         ("ptsim_interrupted", 1, 13), ("ptsim_interrupt", 2, 9), ("ptsim_softirq", 3, 5)]
-ITERATION = 33 + 10 + 19 + 13 + 7  # and seven of ptsim_main itself
+ITERATION = 33 + 10 + 19 + 13 + 7  # plus seven of ptsim_main itself
 PSB = b"\x02\x82" * 8
-# The simulated CPU takes so many to wake up, and PSB+ alone tells of them.
+# Cycles that the simulated CPU takes to wake up; reported by PSB+ only.
 WAKE_CYCLES = 160
 APART_NS = 50
 
@@ -44,7 +44,7 @@ def export(path, name, *args, status=0):
 
 
 def in_order(trace, track):
-    """Slices of a track in the order in which they begin: those that begin at the same time are as in the file."""
+    """Slices of a track by begin; those that begin together stay in file order."""
     stack, slices = [], []
     for event in sorted((e for e in trace.events if trace.name_of(e.track) == track), key=lambda e: e.at):
         if event.type == fxt.BEGIN:
@@ -58,15 +58,15 @@ def in_order(trace, track):
 
 
 def the_thread(tracks):
-    """Without context switches all is of one."""
+    """Without context switches there is one thread."""
     names = [name for name in tracks if not name.startswith("CPU ")]
     equal(len(names), 1, f"threads in {sorted(tracks)}")
     return names[0]
 
 
 def check_cycles(counts, taken):
-    """The simulated CPU takes a cycle for each instruction; the last ones have no packet. What the first PSB+ tells was before the
-    trace."""
+    """The simulated CPU takes one cycle an instruction; the last ones have no packet. Cycles in
+    the first PSB+ precede the trace."""
     psbs = (taken.folder / "perf.data/data").read_bytes().count(PSB)
     check(psbs > 1, "no PSB+ within the trace")
     untold = counts["instructions"] + (psbs - 1) * WAKE_CYCLES - counts["cycles"]
@@ -74,7 +74,7 @@ def check_cycles(counts, taken):
 
 
 def check_program(trace, tracks, taken, decoded):
-    """Every call of every whole iteration, and nothing else."""
+    """Each call of every whole iteration is there, and nothing else."""
     slices = in_order(trace, the_thread(tracks))
     equal(slices[0][:2], [BASE, 0], "the first slice")
     calls = slices[1:]
@@ -98,7 +98,8 @@ def check_program(trace, tracks, taken, decoded):
 
 
 def check_times(trace, tracks, decoded):
-    """Calls begin when perf says they do, or a little later: core cycles tell us more of the time since the last TSC than perf takes."""
+    """Calls begin at perf's time or a little later: from core cycles we know more of the time
+    since the last TSC than perf does."""
     begins = [piece[2] for piece in in_order(trace, the_thread(tracks))[1:]]
     times = [int(line.split()[-1].rstrip(":").replace(".", "")) for line in decoded if line.split()[0] in ("call", "hw")]
     equal(len(begins), len(times), "calls")
@@ -115,7 +116,7 @@ def check_spike(trace, tracks, taken):
 
 
 def decode(taken):
-    """Lines of `flags time:` of perf alone."""
+    """perf's own lines of `flags time:`."""
     out = subprocess.run(["perf", "script", "-i", taken.data, "--itrace=be", "--ns", "-F", "flags,time"], capture_output=True, text=True,
                          check=True).stdout
     lines = [line.split() for line in out.splitlines()]
@@ -123,7 +124,7 @@ def decode(taken):
 
 
 def check_variants(taken, whole):
-    """Compressed, a window, pieces, other axes: the same slices."""
+    """Compressed, windowed, split and with other axes: the same slices."""
     export(taken.folder, "a.fxt.gz")
     equal(gzip.decompress((RESULTS / "a.fxt.gz").read_bytes()), (RESULTS / "a.fxt").read_bytes(), "what is compressed")
     export(taken.folder, "window.fxt", "--time", "-2ms,0")
@@ -133,7 +134,7 @@ def check_variants(taken, whole):
     expected = [(max(s.begin, spike - 2000000), min(s.end, spike), s.depth, s.name) for s in whole[thread]
                 if s.end >= spike - 2000000 and s.begin <= spike]
     equal(sorted(tuple(s[:4]) for s in window[thread]), sorted(expected), "slices in the window")
-    # What a slice says of its time is good for --time.
+    # The time in a slice is valid for --time.
     span = next(s.args["time"] for s in whole[thread] if s.name == "ptsim_outer" and s.end > s.begin)
     export(taken.folder, "span.fxt", "--time", span)
     check("ptsim_outer" in [s.name for s in fxt.read(RESULTS / "span.fxt").check()[thread]], f"no ptsim_outer in {span}")
@@ -148,7 +149,7 @@ def check_variants(taken, whole):
 
 
 def check_switches(taken):
-    """With context switches: a track for each task, and what the CPU did is the sequence of them."""
+    """With context switches each task has a track, and the CPU's track is their sequence."""
     export(taken.folder, "tasks.fxt")
     trace = fxt.read(RESULTS / "tasks.fxt")
     tracks = trace.check()
@@ -164,7 +165,7 @@ def check_switches(taken):
 
 
 def check_broken(taken):
-    """A part of the file: an error in one line."""
+    """A truncated file: one line of error."""
     broken = RESULTS / "broken"
     shutil.copytree(taken.folder, broken)
     data = broken / "perf.data/data"
@@ -178,13 +179,13 @@ def check_broken(taken):
 
 
 def check_damaged(taken):
-    """Bytes of the trace that are others: errors of decoding are told, and what is shown is in order."""
+    """Damaged trace: errors are reported, and the rest stays in order."""
     damaged = RESULTS / "damaged"
     shutil.copytree(taken.folder, damaged)
     data = damaged / "perf.data/data"
     data.chmod(0o600)
     whole = data.read_bytes()
-    # The record of the trace, of type 71, which is followed by it
+    # PERF_RECORD_AUXTRACE (71), which the trace follows
     record = whole.rindex(struct.pack("<IHH", 71, 0, 48))
     begin = record + 48
     size = struct.unpack_from("<Q", whole, record + 8)[0]
@@ -198,7 +199,7 @@ def check_damaged(taken):
     check("[lost]" in {piece.name for piece in tracks["CPU 1 trace"]}, f"nothing is lost: {sorted(tracks)}")
     calls = tracks[the_thread(tracks)]
     check(len(calls) > 100, f"only {len(calls)} calls are left")
-    # Until something is lost calls are as ever.
+    # Calls before the damage are intact.
     lost = min(piece.begin for piece in tracks["CPU 1 trace"] if piece.name == "[lost]")
     deep = collections.Counter(piece.depth for piece in calls if piece.name == "ptsim_leaf" and piece.end < lost)
     check(len(deep) == 1 and deep.total() > 20, f"ptsim_leaf is called {deep} deep")
@@ -206,7 +207,7 @@ def check_damaged(taken):
 
 
 class Overflow(capture.Late):
-    """A moment before the timer is late, the PMU loses a part of the trace."""
+    """Makes the PMU lose a part of the trace just before the timer is late."""
     def run(self):
         while not self.stop.wait(self.every_s):
             common.set_parameter("inject_overflow", 1)
@@ -221,7 +222,7 @@ def check_overflow():
     check(re.search(r"\d+ gaps? in the trace", said), f"no gaps were told: {said}")
     tracks = fxt.read(RESULTS / "overflow.fxt").check()
     check("[lost]" in {piece.name for piece in tracks["CPU 1 trace"]}, "nothing is lost")
-    # It goes on as it was: the function that runs all the time is one slice.
+    # The function that runs all the time stays one slice.
     equal([piece.name for piece in tracks[the_thread(tracks)] if piece.depth == 0], [BASE], "what is below all")
     print(f"overflow: {said.strip()}")
 
@@ -244,7 +245,7 @@ check_spike(exported, all_tracks, alone)
 check_variants(alone, all_tracks)
 check_switches(switched)
 check_broken(alone)
-# In a ring: what the auto of 6.1 has is in samples.
+# In a ring: on 6.1 `auto` takes samples.
 check_damaged(capture.take(CTL, OUTPUT / "signal", "--freeze", "signal", "--no-switch-events")[0])
 sampled = capture.take(CTL, OUTPUT / "sampled", "--freeze", "sample", "--no-switch-events")[0]
 export(sampled.folder, "sampled.fxt")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the hardware did is told: SMIs, which a write to the port of SMI commands raises, each counted by the CPU (MSR 0x34), and a deep
-idle state that the CPU left late, with its exit latency. Steal time is of guests of KVM only: tests/host looks at it where there is some.
+"""Captures report what the hardware did: SMIs, raised by writes to the SMI command port and counted
+by the CPU (MSR 0x34), and a deep idle state that the CPU left late, with its exit latency. Only
+guests of KVM have steal time; tests/host covers it where there is some.
 
 usage: hardware.py PERF_POKE_CTL"""
 import json
@@ -18,7 +19,7 @@ CTL = sys.argv[1]
 CPU = 0
 SMIS = 3
 SMI_COMMANDS = 0xB2
-# Unknown to the firmware, so it only counts.
+# Unknown to the firmware, so it is only counted.
 COMMAND = b"\x42"
 THRESHOLD_US = 30000
 INJECTED_US = 60000
@@ -28,7 +29,8 @@ CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 
 
 def session(cause):
-    """The reports of the captures up to one since the moment that this returns. A guest may be late by itself before."""
+    """Reports of captures up to the first since the time that `cause` returns. The guest itself may
+    be late before."""
     argv = [CTL, "start", "--json", "--cpu", str(CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms", "--threshold",
             f"{THRESHOLD_US}us", "--output", "/tmp/hardware", "--count", "100"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
@@ -56,7 +58,7 @@ def raises_smis():
 
 
 def smis():
-    """All that were raised are counted, by some capture."""
+    """Some capture counts all SMIs that were raised."""
     reports = [found for found in session(raises_smis) if found["hardware"]["smis"]]
     equal(sum(found["hardware"]["smis"] for found in reports), SMIS, "SMIs")
     for found in reports:

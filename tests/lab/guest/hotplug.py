@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A watched CPU goes offline and comes back: spikes of the others are captured meanwhile, its own before and again after; nothing
-of before is taken for new."""
+"""A watched CPU goes offline and comes back: spikes of other CPUs are captured meanwhile, its
+own before and after, and old data is never taken for new."""
 import contextlib
 import json
 import os
@@ -20,7 +20,7 @@ CTL = sys.argv[1]
 ONLINE = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
 WENT = "CPU 1 went offline: it is not watched until it is back"
 BACK = "CPU 1 is back: watched again"
-# Longer than the guest is ever late by itself, by what it does to a CPU that comes or goes
+# Longer than hotplug itself makes the guest late
 LATE_US = 900000
 THRESHOLD = "500ms"
 
@@ -32,7 +32,7 @@ def make_late(cpu):
 
 
 class Session:
-    """A running `perf-poke-ctl start`, what it tells and the captures it makes."""
+    """A running `perf-poke-ctl start`, its messages and captures."""
 
     def __init__(self, name, *options, workload="none", cpu="0-1"):
         argv = [CTL, "start", "--json", "--cpu", cpu, "--output", f"/tmp/hotplug_{name}", "--workload", workload, "--threshold",
@@ -59,20 +59,21 @@ class Session:
             check(False, f"nothing more from the session: {self.said}")
 
     def spike(self, cpu):
-        """Once more if another came first: while that was written this one was not taken."""
+        """Repeats if another spike came first: none is taken while a capture is written."""
         since_ns = make_late(cpu)
         while not (line := self.capture_of(cpu, since_ns)):
             make_late(cpu)
         return line
 
     def captured(self, cpu, since_ns):
-        """The first capture of a spike of that CPU since then: several timers can be late at once."""
+        """The first capture of a spike of that CPU since then; several timers can be late at
+        once."""
         while not (line := self.capture_of(cpu, since_ns)):
             pass
         return line
 
     def capture_of(self, cpu, since_ns):
-        """The next, if it is that."""
+        """The next capture, if it is of that CPU."""
         line = self.next()
         equal(line["type"], "capture", "line")
         return capture.Capture(line) if line["cpu"] == cpu and line["time_ns"] >= since_ns else None
@@ -115,7 +116,7 @@ def bytes_of(one, cpu):
 
 
 def shown(one, cpu, *args):
-    """Times and names of what perf shows of that CPU; an error of its decoder has no time."""
+    """Times and symbols that perf shows for that CPU; decoder errors have no time."""
     out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", "time,event", *args], capture_output=True, text=True,
                          check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")
@@ -124,7 +125,7 @@ def shown(one, cpu, *args):
 
 
 def check_trace(one, cpu, since_ns=0):
-    """Its trace of that CPU is there, decodes, and has nothing older."""
+    """The CPU's trace exists, decodes, and has nothing older."""
     sizes = bytes_of(one, cpu)
     check(len(sizes) == 1 and sizes[0] > 0, f"traces of the capture of CPU {cpu}: {one.json['recorder']['traces']}")
     branches = [branch for branch in shown(one, cpu, "--itrace=be") if branch[1].startswith("branches")]
@@ -146,8 +147,8 @@ def gone_for_a_spike(one, way, everyone):
 
 
 def gone_before_rearming(one, verify, again=False):
-    """The CPU goes between the spike and the re-arming, as near as can be: the session is stopped when the spike comes, and goes on
-    when the CPU has gone, or, `again`, when it is back already."""
+    """The CPU goes offline between the spike and the re-arming, as near as can be: the session
+    is stopped at the spike and continues when the CPU is gone or, with `again`, is back."""
     went, back = one.count(WENT), one.count(BACK)
     one.process.send_signal(signal.SIGSTOP)
     spike_ns = make_late(1)
@@ -196,7 +197,7 @@ def events():
 
 
 def only_cpu():
-    """All that is watched is away: the session waits, also for its workload."""
+    """With all watched CPUs gone the session and its workload wait."""
     with session("only", "--recorder", "pt", "--buffer", "128K", workload="cyclic", cpu="1") as one:
         check_trace(one.spike(1), 1)
         one.goes()
@@ -208,8 +209,8 @@ def only_cpu():
 
 
 def targets():
-    """When the CPU comes back, one target has ended: first another process has its number, which gets nothing, then nobody has. The
-    other target is signalled on."""
+    """One target has ended when the CPU comes back: its number first belongs to another process,
+    which gets nothing, then to nobody. The other target is still signalled."""
     poked = common.host_helpers()
     with poked.Counter() as other, poked.Counter() as ends:
         pids = [word for pid in (ends.pid, other.pid) for word in ("--perf-pid", str(pid))]
@@ -243,7 +244,7 @@ def cyclic_affinity(pid):
 
 
 def reopening_fails():
-    """Somebody else has taken the CPU's Intel PT: said, and the session goes on."""
+    """Another user took the CPU's Intel PT: the session warns and continues."""
     with session("fails", "--recorder", "pt", "--buffer", "128K") as one:
         one.goes()
         one.process.send_signal(signal.SIGSTOP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""late_timer makes timers late by as much as it is told, and timerlat sees it."""
+"""late_timer makes timers late by the given time, and timerlat sees it."""
 import os
 import pathlib
 import re
@@ -15,7 +15,7 @@ INJECTED_US = 20000
 
 
 def worst_us(context):
-    """The worst latency of that kind (irq or thread) in the tracer's output, microseconds."""
+    """The worst latency of a kind (irq or thread) in the tracer's output, in us."""
     lines = [line for line in (TRACING / "trace").read_text().splitlines() if f"context {context:>6}" in line]
     return max((int(re.search(r"timer_latency +(\d+) ns", line)[1]) for line in lines), default=0) // 1000
 
@@ -43,10 +43,10 @@ before = (TRACING / "osnoise/cpus").read_text()
 try:
     irq, thread = measure("irqs_off")
     print(f"{INJECTED_US} us with interrupts off: irq {irq} us, thread {thread} us late")
-    # The timer fires somewhere in the first period of 1 ms.
+    # The timer fires in the first period of 1 ms.
     check(irq >= INJECTED_US - 1500, f"the timer was only {irq} us late")
     os.sched_setaffinity(0, [common.CPU])
-    # In a real-time kernel threads come before softirqs.
+    # With PREEMPT_RT, threads run before softirqs.
     for kind in ("preempt_off", "syscall") + (() if "PREEMPT_RT" in os.uname().version else ("softirqs",)):
         _, thread = measure(kind)
         print(f"{INJECTED_US} us of {kind}: thread {thread} us late")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What took two terminals, five variables and a tarball in the older design (walac/perf-poke, README.md), as one command: a perf
-record of one's own, with its own options, snapshot by a spike, ended and kept. Stock perf decodes it, the spike is in its trace."""
+"""One command replaces two terminals, five variables and a tarball of the older design
+(walac/perf-poke, README.md): a spike makes a perf record with options of its own take a
+snapshot, which is kept. Stock perf decodes it, and the spike is in its trace."""
 import json
 import pathlib
 import re
@@ -13,17 +14,17 @@ from common import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/one_command")
-# As there, but for the size of the ring: the guest has no 4G.
+# As in that README, except for the size of the ring: the guest lacks 4G.
 RECORD = ["record", "-m", ",128K", "--cpu", str(common.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"]
 
 
 def clock():
-    """From CLOCK_MONOTONIC to perf's clock: a capture of perf-poke's own recorder has the same moment on both."""
+    """Converts CLOCK_MONOTONIC to perf's clock by a capture of the recorder pt, which has both."""
     return capture.take(CTL, "/tmp/one_command_clock")[0].to_perf_ns
 
 
 def run():
-    """Returns the lines; perf.data is in the current folder."""
+    """Returns its lines; perf.data is in the current folder."""
     argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--duration", "100s",
             "--housekeeping", "0", "--output", OUTPUT, "--archive", "--", "perf", *RECORD]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
@@ -45,7 +46,7 @@ def check_trace(data, spike_ns):
 
 
 def check_shown(data):
-    """The command that shows it there, but for the assembler, which needs xed."""
+    """The README's command to show it, without the disassembler, which needs xed."""
     out = subprocess.run(["perf", "script", "-i", data, "--deltatime", "--call-ret-trace", "-F", "-cpu,+flags,+callindent"],
                          capture_output=True, text=True, check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The older design, to compare with: a process that pokes `perf record -S`, see relay.c."""
+"""The older design, for comparison: a process pokes `perf record -S`; see relay.c."""
 import subprocess
 
 import capture
@@ -8,7 +8,7 @@ from common import check, equal
 
 
 class Relay:
-    """perf and the process that pokes it."""
+    """perf, and the process that pokes it."""
 
     def __init__(self, program, perf):
         argv = [program, str(common.CPU), str(capture.THRESHOLD_US * 1000), str(perf.pid)]
@@ -16,7 +16,7 @@ class Relay:
         equal(self.process.stdout.readline(), "ready\n", "first line of the relay")
 
     def spike_ns(self):
-        """When the next one was."""
+        """Time of the next spike."""
         starts = common.counter("start")
         self.process.stdin.write("arm\n")
         self.process.stdin.flush()

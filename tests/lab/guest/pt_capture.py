@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke captures a late timer with Intel PT: one capture, decoded to the last branch by stock perf, that ends where the
-trace was held and begins with the oldest PSB of the ring, in whatever order the CPU writes PSB+."""
+"""perf-poke captures a late timer with Intel PT: one capture, which stock perf decodes to the
+last branch. It ends where the trace was held and begins at the oldest PSB of the ring, in any
+order of PSB+."""
 import sys
 
 import capture
@@ -14,7 +15,7 @@ PSB_PERIOD = 16 << 10
 
 
 def check_capture(one, freeze):
-    """Whole iterations and no error; returns how many iterations."""
+    """Only whole iterations, and no error. Returns the number of iterations."""
     equal(one.json["recorder"]["kind"], "pt", "recorder")
     equal(one.json["recorder"]["freeze"], freeze, "freeze")
     check(one.json["recorder"]["kcore"], "no kernel code in the capture")
@@ -26,7 +27,7 @@ def check_capture(one, freeze):
 
 
 def check_end(one, entry):
-    """The trace ends where the PMU says it was held, and nothing of what came before is missing."""
+    """The trace ends where the PMU was held, and nothing before is missing."""
     first_ns, last_ns = one.times_ns()
     check(last_ns <= entry["mono_ns"], f"the last branch is at {last_ns}, after the trace was held at {entry['mono_ns']}")
     check(entry["mono_ns"] - last_ns < 5_000_000, f"the last branch is {entry['mono_ns'] - last_ns} ns before the end")
@@ -34,7 +35,7 @@ def check_end(one, entry):
 
 
 def check_begin(one, entry):
-    """Of the ring only what is before its oldest PSB is missing, which is behind at most a period and an iteration."""
+    """Only what precedes the ring's oldest PSB is missing: at most a period and an iteration."""
     least = min(entry["written"], RING - PSB_PERIOD - 1024)
     check(one.line["trace_bytes"] >= least, f"{one.line['trace_bytes']} bytes of trace, of {entry['written']} written")
 
@@ -55,7 +56,7 @@ def one_spike(freeze, order="skylake"):
 
 
 def nothing_after_a_pause(one):
-    """What the PMU wrote at the pause is all there is: the stop that followed wrote nothing."""
+    """The PMU wrote nothing between the pause and the stop."""
     pauses = [e for e in common.log() if e["what"] == "pause"]
     stops = [e for e in common.log() if e["what"] == "stop" and e["tsc"] > pauses[-1]["tsc"]]
     equal(stops[0]["head"], pauses[-1]["head"], "bytes written after the pause")

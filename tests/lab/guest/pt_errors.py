@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What goes wrong around the recorder pt: one clear line, the right exit code, nothing left behind; or the session goes on
-without what is missing."""
+"""Failures around the recorder pt: one clear line, the right exit code, no leftovers; or the
+session goes on without the missing part."""
 import contextlib
 import json
 import os
@@ -111,7 +111,7 @@ def no_kcore():
 
 
 def capture_without_kcore():
-    """The folder of a capture that is complete but for the kernel's code, and the warning."""
+    """The folder of a capture that lacks only the kernel's code, and the warning."""
     with capture.Late():
         result = start("--threshold", f"{capture.THRESHOLD_US}us", "--count", "1", "--duration", "60s")
     equal(result.returncode, 0, f"exit status ({result.stderr})")
@@ -128,9 +128,9 @@ def limits():
               "locked memory", "CAP_IPC_LOCK", "kernel.perf_event_mlock_kb")
     free = int(subprocess.run(["free", "-m"], capture_output=True, text=True, check=True).stdout.splitlines()[1].split()[-1])
     fails(start(*NO_SPIKE, buffer="2G"), "buffer 2147483648", "memory available", "MiB")
-    # Of 1 GiB: the ring would fit, its copy not.
+    # Of 1 GiB: the ring fits, its copy does not.
     fails(start(*NO_SPIKE, buffer="512M"), "memory available")
-    # Two rings and a copy would fit, two copies not.
+    # Two rings and a copy fit, two copies do not.
     fails(start(*NO_SPIKE, "--freeze-all", buffer="256M", cpu="0-1"), "on 2 CPUs, and copies of 2", "memory available")
     check(3 * 256 < free < 1024, f"a guest with {free} MiB")
     works(buffer="64M")
@@ -145,14 +145,14 @@ def full_at_start():
 
 
 def late_on(cpu, session):
-    """What is told of the capture of a timer that is late by more than anything by itself."""
+    """The report of a timer that is later than the guest ever is by itself."""
     capture.LATE.write_text(f"{cpu} 900000\n")
     lines = map(json.loads, iter(session.stdout.readline, ""))
     return next((line for line in lines if line["type"] == "capture"), None)
 
 
 def full_at_capture():
-    """The disk has room for the kernel's code and no more."""
+    """The disk has room for the kernel's code only."""
     with mounted("-t", "tmpfs", "-o", "size=64M", "tmpfs", "/tmp/small"):
         argv = [CTL, "start", "--json", "--cpu", CPU, "--recorder", "pt", "--buffer", "128K", "--output", "/tmp/small/out",
                 "--threshold", "500ms", "--workload", "none", "--count", "9"]
@@ -174,7 +174,7 @@ def full_at_capture():
 
 
 def check_again(lines):
-    """Captures of CPU 1 after it came back: each has a trace, and can be read."""
+    """Captures of CPU 1 after its return have a readable trace."""
     check(all(lines), f"no capture after the CPU came back: {lines}")
     for one in map(capture.Capture, lines):
         sizes = [trace["bytes"] for trace in one.json["recorder"]["traces"] if trace["cpu"] == 1]
@@ -185,7 +185,8 @@ def check_again(lines):
 
 
 def offline(*options):
-    """A CPU goes in the middle: spikes of the other are captured, and the end is an end."""
+    """A CPU goes offline in between: spikes of the other are captured, and the session ends
+    normally."""
     output = f"/tmp/pt_errors_offline{len(options)}"
     argv = [CTL, "start", "--json", "--cpu", "0-1", "--recorder", "pt", "--buffer", "128K", "--output", output, "--workload", "none",
             "--threshold", "500ms", "--count", "9", *options]
@@ -212,7 +213,7 @@ def offline(*options):
 
 
 def lockdown():
-    """Once it is on, the kernel does not lower it again."""
+    """Lockdown cannot be lowered again."""
     level = pathlib.Path("/sys/kernel/security/lockdown")
     with mounted("-t", "securityfs", "securityfs", "/sys/kernel/security"):
         level.write_text("integrity")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Address filters with symbols: captures hold what was executed inside of the ranges and nothing else, and stock perf decodes
-them; a filter that is wrong is one clear line."""
+"""Address filters with symbols: captures hold only what was executed inside the ranges, and
+stock perf decodes them; a wrong filter is one clear line."""
 import collections
 import pathlib
 import re
@@ -14,7 +14,7 @@ from common import check, equal
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/pt_filter_errors")
 COUNTERS = ("iterations", "branches", "entered", "left")
-# Not by sample: it holds a part of the trace only.
+# No samples: they hold only a part of the trace.
 WAY, WHAT = next((way, what) for way, what in (("pause", "pause"), ("signal", "stop")) if way in capture.ways())
 
 
@@ -29,7 +29,7 @@ def symbols():
 
 
 def whole_iteration():
-    """The branches of an iteration when all of it is traced."""
+    """Branches of an iteration without filters."""
     one = capture.take(CTL, "/tmp/pt_filter_none", "--freeze", WAY)[0]
     decoded = one.decoded()
     common.check_whole_iterations(decoded)
@@ -38,14 +38,14 @@ def whole_iteration():
 
 
 def told_filter(one):
-    """The filter that perf's decoder is told."""
+    """The filter as passed to perf's decoder."""
     out = subprocess.run(["perf", "script", "-i", one.data, "-D"], capture_output=True, text=True, errors="replace", check=True)
     told = re.search(r"^ *Filter string  +(.*)$", out.stdout, re.MULTILINE)
     return told[1].strip() if told else ""
 
 
 def filtered(number, iteration, inside, text, event="intel_pt/cyc,noretcomp/k"):
-    """inside: the functions that are in the ranges."""
+    """inside: functions within the ranges."""
     before = {name: common.counter(name) for name in COUNTERS}
     one = capture.take(CTL, f"/tmp/pt_filter_{number}", "-e", event, "--filter", text, "--freeze", WAY, buffer="1M")[0]
     held = capture.first_after(WHAT, one.line["time_ns"])
@@ -77,11 +77,11 @@ def captures():
 
     said = filtered(1, iteration, {"ptsim_leaf"}, "filter ptsim_leaf")
     equal(said, f"filter {at['ptsim_leaf']:#x}/{at['ptsim_indirect'] - at['ptsim_leaf']:#x}", "filter told")
-    # The interrupt comes from outside, and goes back there. Returns are compressed.
+    # The interrupt comes from outside the ranges and returns there. Returns are compressed.
     two = "filter ptsim_indirect / ptsim_callee_b, filter ptsim_softirq #1"
     said = filtered(2, iteration, {"ptsim_indirect", "ptsim_callee_a", "ptsim_callee_b", "ptsim_softirq"}, two, "intel_pt//k")
     check(f",filter {at['ptsim_softirq']:#x}/" in said, said)
-    # The program begins inside; it is interrupted inside, too.
+    # The program begins, and is interrupted, inside the ranges.
     filtered(3, iteration, {"ptsim_main", "ptsim_outer", "ptsim_interrupted"},
              f"filter ptsim_main / ptsim_outer filter {at['ptsim_interrupted']:#x}/0x10", "intel_pt/cyc/k")
 

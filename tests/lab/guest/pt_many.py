@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many spikes in a row, each a capture of its own that decodes and holds nothing of an earlier one, from a controller that needs no
-more memory for the last than for those before; the ring goes round in between. Two CPUs at once. Options that say what is recorded
-and written."""
+"""Many spikes in a row on two CPUs: each capture decodes and holds no data of an earlier one,
+the controller's memory does not grow, and the ring wraps in between. Also options that select
+what is recorded and written."""
 import pathlib
 import re
 import sys
@@ -15,13 +15,13 @@ CTL = sys.argv[1]
 COUNT = 10
 SETTLED = 4
 RING = 32 << 10
-# So that the ring goes round many times between two spikes, and has many points to begin at.
+# Small, so that the ring wraps many times between spikes and has many PSBs.
 BUSY = {"bytes_per_sec": 1000000, "max_burst": RING}
 EVENT = "intel_pt/cyc,noretcomp,psb_period=0/k"
 
 
 def resident_kb(pid):
-    """0 when it has ended"""
+    """0 after its end"""
     match = re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())
     return int(match[1]) if match else 0
 
@@ -34,7 +34,7 @@ def in_a_row(way):
                     each=lambda pid: resident.append(resident_kb(pid)))
     rounds = (common.counter("bytes") - before) / RING
     check(rounds >= COUNT, f"the ring went round only {rounds:.1f} times")
-    # With the last one the session ends, and frees its memory.
+    # The session ends at its last capture and frees its memory.
     settled, last = resident[SETTLED - 1], resident[-2]
     check(abs(last - settled) * 10 <= settled, f"resident memory went from {settled} KiB to {last} KiB")
     check_decode(way, captures)
@@ -51,7 +51,8 @@ def check_decode(way, captures):
         equal((decoded.errors, decoded.said), ([], ""), f"errors of the decoder in capture {number}")
         check(len(decoded.branches) > 1000, f"only {len(decoded.branches)} branches in capture {number}")
         first_ns, last_ns = one.times_ns()
-        # A sample may go back to before the last spike: nothing was stopped. Else it begins when tracing began again.
+        # A sample may reach back before the last spike, as nothing was stopped. Else the trace
+        # begins at the re-arming.
         check(way == "sample" or first_ns > end_ns, f"capture {number} begins at {first_ns}, before the last one's end, {end_ns}")
         end_ns = last_ns
         equal(one.line["sequence"], number + 1, "sequence")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A thread whose timer expired on one CPU runs on another: the capture holds the traces of both, and both are recorded on after. And a
-spike that the controller cannot be told of, for its ring is full, stops no trace."""
+"""A thread whose timer expired on one CPU runs on another: the capture holds both traces, and
+both CPUs are recorded on. A spike that does not fit into the controller's ring stops no trace."""
 import ctypes
 import json
 import os
@@ -19,7 +19,7 @@ TIMER_CPU, OTHER = common.CPU, 0
 BPF_OBJ_GET, BPF_PROG_TEST_RUN = 7, 10
 SYS_BPF = 321
 NOT_TOLD = 2
-# The guest itself is late by tens of milliseconds now and then.
+# Now and then the guest itself is late by tens of milliseconds.
 THRESHOLD = "60ms"
 SLEEPER = "import time\nprint(flush=True)\nwhile True: time.sleep(0.05)"
 HOG = """
@@ -43,7 +43,7 @@ def is_recorded(cpu):
 
 
 def migrated(session, task):
-    """The first capture of a thread that ran elsewhere."""
+    """The first capture of a thread that migrated."""
     for _ in range(8):
         with python_on(TIMER_CPU, HOG):
             time.sleep(0.3)
@@ -85,7 +85,7 @@ def bpf(command, attr):
 
 
 def fill_ring(name):
-    """With what asks the session to stop, while its controller does not run."""
+    """Fills the ring with stop requests while the controller is stopped."""
     path = ctypes.create_string_buffer(f"/sys/fs/bpf/perf-poke/{name}/stop".encode())
     program = bpf(BPF_OBJ_GET, ctypes.create_string_buffer(struct.pack("=QII", ctypes.addressof(path), 0, 0), 16))
     for _ in range(1000):

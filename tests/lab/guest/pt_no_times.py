@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where TSC is not perf's clock, captures of Intel PT have the order of what was executed and no times: that is said before, and
-what is not known is null. To be run with tsc=unstable on the kernel's command line."""
+"""Where the TSC is not perf's clock, captures of Intel PT have an order but no times: a warning
+says so first, and unknown values are null. Needs tsc=unstable on the kernel's command line."""
 import json
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def check_said_before():
 
 
 def check_unknown(one):
-    """Null, not 0, where a time of the trace is needed."""
+    """Values that need times of the trace are null, not 0."""
     trace = one.json["recorder"]["traces"][0]
     equal([one.json[name] for name in ("history_ns", "bytes_after_spike")], [None, None], "history and bytes after the spike")
     equal(one.json["recorder"]["clock"]["perf_ns"], None, "perf's time")
@@ -38,7 +38,7 @@ def check_unknown(one):
 
 
 def check_end(folder):
-    """Of more trace than is decoded for a report."""
+    """The trace is longer than what report decodes."""
     found = json.loads(run("report", folder, "--json")[0])
     check(found["path"], f"where the trace ended: {found}")
     equal((found["window"]["instructions"], found["decoding_errors"]), (20000, 0), "instructions and errors of the report")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every command of stock perf that reads a trace takes a capture without a word of complaint, whatever version it is; the folder of
-the capture is all it needs, also when the traced code is gone. With kernel addresses hidden there still is a capture that says so."""
+"""Every perf command that reads a trace accepts a capture silently, in all versions, from the
+capture's folder alone, even if the traced code is gone. With hidden kernel addresses there is a
+capture that says so."""
 import collections
 import ctypes
 import errno
@@ -19,7 +20,7 @@ from common import check, equal
 
 CTL = sys.argv[1]
 KPTR_RESTRICT = pathlib.Path("/proc/sys/kernel/kptr_restrict")
-# Nothing that perf has kept elsewhere helps it.
+# Hides perf's caches.
 ENV = {**os.environ, "HOME": "/nonexistent", "PERF_BUILDID_DIR": "/nonexistent"}
 
 
@@ -28,7 +29,7 @@ def run(*argv):
 
 
 def text(*argv):
-    """What a reader prints that has nothing to complain about."""
+    """Output of a reader, which must not warn."""
     out = run(*argv)
     equal((out.returncode, out.stderr), (0, ""), " ".join(argv))
     return out.stdout
@@ -37,7 +38,7 @@ def text(*argv):
 def injected(perf, data, number):
     output = f"/tmp/pt_readers_injected{number}"
     text(perf, "inject", "--itrace=i100usb", "-i", data, "-o", output)
-    # It has samples in place of the trace: as many branches as the trace has.
+    # Has samples instead of the trace: as many branches as the trace.
     events = collections.Counter(re.findall(r"^ *([\w-]+):", text(perf, "script", "-i", output, "-F", "event"), re.MULTILINE))
     shutil.rmtree(output, ignore_errors=True)
     pathlib.Path(output).unlink(missing_ok=True)
@@ -67,7 +68,7 @@ def decoded_text(perf, data):
 
 
 def check_moved(one, perfs):
-    """The folder alone, elsewhere, on a machine that has not the module that was traced, or not at that address."""
+    """Reads the folder elsewhere, where the traced module is missing or at another address."""
     before = [decoded_text(perf, one.data) for perf in perfs]
     elsewhere = "/tmp/pt_readers_elsewhere/capture"
     shutil.copytree(one.folder, elsewhere)
@@ -79,7 +80,8 @@ def check_moved(one, perfs):
 
 
 def check_hidden(perfs):
-    """No addresses of the kernel for anybody: a capture without its code, that says so, and that no perf dies of."""
+    """Kernel addresses are hidden from everybody: the capture lacks code, says so, and crashes
+    no perf."""
     KPTR_RESTRICT.write_text("2")
     try:
         one = take(CTL, "/tmp/pt_readers_hidden")[0]
@@ -93,7 +95,7 @@ def check_hidden(perfs):
 
 
 class Busy(capture.Late):
-    """Programs that are gone, deleted, or in a mount namespace of their own when a capture is written."""
+    """Programs that are gone, deleted, or in another mount namespace when a capture is written."""
 
     SHORT, DELETED, ELSEWHERE = "/tmp/pt_readers_short", "/tmp/pt_readers_deleted", "/tmp/pt_readers_mount/program"
 
@@ -108,7 +110,7 @@ class Busy(capture.Late):
             subprocess.Popen(["unshare", "-m", "sh", "-c", f"mount -t tmpfs tmpfs {folder} && cp $(which sleep) {folder}/program && "
                                                            f"exec {folder}/program 1000"])]
         for program, path in zip(self.programs, (self.DELETED, self.ELSEWHERE)):
-            # The other mount namespace is not below a guest's changed root.
+            # The other mount namespace is not below the guest's changed root.
             common.wait_for(lambda pid=program.pid, path=path: os.readlink(f"/proc/{pid}/exe").endswith(path), path)
         self.elsewhere = os.readlink(f"/proc/{self.programs[1].pid}/exe")
         os.unlink(self.DELETED)
@@ -134,9 +136,9 @@ def elf_build_id(perf, path):
 
 
 def check_build_ids(perfs):
-    """Of the kernel, its modules, the vDSO, and all files that were mapped by tasks that run or have run."""
+    """Build IDs of the kernel, its modules, the vDSO, and files mapped by tasks that run or ran."""
     busy = Busy()
-    # The first may be of a timer that was late while the programs started.
+    # The first capture may be of a timer that was late while the programs started.
     one = take(CTL, "/tmp/pt_readers_user", "-e", "intel_pt//ku", late=busy, count=3)[-1]
     sleep, true = (elf_build_id(perfs[0], os.path.realpath(shutil.which(name))) for name in ("sleep", "true"))
     expected = {Busy.SHORT: true, f"{Busy.DELETED} (deleted)": sleep, busy.elsewhere: sleep}
@@ -157,7 +159,7 @@ def check_build_ids(perfs):
 # -- Code of BPF programs ---------------------------------------------------------------------------------------------
 
 SYS_BPF, BPF_PROG_GET_NEXT_ID, BPF_PROG_GET_FD_BY_ID, BPF_OBJ_GET_INFO_BY_FD = 321, 11, 13, 15
-INFO = struct.Struct("<II8sIIQQQIIQ16sIIQQIIQQ")  # of linux/bpf.h, as far as it is of use here
+INFO = struct.Struct("<II8sIIQQQIIQ16sIIQQIIQQ")  # from linux/bpf.h
 InfoOf = collections.namedtuple("InfoOf", "type id tag code_len xlated_len code xlated load_time uid nr_maps maps name ifindex gpl "
                                           "netns_dev netns_ino nr_symbols nr_lens symbols lens")
 
@@ -177,7 +179,7 @@ def program_info(fd, **wanted):
 
 
 def program_functions(fd):
-    """The code of each function of a program as the kernel tells it: address, bytes."""
+    """Code of a program's functions as the kernel reports it: address, bytes."""
     info = program_info(fd)
     code = ctypes.create_string_buffer(info.code_len)
     symbols, lens = (ctypes.c_uint64 * info.nr_symbols)(), (ctypes.c_uint32 * info.nr_lens)()
@@ -191,7 +193,7 @@ def program_functions(fd):
 
 
 class Programs(capture.Late):
-    """Meanwhile the code of all BPF programs is read from the kernel."""
+    """Reads the code of all BPF programs from the kernel meanwhile."""
 
     def __enter__(self):
         self.functions, attr = {}, ctypes.create_string_buffer(16)
@@ -209,7 +211,7 @@ class Programs(capture.Late):
 
 
 def kcore_bytes(path, address, length):
-    """What a segment of it has there."""
+    """Bytes of a segment at an address."""
     elf = pathlib.Path(path).read_bytes()
     for i in range(struct.unpack_from("<H", elf, 56)[0]):
         _, _, offset, start, _, size = struct.unpack_from("<IIQQQQ", elf, 64 + i * 56)
@@ -219,7 +221,8 @@ def kcore_bytes(path, address, length):
 
 
 def enter_in_trace(data, address):
-    """Puts another trace into a capture: of entering a function and what follows, up to a branch after the first conditional one."""
+    """Replaces the trace by one that enters a function and runs past the first conditional
+    branch."""
     raw = bytearray(data.read_bytes())
     psb = raw.index(bytes.fromhex("0282") * 8)
     kind, _, size, length = struct.unpack_from("<IHHQ", raw, psb - 48)
@@ -232,14 +235,15 @@ def enter_in_trace(data, address):
 
 
 def decoded_instructions(perf, data):
-    """Address, symbol, bytes of what was executed."""
+    """Address, symbol and bytes of each executed instruction."""
     out = text(perf, "script", "-i", data, "--itrace=i0ns", "-F", "ip,sym,insn")
     return [(int(ip, 16), symbol, bytes.fromhex(code)) for ip, symbol, code in
             re.findall(r"^ *([0-9a-f]+) (\S+).*insn: ((?:[0-9a-f]{2} ?)+)", out, re.MULTILINE)]
 
 
 def check_bpf(perfs):
-    """Perf finds the code of the trigger in the capture, as the kernel says it is, and walks through it."""
+    """perf finds the trigger's code in the capture, equal to the kernel's, and decodes through
+    it."""
     programs = Programs()
     one = take(CTL, "/tmp/pt_readers_bpf", "--freeze", "signal", late=programs)[0]
     symbols = (one.folder / "perf.data/kcore_dir/kallsyms").read_text()
@@ -251,7 +255,7 @@ def check_bpf(perfs):
     address, code = programs.functions["trigger_hrtimer"][0]
     enter_in_trace(pathlib.Path(one.data) / "data", address)
     for perf in perfs:
-        # It may call functions of the kernel.
+        # It may call kernel functions.
         instructions = [i for i in decoded_instructions(perf, one.data) if address <= i[0] < address + len(code)]
         check(len(instructions) > 3, f"{perf}: only {instructions} of the trigger")
         equal(instructions[0][0], address, f"{perf}: first instruction")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Side by side: late timers captured by `perf record -S` that a process pokes when the trigger program has told it, and by perf-poke
-with each way to hold the trace. The simulated PMU's own log says when the trace was held and when it went on, and which bytes came
-after the spike. Only what does not depend on time decides: that all decodes, to the same branches in the time before the spikes,
-that nothing is written after a pause, and that the bytes after the spike are as many as the PMU wrote."""
+"""Compares captures of late timers: `perf record -S` poked by a process, and perf-poke with each
+freeze. The simulated PMU's log has the times when the trace was held and resumed, and the bytes
+after the spike. Only what is independent of time decides: all captures decode, to the same
+branches before the spikes, nothing is written after a pause, and the reported bytes after the
+spike are those of the PMU."""
 import itertools
 import pathlib
 import statistics
@@ -22,21 +23,21 @@ BUFFER = "128K"
 HOLDS = {"relay": "stop", "pause": "pause", "sample": "snapshot", "signal": "stop"}
 RUNS_AGAIN = {"relay": "start", "pause": "resume", "signal": "start"}
 COLUMNS = ["skid us", "bytes after", "blind us", "file bytes", "buffer needed"]
-# What a buffer has to hold before the spike, to compare what the ways need.
+# History before the spike that all ways must hold, to be comparable.
 HISTORY_NS = 100_000_000
-# Between the clock of the trace and that of the spike, in a guest whose CPUs are threads of a busy host. An iteration of the
-# traced program is there each 1.2 ms.
+# Error between the clocks of trace and spike in a guest whose CPUs are threads of a busy host. The
+# traced program takes 1.2 ms an iteration.
 CLOCK_NS = 20_000
 
 
 def rate_bytes_per_ns(log, hold):
-    """What the trace had been written at since it was last begun."""
+    """Rate at which the trace was written since it last began."""
     begun = [e for e in log if e["what"] in ("start", "resume") and e["mono_ns"] < hold["mono_ns"]][-1]
     return (hold["bytes"] - begun["bytes"]) / (hold["mono_ns"] - begun["mono_ns"])
 
 
 class Truth:
-    """What the PMU knows of its trace."""
+    """What the PMU logged of its trace."""
 
     def __init__(self):
         self.log, self.marks = common.log(), common.marks()
@@ -44,16 +45,17 @@ class Truth:
         self.tsc_per_ns = (last["tsc"] - first["tsc"]) / (last["mono_ns"] - first["mono_ns"])
 
     def hold(self, way, spike_ns):
-        """What held the trace of a spike."""
+        """Log entry of what held the trace."""
         check(self.log[0]["mono_ns"] < spike_ns, f"{way}: the PMU's log does not go back to the spike")
         return [e for e in self.log if e["what"] == HOLDS[way] and e["mono_ns"] >= spike_ns][0]
 
     def end(self, way, hold):
-        """Bytes written when the trace was held. A sample's entry is of when it had begun again."""
+        """Bytes written when the trace was held. A sample's entry is logged when the trace
+        begins again."""
         return next(b for t, b in self.marks if t > hold["tsc"]) if way == "sample" else hold["bytes"]
 
     def bytes_after(self, way, spike_ns, clock_ns=0):
-        """Those of the trace that are of a later time than the spike, or than so long after it."""
+        """Bytes of the trace written after the spike, or after a delay from it."""
         hold = self.hold(way, spike_ns)
         tsc = hold["tsc"] - (hold["mono_ns"] - spike_ns - clock_ns) * self.tsc_per_ns
         check(self.marks[0][0] < tsc, f"{way}: the PMU's marks do not go back to the spike")
@@ -62,7 +64,7 @@ class Truth:
 
 
 def check_bytes_after(way, one, truth):
-    """Just as many as the PMU wrote; only what was written within the error of the clocks may be on either side."""
+    """As many as the PMU wrote; bytes within the clock error may be on either side."""
     spike_ns, told = one.line["time_ns"], one.json["bytes_after_spike"]
     least, most = truth.bytes_after(way, spike_ns, CLOCK_NS), truth.bytes_after(way, spike_ns, -CLOCK_NS)
     check(least <= told <= most, f"{way}: {told} bytes after the spike, by the PMU {least} to {most}")
@@ -75,7 +77,8 @@ def check_bytes_after(way, one, truth):
 
 
 def row(way, truth, spike_ns, blind_ns=None):
-    """A spike's figures, but the file's size. What `blind_ns` is not given for is in the log."""
+    """Figures of a spike, without the file's size. `blind_ns` is taken from the log if it is not
+    given."""
     log, hold = truth.log, truth.hold(way, spike_ns)
     skid_ns = hold["mono_ns"] - spike_ns
     if blind_ns is None:
@@ -86,14 +89,14 @@ def row(way, truth, spike_ns, blind_ns=None):
 
 
 def nothing_after(log, spike_ns):
-    """The stop that follows a pause wrote nothing."""
+    """The stop after a pause wrote nothing."""
     hold, *later = [e for e in log if e["what"] in ("pause", "stop") and e["mono_ns"] >= spike_ns]
     equal((hold["what"], later[0]["what"]), ("pause", "stop"), "what held the trace, and what came then")
     equal((later[0]["head"], later[0]["bytes"]), (hold["head"], hold["bytes"]), "place and bytes of the trace after a pause")
 
 
 class Before:
-    """The iterations in the time before a spike, in which its trace was not interrupted: branches, and when each ended."""
+    """Uninterrupted iterations before a spike: branches, and the end of each."""
 
     def __init__(self, way, truth, spike_ns):
         begun = [e for e in truth.log if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < spike_ns][-1]
@@ -113,18 +116,18 @@ class Before:
             if [w for w in branch.split() if w.startswith("ptsim_")] == [main, main]:
                 self.iterations.append((int(time.replace(".", "")) - to_perf_ns, branches))
                 branches = []
-        # The trace begins to be decoded at its first synchronisation point, later than it began.
+        # Decoding begins at the first PSB, later than the trace.
         begun_ns = self.spike_ns - self.length_ns
         self.length_ns = self.spike_ns - min([t for t, _ in self.iterations if begun_ns <= t <= self.spike_ns] + [self.spike_ns])
         return self
 
     def last(self, length_ns):
-        """In so long before the spike; what was begun by what is not a branch of the program is left out."""
+        """Those within a period before the spike; iterations begun by other code are left out."""
         return [b for t, b in self.iterations if self.spike_ns - length_ns <= t <= self.spike_ns]
 
 
 def same_before(one, other):
-    """Both have the same branches over the time that both have, but for an iteration at either end."""
+    """Both have the same branches over their common time, but for an iteration at either end."""
     length_ns = min(one.length_ns, other.length_ns)
     found, expected = one.last(length_ns), other.last(length_ns)
     print(f"{one.way} and {other.way}: {len(found)} and {len(expected)} iterations in {length_ns / 1e6:.0f} ms before the spike")
@@ -135,7 +138,7 @@ def same_before(one, other):
 
 
 def decoded_iteration(data):
-    """What was executed again and again, the same each time."""
+    """The repeated iteration, which is always the same."""
     decoded = common.Decoded(data)
     common.check_whole_iterations(decoded)
     return decoded.iterations(common.MAINS["mixed"])[0]
@@ -168,7 +171,7 @@ def by_perf_poke(way, iterations, before):
         sharp += check_bytes_after(way, one, truth)
         found = decoded_iteration(one.data)
         equal(found, iterations.setdefault(way, found), f"branches of a capture by {way}")
-        # The last one is not traced on after; and what a sample is taken of goes on at once, unlogged.
+        # The last one is not traced on; a sampled trace continues at once, unlogged.
         last = one is captures[-1] or way == "sample"
         size = (one.folder / "perf.data/data").stat().st_size
         rows.append(row(way, truth, spike_ns, one.line["blind_ns"] if last else None) + [size])
@@ -183,7 +186,7 @@ def print_table(rows):
           f"{HISTORY_NS / 1e6:.0f} ms before the spike; simulated PMU")
     print("held by " + "".join(f"{column:>24}" for column in COLUMNS))
     for way, of_way in rows.items():
-        # The buffer comes last, for what it follows from.
+        # The buffer comes last: its size follows from the rest.
         columns = [f"{statistics.median(c):.0f} {max(c):.0f}" for c in zip(*([*r[:3], r[4], r[3]] for r in of_way))]
         print(f"{way:8}" + "".join(f"{column:>24}" for column in columns))
     best = next(way for way in rows if way != "relay")
@@ -200,7 +203,7 @@ for freeze in capture.ways():
 print_table(figures)
 for freeze in capture.ways():
     equal(found_iterations[freeze], found_iterations["relay"], f"branches by {freeze}, and by perf record")
-    # The clock of perf's own file is the same, and nothing in it says how far it is from the PMU's.
+    # perf's own file has the same clock, but not its offset to the PMU's.
     if not found_before["relay"].iterations:
         found_before["relay"].read("/tmp/pt_skid_relay/data", found_before[freeze].to_perf_ns)
     same_before(found_before[freeze], found_before["relay"])

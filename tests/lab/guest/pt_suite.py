@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The suite pt, on the simulated PMU: that its tests work, and nothing about hardware. Without a PMU they are skipped.
+"""Runs the suite pt on the simulated PMU, to test the tests; says nothing about hardware. Without a
+PMU they skip.
 
 usage: pt_suite.py PERF_POKE_CTL LATE EMBED"""
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ptsim looks like Intel PT in sysfs, and takes and refuses what hardware does. Usage: ptsim_face.py PATH_OF_AUX_EVENTS"""
+"""ptsim looks like Intel PT in sysfs, and accepts and refuses what hardware does.
+Usage: ptsim_face.py PATH_OF_AUX_EVENTS"""
 import errno
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def check_exclusive():
 
 
 def check_fail_start():
-    """The second start from now on fails; the next one does not."""
+    """Makes the second start fail, and the next one succeed."""
     failed = common.counter("failed_start")
     with events() as one:
         common.set_parameter("fail_start", 2)
@@ -69,7 +70,7 @@ def check_fail_start():
         equal(common.counter("failed_start"), failed, "failed starts")
         one.do("enable")
         equal(common.counter("failed_start"), failed + 1, "failed starts")
-        # Newer kernels try again by themselves.
+        # Newer kernels retry by themselves.
         one.do("disable")
         starts = common.counter("start")
         one.do("enable")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Full-trace mode: all that was executed is decoded, and a ring that nobody empties in time is said to be truncated."""
+"""Full-trace mode: everything executed is decoded, and a ring that overflows is reported as
+truncated."""
 import signal
 
 import common
@@ -16,7 +17,8 @@ with common.in_folder("/tmp/ptsim_full"):
     check(last["written"] > 64 << 10, "the ring has not wrapped")
     print(f"{iterations} iterations, {last['written']} bytes, all there")
 
-    # perf is stopped until the ring is full: a gap, after which the trace starts again, and nothing wrong around it.
+    # perf is stopped until the ring is full: a gap, then the trace begins again, without other
+    # errors.
     common.set_parameter("bytes_per_sec", 200000)
     before = common.counter("iterations")
     record = common.Record("-m", ",128K")
@@ -26,8 +28,9 @@ with common.in_folder("/tmp/ptsim_full"):
     common.wait_for(lambda: common.counter("truncated") > truncated, "full ring")
     starts = common.counter("start")
     record.process.send_signal(signal.SIGCONT)
-    # 6.12 notes that it must disable the event, and never does it (the call of perf_event_disable_inatomic() in
-    # perf_aux_output_end() is missing): what perf enables then is not off, and stays still.
+    # 6.12 marks the event for disabling but never does it (perf_aux_output_end() lacks the call of
+    # perf_event_disable_inatomic()): perf then enables an event that is not off, which stays
+    # stopped.
     stays_still = common.VERSION == (6, 12)
     if not stays_still:
         common.wait_for(lambda: common.counter("start") > starts, "start after that")

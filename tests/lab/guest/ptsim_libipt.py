@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""libipt decodes the bytes of ptsim's AUX area, packet by packet and instruction by instruction: a second opinion.
+"""libipt, as a second decoder, reads ptsim's AUX area packet by packet and instruction by
+instruction.
 Usage: ptsim_libipt.py PATH_OF_AUX_EVENTS PATH_OF_PT_DECODE"""
 import os
 import pathlib
@@ -23,7 +24,7 @@ CASES = [
     ("tsc cyc mtc", 3, 2, "loop", {}),
     ("tsc cyc mtc noretcomp", 3, 0, "deep", {}),
     ("cyc", 0, 0, "deep", {}),
-    # Without sleep, so that iterations follow each other and MTC packets fall into them
+    # Without sleep, so that iterations follow each other and contain MTC packets
     ("tsc cyc mtc", 0, 0, "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
     ("tsc cyc mtc noretcomp", 3, 3, "loop", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
     ("tsc cyc mtc", 3, 0, "mixed", {"pip": 0}),
@@ -55,7 +56,7 @@ def read_kernel(address, size):
 
 
 def trace(terms, mtc_period, psb_period):
-    """Bytes in the file `trace`; returns the log entries of the start and the stop."""
+    """Writes the AUX area to the file `trace`; returns the log entries of start and stop."""
     config = CONFIG["pt"] | CONFIG["branch"] | mtc_period << 14 | psb_period << 24
     for term in terms.split():
         config |= CONFIG[term]
@@ -83,7 +84,7 @@ def decode(entry, mtc_period):
 
 
 def check_psb_plus(got, order, terms, values):
-    """Where TSC is, and what is told before it: an event's first PSB+ has no address."""
+    """Place of the TSC in PSB+, and what precedes it; an event's first PSB+ has no address."""
     places = got["psb_tsc_least"], got["psb_tsc_most"]
     if "tsc" not in terms:
         equal(places, (0, 0), "places of TSC")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An overflow is one error of the decoder, and costs one iteration."""
+"""An overflow causes one decoder error and costs one iteration."""
 import common
 from common import equal
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""aux_pause and aux_resume by plain system calls: ptsim stops where it is told to, and goes on where it is told to.
-Where they are not known, or the PMU cannot, they are refused. Usage: ptsim_pause.py PATH_OF_AUX_EVENTS"""
+"""aux_pause and aux_resume by system calls: ptsim stops and resumes where it is told to. Kernels
+and PMUs without them refuse. Usage: ptsim_pause.py PATH_OF_AUX_EVENTS"""
 import errno
 import sys
 import time
@@ -16,11 +16,11 @@ def Events(**options):
 
 
 def refusals(errors):
-    """What is refused, each with its error; `refused pause 22` is how it is told."""
+    """Refused events with their errors, printed as `refused pause 22`."""
     for name, options in (("pause", {}), ("leader", {"start_paused": True, "siblings": False})):
         with Events(**options) as events:
             equal(events.answer, ["refused", name, str(errors[name])], f"answer to {options}")
-    # It works without.
+    # Works without aux_pause.
     with Events(siblings=False) as events:
         equal(events.answer, ["ready"], "answer")
         is_tracing(events)
@@ -73,7 +73,7 @@ def by_printk(events):
 
 
 def by_clock(events):
-    """Paused, disabled, read; the sibling on cpu-clock brings it back."""
+    """Paused, disabled, read; the cpu-clock sibling resumes it."""
     entry, _ = pause(events)
     events.do("disable")
     equal(int(events.do("head")), entry["head"] % SIZE, "aux_head")

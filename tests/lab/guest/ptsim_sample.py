@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""AUX area sampling: each sample of another event has the newest part of the trace, and it decodes."""
+"""AUX area sampling: each sample of another event has the newest part of the trace, which
+decodes."""
 import common
 from common import check, equal
 
@@ -12,7 +13,7 @@ with common.in_folder("/tmp/ptsim_sample"):
     snapshots = common.counter("snapshot") - before
     check(snapshots > 5, f"{snapshots} samples only")
     decoded = common.Decoded(itrace="be")
-    # Lines of the other event's own samples have no target.
+    # Samples of the other event have no branch target.
     errors = [e for e in decoded.errors if "error" in e]
     equal(errors, [], "errors of the decoder")
     iterations = common.check_whole_iterations(decoded, errors=len(decoded.errors))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`perf record -S` of the distribution takes snapshots of ptsim, and decodes each branch of them."""
+"""The distribution's `perf record -S` takes snapshots of ptsim and decodes every branch."""
 import common
 from common import check, equal
 
@@ -21,7 +21,7 @@ CASES = [
 
 
 def snapshots(terms, program, parameters):
-    """Two snapshots of a ring so large that it does not wrap: all that was executed must be there."""
+    """Two snapshots of a ring that does not wrap: everything executed is there."""
     values = {"bytes_per_sec": 60000, "max_burst": 131072, "program": program, "period_us": 1000,
               "long_tnt": 0, "pip": 1, "psb_order": "skylake", **parameters}
     for name, value in values.items():
@@ -35,7 +35,7 @@ def snapshots(terms, program, parameters):
     iterations = common.check_whole_iterations(decoded, program)
     executed = second["iterations"] - before["iterations"]
     print(f"{terms or '-'} {program} {parameters}: {iterations} iterations of {executed}, {len(decoded.edges)} edges")
-    # perf starts again at the first PSB of the second piece: up to a PSB period of it is not decoded.
+    # perf resumes at the first PSB of the second piece; up to a PSB period of it is not decoded.
     psb_period = 2048 if "psb_period=0" in terms else 16384
     lost_most = psb_period / ((second["bytes"] - before["bytes"]) / executed) + 2
     check(0 <= executed - iterations <= lost_most, f"{iterations} iterations of {executed}")

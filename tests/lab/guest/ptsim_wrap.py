@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A small ring, wrapped many times at a high rate, decodes from its first PSB to the stop."""
+"""A small ring that wraps often decodes from its first PSB to the stop."""
 import common
 from common import check
 

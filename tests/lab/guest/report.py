@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl report of simulated Intel PT says what that executed: counted from what export writes, by an independent reader.
+"""perf-poke-ctl report on simulated Intel PT equals figures that an independent reader computes
+from the export.
 
-usage: report.py PERF_POKE_CTL [CAPTURES]; captures are kept in the folder CAPTURES.
+usage: report.py PERF_POKE_CTL [CAPTURES]; keeps captures in the folder CAPTURES.
 """
 import collections
 import json
@@ -20,7 +21,7 @@ import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/var/tmp/report-captures")
 EXPORTED = OUTPUT / "window.fxt"
-# Of the program, as code.S has it: who calls a function, directly.
+# Callers of each function, as in code.S.
 CALLERS = {"ptsim_outer": "ptsim_main", "ptsim_middle": "ptsim_outer", "ptsim_inner": "ptsim_middle", "ptsim_leaf": "ptsim_inner",
            "ptsim_indirect": "ptsim_main", "ptsim_callee_a": "ptsim_indirect", "ptsim_callee_b": "ptsim_indirect",
            "ptsim_switch": "ptsim_main", "ptsim_interrupted": "ptsim_main", "ptsim_interrupt": "ptsim_interrupted",
@@ -40,7 +41,7 @@ def report(*args):
 
 
 def slices_of(taken, window_ns):
-    """Those of the functions of the spike's CPU in the window: begin, end, name, category, and the slice around it."""
+    """Function slices of the spike's CPU in the window: begin, end, name, category and parent."""
     run("export", taken.folder, "-o", EXPORTED, "--force", "--quiet", "--time", f"-{window_ns}ns,0ns")
     trace = fxt.read(EXPORTED)
     tracks = trace.check()
@@ -57,7 +58,7 @@ def slices_of(taken, window_ns):
 
 
 def check_functions(found, slices):
-    """Calls, time with and without what is called."""
+    """Calls, self and total time."""
     expected = collections.defaultdict(lambda: [0, 0, 0])
     for begin, end, name, _, outer in slices:
         expected[name][0] += 1
@@ -75,7 +76,7 @@ def check_functions(found, slices):
 def check_budget(found, slices, tracks, cpu):
     """Interrupts have their time, tasks the rest."""
     interrupts = [s for s in slices if s[3] == "interrupt"]
-    # Short ones take no time that the trace tells.
+    # The trace shows no time for short ones.
     row = next((row for row in found["budget"] if row["kind"] == "interrupt"), None) or \
         {"name": "ptsim_interrupt", "time_ns": 0, "count": len(interrupts)}
     equal((row["name"], row["time_ns"], row["count"]),
@@ -89,14 +90,16 @@ def check_budget(found, slices, tracks, cpu):
     equal(sum(tasks.values()) - sum(spent.values()), row["time_ns"], "time of tasks that is not theirs")
     window = found["window"]
     equal(sum(row["time_ns"] for row in found["budget"]), window["end_ns"] - window["begin_ns"], "all of the budget")
-    # A task's turn begins a nanosecond after the last one's end: less of its interrupt then, if it is in one.
+    # A task's turn begins 1 ns after the previous end; that reduces an interrupt in which it
+    # begins.
     off_ns = sum(row["time_ns"] for row in found["irqs_off"])
     check(0 <= off_ns - row["time_ns"] <= len(tracks[f"CPU {cpu} tasks"]), f"{off_ns} ns with interrupts off, {row['time_ns']} in them")
     check({row["name"] for row in found["irqs_off"]} <= {"ptsim_interrupt"}, f"who turned them off: {found['irqs_off']}")
 
 
 def expected_cause(found, tracks, cpu):
-    """The program runs with interrupts on, whatever made the timer late: only the idle task explains it, on a host that stalls."""
+    """The program runs with interrupts on: only the idle task explains a late timer, on a host
+    that stalls."""
     late = collections.Counter()
     begin, end = found["spike"]["expected_ns"], found["spike"]["actual_ns"]
     for piece in tracks[f"CPU {cpu} tasks"]:
@@ -117,7 +120,7 @@ def check_spike(found, taken, tracks):
 
 
 def check_path(found, slices):
-    """Where the program was when the timer was to expire."""
+    """Position of the program when the timer was due."""
     at = found["spike"]["expected_ns"]
     around = [s for s in slices if s[0] <= at < s[1]]
     equal(found["path"], [s[2] for s in reversed(around)], "the path")
@@ -126,7 +129,7 @@ def check_path(found, slices):
 
 
 def check_text(found, taken):
-    """The same for people."""
+    """The same as text."""
     text = run("report", taken.folder, "--top", "1000").stdout
     check(max(map(len, text.splitlines())) <= 100, "a line is too long")
     equal(" ".join(text.split("\n\n")[0].split()), found["sentence"], "the sentence")
@@ -139,7 +142,7 @@ def check_text(found, taken):
 
 
 def check_page(found, taken):
-    """A page has all slices of the CPU's functions, and what is said."""
+    """The page has all function slices of the CPU and all sentences."""
     page = OUTPUT / "page.html"
     said = run("export", taken.folder, "--force", "--html", page).stderr
     text = page.read_text()

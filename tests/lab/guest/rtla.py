@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The distribution's rtla runs on the lab's timerlat, and sees a timer that is late on purpose."""
+"""The distribution's rtla runs on the lab's timerlat and sees a timer that is late on purpose."""
 import pathlib
 import re
 import shutil

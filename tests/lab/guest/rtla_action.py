@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtla's own threshold pokes the session, with rtla's BPF action from within the kernel and with its option --on-threshold by a shell:
-one capture each, of Intel PT, that stock perf decodes, with the spike in it."""
+"""rtla's own threshold pokes the session: from the kernel by its BPF action, and by a shell with
+--on-threshold. Each makes one capture of Intel PT that stock perf decodes and that has the
+spike."""
 import json
 import os
 import pathlib
@@ -15,13 +16,13 @@ from common import check, equal
 CTL, ACTION = sys.argv[1:]
 PIN = pathlib.Path("/sys/fs/bpf/perf_poke_rtla")
 TRACING = pathlib.Path("/sys/kernel/tracing")
-# The guest itself is late by tens of milliseconds now and then.
+# Now and then the guest itself is late by tens of milliseconds.
 THRESHOLD_US = 60000
 INJECTED_US = 100000
 
 
 def rtla_with_actions():
-    """The newest of the lab that knows the option; None if there is none."""
+    """The lab's newest rtla that knows the option, or None."""
     for path in sorted(filter(None, os.environ.get("LAB_RTLAS", "").split(":")), reverse=True):
         out = subprocess.run([path, "timerlat", "hist", "--help"], capture_output=True, text=True, check=False)
         if "--bpf-action" in out.stdout + out.stderr:
@@ -30,7 +31,7 @@ def rtla_with_actions():
 
 
 class Session:
-    """That takes nothing by itself."""
+    """A session without triggers of its own."""
 
     def __init__(self, output):
         self.output = output
@@ -40,7 +41,7 @@ class Session:
         equal(json.loads(self.process.stdout.readline())["type"], "armed", "first line")
 
     def end(self):
-        """The captures."""
+        """Ends it and returns the captures."""
         subprocess.run([CTL, "stop", "of-rtla"], check=True)
         lines = [json.loads(line) for line in self.process.stdout]
         self.process.wait(60)
@@ -48,7 +49,7 @@ class Session:
 
 
 def rtla_stops(rtla, threshold, *options):
-    """rtla until its threshold; what it printed."""
+    """Runs rtla until its threshold; returns its output."""
     argv = [rtla, "timerlat", "hist", "-c", str(common.CPU), threshold, str(THRESHOLD_US), "-d", "120s", "-E", "1000", "-b", "1000", *options]
     with capture.Late(every_s=1.5, late_us=INJECTED_US):
         out = subprocess.run(argv, capture_output=True, text=True, timeout=200, check=False)
@@ -90,7 +91,7 @@ def by_action(rtla, threshold, kind):
 
 
 def check_latency(text, latency_us, kind):
-    """It is what rtla says was the longest."""
+    """Equals rtla's maximum."""
     row = re.search(r"^max: +(.*)$", text, re.MULTILINE)
     check(row, f"rtla says no maximum: {text}")
     longest = row[1].split()[["irq", "thread"].index(kind)]
@@ -98,7 +99,7 @@ def check_latency(text, latency_us, kind):
 
 
 def first_sample_over(latency_ns):
-    """When timerlat told of the first that rtla stops at, CLOCK_MONOTONIC."""
+    """Time (CLOCK_MONOTONIC) of timerlat's first sample at which rtla stops."""
     for line in (TRACING / "trace").read_text().splitlines():
         match = re.search(r" (\d+)\.(\d{6}): .*timer_latency=(\d+) seqnum=\d+ context=0", line)
         if match and int(match[3]) >= latency_ns:
@@ -124,7 +125,8 @@ def by_shell(rtla):
 
 
 def has_bpf(rtla):
-    """Debian builds it without. With no session rtla is none the worse for the action, also when a session comes only later."""
+    """Debian builds rtla without BPF. Without a session the action does no harm, nor if one
+    comes later."""
     text = rtla_stops(rtla, "-i", "--bpf-action", ACTION)
     if "BPF actions are not supported" in text:
         return False

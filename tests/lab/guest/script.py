@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl script shows a capture of the recorder pt as calls and returns, indented, up to where it stood still.
+"""perf-poke-ctl script shows a capture of the recorder pt as indented calls and returns, up to the
+freeze.
 
-usage: script.py PERF_POKE_CTL [CAPTURES]; captures are kept in the folder CAPTURES.
+usage: script.py PERF_POKE_CTL [CAPTURES]; keeps captures in the folder CAPTURES.
 """
 import json
 import os
@@ -23,7 +24,7 @@ WINDOW_NS = 200000
 
 LINE = re.compile(r" *(?P<comm>\S.*?) +(?P<tid>\d+) \[(?P<cpu>\d+)\] +(?P<s>\d+)\.(?P<ns>\d{9}): +"
                   r"(?P<flags>[a-z][a-z ]*?)(?P<indent> +)(?P<symbol>\S+)\s*")
-# How many calls deep each function of ptsim is.
+# Call depth of each function of ptsim.
 DEPTHS = {"ptsim_outer": 0, "ptsim_middle": 1, "ptsim_inner": 2, "ptsim_leaf": 3, "ptsim_indirect": 0, "ptsim_callee_a": 1,
           "ptsim_callee_b": 1, "ptsim_switch": 0, "ptsim_interrupted": 0, "ptsim_interrupt": 1, "ptsim_softirq": 2}
 
@@ -49,10 +50,10 @@ def script(path, *args, perf="perf"):
 
 
 def parse(text):
-    """Lines that are calls, returns and the like."""
+    """Lines of calls, returns and the like."""
     lines = []
     for line in map(str.rstrip, text.splitlines()):
-        # The core's frequency, a synchronisation point
+        # The core frequency and synchronisation points
         if not line or "cbr:" in line or "psb offs:" in line or common.is_sample(line):
             continue
         match = LINE.fullmatch(line)
@@ -63,7 +64,7 @@ def parse(text):
 
 
 def check_indentation(lines):
-    """From the first whole iteration of ptsim on, four columns for each call."""
+    """From the first whole iteration of ptsim on, four columns a call."""
     begin = next((i for i, line in enumerate(lines) if (line["flags"], line["symbol"]) == ("call", "ptsim_outer")), None)
     check(begin is not None, "no call of ptsim_outer")
     base = lines[begin]["column"]
@@ -77,7 +78,7 @@ def check_indentation(lines):
 
 
 def check_times(lines, facts, window_ns):
-    """Nothing before the window, nothing after the trace stood still; and the trace ends with this."""
+    """Nothing before the window or after the freeze; and the trace ends with this."""
     clock = facts["recorder"]["clock"]
     spike = facts["spike"]["time_ns"] - clock["monotonic_ns"] + clock["perf_ns"]
     first, last = lines[0]["time"], lines[-1]["time"]
@@ -90,14 +91,14 @@ def check_times(lines, facts, window_ns):
 
 
 def check_instructions(path):
-    """Whatever this perf can: at least the bytes of each."""
+    """Every perf can at least show the bytes."""
     result = script(path, "--insns", "--window", "1ms")
     shown = [line for line in result.stdout.splitlines() if re.search(r"\bptsim_leaf\+0x\w+ ", line)]
     check(shown, f"no instruction of ptsim_leaf: {result.stdout[:500]}")
 
 
 def check_silence(path):
-    """No perf has anything to say of a capture whose trace is in a sample, and all name it."""
+    """No perf warns about a capture whose trace is in a sample, and all name it."""
     for perf in captures.perfs():
         for args in ([], ["--insns"]):
             result = script(path, "--window", "3ms", *args, perf=perf)

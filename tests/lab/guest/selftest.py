@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl selftest on the simulated PMU: all is well but what makes timers late, for the PMU traces a program of its own.
-The archive has what that can be seen from. A ring that does not reach back to the spike is told of.
+"""perf-poke-ctl selftest on the simulated PMU: only the culprit fails, as the PMU traces a program
+of its own. The archive has the evidence. A ring that does not reach back to the spike is reported.
 
 usage: selftest.py PERF_POKE_CTL"""
 import json
@@ -39,7 +39,7 @@ def wrong(row):
 
 
 def check_ring(folder):
-    """perf.data has the end of it."""
+    """perf.data has the end of the ring."""
     about = json.loads((folder / "capture.json").read_text())
     if about["recorder"]["kind"] != "pt" or about["recorder"]["freeze"] == "sample":
         return 0

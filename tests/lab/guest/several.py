@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs tests in this guest one after another, each with its output and its seconds. Fails if one does.
+"""Runs tests in this guest one after another, prints their output and seconds, and fails if one
+fails.
 
 usage: several.py -- TEST [ARGUMENTS...] [-- TEST [ARGUMENTS...]]..."""
 import itertools
@@ -25,7 +26,7 @@ def run(argv):
     for module in MODULES:
         if pathlib.Path("/sys/module", module).exists():
             subprocess.run(["rmmod", module], check=False)
-    # What is written is in the guest's memory. The host's own files come and go meanwhile.
+    # Writes stay in the guest's memory, while the host's files may change.
     for path in temporary() - before:
         shutil.rmtree(path, ignore_errors=True)
     return status

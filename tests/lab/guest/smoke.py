@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke works on this kernel: `check` is content, an interrupt that makes a timer late is captured and named by `report`, and
-with Intel PT a capture with each freeze is whole.
+"""perf-poke works on this kernel: `check` passes, an interrupt that makes a timer late is captured
+and named by `report`, and with Intel PT a capture with each freeze is whole.
 
 usage: smoke.py PERF_POKE_CTL LATE"""
 import contextlib
@@ -16,7 +16,7 @@ CTL, LATE = sys.argv[1:]
 # examples/late spins in an interrupt from another CPU.
 CULPRIT = "call_function_single"
 CAPTURES = 3
-# By itself a guest on a busy host is late by tens of milliseconds.
+# A guest on a busy host is late by tens of milliseconds.
 THRESHOLD_US, LATE_US = 60000, 100000
 
 
@@ -32,7 +32,7 @@ def report(one):
 
 @contextlib.contextmanager
 def interrupted():
-    """A busy CPU, with a long interrupt now and then"""
+    """A busy CPU with a long interrupt now and then"""
     cpu = str(common.CPU)
     with subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"]) as busy, \
             subprocess.Popen([LATE, cpu, str(LATE_US), "300"]) as late:
@@ -44,7 +44,7 @@ def interrupted():
 
 
 def names_the_culprit():
-    """By the recorder events."""
+    """With the recorder events."""
     taken = capture.take(CTL, "/tmp/smoke_events", count=CAPTURES, buffer="256K", late=interrupted(), recorder="events",
                          threshold_us=THRESHOLD_US)
     causes = [report(one)["cause"] for one in taken]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tests/bench/soak with timerlat's threads, which only a lab's kernel has: soak.py SOAK BUILD OPTIONS"""
+"""tests/bench/soak with timerlat's threads, which only a lab kernel has: soak.py SOAK BUILD
+OPTIONS"""
 import subprocess
 import sys
 

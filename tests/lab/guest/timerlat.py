@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The workload timerlat: the kernel's tracer runs while a session does, is what it was asked to be, and all that was set is as before
-after every way to end; a tracer that runs already is used as it is."""
+"""The workload timerlat: the kernel's tracer runs during a session, configured as requested, and
+every way to end restores all settings; a running tracer is used unchanged."""
 import os
 import re
 import shutil
@@ -46,7 +46,7 @@ def next_start_restores(before):
 
 
 def others_change(before):
-    """Said, and left as it is."""
+    """Changes by others are reported and left alone."""
     session = Session("--workload", "timerlat")
     (OSNOISE / "timerlat_period_us").write_text("3000")
     common.wait_for(lambda: "timerlat_period_us: another process set it to '3000'" in session.text(), f"warning: {session.text()}")
@@ -63,7 +63,7 @@ def others_change(before):
 
 
 def runs_already(before):
-    """In an instance of somebody else: used by `auto` and by `timerlat`, never changed."""
+    """A tracer in another user's instance is used by `auto` and by `timerlat`, never changed."""
     other = TRACING / "instances/other"
     other.mkdir()
     (OSNOISE / "cpus").write_text("1")
@@ -96,7 +96,7 @@ def runs_already(before):
 
 
 def comes_after(before):
-    """Somebody's tracer that begins while ours runs is not disturbed by our end."""
+    """A tracer that another user starts meanwhile survives the end of ours."""
     other = TRACING / "instances/other"
     session = Session("--workload", "timerlat")
     other.mkdir()
@@ -113,7 +113,7 @@ def comes_after(before):
 
 
 def rtla(before):
-    """Next to rtla each does its work."""
+    """rtla and a session work side by side."""
     if not shutil.which("rtla"):
         print("no rtla: not tried beside it")
         return
@@ -135,7 +135,8 @@ def rtla(before):
 
 
 def two_sessions(before):
-    """The second has timers of its own when it may choose; else those of the first, and hears when they end."""
+    """The second session has its own timers if it may choose; else it uses the first one's and
+    is told when they end."""
     first = Session("--workload", "timerlat")
     second = Session()
     equal(second.armed["workload"], "cyclic", "workload of the second session")
@@ -149,7 +150,7 @@ def two_sessions(before):
 
 
 def hotplug(before):
-    """A CPU that comes back has a thread of the tracer again, as it was asked to be."""
+    """After hotplug a CPU has the tracer's thread again, with its settings."""
     online = common.pathlib.Path("/sys/devices/system/cpu/cpu1/online")
     session = Session("--workload", "timerlat", "--prio", "f:70")
     try:
@@ -165,7 +166,7 @@ def hotplug(before):
 
 
 def time_jumps(before):
-    """What is measured by CLOCK_MONOTONIC goes on as before."""
+    """Steps of the wall clock do not affect measurements by CLOCK_MONOTONIC."""
     session = Session("--workload", "timerlat")
     time.clock_settime(time.CLOCK_REALTIME, time.time() + 3600)
     time.sleep(0.5)
@@ -178,7 +179,7 @@ def time_jumps(before):
 
 
 def unmounted(before):
-    """It needs no mount of tracefs, and leaves none."""
+    """Needs no mount of tracefs, and leaves none."""
     subprocess.run(["umount", str(TRACING)], check=True)
     try:
         mounts = common.pathlib.Path("/proc/mounts").read_text()

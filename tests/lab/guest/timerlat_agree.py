@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Our latency of the timer interrupt is that of the tracer timerlat, activation by activation: the median of the differences is less than
-2 us, and no spike is in one only. Ours ends where the interrupt begins, timerlat's where its own function does: what the kernel runs between
-the two (tracepoints with what is attached to them; other timers of the same interrupt, which come first) is in theirs, and never in ours.
-In a guest whose time is not what it executes (lab run --icount 0) the host's is in the difference too: there it is only shown.
+"""Our latency of the timer interrupt equals timerlat's, activation by activation: the median
+difference is below 2 us, and no spike is in one only. Ours ends where the interrupt begins,
+timerlat's in its own function, so theirs includes what the kernel runs in between: tracepoints with
+their programs, and earlier timers of the same interrupt. Without --icount the host's delays are
+part of the difference, which is then only printed.
 
-$AGREE_ACTIVATIONS: how many to compare (2000)."""
+$AGREE_ACTIVATIONS: number of activations to compare (2000)."""
 import os
 import pathlib
 import re
@@ -17,15 +18,15 @@ from tracer import TRACING, Session, as_before, need, state
 
 ACTIVATIONS = int(os.environ.get("AGREE_ACTIVATIONS", "2000"))
 MEDIAN_NS = 2000
-# How much later timerlat may read its clock: seen are 6 us in 10,000 activations.
+# How much later timerlat may read its clock: up to 6 us in 10,000 activations.
 ALLOWANCE_NS = 10000
 EXACT = "LAB_ICOUNT" in os.environ
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 LATE_US = 3000
 LATE_TIMES = 20
-# Not the period of the tick: where both expire at once, the tick's work comes first, each time.
+# Not the tick's period: where both expire together, the tick's work always comes first.
 PERIOD_US = 1037
-# The recorder's own events would be between the two clocks: 1.4 us for those of the default.
+# The recorder's events would run between the two clocks: 1.4 us for the default set.
 RECORD_NOTHING = ("--event", "sched:sched_process_exit")
 
 
@@ -37,14 +38,15 @@ def symbol(name):
 
 
 def be_late():
-    """For a bit longer than so many activations take, some of them late."""
+    """Makes some activations late, for a bit longer than they all take."""
     for _ in range(LATE_TIMES):
         time.sleep(ACTIVATIONS * PERIOD_US / 10**6 * 1.1 / LATE_TIMES)
         LATE.write_text(f"1 {LATE_US}\n")
 
 
 def watch():
-    """All that is said of the same activations: by ftrace of the timers, by the tracer, and the session's statistics."""
+    """All sources for the same activations: ftrace's timers, the tracer, and the session's
+    statistics."""
     instance, ours = TRACING / "instances/compare", TRACING / "instances/perf-poke"
     address = symbol("timerlat_irq")
     instance.mkdir()
@@ -70,7 +72,7 @@ def watch():
 
 
 def timed(text, pattern):
-    """The numbers that it finds, with the times of their lines."""
+    """Matched numbers with the times of their lines."""
     pattern = re.compile(r" (\d+)\.(\d{6}): .*?" + pattern)
     found = []
     for line in text.splitlines():
@@ -81,7 +83,7 @@ def timed(text, pattern):
 
 
 def expiries(text, summary):
-    """The times and latencies of all that expired, by ftrace; they are what the session's statistics say."""
+    """Times and latencies of all expiries, by ftrace; they equal the session's statistics."""
     starts = timed(text, r"hrtimer_start: .* expires=(\d+)")
     ends = timed(text, r"hrtimer_expire_entry: .* now=(\d+)")
     check(len(starts) - len(ends) in (0, 1), f"{len(starts)} timers that were started expire {len(ends)} times")
@@ -94,7 +96,7 @@ def expiries(text, summary):
 
 
 def pair(own, samples):
-    """Ours and theirs of the same activation: a sample is of the newest expiry before it."""
+    """Pairs of our and their latencies: a sample belongs to the newest expiry before it."""
     pairs, i = [], 0
     for at, value in samples:
         while i + 1 < len(own) and own[i + 1][0] <= at:

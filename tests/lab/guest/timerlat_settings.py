@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a session sets for the time it runs: scheduler and cgroup of the threads that wait for timerlat's timers, as the kernel has them
-then, and the idle states of the watched CPU. All is as before after every way to end."""
+"""Settings of a session: scheduler and cgroup of the threads that wait for timerlat's timers, as
+the kernel reports them, and idle states of the watched CPU. Every way to end restores them."""
 import contextlib
 import ctypes
 import itertools
@@ -18,7 +18,7 @@ CPUIDLE = pathlib.Path("/sys/devices/system/cpu/cpu1/cpuidle")
 THREADS = {"timerlat": "timerlat/1", "user": "pp-user/1"}
 SCHED_GETATTR = 315
 OTHER, FIFO, RR, DEADLINE = 0, 1, 2, 6
-# As they are given, and as the kernel has them: policy, nice, priority, runtime, period.
+# As given, and as the kernel reports them: policy, nice, priority, runtime, period.
 PRIORITIES = {
     "o:5": (OTHER, 5, 0),
     "r:7": (RR, 0, 7),
@@ -29,7 +29,7 @@ ENDS = ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGKILL, -9))
 
 
 def scheduling(pid):
-    """By sched_getattr(2). What a policy has not may have any value."""
+    """By sched_getattr(2). Attributes that a policy lacks may have any value."""
     attr = ctypes.create_string_buffer(48)
     equal(ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR, pid, attr, len(attr), 0), 0, f"sched_getattr ({ctypes.get_errno()})")
     policy, _, nice, priority, runtime, _, period = struct.unpack_from("=IQiIQQQ", attr, 4)
@@ -62,7 +62,7 @@ def has_user():
 
 
 def can_move():
-    """Whether the kernel lets timerlat's threads be moved to another cgroup."""
+    """Whether the kernel allows moving timerlat's threads to another cgroup."""
     session = Session("--workload", "timerlat", "--cgroup", "lab", expect=None if common.VERSION > (6, 1) else 1)
     if common.VERSION == (6, 1):
         check("does not let timerlat's thread" in session.text(), f"said: {session.text()}")
@@ -87,7 +87,7 @@ def runs(before, workload, priority, how, status, group):
     equal(scheduling(pid), PRIORITIES[priority], f"scheduling of {THREADS[workload]} with {priority}")
     equal(cgroup(pid), group or "", f"cgroup of {THREADS[workload]}")
     equal(disabled(), [0, 0, 1, 1], "idle states that are disabled")
-    # It may be in one now.
+    # The CPU may be in one now.
     time.sleep(0.05)
     used = deeper_used()
     time.sleep(0.2)
@@ -112,7 +112,7 @@ def priorities(before, movable):
 
 
 def partitions(before, movable):
-    """A CPU of its own for the threads, as machines that are tuned have: there they may have a deadline too."""
+    """With a partition of its own, as on tuned machines, the threads may use SCHED_DEADLINE too."""
     (CGROUPS / "cgroup.subtree_control").write_text("+cpuset")
     with new_cgroup("part") as part:
         (part / "cpuset.cpus").write_text("1")
@@ -129,7 +129,7 @@ def partitions(before, movable):
 
 
 def others_change(before):
-    """Not fought: what somebody else has put back stays so, and what was never ours is not touched."""
+    """Settings that another user restores meanwhile stay, and what we never set is not touched."""
     session = Session("--workload", "none", "--deepest-idle-state", "0")
     equal(disabled(), [0, 1, 1, 1], "idle states that are disabled")
     (CPUIDLE / "state3/disable").write_text("0")

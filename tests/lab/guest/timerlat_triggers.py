@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which latency fires: a timer that is late is the irq trigger's, a thread that is kept from running is the thread trigger's and not the
-irq's, of timerlat, of the cyclic workload, and after any wakeup; the culprit has its name in what stock perf says of the capture."""
+"""The right trigger fires: irq for a late timer, thread for a thread that is kept from running,
+with timerlat, the cyclic workload and any wakeup. Stock perf names the culprit from the capture."""
 import collections
 import contextlib
 import json
@@ -18,13 +18,13 @@ from common import check, equal
 from tracer import CTL, OSNOISE, Session, as_before, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
-# The guest itself is late by tens of milliseconds now and then.
+# Now and then the guest itself is late by tens of milliseconds.
 THRESHOLD_US = 60000
 INJECTED_US = 100000
 
 
 def hog(microseconds):
-    """Keeps CPU 1 from all threads but those of the highest priority, in a task of that name."""
+    """Occupies CPU 1 under that name, against all but the highest priority."""
     code = f"""
 import os, time
 open('/proc/self/comm', 'w').write('the-hog')
@@ -42,7 +42,7 @@ def irqs_off(microseconds):
 
 
 def captured(session, cause, microseconds):
-    """What this makes; while another capture is written none is taken."""
+    """The capture that this causes; none is taken while another is written."""
     for _ in range(3):
         cause(microseconds)
         text = session.read_line(seconds=10)
@@ -57,10 +57,11 @@ def captured(session, cause, microseconds):
 
 
 def spike(session, kind, cause, microseconds=INJECTED_US, interrupted="", noise=False):
-    """The next capture that this makes, and what osnoise told of it. The guest may be late by itself: once more then."""
+    """The next capture that this causes, with osnoise's account. Repeats if the guest itself was
+    late."""
     for _ in range(8):
         line, facts = captured(session, cause, microseconds)
-        # A timer of another sleeper may have been late as well, and looked at first.
+        # The timer of another sleeper may have been late and seen first.
         known = kind == "wakeup" or facts["spike"]["thread_ns"] and (facts["spike"]["noise"] or not noise)
         if line["trigger"] == kind and known and line["comm"].startswith(interrupted):
             break
@@ -75,7 +76,7 @@ def spike(session, kind, cause, microseconds=INJECTED_US, interrupted="", noise=
 
 
 def named(line, name, recorder):
-    """The culprit, which was what ran for most of that time: by stock perf, up to each event or branch of it, and by our report."""
+    """The culprit, which ran for most of that time: by stock perf, and by report."""
     taken = capture.Capture(line)
     branches = ["--itrace=be"] if recorder == "pt" else ["-C", "1"]
     out = subprocess.run(["perf", "script", "-i", taken.data, "--ns", "-F", "comm,time", *branches], capture_output=True, text=True, check=True).stdout
@@ -92,7 +93,7 @@ def named(line, name, recorder):
 
 
 def shown_to_others(kind):
-    """What a session has seen of that kind, to those who ask for its status."""
+    """The session's spikes of that kind, by status."""
     out = subprocess.run([CTL, "status", "--json"], capture_output=True, text=True, check=True).stdout
     seen = json.loads(out)
     equal(list(seen["triggers"]), [kind], "other kinds than irq")
@@ -128,7 +129,7 @@ def fires(*workload, recorder="events"):
 
 
 def only_thread():
-    """Without the irq trigger an interrupt that is late is no spike, but its thread is."""
+    """Without the irq trigger a late interrupt is no spike, but its thread is."""
     session = Session(f"--trigger=thread={THRESHOLD_US}us", "--workload", "timerlat")
     line, facts = spike(session, "thread", irqs_off)
     check(facts["irq_ns"] >= THRESHOLD_US * 1000, f"the interrupt was {facts['irq_ns']} late")
@@ -138,7 +139,8 @@ def only_thread():
 
 @contextlib.contextmanager
 def sleeper():
-    """A task that is woken all the time. With PREEMPT_RT only timers of real-time tasks expire in the interrupt, so while the hog runs."""
+    """A task that is woken all the time. With PREEMPT_RT only real-time tasks' timers expire in
+    the interrupt, hence while the hog runs."""
     code = """
 import os, time
 open('/proc/self/comm', 'w').write('the-sleeper')
@@ -172,7 +174,7 @@ def wakeups():
 
 
 def users():
-    """Threads in user space, and their return: the whole way of an activation in one capture."""
+    """Threads in user space and their return: a whole activation in one capture."""
     if not (OSNOISE / "per_cpu/cpu1/timerlat_fd").exists():
         for trigger in ("irq", "user"):
             text = Session("--workload", "user", f"--trigger={trigger}", expect=1).text()
@@ -195,7 +197,7 @@ def users():
     (OSNOISE / "timerlat_period_us").write_text("1000")
     summary = session.end(status=0)[-1]
     irq, user = summary["all"], summary["triggers"]["user"]["all"]
-    # Its thread was killed above: it may not have been back from the last.
+    # Its thread, killed above, may not have returned from the last.
     check(0 <= irq["count"] - user["count"] <= 2, f"of {irq['count']} activations {user['count']} were seen to be back in user space")
     check(user["min_ns"] > irq["min_ns"] and user["avg_ns"] > irq["avg_ns"], f"latencies of the user {user}, of the interrupt {irq}")
     session = Session("--workload", "user", "--trigger=user=1h")

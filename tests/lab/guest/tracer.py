@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests of the workload timerlat share: sessions, and the state of all that they may set."""
+"""Helpers for tests of the workload timerlat: sessions, and the state of everything that they
+may set."""
 import json
 import os
 import pathlib
@@ -25,7 +26,7 @@ def read(path):
 
 
 def state():
-    """Of all that a session may set."""
+    """The state of everything that a session may set."""
     files = [*OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on", *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")]
     found = {str(path): read(path) for path in files if path.is_file()}
     found["instances"] = sorted(path.name for path in (TRACING / "instances").iterdir())
@@ -71,7 +72,7 @@ def thread_policy():
 
 
 class Session:
-    """Of few events: at its end it waits for the kernel once for each."""
+    """Records few events: at its end it waits for the kernel once for each."""
 
     def __init__(self, *options, cpu=1, threshold="1h", expect=None, recorder=("events", "-e", "sched:sched_switch")):
         self.said = open("/tmp/timerlat.said", "w", encoding="utf-8")
@@ -88,7 +89,7 @@ class Session:
         equal(self.armed["type"], "armed", f"first line ({self.text()})")
 
     def read_line(self, seconds=60):
-        """What it tells next; nothing if that takes longer, or if it has ended."""
+        """The next line; empty at a timeout or the end."""
         while b"\n" not in self.ahead:
             ready, _, _ = select.select([self.process.stdout], [], [], seconds)
             data = os.read(self.process.stdout.fileno(), 65536) if ready else b""
@@ -103,7 +104,7 @@ class Session:
         return "".join(line for line in lines if "libbpf" not in line)
 
     def end(self, how=signal.SIGINT, status=3):
-        """how: a signal; None: it ends by itself."""
+        """how: a signal; None: wait for the end."""
         if how:
             self.process.send_signal(how)
         out, _ = self.process.communicate(timeout=60)

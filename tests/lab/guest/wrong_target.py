@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The delivery `tracepoint`: a target that polls its perf event signals itself. Another process that does the same and has the number of
-a target that ended gets nothing, nor does a target that the signal would end now. The suite host shows it of the other deliveries, but
-not on kernels without that one."""
+"""Delivery `tracepoint`: a target that polls its perf event signals itself. Another process that
+polls too and has reused the number of an ended target gets nothing, nor does a target that the
+signal would kill now. The suite host shows this for other deliveries, but not on kernels that
+lack this one."""
 import subprocess
 import sys
 
@@ -57,7 +58,7 @@ with poked.Counter() as other, poked.Counter() as target:
         poker.spike()
         other.wait_signal()
         check(not newcomer.has_signal(2), "the newcomer was signalled")
-        # It can be, and is for who means it.
+        # Allowed if requested explicitly.
         second = Poker([newcomer.pid])
         second.spike()
         check(newcomer.has_signal(10), "the newcomer was not signalled by its own session")

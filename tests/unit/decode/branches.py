@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Branches as perf decodes them, beside ours."""
+"""Compares perf's branches with ours."""
 import subprocess
 
-# Ns that our times and perf's of the same packet may be apart. Both estimate what is between two packets that tell the time: from TSC to the first MTC
-# perf takes the pace of the MTC packets before, which were 21 ns apart from ours at most; elsewhere 1 ns.
+# Ns by which our times and perf's of one packet may differ. Both interpolate between timed packets:
+# from TSC to the first MTC perf extrapolates from earlier MTCs, up to 21 ns from ours; elsewhere 1
+# ns.
 APART = 25
 CONDITIONAL = "jcc"
 ERROR = "instruction trace error"
@@ -25,8 +26,9 @@ def lines_of(argv, **options):
 
 
 def by_perf(data, *options, perf=("perf",), errors=None):
-    """From, to, ns, task of each branch, and whether we may have none: one to the next instruction, or straight before an error, where
-    perf follows the code and we do not. What perf says is wrong is added to `errors`, if there are to be some."""
+    """From, to, ns and task of each branch, and whether ours may lack it: one to the next
+    instruction, or right before an error, where perf follows the code. Appends perf's errors to
+    `errors` if given."""
     held = None
     argv = [*perf, "script", "-f", "-i", data, "--ns", "--itrace=be", "-F", "tid,time,event,flags,ip,addr", *options]
     for line in lines_of(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
@@ -56,8 +58,9 @@ def by_us(items, data, *options, cpu=None, **popen):
 
 
 def compare(theirs, ours, tasks=True):
-    """Each branch, in its order, at its time: no earlier than perf's, and no later than perf's next time, for no packet may tell when a
-    branch was between two others. Returns how many there are, and how many are later than perf's."""
+    """Each branch, in order, no earlier than perf's time and no later than perf's next: no
+    packet may date a branch between two others. Returns the number of branches, and of those
+    later than perf's."""
     ours = iter(ours)
     our, count, late, last, before = next(ours, None), 0, 0, 0, 0
     for their in theirs:
@@ -67,7 +70,7 @@ def compare(theirs, ours, tasks=True):
             our = next(ours, None)  # a trace that begins in the middle
         if their[4] and (not our or our[:2] != their[:2]):
             continue
-        # A task that is gone has no number, and perf misses the switch to it.
+        # An ended task has no number, and perf misses the switch to it.
         same = our and our[:2] == their[:2] and (not tasks or our[3] in (their[3], -1))
         check(same, f"branch {count} is {our}, {their} by perf")
         check(our[2] >= max(last, their[2] - APART), f"branch {count} at {our[2]} ns, {their[2]} by perf, behind one at {last}")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Call stacks from instructions and branches: what a made up program does is what the file shows. Usage: calls.py FEED"""
+"""Call stacks from instructions and branches: the export shows what a synthetic program did.
+Usage: calls.py FEED"""
 import collections
 import os
 import pathlib
@@ -27,7 +28,8 @@ Frame = collections.namedtuple("Frame", "name begin counts lines")
 
 
 class Program:
-    """Executes instructions of functions, and notes what it does. Addresses are (function, offset)."""
+    """Executes instructions of functions and records the expected result. Addresses are
+    (function, offset)."""
     def __init__(self):
         self.lines = []
         self.functions = {}
@@ -48,7 +50,7 @@ class Program:
         return f"{self.time:x} {self.cpu:x} {self.pid:x} {self.tid:x}"
 
     def rename(self, name, tid=None):
-        """From the next moment on."""
+        """Takes effect from the next moment."""
         self.lines.append(f"comm {self.time + 1:x} {tid or self.tid:x} {name}")
 
     def insn(self, irqs=SAME):
@@ -65,7 +67,7 @@ class Program:
         self.ip = target
 
     def branch(self, target, flags=0):
-        """An instruction that is one."""
+        """A branch instruction."""
         self.time += 1
         self.insn()
         self.raw(self.ip, target, flags)
@@ -106,7 +108,7 @@ class CallsTest(unittest.TestCase):
         self.program = Program()
 
     def feed(self, *args):
-        # All symbols and names first: they are asked for before they are noted.
+        # Symbols and names are looked up before they are recorded.
         lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
         result = subprocess.run([FEED, f"output={self.folder}/out.fxt", *args], input="\n".join(lines) + "\n",
                                 capture_output=True, text=True, check=False)
@@ -119,7 +121,7 @@ class CallsTest(unittest.TestCase):
         return self.trace.check()
 
     def check_spans(self, *args):
-        """In memory there is what the file has of the CPU."""
+        """Spans in memory equal the CPU's slices in the file."""
         lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
         result = subprocess.run([FEED, "spans=1", *args], input="\n".join(lines) + "\n", capture_output=True, text=True,
                                 check=False)
@@ -136,7 +138,7 @@ class CallsTest(unittest.TestCase):
             self.assertEqual([piece[0] for piece in lane], sorted(piece[0] for piece in lane))
 
     def show(self, *args, track="task 11"):
-        """The slices of a thread as `name begin-end`, indented, in order."""
+        """Slices of a thread as `name begin-end`, indented, in order."""
         found = sorted(self.tracks(*args).get(track, []), key=lambda piece: (piece.begin, piece.depth))
         return [f"{'  ' * piece.depth}{piece.name} {piece.begin}-{piece.end}" for piece in found]
 
@@ -182,7 +184,7 @@ class Stacks(CallsTest):
         self.assertEqual(found, 2 * [*3 * [("c", 2)], ("b", 3)] + [("a", 4)])
 
     def test_icache_of_what_is_interrupted(self):
-        """The instruction that is interrupted has not been executed yet."""
+        """The interrupted instruction has not been executed yet."""
         p = self.program
         p.begin("a")
         p.run(LINE // INSN)
@@ -193,7 +195,7 @@ class Stacks(CallsTest):
         self.assertEqual(lines, {"a": 2, "irq": 1})
 
     def test_unmatched_returns(self):
-        """What is returned to began where the trace did."""
+        """Returned-to functions began where the trace did."""
         p = self.program
         p.begin("c", 8)
         p.run(1)
@@ -224,7 +226,7 @@ class Stacks(CallsTest):
         self.assertEqual(self.show(), ["a 1001-1008", "  b 1002-1004", "  c 1004-1006"])
 
     def test_jumps_inside(self):
-        """Loops, and the cold part of a function, are that function."""
+        """Loops and the cold part of a function belong to it."""
         p = self.program
         p.begin("a")
         back = p.call("b")
@@ -250,7 +252,7 @@ class Stacks(CallsTest):
         self.assertEqual(self.names(), ["a", *("  " * i + "b" for i in range(1, 7))])
 
     def test_retpoline(self):
-        """A call within the thunk, and a return that is a jump to where a function begins."""
+        """A call within the thunk, and a return that jumps to a function's begin."""
         p = self.program
         p.begin("a")
         back = p.call("thunk")
@@ -264,7 +266,7 @@ class Stacks(CallsTest):
         self.assertEqual(self.names(), ["a", "  thunk", "  b"])
 
     def test_skipped_returns(self):
-        """A jump out of several functions, as longjmp's."""
+        """A jump out of several functions, like longjmp()."""
         p = self.program
         p.begin("a")
         back = p.call("b")
@@ -307,7 +309,8 @@ class Stacks(CallsTest):
         self.assertEqual(kinds, {"a": "kernel", "b": "kernel", "irq": "interrupt", "handler": "kernel", "nmi": "interrupt"})
 
     def test_interrupts_that_nothing_returns_from(self):
-        """Once they are 100,000 frames all are forgotten: the function goes on as a new slice, and interrupts go off anew."""
+        """At 100,000 frames the stack is dropped: the function continues as a new slice, and
+        interrupts-off begins anew."""
         p = self.program
         p.begin("a")
         nr = 100010
@@ -317,7 +320,7 @@ class Stacks(CallsTest):
         self.assertEqual(self.slices, 2 * nr + len(["task", "a", "irq", "off", "off"]))
 
     def test_return_in_interrupt_stays_there(self):
-        """An unmatched return in an interrupt does not end what was interrupted."""
+        """An unmatched return in an interrupt does not end the interrupted function."""
         p = self.program
         p.begin("a")
         resume = p.interrupt("irq")
@@ -358,7 +361,7 @@ class Stacks(CallsTest):
         self.assertEqual(kinds, {"u_main": "user", "entry": "syscall", "sys_read": "kernel"})
 
     def test_kernel_only(self):
-        """What ends with the return to user space is over; interrupts are off where the kernel is entered."""
+        """Everything ends at the return to user space; interrupts are off at kernel entry."""
         p = self.program
         for _ in range(2):
             p.begin("entry")
@@ -371,7 +374,7 @@ class Stacks(CallsTest):
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["entry 1106-1107"])
         self.assertEqual(self.show(track="CPU 1 trace"), ["[not traced] 1005-1106"])
         self.assertEqual(self.gaps, 0)
-        # Nothing was below the one or the other.
+        # Nothing was below either.
         self.assertEqual(self.show("axis=instructions"), ["entry 0-4", "  sys_read 2-3", "entry 4-8", "  sys_read 6-7"])
 
     def test_call_out_of_the_filter(self):
@@ -414,7 +417,7 @@ class Gaps(CallsTest):
         self.assertEqual(self.show(), ["a 1001-1005", "  b 1002-1004", "    c 1003-1004"])
 
     def test_lost_all(self):
-        """What is returned to after a gap began after it."""
+        """What a gap returns to began after the gap."""
         p = self.program
         p.begin("a")
         p.call("b")
@@ -427,7 +430,7 @@ class Gaps(CallsTest):
         self.assertEqual(self.show(), ["a 1001-1013", "  b 1002-1013", "c 1014-1017", "  d 1014-1015"])
 
     def test_overflow(self):
-        """The trace begins anew without an end."""
+        """The trace begins again without an end."""
         p = self.program
         p.begin("a")
         p.call("b")
@@ -464,7 +467,7 @@ class Gaps(CallsTest):
 
 class Switches(CallsTest):
     def switch(self, tid):
-        """As perf shows it: what follows the jump to __switch_to is of the next thread."""
+        """Like perf: what follows the jump to __switch_to belongs to the next thread."""
         self.program.branch(self.program.at("__switch_to"))
         self.program.tid = self.program.pid = tid
         self.program.run(1)
@@ -499,7 +502,7 @@ class Switches(CallsTest):
         self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "task 11", "task 12"])
         self.assertEqual([(s.before, s.after, s.cpu) for s in self.trace.switches], [(11, 12, 1), (12, 11, 1), (11, 12, 1)])
         self.assertEqual(self.gaps, 0)
-        # What the CPU did is what its tasks did in their turns.
+        # A CPU's track is its tasks' turns in sequence.
         self.assertEqual(self.names(track="CPU 1 functions"),
                          ["a", "  schedule", "    switch_asm", "    __switch_to",
                           "other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
@@ -508,7 +511,8 @@ class Switches(CallsTest):
         self.assertNotIn("CPU 1 functions", self.tracks("tracks=threads"))
 
     def test_switches_when_it_branches(self):
-        """The next thread's turn begins where the branch to __switch_to led, not where the code behind that ended."""
+        """The next thread's turn begins at the branch to __switch_to, not at the end of the code
+        behind it."""
         p = self.program
         p.begin("a")
         p.branch(p.at("__switch_to"))
@@ -522,7 +526,7 @@ class Switches(CallsTest):
         self.assertEqual(self.show(track="CPU 1 tasks"), [f"task 11 1001-{at}", f"task 12 {at}-{p.time}"])
 
     def test_renamed_elsewhere(self):
-        """A task that forked is called as its parent at first; the last name is that of the track."""
+        """A forked task first has its parent's name; the track has the last name."""
         p = self.program
         p.tid = p.pid = 11
         p.begin("a")
@@ -539,7 +543,8 @@ class Switches(CallsTest):
         self.assertEqual([self.trace.processes[tid] for tid in (11, 12)], ["hog", "late-hog"])
 
     def test_renames_itself(self):
-        """It is called so from when it is back in user space; the process has the name of its first thread."""
+        """The new name counts from the return to user space; the process has its first thread's
+        name."""
         p = self.program
         p.begin("u_main")
         p.run(1)
@@ -570,7 +575,7 @@ class Switches(CallsTest):
         self.assertEqual([piece.name for piece in tracks["swapper/0"] + tracks["swapper/1"]], ["idle", "idle"])
 
     def test_unknown_tasks(self):
-        """Perf has no number for tasks that are about to be gone: each is another, and none is idle."""
+        """perf has no number for exiting tasks: each is separate, and none is idle."""
         p = self.program
         p.tid = p.pid = 0
         p.begin("idle")
@@ -584,7 +589,7 @@ class Switches(CallsTest):
         self.assertEqual({name.strip() for name in self.names(track="swapper/1")}, {"idle", "__switch_to"})
 
     def test_been_elsewhere(self):
-        """A task that was on a CPU without a trace meanwhile."""
+        """A task that ran on an untraced CPU meanwhile."""
         p = self.program
         p.begin("a")
         p.call("b")
@@ -598,7 +603,7 @@ class Switches(CallsTest):
         self.assertEqual(self.names(), ["a", "  b"])
 
     def test_exception_that_sleeps(self):
-        """A task that is switched away from in an exception comes back to it; the CPU's track does not wait."""
+        """A task switched away in an exception returns to it; the CPU's track does not wait."""
         p = self.program
         p.begin("a")
         resume = p.interrupt("page_fault")
@@ -646,7 +651,8 @@ class Output(CallsTest):
         self.assertEqual(self.trace.check()["CPU 1 tasks"][0][:2], (1100, 1200))
 
     def test_begins_after_the_window(self):
-        """What a thread returns to was around all that is known of it, and nothing is known of the window."""
+        """What a thread returns to lies around all that is known of it, and nothing is known of
+        the window."""
         p = self.program
         self.work()
         p.time = 2000
@@ -665,7 +671,7 @@ class Output(CallsTest):
         self.assertEqual(sorted(flows), [(fxt.FLOW_BEGIN, 1120, "CPU 1 timer"), (fxt.FLOW_END, 1150, "task 11")])
 
     def test_split(self):
-        """The pieces together are the whole."""
+        """The pieces together equal the whole."""
         self.work()
         whole = self.tracks()["task 11"]
         pieces = collections.Counter()
@@ -685,7 +691,7 @@ class Output(CallsTest):
         self.assertEqual(pieces, expected)
 
     def test_split_of_renamed(self):
-        """Each file has the last name that there is in its time."""
+        """Each file has the last name within its time."""
         p = self.program
         p.begin("u_a")
         p.run(150)
@@ -716,7 +722,7 @@ class Output(CallsTest):
         self.assertTrue(95 <= max(piece.end for piece in window) <= 101)
 
     def test_small_tables(self):
-        """Entries that are replaced, and come again, change nothing."""
+        """Evicted entries that come again change nothing."""
         self.work()
         for tid in (12, 13, 14, 11, 12):
             self.program.tid = tid
@@ -751,7 +757,7 @@ class Output(CallsTest):
 
 
 class Random(CallsTest):
-    """Programs that call, return, jump, are interrupted and switch as they like."""
+    """Programs that call, return, jump, are interrupted and switch at random."""
 
     def check_one(self, seed):
         p = self.program
@@ -799,7 +805,7 @@ class Random(CallsTest):
                 pop()
             elif what == "switch" and not any(frame[3] == "irq" for frame in stack):
                 resume[p.tid] = p.ip
-                # Not while it is where no other thread is: it must be clear where each goes on.
+                # Only where no other thread is, so that the continuation is unambiguous.
                 p.end()
                 p.tid = rng.choice(list(threads))
                 p.time += 1
@@ -817,7 +823,7 @@ class Random(CallsTest):
             self.assertEqual(sorted(found), sorted(slices), f"seed {seed}, thread {tid}")
         self.check_spans()
         self.check_spans("time=1100,1400")
-        # Each CPU track has all the same, in turns.
+        # Each CPU track has the same, in turns.
         turns = tracks["CPU 1 functions"]
         self.assertEqual({piece.name for piece in turns}, {slice[3] for slices in expected.values() for slice in slices})
         self.assertGreaterEqual(len(turns), sum(map(len, expected.values())))
@@ -829,7 +835,7 @@ class Random(CallsTest):
                 self.check_one(seed)
 
     def test_garbage(self):
-        """Events that make no sense still give a file in order."""
+        """Nonsensical events still give an ordered file."""
         for seed in range(20):
             with self.subTest(seed=seed):
                 rng = random.Random(seed)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Event Trace: a recording of a real CPU, to which its packets are added, shows the same code, and perf and we tell the same events.
+"""Event Trace packets, added to a recording of a real CPU, do not change the decoded code, and perf
+and we report the same events.
 
 usage: event_trace.py ITEMS REALPT"""
 import os
@@ -17,7 +18,7 @@ import dense  # noqa: E402  # pylint: disable=wrong-import-position
 
 ITEMS, REALPT = sys.argv[1:]
 NAME = "drio-d36d"
-# Its first instruction, at which a page fault ends the trace
+# Its first instruction; a page fault there ends the trace
 ENTRY = 0x401000
 ADDRESS = 0x7ffe12345678
 FUP, PGE, PGD = 0x1d, 0x11, 0x01
@@ -35,7 +36,7 @@ def cfe(event, vector=0):
 
 
 def add_events(trace):
-    """Before the page fault what it is; and an SMI as soon as the program runs again."""
+    """Adds the type of the page fault, and an SMI right after the program resumes."""
     added, begins, at = b"", 0, trace.find(dense.PSB)
     while at < len(trace):
         end = at + dense.length(trace, at)
@@ -51,7 +52,7 @@ def add_events(trace):
 
 
 def set_term(path):
-    """`event`, in the first attribute, which is that of Intel PT"""
+    """Sets `event` in the first attribute, which is Intel PT's"""
     data = bytearray(path.read_bytes())
     first, = struct.unpack_from("<Q", data, 24)
     config, = struct.unpack_from("<Q", data, first + 8)

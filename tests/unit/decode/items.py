@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is decoded of recordings of real CPUs is what perf decodes: each branch, in its order, at its time; the same with any number of threads,
-and where segments are not decoded by themselves.
+"""What we decode from recordings of real CPUs equals perf's: each branch, in order, at its time;
+with any number of threads, and also if segments are not decoded separately.
 
-usage: items.py ITEMS DENSE.PY REALPT [CAPTURE...]; captures are folders of recordings that have their code.
+usage: items.py ITEMS DENSE.PY REALPT [CAPTURE...]; captures are folders of recordings with their
+code.
 """
 import os
 import pathlib
@@ -16,12 +17,12 @@ import branches
 from branches import Failed, check
 
 SKIP = 77
-# By DynamoRIO, but those of 8bcc and 0b3b: by perf.
+# By DynamoRIO; 8bcc and 0b3b by perf.
 RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "drio-c2d9": 59234, "drio-8e84": 59225, "drio-d36d": 8,
               "drio-b54e": 6}
 THREADS = (2, 5)
 LONG = 1 << 20
-# Without code; and so many places perf leaves out at most.
+# Without code, and the most places that perf leaves out.
 NO_CODE, NEAR = "perf.data.intel_pt-4.14", 3000
 
 
@@ -57,7 +58,7 @@ def time_of(line):
 
 
 def check_window(items, dense, recording, symfs, folder):
-    """Of a long recording, what is in a window, and a bit before it: the stack has to be known."""
+    """A window of a long recording, and some time before it: the stack must be known."""
     data = f"{folder}/dense"
     subprocess.run([dense, recording, str(LONG), data], check=True)
     whole = run(items, "items", data, symfs)
@@ -74,7 +75,8 @@ def check_window(items, dense, recording, symfs, folder):
 
 
 def check_missing_code(items, data):
-    """Of a trace without code each address is told, and where perf goes on so do we, but in transactions, of which perf tells more."""
+    """Without code we report each address and resume where perf does, except in transactions, of
+    which perf reports more."""
     ours, missing, count = {}, 0, 0
     for words in (line.split() for line in run(items, "items", data)):
         if words[3] != "error":

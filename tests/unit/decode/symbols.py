@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names of addresses are those that stock perf has: of this machine's kernel, and of programs.
+"""Our symbols equal stock perf's, for this machine's kernel and for programs.
 
 usage: symbols.py SYMBOLS_OF [--no-demangle]
 """
@@ -61,13 +61,13 @@ def our_names(tool, args, ips):
 
 @functools.cache
 def is_newer():
-    """Perf reads tables of procedure linkage by their code since 6.2, and Debian's then shows parameters of C++, too."""
+    """perf decodes PLTs by their code since 6.2; Debian's then shows parameters of C++ too."""
     text = subprocess.run(['perf', '--version'], check=True, capture_output=True, text=True).stdout
     return tuple(map(int, re.search(r'(\d+)\.(\d+)', text).groups())) > (6, 1)
 
 
 def program_differs(their, our):
-    # Tables of procedure linkage perf 6.1 names by the order of relocations, which may be another; and perf may say _init,
+    # perf 6.1 names PLT entries by the order of relocations, which may differ, and may say _init,
     # which has no size and lies before. See linkage().
     if their in ('', '_init') or their.endswith('@plt'):
         return our.endswith('@plt') or (is_newer() and not our)
@@ -79,7 +79,7 @@ def program_differs(their, our):
 
 
 def module_differs(their, our):
-    """Later versions of perf end the last symbol of a module after a page."""
+    """Later versions of perf end a module's last symbol after a page."""
     return is_newer() and not their and our in ('three', 'last', 'bpf_prog_6deef7357e7b4530_sd_fw', 'ftrace_trampoline')
 
 
@@ -94,7 +94,7 @@ def compare(what, ips, theirs, ours, allow):
 
 
 def write_kcore(path, parts):
-    """A core of these parts; what is in it does not matter for names."""
+    """A core of these parts; its contents do not affect symbols."""
     head = b'\x7fELF\x02\x01\x01'.ljust(16, b'\0')
     head += struct.pack('<HHIQQQIHHHHHH', 4, 62, 1, 0, 64, 0, 0, 64, 56, len(parts), 0, 0, 0)
     at = 0x1000
@@ -106,7 +106,7 @@ def write_kcore(path, parts):
         file.truncate(at)
 
 
-# Two modules in no order, aliases, what is data, what has another case, a program and a trampoline.
+# Two unordered modules, aliases, data, another case, a program and a trampoline.
 MODULES = """ffffffffc0203000 t two\t[b]
 ffffffffc0203010 t three\t[b]
 ffffffffc0201000 t init\t[a]
@@ -159,7 +159,7 @@ def program(tool, folder, path):
 
 
 def linkage(tool, path, moved):
-    """Lines of procedure linkage are called as binutils call them; those of indirect functions have no name."""
+    """PLT entries have binutils' names; those of indirect functions have none."""
     out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path], check=False, capture_output=True, text=True).stdout
     lines = {int(ip, 16): name for ip, name in re.findall(r'^([0-9a-f]+) <([^>]+)@plt>:', out, re.M) if not name.startswith(('*ABS*', '_Z'))}
     ours = our_names(tool, ['elf', path], [ip + moved for ip in lines])

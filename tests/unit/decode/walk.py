@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Blocks of recordings of real CPUs: as many instructions as there were, and each branch in the functions that perf tells.
+"""Blocks of recordings of real CPUs: the known number of instructions, and perf's symbols for each
+branch.
 
 usage: walk.py WALK REALPT [--no-demangle]
 """
@@ -10,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-# By DynamoRIO, but those of 8bcc and 0b3b: by perf.
+# By DynamoRIO; 8bcc and 0b3b by perf.
 RECORDINGS = {'drio-926b': 146740, 'drio-8bcc': 103749, 'drio-0b3b': 91452, 'drio-c2d9': 59234, 'drio-8e84': 59225, 'drio-d36d': 8}
 BRANCH = re.compile(r'^\s*([0-9a-f]+) (.+?) =>\s+([0-9a-f]+) (.+?)\s*$')
 
@@ -29,8 +30,9 @@ def perf_names(data, symfs):
 
 
 def is_same(their, our):
-    # Of procedure linkage binutils are the witness, in symbols.py: perf 6.1 goes by the order of the relocations, and says _init,
-    # which has no size, where there are none. Perf has a name of a mapping only in another field.
+    # For PLTs binutils are the witness, in symbols.py: perf 6.1 goes by the order of relocations,
+    # and says _init, which has no size, if there are none. perf has a mapping's name in another
+    # field only.
     if our.endswith('@plt'):
         return their in ('_init', '[unknown]') or their.endswith('@plt')
     return their == our or (their == '[unknown]' and our.startswith('['))

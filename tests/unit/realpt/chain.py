@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""From recordings of real CPUs to what users see: captures, read by stock perf, script, report and export.
+"""From recordings of real CPUs to users: captures, read by stock perf, script, report and export.
 
 Usage: chain.py CTL TAKE FOLDER_OF_RECORDINGS
 """
@@ -19,13 +19,13 @@ import fxt  # noqa: E402
 CTL, TAKE, BESIDE = [os.path.abspath(path) for path in sys.argv[1:4]]
 REALPT = pathlib.Path(os.environ.get("PERF_POKE_REALPT", BESIDE))
 PERF = shutil.which("perf")
-# Instructions, by perf 6.1; those of 926b, c2d9, 8e84 and d36d are in DynamoRIO's tests too. Bytes of trace from the first
-# synchronisation point on, and behind the last TSC packet.
+# Instructions, by perf 6.1; DynamoRIO's tests have those of 926b, c2d9, 8e84 and d36d too. Bytes of
+# trace from the first PSB on, and behind the last TSC packet.
 RECORDINGS = {
     "926b": (146740, 32176, 14848), "8bcc": (103749, 32304, 14954), "0b3b": (91452, 22112, 4770), "c2d9": (59234, 14632, 14602),
     "8e84": (59225, 15040, 15010), "d36d": (8, 2272, 2242), "b54e": (6, 2848, 2818),
 }
-# So that there is more than what is decoded of its end
+# Longer than what is decoded of its end
 REPEATED = 12
 
 
@@ -37,7 +37,7 @@ def run(*argv, **options):
 
 
 def words(text):
-    """Lines without column padding, whose width depends on the names of all events."""
+    """Lines without column padding, whose width depends on event names."""
     return [line.split() for line in text.splitlines()]
 
 
@@ -52,7 +52,7 @@ class Chain(unittest.TestCase):
         return capture, json.loads((capture / "capture.json").read_text())
 
     def ctl(self, name, *argv):
-        """Runs it with a perf that finds the files of the recording."""
+        """Runs the command with a perf that finds the recording's files."""
         perf = self.folder / "perf"
         perf.write_text('#!/bin/bash\nwords=()\nfor word; do\n\twords+=("$word")\n'
                         f"\t[ \"$word\" != script ] || words+=(--symfs '{REALPT}/sym/drio-{name}')\ndone\nexec '{PERF}' \"${{words[@]}}\"\n")
@@ -66,7 +66,7 @@ class Chain(unittest.TestCase):
                 capture, about = self.take(f"drio-{name}.perf.data")
                 (trace,) = about["recorder"]["traces"]
                 self.assertEqual(trace["bytes"], size)
-                # The spike was moments later, before the CPU went on.
+                # The spike came moments later, before the CPU continued.
                 self.assertTrue(after - 64 < trace["bytes_after_spike"] <= after, trace)
                 self.assertGreater(about["history_ns"], 0)
                 options = [f"--symfs={REALPT}/sym/drio-{name}", "--itrace=bei0ns", "--ns", "-F", "cpu,time,event,ip,addr,sym,flags"]
@@ -107,7 +107,7 @@ class Chain(unittest.TestCase):
         self.assertEqual(*reports)
 
     def test_export(self):
-        """The result does not depend on the number of threads, and has the instructions that DynamoRIO counted."""
+        """Any number of threads gives the same result, with DynamoRIO's count of instructions."""
         for name, (instructions, *_) in RECORDINGS.items():
             capture, _ = self.take(f"drio-{name}.perf.data")
             files = []
