@@ -4,7 +4,6 @@
 
 #include <search.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <intel-pt.h>
 
@@ -191,13 +190,11 @@ static int decode(const char *path, unsigned int threads, uint64_t *sum)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	_cleanup_close_ int fd = fuzz_file(data, size);
 	uint64_t one = 0, several = 0;
 	char path[64];
 	int r;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		return -EIO;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	r = decode(path, 1, &one);
 	require(r == decode(path, 3, &several));

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Aborts on what must never be. Returns 0 if the input was accepted, or a negative errno. */
 int fuzz_one(const uint8_t *data, size_t size);
@@ -18,6 +20,15 @@ static inline void must(bool holds)
 {
 	if (!holds)
 		abort();
+}
+
+/* A file of the input, at its beginning. */
+static inline int fuzz_file(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	must(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+	return fd;
 }
 
 #endif

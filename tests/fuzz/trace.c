@@ -3,7 +3,6 @@
 #include "trace.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "fuzz.h"
 #include "sideband.h"
@@ -112,13 +111,11 @@ static int check(const struct perfdata_file *file, char **why)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	_cleanup_close_ int fd = fuzz_file(data, size);
 	_cleanup_free_ char *why = NULL;
 	struct perfdata_file file;
 	int r;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		return -EIO;
 	r = perfdata_map(&file, fd);
 	if (r)
 		return r;

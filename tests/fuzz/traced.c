@@ -24,15 +24,13 @@ static void walk(int fd)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	_cleanup_close_ int fd = fuzz_file(data, size);
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
 	char hex[FILES_HEX_SIZE];
 	size_t nr = 0;
 	int r;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		return -EIO;
 	walk(fd);
 	r = traced_read(fd, &files, &nr, &why);
 	if (r && !why)

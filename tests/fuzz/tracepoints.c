@@ -83,14 +83,12 @@ static void read_spans(const struct perfdata_file *file, const struct sample_win
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	const struct sample_window window = { .begin = BEGIN, .end = END };
-	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	_cleanup_close_ int fd = fuzz_file(data, size);
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_free_ char *why = NULL;
 	struct perfdata_file file;
 	int r;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		return -EIO;
 	r = perfdata_map(&file, fd);
 	if (r)
 		return r;

@@ -35,9 +35,7 @@ class Captured(common.HostTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.taker = common.HostTest()
-        cls.taker.setUp()
-        cls.addClassCleanup(cls.taker.doCleanups)
+        cls.make_taker()
         cpus = common.find_cpus(1)
         session = cls.taker.capture_spikes(cpus, 2, limits=common.DETAILED_SPIKES)
         cls.cpu = cpus[0]

@@ -336,6 +336,13 @@ class HostTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.output = os.path.join(self.folder, "captures")
 
+    @classmethod
+    def make_taker(cls):
+        """Makes `taker`, a test whose folder lasts for all tests of the class."""
+        cls.taker = HostTest()
+        cls.taker.setUp()
+        cls.addClassCleanup(cls.taker.doCleanups)
+
     def assert_one_line(self, text, *parts):
         lines = text.splitlines()
         self.assertEqual(len(lines), 1, text)

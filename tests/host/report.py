@@ -29,9 +29,7 @@ class Events(common.HostTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.taker = common.HostTest()
-        cls.taker.setUp()
-        cls.addClassCleanup(cls.taker.doCleanups)
+        cls.make_taker()
         cpu = common.find_cpus(1)[0]
         with common.busy(cpu):
             session = cls.taker.capture_spikes([cpu], 4, limits=common.DETAILED_SPIKES)

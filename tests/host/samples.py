@@ -61,9 +61,7 @@ def perf_record(path, cpu, *args):
 class SameMoment(common.HostTest):
     @classmethod
     def setUpClass(cls):
-        cls.taker = common.HostTest()
-        cls.taker.setUp()
-        cls.addClassCleanup(cls.taker.doCleanups)
+        cls.make_taker()
         cpu = common.find_cpus(2)[1]
         own = os.path.join(cls.taker.folder, "own.data")
         events = [*("sched:" + name for name in SCHED), *KWORK]

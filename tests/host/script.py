@@ -35,9 +35,7 @@ class Events(common.HostTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.taker = common.HostTest()
-        cls.taker.setUp()
-        cls.addClassCleanup(cls.taker.doCleanups)
+        cls.make_taker()
         cls.cpus = cpus = common.find_cpus(2)
         # One spikes; both are busy.
         with common.busy(cpus[0]), common.busy(cpus[1]), common.late(cpus[1]):

@@ -23,9 +23,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 class ArchiveTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.capture = self.folder / "capture"
         self.other = self.folder / "other"
         self.make()

@@ -37,9 +37,7 @@ def capture(path, culprit="acme_flush", latency_us=83, cpu=1, host="one", second
 
 class Causes(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def fill(self, host="one"):
         for i in range(3):

@@ -29,9 +29,7 @@ SIZE = 4 << 20
 
 class EndingTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.make_capture(CAPTURE)
 
     def make_capture(self, facts):

@@ -33,9 +33,7 @@ BEGIN, STEP = 2000000000, 1000
 
 class Export(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.capture = self.folder / "capture"
         self.results = self.folder / "results"
         self.results.mkdir()
@@ -213,7 +211,7 @@ class ExportTest(Export):
         # Data of 8 bytes at 104, then a table of two features, then these.
         whole = (struct.pack("<8s8Q", b"PERFILE2", 104, 136, 104, 0, 104, 8, 0, 0) + struct.pack("<4Q", 3, 0, 0, 0) + b"x" * 8 +
                  struct.pack("<4Q", 144, 4, 148, 12) + b"y" * 16)
-        for size in range(len(whole)):
+        for size in sorted({*range(0, len(whole), 16), 103, 104, 127, 128, 143, 144, 147, 148, len(whole) - 1}):
             self.data.write_bytes(whole[:size])
             needed = 144 if size < 128 else 148 if size < 144 else 160
             message = f"{self.data} is truncated: it has {size} of {needed} bytes"

@@ -23,9 +23,7 @@ STACK = [{"address": "0xffffffffc0000017", "symbol": "acme_flush", "module": "ac
 
 class CaptureTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def write(self, path, **facts):
         path.mkdir(parents=True)

@@ -291,15 +291,10 @@ static void decode_one(FILE *file, size_t i, size_t room, bool *joined)
 static char *decode_all(size_t room)
 {
 	bool joined = false;
-	size_t size;
-	char *text;
-	FILE *file = open_memstream(&text, &size);
 
 	blocks_env_init(&env, NULL, BASE + SWITCH_TO);
-	for (size_t i = 0; i < nr_segments; i++)
-		decode_one(file, i, room, &joined);
-	fclose(file);
-	return text;
+	return WRITTEN(file,
+		       for (size_t i = 0; i < nr_segments; i++) decode_one(file, i, room, &joined));
 }
 
 static void check(const char *expected)

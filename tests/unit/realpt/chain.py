@@ -43,9 +43,7 @@ def words(text):
 
 class Chain(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def take(self, recording, times=1):
         capture = pathlib.Path(run(TAKE, REALPT / "perf.data" / recording, self.folder, str(times)).stdout.strip())

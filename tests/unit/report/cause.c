@@ -6,6 +6,12 @@
 #include "test.h"
 #include "timeline.h"
 
+static void check_sentence(struct account *account, const char *expected)
+{
+	assert_int_equal(account_finish(account), 0);
+	assert_string_equal(account->sentence, expected);
+}
+
 #define SAYS(pt, expected, ...)                                                                    \
 	do {                                                                                       \
 		_cleanup_(account_release) struct account account;                                 \
@@ -258,8 +264,7 @@ TEST(names_where_a_thread_was_switched_from)
 		account.facts.stack.tid = rows[i].tid;
 		account.facts.stack.nr = ARRAY_SIZE(frames);
 		memcpy(account.facts.stack.frames, frames, sizeof(frames));
-		assert_int_equal(account_finish(&account), 0);
-		assert_string_equal(account.sentence, rows[i].said);
+		check_sentence(&account, rows[i].said);
 	}
 }
 
@@ -274,10 +279,8 @@ TEST(names_what_was_reported)
 	account.facts.stack.nr = 1;
 	account.facts.stack.frames[0] = (struct spike_frame)FRAME("do_syscall_64");
 	strcpy(account.facts.label, "control loop");
-	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence,
-			    "control loop 100us late: loop 7 ran for 100us of that; what it "
-			    "executed is not recorded");
+	check_sentence(&account, "control loop 100us late: loop 7 ran for 100us of that; what it "
+				 "executed is not recorded");
 }
 
 /* A mark without a latency, or an event. */
@@ -291,8 +294,7 @@ TEST(names_what_is_not_late)
 	account.facts.pid = account.facts.tid = 7;
 	strcpy(account.facts.comm, "loop");
 	strcpy(account.facts.label, "oom:mark_victim");
-	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence, "oom:mark_victim, in loop/7");
+	check_sentence(&account, "oom:mark_victim, in loop/7");
 }
 
 /* Whom the timer's interrupt interrupted is said of no other interrupt. */
@@ -309,9 +311,8 @@ TEST(tells_earlier_tasks_apart)
 				  ENTER(110000, SPAN_INTERRUPT, "irq"), RETURN(190000)),
 			 0);
 	account.facts.thread = true;
-	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence, "Thread latency 100us: 80us in interrupt irq, which "
-					      "came while other 8 ran");
+	check_sentence(&account, "Thread latency 100us: 80us in interrupt irq, which "
+				 "came while other 8 ran");
 }
 
 TEST(tells_that_there_are_no_times)
@@ -320,9 +321,8 @@ TEST(tells_that_there_are_no_times)
 
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
 	account.facts.no_times = true;
-	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence, "IRQ latency 100us: the trace has no times, for TSC "
-					      "was not perf's clock");
+	check_sentence(&account, "IRQ latency 100us: the trace has no times, for TSC "
+				 "was not perf's clock");
 }
 
 TEST(tells_of_what_was_asked_for)
@@ -331,8 +331,7 @@ TEST(tells_of_what_was_asked_for)
 
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
 	account.facts.poked = true;
-	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence, "this capture was asked for: no timer was late");
+	check_sentence(&account, "this capture was asked for: no timer was late");
 }
 
 TEST(names_what_ran_instead_of_a_thread)
@@ -345,11 +344,10 @@ TEST(names_what_ran_instead_of_a_thread)
 				  RETURN(195000), RETURN(196000)),
 			 0);
 	account.facts.thread = true;
-	assert_int_equal(account_finish(&account), 0);
-	assert_string_equal(account.sentence,
-			    "Thread latency 100us: blocking thread stress 7 ran for 100us of that, "
-			    "most of it in "
-			    "acme_wait(), called from acme_write() < ksys_write()");
+	check_sentence(&account,
+		       "Thread latency 100us: blocking thread stress 7 ran for 100us of that, "
+		       "most of it in "
+		       "acme_wait(), called from acme_write() < ksys_write()");
 }
 
 /* Without a trace, the stack at the spike is all there is. */
@@ -386,8 +384,7 @@ TEST(names_what_the_stack_shows)
 		account.facts.stack.nr = rows[i].nr;
 		memcpy(account.facts.stack.frames, rows[i].frames,
 		       rows[i].nr * sizeof(*rows[i].frames));
-		assert_int_equal(account_finish(&account), 0);
-		assert_string_equal(account.sentence, rows[i].said);
+		check_sentence(&account, rows[i].said);
 	}
 }
 

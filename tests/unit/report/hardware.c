@@ -21,14 +21,10 @@ static const struct hardware_facts nothing = {
 static void check(const struct hardware_facts *facts, const struct power *power,
 		  const char *expected)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text =
+		WRITTEN(file, hardware_put(file, facts, power, EXPECTED, 200 * US));
 
-	hardware_put(file, facts, power, EXPECTED, 200 * US);
-	fclose(file);
 	assert_string_equal(text, expected);
-	free(text);
 }
 
 TEST(says_what_rose)
@@ -66,14 +62,9 @@ TEST(says_what_rose)
 
 static void check_counts(const struct hardware_facts *facts, const char *expected)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text = WRITTEN(file, hardware_put_counts(file, facts, "hardware "));
 
-	hardware_put_counts(file, facts, "hardware ");
-	fclose(file);
 	assert_string_equal(text, expected);
-	free(text);
 }
 
 TEST(shows_what_was_counted)

@@ -42,15 +42,11 @@ static void add(struct samples *samples, uint64_t at, const char *stack)
 static void check(const struct samples *samples, uint64_t begin, uint64_t end, const char *expected)
 {
 	struct samples_mostly mostly;
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text = NULL;
 
 	assert_int_equal(samples_find(&mostly, samples, names, begin, end), 0);
-	samples_put(file, &mostly, names, "");
-	fclose(file);
+	text = WRITTEN(file, samples_put(file, &mostly, names, ""));
 	assert_string_equal(text, expected);
-	free(text);
 }
 
 TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)

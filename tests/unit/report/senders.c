@@ -109,18 +109,14 @@ TEST_IN_FOLDER(keeps_the_newest)
 TEST(says_who_it_was)
 {
 	struct sender sender = { .cpu = 0, .tid = 1234, .task = "gpu-poller" };
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	_cleanup_free_ char *text = NULL;
 
 	strcpy(sender.callers[0], "membarrier_private_expedited");
 	strcpy(sender.callers[1], "__x64_sys_membarrier");
 	sender.nr_callers = 2;
-	sender_put(file, &sender);
-	sender_put(file, &(struct sender){ .cpu = 2 });
-	fclose(file);
+	text = WRITTEN(file, sender_put(file, &sender);
+		       sender_put(file, &(struct sender){ .cpu = 2 }));
 	assert_string_equal(text, ", sent by CPU 0, task 1234 gpu-poller, from "
 				  "membarrier_private_expedited() < __x64_sys_membarrier()"
 				  ", sent by CPU 2, idle");
-	free(text);
 }

@@ -32,12 +32,9 @@ static void check(const char *word, const char *path, const char *said)
 	_cleanup_free_ char *chosen = NULL;
 	_cleanup_free_ char *err = NULL;
 	struct console con = { 0 };
-	size_t size;
 	int r;
 
-	con.err = open_memstream(&err, &size);
-	r = folder_choose(&con, word, &chosen);
-	fclose(con.err);
+	err = WRITTEN(file, con.err = file; r = folder_choose(&con, word, &chosen));
 	assert_string_equal(err, said);
 	assert_int_equal(r, path ? 0 : -ENOENT);
 	if (path)

@@ -22,18 +22,13 @@ static char *words(const char *text, const struct view_options *options)
 {
 	_cleanup_(words_freep) char **argv = NULL;
 	struct capture_file file;
-	char *line = NULL, *why = NULL;
-	size_t size;
-	FILE *stream;
+	char *why = NULL;
 
 	assert_int_equal(capture_file_parse(&file, text, strlen(text), &why), 0);
 	assert_null(why);
 	assert_int_equal(view_argv(&file.view, options, "/bin/perf", "a dir/perf.data", &argv), 0);
-	stream = open_memstream(&line, &size);
-	for (size_t i = 0; argv[i]; i++)
-		fprintf(stream, "%s<%s>", i ? " " : "", argv[i]);
-	fclose(stream);
-	return line;
+	return WRITTEN(file, for (size_t i = 0; argv[i]; i++)
+				     fprintf(file, "%s<%s>", i ? " " : "", argv[i]));
 }
 
 #define BEGIN "</bin/perf> <script> <-i> <a dir/perf.data> <--ns>"

@@ -46,14 +46,9 @@ TEST(finds_here)
 static char *archive(struct perf_files *files, const char *output, const char *perf, int wanted)
 {
 	struct console con = { 0 };
-	char *text = NULL;
-	size_t size;
 
-	con.out = con.err = open_memstream(&text, &size);
-	assert_non_null(con.err);
-	assert_int_equal(perf_files_archive(files, output, perf, &con), wanted);
-	fclose(con.err);
-	return text;
+	return WRITTEN(file, con.out = con.err = file;
+		       assert_int_equal(perf_files_archive(files, output, perf, &con), wanted));
 }
 
 TEST(archives)

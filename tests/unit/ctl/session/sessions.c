@@ -27,11 +27,9 @@ static const char *choose(const struct session_list *list, const char *name, enu
 	const struct session_entry *chosen = NULL;
 	_cleanup_free_ char *err = NULL;
 	struct console con = { 0 };
-	size_t size;
 
-	con.err = open_memstream(&err, &size);
-	assert_int_equal(sessions_choose(list, &con, name, &chosen), code);
-	fclose(con.err);
+	err = WRITTEN(file, con.err = file;
+		      assert_int_equal(sessions_choose(list, &con, name, &chosen), code));
 	assert_string_equal(err, line);
 	return chosen ? chosen->name : NULL;
 }
@@ -93,15 +91,13 @@ TEST(refuses_options)
 		char *argv[8] = { "perf-poke-ctl", (char *)cases[i].command->name };
 		_cleanup_free_ char *err = NULL;
 		struct console con = { .out = stdout };
-		size_t size;
 		int argc = 2;
 
 		for (; cases[i].words[argc - 2]; argc++)
 			argv[argc] = cases[i].words[argc - 2];
-		con.err = open_memstream(&err, &size);
-		assert_int_equal(cases[i].command->run(&con, argc, argv), EXIT_USAGE);
-		fclose(con.err);
+		err = WRITTEN(file, con.err = file; assert_int_equal(
+				      cases[i].command->run(&con, argc, argv), EXIT_USAGE));
 		assert_non_null(strstr(err, cases[i].line));
-		assert_ptr_equal(strchr(err, '\n'), err + size - 1);
+		assert_ptr_equal(strchr(err, '\n'), err + strlen(err) - 1);
 	}
 }

@@ -1,0 +1,414 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tracks and files of the export, for programs that switch, are split, or run at random.
+Usage: tracks.py FEED"""
+import collections
+import os
+import random
+import unittest
+
+from program import CALL, RETURN, SIZE, SYSCALL, CallsTest, Program, fxt
+
+
+class Switches(CallsTest):
+    def switch(self, tid):
+        """Like perf: what follows the jump to __switch_to belongs to the next thread."""
+        self.program.branch(self.program.at("__switch_to"))
+        self.program.tid = self.program.pid = tid
+        self.program.run(1)
+
+    def test_switches(self):
+        p = self.program
+        p.tid = p.pid = 11
+        p.begin("a")
+        back = p.call("schedule")
+        inner = p.call("switch_asm")
+        self.switch(12)
+        p.ret(p.at("schedule", 40))
+        p.ret(p.at("other", 60))
+        p.run(2)
+        other = p.call("schedule")
+        other_inner = p.call("switch_asm")
+        self.switch(11)
+        p.ret(inner)
+        p.ret(back)
+        p.run(1)
+        p.call("schedule")
+        p.call("switch_asm")
+        self.switch(12)
+        p.ret(other_inner)
+        p.ret(other)
+        p.run(1)
+        p.end()
+        self.assertEqual(self.names(track="task 11"),
+                         ["a", "  schedule", "    switch_asm", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to"])
+        self.assertEqual(self.names(track="task 12"),
+                         ["other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to"])
+        self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "task 11", "task 12"])
+        self.assertEqual([(s.before, s.after, s.cpu) for s in self.trace.switches], [(11, 12, 1), (12, 11, 1), (11, 12, 1)])
+        self.assertEqual(self.gaps, 0)
+        # A CPU's track is its tasks' turns in sequence.
+        self.assertEqual(self.names(track="CPU 1 functions"),
+                         ["a", "  schedule", "    switch_asm", "    __switch_to",
+                          "other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
+                          "a", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
+                          "other", "  schedule", "    __switch_to"])
+        self.assertNotIn("CPU 1 functions", self.tracks("tracks=threads"))
+
+    def test_switches_when_it_branches(self):
+        """The next thread's turn begins at the branch to __switch_to, not at the end of the code
+        behind it."""
+        p = self.program
+        p.begin("a")
+        p.branch(p.at("__switch_to"))
+        at = p.time
+        p.time += 50
+        p.tid = p.pid = 12
+        p.run(1)
+        p.end()
+        self.assertEqual(self.show(track="task 12"), [f"__switch_to {at}-{p.time}"])
+        self.assertEqual([switch.at for switch in self.trace.switches], [at])
+        self.assertEqual(self.show(track="CPU 1 tasks"), [f"task 11 1001-{at}", f"task 12 {at}-{p.time}"])
+
+    def test_renamed_elsewhere(self):
+        """A forked task first has its parent's name; the track has the last name."""
+        p = self.program
+        p.tid = p.pid = 11
+        p.begin("a")
+        self.switch(12)
+        p.run(2)
+        p.rename("hog", 11)
+        self.switch(11)
+        p.run(2)
+        p.rename("late-hog", 12)
+        self.switch(12)
+        p.run(2)
+        self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "hog 11", "late-hog 12"])
+        self.assertEqual([self.trace.threads[tid][0] for tid in (11, 12)], ["hog 11", "late-hog 12"])
+        self.assertEqual([self.trace.processes[tid] for tid in (11, 12)], ["hog", "late-hog"])
+
+    def test_renames_itself(self):
+        """The new name counts from the return to user space; the process has its first thread's
+        name."""
+        p = self.program
+        p.begin("u_main")
+        p.run(1)
+        back = p.call("entry", CALL | SYSCALL)
+        p.run(1)
+        p.rename("hog")
+        p.run(2)
+        p.ret(back, RETURN | SYSCALL)
+        p.run(1)
+        back = p.interrupt("irq")
+        p.rename("unseen")
+        p.rename("hog2")
+        p.iret(back)
+        p.run(1)
+        self.assertEqual(self.show(track="CPU 1 tasks"), ["task 11 1001-1007", "hog 11 1007-1010", "hog2 11 1010-1011"])
+        self.assertEqual(self.trace.threads[11][0], "hog2 11")
+        self.assertEqual(self.trace.processes[10], "task")
+
+    def test_idle_tasks(self):
+        """Each CPU has its own."""
+        p = self.program
+        p.tid = p.pid = 0
+        for cpu in (0, 1):
+            p.cpu = cpu
+            p.begin("idle")
+            p.run(2)
+        tracks = self.tracks()
+        self.assertEqual([piece.name for piece in tracks["swapper/0"] + tracks["swapper/1"]], ["idle", "idle"])
+
+    def test_unknown_tasks(self):
+        """perf has no number for exiting tasks: each is separate, and none is idle."""
+        p = self.program
+        p.tid = p.pid = 0
+        p.begin("idle")
+        for name in ("a", "b"):
+            self.switch(-1)
+            p.ret(p.at(name, 40))
+            p.run(1)
+            self.switch(0)
+            p.ret(p.at("idle", 40))
+        self.assertEqual(self.names(track="[unknown]/1"), ["a", "  __switch_to", "__switch_to", "b", "  __switch_to", "__switch_to"])
+        self.assertEqual({name.strip() for name in self.names(track="swapper/1")}, {"idle", "__switch_to"})
+
+    def test_been_elsewhere(self):
+        """A task that ran on an untraced CPU meanwhile."""
+        p = self.program
+        p.begin("a")
+        p.call("b")
+        p.run(1)
+        p.tid = 12
+        p.run(1)
+        p.ret(p.at("a", 40))
+        p.tid = 11
+        p.run(1)
+        p.end()
+        self.assertEqual(self.names(), ["a", "  b"])
+
+    def test_exception_that_sleeps(self):
+        """A task switched away in an exception returns to it; the CPU's track does not wait."""
+        p = self.program
+        p.begin("a")
+        resume = p.interrupt("page_fault")
+        back = p.call("schedule")
+        inner = p.call("switch_asm")
+        self.switch(12)
+        p.ret(p.at("b", 40))
+        p.run(1)
+        p.call("schedule")
+        p.call("switch_asm")
+        self.switch(11)
+        p.ret(inner)
+        p.ret(back)
+        p.iret(resume)
+        p.run(1)
+        p.end()
+        self.assertEqual(self.names()[:2], ["a", "  page_fault"])
+        fault = [piece for piece in self.trace.check()["task 11"] if piece.name == "page_fault"][0]
+        interrupt = self.trace.check()["CPU 1 interrupts"][0]
+        self.assertEqual(interrupt.begin, fault.begin)
+        self.assertLess(interrupt.end, fault.end)
+
+
+class Output(CallsTest):
+    def work(self, count=50):
+        p = self.program
+        p.begin("a", 8)
+        for i in range(count):
+            back = p.call(f"b{i % 7}")
+            p.run(3)
+            inner = p.call("c")
+            p.run(1)
+            p.ret(inner)
+            p.ret(back)
+        p.ret(p.at("main", 40))
+        p.run(3)
+        p.end()
+
+    def test_window(self):
+        self.work()
+        whole = self.tracks()["task 11"]
+        part = self.tracks("time=1100,1200")["task 11"]
+        expected = [(max(s.begin, 1100), min(s.end, 1200), s.depth, s.name) for s in whole if s.end >= 1100 and s.begin <= 1200]
+        self.assertEqual(sorted(expected), sorted(s[:4] for s in part))
+        self.assertEqual(self.trace.check()["CPU 1 tasks"][0][:2], (1100, 1200))
+
+    def test_begins_after_the_window(self):
+        """What a thread returns to lies around all that is known of it, and nothing is known of
+        the window."""
+        p = self.program
+        self.work()
+        p.time = 2000
+        p.tid = p.pid = 12
+        p.begin("late", 8)
+        p.ret(p.at("around", 40))
+        p.run(3)
+        p.end()
+        self.assertNotIn("task 12", self.tracks("time=1100,1200"))
+
+    def test_spike(self):
+        self.work()
+        self.assertEqual(self.tracks("time=1100,1200", "spike=1150", "expected=1120", "spike-cpu=1")["CPU 1 timer"],
+                         [fxt.Slice(1120, 1150, 0, "timer is late", "cpu", {"latency ns": 30})])
+        flows = [(event.type, event.at, self.trace.name_of(event.track)) for event in self.trace.events if event.flow is not None]
+        self.assertEqual(sorted(flows), [(fxt.FLOW_BEGIN, 1120, "CPU 1 timer"), (fxt.FLOW_END, 1150, "task 11")])
+
+    def test_split(self):
+        """The pieces together equal the whole."""
+        self.work()
+        whole = self.tracks()["task 11"]
+        pieces = collections.Counter()
+        paths = []
+        self.tracks("split=100", name="out.000.fxt")
+        for path in sorted(self.folder.glob("out.*.fxt")):
+            paths.append(path.name)
+            trace = fxt.read(path)
+            for piece in trace.check()["task 11"]:
+                self.assertLessEqual(piece.end - piece.begin, 100)
+                pieces[piece.depth, piece.name] += piece.end - piece.begin
+        self.assertEqual(paths, [f"out.{i:03}.fxt" for i in range(len(paths))])
+        self.assertGreater(len(paths), 4)
+        expected = collections.Counter()
+        for piece in whole:
+            expected[piece.depth, piece.name] += piece.end - piece.begin
+        self.assertEqual(pieces, expected)
+
+    def test_split_of_renamed(self):
+        """Each file has the last name within its time."""
+        p = self.program
+        p.begin("u_a")
+        p.run(150)
+        back = p.call("entry", CALL | SYSCALL)
+        p.rename("hog")
+        p.ret(back, RETURN | SYSCALL)
+        p.run(100)
+        names = []
+        for number in range(3):
+            self.tracks("split=100", name=f"out.{number:03}.fxt")
+            names.append(self.trace.threads[11][0])
+        self.assertEqual(names, ["task 11", "hog 11", "hog 11"])
+
+    def test_axes(self):
+        self.work()
+        names = [piece[2:5] for piece in self.tracks()["task 11"]]
+        insns = self.tracks("axis=instructions")["task 11"]
+        cycles = self.tracks("axis=cycles")["task 11"]
+        self.assertEqual([piece[2:5] for piece in insns], names)
+        self.assertEqual([piece[2:5] for piece in cycles], names)
+        for piece in insns:
+            self.assertEqual(piece.end - piece.begin, piece.args["instructions"])
+        for piece in cycles:
+            self.assertEqual(piece.end - piece.begin, piece.args["cycles"])
+        window = self.tracks("axis=instructions", "time=1100,1200")["task 11"]
+        self.assertEqual([piece.begin for piece in window if piece.name in ("main", "a")], [0, 0])
+        # One a nanosecond
+        self.assertTrue(95 <= max(piece.end for piece in window) <= 101)
+
+    def test_small_tables(self):
+        """Evicted entries that come again change nothing."""
+        self.work()
+        for tid in (12, 13, 14, 11, 12):
+            self.program.tid = tid
+            self.work()
+        large = self.tracks()
+        self.assertLess(self.trace.counts[3], 15)
+        small = self.tracks("max-strings=20", "max-threads=2")
+        self.assertEqual(small, large)
+        self.assertGreater(self.trace.counts[3], 20)
+
+    def test_more_names_than_the_table_has(self):
+        p = self.program
+        p.begin("a")
+        for i in range(33000):
+            p.ret(p.call(f"f{i}"))
+        for i in range(0, 33000, 1000):
+            p.ret(p.call(f"f{i}"))
+        p.end()
+        found = [piece.name for piece in self.tracks("tracks=threads")["task 11"] if piece.depth]
+        self.assertEqual(found, [f"f{i}" for i in range(33000)] + [f"f{i}" for i in range(0, 33000, 1000)])
+
+    def test_compressed(self):
+        self.work()
+        plain = self.tracks()
+        self.feed(name="out.fxt.gz")
+        self.assertEqual(fxt.read(self.folder / "out.fxt.gz").check(), plain)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["out.fxt", "out.fxt.gz"])
+
+    def test_no_trace(self):
+        self.assertEqual(self.tracks(), {})
+
+
+class Random(CallsTest):
+    """Programs that call, return, jump, are interrupted and switch at random."""
+
+    def check_one(self, seed):
+        p = self.program
+        rng = random.Random(seed)
+        threads = {tid: [] for tid in (11, 12, 13)}  # frames as [name, begin, back]
+        resume = {}
+        expected = {tid: [] for tid in threads}
+        names = [f"f{i}" for i in range(12)]
+
+        def push(name, back, kind):
+            threads[p.tid].append([name, p.time, back, kind])
+
+        def pop():
+            frame = threads[p.tid].pop()
+            expected[p.tid].append((frame[1], p.time, len(threads[p.tid]), frame[0]))
+            return frame
+
+        p.begin("f0", 16)
+        push("f0", None, "call")
+        for _ in range(400):
+            stack = threads[p.tid]
+            room = p.ip - p.at(stack[-1][0]) < SIZE - 60
+            what = rng.choice(["run", "call", "call", "ret", "ret", "tail", "loop", "irq", "iret", "switch"])
+            if what == "run" and room:
+                p.run(rng.randrange(1, 5))
+            elif what == "call" and room and len(stack) < 30:
+                name = rng.choice(names)
+                push_back = p.call(name)
+                push(name, push_back, "call")
+            elif what == "ret" and len(stack) > 1 and stack[-1][3] == "call":
+                p.ret(stack[-1][2])
+                pop()
+            elif what == "tail" and len(stack) > 1:
+                name = rng.choice([name for name in names if name != stack[-1][0]])
+                p.branch(p.at(name))
+                frame = pop()
+                push(name, *frame[2:])
+            elif what == "loop":
+                p.branch(p.at(stack[-1][0], 4 * rng.randrange(10)))
+            elif what == "irq" and room and len(stack) < 30:
+                back = p.interrupt("irq")
+                push("irq", back, "irq")
+            elif what == "iret" and stack[-1][3] == "irq":
+                p.iret(stack[-1][2])
+                pop()
+            elif what == "switch" and not any(frame[3] == "irq" for frame in stack):
+                resume[p.tid] = p.ip
+                # Only where no other thread is, so that the continuation is unambiguous.
+                p.end()
+                p.tid = rng.choice(list(threads))
+                p.time += 1
+                if p.tid in resume:
+                    p.raw(0, resume[p.tid], 32)
+                else:
+                    p.begin("f0", 16)
+                    push("f0", None, "call")
+        for p.tid, stack in threads.items():
+            while stack:
+                pop()
+        tracks = self.tracks()
+        for tid, slices in expected.items():
+            found = [piece[:4] for piece in tracks.get(f"task {tid}", [])]
+            self.assertEqual(sorted(found), sorted(slices), f"seed {seed}, thread {tid}")
+        self.check_spans()
+        self.check_spans("time=1100,1400")
+        # Each CPU track has the same, in turns.
+        turns = tracks["CPU 1 functions"]
+        self.assertEqual({piece.name for piece in turns}, {slice[3] for slices in expected.values() for slice in slices})
+        self.assertGreaterEqual(len(turns), sum(map(len, expected.values())))
+
+    def test_random(self):
+        for seed in range(40):
+            with self.subTest(seed=seed):
+                self.program = Program()
+                self.check_one(seed)
+
+    def test_garbage(self):
+        """Nonsensical events still give an ordered file."""
+        for seed in range(20):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                p = self.program = Program()
+                places = [p.at(f"f{i}", offset) for i in range(6) for offset in (0, 4, 60)]
+                places += [p.at("u_f", 8), 0, 1, 0xffffffffffffffff, 0x8000000000000000]
+                for _ in range(300):
+                    p.time = max(0, p.time + rng.choice([0, 0, 1, 1, 5, 1000, -3]))
+                    p.cpu, p.tid = rng.choice([0, 1, 1, 1]), rng.choice([0, 11, 11, 12])
+                    p.ip = rng.choice(places + [p.ip, p.ip, p.ip])
+                    if rng.random() < 0.4:
+                        p.insn(rng.randrange(4))
+                    else:
+                        p.raw(p.ip, rng.choice(places), rng.randrange(128), rng.choice([0, 2, 4]))
+                args = rng.choice([[], ["axis=cycles"], ["split=1000"], ["time=1010,1900"],
+                                   ["spike=1500", "expected=1200", "axis=instructions"], ["max-strings=33", "max-threads=1"]])
+                if "split=1000" not in args:
+                    self.check_spans(*args)
+                self.feed(*args)
+                paths = list(self.folder.glob("*.fxt"))
+                traces = [fxt.read(path) for path in paths]
+                for path in paths:
+                    path.unlink()
+                for trace in traces:
+                    try:
+                        trace.check()
+                    except fxt.Malformed as error:
+                        self.fail(f"{args}: {error}")
+
+
+if __name__ == "__main__":
+    unittest.main()
