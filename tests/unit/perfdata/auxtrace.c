@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "helpers.h"
+#include "made_file.h"
 #include "perfdata.h"
 #include "util.h"
 
@@ -39,25 +39,6 @@ static const struct perfdata_event events[] = {
 		.nr_ids = ARRAY_SIZE(side_ids),
 	},
 };
-
-static struct perfdata *create(const struct perfdata_event *of)
-{
-	struct perfdata *pd = NULL;
-
-	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", of, ARRAY_SIZE(events)), 0);
-	return pd;
-}
-
-static struct bytes finish(struct perfdata *pd, uint64_t first_ns, uint64_t last_ns)
-{
-	struct bytes file;
-
-	assert_int_equal(perfdata_finish(pd, NULL, first_ns, last_ns), 0);
-	file = load_file(folder->fd, "perf.data/data");
-	assert_int_equal(perfdata_size(pd), file.len);
-	perfdata_free(pd);
-	return file;
-}
 
 static struct bytes records_of(const struct perfdata_buf *buf)
 {
@@ -200,7 +181,7 @@ TEST_IN_FOLDER(test_auxtrace)
 		{ 0, 2, 4, { { large, 3 << 20 }, { large + (2 << 20), (1 << 20) + 5 } } },
 		{ 1, 7, 5, { { NULL, 0 }, { NULL, 0 } } },
 	};
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	struct bytes file, index, rest = {};
 
 	for (size_t i = 0; i < (3 << 20) + 5; i++)
@@ -223,7 +204,7 @@ TEST_IN_FOLDER(test_auxtrace)
 
 TEST_IN_FOLDER(test_no_auxtrace)
 {
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	struct bytes file;
 
 	file = finish(pd, 0, 0);
@@ -242,7 +223,7 @@ TEST_IN_FOLDER(test_full_disk)
 	const struct perfdata_auxtrace small = { 0, 2, 1, { { bytes, 8 } } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(large); i++) {
-		struct perfdata *pd = create(events);
+		struct perfdata *pd = create(events, ARRAY_SIZE(events));
 		rlim_t before = limit_file_size(1 << 20);
 		int at_write = perfdata_write_auxtrace(pd, &large[i]);
 
@@ -280,7 +261,7 @@ TEST_IN_FOLDER(test_aux_action)
 	of[0].attr.aux_sample_size = 4096;
 	of[0].attr.sig_data = 0x0123456789abcdef;
 	memcpy((char *)&of[0].attr + AUX_ACTION_OFFSET, &start_paused, sizeof(start_paused));
-	pd = create(of);
+	pd = create(of, ARRAY_SIZE(events));
 	file = finish(pd, 0, 0);
 	check_attr(slice(file, 104 + 4 * 8, 128));
 	body = feature(file, FEATURE_EVENT_DESC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "helpers.h"
+#include "made_file.h"
 #include "perfdata.h"
 #include "util.h"
 
@@ -12,20 +12,13 @@
 static const char *const argv[] = { "perf-poke-ctl", "start", "--cpu", "1" };
 
 /* A file with the features of the system below `rootfd`. */
-static struct bytes write_features(int rootfd)
+static struct bytes features_of(int rootfd)
 {
-	const struct perfdata_event event = { .name = "dummy" };
 	struct perfdata_features *features = NULL;
-	struct perfdata *pd = NULL;
 
 	assert_int_equal(perfdata_features_new(&features, rootfd, "1.2.3", argv, ARRAY_SIZE(argv)),
 			 0);
-	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
-	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
-	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
-	perfdata_free(pd);
-	perfdata_features_free(features);
-	return load_file(folder->fd, "perf.data/data");
+	return write_features(features, "dummy");
 }
 
 static void check_string(struct bytes body, const char *expected)
@@ -36,7 +29,7 @@ static void check_string(struct bytes body, const char *expected)
 TEST_IN_FOLDER(test_this_system)
 {
 	_cleanup_close_ int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct bytes file = write_features(rootfd);
+	struct bytes file = features_of(rootfd);
 	struct bytes body;
 	struct utsname uts;
 
@@ -61,7 +54,7 @@ TEST_IN_FOLDER(test_this_system)
 #ifdef __x86_64__
 TEST_IN_FOLDER(test_cpuid)
 {
-	struct bytes file = write_features(folder->fd);
+	struct bytes file = features_of(folder->fd);
 	struct bytes body = feature(file, 9);
 	unsigned int family, model, stepping;
 	char vendor[13];
@@ -101,7 +94,7 @@ TEST_IN_FOLDER(test_topology)
 	put_cpu(folder->fd, 0, "0\n", "7\n");
 	put_cpu(folder->fd, 1, "0\n", "7\n");
 	put_cpu(folder->fd, 3, "0\n", "9\n");
-	file = write_features(folder->fd);
+	file = features_of(folder->fd);
 
 	body = feature(file, 7);
 	assert_int_equal(take_u32(&body), 4);
@@ -118,7 +111,7 @@ TEST_IN_FOLDER(test_topology_perf_would_refuse)
 
 	put_file(folder->fd, CPU "present", "0\n");
 	put_cpu(folder->fd, 0, "36\n", "0\n");
-	file = write_features(folder->fd);
+	file = features_of(folder->fd);
 	assert_non_null(feature(file, 7).at);
 	assert_null(feature(file, 13).at);
 }
@@ -131,7 +124,7 @@ TEST_IN_FOLDER(test_text_files)
 		folder->fd, "proc/cpuinfo",
 		"processor\t: 0\nmodel\t\t: 2\nmodel name\t: Some  CPU   @ 3 GHz\nstepping\t: 1\n");
 	put_file(folder->fd, "proc/meminfo", "MemTotal:       24683668 kB\nMemFree:  1 kB\n");
-	file = write_features(folder->fd);
+	file = features_of(folder->fd);
 	check_string(feature(file, 8), "Some CPU @ 3 GHz");
 	body = feature(file, 10);
 	EXPECT(&body, U64(24683668), END);
@@ -143,7 +136,7 @@ TEST_IN_FOLDER(test_pmus)
 
 	put_file(folder->fd, "sys/bus/event_source/devices/software/type", "1\n");
 	put_file(folder->fd, "sys/bus/event_source/devices/intel_pt/type", "9\n");
-	file = write_features(folder->fd);
+	file = features_of(folder->fd);
 	body = feature(file, 16);
 	assert_int_equal(take_u32(&body), 2);
 	for (int i = 0; i < 2; i++) {
@@ -173,7 +166,7 @@ TEST_IN_FOLDER(test_build_id)
 	struct bytes file, body;
 
 	put_notes(folder->fd, 0);
-	file = write_features(folder->fd);
+	file = features_of(folder->fd);
 	body = feature(file, 2);
 	assert_int_equal(body.len, 100);
 	EXPECT(&body, U32(0), U16(1 << 15 | 1), U16(100), U32(UINT32_MAX));
@@ -187,14 +180,14 @@ TEST_IN_FOLDER(test_damaged_notes)
 	struct bytes file;
 
 	put_notes(folder->fd, 4);
-	file = write_features(folder->fd);
+	file = features_of(folder->fd);
 	assert_null(feature(file, 2).at);
 }
 
 TEST_IN_FOLDER(test_bare_system)
 {
 	static const int absent[] = { 1, 2, 7, 8, 10, 13, 16, 21, 23, 29 };
-	struct bytes file = write_features(folder->fd);
+	struct bytes file = features_of(folder->fd);
 
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
 		assert_null(feature(file, absent[i]).at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "helpers.h"
+#include "made_file.h"
 #include "perfdata.h"
 #include "util.h"
 
@@ -33,26 +33,6 @@ static const struct perfdata_event events[] = {
 	},
 };
 
-static struct perfdata *create(const struct perfdata_event *of)
-{
-	struct perfdata *pd = NULL;
-
-	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", of, ARRAY_SIZE(events)), 0);
-	assert_non_null(pd);
-	return pd;
-}
-
-static struct bytes finish(struct perfdata *pd, uint64_t first_ns, uint64_t last_ns)
-{
-	struct bytes file;
-
-	assert_int_equal(perfdata_finish(pd, NULL, first_ns, last_ns), 0);
-	file = load_file(folder->fd, "perf.data/data");
-	assert_int_equal(perfdata_size(pd), file.len);
-	perfdata_free(pd);
-	return file;
-}
-
 static void check_attr(struct bytes *at, uint64_t config)
 {
 	struct bytes attr = take(at, 128);
@@ -81,7 +61,7 @@ static void check_event_desc(struct bytes body)
 TEST_IN_FOLDER(test_layout)
 {
 	static const char records[] = "0123456789abcdefghijklmnopqrstuv";
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	struct bytes file, at, body;
 
 	assert_int_equal(perfdata_write(pd, records, 8), 0);
@@ -104,7 +84,7 @@ TEST_IN_FOLDER(test_layout)
 
 TEST_IN_FOLDER(test_only_needed_features)
 {
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	struct bytes header;
 
 	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
@@ -130,7 +110,7 @@ TEST_IN_FOLDER(test_clock)
 	memcpy(timed, events, sizeof(events));
 	timed[1].attr.use_clockid = 1;
 	timed[1].attr.clockid = CLOCK_MONOTONIC;
-	pd = create(timed);
+	pd = create(timed, ARRAY_SIZE(events));
 	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
 	file = finish(pd, 0, 0);
 
@@ -149,7 +129,7 @@ TEST_IN_FOLDER(test_many_records)
 	static const size_t sizes[] = { 8,     1 << 20,	      24, (1 << 20) + 8, 3 << 20, 40,
 					65528, (1 << 20) - 8, 16 };
 	_cleanup_free_ uint64_t *records = malloc(8 << 20);
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	uint64_t start = perfdata_size(pd);
 	struct bytes file;
 	size_t at = 0;
@@ -169,7 +149,7 @@ TEST_IN_FOLDER(test_many_records)
 
 TEST_IN_FOLDER(test_folder)
 {
-	struct perfdata *pd = create(events), *untouched = NULL;
+	struct perfdata *pd = create(events, ARRAY_SIZE(events)), *untouched = NULL;
 	struct stat st;
 
 	assert_int_equal(fstat(perfdata_dirfd(pd), &st), 0);
@@ -188,7 +168,7 @@ TEST_IN_FOLDER(test_folder)
 TEST_IN_FOLDER(test_unfinished)
 {
 	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	struct bytes file;
 
 	assert_int_equal(perfdata_write(pd, records, 2 << 20), 0);
@@ -200,7 +180,7 @@ TEST_IN_FOLDER(test_unfinished)
 TEST_IN_FOLDER(test_full_disk_at_write)
 {
 	_cleanup_free_ uint8_t *records = calloc(1, 2 << 20);
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	rlim_t before = limit_file_size(1 << 20);
 	int at_write = perfdata_write(pd, records, 2 << 20);
 	int later = perfdata_write(pd, records, 8);
@@ -217,7 +197,7 @@ TEST_IN_FOLDER(test_full_disk_at_write)
 TEST_IN_FOLDER(test_full_disk_at_finish)
 {
 	uint8_t records[4096] = {};
-	struct perfdata *pd = create(events);
+	struct perfdata *pd = create(events, ARRAY_SIZE(events));
 	rlim_t before = limit_file_size(sizeof(records));
 	int at_write = perfdata_write(pd, records, sizeof(records));
 	int at_finish = perfdata_finish(pd, NULL, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "helpers.h"
+#include "made_file.h"
 #include "perfdata.h"
 #include "util.h"
 
@@ -29,16 +29,9 @@ static struct perfdata_features *new_features(void)
 static struct bytes write_tracing(const char *const *names, size_t nr)
 {
 	struct perfdata_features *features = new_features();
-	const struct perfdata_event event = { .name = names[0] };
-	struct perfdata *pd = NULL;
 
 	assert_int_equal(perfdata_features_add_tracing(features, folder->fd, names, nr), 0);
-	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
-	assert_int_equal(perfdata_write(pd, "01234567", 8), 0);
-	assert_int_equal(perfdata_finish(pd, features, 0, 0), 0);
-	perfdata_free(pd);
-	perfdata_features_free(features);
-	return load_file(folder->fd, "perf.data/data");
+	return write_features(features, names[0]);
 }
 
 static void check_content(struct bytes *body, uint64_t len, const char *expected)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "test.h"
+#include "util.h"
 
 #define US UINT64_C(1000)
 #define EXPECTED (100 * US)
