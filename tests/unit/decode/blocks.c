@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Segments that libipt's encoder writes, of a few instructions. */
+/* Short segments, written by libipt's encoder. */
 #include "blocks.h"
 
 #include <stdio.h>
@@ -199,7 +199,7 @@ static void put_bytes(const char *bytes, size_t size)
 	assert_return_code(pt_enc_sync_set(encoder, offset + size), 0);
 }
 
-/* What comes is of a segment that begins at `at`; negative: tracing is off. */
+/* Begins a segment at `at`; negative: tracing is off. */
 static void put_psb(int at, uint64_t tsc)
 {
 	struct trace_segment *segment = &segments[nr_segments++];
@@ -212,7 +212,7 @@ static void put_psb(int at, uint64_t tsc)
 		.offset = (uint64_t)(here() - trace),
 	};
 	put((struct pt_packet){ .type = ppt_psb });
-	/* In the order of a CPU of today. */
+	/* In the order of current CPUs. */
 	if (at >= 0) {
 		put_mode();
 		put_ip(ppt_fup, (uint64_t)at);
@@ -365,7 +365,7 @@ TEST_WITH(times, set_up, tear_down)
 	put_tnt(1, 1);
 	put_tsc(1200);
 	put_ip(ppt_tip, CALLED);
-	/* A time before is none. */
+	/* An earlier time is ignored. */
 	put_tsc(1150);
 	put_ip(ppt_tip, 0x101);
 	put_tsc(1900);
@@ -377,7 +377,7 @@ TEST_WITH(times, set_up, tear_down)
 	      "101-101 1 disabled fff @1900\n");
 }
 
-/* What is behind a branch that took place long before is not as late as the interrupt is. */
+/* Code behind an early branch keeps that time, not the interrupt's. */
 TEST_WITH(idle, set_up, tear_down)
 {
 	put_psb(0x007, 1000);
@@ -404,7 +404,7 @@ TEST_WITH(disabled, set_up, tear_down)
 	put_no_ip(ppt_tip_pgd);
 	put_tsc(1200);
 	put_ip(ppt_tip_pge, 0x100);
-	/* Out of a range that is traced */
+	/* Leaves a traced range */
 	put_ip(ppt_tip_pgd, 0x200);
 	check("begin 20 @1100\n"
 	      "20-21 2 disabled fff @1100\n"
@@ -412,7 +412,7 @@ TEST_WITH(disabled, set_up, tear_down)
 	      "100-101 2 disabled 200 @1200\n");
 }
 
-/* A PSB in code that is not traced, and a mode that the code has had before. */
+/* A PSB in untraced code, and an unchanged mode. */
 TEST_WITH(no_mode, set_up, tear_down)
 {
 	put_psb(-1, 1000);
@@ -474,8 +474,8 @@ TEST_WITH(missing_code, set_up, tear_down)
 	      "code of 0xffffffff81001000 is not in the capture @1000\n");
 }
 
-/* Decoding goes on where the trace tells an address: what an interrupt came from, and a handler.
- * The call of what is returned to was not seen. */
+/* Decoding resumes where the trace has an address: at an interrupt's source and in a handler. The
+ * return has no matching call. */
 TEST_WITH(behind_missing_code, set_up, tear_down)
 {
 	put_psb(0x020, 1000);
@@ -509,7 +509,7 @@ TEST_WITH(behind_missing_code, set_up, tear_down)
 	      "7-7 1 disabled fff @4000\n");
 }
 
-/* A FUP packet of a transaction is no interrupt, and one behind an overflow tells where it ended.
+/* A FUP packet of a transaction is no interrupt; one behind an overflow is where it ended.
  */
 TEST_WITH(behind_missing_code_elsewhere, set_up, tear_down)
 {
@@ -532,7 +532,7 @@ TEST_WITH(behind_missing_code_elsewhere, set_up, tear_down)
 	      "100-101 2 disabled fff @1000\n");
 }
 
-/* A TNT bit cannot be where the code has a return or a system call: the path is wrong. */
+/* A TNT bit at a return or system call means a wrong path. */
 TEST_WITH(wrong_trace, set_up, tear_down)
 {
 	put_psb(MAIN, 1000);
@@ -545,7 +545,7 @@ TEST_WITH(wrong_trace, set_up, tear_down)
 	      "@1000\n");
 }
 
-/* An interrupt where the code never comes to, and a trace that ends there. */
+/* An interrupt at an unreachable address, and a trace that ends there. */
 TEST_WITH(endless, set_up, tear_down)
 {
 	_cleanup_free_ char *text = NULL;
@@ -558,7 +558,7 @@ TEST_WITH(endless, set_up, tear_down)
 	assert_non_null(strstr(text, "the trace does not fit the code at 0xffffffff81000340"));
 }
 
-/* The end of the trace: what was not traced yet is not told. */
+/* At the end of the trace nothing untraced is reported. */
 TEST_WITH(cut_off, set_up, tear_down)
 {
 	put_psb(MAIN, 1000);
@@ -572,7 +572,7 @@ TEST_WITH(cut_off, set_up, tear_down)
 	      "20-21 2 lost fff @1000\n");
 }
 
-/* Segments are decoded by themselves: all that is behind them is decoded with them. */
+/* Each segment includes all code up to the next one's begin. */
 TEST_WITH(joined, set_up, tear_down)
 {
 	put_psb(MAIN, 1000);
@@ -635,7 +635,7 @@ TEST_WITH(not_joined, set_up, tear_down)
 	      "7-7 1 disabled fff @2000\n");
 }
 
-/* The next segment's PSB+ is what cannot be read. */
+/* The damage is in the next segment's PSB+. */
 TEST_WITH(joined_by_damage, set_up, tear_down)
 {
 	put_psb(MAIN, 1000);
@@ -659,7 +659,7 @@ static void set_task(uint64_t time, uint64_t latest, int tid)
 	};
 }
 
-/* At the branch to __switch_to, although the trace tells the time late. */
+/* At the branch to __switch_to, although its time comes late in the trace. */
 TEST_WITH(switches, set_up, tear_down)
 {
 	set_task(500, 600, 11);
@@ -686,7 +686,7 @@ TEST_WITH(switches, set_up, tear_down)
 	      "20-21 2 disabled fff @5200 tid 31\n");
 }
 
-/* In user space a task runs that may have been switched to. Only IRET and SYSRET go there. */
+/* A task that may have been switched to runs by the return to user space: IRET or SYSRET. */
 TEST_WITH(switches_before_user_space, set_up, tear_down)
 {
 	static const struct {
@@ -714,7 +714,7 @@ TEST_WITH(switches_before_user_space, set_up, tear_down)
 	}
 }
 
-/* The branch to __switch_to is in the segment before. */
+/* The branch to __switch_to is in the previous segment. */
 TEST_WITH(switch_before, set_up, tear_down)
 {
 	set_task(500, 600, 11);
@@ -747,7 +747,7 @@ TEST_WITH(cycles, set_up, tear_down)
 	      "7-7 1 disabled fff @1000 300 cycles\n");
 }
 
-/* What a CPU told before its code is traced, and between two pieces of it, is not of that code. */
+/* Cycles before traced code, and between two pieces of it, do not belong to it. */
 TEST_WITH(cycles_of_others, set_up, tear_down)
 {
 	put_psb(-1, 1000);
@@ -829,7 +829,7 @@ TEST_WITH(event_trace, set_up, tear_down)
 	      "100-101 2 disabled fff @2000\n");
 }
 
-/* The CPU has the erratum that is known as SKL014. */
+/* The CPU has erratum SKL014. */
 TEST_WITH(address_filter, set_up, tear_down)
 {
 	strcpy(pt.vendor, "GenuineIntel");

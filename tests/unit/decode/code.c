@@ -15,7 +15,7 @@
 #define NOP5 "\x0f\x1f\x44\x00\x00"
 #define JUMP5 "\xe9\x00\x01\x00\x00"
 
-/* What the test says of processes and the kernel. */
+/* Processes and the kernel, as the test defines them. */
 static struct sideband_pt pt = { .found = true, .user = true, .kernel = true };
 static struct sideband_kernel kernel;
 static struct sideband_map map;
@@ -45,7 +45,7 @@ void sideband_maps_release(struct sideband_maps *maps)
 static struct code *code;
 static struct code_view *view;
 
-/* A segment, from the second page of the file on. */
+/* One segment, from the file's second page on. */
 static void write_elf(const char *name, uint64_t address, const void *bytes, size_t size)
 {
 	const Elf64_Phdr segment = {
@@ -106,7 +106,7 @@ static struct pt_image *image_at(uint64_t time, uint64_t until)
 	return image;
 }
 
-/* The first byte of the instruction that libipt finds there; -1: none. */
+/* First byte of libipt's instruction there; -1: none. */
 static int first_byte(struct pt_image *image, uint64_t ip)
 {
 	struct pt_insn insn = {};
@@ -219,7 +219,7 @@ TEST_WITH(knows_branches, set_up, tear_down)
 	}
 }
 
-/* The copy may be of before or of after. */
+/* The copy may predate the patch or not. */
 static void check_patches(const char *copied)
 {
 	static const struct sideband_poke pokes[] = {
@@ -369,7 +369,7 @@ TEST_WITH(finds_file_by_name, set_up, tear_down)
 	free(files);
 }
 
-/* libipt has a limit of its cache, which takes more than the file. */
+/* The file exceeds libipt's cache. */
 TEST_WITH(finds_code_in_large_file, set_up, tear_down)
 {
 	static const uint64_t places[] = { 0, 31 << 20, 33 << 20, 1500u << 20 };
@@ -454,7 +454,7 @@ TEST_WITH(has_many_processes, set_up, tear_down)
 	}
 }
 
-/* All are the same where only the kernel was traced. */
+/* Processes share an image if only the kernel was traced. */
 TEST_WITH(shares_kernel, set_up, tear_down)
 {
 	uint64_t until;

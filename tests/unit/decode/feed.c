@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What struct calls makes of a made up program: see feeder.h. Prints the numbers of slices and of
+ * Output of struct calls for a synthetic program: see feeder.h. Prints the numbers of slices and of
  * gaps.
  * usage: feed output=FILE|spans=CPU [axis=KIND] [tracks=threads] [time=BEGIN,END] [split=NS]
  *	[spike=NS] [expected=NS] [spike-cpu=CPU] [max-strings=N] [max-threads=N]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Made up programs for struct calls. Standard input has a line for each of
+ * Synthetic programs for struct calls. Standard input has a line for each of
  *
  *	symbol NAME START END k|u
  *	comm TIME TID NAME
@@ -121,7 +121,7 @@ static inline void feeder_line(struct feeder *feeder, const char *line)
 	calls_add(feeder->calls, &event);
 }
 
-/* All of the input. Prints the number of slices and of gaps, if asked to; returns as
+/* Reads all input. Prints the numbers of slices and gaps if requested; returns as
  * timeline_finish(). */
 static inline int feeder_run(struct feeder *feeder, struct calls_opts *calls,
 			     const struct timeline_opts *opts, bool print)

@@ -16,7 +16,7 @@ static bool is_plain(const char *text)
 	return format_text_print_is_plain(text, strlen(text), has_field, NULL);
 }
 
-/* As Linux has them. */
+/* As in Linux. */
 TEST(takes_those_of_the_kernel)
 {
 	static const char *const texts[] = {

@@ -51,7 +51,7 @@ TEST(joins_blocks_of_one_function)
 	assert_int_equal(run.time, 20);
 	assert_int_equal(run.insns, 16);
 	assert_int_equal(run.cycles, 6);
-	/* How it ends is to be seen. */
+	/* Its end is shown. */
 	assert_int_equal(run.to, 0);
 	assert_int_equal(run.end, DECODE_ON);
 	assert_int_equal(run.lines[0].lines, 3 | UINT64_C(1) << 63);

@@ -41,7 +41,7 @@ static void print_item(const struct decode_item *item)
 	       item->kind == DECODE_BLOCK && item->untraced == UNTRACED_SMI ? " SMI" : "");
 }
 
-/* The last instruction that was executed; of an interrupt the one that was not. */
+/* The last executed instruction; for an interrupt, the next one. */
 static void print_branch(const struct decode_item *item)
 {
 	uint64_t from = item->kind == DECODE_BLOCK && item->code ? item->code->last : 0;

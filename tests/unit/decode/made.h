@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files as perf record writes them, made up record by record. */
+/* Synthetic files of perf record, record by record. */
 #ifndef TESTS_DECODE_MADE_H
 #define TESTS_DECODE_MADE_H
 
@@ -11,7 +11,7 @@
 #define MADE_SAMPLE_TYPE                                                                           \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* The PT event's type, and ids of its CPUs; those of the others follow. */
+/* The PT event's type, and ids of its CPUs; the other events' follow. */
 #define MADE_PMU 9
 #define MADE_ID 100
 #define MADE_CPUS 4
@@ -24,7 +24,7 @@ struct made {
 	bool piped;
 };
 
-/* What the kernel puts behind a record. */
+/* The kernel's sample_id behind a record. */
 struct made_id {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -45,14 +45,14 @@ void made_fork(struct made *made, uint32_t pid, uint32_t ppid, uint32_t tid, uin
 /* MMAP2 of code. build_id: of 20 bytes, or NULL. */
 void made_mmap(struct made *made, uint16_t misc, uint32_t pid, uint64_t start, uint64_t len,
 	       uint64_t pgoff, const char *name, const char *build_id, uint64_t time);
-/* out: misc of what is switched out, else 0. */
+/* out: misc of a switch-out, else 0. */
 void made_switch(struct made *made, uint32_t cpu, uint64_t time, bool out, uint32_t pid,
 		 uint32_t tid, uint32_t other_pid, uint32_t other_tid);
 /* AUXTRACE_INFO: one tick of the TSC is 1 ns / 2^shift * mult. */
 void made_info(struct made *made, uint64_t shift, uint64_t mult, uint64_t zero, bool snapshot_mode);
 void made_trace(struct made *made, uint32_t cpu, uint64_t reference, const void *trace, size_t len);
 
-/* Maps it; what was made is released. */
+/* Maps the file and releases `made`. */
 void made_map(struct made *made, struct perfdata_file *file);
 
 #endif

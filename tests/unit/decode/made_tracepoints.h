@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files of tracepoints, with formats as Linux has them. */
+/* Files of tracepoints with Linux's formats. */
 #ifndef TESTS_DECODE_MADE_TRACEPOINTS_H
 #define TESTS_DECODE_MADE_TRACEPOINTS_H
 
@@ -10,7 +10,7 @@
 
 #define MADE_FIELD(text, offset, size, is_signed)                                                  \
 	"\tfield:" text ";\toffset:" #offset ";\tsize:" #size ";\tsigned:" #is_signed ";\n"
-/* Of an event whose own fields begin at 8. */
+/* For events whose own fields begin at 8. */
 #define MADE_FORMAT(name, id, fields, print)                                                       \
 	"name: " name "\nID: " #id "\nformat:\n" MADE_FIELD("unsigned short common_type", 0, 2, 0) \
 		MADE_FIELD("unsigned char common_flags", 2, 1, 0)                                  \
@@ -37,18 +37,18 @@ struct made_sample {
 	} raw;
 } __attribute__((packed));
 
-/* Of CPU 0. */
+/* On CPU 0. */
 struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const void *fields,
 			       size_t size);
 
 /* PERF_RECORD_COMM, as long as the samples beside it. */
 struct made_sample made_comm(uint32_t tid, const char *comm);
 
-/* The folder perf.data in the folder. */
+/* Writes a folder perf.data. */
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,
 		      size_t nr_formats, const struct made_sample *samples, size_t nr);
 
-/* The same, opened for all times. To be freed. */
+/* The same, opened without a window. The caller frees it. */
 struct tracepoints *made_tracepoints_open(const struct folder *folder,
 					  const struct made_format *formats, size_t nr_formats,
 					  const struct made_sample *samples, size_t nr,

@@ -42,8 +42,7 @@ static void check_task(const struct sideband_task *task, uint64_t time, uint64_t
 	assert_int_equal(task->tid, tid);
 }
 
-/* CPU 1: a switch whose second record was lost, one of which only the second is left, one at the
- * end of the trace. */
+/* CPU 1: a switch that lost its second record, one that lost its first, one at the end. */
 TEST(tells_who_runs)
 {
 	const struct sideband_task *tasks;
@@ -77,7 +76,7 @@ TEST(tells_who_runs)
 	close_made(&opened);
 }
 
-/* Rings of one CPU come one after another, and what their records say was out of order. */
+/* A CPU's rings come one after another, with records out of order. */
 TEST(sorts_tasks)
 {
 	static const uint32_t start[] = { 5, 6 };
@@ -90,7 +89,7 @@ TEST(sorts_tasks)
 	made_switch(&made, 0, 103, false, 0, 0, 5, 6);
 	made_event(&made, PERF_RECORD_ITRACE_START, 0, start, sizeof(start),
 		   (struct made_id){ 5, 6, 50, 0 });
-	/* A task alone says when it is switched out, not for whom. */
+	/* Without CPU-wide records the next task is unknown. */
 	made_event(&made, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0,
 		   (struct made_id){ 5, 6, 70, 0 });
 	opened = open_made(&made);
@@ -113,7 +112,7 @@ TEST(knows_names)
 	made_fork(&made, 20, 20, 21, 20, 300);
 	made_comm(&made, 0, 20, 21, "worker", 400);
 	made_comm(&made, 0, 10, 10, "renamed", 500);
-	/* The number is used again. */
+	/* The number is reused. */
 	made_fork(&made, 10, 10, 21, 10, 600);
 	opened = open_made(&made);
 	assert_string_equal(sideband_comm(opened.sb, 10, 5), "shell");
@@ -183,7 +182,7 @@ TEST(inherits_maps)
 	check_map(&maps.maps[0], 0x1000, 0x4000, 0, "/bin/shell", ID_A);
 	check_map(&maps.maps[1], 0x8000, 0x9000, 0x5000, "/lib", NULL);
 	sideband_maps_release(&maps);
-	/* One mapping in the middle of another. */
+	/* A mapping within another. */
 	maps = maps_of(&opened, 20, 200, 4, 200, 300);
 	check_map(&maps.maps[0], 0x1000, 0x2000, 0, "/bin/shell", ID_A);
 	check_map(&maps.maps[1], 0x2000, 0x3000, 0x7000, "/over", NULL);
@@ -201,7 +200,7 @@ TEST(inherits_maps)
 	close_made(&opened);
 }
 
-/* The table of build ids is for files whose records have none. */
+/* The build ID table applies to files whose records have none. */
 TEST(takes_build_ids_of_table)
 {
 	static const struct {

@@ -13,12 +13,11 @@
 #define PSB_LEN 16
 #define TSC_LEN 8
 #define PERIOD 4096
-/* More than the 56 bits that packets have. */
+/* More than a packet's 56 bits. */
 #define TSC_BASE (UINT64_C(5) << 56)
 #define TSC_STEP 1000
 
-/* What a CPU writes: a synchronisation point each PERIOD bytes, the first at FIRST, TNT packets
- * between, no two places alike. */
+/* A CPU's stream: a PSB each PERIOD bytes from FIRST on, and unique TNT packets in between. */
 #define FIRST 100
 #define STREAM_LEN (256 * PERIOD)
 static uint8_t stream[STREAM_LEN];
@@ -88,7 +87,7 @@ static void add_trace(struct made *made, uint32_t cpu, size_t from, size_t until
 	made_trace(made, cpu, tsc_of(until / PERIOD), stream + from, until - from);
 }
 
-/* All segments are those of the stream, from a point to another, and the same seen from the end. */
+/* The segments are those of the stream, from PSB to PSB; the same from its end. */
 static void check_segments(const struct trace_queue *queue, size_t first, size_t last, size_t end)
 {
 	struct trace_segment segment, back;
@@ -119,7 +118,7 @@ static void check_segments(const struct trace_queue *queue, size_t first, size_t
 	assert_int_equal(i, first + 1);
 }
 
-/* From the begin, which is no point, in large steps, then point by point. */
+/* From the begin, which is no PSB, in large steps, then PSB by PSB. */
 TEST(finds_segments)
 {
 	struct made made = {};
@@ -145,7 +144,7 @@ TEST(finds_segments)
 	close_made(&opened);
 }
 
-/* What two snapshots have in common is there once, wherever the ring was cut. */
+/* The overlap of two snapshots is there once, wherever the ring was cut. */
 TEST(cuts_overlaps)
 {
 	static const size_t cuts[][2] = {
@@ -199,7 +198,7 @@ TEST(tells_gaps)
 	make_info(&made, true);
 	add_trace(&made, 0, 0, 2 * PERIOD);
 	add_trace(&made, 0, 50 * PERIOD, 52 * PERIOD);
-	/* Older than all before it: of it nothing is new. */
+	/* Older than all before: nothing in it is new. */
 	add_trace(&made, 0, 10 * PERIOD, 12 * PERIOD);
 	opened = open_made(&made);
 	queue = trace_queue(opened.trace, 0);
@@ -214,8 +213,7 @@ TEST(tells_gaps)
 	close_made(&opened);
 }
 
-/* Of a stream nothing is lost where it was cut: in the middle of a point, or where there is none
- * for long. */
+/* Cuts of a stream lose nothing: within a PSB, or where there is none for long. */
 TEST(joins_streams)
 {
 	static const size_t cuts[] = {
@@ -237,7 +235,7 @@ TEST(joins_streams)
 	close_made(&opened);
 }
 
-/* Points without a time are of that of the point before. */
+/* A PSB without a time has the previous one's. */
 TEST(bears_points_without_times)
 {
 	uint8_t bytes[16 * PERIOD] = {};
@@ -266,7 +264,7 @@ TEST(bears_points_without_times)
 	close_made(&opened);
 }
 
-/* Without times snapshots are compared byte by byte. */
+/* Snapshots without times are compared byte by byte. */
 TEST(cuts_overlaps_without_times)
 {
 	uint8_t *bytes = malloc(20 * PERIOD);
@@ -335,7 +333,7 @@ TEST(reads_samples)
 	close_made(&opened);
 }
 
-/* What was written while nothing was traced is decoded with what is before. */
+/* Bytes written while tracing was off are decoded with what precedes them. */
 TEST(begins_where_mode_is_told)
 {
 	uint8_t bytes[8 * PERIOD] = {};

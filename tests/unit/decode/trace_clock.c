@@ -2,7 +2,7 @@
 #include "trace_clock.h"
 #include "test.h"
 
-/* As kernels have it on a CPU of 2.4 GHz. */
+/* A kernel's values on a CPU of 2.4 GHz. */
 static const struct trace_clock clock = { .zero = 1000, .mult = 447392427, .shift = 30 };
 
 TEST(converts)
@@ -10,7 +10,7 @@ TEST(converts)
 	assert_int_equal(trace_clock_ns(&clock, 0), 1000);
 	assert_int_equal(trace_clock_ns(&clock, 2400000), 1001000);
 	assert_int_equal(trace_clock_tsc(&clock, 1001000), 2399999);
-	/* Months of uptime: as a product that is more than 64 bits. */
+	/* Months of uptime: the product exceeds 64 bits. */
 	assert_int_equal(trace_clock_ns(&clock, UINT64_C(1) << 54),
 			 1000 + UINT64_C(7505999384543232));
 	assert_in_range(trace_clock_tsc(&clock, trace_clock_ns(&clock, UINT64_C(1) << 54)),
@@ -25,7 +25,7 @@ TEST(knows_no_relation)
 	assert_int_equal(trace_clock_tsc(&none, 5), 0);
 }
 
-/* Of a TSC that has 32 bits. */
+/* For a TSC of 32 bits. */
 TEST(converts_short_ones)
 {
 	struct trace_clock narrow = clock;

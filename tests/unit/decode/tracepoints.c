@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Of files that perfdata.h writes, with formats as Linux has them. */
+/* Files written by perfdata.h, with Linux's formats. */
 #include "tracepoints.h"
 #include "made_tracepoints.h"
 #include "test.h"
@@ -23,7 +23,7 @@ static const struct made_format formats[] = {
 		      MADE_FIELD("void * function", 8, 8, 0) MADE_FIELD("char comm[8]", 16, 8, 0),
 		      "\"function=%ps comm=%s\", REC->function, REC->comm"),
 	  9 },
-	/* Which libtraceevent is not given: it divides. */
+	/* Withheld from libtraceevent, as it divides. */
 	{ "test:divided",
 	  MADE_FORMAT("divided", 10, MADE_FIELD("int a", 8, 4, 1), "\"%d\", 10 / REC->a"), 10 },
 };
@@ -53,7 +53,7 @@ static void write_file(const struct folder *folder, const struct made_sample *sa
 	close(fd);
 }
 
-/* The times of what is in the window, as "10@0 20@1 ". */
+/* Times within the window, as "10@0 20@1 ". */
 static void check_times(const struct perfdata_file *file, const struct sample_window *window,
 			const char *expected)
 {
@@ -141,7 +141,7 @@ TEST_IN_FOLDER(reads_fields)
 		uint64_t function;
 		char comm[8];
 	} timer = { 0xffffffff81000000, "12345678" };
-	/* The name is behind the fields: where, and its size. */
+	/* Place and size of the name, which is behind the fields. */
 	static const struct {
 		int32_t irq;
 		uint16_t at, size;
@@ -164,7 +164,7 @@ TEST_IN_FOLDER(reads_fields)
 	perfdata_unmap(&file);
 }
 
-/* A field, or what it points to, is behind the end. */
+/* A field, or its data, lies behind the end. */
 TEST_IN_FOLDER(trusts_no_offset)
 {
 	static const uint16_t places[][2] = { { 16, 53 }, { 69, 0 }, { 65535, 65535 } };

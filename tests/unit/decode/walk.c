@@ -30,13 +30,13 @@ static void tell(const struct walk *walk, uint64_t ip, const struct symbol *symb
 		printf("%" PRIx64 " %s\n", ip, symbol->text);
 }
 
-/* All must agree: rows with blocks, blocks with libipt. */
+/* Rows must agree with blocks, and blocks with libipt. */
 static void add(struct walk *walk, const struct pt_block *block)
 {
 	const struct code_block *code = code_view_block(walk->view, block);
 	uint64_t insns = 0;
 
-	/* Of blocks in its cache libipt does not know it. */
+	/* Unknown for blocks in libipt's cache. */
 	if (!code || code->first != block->ip || code->last != block->end_ip ||
 	    code->insns != block->ninsn || !code->length ||
 	    (block->iclass && code->iclass != block->iclass))

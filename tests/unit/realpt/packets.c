@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Our reader of packets and libipt's read the same. */
+/* Our packet reader agrees with libipt's. */
 #include "pt_packet.h"
 #include "pt_scan.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-/* Two of its names are ours too. */
+/* Two names clash with ours. */
 #define pt_packet ipt_packet
 #define pt_packet_type ipt_packet_type
 #include <intel-pt.h>
@@ -98,8 +98,8 @@ static void check_same(const struct pt_packet *ours, const struct ipt_packet *th
 	assert_int_equal(ours->fast, theirs->type == ppt_tma ? theirs->payload.tma.fc : 0);
 }
 
-/* libipt 2.0 does not know the newer ones, and none those of PEBS via PT; it refuses reserved bits,
- * and the longest CYC that perf takes. */
+/* libipt 2.0 lacks newer packets, and all versions lack those of PEBS via PT; libipt refuses
+ * reserved bits, and the longest CYC that perf accepts. */
 static bool is_ours_alone(const uint8_t *at, const struct pt_packet *packet)
 {
 	if (at[0] == 0x02)
@@ -120,7 +120,7 @@ static void fill(uint8_t *at, unsigned int first, unsigned int second, unsigned 
 		at[2] = 0x88;
 }
 
-/* Whatever two bytes a packet begins with. */
+/* All first two bytes of a packet. */
 static void reads_what_libipt_reads(void **state)
 {
 	const size_t len = (size_t)4 * 65536 * SLOT;
@@ -150,7 +150,7 @@ static void reads_what_libipt_reads(void **state)
 	pt_pkt_free_decoder(decoder);
 }
 
-/* The time of each synchronisation point is what libipt reads in its PSB+. */
+/* The time of each PSB is libipt's. */
 static void check_point(struct pt_psb *point, const struct ipt_packet *packet, size_t at,
 			const struct realpt_raw *raw, const uint8_t *bytes)
 {
@@ -165,7 +165,7 @@ static void check_point(struct pt_psb *point, const struct ipt_packet *packet, s
 	}
 }
 
-/* From the first synchronisation point to where both read no more. */
+/* From the first PSB to where both stop. */
 static void compare(const struct realpt_raw *raw, const uint8_t *bytes)
 {
 	struct pt_packet_decoder *decoder = decoder_of(bytes, raw->size);

@@ -13,7 +13,7 @@
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"
 
-/* Of the perf tool: struct perf_file_header, and the records that are not the kernel's. */
+/* The perf tool's: struct perf_file_header, and records that are not the kernel's. */
 #define HEADER_ATTR_SIZE 16
 #define RECORD_USER 64
 #define INFO_PRIV 16
@@ -102,7 +102,7 @@ void replay_close(struct replay *replay)
 	perfdata_unmap(&replay->file);
 }
 
-/* The next TSC packet at or after `at`; the end if there is none. */
+/* The next TSC packet at or after `at`, or the end. */
 static size_t find_tsc(const struct replay_trace *trace, size_t at, struct pt_packet *packet)
 {
 	struct pt_psb psb;
@@ -178,7 +178,7 @@ void replay_forget_times(struct replay *replay)
 	}
 }
 
-/* -- What the recorder has of the running kernel, it gets of the recording. */
+/* -- The recording in place of the running kernel */
 
 static const struct replay *replayed;
 
@@ -195,7 +195,7 @@ struct perfdata_event __wrap_sideband_event(const struct sideband *sideband,
 	return event;
 }
 
-/* Who exits goes on where a trace is repeated. */
+/* Exited tasks continue if a trace is repeated. */
 static bool is_sideband(const struct perfdata_record *record)
 {
 	return record->type < RECORD_USER && record->type != PERF_RECORD_SAMPLE &&
@@ -275,7 +275,7 @@ static void fill_ring(const struct replay_trace *from, size_t end, struct pt_tra
 	memcpy(trace->data + ring - held, from->bytes + last - held, held);
 }
 
-/* The rings, and clocks of a moment after what they hold. */
+/* The rings, and clocks just after their end. */
 static struct snapshot *make_snapshot(const struct replay *replay, struct pt_recorder *pt,
 				      size_t end)
 {
@@ -319,7 +319,7 @@ static void free_all(struct snapshot *snapshot)
 	free(pt);
 }
 
-/* The one that ran when the recording began. */
+/* The task that ran when the recording began. */
 static int find_task(const struct replay *replay)
 {
 	uint64_t at = replay->file.data.offset;

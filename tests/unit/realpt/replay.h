@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Captures of recordings: what the recorder pt writes when its rings hold the AUX buffers of a
- * perf.data, with that file's side-band. */
+/* Captures of recordings: the recorder pt, with the AUX buffers of a perf.data in its rings and
+ * that file's side-band. */
 #ifndef TESTS_REPLAY_H
 #define TESTS_REPLAY_H
 
@@ -22,25 +22,25 @@ struct replay {
 	struct replay_trace traces[REPLAY_TRACES];
 	size_t nr;
 	uint64_t started_tsc; /* of the session */
-	bool offline;	      /* the CPUs: they have written nothing since */
+	bool offline;	      /* CPUs that have written nothing since */
 	struct perfdata_file file;
 	const uint8_t *info; /* fields of its AUXTRACE_INFO */
 	uint64_t ids[64];
 	size_t nr_ids;
 };
 
-/* Exits with a message where there is no such file. */
+/* Exits with a message if there is no such file. */
 void replay_open(struct replay *replay, const char *path);
 
-/* Makes each trace so many times as long: again, at later times. */
+/* Repeats each trace at later times. */
 void replay_repeat(struct replay *replay, unsigned int times);
 
-/* Makes PAD of each TSC packet. */
+/* Replaces each TSC packet by PAD. */
 void replay_forget_times(struct replay *replay);
 
-/* The rings hold `ring` bytes, of each trace those before `end`; what a trace has not filled is
- * zeros. The spike is just after the last TSC packet of all. The folder of the
- * capture, made in `output`, is the caller's to free. */
+/* The rings hold `ring` bytes of each trace before `end`, zeros where it has not filled them. The
+ * spike is just after the last TSC packet of all. Returns the capture's folder in `output`; the
+ * caller frees it. */
 char *replay_capture(const struct replay *replay, const char *output, size_t ring, size_t end);
 
 void replay_close(struct replay *replay);

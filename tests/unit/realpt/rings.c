@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Whatever a ring held of what a real CPU wrote, from its first synchronisation point on the
- * capture has it. */
+/* A capture has all that a ring held of a real CPU's trace from its first PSB on. */
 #include "replay.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ static void open_recording(struct replay *replay, const char *name)
 	replay_repeat(replay, REPEATED);
 }
 
-/* What the ring held from the first point on that is not older than the session. */
+/* The ring from the first PSB that is not older than the session. */
 static size_t expected_len(const struct replay *replay, const uint8_t *ring, size_t len)
 {
 	struct pt_psb psb = {};
