@@ -28,6 +28,12 @@ bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t s
 	return true;
 }
 
+bool __wrap_trigger_stacks(const struct trigger *trigger, uint64_t sequence,
+			   struct trigger_stacks *stacks)
+{
+	return false;
+}
+
 bool __wrap_trigger_has_noise(const struct trigger *trigger)
 {
 	return true;
