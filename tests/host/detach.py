@@ -21,7 +21,7 @@ USAGE = 2
 NO_SPIKE = 3
 PR_SET_CHILD_SUBREAPER = 36
 WITH_SYSTEMD = os.environ["PERF_POKE_SYSTEMD"] == "1"
-UNIT = os.path.join(os.environ["PERF_POKE_SOURCE"], "examples", "perf-poke@.service")
+UNIT = os.path.join(os.environ["PERF_POKE_SOURCE"], "src/ctl/perf-poke@.service.in")
 LINE = re.compile(r"perf-poke-ctl: session (\S+), pid (\d+), log (\S+); see it with perf-poke-ctl status (\S+), "
                   r"end it with perf-poke-ctl stop (\S+)\n")
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d{4} perf-poke-ctl\[%d\]: "
@@ -247,7 +247,7 @@ class Manager(DetachTest):
         self.assertRaises(BlockingIOError, self.receive)
 
     def test_unit_file(self):
-        """The example's restrictions still allow a session."""
+        """The unit's restrictions still allow a session."""
         names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", common.read(UNIT), re.M)).split()
         kept = ",".join("+" + name[4:].lower() for name in names)
         # systemd mounts it.

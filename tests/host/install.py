@@ -13,6 +13,7 @@ BUILD = os.environ["PERF_POKE_BUILD"]
 VERSION = os.environ["PERF_POKE_VERSION"]
 SOURCE = os.environ["PERF_POKE_SOURCE"]
 CC = os.environ["PERF_POKE_CC"].split()
+UNITS = ["perf-poke@.service"] if os.environ["PERF_POKE_SYSTEMD"] == "1" else []
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -50,7 +51,7 @@ class Install(common.HostTest):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
         expected = ["_perf-poke-ctl", "libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0", "libperfpoke.so." + VERSION,
-                    "perf-poke-ctl", "perf-poke-ctl.bash", "perf-poke-ctl.fish", "perf_poke.h", "rtla-action.bpf.o"]
+                    "perf-poke-ctl", "perf-poke-ctl.bash", "perf-poke-ctl.fish", *UNITS, "perf_poke.h", "rtla-action.bpf.o"]
         manual = [name for name in names if re.fullmatch(r"perf-poke-[a-z-]+\.[15]", name)]
         commands = re.findall(r"^  ([\w-]+) ", common.run_ctl("--help").stdout, re.MULTILINE)
         pages = sorted(["perf-poke-ctl.1", *("perf-poke-ctl-%s.1" % command for command in commands)])
