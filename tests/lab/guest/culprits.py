@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. With PREEMPT_RT
 rtla's auto-analysis watches the same moments. Prints how often each of them names it. In the environment: LAB_SPIKES, of each kind;
-LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_KEEP, a folder for the first capture of each kind.
+LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the first capture of each kind.
 
 usage: culprits.py PERF_POKE_CTL USER_LOOP"""
 import collections
@@ -25,8 +25,9 @@ SPIKES = int(os.environ.get("LAB_SPIKES", "10"))
 WATCHED = int(os.environ.get("LAB_RTLA", "3"))
 KEEP = os.environ.get("LAB_KEEP")
 SECONDS = int(os.environ.get("LAB_SECONDS", "400"))
-# A guest is late by itself now and then: by some 400 us where its time is what it executes, else by tens of milliseconds.
-THRESHOLD_US, INJECTED_US = (2000, 5000) if os.environ.get("LAB_ICOUNT") else (30000, 60000)
+# A guest is late by itself now and then: by tens of milliseconds, with all CPUs in one thread of QEMU by two hundred.
+INJECTED_US = 1000 * int(os.environ.get("LAB_LATE_MS", "60"))
+THRESHOLD_US = INJECTED_US // 2
 LATE = pathlib.Path("/sys/kernel/debug/late_timer")
 EXIT_US = pathlib.Path("/sys/module/idle_states/parameters/exit_us")
 CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
