@@ -78,7 +78,7 @@ static struct trigger_bpf *load_trigger(uint64_t threshold_ns, bool stacks)
 
 	if (!skel)
 		goto fail;
-	skel->rodata->threshold_ns = threshold_ns;
+	skel->rodata->thresholds_ns[TRIGGER_IRQ] = threshold_ns;
 	skel->rodata->has_stacks = stacks;
 	if (stacks)
 		bpf_map__set_max_entries(skel->maps.stacks, TRIGGER_RECENT);

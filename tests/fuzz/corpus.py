@@ -129,11 +129,11 @@ def archives():
     yield "good-not-a-capture", Archive().add("capture").bytes()
 
     for name, top in (("hidden", ".git"), ("ssh", ".ssh"), ("else", "top"), ("here", "."), ("parent", ".."), ("root", ""),
-                      ("date", "20261121-093015"), ("trigger", "20261121-093015.042-cpu3-x-83us"),
+                      ("date", "20261121-093015"), ("trigger", "20261121-093015.042-cpu3-X-83us"),
                       ("option", "-capture"), ("longer", "captures"), ("newline", "capture\n"),
                       ("c1", "capture\u009b"), ("cpu", "20261121-093015.042-cpu%s-83us" % ("3" * 300))):
         yield "bad-top-" + name, capture(top).bytes()
-    for name in ("thread", "user", "wakeup", "report", "event", "marker"):
+    for name in ("thread", "newer"):
         yield "good-top-" + name, capture("20261121-093015.042-cpu3-%s-83us" % name).bytes()
     for name, path in (
             ("parent", "capture/../../outside"), ("parent-first", "../outside"), ("parent-last", "capture/.."),

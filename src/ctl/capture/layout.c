@@ -2,10 +2,8 @@
 #include "capture/layout.h"
 
 #include <limits.h>
-#include <perf_poke.h>
 #include <regex.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,26 +26,12 @@ static bool matches(const char *text, const char *pattern)
 	return found;
 }
 
-static bool is_kind(const char *name)
-{
-	const struct perf_poke_choice *row;
-
-	for (size_t i = 1; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
-		if (!strcmp(row->name, name))
-			return true;
-	}
-	return false;
-}
-
+/* Of any kind of latency: newer versions have more. */
 bool layout_is_name(const char *name)
 {
-	char kind[32];
-
 	return matches(name, "^(" LAYOUT_ANY_NAME "|" D "{8}-" D "{6}\\." D "{3}-"
 			     "(poke|cpu" D "{1,5}-([a-z]{1,20}-)?" D "{1,20}us)"
-			     "(-" D "{1,4})?)$") &&
-	       (sscanf(name, "%*[0-9]-%*[0-9].%*[0-9]-cpu%*[0-9]-%31[a-z]", kind) != 1 ||
-		is_kind(kind));
+			     "(-" D "{1,4})?)$");
 }
 
 bool layout_has(const char *path, mode_t mode)
