@@ -299,6 +299,8 @@ struct perf_poke_opts {
 	/** called as on_capture for each reported capture that keep_worst or max_disk removes */
 	perf_poke_path_fn on_removed;
 	void *capture_ctx; /**< of both */
+	/** of perf_poke__opts_set(); NULL at first */
+	void *owned;
 	/** CPUs to watch, as `2,4-7`; required */
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
@@ -399,6 +401,18 @@ struct perf_poke_opts {
 	bool no_samples;
 };
 
+/** An option of a session that has a name: those of `perf-poke-ctl start` that are of its session.
+ * Static. */
+struct perf_poke_option {
+	const char *name;    /**< as "threshold" */
+	char letter;	     /**< short name on a command line; 0: none */
+	const char *metavar; /**< what its value is called; NULL: it takes none */
+	const char *help;    /**< may have several lines */
+	int axis;	     /**< enum perf_poke_axis that has its values; -1: none */
+	bool required;
+	bool repeatable; /**< each value adds to those before; else it replaces them */
+};
+
 /** Latencies seen on one CPU, or on all. */
 struct perf_poke_stats {
 	size_t sz;	 /**< sizeof(struct perf_poke_stats), set by the caller */
@@ -440,6 +454,41 @@ struct perf_poke_capability {
 typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability *capability);
 
 /**
+ * The options that perf_poke__opts_set() knows, in the order for --help.
+ *
+ * @param i  from 0 on
+ *
+ * Returns: the option; NULL past the last one.
+ * Since: 0.1
+ */
+const struct perf_poke_option *perf_poke__option(size_t i);
+
+/**
+ * Set an option by its name, as the command line does. `sz` must be set, and what is not set, zero.
+ * A binding that does not know all members provides 4096 zero bytes, and says so in `sz`.
+ *
+ * @param opts  options, for perf_poke__opts_release(); arrays of the caller are replaced
+ * @param name  as "threshold"
+ * @param value  as "30us"; copied. NULL: the option takes none; it also takes "yes" and "no"
+ *
+ * Returns: 0, or with perf_poke__last_error(), which does not repeat name and value
+ * - -ENOENT: there is no such option
+ * - -EINVAL: the value is malformed or out of range; or opts->sz is too small
+ * - -ENOMEM
+ * Since: 0.1
+ */
+int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const char *value);
+
+/**
+ * Free what perf_poke__opts_set() has allocated. Options that it has set are no longer valid; but
+ * perf_poke__new() has copied them.
+ *
+ * @param opts  options
+ * Since: 0.1
+ */
+void perf_poke__opts_release(struct perf_poke_opts *opts);
+
+/**
  * Create a session: check and copy its options. Opens nothing.
  *
  * @param pp  set to the session, for perf_poke__free(); unchanged on failure
@@ -454,8 +503,9 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
 int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts);
 
 /**
- * Why the last perf_poke__new(), perf_poke__start(), perf_poke__poll() or perf_poke__capture_open()
- * of this thread failed: the message of level PERF_POKE_LOG_ERROR, or else the name of the errno.
+ * Why the last perf_poke__opts_set(), perf_poke__new(), perf_poke__start(), perf_poke__poll() or
+ * perf_poke__capture_open() of this thread failed: the message of level PERF_POKE_LOG_ERROR, or
+ * else the name of the errno.
  *
  * Returns: a string valid until the next call of one of these in this thread; "" if it did not
  * fail.

@@ -5,13 +5,11 @@
 #include "json_file.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "clock.h"
-#include "printable.h"
 #include "regular.h"
 #include "units.h"
 #include "utf8.h"
@@ -60,21 +58,6 @@ static const char *why_not_strict(const char *text, size_t *at)
 			return "trailing comma";
 	}
 	return NULL;
-}
-
-int json_explain(char **why, int r, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(why, format, args) < 0) {
-		*why = NULL;
-		r = -ENOMEM;
-	} else {
-		printable(*why);
-	}
-	va_end(args);
-	return r;
 }
 
 static void tokener_freep(json_tokener **tokener)
@@ -152,10 +135,10 @@ int json_read_fields(json_object *json, const struct json_field *fields, size_t 
 		json_object *value = json_find(json, field->path);
 
 		if (!value && field->required)
-			return json_explain(why, -EINVAL, "%s is missing", field->path);
+			return say_why(why, -EINVAL, "%s is missing", field->path);
 		if (value && !read_value(value, field))
-			return json_explain(why, -EINVAL, "%s is not %s", field->path,
-					    kinds[field->kind]);
+			return say_why(why, -EINVAL, "%s is not %s", field->path,
+				       kinds[field->kind]);
 	}
 	return 0;
 }
@@ -177,7 +160,7 @@ int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char 
 		sscanf(end + 1, "%6u%n", &us, &length);
 	seconds = length == 6 ? timegm(&tm) : -1;
 	if (seconds < 0 || strcmp(end + 7, "Z"))
-		return json_explain(why, -EINVAL, "%s is not a date", path);
+		return say_why(why, -EINVAL, "%s is not a date", path);
 	*wall_ns = (uint64_t)seconds * NSEC_PER_SEC + us * UINT64_C(1000);
 	return 0;
 }
@@ -193,25 +176,23 @@ int json_file_parse_at(json_object **json, const char *text, size_t size, size_t
 	if (!tokener)
 		return -ENOMEM;
 	if (size > JSON_FILE_MAX_SIZE)
-		return json_explain(why, -EINVAL, "larger than %s",
-				    FORMAT_SIZE(JSON_FILE_MAX_SIZE));
+		return say_why(why, -EINVAL, "larger than %s", FORMAT_SIZE(JSON_FILE_MAX_SIZE));
 	if (memchr(text, '\0', size))
-		return json_explain(why, -EINVAL, "not JSON: contains a NUL");
+		return say_why(why, -EINVAL, "not JSON: contains a NUL");
 	/* The NUL marks the end. */
 	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
 	*at = json_tokener_get_parse_end(tokener);
 	if (error != json_tokener_success)
-		return json_explain(why, -EINVAL, "not JSON: %s",
-				    error == json_tokener_continue
-					    ? "truncated"
-					    : json_tokener_error_desc(error));
+		return say_why(why, -EINVAL, "not JSON: %s",
+			       error == json_tokener_continue ? "truncated"
+							      : json_tokener_error_desc(error));
 	end = text + *at;
 	if (end < text + size && end[strspn(end, " \t\r\n")])
-		return json_explain(why, -EINVAL, "not JSON: data after the end");
+		return say_why(why, -EINVAL, "not JSON: data after the end");
 	wrong = why_not_strict(text, at);
 	if (wrong)
-		return json_explain(why, -EINVAL, "not JSON: %s", wrong);
+		return say_why(why, -EINVAL, "not JSON: %s", wrong);
 	return 0;
 }
 
@@ -229,7 +210,7 @@ int json_file_text(int dirfd, const char *name, char **text, size_t *size, char 
 	ssize_t n;
 
 	if (fd == -EINVAL)
-		return json_explain(why, fd, "%s", regular_strerror(fd));
+		return say_why(why, fd, "%s", regular_strerror(fd));
 	if (fd < 0)
 		return fd;
 	buf = malloc(JSON_FILE_MAX_SIZE + 2);
@@ -243,7 +224,7 @@ int json_file_text(int dirfd, const char *name, char **text, size_t *size, char 
 			break;
 	}
 	if (!*size)
-		return json_explain(why, -EINVAL, "empty file");
+		return say_why(why, -EINVAL, "empty file");
 	buf[*size] = '\0';
 	*text = TAKE_PTR(buf);
 	return 0;

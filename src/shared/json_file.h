@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "util.h"
+#include "explain.h"
 
 #define JSON_FILE_MAX_SIZE (1 << 20)
 
@@ -23,9 +23,6 @@ int json_file_parse_at(json_object **json, const char *text, size_t size, size_t
 int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why) _must_check_;
 /* Reads a regular file of at most JSON_FILE_MAX_SIZE. */
 int json_file_read(json_object **json, int dirfd, const char *name, char **why) _must_check_;
-
-/* Sets *why, printable; returns r, or -ENOMEM. */
-int json_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
 
 /* Looks up a dotted path; NULL if missing or null, or of another type. */
 json_object *json_find(json_object *from, const char *path);

@@ -40,8 +40,8 @@ static int read_spike_time(json_object *json, struct capture_file *file, char **
 	if (r || file->view.no_times)
 		return r;
 	if (file->time_ns + perf_ns < monotonic_ns)
-		return json_explain(why, -EINVAL,
-				    "recorder.clock: the spike is before the clock's start");
+		return say_why(why, -EINVAL,
+			       "recorder.clock: the spike is before the clock's start");
 	file->view.spike_ns = file->time_ns + perf_ns - monotonic_ns;
 	return 0;
 }
@@ -52,12 +52,12 @@ static int read_kind(json_object *json, enum view_kind *kind, char **why)
 	const char *name = value ? json_object_get_string(value) : NULL;
 
 	if (!name)
-		return json_explain(why, -EINVAL, "recorder.kind is missing or not a string");
+		return say_why(why, -EINVAL, "recorder.kind is missing or not a string");
 	for (*kind = 0; *kind < VIEW_NR; ++*kind) {
 		if (!strcmp(name, view_kind_name(*kind)))
 			return 0;
 	}
-	return json_explain(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version", name);
+	return say_why(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version", name);
 }
 
 static int read_cpu(json_object *json, int *cpu, char **why)
@@ -65,10 +65,10 @@ static int read_cpu(json_object *json, int *cpu, char **why)
 	json_object *value = json_find_typed(json, "spike.cpu", json_type_int);
 
 	if (!value)
-		return json_explain(why, -EINVAL, "spike.cpu is missing or not a number");
+		return say_why(why, -EINVAL, "spike.cpu is missing or not a number");
 	*cpu = json_object_get_int(value);
 	if (*cpu < -1 || *cpu >= CPULIST_MAX_CPUS)
-		return json_explain(why, -EINVAL, "spike.cpu %d: no such CPU", *cpu);
+		return say_why(why, -EINVAL, "spike.cpu %d: no such CPU", *cpu);
 	return 0;
 }
 
@@ -172,17 +172,17 @@ static int read_stack(json_object *json, struct capture_file *file, char **why)
 
 	if (json_find(json, "spike.stack_tid") &&
 	    !json_task(json_find(json, "spike.stack_tid"), &file->stack.tid))
-		return json_explain(why, -EINVAL, "spike.stack_tid is not a task id");
+		return say_why(why, -EINVAL, "spike.stack_tid is not a task id");
 	file->stack.irqs_on = irqs_off && !json_object_get_boolean(irqs_off);
 
 	if (!list)
 		return 0;
 	if (!json_object_is_type(list, json_type_array))
-		return json_explain(why, -EINVAL, "spike.stack is not a list");
+		return say_why(why, -EINVAL, "spike.stack is not a list");
 	nr = json_object_array_length(list);
 	for (size_t i = 0; i < nr && i < STACK_FRAMES_MAX; i++) {
 		if (!read_frame(json_object_array_get_idx(list, i), &file->stack.frames[i]))
-			return json_explain(why, -EINVAL, "spike.stack: row %zu is not a frame", i);
+			return say_why(why, -EINVAL, "spike.stack: row %zu is not a frame", i);
 		file->stack.nr++;
 	}
 	return 0;
@@ -195,15 +195,15 @@ static int read_idle_states(json_object *json, struct hardware_facts *hardware, 
 	if (!list)
 		return 0;
 	if (!json_object_is_type(list, json_type_array))
-		return json_explain(why, -EINVAL, "hardware.idle_states is not a list");
+		return say_why(why, -EINVAL, "hardware.idle_states is not a list");
 	for (size_t i = 0; i < json_object_array_length(list) && i < IDLE_STATES_MAX; i++) {
 		json_object *row = json_object_array_get_idx(list, i);
 		struct idle_state *state = &hardware->states[hardware->nr_states++];
 
 		if (!json_object_is_type(row, json_type_object) ||
 		    !json_number(json_find(row, "exit_latency_ns"), &state->exit_ns))
-			return json_explain(why, -EINVAL,
-					    "hardware.idle_states: row %zu is not a state", i);
+			return say_why(why, -EINVAL, "hardware.idle_states: row %zu is not a state",
+				       i);
 		printable_copy(state->name, sizeof(state->name), json_text_of(row, "name"));
 	}
 	return 0;
@@ -234,10 +234,10 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 	int r;
 
 	if (!schema)
-		return json_explain(why, -EINVAL, "schema is missing or not a number");
+		return say_why(why, -EINVAL, "schema is missing or not a number");
 	if (json_object_get_int(schema) != SCHEMA)
-		return json_explain(why, -EINVAL, "schema %d: this version reads %d",
-				    json_object_get_int(schema), SCHEMA);
+		return say_why(why, -EINVAL, "schema %d: this version reads %d",
+			       json_object_get_int(schema), SCHEMA);
 	r = read_view(json, file, why);
 	if (!r)
 		r = read_members(json, file, why);
@@ -290,15 +290,14 @@ static int read_rows(json_object *rows, struct statistics *statistics, char **wh
 	size_t nr = rows ? json_object_array_length(rows) : 0;
 
 	if (!rows || nr > STATISTICS_ROWS_MAX)
-		return json_explain(why, -EINVAL, "statistics.histogram is not a list%s",
-				    rows ? ": too many rows" : "");
+		return say_why(why, -EINVAL, "statistics.histogram is not a list%s",
+			       rows ? ": too many rows" : "");
 	for (size_t i = 0; i < nr; i++) {
 		if (!read_row(json_object_array_get_idx(rows, i), statistics))
-			return json_explain(
-				why, -EINVAL,
-				"statistics.histogram: row %zu is not [LOW, HIGH, COUNT] in "
-				"ascending order",
-				i);
+			return say_why(why, -EINVAL,
+				       "statistics.histogram: row %zu is not [LOW, HIGH, COUNT] in "
+				       "ascending order",
+				       i);
 	}
 	return 0;
 }
@@ -321,7 +320,7 @@ static int read_statistics(json_object *json, struct statistics *statistics, cha
 	int r = json_read_fields(json, fields, ARRAY_SIZE(fields), &field);
 
 	if (r)
-		return field ? json_explain(why, r, "statistics.%s", field) : r;
+		return field ? say_why(why, r, "statistics.%s", field) : r;
 	statistics->cpu = cpu ? json_object_get_int(cpu) : -1;
 	return read_rows(json_find_typed(json, "histogram", json_type_array), statistics, why);
 }

@@ -96,8 +96,8 @@ struct parsing {
 
 static int refuse(const struct parsing *p, const char *key, const char *what)
 {
-	return json_explain(p->why, -EINVAL, "line %d: %s%s%s", line_of(p->text, p->number, key),
-			    key, *key ? ": " : "", what);
+	return say_why(p->why, -EINVAL, "line %d: %s%s%s", line_of(p->text, p->number, key), key,
+		       *key ? ": " : "", what);
 }
 
 /* *text is NULL if it is missing or null. */
@@ -257,22 +257,21 @@ static int read_all(struct known *known, json_object *json, const char *text, ch
 	size_t nr;
 
 	if (!json_object_is_type(json, json_type_object) || odd_key(json, keys, ARRAY_SIZE(keys)))
-		return json_explain(why, -EINVAL,
-				    "line 1: not an object of version and causes alone");
+		return say_why(why, -EINVAL, "line 1: not an object of version and causes alone");
 
 	if (!json_object_object_get_ex(json, "version", &version) ||
 	    !json_object_is_type(version, json_type_int) ||
 	    json_object_get_int64(version) != FINGERPRINT_VERSION)
-		return json_explain(why, -EINVAL,
-				    "line 1: version: missing, or not the %d that this program "
-				    "reads",
-				    FINGERPRINT_VERSION);
+		return say_why(why, -EINVAL,
+			       "line 1: version: missing, or not the %d that this program "
+			       "reads",
+			       FINGERPRINT_VERSION);
 	if (!json_object_object_get_ex(json, "causes", &causes) ||
 	    !json_object_is_type(causes, json_type_array))
-		return json_explain(why, -EINVAL, "line 1: causes: missing, or not a list");
+		return say_why(why, -EINVAL, "line 1: causes: missing, or not a list");
 	nr = json_object_array_length(causes);
 	if (nr > CAUSES_MAX)
-		return json_explain(why, -EINVAL, "line 1: causes: more than %d", CAUSES_MAX);
+		return say_why(why, -EINVAL, "line 1: causes: more than %d", CAUSES_MAX);
 	known->causes = calloc(nr + 1, sizeof(*known->causes));
 	if (!known->causes)
 		return -ENOMEM;
@@ -304,7 +303,7 @@ int known_parse(struct known *known, const char *text, size_t size, char **why)
 	if (!r)
 		r = read_all(known, json, copy, why);
 	else if (wrong)
-		json_explain(why, r, "line %d: %s", line_at(copy, at), wrong);
+		say_why(why, r, "line %d: %s", line_at(copy, at), wrong);
 	if (r)
 		known_release(known);
 	return r;

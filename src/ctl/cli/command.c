@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "cli/text.h"
+#include "explain.h"
 
 static void print_usage(FILE *file, const struct command *const *commands)
 {
@@ -19,23 +19,27 @@ static void print_usage(FILE *file, const struct command *const *commands)
 	fputs("\nSee perf-poke-ctl COMMAND --help; --version prints the version.\n", file);
 }
 
-static void print_help(FILE *file, const struct command *cmd)
+static void print_help(FILE *file, const struct command *cmd, const struct option_spec *options,
+		       size_t nr)
 {
 	fprintf(file, "Usage: perf-poke-ctl %s %s\n\n%s\n\nOptions:\n", cmd->name, cmd->arguments,
 		cmd->summary);
-	options_help(file, cmd->options, cmd->nr_options);
+	options_help(file, options, nr);
 	fprintf(file, "\n%s", cmd->notes);
 }
 
 int command_options(const struct command *cmd, struct console *con, int argc, char **argv,
 		    void *target)
 {
+	_cleanup_free_ struct option_spec *options = NULL;
 	_cleanup_free_ char *error = NULL;
+	size_t nr;
 	int r;
 
-	r = options_parse(cmd->options, cmd->nr_options, argc - 1, argv + 1, target, &error);
+	options = options_expand(cmd->options, cmd->nr_options, &nr);
+	r = options ? options_parse(options, nr, argc - 1, argv + 1, target, &error) : -ENOMEM;
 	if (r > 0)
-		print_help(con->out, cmd);
+		print_help(con->out, cmd, options, nr);
 	else if (r < 0)
 		console_error(con, "%s", error ?: strerror(-r));
 	return r;
@@ -55,7 +59,7 @@ static enum exit_code unknown_command(struct console *con, const struct command 
 
 	for (size_t i = 0; commands[i]; i++) {
 		if (commands[i]->summary)
-			text_join(&names, commands[i]->name);
+			explain_list(&names, commands[i]->name);
 	}
 	console_error(con, "'%s': no such command (use %s)", name, names ?: "--help");
 	return EXIT_USAGE;

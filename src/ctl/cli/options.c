@@ -2,13 +2,7 @@
 #include "cli/options.h"
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include "cli/text.h"
-#include "cpulist.h"
-#include "printable.h"
-#include "units.h"
 
 /* Column of the help texts. */
 #define HELP_COLUMN 28
@@ -22,84 +16,6 @@ struct parser {
 	char **error;
 	uint64_t seen; /* bitmap of the rows that have a value */
 };
-
-int options_explain(char **why, int r, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(why, format, args) < 0) {
-		*why = NULL;
-		r = -ENOMEM;
-	} else {
-		printable(*why);
-	}
-	va_end(args);
-	return r;
-}
-
-static const char *bare_unit(const struct option_spec *spec)
-{
-	return spec->kind == OPTION_DURATION ? "seconds" : "microseconds";
-}
-
-static int check_range(const struct option_spec *spec, uint64_t value, char **why)
-{
-	bool low = value < spec->min;
-	uint64_t limit = low ? spec->min : spec->max;
-	const char *than = low ? "more" : "less";
-
-	if (!low && value <= spec->max)
-		return 0;
-	switch (spec->kind) {
-	case OPTION_TIME:
-	case OPTION_DURATION:
-		return options_explain(why, -EINVAL, "must be %s or %s (a bare number is %s)",
-				       FORMAT_TIME(limit), than, bare_unit(spec));
-	case OPTION_SIZE:
-		return options_explain(why, -EINVAL, "must be %s or %s", FORMAT_SIZE(limit), than);
-	default:
-		return options_explain(why, -EINVAL, "must be %llu or %s",
-				       (unsigned long long)limit, than);
-	}
-}
-
-static int parse_number(const struct option_spec *spec, const char *value, uint64_t *number,
-			char **why)
-{
-	const char *want;
-	int r;
-
-	if (spec->kind == OPTION_TIME) {
-		r = units_parse_time(value, number);
-		want = "not a time (use 30us, 1.5ms, 2s; a bare number is microseconds)";
-	} else if (spec->kind == OPTION_DURATION) {
-		r = units_parse_duration(value, number);
-		want = "not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)";
-	} else if (spec->kind == OPTION_SIZE) {
-		r = units_parse_size(value, number);
-		want = "not a size (use 65536, 512K, 16M, 1G)";
-	} else {
-		r = units_parse_count(value, number);
-		want = "not a whole number";
-	}
-	if (r == -EINVAL)
-		return options_explain(why, r, "%s", want);
-	return check_range(spec, r ? UINT64_MAX : *number, why);
-}
-
-static int check_cpus(const char *value, char **why)
-{
-	_cleanup_free_ int *cpus = NULL;
-	size_t nr;
-	int r = cpulist_parse(value, &cpus, &nr);
-
-	if (r == -ERANGE)
-		return options_explain(why, r, "CPUs are 0 to %d", CPULIST_MAX_CPUS - 1);
-	if (r == -EINVAL)
-		return options_explain(why, r, "not a list of CPUs (use 3 or 2,4-7)");
-	return r;
-}
 
 bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice)
 {
@@ -118,7 +34,7 @@ static int parse_choice(const struct option_spec *spec, const char *value, int *
 	struct option_choice choice;
 
 	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
-		text_join(&names, choice.name);
+		explain_list(&names, choice.name);
 		if (strcmp(value, choice.name))
 			continue;
 		*target = choice.value;
@@ -128,11 +44,22 @@ static int parse_choice(const struct option_spec *spec, const char *value, int *
 			       strchr("aeiou", *spec->name) ? "n" : "", spec->name, names);
 }
 
+/* value: NULL: none is taken */
+static int parse_session(const struct option_spec *spec, const char *value,
+			 struct perf_poke_opts *opts, char **why)
+{
+	int r = perf_poke__opts_set(opts, spec->name, value);
+
+	return r ? say_why(why, r, "%s", perf_poke__last_error()) : 0;
+}
+
 static int parse_value(const struct option_spec *spec, const char *value, void *target, char **why)
 {
 	void *variable = (char *)target + spec->offset;
 	int r = 0;
 
+	if (spec->kind == OPTION_SESSION)
+		return parse_session(spec, value, variable, why);
 	if (!*value)
 		return options_explain(why, -EINVAL, "empty; a value is needed");
 	switch (spec->kind) {
@@ -140,13 +67,13 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 	case OPTION_DURATION:
 	case OPTION_SIZE:
 	case OPTION_COUNT:
-		return parse_number(spec, value, variable, why);
+		return option_number(spec->kind, value, spec->min, spec->max, variable, why);
 	case OPTION_ENUM:
 		return parse_choice(spec, value, variable, why);
 	case OPTION_PARSED:
 		return spec->parse(target, value, why);
 	case OPTION_CPUS:
-		r = check_cpus(value, why);
+		r = option_cpus(value, why);
 		break;
 	case OPTION_WORD:
 		if (spec->parse)
@@ -155,6 +82,7 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 	case OPTION_STRING:
 	case OPTION_FLAG:
 	case OPTION_REST:
+	case OPTION_SESSION:
 		break;
 	}
 	if (!r)
@@ -208,7 +136,7 @@ static int parse_option(struct parser *p, int found)
 	}
 	r = parse_value(spec, optarg, p->target, &why);
 	if (r && why)
-		return options_explain(p->error, -EINVAL, "%s '%s': %s", name, optarg, why);
+		return options_explain(p->error, -EINVAL, "%s '%s': %s", name, optarg ?: "", why);
 	return r;
 }
 
@@ -224,7 +152,7 @@ static int explain_unknown(struct parser *p, const char *word)
 
 		snprintf(dashed, sizeof(dashed), "--%s", name ?: "");
 		if (name && !strncmp(dashed, word, (size_t)length))
-			text_join(&names, dashed);
+			explain_list(&names, dashed);
 	}
 	if (names)
 		return options_explain(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word,
@@ -314,7 +242,7 @@ static void describe(const struct parser *p, struct option *names, char *letters
 	*names++ = (struct option){ help_spec.name, no_argument, NULL, HELP };
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct option_spec *spec = &p->specs[i];
-		bool takes_value = spec->kind != OPTION_FLAG;
+		bool takes_value = spec->metavar;
 
 		if (spec->name)
 			*names++ = (struct option){ spec->name, takes_value, NULL,
@@ -414,4 +342,36 @@ void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 		print_lines(file, width, spec->help);
 		print_choices(file, spec);
 	}
+}
+
+struct option_spec *options_expand(const struct option_spec *specs, size_t nr, size_t *nr_all)
+{
+	const struct perf_poke_option *option;
+	struct option_spec *all;
+	size_t nr_library = 0;
+
+	while (perf_poke__option(nr_library))
+		nr_library++;
+	all = calloc(nr + nr_library, sizeof(*all));
+	*nr_all = 0;
+	for (size_t i = 0; all && i < nr; i++) {
+		if (specs[i].kind != OPTION_SESSION)
+			all[(*nr_all)++] = specs[i];
+		for (size_t j = 0; specs[i].kind == OPTION_SESSION && j < nr_library; j++) {
+			option = perf_poke__option(j);
+			all[(*nr_all)++] = (struct option_spec){
+				.name = option->name,
+				.short_name = option->letter,
+				.kind = OPTION_SESSION,
+				.required = option->required,
+				.repeatable = option->repeatable,
+				.choice = option->axis < 0 ? NULL : perf_poke__choice,
+				.axis = (enum perf_poke_axis)option->axis,
+				.offset = specs[i].offset,
+				.metavar = option->metavar,
+				.help = option->help,
+			};
+		}
+	}
+	return all;
 }

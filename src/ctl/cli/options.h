@@ -8,21 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "util.h"
-
-enum option_kind {
-	OPTION_FLAG,	 /* bool */
-	OPTION_TIME,	 /* uint64_t, ns; a bare number is microseconds */
-	OPTION_DURATION, /* uint64_t, ns; a bare number is seconds */
-	OPTION_SIZE,	 /* uint64_t, bytes */
-	OPTION_COUNT,	 /* uint64_t */
-	OPTION_CPUS,	 /* const char *, a valid list of CPUs */
-	OPTION_ENUM,	 /* int or an enum: one of `choices`, or a value of `axis` */
-	OPTION_STRING,	 /* const char *, not empty */
-	OPTION_PARSED,	 /* parsed by `parse` */
-	OPTION_WORD, /* a positional argument, without a name: const char *, or as `parse` has it */
-	OPTION_REST, /* char **, NULL-terminated: all after `--`, without a name */
-};
+#include "option_value.h"
 
 #define OPTIONS_NS_PER_H UINT64_C(3600000000000)
 
@@ -66,11 +52,14 @@ struct option_spec {
 int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
 		  char **error) _must_check_;
 
-/* Allocates *why. Returns r, or -ENOMEM without *why. */
-int options_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
+#define options_explain say_why
 
 /* Gets the i-th value of an option; false past the end. */
 bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice);
+
+/* Copies the rows, allocated; one of kind OPTION_SESSION becomes all options of the library. NULL:
+ * no memory. */
+struct option_spec *options_expand(const struct option_spec *specs, size_t nr, size_t *nr_all);
 
 void options_help(FILE *file, const struct option_spec *specs, size_t nr);
 

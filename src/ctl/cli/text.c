@@ -70,11 +70,3 @@ int text_shell_word(const char *s, char **word)
 	*word = strdup(s);
 	return *word ? 0 : -ENOMEM;
 }
-
-void text_join(char **list, const char *item)
-{
-	char *longer = strfmt("%s%s%s", *list ?: "", *list ? ", " : "", item);
-
-	free(*list);
-	*list = longer;
-}

@@ -8,7 +8,4 @@
  * terminal become $'\\ooo'. Returns 0 or -ENOMEM. */
 int text_shell_word(const char *s, char **word) _must_check_;
 
-/* Appends to a list such as "one, two"; NULL is empty. Without memory the list becomes NULL. */
-void text_join(char **list, const char *item);
-
 #endif

@@ -60,7 +60,7 @@ static const struct option_spec *find_option(const struct command *cmd, const ch
 		bool is_short = spec->short_name && word[0] == '-' && word[1] == spec->short_name &&
 				!word[2];
 
-		if ((is_long || is_short) && spec->kind != OPTION_FLAG)
+		if ((is_long || is_short) && spec->metavar)
 			return spec;
 	}
 	return NULL;
@@ -74,7 +74,7 @@ static void offer_arguments(struct console *con, const char *word, const struct 
 	}
 }
 
-static void offer_for(struct console *con, const struct command *cmd, int nr, char **words)
+static void offer_with(struct console *con, const struct command *cmd, int nr, char **words)
 {
 	const char *word = words[nr - 1];
 	const struct option_spec *option = nr > 1 ? find_option(cmd, words[nr - 2]) : NULL;
@@ -91,6 +91,17 @@ static void offer_for(struct console *con, const struct command *cmd, int nr, ch
 		offer_options(con, word, cmd);
 	else
 		offer_arguments(con, word, cmd);
+}
+
+static void offer_for(struct console *con, const struct command *cmd, int nr, char **words)
+{
+	struct command all = *cmd;
+	_cleanup_free_ struct option_spec *options =
+		options_expand(cmd->options, cmd->nr_options, &all.nr_options);
+
+	all.options = options;
+	if (options)
+		offer_with(con, &all, nr, words);
 }
 
 /*

@@ -5,7 +5,6 @@
 
 #include "causes/known.h"
 #include "cli/json_line.h"
-#include "cli/text.h"
 #include "commands/commands.h"
 #include "session/adaptive.h"
 #include "session/detach.h"
@@ -16,191 +15,6 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_H (3600 * NS_PER_S)
-
-/* The library checks whether the event exists. */
-static int check_event(const struct start_args *args, const char *name, char **why)
-{
-	if (!*name)
-		return options_explain(why, -EINVAL,
-				       "empty event name (use SYSTEM:NAME, such as "
-				       "sched:sched_switch, or cpu-clock)");
-	for (size_t i = 0; i < args->nr_events; i++) {
-		if (!strcmp(args->events[i].name, name))
-			return options_explain(why, -EINVAL, "'%s' is named twice", name);
-	}
-	return 0;
-}
-
-static int add_event(struct start_args *args, const char *name, size_t length, char **why)
-{
-	_cleanup_free_ char *copy = strndup(name, length);
-	struct perf_poke_event *events;
-	int r;
-
-	if (!copy)
-		return -ENOMEM;
-	r = check_event(args, copy, why);
-	if (r)
-		return r;
-	events = reallocarray(args->events, args->nr_events + 1, sizeof(*events));
-	if (!events)
-		return -ENOMEM;
-	args->events = events;
-	events[args->nr_events++] = (struct perf_poke_event){ .name = TAKE_PTR(copy) };
-	return 0;
-}
-
-/* The length up to a comma that is not between slashes. */
-static size_t event_length(const char *list)
-{
-	bool terms = false;
-	size_t i;
-
-	for (i = 0; list[i] && (terms || list[i] != ','); i++)
-		terms ^= list[i] == '/';
-	return i;
-}
-
-static int parse_events(void *target, const char *value, char **why)
-{
-	struct start_args *args = target;
-
-	args->last_events = args->nr_events;
-	for (;;) {
-		size_t length = event_length(value);
-		int r = add_event(args, value, length, why);
-
-		if (r || !value[length])
-			return r;
-		value += length + 1;
-	}
-}
-
-static int parse_filter(void *target, const char *value, char **why)
-{
-	struct start_args *args = target;
-
-	if (!args->nr_events)
-		return options_explain(why, -EINVAL, "needs an --event before it");
-	if (args->events[args->last_events].filter)
-		return options_explain(why, -EINVAL,
-				       "the --event before it has a filter (join them with &&)");
-	for (size_t i = args->last_events; i < args->nr_events; i++)
-		args->events[i].filter = value;
-	return 0;
-}
-
-static int parse_call_graph(void *target, const char *value, char **why)
-{
-	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
-
-	opts->call_graph = true;
-	return strcmp(value, "fp")
-		       ? options_explain(why, -EINVAL,
-					 "must be fp: dwarf and lbr of perf record are not for "
-					 "rings that are overwritten")
-		       : 0;
-}
-
-static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
-{
-	uint64_t count;
-
-	if (units_parse_count(value, &count) || count > max)
-		return options_explain(why, -EINVAL, "must be a whole number, 0 to %llu",
-				       (unsigned long long)max);
-	*number = (uint32_t)count;
-	return 0;
-}
-
-static int parse_dma_latency(void *target, const char *value, char **why)
-{
-	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
-
-	opts->hold_dma_latency = true;
-	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
-}
-
-static int parse_adaptive(void *target, const char *value, char **why)
-{
-	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
-	char *end;
-
-	opts->adaptive_percent = strtod(value, &end);
-	if (end == value || *end || !(opts->adaptive_percent > 0) || opts->adaptive_percent >= 100)
-		return options_explain(why, -EINVAL,
-				       "not a percentage (use 99.9, more than 0, less than 100)");
-	return 0;
-}
-
-static int parse_idle_state(void *target, const char *value, char **why)
-{
-	struct perf_poke_opts *opts = &((struct start_args *)target)->opts;
-
-	opts->limit_idle_state = true;
-	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
-}
-
-/* The name of no other kind is that of a span, which --span may define later. */
-static const struct perf_poke_choice *find_kind(const char *name, size_t length)
-{
-	const struct perf_poke_choice *row, *span = NULL;
-
-	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
-		if (row->value == PERF_POKE_TRIGGER_SPAN)
-			span = row;
-		else if (strlen(row->name) == length && !strncmp(row->name, name, length))
-			return row;
-	}
-	return span;
-}
-
-static char *join_kinds(void)
-{
-	const struct perf_poke_choice *row;
-	char *names = NULL;
-
-	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
-		if (row->value != PERF_POKE_TRIGGER_SPAN)
-			text_join(&names, row->name);
-	}
-	return names;
-}
-
-/* The library checks texts. */
-static int parse_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
-{
-	if (!value || (!units_parse_time(value, &trigger->threshold_ns) && trigger->threshold_ns &&
-		       trigger->threshold_ns <= NS_PER_H))
-		return 0;
-	return options_explain(why, -EINVAL,
-			       "'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare "
-			       "number is microseconds)",
-			       value);
-}
-
-/* KIND, KIND=TIME or KIND=TEXT */
-static int parse_trigger(void *target, const char *value, char **why)
-{
-	struct start_args *args = target;
-	size_t length = strcspn(value, "=");
-	const char *argument = value[length] ? value + length + 1 : NULL;
-	struct perf_poke_trigger *trigger = &args->triggers[args->nr_triggers];
-	const struct perf_poke_choice *row = find_kind(value, length);
-
-	for (size_t i = 0; i < args->nr_triggers; i++) {
-		if ((int)args->triggers[i].kind == row->value)
-			return options_explain(why, -EINVAL, "'%s' is named twice", row->name);
-	}
-	if (row->value == PERF_POKE_TRIGGER_SPAN)
-		args->span_trigger = value;
-	args->nr_triggers++;
-	trigger->kind = (enum perf_poke_trigger_kind)row->value;
-	if (!row->argument)
-		return parse_threshold(trigger, argument, why);
-	trigger->text = argument;
-	return 0;
-}
 
 static int parse_pid(void *target, const char *value, char **why)
 {
@@ -219,102 +33,20 @@ static int parse_signal(void *target, const char *value, char **why)
 #define TARGET(member) .offset = offsetof(struct start_args, member)
 
 static const struct option_spec options[] = {
-	{ "cpu", 'c', OPTION_CPUS, .required = true, TARGET(opts.cpus), .metavar = "LIST",
-	  .help = "CPUs to watch, such as 3 or 2,4-7" },
-	{ "threshold", 0, OPTION_TIME, .min = 1, .max = NS_PER_H, TARGET(opts.threshold_ns),
-	  .metavar = "TIME", .help = "capture latencies of at least this (30us)" },
-	{ "trigger", 0, OPTION_PARSED, .repeatable = true, .parse = parse_trigger,
-	  .metavar = "WHAT[=TIME]", OPTIONS_AXIS(TRIGGER),
-	  .help = "latency to watch, with its own threshold (irq)" },
-	{ "span", 0, OPTION_STRING, TARGET(span), .metavar = "NAME=ENTRY..EXIT[,by=HOW]",
-	  .help = "what --trigger NAME=TIME watches: from ENTRY to EXIT, each\n"
-		  "tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET],\n"
-		  "usdt:FILE:PROVIDER:NAME, EXIT also uretprobe:FILE:SYMBOL;\n"
-		  "fn or uprobe alone: the function; of the same thread, or by\n"
-		  "cpu, by the FIELD of tracepoints, by arg1 to arg5" },
-	{ "task", 0, OPTION_STRING, TARGET(opts.task), .metavar = "TASK",
-	  .help = "task of --trigger wakeup: a process or thread id, or name" },
-	{ "function", 0, OPTION_STRING, TARGET(opts.function), .metavar = "SYM",
-	  .help = "watch only timers with this callback; any: all timers\n"
-		  "(timerlat_irq with the workload timerlat, else any)" },
-	{ "workload", 0, OPTION_ENUM, OPTIONS_AXIS(WORKLOAD), TARGET(opts.workload),
-	  .metavar = "NAME", .help = "what arms timers (auto)" },
-	{ "period", 0, OPTION_TIME, .min = 10 * NS_PER_US, .max = NS_PER_S, TARGET(opts.period_ns),
-	  .metavar = "TIME", .help = "period of the workload (1ms)" },
-	{ "prio", 0, OPTION_STRING, TARGET(opts.scheduler), .metavar = "HOW",
-	  .help = "scheduling of the workload's threads: f:PRIORITY,\n"
-		  "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)" },
-	{ "cgroup", 0, OPTION_STRING, TARGET(opts.cgroup), .metavar = "NAME",
-	  .help = "cgroup of timerlat's threads, below /sys/fs/cgroup; . for\n"
-		  "this program's" },
-	{ "dma-latency", 0, OPTION_PARSED, .parse = parse_dma_latency, .metavar = "US",
-	  .help = "set /dev/cpu_dma_latency to 0 to 10000 (not set)" },
-	{ "deepest-idle-state", 0, OPTION_PARSED, .parse = parse_idle_state, .metavar = "N",
-	  .help = "limit the idle states of the watched CPUs (no limit)" },
-	{ "recorder", 0, OPTION_ENUM, OPTIONS_AXIS(RECORDER), TARGET(opts.recorder),
-	  .metavar = "NAME", .help = "who holds the trace (auto)" },
-	{ "event", 'e', OPTION_PARSED, .repeatable = true, .parse = parse_events,
-	  .metavar = "EVENT,...",
-	  .help = "tracepoints (also of probes) to record, such as\n"
-		  "sched:sched_switch or irq:* (a set for timers); events to\n"
-		  "sample, as in perf record: cpu-clock, cycles:pp, r1a8,\n"
-		  "PMU/TERM,.../MODIFIERS with the terms freq and period\n"
-		  "(cycles/freq=10000/ if the PMU interrupts by NMI); or\n"
-		  "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)" },
-	{ "filter", 0, OPTION_PARSED, .repeatable = true, .parse = parse_filter, .metavar = "EXPR",
-	  .help = "filter of the --event before it, as in perf record" },
-	{ "call-graph", 0, OPTION_PARSED, .parse = parse_call_graph, .metavar = "fp",
-	  .help = "record callchains of tracepoints too, by frame pointers" },
-	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same" },
-	{ "no-samples", 0, OPTION_FLAG, TARGET(opts.no_samples),
-	  .help = "do not sample cycles where --event has nothing like it, nor\n"
-		  "record branches" },
-	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30, TARGET(opts.buffer_size),
-	  .metavar = "SIZE", .help = "ring size of each CPU (events 4M, pt 16M)" },
-	{ "count", 0, OPTION_COUNT, .min = 1, .max = 1000000000, TARGET(opts.max_captures),
-	  .metavar = "N", .help = "stop after N complete captures (1)" },
-	{ "keep-worst", 0, OPTION_COUNT, .min = 1, .max = 1000000, TARGET(opts.keep_worst),
-	  .metavar = "K",
-	  .help = "keep the K worst captures of each trigger; without\n"
-		  "--count, do not stop (all)" },
-	{ "max-disk", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(1) << 50, TARGET(opts.max_disk),
-	  .metavar = "SIZE", .help = "keep the worst captures within this size (no limit)" },
+	{ .kind = OPTION_SESSION, TARGET(opts) },
+	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same as --call-graph fp" },
 	{ "known", 0, OPTION_STRING, TARGET(known), .metavar = "FILE",
 	  .help = "keep only captures of new causes, and count them; the file is\n"
 		  "that of causes --save (keep all)" },
-	{ "adaptive", 0, OPTION_PARSED, .parse = parse_adaptive, .metavar = "Q",
-	  .help = "measure first and set the thresholds to this percentile,\n"
-		  "such as 99.99 (off)" },
-	{ "warmup", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 24 * NS_PER_H,
-	  TARGET(opts.warmup_ns), .metavar = "TIME", .help = "how long --adaptive measures (10s)" },
-	{ "cooldown", 0, OPTION_DURATION, .max = 24 * NS_PER_H, TARGET(opts.cooldown_ns),
-	  .metavar = "TIME", .help = "minimum time between captures (0)" },
 	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME",
 	  .help = "stop this long after arming (no limit)" },
-	{ "output", 'o', OPTION_STRING, TARGET(opts.output), .metavar = "DIR",
-	  .help = "folder for captures, created if missing (perf-poke.data)" },
-	{ "freeze", 0, OPTION_ENUM, OPTIONS_AXIS(FREEZE), TARGET(opts.freeze), .metavar = "HOW",
-	  .help = "Intel PT: how the trace is stopped at the spike (auto)" },
-	{ "freeze-all", 0, OPTION_FLAG, TARGET(opts.freeze_all),
-	  .help = "Intel PT: capture the traces of all watched CPUs" },
-	{ "sample-size", 0, OPTION_SIZE, .min = 4096, .max = 60 << 10, TARGET(opts.sample_size),
-	  .metavar = "SIZE", .help = "Intel PT: size of AUX samples, at most 60K (60K)" },
-	{ "history", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(2) << 30,
-	  TARGET(opts.history_size), .metavar = "SIZE",
-	  .help = "Intel PT: write only the newest SIZE of trace (all)" },
-	{ "no-switch-events", 0, OPTION_FLAG, TARGET(opts.no_switch_events),
-	  .help = "Intel PT: do not record context switches" },
 	{ "perf-pid", 0, OPTION_PARSED, .repeatable = true, .parse = parse_pid, .metavar = "PID",
 	  .help = "poke this running perf record at each spike" },
 	{ "signal", 0, OPTION_PARSED, .parse = parse_signal, .metavar = "NAME|N",
 	  .help = "signal of a poke (SIGUSR2)" },
 	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
 	  .help = "allow targets other than perf" },
-	{ "delivery", 0, OPTION_ENUM, OPTIONS_AXIS(DELIVERY), TARGET(opts.delivery),
-	  .metavar = "HOW", .help = "how a poke is delivered (auto)" },
-	{ "exit-with-target", 0, OPTION_FLAG, TARGET(opts.exit_with_target),
-	  .help = "stop when all targets have exited" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
 	  .help = "CPUs for this program and the perf that it starts (all\n"
 		  "but the watched ones)" },
@@ -324,8 +56,6 @@ static const struct option_spec options[] = {
 	{ "archive", 0, OPTION_FLAG, TARGET(targets.archive),
 	  .help = "at the end, move perf's files into a folder in --output\n"
 		  "and run perf archive on them" },
-	{ "session", 0, OPTION_STRING, TARGET(opts.session), .metavar = "NAME",
-	  .help = "name for status, stop and poke (the process id)" },
 	{ "detach", 0, OPTION_FLAG, TARGET(detach),
 	  .help = "return when armed and continue in the background" },
 	{ "log", 0, OPTION_STRING, TARGET(log), .metavar = "FILE",
@@ -339,11 +69,6 @@ static const struct option_spec options[] = {
 	  .help = "show a table of all CPUs each second, as rtla does" },
 	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
 	  .help = "print histograms at the end, as rtla timerlat hist does" },
-	{ "bucket-size", 0, OPTION_TIME, .min = NS_PER_US, .max = NS_PER_S - 1,
-	  TARGET(opts.histogram_width_ns), .metavar = "TIME",
-	  .help = "bucket width of --histogram, in whole us (1us)" },
-	{ "entries", 0, OPTION_COUNT, .min = 10, .max = 9999999, TARGET(opts.histogram_entries),
-	  .metavar = "N", .help = "number of buckets of --histogram (256)" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
 	  .help = "perf record with -S or --switch-output=signal: started\n"
@@ -440,35 +165,6 @@ static int check_targets(struct start_args *args, struct console *con)
 	return r;
 }
 
-/* Gives the span's trigger its text. */
-static int check_span(struct start_args *args, struct console *con)
-{
-	const char *name = args->span_trigger, *span = args->span;
-	_cleanup_free_ char *kinds = NULL;
-
-	if (!name && !span)
-		return 0;
-	if (!name) {
-		console_error(con, "--span '%s': needs --trigger %.*s=TIME", span,
-			      (int)strcspn(span, "="), span);
-		return -EINVAL;
-	}
-	if (!span || strcspn(name, "=") != strcspn(span, "=") ||
-	    strncmp(name, span, strcspn(name, "="))) {
-		kinds = join_kinds();
-		console_error(con,
-			      "--trigger '%s': not a trigger (use %s; as irq, irq=30us, "
-			      "event=tp:SYS:NAME or marker=TEXT; or the NAME of --span)",
-			      name, kinds);
-		return -EINVAL;
-	}
-	for (size_t i = 0; i < args->nr_triggers; i++) {
-		if (args->triggers[i].kind == PERF_POKE_TRIGGER_SPAN)
-			args->triggers[i].text = span;
-	}
-	return 0;
-}
-
 int start_parse(struct start_args *args, struct console *con, int argc, char **argv)
 {
 	int r;
@@ -489,19 +185,11 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 			args->opts.adaptive_percent ? ADAPTIVE_NO_FLOOR_NS : 30 * NS_PER_US;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
-	args->opts.triggers = args->triggers;
-	args->opts.trigger_sz = sizeof(*args->triggers);
-	args->opts.nr_triggers = args->nr_triggers;
-	args->opts.events = args->events;
-	args->opts.event_sz = sizeof(*args->events);
-	args->opts.nr_events = args->nr_events;
 	if (args->top && args->detach) {
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;
 	}
 	r = check_histogram(args, con);
-	if (!r)
-		r = check_span(args, con);
 	if (!r)
 		r = check_known(args, con);
 	return r ? r : check_targets(args, con);
@@ -509,9 +197,7 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 
 void start_release(struct start_args *args)
 {
-	for (size_t i = 0; i < args->nr_events; i++)
-		free((char *)args->events[i].name);
-	free(args->events);
+	perf_poke__opts_release(&args->opts);
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)

@@ -9,23 +9,17 @@
 
 struct start_args {
 	struct perf_poke_opts opts;
-	struct perf_poke_event *events; /* names are copies, filters are not */
-	size_t nr_events;
-	size_t last_events; /* index of the first event of the last --event */
 	struct target_args targets;
 	uint64_t duration_ns;
-	struct perf_poke_trigger triggers[KINDS_MAX];
-	size_t nr_triggers;
-	const char *span;	  /* NAME=ENTRY..EXIT */
-	const char *span_trigger; /* NAME=TIME of --trigger */
-	const char *log;	  /* NULL: standard error, or the choice of --detach */
-	const char *known;	  /* or NULL */
+	const char *log;   /* NULL: standard error, or the choice of --detach */
+	const char *known; /* or NULL */
 	bool detach;
 	bool json, top, histogram;
 	bool verbose;
 };
 
-/* Returns as command_options(). Strings are not copied. Call start_release() even on failure. */
+/* Returns as command_options(). Strings other than those of opts are not copied. Call
+ * start_release() even on failure. */
 int start_parse(struct start_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 void start_release(struct start_args *args);

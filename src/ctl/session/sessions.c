@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/text.h"
+#include "explain.h"
 
 void sessions_add(void *ctx, const struct perf_poke_session *session)
 {
@@ -77,7 +77,7 @@ static enum exit_code refuse_many(const struct session_list *list, struct consol
 
 	for (size_t i = 0; i < list->nr; i++) {
 		if (list->entries[i].alive)
-			text_join(&names, list->entries[i].name);
+			explain_list(&names, list->entries[i].name);
 	}
 	console_error(con, "SESSION is required: several are alive (use %s)", names);
 	return EXIT_USAGE;

@@ -65,9 +65,8 @@ static int read_kind(json_object *json, struct perf_poke_spike *spike, char **wh
 	for (int kind = 0; *name; kind++) {
 		known = perf_poke__name(PERF_POKE_AXIS_TRIGGER, kind);
 		if (!known)
-			return json_explain(why, -ENOTSUP,
-					    "spike.trigger '%.32s' is unknown to this version",
-					    name);
+			return say_why(why, -ENOTSUP,
+				       "spike.trigger '%.32s' is unknown to this version", name);
 		spike->kind = (enum perf_poke_trigger_kind)kind;
 		if (!strcmp(name, known))
 			break;
@@ -82,7 +81,7 @@ static int read_cpu(json_object *json, const char *path, int *cpu, char **why)
 	*cpu = value ? json_object_get_int(value) : -1;
 	return *cpu >= -1 && *cpu < CPULIST_MAX_CPUS
 		       ? 0
-		       : json_explain(why, -EINVAL, "%s %d: no such CPU", path, *cpu);
+		       : say_why(why, -EINVAL, "%s %d: no such CPU", path, *cpu);
 }
 
 static void read_build_id(const char *text, struct perf_poke_frame *frame)
@@ -105,7 +104,7 @@ static int read_stack(json_object *json, struct saved *saved, char **why)
 		struct perf_poke_frame *frame = &saved->frames[i];
 
 		if (!json_object_is_type(row, json_type_object))
-			return json_explain(why, -EINVAL, "spike.stack: row %zu is not a frame", i);
+			return say_why(why, -EINVAL, "spike.stack: row %zu is not a frame", i);
 		frame->address = address_of(row, "address");
 		frame->user = json_object_get_boolean(json_find(row, "user"));
 		frame->symbol = name_of(row, "symbol");
@@ -183,7 +182,7 @@ static int read_facts(json_object *json, struct perf_poke_capture *told, char **
 	told->kernel = name_of(json, "kernel.release");
 	told->hostname = name_of(json, "machine.hostname");
 	if (!told->recorder)
-		return json_explain(why, -EINVAL, "recorder.kind is missing or not a string");
+		return say_why(why, -EINVAL, "recorder.kind is missing or not a string");
 	return json_read_fields(json, fields, ARRAY_SIZE(fields), why)
 		       ?: json_read_date(json, "spike.wall_time", &told->wall_ns, why);
 }
@@ -204,7 +203,7 @@ static int read_all(json_object *json, struct saved *saved, char **why)
 	int r;
 
 	if (!schema || json_object_get_int(schema) != SCHEMA)
-		return json_explain(why, -EINVAL, "schema: this version reads %d", SCHEMA);
+		return say_why(why, -EINVAL, "schema: this version reads %d", SCHEMA);
 	keep(saved, json);
 	r = read_spike(json, &saved->spike, why);
 	if (!r)

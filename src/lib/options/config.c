@@ -9,6 +9,7 @@
 #include "base/kallsyms.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
+#include "options/table.h"
 #include "sized_struct.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
@@ -309,6 +310,7 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 		.on_removed = known.on_removed,
 		.capture_ctx = known.capture_ctx,
 	};
+	err = option_check_span(&known, &config->log);
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
 		err = steps[i](config, &known);
 	config->recording.cpus = config->cpus;

@@ -284,6 +284,7 @@ TEST(older_callers)
 
 	memset(&opts, 0xff, sizeof(opts));
 	opts.log = NULL;
+	opts.owned = NULL;
 	opts.cpus = cpu;
 	opts.sz = offsetof(struct perf_poke_opts, threshold_ns);
 	assert_int_equal(config_init(&config, &opts), 0);

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Values of options that are more than a number or a word. */
+#include <string.h>
+
+#include "options/table.h"
+#include "units.h"
+
+#define NS_PER_H UINT64_C(3600000000000)
+
+static int check_event(const struct perf_poke_opts *opts, const char *name, size_t length,
+		       char **why)
+{
+	const struct owned_opts *owned = opts->owned;
+
+	/* Whether it exists is seen at start. */
+	if (!length)
+		return say_why(why, -EINVAL,
+			       "empty event name (use SYSTEM:NAME, such as sched:sched_switch, or "
+			       "cpu-clock)");
+	for (size_t i = 0; owned->events && i < opts->nr_events; i++) {
+		if (!strncmp(owned->events[i].name, name, length) && !owned->events[i].name[length])
+			return say_why(why, -EINVAL, "'%s' is named twice", owned->events[i].name);
+	}
+	return 0;
+}
+
+static int add_event(struct perf_poke_opts *opts, const char *name, size_t length, char **why)
+{
+	struct owned_opts *owned = opts->owned;
+	size_t nr = owned->events ? opts->nr_events : 0;
+	struct perf_poke_event *events;
+	char *copy;
+	int r = check_event(opts, name, length, why);
+
+	if (r)
+		return r;
+	copy = owned_copy(opts, name, length);
+	events = copy ? reallocarray(owned->events, nr + 1, sizeof(*events)) : NULL;
+	if (!events)
+		return -ENOMEM;
+	events[nr] = (struct perf_poke_event){ .name = copy };
+	opts->events = owned->events = events;
+	opts->nr_events = nr + 1;
+	opts->event_sz = sizeof(*events);
+	return 0;
+}
+
+/* The length up to a comma that is not between slashes. */
+static size_t event_length(const char *list)
+{
+	bool terms = false;
+	size_t i;
+
+	for (i = 0; list[i] && (terms || list[i] != ','); i++)
+		terms ^= list[i] == '/';
+	return i;
+}
+
+int parse_events(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	struct owned_opts *owned = opts->owned;
+
+	owned->last_events = owned->events ? opts->nr_events : 0;
+	for (;;) {
+		size_t length = event_length(value);
+		int r = add_event(opts, value, length, why);
+
+		if (r || !value[length])
+			return r;
+		value += length + 1;
+	}
+}
+
+int parse_filter(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	struct owned_opts *owned = opts->owned;
+	const char *copy;
+
+	if (!owned->events)
+		return say_why(why, -EINVAL, "needs an event before it");
+	if (owned->events[owned->last_events].filter)
+		return say_why(why, -EINVAL,
+			       "the event before it has a filter (join them with &&)");
+	copy = owned_copy(opts, value, strlen(value));
+	for (size_t i = owned->last_events; i < opts->nr_events; i++)
+		owned->events[i].filter = copy;
+	return copy ? 0 : -ENOMEM;
+}
+
+int parse_call_graph(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	opts->call_graph = true;
+	return strcmp(value, "fp")
+		       ? say_why(why, -EINVAL,
+				 "must be fp: dwarf and lbr of perf record are not for rings that "
+				 "are overwritten")
+		       : 0;
+}
+
+static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
+{
+	uint64_t count;
+
+	if (units_parse_count(value, &count) || count > max)
+		return say_why(why, -EINVAL, "must be a whole number, 0 to %llu",
+			       (unsigned long long)max);
+	*number = (uint32_t)count;
+	return 0;
+}
+
+int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	opts->hold_dma_latency = true;
+	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
+}
+
+int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	opts->limit_idle_state = true;
+	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
+}
+
+int parse_adaptive(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	char *end;
+
+	opts->adaptive_percent = strtod(value, &end);
+	if (end == value || *end || !(opts->adaptive_percent > 0) || opts->adaptive_percent >= 100)
+		return say_why(why, -EINVAL,
+			       "not a percentage (use 99.9, more than 0, less than 100)");
+	return 0;
+}
+
+/* The name of no other kind is that of a span, which may be defined later. */
+static const struct perf_poke_choice *find_kind(const char *name, size_t length)
+{
+	const struct perf_poke_choice *row, *span = NULL;
+
+	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
+		if (row->value == PERF_POKE_TRIGGER_SPAN)
+			span = row;
+		else if (strlen(row->name) == length && !strncmp(row->name, name, length))
+			return row;
+	}
+	return span;
+}
+
+/* Texts are checked by perf_poke__new(). */
+static int parse_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
+{
+	if (!value || (!units_parse_time(value, &trigger->threshold_ns) && trigger->threshold_ns &&
+		       trigger->threshold_ns <= NS_PER_H))
+		return 0;
+	return say_why(why, -EINVAL,
+		       "'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare number is "
+		       "microseconds)",
+		       value);
+}
+
+static int add_trigger(struct perf_poke_opts *opts, const struct perf_poke_trigger *trigger)
+{
+	struct owned_opts *owned = opts->owned;
+	size_t nr = owned->triggers ? opts->nr_triggers : 0;
+	struct perf_poke_trigger *triggers =
+		reallocarray(owned->triggers, nr + 1, sizeof(*triggers));
+
+	if (!triggers)
+		return -ENOMEM;
+	triggers[nr] = *trigger;
+	opts->triggers = owned->triggers = triggers;
+	opts->nr_triggers = nr + 1;
+	opts->trigger_sz = sizeof(*triggers);
+	return 0;
+}
+
+static struct perf_poke_trigger *find_trigger(const struct perf_poke_opts *opts, int kind)
+{
+	struct owned_opts *owned = opts->owned;
+
+	for (size_t i = 0; owned->triggers && i < opts->nr_triggers; i++) {
+		if ((int)owned->triggers[i].kind == kind)
+			return &owned->triggers[i];
+	}
+	return NULL;
+}
+
+/* Gives the span's trigger, whose text is the name until then, its definition. */
+static void join_span(const struct perf_poke_opts *opts)
+{
+	struct perf_poke_trigger *trigger = find_trigger(opts, PERF_POKE_TRIGGER_SPAN);
+	const struct owned_opts *owned = opts->owned;
+	size_t length = strcspn(owned->span ?: "", "=");
+
+	if (trigger && owned->span && strlen(trigger->text) == length &&
+	    !strncmp(trigger->text, owned->span, length))
+		trigger->text = owned->span;
+}
+
+int parse_span(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	struct owned_opts *owned = opts->owned;
+
+	if (!strchr(value, '='))
+		return say_why(why, -EINVAL, "has no NAME=");
+	owned->span = owned_copy(opts, value, strlen(value));
+	if (!owned->span)
+		return -ENOMEM;
+	join_span(opts);
+	return 0;
+}
+
+/* KIND, KIND=TIME, KIND=TEXT, or NAME=TIME */
+int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	size_t length = strcspn(value, "=");
+	const char *argument = value[length] ? value + length + 1 : NULL;
+	const struct perf_poke_choice *row = find_kind(value, length);
+	struct perf_poke_trigger trigger = { .kind = (enum perf_poke_trigger_kind)row->value };
+	bool is_span = trigger.kind == PERF_POKE_TRIGGER_SPAN;
+	int r = 0;
+
+	if (find_trigger(opts, row->value))
+		return say_why(why, -EINVAL, "'%s' is named twice", row->name);
+	if (!row->argument)
+		r = parse_threshold(&trigger, argument, why);
+	if (!r && (is_span || (row->argument && argument))) {
+		trigger.text = is_span ? owned_copy(opts, value, length)
+				       : owned_copy(opts, argument, strlen(argument));
+		r = trigger.text ? 0 : -ENOMEM;
+	}
+	if (!r)
+		r = add_trigger(opts, &trigger);
+	if (!r)
+		join_span(opts);
+	return r;
+}
+
+static char *join_kinds(void)
+{
+	const struct perf_poke_choice *row;
+	char *names = NULL;
+
+	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
+		if (row->value != PERF_POKE_TRIGGER_SPAN)
+			explain_list(&names, row->name);
+	}
+	return names;
+}
+
+int option_check_span(const struct perf_poke_opts *opts, const struct log *log)
+{
+	const struct owned_opts *owned = opts->owned;
+	const struct perf_poke_trigger *trigger =
+		owned ? find_trigger(opts, PERF_POKE_TRIGGER_SPAN) : NULL;
+	_cleanup_free_ char *kinds = join_kinds();
+
+	if (trigger && !strchr(trigger->text, '='))
+		return log_error(log, -EINVAL,
+				 "trigger '%s': not a trigger (use %s; as irq, irq=30us, "
+				 "event=tp:SYS:NAME or marker=TEXT; or the NAME of a span)",
+				 trigger->text, kinds);
+	if (owned && owned->span && !trigger)
+		return log_error(log, -EINVAL, "span '%s': needs the trigger %.*s=TIME",
+				 owned->span, (int)strcspn(owned->span, "="), owned->span);
+	return 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "options/table.h"
+
+#include <stddef.h>
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_H (3600 * NS_PER_S)
+
+/* Where and what the member is. */
+#define MEMBER(kind, member)                                                                       \
+	(kind), offsetof(struct perf_poke_opts, member),                                           \
+		sizeof(((struct perf_poke_opts *)0)->member)
+#define PARSED(parser, member) MEMBER(OPTION_PARSED, member), .parse = (parser)
+#define NO_AXIS .axis = -1
+
+static const struct option_row rows[] = {
+	{ { "cpu", 'c', "LIST", "CPUs to watch, such as 3 or 2,4-7", NO_AXIS, .required = true },
+	  MEMBER(OPTION_CPUS, cpus) },
+	{ { "threshold", 0, "TIME", "capture latencies of at least this (30us)", NO_AXIS },
+	  MEMBER(OPTION_TIME, threshold_ns),
+	  .min = 1,
+	  .max = NS_PER_H },
+	{ { "trigger", 0, "WHAT[=TIME]", "latency to watch, with its own threshold (irq)",
+	    PERF_POKE_AXIS_TRIGGER, .repeatable = true },
+	  PARSED(parse_trigger, trigger_sz) },
+	{ { "span", 0, "NAME=ENTRY..EXIT[,by=HOW]",
+	    "what --trigger NAME=TIME watches: from ENTRY to EXIT, each\n"
+	    "tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET],\n"
+	    "usdt:FILE:PROVIDER:NAME, EXIT also uretprobe:FILE:SYMBOL;\n"
+	    "fn or uprobe alone: the function; of the same thread, or by\n"
+	    "cpu, by the FIELD of tracepoints, by arg1 to arg5",
+	    NO_AXIS },
+	  PARSED(parse_span, trigger_sz) },
+	{ { "task", 0, "TASK", "task of --trigger wakeup: a process or thread id, or name",
+	    NO_AXIS },
+	  MEMBER(OPTION_STRING, task) },
+	{ { "function", 0, "SYM",
+	    "watch only timers with this callback; any: all timers\n"
+	    "(timerlat_irq with the workload timerlat, else any)",
+	    NO_AXIS },
+	  MEMBER(OPTION_STRING, function) },
+	{ { "workload", 0, "NAME", "what arms timers (auto)", PERF_POKE_AXIS_WORKLOAD },
+	  MEMBER(OPTION_ENUM, workload) },
+	{ { "period", 0, "TIME", "period of the workload (1ms)", NO_AXIS },
+	  MEMBER(OPTION_TIME, period_ns),
+	  .min = 10 * NS_PER_US,
+	  .max = NS_PER_S },
+	{ { "prio", 0, "HOW",
+	    "scheduling of the workload's threads: f:PRIORITY,\n"
+	    "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)",
+	    NO_AXIS },
+	  MEMBER(OPTION_STRING, scheduler) },
+	{ { "cgroup", 0, "NAME",
+	    "cgroup of timerlat's threads, below /sys/fs/cgroup; . for\n"
+	    "this program's",
+	    NO_AXIS },
+	  MEMBER(OPTION_STRING, cgroup) },
+	{ { "dma-latency", 0, "US", "set /dev/cpu_dma_latency to 0 to 10000 (not set)", NO_AXIS },
+	  PARSED(parse_dma_latency, dma_latency_us) },
+	{ { "deepest-idle-state", 0, "N", "limit the idle states of the watched CPUs (no limit)",
+	    NO_AXIS },
+	  PARSED(parse_idle_state, deepest_idle_state) },
+	{ { "recorder", 0, "NAME", "who holds the trace (auto)", PERF_POKE_AXIS_RECORDER },
+	  MEMBER(OPTION_ENUM, recorder) },
+	{ { "event", 'e', "EVENT,...",
+	    "tracepoints (also of probes) to record, such as\n"
+	    "sched:sched_switch or irq:* (a set for timers); events to\n"
+	    "sample, as in perf record: cpu-clock, cycles:pp, r1a8,\n"
+	    "PMU/TERM,.../MODIFIERS with the terms freq and period\n"
+	    "(cycles/freq=10000/ if the PMU interrupts by NMI); or\n"
+	    "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)",
+	    NO_AXIS, .repeatable = true },
+	  PARSED(parse_events, event_sz) },
+	{ { "filter", 0, "EXPR", "filter of the --event before it, as in perf record", NO_AXIS,
+	    .repeatable = true },
+	  PARSED(parse_filter, event_sz) },
+	{ { "call-graph", 0, "fp", "record callchains of tracepoints too, by frame pointers",
+	    NO_AXIS },
+	  PARSED(parse_call_graph, call_graph) },
+	{ { "no-samples", 0, NULL,
+	    "do not sample cycles where --event has nothing like it, nor\n"
+	    "record branches",
+	    NO_AXIS },
+	  MEMBER(OPTION_FLAG, no_samples) },
+	{ { "buffer", 0, "SIZE", "ring size of each CPU (events 4M, pt 16M)", NO_AXIS },
+	  MEMBER(OPTION_SIZE, buffer_size),
+	  .min = 4096,
+	  .max = UINT64_C(2) << 30 },
+	{ { "count", 0, "N", "stop after N complete captures (1)", NO_AXIS },
+	  MEMBER(OPTION_COUNT, max_captures),
+	  .min = 1,
+	  .max = 1000000000 },
+	{ { "keep-worst", 0, "K",
+	    "keep the K worst captures of each trigger; without\n"
+	    "--count, do not stop (all)",
+	    NO_AXIS },
+	  MEMBER(OPTION_COUNT, keep_worst),
+	  .min = 1,
+	  .max = 1000000 },
+	{ { "max-disk", 0, "SIZE", "keep the worst captures within this size (no limit)", NO_AXIS },
+	  MEMBER(OPTION_SIZE, max_disk),
+	  .min = 4096,
+	  .max = UINT64_C(1) << 50 },
+	{ { "adaptive", 0, "Q",
+	    "measure first and set the thresholds to this percentile,\n"
+	    "such as 99.99 (off)",
+	    NO_AXIS },
+	  PARSED(parse_adaptive, adaptive_percent) },
+	{ { "warmup", 0, "TIME", "how long --adaptive measures (10s)", NO_AXIS },
+	  MEMBER(OPTION_DURATION, warmup_ns),
+	  .min = NS_PER_S / 1000,
+	  .max = 24 * NS_PER_H },
+	{ { "cooldown", 0, "TIME", "minimum time between captures (0)", NO_AXIS },
+	  MEMBER(OPTION_DURATION, cooldown_ns),
+	  .max = 24 * NS_PER_H },
+	{ { "output", 'o', "DIR", "folder for captures, created if missing (perf-poke.data)",
+	    NO_AXIS },
+	  MEMBER(OPTION_STRING, output) },
+	{ { "freeze", 0, "HOW", "Intel PT: how the trace is stopped at the spike (auto)",
+	    PERF_POKE_AXIS_FREEZE },
+	  MEMBER(OPTION_ENUM, freeze) },
+	{ { "freeze-all", 0, NULL, "Intel PT: capture the traces of all watched CPUs", NO_AXIS },
+	  MEMBER(OPTION_FLAG, freeze_all) },
+	{ { "sample-size", 0, "SIZE", "Intel PT: size of AUX samples, at most 60K (60K)", NO_AXIS },
+	  MEMBER(OPTION_SIZE, sample_size),
+	  .min = 4096,
+	  .max = 60 << 10 },
+	{ { "history", 0, "SIZE", "Intel PT: write only the newest SIZE of trace (all)", NO_AXIS },
+	  MEMBER(OPTION_SIZE, history_size),
+	  .min = 4096,
+	  .max = UINT64_C(2) << 30 },
+	{ { "no-switch-events", 0, NULL, "Intel PT: do not record context switches", NO_AXIS },
+	  MEMBER(OPTION_FLAG, no_switch_events) },
+	{ { "delivery", 0, "HOW", "how a poke is delivered (auto)", PERF_POKE_AXIS_DELIVERY },
+	  MEMBER(OPTION_ENUM, delivery) },
+	{ { "exit-with-target", 0, NULL, "stop when all targets have exited", NO_AXIS },
+	  MEMBER(OPTION_FLAG, exit_with_target) },
+	{ { "session", 0, "NAME", "name for status, stop and poke (the process id)", NO_AXIS },
+	  MEMBER(OPTION_STRING, session) },
+	{ { "bucket-size", 0, "TIME", "bucket width of --histogram, in whole us (1us)", NO_AXIS },
+	  MEMBER(OPTION_TIME, histogram_width_ns),
+	  .min = NS_PER_US,
+	  .max = NS_PER_S - 1 },
+	{ { "entries", 0, "N", "number of buckets of --histogram (256)", NO_AXIS },
+	  MEMBER(OPTION_COUNT, histogram_entries),
+	  .min = 10,
+	  .max = 9999999 },
+};
+
+const struct option_row *option_row(size_t i)
+{
+	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
+}
+
+const struct perf_poke_option *perf_poke__option(size_t i)
+{
+	const struct option_row *row = option_row(i);
+
+	return row ? &row->option : NULL;
+}
