@@ -3,6 +3,7 @@
 """start --known keeps captures of new causes alone."""
 import json
 import os
+import signal
 
 import common
 
@@ -43,6 +44,14 @@ class Known(common.HostTest):
         self.know(*({"fingerprint": line["fingerprint"]} for line in
                     common.parse_lines(common.run_ctl("causes", "--json", self.output).stdout) if line["type"] == "cause"))
         self.assertEqual(common.run_ctl("causes", self.output, "--known", self.file).returncode, 0)
+
+    def test_a_signal_waits_for_verdicts(self):
+        self.know({"fingerprint": "*"})
+        with common.Session([self.cpu], self.output, "--known", self.file, "--count", "1000", *ANY) as session:
+            session.read_capture()
+            code = session.finish(signal.SIGINT)
+        self.assertEqual((code, self.folders()), (0, []))
+        self.assertEqual(session.lines[-1]["unjudged"], 0)
 
     def test_mistakes_are_found_before_it_begins(self):
         self.know({"fingerprint": "*", "expires": "soon"})

@@ -43,6 +43,14 @@ int ending_open(void)
 	return fd;
 }
 
+void ending_drain(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (fd >= 0 && read(fd, &info, sizeof(info)) > 0)
+		;
+}
+
 static void on_signal(int number)
 {
 	(void)number;

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -407,14 +406,6 @@ bool child_has_ended(struct child *child)
 	return true;
 }
 
-static void drain(int signals)
-{
-	struct signalfd_siginfo info;
-
-	while (signals >= 0 && read(signals, &info, sizeof(info)) > 0)
-		;
-}
-
 /* Returns whether the child has exited. */
 static bool await_end(struct child *child, int signals, uint64_t wait_ns)
 {
@@ -436,7 +427,7 @@ static bool await_end(struct child *child, int signals, uint64_t wait_ns)
 		return true;
 	}
 	if (r == -EINTR)
-		drain(signals);
+		ending_drain(signals);
 	return false;
 }
 
@@ -466,7 +457,7 @@ static void end(struct child *child, int signals)
 {
 	const struct child_config *config = child->config;
 
-	drain(signals);
+	ending_drain(signals);
 	settle(child, signals);
 	child->stopped_by = SIGINT;
 	if (tell(child, "stop\n"))

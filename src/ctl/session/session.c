@@ -131,12 +131,14 @@ static void handle_sieve(struct session *s)
 	report_failure(s, "--known", r);
 }
 
-/* A signal ends it: what is not judged by then stays. */
+/* Another signal ends it: what is not judged by then stays. */
 static void finish_sieve(struct session *s)
 {
 	struct pollfd fds[] = { { .fd = s->sieve.pidfd, .events = POLLIN },
 				{ .fd = s->signals, .events = POLLIN } };
 
+	/* The one that ended the session does not count. */
+	ending_drain(s->signals);
 	while (s->sieve.pidfd >= 0 && !s->failed) {
 		fds[0].fd = s->sieve.pidfd;
 		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents)
