@@ -96,6 +96,28 @@ static void refuses(const char *where, const char *text)
 	assert_string_equal(why, text);
 }
 
+/* In a folder that others may write to: no link, no pipe, no second name of another file. */
+TEST_WITH(opens_its_own_file, set_up, remove_folder)
+{
+	static const char *const strange[] = { "second", "link", "pipe", "." };
+	struct logger log = { 0 };
+
+	assert_int_equal(logger_open_at(&log, folder->fd, "log"), 0);
+	logger_line(&log, PERF_POKE_LOG_INFO, "one");
+	logger_release(&log);
+	assert_false(log.failed);
+	assert_int_equal(logger_open_at(&log, folder->fd, "log"), 0);
+	logger_release(&log);
+	put_file(folder->fd, "other", "");
+	assert_int_equal(linkat(folder->fd, "other", folder->fd, "second", 0), 0);
+	assert_int_equal(symlinkat("log", folder->fd, "link"), 0);
+	assert_int_equal(mkfifoat(folder->fd, "pipe", 0600), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(strange); i++) {
+		assert_true(logger_open_at(&log, folder->fd, strange[i]) < 0);
+		assert_int_equal(log.kind, LOGGER_NONE);
+	}
+}
+
 TEST(refuses_places)
 {
 	refuses("/no/such/log", "--log '/no/such/log': cannot append to the file: No "
