@@ -2,6 +2,7 @@
 #include "cli/logger.h"
 
 #include <string.h>
+#include <syslog.h>
 
 #include "cli/console.h"
 #include "cli/json_line.h"
@@ -84,6 +85,37 @@ TEST(notices_full_disk)
 	logger_line(&log, PERF_POKE_LOG_INFO, "x");
 	logger_release(&log);
 	assert_true(log.failed);
+}
+
+/* Instead of journald. */
+static struct {
+	int priority, r;
+	char text[64];
+} journal;
+
+int __wrap_systemd_journal(int priority, const char *text)
+{
+	journal.priority = priority;
+	snprintf(journal.text, sizeof(journal.text), "%s", text);
+	return journal.r;
+}
+
+TEST(writes_to_the_journal)
+{
+	struct logger log = { .kind = LOGGER_JOURNAL };
+
+	logger_line(&log, PERF_POKE_LOG_WARN, "late");
+	assert_int_equal(journal.priority, LOG_WARNING);
+	assert_string_equal(journal.text, "late");
+	logger_result(&log, PERF_POKE_LOG_INFO, "a\nb\n");
+	assert_int_equal(journal.priority, LOG_INFO);
+	assert_string_equal(journal.text, "a\nb\n");
+	assert_false(log.failed);
+	journal.r = -EPIPE;
+	logger_line(&log, PERF_POKE_LOG_ERROR, "lost");
+	assert_int_equal(journal.priority, LOG_ERR);
+	assert_true(log.failed);
+	logger_release(&log);
 }
 
 static void refuses(const char *where, const char *text)

@@ -98,6 +98,15 @@ TEST(maps_events)
 	assert_string_equal(events[3].filter, "c");
 }
 
+TEST(takes_a_percentage)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	PARSE(&p, "-c1", "--adaptive", "99.9");
+	assert_int_equal(p.r, 0);
+	assert_true(p.args.opts.adaptive_percent == 99.9);
+}
+
 TEST(refuses)
 {
 	static const char *const rows[][2] = {
@@ -112,6 +121,9 @@ TEST(refuses)
 		{ "-c1 --top --detach", "--top excludes --detach" },
 		{ "-c1 --buffer 0", "--buffer '0': must be 4K or more" },
 		{ "-c1 --adaptive 100", "--adaptive '100': not a percentage" },
+		{ "-c1 --adaptive 0", "--adaptive '0': not a percentage" },
+		{ "-c1 --adaptive nan", "--adaptive 'nan': not a percentage" },
+		{ "-c1 --adaptive x", "--adaptive 'x': not a percentage" },
 		{ "-c1 --adaptive 9x", "--adaptive '9x': not a percentage" },
 		{ "-c1 --dma-latency 10001",
 		  "--dma-latency '10001': must be a whole number, 0 to 10000" },
