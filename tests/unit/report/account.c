@@ -79,6 +79,26 @@ TEST(completes_the_path_by_the_stack)
 	assert_null(strstr(other, "before the trace"));
 }
 
+TEST(cuts_a_long_path)
+{
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+	struct step steps[31] = { TASK(0, "stress 7") };
+	const char *end;
+	size_t frames = 0;
+
+	for (size_t i = 1; i < ARRAY_SIZE(steps); i++)
+		steps[i] = CALL(i, "f");
+	assert_int_equal(timeline_make(&account, steps, ARRAY_SIZE(steps), true), 0);
+	assert_int_equal(account_finish(&account), 0);
+	text = print(&account, 1);
+	end = strstr(text, "\n  ... in stress 7\n");
+	assert_non_null(end);
+	for (const char *at = text; (at = strstr(at, "\n  < f\n")) && at < end; at++)
+		frames++;
+	assert_int_equal(frames, 23);
+}
+
 TEST(counts_what_the_cause_executed)
 {
 	_cleanup_(account_release) struct account account;
