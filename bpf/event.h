@@ -34,7 +34,7 @@ int event_seen(void *ctx)
 	s->actual_ns = s->expected_ns = s->time_ns;
 	s->cpu = s->ran_cpu;
 	fill_task(s);
-	/* By volatile reads: what is constant to the compiler is not to user space. */
+	/* Volatile reads: user space sets this constant before loading. */
 	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
 		s->label[i] = event_name[i];
 	stack_at_spike(ctx, s->sequence);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by BPF and user space: whom a spike signals, and with what result. */
+/* Shared by BPF and user space: the targets of a spike's signals, and the results. */
 #ifndef POKE_H
 #define POKE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Spikes that others have measured. Part of the trigger: what is reported late is taken, frozen and
- * told as a latency of its own is. */
+/* Spikes that others have measured. Part of the trigger: a reported latency is taken, frozen and
+ * told like one of its own. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -19,7 +19,7 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 	s->actual_ns = report->actual_ns;
 	s->expected_ns = report->actual_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	/* The names of another thread are the controller's to find. */
+	/* The controller finds the names of another thread. */
 	if (report->tid)
 		s->tid = report->tid;
 	else

@@ -91,7 +91,7 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 now, 
 	s->expected_ns = now - latency_ns;
 	s->cpu = s->ran_cpu;
 	fill_task(s);
-	/* By volatile reads: what is constant to the compiler is not to user space. */
+	/* Volatile reads: user space sets this constant before loading. */
 	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
 		s->label[i] = span_name[i];
 	stack_at_spike(ctx, s->sequence);

@@ -24,7 +24,7 @@
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 64
 
-/* Whose exit ends a span: that of the same thread or CPU, or one with an equal argument. */
+/* Which exit ends a span: one of the same thread or CPU, or one with an equal argument. */
 enum span_by {
 	SPAN_BY_THREAD,
 	SPAN_BY_CPU,
@@ -37,7 +37,7 @@ struct span_argument {
 	__u32 size;  /* of the field */
 };
 
-/* What is not measured as a span. */
+/* Entries and exits that are not measured as a span. */
 enum span_unpaired {
 	SPAN_NOT_ENTERED, /* an exit without an entry */
 	SPAN_REENTERED,	  /* an entry in an open span */
@@ -146,8 +146,8 @@ struct trigger_stacks {
 	__u64 sequence; /* of the spike; 0: none, or being written */
 	struct trigger_stack spike;
 	struct trigger_branches branches; /* before it */
-	/* That a hypervisor took from the CPU, up to when the scheduler looked last before the
-	 * spike; all bits set: unknown. */
+	/* Steal time of the CPU, up to the scheduler's last look before the spike; all bits set:
+	 * unknown. */
 	__u64 steal_ns;
 };
 
@@ -185,7 +185,7 @@ struct trigger_spike {
 /* The context of the program report_late. */
 struct trigger_report {
 	__u64 expected_ns, actual_ns; /* CLOCK_MONOTONIC; actual_ns 0: now */
-	__u64 tid;		      /* 0: who runs */
+	__u64 tid;		      /* 0: the current thread */
 	char label[TRIGGER_LABEL_SIZE];
 };
 

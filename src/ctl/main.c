@@ -5,8 +5,7 @@
 
 int main(int argc, char **argv)
 {
-	/* Where the caller ignores it, the kernel forgets how our children end, and who they were.
-	 */
+	/* If the caller ignores SIGCHLD, the kernel discards the exit status of our children. */
 	signal(SIGCHLD, SIG_DFL);
 	return command_dispatch(commands, argc, argv);
 }

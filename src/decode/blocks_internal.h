@@ -28,7 +28,7 @@ struct blocks {
 	struct pace *pace;
 
 	uint64_t now;	/* ns */
-	uint64_t check; /* when who runs, or what is mapped, may change */
+	uint64_t check; /* when the running task or its mappings may change */
 	uint64_t mark;	/* the next one: no run goes on from before it */
 	struct decode_item blank;
 
@@ -38,7 +38,7 @@ struct blocks {
 	struct decode_item carried;
 	struct pt_block part; /* of the block to come; ninsn 0: none */
 	int status;	      /* of the decoder */
-	uint64_t position;    /* of the decoder, when it was last asked for */
+	uint64_t position;    /* offset of the decoder at the last request */
 	uint64_t passed;      /* of the decoder, before the last block: it reads events ahead */
 	uint64_t missing;     /* code at this address */
 	uint64_t nr_blocks;

@@ -25,7 +25,7 @@ static void advance_timeline(struct calls *calls, uint64_t time)
 {
 	if (!timeline_advance(calls->timeline, time))
 		return;
-	/* What is counted, is so from where the window opens. */
+	/* Counting begins where the window opens. */
 	for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next) {
 		cpu->origin = cpu->counts;
 		cpu->now.at = calls_position(calls, cpu);

@@ -19,7 +19,7 @@ struct code_section {
 	int isid;
 };
 
-/* What is at an address while nothing else is mapped there. */
+/* The code at an address while nothing else is mapped there. */
 struct code_region {
 	uint64_t start, end;
 	const struct code_section *section;

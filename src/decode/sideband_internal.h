@@ -79,7 +79,7 @@ void sideband_sort_refs(struct sideband_refs *refs);
 size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64_t time,
 			   const uint8_t *before);
 
-/* The last of these; NULL: none. */
+/* The last one; NULL: none. */
 const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, int32_t key,
 					     uint64_t time, const uint8_t *before);
 

@@ -33,8 +33,8 @@ struct trace_chunk {
 	int32_t cpu, tid; /* tid: -1 if cpu is not */
 };
 
-/* Joins chunks that follow each other without overlap, or copies what is cut apart. `chunks`: of
- * the queue. Returns 0 or -ENOMEM. */
+/* Joins adjacent chunks, or copies those that are apart. `chunks`: of the queue. Returns 0 or
+ * -ENOMEM. */
 int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 

@@ -25,8 +25,8 @@ struct image {
 	struct pt_image *bytes;
 	struct sideband_maps maps;
 	int pid;
-	uint64_t time; /* as of which the kernel is patched */
-	uint64_t used; /* when it was last asked for, in requests */
+	uint64_t time; /* the time as of which the kernel is patched */
+	uint64_t used; /* last request, counted in requests */
 	struct code_region *regions;
 	size_t nr;
 };
@@ -377,7 +377,7 @@ static int walk(struct code_view *view, const struct code_section *section,
 	return add_row(view, &made->nr_rows, &row);
 }
 
-/* As libipt has it, without a look at what is between. */
+/* As in libipt, without decoding the code in between. */
 static int make_whole(struct code_view *view, const struct pt_block *block,
 		      const struct symbol *symbol, struct code_block *made)
 {

@@ -38,7 +38,7 @@ int account_finish(struct account *account)
 {
 	int r = make_findings(account);
 
-	/* What is reported late may have run all the time. */
+	/* A task that is reported late may have run all the time. */
 	if (!r && facts_have_times(&account->facts) && !account->facts.poked &&
 	    !account->facts.reported)
 		r = analysis_make(&account->analysis, &account->findings, &account->facts);

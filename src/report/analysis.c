@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "analysis.h"
 
-/* A usage has rows for what came before, in and after the timer's IRQ. Besides: the delay, two
- * latencies, what is not recorded. */
+/* A usage has rows for the time before, in and after the timer's IRQ. Further rows: the delay, two
+ * latencies, gaps of the recording. */
 #define ROWS_OF_USAGE 3
 #define ROWS_OF_TOTALS 4
 

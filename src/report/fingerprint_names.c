@@ -148,7 +148,7 @@ static const struct named entries[] = {
 	{ "invoke_syscall", "syscall" },
 };
 
-/* Returns what is behind the prefixes of an entry of x86, or NULL. */
+/* Returns the name behind the prefixes of an x86 entry, or NULL. */
 static const char *behind_entry(const char *name)
 {
 	static const char *const prefixes[] = { "asm_sysvec_", "__sysvec_", "sysvec_",

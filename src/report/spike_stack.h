@@ -28,8 +28,8 @@ struct spike_stack {
 
 #define STACK_NONE SIZE_MAX
 
-/* The frame that kept interrupts off and thereby delayed the timer: it turned them on again, and is
- * not a mere helper for that. STACK_NONE: interrupts were on, as in user space, or unknown. */
+/* The frame that kept interrupts off, which delayed the timer: the one that enabled them again,
+ * without helpers. STACK_NONE: interrupts were on, as in user space, or unknown. */
 size_t spike_stack_culprit(const struct spike_stack *stack);
 
 /* The frame that the task was switched from, not one of the scheduler. STACK_NONE: unknown. */

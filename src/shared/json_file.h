@@ -11,8 +11,8 @@
 
 #define JSON_FILE_MAX_SIZE (1 << 20)
 
-/* All that return int return 0, -ENOMEM, or another negative errno with *why (allocated, may be
- * NULL): what is wrong. */
+/* Functions that return int return 0, -ENOMEM, or another negative errno with *why, the error's
+ * text (allocated, may be NULL). */
 
 /* text[size] is NUL. */
 int json_file_parse(json_object **json, const char *text, size_t size, char **why) _must_check_;

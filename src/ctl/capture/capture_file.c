@@ -209,7 +209,7 @@ static int read_idle_states(json_object *json, struct hardware_facts *hardware, 
 	return 0;
 }
 
-/* What is missing or null was not counted. */
+/* A counter that is missing or null was not counted. */
 static int read_hardware(json_object *json, struct hardware_facts *hardware, char **why)
 {
 	const struct json_field fields[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* fingerprint.json of a capture: what a report found, so that it need not be decoded again. */
+/* fingerprint.json of a capture caches what a report found, because decoding takes long. */
 #ifndef CTL_CAPTURE_FINGERPRINT_FILE_H
 #define CTL_CAPTURE_FINGERPRINT_FILE_H
 

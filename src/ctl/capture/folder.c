@@ -57,7 +57,7 @@ int folder_choose(struct console *con, const char *word, char **path)
 {
 	int r = find(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
 
-	/* Whoever reads the named folder reports what is wrong with it. */
+	/* Reading the named folder reports its errors. */
 	if (r && r != -ENOMEM && word) {
 		*path = strdup(word);
 		r = *path ? 0 : -ENOMEM;

@@ -449,7 +449,7 @@ static bool is_seen(const struct known_judge *judge, const struct known_cause *c
 	return false;
 }
 
-/* What was known of a group, with what is now. Patterns stay apart. */
+/* A group's known cause, updated by its captures. Patterns stay apart. */
 static struct known_cause renewed(const struct known_judge *judge, const struct causes *causes,
 				  const struct group *group)
 {

@@ -160,7 +160,7 @@ static enum exit_code judge_all(const struct causes *causes, const struct known_
 	return EXIT_FINE;
 }
 
-/* What is new stays new if others cannot be read; that nothing is new must not depend on these. */
+/* An unreadable capture cannot make a new cause known, but it may hide one. */
 static enum exit_code finish(const struct writing *w)
 {
 	const struct causes *causes = w->causes;

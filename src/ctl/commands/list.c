@@ -158,7 +158,7 @@ struct list {
 	size_t nr_cpus;
 	struct list_entry *entries;
 	size_t nr, room;
-	size_t found; /* broken ones, and those not asked for, too */
+	size_t found; /* including broken and unselected ones */
 	bool failed, out_of_memory;
 };
 

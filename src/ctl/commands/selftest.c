@@ -105,8 +105,7 @@ struct selftest {
 	struct perf_tool perf;
 	struct run run;
 	struct bundle bundle;
-	unsigned int
-		bundled; /* a bit for each way to freeze of which there is one; of events, AUTO */
+	unsigned int bundled; /* a bit for each way to freeze with a capture; for events, AUTO */
 	size_t nr_rows, nr_wrong;
 };
 

@@ -171,7 +171,7 @@ void status_print(FILE *file, const struct perf_poke_session *session)
 	if (session->armed_for_ns && !session->alive)
 		fputs(" ago", file);
 	fputc('\n', file);
-	/* A session killed early or of another version has no more. */
+	/* Sessions killed early or of another version have no more data. */
 	if (!session->nr_cpus)
 		return;
 	print_watched(file, session);

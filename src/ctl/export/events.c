@@ -69,7 +69,7 @@ static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
 	return 0;
 }
 
-/* Events before the window tell what is open when it begins. */
+/* Events before the window determine what is open at its begin. */
 static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
 {
 	struct tracepoint_event event;

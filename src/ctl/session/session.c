@@ -505,7 +505,7 @@ static enum exit_code finish(struct session *s)
 	if (perf_poke__stop(s->pp))
 		s->failed = true;
 	console_clear_status(s->con);
-	/* No more pokes come. */
+	/* No poke follows. */
 	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
 		s->failed = true;
 	s->errors = s->con->errors;

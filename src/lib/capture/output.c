@@ -51,7 +51,7 @@ static int refuse(const struct output *output, int fd, const struct stat *st, co
 		st->st_mode & 07777);
 }
 
-/* From the folder up to the root. In a sticky folder nobody else can replace what is ours. */
+/* From the folder up to the root. In a sticky folder nobody else can replace our entries. */
 static int check_folders(const struct output *output, const struct log *log)
 {
 	_cleanup_close_ int fd = openat(output->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);

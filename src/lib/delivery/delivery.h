@@ -26,7 +26,7 @@ struct delivery_state;
 
 struct delivery {
 	struct perf_poke_choice choice;
-	bool automatic; /* AUTO may take it; `tracepoint` is for those who ask */
+	bool automatic; /* AUTO may take it */
 	enum poke_way way;
 	struct probe probe;
 	/* NULL: the trigger's program is all it takes. */

@@ -319,7 +319,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	return 0;
 }
 
-/* A thread that somebody has reported. */
+/* Names a reported thread. */
 static void session_name_task(struct perf_poke_spike *spike)
 {
 	char path[64], text[1024];
@@ -525,7 +525,7 @@ int perf_poke__stop(struct perf_poke *pp)
 	hardware_free(TAKE_PTR(pp->hardware));
 	closep(&pp->hotplug_fd);
 	output_close(&pp->output);
-	/* Those who wait for the end of the session wait for this. */
+	/* Observers wait for this to see the end of the session. */
 	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Reports what is late to the trigger's program. */
+/* Reports latencies to the trigger's program. */
 #ifndef LIB_TRIGGER_REPORT_H
 #define LIB_TRIGGER_REPORT_H
 

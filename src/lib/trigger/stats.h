@@ -15,9 +15,10 @@ struct stats_table {
 	size_t nr;
 };
 
-/* A CPU's share in what is not measured of spans. */
+/* A CPU's share of the unmeasured entries and exits of spans. */
 void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpu);
-/* Without `missed`, and of spans what is not measured: CPUs that are not watched have a share. */
+/* Without `missed` and the unmeasured parts of spans, of which CPUs that are not watched have a
+ * share. */
 struct perf_poke_stats stats_sum(const struct stats_table *table);
 /* Latencies in one bucket. */
 uint64_t stats_count(const struct stats_table *table, unsigned int bucket);

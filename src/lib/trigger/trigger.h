@@ -53,7 +53,7 @@ struct trigger_config {
 	/* Printed to pause and resume a trace, less than TRIGGER_MESSAGE_SIZE bytes; NULL or "":
 	 * not. */
 	const char *pause_message, *resume_message;
-	/* Whom to poke, and how (bits of enum poke_way; 0: nobody). */
+	/* The targets to poke, and how (bits of enum poke_way; 0: no targets). */
 	const struct poke_target *targets;
 	size_t nr_targets;
 	uint32_t poke_ways;

@@ -21,7 +21,7 @@ struct mapping {
 	size_t entries;
 };
 
-/* What is mapped or allocated of a session. */
+/* Mappings and allocations for a session. */
 struct view {
 	struct mapping session, cpus, cpus_more, targets;
 	int *cpu_list;

@@ -74,7 +74,7 @@ void workload_choose(struct config *config)
 		recover(tracefs, &config->log);
 	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
-	/* Its threads would be in the way of others. */
+	/* The workload's threads would delay the program that is watched. */
 	if (!config->has_timers) {
 		config->workload = PERF_POKE_WORKLOAD_NONE;
 		return;

@@ -375,7 +375,7 @@ static bool samples_default(const struct events_recorder *events)
 	return last->attr.type != PERF_TYPE_TRACEPOINT && last->opened;
 }
 
-/* Whether the kernel tells who sends interrupts, and not only who queues work. */
+/* Whether the kernel reports senders of interrupts, not only of queued work. */
 static bool has_calls(const struct events_recorder *events)
 {
 	size_t nr;
