@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "demangle.h"
 
+#ifdef HAVE_LIBIBERTY
 #include <libiberty/demangle.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_LIBIBERTY
 char *demangle(const char *name)
 {
 	size_t length = strcspn(name, "@");
@@ -22,3 +25,10 @@ char *demangle(const char *name)
 	free(mangled);
 	return text;
 }
+#else
+char *demangle(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+#endif

@@ -8,9 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "regular.h"
+#include "io.h"
 #include "vdso.h"
-#include "write_all.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 #define VDSO_NAME "[vdso]"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "regular.h"
+#include "io.h"
 
 static int compare(const void *a, const void *b)
 {

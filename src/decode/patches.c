@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "array.h"
-#include "write_all.h"
+#include "io.h"
 
 /* Sites in the kernel's text consist of whole lines, so that neighbouring patches share one. */
 #define LINE 64

@@ -4,8 +4,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "io.h"
 #include "printable.h"
-#include "regular.h"
 #include "symbols.h"
 
 struct tracepoints {

@@ -10,7 +10,7 @@
 
 #include "aux_action.h"
 #include "clock.h"
-#include "write_all.h"
+#include "io.h"
 
 #define HEADER_SIZE 104
 #define ATTR_SIZE 128

@@ -6,7 +6,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
-#include "write_all.h"
+#include "io.h"
 
 static const char *const names[] = { "kallsyms", "modules" };
 /* Large and optional. */

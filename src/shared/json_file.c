@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "regular.h"
+#include "io.h"
 #include "units.h"
 #include "utf8.h"
 

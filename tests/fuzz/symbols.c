@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "fuzz.h"
+#include "io.h"
 #include "kcore.h"
 #include "tree.h"
-#include "write_all.h"
 
 static void check(const struct symbols *symbols)
 {

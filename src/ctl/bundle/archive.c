@@ -13,7 +13,7 @@
 #include "cli/ending.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
-#include "regular.h"
+#include "io.h"
 #include "strfmt.h"
 #include "tree.h"
 #include "units.h"

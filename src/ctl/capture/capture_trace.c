@@ -6,8 +6,8 @@
 
 #include "capture/layout.h"
 #include "cli/options.h"
+#include "io.h"
 #include "read.h"
-#include "regular.h"
 #include "strfmt.h"
 
 int capture_trace_error(struct console *con, const char *folder, int r, const char *why)

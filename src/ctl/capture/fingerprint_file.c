@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "io.h"
 #include "json_add.h"
 #include "json_file.h"
 #include "printable.h"
-#include "write_all.h"
 
 int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 {

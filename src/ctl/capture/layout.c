@@ -10,6 +10,7 @@
 #include "util.h"
 
 #define D "[0123456789]"
+#define LETTER "[abcdefghijklmnopqrstuvwxyz]"
 #define X "[0123456789abcdef]"
 /* perf's path of a file by its build id. */
 #define TRACED "buildid/\\.build-id/" X "{2}/" X "{2,38}"
@@ -30,7 +31,7 @@ static bool matches(const char *text, const char *pattern)
 bool layout_is_name(const char *name)
 {
 	return matches(name, "^(" LAYOUT_ANY_NAME "|" D "{8}-" D "{6}\\." D "{3}-"
-			     "(poke|cpu" D "{1,5}-([a-z]{1,20}-)?" D "{1,20}us)"
+			     "(poke|cpu" D "{1,5}-(" LETTER "{1,20}-)?" D "{1,20}us)"
 			     "(-" D "{1,4})?)$");
 }
 

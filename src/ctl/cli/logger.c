@@ -9,8 +9,8 @@
 #include "cli/options.h"
 #include "cli/systemd.h"
 #include "clock.h"
+#include "io.h"
 #include "strfmt.h"
-#include "write_all.h"
 
 static int open_journal(struct logger *log, char **why)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/capability.h>
 
-#include "base/read_text.h"
+#include "io.h"
 #include "util.h"
 
 struct need {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/read_text.h"
+#include "io.h"
 #include "util.h"
 
 /* glibc 2.36 is the first with wrappers of these system calls. */

@@ -56,6 +56,15 @@ struct capture_env {
 /* How much of the past the capture covers before its spike; UINT64_MAX: unknown. */
 uint64_t capture_history_ns(const struct capture *capture);
 
+/* Sets capture->error, and path on success. Any thread. */
+void capture_write(const struct capture_env *env, struct capture *capture);
+
+/* Writes capture.json into the folder dirfd: man perf-poke-capture documents it. */
+int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);
+
+/* SCHED_... by its name there; -1: unknown. */
+int capture_json_policy(const char *name);
+
 void capture_free(const struct capture_env *env, struct capture *capture);
 
 #endif

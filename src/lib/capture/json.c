@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "capture/json.h"
+#include "capture/capture.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,7 +8,6 @@
 
 #include <json-c/json.h>
 
-#include "capture/capture.h"
 #include "clock.h"
 #include "options/config.h"
 #include "trigger/bucket.h"

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "bpf/trigger.h"
-#include "capture/json.h"
+#include "capture/capture.h"
 #include "cpulist.h"
 #include "json_file.h"
 #include "strfmt.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "build_id.h"
-#include "regular.h"
+#include "io.h"
 #include "util.h"
 
 /* Entry points of interrupts: frames behind them were interrupted. */

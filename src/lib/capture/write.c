@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "capture/write.h"
+#include "capture/capture.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/json.h"
 #include "capture/stack.h"
 #include "clock.h"
 #include "trigger/kinds.h"

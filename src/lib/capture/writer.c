@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 
 #include "affinity.h"
-#include "capture/write.h"
 
 struct queue {
 	struct capture *first;

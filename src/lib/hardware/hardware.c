@@ -12,10 +12,10 @@
 #include <json-c/json.h>
 #include <linux/perf_event.h>
 
-#include "base/read_text.h"
 #include "base/tracefs.h"
 #include "bpf/hardware.skel.h"
 #include "clock.h"
+#include "io.h"
 #include "json_add.h"
 
 #define MSR_PMU "/sys/bus/event_source/devices/msr"

@@ -45,7 +45,7 @@ static size_t make_callchain(const struct perf_poke_spike *spike, uint64_t *chai
 	for (size_t i = 0; i < spike->nr_frames && nr + 2 <= CHAIN_MAX; i++) {
 		const struct perf_poke_frame *frame = spike->stack[i];
 
-		if (!i || frame->user != frame[-1].user)
+		if (!i || frame->user != spike->stack[i - 1]->user)
 			chain[nr++] = frame->user ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL;
 		chain[nr++] = frame->address;
 	}

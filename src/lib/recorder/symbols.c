@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "io.h"
 #include "tree.h"
 #include "util.h"
 #include "vdso.h"
-#include "write_all.h"
 
 #define OWN "kernel"
 

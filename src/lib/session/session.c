@@ -8,8 +8,8 @@
 
 #include "base/caps.h"
 #include "base/hotplug.h"
-#include "base/read_text.h"
 #include "clock.h"
+#include "io.h"
 #include "options/config.h"
 #include "trigger/kinds.h"
 #include "trigger/threads.h"

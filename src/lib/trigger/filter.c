@@ -8,8 +8,8 @@
 
 #include <bpf/bpf.h>
 
-#include "base/read_text.h"
 #include "base/tracefs.h"
+#include "io.h"
 
 #define FORMAT_MAX 4096
 

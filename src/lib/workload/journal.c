@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "base/read_text.h"
+#include "io.h"
 #include "tree.h"
 
 #define PREFIX "settings-"

@@ -8,8 +8,8 @@
 /* With its folder, because base/ has a tracefs.h too. */
 #include <tracefs/tracefs.h>
 
-#include "base/read_text.h"
 #include "cpulist.h"
+#include "io.h"
 #include "workload/timerlat_threads.h"
 
 #define INSTANCE "perf-poke"

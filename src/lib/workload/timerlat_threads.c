@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/read_text.h"
+#include "io.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "write_all.h"
+#include "io.h"
 
 #define CHUNK 65536
 /* Level 1 is hardly slower than no compression, at a tenth of the size. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/capture.h"
 #include "capture/output.h"
-#include "capture/write.h"
 #include "pt_packet.h"
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/read_text.h"
+#include "io.h"
 
 #define DEVICES "sys/bus/event_source/devices"
 #define MAX_RATE "proc/sys/kernel/perf_event_max_sample_rate"

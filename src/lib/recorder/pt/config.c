@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/read_text.h"
+#include "io.h"
 #include "strfmt.h"
 
 /* A term's place in attr.config: bits first to last. */

@@ -14,7 +14,7 @@
 
 #include "aux_action.h"
 #include "base/evsel.h"
-#include "base/read_text.h"
+#include "io.h"
 #include "recorder/pt/addr_filter.h"
 
 /* Room for the PT event's own records, which are dropped, and some samples of at most 64 KiB. */

@@ -7,8 +7,8 @@
 #include <linux/perf_event.h>
 
 #include "aux_action.h"
-#include "base/read_text.h"
 #include "clock.h"
+#include "io.h"
 #include "recorder/pt/config.h"
 #include "recorder/recorder.h"
 

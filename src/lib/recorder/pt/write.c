@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "io.h"
 #include "json_add.h"
 #include "pt_scan.h"
 #include "recorder/pt/recorder.h"
 #include "recorder/records.h"
 #include "recorder/spike_sample.h"
-#include "write_all.h"
 
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* capture.json, read back. Symbols come from this test: kallsyms_places() is replaced at link
  * time. */
-#include "capture/json.h"
-#include "capture/write.h"
+#include "capture/capture.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* How a capture appears: complete under its name, or not at all. */
-#include "capture/write.h"
+#include "capture/capture.h"
 
 #include <fcntl.h>
 #include <regex.h>
