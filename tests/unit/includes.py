@@ -20,7 +20,6 @@ ARROWS = {
     "src/lib/options": ("src/lib/base",),
     "src/lib/recorder": ("src/lib/base", "src/perfdata"),
     "src/lib/recorder/events": ("src/lib/recorder",),
-    "src/lib/recorder/perf": ("src/lib/recorder",),
     "src/lib/recorder/pt": ("src/lib/recorder",),
     "src/lib/hardware": ("src/lib/base",),
     "src/lib/trigger": ("src/lib/options",),

@@ -53,10 +53,8 @@ static int read_kind(json_object *json, enum view_kind *kind, char **why)
 
 	if (!name)
 		return say_why(why, -EINVAL, "recorder.kind is missing or not a string");
-	for (*kind = 0; *kind < VIEW_NR; ++*kind) {
-		if (!strcmp(name, view_kind_name(*kind)))
-			return 0;
-	}
+	if (view_kind_find(name, kind))
+		return 0;
 	return say_why(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version", name);
 }
 

@@ -2,6 +2,7 @@
 #include "capture/view.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/words.h"
 #include "clock.h"
@@ -57,17 +58,25 @@ static void add_trace(struct words *words, const struct view_capture *capture,
 		words_add(words, "--xed");
 }
 
-const char *view_kind_name(enum view_kind kind)
+bool view_kind_find(const char *recorder, enum view_kind *kind)
 {
-	static const char *const names[] = {
-		[VIEW_EVENTS] = "events",
-		[VIEW_PT] = "pt",
-		[VIEW_PERF] = "perf",
-		[VIEW_NONE] = "none",
+	static const struct {
+		const char *recorder;
+		enum view_kind kind;
+	} rows[] = {
+		{ "events", VIEW_EVENTS },
+		{ "pt", VIEW_PT },
+		{ "perf", VIEW_PERF },
+		{ "none", VIEW_NONE },
 	};
-	_Static_assert(ARRAY_SIZE(names) == VIEW_NR, "each has a name");
 
-	return names[kind];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (strcmp(rows[i].recorder, recorder))
+			continue;
+		*kind = rows[i].kind;
+		return true;
+	}
+	return false;
 }
 
 int view_argv(const struct view_capture *capture, const struct view_options *options,

@@ -17,7 +17,6 @@ enum view_kind {
 	VIEW_PT,
 	VIEW_PERF, /* no trace: the poked perf has it */
 	VIEW_NONE, /* no trace */
-	VIEW_NR,
 };
 
 static inline bool view_has_trace(enum view_kind kind)
@@ -25,8 +24,8 @@ static inline bool view_has_trace(enum view_kind kind)
 	return kind == VIEW_PT || kind == VIEW_EVENTS;
 }
 
-/* The recorder's name. */
-const char *view_kind_name(enum view_kind kind);
+/* Of a recorder. Returns false if its name is unknown. */
+bool view_kind_find(const char *recorder, enum view_kind *kind);
 
 struct view_capture {
 	enum view_kind kind;
