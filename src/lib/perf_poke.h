@@ -144,8 +144,8 @@ enum perf_poke_trigger_kind {
 /** A latency of at least this is a spike. */
 struct perf_poke_trigger {
 	enum perf_poke_trigger_kind kind;
-	uint64_t threshold_ns; /**< 0: that of the options; ignored if the kind takes a text */
-	const char *text;      /**< of the kinds that take one: any latency is a spike */
+	uint64_t threshold_ns; /**< 0: that of the options; a kind with an argument has none */
+	const char *text;      /**< what EVENT, MARKER and SPAN watch; NULL for the others */
 };
 
 /** A frame of a stack. */
