@@ -54,7 +54,7 @@ static int take_top(struct unpacking *u, const char *name, size_t length)
 			return refuse(u, u->top, "not the name of a capture (use --output)");
 	}
 	if (strlen(u->top) != length || strncmp(u->top, name, length))
-		return refuse(u, name, "not in the first folder of the archive");
+		return refuse(u, name, "outside the archive's first folder");
 	return 0;
 }
 

@@ -171,7 +171,7 @@ static enum exit_code finish(const struct writing *w)
 	if (w->args->html && write_file(w, "--html", w->args->html, put_page))
 		return EXIT_FAILED;
 	if (w->args->save && causes->unreadable) {
-		console_error(w->con, "--save '%s': not written, for not all can be read",
+		console_error(w->con, "--save '%s': not written: not all captures can be read",
 			      w->args->save);
 		return EXIT_FAILED;
 	}

@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
 	{ "cpu", 'c', OPTION_COUNT, .min = 0, .max = CPU_MAX, TARGET(cpu), .metavar = "CPU",
 	  .help = "where (the session's, if it watches only one)" },
 	{ "tid", 0, OPTION_COUNT, .min = 1, .max = INT_MAX, TARGET(tid), .metavar = "TID",
-	  .help = "the thread that is late (who runs there)" },
+	  .help = "the late thread (the one that runs there)" },
 };
 
 static const char notes[] =

@@ -45,11 +45,11 @@ static const struct trigger_row rows[] = {
 	},
 	[TRIGGER_REPORT] = {
 		.choice = { "report", PERF_POKE_TRIGGER_REPORT,
-			    "as a program, or report-late, says" },
+			    "reported by a program or by report-late" },
 		.load = load_report,
 	},
 	[TRIGGER_EVENT] = {
-		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "a tracepoint",
+		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "a hit of a tracepoint",
 			    "tp:SYS:NAME[/FILTER/]" },
 		.check = event_check,
 		.load = event_load,
@@ -57,7 +57,7 @@ static const struct trigger_row rows[] = {
 	},
 	[TRIGGER_MARKER] = {
 		.choice = { "marker", PERF_POKE_TRIGGER_MARKER,
-			    "a text in the trace_marker, as of cyclictest -b", "TEXT" },
+			    "a write to trace_marker, as by cyclictest -b", "TEXT" },
 		.check = marker_check,
 		.load = marker_load,
 		.probe = { "marker",
@@ -67,7 +67,7 @@ static const struct trigger_row rows[] = {
 	},
 	[TRIGGER_SPAN] = {
 		.choice = { "span", PERF_POKE_TRIGGER_SPAN,
-			    "from an entry to an exit: --trigger NAME, for --span NAME=..." },
+			    "from entry to exit: --trigger NAME with --span NAME=..." },
 		.has_text = true,
 		.check = span_check,
 		.load = span_load,

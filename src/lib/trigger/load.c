@@ -348,10 +348,10 @@ int trigger_try_branches(struct probe_detail *detail)
 		return opened;
 	}
 	if (size <= 0) {
-		probe_say(detail, "the kernel gives programs none: %s", strerror(-size));
+		probe_say(detail, "the kernel gives them to no program: %s", strerror(-size));
 		return size ?: -ENODATA;
 	}
-	probe_say(detail, "the last %zu, of which the newest are of the timer's interrupt itself",
+	probe_say(detail, "the last %zu; the newest are those of the timer's interrupt itself",
 		  size / sizeof(struct trigger_branch));
 	return 0;
 }

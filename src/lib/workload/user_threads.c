@@ -65,11 +65,11 @@ static struct answer thread_settle(const struct user_threads *threads, int cpu, 
 	int err;
 
 	if (cgroup >= 0 && write(cgroup, "0", 1) != 1)
-		return (struct answer){ -errno, "the cgroup does not take it" };
+		return (struct answer){ -errno, "the cgroup refuses it" };
 	err = affinity_set(&cpu, 1);
 	if (err)
 		return (struct answer){ err, err == -EINVAL ? "the CPU is not in its cpuset"
-							    : "it cannot be put there" };
+							    : "cannot move it there" };
 	err = scheduling_set(0, &threads->sched);
 	return (struct answer){ err, "the scheduler is refused" };
 }
@@ -163,7 +163,7 @@ static struct answer thread_make(struct user_threads *threads, size_t i, int cgr
 	if (read(thread->told, &answer, sizeof(answer)) != sizeof(answer))
 		return (struct answer){ -EIO, "it ended" };
 	if (!answer.err && epoll_ctl(threads->epoll, EPOLL_CTL_ADD, thread->pidfd, &event))
-		return (struct answer){ -errno, "it cannot be watched" };
+		return (struct answer){ -errno, "cannot watch it" };
 	return answer;
 }
 

@@ -241,7 +241,7 @@ static int try_timerlat(struct probe_detail *detail)
 }
 
 static const struct workload_row rows[] = {
-	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer, or the one that runs" },
+	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer; a running one is used" },
 	  { "timerlat", "--workload cyclic is used instead", false, try_timerlat },
 	  check_timerlat,
 	  start_timerlat },
@@ -255,7 +255,7 @@ static const struct workload_row rows[] = {
 	    false, try_cyclic },
 	  check_cyclic,
 	  start_cyclic },
-	{ .choice = { "none", PERF_POKE_WORKLOAD_NONE, "whatever the machine runs" } },
+	{ .choice = { "none", PERF_POKE_WORKLOAD_NONE, "the machine's own timers" } },
 };
 
 static const struct workload_row *find_row(enum perf_poke_workload kind)
