@@ -92,37 +92,42 @@ static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t na
 	return found;
 }
 
+struct handler {
+	char function[FINGERPRINT_NAME_SIZE];
+	char entry[FINGERPRINT_NAME_SIZE];
+};
+
+/* Takes a caller of what took most of the time, from the inside out. All softirqs begin in the same
+ * function: the one that tells them apart is inside. */
+static void take_caller(struct handler *handler, const char *name)
+{
+	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
+	enum frame_role role;
+
+	fingerprint_function(function, name);
+	role = fingerprint_role(token, function);
+	if (role == FRAME_FUNCTION && *name != '[')
+		memcpy(handler->function, function, sizeof(function));
+	if (role == FRAME_ENTRY && !strcmp(handler->entry, "[softirq]"))
+		memcpy(handler->entry, token, sizeof(token));
+}
+
 /* Of an interrupt, what it runs: the outermost function that took most of it and is not the
  * kernel's own way to it. Recorders know this one, and the entry. */
 static void add_handler(struct fingerprint *to, const struct cause *cause,
 			const struct findings *findings)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
-	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE],
-		entry[FINGERPRINT_NAME_SIZE];
-	char handler[FINGERPRINT_NAME_SIZE] = "";
+	struct handler handler = { "", "" };
 	uint32_t i = SPAN_NONE;
 
-	fingerprint_entry(entry, name_of(findings, cause->name));
+	fingerprint_entry(handler.entry, name_of(findings, cause->name));
 	if (cause->mostly && cause->span != SPAN_NONE)
 		i = find_within(code, cause->span, cause->mostly);
-	for (; i != SPAN_NONE && i != cause->span; i = code->spans[i].parent) {
-		fingerprint_function(function, name_of(findings, code->spans[i].name));
-		switch (fingerprint_role(token, function)) {
-		case FRAME_FUNCTION:
-			memcpy(handler, function, sizeof(handler));
-			break;
-		case FRAME_ENTRY:
-			/* All softirqs begin in the same function. */
-			if (cause->kind == CAUSE_SOFTIRQ && !strcmp(entry, "[softirq]"))
-				memcpy(entry, token, sizeof(entry));
-			break;
-		case FRAME_GLUE:
-			break;
-		}
-	}
-	add_frame(to, handler);
-	add_frame(to, entry);
+	for (; i != SPAN_NONE && i != cause->span; i = code->spans[i].parent)
+		take_caller(&handler, name_of(findings, code->spans[i].name));
+	add_frame(to, handler.function);
+	add_frame(to, handler.entry);
 }
 
 static void add_sender(struct fingerprint *to, const struct sender *sender)
@@ -177,12 +182,16 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 			const struct findings *findings, const struct facts *facts)
 {
 	const struct spike_stack *stack = &facts->stack;
+	char token[FINGERPRINT_NAME_SIZE];
 
 	set_kind(to, "thread");
 	if (was_preempted(stack) && cause_switched(cause, findings, facts))
 		add_stack(to, stack, spike_stack_switched(stack));
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);
+	/* Between two pieces of work: which of them took long, is not known. */
+	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
+		to->nr = 0;
 	if (!to->nr)
 		add_named_task(to, name_of(findings, cause->name));
 }

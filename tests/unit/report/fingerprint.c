@@ -227,8 +227,18 @@ TEST(tells_preempted_threads_from_sleepers)
 						 "work_for_cpu_fn", "process_one_work" };
 	static const char *const asleep[] = { "__schedule", "schedule", "do_nanosleep",
 					      "__x64_sys_clock_nanosleep", "do_syscall_64" };
+	/* Of Debian's 6.12, which is preempted where it wants to be. */
+	static const char *const between[] = { "__schedule", "__cond_resched", "process_one_work",
+					       "worker_thread", "kthread" };
 	struct fingerprint found;
 	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/1:1 7")), 0);
+	account.facts.thread = true;
+	account.facts.stack.tid = 7;
+	give_stack(&account, between, ARRAY_SIZE(between));
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 thread task:kworker");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
 	account.facts.thread = true;
