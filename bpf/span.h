@@ -4,6 +4,9 @@
 #ifndef SPAN_H
 #define SPAN_H
 
+#include "spike.h"
+#include "stack.h"
+
 #include <linux/ptrace.h>
 
 /* Sizes of its maps, set before load. */
@@ -13,13 +16,13 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/usdt.bpf.h>
 
-#include "spike.h"
-#include "stack.h"
-
 const volatile char span_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 span_by = SPAN_BY_THREAD;
 /* 1: entry and exit are of one function, so that an entry in an open span is a recursive call. */
 const volatile __u32 span_nests = 0;
+
+/* 1: one that lasts too long is a spike before its exit. */
+const volatile __u32 span_overrun = 0;
 
 const volatile struct span_argument span_entry_argument = {};
 const volatile struct span_argument span_exit_argument = {};
@@ -27,7 +30,8 @@ const volatile struct span_argument span_exit_argument = {};
 /* Spans that have not ended. */
 struct span_open {
 	__u64 began_ns;
-	__u64 depth; /* recursive calls under way */
+	__u32 depth; /* recursive calls under way */
+	__u32 told;  /* 1: has been a spike */
 };
 
 struct {
@@ -36,6 +40,24 @@ struct {
 	__type(key, __u64);
 	__type(value, struct span_open);
 } spans SEC(".maps");
+
+/* The newest spans of a CPU, for span_expiry(): two that share a slot are one too many. */
+#define SPAN_SLOT_BITS 6
+#define SPAN_SLOTS (1 << SPAN_SLOT_BITS)
+
+struct span_slots {
+	struct {
+		__u64 key;
+		__u64 began_ns; /* 0: free */
+	} slots[SPAN_SLOTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the number of possible CPUs before load */
+	__type(key, __u32);
+	__type(value, struct span_slots);
+} span_newest SEC(".maps");
 
 /* All CPUs have an idle task with the ID 0. */
 static __always_inline __u64 span_thread(void)
@@ -61,36 +83,57 @@ static __always_inline void span_count(__u32 what)
 		cpu->unpaired[what]++;
 }
 
+static __always_inline void span_remember(__u64 key, __u64 began_ns)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct span_slots *newest = bpf_map_lookup_elem(&span_newest, &cpu);
+	/* Pointers differ in their middle: Knuth's multiplicative hash. */
+	__u64 slot = key * 0x9e3779b97f4a7c15 >> (64 - SPAN_SLOT_BITS);
+
+	barrier_var(slot);
+	if (!newest || slot >= SPAN_SLOTS)
+		return;
+	newest->slots[slot].key = key;
+	newest->slots[slot].began_ns = began_ns;
+}
+
 static __noinline int span_begin(__u64 argument)
 {
-	struct span_open begun = {};
+	struct span_open begun = { .began_ns = bpf_ktime_get_ns() };
 	__u64 key = span_key(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
 	if (open) {
 		span_count(SPAN_REENTERED);
-		if (span_nests)
+		if (span_nests) {
 			open->depth++;
-		else
-			open->began_ns = bpf_ktime_get_ns();
+			return 0;
+		}
+		*open = begun;
+	} else if (bpf_map_update_elem(&spans, &key, &begun, BPF_ANY)) {
+		span_count(SPAN_NO_ROOM);
 		return 0;
 	}
-	begun.began_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&spans, &key, &begun, BPF_ANY))
-		span_count(SPAN_NO_ROOM);
+	if (span_overrun)
+		span_remember(key, begun.began_ns);
 	return 0;
 }
 
-static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 now, __u64 latency_ns)
+/* tid: of another thread than the one that runs; 0: of this one. */
+static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns, __u32 tid)
 {
 	struct trigger_spike *s = take_raw(cpu, TRIGGER_SPAN, latency_ns);
 
 	if (!s)
 		return 0;
-	s->actual_ns = now;
-	s->expected_ns = now - latency_ns;
+	s->actual_ns = s->time_ns;
+	s->expected_ns = s->time_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	fill_task(s);
+	/* The names of another thread are the controller's to find. */
+	if (tid)
+		s->tid = tid;
+	else
+		fill_task(s);
 	/* Volatile reads: user space sets this constant before loading. */
 	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
 		s->label[i] = span_name[i];
@@ -101,6 +144,7 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 now, 
 static __noinline int span_end(void *ctx, __u64 argument)
 {
 	__u64 now = bpf_ktime_get_ns(), latency_ns;
+	bool told;
 	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_SPAN);
 	__u64 key = span_key(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
@@ -114,13 +158,72 @@ static __noinline int span_end(void *ctx, __u64 argument)
 		return 0;
 	}
 	latency_ns = lateness(now, open->began_ns);
+	told = open->told;
 	bpf_map_delete_elem(&spans, &key);
 	if (!cpu || !cpu->watched)
 		return 0;
 	count(cpu, latency_ns);
-	if (latency_ns < thresholds_ns[TRIGGER_SPAN] || latency_ns < measured_ns[TRIGGER_SPAN])
+	if (told || latency_ns < thresholds_ns[TRIGGER_SPAN] ||
+	    latency_ns < measured_ns[TRIGGER_SPAN])
 		return 0;
-	return span_spike(ctx, cpu, now, latency_ns);
+	return span_spike(ctx, cpu, latency_ns, 0);
+}
+
+/* The open span of the slot, if that has lasted so long; NULL: it has not, or it has ended. */
+static __noinline struct span_open *span_late(struct span_slots *newest, __u32 slot,
+					      __u64 before_ns)
+{
+	__u64 key, began_ns;
+	struct span_open *open;
+
+	if (!newest || slot >= SPAN_SLOTS)
+		return NULL;
+	began_ns = newest->slots[slot].began_ns;
+	if (!began_ns || began_ns > before_ns)
+		return NULL;
+	key = newest->slots[slot].key;
+	open = bpf_map_lookup_elem(&spans, &key);
+	if (open && open->began_ns == began_ns && !open->told)
+		return open;
+	newest->slots[slot].began_ns = 0;
+	return NULL;
+}
+
+/* With the session's threshold, or what was added to it. */
+static __always_inline __u64 span_limit(void)
+{
+	__u64 limit = thresholds_ns[TRIGGER_SPAN];
+
+	if (limit < measured_ns[TRIGGER_SPAN])
+		limit = measured_ns[TRIGGER_SPAN];
+	return limit < floor_ns[TRIGGER_SPAN] ? floor_ns[TRIGGER_SPAN] : limit;
+}
+
+/* Each timer of the CPU is an occasion to look for a span that has lasted too long. It stays where
+ * it is while no spike can be taken. */
+SEC("?tp_btf/hrtimer_expire_entry")
+int span_expiry(void *ctx)
+{
+	__u32 key = bpf_get_smp_processor_id();
+	struct span_slots *newest = bpf_map_lookup_elem(&span_newest, &key);
+	struct trigger_cpu *cpu = cpu_of_kind(key, TRIGGER_SPAN);
+	__u64 now = bpf_ktime_get_ns();
+	struct span_open *open = NULL;
+	__u32 tid = 0;
+
+	if (!newest || !cpu || !cpu->watched || armed != 1 || disarmed || now < quiet_until_ns)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (__u32 slot = 0; slot < SPAN_SLOTS && !open; slot++) {
+		open = span_late(newest, slot, lateness(now, span_limit()));
+		tid = (__u32)newest->slots[slot].key;
+	}
+	if (!open)
+		return 0;
+	open->told = 1;
+	if (span_by != SPAN_BY_THREAD || tid == (__u32)bpf_get_current_pid_tgid())
+		tid = 0;
+	return span_spike(ctx, cpu, now - open->began_ns, tid);
 }
 
 /* The program of a thread's last moments, where spans are of threads. */

@@ -154,6 +154,15 @@ static void add_stats(json_object *object, const struct perf_poke_stats *stats)
 	json_add_u64(object, "unarmed", stats->unarmed);
 }
 
+/* What is not measured of spans. */
+static void add_unpaired(json_object *object, const struct perf_poke_stats *stats)
+{
+	json_add_u64(object, "not_entered", stats->not_entered);
+	json_add_u64(object, "reentered", stats->reentered);
+	json_add_u64(object, "thread_died", stats->thread_died);
+	json_add_u64(object, "no_room", stats->no_room);
+}
+
 static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_ns, uint64_t p999_ns)
 {
 	json_add_u64(object, "p50_ns", p50_ns);
@@ -223,15 +232,6 @@ static void add_result_kind(json_object *object, const struct results *results, 
 		json_object_array_add(cpus, new_row(results, &results->kinds[kind].rows[i]));
 	json_add(object, "cpus", cpus);
 	json_add(object, "all", new_row(results, &results->kinds[kind].all));
-}
-
-/* What is not measured of spans. */
-static void add_unpaired(json_object *object, const struct perf_poke_stats *stats)
-{
-	json_add_u64(object, "not_entered", stats->not_entered);
-	json_add_u64(object, "reentered", stats->reentered);
-	json_add_u64(object, "thread_died", stats->thread_died);
-	json_add_u64(object, "no_room", stats->no_room);
 }
 
 json_object *json_removed(const char *path)
@@ -336,6 +336,8 @@ static void add_kind(json_object *object, const struct perf_poke_session *sessio
 	json_add_u64(all, "last_ns", kind->stats->last_ns);
 	add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
 	json_add(object, "all", all);
+	if (kind->kind == PERF_POKE_TRIGGER_SPAN)
+		add_unpaired(object, kind->stats);
 }
 
 static void add_session_kinds(json_object *object, const struct perf_poke_session *session)

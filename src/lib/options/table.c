@@ -24,12 +24,13 @@ static const struct option_row rows[] = {
 	{ { "trigger", 0, "WHAT[=TIME]", "latency to watch, with its own threshold (irq)",
 	    PERF_POKE_AXIS_TRIGGER, .repeatable = true },
 	  PARSED(parse_trigger, trigger_sz) },
-	{ { "span", 0, "NAME=ENTRY..EXIT[,by=HOW]",
+	{ { "span", 0, "NAME=ENTRY..EXIT[,by=HOW][,overrun]",
 	    "what --trigger NAME=TIME watches: from ENTRY to EXIT, each\n"
 	    "tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET],\n"
 	    "usdt:FILE:PROVIDER:NAME, EXIT also uretprobe:FILE:SYMBOL;\n"
 	    "fn or uprobe alone: the function; of the same thread, or by\n"
-	    "cpu, by the FIELD of tracepoints, by arg1 to arg5",
+	    "cpu, by the FIELD of tracepoints, by arg1 to arg5; overrun:\n"
+	    "the spike is already when the time is up",
 	    NO_AXIS },
 	  PARSED(parse_span, trigger_sz) },
 	{ { "task", 0, "TASK", "task of --trigger wakeup: a process or thread id, or name",

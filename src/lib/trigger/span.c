@@ -7,6 +7,7 @@
 
 #include "units.h"
 
+#define OVERRUN ",overrun"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 static const struct span_row {
@@ -167,6 +168,16 @@ static char *cut_by(char *text)
 	return by + strlen(",by=");
 }
 
+static bool cut_overrun(char *text)
+{
+	size_t length = strlen(text), last = strlen(OVERRUN);
+
+	if (length < last || strcmp(text + length - last, OVERRUN))
+		return false;
+	text[length - last] = '\0';
+	return true;
+}
+
 int span_parse(struct span *span, const char *text, const struct log *log)
 {
 	const char *equal = text ? strchr(text, '=') : NULL;
@@ -186,6 +197,7 @@ int span_parse(struct span *span, const char *text, const struct log *log)
 		span_destroy(span);
 		return -ENOMEM;
 	}
+	span->overrun = cut_overrun(span->text);
 	by = cut_by(span->text);
 	err = points_parse(span, span->text, log) ?: by_parse(span, by, log);
 	if (err)

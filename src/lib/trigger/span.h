@@ -31,10 +31,12 @@ struct span {
 	char *name, *text; /* the points refer to these */
 	struct span_point entry, exit;
 	enum span_by by;
-	bool whole; /* both of one function */
+	bool whole;   /* both of one function */
+	bool overrun; /* a spike before its exit */
 };
 
-/* NAME=ENTRY..EXIT[,by=thread|cpu|ARG] or NAME=FUNCTION[,by=...]. Logs why it fails: -EINVAL. */
+/* NAME=ENTRY..EXIT[,by=thread|cpu|ARG][,overrun] or NAME=FUNCTION[,...]. Logs why it fails:
+ * -EINVAL. */
 int span_parse(struct span *span, const char *text, const struct log *log);
 void span_destroy(struct span *span);
 

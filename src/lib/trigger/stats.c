@@ -12,12 +12,15 @@ uint64_t stats_count(const struct stats_table *table, unsigned int bucket)
 	return count;
 }
 
-void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpu)
+void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpus,
+			size_t nr)
 {
-	stats->not_entered += cpu->unpaired[SPAN_NOT_ENTERED];
-	stats->reentered += cpu->unpaired[SPAN_REENTERED];
-	stats->thread_died += cpu->unpaired[SPAN_THREAD_DIED];
-	stats->no_room += cpu->unpaired[SPAN_NO_ROOM];
+	for (size_t i = 0; i < nr; i++) {
+		stats->not_entered += cpus[i].unpaired[SPAN_NOT_ENTERED];
+		stats->reentered += cpus[i].unpaired[SPAN_REENTERED];
+		stats->thread_died += cpus[i].unpaired[SPAN_THREAD_DIED];
+		stats->no_room += cpus[i].unpaired[SPAN_NO_ROOM];
+	}
 }
 
 struct perf_poke_stats stats_sum(const struct stats_table *table)

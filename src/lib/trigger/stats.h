@@ -15,8 +15,9 @@ struct stats_table {
 	size_t nr;
 };
 
-/* A CPU's share of the unmeasured entries and exits of spans. */
-void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpu);
+/* Adds the unmeasured entries and exits of spans on all possible CPUs. */
+void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpus,
+			size_t nr);
 /* Without `missed` and the unmeasured parts of spans, of which CPUs that are not watched have a
  * share. */
 struct perf_poke_stats stats_sum(const struct stats_table *table);

@@ -192,8 +192,8 @@ const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigge
 
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats)
 {
-	for (int cpu = 0; cpu < trigger->nr_possible; cpu++)
-		stats_add_unpaired(stats, trigger_find_cpu(trigger, cpu, TRIGGER_SPAN));
+	stats_add_unpaired(stats, trigger_find_cpu(trigger, 0, TRIGGER_SPAN),
+			   (size_t)trigger->nr_possible);
 }
 
 const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched)

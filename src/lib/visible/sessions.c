@@ -128,6 +128,8 @@ static void view_kind(struct view *view, unsigned int kind, const struct trigger
 		view->cpu_p99_ns[first + i] = stats_percentile(&one, 99);
 	}
 	view->stats[nr] = stats_sum(&all);
+	if (kind == TRIGGER_SPAN)
+		stats_add_unpaired(&view->stats[nr], table, view->cpus.entries);
 	view->kind_rows[nr] = &view->kinds[nr];
 	view->kinds[nr] = (struct perf_poke_session_kind){
 		.kind = (enum perf_poke_trigger_kind)kind,

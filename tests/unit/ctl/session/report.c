@@ -53,6 +53,29 @@ TEST(prints_several_cpus)
 	assert_non_null(strstr(text, "\ncaptures: 0 complete, 1 failed, in 0ns\n"));
 }
 
+TEST(prints_what_is_no_span)
+{
+	struct result_row row = { .cpu = 3 };
+	struct results results = { .kinds[PERF_POKE_TRIGGER_SPAN].rows = &row, .nr_rows = 1 };
+	struct perf_poke_stats *stats = &results.kinds[PERF_POKE_TRIGGER_SPAN].all.stats;
+	char *text = print(&results);
+
+	assert_null(strstr(text, "note"));
+	free(text);
+	stats->not_entered = 1;
+	stats->no_room = 3;
+	text = print(&results);
+	assert_non_null(strstr(text, "\nnote: of the span not measured: 1 exit without an entry, 3 "
+				     "entries beyond the spans that can be open\n"));
+	free(text);
+	*stats = (struct perf_poke_stats){ .reentered = 2, .thread_died = 1 };
+	text = print(&results);
+	assert_non_null(strstr(text,
+			       "\nnote: of the span not measured: 2 entries in an open span, 1 "
+			       "thread that ended before its exit\n"));
+	free(text);
+}
+
 TEST(prints_captures)
 {
 	struct perf_poke_capture captures[] = {

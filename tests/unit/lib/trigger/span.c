@@ -78,6 +78,20 @@ TEST(reads_arguments)
 	span_destroy(&span);
 }
 
+TEST(reads_overrun)
+{
+	struct messages messages;
+	struct span span;
+
+	assert_int_equal(parse(&span, "a=uprobe:/b:f,by=cpu,overrun", &messages), 0);
+	assert_true(span.overrun);
+	assert_int_equal(span.by, SPAN_BY_CPU);
+	span_destroy(&span);
+	assert_int_equal(parse(&span, "a=fn:overrun", &messages), 0);
+	assert_false(span.overrun);
+	span_destroy(&span);
+}
+
 TEST(refuses_what_is_none)
 {
 	static const struct {
@@ -99,6 +113,7 @@ TEST(refuses_what_is_none)
 		{ "a=uretprobe:/b:f", "'uretprobe': has no EXIT" },
 		{ "a=uretprobe:/b:f..fn:g", "'uretprobe': can only be an EXIT" },
 		{ "a=fn:f..fn:", "'fn': must be fn:FUNCTION" },
+		{ "a=,overrun", "'': must be tp:SYS:NAME, fn:FUNCTION" },
 		{ "a=fn:f,by=", "'': by must be thread, cpu" },
 		{ "a=fn:f,by=pid", "'pid': by must be thread, cpu" },
 		{ "a=fn:f,by=arg0", "'arg0': by must be thread, cpu" },

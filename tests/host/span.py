@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What takes long from an entry to an exit is a spike: system calls, functions of the kernel, of a library and of Redis, which its
+own client makes slow, and a probe of PostgreSQL. What is not a whole span is counted."""
+import contextlib
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import common
+
+SPANNED = os.environ["PERF_POKE_SPANNED"]
+REDIS = "/usr/bin/redis-server"
+POSTGRES = "/usr/lib/postgresql/%s/bin/"
+NANOSLEEP = "tp:syscalls:sys_enter_clock_nanosleep..tp:syscalls:sys_exit_clock_nanosleep"
+# Far over what a busy machine does by itself.
+LONG, LONG_NS, LONG_S, SHORT_S = "200ms", 200000000, 0.4, 0.01
+NEVER = "1h"
+
+
+@functools.cache
+def span_kinds():
+    rows = common.parse_lines(common.run_ctl("check", "--json").stdout)
+    return next(row for row in rows if row["name"] == "span")["detail"]
+
+
+def python_sleeps(cpu, *seconds):
+    code = "import os, sys, time\nos.sched_setaffinity(0, [%d])\nfor word in sys.argv[1:]: time.sleep(float(word))" % cpu
+    subprocess.run(["python3", "-c", code, *map(str, seconds)], check=True)
+
+
+class SpanTest(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+
+    def session(self, span, threshold, *args):
+        workload = [] if "--workload" in args else ["--workload", "auto"]
+        return common.Session([self.cpu], self.output, "--span", "it=" + span, "--trigger", "it=" + threshold, "--recorder", "none",
+                              *workload, *args)
+
+    def need(self, kind):
+        if kind not in span_kinds():
+            self.skipTest("spans here: " + span_kinds())
+
+    def assert_long(self, session, threshold_ns=LONG_NS):
+        """The only capture is of the span that was made long."""
+        self.assertEqual(session.finish(), 0, session.__dict__)
+        capture, = session.captures
+        self.assertEqual((capture["trigger"], capture["label"], capture["cpu"]), ("span", "it", self.cpu))
+        self.assertGreater(capture["latency_ns"], threshold_ns)
+        with open(os.path.join(capture["path"], "capture.json")) as file:
+            facts = json.load(file)
+        spike = facts["spike"]
+        self.assertEqual(spike["actual_ns"] - spike["expected_ns"], capture["latency_ns"])
+        self.assertTrue(facts["trigger"]["span"].startswith("it="))
+        self.assertTrue(common.run_ctl("report", capture["path"]).stdout.startswith("it "))
+        return capture
+
+
+class Kernel(SpanTest):
+    def sleeps(self, span):
+        with self.session(span, LONG, "--count", "1") as session:
+            others = os.sched_getaffinity(0) - {self.cpu}
+            for other in sorted(others)[:1]:
+                python_sleeps(other, LONG_S)
+            python_sleeps(self.cpu, SHORT_S, LONG_S)
+            return self.assert_long(session, LONG_S * 1e9)
+
+    def test_system_call(self):
+        self.assertEqual(self.sleeps(NANOSLEEP)["comm"], "python3")
+
+    def test_keeps_the_worst(self):
+        with self.session(NANOSLEEP, "50ms", "--keep-worst", "1") as session:
+            for seconds in (0.1, 0.3, 0.2):
+                python_sleeps(self.cpu, seconds)
+            session.finish(signal.SIGINT)
+        kept, = session.summary["kept"]
+        self.assertEqual(kept["trigger"], "span")
+        self.assertGreater(kept["latency_ns"], 300000000)
+
+    def test_function(self):
+        if "fn: no" in span_kinds():
+            self.skipTest("spans here: " + span_kinds())
+        self.sleeps("fn:hrtimer_nanosleep")
+
+    def test_function_of_a_module(self):
+        """Which has no trampoline in the kernel's own BTF."""
+        with open("/proc/kallsyms") as file:
+            if not any(line.split()[2:] == ["ovl_open", "[overlay]"] for line in file):
+                self.skipTest("needs the module overlay")
+        with self.session("fn:ovl_open", NEVER) as session:
+            subprocess.run(["taskset", "-c", str(self.cpu), "true"], check=True)
+            session.finish(signal.SIGINT)
+        self.assertGreater(session.summary["triggers"]["span"]["all"]["count"], 0)
+
+    def test_by_field(self):
+        with self.session("tp:sched:sched_wakeup..tp:sched:sched_switch,by=pid:next_pid", NEVER) as session:
+            python_sleeps(self.cpu, *[SHORT_S] * 10)
+            session.finish(signal.SIGINT)
+        self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 10)
+
+    def test_by_cpu(self):
+        with self.session("tp:irq:softirq_entry..tp:irq:softirq_exit,by=cpu", NEVER) as session:
+            python_sleeps(self.cpu, *[SHORT_S] * 10)
+            session.finish(signal.SIGINT)
+        span = session.summary["triggers"]["span"]
+        self.assertGreater(span["all"]["count"], 0)
+        self.assertLess(span["not_entered"] + span["reentered"], 2)
+
+
+class User(SpanTest):
+    def setUp(self):
+        super().setUp()
+        self.need("uprobe, usdt: yes")
+
+    def run_spanned(self, span, mode):
+        with self.session(span, NEVER) as session:
+            subprocess.run(["taskset", "-c", str(self.cpu), SPANNED, mode], check=True)
+            session.finish(signal.SIGINT)
+        return session.summary["triggers"]["span"]
+
+    def enter_to_leave(self, mode, by):
+        return self.run_spanned("uprobe:%s:enter..uprobe:%s:leave,by=%s" % (SPANNED, SPANNED, by), mode)
+
+    def counts(self, span):
+        return [span["all"]["count"], *(span[name] for name in ("not_entered", "reentered", "thread_died", "no_room"))]
+
+    def test_by_argument(self):
+        span = self.enter_to_leave("pairs", "arg1")
+        self.assertEqual(self.counts(span), [2, 0, 0, 0, 0])
+        self.assertGreater(span["all"]["max_ns"], 20000000)
+
+    def test_by_thread(self):
+        """The second entry begins it anew, and the second exit has none."""
+        self.assertEqual(self.counts(self.enter_to_leave("pairs", "thread")), [1, 1, 1, 0, 0])
+
+    def test_begins_anew(self):
+        span = self.enter_to_leave("again", "thread")
+        self.assertEqual(self.counts(span), [1, 0, 1, 0, 0])
+        self.assertLess(span["all"]["max_ns"], 50000000)
+
+    def test_exit_without_entry(self):
+        self.assertEqual(self.counts(self.enter_to_leave("left", "thread")), [0, 2, 0, 0, 0])
+
+    def test_thread_that_dies(self):
+        self.assertEqual(self.counts(self.enter_to_leave("dies", "thread")), [0, 0, 0, 1, 0])
+
+    def test_more_than_fit(self):
+        count, not_entered, reentered, died, no_room = self.counts(self.enter_to_leave("many", "arg1"))
+        self.assertGreaterEqual(no_room, 17000 - 16384)
+        self.assertEqual((count + no_room, not_entered, reentered, died), (17000, no_room, 0, 0))
+
+    def test_recursion(self):
+        span = self.run_spanned("uprobe:%s:recurse" % SPANNED, "recurses")
+        self.assertEqual(self.counts(span), [1, 0, 4, 0, 0])
+        self.assertGreater(span["all"]["max_ns"], 5 * 4000000)
+
+    def test_overrun(self):
+        """A span that never ends, of a thread that runs and of one that sleeps. The workload's timer sees it."""
+        span = "uprobe:%s:enter..uprobe:%s:leave,overrun" % (SPANNED, SPANNED)
+        for mode in ("spins", "sleeps"):
+            workload = ["--workload", "cyclic", "--period", "10ms"]
+            shutil.rmtree(self.output, ignore_errors=True)
+            with self.subTest(mode), self.session(span, LONG, "--count", "1", *workload) as session, \
+                    subprocess.Popen(["taskset", "-c", str(self.cpu), SPANNED, mode]) as process:
+                try:
+                    capture = self.assert_long(session)
+                finally:
+                    process.kill()
+                self.assertEqual((capture["comm"], capture["tid"]), ("spanned", process.pid))
+                self.assertEqual(session.summary["triggers"]["span"]["all"]["count"], 0)
+
+    def test_function_of_a_library(self):
+        library = next(line.split()[2] for line in subprocess.run(["ldd", shutil.which("sleep")], capture_output=True, text=True,
+                                                                  check=True).stdout.splitlines() if "libc.so" in line)
+        # Of this function the library has two versions.
+        for name in (library, os.path.basename(library)):
+            function = "clock_nanosleep" if "/" in name else "nanosleep"
+            with self.subTest(name), self.session("uprobe:%s:%s" % (name, function), NEVER) as session:
+                code = "import ctypes, os\nos.sched_setaffinity(0, [%d])\nctypes.CDLL(None).%s"
+                call = "clock_nanosleep(1, 0, (ctypes.c_long * 2)(0, 1000), None)" if "clock" in function else \
+                    "nanosleep((ctypes.c_long * 2)(0, 1000), None)"
+                subprocess.run(["python3", "-c", code % (self.cpu, call)], check=True)
+                session.finish(signal.SIGINT)
+                self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 1)
+
+    @contextlib.contextmanager
+    def redis(self):
+        socket = os.path.join(self.folder, "redis")
+        server = ["taskset", "-c", str(self.cpu), REDIS, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", self.folder,
+                  "--enable-debug-command", "yes"]
+
+        def ask(*words):
+            return subprocess.run(["redis-cli", "-s", socket, *words], capture_output=True, text=True, check=False).stdout
+
+        with subprocess.Popen(server, stdout=subprocess.DEVNULL) as process:
+            try:
+                common.wait_for(lambda: "PONG" in ask("ping"), "an answer of Redis")
+                yield ask
+            finally:
+                process.terminate()
+
+    def test_redis(self):
+        if not os.path.exists(REDIS) or not shutil.which("redis-cli"):
+            self.skipTest("needs redis-server and redis-tools")
+        with self.redis() as ask, self.session("uprobe:%s:call" % REDIS, LONG, "--count", "1") as session:
+            self.assertIn("OK", ask("set", "key", "value"))
+            ask("debug", "sleep", str(LONG_S))
+            capture = self.assert_long(session, LONG_S * 1e9)
+        self.assertEqual(capture["comm"], "redis-server")
+        self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 2)
+
+    @contextlib.contextmanager
+    def postgres(self, programs):
+        data = os.path.join(self.folder, "data")
+        os.chmod(self.folder, 0o755)
+        os.mkdir(data)
+        shutil.chown(data, "postgres")
+        run = ["runuser", "-u", "postgres", "--"]
+        subprocess.run([*run, programs + "initdb", "-D", data, "--no-sync", "-A", "trust"], stdout=subprocess.DEVNULL, check=True)
+
+        def ask(query):
+            return subprocess.run([*run, programs + "psql", "-h", data, "-Atc", query], capture_output=True, text=True,
+                                  check=False).stdout
+
+        server = [*run, "taskset", "-c", str(self.cpu), programs + "postgres", "-D", data, "-k", data, "-c", "listen_addresses="]
+        with subprocess.Popen(server, stderr=subprocess.DEVNULL) as process:
+            try:
+                common.wait_for(lambda: ask("select 1") == "1\n", "an answer of PostgreSQL")
+                yield ask
+            finally:
+                process.terminate()
+
+    def test_postgres(self):
+        if common.EMULATED:
+            self.skipTest("a database takes minutes to make in an emulator")
+        found = [POSTGRES % version for version in range(13, 20) if os.path.exists(POSTGRES % version + "postgres")]
+        if not found:
+            self.skipTest("needs postgresql")
+        probe = "usdt:%spostgres:postgresql:query__" % found[0]
+        with self.postgres(found[0]) as ask, self.session("%sstart..%sdone" % (probe, probe), LONG, "--count", "1") as session:
+            self.assertEqual(ask("select 2"), "2\n")
+            ask("select pg_sleep(%g)" % LONG_S)
+            capture = self.assert_long(session, LONG_S * 1e9)
+        self.assertEqual(capture["comm"], "postgres")
+
+
+class Refused(SpanTest):
+    def refuse(self, code, words, *args):
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *args)
+        self.assert_fails(result, code, *words)
+
+    def test_what_there_is_not(self):
+        rows = [
+            (2, ["it", "no tracepoint nothing:such"], "tp:nothing:such..tp:sched:sched_switch"),
+            (2, ["it", "by=such", "no such field"], "tp:sched:sched_switch..tp:sched:sched_switch,by=such"),
+            (2, ["it", "/no/such", "No such file"], "uprobe:/no/such:f"),
+            (2, ["it", "no_such_function", "no such function"], "fn:no_such_function"),
+            (2, ["it", "'tp'", "tp:SYS:NAME"], "tp:sched"),
+            (2, ["it", "no EXIT"], "tp:sched:sched_switch"),
+        ]
+        if "uprobe, usdt: yes" in span_kinds():
+            rows += [
+                (2, ["it", "'no_such'", "no such function"], "uprobe:%s:no_such" % SPANNED),
+                (2, ["it", "'no:such'", "no such probe"], "usdt:%s:no:such..tp:sched:sched_switch" % SPANNED),
+            ]
+        for code, words, span in rows:
+            with self.subTest(span):
+                self.refuse(code, words, "--trigger", "it=1ms", "--span", "it=" + span)
+
+    def test_names(self):
+        self.refuse(2, ["--trigger 'this=1ms'", "NAME of --span"], "--trigger", "this=1ms", "--span", "that=" + NANOSLEEP)
+        self.refuse(2, ["--span 'it=", "needs --trigger it=TIME"], "--span", "it=" + NANOSLEEP)
+
+
+if __name__ == "__main__":
+    common.main()

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Functions that begin and end spans, in all the orders that are possible.
+ * usage: spanned pairs|again|left|dies|recurses|many|spins|sleeps */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEVELS 5
+#define LEVEL_US 4000
+#define MANY 17000 /* more than the session remembers */
+
+void enter(long id);
+void leave(long id);
+void recurse(int level);
+
+__attribute__((noinline)) void enter(long id)
+{
+	__asm__ volatile("" : : "r"(id) : "memory");
+}
+
+__attribute__((noinline)) void leave(long id)
+{
+	__asm__ volatile("" : : "r"(id) : "memory");
+}
+
+__attribute__((noinline)) void recurse(int level)
+{
+	usleep(LEVEL_US);
+	if (level > 1)
+		recurse(level - 1);
+	__asm__ volatile("" : : : "memory");
+}
+
+/* Two spans overlap, and end in the order in which they began. */
+static void pairs(void)
+{
+	enter(1);
+	usleep(20000);
+	enter(2);
+	leave(1);
+	leave(2);
+}
+
+static void again(void)
+{
+	enter(1);
+	usleep(50000);
+	enter(1);
+	leave(1);
+}
+
+static void left(void)
+{
+	leave(1);
+	leave(1);
+}
+
+static void *enter_only(void *arg)
+{
+	(void)arg;
+	enter(1);
+	return NULL;
+}
+
+static void dies(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, enter_only, NULL) || pthread_join(thread, NULL))
+		exit(1);
+}
+
+static void recurses(void)
+{
+	recurse(LEVELS);
+}
+
+static void many(void)
+{
+	for (long id = 0; id < MANY; id++)
+		enter(id);
+	for (long id = 0; id < MANY; id++)
+		leave(id);
+}
+
+/* These never end. */
+static void spins(void)
+{
+	enter(1);
+	for (;;)
+		__asm__ volatile("" : : : "memory");
+}
+
+static void sleeps(void)
+{
+	enter(1);
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} rows[] = {
+		{ "pairs", pairs }, { "again", again },	      { "left", left },
+		{ "dies", dies },   { "recurses", recurses }, { "many", many },
+		{ "spins", spins }, { "sleeps", sleeps },
+	};
+
+	for (size_t i = 0; argc == 2 && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(argv[1], rows[i].name))
+			continue;
+		rows[i].run();
+		return 0;
+	}
+	fprintf(stderr, "usage: %s pairs|again|left|dies|recurses|many|spins|sleeps\n", argv[0]);
+	return 2;
+}
