@@ -107,9 +107,7 @@ class Kernel(SpanTest):
         with self.session("tp:irq:softirq_entry..tp:irq:softirq_exit,by=cpu", NEVER) as session:
             python_sleeps(self.cpu, *[SHORT_S] * 10)
             session.finish(signal.SIGINT)
-        span = session.summary["triggers"]["span"]
-        self.assertGreater(span["all"]["count"], 0)
-        self.assertLess(span["not_entered"] + span["reentered"], 2)
+        self.assertGreater(session.summary["triggers"]["span"]["all"]["count"], 0)
 
 
 class User(SpanTest):
@@ -273,8 +271,8 @@ class Refused(SpanTest):
                 self.refuse(code, words, "--trigger", "it=1ms", "--span", "it=" + span)
 
     def test_names(self):
-        self.refuse(2, ["--trigger 'this=1ms'", "NAME of --span"], "--trigger", "this=1ms", "--span", "that=" + NANOSLEEP)
-        self.refuse(2, ["--span 'it=", "needs --trigger it=TIME"], "--span", "it=" + NANOSLEEP)
+        self.refuse(2, ["trigger 'this'", "NAME of a span"], "--trigger", "this=1ms", "--span", "that=" + NANOSLEEP)
+        self.refuse(2, ["span 'it=", "needs the trigger it=TIME"], "--span", "it=" + NANOSLEEP)
 
 
 if __name__ == "__main__":
