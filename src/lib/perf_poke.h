@@ -29,8 +29,24 @@
  * Threads. Calls on one session must not overlap, but for perf_poke__report(), perf_poke__poke(),
  * perf_poke__arm() and perf_poke__disarm(): any thread may call these at any time until
  * perf_poke__free(), also while another thread is in perf_poke__poll() or perf_poke__stop().
- * Sessions are independent of each other. Callbacks run in the thread that called the library
- * function.
+ * Sessions are independent of each other, also while they start and stop. Callbacks run in the
+ *thread that called the library function.
+ *
+ * Callbacks. The functions that any thread may call, and those that read (statistics, names,
+ *captures on disk), may be called in a callback of the same session. perf_poke__start(),
+ *perf_poke__poll() and perf_poke__stop() return -EBUSY there: to end a session, note that, and stop
+ *it when perf_poke__poll() has returned. perf_poke__free() must not be called there. In
+ *perf_poke__stop() captures are still reported; statistics remain after it, perf_poke__fd() and
+ *perf_poke__output() do not: their descriptors are closed, and numbers may be those of other files.
+ *
+ * The process. Besides its own memory, threads and descriptors a session touches: RLIMIT_NOFILE,
+ *whose soft limit is raised, never above the hard one, where descriptors run out, and stays so;
+ * RLIMIT_MEMLOCK, by libbpf, on kernels that charge BPF to it (before 5.11); libbpf's print
+ *function, replaced while a function of a session loads programs, which calls the former one for
+ *all other threads; and with the workload user one child for each CPU, which ends without SIGCHLD,
+ *is waited for by its own ID, and is killed with the process. Signals, their mask, the working
+ *directory and the environment are left alone. Threads of the session inherit the mask of the
+ *thread that starts it.
  *
  * Latency. The latency of an expiry is the kernel's "now" of the timer interrupt (the argument of
  * timer:hrtimer_expire_entry) minus the programmed expiry, both on the timer's own clock base. The
@@ -199,7 +215,7 @@ struct perf_poke_spike {
 	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 if poked */
 	bool ran_watched; /**< ran_cpu is watched: its trace is in the capture too */
 	/** what was interrupted, innermost first, those of the kernel before those of user space;
-	 * the interrupt's own are left out. Valid during the callback only. */
+	 * the interrupt's own are left out. Valid as long as the capture. */
 	const struct perf_poke_frame *const *stack;
 	int stack_pid, stack_tid; /**< whose it is: the thread that was interrupted, or, where a
 				   * thread was late, the one that was switched from when it ran */
@@ -558,7 +574,7 @@ int perf_poke__output(const struct perf_poke *pp);
  * - -ENOENT: no such event or symbol
  * - -EINVAL: the kernel rejects a filter; a CPU is outside the cpuset
  * - -EOPNOTSUPP: the kernel has no BTF
- * - -EBUSY: already started
+ * - -EBUSY: already started, or called in a callback
  * - -EEXIST: a session of this name is alive
  * - -EACCES, -EROFS, -ENOSPC, -ENOTDIR: `output` cannot be written
  * - -ENOMEM, -EMFILE
@@ -587,6 +603,7 @@ int perf_poke__fd(const struct perf_poke *pp);
  * Returns: the number of captures reported, complete or failed; 0 at timeout; or
  * - -EINTR: a signal came
  * - -ENOTCONN: not started
+ * - -EBUSY: called in a callback
  * - -EIO, -ENOMEM: a snapshot failed (with a message, without a callback); the session is re-armed
  * - -ECANCELED: somebody called perf_poke__session_stop(): call perf_poke__stop()
  * - -ESRCH: the last target has ended or was dropped (exit_with_target)
@@ -748,6 +765,7 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
  * @param pp  session; NULL is ignored
  *
  * Returns: 0, also if it was not started, or
+ * - -EBUSY: called in a callback, nothing is done
  * - -ESTALE: the folder for captures was moved or removed, so captures are not at their reported
  *   paths; everything else is done
  * Since: 0.1

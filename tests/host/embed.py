@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The library in a program that is not ours gets its capture."""
+import errno
 import json
 import os
 import re
@@ -46,6 +47,9 @@ class Library(common.HostTest):
         self.assertLess(seen["threads"], 30)
         # What an earlier run has adapted is not the next one's; and after the first spike there is no other.
         self.assertEqual(seen["runs"], [{"threshold_ns": 1, "captures": 1}] * 2)
+        busy = -errno.EBUSY
+        self.assertEqual(seen["in_callback"], {"captures": 1, "start": busy, "poll": busy, "stop": busy, "stats": 0})
+        self.assertEqual(seen["together"], [2] * 4)
 
 
 if __name__ == "__main__":

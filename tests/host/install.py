@@ -45,13 +45,21 @@ class Install(common.HostTest):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, its manual, completions for three shells, one header, and one shared library; nothing internal."""
+        """The program, its manual, completions for three shells, one header, one shared library, and the binding; nothing
+        internal.
+        """
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
         expected = ["_perf-poke-ctl", "libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0", "libperfpoke.so." + VERSION,
                     "perf-poke-ctl", "perf-poke-ctl.bash", "perf-poke-ctl.fish", *UNITS, "perf_poke.h", "rtla-action.bpf.o"]
+        if os.path.exists(os.path.join(BUILD, "src", "lib", "Doxyfile")):
+            self.assertIn("perf_poke__report.3", names)
+        names = [name for name in names if not name.endswith(".3")]
+        binding = {name for name in names if name.endswith((".py", ".typed", ".pyc"))}
+        self.assertLessEqual({"__init__.py", "_library.py", "fixture.py", "py.typed"}, binding)
+        names = [name for name in names if name not in binding]
         manual = [name for name in names if re.fullmatch(r"perf-poke-[a-z-]+\.[15]", name)]
         commands = re.findall(r"^  ([\w-]+) ", common.run_ctl("--help").stdout, re.MULTILINE)
         pages = sorted(["perf-poke-ctl.1", *("perf-poke-ctl-%s.1" % command for command in commands)])

@@ -2,7 +2,8 @@
 /* `library CPU OUTPUT`: what a program can do with the library that the command does not. Prints an
  * object of JSON: `threads`, latencies of threads that a session of the workload cyclic has counted
  * beside a sleeping thread of ours; `thresholds_ns` and `captures` of each run of one session, with
- * a cooldown that never ends, whose thresholds adapt. */
+ * a cooldown that never ends, whose thresholds adapt; `in_callback`, what functions return there;
+ * `together`, how many sessions started of two that threads started at once, in each round. */
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #define PATIENCE_MS 15000
 #define SLEEP_US 1000
 #define NAME "test-library"
+#define ROUNDS 4
 
 static struct perf_poke *make(struct perf_poke_opts *opts)
 {
@@ -122,8 +124,90 @@ static void restart(const char *cpu, const char *output)
 		printf("%s{\"threshold_ns\":%" PRIu64 ",\"captures\":%d}", run ? "," : "",
 		       threshold_ns, captures);
 	}
-	printf("]}\n");
+	printf("]");
 	perf_poke__free(pp);
+}
+
+struct calls {
+	struct perf_poke *pp;
+	int start, poll, stop, stats, captures;
+};
+
+static void call_all(void *ctx, const struct perf_poke_capture *capture)
+{
+	struct perf_poke_stats stats = { .sz = sizeof(stats) };
+	struct calls *calls = ctx;
+
+	calls->captures += !capture->error;
+	calls->start = perf_poke__start(calls->pp);
+	calls->poll = perf_poke__poll(calls->pp, 0);
+	calls->stop = perf_poke__stop(calls->pp);
+	calls->stats = perf_poke__stats(calls->pp, PERF_POKE_TRIGGER_IRQ, -1, &stats);
+}
+
+static void call_in_callback(const char *cpu, const char *output)
+{
+	struct calls calls = { 0 };
+	struct perf_poke_opts opts = { .cpus = cpu,
+				       .output = output,
+				       .threshold_ns = 3600000000000,
+				       .on_capture = call_all,
+				       .capture_ctx = &calls };
+
+	calls.pp = make(&opts);
+	start(calls.pp);
+	if (perf_poke__poke(calls.pp))
+		exit(1);
+	poll_for(calls.pp, PATIENCE_MS, 1);
+	perf_poke__stop(calls.pp);
+	printf(",\"in_callback\":{\"captures\":%d,\"start\":%d,\"poll\":%d,\"stop\":%d,"
+	       "\"stats\":%d}",
+	       calls.captures, calls.start, calls.poll, calls.stop, calls.stats);
+	perf_poke__free(calls.pp);
+}
+
+struct one_of_two {
+	pthread_barrier_t *barrier;
+	const char *cpu, *output;
+	int err;
+};
+
+static void *start_one(void *arg)
+{
+	struct one_of_two *one = arg;
+	struct perf_poke_opts opts = { .cpus = one->cpu, .output = one->output };
+	struct perf_poke *pp = make(&opts);
+
+	pthread_barrier_wait(one->barrier);
+	one->err = perf_poke__start(pp);
+	if (!one->err)
+		poll_for(pp, 20, INT_MAX);
+	pthread_barrier_wait(one->barrier);
+	perf_poke__stop(pp);
+	perf_poke__free(pp);
+	return NULL;
+}
+
+static void start_together(const char *cpu, const char *output)
+{
+	printf(",\"together\":[");
+	for (int round = 0; round < ROUNDS; round++) {
+		pthread_barrier_t barrier;
+		struct one_of_two two[] = { { &barrier, cpu, output, 0 },
+					    { &barrier, cpu, output, 0 } };
+		pthread_t threads[2];
+
+		pthread_barrier_init(&barrier, NULL, 2);
+		for (int i = 0; i < 2; i++) {
+			if (pthread_create(&threads[i], NULL, start_one, &two[i]))
+				exit(1);
+		}
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+		pthread_barrier_destroy(&barrier);
+		printf("%s%d", round ? "," : "", !two[0].err + !two[1].err);
+	}
+	printf("]}\n");
 }
 
 int main(int argc, char **argv)
@@ -138,5 +222,7 @@ int main(int argc, char **argv)
 		return 1;
 	count_threads(argv[1], argv[2]);
 	restart(argv[1], argv[2]);
+	call_in_callback(argv[1], argv[2]);
+	start_together(argv[1], argv[2]);
 	return 0;
 }

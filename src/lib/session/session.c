@@ -219,13 +219,12 @@ static int session_start(struct perf_poke *pp)
 	return err ? err : session_watch(pp, workload_fd(pp->workload));
 }
 
-int perf_poke__start(struct perf_poke *pp)
+static void session_stop(struct perf_poke *pp);
+
+static int session_arm(struct perf_poke *pp)
 {
 	int err;
 
-	log_enter();
-	if (pp->started)
-		return log_leave(-EBUSY);
 	trigger_free(TAKE_PTR(pp->trigger));
 	pp->complete = pp->failed = pp->pending = 0;
 	pp->losses = (struct losses){ 0 };
@@ -235,9 +234,9 @@ int perf_poke__start(struct perf_poke *pp)
 	triggers_reset(&pp->config);
 	err = session_start(pp);
 	if (err) {
-		perf_poke__stop(pp);
+		session_stop(pp);
 		trigger_free(TAKE_PTR(pp->trigger));
-		return log_leave(err);
+		return err;
 	}
 	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
 	hardware_arm(pp->hardware, -1);
@@ -245,7 +244,20 @@ int perf_poke__start(struct perf_poke *pp)
 	any_thread_admit(&pp->gate);
 	trigger_set_disarmed(pp->trigger, pp->disarmed);
 	trigger_arm(pp->trigger);
-	return log_leave(0);
+	return 0;
+}
+
+int perf_poke__start(struct perf_poke *pp)
+{
+	int err = -EBUSY;
+
+	log_enter();
+	if (!pp->started && !pp->busy) {
+		pp->busy = true;
+		err = session_arm(pp);
+		pp->busy = false;
+	}
+	return log_leave(err);
 }
 
 int perf_poke__fd(const struct perf_poke *pp)
@@ -465,8 +477,15 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 {
+	int ret = -EBUSY;
+
 	log_enter();
-	return log_leave(session_poll(pp, timeout_ms));
+	if (!pp->busy) {
+		pp->busy = true;
+		ret = session_poll(pp, timeout_ms);
+		pp->busy = false;
+	}
+	return log_leave(ret);
 }
 
 const char *perf_poke__session(const struct perf_poke *pp)
@@ -499,10 +518,8 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
 	return pp->config.cpus;
 }
 
-int perf_poke__stop(struct perf_poke *pp)
+static void session_stop(struct perf_poke *pp)
 {
-	if (!pp || !pp->started)
-		return 0;
 	any_thread_close(&pp->gate);
 	/* Capture a spike that came before the end, unless the limit is reached. */
 	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
@@ -529,6 +546,17 @@ int perf_poke__stop(struct perf_poke *pp)
 	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;
+}
+
+int perf_poke__stop(struct perf_poke *pp)
+{
+	if (!pp || !pp->started)
+		return 0;
+	if (pp->busy)
+		return -EBUSY;
+	pp->busy = true;
+	session_stop(pp);
+	pp->busy = false;
 	return pp->moved ? -ESTALE : 0;
 }
 

@@ -37,6 +37,7 @@ void any_thread_close(struct any_thread *gate);
 struct perf_poke {
 	struct config config;
 	bool started;
+	bool busy; /* in perf_poke__start(), __poll() or __stop(): not to be called by callbacks */
 	int epoll_fd;		 /* -1 unless started */
 	int hotplug_fd;		 /* -1: none */
 	struct trigger *trigger; /* kept after stop, for its statistics */

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Catch what is late, and keep what the CPU did before.
+
+    import perf_poke
+
+    for capture in perf_poke.Session(cpus="3", threshold="50us"):
+        print(capture.path, capture.spike.latency_ns, capture.spike.comm)
+
+Options are those of `perf-poke-ctl start` that concern the session, with _ for -: options() lists them. Messages of the
+library go to the logger "perf_poke". What reads captures needs no privileges; a session needs root.
+"""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import errno
+import logging
+import os
+import types
+import weakref
+from typing import Callable, Iterator, NamedTuple, Union
+
+from . import _library as lib
+
+__all__ = ["Capture", "Error", "Frame", "Option", "Session", "Spike", "Stats", "captures", "options", "read", "version"]
+
+Value = Union[str, int, float, bool, "list[str]", None]
+_LEVELS = {lib.LOG_ERROR: logging.ERROR, lib.LOG_WARN: logging.WARNING, lib.LOG_INFO: logging.INFO}
+_POLL_MS = 1000
+
+logger = logging.getLogger("perf_poke")
+logger.addHandler(logging.NullHandler())
+
+
+class Error(OSError):
+    """The library has refused or failed: errno, and its message."""
+
+
+class Frame(NamedTuple):
+    """One of a stack; see struct perf_poke_frame."""
+
+    address: int
+    symbol: str | None
+    file: str | None
+    offset: int
+    user: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Spike:
+    """What was late; see struct perf_poke_spike. Times are CLOCK_MONOTONIC."""
+
+    sequence: int
+    trigger: str
+    cpu: int
+    latency_ns: int
+    threshold_ns: int
+    expected_ns: int
+    actual_ns: int
+    time_ns: int
+    function_name: str | None
+    pid: int
+    tid: int
+    comm: str
+    idle: bool
+    poked: bool
+    label: str
+    stack: tuple[Frame, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Capture:
+    """A capture; see struct perf_poke_capture. None: not known."""
+
+    path: str
+    spike: Spike
+    wall_ns: int
+    recorder: str
+    skid_ns: int
+    blind_ns: int
+    history_ns: int | None
+    events: int
+    lost: int
+    size: int
+    kernel: str | None
+    hostname: str | None
+
+
+class Option(NamedTuple):
+    """An option of Session; `metavar` is None if it takes no value."""
+
+    name: str
+    metavar: str | None
+    help: str
+    repeatable: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """Latencies so far; see struct perf_poke_stats."""
+
+    count: int
+    min_ns: int
+    max_ns: int
+    sum_ns: int
+    spikes: int
+    unarmed: int
+
+
+def _raise(code: int, prefix: str = "") -> None:
+    message = lib.text_of("last_error") or os.strerror(-code)
+    raise Error(-code, prefix + message)
+
+
+def _frame(frame: lib.Frame) -> Frame:
+    return Frame(frame.address, lib.text(frame.symbol), lib.text(frame.file), frame.offset, frame.user)
+
+
+def _spike(spike: lib.Spike) -> Spike:
+    return Spike(
+        sequence=spike.sequence,
+        trigger=lib.text_of("name", lib.AXIS_TRIGGER, spike.kind) or "?",
+        cpu=spike.cpu,
+        latency_ns=spike.latency_ns,
+        threshold_ns=spike.threshold_ns,
+        expected_ns=spike.expected_ns,
+        actual_ns=spike.actual_ns,
+        time_ns=spike.time_ns,
+        function_name=lib.text(spike.function_name),
+        pid=spike.pid,
+        tid=spike.tid,
+        comm=lib.text(spike.comm) or "",
+        idle=spike.idle,
+        poked=spike.poked,
+        label=lib.text(spike.label) or "",
+        stack=tuple(_frame(spike.stack[i].contents) for i in range(spike.nr_frames)),
+    )
+
+
+def _capture(capture: lib.Capture) -> Capture:
+    return Capture(
+        path=lib.text(capture.path) or "",
+        spike=_spike(capture.spike.contents),
+        wall_ns=capture.wall_ns,
+        recorder=lib.text(capture.recorder) or "",
+        skid_ns=capture.skid_ns,
+        blind_ns=capture.blind_ns,
+        history_ns=None if capture.history_ns == lib.UNKNOWN else capture.history_ns,
+        events=capture.events,
+        lost=capture.lost,
+        size=capture.size,
+        kernel=lib.text(capture.kernel),
+        hostname=lib.text(capture.hostname),
+    )
+
+
+def _log(_: int | None, level: int, message: bytes) -> None:
+    logger.log(_LEVELS.get(level, logging.DEBUG), "%s", os.fsdecode(message))
+
+
+def _collector(found: list[Capture]) -> Callable[[object, ctypes._Pointer[lib.Capture]], None]:
+    def collect(_: object, capture: ctypes._Pointer[lib.Capture]) -> None:
+        # What could not be written has been logged.
+        if not capture.contents.error:
+            found.append(_capture(capture.contents))
+
+    return collect
+
+
+def _free(session: ctypes.c_void_p, _: object) -> None:
+    lib.do("free", session)
+
+
+def version() -> str:
+    """Of the library."""
+    return lib.text_of("version") or ""
+
+
+def options() -> list[Option]:
+    """What Session takes, in the order of --help."""
+    found: list[Option] = []
+    while row := lib.option(len(found)):
+        found.append(Option(lib.text(row.name) or "", lib.text(row.metavar), lib.text(row.help) or "", row.repeatable))
+    return found
+
+
+def read(path: str | os.PathLike[str]) -> Capture:
+    """A capture on disk; Error if it is not one."""
+    found = ctypes.POINTER(lib.Capture)()
+    code = lib.call("capture_open", ctypes.byref(found), os.fsencode(path))
+    if code:
+        _raise(code)
+    try:
+        return _capture(found.contents)
+    finally:
+        lib.do("capture_close", found)
+
+
+def captures(folder: str | os.PathLike[str] = "perf-poke.data") -> Iterator[Capture]:
+    """Those of a folder, oldest first; what cannot be read is left out, with a message to the logger."""
+    paths: list[bytes] = []
+    code = lib.call("captures", os.fsencode(folder), lib.PathFn(lambda _, path: paths.append(path)), None)
+    if code < 0:
+        raise Error(-code, os.strerror(-code), os.fspath(folder))
+    for path in paths:
+        try:
+            yield read(os.fsdecode(path))
+        except Error as error:
+            logger.warning("%s", error.strerror)
+
+
+class Session:
+    """One armed run: an iterator of its captures, and a context manager.
+
+    Iterating starts it, and stops it at the end: after `count` captures, or where the loop is left. Within `with`, poll()
+    may be called instead. One thread at a time, but for report(), poke(), arm() and disarm().
+    """
+
+    def __init__(self, cpus: str, **options: Value) -> None:
+        self._pp = ctypes.c_void_p()
+        self._found: list[Capture] = []
+        self._count: int | None = None
+        self._taken = 0
+        opts = lib.Opts()
+        opts.head.sz = lib.OPTS_SIZE
+        opts.head.log, opts.head.on_capture = callbacks = lib.LogFn(_log), lib.CaptureFn(_collector(self._found))
+        try:
+            chosen: dict[str, Value] = {"cpu": cpus, **options}
+            for name, value in chosen.items():
+                self._set(opts, name.replace("_", "-"), value)
+            code = lib.call("new", ctypes.byref(self._pp), ctypes.byref(opts))
+            if code:
+                _raise(code)
+        finally:
+            lib.do("opts_release", ctypes.byref(opts))
+        # Also where the program ends: kernel settings are to be put back. The library calls the callbacks until then.
+        weakref.finalize(self, _free, self._pp, callbacks)
+
+    def _set(self, opts: lib.Opts, name: str, value: Value) -> None:
+        if value is None:
+            return
+        words: list[str | int | float] = [*value] if isinstance(value, list) else [value]
+        for one in words:
+            word = ("no", "yes")[one] if isinstance(one, bool) else str(one)
+            code = lib.call("opts_set", ctypes.byref(opts), name.encode(), os.fsencode(word))
+            if code:
+                _raise(code, f"{name} '{word}': ")
+        if name == "count":
+            self._count = int(str(value))
+
+    def start(self) -> None:
+        """Arm."""
+        code = lib.call("start", self._pp)
+        if code:
+            _raise(code)
+
+    def stop(self) -> list[Capture]:
+        """Disarm. Returns the captures that nobody has taken yet; statistics stay readable."""
+        lib.call("stop", self._pp)
+        return self._take()
+
+    def _take(self) -> list[Capture]:
+        taken = self._found[:]
+        self._found.clear()
+        self._taken += len(taken)
+        return taken
+
+    def poll(self, timeout: float | None = None) -> list[Capture]:
+        """Wait, at most so many seconds, and return what captures there are. Another process may have ended the session:
+        Error with errno.ECANCELED.
+        """
+        code = lib.call("poll", self._pp, -1 if timeout is None else int(timeout * 1000))
+        if code < 0 and code not in (-errno.EINTR, -errno.EIO):
+            _raise(code)
+        return self._take()
+
+    def fileno(self) -> int:
+        """Readable while poll() has work to do; of a started session."""
+        code = lib.call("fd", self._pp)
+        if code < 0:
+            raise Error(-code, os.strerror(-code))
+        return code
+
+    def poke(self) -> None:
+        """Take a capture now. Any thread."""
+        code = lib.call("poke", self._pp)
+        if code:
+            raise Error(-code, os.strerror(-code))
+
+    def arm(self) -> None:
+        """Take spikes again. Any thread."""
+        lib.do("arm", self._pp)
+
+    def disarm(self) -> None:
+        """Take no spikes until arm(). Any thread."""
+        lib.do("disarm", self._pp)
+
+    def report(self, expected_ns: int, actual_ns: int = 0, *, label: str | None = None, cpu: int = -1, tid: int = 0) -> bool:
+        """Report what was late, for trigger="report=TIME": times are time.monotonic_ns(), 0 is now. Returns whether it is a
+        spike that is captured. Any thread.
+        """
+        report = lib.Report(ctypes.sizeof(lib.Report), expected_ns, actual_ns, tid, cpu,
+                            None if label is None else os.fsencode(label))
+        code = lib.call("report", self._pp, ctypes.byref(report))
+        if code < 0:
+            raise Error(-code, os.strerror(-code))
+        return bool(code)
+
+    def stats(self, trigger: str = "irq", cpu: int = -1) -> Stats:
+        """Of one trigger, on one CPU or on all together."""
+        kind = lib.trigger_kind(trigger)
+        stats = lib.Stats(ctypes.sizeof(lib.Stats))
+        code = lib.call("stats", self._pp, -1 if kind is None else kind, cpu, ctypes.byref(stats))
+        if code:
+            raise Error(-code, os.strerror(-code))
+        return Stats(stats.count, stats.min_ns, stats.max_ns, stats.sum_ns, stats.spikes, stats.unarmed)
+
+    def __enter__(self) -> Session:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: types.TracebackType | None) -> None:
+        self.stop()
+
+    def __iter__(self) -> Iterator[Capture]:
+        starts = lib.call("fd", self._pp) < 0
+        left: list[Capture] = []
+        if starts:
+            self.start()
+        try:
+            while self._count is None or self._taken < self._count:
+                yield from self.poll(_POLL_MS / 1000)
+        except Error as error:
+            if error.errno not in (errno.ECANCELED, errno.ESRCH):
+                raise
+        finally:
+            if starts:
+                left = self.stop()
+        yield from left
