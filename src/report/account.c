@@ -307,8 +307,8 @@ static void print_stack(FILE *file, const struct account *account)
 	if (!stack->nr)
 		return;
 	fputs(account->facts.reported ? "\nwhere it was reported\n"
-	      : account->facts.thread ? "\nwhat was switched from when the thread ran\n"
-				      : "\nwhat the timer's interrupt came upon\n",
+	      : account->facts.thread ? "\nwhat was switched out when the thread ran\n"
+				      : "\nwhat the timer's interrupt hit\n",
 	      file);
 	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
@@ -336,7 +336,7 @@ static void print_expected(FILE *file, const struct account *account)
 static void print_end(FILE *file, const struct account *account)
 {
 	fprintf(file, "\nwhere the trace ended, which is %s\n",
-		account->facts.poked	       ? "some time after it was asked for"
+		account->facts.poked	       ? "some time after the request"
 		: account->facts.ends_at_spike ? "at the spike"
 					       : "some time after the spike");
 	/* Only times tell which task it was. */

@@ -40,7 +40,7 @@ static void print_then(FILE *file, const char *where, const struct account *acco
 static void print_parting(FILE *file, const struct parting *parting, const struct account *here,
 			  const struct account *there)
 {
-	fputs("\nwhere the paths part\n", file);
+	fputs("\nwhere the paths diverge\n", file);
 	if (!parting->same) {
 		fputs("  they have nothing in common\n", file);
 		return;

@@ -147,7 +147,7 @@ class Events(common.HostTest):
         self.assertEqual(other["window"]["asked_ns"], other["against"]["report"]["window"]["asked_ns"])
         text = report(self.path, "--against", self.paths[-1])
         self.assertEqual((text.returncode, text.stderr), (0, ""))
-        self.assertIn("where the paths part", text.stdout)
+        self.assertIn("where the paths diverge", text.stdout)
 
     def test_page(self):
         page = os.path.join(self.folder, "page.html")

@@ -158,7 +158,7 @@ TEST(tells_when_it_ended)
 		account.facts.poked = poked;
 		text = print(&account, 1);
 		assert_non_null(
-			strstr(text, poked ? "ended, which is some time after it was asked for\n"
+			strstr(text, poked ? "ended, which is some time after the request\n"
 					   : "ended, which is some time after the spike\n"));
 	}
 }
