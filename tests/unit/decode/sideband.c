@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sideband.h"
+#include "sideband_internal.h"
 
 #include <string.h>
 
@@ -405,4 +405,24 @@ TEST(refuses)
 	folder.features.data[0] = 1;
 	folder.features.len = 8;
 	check_refused(&folder, -ENOTSUP, "without --threads");
+}
+
+/* Of one time, only what comes before a record precedes it. */
+TEST(finds_what_precedes)
+{
+	const uint8_t records[3] = {};
+	struct sideband_refs refs = {};
+
+	assert_int_equal(sideband_add_ref(&refs, 8, 50, &records[2]), 0);
+	assert_int_equal(sideband_add_ref(&refs, 7, 100, &records[1]), 0);
+	assert_int_equal(sideband_add_ref(&refs, 7, 100, &records[0]), 0);
+	sideband_sort_refs(&refs);
+	assert_int_equal(sideband_refs_until(&refs, 7, 99, NULL), 0);
+	assert_int_equal(sideband_refs_until(&refs, 7, 100, NULL), 2);
+	assert_int_equal(sideband_refs_until(&refs, 7, 100, &records[1]), 1);
+	assert_int_equal(sideband_refs_until(&refs, 8, 50, NULL), 3);
+	assert_ptr_equal(sideband_last_ref(&refs, 7, 100, &records[1])->record, &records[0]);
+	assert_null(sideband_last_ref(&refs, 7, 100, &records[0]));
+	assert_null(sideband_last_ref(&refs, 8, 49, NULL));
+	free(refs.refs);
 }
