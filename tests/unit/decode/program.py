@@ -114,7 +114,7 @@ class CallsTest(unittest.TestCase):
         return self.trace.check()
 
     def check_spans(self, *args):
-        """Spans in memory equal the CPU's slices in the file."""
+        """Spans in memory equal the CPU's slices in the file. Returns the tracks."""
         lanes = [[], [], [], []]
         for line in self.run_feed("spans=1", *args).splitlines()[1:]:
             lane, depth, begin, end, insns, cycles, _, name = line.split(" ", 7)
@@ -125,6 +125,7 @@ class CallsTest(unittest.TestCase):
                       piece.args.get("cycles", 0)) for piece in tracks.get(f"CPU 1 {name}", [])]
             self.assertEqual(sorted(lane), sorted(found), f"{name}, {args}")
             self.assertEqual([piece[0] for piece in lane], sorted(piece[0] for piece in lane))
+        return tracks
 
     def show(self, *args, track="task 11"):
         """Slices of a thread as `name begin-end`, indented, in order."""

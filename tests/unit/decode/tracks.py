@@ -361,11 +361,10 @@ class Random(CallsTest):
         for p.tid, stack in threads.items():
             while stack:
                 pop()
-        tracks = self.tracks()
+        tracks = self.check_spans()
         for tid, slices in expected.items():
             found = [piece[:4] for piece in tracks.get(f"task {tid}", [])]
             self.assertEqual(sorted(found), sorted(slices), f"seed {seed}, thread {tid}")
-        self.check_spans()
         self.check_spans("time=1100,1400")
         # Each CPU track has the same, in turns.
         turns = tracks["CPU 1 functions"]

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "decode"))
 SENTENCE = sys.argv[-1]
-from calls import CALL, OFF, ON, RETURN, SYSCALL, Program  # noqa: E402  # pylint: disable=wrong-import-position
+from program import CALL, OFF, ON, RETURN, SYSCALL, Program  # noqa: E402  # pylint: disable=wrong-import-position
 
 TIMES = 20  # of each kind
 TIMER = "asm_sysvec_apic_timer_interrupt"
