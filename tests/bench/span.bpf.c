@@ -4,6 +4,7 @@
 
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
+#include <stdbool.h>
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

@@ -186,6 +186,7 @@ static int measure_row(const struct row *row, const char *output)
 
 	if (!file)
 		return 1;
+	fflush(stdout);
 	if (!fork()) {
 		fprintf(file, "%g", measure_empty(row));
 		exit(0);
