@@ -24,6 +24,9 @@ const volatile __u32 span_nests = 0;
 /* 1: one that lasts too long is a spike before its exit. */
 const volatile __u32 span_overrun = 0;
 
+/* Set by user space while both entry and exit are attached. */
+__u32 span_counting = 0;
+
 const volatile struct span_argument span_entry_argument = {};
 const volatile struct span_argument span_exit_argument = {};
 
@@ -79,7 +82,7 @@ static __always_inline void span_count(__u32 what)
 {
 	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_SPAN);
 
-	if (cpu && what < SPAN_UNPAIRED)
+	if (cpu && span_counting && what < SPAN_UNPAIRED)
 		cpu->unpaired[what]++;
 }
 

@@ -328,22 +328,19 @@ int span_load(struct trigger *trigger, const struct trigger_config *config, cons
 	return load_side(trigger, &entry) ?: load_side(trigger, &exit);
 }
 
-/* The exit first: a span that begins is not left open. What has ended until the entry was attached
- * is not counted. */
+/* The exit first: a span that begins is not left open. */
 int span_attach(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	_cleanup_(span_destroy) struct span span = {};
 	int err = span_parse(&span, config->texts[TRIGGER_SPAN], log);
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
-	struct trigger_cpu *cpus = trigger_find_cpu(trigger, 0, TRIGGER_SPAN);
 
 	if (!err)
 		err = ways[exit.point->kind].attach(trigger, &exit);
 	if (!err)
 		err = ways[entry.point->kind].attach(trigger, &entry);
-	for (int cpu = 0; cpu < trigger->nr_possible && !err; cpu++)
-		memset(cpus[cpu].unpaired, 0, sizeof(cpus[cpu].unpaired));
+	trigger->skel->bss->span_counting = !err;
 	return err;
 }
 

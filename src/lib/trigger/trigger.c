@@ -259,6 +259,9 @@ uint64_t trigger_missed(const struct trigger *trigger)
 void trigger_detach(struct trigger *trigger)
 {
 	trigger->missed = trigger_missed(trigger);
+	/* The entry is detached some time before the exit. */
+	if (trigger->skel)
+		trigger->skel->bss->span_counting = 0;
 	ring_buffer__free(trigger->ring);
 	trigger->ring = NULL;
 	trigger_bpf__destroy(trigger->skel);
