@@ -211,7 +211,7 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map
 }
 
 /* perf identifies files by name. Of files with the same name in several mount namespaces, the first
- * one counts. */
+ * one with a build id counts. */
 static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
 		   const struct mmap2 *map)
 {
@@ -237,6 +237,10 @@ static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata
 	else if (!vdso_find(&vdso))
 		id = vdso.id;
 	put(body, PERF_RECORD_MISC_USER, &id, map->name);
+	if (!id.size) {
+		tdelete(name, names, compare_names);
+		free(name);
+	}
 	return r;
 }
 

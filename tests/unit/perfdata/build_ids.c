@@ -184,6 +184,21 @@ TEST_IN_FOLDER(test_once)
 	end(&session);
 }
 
+/* The first file of a name is gone, replaced or has no build id. */
+TEST_IN_FOLDER(test_first_with_an_id)
+{
+	struct session session;
+
+	begin(&session);
+	put_file(folder->fd, "proc/6/root/a", "not ELF");
+	put_program(folder->fd, "a", 1, 20);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 5, inode(folder->fd, "a") + 1, "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 6, 0, "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, "/a");
+	check_file(&session, "/a", 1);
+	end(&session);
+}
+
 /* Ids shorter than 20 bytes; names that fill their field; the end of the last record is missing. */
 TEST_IN_FOLDER(test_sizes)
 {
