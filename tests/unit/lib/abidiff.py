@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""The ABI of the header is that of perf_poke.abi, or has grown as the header says: functions, values of an enum, and members
+at the end of structs. That the library has these functions is the test lib-abi.
+
+Usage: abidiff.py HEADER STORED CC...; `--renew` before them stores it anew
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import abi
+
+# At the end: abidiff looks at the first bytes.
+LICENSE = "<!-- SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause -->\n"
+REPRODUCIBLE = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed", "--type-id-style", "hash"]
+# What abidiff says of members that are new, where no other has moved.
+GROWTH = re.compile(r"Leaf changes summary: .*|Changed leaf types summary: .*|Removed/Changed/Added .* summary: 0 Removed, 0 Changed.*|"
+                    r"'struct (?!perf_poke_branch\b)\w+' changed:|  type size .*|  \d+ data member insertions?:|"
+                    r"    '.*', at offset \d+ \(in bits\).*|")
+
+
+def build(folder, header, compiler):
+    """A library with the functions of the header, which do nothing: libabigail follows their types."""
+    source, library = folder / "stub.c", folder / "stub.so"
+    stubs = [f"{kind}{'' if kind.endswith('*') else ' '}{name}({parameters})\n{{\n{'' if kind == 'void' else 'return 0;'}\n}}\n"
+             for name, (kind, parameters, _) in abi.functions_in_header(header.read_text()).items()]
+    source.write_text(f'#include "{header}"\n{"".join(stubs)}')
+    subprocess.run([*compiler, "-g", "-w", "-shared", "-fPIC", source, "-o", library], check=True)
+    return library
+
+
+def main():
+    arguments = sys.argv[1:]
+    renew = arguments[0] == "--renew"
+    header, stored, *compiler = arguments[renew:]
+    if not shutil.which("abidiff"):
+        print("skipped: abidiff is not installed (Debian: abigail-tools)")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        library = build(folder, pathlib.Path(header).resolve(), compiler)
+        if renew:
+            text = subprocess.run(["abidw", *REPRODUCIBLE, library], capture_output=True, text=True, check=True).stdout
+            pathlib.Path(stored).write_text(text + LICENSE)
+            return 0
+        result = subprocess.run(["abidiff", "--leaf-changes-only", "--no-added-syms", stored, library], capture_output=True,
+                                text=True, check=False)
+    # Bits 0 and 1: it could not compare.
+    fine = not result.returncode & 3 and all(map(GROWTH.fullmatch, result.stdout.splitlines()))
+    if not fine:
+        print(f"{result.stdout}{result.stderr}\nPrograms that are compiled would break. Before 1.0 they may: then store the ABI anew:\n"
+              f"python3 {sys.argv[0]} --renew {' '.join(arguments)}")
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
