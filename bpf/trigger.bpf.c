@@ -6,6 +6,7 @@
 #include "event.h"
 #include "latency.h"
 #include "marker.h"
+#include "osnoise.h"
 #include "report.h"
 #include "rtla.h"
 #include "span.h"

@@ -74,6 +74,7 @@ enum trigger_kind {
 	TRIGGER_EVENT,	/* none: a tracepoint */
 	TRIGGER_MARKER, /* as a text in the trace_marker says */
 	TRIGGER_SPAN,	/* from an entry to an exit */
+	TRIGGER_NOISE,	/* a sample of the tracer osnoise: how long its thread did not run */
 	TRIGGER_KINDS,
 };
 
@@ -149,6 +150,32 @@ struct trigger_stacks {
 	/* Steal time of the CPU, up to the scheduler's last look before the spike; all bits set:
 	 * unknown. */
 	__u64 steal_ns;
+};
+
+/* Who keeps osnoise's thread from running. */
+enum trigger_noise_class {
+	TRIGGER_NOISE_IRQ,
+	TRIGGER_NOISE_SOFTIRQ,
+	TRIGGER_NOISE_THREAD,
+	TRIGGER_NOISE_NMI,
+	TRIGGER_NOISE_CLASSES,
+};
+
+struct trigger_noise_part {
+	__u64 start, ns; /* the clock of osnoise; net of what interrupted it */
+	__u32 class;	 /* enum trigger_noise_class */
+	__s32 number;	 /* of the interrupt or softirq, or the thread ID */
+	char name[16];	 /* of the interrupt's action, or the thread */
+};
+
+/* Before its largest parts end, many small ones may have ended. */
+#define TRIGGER_NOISE_PARTS 64
+
+/* The newest parts, of any age, up to a spike. */
+struct trigger_noise_parts {
+	__u64 sequence; /* of the spike; 0: none, or being written */
+	__u64 start;	/* of its sample */
+	struct trigger_noise_part parts[TRIGGER_NOISE_PARTS];
 };
 
 /* The kinds of ring buffer records. */

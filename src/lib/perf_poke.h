@@ -114,6 +114,9 @@ enum perf_poke_workload {
 	PERF_POKE_WORKLOAD_NONE,     /**< only the machine's own timers */
 	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; a running one is used unchanged */
 	PERF_POKE_WORKLOAD_USER,     /**< the tracer with the session's threads in user space */
+	PERF_POKE_WORKLOAD_OSNOISE,  /**< the kernel's tracer osnoise, whose threads take all of
+					the CPUs; a running one is used unchanged. AUTO, if
+					PERF_POKE_TRIGGER_NOISE is watched */
 };
 
 /** Who holds the trace. */
@@ -155,6 +158,8 @@ enum perf_poke_trigger_kind {
 				     follows, in microseconds, else 0 */
 	PERF_POKE_TRIGGER_SPAN,	  /**< from an entry to an exit, as `text` says: "NAME=ENTRY..EXIT",
 				     as the command line's --span; the exit is on a watched CPU */
+	PERF_POKE_TRIGGER_NOISE,  /**< a noise of the tracer osnoise: how long something kept its
+				     thread from running, from 1 us on */
 };
 
 /** A latency of at least this is a spike. */
@@ -230,8 +235,9 @@ struct perf_poke_spike {
 	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
-	char label[64]; /**< of perf_poke__report(), the marker, or the event's name; "":
-			   none */
+	char label[64]; /**< of perf_poke__report(), the marker, or the event's name; of a noise
+			   its largest part, as "thread kworker/3:1:77"; "": none */
+	uint64_t noise_most_ns; /**< of a noise: that part's */
 };
 
 /** One finished, or failed, capture; or one on disk. */

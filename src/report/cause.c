@@ -560,6 +560,17 @@ static void put_by_stack(FILE *file, const struct facts *facts)
 		fputs("; the perf that was poked has the trace", file);
 }
 
+static void put_why(FILE *file, const struct cause *cause, const struct findings *findings,
+		    const struct facts *facts)
+{
+	if (!facts_have_trace(facts))
+		put_by_stack(file, facts);
+	else if (facts->no_times)
+		fputs("the trace has no times, for TSC was not perf's clock", file);
+	else
+		put_cause(file, cause, findings, facts);
+}
+
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		     const struct facts *facts)
 {
@@ -575,22 +586,14 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		fprintf(file, "%s, in %s", facts_late(facts),
 			facts_task(facts, task, sizeof(task)));
 	} else {
-		fprintf(file,
-			facts->reported ? "%s %s late: " : "%s latency %s: ", facts_late(facts),
-			FORMAT_TIME(facts->latency_ns));
-		if (!facts_have_trace(facts))
-			put_by_stack(file, facts);
-		else if (facts->no_times)
-			fputs("the trace has no times, for TSC was not perf's clock", file);
-		else
-			put_cause(file, cause, findings, facts);
+		facts_put_late(file, facts);
+		if (!facts->noise || facts->pt)
+			put_why(file, cause, findings, facts);
 		samples_put(file, &findings->samples, findings->spans->names, "; ");
 		hardware_put(file, &facts->hardware, &findings->spans->power, facts->expected_ns,
 			     facts->latency_ns);
 	}
-	if (fclose(file)) {
-		free(text);
-		return NULL;
-	}
+	if (fclose(file))
+		free(TAKE_PTR(text));
 	return text;
 }

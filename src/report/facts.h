@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "hardware.h"
 #include "senders.h"
@@ -19,11 +20,13 @@ struct facts {
 	bool poked, idle;
 	bool thread;   /* the thread was late, not the interrupt */
 	bool reported; /* likewise, as reported: the stack is the reporter's */
+	bool noise;    /* likewise, as the tracer osnoise has: the label is the largest part */
 	int cpu;       /* negative: none */
 	/* On the recorder's clock; to_clock_ns converts from that of capture.json. */
 	uint64_t expected_ns, actual_ns, time_ns;
 	uint64_t to_clock_ns;
 	uint64_t irq_ns; /* of a thread that was late: the latency of the interrupt; 0: not known */
+	uint64_t noise_most_ns; /* that part's */
 	uint64_t latency_ns, threshold_ns, history_ns, skid_ns;
 	uint64_t events, lost;
 	int pid, tid;
@@ -50,6 +53,10 @@ static inline bool facts_have_times(const struct facts *facts)
 
 /* Whose latency it is: `IRQ`, `Thread`, or the reporter's label. */
 const char *facts_late(const struct facts *facts);
+
+/* Begins the sentence: what was late, or who made a noise; with Intel PT, there is more to say of
+ * that, too. */
+void facts_put_late(FILE *file, const struct facts *facts);
 
 /* Such as `stress/812` or `idle`. Returns buf. */
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size);

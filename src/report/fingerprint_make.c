@@ -247,7 +247,7 @@ static void make_reported(struct fingerprint *to, const struct facts *facts)
 {
 	char name[FINGERPRINT_NAME_SIZE];
 
-	set_kind(to, "reported");
+	set_kind(to, facts->noise ? "noise" : "reported");
 	fingerprint_task(name, facts->label[0] ? facts->label : facts->comm);
 	add_frame(to, name);
 }
@@ -297,7 +297,7 @@ void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause
 	*fingerprint = (struct fingerprint){ 0 };
 	if (cause->kind == CAUSE_POKED)
 		return;
-	if (facts->reported && !facts->latency_ns)
+	if (facts->noise || (facts->reported && !facts->latency_ns))
 		make_reported(fingerprint, facts);
 	else
 		make_kind(fingerprint, cause, findings, facts);

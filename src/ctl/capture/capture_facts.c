@@ -63,6 +63,8 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.idle = file->idle,
 		.thread = file->trigger[0] && strcmp(file->trigger, "irq"),
 		.reported = is_reported(file->trigger),
+		.noise = !strcmp(file->trigger, "noise"),
+		.noise_most_ns = file->noise_most_ns,
 		.cpu = file->view.cpu,
 		.threshold_ns = file->threshold_ns,
 		.history_ns = file->view.history_ns,

@@ -104,6 +104,7 @@ static int read_members(json_object *json, struct capture_file *file, char **why
 		{ "spike.expected_ns", JSON_NUMBER, &file->expected_ns },
 		{ "spike.actual_ns", JSON_NUMBER, &file->actual_ns },
 		{ "spike.irq_ns", JSON_NUMBER, &file->irq_ns },
+		{ "spike.noise.most_ns", JSON_NUMBER, &file->noise_most_ns },
 		{ "history_ns", JSON_NUMBER, &file->view.history_ns },
 		{ "threshold_ns", JSON_NUMBER, &file->threshold_ns },
 		{ "skid_ns", JSON_NUMBER, &file->skid_ns },

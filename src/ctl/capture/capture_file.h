@@ -26,7 +26,8 @@ struct capture_file {
 	struct view_capture view;
 	uint64_t sequence;
 	uint64_t time_ns, expected_ns, actual_ns;
-	uint64_t irq_ns; /* latency of the timer's interrupt */
+	uint64_t irq_ns;	/* latency of the timer's interrupt */
+	uint64_t noise_most_ns; /* of a noise: its largest part, which is the label */
 	uint64_t threshold_ns, skid_ns;
 	uint64_t events, lost;
 	uint64_t wall_ns; /* since 1970 */

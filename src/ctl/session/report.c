@@ -107,7 +107,8 @@ static const char *format_task(char *buf, size_t size, const struct perf_poke_sp
 /* Each one's share of the time from the interrupt to the last known latency. */
 static void print_noise(FILE *file, const struct perf_poke_spike *spike)
 {
-	uint64_t last_ns = spike->user_ns ?: spike->thread_ns;
+	bool is_noise = spike->kind == PERF_POKE_TRIGGER_NOISE;
+	uint64_t last_ns = is_noise ? spike->latency_ns : spike->user_ns ?: spike->thread_ns;
 	const struct {
 		const char *name;
 		uint64_t ns;
@@ -128,8 +129,8 @@ static void print_noise(FILE *file, const struct perf_poke_spike *spike)
 			100.0 * noises[i].ns / (last_ns - spike->irq_ns));
 		separator = ", ";
 	}
-	fprintf(file, "%s of the %s after the interrupt\n", *separator ? "" : "none",
-		FORMAT_TIME(last_ns - spike->irq_ns));
+	fprintf(file, "%s of the %s%s\n", *separator ? "" : "none",
+		FORMAT_TIME(last_ns - spike->irq_ns), is_noise ? "" : " after the interrupt");
 }
 
 const char *report_ran(char *buf, size_t size, const struct perf_poke_spike *spike)

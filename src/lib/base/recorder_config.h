@@ -14,6 +14,7 @@ struct recorder_config {
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events, raw_rings;
 	bool call_graph, no_samples;
+	bool osnoise; /* that tracer runs: its events are among the default ones */
 	uint64_t sample_size, history_size; /* 0: the recorder's default */
 	size_t nr_targets;		    /* that the session pokes */
 	const char *const *argv;

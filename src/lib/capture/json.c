@@ -91,6 +91,8 @@ static struct json_object *noise_json(const struct perf_poke_spike *spike)
 	put_uint(json, "softirq_ns", spike->noise_softirq_ns);
 	put_uint(json, "thread_ns", spike->noise_thread_ns);
 	put_uint(json, "nmi_ns", spike->noise_nmi_ns);
+	if (spike->kind == PERF_POKE_TRIGGER_NOISE)
+		put_uint(json, "most_ns", spike->noise_most_ns);
 	return json;
 }
 
@@ -243,7 +245,8 @@ static struct json_object *workload_json(const struct capture_env *env)
 	struct json_object *json = json_object_new_object();
 
 	put_string(json, "kind", env->workload);
-	if (config->workload != PERF_POKE_WORKLOAD_NONE) {
+	if (config->workload != PERF_POKE_WORKLOAD_NONE &&
+	    config->workload != PERF_POKE_WORKLOAD_OSNOISE) {
 		put_uint(json, "period_ns", config->period_ns);
 		put_int(json, "priority", config->priority);
 	}

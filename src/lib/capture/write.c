@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/noise.h"
 #include "capture/stack.h"
 #include "clock.h"
 #include "trigger/kinds.h"
+#include "trigger/noise.h"
 
 #define NAME_TRIES 1000
 #define LATENCY_TRIES 20
@@ -147,6 +149,15 @@ static void capture_latencies(const struct capture_env *env, struct perf_poke_sp
 	}
 }
 
+static void capture_noise(const struct capture_env *env, struct perf_poke_spike *spike)
+{
+	struct trigger_noise_parts parts;
+
+	if (env->trigger && !spike->poked && spike->kind == PERF_POKE_TRIGGER_NOISE &&
+	    noise_parts(env->trigger, spike->sequence, &parts))
+		noise_explain(spike, &parts);
+}
+
 static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)
 {
 	struct perf_poke_spike *spike = &capture->spike;
@@ -159,6 +170,7 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 		return err;
 	capture_function(env, capture);
 	capture_latencies(env, spike);
+	capture_noise(env, spike);
 	err = capture_json_write(env, capture, dirfd);
 	capture->size = tree_size(dirfd, ".");
 	return err;

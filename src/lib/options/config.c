@@ -339,6 +339,11 @@ bool config_is_timerlat(const struct config *config)
 	       config->workload == PERF_POKE_WORKLOAD_USER;
 }
 
+bool config_is_tracer(const struct config *config)
+{
+	return config_is_timerlat(config) || config->workload == PERF_POKE_WORKLOAD_OSNOISE;
+}
+
 void config_destroy(struct config *config)
 {
 	free(config->cpus);

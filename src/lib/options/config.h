@@ -19,6 +19,8 @@
 #define SESSION_NAME_MAX 63
 /* The function of timerlat's timers. */
 #define TIMERLAT_FUNCTION "timerlat_irq"
+/* What the workload osnoise takes for noise, as later kernels do by default. */
+#define NOISE_MIN_NS 1000
 struct config {
 	int *cpus;
 	size_t nr_cpus;
@@ -66,6 +68,8 @@ struct config {
 int config_init(struct config *config, const struct perf_poke_opts *opts);
 /* Whether the tracer timerlat arms the timers. */
 bool config_is_timerlat(const struct config *config);
+/* The same, or whether the tracer osnoise runs. */
+bool config_is_tracer(const struct config *config);
 /* 1 to SESSION_NAME_MAX of A-Z a-z 0-9 . _ - other than "." and "..". */
 bool session_name_valid(const char *name);
 

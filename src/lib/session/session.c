@@ -198,6 +198,7 @@ static int session_start(struct perf_poke *pp)
 	/* Before the recorder, so that no CPU goes offline unnoticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	pp->config.recording.work_fd = pp->output.work;
+	pp->config.recording.osnoise = pp->config.workload == PERF_POKE_WORKLOAD_OSNOISE;
 	err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording,
 			    &pp->config.log);
 	if (!err)

@@ -3,6 +3,7 @@
 
 #include "trigger/event.h"
 #include "trigger/marker.h"
+#include "trigger/noise.h"
 #include "trigger/span_attach.h"
 #include "trigger/state.h"
 #include "trigger/threads.h"
@@ -76,6 +77,12 @@ static const struct trigger_row rows[] = {
 			   "fn needs BPF trampolines (fentry) or kprobes (CONFIG_KPROBES), uprobe "
 			   "and usdt need CONFIG_UPROBE_EVENTS",
 			   false, span_try },
+	},
+	[TRIGGER_NOISE] = {
+		.choice = { "noise", PERF_POKE_TRIGGER_NOISE,
+			    "a sample of the tracer osnoise" },
+		.check = noise_check,
+		.load = noise_load,
 	},
 };
 

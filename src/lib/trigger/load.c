@@ -75,6 +75,7 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 		{ &trigger->recent, &trigger->recent_size, skel->maps.recent },
 		{ &trigger->stacks, &trigger->stacks_size, skel->maps.stacks },
 		{ &trigger->targets, &trigger->targets_size, skel->maps.targets },
+		{ &trigger->noise_parts, &trigger->noise_parts_size, skel->maps.noise_parts },
 		{ &trigger->session, &trigger->session_size, skel->maps.session },
 	};
 	int err = 0;

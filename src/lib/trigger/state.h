@@ -24,12 +24,13 @@ struct trigger {
 	int nr_possible;
 	int *branch_fds; /* of the watched CPUs */
 	size_t nr_branch_fds;
-	struct filter *event_filter; /* NULL: none */
+	struct filter *event_filter;		 /* NULL: none */
+	struct trigger_noise_parts *noise_parts; /* by sequence */
 	bool noise;
 	bool rtla;		     /* the programs are loaded */
 	struct poke_target *targets; /* mapping of the map `targets` */
 	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
-		session_size;
+		session_size, noise_parts_size;
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final, once detached */
 	struct trigger_spike spike;	 /* at most one per arming */

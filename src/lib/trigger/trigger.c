@@ -283,6 +283,7 @@ void trigger_free(struct trigger *trigger)
 	munmap(trigger->linear, trigger->linear_size);
 	munmap(trigger->recent, trigger->recent_size);
 	munmap(trigger->stacks, trigger->stacks_size);
+	munmap(trigger->noise_parts, trigger->noise_parts_size);
 	munmap(trigger->targets, trigger->targets_size);
 	munmap(trigger->session, trigger->session_size);
 	free(trigger);

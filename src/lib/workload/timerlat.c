@@ -17,11 +17,26 @@
 /* The buffer for the tracer's own records, which nobody reads. */
 #define BUFFER_KIB 64
 
-/* Settings that others may change while the tracer runs; NULL stands for `tracer_file`. */
-static const char *const watched[] = { "osnoise/cpus", "osnoise/timerlat_period_us",
-				       "osnoise/options", NULL };
+enum watched { WATCHED_CPUS, WATCHED_PERIOD, WATCHED_OPTIONS, WATCHED_TRACER, NR_WATCHED };
+
+/* The two exclude each other. */
+struct tracer {
+	const char *name;
+	/* Settings that others may change while the tracer runs; NULL stands for `tracer_file`. */
+	const char *watched[NR_WATCHED];
+};
+
+static const struct tracer timerlat_tracer = {
+	"timerlat",
+	{ "osnoise/cpus", "osnoise/timerlat_period_us", "osnoise/options", NULL },
+};
+static const struct tracer osnoise_tracer = {
+	"osnoise",
+	{ "osnoise/cpus", "tracing_thresh", "osnoise/options", NULL },
+};
 
 struct timerlat {
+	const struct tracer *tracer;
 	int tracefs;
 	char dir[64]; /* path of tracefs, for libtracefs */
 	struct journal *journal;
@@ -29,12 +44,19 @@ struct timerlat {
 	char tracer_file[256];
 	const struct config *config;
 	int inotify;
-	int watches[ARRAY_SIZE(watched)];
-	char *values[ARRAY_SIZE(watched)]; /* last known */
+	int watches[NR_WATCHED];
+	char *values[NR_WATCHED]; /* last known */
 };
 
-/* The running tracer of an instance. folder: relative to tracefs, "" or with a slash at its end. */
-static enum timerlat_state instance_state(int tracefs, const char *folder)
+static const struct tracer *tracer_of(const struct config *config)
+{
+	return config->workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer : &timerlat_tracer;
+}
+
+/* The running tracer of an instance: TIMERLAT_TAKEN is the other one. folder: relative to tracefs,
+ * "" or with a slash at its end. */
+static enum timerlat_state instance_state(const struct tracer *wanted, int tracefs,
+					  const char *folder)
 {
 	char file[512], tracer[64], on[16];
 
@@ -44,51 +66,62 @@ static enum timerlat_state instance_state(int tracefs, const char *folder)
 	snprintf(file, sizeof(file), "%stracing_on", folder);
 	if (read_text_at(tracefs, file, on, sizeof(on)) || strcmp(on, "1"))
 		return TIMERLAT_IDLE;
-	if (!strcmp(tracer, "timerlat"))
+	if (!strcmp(tracer, wanted->name))
 		return TIMERLAT_RUNS;
-	return strcmp(tracer, "osnoise") ? TIMERLAT_IDLE : TIMERLAT_TAKEN;
+	return strcmp(tracer, timerlat_tracer.name) && strcmp(tracer, osnoise_tracer.name)
+		       ? TIMERLAT_IDLE
+		       : TIMERLAT_TAKEN;
 }
 
 /* What runs in any instance but `skip`. folder (300 bytes) is set to that instance's. */
-static enum timerlat_state find_running(int tracefs, const char *skip, char *folder)
+static enum timerlat_state find_running(const struct tracer *wanted, int tracefs, const char *skip,
+					char *folder)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	enum timerlat_state state;
 	struct dirent *entry;
 
 	folder[0] = '\0';
-	state = instance_state(tracefs, folder);
+	state = instance_state(wanted, tracefs, folder);
 	if (state != TIMERLAT_IDLE || opendir_at(&dir, tracefs, "instances"))
 		return state;
 	while (state == TIMERLAT_IDLE && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, skip))
 			continue;
 		snprintf(folder, 300, "instances/%s/", entry->d_name);
-		state = instance_state(tracefs, folder);
+		state = instance_state(wanted, tracefs, folder);
 	}
 	return state;
 }
 
-static bool is_available(int tracefs)
+static bool is_available(const struct tracer *tracer, int tracefs)
 {
 	char tracers[1024];
 
 	return !read_text_at(tracefs, "available_tracers", tracers, sizeof(tracers)) &&
-	       strstr(tracers, "timerlat");
+	       strstr(tracers, tracer->name);
 }
 
 enum timerlat_state timerlat_state(int tracefs)
 {
 	char folder[300];
 
-	return is_available(tracefs) ? find_running(tracefs, "", folder) : TIMERLAT_MISSING;
+	return is_available(&timerlat_tracer, tracefs)
+		       ? find_running(&timerlat_tracer, tracefs, "", folder)
+		       : TIMERLAT_MISSING;
+}
+
+bool osnoise_available(int tracefs)
+{
+	return is_available(&osnoise_tracer, tracefs);
 }
 
 bool timerlat_others_run(int tracefs)
 {
 	char folder[300];
 
-	return tracefs >= 0 && find_running(tracefs, INSTANCE, folder) != TIMERLAT_IDLE;
+	return tracefs >= 0 &&
+	       find_running(&timerlat_tracer, tracefs, INSTANCE, folder) != TIMERLAT_IDLE;
 }
 
 bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
@@ -111,7 +144,7 @@ static bool has_kernel_threads(int tracefs)
 
 static const char *watched_name(const struct timerlat *timerlat, size_t i)
 {
-	return watched[i] ? watched[i] : timerlat->tracer_file;
+	return timerlat->tracer->watched[i] ? timerlat->tracer->watched[i] : timerlat->tracer_file;
 }
 
 static bool is_user(const struct config *config)
@@ -126,7 +159,7 @@ static int watch(struct timerlat *timerlat)
 	timerlat->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (timerlat->inotify < 0)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+	for (size_t i = 0; i < NR_WATCHED; i++) {
 		const char *name = watched_name(timerlat, i);
 
 		snprintf(path, sizeof(path), "%s/%s", timerlat->dir, name);
@@ -138,21 +171,27 @@ static int watch(struct timerlat *timerlat)
 	return 0;
 }
 
+static const char *tracer_else(const struct tracer *tracer)
+{
+	return tracer == &timerlat_tracer ? ", or use --workload cyclic" : "";
+}
+
 /* Uses another's tracer unchanged. */
 static int use_running(struct timerlat *timerlat, const char *folder)
 {
 	const struct config *config = timerlat->config;
 	const struct log *log = &timerlat->config->log;
+	const char *name = timerlat->tracer->name;
 	char cpus[1024] = "?", period[32] = "?";
 	int tracefs = timerlat->tracefs;
 
 	read_text_at(tracefs, "osnoise/cpus", cpus, sizeof(cpus));
-	read_text_at(tracefs, "osnoise/timerlat_period_us", period, sizeof(period));
+	read_text_at(tracefs, timerlat->tracer->watched[WATCHED_PERIOD], period, sizeof(period));
 	if (!timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 		return log_error(log, -EBUSY,
-				 "workload timerlat: another timerlat runs already, on CPUs %.200s "
-				 "only: stop it, or use --workload cyclic",
-				 cpus);
+				 "workload %s: another %s runs already, on CPUs %.200s only: stop "
+				 "it%s",
+				 name, name, cpus, tracer_else(timerlat->tracer));
 	if (is_user(config) && has_kernel_threads(tracefs))
 		return log_error(
 			log, -EBUSY,
@@ -161,9 +200,9 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "%.240scurrent_tracer",
 		 folder);
 	log_write(log, PERF_POKE_LOG_INFO,
-		  "timerlat runs already (%stracing%s%s): using it unchanged, with a period of "
-		  "%sus",
-		  *folder ? "" : "/sys/kernel/", *folder ? "/" : "", folder, period);
+		  "%s runs already (%stracing%s%s): using it unchanged, with %s %sus", name,
+		  *folder ? "" : "/sys/kernel/", *folder ? "/" : "", folder,
+		  timerlat->tracer == &osnoise_tracer ? "noise from" : "a period of", period);
 	return 0;
 }
 
@@ -181,17 +220,19 @@ static int set_shared(struct timerlat *timerlat)
 	err = cpulist_format(config->cpus, config->nr_cpus, &cpus);
 	if (err)
 		return err;
-	snprintf(period, sizeof(period), "%" PRIu64, config->period_ns / 1000);
+	snprintf(period, sizeof(period), "%" PRIu64,
+		 (timerlat->tracer == &osnoise_tracer ? NOISE_MIN_NS : config->period_ns) / 1000);
 	err = journal_set(journal, "osnoise/stop_tracing_us", "0");
 	if (!err)
 		err = journal_set(journal, "osnoise/stop_tracing_total_us", "0");
 	if (!err)
-		err = journal_set(journal, "osnoise/timerlat_period_us", period);
+		err = journal_set(journal, timerlat->tracer->watched[WATCHED_PERIOD], period);
 	if (!err)
 		err = journal_set(journal, "osnoise/cpus", cpus);
 	if (err)
 		return log_error(&timerlat->config->log, err,
-				 "workload timerlat: cannot set up the tracer: %s", strerror(-err));
+				 "workload %s: cannot set up the tracer: %s",
+				 timerlat->tracer->name, strerror(-err));
 	err = journal_option(journal, "osnoise/options", OPTION, !is_user(config));
 	if (err == -ENOENT && !is_user(config))
 		return 0;
@@ -219,14 +260,14 @@ static int begin_in_main(struct timerlat *timerlat)
 	tracefs_instance_free(TAKE_PTR(timerlat->instance));
 	if (err || strcmp(tracer, "nop"))
 		return log_error(&timerlat->config->log, -EBUSY,
-				 "workload timerlat: this kernel runs the tracer in the main "
-				 "instance only, which is used by '%s'",
-				 err ? "?" : tracer);
+				 "workload %s: this kernel runs the tracer in the main instance "
+				 "only, which is used by '%s'",
+				 timerlat->tracer->name, err ? "?" : tracer);
 	err = open_instance(timerlat, NULL);
 	if (err)
 		return err;
 	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "current_tracer");
-	return journal_set(timerlat->journal, "current_tracer", "timerlat");
+	return journal_set(timerlat->journal, "current_tracer", timerlat->tracer->name);
 }
 
 static int begin(struct timerlat *timerlat)
@@ -240,27 +281,50 @@ static int begin(struct timerlat *timerlat)
 	err = journal_mkdir(timerlat->journal, "instances/" INSTANCE);
 	if (err == -EEXIST)
 		return log_error(log, -EBUSY,
-				 "workload timerlat: the tracefs instance " INSTANCE
+				 "workload %s: the tracefs instance " INSTANCE
 				 " exists but belongs to no session: remove it (rmdir "
-				 "/sys/kernel/tracing/instances/" INSTANCE ")");
+				 "/sys/kernel/tracing/instances/" INSTANCE ")",
+				 timerlat->tracer->name);
 	if (!err)
 		err = open_instance(timerlat, INSTANCE);
 	if (!err) {
 		snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file),
 			 "instances/" INSTANCE "/current_tracer");
 		tracefs_instance_set_buffer_size(timerlat->instance, BUFFER_KIB, -1);
-		if (tracefs_tracer_set(timerlat->instance, TRACEFS_TRACER_CUSTOM, "timerlat"))
+		if (tracefs_tracer_set(timerlat->instance, TRACEFS_TRACER_CUSTOM,
+				       timerlat->tracer->name))
 			err = -errno;
 		if (err == -EINVAL || err == -ENODEV)
 			err = begin_in_main(timerlat);
 	}
 	if (err)
-		return log_error(log, err, "workload timerlat: cannot start the tracer: %s",
-				 strerror(-err));
+		return log_error(log, err, "workload %s: cannot start the tracer: %s",
+				 timerlat->tracer->name, strerror(-err));
 	if (is_user(timerlat->config))
 		return 0;
 	return timerlat_threads_set(timerlat->config->cpus, timerlat->config->nr_cpus,
 				    timerlat->config);
+}
+
+static int refuse_missing(const struct tracer *tracer, const struct log *log)
+{
+	if (tracer == &osnoise_tracer)
+		return log_error(log, -EOPNOTSUPP,
+				 "workload osnoise: the kernel is built without "
+				 "CONFIG_OSNOISE_TRACER: there is no trigger noise without it");
+	return log_error(log, -EOPNOTSUPP,
+			 "workload timerlat: the kernel is built without CONFIG_TIMERLAT_TRACER: "
+			 "use --workload cyclic");
+}
+
+static int refuse_taken(const struct tracer *tracer, const char *folder, const struct log *log)
+{
+	const char *other = tracer == &osnoise_tracer ? timerlat_tracer.name : osnoise_tracer.name;
+
+	return log_error(log, -EBUSY,
+			 "workload %s: the tracer %s runs (%scurrent_tracer) and excludes it: stop "
+			 "%s%s",
+			 tracer->name, other, folder, other, tracer_else(tracer));
 }
 
 int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
@@ -280,16 +344,12 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 	timerlat->inotify = -1;
 	/* tracefs may not be mounted: see tracefs_open(). */
 	snprintf(timerlat->dir, sizeof(timerlat->dir), "/proc/self/fd/%d", tracefs);
-	state = find_running(tracefs, "", folder);
-	if (!is_available(tracefs))
-		err = log_error(log, -EOPNOTSUPP,
-				"workload timerlat: the kernel is built without "
-				"CONFIG_TIMERLAT_TRACER: use --workload cyclic");
+	timerlat->tracer = tracer_of(config);
+	state = find_running(timerlat->tracer, tracefs, "", folder);
+	if (!is_available(timerlat->tracer, tracefs))
+		err = refuse_missing(timerlat->tracer, log);
 	else if (state == TIMERLAT_TAKEN)
-		err = log_error(log, -EBUSY,
-				"workload timerlat: the tracer osnoise runs (%scurrent_tracer) and "
-				"excludes it: stop osnoise, or use --workload cyclic",
-				folder);
+		err = refuse_taken(timerlat->tracer, folder, log);
 	else if (state == TIMERLAT_RUNS)
 		err = use_running(timerlat, folder);
 	else
@@ -331,31 +391,32 @@ static void tell_change(struct timerlat *timerlat, size_t i)
 		return;
 	free(timerlat->values[i]);
 	timerlat->values[i] = strdup(now);
-	if (watched[i])
+	if (timerlat->tracer->watched[i])
 		log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
 			  "%s: another process set it to '%s'; not changed back", name, now);
 	else
 		log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
-			  "another process stopped the tracer timerlat: its timers are no longer "
-			  "armed");
+			  "another process stopped the tracer %s: %s", timerlat->tracer->name,
+			  timerlat->tracer == &osnoise_tracer ? "noise is no longer measured"
+							      : "its timers are no longer armed");
 }
 
 void timerlat_poll(struct timerlat *timerlat)
 {
 	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	bool changed[ARRAY_SIZE(watched)] = {};
+	bool changed[NR_WATCHED] = {};
 	ssize_t len;
 
 	while ((len = read(timerlat->inotify, buf, sizeof(buf))) > 0) {
 		for (char *p = buf; p < buf + len;) {
 			const struct inotify_event *event = (void *)p;
 
-			for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+			for (size_t i = 0; i < NR_WATCHED; i++)
 				changed[i] |= event->wd == timerlat->watches[i];
 			p += sizeof(*event) + event->len;
 		}
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+	for (size_t i = 0; i < NR_WATCHED; i++) {
 		if (changed[i])
 			tell_change(timerlat, i);
 	}
@@ -366,7 +427,7 @@ void timerlat_free(struct timerlat *timerlat)
 	if (!timerlat)
 		return;
 	closep(&timerlat->inotify);
-	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+	for (size_t i = 0; i < NR_WATCHED; i++)
 		free(timerlat->values[i]);
 	if (timerlat->instance)
 		tracefs_instance_free(timerlat->instance);

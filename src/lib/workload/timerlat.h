@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The workload timerlat: the kernel's tracer, whose thread on each CPU sleeps until a timer
- * expires. It runs in a tracefs instance of its own if the kernel allows it. A tracer that runs
- * already is used unchanged. */
+ * expires; and the workload osnoise, whose threads look at the clock all the time. The tracer runs
+ * in a tracefs instance of its own if the kernel allows it. One that runs already is used
+ * unchanged. */
 #ifndef LIB_WORKLOAD_TIMERLAT_H
 #define LIB_WORKLOAD_TIMERLAT_H
 
@@ -13,7 +14,7 @@ struct timerlat;
 enum timerlat_state {
 	TIMERLAT_MISSING, /* not in the kernel, or not accessible */
 	TIMERLAT_IDLE,
-	TIMERLAT_TAKEN, /* osnoise runs and excludes it */
+	TIMERLAT_TAKEN, /* the other of the two runs and excludes it */
 	TIMERLAT_RUNS,
 };
 
@@ -21,6 +22,9 @@ enum timerlat_state {
 #define TIMERLAT_PERIOD_MIN_NS 100000
 
 enum timerlat_state timerlat_state(int tracefs);
+
+/* Whether the kernel has the tracer osnoise. */
+bool osnoise_available(int tracefs);
 
 /* Whether timerlat or osnoise runs for others than perf-poke: their settings must not change then.
  */

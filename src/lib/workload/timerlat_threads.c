@@ -9,14 +9,19 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-/* The kernel makes the threads one after another, and each sets itself to SCHED_FIFO 95 when it
- * first runs: wait for that. */
+/* The kernel makes the threads one after another, and each of timerlat's sets itself to SCHED_FIFO
+ * 95 when it first runs: wait for that. */
 #define WAIT_TRIES 400
 #define WAIT_US 5000
 #define KERNEL_PRIORITY 95
 
-/* The CPU of a timerlat thread; -1: not one. */
-static int thread_cpu(const char *pid)
+static bool is_osnoise(const struct config *config)
+{
+	return config->workload == PERF_POKE_WORKLOAD_OSNOISE;
+}
+
+/* The CPU of a tracer's thread; -1: not one. */
+static int thread_cpu(const char *pid, const char *format)
 {
 	char path[64], comm[32];
 	int cpu, end = 0;
@@ -24,7 +29,7 @@ static int thread_cpu(const char *pid)
 	snprintf(path, sizeof(path), "/proc/%.10s/comm", pid);
 	if (read_text_at(AT_FDCWD, path, comm, sizeof(comm)))
 		return -1;
-	if (sscanf(comm, "timerlat/%d%n", &cpu, &end) != 1 || comm[end])
+	if (sscanf(comm, format, &cpu, &end) != 1 || comm[end])
 		return -1;
 	/* Any process can take the name, but only kernel threads have no command line. */
 	snprintf(path, sizeof(path), "/proc/%.10s/cmdline", pid);
@@ -32,7 +37,7 @@ static int thread_cpu(const char *pid)
 }
 
 /* Fills in a TID, or 0, for each CPU. Returns how many were found. */
-static size_t find_threads(const int *cpus, size_t nr, int *tids)
+static size_t find_threads(const char *format, const int *cpus, size_t nr, int *tids)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -40,7 +45,7 @@ static size_t find_threads(const int *cpus, size_t nr, int *tids)
 
 	memset(tids, 0, nr * sizeof(*tids));
 	while (proc && (entry = readdir(proc))) {
-		int cpu = isdigit(entry->d_name[0]) ? thread_cpu(entry->d_name) : -1;
+		int cpu = isdigit(entry->d_name[0]) ? thread_cpu(entry->d_name, format) : -1;
 
 		for (size_t i = 0; i < nr && cpu >= 0; i++) {
 			if (cpus[i] != cpu || tids[i])
@@ -60,14 +65,16 @@ static bool is_ready(int tid)
 	       attr.priority == KERNEL_PRIORITY;
 }
 
-static int wait_threads(const int *cpus, size_t nr, int *tids)
+static int wait_threads(const struct config *config, const int *cpus, size_t nr, int *tids)
 {
+	const char *format = is_osnoise(config) ? "osnoise/%d%n" : "timerlat/%d%n";
+
 	for (int i = 0; i < WAIT_TRIES; i++) {
 		size_t ready = 0;
 
-		if (find_threads(cpus, nr, tids) == nr) {
+		if (find_threads(format, cpus, nr, tids) == nr) {
 			for (size_t t = 0; t < nr; t++)
-				ready += is_ready(tids[t]);
+				ready += is_osnoise(config) || is_ready(tids[t]);
 		}
 		if (ready == nr)
 			return 0;
@@ -123,17 +130,17 @@ static int set_thread(int tid, int cpu, const struct scheduling *sched, int cgro
 	if (err == -EINVAL)
 		return log_error(
 			log, -EOPNOTSUPP,
-			"cgroup: this kernel (as 6.1) does not let timerlat's thread of CPU %d "
+			"cgroup: this kernel (as 6.1) does not let the tracer's thread of CPU %d "
 			"be moved",
 			cpu);
 	if (err)
-		return log_error(log, err, "cgroup: cannot move timerlat's thread of CPU %d: %s",
+		return log_error(log, err, "cgroup: cannot move the tracer's thread of CPU %d: %s",
 				 cpu, strerror(-err));
 	err = sched ? scheduling_set(tid, sched) : 0;
 	if (!err)
 		return 0;
 	scheduling_format(sched, text, sizeof(text));
-	return log_error(log, err, "scheduler '%s' refused for timerlat's thread of CPU %d: %s%s",
+	return log_error(log, err, "scheduler '%s' refused for the tracer's thread of CPU %d: %s%s",
 			 text, cpu, strerror(-err), scheduling_advice(sched, err));
 }
 
@@ -152,11 +159,11 @@ int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config
 	cgroup_fd = config->cgroup ? cgroup_open(config->cgroup, log) : -1;
 	if (config->cgroup && cgroup_fd < 0)
 		return cgroup_fd;
-	err = wait_threads(cpus, nr, tids);
+	err = wait_threads(config, cpus, nr, tids);
 	if (err)
 		return log_error(
 			log, err,
-			"timerlat's threads do not appear in /proc: cannot set their scheduler");
+			"the tracer's threads do not appear in /proc: cannot set their scheduler");
 	for (size_t i = 0; i < nr && !err; i++)
 		err = set_thread(tids[i], cpus[i], sched, cgroup_fd, log);
 	return err;

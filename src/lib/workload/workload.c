@@ -74,6 +74,10 @@ void workload_choose(struct config *config)
 		recover(tracefs, &config->log);
 	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
+	if (config->thresholds[TRIGGER_NOISE]) {
+		config->workload = PERF_POKE_WORKLOAD_OSNOISE;
+		return;
+	}
 	/* The workload's threads would delay the program that is watched. */
 	if (!config->has_timers) {
 		config->workload = PERF_POKE_WORKLOAD_NONE;
@@ -169,9 +173,9 @@ static int start_timerlat(struct workload *workload)
 	int err;
 
 	if (workload->tracefs < 0)
-		return log_error(&config->log, workload->tracefs,
-				 "workload timerlat: no access to tracefs: %s",
-				 tracefs_strerror(workload->tracefs));
+		return log_error(
+			&config->log, workload->tracefs, "workload %s: no access to tracefs: %s",
+			workload_name(config->workload), tracefs_strerror(workload->tracefs));
 	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, config);
 	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));
 }
@@ -230,6 +234,16 @@ static int try_cyclic(struct probe_detail *detail)
 	return err;
 }
 
+static int try_osnoise(struct probe_detail *detail)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+
+	if (tracefs >= 0 && osnoise_available(tracefs))
+		return 0;
+	probe_say(detail, "the kernel is built without CONFIG_OSNOISE_TRACER");
+	return -EOPNOTSUPP;
+}
+
 static int try_timerlat(struct probe_detail *detail)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -255,6 +269,12 @@ static const struct workload_row rows[] = {
 	    false, try_cyclic },
 	  check_cyclic,
 	  start_cyclic },
+	{ { "osnoise", PERF_POKE_WORKLOAD_OSNOISE,
+	    "the kernel's tracer of noise, for trigger noise" },
+	  { "osnoise", "use a kernel with that tracer, as Debian's real-time ones are", false,
+	    try_osnoise },
+	  NULL,
+	  start_timerlat },
 	{ .choice = { "none", PERF_POKE_WORKLOAD_NONE, "the machine's own timers" } },
 };
 
@@ -294,7 +314,7 @@ static int start(struct workload *workload)
 	const struct workload_row *row = find_row(config->workload);
 	int err = 0;
 
-	if (config_is_timerlat(config) || config->limit_idle_state) {
+	if (config_is_tracer(config) || config->limit_idle_state) {
 		workload->tracefs = tracefs_open();
 		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
 				   &config->log);

@@ -27,13 +27,13 @@ def read(path):
 
 def state():
     """The state of everything that a session may set."""
-    files = [*OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on", *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")]
+    files = [*OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on", TRACING / "tracing_thresh", *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")]
     found = {str(path): read(path) for path in files if path.is_file()}
     found["instances"] = sorted(path.name for path in (TRACING / "instances").iterdir())
     found["dma latency"] = dma_latency()
     found["mounts"] = sorted(line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines())
     found["run"] = os.path.exists("/run/perf-poke")
-    found["threads"] = sorted(comm for comm in comms() if comm.startswith("timerlat"))
+    found["threads"] = sorted(comm for comm in comms() if comm.startswith(("timerlat", "osnoise/")))
     return found
 
 

@@ -283,6 +283,33 @@ TEST(names_what_was_reported)
 				 "executed is not recorded");
 }
 
+TEST(names_who_made_a_noise)
+{
+	_cleanup_(account_release) struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "osnoise/1 7")), 0);
+	account.facts.thread = account.facts.reported = account.facts.noise = true;
+	account.facts.noise_most_ns = 70000;
+	strcpy(account.facts.label, "thread kworker/1:1:77");
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence,
+			    "noise of 100us: thread kworker/1:1:77 made 70us of it");
+	assert_string_equal(account.fingerprint.kind, "noise");
+	assert_string_equal(account.fingerprint.frames[0], "thread_kworker");
+}
+
+TEST(blames_the_hardware_for_a_noise)
+{
+	_cleanup_(account_release) struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "osnoise/1 7")), 0);
+	account.facts.thread = account.facts.reported = account.facts.noise = true;
+	strcpy(account.facts.label, "hardware");
+	assert_int_equal(account_finish(&account), 0);
+	assert_string_equal(account.sentence, "noise of 100us: no interrupt and no thread ran: "
+					      "the hardware or a hypervisor made it");
+}
+
 /* A mark without a latency, or an event. */
 TEST(names_what_is_not_late)
 {

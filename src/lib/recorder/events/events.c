@@ -180,6 +180,18 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, const
 	return 0;
 }
 
+/* Each sample of the tracer osnoise, and before it who made its noise. */
+int event_list_add_osnoise(struct event_list *list, int tracefs_fd)
+{
+	static const struct perf_poke_event asked[] = { { .name = "osnoise:*_noise" },
+							{ .name = "osnoise:sample_threshold" } };
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(asked) && !err; i++)
+		err = event_list_add_spec(list, tracefs_fd, &asked[i]);
+	return err;
+}
+
 static int event_list_add_sampled(struct event_list *list, int root_fd,
 				  const struct perf_poke_event *asked, const struct log *log)
 {

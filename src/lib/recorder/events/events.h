@@ -28,6 +28,8 @@ struct event_list {
  * of "/". */
 int event_list_open(struct event_list *list, const struct perf_poke_event *asked, size_t nr,
 		    int tracefs_fd, int root_fd, const struct log *log);
+/* What the tracer osnoise reports. */
+int event_list_add_osnoise(struct event_list *list, int tracefs_fd);
 /* Without a requested event to sample, adds pmu_event_default() if the machine has it. */
 int event_list_add_samples(struct event_list *list, int root_fd);
 /* Whether it has events of what others ask a CPU to do: interrupts, calls, work. */

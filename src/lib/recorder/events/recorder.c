@@ -152,6 +152,8 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 		return -errno;
 	err = event_list_open(&events->list, config->events, config->nr_events, tracefs_fd,
 			      events->root_fd, log);
+	if (!err && config->osnoise && !config->nr_events)
+		err = event_list_add_osnoise(&events->list, tracefs_fd);
 	if (!err && !config->no_samples)
 		err = event_list_add_samples(&events->list, events->root_fd);
 	if (!err)

@@ -120,7 +120,7 @@ TEST(a_span_and_its_trigger_need_each_other)
 	perf_poke__opts_release(&opts);
 	check_span(NULL, "a=fn:f", "span 'a=fn:f': needs the trigger a=TIME");
 #define NOT_A_TRIGGER                                                                              \
-	": not a trigger (use irq, thread, user, wakeup, report, event, marker; as irq, "          \
+	": not a trigger (use irq, thread, user, wakeup, report, event, marker, noise; as irq, "   \
 	"irq=30us, "                                                                               \
 	"event=tp:SYS:NAME or marker=TEXT; or the NAME of a span)"
 	check_span("a=1ms", "ab=fn:f", "trigger 'a'" NOT_A_TRIGGER);

@@ -35,7 +35,8 @@ TEST(refuses_what_does_not_suit)
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_CYCLIC,
 				 .sched = { .size = 1, .policy = SCHED_RR } },
 		"scheduler: the workload cyclic takes f:PRIORITY only");
-	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_USER + 1 }, "workload 5: unknown");
+	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_OSNOISE + 1 },
+		"workload 6: unknown");
 	refuses((struct config){ .workload = -1 }, "workload -1: unknown");
 }
 

@@ -97,6 +97,25 @@ TEST_WITH(resolves_globs, make_tracefs, remove_folder)
 	event_list_close(&list);
 }
 
+TEST_WITH(adds_what_osnoise_reports, make_tracefs, remove_folder)
+{
+	const struct perf_poke_event asked = { "timer:hrtimer_start", NULL };
+	const struct folder *folder = *state;
+	struct event_list list;
+
+	assert_int_equal(open_list(state, &list, &asked, 1), 0);
+	assert_int_equal(event_list_add_osnoise(&list, folder->fd), -ENOENT);
+	put_file(folder->fd, "events/osnoise/irq_noise/id", "40\n");
+	put_file(folder->fd, "events/osnoise/thread_noise/id", "41\n");
+	put_file(folder->fd, "events/osnoise/timerlat_sample/id", "42\n");
+	put_file(folder->fd, "events/osnoise/sample_threshold/id", "43\n");
+	assert_int_equal(event_list_add_osnoise(&list, folder->fd), 0);
+	assert_int_equal(list.nr, 4);
+	assert_int_equal(find(&list, "osnoise:thread_noise")->id, 41);
+	assert_int_equal(find(&list, "osnoise:sample_threshold")->id, 43);
+	event_list_close(&list);
+}
+
 /* No more of it is read than has room. */
 TEST_WITH(survives_a_long_number, make_tracefs, remove_folder)
 {
