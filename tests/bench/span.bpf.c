@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Empty programs of the types that spans have. */
 #include <linux/types.h>
+#include <stdbool.h>
 
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
