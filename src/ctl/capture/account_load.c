@@ -38,6 +38,28 @@ static int load_events(struct account *account, struct console *con,
 	return r ? capture_trace_error(con, account->capture, r, why) : 0;
 }
 
+/* Beside Intel PT, which does not show other CPUs. */
+static int load_senders(struct account *account, const struct view_capture *capture,
+			const char *data)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	/* What was queued before the window may run in it. */
+	const struct sample_window window = { .end = capture->spike_ns };
+	_cleanup_free_ char *why = NULL;
+	struct tracepoint_event event;
+	int r = tracepoints_open(&tracepoints, data, &window, &why);
+
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	account->facts.senders = account->senders = calloc(1, sizeof(*account->senders));
+	if (!account->senders)
+		return -ENOMEM;
+	while ((r = tracepoints_next(tracepoints, &event)) > 0)
+		senders_take(account->senders, tracepoints, &event, capture->cpu);
+	senders_name(account->senders, tracepoints_file(tracepoints));
+	return r;
+}
+
 static int load_trace(struct account *account, struct console *con,
 		      const struct view_capture *capture, const char *data, uint64_t begin,
 		      const struct account_want *want)
@@ -58,6 +80,8 @@ static int load_trace(struct account *account, struct console *con,
 	struct ending ending;
 	int r = track_spans_new(&sink, account->spans, capture->cpu);
 
+	if (!r && !capture->no_times)
+		r = load_senders(account, capture, data);
 	if (r)
 		return capture_trace_error(con, account->capture, r, NULL);
 	if (capture->no_times) {

@@ -15,6 +15,7 @@
 #include <internal/mmap.h>
 
 #include "base/evsel.h"
+#include "json_add.h"
 
 /* More than the kernel may be writing at a time: a record with the longest path. */
 #define WRITING_MAX 8192
@@ -398,4 +399,19 @@ void rings_free(struct rings *rings)
 	perf_thread_map__put(rings->threads);
 	free(rings->ids);
 	free(rings);
+}
+
+void rings_describe(const struct ring_event *events, size_t nr, struct json_object *list)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct json_object *event;
+
+		if (!events[i].opened)
+			continue;
+		event = json_object_new_object();
+		json_add_text(event, "name", events[i].name);
+		if (events[i].filter)
+			json_add_text(event, "filter", events[i].filter);
+		json_object_array_add(list, event);
+	}
 }

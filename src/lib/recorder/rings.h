@@ -57,6 +57,10 @@ int rings_join(struct rings *rings, int cpu);
  * CPU; then the ids of records that rings_join() has kept. NULL: no memory. */
 uint64_t *rings_ids(const struct rings *rings, size_t *nr);
 
+struct json_object;
+/* Adds the names and filters of the opened events to a list. */
+void rings_describe(const struct ring_event *events, size_t nr, struct json_object *list);
+
 void rings_free(struct rings *rings);
 
 #endif

@@ -115,9 +115,9 @@ class Record:
         self.cpu = cpu
         self.data = data
         before = counter("start", cpu)
-        self.process = subprocess.Popen(["perf", "record", "-q", "-e", event, "--kcore", "-C", cpus, "-o", data, *args])
+        self.process = subprocess.Popen(["perf", "record", "-e", event, "--kcore", "-C", cpus, "-o", data, *args])
         wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None, "start of the trace", 120)
-        check(self.process.poll() is None, f"perf record ended: {self.process.args}")
+        check(self.process.poll() is None, f"perf record ended with {self.process.returncode}: {self.process.args}")
 
     def snapshot(self):
         """Takes a snapshot and returns the log entry of its stop."""
@@ -152,10 +152,13 @@ Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_sy
 LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
 
 
+SENDER = re.compile(r"(ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work): |cpu=\d+ callsite=|work struct=")
+
+
 def is_sample(line):
-    """Whether the line belongs to the sample or the spike's stack, whose frames begin with a
-    tab, and not to the trace. With -F, events have no name."""
-    return line[0] == "\t" or line.rstrip().endswith(":")
+    """Whether the line belongs to the sample, the spike's stack, whose frames begin with a tab, or
+    a sender, and not to the trace. With -F, events have no name."""
+    return line[0] == "\t" or line.rstrip().endswith(":") or SENDER.search(line) is not None
 
 
 class Decoded:

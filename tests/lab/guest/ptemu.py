@@ -2,6 +2,7 @@
 """What the tests of emulated Intel PT share."""
 import os
 import pathlib
+import re
 import subprocess
 
 import capture
@@ -34,9 +35,9 @@ def log_of(cpu=common.CPU):
 def instructions(data, from_ns):
     """How many the CPU executed with the trace on from that time of perf's clock on, and whether the trace begins before it."""
     before_ns = from_ns - 1000000
-    out = subprocess.run(["perf", "script", "-i", data, "--itrace=i0ns", "--ns", "-F", "time", "--time",
+    out = subprocess.run(["perf", "script", "-i", data, "--itrace=i0ns", "--ns", "-F", "time,event", "--time",
                           f"{before_ns // 10**9}.{before_ns % 10**9:09},"], capture_output=True, text=True, check=True).stdout
-    times = [int(word.rstrip(":").replace(".", "")) for word in out.split()]
+    times = [int(time.replace(".", "")) for time in re.findall(r"^ *([\d.]+): +instructions", out, re.MULTILINE)]
     after = sum(at >= from_ns for at in times)
     return after, after < len(times)
 

@@ -78,8 +78,9 @@ def spike(session, kind, cause, microseconds=INJECTED_US, interrupted="", noise=
 def named(line, name, recorder):
     """The culprit, which ran for most of that time: by stock perf, and by report."""
     taken = capture.Capture(line)
-    branches = ["--itrace=be"] if recorder == "pt" else ["-C", "1"]
-    out = subprocess.run(["perf", "script", "-i", taken.data, "--ns", "-F", "comm,time", *branches], capture_output=True, text=True, check=True).stdout
+    branches = ["--itrace=be"] if recorder == "pt" else []
+    out = subprocess.run(["perf", "script", "-i", taken.data, "--ns", "-C", "1", "-F", "comm,time", *branches], capture_output=True, text=True,
+                         check=True).stdout
     ran, since_ns = collections.Counter(), line["expected_ns"]
     for text in out.splitlines():
         match = re.match(r"\s*(.+?)\s+(\d+)\.(\d+):", text)

@@ -12,10 +12,10 @@
 #include "perfdata.h"
 #include "recorder/events/events.h"
 #include "recorder/events/pmu_event.h"
-#include "recorder/events/senders.h"
 #include "recorder/recorder.h"
 #include "recorder/records.h"
 #include "recorder/rings.h"
+#include "recorder/senders.h"
 #include "recorder/sideband.h"
 #include "recorder/spike_sample.h"
 #include "recorder/symbols.h"
@@ -162,8 +162,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 		return err;
 	events_attr(&attr);
 	if (event_list_has_sent(&events->list))
-		err = senders_open(&events->senders, &attr, config, tracefs_fd, events->root_fd,
-				   log);
+		err = senders_open(&events->senders, &attr, config, tracefs_fd, log);
 	if (err)
 		return err;
 	err = events_read_features(events, config, tracefs_fd);
@@ -333,22 +332,6 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	return err;
 }
 
-static void describe_events(struct json_object *list, const struct ring_event *events, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		struct json_object *event;
-
-		if (!events[i].opened)
-			continue;
-		event = json_object_new_object();
-		json_object_object_add(event, "name", json_object_new_string(events[i].name));
-		if (events[i].filter)
-			json_object_object_add(event, "filter",
-					       json_object_new_string(events[i].filter));
-		json_object_array_add(list, event);
-	}
-}
-
 static void events_describe(const struct recorder *recorder, struct json_object *json)
 {
 	const struct events_recorder *events = (const struct events_recorder *)recorder;
@@ -357,9 +340,9 @@ static void events_describe(const struct recorder *recorder, struct json_object 
 	size_t nr_senders;
 
 	json_object_object_add(json, "buffer_size", json_object_new_uint64(events->buffer_size));
-	describe_events(list, events->ring_events, events->list.nr);
+	rings_describe(events->ring_events, events->list.nr, list);
 	senders = senders_events(events->senders, &nr_senders);
-	describe_events(list, senders, nr_senders);
+	rings_describe(senders, nr_senders, list);
 	json_object_object_add(json, "events", list);
 }
 

@@ -28,6 +28,7 @@ static void pt_free(struct recorder *recorder)
 	pt_pool_free(pt->pool);
 	rings_free(pt->switches);
 	sideband_free(pt->sideband);
+	senders_free(pt->senders);
 	perfdata_features_free(pt->features);
 	symbols_close(&pt->symbols);
 	closep(&pt->root_fd);
@@ -175,19 +176,41 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 	return err;
 }
 
-/* perf wants the format of the sample event in the file, although nobody reads its fields. */
-static int pt_describe_sample(struct pt_recorder *pt, const struct log *log)
+/* The formats of tracepoints. perf wants that of the sample event too, although nobody reads its
+ * fields. */
+static int pt_read_formats(struct pt_recorder *pt, int tracefs, const struct log *log)
 {
-	_cleanup_close_ int tracefs = tracefs_open();
-	const char *const event = "bpf_trace:bpf_trace_printk";
+	const char *names[1 + SENDERS_EVENTS_MAX];
+	const struct ring_event *senders;
+	size_t nr = 0, nr_senders;
 	int err;
 
-	if (pt->freeze != PERF_POKE_FREEZE_SAMPLE)
+	if (pt->freeze == PERF_POKE_FREEZE_SAMPLE)
+		names[nr++] = "bpf_trace:bpf_trace_printk";
+	senders = senders_events(pt->senders, &nr_senders);
+	for (size_t i = 0; i < nr_senders; i++)
+		names[nr++] = senders[i].name;
+	if (!nr)
 		return 0;
 	err = tracefs < 0 ? tracefs
-			  : perfdata_features_add_tracing(pt->features, tracefs, &event, 1);
-	return err ? log_error(log, err, "cannot read the format of %s: %s", event, strerror(-err))
+			  : perfdata_features_add_tracing(pt->features, tracefs, names, nr);
+	return err ? log_error(log, err, "cannot read the formats of %s and others: %s", names[0],
+			       strerror(-err))
 		   : 0;
+}
+
+static int pt_open_senders(struct pt_recorder *pt, const struct recorder_config *config,
+			   const struct log *log)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	struct perf_event_attr attr;
+	int err = 0;
+
+	pt_attr(&attr);
+	attr.write_backward = 1;
+	if (tracefs >= 0)
+		err = senders_open(&pt->senders, &attr, config, tracefs, log);
+	return err ? err : pt_read_formats(pt, tracefs, log);
 }
 
 static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
@@ -265,7 +288,7 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 	if (!err)
 		err = pt_open_pool(pt, log);
 	if (!err)
-		err = pt_describe_sample(pt, log);
+		err = pt_open_senders(pt, config, log);
 	return err ? err : pt_open_sideband(pt, config, log);
 }
 
@@ -339,7 +362,7 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 static int pt_cpu_online(struct recorder *recorder, int cpu)
 {
 	struct pt_recorder *pt = to_pt(recorder);
-	int err = 0, switch_err, sideband_err;
+	int err = 0, switch_err, sideband_err, senders_err;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
 		if (pt->cpus[i].cpu != cpu)
@@ -352,9 +375,8 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 	}
 	switch_err = pt->switches ? rings_reopen(pt->switches, cpu) : 0;
 	sideband_err = sideband_cpu_online(pt->sideband, cpu);
-	if (!err)
-		err = switch_err;
-	return err ? err : sideband_err;
+	senders_err = senders_cpu_online(pt->senders, cpu);
+	return err ?: switch_err ?: sideband_err ?: senders_err;
 }
 
 static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
@@ -412,6 +434,7 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 	free(snapshot->switch_ids);
 	free(snapshot->ids);
 	sideband_copy_free(snapshot->sideband);
+	sideband_copy_free(snapshot->senders);
 	free(snapshot);
 }
 
@@ -515,6 +538,8 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 		err = pt_copy_switches(pt, snapshot);
 	if (!err)
 		err = sideband_copy(pt->sideband, &snapshot->sideband);
+	if (!err)
+		err = senders_copy(pt->senders, &snapshot->senders);
 	if (err) {
 		pt_snapshot_free(snapshot);
 		return err;

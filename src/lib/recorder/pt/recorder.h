@@ -9,6 +9,7 @@
 #include "recorder/pt/pool.h"
 #include "recorder/recorder.h"
 #include "recorder/rings.h"
+#include "recorder/senders.h"
 #include "recorder/sideband.h"
 #include "recorder/symbols.h"
 
@@ -35,6 +36,7 @@ struct pt_recorder {
 	struct ring_event switch_event;
 	struct rings *switches; /* NULL: no_switch_events */
 	struct sideband *sideband;
+	struct senders *senders; /* NULL: none are recorded */
 	struct perfdata_features *features;
 	struct symbols symbols;
 	int root_fd;
@@ -61,7 +63,7 @@ struct snapshot {
 	uint64_t tsc, monotonic_ns, perf_ns;
 	struct perf_event_mmap_page clock; /* the conversion at that time */
 	uint64_t *ids, *switch_ids;	   /* of pt_events_ids() and rings_ids() */
-	struct sideband_copy *sideband;
+	struct sideband_copy *sideband, *senders;
 	struct ring_copy *switches;
 	size_t nr;
 	struct pt_trace traces[];

@@ -245,6 +245,8 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	for (size_t i = 0; snapshot->switches && i < pt->nr_cpus && !err; i++)
 		err = records_write(pd, &snapshot->switches[i], &switches);
 	if (!err)
+		err = senders_write(snapshot->senders, pd, facts);
+	if (!err)
 		err = write_traces(pt, pd, snapshot, spike, facts, &first_ns);
 	if (!err)
 		err = perfdata_put_finished_round(&round);
@@ -272,6 +274,7 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 						 snapshot->switch_ids, pt->nr_cpus };
 	*indexed = nr;
 	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
+	nr += senders_describe(pt->senders, snapshot->senders, events + nr);
 	events[nr++] = spike_sample_event(&pt->attr, spike);
 	return nr;
 }
@@ -281,7 +284,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	bool sampled = snapshot->nr && snapshot->traces[0].sample;
-	struct perfdata_event events[5];
+	struct perfdata_event events[5 + SENDERS_EVENTS_MAX];
 	struct perfdata *pd;
 	size_t nr, indexed;
 	int err;
@@ -308,7 +311,14 @@ void pt_describe(const struct recorder *recorder, struct json_object *json)
 {
 	const struct pt_recorder *pt = (const struct pt_recorder *)recorder;
 
+	struct json_object *list = json_object_new_array();
+	const struct ring_event *senders;
+	size_t nr;
+
 	json_add_u64(json, "buffer_size", pt->aux_size);
+	senders = senders_events(pt->senders, &nr);
+	rings_describe(senders, nr, list);
+	json_add(json, "events", list);
 	json_add_text(json, "freeze", recorder_freeze_name(pt->freeze));
 	json_add_address(json, "config", pt->config.config);
 	json_add_bool(json, "kcore", !pt->symbols.kcore_error);

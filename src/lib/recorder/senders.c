@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/events/senders.h"
+#include "recorder/senders.h"
 
 #include <string.h>
 
+#include "base/read_text.h"
 #include "cpulist.h"
-#include "recorder/events/events.h"
 #include "recorder/records.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -13,8 +13,9 @@
 #define FILTER_SIZE 4096
 
 struct senders {
-	struct event_list list;
 	struct ring_event events[SENDERS_EVENTS_MAX];
+	size_t nr;
+	char filter[FILTER_SIZE], mask_filter[FILTER_SIZE];
 	struct rings *rings;
 	int *cpus;
 	size_t nr_cpus;
@@ -52,64 +53,56 @@ static int make_mask_filter(char filter[FILTER_SIZE], const struct recorder_conf
 	return err;
 }
 
-static int open_list(struct senders *senders, const struct recorder_config *config, int tracefs_fd,
-		     int root_fd, const struct log *log)
+/* Kernel stacks only: user stacks would need the mappings of all tasks. */
+static void add_event(struct senders *senders, size_t row, uint64_t id,
+		      const struct perf_event_attr *attr)
 {
-	struct perf_poke_event asked[SENDERS_EVENTS_MAX] = {};
-	char filter[FILTER_SIZE], mask_filter[FILTER_SIZE];
-	int err = make_mask_filter(mask_filter, config);
-	size_t nr = 0;
+	struct ring_event *event = &senders->events[senders->nr++];
 
-	make_filter(filter, config);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		asked[nr].name = rows[i].name;
-		asked[nr].filter = rows[i].mask ? mask_filter : filter;
-		nr += *asked[nr].filter && !faccessat(tracefs_fd, rows[i].path, F_OK, 0);
-	}
-	if (err || !nr)
-		return err;
-	return event_list_open(&senders->list, asked, nr, tracefs_fd, root_fd, log);
+	event->attr = *attr;
+	event->attr.type = PERF_TYPE_TRACEPOINT;
+	event->attr.config = id;
+	event->attr.sample_period = 1;
+	event->attr.sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN;
+	event->attr.exclude_callchain_user = 1;
+	event->name = rows[row].name;
+	event->filter = rows[row].mask ? senders->mask_filter : senders->filter;
+	event->optional = event->needs_filter = true;
 }
 
-/* Kernel stacks only: user stacks would need the mappings of all tasks. */
-static void make_events(struct senders *senders, const struct perf_event_attr *attr)
+static int add_events(struct senders *senders, const struct perf_event_attr *attr,
+		      const struct recorder_config *config, int tracefs_fd)
 {
-	for (size_t i = 0; i < senders->list.nr; i++) {
-		struct ring_event *event = &senders->events[i];
+	int err = make_mask_filter(senders->mask_filter, config);
+	char text[32];
 
-		event->attr = *attr;
-		event->attr.type = PERF_TYPE_TRACEPOINT;
-		event->attr.config = senders->list.events[i].id;
-		event->attr.sample_period = 1;
-		event->attr.sample_type =
-			RECORDS_SAMPLE_TYPE | PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN;
-		event->attr.exclude_callchain_user = 1;
-		event->name = senders->list.events[i].name;
-		event->filter = senders->list.events[i].filter;
-		event->optional = event->needs_filter = true;
+	if (err)
+		return err;
+	make_filter(senders->filter, config);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!rows[i].mask && !*senders->filter)
+			continue;
+		if (!read_text_at(tracefs_fd, rows[i].path, text, sizeof(text)))
+			add_event(senders, i, strtoull(text, NULL, 10), attr);
 	}
+	return 0;
 }
 
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,
-		 const struct recorder_config *config, int tracefs_fd, int root_fd,
-		 const struct log *log)
+		 const struct recorder_config *config, int tracefs_fd, const struct log *log)
 {
 	struct senders *senders = calloc(1, sizeof(*senders));
 	int err;
 
 	if (!senders)
 		return -ENOMEM;
-	err = open_list(senders, config, tracefs_fd, root_fd, log);
-	if (!err && senders->list.nr)
+	err = add_events(senders, attr, config, tracefs_fd);
+	if (!err && senders->nr)
 		err = cpulist_read(ONLINE, &senders->cpus, &senders->nr_cpus);
-	if (err || !senders->list.nr) {
-		senders_free(senders);
-		return err;
-	}
-	make_events(senders, attr);
-	err = rings_open(&senders->rings, senders->events, senders->list.nr, senders->cpus,
-			 senders->nr_cpus, rings_pages(RING_SIZE), log);
-	if (err) {
+	if (!err && senders->nr)
+		err = rings_open(&senders->rings, senders->events, senders->nr, senders->cpus,
+				 senders->nr_cpus, rings_pages(RING_SIZE), log);
+	if (err || !senders->nr) {
 		senders_free(senders);
 		return err;
 	}
@@ -122,7 +115,6 @@ void senders_free(struct senders *senders)
 	if (!senders)
 		return;
 	rings_free(senders->rings);
-	event_list_close(&senders->list);
 	free(senders->cpus);
 	free(senders);
 }
@@ -134,7 +126,7 @@ int senders_cpu_online(struct senders *senders, int cpu)
 
 const struct ring_event *senders_events(const struct senders *senders, size_t *nr)
 {
-	*nr = senders ? senders->list.nr : 0;
+	*nr = senders ? senders->nr : 0;
 	return senders ? senders->events : NULL;
 }
 
@@ -149,7 +141,7 @@ size_t senders_describe(const struct senders *senders, const struct sideband_cop
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; senders && i < senders->list.nr; i++) {
+	for (size_t i = 0; senders && i < senders->nr; i++) {
 		const struct ring_event *event = &senders->events[i];
 
 		if (!event->opened)

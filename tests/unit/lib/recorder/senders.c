@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* What the kernel is asked to record, and to leave out; its rings are replaced at link time. */
-#include "recorder/events/senders.h"
+#include "recorder/senders.h"
 
 #include <string.h>
 
@@ -38,8 +38,7 @@ static struct senders *opened(const int *cpus, size_t nr_cpus)
 	struct senders *senders = NULL;
 
 	asked.nr = 0;
-	assert_int_equal(
-		senders_open(&senders, &attr, &config, folder->fd, folder->fd, &(struct log){}), 0);
+	assert_int_equal(senders_open(&senders, &attr, &config, folder->fd, &(struct log){}), 0);
 	return senders;
 }
 

@@ -16,8 +16,7 @@ struct senders;
 
 /* *ret is NULL if the kernel has none of the events, as before Linux 6.4. attr: clock settings. */
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,
-		 const struct recorder_config *config, int tracefs_fd, int root_fd,
-		 const struct log *log);
+		 const struct recorder_config *config, int tracefs_fd, const struct log *log);
 void senders_free(struct senders *senders);
 
 /* All functions but senders_open() accept NULL. */
