@@ -37,6 +37,9 @@ struct cause {
 int cause_find(struct cause *cause, const struct findings *findings,
 	       const struct facts *facts) _must_check_;
 
+/* Whether it is at least half of the latency, as a cause must be. */
+bool cause_explains(const struct findings *findings, uint64_t time_ns);
+
 /* Whether the blamed thread was the last to give up the CPU: its stack is that at the spike. */
 bool cause_switched(const struct cause *cause, const struct findings *findings,
 		    const struct facts *facts);

@@ -111,6 +111,7 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 		.cpu = event->cpu,
 		.pid = event->pid,
 		.tid = event->tid,
+		.queued = !strncmp(event->kind->name, "workqueue:", 10),
 	};
 	if (tracepoint_number(event, "func", &address) ||
 	    tracepoint_number(event, "function", &address))
@@ -136,7 +137,7 @@ const struct sender *senders_find(const struct senders *senders, uint64_t at, co
 
 void sender_put(FILE *file, const struct sender *sender)
 {
-	fprintf(file, ", sent by CPU %d, ", sender->cpu);
+	fprintf(file, ", %s by CPU %d, ", sender->queued ? "queued" : "sent", sender->cpu);
 	if (sender->tid > 0)
 		fprintf(file, "task %d %s", sender->tid, sender->task[0] ? sender->task : "?");
 	else

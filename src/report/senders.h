@@ -3,6 +3,7 @@
 #ifndef REPORT_SENDERS_H
 #define REPORT_SENDERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,6 +15,7 @@
 struct sender {
 	uint64_t time;
 	int cpu, pid, tid;
+	bool queued;			      /* work for a kernel thread; otherwise an interrupt */
 	char task[32];			      /* empty: unknown */
 	char function[96];		      /* to run there; empty: unknown */
 	char callers[SENDER_CALLERS_MAX][96]; /* innermost first */

@@ -3,6 +3,7 @@
 """The stack at a spike: what ran is in capture.json, in the report, and in what stock perf shows."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -64,6 +65,10 @@ class Stacks(common.HostTest):
 SWITCH = "/sys/kernel/tracing/events/xdp/xdp_exception/enable"
 
 
+# Its reader has each CPU do some work.
+STAT_REFRESH = "/proc/sys/vm/stat_refresh"
+
+
 def ask_all_cpus():
     before = common.read(SWITCH).strip()
     for value in ("1" if before == "0" else "0", before):
@@ -82,13 +87,17 @@ class Senders(common.HostTest):
         with common.busy(cpu), common.Session([cpu], self.output, "--recorder", "events", "--threshold", "1h", "--count", "1",
                                               "-e", "irq_vectors:call_function*", "-e", "workqueue:workqueue_execute_start") as session:
             ask_all_cpus()
+            common.read(STAT_REFRESH)
             self.assertEqual(common.run_ctl("poke", session.name).returncode, 0)
             data = os.path.join(session.read_capture()["path"], "perf.data")
         out = subprocess.run(["perf", "script", "-i", data, "-F", "tid,event,trace,ip,sym"], capture_output=True, text=True, check=True).stdout
-        mine = [sample for sample in out.split("\n\n") if sample.split()[:1] == [str(os.getpid())]]
+        mine = re.findall(rf"^ *{os.getpid()} +(\S+): (.*)\n((?:\t.*\n)*)", out, re.MULTILINE)
+        queued = [stack for name, fields, stack in mine if name == "workqueue:workqueue_queue_work" and fields.endswith(f" cpu={cpu}")]
+        self.assertTrue(queued, mine[-3:])
+        self.assertIn("schedule_on_each_cpu", queued[0])
         if os.path.exists("/sys/kernel/tracing/events/ipi/ipi_send_cpu"):
-            name = "ipi:ipi_send_cpumask:" if os.cpu_count() > 2 else "ipi:ipi_send_cpu:"
-            calls = [sample for sample in mine if name in sample]
+            expected = "ipi:ipi_send_cpumask" if os.cpu_count() > 2 else "ipi:ipi_send_cpu"
+            calls = [stack for name, _, stack in mine if name == expected]
             self.assertTrue(calls, mine[-3:])
             self.assertIn("ksys_write", calls[0])
 

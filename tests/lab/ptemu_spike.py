@@ -21,7 +21,7 @@ KERNEL, SECONDS, CTL = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = os.environ.get("PTEMU_RUNS", "1")
 # What keeps a thread from running ends before a signal is there: the story is of a trace that is held at once.
-SPIKES = ["pause:irqs_off:softirqs:syscall:preempt_off", "signal:irqs_off"]
+SPIKES = ["pause:irqs_off:call:softirqs:syscall:preempt_off", "signal:irqs_off"]
 CLOCK = {"ktime_get_mono_fast_ns", "read_tsc"}
 TASKLETS = 8
 CLOCK_SLACK_NS = 100
@@ -71,6 +71,12 @@ def irqs_off(lines):
     return position(lines, "hw int", TIMER, back)
 
 
+def call(lines):
+    """Another CPU asked for it, by an interrupt."""
+    culprit = position(lines, "call", "late_timer_called", position(lines, "hw int", "asm_sysvec_call_function_single"))
+    return position(lines, "hw int", TIMER, position(lines, "return", "late_timer_spin", culprit))
+
+
 def kept(lines, culprit, back):
     """The timer's interrupt is in time; the thread that it wakes has its turn when the culprit is done."""
     interrupt = position(lines, "hw int", TIMER, culprit)
@@ -102,12 +108,14 @@ def preempt_off(lines):
     return kept(lines, culprit, position(lines, "return", "late_timer_spin", culprit))
 
 
-# What is late, what report blames and how it calls that, and what has to be in the capture
-Culprit = collections.namedtuple("Culprit", "trigger function kind story")
+# What is late, what report blames and how it calls that, what has to be in the capture, and who report says asked for it
+Culprit = collections.namedtuple("Culprit", "trigger function kind story sender", defaults=[""])
 CULPRITS = {"irqs_off": Culprit("irq", "late_timer_irqs_off", "irqs_off", irqs_off),
+            "call": Culprit("irq", "late_timer_called", "interrupt", call, r", sent by CPU 0, task \d+ python3, from late_timer_call\(\)"),
             "softirqs": Culprit("thread", "late_timer_tasklet", "softirq", softirqs),
             "syscall": Culprit("thread", "late_timer_syscall", "thread", syscall),
-            "preempt_off": Culprit("thread", "late_timer_preempt_off", "thread", preempt_off)}
+            "preempt_off": Culprit("thread", "late_timer_preempt_off", "thread", preempt_off,
+                                   r", queued by CPU 0, task \d+ python3, from work_on_cpu")}
 
 
 def check_story(lines, way, culprit):
@@ -134,6 +142,7 @@ def check_report(one, culprit):
     print(found["sentence"], flush=True)
     equal(found["cause"]["kind"], culprit.kind, "what report blames")
     check(f"{culprit.function}()" in found["sentence"], f"{culprit.function} is not named: {found['sentence']}")
+    check(re.search(culprit.sender, found["sentence"]), f"the sender is not named: {found['sentence']}")
 
 
 def check_time(lines, one):

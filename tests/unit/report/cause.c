@@ -415,6 +415,39 @@ TEST(names_what_the_stack_shows)
 	}
 }
 
+/* Of a kernel thread: by the function of the work, whether a trace shows it or a stack. */
+TEST(names_who_queued)
+{
+	static const struct senders senders = {
+		.rows = { { .time = 5000, .tid = 5, .queued = true, .function = "acme_work" },
+			  { .time = 107000, .tid = 6, .function = "acme_copy" } },
+		.nr = 2,
+	};
+	static const struct spike_frame frames[] = { FRAME("acme_wait"), FRAME("acme_work") };
+	static const char *const said[] = {
+		"Thread latency 100us: blocking thread kworker/1:1 7 ran for 100us of that, until "
+		"it was switched from in acme_wait(), called from acme_work(), queued by CPU 0, "
+		"task 5 ?",
+		"Thread latency 100us: blocking thread kworker/1:1 7 ran for 100us of that, most "
+		"of it in acme_wait(), called from acme_work(), queued by CPU 0, task 5 ?",
+	};
+
+	for (int pt = 0; pt < 2; pt++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(TIMELINE(&account, pt, TASK(0, "kworker/1:1 7"),
+					  CALL(0, "acme_work"), CALL(90000, "acme_wait")),
+				 0);
+		account.facts.thread = true;
+		account.facts.senders = &senders;
+		account.facts.stack.tid = 7;
+		account.facts.stack.nr = ARRAY_SIZE(frames);
+		memcpy(account.facts.stack.frames, frames, sizeof(frames));
+		assert_int_equal(account_finish(&account), 0);
+		assert_string_equal(account.sentence, said[pt]);
+	}
+}
+
 TEST(names_who_sent)
 {
 	static const struct senders senders = {
@@ -435,6 +468,9 @@ TEST(names_who_sent)
 		{ "reschedule", "other",
 		  "80us in interrupt reschedule, most of it in other, sent by CPU 0, task 6 ?, "
 		  "interrupting stress/7" },
+		{ "asm_sysvec_call_function", "other",
+		  "80us in interrupt asm_sysvec_call_function, most of it in other, sent by CPU 0, "
+		  "task 6 ?, interrupting stress/7" },
 		{ "irq 4", "other",
 		  "80us in interrupt irq 4, most of it in other, interrupting stress/7" },
 	};

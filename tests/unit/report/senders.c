@@ -68,7 +68,9 @@ TEST_IN_FOLDER(finds_who_asked_this_cpu)
 	/* The newest before it came, by the function. */
 	assert_int_equal(senders_find(&senders, 18, "ipi_mb")->tid, 10);
 	assert_int_equal(senders_find(&senders, 20, "ipi_mb")->tid, 20);
+	assert_false(senders_find(&senders, 20, "ipi_mb")->queued);
 	assert_int_equal(senders_find(&senders, 18, "vmstat_update")->tid, 13);
+	assert_true(senders_find(&senders, 18, "vmstat_update")->queued);
 	assert_null(senders_find(&senders, 9, "ipi_mb"));
 	assert_null(senders_find(&senders, 18, "other"));
 	/* The kernel does not know the function, or does not tell it. */
