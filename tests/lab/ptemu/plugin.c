@@ -21,6 +21,7 @@
 
 #define VCPUS 64
 #define PAGE 4096
+#define VECTORS 256
 /* Left of the limit: what an end needs, and what the module takes for too little */
 #define RESERVE 4096
 /* From where the module reads the time to its command */
@@ -34,7 +35,8 @@ struct vcpu {
 	u64 room, place; /* in the area; where the next byte goes to */
 	u64 shift;	 /* of the user space code that is running, see on_user_block() */
 	struct qemu_bytes *bytes;
-	void *registers[16], *cr3, *rip;
+	void *registers[16], *cr2, *cr3, *rip;
+	u64 handlers[VECTORS];
 };
 
 __attribute__((visibility("default"))) int qemu_plugin_version = PTEMU_QEMU_API;
@@ -83,6 +85,8 @@ static void find_registers(struct vcpu *v)
 	struct qemu_registers *all = qemu_plugin_get_registers();
 
 	for (unsigned int i = 0; i < all->len; i++) {
+		if (!strcmp(all->data[i].name, "cr2"))
+			v->cr2 = all->data[i].handle;
 		if (!strcmp(all->data[i].name, "cr3"))
 			v->cr3 = all->data[i].handle;
 		if (!strcmp(all->data[i].name, "rip"))
@@ -194,6 +198,31 @@ static bool set_area(struct vcpu *v)
 	return read_guest(v, v->block.pages, pages, count * sizeof(*pages));
 }
 
+/* Where the gates of the guest's IDT lead to */
+static bool read_handlers(struct vcpu *v)
+{
+	struct {
+		u16 low, segment, type, middle;
+		u32 high, reserved;
+	} gates[VECTORS];
+
+	if (!read_guest(v, v->block.idt, gates, sizeof(gates)))
+		return false;
+	for (size_t i = 0; i < VECTORS; i++)
+		v->handlers[i] =
+			gates[i].low | (u64)gates[i].middle << 16 | (u64)gates[i].high << 32;
+	return true;
+}
+
+static u8 vector_of(const struct vcpu *v, u64 to)
+{
+	for (int i = 0; i < VECTORS; i++) {
+		if (v->handlers[i] == to)
+			return i;
+	}
+	return 0;
+}
+
 /* What is counted has to be what the guest reads. */
 static bool is_same_time(void)
 {
@@ -210,6 +239,10 @@ static void start(struct vcpu *v, const struct ptemu_block *told, u64 now)
 	v->block.full = 0;
 	if (!v->block.page_count || !set_area(v)) {
 		fail(v, "reading the list of pages");
+		return;
+	}
+	if (v->block.event && !read_handlers(v)) {
+		fail(v, "reading the IDT");
 		return;
 	}
 	if (!is_same_time()) {
@@ -340,6 +373,7 @@ static void on_magic(unsigned int index, void *data)
 static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 to, void *data)
 {
 	struct vcpu *v = &vcpus[index];
+	u8 vector = 0;
 
 	(void)type;
 	(void)data;
@@ -347,7 +381,10 @@ static void on_discon(unsigned int index, enum qemu_discon type, u64 from, u64 t
 		return;
 	if (inside_step())
 		v->trace.counted = inside_now();
-	trace_event(&v->trace, from, to);
+	if (v->block.event)
+		vector = vector_of(v, to);
+	trace_event(&v->trace, from, to, vector,
+		    vector == PAGE_FAULT ? read_register(v, v->cr2) : 0);
 }
 
 static struct insn *insn_of(struct qemu_plugin_insn *of)

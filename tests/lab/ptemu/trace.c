@@ -8,9 +8,13 @@
 #define LOSE_INSNS 1000
 /* After so many missed MTC packets the time is told anew. */
 #define MTC_MAX 32
+/* Code of the firmware for SMIs is below, and nothing else that a running system executes. */
+#define SMM_END 0x100000
 
 u64 trace_now(const struct trace *t)
 {
+	if (t->told)
+		return t->told;
 	return inside_step() ? t->counted : __rdtsc() + t->tsc_offset;
 }
 
@@ -269,6 +273,18 @@ static void log_insn(struct trace *t, const struct insn *insn)
 		fwrite(&insn->ip, sizeof(insn->ip), 1, t->log);
 }
 
+/* What it is, before the packets of where it goes */
+static void write_cfe(struct trace *t, enum ptsim_event event, u8 vector, u64 cr2)
+{
+	if (!t->block->event)
+		return;
+	write_tnt(t);
+	tell_time(t);
+	if (event == PTSIM_INTR && vector == PAGE_FAULT)
+		ptsim_evd_cr2(&t->p, cr2);
+	ptsim_cfe(&t->p, event, vector);
+}
+
 /* The instruction is done, and the CPU goes on at `to`. */
 static void retire(struct trace *t, const struct insn *insn, u64 to)
 {
@@ -299,12 +315,13 @@ static void wake(struct trace *t)
 }
 
 /* An interrupt or exception */
-static void write_event(struct trace *t, u64 from, u64 to)
+static void write_event(struct trace *t, u64 from, u64 to, u8 vector, u64 cr2)
 {
 	bool enabled = is_traced(t, to);
 
 	wake(t);
 	if (t->enabled) {
+		write_cfe(t, PTSIM_INTR, vector, cr2);
 		if (!t->lose)
 			log_mark(t, TRACE_MARK_EVENT, from);
 		write_ip(t, PTSIM_FUP, from);
@@ -319,6 +336,32 @@ static void write_event(struct trace *t, u64 from, u64 to)
 		enter(t, to);
 	}
 	t->enabled = enabled;
+}
+
+/* QEMU does not tell an SMI, and where it came shows when the CPU goes on there. */
+static void write_smi(struct trace *t, u64 ip)
+{
+	t->told = t->smi;
+	if (t->last && t->last->ip != ip)
+		retire(t, t->last, ip);
+	wake(t);
+	if (t->enabled) {
+		write_cfe(t, PTSIM_SMI, 0, 0);
+		if (!t->lose)
+			log_mark(t, TRACE_MARK_EVENT, ip);
+		write_ip(t, PTSIM_FUP, ip);
+		ptsim_tip_pgd_no_ip(&t->p);
+		t->block->branches++;
+	}
+	t->enabled = false;
+	t->told = t->smi = 0;
+	write_cfe(t, PTSIM_RSM, 0, 0);
+	if (is_traced(t, ip)) {
+		enter(t, ip);
+		t->enabled = true;
+	}
+	t->last = NULL;
+	t->expected = ip;
 }
 
 /* -- Beginning, end, and what comes now and then ---------------------------------------------- */
@@ -374,6 +417,7 @@ void trace_start(struct trace *t, u64 cr3)
 {
 	t->on = true;
 	t->enabled = false;
+	t->smi = 0;
 	t->last = NULL;
 	t->expected = 0;
 	t->halted = 0;
@@ -429,6 +473,13 @@ void trace_insn(struct trace *t, const struct insn *insn)
 {
 	size_t before = t->p.size;
 
+	if (insn->ip < SMM_END) {
+		if (!t->smi)
+			t->smi = trace_now(t);
+		return;
+	}
+	if (t->smi)
+		write_smi(t, insn->ip);
 	if (is_again(t, insn))
 		return;
 	if (t->last)
@@ -447,18 +498,20 @@ void trace_insn(struct trace *t, const struct insn *insn)
 		write_psb(t, t->enabled ? insn->ip : 0);
 }
 
-void trace_event(struct trace *t, u64 from, u64 to)
+void trace_event(struct trace *t, u64 from, u64 to, u8 vector, u64 cr2)
 {
 	size_t before = t->p.size;
 
 	/* Now and then QEMU tells of an exception that goes nowhere, before the real one. */
-	if ((!t->last && !t->expected) || from == to)
+	if ((!t->last && !t->expected) || from == to || to < SMM_END)
 		return;
+	if (t->smi)
+		write_smi(t, from);
 	/* With its own ip the last instruction has not been done, or not all of its rounds, or it
 	 * is an int3 or the like, which is told as what happens instead of it. */
 	if (t->last && from != t->last->ip)
 		retire(t, t->last, from);
-	write_event(t, from, to);
+	write_event(t, from, to, vector, cr2);
 	t->last = NULL;
 	t->expected = to;
 	if (t->lose)

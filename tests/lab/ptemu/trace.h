@@ -15,6 +15,7 @@
 
 #define TRACE_BUFFER 4096
 #define TRACE_CALLS 64
+#define PAGE_FAULT 14
 
 struct trace {
 	struct ptemu_block *block; /* the configuration, and what is counted */
@@ -25,7 +26,9 @@ struct trace {
 	u64 halted;		 /* when, while the CPU sleeps */
 	u64 lose;		 /* so many more instructions */
 	u64 cr3, new_cr3;
+	u64 smi; /* when it came, while the CPU is in the mode of it, which is never traced */
 	/* Time, in the guest's TSC */
+	u64 told; /* of what is told only now; 0: it has just happened */
 	s64 tsc_offset;
 	u64 counted; /* now, where time is what is executed */
 	u64 cycle;   /* from when on cycles are not told yet */
@@ -46,7 +49,8 @@ void trace_stop(struct trace *t, const struct insn *at);
 void trace_overflow(struct trace *t);
 
 void trace_insn(struct trace *t, const struct insn *insn);
-void trace_event(struct trace *t, u64 from, u64 to);
+/* An interrupt or exception, with its vector, and what CR2 is of a page fault. */
+void trace_event(struct trace *t, u64 from, u64 to, u8 vector, u64 cr2);
 
 u64 trace_now(const struct trace *t);
 

@@ -6,6 +6,7 @@
 #include "ptemu.h"
 #include "ptsim.h"
 
+#include <asm/desc.h>
 #include <asm/tsc.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -59,6 +60,7 @@ static void configure(struct ptsim_stream *s)
 	b->mtc_on = config->mtc;
 	b->cyc_on = config->cyc;
 	b->noretcomp = config->noretcomp;
+	b->event = config->event;
 	b->long_tnt = ptsim_long_tnt;
 	b->pip = ptsim_pip_packets;
 	b->mtc_period = config->mtc_period;
@@ -107,6 +109,7 @@ static void tell_and_account(struct ptsim_stream *s, enum ptemu_command command)
 static void start(struct ptsim_stream *s, u64 tsc)
 {
 	struct ptemu_block *b = s->private;
+	struct desc_ptr idt;
 
 	ptsim_mark(s, tsc);
 	b->pages = (u64)s->aux->pages;
@@ -117,6 +120,8 @@ static void start(struct ptsim_stream *s, u64 tsc)
 	b->psb_due = s->psb_due;
 	b->psb_order = READ_ONCE(ptsim_psb_order);
 	b->logging = READ_ONCE(ptsim_logging);
+	store_idt(&idt);
+	b->idt = idt.address;
 	s->psb_due = false;
 	tell(b, PTEMU_START);
 }

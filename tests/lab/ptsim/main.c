@@ -44,6 +44,10 @@ bool ptsim_pip_packets = true;
 module_param_named(pip, ptsim_pip_packets, bool, 0644);
 MODULE_PARM_DESC(pip, "Write PIP packets (CR3)");
 
+bool ptsim_event_trace;
+module_param_named(event_trace, ptsim_event_trace, bool, 0444);
+MODULE_PARM_DESC(event_trace, "Have Event Trace, which Skylakes have not");
+
 unsigned int ptsim_logging;
 module_param_named(logging, ptsim_logging, uint, 0644);
 MODULE_PARM_DESC(logging,

@@ -32,6 +32,19 @@ void ptsim_ovf(struct ptsim_packets *p)
 	put_extended(p, 0xf3);
 }
 
+void ptsim_cfe(struct ptsim_packets *p, enum ptsim_event event, u8 vector)
+{
+	put_extended(p, 0x13);
+	put(p, event | vector << 8, 2);
+}
+
+void ptsim_evd_cr2(struct ptsim_packets *p, u64 cr2)
+{
+	put_extended(p, 0x53);
+	put(p, 0, 1);
+	put(p, cr2, 8);
+}
+
 void ptsim_tsc(struct ptsim_packets *p, u64 tsc)
 {
 	put(p, 0x19, 1);

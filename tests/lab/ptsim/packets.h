@@ -31,9 +31,17 @@ struct ptsim_packets {
 #define PTSIM_TNT_SHORT_MAX 6
 #define PTSIM_TNT_LONG_MAX 47
 
+enum ptsim_event {
+	PTSIM_INTR = 1,
+	PTSIM_SMI = 3,
+	PTSIM_RSM = 4,
+};
+
 void ptsim_psb(struct ptsim_packets *p);
 void ptsim_psbend(struct ptsim_packets *p);
 void ptsim_ovf(struct ptsim_packets *p);
+void ptsim_cfe(struct ptsim_packets *p, enum ptsim_event event, u8 vector);
+void ptsim_evd_cr2(struct ptsim_packets *p, u64 cr2);
 void ptsim_tsc(struct ptsim_packets *p, u64 tsc);
 void ptsim_tma(struct ptsim_packets *p, u16 ctc, u16 fast_counter);
 void ptsim_mtc(struct ptsim_packets *p, u8 ctc);

@@ -15,7 +15,7 @@
 #define PTEMU_INSN ".byte 0x0f, 0x1f, 0x80\n\t.long 0x50744d75"
 #define PTEMU_INSN_SIZE 7
 
-#define PTEMU_VERSION 2
+#define PTEMU_VERSION 3
 #define PTEMU_RANGES 2
 
 enum ptemu_command {
@@ -34,10 +34,11 @@ struct ptemu_block {
 	u64 limit;		       /* `written` may become so much; ~0: go round */
 	u64 psb_due, psb_order;	       /* enum ptsim_psb_order */
 	u64 kernel, user;
-	u64 tsc_on, mtc_on, cyc_on, noretcomp, long_tnt, pip;
+	u64 tsc_on, mtc_on, cyc_on, noretcomp, long_tnt, pip, event;
 	u64 mtc_period, cyc_min, psb_bytes;
 	u64 n, d, ratio; /* of the TSC and the CTC; the core's frequency */
 	u64 range_count, ranges[PTEMU_RANGES][2];
+	u64 idt;     /* address */
 	u64 logging; /* 1: write what is executed to a file, 2: begin a new one */
 	/* Told by the plugin: */
 	u64 answer;  /* PTEMU_VERSION */

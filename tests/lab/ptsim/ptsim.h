@@ -23,6 +23,7 @@ struct ptsim_config {
 	u64 bits;
 	bool tsc, mtc, cyc;
 	bool noretcomp;
+	bool event;	   /* Event Trace */
 	bool packets;	   /* of branches: not without `branch`, nor if the kernel is excluded */
 	bool user_packets; /* of user space's branches; a source may have none */
 	u8 mtc_period;
@@ -174,7 +175,7 @@ struct ptsim_log *ptsim_log_of(int cpu);
 extern unsigned long ptsim_bytes_per_sec;
 extern unsigned int ptsim_period_us, ptsim_program_index, ptsim_max_burst, ptsim_fail_start,
 	ptsim_inject_overflow, ptsim_logging, ptsim_psb_order;
-extern bool ptsim_refuse_aux_pause, ptsim_long_tnt, ptsim_pip_packets;
+extern bool ptsim_refuse_aux_pause, ptsim_long_tnt, ptsim_pip_packets, ptsim_event_trace;
 extern const struct ptsim_source *ptsim_source;
 
 #endif

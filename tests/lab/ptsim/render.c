@@ -4,6 +4,9 @@
 #include <asm/special_insns.h>
 #include <linux/math64.h>
 
+/* Of the interrupt, in Event Trace: the local timer's */
+#define VECTOR 0xec
+
 struct rendering {
 	struct ptsim_packets *p;
 	const struct ptsim_config *config;
@@ -131,6 +134,8 @@ static void render_ip(struct rendering *r, const struct ptsim_step *step, enum p
 {
 	render_tnt(r);
 	render_cyc(r, step->cycle);
+	if (step->kind == PTSIM_INTERRUPT && r->config->event)
+		ptsim_cfe(r->p, PTSIM_INTR, VECTOR);
 	if (step->kind == PTSIM_INTERRUPT)
 		ptsim_ip(r->p, PTSIM_FUP, step->from);
 	ptsim_ip(r->p, type, step->to);

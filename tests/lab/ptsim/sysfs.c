@@ -31,6 +31,7 @@ FORMAT(notnt, "55");
 #define BIT_TSC BIT_ULL(10)
 #define BIT_NORETCOMP BIT_ULL(11)
 #define BIT_BRANCH BIT_ULL(13)
+#define BIT_EVENT BIT_ULL(31)
 #define BITS_MTC_PERIOD GENMASK_ULL(17, 14)
 #define BITS_CYC_THRESH GENMASK_ULL(22, 19)
 #define BITS_PSB_PERIOD GENMASK_ULL(27, 24)
@@ -135,6 +136,7 @@ void ptsim_clock_init(void)
 {
 	u32 eax, ebx, ecx, edx;
 
+	cap_event_trace.var = (void *)(unsigned long)ptsim_event_trace;
 	cpuid_count(0x15, 0, &eax, &ebx, &ecx, &edx);
 	ptsim_clock.n = ebx;
 	ptsim_clock.d = eax;
@@ -151,7 +153,9 @@ bool ptsim_config_valid(u64 bits)
 {
 	unsigned int value;
 
-	if (bits & ~(BIT_PT | BIT_CYC | BIT_MTC | BIT_TSC | BIT_NORETCOMP | BIT_BRANCH |
+	if (bits & BIT_EVENT && !cap_event_trace.var)
+		return false;
+	if (bits & ~(BIT_PT | BIT_EVENT | BIT_CYC | BIT_MTC | BIT_TSC | BIT_NORETCOMP | BIT_BRANCH |
 		     BITS_MTC_PERIOD | BITS_CYC_THRESH | BITS_PSB_PERIOD))
 		return false;
 	value = field(bits, BITS_PSB_PERIOD);
@@ -179,6 +183,7 @@ void ptsim_config_read(struct ptsim_config *config, const struct perf_event_attr
 	config->tsc = bits & BIT_TSC;
 	config->mtc = bits & BIT_MTC && ptsim_clock.n && ptsim_clock.d;
 	config->cyc = bits & BIT_CYC;
+	config->event = bits & BIT_EVENT;
 	config->noretcomp = bits & BIT_NORETCOMP;
 	config->packets = !attr->exclude_kernel && (!(bits & BIT_PT) || bits & BIT_BRANCH);
 	config->user_packets = !attr->exclude_user && (!(bits & BIT_PT) || bits & BIT_BRANCH);
