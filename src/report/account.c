@@ -252,20 +252,25 @@ static void print_functions(FILE *file, const struct account *account, size_t to
 	print_more(file, findings->nr_functions, top);
 }
 
-/* What called the outermost function of a path before the trace began: if that has not returned, it
- * is on the stack at the spike. Returns the number of lines. */
+size_t account_before(const struct account *account, const struct span *span)
+{
+	const struct spike_stack *stack = &account->facts.stack;
+	size_t at = STACK_NONE;
+
+	if (account->spans->has_functions && span->end >= account->spans->end)
+		at = spike_stack_find(stack, name_of(account, span->name));
+	return at == STACK_NONE ? stack->nr : at + 1;
+}
+
+/* Returns the number of lines. */
 static size_t print_before(FILE *file, const struct account *account, const struct span *span,
 			   size_t max)
 {
 	const struct spike_stack *stack = &account->facts.stack;
-	size_t at = STACK_NONE, nr = 0;
+	size_t nr = 0;
 
-	if (account->spans->has_functions && span->end >= account->spans->end)
-		at = spike_stack_find(stack, name_of(account, span->name));
-	if (at == STACK_NONE)
-		return 0;
-	while (++at < stack->nr && nr < max) {
-		const struct spike_frame *frame = &stack->frames[at];
+	for (size_t i = account_before(account, span); i < stack->nr && nr < max; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
 
 		fprintf(file, "  < %s%s, called before the trace began\n",
 			CLEAN_TO(80, frame->name), frame->user ? ", user" : "");

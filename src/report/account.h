@@ -33,6 +33,10 @@ void account_release(struct account *account);
 /* Lines have at most 100 columns; lists `functions` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 
+/* What called the outermost function of a path before the trace began: if that has not returned, it
+ * is on the stack at the spike. The first such frame, or how many there are. */
+size_t account_before(const struct account *account, const struct span *span);
+
 /* NULL if out of memory. */
 json_object *account_json(const struct account *account, size_t top);
 

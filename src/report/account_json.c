@@ -41,6 +41,23 @@ static json_object *new_path(const struct account *account, uint32_t span)
 	return list;
 }
 
+/* With what was called before the trace began. */
+static json_object *new_whole_path(const struct account *account, uint32_t span)
+{
+	const struct lane *code = &account->spans->lanes[LANE_CODE];
+	const struct spike_stack *stack = &account->facts.stack;
+	json_object *list = new_path(account, span);
+	uint32_t outermost = SPAN_NONE;
+
+	for (; span != SPAN_NONE; span = code->spans[span].parent)
+		outermost = span;
+	if (outermost == SPAN_NONE)
+		return list;
+	for (size_t i = account_before(account, &code->spans[outermost]); i < stack->nr; i++)
+		json_object_array_add(list, json_object_new_string(stack->frames[i].name));
+	return list;
+}
+
 /* Innermost first: function names, or positions in files. */
 static json_object *new_stack(const struct spike_stack *stack)
 {
@@ -246,7 +263,7 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add(object, "analysis", new_analysis(account));
 	json_add(object, "window", new_window(account));
 	add_tables(object, account, top);
-	json_add(object, "path", new_path(account, findings->path));
+	json_add(object, "path", new_whole_path(account, findings->path));
 	json_add(object, "stack", new_stack(&account->facts.stack));
 	json_add(object, "samples", new_samples(account));
 	json_add(object, "hardware",

@@ -50,6 +50,15 @@ TEST(prints_the_end)
 	assert_null(strstr(text, "window"));
 }
 
+static void assert_path(const struct account *account, const char *expected)
+{
+	json_object *object = account_json(account, 1);
+
+	assert_string_equal(json_object_to_json_string(json_object_object_get(object, "path")),
+			    expected);
+	json_object_put(object);
+}
+
 /* The outermost function of the trace has not returned: the stack at the spike tells who called it.
  */
 TEST(completes_the_path_by_the_stack)
@@ -73,10 +82,12 @@ TEST(completes_the_path_by_the_stack)
 	memcpy(account.facts.stack.frames, frames, sizeof(frames));
 	text = print(&account, 1);
 	assert_non_null(strstr(text, end));
+	assert_path(&account, "[ \"middle\", \"outer\", \"do_syscall_64\", \"libc.so.6+0x1234\" ]");
 	/* Another one: of whatever was there later. */
 	strcpy(account.facts.stack.frames[1].name, "other");
 	other = print(&account, 1);
 	assert_null(strstr(other, "before the trace"));
+	assert_path(&account, "[ \"middle\", \"outer\" ]");
 }
 
 TEST(cuts_a_long_path)
