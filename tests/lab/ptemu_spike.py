@@ -21,7 +21,7 @@ KERNEL, SECONDS, CTL = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = os.environ.get("PTEMU_RUNS", "1")
 # What keeps a thread from running ends before a signal is there: the story is of a trace that is held at once.
-SPIKES = ["pause:irqs_off:call:softirqs:syscall:preempt_off", "signal:irqs_off"]
+SPIKES = ["pause:irqs_off:softirqs:syscall:preempt_off", "signal:call"]
 CLOCK = {"ktime_get_mono_fast_ns", "read_tsc"}
 TASKLETS = 8
 CLOCK_SLACK_NS = 100

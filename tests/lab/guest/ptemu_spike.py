@@ -67,6 +67,7 @@ def marks():
 
 def save(name, one, facts):
     shutil.move(one.folder, ptemu.SCRATCH / name)
+    print(f"{name}: {one.line['latency_ns']} ns", flush=True)
     (ptemu.SCRATCH / f"{name}.json").write_text(json.dumps({**facts, "line": one.line, "to_perf_ns": one.to_perf_ns}))
 
 
