@@ -4,6 +4,7 @@
 #ifndef LATENCY_H
 #define LATENCY_H
 
+#include "holder.h"
 #include "spike.h"
 #include "stack.h"
 
@@ -98,9 +99,9 @@ static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrt
 	return thread_claimed && tid != cpu->thread ? 0 : tid;
 }
 
-/* A timer has expired. expected_ns: CLOCK_MONOTONIC. */
-static __always_inline int begin(const struct trigger_cpu *cpu, struct hrtimer *timer,
-				 __u64 expected_ns, __u64 irq_ns)
+/* A timer has expired. expected_ns: CLOCK_MONOTONIC. Returns whether a thread waits for the CPU. */
+static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer *timer,
+				  __u64 expected_ns, __u64 irq_ns)
 {
 	__u64 runs = (__u64)timer->function;
 	struct activation activation = {
@@ -118,20 +119,20 @@ static __always_inline int begin(const struct trigger_cpu *cpu, struct hrtimer *
 	if (!has_samples)
 		key = timer_tid(cpu, timer, runs);
 	else if (runs != timerlat_irq)
-		return 0;
+		return false;
 	if (!key && !has_samples)
-		return 0;
+		return false;
 	/* The thread was about to sleep and still runs: its latency is that of the interrupt. */
 	if (!has_samples && key == (__u32)pid_tgid) {
 		if (!sees_returns())
-			return 0;
+			return false;
 		activation.thread_ns = irq_ns;
 		activation.ran = 1;
 	}
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
-	return bpf_map_update_elem(&activations, &key, &activation, BPF_ANY);
+	return !bpf_map_update_elem(&activations, &key, &activation, BPF_ANY) && !activation.ran;
 }
 
 /* Records the later latencies of an activation that had a spike. */
@@ -183,6 +184,9 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 		stack_of_blocker(activation->cpu, s->sequence);
 	else if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
 		stack_at_spike(ctx, s->sequence);
+	if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
+		holder_copy(activation->cpu, s->sequence,
+			    activation->expected_ns + activation->irq_ns);
 	return tell(s);
 }
 
@@ -274,12 +278,12 @@ int latency_switch(__u64 *ctx)
 		if (thresholds_ns[TRIGGER_WAKEUP])
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
-	if (!next)
-		return 0;
-	if (sees_threads())
+	if (next && sees_threads())
 		run_after_timer(ctx, next);
-	if (thresholds_ns[TRIGGER_WAKEUP])
+	if (next && thresholds_ns[TRIGGER_WAKEUP])
 		run_after_wakeup(ctx, next);
+	/* Behind the spike: if the late thread is next, that has this stack. */
+	holder_switched(ctx, prev);
 	return 0;
 }
 
@@ -291,6 +295,7 @@ int latency_blocker(__u64 *ctx)
 	const struct activation *activation = bpf_map_lookup_elem(&activations, &key);
 	struct trigger_stack *blocker;
 
+	holder_switched(ctx, ((struct task_struct *)ctx[1])->pid);
 	if (!activation || activation->thread_ns || !is_watched(key) ||
 	    lateness(bpf_ktime_get_ns(), activation->expected_ns) <
 		    thresholds_ns[TRIGGER_THREAD] / 2)
@@ -354,6 +359,7 @@ int latency_wakeup(__u64 *ctx)
 		return 0;
 	if (wakeup_comm[0] && !is_wakeup_comm(task))
 		return 0;
+	holder_seen(woken.cpu, woken.time_ns);
 	bpf_map_update_elem(&wakeups, &tid, &woken, BPF_ANY);
 	return 0;
 }

@@ -69,6 +69,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 	__u32 key = bpf_get_smp_processor_id();
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
 	__u64 now, expires, latency_ns;
+	bool waits = false;
 
 	if (!cpu || !cpu->watched)
 		return 0;
@@ -83,13 +84,17 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 
 	count(cpu, latency_ns);
 
-	if (has_threads)
-		begin(cpu, timer, expires - clock_offset(timer), latency_ns);
+	if (has_threads) {
+		expires -= clock_offset(timer);
+		waits = begin(cpu, timer, expires, latency_ns);
+	}
 	if (latency_ns >= thresholds_ns[TRIGGER_IRQ] && latency_ns >= measured_ns[TRIGGER_IRQ]) {
 		/* First of all: there are few, and each branch from here on replaces one. */
 		branches_take(key);
 		spike(ctx, cpu, timer, now, latency_ns);
 	}
+	if (waits)
+		holder_interrupted(ctx, expires + latency_ns, latency_ns);
 	return 0;
 }
 

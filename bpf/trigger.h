@@ -143,10 +143,23 @@ struct trigger_branches {
 	struct trigger_branch entries[TRIGGER_BRANCHES];
 };
 
+/* The task that had the CPU when a late thread was to run. */
+struct trigger_holder {
+	__u64 since_ns; /* it was seen to have the CPU; 0: none yet */
+	__u64 until_ns; /* it gave up the CPU; 0: not yet */
+	/* Of the kernel where the timer's interrupt came; bytes, 0: none */
+	__s32 interrupted_size;
+	__u32 pid, tid;	    /* 0: idle, or not known */
+	__u32 at_interrupt; /* 1: the stack is of that moment too; 0: where it gave up the CPU */
+	__u64 interrupted[TRIGGER_KERNEL_FRAMES];
+	struct trigger_stack stack; /* kernel_size 0: none */
+};
+
 struct trigger_stacks {
 	__u64 sequence; /* of the spike; 0: none, or being written */
 	struct trigger_stack spike;
-	struct trigger_branches branches; /* before it */
+	struct trigger_holder holder;
+	struct trigger_branches branches; /* before the spike */
 	/* Steal time of the CPU, up to the scheduler's last look before the spike; all bits set:
 	 * unknown. */
 	__u64 steal_ns;

@@ -238,6 +238,13 @@ struct perf_poke_spike {
 	char label[64]; /**< of perf_poke__report(), the marker, or the event's name; of a noise
 			   its largest part, as "thread kworker/3:1:77"; "": none */
 	uint64_t noise_most_ns; /**< of a noise: that part's */
+	/** of a thread that was late: the stack of the thread that had the CPU when the timer's
+	 * interrupt or the wakeup came, if it is another one than `stack`; as that is */
+	const struct perf_poke_frame *const *holder;
+	int holder_pid, holder_tid;
+	size_t nr_holder_frames; /**< 0: unknown, or none */
+	bool holder_interrupted; /**< taken at the timer's interrupt; otherwise where the thread was
+				  * switched from */
 };
 
 /** One finished, or failed, capture; or one on disk. */

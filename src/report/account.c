@@ -15,6 +15,7 @@
 /* The trace has no times. */
 #define WINDOW_INSNS 20000
 #define TIME "%" PRIu64 ".%09" PRIu64
+#define INTERRUPTED "what the timer's interrupt hit"
 #define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
 
 static int make_findings(struct account *account)
@@ -305,16 +306,11 @@ static void print_path(FILE *file, const struct account *account, uint32_t task)
 		fprintf(file, "  not known\n");
 }
 
-static void print_stack(FILE *file, const struct account *account)
+static void print_stack(FILE *file, const char *title, const struct spike_stack *stack)
 {
-	const struct spike_stack *stack = &account->facts.stack;
-
 	if (!stack->nr)
 		return;
-	fputs(account->facts.reported ? "\nwhere it was reported\n"
-	      : account->facts.thread ? "\nwhat was switched out when the thread ran\n"
-				      : "\nwhat the timer's interrupt hit\n",
-	      file);
+	fprintf(file, "\n%s\n", title);
 	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
 
@@ -325,6 +321,22 @@ static void print_stack(FILE *file, const struct account *account)
 	}
 	if (stack->nr > PATH_MAX_LINES)
 		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);
+}
+
+static void print_stacks(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	print_stack(file,
+		    facts->holder.interrupted
+			    ? INTERRUPTED
+			    : "what had the CPU when the thread was to run, where it gave it up",
+		    &facts->holder);
+	print_stack(file,
+		    facts->reported ? "where it was reported"
+		    : facts->thread ? "what was switched out when the thread ran"
+				    : INTERRUPTED,
+		    &facts->stack);
 }
 
 static void print_expected(FILE *file, const struct account *account)
@@ -390,7 +402,7 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	fputc('\n', file);
 	print_spike(file, account);
 	if (!facts_have_trace(&account->facts)) {
-		print_stack(file, account);
+		print_stacks(file, account);
 		return;
 	}
 	if (account->facts.no_times) {
@@ -408,5 +420,5 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	if (account->spans->has_functions)
 		print_functions(file, account, top);
 	print_expected(file, account);
-	print_stack(file, account);
+	print_stacks(file, account);
 }

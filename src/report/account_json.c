@@ -75,6 +75,20 @@ static json_object *new_stack(const struct spike_stack *stack)
 	return list;
 }
 
+/* Who had the CPU when a late thread was to run; NULL: unknown. */
+static json_object *new_holder(const struct spike_stack *stack)
+{
+	json_object *object;
+
+	if (!stack->nr)
+		return NULL;
+	object = json_object_new_object();
+	json_add_int(object, "tid", stack->tid);
+	json_add_bool(object, "interrupted", stack->interrupted);
+	json_add(object, "stack", new_stack(stack));
+	return object;
+}
+
 /* The sender of the interrupt; NULL: unknown. */
 static json_object *new_sender(const struct sender *sender)
 {
@@ -265,6 +279,7 @@ json_object *account_json(const struct account *account, size_t top)
 	add_tables(object, account, top);
 	json_add(object, "path", new_whole_path(account, findings->path));
 	json_add(object, "stack", new_stack(&account->facts.stack));
+	json_add(object, "holder", new_holder(&account->facts.holder));
 	json_add(object, "samples", new_samples(account));
 	json_add(object, "hardware",
 		 hardware_json(&account->facts.hardware, &account->spans->power));

@@ -228,14 +228,26 @@ static void find_sender(struct cause *cause, const struct findings *findings,
 		cause->sender = senders_find(facts->senders, span->begin, NULL);
 }
 
-bool cause_switched(const struct cause *cause, const struct findings *findings,
-		    const struct facts *facts)
+static bool is_stack_of(const struct spike_stack *stack, int tid)
 {
-	const char *name = name_of(findings, cause->name), *tid = strrchr(name, ' ');
+	return tid > 0 && stack->tid == tid && spike_stack_switched(stack) != STACK_NONE;
+}
 
-	return facts->thread && !facts->reported && facts->stack.tid > 0 && tid &&
-	       atoi(tid + 1) == facts->stack.tid &&
-	       spike_stack_switched(&facts->stack) != STACK_NONE;
+const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
+					 const struct facts *facts)
+{
+	const char *name = name_of(findings, cause->name), *space = strrchr(name, ' ');
+	int tid = space ? atoi(space + 1) : 0;
+	bool last = is_stack_of(&facts->stack, tid), before = is_stack_of(&facts->holder, tid);
+
+	if (!facts->thread || facts->reported)
+		return NULL;
+	/* What had preemption off until then made the thread wait, if the interrupt was in time. */
+	if (last && before && spike_stack_preempted(&facts->stack))
+		before = cause_explains(findings, facts->irq_ns);
+	if (before)
+		return &facts->holder;
+	return last ? &facts->stack : NULL;
 }
 
 /* Who queued what a kernel thread did: its function is among the callers of where the thread was.
@@ -244,7 +256,7 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
 	const struct lane *code = code_of(findings);
-	const struct spike_stack *stack = &facts->stack;
+	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 
 	if (!facts->senders)
 		return;
@@ -252,9 +264,9 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 	     i = code->spans[i].parent)
 		cause->sender = senders_find(facts->senders, findings->late_end,
 					     name_of(findings, code->spans[i].name));
-	if (findings->spans->has_functions || !cause_switched(cause, findings, facts))
+	if (findings->spans->has_functions)
 		return;
-	for (size_t i = 0; i < stack->nr && !cause->sender; i++)
+	for (size_t i = 0; stack && i < stack->nr && !cause->sender; i++)
 		cause->sender =
 			senders_find(facts->senders, findings->late_end, stack->frames[i].name);
 }

@@ -40,9 +40,9 @@ int cause_find(struct cause *cause, const struct findings *findings,
 /* Whether it is at least half of the latency, as a cause must be. */
 bool cause_explains(const struct findings *findings, uint64_t time_ns);
 
-/* Whether the blamed thread was the last to give up the CPU: its stack is that at the spike. */
-bool cause_switched(const struct cause *cause, const struct findings *findings,
-		    const struct facts *facts);
+/* The stack of the blamed thread, if it was taken. NULL: it was not. */
+const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
+					 const struct facts *facts);
 
 /* Such as `irqs_off`. */
 const char *cause_kind_name(enum cause_kind kind);

@@ -154,6 +154,8 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
 		       const struct facts *facts)
 {
+	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+
 	fprintf(file, "%s%s ran for %s of that", facts->reported ? "" : "blocking thread ",
 		name_of(findings, cause->name), FORMAT_TIME(cause->time_ns));
 	if (cause->mostly) {
@@ -165,8 +167,8 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);
-	else if (cause_switched(cause, findings, facts))
-		spike_stack_put_switched(file, &facts->stack);
+	else if (stack)
+		spike_stack_put_switched(file, stack);
 	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
 		spike_stack_put_open(file, &facts->stack);
 	else

@@ -38,6 +38,7 @@ struct facts {
 	struct hardware_facts hardware;
 	const struct senders *senders; /* NULL: not recorded */
 	struct spike_stack stack;      /* what was interrupted, or ran before the late thread */
+	struct spike_stack holder;     /* of a late thread: what had the CPU when it was to run */
 };
 
 static inline bool facts_have_trace(const struct facts *facts)

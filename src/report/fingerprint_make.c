@@ -181,11 +181,11 @@ static bool was_preempted(const struct spike_stack *stack)
 static void make_thread(struct fingerprint *to, const struct cause *cause,
 			const struct findings *findings, const struct facts *facts)
 {
-	const struct spike_stack *stack = &facts->stack;
+	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 	char token[FINGERPRINT_NAME_SIZE];
 
 	set_kind(to, "thread");
-	if (was_preempted(stack) && cause_switched(cause, findings, facts))
+	if (stack && was_preempted(stack))
 		add_stack(to, stack, spike_stack_switched(stack));
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);

@@ -107,6 +107,17 @@ size_t spike_stack_switched(const struct spike_stack *stack)
 	return STACK_NONE;
 }
 
+bool spike_stack_preempted(const struct spike_stack *stack)
+{
+	size_t end = spike_stack_switched(stack);
+
+	for (size_t i = 0; i < end && i < stack->nr; i++) {
+		if (!strncmp(stack->frames[i].name, "preempt_schedule", 16))
+			return true;
+	}
+	return false;
+}
+
 size_t spike_stack_open(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
@@ -186,9 +197,10 @@ void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
 {
 	size_t frame = spike_stack_switched(stack);
 
-	fputs(stack->frames[frame].user ? ", until it was switched from in user space, in "
-					: ", until it was switched from in ",
-	      file);
+	fprintf(file, "%s%s",
+		stack->interrupted ? "; the timer's interrupt hit "
+				   : ", until it was switched from in ",
+		stack->frames[frame].user ? "user space, in " : "");
 	spike_stack_put_frame(file, &stack->frames[frame]);
 	spike_stack_put_callers(file, stack, frame, ", called from ");
 	put_user(file, stack, frame);

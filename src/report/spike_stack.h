@@ -22,8 +22,9 @@ struct spike_frame {
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
-	int tid;      /* whose stack it is */
-	bool irqs_on; /* interrupts were on, judging by the code; false: unknown */
+	int tid;	  /* whose stack it is */
+	bool irqs_on;	  /* interrupts were on, judging by the code; false: unknown */
+	bool interrupted; /* of a late thread: by the timer; otherwise it was switched from there */
 };
 
 #define STACK_NONE SIZE_MAX
@@ -56,7 +57,10 @@ void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t
 /* For a frame found by spike_stack_open(): the interrupt itself was late. */
 void spike_stack_put_open(FILE *file, const struct spike_stack *stack);
 
-/* For a frame found by spike_stack_switched(). */
+/* Whether the task was switched from as soon as the kernel turned preemption on. */
+bool spike_stack_preempted(const struct spike_stack *stack);
+
+/* For a frame found by spike_stack_switched(), of a late thread. */
 void spike_stack_put_switched(FILE *file, const struct spike_stack *stack);
 
 #endif

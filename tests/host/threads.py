@@ -119,6 +119,59 @@ class Migrated(common.HostTest):
         self.assertTrue(not kernel or [name for name in kernel if name and "schedule" in name], spike["stack"])
 
 
+# Like it, once it is told to, and then asleep.
+TOLD = """
+import os, sys, time
+os.sched_setaffinity(0, [int(sys.argv[1])])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+print(flush=True)
+sys.stdin.readline()
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end: pass
+time.sleep(30)
+"""
+
+
+class Holder(common.HostTest):
+    def told(self, cpu, seconds):
+        process = subprocess.Popen([sys.executable, "-c", TOLD, str(cpu), str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (process.kill(), process.communicate()))
+        process.stdout.readline()
+        return process
+
+    @staticmethod
+    def tell(process):
+        process.stdin.write("\n")
+        process.stdin.flush()
+
+    def capture_behind(self, cpu):
+        """Of a thread that waits for two others: the process of the first, and the capture."""
+        with common.python_on(cpu, SLEEPER), common.Session([cpu], self.output, "--workload", "none", "--recorder", "events", "--count", "1000",
+                                                            "--trigger", "thread=%dms" % THRESHOLD_MS) as session:
+            first, second = self.told(cpu, HOG_S), self.told(cpu, HOG_S / 10)
+            self.tell(first)
+            time.sleep(HOG_S / 3)
+            self.tell(second)
+            for line in iter(session.read_capture, None):
+                with open(os.path.join(line["path"], "capture.json")) as file:
+                    spike = json.load(file)["spike"]
+                if line["latency_ns"] > HOG_S * 0.8e9:
+                    return first.pid, line["path"], spike
+
+    def test_another_one_ran_last(self):
+        """The thread that had the CPU for most of the time is named, and what it did when it gave it up."""
+        cpu = common.find_cpus(1)[0]
+        os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
+        pid, path, spike = self.capture_behind(cpu)
+        self.assertNotEqual(spike["stack_tid"], pid)
+        self.assertEqual(spike["holder"]["tid"], pid, spike["holder"])
+        found = json.loads(common.run_ctl("report", "--json", path).stdout)
+        # The interrupt is in time, and hits user space but now and then.
+        self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched from in \w*nanosleep|the timer's interrupt hit )" % pid)
+        self.assertEqual(found["holder"]["tid"], pid)
+
+
 class Threads(common.HostTest):
     def watch(self, cpus, *args, seconds=2, **popen):
         result = subprocess.run([common.CTL, "start", "--json", "--cpu", common.cpu_list(cpus), "--output", self.output, *common.NO_SPIKES,

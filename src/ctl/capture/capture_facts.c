@@ -74,6 +74,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.pid = file->pid,
 		.tid = file->tid,
 		.stack = file->stack,
+		.holder = file->holder,
 		.hardware = file->hardware,
 	};
 	put_texts(facts, file);

@@ -163,28 +163,38 @@ static bool read_frame(json_object *json, struct spike_frame *frame)
 	return true;
 }
 
-static int read_stack(json_object *json, struct capture_file *file, char **why)
+static int read_stack(json_object *json, const char *tid, const char *path,
+		      struct spike_stack *stack, char **why)
 {
-	json_object *irqs_off = json_find_typed(json, "spike.irqs_off", json_type_boolean);
-	json_object *list = json_find(json, "spike.stack");
+	json_object *list = json_find(json, path);
 	size_t nr;
 
-	if (json_find(json, "spike.stack_tid") &&
-	    !json_task(json_find(json, "spike.stack_tid"), &file->stack.tid))
-		return say_why(why, -EINVAL, "spike.stack_tid is not a task id");
-	file->stack.irqs_on = irqs_off && !json_object_get_boolean(irqs_off);
-
+	if (json_find(json, tid) && !json_task(json_find(json, tid), &stack->tid))
+		return say_why(why, -EINVAL, "%s is not a task id", tid);
 	if (!list)
 		return 0;
 	if (!json_object_is_type(list, json_type_array))
-		return say_why(why, -EINVAL, "spike.stack is not a list");
+		return say_why(why, -EINVAL, "%s is not a list", path);
 	nr = json_object_array_length(list);
 	for (size_t i = 0; i < nr && i < STACK_FRAMES_MAX; i++) {
-		if (!read_frame(json_object_array_get_idx(list, i), &file->stack.frames[i]))
-			return say_why(why, -EINVAL, "spike.stack: row %zu is not a frame", i);
-		file->stack.nr++;
+		if (!read_frame(json_object_array_get_idx(list, i), &stack->frames[i]))
+			return say_why(why, -EINVAL, "%s: row %zu is not a frame", path, i);
+		stack->nr++;
 	}
 	return 0;
+}
+
+static int read_stacks(json_object *json, struct capture_file *file, char **why)
+{
+	json_object *irqs_off = json_find_typed(json, "spike.irqs_off", json_type_boolean);
+	json_object *interrupted =
+		json_find_typed(json, "spike.holder.interrupted", json_type_boolean);
+	int r = read_stack(json, "spike.stack_tid", "spike.stack", &file->stack, why);
+
+	file->stack.irqs_on = irqs_off && !json_object_get_boolean(irqs_off);
+	file->holder.interrupted = json_object_get_boolean(interrupted);
+	return r ? r
+		 : read_stack(json, "spike.holder.tid", "spike.holder.stack", &file->holder, why);
 }
 
 static int read_idle_states(json_object *json, struct hardware_facts *hardware, char **why)
@@ -241,7 +251,7 @@ static int read_all(json_object *json, struct capture_file *file, char **why)
 	if (!r)
 		r = read_members(json, file, why);
 	if (!r)
-		r = read_stack(json, file, why);
+		r = read_stacks(json, file, why);
 	if (!r)
 		r = read_hardware(json, &file->hardware, why);
 	if (!r)

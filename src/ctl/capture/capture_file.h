@@ -44,7 +44,7 @@ struct capture_file {
 	char version[128];
 	char hostname[128];
 	char model[128]; /* of the processor */
-	struct spike_stack stack;
+	struct spike_stack stack, holder;
 	struct hardware_facts hardware;
 };
 

@@ -19,6 +19,7 @@ void capture_free(const struct capture_env *env, struct capture *capture)
 	recorder_snapshot_free(env->recorder, capture->snapshot);
 	free(capture->path);
 	free(capture->note);
-	stack_free(capture->stack, capture->spike.nr_frames);
+	stack_free(capture->stack.frames, capture->stack.nr);
+	stack_free(capture->holder.frames, capture->holder.nr);
 	free(capture);
 }

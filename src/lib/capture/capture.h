@@ -19,6 +19,12 @@
 #include "tree.h"
 #include "trigger/stats.h"
 
+struct capture_stack {
+	struct perf_poke_frame *frames;
+	size_t nr;
+	const struct perf_poke_frame *rows[TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES];
+};
+
 struct capture {
 	struct capture *next;
 	struct perf_poke_spike spike;	 /* function_name points to the copy below */
@@ -36,8 +42,7 @@ struct capture {
 	ino_t ino;
 	struct tree_size size; /* while the session owns data shared by its captures */
 	char function_name[128];
-	struct perf_poke_frame *stack; /* of the spike, as the next two */
-	const struct perf_poke_frame *frames[TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES];
+	struct capture_stack stack, holder; /* of the spike, as the branches */
 	struct perf_poke_branch branches[TRIGGER_BRANCHES];
 	struct snapshot_facts facts;
 };

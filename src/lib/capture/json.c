@@ -125,15 +125,30 @@ static struct json_object *frame_json(const struct perf_poke_frame *frame)
 	return json;
 }
 
-static struct json_object *stack_json(const struct perf_poke_spike *spike)
+static struct json_object *stack_json(const struct perf_poke_frame *const *stack, size_t nr)
 {
 	struct json_object *json;
 
-	if (!spike->nr_frames)
+	if (!nr)
 		return NULL;
 	json = json_object_new_array();
-	for (size_t i = 0; i < spike->nr_frames; i++)
-		json_object_array_add(json, frame_json(spike->stack[i]));
+	for (size_t i = 0; i < nr; i++)
+		json_object_array_add(json, frame_json(stack[i]));
+	return json;
+}
+
+/* Who had the CPU when the timer of a late thread expired. */
+static struct json_object *holder_json(const struct perf_poke_spike *spike)
+{
+	struct json_object *json;
+
+	if (!spike->nr_holder_frames)
+		return NULL;
+	json = json_object_new_object();
+	put_int(json, "pid", spike->holder_pid);
+	put_int(json, "tid", spike->holder_tid);
+	put_bool(json, "interrupted", spike->holder_interrupted);
+	json_object_object_add(json, "stack", stack_json(spike->holder, spike->nr_holder_frames));
 	return json;
 }
 
@@ -200,7 +215,8 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 						   : json_object_new_boolean(spike->irqs_off));
 	put_int(json, "stack_pid", spike->stack_pid);
 	put_int(json, "stack_tid", spike->stack_tid);
-	json_object_object_add(json, "stack", stack_json(spike));
+	json_object_object_add(json, "stack", stack_json(spike->stack, spike->nr_frames));
+	json_object_object_add(json, "holder", holder_json(spike));
 	return json;
 }
 

@@ -21,8 +21,11 @@
 struct saved {
 	struct perf_poke_capture told;
 	struct perf_poke_spike spike;
-	struct perf_poke_frame frames[FRAMES_MAX];
-	const struct perf_poke_frame *rows[FRAMES_MAX];
+	struct saved_stack {
+		struct perf_poke_frame frames[FRAMES_MAX];
+		const struct perf_poke_frame *rows[FRAMES_MAX];
+		size_t nr;
+	} stack, holder;
 	json_object *kept[4];
 	char *path;
 };
@@ -94,28 +97,41 @@ static void read_build_id(const char *text, struct perf_poke_frame *frame)
 	}
 }
 
-static int read_stack(json_object *json, struct saved *saved, char **why)
+static int read_stack(json_object *json, const char *path, struct saved_stack *stack, char **why)
 {
-	json_object *list = json_find_typed(json, "spike.stack", json_type_array);
+	json_object *list = json_find_typed(json, path, json_type_array);
 	size_t nr = list ? json_object_array_length(list) : 0;
 
 	for (size_t i = 0; i < nr && i < FRAMES_MAX; i++) {
 		json_object *row = json_object_array_get_idx(list, i);
-		struct perf_poke_frame *frame = &saved->frames[i];
+		struct perf_poke_frame *frame = &stack->frames[i];
 
 		if (!json_object_is_type(row, json_type_object))
-			return say_why(why, -EINVAL, "spike.stack: row %zu is not a frame", i);
+			return say_why(why, -EINVAL, "%s: row %zu is not a frame", path, i);
 		frame->address = address_of(row, "address");
 		frame->user = json_object_get_boolean(json_find(row, "user"));
 		frame->symbol = name_of(row, "symbol");
 		frame->file = name_of(row, frame->user ? "file" : "module");
 		json_number(json_find(row, "offset"), &frame->offset);
 		read_build_id(json_text_of(row, "build_id"), frame);
-		saved->rows[i] = frame;
-		saved->spike.nr_frames = i + 1;
+		stack->rows[i] = frame;
+		stack->nr = i + 1;
 	}
-	saved->spike.stack = nr ? saved->rows : NULL;
 	return 0;
+}
+
+static int read_stacks(json_object *json, struct saved *saved, char **why)
+{
+	struct perf_poke_spike *spike = &saved->spike;
+	int r = read_stack(json, "spike.stack", &saved->stack, why);
+
+	if (!r)
+		r = read_stack(json, "spike.holder.stack", &saved->holder, why);
+	spike->stack = saved->stack.nr ? saved->stack.rows : NULL;
+	spike->nr_frames = saved->stack.nr;
+	spike->holder = saved->holder.nr ? saved->holder.rows : NULL;
+	spike->nr_holder_frames = saved->holder.nr;
+	return r;
 }
 
 static int read_spike(json_object *json, struct perf_poke_spike *spike, char **why)
@@ -138,6 +154,9 @@ static int read_spike(json_object *json, struct perf_poke_spike *spike, char **w
 		{ "spike.tid", JSON_TASK, &spike->tid },
 		{ "spike.stack_pid", JSON_TASK, &spike->stack_pid },
 		{ "spike.stack_tid", JSON_TASK, &spike->stack_tid },
+		{ "spike.holder.pid", JSON_TASK, &spike->holder_pid },
+		{ "spike.holder.tid", JSON_TASK, &spike->holder_tid },
+		{ "spike.holder.interrupted", JSON_FLAG, &spike->holder_interrupted },
 		{ "spike.idle", JSON_FLAG, &spike->idle },
 		{ "spike.poked", JSON_FLAG, &spike->poked },
 		{ "spike.rtla", JSON_FLAG, &spike->rtla },
@@ -207,7 +226,7 @@ static int read_all(json_object *json, struct saved *saved, char **why)
 	keep(saved, json);
 	r = read_spike(json, &saved->spike, why);
 	if (!r)
-		r = read_stack(json, saved, why);
+		r = read_stacks(json, saved, why);
 	return r ? r : read_facts(json, &saved->told, why);
 }
 

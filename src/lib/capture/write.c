@@ -99,8 +99,59 @@ static void capture_branches(struct capture *capture, const struct trigger_branc
 	}
 }
 
+static const struct perf_poke_frame *const *name_stack(const struct capture_env *env,
+						       struct capture_stack *to,
+						       const struct trigger_stack *stack)
+{
+	to->frames = stack_name(stack, env->symbols, &to->nr);
+	for (size_t i = 0; i < to->nr; i++)
+		to->rows[i] = &to->frames[i];
+	return to->rows;
+}
+
+/* If the timer's interrupt hit the kernel: its frames, and of user space those of the system call,
+ * which are taken with the whole stack. False: it hit user space. */
+static bool name_interrupted(const struct capture_env *env, struct capture_stack *to,
+			     const struct trigger_holder *holder)
+{
+	struct trigger_stack stack = holder->stack;
+
+	if (!stack.kernel_size)
+		stack.user_size = stack.build_ids_size = 0;
+	stack.kernel_size = holder->interrupted_size;
+	memcpy(stack.kernel, holder->interrupted, sizeof(stack.kernel));
+	name_stack(env, to, &stack);
+	if (to->nr && !to->frames[0].user)
+		return true;
+	stack_free(to->frames, to->nr);
+	*to = (struct capture_stack){};
+	return false;
+}
+
+/* Of a late thread: who had the CPU before. */
+static void capture_holder(const struct capture_env *env, struct capture *capture,
+			   const struct trigger_stacks *stacks)
+{
+	const struct trigger_stack *stack = &stacks->holder.stack;
+	struct perf_poke_spike *spike = &capture->spike;
+
+	if (!stacks->holder.since_ns)
+		return;
+	spike->holder_interrupted = name_interrupted(env, &capture->holder, &stacks->holder);
+	/* Else it was switched from once, at the spike. */
+	if (!spike->holder_interrupted && stack->kernel_size > 0 &&
+	    (stacks->holder.at_interrupt || stack->tid != stacks->spike.tid)) {
+		name_stack(env, &capture->holder, stack);
+		spike->holder_interrupted = stacks->holder.at_interrupt;
+	}
+	spike->holder = capture->holder.rows;
+	spike->nr_holder_frames = capture->holder.nr;
+	spike->holder_pid = (int)(stacks->holder.pid ?: stack->pid);
+	spike->holder_tid = (int)(stacks->holder.tid ?: stack->tid);
+}
+
 /* The interrupted task. */
-static void capture_stack(const struct capture_env *env, struct capture *capture)
+static void take_stacks(const struct capture_env *env, struct capture *capture)
 {
 	_cleanup_free_ struct trigger_stacks *stacks = malloc(sizeof(*stacks));
 	struct perf_poke_spike *spike = &capture->spike;
@@ -113,10 +164,9 @@ static void capture_stack(const struct capture_env *env, struct capture *capture
 	spike->policy = (int)stacks->spike.policy;
 	spike->rt_priority = (int)stacks->spike.rt_priority;
 	spike->nice = stacks->spike.nice;
-	capture->stack = stack_name(&stacks->spike, env->symbols, &spike->nr_frames);
-	for (size_t i = 0; i < spike->nr_frames; i++)
-		capture->frames[i] = &capture->stack[i];
-	spike->stack = capture->frames;
+	spike->stack = name_stack(env, &capture->stack, &stacks->spike);
+	spike->nr_frames = capture->stack.nr;
+	capture_holder(env, capture, stacks);
 	spike->irqs_off = capture_irqs_off(env, spike);
 	capture_branches(capture, &stacks->branches);
 	if (spike->kind == PERF_POKE_TRIGGER_IRQ)
@@ -164,7 +214,7 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	int err;
 
 	/* Before the task ends. */
-	capture_stack(env, capture);
+	take_stacks(env, capture);
 	err = recorder_write(env->recorder, capture->snapshot, dirfd, spike, &capture->facts);
 	if (err)
 		return err;

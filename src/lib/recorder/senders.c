@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/read_text.h"
 #include "cpulist.h"
+#include "io.h"
 #include "recorder/records.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"

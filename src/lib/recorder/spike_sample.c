@@ -38,14 +38,15 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
 }
 
 /* Addresses, with a mark where those of the kernel and of user space begin. */
-static size_t make_callchain(const struct perf_poke_spike *spike, uint64_t *chain)
+static size_t make_callchain(const struct perf_poke_frame *const *stack, size_t nr_frames,
+			     uint64_t *chain)
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < spike->nr_frames && nr + 2 <= CHAIN_MAX; i++) {
-		const struct perf_poke_frame *frame = spike->stack[i];
+	for (size_t i = 0; i < nr_frames && nr + 2 <= CHAIN_MAX; i++) {
+		const struct perf_poke_frame *frame = stack[i];
 
-		if (!i || frame->user != spike->stack[i - 1]->user)
+		if (!i || frame->user != stack[i - 1]->user)
 			chain[nr++] = frame->user ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL;
 		chain[nr++] = frame->address;
 	}
@@ -68,34 +69,60 @@ static size_t make_branches(const struct perf_poke_spike *spike, uint64_t *words
 	return 1 + nr * BRANCH_WORDS;
 }
 
+struct sample {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	uint32_t cpu, reserved;
+	uint64_t nr;
+	uint64_t words[CHAIN_MAX + 1 + BRANCH_WORDS * BRANCHES_MAX];
+};
+
+/* Returns the number of words. */
+static size_t put_stack(struct sample *sample, const struct perf_poke_frame *const *stack,
+			size_t nr)
+{
+	sample->ip = stack[0]->address;
+	sample->header.misc = stack[0]->user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
+	sample->nr = make_callchain(stack, nr, sample->words);
+	return sample->nr;
+}
+
+static int write_sample(struct perfdata *pd, struct sample *sample, size_t nr_words)
+{
+	sample->header.size = offsetof(struct sample, words) + nr_words * sizeof(uint64_t);
+	return perfdata_write(pd, sample, sample->header.size);
+}
+
+static int write_holder(struct perfdata *pd, const struct perf_poke_spike *spike,
+			struct sample *sample)
+{
+	size_t nr = put_stack(sample, spike->holder, spike->nr_holder_frames);
+
+	sample->pid = spike->holder_pid;
+	sample->tid = spike->holder_tid;
+	if (spike->nr_branches)
+		sample->words[nr++] = 0;
+	return write_sample(pd, sample, nr);
+}
+
 int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns)
 {
-	struct {
-		struct perf_event_header header;
-		uint64_t id, ip;
-		uint32_t pid, tid;
-		uint64_t time_ns;
-		uint32_t cpu, reserved;
-		uint64_t nr;
-		uint64_t words[CHAIN_MAX + 1 + BRANCH_WORDS * BRANCHES_MAX];
-	} sample = {
+	struct sample sample = {
 		.header.type = PERF_RECORD_SAMPLE,
 		.id = spike_id,
-		.pid = spike->stack_pid,
-		.tid = spike->stack_tid,
 		.time_ns = time_ns,
 		.cpu = spike->ran_cpu,
 	};
-
 	size_t nr;
+	int err = spike->nr_holder_frames ? write_holder(pd, spike, &sample) : 0;
 
-	if (!spike->nr_frames)
-		return 0;
-	sample.ip = spike->stack[0]->address;
-	sample.header.misc =
-		spike->stack[0]->user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
-	sample.nr = make_callchain(spike, sample.words);
-	nr = sample.nr + make_branches(spike, sample.words + sample.nr);
-	sample.header.size = offsetof(__typeof__(sample), words) + nr * sizeof(uint64_t);
-	return perfdata_write(pd, &sample, sample.header.size);
+	if (err || !spike->nr_frames)
+		return err;
+	nr = put_stack(&sample, spike->stack, spike->nr_frames);
+	sample.pid = spike->stack_pid;
+	sample.tid = spike->stack_tid;
+	nr += make_branches(spike, sample.words + nr);
+	return write_sample(pd, &sample, nr);
 }

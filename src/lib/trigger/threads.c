@@ -119,6 +119,7 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
 	rodata->thread_claimed = threads->claimed;
 	bpf_map__set_max_entries(skel->maps.activations, trigger->nr_possible + SLEEPERS_MAX);
+	bpf_map__set_max_entries(skel->maps.holders, trigger->nr_possible);
 	bpf_program__set_autoload(skel->progs.trigger_hrtimer, false);
 	bpf_program__set_autoload(skel->progs.trigger_hrtimer_threads, true);
 	if (threads->noise) {
@@ -159,6 +160,7 @@ int wakeup_load(struct trigger *trigger, const struct trigger_config *config, co
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 config->threads.wakeup_comm);
 	bpf_map__set_max_entries(skel->maps.wakeups, SLEEPERS_MAX);
+	bpf_map__set_max_entries(skel->maps.holders, trigger->nr_possible);
 	bpf_program__set_autoload(skel->progs.latency_switch, true);
 	bpf_program__set_autoload(skel->progs.latency_wakeup, true);
 	return 0;

@@ -82,12 +82,36 @@ TEST(completes_the_path_by_the_stack)
 	memcpy(account.facts.stack.frames, frames, sizeof(frames));
 	text = print(&account, 1);
 	assert_non_null(strstr(text, end));
-	assert_path(&account, "[ \"middle\", \"outer\", \"do_syscall_64\", \"libc.so.6+0x1234\" ]");
+	assert_path(&account,
+		    "[ \"stop\", \"middle\", \"outer\", \"do_syscall_64\", \"libc.so.6+0x1234\" ]");
 	/* Another one: of whatever was there later. */
 	strcpy(account.facts.stack.frames[1].name, "other");
 	other = print(&account, 1);
 	assert_null(strstr(other, "before the trace"));
-	assert_path(&account, "[ \"middle\", \"outer\" ]");
+	assert_path(&account, "[ \"stop\", \"middle\", \"outer\" ]");
+}
+
+/* Of a late thread there are two stacks. */
+TEST(shows_who_had_the_cpu)
+{
+	static const char *const titles[] = {
+		"\nwhat had the CPU when the thread was to run, where it gave it up\n  acme_hold\n",
+		"\nwhat the timer's interrupt hit\n  acme_hold\n",
+	};
+
+	for (int interrupted = 0; interrupted < 2; interrupted++) {
+		_cleanup_(account_release) struct account account;
+		_cleanup_free_ char *text = NULL;
+		struct spike_stack *holder = &account.facts.holder;
+
+		assert_int_equal(make(&account, true), 0);
+		account.facts.thread = account.facts.none = true;
+		holder->nr = 1;
+		holder->interrupted = interrupted;
+		holder->frames[0] = (struct spike_frame){ .name = "acme_hold", .function = true };
+		text = print(&account, 1);
+		assert_non_null(strstr(text, titles[interrupted]));
+	}
 }
 
 TEST(cuts_a_long_path)

@@ -268,6 +268,51 @@ TEST(names_where_a_thread_was_switched_from)
 	}
 }
 
+/* It had the CPU before another one, or the interrupt itself was what was late. */
+TEST(names_who_had_the_cpu)
+{
+	static const struct spike_frame before[] = { FRAME("acme_hold"), FRAME("foo") };
+	static const struct {
+		int last;
+		bool interrupted;
+		uint64_t irq_ns;
+		const char *where;
+		bool slept;
+	} rows[] = {
+		{ 9, false, 0, ", until it was switched from in acme_hold(), called from foo()" },
+		{ 9, true, 10000, "; the timer's interrupt hit acme_hold(), called from foo()" },
+		{ 7, true, 80000, "; the timer's interrupt hit acme_hold(), called from foo()" },
+		{ 7, true, 10000, ", until it was switched from in acme_wait()" },
+		{ 7, true, 10000, "; the timer's interrupt hit acme_hold(), called from foo()",
+		  .slept = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(account_release) struct account account;
+		char said[160];
+
+		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+		account.facts.thread = true;
+		account.facts.irq_ns = rows[i].irq_ns;
+		account.facts.stack.tid = rows[i].last;
+		account.facts.stack.nr = 2;
+		account.facts.stack.frames[0] = (struct spike_frame)FRAME("preempt_schedule");
+		account.facts.stack.frames[1] = (struct spike_frame)FRAME("acme_wait");
+		if (rows[i].slept)
+			strcpy(account.facts.stack.frames[0].name, "schedule");
+		account.facts.holder.tid = 7;
+		account.facts.holder.interrupted = rows[i].interrupted;
+		account.facts.holder.nr = ARRAY_SIZE(before);
+		memcpy(account.facts.holder.frames, before, sizeof(before));
+		assert_int_equal(account_finish(&account), 0);
+		snprintf(said, sizeof(said),
+			 "Thread latency 100us: blocking thread stress 7 ran for 100us of that"
+			 "%s",
+			 rows[i].where);
+		assert_string_equal(account.sentence, said);
+	}
+}
+
 /* It was running itself, perhaps; the stack is that of the report. */
 TEST(names_what_was_reported)
 {

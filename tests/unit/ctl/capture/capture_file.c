@@ -140,6 +140,17 @@ TEST(reads_stacks)
 		assert_int_equal(file.stack.frames[i].function, i == 0);
 	}
 	assert_string_equal(file.stack.frames[0].module, "acme");
+	assert_int_equal(file.holder.nr, 0);
+	assert_int_equal(
+		parse(&file,
+		      SPIKE("\"holder\":{\"tid\":7,\"interrupted\":true,\"stack\":[" KERNEL(
+			      "\"foo\"", "null") "]}"),
+		      &why),
+		0);
+	assert_int_equal(file.holder.nr, 1);
+	assert_int_equal(file.holder.tid, 7);
+	assert_true(file.holder.interrupted);
+	assert_string_equal(file.holder.frames[0].name, "foo");
 }
 
 TEST(cuts_what_is_long)
@@ -234,6 +245,8 @@ TEST(refuses)
 		{ SPIKE("\"stack\":{}"), "spike.stack is not a list" },
 		{ SPIKE("\"stack\":[{\"user\":true},7]"), "spike.stack: row 1 is not a frame" },
 		{ SPIKE("\"stack\":[{}]"), "spike.stack: row 0 is not a frame" },
+		{ SPIKE("\"holder\":{\"tid\":-7}"), "spike.holder.tid is not a task id" },
+		{ SPIKE("\"holder\":{\"stack\":[7]}"), "spike.holder.stack: row 0 is not a frame" },
 		{ HARDWARE("\"smis\":-1"), "hardware.smis is not a number from 0 on" },
 		{ HARDWARE("\"idle_states\":7"), "hardware.idle_states is not a list" },
 		{ HARDWARE("\"idle_states\":[[]]"), "hardware.idle_states: row 0 is not a state" },

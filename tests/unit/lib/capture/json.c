@@ -130,7 +130,9 @@ static const char golden[] =
 	"{'address':'0x401234','file':'/bin/"
 	"a','build_id':'ab000000000000000000000000000000000000cd',"
 	"'offset':4660,'user':true},"
-	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}]},"
+	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}],"
+	"'holder':{'pid':5,'tid':6,'interrupted':true,'stack':["
+	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}]}},"
 	"'threshold_ns':30000,'floor_ns':41000,'skid_ns':12345,'blind_ns':67890,"
 	"'history_ns':700000,'events':1234,'lost':5,"
 	"'trigger':{'kind':'irq','threshold_ns':30000,'function':'any','cpus':[3,4,7],"
@@ -173,6 +175,11 @@ TEST_WITH(holds_all, set_up, remove_output)
 	capture->spike.stack_tid = 4322;
 	capture->spike.stack = stack;
 	capture->spike.nr_frames = ARRAY_SIZE(stack);
+	capture->spike.holder = stack + 3;
+	capture->spike.nr_holder_frames = 1;
+	capture->spike.holder_pid = 5;
+	capture->spike.holder_tid = 6;
+	capture->spike.holder_interrupted = true;
 	capture->spike.has_noise = true;
 	capture->spike.noise_irq_ns = 6;
 	capture->spike.noise_softirq_ns = 7;

@@ -18,7 +18,9 @@
 	"'noise':{'irq_ns':6,'nmi_ns':9},'irqs_off':true,'stack_tid':14,"                          \
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"          \
 	"'offset':7,'user':false},"                                                                \
-	"{'address':'0x401234','file':'/bin/a','build_id':'ab00cd','offset':4660,'user':true}]"
+	"{'address':'0x401234','file':'/bin/a','build_id':'ab00cd','offset':4660,'user':true}],"   \
+	"'holder':{'pid':5,'tid':6,'interrupted':true,'stack':["                                   \
+	"{'address':'0xffffffff81000010','symbol':'do_nanosleep','user':false}]}"
 #define CAPTURE(spike, more)                                                                       \
 	"{'schema':1,'spike':{" spike "},'skid_ns':5,'history_ns':null,'events':17,"               \
 	"'recorder':{'kind':'pt'},'kernel':{'release':'6.1'},'threshold_ns':50" more "}"
@@ -77,6 +79,11 @@ TEST(reads_all)
 	assert_int_equal(spike->stack[1]->offset, 4660);
 	assert_int_equal(spike->stack[1]->build_id_size, 3);
 	assert_int_equal(spike->stack[1]->build_id[2], 0xcd);
+	assert_int_equal(spike->holder_pid, 5);
+	assert_int_equal(spike->holder_tid, 6);
+	assert_true(spike->holder_interrupted);
+	assert_int_equal(spike->nr_holder_frames, 1);
+	assert_string_equal(spike->holder[0]->symbol, "do_nanosleep");
 	perf_poke__capture_close(capture);
 }
 

@@ -122,6 +122,39 @@ TEST_IN_FOLDER(keeps_the_newest_branches)
 	perfdata_unmap(&file);
 }
 
+TEST_IN_FOLDER(follows_that_of_the_holder)
+{
+	static const struct perf_poke_frame other = { .address = 0x401000, .user = true };
+	static const struct perf_poke_frame *const holder[] = { &other };
+	static const struct perf_poke_branch branch = { 0x401000, 0x402000, 1 };
+	const struct perf_poke_spike spike = {
+		.stack = here,
+		.nr_frames = 1,
+		.branches = &branch,
+		.nr_branches = 1,
+		.holder_pid = 11,
+		.holder_tid = 12,
+		.holder = holder,
+		.nr_holder_frames = 1,
+	};
+	const uint64_t words[] = {
+		UINT64_C(1) << 63, 0x401000, 12ULL << 32 | 11, 7777, 0, 2, PERF_CONTEXT_USER,
+		0x401000,	   0, /* branches */
+	};
+	struct perfdata_record record;
+	struct perfdata_file file;
+	uint64_t at;
+
+	assert_true(written(&spike, &file, &record));
+	assert_int_equal(record.misc, PERF_RECORD_MISC_USER);
+	assert_int_equal(record.size, 8 + sizeof(words));
+	assert_memory_equal(record.bytes + 8, words, sizeof(words));
+	at = file.data.offset + record.size;
+	assert_true(perfdata_next(&file, &at, &record));
+	assert_int_equal(record.misc, PERF_RECORD_MISC_KERNEL);
+	perfdata_unmap(&file);
+}
+
 TEST_IN_FOLDER(is_missing_without_a_stack)
 {
 	const struct perf_poke_spike spike = { .ran_cpu = 3 };

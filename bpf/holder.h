@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The task that has the CPU when a watched thread's timer expires, or when the thread is woken. Of
+ * its stacks, that of the kernel is taken at each such interrupt that does not hit the idle task,
+ * the whole one once the thread is late: at the interrupt, if that was late already, else where the
+ * task gives up the CPU. */
+#ifndef HOLDER_H
+#define HOLDER_H
+
+#include "spike.h"
+#include "stack.h"
+
+/* By CPU */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, struct trigger_holder);
+} holders SEC(".maps");
+
+/* Whether half the way to a spike is over. */
+static __always_inline bool is_half(__u32 kind, __u64 late_ns)
+{
+	__u64 threshold = thresholds_ns[kind];
+
+	if (measured_ns[kind] > threshold)
+		threshold = measured_ns[kind];
+	return thresholds_ns[kind] && late_ns >= threshold / 2;
+}
+
+static __always_inline bool is_late(__u64 late_ns)
+{
+	return is_half(TRIGGER_THREAD, late_ns) || is_half(TRIGGER_WAKEUP, late_ns);
+}
+
+/* The whole stack. */
+static __noinline int holder_stack(void *ctx, __u32 at_interrupt)
+{
+	__u32 key = bpf_get_smp_processor_id();
+	struct trigger_holder *holder = bpf_map_lookup_elem(&holders, &key);
+
+	if (!holder)
+		return 0;
+	stack_take(&holder->stack, ctx);
+	holder->at_interrupt = at_interrupt;
+	return 0;
+}
+
+/* A stack is kept for as long again as its task had the CPU: who then runs for longer is to be
+ * named instead. NULL: it is kept, or the same task still has the CPU. */
+static __always_inline struct trigger_holder *holder_seen(__u32 cpu, __u64 now)
+{
+	struct trigger_holder *holder = bpf_map_lookup_elem(&holders, &cpu);
+
+	if (!holder || (holder->since_ns && !holder->until_ns))
+		return NULL;
+	if (holder->stack.kernel_size &&
+	    now - holder->until_ns < holder->until_ns - holder->since_ns)
+		return NULL;
+	holder->stack.kernel_size = 0;
+	holder->interrupted_size = 0;
+	holder->pid = holder->tid = 0;
+	holder->at_interrupt = 0;
+	holder->since_ns = now;
+	holder->until_ns = 0;
+	return holder;
+}
+
+/* The timer's interrupt has come. */
+static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct trigger_holder *holder = holder_seen(bpf_get_smp_processor_id(), now);
+
+	if (!holder || !has_stacks || !(__u32)pid_tgid)
+		return 0;
+	holder->pid = pid_tgid >> 32;
+	holder->tid = pid_tgid;
+	holder->interrupted_size =
+		bpf_get_stack(ctx, holder->interrupted, sizeof(holder->interrupted), 0);
+	if (is_late(irq_ns))
+		holder_stack(ctx, 1);
+	return 0;
+}
+
+/* Another task gets the CPU. */
+static __always_inline void holder_switched(void *ctx, __u32 from)
+{
+	__u32 key = bpf_get_smp_processor_id();
+	struct trigger_holder *holder = bpf_map_lookup_elem(&holders, &key);
+	__u64 now;
+
+	if (!holder || !holder->since_ns || holder->until_ns)
+		return;
+	now = bpf_ktime_get_ns();
+	if (from && !holder->at_interrupt && is_late(lateness(now, holder->since_ns)))
+		holder_stack(ctx, 0);
+	holder->until_ns = now;
+}
+
+/* Adds who had the CPU at that time to the stacks of the spike. */
+static __noinline int holder_copy(__u32 cpu, __u64 sequence, __u64 at_ns)
+{
+	__u32 key = sequence % TRIGGER_RECENT;
+	struct trigger_stacks *to = has_stacks ? bpf_map_lookup_elem(&stacks, &key) : NULL;
+	struct trigger_holder *from = bpf_map_lookup_elem(&holders, &cpu);
+
+	if (!to || !from || at_ns < from->since_ns || (from->until_ns && at_ns > from->until_ns))
+		return 0;
+	to->sequence = 0;
+	barrier();
+	if (bpf_probe_read_kernel(&to->holder, sizeof(to->holder), from))
+		to->holder.since_ns = 0;
+	barrier();
+	to->sequence = sequence;
+	return 0;
+}
+
+#endif
