@@ -297,10 +297,10 @@ class Strangers(common.HostTest):
         os.mkdir(inside)
         for entries, why in (
                 ([("capture/../../outside", tarfile.REGTYPE, "")], "'capture/../../outside'"),
-                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "not in the first folder"),
+                ([(self.folder + "/outside", tarfile.REGTYPE, "")], "outside the archive's first folder"),
                 ([("capture/perf.data", tarfile.SYMTYPE, self.folder),
                   ("capture/perf.data/data", tarfile.REGTYPE, "")], "'capture/perf.data'"),
-                ([("capture/host.json", tarfile.LNKTYPE, "/etc/passwd")], "not in the first folder"),
+                ([("capture/host.json", tarfile.LNKTYPE, "/etc/passwd")], "outside the archive's first folder"),
                 ([("capture/host.json", tarfile.LNKTYPE, "capture/perf.data")], "hard link"),
                 ([("capture/host.json", tarfile.CHRTYPE, "")], "'capture/host.json'"),
                 ([("capture/a\033[31m\u009b31m", tarfile.REGTYPE, "")], "not part of a capture"),
