@@ -186,8 +186,10 @@ static bool skip_field(struct text *text, const char *before, const struct field
 	return fields->has(fields->context, word.at, (size_t)(word.end - word.at));
 }
 
-/* Accepts only harmless functions and names with two leading underscores. */
-static bool skip_word(struct text *text, const struct fields *fields, unsigned int *depth)
+/* Accepts only harmless functions and names with two leading underscores. Of several words, as in
+ * `unsigned long`, libtraceevent makes one, so that `long REC` is no field. */
+static bool skip_word(struct text *text, const struct fields *fields, unsigned int *depth,
+		      bool after_word)
 {
 	static const char *const functions[] = { "__print_flags", "__print_symbolic" };
 	static const char *const types[] = { "__u8", "__u16", "__u32", "__u64",
@@ -197,13 +199,13 @@ static bool skip_word(struct text *text, const struct fields *fields, unsigned i
 
 	skip_spaces(text);
 	if (is_called(&word, "REC"))
-		return skip_field(text, "->", fields);
+		return !after_word && skip_field(text, "->", fields);
 	if (is_called(&word, "__get_str")) {
 		++*depth;
-		return skip_field(text, "(", fields);
+		return !after_word && skip_field(text, "(", fields);
 	}
 	if (text->at < text->end && *text->at == '(')
-		return is_one_of_names(&word, functions, ARRAY_SIZE(functions));
+		return !after_word && is_one_of_names(&word, functions, ARRAY_SIZE(functions));
 	return !is_macro || is_one_of_names(&word, types, ARRAY_SIZE(types));
 }
 
@@ -211,7 +213,7 @@ static bool skip_operator(struct text *text, unsigned int *depth)
 {
 	char c = *text->at++;
 
-	if (c == ')' && !*depth)
+	if ((c == ')' && !*depth) || (c == '-' && text->at < text->end && *text->at == '>'))
 		return false;
 	*depth = *depth + (c == '(') - (c == ')');
 	return is_one_of(c, "()+-*|&^<>=?:,{}!~") && *depth <= DEPTH_MAX;
@@ -220,13 +222,15 @@ static bool skip_operator(struct text *text, unsigned int *depth)
 static bool skip_arguments(struct text *text, const struct fields *fields)
 {
 	unsigned int depth = 0, unary = 0;
+	bool after_word = false;
 
 	for (skip_spaces(text); text->at < text->end; skip_spaces(text)) {
 		char c = *text->at;
 		bool is_plain = c == '"'     ? skip_string(text, false)
-				: is_word(c) ? skip_word(text, fields, &depth)
+				: is_word(c) ? skip_word(text, fields, &depth, after_word)
 					     : skip_operator(text, &depth);
 
+		after_word = is_word(c);
 		unary = is_one_of(c, "!~") ? unary + 1 : 0;
 		if (!is_plain || unary > UNARY_MAX)
 			return false;

@@ -61,6 +61,11 @@ TEST(refuses_what_is_dangerous)
 		" \"%d\", REC",
 		" \"%d\", sizeof(REC->a)",
 		" \"%d\", unknown (REC->a)",
+		" \"%d\", long REC->a",
+		" \"%s\", long __get_str(a)",
+		" \"%s\", long __print_symbolic(REC->a, { 0, \"a\" })",
+		" \"%d\", REC->a->a",
+		" \"%d\", a->a",
 		" \"%s\", __get_str(missing)",
 		" \"%s\", __get_str(a",
 	};
