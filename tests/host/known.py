@@ -26,6 +26,10 @@ class Known(common.HostTest):
         self.assertEqual(result.returncode, code, result.stderr)
         return common.parse_lines(result.stdout)
 
+    def folders(self):
+        """The session removes the folder that it made if it is empty."""
+        return super().folders() if os.path.exists(self.output) else []
+
     def test_known_ones_go(self):
         self.know({"fingerprint": "*"})
         lines = self.start(0, "--duration", "2s")
