@@ -152,13 +152,14 @@ Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_sy
 LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
 
 
-SENDER = re.compile(r"(ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work): |cpu=\d+ callsite=|work struct=")
+EVENT = re.compile(r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work): "
+                   r"|cpu=\d+ callsite=|work struct=")
 
 
 def is_sample(line):
     """Whether the line belongs to the sample, the spike's stack, whose frames begin with a tab, or
-    a sender, and not to the trace. With -F, events have no name."""
-    return line[0] == "\t" or line.rstrip().endswith(":") or SENDER.search(line) is not None
+    an event beside the trace, and not to the trace. With -F, events have no name."""
+    return line[0] == "\t" or line.rstrip().endswith(":") or EVENT.search(line) is not None
 
 
 class Decoded:
