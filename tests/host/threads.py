@@ -163,12 +163,13 @@ class Holder(common.HostTest):
         cpu = common.find_cpus(1)[0]
         os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
         self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
-        pid, path, spike = self.capture_behind(cpu)
+        # An interrupt that hits the idle task just before has no holder.
+        pid, path, spike = next(found for found in iter(lambda: self.capture_behind(cpu), None) if found[2]["holder"])
         self.assertNotEqual(spike["stack_tid"], pid)
         self.assertEqual(spike["holder"]["tid"], pid, spike["holder"])
         found = json.loads(common.run_ctl("report", "--json", path).stdout)
-        # The interrupt is in time, and hits user space but now and then.
-        self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched from in \w*nanosleep|the timer's interrupt hit )" % pid)
+        # The interrupt is in time, and hits user space but now and then. Others may preempt the thread there.
+        self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched from in |the timer's interrupt hit )" % pid)
         self.assertEqual(found["holder"]["tid"], pid)
 
 
