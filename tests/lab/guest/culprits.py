@@ -249,6 +249,9 @@ for name, kind in all_kinds.items():
         continue
     # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
     check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")
+    # Without preemption, the interrupt hits whatever function the culprit calls at that moment.
+    if name in ("preempt_off", "syscall") and "PREEMPT_RT" not in os.uname().version:
+        continue
     usual = kind.fingerprints.most_common(1)[0]
     check(usual[1] * 2 > kind.spikes, f"{name}: fingerprints {dict(kind.fingerprints)}")
     check(not HAS_SENDERS or usual[0] == FINGERPRINTS[name], f"{name}: fingerprint {usual[0]}, not {FINGERPRINTS[name]}")
