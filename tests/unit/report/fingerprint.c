@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "made_fingerprint.h"
 #include "test.h"
 #include "timeline.h"
 
@@ -265,19 +266,6 @@ TEST(has_none_of_a_poke)
 	fingerprint_of(&found, &account);
 	assert_string_equal(found.id, "");
 	assert_null(fingerprint_json(&found));
-}
-
-static struct fingerprint made(const char *kind, const char *chain)
-{
-	struct fingerprint fingerprint = { 0 };
-	_cleanup_free_ char *copy = strdup(chain);
-	char *rest = copy, *frame;
-
-	snprintf(fingerprint.kind, sizeof(fingerprint.kind), "%s", kind);
-	while ((frame = strsep(&rest, "<")))
-		snprintf(fingerprint.frames[fingerprint.nr++], FINGERPRINT_NAME_SIZE, "%s", frame);
-	fingerprint_seal(&fingerprint);
-	return fingerprint;
 }
 
 static double alike(const char *one, const char *other)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "made_fingerprint.h"
 #include "test.h"
 
 #define HEAD "{ \"version\": 1, \"causes\": [\n"
@@ -80,19 +81,6 @@ TEST(takes_what_people_write)
 	assert_string_equal(known.causes[0].expires, "2028-02-29");
 	assert_string_equal(known.causes[0].comment, "see http://acme/7 // 8");
 	assert_null(known.causes[1].id);
-}
-
-static struct fingerprint made(const char *kind, const char *chain)
-{
-	struct fingerprint fingerprint = { 0 };
-	_cleanup_free_ char *copy = strdup(chain);
-	char *rest = copy, *frame;
-
-	snprintf(fingerprint.kind, sizeof(fingerprint.kind), "%s", kind);
-	while ((frame = strsep(&rest, "<")))
-		snprintf(fingerprint.frames[fingerprint.nr++], FINGERPRINT_NAME_SIZE, "%s", frame);
-	fingerprint_seal(&fingerprint);
-	return fingerprint;
 }
 
 static void see(struct causes *causes, const char *kind, const char *chain, uint64_t latency_ns,
