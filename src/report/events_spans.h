@@ -3,9 +3,9 @@
 #ifndef REPORT_EVENTS_SPANS_H
 #define REPORT_EVENTS_SPANS_H
 
+#include "events/tracepoints.h"
 #include "senders.h"
 #include "spans.h"
-#include "tracepoints.h"
 
 /* Reads the events of one CPU, or of all if it is negative, up to `end`; and from `begin` on,
  * senders of interrupts to that CPU. Earlier events only determine which spans are open at `begin`.

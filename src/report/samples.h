@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "names.h"
-#include "tracepoints.h"
+#include "events/tracepoints.h"
+#include "symbols/names.h"
 
 /* Names an address of user space for a sample; 0: unknown. */
 typedef uint32_t samples_namer(void *context, struct names *names,

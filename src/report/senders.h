@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tracepoints.h"
+#include "events/tracepoints.h"
 
 #define SENDERS_MAX 32
 #define SENDER_CALLERS_MAX 3

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "hardware.h"
-#include "names.h"
 #include "samples.h"
+#include "symbols/names.h"
 
 /* More than anyone reads; about 200 MB. */
 #define SPANS_MAX (UINT32_C(1) << 22)

@@ -3,7 +3,7 @@
 #ifndef REPORT_SPANS_TRACKS_H
 #define REPORT_SPANS_TRACKS_H
 
-#include "cpu.h"
+#include "calls/cpu.h"
 #include "spans.h"
 
 /* Spans that continue after the known window stay open. Returns 0 or -ENOMEM. */

@@ -3,8 +3,8 @@
 #ifndef REPORT_TRACK_SPANS_H
 #define REPORT_TRACK_SPANS_H
 
+#include "calls/timeline.h"
 #include "spans.h"
-#include "timeline.h"
 
 struct track_spans;
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "code.h"
-#include "sideband.h"
+#include "code/code.h"
+#include "sideband/sideband.h"
 
 void user_code_release(struct user_code *user)
 {

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "names.h"
-#include "tracepoints.h"
+#include "events/tracepoints.h"
+#include "symbols/names.h"
 
 struct code;
 struct code_view;

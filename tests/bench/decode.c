@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "blocks.h"
-#include "code.h"
-#include "decode.h"
+#include "blocks/blocks.h"
+#include "blocks/decode.h"
+#include "code/code.h"
 
 static uint64_t insns, blocks, last;
 

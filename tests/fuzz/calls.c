@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "calls.h"
+#include "calls/calls.h"
 #include "fuzz.h"
 #include "fxt/fxt.h"
 #include "fxt/fxt_timeline.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The decoder on a perf.data, where all code is a few instructions again and again. */
-#include "decode.h"
+#include "blocks/decode.h"
 
 #include <search.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <intel-pt.h>
 
 #include "array.h"
-#include "code.h"
+#include "code/code.h"
 #include "fuzz.h"
 
 static const uint8_t pattern[32] = {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A file of functions or of code: after a byte that says which, `k` kallsyms, `e` ELF, `c` kcore.
  */
-#include "symbols.h"
+#include "symbols/symbols.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "code/kcore.h"
 #include "fuzz.h"
 #include "io.h"
-#include "kcore.h"
 #include "tree.h"
 
 static void check(const struct symbols *symbols)

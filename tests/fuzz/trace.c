@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sideband and the trace of a perf.data. */
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
 #include "fuzz.h"
-#include "sideband.h"
+#include "sideband/sideband.h"
 
 /* Enough for all that 64 KiB can hold. */
 #define SEGMENTS_MAX (64 * 1024 / 16)

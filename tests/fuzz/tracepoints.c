@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "tracepoints.h"
+#include "events/tracepoints.h"
 
 #include <string.h>
 #include <sys/mman.h>

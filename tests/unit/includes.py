@@ -29,7 +29,14 @@ ARROWS = {
     "src/lib/capture": ("src/lib/delivery", "src/lib/hardware", "src/lib/recorder", "src/lib/trigger"),
     "src/lib/session": ("src/lib/capture", "src/lib/visible", "src/lib/workload"),
     "src/lib": (),
-    "src/decode": ("src/perfdata",),
+    "src/decode/symbols": ("src/shared",),
+    "src/decode/sideband": ("src/perfdata",),
+    "src/decode/trace": ("src/decode/sideband",),
+    "src/decode/code": ("src/decode/symbols", "src/decode/trace"),
+    "src/decode/blocks": ("src/decode/code",),
+    "src/decode/calls": ("src/decode/blocks",),
+    "src/decode/events": ("src/decode/symbols", "src/perfdata"),
+    "src/decode": ("src/decode/calls", "src/decode/events"),
     "src/report": ("src/decode",),
     "src/ctl/cli": ("src/lib", "src/shared"),
     "src/ctl/capture": ("src/ctl/cli", "src/report"),
@@ -65,9 +72,8 @@ def include_graph(tree):
     """Each file of src/ and bpf/ with the files of the tree that it includes."""
     paths = [*tree.glob("src/**/*.[ch]"), *tree.glob("bpf/**/*.[ch]")]
     files = {path.relative_to(tree) for path in paths}
-    # Below src/lib and src/ctl headers are named with their folder.
-    folders = [pathlib.Path(folder) for folder in ARROWS
-               if not folder.startswith(("src/lib/", "src/ctl/"))]
+    # Below folders with subfolders headers are named with their folder.
+    folders = [pathlib.Path(folder) for folder in ARROWS if folder.count("/") < 2]
     for path in sorted(files):
         found = []
         for name in INCLUDE.findall((tree / path).read_text()):

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "files.h"
+#include "code/files.h"
 
 struct traced_file {
 	struct build_id id;

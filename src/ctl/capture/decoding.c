@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "calls/flow.h"
 #include "capture/capture_trace.h"
 #include "cli/ending.h"
 #include "clock.h"
-#include "code.h"
-#include "flow.h"
+#include "code/code.h"
 
 #define SHOW_AFTER_NS NSEC_PER_SEC
 #define SHOW_EVERY_NS (NSEC_PER_SEC / 5)

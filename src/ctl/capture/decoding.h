@@ -3,11 +3,11 @@
 #ifndef CTL_CAPTURE_DECODING_H
 #define CTL_CAPTURE_DECODING_H
 
+#include "blocks/decode.h"
 #include "build_id.h"
-#include "calls.h"
+#include "calls/calls.h"
 #include "capture/view.h"
 #include "cli/console.h"
-#include "decode.h"
 
 /* Of a trace without times, only the last bytes are decoded. */
 #define DECODING_TAIL (128 * 1024)

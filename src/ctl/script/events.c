@@ -6,10 +6,10 @@
 #include "capture/capture_trace.h"
 #include "clock.h"
 #include "cpulist.h"
+#include "events/tracepoints.h"
 #include "printable.h"
 #include "script/script.h"
-#include "sideband.h"
-#include "tracepoints.h"
+#include "sideband/sideband.h"
 
 int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
 		size_t *nr)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "timeline.h"
+#include "calls/timeline.h"
 
 #define FXT_STRINGS_MAX 32767
 #define FXT_THREADS_MAX 255

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "timeline.h"
+#include "calls/timeline.h"
 
 struct fxt_timeline_opts {
 	const char *path;     /* output, compressed if it ends with .gz */

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "decode"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "decode/calls"))
 SENTENCE = sys.argv[-1]
 from program import CALL, OFF, ON, RETURN, SYSCALL, Program  # noqa: E402  # pylint: disable=wrong-import-position
 

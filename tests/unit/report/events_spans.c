@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "events_spans.h"
 
-#include "../decode/made_tracepoints.h"
+#include "decode/events/made_tracepoints.h"
 #include "test.h"
 
 #include <inttypes.h>

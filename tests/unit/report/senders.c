@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "senders.h"
 
-#include "../decode/made_tracepoints.h"
+#include "decode/events/made_tracepoints.h"
 #include "test.h"
 
 #include <string.h>

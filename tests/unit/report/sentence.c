@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Why a timer was late, of a program for struct calls (see feeder.h), for culprits.py.
  * usage: sentence CPU EXPECTED ACTUAL TIME: prints kind, name and sentence, a line each */
-#include "../decode/feeder.h"
 #include "account.h"
+#include "decode/calls/feeder.h"
 #include "track_spans.h"
 
 static int read_spans(struct account *account)

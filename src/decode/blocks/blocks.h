@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Decodes one segment of a trace with libipt's block decoder. */
+#ifndef DECODE_BLOCKS_H
+#define DECODE_BLOCKS_H
+
+#include <intel-pt.h>
+
+#include "blocks/item.h"
+#include "sideband/sideband.h"
+#include "trace/trace.h"
+#include "util.h"
+
+struct blocks;
+struct code_view;
+
+/* Shared by all segments of a file. */
+struct blocks_env {
+	const struct sideband *sideband;
+	struct pt_config config;
+	uint64_t switch_to; /* the kernel's __switch_to; 0: unknown or not traced */
+	bool runs;	    /* as of struct decode_opts, and so are the marks */
+	uint64_t marks[DECODE_MARKS];
+};
+
+struct blocks_counts {
+	uint64_t errors, overflows;
+	struct decode_item first_error; /* if there are errors */
+	uint32_t cycles; /* that are of the first item of the next segment that has some */
+	bool joined;	 /* it runs on into the next segment, whose DECODE_BEGIN is none */
+};
+
+/* The minimum room for items. */
+#define BLOCKS_ROOM_MIN 64
+
+void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to);
+
+/* For a segment of a queue. next: the one that follows, or NULL; if they are contiguous, the last
+ * block ends where that one begins. All arguments must stay. Returns 0 or -ENOMEM. */
+int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct trace_queue *queue,
+	       const struct trace_segment *segment, const struct trace_segment *next) _must_check_;
+void blocks_free(struct blocks *blocks);
+
+/* Continues decoding, with the calling thread's view. Returns 0 or -ENOMEM. */
+int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
+		size_t room, size_t *nr) _must_check_;
+
+/* Whether nothing follows. */
+bool blocks_done(const struct blocks *blocks);
+
+/* When it is done. */
+const struct blocks_counts *blocks_counts(const struct blocks *blocks);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * @file
+ * Intel PT: what the CPUs of a perf.data executed, block by block, in order of time.
+ *
+ *	decode_new(&decode, &opts, &why);
+ *	while (!(r = decode_next(decode, &items, &nr)) && nr)
+ *		...
+ *	decode_free(decode);
+ *
+ * Of these headers the parts of src/decode include what they need; others include this one, and
+ * code.h for what a block is.
+ */
+#ifndef DECODE_H
+#define DECODE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "blocks/item.h"
+
+struct decode;
+struct symbol;
+
+struct decode_opts {
+	const char *data;	 /* a perf.data, or its folder */
+	const char *buildid_dir; /* folder of files by build ID; NULL: none */
+	const char *symfs;	 /* root of files searched by name; NULL: / */
+	int cpu;		 /* negative: all */
+	uint64_t begin, end;	 /* window in ns of perf's clock; end 0: unbounded */
+	uint64_t tail; /* only the end of each CPU's trace, at least this many bytes; 0: all */
+	unsigned int threads; /* decoding threads; 0 or 1: only the caller's */
+	/* Consecutive blocks of one function are merged into one item if only the last one may
+	 * change interrupts, and if no mark lies between their times. */
+	bool runs;
+	uint64_t marks[DECODE_MARKS];
+	const volatile sig_atomic_t *stop; /* once not 0, decode_next() returns -ECANCELED */
+};
+
+/* Counts up to the position of decode_next(). */
+struct decode_stats {
+	uint64_t errors, overflows, gaps;
+	uint64_t bytes, segments; /* bytes of trace decoded */
+	/* In the window, as recorded by the kernel: how often trace and records were lost. */
+	uint64_t truncated, lost_records;
+	char first_error[128]; /* position and error; "": none */
+};
+
+/* Returns 0 or a negative errno with `why`, a line for the user, to be freed. */
+int decode_new(struct decode **ret, const struct decode_opts *opts, char **why);
+void decode_free(struct decode *decode);
+
+/* Returns a batch of items, valid until the next call: of all CPUs in order of time, of one CPU in
+ * order of execution. Returns 0, with *nr 0 at the end; or a negative errno. */
+int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr);
+
+/* The name of a thread at a time, valid briefly. NULL: unknown. */
+const char *decode_comm(struct decode *decode, int tid, uint64_t time);
+
+/* The symbol of an address in the item's process, as perf names it; never NULL. Stays valid. */
+const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
+				   uint64_t ip);
+
+struct code_file;
+
+/* As code_files(), after the end. */
+int decode_files(struct decode *decode, struct code_file **files, size_t *nr);
+
+void decode_stats(const struct decode *decode, struct decode_stats *stats);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of calls share. */
+#ifndef DECODE_CALLS_INTERNAL_H
+#define DECODE_CALLS_INTERNAL_H
+
+#include "calls/calls.h"
+
+#include "calls/threads.h"
+
+struct calls {
+	struct calls_opts opts;
+	struct timeline *timeline;
+	struct names *names;
+	struct stack_env env;
+	struct cpu_names cpu_names;
+	struct cpu *cpus, *cpu; /* all, and the last one */
+	struct threads threads;
+	struct symbol unknown;
+	uint64_t last;	/* ns */
+	uint64_t quiet; /* until then advance() changes nothing but the time */
+	uint64_t gaps;
+	uint64_t expected_at;
+	bool has_expected, has_spike;
+	int r;
+};
+
+/* Of the CPU: its moment, in what the axis counts. */
+uint64_t calls_position(const struct calls *calls, const struct cpu *cpu);
+void calls_move(const struct calls *calls, struct cpu *cpu, uint64_t time);
+
+/* Time goes on: the window may open or end, and the spike may have been. */
+void calls_advance(struct calls *calls, struct cpu *cpu, uint64_t time);
+void calls_mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time);
+
+void calls_count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "calls/cpu.h"
+
+/* Far from real IDs, and within the 32 bits of Perfetto. */
+#define KOID_CPUS UINT64_C(0x70000000)
+#define FLOW_SPIKE 1
+
+static const char *const track_names[] = {
+	[TRACK_CODE] = "functions",
+	[TRACK_TASKS] = "tasks",
+	[TRACK_TIMER] = "timer",
+	[TRACK_INTERRUPTS] = "interrupts",
+	[TRACK_IRQS_OFF] = "interrupts off",
+	[TRACK_TRACE] = "trace",
+};
+_Static_assert(ARRAY_SIZE(track_names) == TRACK_NR_OF_CPU, "each has a name");
+
+int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
+{
+	*cpu_names = (struct cpu_names){
+		.process = names_add(names, "CPUs"),
+		.category = names_add(names, "cpu"),
+		.lost = names_add(names, "[lost]"),
+		.untraced = { [UNTRACED_CODE] = names_add(names, "[not traced]"),
+			      [UNTRACED_SMI] = names_add(names, "SMI"),
+			      [UNTRACED_GUEST] = names_add(names, "virtual machine"),
+			      [UNTRACED_HYPERVISOR] = names_add(names, "hypervisor") },
+		.latency = names_add(names, "latency ns"),
+		.late = names_add(names, "timer is late"),
+		.spike = names_add(names, "spike"),
+	};
+	return names_error(names);
+}
+
+struct cpu *cpu_new(struct timeline *timeline, struct names *names,
+		    const struct cpu_names *cpu_names, int number)
+{
+	struct cpu *cpu = calloc(1, sizeof(*cpu));
+
+	if (!cpu)
+		return NULL;
+	cpu->number = number;
+	/* Tasks before functions: when a window opens, the running task comes first. */
+	for (size_t i = TRACK_NR_OF_CPU; i--;) {
+		struct track_id id = {
+			.kind = (enum track_kind)i,
+			.cpu = number,
+			.process = KOID_CPUS,
+			.thread = KOID_CPUS + 1 + (uint64_t)number * TRACK_NR_OF_CPU + i,
+			.process_name = cpu_names->process,
+		};
+		char name[48];
+
+		snprintf(name, sizeof(name), "CPU %d %s", number, track_names[i]);
+		id.thread_name = names_add(names, name);
+		cpu->tracks[i] = timeline_track(timeline, &id);
+		if (!cpu->tracks[i]) {
+			free(cpu);
+			return NULL;
+		}
+	}
+	return cpu;
+}
+
+void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by)
+{
+	struct track *track = cpu->tracks[TRACK_IRQS_OFF];
+
+	if (change == IRQ_SAME || cpu->irqs_off == (change == IRQ_OFF))
+		return;
+	cpu->irqs_off = change == IRQ_OFF;
+	if (cpu->irqs_off)
+		track_begin(track, cpu->now.at, names->category, by);
+	else
+		track_end(track, cpu->now.at, NULL, 0);
+}
+
+/* The CPU turns interrupts off itself. */
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler)
+{
+	if (cpu->nesting < CPU_NESTING_MAX)
+		cpu->saved[cpu->nesting] = cpu->irqs_off;
+	cpu->nesting++;
+	cpu_irqs(cpu, names, IRQ_OFF, handler);
+	track_begin(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, names->category, handler);
+}
+
+void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to)
+{
+	bool were_off = false;
+
+	if (cpu->nesting) {
+		cpu->nesting--;
+		were_off = cpu->nesting >= CPU_NESTING_MAX || cpu->saved[cpu->nesting];
+		track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
+	}
+	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, to);
+}
+
+/* A task that is switched from in an exception leaves the exception to its next turn. */
+static void leave_interrupts(struct cpu *cpu)
+{
+	while (track_depth(cpu->tracks[TRACK_INTERRUPTS]))
+		track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
+	cpu->nesting = 0;
+}
+
+void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread)
+{
+	struct track *track = cpu->tracks[TRACK_TASKS];
+
+	if (cpu->thread) {
+		track_end(track, cpu->now.at, NULL, 0);
+		leave_interrupts(cpu);
+	}
+	track_begin(track, cpu->now.at, names->category, thread->name);
+	cpu->thread = thread;
+}
+
+void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
+{
+	struct track *track = cpu->tracks[TRACK_TASKS];
+
+	track_end(track, cpu->now.at, NULL, 0);
+	track_begin(track, cpu->now.at, names->category, cpu->thread->name);
+}
+
+void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why)
+{
+	struct track *track = cpu->tracks[TRACK_TRACE];
+
+	track_begin(track, since, names->category, why);
+	track_end(track, cpu->now.at, NULL, 0);
+}
+
+void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
+	       uint64_t latency_ns)
+{
+	struct track *track = cpu->tracks[TRACK_TIMER];
+	const struct track_arg arg = { .key = names->latency, .u64 = latency_ns };
+	struct track *thread = cpu->thread ? cpu->thread->stack.track : NULL;
+
+	track_begin(track, expected_at, names->category, names->late);
+	track_flow(track, expected_at, TRACK_FLOW_BEGIN, names->category, names->spike, FLOW_SPIKE);
+	track_instant(track, cpu->now.at, names->category, names->spike, &arg, 1);
+	/* The arrow points to the function of the spike, or to a slice on this track. */
+	if (!thread || !track_depth(thread))
+		thread = track;
+	track_flow(thread, cpu->now.at, TRACK_FLOW_END, names->category, names->spike, FLOW_SPIKE);
+	track_end(track, cpu->now.at, &arg, 1);
+	if (thread != track)
+		track_instant(thread, cpu->now.at, names->category, names->spike, &arg, 1);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "calls/stack.h"
+
+#include "array.h"
+
+int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names *names)
+{
+	*env = (struct stack_env){ .timeline = timeline };
+	env->category.kernel = names_add(names, "kernel");
+	env->category.user = names_add(names, "user");
+	env->category.interrupt = names_add(names, "interrupt");
+	env->category.syscall = names_add(names, "syscall");
+	env->category.untraced = names_add(names, "untraced");
+	env->key.insns = names_add(names, "instructions");
+	env->key.cycles = names_add(names, "cycles");
+	env->key.ipc = names_add(names, "IPC");
+	env->key.icache = names_add(names, "icache bytes");
+	env->key.span = names_add(names, "time");
+	env->key.before = names_add(names, "began before the trace");
+	env->key.unfinished = names_add(names, "unfinished");
+	env->untraced = names_add(names, "[not traced]");
+	return names_error(names);
+}
+
+void stack_release(struct stack *stack)
+{
+	free(stack->frames);
+	*stack = (struct stack){ 0 };
+}
+
+static uint32_t category(const struct stack_env *env, const struct frame *frame)
+{
+	switch (frame->kind) {
+	case FRAME_INTERRUPT:
+		return env->category.interrupt;
+	case FRAME_SYSCALL:
+		return env->category.syscall;
+	case FRAME_UNTRACED:
+		return env->category.untraced;
+	case FRAME_CALL:
+		break;
+	}
+	return frame->symbol->kernel ? env->category.kernel : env->category.user;
+}
+
+static struct frame *add_frame(struct stack *stack)
+{
+	size_t room = stack->room ? 2 * stack->room : 32;
+	struct frame *frames;
+
+	if (stack->nr < stack->room)
+		return &stack->frames[stack->nr++];
+	frames = realloc(stack->frames, room * sizeof(*frames));
+	if (!frames) {
+		stack->env->r = -ENOMEM;
+		return NULL;
+	}
+	stack->frames = frames;
+	stack->room = room;
+	return &stack->frames[stack->nr++];
+}
+
+static void begin_frame(struct stack *stack, struct frame *frame, const struct moment *now)
+{
+	frame->before = false;
+	frame->time = now->time;
+	frame->counts = stack->counts;
+	frame->touches = stack->touches;
+	frame->lines = 0;
+}
+
+void stack_restart(struct stack *stack, const struct moment *now, bool whole)
+{
+	stack_pop(stack, now, 0);
+	stack->whole = whole;
+	if (!whole)
+		track_restart(stack->track, now->at);
+	if (!whole && stack->cpu)
+		track_restart(stack->cpu, now->at);
+	begin_frame(stack, &stack->root, now);
+}
+
+static uint32_t name(const struct stack *stack, const struct frame *frame)
+{
+	return frame->kind == FRAME_UNTRACED ? stack->env->untraced : frame->symbol->name;
+}
+
+static void begin_on_cpu(struct stack *stack, const struct frame *frame, uint64_t at)
+{
+	if (stack->cpu)
+		track_begin(stack->cpu, at, category(stack->env, frame), name(stack, frame));
+}
+
+void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu)
+{
+	for (size_t i = 0; stack->cpu && i < stack->nr; i++)
+		track_end(stack->cpu, now->at, NULL, 0);
+	stack->cpu = cpu;
+	if (cpu)
+		track_restart(cpu, now->at);
+	for (size_t i = 0; i < stack->nr; i++)
+		begin_on_cpu(stack, &stack->frames[i], now->at);
+}
+
+void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
+		enum frame_kind kind, uint64_t back)
+{
+	struct frame *frame = add_frame(stack);
+
+	if (!frame)
+		return;
+	begin_frame(stack, frame, now);
+	frame->symbol = symbol;
+	frame->kind = kind;
+	frame->back = back;
+	track_begin(stack->track, now->at, category(stack->env, frame), name(stack, frame));
+	begin_on_cpu(stack, frame, now->at);
+}
+
+static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
+		      bool unfinished)
+{
+	const struct stack_env *env = stack->env;
+	uint64_t insns = stack->counts.insns - frame->counts.insns;
+	uint64_t cycles = stack->counts.cycles - frame->counts.cycles;
+	struct track_arg args[8];
+	size_t nr = 0;
+
+	args[nr++] = (struct track_arg){ .type = TRACK_ARG_SPAN,
+					 .key = env->key.span,
+					 .span = { frame->time, now->time } };
+	args[nr++] = (struct track_arg){ .key = env->key.insns, .u64 = insns };
+	if (cycles) {
+		args[nr++] = (struct track_arg){ .key = env->key.cycles, .u64 = cycles };
+		args[nr++] = (struct track_arg){ .type = TRACK_ARG_DOUBLE,
+						 .key = env->key.ipc,
+						 .number = (double)insns / (double)cycles };
+	}
+	args[nr++] = (struct track_arg){ .key = env->key.icache,
+					 .u64 = (uint64_t)frame->lines * LINE_SIZE };
+	if (frame->before)
+		args[nr++] = (struct track_arg){ .type = TRACK_ARG_BOOL,
+						 .key = env->key.before,
+						 .boolean = true };
+	if (unfinished)
+		args[nr++] = (struct track_arg){ .type = TRACK_ARG_BOOL,
+						 .key = env->key.unfinished,
+						 .boolean = true };
+	track_end(stack->track, now->at, args, nr);
+	if (stack->cpu)
+		track_end(stack->cpu, now->at, args, nr);
+}
+
+static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
+{
+	struct frame frame = stack->frames[--stack->nr];
+	struct frame *outer = stack_top(stack) ?: &stack->root;
+
+	outer->lines += frame.lines;
+	end_slice(stack, &frame, now, unfinished);
+}
+
+void stack_pop(struct stack *stack, const struct moment *now, size_t nr)
+{
+	while (stack->nr > nr)
+		pop_one(stack, now, false);
+}
+
+void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol)
+{
+	const struct frame top = *stack_top(stack);
+
+	stack_pop(stack, now, stack->nr - 1);
+	stack_push(stack, now, symbol, top.kind, top.back);
+}
+
+void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol)
+{
+	struct frame *frame;
+
+	if (stack->whole) {
+		stack_push(stack, now, symbol, FRAME_CALL, 0);
+		return;
+	}
+	frame = add_frame(stack);
+	if (!frame)
+		return;
+	*frame = stack->root;
+	frame->symbol = symbol;
+	frame->kind = FRAME_CALL;
+	frame->back = 0;
+	frame->before = true;
+	stack->root.lines = 0;
+	track_begin_late(stack->track, category(stack->env, frame), name(stack, frame));
+	if (stack->cpu)
+		track_begin_late(stack->cpu, category(stack->env, frame), name(stack, frame));
+}
+
+size_t stack_find_return(const struct stack *stack, uint64_t to)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind == FRAME_INTERRUPT)
+			break;
+		if (stack->frames[i].back == to)
+			return i;
+	}
+	return stack->nr;
+}
+
+size_t stack_find_function(const struct stack *stack, const struct symbol *symbol)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (symbol_is_same(stack->frames[i].symbol, symbol))
+			return i;
+		if (stack->frames[i].kind != FRAME_CALL)
+			break;
+	}
+	return stack->nr;
+}
+
+bool stack_is_in_interrupt(const struct stack *stack)
+{
+	for (size_t i = stack->nr; i--;) {
+		if (stack->frames[i].kind == FRAME_INTERRUPT)
+			return true;
+	}
+	return false;
+}
+
+/* The line is new to all frames that began after its last execution. These are the innermost ones.
+ * Counts are passed outwards when a frame ends, so the line is added to the innermost frame, and
+ * subtracted from the one around the new ones. */
+static void count_line(struct stack *stack, uint64_t last)
+{
+	size_t low = ARRAY_COUNT_BEFORE(stack->nr, i, stack->frames[i].touches < last);
+	struct frame *outer = &stack->root;
+
+	if (low < stack->nr)
+		stack_top(stack)->lines++;
+	else if (stack->nr || stack->root.touches < last)
+		return;
+	else
+		stack->root.lines++;
+	if (low)
+		stack->frames[low - 1].lines--;
+	else if (outer->touches < last)
+		outer->lines--;
+}
+
+void stack_touch_page(struct stack *stack, uint64_t number, uint64_t lines)
+{
+	uint64_t since = (stack_top(stack) ?: &stack->root)->touches, now = ++stack->touches;
+	struct line_page *page = stack->page;
+
+	if (!page || page->number != number)
+		page = lines_find(&stack->env->lines, stack->id, number);
+	if (!page) {
+		stack->env->r = -ENOMEM;
+		return;
+	}
+	stack->page = page;
+	for (; lines; lines &= lines - 1) {
+		uint64_t *last = &page->last[__builtin_ctzll(lines)];
+
+		/* All frames contain the lines of the innermost one. */
+		if (*last <= since)
+			count_line(stack, *last);
+		*last = now;
+	}
+}
+
+void stack_touch(struct stack *stack, uint64_t first, uint64_t last)
+{
+	uint64_t line = first / LINE_SIZE, end = last / LINE_SIZE;
+
+	while (line <= end) {
+		uint64_t page = line / LINES_IN_PAGE, low = line % LINES_IN_PAGE;
+		uint64_t high = end / LINES_IN_PAGE == page ? end % LINES_IN_PAGE : 63;
+
+		stack_touch_page(stack, page, UINT64_MAX >> (63 - high) & UINT64_MAX << low);
+		line += high - low + 1;
+	}
+}
+
+void stack_finish(struct stack *stack, const struct moment *now)
+{
+	while (stack->nr)
+		pop_one(stack, now, true);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The call stack of a thread, as slices on its track. */
+#ifndef DECODE_STACK_H
+#define DECODE_STACK_H
+
+#include "calls/timeline.h"
+#include "symbols/lines.h"
+#include "symbols/symbol.h"
+
+/* A deeper stack consists of frames that are never returned from. */
+#define STACK_DEPTH_MAX 100000
+
+enum frame_kind {
+	FRAME_CALL,
+	FRAME_INTERRUPT, /* an exception too */
+	FRAME_SYSCALL,
+	FRAME_UNTRACED, /* a call to untraced code */
+};
+
+/* Counts since the beginning of the trace. */
+struct counts {
+	uint64_t insns, cycles;
+};
+
+struct frame {
+	const struct symbol *symbol;
+	enum frame_kind kind;
+	bool before;   /* began before the trace */
+	uint64_t back; /* return address; 0: unknown */
+	uint64_t time; /* ns */
+	struct counts counts;
+	uint64_t touches; /* of lines by the thread, when it began */
+	int64_t lines;	  /* that were touched since, less what inner frames did not pass on yet */
+};
+
+/* Shared by all stacks. */
+struct stack_env {
+	struct timeline *timeline;
+	struct lines lines;
+	struct {
+		uint32_t kernel, user, interrupt, syscall, untraced;
+	} category;
+	struct {
+		uint32_t insns, cycles, ipc, icache, span, before, unfinished;
+	} key;
+	uint32_t untraced; /* name */
+	int r;
+};
+
+struct stack {
+	struct stack_env *env;
+	struct track *track;
+	struct track *cpu; /* the same on the track of the CPU that it runs on; or NULL */
+	uint32_t id;	   /* from 1 */
+	struct frame *frames;
+	size_t nr, room;
+	struct counts counts; /* of the thread */
+	uint64_t touches;
+	struct line_page *page; /* the last one that was executed; NULL: none yet */
+	struct frame root;	/* counts when the stack became known */
+	bool whole;		/* there was nothing on it then */
+};
+
+/* A moment: the time, and the position on the axis. */
+struct moment {
+	uint64_t time, at;
+};
+
+int stack_env_new(struct stack_env *env, struct timeline *timeline,
+		  struct names *names) _must_check_;
+void stack_release(struct stack *stack);
+
+/* The known stack begins here, empty. whole: there are no frames below. */
+void stack_restart(struct stack *stack, const struct moment *now, bool whole);
+
+/* The thread runs on the CPU of this track from now on; NULL: on none. */
+void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu);
+
+void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
+		enum frame_kind kind, uint64_t back);
+/* Leaves nr frames. */
+void stack_pop(struct stack *stack, const struct moment *now, size_t nr);
+/* Replaces the innermost frame's function, without a call. */
+void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol);
+/* For an empty stack: adds the frame below the known ones. */
+void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol);
+
+/* The frame of a return, not beyond an interrupt. The stack's size: none. */
+size_t stack_find_return(const struct stack *stack, uint64_t to);
+/* The same, by function. */
+size_t stack_find_function(const struct stack *stack, const struct symbol *symbol);
+bool stack_is_in_interrupt(const struct stack *stack);
+
+/* Notes executed code: addresses, both inclusive; or the lines of a page, one bit each. */
+void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
+void stack_touch_page(struct stack *stack, uint64_t page, uint64_t lines);
+
+/* Ends all frames at the end of the trace. */
+void stack_finish(struct stack *stack, const struct moment *now);
+
+static inline struct frame *stack_top(const struct stack *stack)
+{
+	return stack->nr ? &stack->frames[stack->nr - 1] : NULL;
+}
+
+#endif

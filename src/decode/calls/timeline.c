@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "calls/timeline.h"
+
+#include <string.h>
+
+#include "array.h"
+
+struct slice {
+	uint32_t category, name;
+};
+
+struct track {
+	struct timeline *timeline;
+	struct track_id id;
+	void *end;	      /* the sink's; NULL: not reported */
+	struct slice *slices; /* open slices */
+	size_t nr, room;
+	uint64_t last;		/* position */
+	bool ended;		/* position of a slice, or before it */
+	uint64_t restart;	/* position */
+	uint32_t restart_parts; /* number of parts at that time */
+	struct track *next;
+};
+
+struct part {
+	uint64_t begin, end; /* positions */
+	bool ended;
+};
+
+struct timeline {
+	struct timeline_opts opts;
+	struct track *tracks, **tail;
+	struct part *parts;
+	uint32_t nr_parts;
+	uint64_t last; /* position */
+	uint64_t slices;
+	uint32_t continued_key;
+	bool open, closed;
+	uint64_t open_until; /* time */
+	int r;
+};
+
+void timeline_free(struct timeline *timeline)
+{
+	struct track *next;
+
+	if (!timeline)
+		return;
+	for (struct track *track = timeline->tracks; track; track = next) {
+		next = track->next;
+		free(track->slices);
+		free(track);
+	}
+	free(timeline->parts);
+	free(timeline);
+}
+
+int timeline_new(struct timeline **ret, const struct timeline_opts *opts, struct names *names)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+
+	if (!timeline)
+		return -ENOMEM;
+	timeline->opts = *opts;
+	timeline->tail = &timeline->tracks;
+	timeline->continued_key = names_add(names, "continued");
+	*ret = timeline;
+	return 0;
+}
+
+struct track *timeline_track(struct timeline *timeline, const struct track_id *id)
+{
+	struct track *track = calloc(1, sizeof(*track));
+
+	if (!track) {
+		timeline->r = -ENOMEM;
+		return NULL;
+	}
+	track->timeline = timeline;
+	track->id = *id;
+	track->end = timeline->opts.ops->track(timeline->opts.sink, id);
+	if (timeline->nr_parts)
+		track->last = timeline->parts[timeline->nr_parts - 1].begin;
+	*timeline->tail = track;
+	timeline->tail = &track->next;
+	return track;
+}
+
+void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name)
+{
+	const struct timeline_opts *opts = &track->timeline->opts;
+
+	if (process_name)
+		track->id.process_name = process_name;
+	track->id.thread_name = thread_name;
+	if (track->end && opts->ops->rename)
+		opts->ops->rename(opts->sink, track->end, &track->id, track->timeline->open);
+}
+
+static void tell(struct track *track, struct track_event *event)
+{
+	struct timeline *timeline = track->timeline;
+
+	if (event->at < track->last)
+		event->at = track->last;
+	track->last = event->at;
+	if (event->at > timeline->last)
+		timeline->last = event->at;
+	if (timeline->open && track->end)
+		timeline->opts.ops->event(timeline->opts.sink, track->end, event);
+}
+
+static void tell_slice(struct track *track, enum track_event_type type, const struct slice *slice,
+		       uint64_t at, const struct track_arg *args, size_t nr_args)
+{
+	struct track_event event = {
+		.type = type,
+		.at = at,
+		.category = slice->category,
+		.name = slice->name,
+		.args = args,
+		.nr_args = nr_args,
+	};
+
+	tell(track, &event);
+}
+
+static uint64_t end_of_part(const struct timeline *timeline)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+	uint64_t begin = timeline->parts[timeline->nr_parts - 1].begin;
+
+	if (opts->counted || !opts->split || opts->end - begin < opts->split)
+		return opts->end;
+	return begin + opts->split;
+}
+
+static void open_part(struct timeline *timeline, uint64_t at)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+
+	if (array_grow(&timeline->parts, timeline->nr_parts, sizeof(*timeline->parts))) {
+		timeline->r = -ENOMEM;
+		return;
+	}
+	if (opts->ops->part)
+		opts->ops->part(opts->sink, timeline->nr_parts, at);
+	timeline->parts[timeline->nr_parts++] = (struct part){ .begin = at };
+	timeline->open = true;
+	timeline->open_until = end_of_part(timeline);
+	timeline->last = at;
+	for (struct track *track = timeline->tracks; track; track = track->next) {
+		track->last = at;
+		for (size_t i = 0; i < track->nr; i++)
+			tell_slice(track, TRACK_BEGIN, &track->slices[i], at, NULL, 0);
+	}
+}
+
+/* Slices that continue in the next part end here too. */
+static void close_part(struct timeline *timeline, uint64_t at)
+{
+	const struct track_arg goes_on = {
+		.type = TRACK_ARG_BOOL,
+		.key = timeline->continued_key,
+		.boolean = true,
+	};
+
+	for (struct track *track = timeline->tracks; track; track = track->next) {
+		for (size_t i = track->nr; i--;)
+			tell_slice(track, TRACK_END, &track->slices[i], at, &goes_on, 1);
+	}
+	timeline->parts[timeline->nr_parts - 1].end = at;
+	timeline->parts[timeline->nr_parts - 1].ended = true;
+	timeline->open = false;
+}
+
+/* Moves to the part of this time. Empty parts are skipped. */
+static void go_on(struct timeline *timeline, uint64_t time)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+	uint64_t begin = timeline->parts[timeline->nr_parts - 1].begin;
+	uint64_t end = end_of_part(timeline);
+
+	close_part(timeline, opts->counted ? timeline->last : end);
+	timeline->closed = time > opts->end;
+	if (!timeline->closed)
+		open_part(timeline, begin + (time - begin) / opts->split * opts->split);
+}
+
+uint64_t timeline_quiet_until(const struct timeline *timeline)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+
+	if (timeline->closed)
+		return UINT64_MAX;
+	if (timeline->open)
+		return timeline->open_until;
+	return opts->begin ? opts->begin - 1 : 0;
+}
+
+bool timeline_advance(struct timeline *timeline, uint64_t time)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+	bool opens = false;
+
+	/* Most belong to the open part. */
+	if (timeline->open && time <= timeline->open_until)
+		return false;
+	if (timeline->closed || time < opts->begin || timeline->r)
+		return false;
+	if (!timeline->open) {
+		opens = true;
+		/* Without a window, begins with the trace. */
+		open_part(timeline, opts->counted ? 0 : opts->begin ?: time);
+	}
+	if (timeline->open && time > end_of_part(timeline))
+		go_on(timeline, time);
+	return opens;
+}
+
+static bool push(struct track *track, uint32_t category, uint32_t name)
+{
+	/* Never less room: slices come and go. */
+	if (track->nr == track->room) {
+		if (array_grow(&track->slices, track->room, sizeof(*track->slices))) {
+			track->timeline->r = -ENOMEM;
+			return false;
+		}
+		track->room = track->room ? 2 * track->room : 1;
+	}
+	track->slices[track->nr++] = (struct slice){ .category = category, .name = name };
+	return true;
+}
+
+void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name)
+{
+	if (!push(track, category, name))
+		return;
+	track->timeline->slices += track->timeline->open && track->end;
+	tell_slice(track, TRACK_BEGIN, &track->slices[track->nr - 1], at, NULL, 0);
+}
+
+/* False: the track was restarted after the part. */
+static bool tell_late(struct track *track, uint32_t number, const struct slice *slice)
+{
+	const struct timeline *timeline = track->timeline;
+	const struct part *part = &timeline->parts[number];
+	struct track_late late = {
+		.part = number,
+		.ends = part->ended,
+		.begin = part->begin,
+		.end = part->end,
+		.category = slice->category,
+		.name = slice->name,
+	};
+
+	if (number + 1 == track->restart_parts && track->restart > late.begin)
+		late.begin = track->restart;
+	if (late.ends && late.begin > late.end)
+		return false;
+	timeline->opts.ops->late(timeline->opts.sink, track->end, &late);
+	return true;
+}
+
+void track_begin_late(struct track *track, uint32_t category, uint32_t name)
+{
+	struct timeline *timeline = track->timeline;
+	uint32_t first = track->restart_parts ? track->restart_parts - 1 : 0;
+	bool told = false;
+
+	if (!push(track, category, name) || !timeline->nr_parts || !track->end)
+		return;
+	/* In all parts since then, also after the window. */
+	for (uint32_t i = first; i < timeline->nr_parts; i++)
+		told |= tell_late(track, i, &track->slices[track->nr - 1]);
+	timeline->slices += told;
+}
+
+void track_end(struct track *track, uint64_t at, const struct track_arg *args, size_t nr_args)
+{
+	if (!track->nr)
+		return;
+	track->nr--;
+	track->ended = true;
+	tell_slice(track, TRACK_END, &track->slices[track->nr], at, args, nr_args);
+}
+
+void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
+		   const struct track_arg *args, size_t nr_args)
+{
+	tell_slice(track, TRACK_INSTANT, &(struct slice){ .category = category, .name = name }, at,
+		   args, nr_args);
+}
+
+void track_flow(struct track *track, uint64_t at, enum track_event_type type, uint32_t category,
+		uint32_t name, uint64_t flow)
+{
+	struct track_event event = {
+		.type = type,
+		.at = at,
+		.category = category,
+		.name = name,
+		.flow = flow,
+	};
+
+	tell(track, &event);
+}
+
+void track_restart(struct track *track, uint64_t at)
+{
+	const struct timeline_opts *opts = &track->timeline->opts;
+	uint64_t first = track->last + (track->ended && track->last < UINT64_MAX);
+
+	if (at < first)
+		at = first;
+	track->last = at;
+	track->restart = at;
+	track->restart_parts = track->timeline->nr_parts;
+	if (track->end && opts->ops->restart)
+		opts->ops->restart(opts->sink, track->end);
+}
+
+size_t track_depth(const struct track *track)
+{
+	return track->nr;
+}
+
+void timeline_switch(struct timeline *timeline, uint64_t at, int cpu, struct track *from,
+		     struct track *to)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+
+	if (timeline->open && opts->ops->change && from->end && to->end)
+		opts->ops->change(opts->sink, at, cpu, from->end, to->end);
+}
+
+uint64_t timeline_slices(const struct timeline *timeline)
+{
+	return timeline->slices;
+}
+
+int timeline_finish(struct timeline *timeline, uint64_t at)
+{
+	const struct timeline_opts *opts = &timeline->opts;
+
+	/* An empty window or trace still has a part. */
+	if (!timeline->nr_parts && !timeline->r)
+		open_part(timeline, opts->counted ? 0 : opts->begin);
+	for (struct track *track = timeline->tracks; track && timeline->open; track = track->next) {
+		while (track->nr)
+			track_end(track, at, NULL, 0);
+	}
+	timeline->open = false;
+	return timeline->r ?: opts->ops->finish(opts->sink);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tracks of slices in a time window, in one part or, cut at equal times, in several. The sink is a
+ * file, or spans in memory. */
+#ifndef DECODE_TIMELINE_H
+#define DECODE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/names.h"
+#include "util.h"
+
+enum track_event_type {
+	TRACK_INSTANT,
+	TRACK_BEGIN,
+	TRACK_END,
+	TRACK_FLOW_BEGIN,
+	TRACK_FLOW_END,
+};
+
+enum track_arg_type {
+	TRACK_ARG_U64,
+	TRACK_ARG_DOUBLE,
+	TRACK_ARG_SPAN, /* in time, as --time accepts it */
+	TRACK_ARG_BOOL,
+};
+
+struct track_arg {
+	enum track_arg_type type;
+	uint32_t key; /* from struct names, as all names here */
+	union {
+		uint64_t u64;
+		double number;
+		struct {
+			uint64_t begin, end; /* ns */
+		} span;
+		bool boolean;
+	};
+};
+
+struct track_event {
+	enum track_event_type type;
+	uint64_t at; /* position */
+	uint32_t category, name;
+	const struct track_arg *args;
+	size_t nr_args;
+	uint64_t flow;
+};
+
+enum track_kind {
+	TRACK_CODE,
+	TRACK_TASKS,
+	TRACK_TIMER,
+	TRACK_INTERRUPTS,
+	TRACK_IRQS_OFF,
+	TRACK_TRACE,
+	TRACK_NR_OF_CPU,
+	TRACK_THREAD = TRACK_NR_OF_CPU,
+};
+
+struct track_id {
+	enum track_kind kind;
+	int cpu;		  /* -1: of a thread */
+	uint64_t process, thread; /* distinct numbers */
+	uint32_t process_name, thread_name;
+};
+
+/* A slice that turns out to enclose everything since the track was restarted, in one of the parts.
+ * Later ones enclose earlier ones. */
+struct track_late {
+	uint32_t part;
+	bool ends; /* ends with the part; otherwise an event follows */
+	uint64_t begin, end;
+	uint32_t category, name;
+};
+
+/* `track` is what the function track returned; if NULL, nothing is reported for it. rename, part,
+ * restart and change may be NULL. Errors are kept until finish(). */
+struct timeline_ops {
+	void *(*track)(void *sink, const struct track_id *id);
+	/* The ID has new names. `open`: the window is open for what follows. */
+	void (*rename)(void *sink, void *track, const struct track_id *id, bool open);
+	/* A part begins. Parts are numbered from 0. */
+	void (*part)(void *sink, uint32_t number, uint64_t at);
+	void (*event)(void *sink, void *track, const struct track_event *event);
+	void (*restart)(void *sink, void *track);
+	void (*late)(void *sink, void *track, const struct track_late *late);
+	/* A CPU switches from one thread to another. */
+	void (*change)(void *sink, uint64_t at, int cpu, void *from, void *to);
+	int (*finish)(void *sink);
+};
+
+struct timeline_opts {
+	uint64_t begin, end; /* time window; 0 and UINT64_MAX: everything */
+	uint64_t split;	     /* length of a part; 0: a single part */
+	bool counted; /* positions are counts instead of times, from 0 at the beginning of the
+			 window */
+	const struct timeline_ops *ops;
+	void *sink;
+};
+
+struct timeline;
+struct track;
+
+int timeline_new(struct timeline **ret, const struct timeline_opts *opts,
+		 struct names *names) _must_check_;
+void timeline_free(struct timeline *timeline);
+
+/* A new track; NULL if out of memory, which timeline_finish() reports. */
+struct track *timeline_track(struct timeline *timeline, const struct track_id *id);
+
+/* Sets the names from now on. process_name 0: the process keeps its name. */
+void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name);
+
+/* Call with the time of the next event. True when the window opens, where counts restart. */
+bool timeline_advance(struct timeline *timeline, uint64_t time);
+
+/* Until this time, timeline_advance() does nothing. */
+uint64_t timeline_quiet_until(const struct timeline *timeline);
+
+/* Positions on a track never decrease: an earlier one is raised. */
+void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
+/* For a track without open slices: adds a slice that encloses everything since track_restart(). */
+void track_begin_late(struct track *track, uint32_t category, uint32_t name);
+void track_end(struct track *track, uint64_t at, const struct track_arg *args, size_t nr_args);
+void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
+		   const struct track_arg *args, size_t nr_args);
+void track_flow(struct track *track, uint64_t at, enum track_event_type type, uint32_t category,
+		uint32_t name, uint64_t flow);
+/* For a track without open slices: later slices begin after the ended ones. */
+void track_restart(struct track *track, uint64_t at);
+size_t track_depth(const struct track *track);
+
+/* A CPU switches from the thread of one track to that of another. */
+void timeline_switch(struct timeline *timeline, uint64_t at, int cpu, struct track *from,
+		     struct track *to);
+
+uint64_t timeline_slices(const struct timeline *timeline);
+
+/* Ends open slices. Returns 0 or the first error as a negative errno. */
+int timeline_finish(struct timeline *timeline, uint64_t at) _must_check_;
+
+#endif

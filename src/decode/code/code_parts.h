@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shared by views: files, sections of them for libipt, functions. Protected by a lock. */
+#ifndef DECODE_CODE_PARTS_H
+#define DECODE_CODE_PARTS_H
+
+#include <intel-pt.h>
+
+#include "code/code.h"
+#include "code/patches.h"
+#include "sideband/sideband.h"
+
+struct code_traced;
+
+/* A part of a file or of the kernel at an address. Its number in libipt's cache is unique. */
+struct code_section {
+	const char *path;
+	uint64_t offset, size, start;
+	struct code_traced *file; /* NULL: the kernel */
+	int isid;
+};
+
+/* The code at an address while nothing else is mapped there. */
+struct code_region {
+	uint64_t start, end;
+	const struct code_section *section;
+	const struct patches_site *site; /* that is patched; NULL: none */
+	size_t version;
+};
+
+bool code_is_kernel(uint64_t ip);
+
+/* Opens the file on first use. -ENOENT: there is no code of it here. */
+int code_region(struct code *code, const struct sideband_maps *maps, uint64_t time, uint64_t ip,
+		struct code_region *region);
+
+/* NULL: unknown number. */
+const struct code_section *code_section(struct code *code, int isid);
+
+/* For an address in a section, or in none (NULL). */
+const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
+				    uint64_t ip);
+
+struct pt_image_section_cache *code_sections(const struct code *code);
+const struct sideband *code_sideband(const struct code *code);
+/* The time of the next change of kernel code after `time`. */
+uint64_t code_until(const struct code *code, uint64_t time);
+/* User space is not traced: all processes look the same. */
+bool code_kernel_only(const struct code *code);
+
+#endif

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "code/files.h"
+
+#include <gelf.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "io.h"
+#include "vdso.h"
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+#define VDSO_NAME "[vdso]"
+
+void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE])
+{
+	hex[0] = '\0';
+	for (size_t i = 0; i < id->size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
+}
+
+/* Old tables have no sizes: shorter IDs are padded with zeros. */
+static bool same_id(const struct build_id *a, const struct build_id *b)
+{
+	struct build_id one = {}, other = {};
+
+	memcpy(one.bytes, a->bytes, a->size);
+	memcpy(other.bytes, b->bytes, b->size);
+	return a->size && b->size && !memcmp(one.bytes, other.bytes, sizeof(one.bytes));
+}
+
+static int try_open(const char *path, const struct build_id *id)
+{
+	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
+	struct build_id found;
+
+	if (fd < 0)
+		return -ENOENT;
+	if (!id->size)
+		return TAKE_FD(fd);
+	found = build_id_of_elf(fd);
+	return same_id(&found, id) ? TAKE_FD(fd) : -ESTALE;
+}
+
+/* FOLDER/.build-id/00/1122334455/PART */
+static int open_by_id(const char *folder, const struct build_id *id, const char *part, char **path)
+{
+	_cleanup_free_ char *text = NULL;
+	char hex[FILES_HEX_SIZE];
+	int fd;
+
+	if (!id->size)
+		return -ENOENT;
+	files_hex(id, hex);
+	if (asprintf(&text, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, part) < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	fd = try_open(text, id);
+	if (fd >= 0)
+		*path = TAKE_PTR(text);
+	return fd;
+}
+
+/* perf's cache: first the given folder, then perf's own. */
+static int open_cached(const struct files_places *places, const struct files_wanted *wanted,
+		       const char *part, char **path)
+{
+	_cleanup_free_ char *own = NULL;
+	const char *home = getenv("HOME");
+	int fd = -ENOENT;
+
+	if (places->buildid_dir)
+		fd = open_by_id(places->buildid_dir, &wanted->id, part, path);
+	if (fd >= 0 || fd == -ENOMEM || !home)
+		return fd;
+	if (asprintf(&own, "%s/.debug", home) < 0) {
+		own = NULL;
+		return -ENOMEM;
+	}
+	return open_by_id(own, &wanted->id, part, path);
+}
+
+static int open_by_name(const struct files_places *places, const struct files_wanted *wanted,
+			char **path)
+{
+	_cleanup_free_ char *text = NULL;
+	int fd;
+
+	if (wanted->name[0] != '/')
+		return -ENOENT;
+	if (asprintf(&text, "%s%s", places->symfs ?: "", wanted->name) < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	fd = try_open(text, &wanted->id);
+	if (fd >= 0)
+		*path = TAKE_PTR(text);
+	return fd;
+}
+
+/* The vDSO of this process, if it has the build ID. */
+static int open_own_vdso(const struct files_wanted *wanted, char **path)
+{
+	_cleanup_close_ int fd = -1;
+	struct vdso vdso;
+	int r;
+
+	if (vdso_find(&vdso) || !same_id(&vdso.id, &wanted->id))
+		return -ENOENT;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, vdso.image, vdso.size);
+	if (!r && lseek(fd, 0, SEEK_SET))
+		r = -errno;
+	if (r)
+		return r;
+	if (asprintf(path, "/proc/self/fd/%d", fd) < 0)
+		return -ENOMEM;
+	return TAKE_FD(fd);
+}
+
+int files_open(const struct files_places *places, const struct files_wanted *wanted, char **path)
+{
+	bool is_vdso = !strcmp(wanted->name, VDSO_NAME);
+	int fd = open_cached(places, wanted, is_vdso ? "/vdso" : "/elf", path);
+
+	if (fd >= 0 || fd == -ENOMEM)
+		return fd;
+	return is_vdso ? open_own_vdso(wanted, path) : open_by_name(places, wanted, path);
+}
+
+char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err)
+{
+	const char *home = getenv("HOME") ?: "", *folder = places->buildid_dir;
+	const char *there = err == -ESTALE ? "is another one now" : "is not there";
+	char hex[FILES_HEX_SIZE], *text;
+	int r;
+
+	files_hex(&wanted->id, hex);
+	if (!wanted->id.size)
+		r = asprintf(&text, "%s%s %s", places->symfs ?: "", wanted->name, there);
+	else if (wanted->name[0] != '/')
+		r = asprintf(&text, "no build id %s in %s%s%s/.debug", hex, folder ?: "",
+			     folder ? " and " : "", home);
+	else
+		r = asprintf(&text, "no build id %s in %s%s%s/.debug; %s%s %s", hex, folder ?: "",
+			     folder ? " and " : "", home, places->symfs ?: "", wanted->name, there);
+	return r < 0 ? NULL : text;
+}
+
+/* The name in .gnu_debuglink, which has no slash. */
+static int read_debuglink(int fd, char *name, size_t size)
+{
+	Elf_Scn *section = NULL;
+	size_t names, length;
+	Elf_Data *data;
+	int r = -ENOENT;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		goto out;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *its_name;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		its_name = elf_strptr(elf, names, header.sh_name);
+		if (!its_name || strcmp(its_name, ".gnu_debuglink"))
+			continue;
+		data = elf_rawdata(section, NULL);
+		length = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
+		if (length && length < data->d_size && length < size &&
+		    !memchr(data->d_buf, '/', length)) {
+			memcpy(name, data->d_buf, length + 1);
+			r = 0;
+		}
+		break;
+	}
+out:
+	elf_end(elf);
+	return r;
+}
+
+static bool same_file(int a, int b)
+{
+	struct stat one, other;
+
+	return !fstat(a, &one) && !fstat(b, &other) && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
+/* The places where gdb looks. */
+static int open_by_link(const struct files_wanted *wanted, int fd)
+{
+	static const struct {
+		const char *before, *after;
+	} places[] = { { "", "" }, { "", "/.debug" }, { DEBUG_FOLDER, "" } };
+	const char *slash = strrchr(wanted->name, '/');
+	int folder = slash ? (int)(slash - wanted->name) : 0, found;
+	char link[NAME_MAX + 1], path[PATH_MAX];
+
+	if (!wanted->id.size || read_debuglink(fd, link, sizeof(link)))
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, folder,
+			     wanted->name, places[i].after, link) >= (int)sizeof(path))
+			continue;
+		found = try_open(path, &wanted->id);
+		if (found >= 0 && !same_file(found, fd))
+			return found;
+		closep(&found);
+	}
+	return -ENOENT;
+}
+
+int files_open_debug(const struct files_places *places, const struct files_wanted *wanted, int fd)
+{
+	_cleanup_free_ char *path = NULL;
+	int found = open_cached(places, wanted, "/debug", &path);
+
+	if (found == -ENOENT || found == -ESTALE)
+		found = open_by_id(DEBUG_FOLDER, &wanted->id, ".debug", &path);
+	return found == -ENOENT || found == -ESTALE ? open_by_link(wanted, fd) : found;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "events/tracepoints.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "io.h"
+#include "printable.h"
+#include "symbols/symbols.h"
+
+struct tracepoints {
+	const struct perfdata_file *file;
+	struct perfdata_events events;
+	struct tracing_data data;
+	struct tracepoint_kind *kinds; /* parallel to `events` */
+	struct sample_order *order;
+	int name_width;
+	struct event_printer printer;
+	event_resolver *resolver;
+	void *context;
+	/* For a folder. */
+	struct perfdata_file own;
+	char *kallsyms; /* NULL: none, or already read */
+	struct symbols symbols;
+};
+
+void tracepoints_free(struct tracepoints *tracepoints)
+{
+	if (!tracepoints)
+		return;
+	for (size_t i = 0; tracepoints->kinds && i < tracepoints->events.nr; i++) {
+		event_format_free(tracepoints->kinds[i].format);
+		free(tracepoints->kinds[i].name);
+	}
+	free(tracepoints->kinds);
+	sample_order_free(tracepoints->order);
+	perfdata_events_release(&tracepoints->events);
+	tracing_data_release(&tracepoints->data);
+	event_printer_release(&tracepoints->printer);
+	perfdata_unmap(&tracepoints->own);
+	free(tracepoints->kallsyms);
+	symbols_release(&tracepoints->symbols);
+	free(tracepoints);
+}
+
+/* The format's own name, which matches its fields. */
+static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *event,
+		     const struct tracing_format *text)
+{
+	if (kind->format) {
+		if (asprintf(&kind->name, "%s:%s", text->system, event_format_name(kind->format)) <
+		    0)
+			kind->name = NULL;
+	} else {
+		kind->name = strdup(event->name ?: "unknown");
+	}
+	if (!kind->name)
+		return -ENOMEM;
+	printable(kind->name);
+	return 0;
+}
+
+static int read_kind(struct tracepoints *tracepoints, size_t i)
+{
+	const struct perfdata_kind *event = &tracepoints->events.kinds[i];
+	struct tracepoint_kind *kind = &tracepoints->kinds[i];
+	const struct tracing_format *text = NULL;
+	int r = 0;
+
+	if (event->attr.type == PERF_TYPE_TRACEPOINT)
+		text = tracing_data_find(&tracepoints->data, event->attr.config);
+	if (text)
+		r = event_format_new(&kind->format, &tracepoints->data, text);
+	if (r && r != -EINVAL)
+		return r;
+	return name_kind(kind, event, text);
+}
+
+static int read_kinds(struct tracepoints *tracepoints)
+{
+	int r = 0;
+
+	tracepoints->kinds = calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
+	if (!tracepoints->kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
+		r = read_kind(tracepoints, i);
+		if (!r && (int)strlen(tracepoints->kinds[i].name) > tracepoints->name_width)
+			tracepoints->name_width = (int)strlen(tracepoints->kinds[i].name);
+	}
+	return r;
+}
+
+static int read_all(struct tracepoints *tracepoints, const struct sample_window *window,
+		    const char **why)
+{
+	int r;
+
+	*why = "the table of its events is damaged";
+	r = perfdata_events_read(&tracepoints->events, tracepoints->file);
+	if (r)
+		return r;
+	*why = "the formats of its tracepoints are damaged";
+	r = tracing_data_read(&tracepoints->data, tracepoints->file);
+	if (r && r != -ENOENT)
+		return r;
+	r = read_kinds(tracepoints);
+	if (r)
+		return r;
+	return sample_order_new(&tracepoints->order, tracepoints->file, &tracepoints->events,
+				window);
+}
+
+/* Frees it on failure. */
+static int finish(struct tracepoints *tracepoints, const struct sample_window *window,
+		  struct tracepoints **ret, char **why)
+{
+	const char *text;
+	int r = read_all(tracepoints, window, &text);
+
+	if (!r) {
+		*ret = tracepoints;
+		return 0;
+	}
+	tracepoints_free(tracepoints);
+	*why = strdup(r == -EINVAL ? text : strerror(-r));
+	return r;
+}
+
+int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
+		    const struct sample_window *window, char **why)
+{
+	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
+
+	if (!tracepoints)
+		return -ENOMEM;
+	tracepoints->file = file;
+	return finish(tracepoints, window, ret, why);
+}
+
+int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver, void *context)
+{
+	int r = 0;
+
+	tracepoints->resolver = resolver;
+	tracepoints->context = context;
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
+		if (tracepoints->kinds[i].format)
+			r = event_format_resolve(tracepoints->kinds[i].format, resolver, context);
+	}
+	return r;
+}
+
+/* Reads the symbols on first use. Without them, there are no names. */
+static const char *find_function(void *context, uint64_t address, uint64_t *start)
+{
+	struct tracepoints *tracepoints = context;
+	const struct symbols_entry *entry;
+
+	if (tracepoints->kallsyms) {
+		_cleanup_close_ int fd = regular_open(AT_FDCWD, tracepoints->kallsyms);
+
+		if (fd >= 0 && symbols_of_kallsyms(&tracepoints->symbols, fd))
+			tracepoints->symbols = (struct symbols){};
+		free(TAKE_PTR(tracepoints->kallsyms));
+	}
+	entry = symbols_find(&tracepoints->symbols, address);
+	if (entry)
+		*start = entry->start;
+	return entry ? symbols_name(&tracepoints->symbols, entry) : NULL;
+}
+
+const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address)
+{
+	uint64_t start;
+
+	return tracepoints->resolver ? tracepoints->resolver(tracepoints->context, address, &start)
+				     : NULL;
+}
+
+bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address)
+{
+	while (*at + sizeof(*address) <= callchain->size) {
+		memcpy(address, callchain->data + *at, sizeof(*address));
+		*at += sizeof(*address);
+		if (*address < PERF_CONTEXT_MAX)
+			return true;
+	}
+	return false;
+}
+
+static int map_folder(struct tracepoints *tracepoints, const char *folder)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (asprintf(&path, "%s/data", folder) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&tracepoints->kallsyms, "%s/kcore_dir/kallsyms", folder) < 0) {
+		tracepoints->kallsyms = NULL;
+		return -ENOMEM;
+	}
+	fd = regular_open(AT_FDCWD, path);
+	return fd < 0 ? fd : perfdata_map(&tracepoints->own, fd);
+}
+
+int tracepoints_open(struct tracepoints **ret, const char *folder,
+		     const struct sample_window *window, char **why)
+{
+	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
+	int r = tracepoints ? map_folder(tracepoints, folder) : -ENOMEM;
+
+	if (r) {
+		tracepoints_free(tracepoints);
+		*why = strdup(r == -EINVAL ? "it is not a file of perf" : strerror(-r));
+		return r;
+	}
+	tracepoints->file = &tracepoints->own;
+	r = finish(tracepoints, window, &tracepoints, why);
+	if (r)
+		return r;
+	r = tracepoints_resolve(tracepoints, find_function, tracepoints);
+	if (r)
+		tracepoints_free(tracepoints);
+	else
+		*ret = tracepoints;
+	return r;
+}
+
+int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
+{
+	struct perfdata_sample sample;
+	int r = sample_order_next(tracepoints->order, &sample);
+
+	if (r <= 0)
+		return r;
+	*event = (struct tracepoint_event){
+		.kind = &tracepoints->kinds[sample.kind - tracepoints->events.kinds],
+		.time = sample.time,
+		.cpu = sample.cpu,
+		.pid = sample.pid,
+		.tid = sample.tid,
+		.ip = sample.ip,
+		.raw = sample.raw,
+		.callchain = sample.callchain,
+	};
+	return 1;
+}
+
+int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
+		      const char **text)
+{
+	int r = event->kind->format ? event_format_print(event->kind->format, &event->raw,
+							 &tracepoints->printer)
+				    : 0;
+
+	*text = r || !event->kind->format ? "" : tracepoints->printer.text;
+	return r;
+}
+
+int tracepoints_name_width(const struct tracepoints *tracepoints)
+{
+	return tracepoints->name_width;
+}
+
+const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints)
+{
+	return tracepoints->file;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * @file
+ * The events of a perf.data in the order of time: tracepoints, whose fields libtraceevent reads by
+ *the formats in the file, and samples of other events.
+ *
+ *	tracepoints_open(&tracepoints, "perf.data", &window, &why);
+ *	while ((r = tracepoints_next(tracepoints, &event)) > 0)
+ *		tracepoint_number(&event, "vec", &vector);
+ *	tracepoints_free(tracepoints);
+ *
+ * The file may be a stranger's: no format, offset or length in it is trusted.
+ */
+#ifndef DECODE_TRACEPOINTS_H
+#define DECODE_TRACEPOINTS_H
+
+#include "events/event_format.h"
+#include "events/sample_order.h"
+
+struct tracepoints;
+
+/* One kind of event. */
+struct tracepoint_kind {
+	char *name;		     /* such as `sched:sched_switch`, or `cpu-clock` */
+	struct event_format *format; /* NULL: no tracepoint, or not in the file */
+};
+
+struct tracepoint_event {
+	const struct tracepoint_kind *kind;
+	uint64_t time;	       /* ns on the recorded clock */
+	int32_t cpu, pid, tid; /* -1: not known */
+	uint64_t ip;
+	struct perfdata_bytes raw;	 /* the fields */
+	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
+};
+
+/* `file` and the CPUs of `window` must stay. Returns 0, or a negative errno with *why, which may be
+ * NULL, to be freed. */
+int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
+		    const struct sample_window *window, char **why) _must_check_;
+
+/* For a folder: its file `data`, with function names from its kcore_dir/kallsyms. */
+int tracepoints_open(struct tracepoints **ret, const char *folder,
+		     const struct sample_window *window, char **why) _must_check_;
+void tracepoints_free(struct tracepoints *tracepoints);
+static inline void tracepoints_freep(struct tracepoints **tracepoints)
+{
+	tracepoints_free(*tracepoints);
+}
+
+/* Returns 1, 0 at the end, or -ENOMEM. */
+int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event) _must_check_;
+
+/* As in event_format.h. Without a format, there are no fields. */
+static inline bool tracepoint_number(const struct tracepoint_event *event, const char *field,
+				     uint64_t *value)
+{
+	return event->kind->format &&
+	       event_format_number(event->kind->format, &event->raw, field, value);
+}
+static inline bool tracepoint_text(const struct tracepoint_event *event, const char *field,
+				   char *text, size_t size)
+{
+	text[0] = '\0';
+	return event->kind->format &&
+	       event_format_text(event->kind->format, &event->raw, field, text, size);
+}
+
+/* The next address of a callchain, innermost first, without context markers. *at is 0 at first.
+ * False: no more. */
+bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address);
+
+/* Sets the resolver for printing; a folder has its own. Returns 0 or -ENOMEM. */
+int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver,
+			void *context) _must_check_;
+
+/* The kernel function at an address; NULL: unknown. */
+const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address);
+
+/* As event_format_print(); "" without a format. *text is valid until the next call. */
+int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
+		      const char **text) _must_check_;
+
+/* The length of the longest name of a kind. */
+int tracepoints_name_width(const struct tracepoints *tracepoints);
+
+/* The file being read; valid until freed. */
+const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints);
+
+#endif

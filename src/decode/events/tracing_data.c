@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The header of a trace.dat file, version 0.4 to 0.6. */
+#include "events/tracing_data.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "array.h"
+
+#define MAGIC "\027\010\104tracing"
+/* The number of possible IDs. */
+#define FORMATS_MAX (1 << 16)
+
+/* Reading beyond the end yields nothing and sets `short_of`. */
+struct reader {
+	const uint8_t *at;
+	uint64_t left;
+	bool short_of;
+};
+
+static struct perfdata_bytes take(struct reader *reader, uint64_t size)
+{
+	struct perfdata_bytes bytes = { reader->at, size };
+
+	if (reader->short_of || size > reader->left) {
+		reader->short_of = true;
+		return (struct perfdata_bytes){};
+	}
+	reader->at += size;
+	reader->left -= size;
+	return bytes;
+}
+
+/* A number of this many bytes. */
+static uint64_t take_number(struct reader *reader, size_t size)
+{
+	struct perfdata_bytes bytes = take(reader, size);
+	uint64_t value = 0;
+	uint32_t half = 0;
+
+	if (!bytes.data)
+		return 0;
+	if (size == 1)
+		return *bytes.data;
+	if (size == sizeof(half)) {
+		memcpy(&half, bytes.data, sizeof(half));
+		return half;
+	}
+	memcpy(&value, bytes.data, sizeof(value));
+	return value;
+}
+
+/* Up to its NUL. */
+static const char *take_string(struct reader *reader)
+{
+	const uint8_t *end = reader->short_of ? NULL : memchr(reader->at, '\0', reader->left);
+
+	if (!end) {
+		reader->short_of = true;
+		return "";
+	}
+	return (const char *)take(reader, (uint64_t)(end - reader->at) + 1).data;
+}
+
+/* After the first `ID: ` at the beginning of a line. */
+static bool find_id(const struct perfdata_bytes *text, uint64_t *id)
+{
+	static const char key[] = "\nID: ";
+	const uint8_t *end = text->data + text->size;
+	const uint8_t *at = memmem(text->data, text->size, key, sizeof(key) - 1);
+
+	if (!at)
+		return false;
+	*id = 0;
+	for (at += sizeof(key) - 1; at < end && *at >= '0' && *at <= '9' && *id < UINT32_MAX; at++)
+		*id = 10 * *id + (uint64_t)(*at - '0');
+	return true;
+}
+
+static int add_format(struct tracing_data *data, const char *system, struct perfdata_bytes text)
+{
+	struct tracing_format format = { .system = system, .text = text };
+
+	if (!find_id(&text, &format.id))
+		return 0;
+	if (data->nr == FORMATS_MAX)
+		return -EINVAL;
+	if (array_grow(&data->formats, data->nr, sizeof(format)))
+		return -ENOMEM;
+	data->formats[data->nr++] = format;
+	return 0;
+}
+
+static int read_system(struct tracing_data *data, struct reader *reader, const char *system)
+{
+	uint64_t nr = take_number(reader, 4);
+	int r = 0;
+
+	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++) {
+		struct perfdata_bytes text = take(reader, take_number(reader, 8));
+
+		if (text.data)
+			r = add_format(data, system, text);
+	}
+	return r;
+}
+
+static int read_formats(struct tracing_data *data, struct reader *reader)
+{
+	int r = read_system(data, reader, "ftrace");
+	uint64_t nr = take_number(reader, 4);
+
+	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++)
+		r = read_system(data, reader, take_string(reader));
+	return r;
+}
+
+static int read_head(struct tracing_data *data, struct reader *reader)
+{
+	struct perfdata_bytes magic = take(reader, sizeof(MAGIC) - 1);
+	uint64_t big_endian;
+
+	if (!magic.data || memcmp(magic.data, MAGIC, magic.size))
+		return -EINVAL;
+	take_string(reader);
+	big_endian = take_number(reader, 1);
+	data->long_size = (uint8_t)take_number(reader, 1);
+	take_number(reader, 4);
+	if (big_endian != (BYTE_ORDER == BIG_ENDIAN))
+		return -ENOTSUP;
+	/* header_page, header_event: of ftrace's rings, which perf does not read. */
+	for (int i = 0; i < 2; i++) {
+		take_string(reader);
+		take(reader, take_number(reader, 8));
+	}
+	return reader->short_of || (data->long_size != 4 && data->long_size != 8) ? -EINVAL : 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct tracing_format *x = a, *y = b;
+
+	return array_compare(x->id, y->id);
+}
+
+int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file)
+{
+	struct tracing_data data = {};
+	struct perfdata_section section;
+	struct reader reader;
+	int r = perfdata_feature(file, PERFDATA_FEATURE_TRACING_DATA, &section);
+
+	if (r)
+		return r;
+	reader = (struct reader){ file->bytes + section.offset, section.size, false };
+	r = read_head(&data, &reader);
+	if (!r)
+		r = read_formats(&data, &reader);
+	/* The kernel's symbols, of which perf keeps its own copy. */
+	take(&reader, take_number(&reader, 4));
+	data.strings = take(&reader, take_number(&reader, 4));
+	if (!r && reader.short_of)
+		r = -EINVAL;
+	if (r) {
+		tracing_data_release(&data);
+		return r;
+	}
+	if (data.nr)
+		qsort(data.formats, data.nr, sizeof(*data.formats), compare_ids);
+	*ret = data;
+	return 0;
+}
+
+void tracing_data_release(struct tracing_data *data)
+{
+	free(data->formats);
+	*data = (struct tracing_data){};
+}
+
+const struct tracing_format *tracing_data_find(const struct tracing_data *data, uint64_t id)
+{
+	const struct tracing_format key = { .id = id };
+
+	return data->nr ? bsearch(&key, data->formats, data->nr, sizeof(key), compare_ids) : NULL;
+}

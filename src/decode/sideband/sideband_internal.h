@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shared by the files of the sideband. */
+#ifndef DECODE_SIDEBAND_INTERNAL_H
+#define DECODE_SIDEBAND_INTERNAL_H
+
+#include "sideband/sideband.h"
+
+#include "sample.h"
+#include "util.h"
+
+/* A record that is read again on request. */
+struct sideband_ref {
+	uint64_t time;
+	const uint8_t *record; /* of equal times, the first in the file is older */
+	int32_t key;	       /* pid or tid: refs are sorted by it, then by time */
+};
+
+struct sideband_refs {
+	struct sideband_ref *refs;
+	size_t nr;
+};
+
+struct sideband_cpu {
+	struct sideband_task *tasks;
+	size_t nr;
+	bool is_unsorted;
+};
+
+/* An entry of the file's table of build IDs. */
+struct sideband_built {
+	const char *name;
+	const uint8_t *id;
+	uint8_t id_size;
+};
+
+struct sideband {
+	const struct perfdata_file *file;
+	struct perfdata_events events;
+	struct sideband_pt pt;
+	struct sideband_cpu *cpus;
+	size_t nr_cpus;
+	struct sideband_refs names;	  /* COMM and FORK by tid */
+	struct sideband_refs maps;	  /* MMAP, FORK and exec by pid */
+	struct sideband_refs kernel_refs; /* MMAP of the kernel and modules */
+	struct sideband_map *kernel_maps;
+	struct sideband_ksymbol *ksymbols;
+	struct sideband_poke *pokes;
+	struct sideband_kernel kernel; /* of these three */
+	struct sideband_lost *lost;
+	size_t nr_lost;
+	struct sideband_id *ids;
+	size_t nr_ids;
+	struct sideband_built *built; /* by name */
+	size_t nr_built;
+};
+
+/* A record of the kernel, with its sample ID. */
+struct sideband_record {
+	const struct perfdata_record *record;
+	struct perfdata_sample sample;
+};
+
+/* Unaligned fields of records. The caller has checked the size. */
+uint16_t sideband_u16(const uint8_t *record, size_t at);
+uint32_t sideband_u32(const uint8_t *record, size_t at);
+uint64_t sideband_u64(const uint8_t *record, size_t at);
+
+/* The string at `at`; NULL: it does not end within the record. */
+const char *sideband_string(const uint8_t *record, size_t size, size_t at);
+
+/* Makes room for one more and returns its index, or a negative errno. */
+ssize_t sideband_grow(void **array, size_t *nr, size_t size);
+
+int sideband_add_ref(struct sideband_refs *refs, int32_t key, uint64_t time, const uint8_t *record);
+void sideband_sort_refs(struct sideband_refs *refs);
+
+/* The end index of a key's records up to a time. With `before`, records of exactly that time count
+ * only if they precede it. */
+size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64_t time,
+			   const uint8_t *before);
+
+/* The last one; NULL: none. */
+const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, int32_t key,
+					     uint64_t time, const uint8_t *before);
+
+/* Each handles the kinds of records that it knows. Returns 0 or a negative errno. */
+int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record);
+int sideband_take_task(struct sideband *sb, const struct sideband_record *record);
+int sideband_take_map(struct sideband *sb, const struct sideband_record *record);
+int sideband_take_built(struct sideband *sb, const uint8_t *record, size_t size);
+int sideband_take_kernel(struct sideband *sb, const struct sideband_record *record);
+
+/* Call after the last record. */
+int sideband_finish_maps(struct sideband *sb);
+void sideband_finish_pt(struct sideband *sb);
+void sideband_finish_tasks(struct sideband *sb);
+void sideband_finish_kernel(struct sideband *sb);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <elf.h>
+#include <string.h>
+
+#include "symbols/symbols.h"
+
+/* What perf takes for a function or a variable. Variables end functions. */
+static bool is_symbol(char type)
+{
+	return type && strchr("TWDB", toupper(type));
+}
+
+static uint8_t binding_of(char type)
+{
+	if (type == 'W')
+		return STB_WEAK;
+	return isupper(type) ? STB_GLOBAL : STB_LOCAL;
+}
+
+/* With 200,000 lines, strtoull() would take as long as everything else. */
+static const char *parse_hex(const char *text, uint64_t *value)
+{
+	*value = 0;
+	for (;; text++) {
+		unsigned int digit = (unsigned char)*text;
+
+		if (digit - '0' < 10)
+			*value = *value << 4 | (digit - '0');
+		else if (digit - 'a' < 6)
+			*value = *value << 4 | (digit - 'a' + 10);
+		else
+			return text;
+	}
+}
+
+/* Such as `ffffffff81000000 T _stext` and `ffffffffc0000000 t init\t[MODULE]`. */
+static int add_line(struct symbols *symbols, const char *line)
+{
+	struct symbols_entry entry = {};
+	const char *end = parse_hex(line, &entry.start);
+	size_t length;
+
+	if (end == line || end[0] != ' ' || !is_symbol(end[1]) || end[2] != ' ')
+		return 0;
+	length = strcspn(end + 3, "\t\n");
+	entry.end = entry.start;
+	entry.binding = binding_of(end[1]);
+	entry.in_module = end[3 + length] == '\t';
+	return symbols_add(symbols, &entry, end + 3, length);
+}
+
+int symbols_of_kallsyms(struct symbols *symbols, int fd)
+{
+	_cleanup_close_ int own = dup(fd);
+	_cleanup_fclose_ FILE *file = own < 0 ? NULL : fdopen(own, "r");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	int r = 0;
+
+	if (!file)
+		return -errno;
+	own = -1;
+	while (!r && getline(&line, &size, file) > 0)
+		r = add_line(symbols, line);
+	if (!r && ferror(file))
+		r = -EIO;
+	if (r)
+		symbols_release(symbols);
+	else
+		symbols_finish(symbols);
+	return r;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "pt_packet.h"
+#include "sideband/sideband.h"
+#include "trace/psb.h"
+#include "trace/trace_internal.h"
+
+/* struct perf_record_auxtrace, behind the header: size, offset, reference, idx, tid, cpu. */
+#define AUXTRACE_REFERENCE 24
+#define AUXTRACE_TID 36
+#define AUXTRACE_CPU 40
+
+struct trace {
+	struct trace_queue *queues;
+	size_t nr;
+};
+
+struct chunks {
+	struct trace_chunk *chunks;
+	size_t nr;
+	bool sampled;
+};
+
+static int add_chunk(struct chunks *chunks, struct trace_chunk chunk)
+{
+	if (array_grow(&chunks->chunks, chunks->nr, sizeof(chunk)))
+		return -ENOMEM;
+	if (chunk.cpu >= 0)
+		chunk.tid = -1;
+	chunks->chunks[chunks->nr++] = chunk;
+	return 0;
+}
+
+static int add_auxtrace(struct chunks *chunks, const struct perfdata_record *record)
+{
+	struct trace_chunk chunk = { .bytes = record->trace, .size = record->trace_size };
+
+	memcpy(&chunk.near, record->bytes + AUXTRACE_REFERENCE, sizeof(chunk.near));
+	memcpy(&chunk.tid, record->bytes + AUXTRACE_TID, sizeof(chunk.tid));
+	memcpy(&chunk.cpu, record->bytes + AUXTRACE_CPU, sizeof(chunk.cpu));
+	return chunk.size ? add_chunk(chunks, chunk) : 0;
+}
+
+/* The owner of the trace is known from the ID or, without ID_INDEX, from the sample. */
+static int add_sample(struct chunks *chunks, const struct sideband *sb,
+		      const struct perfdata_record *record)
+{
+	struct perfdata_sample sample;
+	const struct sideband_id *id;
+
+	if (!perfdata_sample(sideband_events(sb), record, &sample) || !sample.aux.size)
+		return 0;
+	chunks->sampled = true;
+	id = sideband_id(sb, sample.id);
+	return add_chunk(chunks,
+			 (struct trace_chunk){
+				 .bytes = sample.aux.data,
+				 .size = sample.aux.size,
+				 .near = trace_clock_tsc(&sideband_pt(sb)->clock, sample.time),
+				 .cpu = id ? id->cpu : sample.cpu,
+				 .tid = id ? id->tid : sample.tid,
+			 });
+}
+
+static int compare_chunks(const void *a, const void *b)
+{
+	const struct trace_chunk *one = a, *other = b;
+
+	if (one->cpu != other->cpu)
+		return one->cpu < other->cpu ? -1 : 1;
+	if (one->tid != other->tid)
+		return one->tid < other->tid ? -1 : 1;
+	return (one->bytes > other->bytes) - (one->bytes < other->bytes);
+}
+
+static int find_chunks(struct chunks *chunks, const struct perfdata_file *file,
+		       const struct sideband *sb)
+{
+	struct perfdata_record record;
+	int r = 0;
+
+	for (uint64_t at = file->data.offset; !r && perfdata_next(file, &at, &record);) {
+		if (record.trace)
+			r = add_auxtrace(chunks, &record);
+		else if (record.type == PERF_RECORD_SAMPLE)
+			r = add_sample(chunks, sb, &record);
+	}
+	if (!r && chunks->nr)
+		qsort(chunks->chunks, chunks->nr, sizeof(*chunks->chunks), compare_chunks);
+	return r;
+}
+
+static int make_queue(struct trace_queue *queue, const struct chunks *chunks, size_t from,
+		      size_t until, const struct sideband *sb)
+{
+	const struct trace_chunk *first = &chunks->chunks[from];
+	const struct sideband_pt *pt = sideband_pt(sb);
+	int r;
+
+	queue->clock = &pt->clock;
+	queue->whose = (struct trace_whose){ first->cpu, -1, first->tid };
+	if (first->tid >= 0)
+		queue->whose.pid = sideband_pid(sb, first->tid, UINT64_MAX);
+	if (pt->fields[PERFDATA_PT_SNAPSHOT_MODE] || chunks->sampled)
+		r = trace_join_snapshots(queue, first, until - from);
+	else
+		r = trace_join_stream(queue, first, until - from);
+	for (size_t i = 0; !r && i < queue->nr; i++) {
+		struct trace_piece *piece = &queue->pieces[i];
+
+		piece->offset = queue->size;
+		queue->size += (uint64_t)(piece->end - piece->begin);
+	}
+	return r;
+}
+
+static bool is_same_queue(const struct trace_chunk *a, const struct trace_chunk *b)
+{
+	return a->cpu == b->cpu && a->tid == b->tid;
+}
+
+static int make_queues(struct trace *trace, const struct chunks *chunks, const struct sideband *sb)
+{
+	size_t from = 0;
+	int r = 0;
+
+	trace->queues = calloc(chunks->nr, sizeof(*trace->queues));
+	if (!trace->queues)
+		return -ENOMEM;
+	for (size_t i = 1; !r && i <= chunks->nr; i++) {
+		if (i < chunks->nr && is_same_queue(&chunks->chunks[from], &chunks->chunks[i]))
+			continue;
+		r = make_queue(&trace->queues[trace->nr++], chunks, from, i, sb);
+		from = i;
+	}
+	return r;
+}
+
+int trace_new(struct trace **ret, const struct perfdata_file *file, const struct sideband *sb,
+	      char **why)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+	struct chunks chunks = {};
+	const char *text = NULL;
+	int r = trace ? 0 : -ENOMEM;
+
+	if (!r && !sideband_pt(sb)->found) {
+		r = -ENODATA;
+		text = "it has no trace of Intel PT";
+	}
+	if (!r)
+		r = find_chunks(&chunks, file, sb);
+	if (!r && !chunks.nr) {
+		r = -ENODATA;
+		text = "its trace is empty";
+	}
+	if (!r)
+		r = make_queues(trace, &chunks, sb);
+	free(chunks.chunks);
+	if (!r) {
+		*ret = trace;
+		return 0;
+	}
+	trace_free(trace);
+	*why = strdup(text ?: strerror(-r));
+	return *why ? r : -ENOMEM;
+}
+
+static void free_queue(struct trace_queue *queue)
+{
+	for (size_t i = 0; i < queue->nr; i++)
+		free(queue->pieces[i].copy);
+	free(queue->pieces);
+}
+
+void trace_free(struct trace *trace)
+{
+	if (!trace)
+		return;
+	for (size_t i = 0; i < trace->nr; i++)
+		free_queue(&trace->queues[i]);
+	free(trace->queues);
+	free(trace);
+}
+
+size_t trace_nr(const struct trace *trace)
+{
+	return trace->nr;
+}
+
+const struct trace_queue *trace_queue(const struct trace *trace, size_t i)
+{
+	return &trace->queues[i];
+}
+
+struct trace_whose trace_whose(const struct trace_queue *queue)
+{
+	return queue->whose;
+}
+
+uint64_t trace_size(const struct trace_queue *queue)
+{
+	return queue->size;
+}
+
+/* A PSB written while nothing was traced lacks the mode of execution in its PSB+: it is decoded as
+ * part of what precedes it. */
+static bool tells_mode(const struct trace_piece *piece, const struct trace_point *point)
+{
+	return psb_read(piece->begin + point->offset, piece->limit).modes;
+}
+
+/* Points where decoding can begin, from the first one of a piece. They begin within the piece;
+ * their PSB+ may extend to the limit. */
+static bool find_in(const struct trace_piece *piece, size_t from, struct trace_point *point)
+{
+	bool is_first = !from;
+
+	do {
+		if (!trace_find_point(piece->begin, (size_t)(piece->limit - piece->begin),
+				      piece->near, from, false, point) ||
+		    piece->begin + point->offset >= piece->end)
+			return false;
+		from = point->offset + PT_PSB_LEN;
+	} while (!is_first && !tells_mode(piece, point));
+	return true;
+}
+
+static bool find_before(const struct trace_piece *piece, size_t before, struct trace_point *point)
+{
+	bool found = false;
+
+	while (trace_find_point_before(piece->begin, (size_t)(piece->limit - piece->begin),
+				       piece->near, before, false, point)) {
+		found = true;
+		before = point->offset;
+		if (tells_mode(piece, point))
+			break;
+	}
+	return found;
+}
+
+static void make_segment(const struct trace_queue *queue, size_t buffer,
+			 const struct trace_point *point, bool joined,
+			 struct trace_segment *segment)
+{
+	const struct trace_piece *piece = &queue->pieces[buffer];
+	struct trace_point next;
+
+	*segment = (struct trace_segment){
+		.begin = piece->begin + point->offset,
+		.end = piece->end,
+		.limit = piece->limit,
+		.offset = piece->offset + point->offset,
+		.tsc = point->tsc,
+		.time = point->tsc ? trace_clock_ns(queue->clock, point->tsc) : 0,
+		.joined = joined,
+		.buffer = buffer,
+	};
+	if (find_in(piece, point->offset + PT_PSB_LEN, &next))
+		segment->end = piece->begin + next.offset;
+}
+
+/* If what precedes it is unknown. */
+static void make_found(const struct trace_queue *queue, size_t buffer,
+		       const struct trace_point *point, struct trace_segment *segment)
+{
+	const struct trace_piece *piece = &queue->pieces[buffer];
+	struct trace_point before;
+	bool joined = piece->joined || find_before(piece, point->offset, &before);
+
+	make_segment(queue, buffer, point, joined, segment);
+}
+
+/* The first segment of a piece or of later ones. */
+static bool first_from(const struct trace_queue *queue, size_t buffer,
+		       struct trace_segment *segment)
+{
+	struct trace_point point;
+
+	for (; buffer < queue->nr; buffer++) {
+		const struct trace_piece *piece = &queue->pieces[buffer];
+
+		if (find_in(piece, 0, &point)) {
+			make_segment(queue, buffer, &point, piece->joined, segment);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The last segment of earlier pieces. */
+static bool last_before(const struct trace_queue *queue, size_t buffer,
+			struct trace_segment *segment)
+{
+	struct trace_point point;
+
+	while (buffer--) {
+		const struct trace_piece *piece = &queue->pieces[buffer];
+
+		if (find_before(piece, (size_t)(piece->end - piece->begin), &point)) {
+			make_found(queue, buffer, &point, segment);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The index after the last piece that begins at or before the TSC. Pieces without time do not
+ * count. */
+static size_t pieces_until(const struct trace_queue *queue, uint64_t tsc)
+{
+	size_t low = 0, high = queue->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2, i = middle;
+		struct trace_point point = {};
+
+		for (; i < high && !point.tsc; i++) {
+			const struct trace_piece *piece = &queue->pieces[i];
+
+			trace_find_point(piece->begin, (size_t)(piece->limit - piece->begin),
+					 piece->near, 0, true, &point);
+		}
+		if (point.tsc && point.tsc <= tsc)
+			low = i;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The last tick of the time. */
+static uint64_t last_tick(const struct trace_clock *clock, uint64_t time)
+{
+	uint64_t tsc = trace_clock_tsc(clock, time + 1);
+
+	/* With a fast clock, this is a tick of the next ns, or the one before it. */
+	for (int i = 0; i < 2 && tsc && trace_clock_ns(clock, tsc) == time + 1; i++)
+		tsc--;
+	return tsc;
+}
+
+bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_segment *segment)
+{
+	bool is_last = time == UINT64_MAX;
+	uint64_t tsc = is_last ? UINT64_MAX : last_tick(queue->clock, time);
+	size_t until = is_last ? queue->nr : pieces_until(queue, tsc);
+	struct trace_point point;
+
+	while (time && until--) {
+		const struct trace_piece *piece = &queue->pieces[until];
+
+		if (trace_seek_point(piece->begin, (size_t)(piece->end - piece->begin), piece->near,
+				     tsc, &point)) {
+			find_before(piece, point.offset + 1, &point);
+			make_found(queue, until, &point, segment);
+			return true;
+		}
+	}
+	return first_from(queue, 0, segment);
+}
+
+bool trace_next(const struct trace_queue *queue, struct trace_segment *segment)
+{
+	const struct trace_piece *piece = &queue->pieces[segment->buffer];
+	struct trace_point point;
+
+	if (segment->end < piece->end &&
+	    find_in(piece, (size_t)(segment->end - piece->begin), &point)) {
+		make_segment(queue, segment->buffer, &point, true, segment);
+		return true;
+	}
+	return first_from(queue, segment->buffer + 1, segment);
+}
+
+bool trace_previous(const struct trace_queue *queue, struct trace_segment *segment)
+{
+	const struct trace_piece *piece = &queue->pieces[segment->buffer];
+	struct trace_point point;
+
+	if (find_before(piece, (size_t)(segment->begin - piece->begin), &point)) {
+		make_found(queue, segment->buffer, &point, segment);
+		return true;
+	}
+	return last_before(queue, segment->buffer, segment);
+}

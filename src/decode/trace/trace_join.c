@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds what the buffers of a queue have in common, and which continue the previous one. */
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+#include "pt_packet.h"
+
+/* perf pads traces with at most this many zeros. */
+#define PADDING_MAX 7
+/* Without times: fewer equal bytes than this may be a coincidence. */
+#define COMMON_MIN 64
+/* How far a decoder may read beyond the synchronisation point at the end of a copy. */
+#define AHEAD 256
+
+static struct trace_piece piece_of(const struct trace_chunk *chunk)
+{
+	return (struct trace_piece){
+		.begin = chunk->bytes,
+		.end = chunk->bytes + chunk->size,
+		.limit = chunk->bytes + chunk->size,
+		.near = chunk->near,
+	};
+}
+
+static size_t size_of(const struct trace_piece *piece)
+{
+	return (size_t)(piece->end - piece->begin);
+}
+
+/* By content: compares from the last synchronisation point, and looks for the first one of the
+ * other. */
+static bool find_bytes(const struct trace_piece *a, const struct trace_piece *b, size_t *in_a,
+		       size_t *in_b)
+{
+	size_t size = size_of(a);
+	struct trace_point last;
+	const uint8_t *found;
+
+	if (!trace_find_point_before(a->begin, size, 0, size, false, &last))
+		return false;
+	for (size_t i = 0; i < PADDING_MAX && !a->begin[size - 1]; i++)
+		size--;
+	if (size - last.offset < COMMON_MIN)
+		return false;
+	found = memmem(b->begin, size_of(b), a->begin + last.offset, size - last.offset);
+	if (!found)
+		return false;
+	*in_a = last.offset;
+	*in_b = (size_t)(found - b->begin);
+	return true;
+}
+
+/* Finds the last synchronisation point of `a` in `b`; without times by content. */
+static bool find_common(const struct trace_piece *a, const struct trace_piece *b, size_t *in_a,
+			size_t *in_b)
+{
+	struct trace_point last, same;
+
+	if (!trace_find_point_before(a->begin, size_of(a), a->near, size_of(a), true, &last))
+		return find_bytes(a, b, in_a, in_b);
+	if (!trace_seek_point(b->begin, size_of(b), b->near, last.tsc, &same))
+		return false;
+	if (!same.tsc &&
+	    !trace_find_point_before(b->begin, size_of(b), b->near, same.offset, true, &same))
+		return false;
+	if (same.tsc != last.tsc || size_of(b) - same.offset < size_of(a) - last.offset)
+		return false;
+	*in_a = last.offset;
+	*in_b = same.offset;
+	return true;
+}
+
+/* It contains nothing newer than the end of the previous piece. */
+static bool is_old(const struct trace_piece *a, const struct trace_piece *b)
+{
+	struct trace_point last, newest;
+
+	return trace_find_point_before(a->begin, size_of(a), a->near, size_of(a), true, &last) &&
+	       trace_find_point_before(b->begin, size_of(b), b->near, size_of(b), true, &newest) &&
+	       newest.tsc < last.tsc;
+}
+
+/* The common part of two snapshots belongs to the later one, which continues it. */
+int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr)
+{
+	struct trace_piece *pieces = calloc(nr, sizeof(*pieces));
+	size_t in_a, in_b;
+
+	if (!pieces)
+		return -ENOMEM;
+	queue->pieces = pieces;
+	for (size_t i = 0; i < nr; i++) {
+		struct trace_piece piece = piece_of(&chunks[i]);
+		struct trace_piece *last = queue->nr ? &pieces[queue->nr - 1] : NULL;
+
+		if (last && find_common(last, &piece, &in_a, &in_b)) {
+			last->end = last->begin + in_a;
+			piece.begin += in_b;
+			piece.joined = true;
+			if (last->end == last->begin) {
+				piece.joined = last->joined;
+				queue->nr--;
+			}
+		} else if (last && is_old(last, &piece)) {
+			continue;
+		}
+		pieces[queue->nr++] = piece;
+	}
+	return 0;
+}
+
+static int add_copy(struct trace_piece *piece, const uint8_t *bytes, size_t size)
+{
+	size_t old = piece->copy ? size_of(piece) : 0;
+	uint8_t *grown = realloc(piece->copy, old + size ?: 1);
+
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + old, bytes, size);
+	piece->begin = piece->copy = grown;
+	piece->end = piece->limit = grown + old + size;
+	return 0;
+}
+
+/* Copies the end of a chunk from its last synchronisation point, and the next chunks up to their
+ * first. Returns the number of chunks that end in it, or -ENOMEM. */
+static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chunks, size_t nr,
+			 size_t offset)
+{
+	struct trace_point first;
+	int r = add_copy(seam, chunks->bytes + offset, chunks->size - offset);
+
+	for (size_t i = 1; i < nr && !r; i++) {
+		const struct trace_chunk *chunk = &chunks[i];
+
+		if (trace_find_point(chunk->bytes, chunk->size, 0, 0, false, &first)) {
+			size_t rest = chunk->size - first.offset;
+			size_t ahead = rest < AHEAD ? rest : AHEAD;
+
+			r = add_copy(seam, chunk->bytes, first.offset + ahead);
+			seam->end -= r ? 0 : ahead;
+			return r ? r : (ssize_t)i;
+		}
+		r = add_copy(seam, chunk->bytes, chunk->size);
+	}
+	return r ? r : (ssize_t)nr;
+}
+
+/* Chunks of one byte stream, cut anywhere. */
+int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr)
+{
+	struct trace_piece *pieces = calloc(2 * nr, sizeof(*pieces));
+
+	if (!pieces)
+		return -ENOMEM;
+	queue->pieces = pieces;
+	for (size_t i = 0; i < nr;) {
+		struct trace_piece piece = piece_of(&chunks[i]), seam = { .near = piece.near };
+		struct trace_point first, last;
+		ssize_t used = 1;
+
+		if (!trace_find_point(piece.begin, size_of(&piece), 0, 0, false, &first)) {
+			i++;
+			continue;
+		}
+		trace_find_point_before(piece.begin, size_of(&piece), 0, size_of(&piece), false,
+					&last);
+		if (i + 1 < nr) {
+			used = copy_seam(&seam, &chunks[i], nr - i, last.offset);
+			if (used < 0) {
+				free(seam.copy);
+				return -ENOMEM;
+			}
+			piece.end = piece.begin + last.offset;
+		}
+		piece.begin += first.offset;
+		piece.joined = queue->nr > 0;
+		if (piece.begin < piece.end)
+			pieces[queue->nr++] = piece;
+		if (seam.copy) {
+			seam.joined = queue->nr > 0;
+			pieces[queue->nr++] = seam;
+		}
+		i += (size_t)used;
+	}
+	return 0;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "blocks/item.h"
+
+#include "code/code.h"
+#include "test.h"
+
+static const struct symbol function = { .start = 0x1000, .end = 0x9000 }, other;
+
+static struct decode_item block(const struct code_block *code, uint64_t time)
+{
+	return (struct decode_item){
+		.kind = DECODE_BLOCK,
+		.code = code,
+		.first = code->first,
+		.insns = code->insns,
+		.cycles = 3,
+		.time = time,
+		.pid = 1,
+		.tid = 2,
+	};
+}
+
+/* Of the function, of 8 instructions in 32 bytes. */
+static struct code_block code_at(uint64_t ip, const struct symbol *symbol)
+{
+	return (struct code_block){
+		.first = ip, .last = ip + 28, .length = 4, .insns = 8, .symbol = symbol
+	};
+}
+
+static struct decode_item run_from(const struct code_block *code, uint64_t to)
+{
+	struct decode_item run = block(code, 10);
+
+	item_begin_run(&run);
+	run.to = to;
+	run.end = DECODE_JUMP;
+	return run;
+}
+
+TEST(joins_blocks_of_one_function)
+{
+	struct code_block first = code_at(0x1030, &function), next = code_at(0x1fe8, &function);
+	struct decode_item run = run_from(&first, 0x1fe8), item = block(&next, 20);
+
+	assert_int_equal(run.lines[0].page, 1);
+	assert_int_equal(run.lines[0].lines, 3);
+	assert_true(item_join_run(&run, &item));
+	assert_ptr_equal(run.code, &next);
+	assert_int_equal(run.first, 0x1030);
+	assert_int_equal(run.time, 20);
+	assert_int_equal(run.insns, 16);
+	assert_int_equal(run.cycles, 6);
+	/* Its end is shown. */
+	assert_int_equal(run.to, 0);
+	assert_int_equal(run.end, DECODE_ON);
+	assert_int_equal(run.lines[0].lines, 3 | UINT64_C(1) << 63);
+	assert_int_equal(run.lines[1].page, 2);
+	assert_int_equal(run.lines[1].lines, 1);
+}
+
+TEST(joins_nothing_else)
+{
+	struct code_block first = code_at(0x1000, &function), next = code_at(0x2000, &function);
+	struct code_block elsewhere = code_at(0x2000, &other), rows = code_at(0x2000, NULL);
+	struct decode_item run = run_from(&first, 0x2000), same = run, item = block(&next, 20);
+
+	item.tid = 3;
+	assert_false(item_join_run(&run, &item));
+	item = block(&elsewhere, 20);
+	assert_false(item_join_run(&run, &item));
+	item = block(&rows, 20);
+	assert_false(item_join_run(&run, &item));
+	item = block(&next, 20);
+	item.first = 0x2004;
+	assert_false(item_join_run(&run, &item));
+	assert_memory_equal(&run, &same, sizeof(run));
+	item.first = 0x2000;
+	run.end = DECODE_CALL;
+	assert_false(item_join_run(&run, &item));
+}
+
+TEST(joins_as_many_pages_as_it_can_tell)
+{
+	struct code_block pages[] = { code_at(0x1000, &function), code_at(0x5000, &function),
+				      code_at(0x3000, &function) };
+	struct decode_item run = run_from(&pages[0], 0x5000), item = block(&pages[1], 20);
+	struct decode_item same;
+
+	assert_true(item_join_run(&run, &item));
+	run.to = 0x3000;
+	same = run;
+	item = block(&pages[2], 30);
+	assert_false(item_join_run(&run, &item));
+	assert_memory_equal(&run, &same, sizeof(run));
+}
+
+TEST(tells_the_next_mark)
+{
+	static const uint64_t marks[DECODE_MARKS] = { 50, 0, 20, UINT64_MAX };
+
+	assert_int_equal(item_next_mark(marks, 0), 20);
+	assert_int_equal(item_next_mark(marks, 19), 20);
+	assert_int_equal(item_next_mark(marks, 20), 50);
+	assert_int_equal(item_next_mark(marks, 50), UINT64_MAX);
+}

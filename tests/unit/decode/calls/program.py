@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A synthetic program and what the export shows of it. The first argument is FEED."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+import fxt  # noqa: E402
+
+FEED = sys.argv.pop(1)
+KERNEL = 0xffffffff81000000
+USER = 0x401000
+SIZE = 0x200  # of a function
+CALL, RETURN, ASYNC, INTERRUPT, SYSCALL = 1, 2, 4, 8, 16
+SAME, OFF, ON, RESTORED = range(4)
+INSN = 4  # length of each
+LINE = 64
+NAMES = ("symbol", "comm")
+
+
+class Program:
+    """Executes instructions of functions and records the expected result. Addresses are
+    (function, offset)."""
+    def __init__(self):
+        self.lines = []
+        self.functions = {}
+        self.time = 1000
+        self.cpu, self.pid, self.tid = 1, 10, 11
+        self.ip = 0
+        self.cycles = 2
+
+    def at(self, name, offset=0):
+        if name not in self.functions:
+            user = name.startswith("u_")
+            start = (USER if user else KERNEL) + len(self.functions) * SIZE
+            self.functions[name] = start
+            self.lines.append(f"symbol {name} {start:x} {start + SIZE:x} {'u' if user else 'k'}")
+        return self.functions[name] + offset
+
+    def where(self):
+        return f"{self.time:x} {self.cpu:x} {self.pid:x} {self.tid:x}"
+
+    def rename(self, name, tid=None):
+        """Takes effect from the next moment."""
+        self.lines.append(f"comm {self.time + 1:x} {tid or self.tid:x} {name}")
+
+    def insn(self, irqs=SAME):
+        self.lines.append(f"insn {self.where()} {self.ip:x} {INSN:x} {irqs:x} {self.cycles:x}")
+
+    def run(self, count, irqs=SAME):
+        for _ in range(count):
+            self.time += 1
+            self.insn(irqs)
+            self.ip += INSN
+
+    def raw(self, source, target, flags, length=INSN):
+        self.lines.append(f"branch {self.where()} {source:x} {target:x} {length:x} {flags:x}")
+        self.ip = target
+
+    def branch(self, target, flags=0):
+        """A branch instruction."""
+        self.time += 1
+        self.insn()
+        self.raw(self.ip, target, flags)
+
+    def begin(self, name, offset=0):
+        self.time += 1
+        self.raw(0, self.at(name, offset), 32)
+
+    def end(self, flags=ASYNC, insn=False):
+        self.time += 1
+        if insn:
+            self.insn()
+        self.raw(self.ip, 0, flags | 64)
+
+    def call(self, name, flags=CALL):
+        back = self.ip + INSN
+        self.branch(self.at(name), flags)
+        return back
+
+    def ret(self, back, flags=RETURN):
+        self.branch(back, flags)
+
+    def interrupt(self, name):
+        back = self.ip
+        self.time += 1
+        self.raw(self.ip, self.at(name), CALL | ASYNC | INTERRUPT, 0)
+        return back
+
+    def iret(self, back):
+        self.branch(back, RETURN | INTERRUPT)
+
+
+class CallsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.program = Program()
+
+    def run_feed(self, *args):
+        # Symbols and names are looked up before they are recorded.
+        lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
+        result = subprocess.run([FEED, *args], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def feed(self, *args, name="out.fxt"):
+        self.slices, self.gaps = map(int, self.run_feed(f"output={self.folder}/{name}", *args).split())
+
+    def tracks(self, *args, name="out.fxt"):
+        self.feed(*args)
+        self.trace = fxt.read(self.folder / name)
+        return self.trace.check()
+
+    def check_spans(self, *args):
+        """Spans in memory equal the CPU's slices in the file. Returns the tracks."""
+        lanes = [[], [], [], []]
+        for line in self.run_feed("spans=1", *args).splitlines()[1:]:
+            lane, depth, begin, end, insns, cycles, _, name = line.split(" ", 7)
+            lanes[int(lane)].append((int(begin), int(end), int(depth), name, int(insns), int(cycles)))
+        tracks = self.tracks(*args)
+        for lane, name in zip(lanes, ("functions", "tasks", "interrupts off", "trace")):
+            found = [(piece.begin, piece.end, piece.depth, piece.name, piece.args.get("instructions", 0),
+                      piece.args.get("cycles", 0)) for piece in tracks.get(f"CPU 1 {name}", [])]
+            self.assertEqual(sorted(lane), sorted(found), f"{name}, {args}")
+            self.assertEqual([piece[0] for piece in lane], sorted(piece[0] for piece in lane))
+        return tracks
+
+    def show(self, *args, track="task 11"):
+        """Slices of a thread as `name begin-end`, indented, in order."""
+        found = sorted(self.tracks(*args).get(track, []), key=lambda piece: (piece.begin, piece.depth))
+        return [f"{'  ' * piece.depth}{piece.name} {piece.begin}-{piece.end}" for piece in found]
+
+    def names(self, *args, track="task 11"):
+        return [line.rsplit(" ", 1)[0] for line in self.show(*args, track=track)]
