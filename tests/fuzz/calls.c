@@ -9,7 +9,7 @@
 #include "fxt/fxt.h"
 #include "fxt/fxt_timeline.h"
 #include "fxt_format.h"
-#include "track_spans.h"
+#include "spans/track_spans.h"
 #include "tree.h"
 
 /* What is open is written anew for each switch and each part: more would only take longer. */

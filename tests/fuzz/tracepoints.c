@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "events_spans.h"
 #include "fuzz.h"
 #include "printable.h"
+#include "spans/events_spans.h"
 
 #define BEGIN 100
 #define END 1000000

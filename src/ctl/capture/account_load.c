@@ -8,9 +8,9 @@
 #include "capture/decoding.h"
 #include "capture/fingerprint_file.h"
 #include "cli/ending.h"
-#include "events_spans.h"
-#include "track_spans.h"
-#include "user_code.h"
+#include "facts/user_code.h"
+#include "spans/events_spans.h"
+#include "spans/track_spans.h"
 
 static int load_events(struct account *account, struct console *con,
 		       const struct view_capture *capture, const char *data, uint64_t begin,

@@ -3,7 +3,7 @@
 #ifndef CTL_CAPTURE_ACCOUNT_LOAD_H
 #define CTL_CAPTURE_ACCOUNT_LOAD_H
 
-#include "account.h"
+#include "account/account.h"
 #include "capture/view.h"
 #include "cli/console.h"
 

@@ -4,7 +4,7 @@
 #define CTL_CAPTURE_CAPTURE_FACTS_H
 
 #include "capture/capture_file.h"
-#include "facts.h"
+#include "facts/facts.h"
 
 /* Strings become printable and times ordered, whatever the file says. Returns 0, or -EINVAL if the
  * times are inconsistent. */

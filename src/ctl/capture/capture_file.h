@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "account/statistics.h"
 #include "capture/view.h"
-#include "hardware.h"
+#include "facts/hardware.h"
+#include "facts/spike_stack.h"
 #include "json_file.h"
-#include "spike_stack.h"
-#include "statistics.h"
 #include "util.h"
 
 #define CAPTURE_FILE_NAME "capture.json"

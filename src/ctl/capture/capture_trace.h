@@ -5,7 +5,7 @@
 
 #include "capture/capture_file.h"
 #include "cli/console.h"
-#include "user_code.h"
+#include "facts/user_code.h"
 
 /* Reads capture.json of a folder that is open as dirfd; if dirfd is negative, errno says why. */
 int capture_trace_facts(struct console *con, const char *folder, int dirfd,

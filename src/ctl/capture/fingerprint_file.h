@@ -3,7 +3,7 @@
 #ifndef CTL_CAPTURE_FINGERPRINT_FILE_H
 #define CTL_CAPTURE_FINGERPRINT_FILE_H
 
-#include "account.h"
+#include "account/account.h"
 
 #define FINGERPRINT_FILE_NAME "fingerprint.json"
 

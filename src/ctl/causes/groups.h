@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "fingerprint.h"
+#include "fingerprint/fingerprint.h"
 
 struct sighting {
 	const char *path; /* of the capture, or of its archive */

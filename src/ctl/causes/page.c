@@ -3,8 +3,8 @@
 
 #include "causes/print.h"
 #include "causes_files.h"
+#include "html/page.h"
 #include "json_add.h"
-#include "page.h"
 
 struct page_arg {
 	const struct causes *causes;

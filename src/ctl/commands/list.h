@@ -7,7 +7,7 @@
 #include <perf_poke.h>
 
 #include "cli/command.h"
-#include "fingerprint.h"
+#include "fingerprint/fingerprint.h"
 
 enum list_order {
 	LIST_BY_TIME,

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "account/difference.h"
 #include "capture/account_load.h"
 #include "capture/decoding.h"
 #include "capture/folder.h"
 #include "cli/json_line.h"
 #include "commands/commands.h"
-#include "difference.h"
 
 #define TOP 10
 #define TARGET(member) .offset = offsetof(struct report_args, member)

@@ -4,12 +4,12 @@
 #include "capture/capture_trace.h"
 #include "cli/ending.h"
 #include "cpulist.h"
-#include "events_spans.h"
 #include "export/export.h"
 #include "export/window.h"
+#include "facts/user_code.h"
 #include "fxt/fxt_timeline.h"
-#include "spans_tracks.h"
-#include "user_code.h"
+#include "spans/events_spans.h"
+#include "spans/spans_tracks.h"
 
 struct cpu_events {
 	struct events_spans to;

@@ -8,7 +8,7 @@
 #include "cli/output_file.h"
 #include "export/export.h"
 #include "export/window.h"
-#include "html.h"
+#include "html/html.h"
 
 /* Default time after the spike: the time before it, divided by this. */
 #define AFTER_PART 4

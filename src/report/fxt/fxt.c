@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fxt.h"
+#include "fxt/fxt.h"
 
 #include <string.h>
 

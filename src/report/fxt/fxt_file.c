@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fxt_file.h"
+#include "fxt/fxt_file.h"
 
 #include <fcntl.h>
 #include <string.h>

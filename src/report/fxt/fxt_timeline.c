@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fxt_timeline.h"
+#include "fxt/fxt_timeline.h"
 
 #include <string.h>
 
 #include "array.h"
-#include "fxt.h"
-#include "fxt_file.h"
+#include "fxt/fxt.h"
+#include "fxt/fxt_file.h"
 
 struct fxt_track {
 	struct fxt_thread thread;

@@ -3,7 +3,7 @@
 #ifndef TEST_TIMELINE_H
 #define TEST_TIMELINE_H
 
-#include "account.h"
+#include "account/account.h"
 
 struct step {
 	enum lane_number lane;

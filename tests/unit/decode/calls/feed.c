@@ -8,7 +8,7 @@
  */
 #include "feeder.h"
 #include "fxt/fxt_timeline.h"
-#include "track_spans.h"
+#include "spans/track_spans.h"
 
 struct args {
 	const char *output;

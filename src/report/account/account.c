@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "account/account.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "fingerprint/fingerprint_make.h"
+#include "printable.h"
+#include "units.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define COLUMNS 100
+#define PATH_MAX_LINES 24
+#define ROWS_MAX 16
+/* The trace has no times. */
+#define WINDOW_INSNS 20000
+#define TIME "%" PRIu64 ".%09" PRIu64
+#define INTERRUPTED "what the timer's interrupt hit"
+#define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
+
+static int make_findings(struct account *account)
+{
+	struct findings *findings = &account->findings;
+	const struct spans *spans = account->spans;
+	struct facts facts = account->facts;
+	int r;
+
+	if (!facts.no_times)
+		return findings_make(findings, spans, &facts, account->window_ns);
+	/* Positions are instruction counts here; only the end has a known time. */
+	facts.expected_ns = facts.actual_ns = facts.time_ns = spans->end;
+	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
+	if (!r)
+		findings->path = lane_at_end(&spans->lanes[LANE_CODE], spans->end);
+	return r;
+}
+
+int account_finish(struct account *account)
+{
+	int r = make_findings(account);
+
+	/* A task that is reported late may have run all the time. */
+	if (!r && facts_have_times(&account->facts) && !account->facts.poked &&
+	    !account->facts.reported)
+		r = analysis_make(&account->analysis, &account->findings, &account->facts);
+	if (!r)
+		r = cause_find(&account->cause, &account->findings, &account->facts);
+	if (r)
+		return r;
+	fingerprint_make(&account->fingerprint, &account->cause, &account->findings,
+			 &account->facts);
+	account->sentence = cause_sentence(&account->cause, &account->findings, &account->facts);
+	return account->sentence ? 0 : -ENOMEM;
+}
+
+void account_release(struct account *account)
+{
+	free(account->sentence);
+	analysis_release(&account->analysis);
+	findings_release(&account->findings);
+	free(account->senders);
+	spans_free(account->spans);
+	*account = (struct account){ 0 };
+}
+
+static const char *name_of(const struct account *account, uint32_t name)
+{
+	return names_get(account->spans->names, name);
+}
+
+/* Wraps at spaces and indents continuation lines. */
+static void print_wrapped(FILE *file, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column && column + 1 + length > COLUMNS) {
+			fputs("\n    ", file);
+			column = 4;
+		} else if (column) {
+			fputc(' ', file);
+			column++;
+		}
+		fprintf(file, "%.*s", (int)length, text);
+		column += length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', file);
+}
+
+static void print_sentence(FILE *file, const struct account *account)
+{
+	_cleanup_free_ char *text = strdup(account->sentence);
+
+	print_wrapped(file, text ? printable(text) : "?");
+}
+
+static void print_source(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	if (facts->perf)
+		fprintf(file, "  %-12s perf, which was poked: the trace is in its perf.data\n",
+			"seen by");
+	else if (facts->none)
+		fprintf(file, "  %-12s the trigger alone: nothing was recorded\n", "seen by");
+	else if (facts->no_times)
+		fprintf(file,
+			"  %-12s Intel PT without times: what was executed, in order; script and "
+			"export\n  %-12s --axis instructions show all of it\n",
+			"seen by", "");
+	else if (facts->pt)
+		fprintf(file,
+			"  %-12s Intel PT: every function that was executed; times are as "
+			"exact as its packets\n",
+			"seen by");
+	else
+		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
+			"seen by",
+			account->spans->samples.nr ? "samples of functions"
+						   : "functions at the spike alone");
+	if (!facts->pt && facts->lost)
+		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->lost);
+	if (account->errors)
+		fprintf(file, "  %-12s %" PRIu64 " errors of decoding\n", "", account->errors);
+}
+
+static void print_latency(FILE *file, const struct facts *facts)
+{
+	char task[96];
+
+	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->latency_ns),
+		facts->cpu, facts->threshold_ns ? ", threshold " : "",
+		facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "");
+	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->expected_ns),
+		facts->reported ? "it should have been" : "the timer was to expire");
+	fprintf(file, "  %-12s " TIME " was %s, seen " TIME "\n", "actual", SPLIT(facts->actual_ns),
+		facts->reported ? "when it was" : "now of its interrupt", SPLIT(facts->time_ns));
+	if (!facts->reported)
+		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
+	fprintf(file, "  %-12s %s\n", facts->reported ? "late" : "interrupted",
+		CLEAN(facts_task(facts, task, sizeof(task))));
+}
+
+static void print_spike(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	if (!facts->poked)
+		print_latency(file, facts);
+	print_source(file, account);
+	fprintf(file, "  %-12s %s, Linux %s\n", "machine",
+		CLEAN_TO(40, facts->model[0] ? facts->model : "?"), CLEAN_TO(40, facts->release));
+	hardware_put_counts(file, &facts->hardware, "  hardware     ");
+	fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
+	if (account->fingerprint.id[0])
+		fprintf(file, "  %-12s %s\n", "fingerprint",
+			CLEAN_TO(FINGERPRINT_ID_SIZE, account->fingerprint.id));
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* A task's turns include interrupts, which are not counted for the task. */
+static bool is_of_task(const struct usage *usage)
+{
+	return usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
+}
+
+static void print_usage(FILE *file, const struct account *account, const struct usage *usage)
+{
+	const struct findings *findings = &account->findings;
+	const char *name = usage->name ? name_of(account, usage->name) : "[not known]";
+
+	fprintf(file, "  %-11s %-37s %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n",
+		usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind), CLEAN_TO(37, name),
+		FORMAT_TIME(usage->time_ns),
+		percent(usage->time_ns, findings->end - findings->begin),
+		FORMAT_TIME(usage->late_ns),
+		percent(usage->late_ns, findings->late_end - findings->late_begin), usage->count,
+		is_of_task(usage) ? "-" : FORMAT_TIME(usage->longest_ns));
+}
+
+static void print_more(FILE *file, size_t nr, size_t shown)
+{
+	if (nr > shown)
+		fprintf(file, "  and %zu more\n", nr - shown);
+}
+
+static void print_usages(FILE *file, const struct account *account, const char *title,
+			 const struct usage *usages, size_t nr)
+{
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s %8s\n", title, "time", "share", "late", "share",
+		"times", "longest");
+	for (size_t i = 0; i < nr && i < ROWS_MAX; i++)
+		print_usage(file, account, &usages[i]);
+	print_more(file, nr, ROWS_MAX);
+	if (!nr)
+		fprintf(file, "  none\n");
+}
+
+static void print_window(FILE *file, const struct account *account)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t known_ns = findings->end - findings->begin;
+
+	fprintf(file, "  %-12s " TIME "," TIME " is %s to the spike\n", "window",
+		SPLIT(findings->begin), SPLIT(findings->end), FORMAT_TIME(known_ns));
+	if (account->window_ns - known_ns > account->window_ns / 100)
+		fprintf(file, "  %-12s nothing is recorded of the rest of %s\n", "",
+			FORMAT_TIME(account->window_ns));
+}
+
+static void print_analysis(FILE *file, const struct account *account)
+{
+	const struct analysis *analysis = &account->analysis;
+
+	if (!analysis->nr)
+		return;
+	fprintf(file, "\n%-67s %8s %6s\n", "the latency, in the terms of rtla's auto-analysis",
+		"time", "share");
+	for (size_t i = 0; i < analysis->nr; i++) {
+		const struct analysis_row *row = &analysis->rows[i];
+
+		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
+			row->name ? CLEAN_TO(38, name_of(account, row->name)) : row->note,
+			FORMAT_TIME(row->time_ns),
+			percent(row->time_ns, account->facts.latency_ns));
+	}
+}
+
+static void print_functions(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t whole_ns = findings->end - findings->begin;
+
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %8s %7s\n", "functions", "self", "share", "total",
+		"share", "late", "calls");
+	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
+		const struct function *function = &findings->functions[i];
+
+		fprintf(file, "  %-49s %8s %5.1f%% %8s %5.1f%% %8s %7" PRIu64 "\n",
+			CLEAN_TO(49, name_of(account, function->name)),
+			FORMAT_TIME(function->self_ns), percent(function->self_ns, whole_ns),
+			FORMAT_TIME(function->total_ns), percent(function->total_ns, whole_ns),
+			FORMAT_TIME(function->late_ns), function->count);
+	}
+	print_more(file, findings->nr_functions, top);
+}
+
+size_t account_before(const struct account *account, const struct span *span)
+{
+	const struct spike_stack *stack = &account->facts.stack;
+	size_t at = STACK_NONE;
+
+	if (account->spans->has_functions && span->end >= account->spans->end)
+		at = spike_stack_find(stack, name_of(account, span->name));
+	return at == STACK_NONE ? stack->nr : at + 1;
+}
+
+/* Returns the number of lines. */
+static size_t print_before(FILE *file, const struct account *account, const struct span *span,
+			   size_t max)
+{
+	const struct spike_stack *stack = &account->facts.stack;
+	size_t nr = 0;
+
+	for (size_t i = account_before(account, span); i < stack->nr && nr < max; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		fprintf(file, "  < %s%s, called before the trace began\n",
+			CLEAN_TO(80, frame->name), frame->user ? ", user" : "");
+		nr++;
+	}
+	return nr;
+}
+
+static void print_path(FILE *file, const struct account *account, uint32_t task)
+{
+	const struct lane *code = &account->spans->lanes[LANE_CODE];
+	const struct span *span = NULL;
+	size_t nr = 0;
+
+	for (uint32_t i = account->findings.path; i != SPAN_NONE && nr < PATH_MAX_LINES;
+	     i = code->spans[i].parent, nr++) {
+		bool plain;
+
+		span = &code->spans[i];
+		plain = span->kind == SPAN_FUNCTION;
+		fprintf(file, "  %s%s%s%s\n", nr ? "< " : "",
+			CLEAN_TO(80, name_of(account, span->name)), plain ? "" : ", ",
+			plain ? "" : span_kind_name((enum span_kind)span->kind));
+	}
+	if (span)
+		nr += print_before(file, account, span, PATH_MAX_LINES - nr);
+	if (task != SPAN_NONE)
+		fprintf(file, "  %sin %s\n", nr == PATH_MAX_LINES ? "... " : "",
+			CLEAN_TO(80, name_of(account,
+					     account->spans->lanes[LANE_TASKS].spans[task].name)));
+	else if (!nr)
+		fprintf(file, "  not known\n");
+}
+
+static void print_stack(FILE *file, const char *title, const struct spike_stack *stack)
+{
+	if (!stack->nr)
+		return;
+	fprintf(file, "\n%s\n", title);
+	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		fprintf(file, "  %s%s", i ? "< " : "", frame->name);
+		if (frame->module[0])
+			fprintf(file, " [%s]", frame->module);
+		fprintf(file, "%s\n", frame->user ? ", user" : "");
+	}
+	if (stack->nr > PATH_MAX_LINES)
+		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);
+}
+
+static void print_stacks(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	print_stack(file,
+		    facts->holder.interrupted
+			    ? INTERRUPTED
+			    : "what had the CPU when the thread was to run, where it gave it up",
+		    &facts->holder);
+	print_stack(file,
+		    facts->reported ? "where it was reported"
+		    : facts->thread ? "what was switched out when the thread ran"
+				    : INTERRUPTED,
+		    &facts->stack);
+}
+
+static void print_expected(FILE *file, const struct account *account)
+{
+	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
+
+	if (account->facts.poked)
+		return;
+	fprintf(file, "\nwhen %s\n",
+		account->facts.reported ? "it should have been" : "the timer was to expire");
+	print_path(file, account, lane_at(tasks, account->facts.expected_ns));
+}
+
+static void print_end(FILE *file, const struct account *account)
+{
+	fprintf(file, "\nwhere the trace ended, which is %s\n",
+		account->facts.poked	       ? "some time after the request"
+		: account->facts.ends_at_spike ? "at the spike"
+					       : "some time after the spike");
+	/* Only times tell which task it was. */
+	print_path(file, account, SPAN_NONE);
+}
+
+/* The trace has no times. */
+static void print_executed(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t whole = findings->end - findings->begin;
+	char title[64];
+
+	snprintf(title, sizeof(title), "functions, by the last %" PRIu64 " instructions", whole);
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s\n", title, "self", "share", "total", "share",
+		"calls");
+	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
+		const struct function *function = &findings->functions[i];
+
+		fprintf(file, "  %-49s %8" PRIu64 " %5.1f%% %8" PRIu64 " %5.1f%% %7" PRIu64 "\n",
+			CLEAN_TO(49, name_of(account, function->name)), function->self_ns,
+			percent(function->self_ns, whole), function->total_ns,
+			percent(function->total_ns, whole), function->count);
+	}
+	print_more(file, findings->nr_functions, top);
+}
+
+static void print_counts(FILE *file, const struct account *account)
+{
+	const struct cause *cause = &account->cause;
+
+	if (!cause->insns)
+		return;
+	fprintf(file, "  %-12s %s executed %" PRIu64 " instructions", "cause",
+		CLEAN_TO(40, name_of(account, cause->name)), cause->insns);
+	if (cause->cycles)
+		fprintf(file, ", %.2f a cycle", (double)cause->insns / (double)cause->cycles);
+	fputc('\n', file);
+}
+
+void account_print(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+
+	print_sentence(file, account);
+	fputc('\n', file);
+	print_spike(file, account);
+	if (!facts_have_trace(&account->facts)) {
+		print_stacks(file, account);
+		return;
+	}
+	if (account->facts.no_times) {
+		print_end(file, account);
+		print_executed(file, account, top);
+		return;
+	}
+	print_counts(file, account);
+	print_window(file, account);
+	print_analysis(file, account);
+	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
+	if (account->spans->has_irqs_off)
+		print_usages(file, account, "interrupts off, by", findings->irqs_off,
+			     findings->nr_irqs_off);
+	if (account->spans->has_functions)
+		print_functions(file, account, top);
+	print_expected(file, account);
+	print_stacks(file, account);
+}

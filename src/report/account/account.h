@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The contents of a report on a capture, as text and as JSON. */
+#ifndef REPORT_ACCOUNT_H
+#define REPORT_ACCOUNT_H
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "account/statistics.h"
+#include "cause/analysis.h"
+#include "cause/cause.h"
+#include "fingerprint/fingerprint.h"
+
+struct account {
+	const char *capture; /* the capture's folder */
+	struct facts facts;
+	struct statistics statistics; /* for HTML */
+	uint64_t window_ns;	      /* how long before the spike */
+	uint64_t errors;	      /* errors of the decoder */
+	struct senders *senders;      /* NULL: no events recorded */
+	struct spans *spans;
+	struct findings findings;
+	struct analysis analysis;
+	struct cause cause;
+	struct fingerprint fingerprint;
+	char *sentence;
+};
+
+/* Fills in the rest; capture, facts, window and spans must be set. Returns 0 or -ENOMEM. */
+int account_finish(struct account *account) _must_check_;
+void account_release(struct account *account);
+
+/* Lines have at most 100 columns; lists `functions` functions. */
+void account_print(FILE *file, const struct account *account, size_t top);
+
+/* What called the outermost function of a path before the trace began: if that has not returned, it
+ * is on the stack at the spike. The first such frame, or how many there are. */
+size_t account_before(const struct account *account, const struct span *span);
+
+/* NULL if out of memory. */
+json_object *account_json(const struct account *account, size_t top);
+
+#endif

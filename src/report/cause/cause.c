@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause/cause.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct lane *code_of(const struct findings *findings)
+{
+	return &findings->spans->lanes[LANE_CODE];
+}
+
+static const char *name_of(const struct findings *findings, uint32_t name)
+{
+	return names_get(findings->spans->names, name);
+}
+
+bool cause_explains(const struct findings *findings, uint64_t time_ns)
+{
+	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
+}
+
+/* Returns the code span of this kind (SPAN_NR_KINDS: any) and name that took the most time; *nr is
+ * the number of such spans. */
+static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
+			  uint64_t *nr)
+{
+	const struct lane *code = code_of(findings);
+	uint32_t found = SPAN_NONE;
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < code->nr; i++) {
+		const struct span *span = &code->spans[i];
+		uint64_t time_ns = span_within(span, findings->late_begin, findings->late_end);
+
+		if ((kind != SPAN_NR_KINDS && span->kind != kind) || span->name != name || !time_ns)
+			continue;
+		++*nr;
+		if (time_ns > longest) {
+			longest = time_ns;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* The innermost function that took most of a span's time, summed over its calls. */
+static int find_mostly(struct cause *cause, const struct findings *findings)
+{
+	const struct lane *code = code_of(findings);
+	const struct span *outer = &code->spans[cause->span];
+	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
+	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
+	uint32_t nr_names = names_count(findings->spans->names);
+	_cleanup_free_ uint64_t *times = calloc(nr_names, sizeof(*times));
+	uint16_t depth = outer->depth;
+
+	if (!times)
+		return -ENOMEM;
+	for (uint32_t i = cause->span + 1; i < code->nr && code->spans[i].depth > outer->depth;
+	     i++) {
+		const struct span *span = &code->spans[i];
+
+		if (span->name == outer->name || code->spans[span->parent].name == span->name)
+			continue;
+		times[span->name] += span_within(span, begin, end);
+		if (span->depth <= depth || times[span->name] < (end - begin) / 5 * 4 ||
+		    end == begin)
+			continue;
+		depth = span->depth;
+		cause->mostly = span->name;
+	}
+	return 0;
+}
+
+/* The same for everything that ran while a thread was late. */
+static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
+{
+	const struct lane *code = code_of(findings);
+	_cleanup_free_ uint64_t *times =
+		calloc(names_count(findings->spans->names), sizeof(*times));
+	uint64_t nr = 0;
+	int depth = -1;
+
+	if (!times)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->nr; i++) {
+		const struct span *span = &code->spans[i];
+
+		if (span->parent != SPAN_NONE && code->spans[span->parent].name == span->name)
+			continue;
+		times[span->name] += span_within(span, findings->late_begin, findings->late_end);
+		if (span->depth <= depth || times[span->name] < cause->time_ns / 5 * 4)
+			continue;
+		depth = span->depth;
+		cause->mostly = span->name;
+	}
+	if (cause->mostly)
+		cause->mostly_span = find_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
+	return 0;
+}
+
+/* Names what turned interrupts off. */
+static int blame_irqs_off(struct cause *cause, const struct findings *findings,
+			  const struct span *off, uint64_t time_ns)
+{
+	static const enum cause_kind kinds[SPAN_NR_KINDS] = {
+		[SPAN_INTERRUPT] = CAUSE_INTERRUPT,
+		[SPAN_NMI] = CAUSE_NMI,
+		[SPAN_EXCEPTION] = CAUSE_EXCEPTION,
+	};
+	const struct span *by;
+
+	cause->kind = CAUSE_IRQS_OFF;
+	cause->time_ns = time_ns;
+	cause->count = 1;
+	cause->name = off->name;
+	cause->span = findings_irqs_off_by(findings->spans, off);
+	if (cause->span == SPAN_NONE)
+		return 0;
+	by = &code_of(findings)->spans[cause->span];
+	cause->name = by->name;
+	/* Entering an interrupt turns interrupts off. */
+	if (kinds[by->kind] && by->name == off->name)
+		cause->kind = kinds[by->kind];
+	return 0;
+}
+
+static const struct span *longest_off(const struct findings *findings, uint64_t *time_ns)
+{
+	const struct lane *lane = &findings->spans->lanes[LANE_IRQS_OFF];
+	const struct span *found = NULL;
+
+	*time_ns = 0;
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		uint64_t late_ns =
+			span_within(&lane->spans[i], findings->late_begin, findings->late_end);
+
+		if (late_ns > *time_ns) {
+			*time_ns = late_ns;
+			found = &lane->spans[i];
+		}
+	}
+	return found;
+}
+
+static const struct usage *longest_usage(const struct findings *findings)
+{
+	const struct usage *found = NULL;
+
+	for (size_t i = 0; i < findings->nr_budget; i++) {
+		const struct usage *usage = &findings->budget[i];
+
+		if (usage->late_ns && (!found || usage->late_ns > found->late_ns))
+			found = usage;
+	}
+	return found;
+}
+
+static void blame_usage(struct cause *cause, const struct findings *findings,
+			const struct facts *facts, const struct usage *usage)
+{
+	static const enum cause_kind kinds[SPAN_NR_KINDS] = {
+		[SPAN_INTERRUPT] = CAUSE_INTERRUPT,
+		[SPAN_SOFTIRQ] = CAUSE_SOFTIRQ,
+		[SPAN_NMI] = CAUSE_NMI,
+		[SPAN_EXCEPTION] = CAUSE_EXCEPTION,
+		[SPAN_IDLE] = CAUSE_IDLE,
+		[SPAN_THREAD] = CAUSE_THREAD,
+		[SPAN_UNTRACED] = CAUSE_UNTRACED,
+		[SPAN_LOST] = CAUSE_LOST,
+	};
+
+	cause->kind = kinds[usage->kind];
+	cause->time_ns = usage->late_ns;
+	cause->name = usage->name;
+	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
+	/* If functions and interrupts-off spans are known, a running thread is no reason for a late
+	 * timer. It is one for a late thread. */
+	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts->thread)
+		cause->kind = CAUSE_NONE;
+	if (!cause_explains(findings, usage->late_ns))
+		cause->kind = CAUSE_MIXED;
+}
+
+/* Vectors that CPUs send each other. */
+static bool is_from_cpu(const char *vector)
+{
+	/* Of Intel PT, the entry point. */
+	if (!strncmp(vector, "asm_sysvec_", 11))
+		vector += 11;
+	return !strncmp(vector, "call_function", 13) || !strncmp(vector, "reschedule", 10) ||
+	       !strcmp(vector, "irq_work");
+}
+
+/* Whether the blamed code still runs when the timer's interrupt arrives, that is, was interrupted
+ * by it. */
+static bool goes_on(const struct cause *cause, const struct findings *findings,
+		    const struct facts *facts)
+{
+	const struct lane *code = code_of(findings);
+
+	for (uint32_t i = lane_at(code, facts->actual_ns); i != SPAN_NONE;
+	     i = code->spans[i].parent) {
+		if (code->spans[i].kind == code->spans[cause->span].kind &&
+		    code->spans[i].name == cause->name)
+			return true;
+	}
+	return false;
+}
+
+/* A function call is matched by its function. For another interrupt, the sender is the last one
+ * before it. */
+static void find_sender(struct cause *cause, const struct findings *findings,
+			const struct facts *facts)
+{
+	const struct span *span;
+
+	if (!facts->senders || cause->kind != CAUSE_INTERRUPT || cause->span == SPAN_NONE)
+		return;
+	span = &code_of(findings)->spans[cause->span];
+	if (cause->mostly)
+		cause->sender =
+			senders_find(facts->senders, span->begin, name_of(findings, cause->mostly));
+	if (!cause->sender)
+		cause->sender =
+			senders_find(facts->senders, span->begin, name_of(findings, cause->name));
+	if (!cause->sender && is_from_cpu(name_of(findings, cause->name)))
+		cause->sender = senders_find(facts->senders, span->begin, NULL);
+}
+
+static bool is_stack_of(const struct spike_stack *stack, int tid)
+{
+	return tid > 0 && stack->tid == tid && spike_stack_switched(stack) != STACK_NONE;
+}
+
+const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
+					 const struct facts *facts)
+{
+	const char *name = name_of(findings, cause->name), *space = strrchr(name, ' ');
+	int tid = space ? atoi(space + 1) : 0;
+	bool last = is_stack_of(&facts->stack, tid), before = is_stack_of(&facts->holder, tid);
+
+	if (!facts->thread || facts->reported)
+		return NULL;
+	/* What had preemption off until then made the thread wait, if the interrupt was in time. */
+	if (last && before && spike_stack_preempted(&facts->stack))
+		before = cause_explains(findings, facts->irq_ns);
+	if (before)
+		return &facts->holder;
+	return last ? &facts->stack : NULL;
+}
+
+/* Who queued what a kernel thread did: its function is among the callers of where the thread was.
+ */
+static void find_queuer(struct cause *cause, const struct findings *findings,
+			const struct facts *facts)
+{
+	const struct lane *code = code_of(findings);
+	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+
+	if (!facts->senders)
+		return;
+	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && !cause->sender;
+	     i = code->spans[i].parent)
+		cause->sender = senders_find(facts->senders, findings->late_end,
+					     name_of(findings, code->spans[i].name));
+	if (findings->spans->has_functions)
+		return;
+	for (size_t i = 0; stack && i < stack->nr && !cause->sender; i++)
+		cause->sender =
+			senders_find(facts->senders, findings->late_end, stack->frames[i].name);
+}
+
+/* Events do not show functions, but a delayed timer interrupt fires at the instruction that turns
+ * interrupts on: the code there is what kept them off. */
+static void blame_stack(struct cause *cause, const struct findings *findings,
+			const struct facts *facts)
+{
+	size_t culprit = spike_stack_culprit(&facts->stack);
+
+	if (findings->spans->has_functions || facts->thread || culprit == STACK_NONE)
+		return;
+	if (cause->kind == CAUSE_IDLE && spike_stack_is_idle(&facts->stack))
+		return;
+	if ((cause->kind == CAUSE_INTERRUPT || cause->kind == CAUSE_SOFTIRQ) &&
+	    !goes_on(cause, findings, facts))
+		return;
+	if (cause->kind == CAUSE_THREAD || cause->kind == CAUSE_IDLE) {
+		cause->kind = CAUSE_IRQS_OFF;
+		cause->name = names_add(findings->spans->names, facts->stack.frames[culprit].name);
+	}
+	cause->frame = culprit;
+}
+
+/* These take precedence over interrupts off: they are unknown, or part of it. */
+static bool goes_first(enum span_kind kind)
+{
+	return kind == SPAN_LOST || kind == SPAN_UNTRACED || kind == SPAN_IDLE || kind == SPAN_NMI;
+}
+
+int cause_find(struct cause *cause, const struct findings *findings, const struct facts *facts)
+{
+	const struct usage *usage = longest_usage(findings);
+	const struct span *off;
+	uint64_t off_ns;
+	int r = 0;
+
+	*cause = (struct cause){
+		.kind = CAUSE_NONE,
+		.span = SPAN_NONE,
+		.frame = STACK_NONE,
+		.mostly_span = SPAN_NONE,
+	};
+	if (facts->poked) {
+		cause->kind = CAUSE_POKED;
+		return 0;
+	}
+	/* Most of the latency was not recorded. */
+	if (facts->no_times || !cause_explains(findings, findings->late_end - findings->late_begin))
+		return 0;
+	off = longest_off(findings, &off_ns);
+	if (usage && goes_first(usage->kind) && cause_explains(findings, usage->late_ns))
+		blame_usage(cause, findings, facts, usage);
+	else if (off && cause_explains(findings, off_ns))
+		r = blame_irqs_off(cause, findings, off, off_ns);
+	else if (usage)
+		blame_usage(cause, findings, facts, usage);
+	blame_stack(cause, findings, facts);
+	if (!r && cause->kind == CAUSE_THREAD && findings->spans->has_functions)
+		r = find_mostly_of_all(cause, findings);
+	if (cause->kind == CAUSE_THREAD)
+		find_queuer(cause, findings, facts);
+	if (r || cause->span == SPAN_NONE)
+		return r;
+	if (!code_of(findings)->spans[cause->span].cut) {
+		cause->insns = code_of(findings)->spans[cause->span].insns;
+		cause->cycles = code_of(findings)->spans[cause->span].cycles;
+	}
+	r = find_mostly(cause, findings);
+	find_sender(cause, findings, facts);
+	return r;
+}
+
+const char *cause_kind_name(enum cause_kind kind)
+{
+	static const char *const names[] = {
+		[CAUSE_NONE] = "none",		 [CAUSE_POKED] = "poked",
+		[CAUSE_IRQS_OFF] = "irqs_off",	 [CAUSE_INTERRUPT] = "interrupt",
+		[CAUSE_SOFTIRQ] = "softirq",	 [CAUSE_NMI] = "nmi",
+		[CAUSE_EXCEPTION] = "exception", [CAUSE_IDLE] = "idle",
+		[CAUSE_THREAD] = "thread",	 [CAUSE_UNTRACED] = "untraced",
+		[CAUSE_LOST] = "lost",		 [CAUSE_MIXED] = "mixed",
+	};
+	_Static_assert(ARRAY_SIZE(names) == CAUSE_NR, "each has a name");
+
+	return names[kind];
+}

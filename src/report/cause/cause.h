@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One sentence that says why a timer was late. */
+#ifndef REPORT_CAUSE_H
+#define REPORT_CAUSE_H
+
+#include "cause/findings.h"
+
+enum cause_kind {
+	CAUSE_NONE, /* nothing recorded explains it */
+	CAUSE_POKED,
+	CAUSE_IRQS_OFF,
+	CAUSE_INTERRUPT,
+	CAUSE_SOFTIRQ,
+	CAUSE_NMI,
+	CAUSE_EXCEPTION,
+	CAUSE_IDLE,
+	CAUSE_THREAD,	/* it ran, and nothing more is recorded */
+	CAUSE_UNTRACED, /* code that is not traced */
+	CAUSE_LOST,	/* the trace has a gap */
+	CAUSE_MIXED,	/* nothing took at least half of it */
+	CAUSE_NR,
+};
+
+struct cause {
+	enum cause_kind kind;
+	uint64_t time_ns;	     /* time it took while the timer was late */
+	uint64_t count;		     /* number of occurrences */
+	uint32_t name;		     /* its name */
+	uint32_t span;		     /* in the code lane, or SPAN_NONE */
+	uint32_t mostly;	     /* name of the function that took most of that time; 0: none */
+	uint32_t mostly_span;	     /* of a thread: its longest run, or SPAN_NONE */
+	const struct sender *sender; /* of the interrupt; NULL: unknown */
+	size_t frame;		     /* blamed frame of the stack, or STACK_NONE */
+	uint64_t insns, cycles;	     /* of the span; 0: unknown */
+};
+
+int cause_find(struct cause *cause, const struct findings *findings,
+	       const struct facts *facts) _must_check_;
+
+/* Whether it is at least half of the latency, as a cause must be. */
+bool cause_explains(const struct findings *findings, uint64_t time_ns);
+
+/* The stack of the blamed thread, if it was taken. NULL: it was not. */
+const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
+					 const struct facts *facts);
+
+/* Such as `irqs_off`. */
+const char *cause_kind_name(enum cause_kind kind);
+
+/* Returns one line without newline, to be freed by the caller. NULL if out of memory. */
+char *cause_sentence(const struct cause *cause, const struct findings *findings,
+		     const struct facts *facts);
+
+#endif

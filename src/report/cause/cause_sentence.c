@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The cause of a spike as a sentence. */
+#include "cause/cause.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "units.h"
+
+#define CALLERS_MAX 3
+
+static const struct lane *code_of(const struct findings *findings)
+{
+	return &findings->spans->lanes[LANE_CODE];
+}
+
+static const char *name_of(const struct findings *findings, uint32_t name)
+{
+	return names_get(findings->spans->names, name);
+}
+
+/* Appends () to function names, but not to placeholders such as [unknown]. */
+static void put_function(FILE *file, const char *name)
+{
+	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
+}
+
+static void put_named(FILE *file, const struct cause *cause, const struct findings *findings,
+		      uint32_t name)
+{
+	if (findings->spans->has_functions && cause->span != SPAN_NONE)
+		put_function(file, name_of(findings, name));
+	else
+		fputs(name_of(findings, name), file);
+}
+
+/* The callers of a span, innermost first. */
+static void put_callers(FILE *file, const struct findings *findings, uint32_t span,
+			const char *before)
+{
+	const struct lane *code = code_of(findings);
+	size_t nr = 0;
+
+	for (uint32_t i = span; i != SPAN_NONE; i = code->spans[i].parent) {
+		if (nr == CALLERS_MAX) {
+			fputs(" < ...", file);
+			return;
+		}
+		fputs(nr++ ? " < " : before, file);
+		put_function(file, name_of(findings, code->spans[i].name));
+	}
+}
+
+static void put_mostly(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	if (!cause->mostly)
+		return;
+	fputs(", most of it in ", file);
+	put_named(file, cause, findings, cause->mostly);
+}
+
+static void put_around(FILE *file, const struct cause *cause, const struct findings *findings,
+		       const char *before)
+{
+	if (cause->span != SPAN_NONE && findings->spans->has_functions)
+		put_callers(file, findings, code_of(findings)->spans[cause->span].parent, before);
+}
+
+/* The trigger saw which task the timer's interrupt hit. If the cause came earlier, another task may
+ * have been running: then say so. */
+static void put_task(FILE *file, const struct findings *findings, const struct facts *facts,
+		     uint64_t at)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, at);
+	char text[96];
+
+	if (task == SPAN_NONE)
+		return;
+	if (!facts->thread && task == lane_at(tasks, facts->actual_ns))
+		fprintf(file, ", interrupting %s", facts_task(facts, text, sizeof(text)));
+	else
+		fprintf(file, ", which came while %s ran",
+			name_of(findings, tasks->spans[task].name));
+}
+
+/* With events: the stack at the spike. */
+static void put_frame(FILE *file, const struct cause *cause, const struct facts *facts,
+		      const char *before)
+{
+	if (cause->frame == STACK_NONE)
+		return;
+	fputs(before, file);
+	spike_stack_put_frame(file, &facts->stack.frames[cause->frame]);
+	spike_stack_put_callers(file, &facts->stack, cause->frame, ", called from ");
+}
+
+static void put_irqs_off(FILE *file, const struct cause *cause, const struct findings *findings,
+			 const struct facts *facts)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, facts->actual_ns);
+
+	if (cause->frame == STACK_NONE) {
+		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
+		put_function(file, name_of(findings, cause->name));
+		fputs(" with interrupts off", file);
+		put_mostly(file, cause, findings);
+		put_around(file, cause, findings, ", called from ");
+		return;
+	}
+	fprintf(file, "%s with interrupts off while %s ran", FORMAT_TIME(cause->time_ns),
+		task == SPAN_NONE ? "it" : name_of(findings, tasks->spans[task].name));
+	put_frame(file, cause, facts, ", until they were on again in ");
+}
+
+static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
+			  const struct facts *facts, const char *what)
+{
+	fprintf(file, "%s in %s ", FORMAT_TIME(cause->time_ns), what);
+	put_named(file, cause, findings, cause->name);
+	if (cause->count > 1)
+		fprintf(file, ", that came %" PRIu64 " times", cause->count);
+	put_mostly(file, cause, findings);
+	if (cause->sender)
+		sender_put(file, cause->sender);
+	put_frame(file, cause, facts, ", at last in ");
+	put_around(file, cause, findings, ", interrupting ");
+	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
+		put_task(file, findings, facts, code_of(findings)->spans[cause->span].begin);
+}
+
+/* The code that ran at the timer's expected expiry. */
+static void put_path(FILE *file, const struct findings *findings)
+{
+	if (findings->path != SPAN_NONE && findings->spans->has_functions)
+		put_callers(file, findings, findings->path, ", at first in ");
+}
+
+static void put_none(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {
+		fputs("what is recorded does not reach back to when it was to expire", file);
+		return;
+	}
+	fputs("nothing in the window explains it", file);
+	if (!cause->name)
+		return;
+	fprintf(file, ": interrupts were on most of the time, and %s ran",
+		name_of(findings, cause->name));
+	put_path(file, findings);
+}
+
+static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
+		       const struct facts *facts)
+{
+	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+
+	fprintf(file, "%s%s ran for %s of that", facts->reported ? "" : "blocking thread ",
+		name_of(findings, cause->name), FORMAT_TIME(cause->time_ns));
+	if (cause->mostly) {
+		fputs(", most of it in ", file);
+		put_function(file, name_of(findings, cause->mostly));
+	}
+	if (cause->mostly_span != SPAN_NONE)
+		put_callers(file, findings, code_of(findings)->spans[cause->mostly_span].parent,
+			    ", called from ");
+	else if (findings->spans->has_functions)
+		put_path(file, findings);
+	else if (stack)
+		spike_stack_put_switched(file, stack);
+	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
+		spike_stack_put_open(file, &facts->stack);
+	else
+		fputs(facts->thread ? "; what it executed is not recorded"
+				    : "; whether with interrupts off, events do not show",
+		      file);
+	if (cause->sender)
+		sender_put(file, cause->sender);
+}
+
+static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	fprintf(file, "nothing took even half of that; the most, %s, is of ",
+		FORMAT_TIME(cause->time_ns));
+	fprintf(file, "%s",
+		name_of(findings, cause->name)[0] ? name_of(findings, cause->name)
+						  : "what is not known");
+}
+
+static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
+		      const struct facts *facts)
+{
+	switch (cause->kind) {
+	case CAUSE_IRQS_OFF:
+		put_irqs_off(file, cause, findings, facts);
+		break;
+	case CAUSE_INTERRUPT:
+		put_interrupt(file, cause, findings, facts, "interrupt");
+		break;
+	case CAUSE_SOFTIRQ:
+		put_interrupt(file, cause, findings, facts, "softirq");
+		break;
+	case CAUSE_NMI:
+		put_interrupt(file, cause, findings, facts, "NMI");
+		break;
+	case CAUSE_EXCEPTION:
+		put_interrupt(file, cause, findings, facts, "exception");
+		break;
+	case CAUSE_IDLE:
+		fprintf(file, "exit from idle: the CPU was idle for %s of that, in ",
+			FORMAT_TIME(cause->time_ns));
+		put_named(file, cause, findings, cause->name);
+		fputs(findings->spans->has_functions
+			      ? ", and slow to leave"
+			      : ", and no interrupt is recorded in that time",
+		      file);
+		break;
+	case CAUSE_THREAD:
+		put_thread(file, cause, findings, facts);
+		break;
+	case CAUSE_UNTRACED:
+		fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
+			*name_of(findings, cause->name) == '[' ? "code of which there is no trace"
+							       : name_of(findings, cause->name));
+		put_around(file, cause, findings, ", called from ");
+		break;
+	case CAUSE_LOST:
+		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
+		break;
+	case CAUSE_MIXED:
+		put_mixed(file, cause, findings);
+		break;
+	case CAUSE_NONE:
+	case CAUSE_POKED:
+	case CAUSE_NR:
+		put_none(file, cause, findings);
+		break;
+	}
+}
+
+/* Without a trace: where the interrupt arrived, if that tells what delayed it. */
+static void put_by_stack(FILE *file, const struct facts *facts)
+{
+	const struct spike_stack *stack = &facts->stack;
+	size_t frame = spike_stack_culprit(stack);
+
+	if (frame == STACK_NONE)
+		frame = spike_stack_open(stack);
+	if (facts->thread || frame == STACK_NONE) {
+		fputs(facts->perf ? "why is in the trace of the perf that was poked"
+				  : "nothing was recorded that tells why",
+		      file);
+		return;
+	}
+	fputs("the interrupt came in ", file);
+	spike_stack_put_frame(file, &stack->frames[frame]);
+	spike_stack_put_callers(file, stack, frame, ", called from ");
+	if (facts->perf)
+		fputs("; the perf that was poked has the trace", file);
+}
+
+static void put_why(FILE *file, const struct cause *cause, const struct findings *findings,
+		    const struct facts *facts)
+{
+	if (!facts_have_trace(facts))
+		put_by_stack(file, facts);
+	else if (facts->no_times)
+		fputs("the trace has no times, for TSC was not perf's clock", file);
+	else
+		put_cause(file, cause, findings, facts);
+}
+
+char *cause_sentence(const struct cause *cause, const struct findings *findings,
+		     const struct facts *facts)
+{
+	char *text = NULL, task[96];
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	if (cause->kind == CAUSE_POKED) {
+		fputs("this capture was asked for: no timer was late", file);
+	} else if (facts->reported && !facts->latency_ns) {
+		fprintf(file, "%s, in %s", facts_late(facts),
+			facts_task(facts, task, sizeof(task)));
+	} else {
+		facts_put_late(file, facts);
+		if (!facts->noise || facts->pt)
+			put_why(file, cause, findings, facts);
+		samples_put(file, &findings->samples, findings->spans->names, "; ");
+		hardware_put(file, &facts->hardware, &findings->spans->power, facts->expected_ns,
+			     facts->latency_ns);
+	}
+	if (fclose(file))
+		free(TAKE_PTR(text));
+	return text;
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause/findings.h"
+
+#include <string.h>
+
+#define WINDOW_NS UINT64_C(200000)
+/* Slices of zero length may lie between a function and its interrupts-off span. */
+#define LOOK_BACK 64
+
+uint64_t findings_window(const struct facts *facts)
+{
+	uint64_t since_ns = facts->time_ns - facts->expected_ns;
+	uint64_t window_ns = since_ns + since_ns / 4;
+
+	return window_ns > WINDOW_NS ? window_ns : WINDOW_NS;
+}
+
+void findings_release(struct findings *findings)
+{
+	free(findings->budget);
+	free(findings->irqs_off);
+	free(findings->functions);
+	*findings = (struct findings){ 0 };
+}
+
+static bool only_turns_off(const char *name)
+{
+	static const char *const prefixes[] = {
+		"_raw_spin_lock_irq",  "__raw_spin_lock_irq",  "_raw_read_lock_irq",
+		"_raw_write_lock_irq", "native_irq_disable",   "arch_local_irq_",
+		"__raw_read_lock_irq", "__raw_write_lock_irq",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+/* The span of this name that is open at a time, or of zero length shortly before it. Otherwise the
+ * innermost open one. */
+static uint32_t find_named(const struct lane *code, uint64_t at, uint32_t name)
+{
+	uint32_t i = lane_at(code, at);
+	uint32_t low = 0, high = code->nr;
+
+	for (uint32_t outer = i; outer != SPAN_NONE; outer = code->spans[outer].parent) {
+		if (code->spans[outer].name == name)
+			return outer;
+	}
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (code->spans[middle].begin <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (uint32_t back = 0; back < LOOK_BACK && back < low; back++) {
+		const struct span *span = &code->spans[low - 1 - back];
+
+		if (span->name == name && span->end >= at)
+			return low - 1 - back;
+	}
+	return i;
+}
+
+uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off)
+{
+	const struct lane *code = &spans->lanes[LANE_CODE];
+	uint32_t i = find_named(code, off->begin, off->name);
+
+	while (i != SPAN_NONE && code->spans[i].parent != SPAN_NONE &&
+	       only_turns_off(names_get(spans->names, code->spans[i].name)))
+		i = code->spans[i].parent;
+	return i;
+}
+
+/* Rows indexed by kind and name. */
+struct table {
+	struct usage *rows;
+	size_t nr;
+	uint32_t *index; /* [kind][name], row + 1; 0: none */
+	uint32_t nr_names;
+};
+
+static int table_new(struct table *table, const struct spans *spans)
+{
+	*table = (struct table){ .nr_names = names_count(spans->names) };
+	table->index = calloc((size_t)table->nr_names * SPAN_NR_KINDS, sizeof(*table->index));
+	table->rows = malloc(sizeof(*table->rows));
+	return table->index && table->rows ? 0 : -ENOMEM;
+}
+
+static void table_release(struct table *table)
+{
+	free(table->index);
+	free(table->rows);
+}
+
+static struct usage *table_row(struct table *table, enum span_kind kind, uint32_t name)
+{
+	uint32_t *index = &table->index[(size_t)kind * table->nr_names + name];
+	struct usage *rows;
+
+	if (*index)
+		return &table->rows[*index - 1];
+	rows = reallocarray(table->rows, table->nr + 1, sizeof(*rows));
+	if (!rows)
+		return NULL;
+	table->rows = rows;
+	rows[table->nr] = (struct usage){ .kind = kind, .name = name };
+	*index = (uint32_t)++table->nr;
+	return &rows[*index - 1];
+}
+
+static int compare_usage(const void *a, const void *b)
+{
+	const struct usage *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->self_ns != y->self_ns)
+		return x->self_ns > y->self_ns ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void table_finish(struct table *table, struct usage **rows, size_t *nr)
+{
+	qsort(table->rows, table->nr, sizeof(*table->rows), compare_usage);
+	*rows = TAKE_PTR(table->rows);
+	*nr = table->nr;
+}
+
+/* The innermost span at each moment, in order of time. */
+struct cursor {
+	const struct lane *lane;
+	uint32_t next;	  /* first span that has not begun */
+	uint32_t current; /* innermost, or SPAN_NONE */
+};
+
+static void cursor_move(struct cursor *cursor, uint64_t at)
+{
+	const struct lane *lane = cursor->lane;
+
+	while (cursor->next < lane->nr && lane->spans[cursor->next].begin <= at)
+		cursor->current = cursor->next++;
+	while (cursor->current != SPAN_NONE && lane->spans[cursor->current].end <= at)
+		cursor->current = lane->spans[cursor->current].parent;
+}
+
+/* The time of the next change. */
+static uint64_t cursor_until(const struct cursor *cursor)
+{
+	const struct lane *lane = cursor->lane;
+	uint64_t at = UINT64_MAX;
+
+	if (cursor->next < lane->nr)
+		at = lane->spans[cursor->next].begin;
+	if (cursor->current != SPAN_NONE && lane->spans[cursor->current].end < at)
+		at = lane->spans[cursor->current].end;
+	return at;
+}
+
+static const struct span *cursor_span(const struct cursor *cursor)
+{
+	return cursor->current == SPAN_NONE ? NULL : &cursor->lane->spans[cursor->current];
+}
+
+/* For each code span, the innermost interrupt or the like around it, or the span itself if it is
+ * one: its time counts for that instead of the task. NULL if out of memory. */
+static uint32_t *find_owners(const struct lane *code)
+{
+	uint32_t *owners = malloc((code->nr + 1) * sizeof(*owners));
+
+	for (uint32_t i = 0; owners && i < code->nr; i++) {
+		const struct span *span = &code->spans[i];
+
+		if (span->kind != SPAN_FUNCTION && span->kind != SPAN_SYSCALL)
+			owners[i] = i;
+		else
+			owners[i] = span->parent == SPAN_NONE ? SPAN_NONE : owners[span->parent];
+	}
+	return owners;
+}
+
+struct sums {
+	struct findings *findings;
+	struct table budget;
+	struct function *functions; /* by name */
+	uint32_t *owners;
+};
+
+static uint64_t common_part(uint64_t from, uint64_t to, uint64_t begin, uint64_t end)
+{
+	begin = from > begin ? from : begin;
+	end = to < end ? to : end;
+	return end > begin ? end - begin : 0;
+}
+
+static const struct span *find_owner(const struct sums *sums, const struct cursor cursors[LANE_NR])
+{
+	const struct cursor *code = &cursors[LANE_CODE];
+	const struct span *gap = cursor_span(&cursors[LANE_GAPS]);
+
+	if (gap)
+		return gap;
+	if (code->current != SPAN_NONE && sums->owners[code->current] != SPAN_NONE)
+		return &code->lane->spans[sums->owners[code->current]];
+	return cursor_span(&cursors[LANE_TASKS]);
+}
+
+static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], uint64_t from,
+		     uint64_t to)
+{
+	const struct span *owner = find_owner(sums, cursors);
+	const struct span *code = cursor_span(&cursors[LANE_CODE]);
+	const struct findings *findings = sums->findings;
+	uint64_t late_ns = common_part(from, to, findings->late_begin, findings->late_end);
+	struct usage *row;
+
+	/* Without a known task, the time counts as lost. */
+	row = owner ? table_row(&sums->budget, (enum span_kind)owner->kind, owner->name)
+		    : table_row(&sums->budget, SPAN_LOST, 0);
+	if (!row)
+		return -ENOMEM;
+	row->time_ns += to - from;
+	row->late_ns += late_ns;
+	row->before_irq_ns += common_part(from, to, findings->late_begin, findings->irq_begin);
+	row->in_irq_ns += common_part(from, to, findings->irq_begin, findings->irq_end);
+	if (code && code->kind != SPAN_UNTRACED) {
+		sums->functions[code->name].self_ns += to - from;
+		sums->functions[code->name].late_ns += late_ns;
+	}
+	return 0;
+}
+
+static int sweep(struct sums *sums, const struct spans *spans)
+{
+	const struct findings *findings = sums->findings;
+	struct cursor cursors[LANE_NR];
+	uint64_t at = findings->begin;
+	int r = 0;
+
+	for (size_t i = 0; i < LANE_NR; i++) {
+		cursors[i] = (struct cursor){ .lane = &spans->lanes[i], .current = SPAN_NONE };
+		cursor_move(&cursors[i], at);
+	}
+	while (at < findings->end && !r) {
+		uint64_t until = findings->end;
+
+		for (size_t i = 0; i < LANE_NR; i++) {
+			uint64_t next = cursor_until(&cursors[i]);
+
+			until = next < until ? next : until;
+		}
+		r = add_piece(sums, cursors, at, until);
+		for (size_t i = 0; i < LANE_NR; i++)
+			cursor_move(&cursors[i], until);
+		at = until;
+	}
+	return r;
+}
+
+static bool is_in_window(const struct findings *findings, const struct span *span)
+{
+	return span->begin < findings->end && span->end > findings->begin;
+}
+
+/* Counts spans and finds the longest. */
+static void count_usages(struct table *table, const struct findings *findings,
+			 const struct lane *lane)
+{
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		const struct span *span = &lane->spans[i];
+		uint64_t time_ns = span_within(span, findings->begin, findings->end);
+		uint32_t row = table->index[(size_t)span->kind * table->nr_names + span->name];
+
+		if (!row || !is_in_window(findings, span))
+			continue;
+		table->rows[row - 1].count++;
+		if (time_ns >= table->rows[row - 1].longest_ns) {
+			table->rows[row - 1].longest_ns = time_ns;
+			table->rows[row - 1].longest = i;
+		}
+	}
+}
+
+/* The time of a recursive function counts once. */
+static int count_functions(struct sums *sums, const struct spans *spans)
+{
+	const struct findings *findings = sums->findings;
+	const struct lane *code = &spans->lanes[LANE_CODE];
+	_cleanup_free_ uint32_t *open = calloc(names_count(spans->names), sizeof(*open));
+	uint32_t current = SPAN_NONE;
+
+	if (!open)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->nr; i++) {
+		const struct span *span = &code->spans[i];
+		struct function *function = &sums->functions[span->name];
+
+		for (; current != span->parent; current = code->spans[current].parent)
+			open[code->spans[current].name]--;
+		current = i;
+		if (open[span->name]++ == 0)
+			function->total_ns += span_within(span, findings->begin, findings->end);
+		if (span->begin <= findings->end && span->end >= findings->begin &&
+		    span->kind != SPAN_UNTRACED)
+			function->count++;
+		function->user |= span->user;
+	}
+	return 0;
+}
+
+static void take_functions(struct findings *findings, struct sums *sums, uint32_t nr_names)
+{
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < nr_names; i++) {
+		struct function function = sums->functions[i];
+
+		if (!function.count)
+			continue;
+		function.name = i;
+		sums->functions[nr++] = function;
+	}
+	qsort(sums->functions, nr, sizeof(*sums->functions), compare_functions);
+	findings->functions = TAKE_PTR(sums->functions);
+	findings->nr_functions = nr;
+}
+
+static int find_usages(struct findings *findings, const struct spans *spans)
+{
+	struct sums sums = { .findings = findings };
+	int r = table_new(&sums.budget, spans);
+
+	sums.functions = calloc(names_count(spans->names), sizeof(*sums.functions));
+	sums.owners = find_owners(&spans->lanes[LANE_CODE]);
+	if (!sums.functions || !sums.owners)
+		r = -ENOMEM;
+	if (!r)
+		r = sweep(&sums, spans);
+	if (!r) {
+		count_usages(&sums.budget, findings, &spans->lanes[LANE_CODE]);
+		count_usages(&sums.budget, findings, &spans->lanes[LANE_TASKS]);
+		count_usages(&sums.budget, findings, &spans->lanes[LANE_GAPS]);
+		table_finish(&sums.budget, &findings->budget, &findings->nr_budget);
+		r = count_functions(&sums, spans);
+	}
+	if (!r)
+		take_functions(findings, &sums, names_count(spans->names));
+	table_release(&sums.budget);
+	free(sums.functions);
+	free(sums.owners);
+	return r;
+}
+
+static int add_irqs_off(struct findings *findings, struct table *table, uint32_t number)
+{
+	const struct spans *spans = findings->spans;
+	const struct span *off = &spans->lanes[LANE_IRQS_OFF].spans[number];
+	uint64_t time_ns = span_within(off, findings->begin, findings->end);
+	uint32_t by = findings_irqs_off_by(spans, off);
+	struct usage *row;
+
+	if (!is_in_window(findings, off))
+		return 0;
+	row = table_row(table, SPAN_IRQS_OFF,
+			by == SPAN_NONE ? off->name : spans->lanes[LANE_CODE].spans[by].name);
+	if (!row)
+		return -ENOMEM;
+	row->count++;
+	row->time_ns += time_ns;
+	row->late_ns += span_within(off, findings->late_begin, findings->late_end);
+	if (time_ns >= row->longest_ns) {
+		row->longest_ns = time_ns;
+		row->longest = number;
+	}
+	return 0;
+}
+
+static int find_irqs_off(struct findings *findings, const struct spans *spans)
+{
+	struct table table;
+	int r = table_new(&table, spans);
+
+	for (uint32_t i = 0; i < spans->lanes[LANE_IRQS_OFF].nr && !r; i++)
+		r = add_irqs_off(findings, &table, i);
+	if (!r)
+		table_finish(&table, &findings->irqs_off, &findings->nr_irqs_off);
+	table_release(&table);
+	return r;
+}
+
+static uint64_t within(uint64_t at, uint64_t begin, uint64_t end)
+{
+	return at < begin ? begin : at > end ? end : at;
+}
+
+/* A wakeup without a timer has no IRQ: all of its latency comes after it. */
+static void find_timer_irq(struct findings *findings, const struct facts *facts)
+{
+	const struct lane *code = &findings->spans->lanes[LANE_CODE];
+	uint64_t at = facts->thread ? facts->expected_ns + facts->irq_ns : facts->actual_ns;
+	uint32_t i = lane_at(code, at);
+
+	findings->irq_begin = within(at, findings->late_begin, findings->late_end);
+	findings->irq_end = findings->irq_begin;
+	while (i != SPAN_NONE && code->spans[i].kind != SPAN_INTERRUPT)
+		i = code->spans[i].parent;
+	/* An interrupt that was there before did something else first. */
+	if (i == SPAN_NONE || code->spans[i].begin < findings->late_begin)
+		return;
+	findings->irq_begin = code->spans[i].begin;
+	findings->irq_end = within(code->spans[i].end, findings->irq_begin, findings->late_end);
+}
+
+int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
+		  uint64_t window_ns)
+{
+	uint64_t end = within(facts->time_ns, spans->begin, spans->end);
+	uint64_t begin = facts->time_ns > window_ns ? facts->time_ns - window_ns : 0;
+	int r;
+
+	*findings = (struct findings){
+		.spans = spans,
+		.begin = within(begin, spans->begin, end),
+		.end = end,
+		.latency_ns = facts->actual_ns - facts->expected_ns,
+	};
+	findings->late_begin = within(facts->expected_ns, findings->begin, end);
+	findings->late_end = within(facts->actual_ns, findings->begin, end);
+	find_timer_irq(findings, facts);
+	findings->path = lane_at(&spans->lanes[LANE_CODE], facts->expected_ns);
+	r = find_usages(findings, spans);
+	if (!r)
+		r = find_irqs_off(findings, spans);
+	if (!r)
+		r = samples_find(&findings->samples, &spans->samples, spans->names,
+				 findings->late_begin, end);
+	if (r)
+		findings_release(findings);
+	return r;
+}

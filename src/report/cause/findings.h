@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What took the time in a window, and the part of it in which a timer was late. */
+#ifndef REPORT_FINDINGS_H
+#define REPORT_FINDINGS_H
+
+#include "facts/facts.h"
+#include "spans/spans.h"
+
+struct usage {
+	enum span_kind kind;
+	uint32_t name;
+	uint64_t time_ns;		   /* in the window */
+	uint64_t late_ns;		   /* part of it while the timer was late */
+	uint64_t before_irq_ns, in_irq_ns; /* parts of late_ns: before the timer's IRQ, in it */
+	uint64_t longest_ns;
+	uint64_t count;
+	uint32_t longest; /* the longest span */
+};
+
+struct function {
+	uint32_t name;
+	bool user;
+	uint64_t self_ns, total_ns, late_ns; /* late_ns: part of self_ns */
+	uint64_t count;
+};
+
+struct findings {
+	const struct spans *spans;
+	uint64_t begin, end;	       /* the recorded part of the window */
+	uint64_t late_begin, late_end; /* the recorded part of the latency */
+	uint64_t latency_ns;	       /* the whole latency */
+	uint64_t irq_begin, irq_end;   /* the timer's IRQ, in the recorded part */
+	/* Each moment counts for one row. Longest first. */
+	struct usage *budget;
+	size_t nr_budget;
+	/* Interrupts off, by the function responsible; overlaps with the rows above. */
+	struct usage *irqs_off;
+	size_t nr_irqs_off;
+	struct function *functions; /* by self_ns */
+	size_t nr_functions;
+	struct samples_mostly samples; /* while the timer was late */
+	uint32_t path;		       /* innermost span at the expected expiry, or SPAN_NONE */
+};
+
+int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
+		  uint64_t window_ns) _must_check_;
+void findings_release(struct findings *findings);
+
+/* For an interrupts-off span: the span of the function that turned them off, by itself or by a
+ * helper. SPAN_NONE: unknown. */
+uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off);
+
+/* Default start of a report, as time before the spike. */
+uint64_t findings_window(const struct facts *facts);
+
+#endif

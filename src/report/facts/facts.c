@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "facts/facts.h"
+
+#include "units.h"
+
+const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
+{
+	if (facts->idle)
+		snprintf(buf, size, "idle");
+	else if (facts->tid == facts->pid)
+		snprintf(buf, size, "%s/%d", facts->comm, facts->pid);
+	else
+		snprintf(buf, size, "%s/%d, thread %d", facts->comm, facts->pid, facts->tid);
+	return buf;
+}
+
+const char *facts_late(const struct facts *facts)
+{
+	if (!facts->reported)
+		return facts->thread ? "Thread" : "IRQ";
+	return facts->label[0] ? facts->label : facts->comm;
+}
+
+static void put_noise(FILE *file, const struct facts *facts)
+{
+	fprintf(file, "noise of %s: ", FORMAT_TIME(facts->latency_ns));
+	if (facts->noise_most_ns)
+		fprintf(file, "%s made %s of it", facts->label, FORMAT_TIME(facts->noise_most_ns));
+	else
+		fputs("no interrupt and no thread ran: the hardware or a hypervisor made it", file);
+	if (facts->pt)
+		fputs("; ", file);
+}
+
+void facts_put_late(FILE *file, const struct facts *facts)
+{
+	if (facts->noise)
+		put_noise(file, facts);
+	else
+		fprintf(file,
+			facts->reported ? "%s %s late: " : "%s latency %s: ", facts_late(facts),
+			FORMAT_TIME(facts->latency_ns));
+}

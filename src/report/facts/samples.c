@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "facts/samples.h"
+
+#include <inttypes.h>
+
+#include "array.h"
+
+/* Bound for files from elsewhere. */
+#define DEPTH_MAX 256
+/* On all 64-bit architectures, user space has the lower half. */
+#define KERNEL_FIRST (UINT64_C(1) << 63)
+
+static uint32_t name_user(const struct samples *samples, struct names *names,
+			  const struct tracepoint_event *event, uint64_t address)
+{
+	uint32_t name =
+		samples->namer ? samples->namer(samples->context, names, event, address) : 0;
+
+	return name ?: names_add(names, "[user space]");
+}
+
+static uint32_t name_kernel(struct names *names, struct tracepoints *tracepoints, uint64_t address)
+{
+	const char *function;
+	char text[32];
+
+	function = tracepoints_function(tracepoints, address);
+	snprintf(text, sizeof(text), "[0x%" PRIx64 "]", address);
+	return names_add(names, function ?: text);
+}
+
+int samples_add(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
+		const struct tracepoint_event *event)
+{
+	struct sampled sample = { event->time, samples->nr_frames, 0 };
+	uint64_t at = 0, address;
+
+	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
+		return -ENOMEM;
+	while (sample.nr < DEPTH_MAX && tracepoints_frame(&event->callchain, &at, &address)) {
+		uint32_t name = address < KERNEL_FIRST ? name_user(samples, names, event, address)
+						       : name_kernel(names, tracepoints, address);
+
+		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
+			return -ENOMEM;
+		/* Merges recursive frames, and user space into one frame. */
+		if (sample.nr && samples->frames[samples->nr_frames - 1] == name)
+			continue;
+		samples->frames[samples->nr_frames++] = name;
+		sample.nr++;
+	}
+	if (sample.nr)
+		samples->list[samples->nr++] = sample;
+	return names_error(names);
+}
+
+/* A function and the samples that contain it. */
+struct count {
+	size_t nr;
+	uint64_t depth; /* sum of distances from the outermost frame */
+	size_t last;	/* last sample counted, from 1 */
+};
+
+static void count_sample(struct count *counts, const struct samples *samples, size_t i)
+{
+	const struct sampled *sample = &samples->list[i];
+
+	for (uint32_t j = 0; j < sample->nr; j++) {
+		struct count *count = &counts[samples->frames[sample->first + j]];
+
+		if (count->last == i + 1)
+			continue;
+		count->last = i + 1;
+		count->nr++;
+		count->depth += sample->nr - j;
+	}
+}
+
+static bool is_better(const struct count *a, const struct count *b, size_t all)
+{
+	bool most_a = 2 * a->nr > all, most_b = 2 * b->nr > all;
+
+	if (most_a != most_b)
+		return most_a;
+	if (!most_a && a->nr != b->nr)
+		return a->nr > b->nr;
+	return a->nr && (!b->nr || a->depth * b->nr > b->depth * a->nr);
+}
+
+static void find_callers(struct samples_mostly *mostly, const struct samples *samples, size_t last)
+{
+	const struct sampled *sample = &samples->list[last - 1];
+	const uint32_t *frames = &samples->frames[sample->first];
+	uint32_t i = 0;
+
+	while (frames[i] != mostly->function)
+		i++;
+	while (++i < sample->nr && mostly->nr_callers < SAMPLES_CALLERS)
+		mostly->callers[mostly->nr_callers++] = frames[i];
+}
+
+int samples_find(struct samples_mostly *mostly, const struct samples *samples,
+		 const struct names *names, uint64_t begin, uint64_t end)
+{
+	uint32_t nr_names = names_count(names);
+	_cleanup_free_ struct count *counts = calloc(nr_names, sizeof(*counts));
+
+	*mostly = (struct samples_mostly){ 0 };
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < samples->nr; i++) {
+		if (samples->list[i].at < begin || samples->list[i].at > end)
+			continue;
+		count_sample(counts, samples, i);
+		mostly->all++;
+	}
+	for (uint32_t name = 1; name < nr_names; name++) {
+		if (is_better(&counts[name], &counts[mostly->function], mostly->all))
+			mostly->function = name;
+	}
+	mostly->nr = counts[mostly->function].nr;
+	if (mostly->function)
+		find_callers(mostly, samples, counts[mostly->function].last);
+	return 0;
+}
+
+static void put_function(FILE *file, const struct names *names, uint32_t function)
+{
+	const char *name = names_get(names, function);
+
+	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
+}
+
+void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,
+		 const char *before)
+{
+	if (!mostly->function)
+		return;
+	fprintf(file, "%s%zu of %zu samples in ", before, mostly->nr, mostly->all);
+	put_function(file, names, mostly->function);
+	for (size_t i = 0; i < mostly->nr_callers; i++) {
+		fputs(" < ", file);
+		put_function(file, names, mostly->callers[i]);
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "facts/spike_stack.h"
+
+#include <string.h>
+
+#include "util.h"
+
+#define CALLERS_MAX 3
+
+static bool begins_with_any(const char *name, const char *const *prefixes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Functions that only turn interrupts or preemption on, or run as a consequence: the caller is of
+ * interest. */
+static bool only_turns_on(const char *name)
+{
+	static const char *const prefixes[] = {
+		"_raw_spin_unlock",  "_raw_read_unlock",   "_raw_write_unlock", "__raw_spin_unlock",
+		"__raw_read_unlock", "__raw_write_unlock", "native_irq_enable", "arch_local_irq_",
+		"trace_hardirqs_on", "lockdep_hardirqs_",  "bpf_spin_unlock",	"bpf_local_irq_",
+		"preempt_schedule",  "__local_bh_enable",  "__schedule",	"__cond_resched",
+	};
+
+	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes)) || !strcmp(name, "schedule");
+}
+
+static bool is_idle(const char *name)
+{
+	static const char *const prefixes[] = {
+		"acpi_idle", "acpi_safe_halt", "arch_cpu_idle", "cpu_idle_poll", "cpuidle_",
+		"default_",  "do_idle",	       "intel_idle",	"mwait_idle",	 "native_safe_halt",
+		"poll_idle", "pv_native_safe", "tdx_safe_halt", "xen_safe_halt",
+	};
+
+	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* Entry and exit code between user space and kernel keeps interrupts off only briefly. */
+static bool only_passes(const char *name)
+{
+	static const char *const prefixes[] = {
+		"asm_",	     "do_int80",   "do_syscall_64",	"el0_",
+		"el0t_",     "entry_",	   "exit_to_user_mode", "irqentry_",
+		"ret_from_", "__do_fast_", "syscall_",		"x64_sys_call",
+	};
+
+	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* An interrupt's exit turns interrupts on before it schedules. */
+static bool exits_interrupt(const struct spike_stack *stack)
+{
+	size_t i = stack->nr > 1 && !strcmp(stack->frames[0].name, "__schedule");
+
+	return !strcmp(stack->frames[i].name, "irqentry_exit") ||
+	       !strcmp(stack->frames[i].name, "preempt_schedule_irq");
+}
+
+/* If the timer's interrupt hit the exit of another interrupt, both were pending and hit the same
+ * place: the index of the frame below that interrupt's entry. Otherwise 0. */
+static size_t behind_interrupt(const struct spike_stack *stack)
+{
+	for (size_t i = 0; i + 1 < stack->nr; i++) {
+		const char *name = stack->frames[i].name;
+
+		if (!strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt"))
+			return stack->frames[i + 1].function ? i + 1 : 0;
+		if (!i && !exits_interrupt(stack))
+			return 0;
+	}
+	return 0;
+}
+
+static size_t find_turning_on(const struct spike_stack *stack)
+{
+	for (size_t i = behind_interrupt(stack); i < stack->nr && stack->frames[i].function; i++) {
+		if (!only_turns_on(stack->frames[i].name))
+			return i;
+	}
+	return STACK_NONE;
+}
+
+size_t spike_stack_culprit(const struct spike_stack *stack)
+{
+	size_t found = find_turning_on(stack);
+
+	if (stack->irqs_on && !behind_interrupt(stack))
+		return STACK_NONE;
+	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
+}
+
+size_t spike_stack_switched(const struct spike_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		if (frame->user ||
+		    (frame->function && !only_turns_on(frame->name) && !only_passes(frame->name)))
+			return i;
+	}
+	return STACK_NONE;
+}
+
+bool spike_stack_preempted(const struct spike_stack *stack)
+{
+	size_t end = spike_stack_switched(stack);
+
+	for (size_t i = 0; i < end && i < stack->nr; i++) {
+		if (!strncmp(stack->frames[i].name, "preempt_schedule", 16))
+			return true;
+	}
+	return false;
+}
+
+size_t spike_stack_open(const struct spike_stack *stack)
+{
+	size_t found = find_turning_on(stack);
+
+	if (stack->nr && (stack->frames[0].user || (stack->irqs_on && !behind_interrupt(stack))))
+		return 0;
+	if (found == STACK_NONE)
+		return STACK_NONE;
+	return only_passes(stack->frames[found].name) ? found : STACK_NONE;
+}
+
+size_t spike_stack_find(const struct spike_stack *stack, const char *function)
+{
+	for (size_t i = stack->nr; i > 0; i--) {
+		if (stack->frames[i - 1].function && !strcmp(stack->frames[i - 1].name, function))
+			return i - 1;
+	}
+	return STACK_NONE;
+}
+
+bool spike_stack_is_idle(const struct spike_stack *stack)
+{
+	size_t found = find_turning_on(stack);
+
+	return found != STACK_NONE && is_idle(stack->frames[found].name);
+}
+
+void spike_stack_put_frame(FILE *file, const struct spike_frame *frame)
+{
+	fprintf(file, "%s%s", frame->name, frame->function ? "()" : "");
+	if (frame->module[0])
+		fprintf(file, " [%s]", frame->module);
+}
+
+void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t frame,
+			     const char *before)
+{
+	size_t nr = 0;
+
+	for (size_t i = frame + 1; i < stack->nr; i++) {
+		if (stack->frames[i].user != stack->frames[frame].user)
+			return;
+		if (nr == CALLERS_MAX) {
+			fputs(" < ...", file);
+			return;
+		}
+		fputs(nr++ ? " < " : before, file);
+		spike_stack_put_frame(file, &stack->frames[i]);
+	}
+}
+
+void spike_stack_put_open(FILE *file, const struct spike_stack *stack)
+{
+	const struct spike_frame *frame = &stack->frames[spike_stack_open(stack)];
+
+	fprintf(file, "; the interrupt came in %s", frame->user ? "user space, in " : "");
+	spike_stack_put_frame(file, frame);
+	fputs(", so no code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
+	      file);
+}
+
+/* Of a system call: the code of user space that made it. */
+static void put_user(FILE *file, const struct spike_stack *stack, size_t frame)
+{
+	size_t user = frame;
+
+	while (user < stack->nr && !stack->frames[user].user)
+		user++;
+	if (user == frame || user == stack->nr)
+		return;
+	fputs(", for user space in ", file);
+	spike_stack_put_frame(file, &stack->frames[user]);
+	spike_stack_put_callers(file, stack, user, ", called from ");
+}
+
+void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
+{
+	size_t frame = spike_stack_switched(stack);
+
+	fprintf(file, "%s%s",
+		stack->interrupted ? "; the timer's interrupt hit "
+				   : ", until it was switched from in ",
+		stack->frames[frame].user ? "user space, in " : "");
+	spike_stack_put_frame(file, &stack->frames[frame]);
+	spike_stack_put_callers(file, stack, frame, ", called from ");
+	put_user(file, stack, frame);
+}

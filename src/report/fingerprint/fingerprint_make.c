@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fingerprint/fingerprint_make.h"
+
+#include <string.h>
+
+static const char *name_of(const struct findings *findings, uint32_t name)
+{
+	return names_get(findings->spans->names, name);
+}
+
+static void add_frame(struct fingerprint *to, const char *name)
+{
+	if (to->nr < FINGERPRINT_FRAMES_MAX && *name)
+		snprintf(to->frames[to->nr++], FINGERPRINT_NAME_SIZE, "%s", name);
+}
+
+static void add_task(struct fingerprint *to, const char *comm)
+{
+	char name[FINGERPRINT_NAME_SIZE];
+	char frame[FINGERPRINT_NAME_SIZE];
+
+	fingerprint_task(name, comm);
+	snprintf(frame, sizeof(frame), FINGERPRINT_TASK "%.*s",
+		 (int)(sizeof(frame) - sizeof(FINGERPRINT_TASK)), name);
+	add_frame(to, frame);
+}
+
+/* Adds a caller of the frames so far. Returns false at the entry, which ends the chain. The culprit
+ * is itself, whatever it is; a placeholder such as [not traced] is nobody. */
+static bool add_function(struct fingerprint *to, const char *name)
+{
+	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
+	enum frame_role role;
+
+	if (*name == '[')
+		return true;
+	fingerprint_function(function, name);
+	role = fingerprint_role(token, function);
+	if (role == FRAME_FUNCTION || !to->nr)
+		add_frame(to, function);
+	if (role == FRAME_ENTRY)
+		add_frame(to, token);
+	return role != FRAME_ENTRY;
+}
+
+/* Returns false at the entry. */
+static bool add_stack(struct fingerprint *to, const struct spike_stack *stack, size_t at)
+{
+	for (; at < stack->nr && !stack->frames[at].user; at++) {
+		if (stack->frames[at].function && !add_function(to, stack->frames[at].name))
+			return false;
+	}
+	return true;
+}
+
+/* A span and its callers. What called the outermost one before the trace began is on the stack at
+ * the spike, if it has not returned. */
+static void add_spans(struct fingerprint *to, const struct findings *findings,
+		      const struct facts *facts, uint32_t span)
+{
+	const struct lane *code = &findings->spans->lanes[LANE_CODE];
+	uint32_t outermost = SPAN_NONE;
+	size_t at;
+
+	for (uint32_t i = span; i != SPAN_NONE && !code->spans[i].user; i = code->spans[i].parent) {
+		outermost = i;
+		if (!add_function(to, name_of(findings, code->spans[i].name)))
+			return;
+	}
+	if (outermost == SPAN_NONE)
+		return;
+	at = spike_stack_find(&facts->stack, name_of(findings, code->spans[outermost].name));
+	if (at != STACK_NONE)
+		add_stack(to, &facts->stack, at + 1);
+}
+
+/* The longest span of this name within another one. */
+static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t name)
+{
+	uint32_t found = SPAN_NONE;
+	uint64_t longest = 0;
+
+	for (uint32_t i = outer + 1;
+	     i < code->nr && code->spans[i].depth > code->spans[outer].depth; i++) {
+		uint64_t time = code->spans[i].end - code->spans[i].begin;
+
+		if (code->spans[i].name != name || (found != SPAN_NONE && time <= longest))
+			continue;
+		found = i;
+		longest = time;
+	}
+	return found;
+}
+
+struct handler {
+	char function[FINGERPRINT_NAME_SIZE];
+	char entry[FINGERPRINT_NAME_SIZE];
+};
+
+/* Takes a caller of what took most of the time, from the inside out. All softirqs begin in the same
+ * function: the one that tells them apart is inside. */
+static void take_caller(struct handler *handler, const char *name)
+{
+	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
+	enum frame_role role;
+
+	fingerprint_function(function, name);
+	role = fingerprint_role(token, function);
+	if (role == FRAME_FUNCTION && *name != '[')
+		memcpy(handler->function, function, sizeof(function));
+	if (role == FRAME_ENTRY && !strcmp(handler->entry, "[softirq]"))
+		memcpy(handler->entry, token, sizeof(token));
+}
+
+/* Of an interrupt, what it runs: the outermost function that took most of it and is not the
+ * kernel's own way to it. Recorders know this one, and the entry. */
+static void add_handler(struct fingerprint *to, const struct cause *cause,
+			const struct findings *findings)
+{
+	const struct lane *code = &findings->spans->lanes[LANE_CODE];
+	struct handler handler = { "", "" };
+	uint32_t i = SPAN_NONE;
+
+	fingerprint_entry(handler.entry, name_of(findings, cause->name));
+	if (cause->mostly && cause->span != SPAN_NONE)
+		i = find_within(code, cause->span, cause->mostly);
+	for (; i != SPAN_NONE && i != cause->span; i = code->spans[i].parent)
+		take_caller(&handler, name_of(findings, code->spans[i].name));
+	add_frame(to, handler.function);
+	add_frame(to, handler.entry);
+}
+
+static void add_sender(struct fingerprint *to, const struct sender *sender)
+{
+	if (sender && sender->nr_callers)
+		fingerprint_function(to->sender, sender->callers[0]);
+}
+
+static void set_kind(struct fingerprint *to, const char *kind)
+{
+	snprintf(to->kind, sizeof(to->kind), "%s", kind);
+}
+
+static void make_irqs_off(struct fingerprint *to, const struct cause *cause,
+			  const struct findings *findings, const struct facts *facts)
+{
+	set_kind(to, "irqs-off");
+	if (cause->frame != STACK_NONE)
+		add_stack(to, &facts->stack, cause->frame);
+	else if (cause->span != SPAN_NONE)
+		add_spans(to, findings, facts, cause->span);
+	else
+		add_function(to, name_of(findings, cause->name));
+}
+
+/* Names of tasks have the thread id after a blank. */
+static void add_named_task(struct fingerprint *to, const char *name)
+{
+	const char *tid = strrchr(name, ' ');
+	char comm[64];
+
+	snprintf(comm, sizeof(comm), "%.*s", tid ? (int)(tid - name) : (int)strlen(name), name);
+	add_task(to, comm);
+}
+
+/* Whether others ran as soon as the kernel let them. A thread that went to sleep does so after what
+ * it did. */
+static bool was_preempted(const struct spike_stack *stack)
+{
+	size_t end = spike_stack_switched(stack);
+
+	for (size_t i = 0; i < end && i < stack->nr; i++) {
+		if (!strcmp(stack->frames[i].name, "schedule"))
+			return false;
+	}
+	return true;
+}
+
+/* A thread in the kernel is its functions; in user space, where recorders see different depths, it
+ * is its name. */
+static void make_thread(struct fingerprint *to, const struct cause *cause,
+			const struct findings *findings, const struct facts *facts)
+{
+	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+	char token[FINGERPRINT_NAME_SIZE];
+
+	set_kind(to, "thread");
+	if (stack && was_preempted(stack))
+		add_stack(to, stack, spike_stack_switched(stack));
+	else if (cause->mostly_span != SPAN_NONE)
+		add_spans(to, findings, facts, cause->mostly_span);
+	/* Between two pieces of work: which of them took long, is not known. */
+	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
+		to->nr = 0;
+	if (!to->nr)
+		add_named_task(to, name_of(findings, cause->name));
+}
+
+/* Nothing that the CPU executed delayed the interrupt. */
+static void make_outside(struct fingerprint *to, const struct facts *facts)
+{
+	set_kind(to, "outside");
+	add_frame(to, hardware_blamed(&facts->hardware, facts->latency_ns));
+}
+
+/* Without a trace, or if it does not reach back. */
+static void make_none(struct fingerprint *to, const struct cause *cause, const struct facts *facts)
+{
+	size_t culprit = facts->thread ? STACK_NONE : spike_stack_culprit(&facts->stack);
+
+	if (!facts_have_trace(facts) && culprit != STACK_NONE) {
+		set_kind(to, "irqs-off");
+		add_stack(to, &facts->stack, culprit);
+	} else if (!facts->thread &&
+		   (cause->name ||
+		    (!facts_have_trace(facts) && spike_stack_open(&facts->stack) != STACK_NONE))) {
+		make_outside(to, facts);
+	} else {
+		set_kind(to, "unknown");
+	}
+}
+
+static void make_idle(struct fingerprint *to, const struct findings *findings,
+		      const struct facts *facts)
+{
+	char state[FINGERPRINT_NAME_SIZE];
+
+	set_kind(to, "idle");
+	fingerprint_function(state, hardware_state_left(&facts->hardware, &findings->spans->power));
+	add_frame(to, state);
+}
+
+static void make_named(struct fingerprint *to, const struct cause *cause,
+		       const struct findings *findings)
+{
+	char name[FINGERPRINT_NAME_SIZE];
+
+	set_kind(to, cause_kind_name(cause->kind));
+	/* Placeholders such as [not traced] tell no more than the kind. */
+	if (name_of(findings, cause->name)[0] == '[')
+		return;
+	fingerprint_function(name, name_of(findings, cause->name));
+	add_frame(to, name);
+}
+
+static void make_reported(struct fingerprint *to, const struct facts *facts)
+{
+	char name[FINGERPRINT_NAME_SIZE];
+
+	set_kind(to, facts->noise ? "noise" : "reported");
+	fingerprint_task(name, facts->label[0] ? facts->label : facts->comm);
+	add_frame(to, name);
+}
+
+static void make_kind(struct fingerprint *to, const struct cause *cause,
+		      const struct findings *findings, const struct facts *facts)
+{
+	switch (cause->kind) {
+	case CAUSE_IRQS_OFF:
+		make_irqs_off(to, cause, findings, facts);
+		break;
+	case CAUSE_INTERRUPT:
+	case CAUSE_SOFTIRQ:
+	case CAUSE_NMI:
+	case CAUSE_EXCEPTION:
+		set_kind(to, cause_kind_name(cause->kind));
+		add_handler(to, cause, findings);
+		add_sender(to, cause->sender);
+		break;
+	case CAUSE_IDLE:
+		make_idle(to, findings, facts);
+		break;
+	case CAUSE_THREAD:
+		if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
+			make_outside(to, facts);
+		else
+			make_thread(to, cause, findings, facts);
+		break;
+	case CAUSE_UNTRACED:
+		make_named(to, cause, findings);
+		break;
+	case CAUSE_LOST:
+	case CAUSE_MIXED:
+		set_kind(to, cause_kind_name(cause->kind));
+		break;
+	case CAUSE_NONE:
+	case CAUSE_POKED:
+	case CAUSE_NR:
+		make_none(to, cause, facts);
+		break;
+	}
+}
+
+void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
+		      const struct findings *findings, const struct facts *facts)
+{
+	*fingerprint = (struct fingerprint){ 0 };
+	if (cause->kind == CAUSE_POKED)
+		return;
+	if (facts->noise || (facts->reported && !facts->latency_ns))
+		make_reported(fingerprint, facts);
+	else
+		make_kind(fingerprint, cause, findings, facts);
+	fingerprint_seal(fingerprint);
+}

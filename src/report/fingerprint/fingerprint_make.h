@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From what a report found to a fingerprint. */
+#ifndef REPORT_FINGERPRINT_MAKE_H
+#define REPORT_FINGERPRINT_MAKE_H
+
+#include "cause/cause.h"
+#include "fingerprint/fingerprint.h"
+
+void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
+		      const struct findings *findings, const struct facts *facts);
+
+#endif

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "html/html.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "html/page.h"
+#include "html_files.h"
+#include "json_add.h"
+#include "printable.h"
+#include "units.h"
+
+#define FUNCTIONS 200
+/* Six numbers of up to 64 bits. */
+#define SPAN_SIZE_MAX 60
+#define DEPTH_SHIFT 6
+#define FLAG_CUT 16
+#define FLAG_USER 32
+
+_Static_assert(SPAN_NR_KINDS <= FLAG_CUT, "kinds fit below the flags");
+
+struct bytes {
+	unsigned char *data;
+	size_t nr, room;
+};
+
+static int bytes_reserve(struct bytes *bytes, size_t nr)
+{
+	size_t room = bytes->room ?: 4096;
+	unsigned char *grown;
+
+	while (room - bytes->nr < nr)
+		room *= 2;
+	if (room == bytes->room)
+		return 0;
+	grown = realloc(bytes->data, room);
+	if (!grown)
+		return -ENOMEM;
+	bytes->data = grown;
+	bytes->room = room;
+	return 0;
+}
+
+/* LEB128: seven bits a byte, lowest first. */
+static void add_number(struct bytes *bytes, uint64_t value)
+{
+	while (value > 127) {
+		bytes->data[bytes->nr++] = (unsigned char)(value | 128);
+		value >>= 7;
+	}
+	bytes->data[bytes->nr++] = (unsigned char)value;
+}
+
+static int add_span(struct bytes *bytes, const struct span *span, uint64_t before)
+{
+	uint32_t flags = span->kind | (span->cut ? FLAG_CUT : 0) | (span->user ? FLAG_USER : 0);
+	int r = bytes_reserve(bytes, SPAN_SIZE_MAX);
+
+	if (r)
+		return r;
+	add_number(bytes, span->begin - before);
+	add_number(bytes, span->end - span->begin);
+	add_number(bytes, span->name);
+	add_number(bytes, flags | (uint32_t)span->depth << DEPTH_SHIFT);
+	add_number(bytes, span->cut ? 0 : span->insns);
+	add_number(bytes, span->cut ? 0 : span->cycles);
+	return 0;
+}
+
+static char *to_base64(const struct bytes *bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = malloc((bytes->nr + 2) / 3 * 4 + 1);
+	char *to = text;
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < bytes->nr; i += 3) {
+		uint32_t group = (uint32_t)bytes->data[i] << 16;
+
+		if (i + 1 < bytes->nr)
+			group |= (uint32_t)bytes->data[i + 1] << 8;
+		if (i + 2 < bytes->nr)
+			group |= bytes->data[i + 2];
+		*to++ = digits[group >> 18];
+		*to++ = digits[group >> 12 & 63];
+		*to++ = i + 1 < bytes->nr ? digits[group >> 6 & 63] : '=';
+		*to++ = i + 2 < bytes->nr ? digits[group & 63] : '=';
+	}
+	*to = '\0';
+	return text;
+}
+
+static json_object *new_chart_lane(const char *title, uint64_t spans, const char *data)
+{
+	json_object *object = json_object_new_object();
+
+	json_add_text(object, "title", title);
+	json_add_u64(object, "spans", spans);
+	json_add(object, "data", json_object_new_string(data));
+	return object;
+}
+
+static json_object *new_lane(const struct spans *spans, enum lane_number number, const char *title)
+{
+	const struct lane *lane = &spans->lanes[number];
+	_cleanup_free_ char *text = NULL;
+	struct bytes bytes = { 0 };
+	uint64_t before = spans->begin;
+	int r = 0;
+
+	for (uint32_t i = 0; i < lane->nr && !r; i++) {
+		struct span span = lane->spans[i];
+
+		/* Clip spans that began before the window. */
+		if (span.begin < spans->begin)
+			span.begin = spans->begin;
+		r = add_span(&bytes, &span, before);
+		before = span.begin;
+	}
+	text = r ? NULL : to_base64(&bytes);
+	free(bytes.data);
+	if (!text)
+		return NULL;
+	return new_chart_lane(title, lane->nr, text);
+}
+
+/* Each sample as its stack, outermost frame on top, without duration. */
+static json_object *new_samples(const struct spans *spans)
+{
+	const struct samples *samples = &spans->samples;
+	_cleanup_free_ char *text = NULL;
+	struct bytes bytes = { 0 };
+	uint64_t before = spans->begin, nr = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < samples->nr && !r; i++) {
+		const struct sampled *sample = &samples->list[i];
+
+		if (sample->at < spans->begin || sample->at > spans->end)
+			continue;
+		for (uint32_t depth = 0; depth < sample->nr && !r; depth++) {
+			const struct span span = {
+				.begin = sample->at,
+				.end = sample->at,
+				.name = samples->frames[sample->first + sample->nr - 1 - depth],
+				.kind = SPAN_FUNCTION,
+				.depth = (uint16_t)depth,
+			};
+
+			r = add_span(&bytes, &span, before);
+			before = sample->at;
+			nr++;
+		}
+	}
+	text = r ? NULL : to_base64(&bytes);
+	free(bytes.data);
+	return text ? new_chart_lane("samples", nr, text) : NULL;
+}
+
+static int add_lane(json_object *list, json_object *lane)
+{
+	return lane ? json_object_array_add(list, lane) : -ENOMEM;
+}
+
+static int add_lanes(json_object *object, const struct spans *spans)
+{
+	const struct {
+		enum lane_number number;
+		const char *title;
+	} lanes[] = {
+		{ LANE_TASKS, "tasks" },
+		{ LANE_IRQS_OFF, "interrupts off" },
+		{ LANE_GAPS, "the trace" },
+		{ LANE_CODE, spans->has_functions ? "functions" : "interrupts" },
+	};
+	json_object *list = json_object_new_array();
+
+	json_add(object, "lanes", list);
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		if (add_lane(list, new_lane(spans, lanes[i].number, lanes[i].title)))
+			return -ENOMEM;
+	}
+	return add_lane(list, new_samples(spans));
+}
+
+static void add_fact(json_object *list, const char *name, const char *value)
+{
+	json_object *row = json_object_new_array();
+
+	if (!*value)
+		value = "unknown";
+	json_object_array_add(row, json_object_new_string(name));
+	json_object_array_add(row, json_object_new_string(CLEAN(value)));
+	json_object_array_add(list, row);
+}
+
+static json_object *new_facts(const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+	json_object *list = json_object_new_array();
+	char text[128];
+
+	add_fact(list, "capture", account->capture);
+	add_fact(list, "at", facts->wall_time);
+	if (!facts->poked) {
+		snprintf(text, sizeof(text), "%s on CPU %d%s%s", FORMAT_TIME(facts->latency_ns),
+			 facts->cpu, facts->threshold_ns ? ", threshold " : "",
+			 facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "");
+		add_fact(list, "latency", text);
+		if (!facts->reported)
+			add_fact(list, "timer", facts->function);
+		add_fact(list, facts->reported ? "late" : "interrupted",
+			 facts_task(facts, text, sizeof(text)));
+	}
+	add_fact(list, "seen by",
+		 facts->pt ? "Intel PT" : "events (no functions, no interrupts off)");
+	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
+		 facts->lost, account->errors);
+	add_fact(list, "missing", text);
+	add_fact(list, "kernel", facts->release);
+	add_fact(list, "machine", facts->hostname);
+	add_fact(list, "processor", facts->model);
+	return list;
+}
+
+/* NULL if the capture has none. */
+static json_object *new_histogram(const struct account *account)
+{
+	const struct statistics *statistics = &account->statistics;
+	json_object *object, *rows;
+
+	if (!statistics->count || !statistics->nr)
+		return NULL;
+	object = json_object_new_object();
+	rows = json_object_new_array();
+	for (size_t i = 0; i < statistics->nr; i++)
+		json_object_array_add(rows, json_bucket(statistics->rows[i].low_ns,
+							statistics->rows[i].high_ns,
+							statistics->rows[i].count));
+	json_add(object, "rows", rows);
+	json_add(object, "cpu", statistics->cpu < 0 ? NULL : json_object_new_int(statistics->cpu));
+	json_add_u64(object, "count", statistics->count);
+	json_add_u64(object, "min", statistics->min_ns);
+	json_add_u64(object, "avg", statistics->avg_ns);
+	json_add_u64(object, "p50", statistics->p50_ns);
+	json_add_u64(object, "p99", statistics->p99_ns);
+	json_add_u64(object, "p99.9", statistics->p99_9_ns);
+	json_add_u64(object, "max", statistics->max_ns);
+	json_add_u64(object, "spikes", statistics->spikes);
+	/* A poke has no latency. */
+	json_add(object, "latency",
+		 account->facts.poked ? NULL : json_object_new_uint64(account->facts.latency_ns));
+	json_add_u64(object, "threshold", account->facts.threshold_ns);
+	return object;
+}
+
+static uint64_t since(const struct spans *spans, uint64_t at)
+{
+	return at < spans->begin ? 0 : (at > spans->end ? spans->end : at) - spans->begin;
+}
+
+static json_object *new_chart(const struct account *account)
+{
+	const struct spans *spans = account->spans;
+	json_object *object = json_object_new_object();
+	json_object *kinds = json_object_new_array();
+	json_object *names = json_object_new_array();
+
+	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
+		json_object_array_add(kinds,
+				      json_object_new_string(span_kind_name((enum span_kind)i)));
+	for (uint32_t i = 0; i < names_count(spans->names); i++) {
+		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
+
+		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
+	}
+	json_add(object, "kinds", kinds);
+	json_add(object, "names", names);
+	json_add(object, "facts", new_facts(account));
+	json_add_u64(object, "end", spans->end - spans->begin);
+	json_add_u64(object, "spike", since(spans, account->facts.time_ns));
+	json_add_u64(object, "expected", since(spans, account->facts.expected_ns));
+	json_add_text(object, "late",
+		      account->facts.reported ? "late"
+		      : account->facts.thread ? "thread is late"
+					      : "timer is late");
+	json_add(object, "histogram", new_histogram(account));
+	if (add_lanes(object, spans)) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int put_part(FILE *file, const char *name, const void *arg)
+{
+	const struct account *account = arg;
+
+	if (!strncmp(name, "@REPORT@", 8))
+		return page_put_json(file, account_json(account, FUNCTIONS));
+	if (!strncmp(name, "@CHART@", 7))
+		return page_put_json(file, new_chart(account));
+	fputs(script, file);
+	return 0;
+}
+
+int html_write(FILE *file, const struct account *account)
+{
+	return page_write(file, page, put_part, account);
+}

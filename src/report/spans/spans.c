@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "spans/spans.h"
+
+#include <string.h>
+
+struct lane_late {
+	uint32_t span;
+	uint32_t before; /* index of the span it precedes */
+};
+
+int spans_new(struct spans **ret)
+{
+	struct spans *spans = calloc(1, sizeof(*spans));
+	int r;
+
+	if (!spans)
+		return -ENOMEM;
+	r = names_new(&spans->names);
+	if (r) {
+		free(spans);
+		return r;
+	}
+	for (size_t i = 0; i < LANE_NR; i++)
+		spans->lanes[i].open = SPAN_NONE;
+	*ret = spans;
+	return 0;
+}
+
+void spans_free(struct spans *spans)
+{
+	if (!spans)
+		return;
+	for (size_t i = 0; i < LANE_NR; i++) {
+		free(spans->lanes[i].spans);
+		free(spans->lanes[i].late);
+	}
+	samples_release(&spans->samples);
+	names_free(spans->names);
+	free(spans);
+}
+
+static int make_room(struct lane *lane)
+{
+	uint32_t room = lane->room ? 2 * lane->room : 256;
+	struct span *grown;
+
+	if (lane->nr < lane->room)
+		return 0;
+	if (room > SPANS_MAX)
+		return -E2BIG;
+	grown = reallocarray(lane->spans, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	lane->spans = grown;
+	lane->room = room;
+	return 0;
+}
+
+static int add_span(struct lane *lane, const struct span *span)
+{
+	int r = make_room(lane);
+
+	if (r)
+		return r;
+	lane->spans[lane->nr] = *span;
+	lane->spans[lane->nr].parent = lane->open;
+	lane->spans[lane->nr].end = UINT64_MAX;
+	lane->open = lane->nr++;
+	return 0;
+}
+
+int spans_begin_named(struct spans *spans, enum lane_number number, uint64_t at,
+		      enum span_kind kind, uint32_t name, bool user)
+{
+	struct lane *lane = &spans->lanes[number];
+	const struct span *outer = lane->open == SPAN_NONE ? NULL : &lane->spans[lane->open];
+	uint16_t depth = outer ? outer->depth + 1 : 0;
+
+	if (outer && depth == 0)
+		return -E2BIG;
+	if (lane->nr && at < lane->spans[lane->nr - 1].begin)
+		at = lane->spans[lane->nr - 1].begin;
+	return add_span(
+		lane,
+		&(struct span){
+			.begin = at, .name = name, .depth = depth, .kind = kind, .user = user });
+}
+
+int spans_begin(struct spans *spans, enum lane_number number, uint64_t at, enum span_kind kind,
+		const char *name)
+{
+	uint32_t number_of_name = names_add(spans->names, name);
+
+	return names_error(spans->names)
+		       ?: spans_begin_named(spans, number, at, kind, number_of_name, false);
+}
+
+void spans_restart(struct spans *spans, enum lane_number number)
+{
+	struct lane *lane = &spans->lanes[number];
+
+	lane->restart = lane->roots = lane->nr;
+}
+
+int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, enum span_kind kind,
+		     uint32_t name, bool user)
+{
+	struct lane *lane = &spans->lanes[number];
+	struct lane_late *grown = reallocarray(lane->late, lane->nr_late + 1, sizeof(*lane->late));
+	uint32_t span = lane->nr;
+	int r;
+
+	if (!grown)
+		return -ENOMEM;
+	lane->late = grown;
+	r = add_span(lane, &(struct span){ .begin = at, .name = name, .kind = kind, .user = user });
+	if (r)
+		return r;
+	lane->late[lane->nr_late++] = (struct lane_late){ span, lane->restart };
+	while (lane->roots < span) {
+		if (lane->spans[lane->roots].parent == SPAN_NONE)
+			lane->spans[lane->roots].parent = span;
+		lane->roots++;
+	}
+	return 0;
+}
+
+/* By begin. Of those that begin together, the outer ones come first: they were added last. */
+static int compare_late(const void *a, const void *b)
+{
+	const struct lane_late *x = a, *y = b;
+
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	return x->span > y->span ? -1 : 1;
+}
+
+/* Computes the final index of each span. */
+static void find_places(const struct lane *lane, uint32_t *places)
+{
+	uint32_t nr = 0, late = 0;
+
+	memset(places, 0xff, lane->nr * sizeof(*places));
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		while (late < lane->nr_late && lane->late[late].before == i)
+			places[lane->late[late++].span] = nr++;
+		if (places[i] == SPAN_NONE)
+			places[i] = nr++;
+	}
+}
+
+/* Parents come before their children. */
+static int count_depths(struct lane *lane)
+{
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		struct span *span = &lane->spans[i];
+		uint16_t outer = span->parent == SPAN_NONE ? 0 : lane->spans[span->parent].depth;
+
+		if (outer == UINT16_MAX)
+			return -E2BIG;
+		span->depth = span->parent == SPAN_NONE ? 0 : outer + 1;
+	}
+	return 0;
+}
+
+int spans_settle(struct spans *spans, enum lane_number number)
+{
+	struct lane *lane = &spans->lanes[number];
+	_cleanup_free_ uint32_t *places = NULL;
+	struct span *settled;
+
+	if (!lane->nr_late)
+		return 0;
+	places = calloc(lane->nr, sizeof(*places));
+	settled = calloc(lane->nr, sizeof(*settled));
+	if (!places || !settled) {
+		free(settled);
+		return -ENOMEM;
+	}
+	qsort(lane->late, lane->nr_late, sizeof(*lane->late), compare_late);
+	find_places(lane, places);
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		struct span *span = &settled[places[i]];
+
+		*span = lane->spans[i];
+		if (span->parent != SPAN_NONE)
+			span->parent = places[span->parent];
+	}
+	free(lane->spans);
+	lane->spans = settled;
+	lane->room = lane->nr;
+	lane->nr_late = 0;
+	if (lane->open != SPAN_NONE)
+		lane->open = places[lane->open];
+	return count_depths(lane);
+}
+
+struct span *spans_end(struct spans *spans, enum lane_number number, uint64_t at)
+{
+	struct lane *lane = &spans->lanes[number];
+	struct span *span;
+
+	if (lane->open == SPAN_NONE)
+		return NULL;
+	span = &lane->spans[lane->open];
+	/* Does not end before the last span inside it began. */
+	if (at < lane->spans[lane->nr - 1].begin)
+		at = lane->spans[lane->nr - 1].begin;
+	span->end = at;
+	lane->open = span->parent;
+	return span;
+}
+
+void spans_finish(struct spans *spans, uint64_t end)
+{
+	for (size_t i = 0; i < LANE_NR; i++) {
+		struct span *span;
+
+		while ((span = spans_end(spans, (enum lane_number)i, end)))
+			span->cut = true;
+	}
+	spans->end = end;
+}
+
+uint32_t lane_at(const struct lane *lane, uint64_t at)
+{
+	uint32_t low = 0, high = lane->nr;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (lane->spans[middle].begin <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return SPAN_NONE;
+	/* The last span that began may have ended; its ancestors have not. */
+	low--;
+	while (low != SPAN_NONE && lane->spans[low].end <= at)
+		low = lane->spans[low].parent;
+	return low;
+}
+
+uint32_t lane_at_end(const struct lane *lane, uint64_t end)
+{
+	uint32_t i = lane->nr;
+
+	while (i--) {
+		if (lane->spans[i].cut && lane->spans[i].end >= end)
+			return i;
+	}
+	return SPAN_NONE;
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!strcmp(name, list[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Names of x86 entries since Linux 5.8. */
+enum span_kind spans_kind_of_entry(const char *function)
+{
+	static const char *const nmis[] = {
+		"asm_exc_nmi",	  "exc_nmi",   "asm_exc_nmi_kvm_vmx", "asm_exc_machine_check",
+		"end_repeat_nmi", "first_nmi", "nested_nmi",	      "repeat_nmi",
+	};
+
+	if (is_one_of(function, nmis, ARRAY_SIZE(nmis)))
+		return SPAN_NMI;
+	if (!strncmp(function, "asm_exc_", 8) || !strncmp(function, "exc_", 4))
+		return SPAN_EXCEPTION;
+	return SPAN_INTERRUPT;
+}
+
+enum span_kind spans_kind_of_function(const char *function)
+{
+	static const char *const softirqs[] = {
+		"__do_softirq",	       "handle_softirqs",   "run_timer_softirq",
+		"net_rx_action",       "net_tx_action",	    "blk_done_softirq",
+		"tasklet_action",      "tasklet_hi_action", "sched_balance_softirq",
+		"rcu_core_si",	       "irq_poll_softirq",  "run_rebalance_domains",
+		"hrtimer_run_softirq",
+	};
+	static const char *const waits[] = {
+		"cpuidle_enter_state",
+		"cpuidle_enter",
+		"default_idle_call",
+		"default_idle",
+		"intel_idle",
+		"intel_idle_irq",
+		"intel_idle_ibrs",
+		"acpi_idle_enter",
+		"acpi_idle_do_entry",
+		"mwait_idle",
+		"mwait_idle_with_hints",
+		"acpi_processor_ffh_cstate_enter",
+		"pv_native_safe_halt",
+		"native_safe_halt",
+		"cpu_idle_poll",
+		"poll_idle",
+	};
+
+	if (is_one_of(function, softirqs, ARRAY_SIZE(softirqs)))
+		return SPAN_SOFTIRQ;
+	return is_one_of(function, waits, ARRAY_SIZE(waits)) ? SPAN_IDLE : SPAN_FUNCTION;
+}
+
+const char *span_kind_name(enum span_kind kind)
+{
+	static const char *const names[] = {
+		[SPAN_FUNCTION] = "function",
+		[SPAN_SYSCALL] = "system call",
+		[SPAN_INTERRUPT] = "interrupt",
+		[SPAN_SOFTIRQ] = "softirq",
+		[SPAN_NMI] = "NMI",
+		[SPAN_EXCEPTION] = "exception",
+		[SPAN_IDLE] = "idle",
+		[SPAN_THREAD] = "thread",
+		[SPAN_UNTRACED] = "not traced",
+		[SPAN_LOST] = "lost",
+		[SPAN_IRQS_OFF] = "interrupts off",
+	};
+	_Static_assert(ARRAY_SIZE(names) == SPAN_NR_KINDS, "each has a name");
+
+	return names[kind];
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "spans/track_spans.h"
+
+#include <string.h>
+
+struct lane_end {
+	enum lane_number number;
+};
+
+struct track_spans {
+	struct spans *spans;
+	int cpu;
+	struct lane_end lanes[LANE_NR];
+	uint64_t last;
+	uint8_t *kinds; /* by name of a kernel function, plus one; 0: not looked up */
+	uint32_t nr_kinds;
+	struct {
+		uint32_t interrupt, syscall, untraced, kernel, user;
+	} category;
+	struct {
+		uint32_t insns, cycles, continued, unfinished, before;
+	} key;
+	uint32_t lost;
+	int r;
+};
+
+int track_spans_new(struct track_spans **ret, struct spans *spans, int cpu)
+{
+	struct track_spans *sink = calloc(1, sizeof(*sink));
+	struct names *names = spans->names;
+
+	if (!sink)
+		return -ENOMEM;
+	sink->spans = spans;
+	sink->cpu = cpu;
+	for (size_t i = 0; i < LANE_NR; i++)
+		sink->lanes[i].number = (enum lane_number)i;
+	sink->category.interrupt = names_add(names, "interrupt");
+	sink->category.syscall = names_add(names, "syscall");
+	sink->category.untraced = names_add(names, "untraced");
+	sink->category.kernel = names_add(names, "kernel");
+	sink->category.user = names_add(names, "user");
+	sink->key.insns = names_add(names, "instructions");
+	sink->key.cycles = names_add(names, "cycles");
+	sink->key.continued = names_add(names, "continued");
+	sink->key.unfinished = names_add(names, "unfinished");
+	sink->key.before = names_add(names, "began before the trace");
+	sink->lost = names_add(names, "[lost]");
+	*ret = sink;
+	return 0;
+}
+
+void track_spans_free(struct track_spans *sink)
+{
+	if (!sink)
+		return;
+	free(sink->kinds);
+	free(sink);
+}
+
+static void *choose(void *arg, const struct track_id *id)
+{
+	static const int lanes[] = {
+		[TRACK_CODE] = LANE_CODE,  [TRACK_TASKS] = LANE_TASKS,
+		[TRACK_TIMER] = -1,	   [TRACK_INTERRUPTS] = -1,
+		[TRACK_TRACE] = LANE_GAPS, [TRACK_IRQS_OFF] = LANE_IRQS_OFF,
+		[TRACK_THREAD] = -1,
+	};
+	struct track_spans *sink = arg;
+
+	if (lanes[id->kind] < 0)
+		return NULL;
+	if (sink->cpu < 0)
+		sink->cpu = id->cpu;
+	return sink->cpu == id->cpu ? &sink->lanes[lanes[id->kind]] : NULL;
+}
+
+/* The name determines a function's kind; cached. */
+static enum span_kind kind_of_function(struct track_spans *sink, uint32_t name)
+{
+	const char *text = names_get(sink->spans->names, name);
+
+	if (name >= sink->nr_kinds) {
+		uint32_t nr = names_count(sink->spans->names) + 1024;
+		uint8_t *grown = realloc(sink->kinds, nr);
+
+		if (!grown)
+			return spans_kind_of_function(text);
+		memset(grown + sink->nr_kinds, 0, nr - sink->nr_kinds);
+		sink->kinds = grown;
+		sink->nr_kinds = nr;
+	}
+	if (!sink->kinds[name])
+		sink->kinds[name] = (uint8_t)(1 + spans_kind_of_function(text));
+	return (enum span_kind)(sink->kinds[name] - 1);
+}
+
+static enum span_kind kind_of_code(struct track_spans *sink, uint32_t category, uint32_t name)
+{
+	if (category == sink->category.kernel)
+		return kind_of_function(sink, name);
+	if (category == sink->category.interrupt)
+		return spans_kind_of_entry(names_get(sink->spans->names, name));
+	if (category == sink->category.syscall)
+		return SPAN_SYSCALL;
+	return category == sink->category.untraced ? SPAN_UNTRACED : SPAN_FUNCTION;
+}
+
+static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, uint32_t category,
+			      uint32_t name)
+{
+	const char *text = names_get(sink->spans->names, name);
+
+	switch (lane) {
+	case LANE_CODE:
+		return kind_of_code(sink, category, name);
+	case LANE_TASKS:
+		/* Other tasks have the thread id after a space. */
+		return strncmp(text, "swapper/", 8) || strchr(text, ' ') ? SPAN_THREAD : SPAN_IDLE;
+	case LANE_IRQS_OFF:
+		return SPAN_IRQS_OFF;
+	case LANE_GAPS:
+	case LANE_NR:
+		break;
+	}
+	return name == sink->lost ? SPAN_LOST : SPAN_UNTRACED;
+}
+
+static void take_args(const struct track_spans *sink, struct span *span,
+		      const struct track_event *event)
+{
+	for (size_t i = 0; i < event->nr_args; i++) {
+		const struct track_arg *arg = &event->args[i];
+
+		if (arg->key == sink->key.insns)
+			span->insns = arg->u64;
+		else if (arg->key == sink->key.cycles)
+			span->cycles = arg->u64;
+		else if (arg->key == sink->key.continued || arg->key == sink->key.unfinished ||
+			 arg->key == sink->key.before)
+			span->cut = true;
+	}
+}
+
+static void on_event(void *arg, void *track, const struct track_event *event)
+{
+	struct track_spans *sink = arg;
+	const struct lane_end *lane = track;
+	struct span *span;
+
+	if (event->at > sink->last)
+		sink->last = event->at;
+	if (sink->r)
+		return;
+	if (event->type == TRACK_BEGIN) {
+		sink->r =
+			spans_begin_named(sink->spans, lane->number, event->at,
+					  kind_of(sink, lane->number, event->category, event->name),
+					  event->name, event->category == sink->category.user);
+	} else if (event->type == TRACK_END) {
+		span = spans_end(sink->spans, lane->number, event->at);
+		if (span)
+			take_args(sink, span, event);
+	}
+}
+
+static void on_restart(void *arg, void *track)
+{
+	struct track_spans *sink = arg;
+	const struct lane_end *lane = track;
+
+	spans_restart(sink->spans, lane->number);
+}
+
+static void on_late(void *arg, void *track, const struct track_late *late)
+{
+	struct track_spans *sink = arg;
+	const struct lane_end *lane = track;
+	struct span *span;
+
+	if (sink->r)
+		return;
+	sink->r = spans_begin_late(sink->spans, lane->number, late->begin,
+				   kind_of(sink, lane->number, late->category, late->name),
+				   late->name, late->category == sink->category.user);
+	if (sink->r || !late->ends)
+		return;
+	span = spans_end(sink->spans, lane->number, late->end);
+	span->cut = true;
+}
+
+static int finish(void *arg)
+{
+	struct track_spans *sink = arg;
+	struct spans *spans = sink->spans;
+	uint64_t begin = UINT64_MAX;
+
+	if (sink->r)
+		return sink->r;
+	for (size_t i = 0; i < LANE_NR; i++) {
+		int r = spans_settle(spans, (enum lane_number)i);
+
+		if (r)
+			return r;
+		if (spans->lanes[i].nr && spans->lanes[i].spans[0].begin < begin)
+			begin = spans->lanes[i].spans[0].begin;
+	}
+	if (begin == UINT64_MAX)
+		return -ENODATA;
+	spans->begin = begin;
+	/* The begin of spans open at the start is unknown. */
+	for (size_t i = 0; i < LANE_NR; i++) {
+		struct lane *lane = &spans->lanes[i];
+
+		for (uint32_t k = 0; k < lane->nr && lane->spans[k].begin <= begin; k++)
+			lane->spans[k].cut = true;
+	}
+	spans_finish(spans, sink->last);
+	spans->has_functions = spans->has_irqs_off = true;
+	return names_error(spans->names);
+}
+
+const struct timeline_ops track_spans_ops = {
+	.track = choose,
+	.event = on_event,
+	.restart = on_restart,
+	.late = on_late,
+	.finish = finish,
+};

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause/findings.h"
+
+#include <string.h>
+
+#include "report/timeline.h"
+#include "test.h"
+
+static const struct usage *find(const struct account *account, const struct usage *usages,
+				size_t nr, const char *name)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!strcmp(names_get(account->spans->names, usages[i].name), name))
+			return &usages[i];
+	}
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+static void check(const struct usage *usage, enum span_kind kind, uint64_t time_ns,
+		  uint64_t late_ns, uint64_t count, uint64_t longest_ns)
+{
+	assert_int_equal(usage->kind, kind);
+	assert_int_equal(usage->time_ns, time_ns);
+	assert_int_equal(usage->late_ns, late_ns);
+	assert_int_equal(usage->count, count);
+	assert_int_equal(usage->longest_ns, longest_ns);
+}
+
+static int make(struct account *account)
+{
+	int r = TIMELINE(account, true, TASK(500, "stress 7"), CALL(500, "foo"), CALL(600, "foo"),
+			 OFF(50000, "irq"), ENTER(50000, SPAN_INTERRUPT, "irq"),
+			 CALL(60000, "handler"), RETURN(90000), RETURN(90000), ON(90000),
+			 ENTER(95000, SPAN_INTERRUPT, "irq"), ENTER(96000, SPAN_NMI, "nmi"),
+			 RETURN(116000), RETURN(121000), { LANE_TASKS, 150000, SPAN_THREAD, NULL },
+			 TASK(150000, "other 8"), GAP(160000, SPAN_LOST, "[lost]"),
+			 END_GAP(180000));
+
+	return r ?: account_finish(account);
+}
+
+TEST(every_moment_is_counted_once)
+{
+	_cleanup_(account_release) struct account account;
+	const struct findings *findings = &account.findings;
+	uint64_t sum_ns = 0, late_ns = 0;
+
+	assert_int_equal(make(&account), 0);
+	/* 200us before the spike, that was seen at 201us. */
+	assert_int_equal(findings->begin, 1000);
+	assert_int_equal(findings->end, 201000);
+	for (size_t i = 0; i < findings->nr_budget; i++) {
+		sum_ns += findings->budget[i].time_ns;
+		late_ns += findings->budget[i].late_ns;
+	}
+	assert_int_equal(sum_ns, 200000);
+	assert_int_equal(late_ns, 100000);
+#define BUDGET(name) find(&account, findings->budget, findings->nr_budget, name)
+	check(BUDGET("irq"), SPAN_INTERRUPT, 46000, 5000, 2, 40000);
+	check(BUDGET("nmi"), SPAN_NMI, 20000, 16000, 1, 20000);
+	check(BUDGET("[lost]"), SPAN_LOST, 20000, 20000, 1, 20000);
+	check(BUDGET("stress 7"), SPAN_THREAD, 83000, 29000, 1, 149000);
+	check(BUDGET("other 8"), SPAN_THREAD, 31000, 30000, 1, 51000);
+#undef BUDGET
+	check(find(&account, findings->irqs_off, findings->nr_irqs_off, "irq"), SPAN_IRQS_OFF,
+	      40000, 0, 1, 40000);
+}
+
+static const struct function *function(const struct account *account, const char *name)
+{
+	for (size_t i = 0; i < account->findings.nr_functions; i++) {
+		const struct function *found = &account->findings.functions[i];
+
+		if (!strcmp(names_get(account->spans->names, found->name), name))
+			return found;
+	}
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+TEST(functions_in_themselves_count_once)
+{
+	_cleanup_(account_release) struct account account;
+
+	assert_int_equal(make(&account), 0);
+	assert_int_equal(function(&account, "foo")->total_ns, 200000);
+	assert_int_equal(function(&account, "foo")->self_ns, 200000 - 40000 - 26000);
+	assert_int_equal(function(&account, "foo")->count, 2);
+	assert_int_equal(function(&account, "handler")->self_ns, 30000);
+	assert_int_equal(function(&account, "irq")->total_ns, 66000);
+	/* In itself, where the timer was to expire. */
+	assert_int_equal(account.spans->lanes[LANE_CODE].spans[account.findings.path].kind,
+			 SPAN_NMI);
+}
+
+TEST(windows_suit_the_spike)
+{
+	const struct facts small = { .expected_ns = 100, .time_ns = 50100 };
+	const struct facts large = { .expected_ns = 100, .time_ns = 4000100 };
+
+	assert_int_equal(findings_window(&small), 200000);
+	assert_int_equal(findings_window(&large), 5000000);
+}
+
+TEST(prints_all)
+{
+	static const char expected[] =
+		"IRQ latency 100us: nothing took even half of that; the most, 30us, is of other 8\n"
+		"\n"
+		"  latency      100us on CPU 1\n"
+		"  expected     0.000100000 was when the timer was to expire\n"
+		"  actual       0.000200000 was now of its interrupt, seen 0.000201000\n"
+		"  timer        tick\n"
+		"  interrupted  stress/7\n"
+		"  seen by      Intel PT: every function that was executed; times are as exact as "
+		"its packets\n"
+		"  machine      ?, Linux \n"
+		"  at           \n"
+		"  fingerprint  mixed:299ee490\n"
+		"  window       0.000001000,0.000201000 is 200us to the spike\n"
+		"\n"
+		"the latency, in the terms of rtla's auto-analysis                       time  "
+		"share\n"
+		"  Previous IRQ interference  irq                                         5us   "
+		"5.0%\n"
+		"  IRQ handler delay                                                    100us "
+		"100.0%\n"
+		"  Blocking thread            other 8                                    30us  "
+		"30.0%\n"
+		"  NMI interference           nmi                                        16us  "
+		"16.0%\n"
+		"  Thread interference        stress 7                                   29us  "
+		"29.0%\n"
+		"  not recorded               [lost]                                     20us  "
+		"20.0%\n"
+		"  IRQ latency                                                          100us "
+		"100.0%\n"
+		"\n"
+		"what the CPU did                                        time  share     late  "
+		"share "
+		"  times  longest\n"
+		"  thread      stress 7                                  83us  41.5%     29us  "
+		"29.0% "
+		"      1        -\n"
+		"  interrupt   irq                                       46us  23.0%      5us   "
+		"5.0% "
+		"      2     40us\n"
+		"  thread      other 8                                   31us  15.5%     30us  "
+		"30.0% "
+		"      1        -\n"
+		"  NMI         nmi                                       20us  10.0%     16us  "
+		"16.0% "
+		"      1     20us\n"
+		"  lost        [lost]                                    20us  10.0%     20us  "
+		"20.0% "
+		"      1     20us\n"
+		"\n"
+		"interrupts off, by                                      time  share     late  "
+		"share "
+		"  times  longest\n"
+		"              irq                                       40us  20.0%      0ns   "
+		"0.0% "
+		"      1     40us\n"
+		"\n"
+		"functions                                               self  share    total  "
+		"share "
+		"    late   calls\n"
+		"  foo                                                  134us  67.0%    200us "
+		"100.0% "
+		"    79us       2\n"
+		"  handler                                               30us  15.0%     30us  "
+		"15.0% "
+		"     0ns       1\n"
+		"  nmi                                                   20us  10.0%     20us  "
+		"10.0% "
+		"    16us       1\n"
+		"  and 1 more\n"
+		"\n"
+		"when the timer was to expire\n"
+		"  nmi, NMI\n"
+		"  < irq, interrupt\n"
+		"  < foo\n"
+		"  < foo\n"
+		"  in stress 7\n";
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+
+	assert_int_equal(make(&account), 0);
+	text = WRITTEN(file, account_print(file, &account, 3));
+	assert_string_equal(text, expected);
+}
+
+/* 100 columns, and nothing that a terminal would obey. */
+TEST(prints_plain_text)
+{
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+	char name[600];
+
+	memset(name, 'x', sizeof(name));
+	memcpy(name, "\x1b[31m\n\xc3", 7);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(TIMELINE(&account, true, TASK(0, name), CALL(0, name), CALL(0, name),
+				  ENTER(90000, SPAN_NMI, name), OFF(90000, name)),
+			 0);
+	snprintf(account.facts.comm, sizeof(account.facts.comm), "\x1b]0;");
+	assert_int_equal(account_finish(&account), 0);
+	text = WRITTEN(file, account_print(file, &account, 5));
+	assert_null(strchr(text, '\x1b'));
+	/* The sentence, which comes first, and the fingerprint have names as they are. */
+	for (const char *line = strstr(text, "\n\n") + 2; *line; line += strcspn(line, "\n") + 1) {
+		if (strncmp(line, "  fingerprint", 13))
+			assert_in_range(strcspn(line, "\n"), 0, 100);
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Why a timer was late, of a program for struct calls (see feeder.h), for culprits.py.
+ * usage: sentence CPU EXPECTED ACTUAL TIME: prints kind, name and sentence, a line each */
+#include "account/account.h"
+#include "decode/calls/feeder.h"
+#include "spans/track_spans.h"
+
+static int read_spans(struct account *account)
+{
+	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
+	static struct feeder feeder;
+	const struct facts *facts = &account->facts;
+	struct timeline_opts timeline = {
+		.begin = facts->time_ns - 2 * (facts->time_ns - facts->expected_ns),
+		.end = facts->time_ns,
+		.ops = &track_spans_ops,
+	};
+	struct calls_opts calls = {
+		.spike = facts->time_ns,
+		.expected = facts->expected_ns,
+		.spike_cpu = facts->cpu,
+	};
+	int r = spans_new(&account->spans) ?: track_spans_new(&sink, account->spans, facts->cpu);
+
+	if (r)
+		return r;
+	timeline.sink = sink;
+	feeder.names = account->spans->names;
+	return feeder_run(&feeder, &calls, &timeline, false);
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(account_release) struct account account = { .capture = "capture" };
+	int r;
+
+	if (argc != 5)
+		return 2;
+	account.facts = (struct facts){
+		.pt = true,
+		.cpu = atoi(argv[1]),
+		.expected_ns = strtoull(argv[2], NULL, 10),
+		.actual_ns = strtoull(argv[3], NULL, 10),
+		.time_ns = strtoull(argv[4], NULL, 10),
+	};
+	account.facts.latency_ns = account.facts.actual_ns - account.facts.expected_ns;
+	account.window_ns = findings_window(&account.facts);
+	r = read_spans(&account) ?: account_finish(&account);
+	if (r) {
+		fprintf(stderr, "sentence: %s\n", strerror(-r));
+		return 1;
+	}
+	printf("%s\n%s\n%s\n", cause_kind_name(account.cause.kind),
+	       names_get(account.spans->names, account.cause.name), account.sentence);
+	return 0;
+}

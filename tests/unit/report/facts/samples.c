@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "facts/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+static struct names *names;
+
+static int set_up(void **state)
+{
+	*state = NULL;
+	return names_new(&names);
+}
+
+static int tear_down(void **state)
+{
+	*state = NULL;
+	names_free(names);
+	return 0;
+}
+
+/* Functions, innermost first: `delay flush write`. */
+static void add(struct samples *samples, uint64_t at, const char *stack)
+{
+	char copy[64], *rest = copy, *name;
+	struct sampled *sample;
+
+	samples->list = reallocarray(samples->list, samples->nr + 1, sizeof(*samples->list));
+	samples->frames =
+		reallocarray(samples->frames, samples->nr_frames + 8, sizeof(*samples->frames));
+	sample = &samples->list[samples->nr++];
+	*sample = (struct sampled){ at, samples->nr_frames, 0 };
+	snprintf(copy, sizeof(copy), "%s", stack);
+	while ((name = strsep(&rest, " "))) {
+		samples->frames[samples->nr_frames++] = names_add(names, name);
+		sample->nr++;
+	}
+}
+
+static void check(const struct samples *samples, uint64_t begin, uint64_t end, const char *expected)
+{
+	struct samples_mostly mostly;
+	_cleanup_free_ char *text = NULL;
+
+	assert_int_equal(samples_find(&mostly, samples, names, begin, end), 0);
+	text = WRITTEN(file, samples_put(file, &mostly, names, ""));
+	assert_string_equal(text, expected);
+}
+
+TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
+{
+	struct samples samples = { 0 };
+
+	check(&samples, 0, UINT64_MAX, "");
+	add(&samples, 10, "before write entry");
+	add(&samples, 20, "delay flush write entry");
+	add(&samples, 30, "io_delay flush write entry");
+	add(&samples, 40, "flush write entry");
+	add(&samples, 50, "other entry");
+	add(&samples, 60, "after");
+	check(&samples, 20, 50, "3 of 4 samples in flush() < write() < entry()");
+	check(&samples, 20, 20, "1 of 1 samples in delay() < flush() < write() < entry()");
+	check(&samples, 21, 29, "");
+	/* None is in more than half of them. */
+	check(&samples, 50, 60, "1 of 2 samples in other() < entry()");
+	samples_release(&samples);
+}
+
+/* Functions that call each other count once for a sample. */
+TEST_WITH(takes_recursion, set_up, tear_down)
+{
+	struct samples samples = { 0 };
+
+	add(&samples, 1, "a b a b a");
+	add(&samples, 2, "c [user]");
+	add(&samples, 3, "c [user]");
+	check(&samples, 0, 9, "2 of 3 samples in c() < [user]");
+	samples_release(&samples);
+}
+
+static void take(struct samples *samples, const uint64_t *addresses, uint64_t size)
+{
+	const struct tracepoint_event event = {
+		.time = 5,
+		.callchain = { (const uint8_t *)addresses, size },
+	};
+
+	assert_int_equal(samples_add(samples, names, NULL, &event), 0);
+}
+
+/* Markers are no addresses; what is cut off is left out; user space has no functions. */
+TEST_WITH(takes_callchains, set_up, tear_down)
+{
+	const uint64_t user[] = { (uint64_t)-512, 0x401000, 0, 0x7fffffffffff };
+	static const uint64_t deep[5000] = { 1 };
+	struct samples samples = { 0 };
+
+	take(&samples, user, 0);
+	take(&samples, user, 7);
+	take(&samples, user, 8);
+	assert_int_equal(samples.nr, 0);
+	take(&samples, user, sizeof(user) - 3);
+	assert_int_equal(samples.nr, 1);
+	assert_int_equal(samples.list[0].nr, 1);
+	take(&samples, deep, sizeof(deep));
+	check(&samples, 5, 5, "2 of 2 samples in [user space]");
+	for (int i = 0; i < 2000; i++)
+		take(&samples, user, sizeof(user));
+	assert_int_equal(samples.nr, 2002);
+	samples_release(&samples);
+}
+
+static uint32_t name_low(void *context, struct names *to, const struct tracepoint_event *event,
+			 uint64_t address)
+{
+	assert_int_equal(event->time, 5);
+	return address < 0x1000000 ? names_add(to, context) : 0;
+}
+
+TEST_WITH(names_user_space, set_up, tear_down)
+{
+	const uint64_t user[] = { (uint64_t)-512, 0x401000, 0x402000, 0x7fffffffffff };
+	struct samples samples = { .namer = name_low, .context = (char *)"memcpy" };
+
+	take(&samples, user, sizeof(user));
+	check(&samples, 0, 9, "1 of 1 samples in memcpy() < [user space]");
+	samples_release(&samples);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fingerprint/fingerprint.h"
+
+#include <string.h>
+
+#include "made_fingerprint.h"
+#include "report/timeline.h"
+#include "test.h"
+
+struct row {
+	const char *name, *wanted;
+};
+
+static void check(void (*normalise)(char *buf, const char *name), const struct row *rows, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		char buf[FINGERPRINT_NAME_SIZE];
+
+		normalise(buf, rows[i].name);
+		assert_string_equal(buf, rows[i].wanted);
+	}
+}
+
+/* Symbols of Debian's 6.1, 6.12 and 7.3, as in their kallsyms. */
+TEST(strips_what_a_compiler_adds)
+{
+	static const struct row rows[] = {
+		{ "update_blocked_averages.isra.0", "update_blocked_averages" },
+		{ "mas_store_b_node.constprop.0.isra.0.cold", "mas_store_b_node" },
+		{ "nohz_balance_exit_idle.part.0", "nohz_balance_exit_idle" },
+		{ "do_syscall_64.cold", "do_syscall_64" },
+		{ "acpi_idle_enter.llvm.1234567", "acpi_idle_enter" },
+		{ "__pfx_nvme_irq", "nvme_irq" },
+		{ "__pfx_nvme_irq.constprop.0", "nvme_irq" },
+		{ "__cfi_nvme_irq", "nvme_irq" },
+		{ ".system_call_exception", "system_call_exception" },
+		{ "nvme_irq+0x1f/0x90", "nvme_irq" },
+		{ "nvme_irq [nvme]", "nvme_irq" },
+		{ "__x64_sys_write", "__x64_sys_write" },
+		{ "operator<<", "operator__" },
+		{ "", "" },
+	};
+
+	check(fingerprint_function, rows, ARRAY_SIZE(rows));
+}
+
+TEST(strips_ids_of_tasks)
+{
+	static const struct row rows[] = {
+		{ "kworker/3:1-events", "kworker" },
+		{ "kworker/u16:2+flush-8:0", "kworker" },
+		{ "ksoftirqd/11", "ksoftirqd" },
+		{ "migration/0", "migration" },
+		{ "rcuc/1", "rcuc" },
+		{ "rcu_preempt", "rcu_preempt" },
+		{ "irq/45-nvme0q1", "irq/nvme" },
+		{ "irq/128-s-i915", "irq/i915" },
+		{ "irq/9-acpi", "irq/acpi" },
+		{ "stress-ng-cpu", "stress-ng-cpu" },
+		{ "python3", "python3" },
+		{ "pool-12", "pool" },
+		{ "CPU 0/KVM", "CPU" },
+		{ "my task", "my_task" },
+		{ "4", "4" },
+	};
+
+	check(fingerprint_task, rows, ARRAY_SIZE(rows));
+}
+
+/* Names of /proc/interrupts. */
+TEST(strips_instances_of_devices)
+{
+	static const struct row rows[] = {
+		{ "nvme0q1", "nvme" },
+		{ "nvme12q127", "nvme" },
+		{ "eth0-TxRx-3", "eth-TxRx" },
+		{ "enp129s0f0-TxRx-63", "enpsf-TxRx" },
+		{ "i8042", "i8042" },
+		{ "i915", "i915" },
+		{ "ahci[0000:00:1f.2]", "ahci" },
+		{ "mlx5_comp3@pci:0000:01:00.0", "mlx_comp" },
+		{ "snd_hda_intel:card0", "snd_hda_intel" },
+		{ "virtio0-input.0", "virtio-input" },
+		{ "xhci_hcd", "xhci_hcd" },
+		{ "rtc0", "rtc" },
+	};
+
+	check(fingerprint_irq, rows, ARRAY_SIZE(rows));
+}
+
+/* A recorder names the vector, another one the function of its entry. */
+TEST(names_entries_alike)
+{
+	static const struct row rows[] = {
+		{ "asm_sysvec_apic_timer_interrupt", "[local_timer]" },
+		{ "local_timer", "[local_timer]" },
+		{ "asm_sysvec_call_function_single", "[call_function_single]" },
+		{ "call_function_single", "[call_function_single]" },
+		{ "asm_sysvec_reschedule_ipi", "[reschedule]" },
+		{ "reschedule", "[reschedule]" },
+		{ "asm_sysvec_irq_work", "[irq_work]" },
+		{ "irq_work", "[irq_work]" },
+		{ "asm_common_interrupt", "[irq]" },
+		{ "irq 45 nvme0q1", "[irq:nvme]" },
+		{ "net_rx_action", "[NET_RX]" },
+		{ "NET_RX", "[NET_RX]" },
+		{ "tasklet_action", "[TASKLET]" },
+		{ "asm_exc_nmi", "[nmi]" },
+		{ "asm_exc_page_fault", "[page_fault]" },
+	};
+
+	check(fingerprint_entry, rows, ARRAY_SIZE(rows));
+}
+
+static void fingerprint_of(struct fingerprint *fingerprint, struct account *account)
+{
+	assert_int_equal(account_finish(account), 0);
+	*fingerprint = account->fingerprint;
+	account_release(account);
+}
+
+static void check_text(const struct fingerprint *fingerprint, const char *wanted)
+{
+	_cleanup_free_ char *text = fingerprint_text(fingerprint);
+
+	assert_string_equal(text, wanted);
+}
+
+static void give_stack(struct account *account, const char *const *names, size_t nr)
+{
+	struct spike_stack *stack = &account->facts.stack;
+
+	for (stack->nr = 0; stack->nr < nr; stack->nr++) {
+		struct spike_frame *frame = &stack->frames[stack->nr];
+
+		snprintf(frame->name, sizeof(frame->name), "%s", names[stack->nr]);
+		frame->function = true;
+	}
+}
+
+TEST(is_the_same_of_two_recorders_and_two_kernels)
+{
+	static const char *const old[] = { "_raw_spin_unlock_irqrestore",
+					   "acme_flush.isra.0",
+					   "acme_write",
+					   "vfs_write",
+					   "ksys_write",
+					   "do_syscall_64",
+					   "entry_SYSCALL_64_after_hwframe" };
+	static const char *const new[] = { "acme_flush",      "acme_write",   "vfs_write",
+					   "__x64_sys_write", "x64_sys_call", "do_syscall_64" };
+	struct fingerprint events, pt;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+	give_stack(&account, new, ARRAY_SIZE(new));
+	fingerprint_of(&events, &account);
+	check_text(&events, "v1 irqs-off acme_flush<acme_write<[write]");
+	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v1 irqs-off ..."))'` */
+	assert_string_equal(events.id, "irqs-off/acme_flush:dd337146");
+
+	/* The callers of acme_write() were called before the trace began. */
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "acme_write"),
+				  CALL(100000, "acme_flush"), OFF(100000, "acme_flush"),
+				  CALL(110000, "delay_tsc"), RETURN(190000), ON(200000)),
+			 0);
+	give_stack(&account, new, ARRAY_SIZE(new));
+	fingerprint_of(&pt, &account);
+	assert_string_equal(pt.id, events.id);
+
+	/* The function of the system call is not on the stack: it jumps to ksys_write(). */
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "other 9")), 0);
+	give_stack(&account, old, ARRAY_SIZE(old));
+	fingerprint_of(&pt, &account);
+	assert_string_equal(pt.id, events.id);
+}
+
+TEST(names_what_an_interrupt_runs)
+{
+	struct fingerprint events, pt;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
+				  ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
+				  CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000)),
+			 0);
+	fingerprint_of(&events, &account);
+	check_text(&events, "v1 interrupt acme_ipi<[call_function_single]");
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
+				  OFF(110000, "asm_sysvec_call_function_single"),
+				  ENTER(110000, SPAN_INTERRUPT, "asm_sysvec_call_function_single"),
+				  CALL(110100, "__flush_smp_call_function_queue"),
+				  CALL(111000, "acme_ipi"), CALL(111000, "delay_tsc"),
+				  RETURN(189000), RETURN(189000), RETURN(189900), RETURN(190000),
+				  ON(190000)),
+			 0);
+	fingerprint_of(&pt, &account);
+	assert_string_equal(pt.id, events.id);
+}
+
+TEST(names_softirqs_devices_and_threads)
+{
+	struct fingerprint found;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
+				  ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000)),
+			 0);
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 softirq [NET_RX]");
+	assert_true(!strncmp(found.id, "softirq/NET_RX:", 15));
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
+				  ENTER(110000, SPAN_INTERRUPT, "irq 45 nvme0q1"), RETURN(190000)),
+			 0);
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 interrupt [irq:nvme]");
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/3:1 77")), 0);
+	account.facts.thread = true;
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 thread task:kworker");
+}
+
+TEST(tells_preempted_threads_from_sleepers)
+{
+	static const char *const preempted[] = { "__schedule", "preempt_schedule", "acme_walk",
+						 "work_for_cpu_fn", "process_one_work" };
+	static const char *const asleep[] = { "__schedule", "schedule", "do_nanosleep",
+					      "__x64_sys_clock_nanosleep", "do_syscall_64" };
+	/* Of Debian's 6.12, which is preempted where it wants to be. */
+	static const char *const between[] = { "__schedule", "__cond_resched", "process_one_work",
+					       "worker_thread", "kthread" };
+	struct fingerprint found;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/1:1 7")), 0);
+	account.facts.thread = true;
+	account.facts.stack.tid = 7;
+	give_stack(&account, between, ARRAY_SIZE(between));
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 thread task:kworker");
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
+	account.facts.thread = true;
+	account.facts.stack.tid = 7;
+	give_stack(&account, preempted, ARRAY_SIZE(preempted));
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 thread acme_walk<work_for_cpu_fn<[workqueue]");
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
+	account.facts.thread = true;
+	account.facts.stack.tid = 7;
+	give_stack(&account, asleep, ARRAY_SIZE(asleep));
+	fingerprint_of(&found, &account);
+	check_text(&found, "v1 thread task:acme");
+}
+
+TEST(has_none_of_a_poke)
+{
+	struct fingerprint found;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+	account.facts.poked = true;
+	fingerprint_of(&found, &account);
+	assert_string_equal(found.id, "");
+	assert_null(fingerprint_json(&found));
+}
+
+static double alike(const char *one, const char *other)
+{
+	const struct fingerprint a = made("irqs-off", one), b = made("irqs-off", other);
+	double forth = fingerprint_similarity(&a, &b), back = fingerprint_similarity(&b, &a);
+
+	assert_true(forth - back < 1e-9 && back - forth < 1e-9);
+	return forth;
+}
+
+TEST(tells_near_from_far)
+{
+	struct fingerprint a, b;
+
+	assert_true(alike("a<b<c", "a<b<c") == 1);
+	/* A function was inlined; the trace began within; another system call. */
+	assert_true(alike("b<c<d<[write]", "a<b<c<d<[write]") > FINGERPRINT_SIMILARITY);
+	assert_true(alike("a<b<d<[write]", "a<b<c<d<[write]") > FINGERPRINT_SIMILARITY);
+	assert_true(alike("a<b<c", "a<b<c<d<[write]") > FINGERPRINT_SIMILARITY);
+	assert_true(alike("a<b<[write]", "a<b<[ioctl]") > FINGERPRINT_SIMILARITY);
+	/* Another culprit called in the same way; the same one called by others. */
+	assert_true(alike("a<b<c<d<[write]", "x<b<c<d<[write]") < FINGERPRINT_SIMILARITY);
+	assert_true(alike("a<b<[write]", "a<x<[ioctl]") < FINGERPRINT_SIMILARITY);
+	assert_true(alike("a<b", "c<d") == 0);
+
+	a = made("irqs-off", "a<b");
+	b = made("thread", "a<b");
+	assert_true(fingerprint_similarity(&a, &b) == 0);
+	b = made("irqs-off", "a<b<c");
+	snprintf(a.sender, sizeof(a.sender), "one");
+	assert_true(fingerprint_similarity(&a, &b) > FINGERPRINT_SIMILARITY);
+	snprintf(b.sender, sizeof(b.sender), "other");
+	assert_true(fingerprint_similarity(&a, &b) == 0);
+}
