@@ -372,14 +372,14 @@ class Random(CallsTest):
         self.assertGreaterEqual(len(turns), sum(map(len, expected.values())))
 
     def test_random(self):
-        for seed in range(40):
+        for seed in range(20):
             with self.subTest(seed=seed):
                 self.program = Program()
                 self.check_one(seed)
 
     def test_garbage(self):
         """Nonsensical events still give an ordered file."""
-        for seed in range(20):
+        for seed in range(10):
             with self.subTest(seed=seed):
                 rng = random.Random(seed)
                 p = self.program = Program()
