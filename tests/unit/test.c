@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "test.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 /* The bounds of the section, from the linker. */
 extern const struct CMUnitTest __start_tests[], __stop_tests[];
+
+void check_golden(const char *text)
+{
+	const char *path = getenv("PERF_POKE_GOLDEN");
+	char command[PATH_MAX + 20];
+	FILE *pipe;
+
+	assert_non_null(path);
+	snprintf(command, sizeof(command),
+		 getenv("PERF_POKE_UPDATE_GOLDEN") ? "cat >'%s'" : "diff -u '%s' - >&2", path);
+	pipe = popen(command, "w");
+	assert_non_null(pipe);
+	fputs(text, pipe);
+	assert_int_equal(pclose(pipe), 0);
+}
 
 int run_all(CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {

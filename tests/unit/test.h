@@ -33,6 +33,10 @@
 		_text;                                                                             \
 	})
 
+/* Fails with a diff unless the test's golden file (PERF_POKE_GOLDEN) has this text; with
+ * PERF_POKE_UPDATE_GOLDEN it is written instead. */
+void check_golden(const char *text);
+
 /* For a main() of one's own: runs all tests of the file. */
 int run_all(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 

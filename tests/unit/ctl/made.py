@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A decodable capture of Intel PT: of a program that keeps calling a function."""
+"""Captures: of Intel PT, of a program that keeps calling a function; and without a trace."""
 import json
 import pathlib
 import struct
@@ -74,3 +74,18 @@ def capture(folder, segments, begin=2000000000, step=1000, packets=10, about=Non
                       "history_ns": segments * step, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}
     (folder / "capture.json").write_text(json.dumps(about))
     return binary
+
+
+def frame(symbol):
+    return {"address": "0xffffffffc0000017", "symbol": symbol, "module": None, "offset": 23, "user": False}
+
+
+def stack_capture(path, culprit="acme_flush", latency_us=83, cpu=1, host="one", second=0, **facts):
+    """A capture without a trace: the stack at the spike tells the cause."""
+    stack = [frame(name) for name in ("_raw_spin_unlock_irqrestore", f"{culprit}.isra.0", "acme_write", "vfs_write", "__x64_sys_write")]
+    about = {"schema": 1, "threshold_ns": 30000, "history_ns": 0, "recorder": {"kind": "none"}, "machine": {"hostname": host},
+             "spike": {"time_ns": 3000000000 + latency_us * 1000, "cpu": cpu, "latency_ns": latency_us * 1000, "expected_ns": 3000000000,
+                       "actual_ns": 3000000000 + latency_us * 1000, "pid": 7, "tid": 7, "comm": "stress", "stack": stack, "irqs_off": True,
+                       "wall_time": f"2026-11-21T09:30:{second:02}.000000Z", **facts}}
+    path.mkdir(parents=True)
+    (path / "capture.json").write_text(json.dumps(about))

@@ -74,133 +74,67 @@ static struct perf_poke_session session(void)
 	};
 }
 
-static void check(const struct perf_poke_session *shown, const char *expected)
+static void show(FILE *file, const char *title, const struct perf_poke_session *shown)
 {
-	_cleanup_free_ char *text = WRITTEN(file, status_print(file, shown));
-
-	assert_string_equal(text, expected);
+	fprintf(file, "# %s\n", title);
+	status_print(file, shown);
+	fputc('\n', file);
 }
 
-TEST(shows_all)
+static void show_little(FILE *file)
 {
-	const struct perf_poke_session shown = session();
-
-	check(&shown,
-	      "noon  alive, pid 4711, armed for 2m03s\n"
-	      "  watches    CPUs 2,4-5, threshold 30us, timer hrtimer_wakeup, workload cyclic\n"
-	      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 8 pokes, 2 more "
-	      "merged\n"
-	      "  latency    1000 expiries, p50 1.2us, p99 3.4us, p99.9 8us, max 83us, 4 spikes\n"
-	      "  captures   3 of 10, 1 failed\n"
-	      "  output     /tmp/out\n"
-	      "  last       /tmp/out/a b\n"
-	      "             | irq                                                 \n"
-	      "CPU    count |      cur      min      avg      p99      max  spikes\n"
-	      "  2      900 |    1.5us    500ns      1us    3.3us     83us       4\n"
-	      "  4        0 |        -        -        -        -        -       0\n"
-	      "  5      100 |      3us      2us      3us    3.4us      4us       0\n");
-}
-
-TEST(shows_little)
-{
-	static const struct perf_poke_session_kind nothing = { .stats = &cpu_stats[1],
-							       .cpu_stats = &stats_rows[1],
-							       .cpu_p99_ns = &p99_ns[1] };
+	const struct perf_poke_session_kind nothing = { .stats = &cpu_stats[1],
+							.cpu_stats = &stats_rows[1],
+							.cpu_p99_ns = &p99_ns[1] };
+	const struct perf_poke_session_kind *const only[] = { &nothing };
 	struct perf_poke_session shown = session();
 
 	shown.alive = false;
 	shown.nr_cpus = 1;
 	shown.freeze = shown.last_capture = "";
 	shown.nr_targets = 0;
-	shown.kinds = &(const struct perf_poke_session_kind *){ &nothing };
+	shown.kinds = only;
 	shown.pending = 2;
 	shown.max_captures = UINT64_MAX;
-	check(&shown, "noon  dead, pid 4711, armed 2m03s ago\n"
-		      "  watches    CPU 2, threshold 30us, timer hrtimer_wakeup, workload cyclic\n"
-		      "  recorder   pt\n"
-		      "  latency    0 expiries, 0 spikes\n"
-		      "  captures   3, 1 failed, 2 being written\n"
-		      "  output     /tmp/out\n"
-		      "             | irq                                                 \n"
-		      "CPU    count |      cur      min      avg      p99      max  spikes\n"
-		      "  2        0 |        -        -        -        -        -       0\n");
-}
-
-TEST(shows_kinds)
-{
-	struct perf_poke_session shown = session();
-
-	shown.nr_kinds = 2;
-	shown.nr_cpus = 1;
-	shown.merged = 0;
-	shown.output = shown.last_capture = "";
-	check(&shown,
-	      "noon  alive, pid 4711, armed for 2m03s\n"
-	      "  watches    CPU 2, threshold irq 30us, user 60us, timer hrtimer_wakeup, workload "
-	      "cyclic\n"
-	      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 8 pokes\n"
-	      "  latency    1000 expiries, p50 1.2us, p99 3.4us, p99.9 8us, max 83us, 4 spikes\n"
-	      "  user       998 times, p50 2.2us, p99 4.4us, p99.9 9us, max 93us, 0 spikes\n"
-	      "  captures   3 of 10, 1 failed\n"
-	      "             | irq                                                 "
-	      " | user                                                \n"
-	      "CPU    count |      cur      min      avg      p99      max  spikes"
-	      " |      cur      min      avg      p99      max  spikes\n"
-	      "  2      900 |    1.5us    500ns      1us    3.3us     83us       4"
-	      " |    1.5us    500ns      1us    3.3us     83us       4\n");
-}
-
-TEST(shows_kinds_without_a_threshold)
-{
-	struct perf_poke_session_kind irq = *kinds[0], marker = *kinds[1];
-	struct perf_poke_session shown = session();
-	_cleanup_free_ char *text = NULL;
-
-	irq.threshold_ns = 0;
-	marker.kind = PERF_POKE_TRIGGER_MARKER;
-	marker.threshold_ns = 1;
-	shown.kinds = (const struct perf_poke_session_kind *[]){ &irq, &marker };
-	shown.nr_kinds = 2;
-	text = WRITTEN(file, status_print(file, &shown));
-	assert_non_null(strstr(text, "CPUs 2,4-5, threshold marker any, timer"));
-}
-
-TEST(shows_the_warm_up)
-{
-	struct perf_poke_session shown = session();
-	const struct perf_poke_session_kind one = {
-		.stats = &(struct perf_poke_stats){ .count = 1, .spikes = 1 },
-		.cpu_stats = &stats_rows[1],
-		.cpu_p99_ns = &p99_ns[1]
-	};
-
-	shown.nr_cpus = 1;
-	shown.threshold_ns = 0;
-	shown.kinds = &(const struct perf_poke_session_kind *){ &one };
-	shown.pokes = 1;
-	shown.merged = 0;
-	shown.output = shown.last_capture = "";
-	check(&shown, "noon  alive, pid 4711, armed for 2m03s\n"
-		      "  watches    CPU 2, threshold being measured, timer hrtimer_wakeup, "
-		      "workload cyclic\n"
-		      "  recorder   pt, freeze pause, delivery task-work to 4712 4713, 1 poke\n"
-		      "  latency    1 expiry, p50 0ns, p99 0ns, p99.9 0ns, max 0ns, 1 spike\n"
-		      "  captures   3 of 10, 1 failed\n"
-		      "             | irq                                                 \n"
-		      "CPU    count |      cur      min      avg      p99      max  spikes\n"
-		      "  2        0 |        -        -        -        -        -       0\n");
-}
-
-TEST(shows_the_name)
-{
-	struct perf_poke_session shown = session();
-
+	show(file, "dead, without a limit, nothing measured", &shown);
 	shown.pid = 0;
 	shown.armed_for_ns = 0;
 	shown.nr_cpus = 0;
-	check(&shown, "noon  alive\n");
-	shown.alive = false;
-	check(&shown, "noon  dead\n");
+	show(file, "its name only", &shown);
+	shown.alive = true;
+	show(file, "its name only, alive", &shown);
+}
+
+static void show_thresholds(FILE *file)
+{
+	struct perf_poke_session_kind irq = *kinds[0], other = *kinds[1];
+	const struct perf_poke_session_kind *const both[] = { &irq, &other };
+	struct perf_poke_session shown = session();
+
+	shown.nr_kinds = 2;
+	shown.nr_cpus = 1;
+	shown.merged = 0;
+	shown.output = shown.last_capture = "";
+	show(file, "two kinds of triggers", &shown);
+	irq.threshold_ns = 0;
+	other.kind = PERF_POKE_TRIGGER_MARKER;
+	other.threshold_ns = 1;
+	shown.kinds = both;
+	show(file, "a marker only", &shown);
+	irq.stats = &(struct perf_poke_stats){ .count = 1, .spikes = 1 };
+	shown.nr_kinds = 1;
+	shown.pokes = 1;
+	shown.threshold_ns = 0;
+	show(file, "being measured, one of each", &shown);
+}
+
+TEST(shows)
+{
+	const struct perf_poke_session all = session();
+	_cleanup_free_ char *text =
+		WRITTEN(file, show(file, "all", &all); show_little(file); show_thresholds(file));
+
+	check_golden(text);
 }
 
 /* Instead of the library's. */
