@@ -7,7 +7,7 @@
 /* The bounds of the section, from the linker. */
 extern const struct CMUnitTest __start_tests[], __stop_tests[];
 
-void check_golden(const char *text)
+void check_golden(const struct golden_part *parts, size_t nr)
 {
 	const char *path = getenv("PERF_POKE_GOLDEN");
 	char command[PATH_MAX + 20];
@@ -18,7 +18,10 @@ void check_golden(const char *text)
 		 getenv("PERF_POKE_UPDATE_GOLDEN") ? "cat >'%s'" : "diff -u '%s' - >&2", path);
 	pipe = popen(command, "w");
 	assert_non_null(pipe);
-	fputs(text, pipe);
+	for (size_t i = 0; i < nr; i++) {
+		fprintf(pipe, "== %s\n", parts[i].name);
+		parts[i].write(pipe);
+	}
 	assert_int_equal(pclose(pipe), 0);
 }
 

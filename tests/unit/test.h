@@ -33,9 +33,28 @@
 		_text;                                                                             \
 	})
 
-/* Fails with a diff unless the test's golden file (PERF_POKE_GOLDEN) has this text; with
- * PERF_POKE_UPDATE_GOLDEN it is written instead. */
-void check_golden(const char *text);
+/* Part of a test's golden file (PERF_POKE_GOLDEN), under the name of what writes it. */
+struct golden_part {
+	const char *name;
+	void (*write)(FILE *file);
+};
+
+#define PART(function)                                                                             \
+	{                                                                                          \
+#function, function                                                                \
+	}
+
+/* Fails with a diff unless the golden file has these parts; with PERF_POKE_UPDATE_GOLDEN it is
+ * written instead. */
+void check_golden(const struct golden_part *parts, size_t nr);
+
+#define GOLDEN(...)                                                                                \
+	TEST(prints_what_the_golden_file_has)                                                      \
+	{                                                                                          \
+		static const struct golden_part parts[] = { __VA_ARGS__ };                         \
+                                                                                                   \
+		check_golden(parts, sizeof(parts) / sizeof(*parts));                               \
+	}
 
 /* For a main() of one's own: runs all tests of the file. */
 int run_all(CMFixtureFunction set_up, CMFixtureFunction tear_down);

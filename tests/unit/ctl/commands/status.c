@@ -81,6 +81,13 @@ static void show(FILE *file, const char *title, const struct perf_poke_session *
 	fputc('\n', file);
 }
 
+static void show_all(FILE *file)
+{
+	const struct perf_poke_session shown = session();
+
+	show(file, "all there is", &shown);
+}
+
 static void show_little(FILE *file)
 {
 	const struct perf_poke_session_kind nothing = { .stats = &cpu_stats[1],
@@ -128,14 +135,7 @@ static void show_thresholds(FILE *file)
 	show(file, "being measured, one of each", &shown);
 }
 
-TEST(shows)
-{
-	const struct perf_poke_session all = session();
-	_cleanup_free_ char *text =
-		WRITTEN(file, show(file, "all", &all); show_little(file); show_thresholds(file));
-
-	check_golden(text);
-}
+GOLDEN(PART(show_all), PART(show_little), PART(show_thresholds))
 
 /* Instead of the library's. */
 static struct {

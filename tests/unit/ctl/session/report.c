@@ -173,14 +173,8 @@ static void print_kept(FILE *file)
 	print(file, "of five captures b and e were removed", &results);
 }
 
-TEST(prints)
-{
-	_cleanup_free_ char *text =
-		WRITTEN(file, print_rows(file); print_unmeasured(file); print_spikes(file);
-			print_traces(file); print_perf(file); print_kept(file));
-
-	check_golden(text);
-}
+GOLDEN(PART(print_rows), PART(print_unmeasured), PART(print_spikes), PART(print_traces),
+       PART(print_perf), PART(print_kept))
 
 /* A result outlives the callback that brought it. */
 TEST(copies_captures)
