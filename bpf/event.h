@@ -11,9 +11,6 @@
 const volatile char event_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 event_filtered = 0;
 
-/* Its number: see filter.h. */
-#define EVENT_FILTER 0
-
 /* Attached by user space to the tracepoint. */
 SEC("?raw_tp")
 int event_seen(void *ctx)
@@ -23,7 +20,7 @@ int event_seen(void *ctx)
 
 	if (!cpu || !cpu->watched)
 		return 0;
-	if (event_filtered && !filter_passes(EVENT_FILTER))
+	if (event_filtered && !filter_passes(FILTER_EVENT))
 		return 0;
 	count(cpu, 0);
 	if (measured_ns[TRIGGER_EVENT])

@@ -4,6 +4,7 @@
 #ifndef SPAN_H
 #define SPAN_H
 
+#include "filter.h"
 #include "spike.h"
 #include "stack.h"
 
@@ -253,6 +254,27 @@ static __always_inline __u64 span_field(void *ctx, const volatile struct span_ar
 	return value;
 }
 
+/* Of a function with a trampoline. */
+static __always_inline __u64 span_parameter(void *ctx,
+					    const volatile struct span_argument *argument)
+{
+	__u64 value = 0;
+
+	if (span_by == SPAN_BY_ARGUMENT)
+		bpf_get_func_arg(ctx, argument->place, &value);
+	return value;
+}
+
+static __always_inline __u64 span_usdt_argument(struct pt_regs *ctx,
+						const volatile struct span_argument *argument)
+{
+	long value = 0;
+
+	if (span_by == SPAN_BY_ARGUMENT)
+		bpf_usdt_arg(ctx, argument->place, &value);
+	return value;
+}
+
 /* By a helper: of a context, the verifier takes no computed offset. */
 static __always_inline __u64 span_register(struct pt_regs *regs,
 					   const volatile struct span_argument *argument)
@@ -280,80 +302,123 @@ static __always_inline __u64 span_register(struct pt_regs *regs,
 	return value;
 }
 
-/* The programs, one for each way to attach. Those of tracepoints return 1, so that perf events on
- * the same tracepoint still see it: 0 would hide it from all of them. */
+/* Hits of a tracepoint, on each CPU the newest one of the entry and of the exit. Only programs of
+ * the type tracepoint see the fields of a tracepoint, or that of one system call. But perf runs
+ * these as part of an event, and drops what they cause, such as the freeze. So they only note the
+ * hit, and the program of the type raw_tp does the rest: it is attached later, so it runs later. A
+ * hit whose thread is preempted between the two may be lost. */
+struct span_note {
+	__u64 value;
+	__u64 thread; /* its ID plus 1; 0: no hit */
+};
 
-SEC("?tp")
-int span_entry_tp(void *ctx)
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct span_note);
+} span_notes SEC(".maps");
+
+static __always_inline int span_note(void *ctx, __u32 exit,
+				     const volatile struct span_argument *argument)
 {
-	span_begin(span_field(ctx, &span_entry_argument));
+	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
+
+	if (note) {
+		note->value = span_field(ctx, argument);
+		note->thread = bpf_get_current_pid_tgid() + 1;
+	}
+	/* 0 would hide the hit from all perf events on the tracepoint. */
 	return 1;
 }
 
+static __always_inline bool span_take_note(__u32 exit, __u64 *value)
+{
+	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
+	__u64 thread;
+
+	if (!note)
+		return false;
+	thread = note->thread;
+	note->thread = 0;
+	*value = note->value;
+	return thread == bpf_get_current_pid_tgid() + 1;
+}
+
+/* The programs, one for each way to attach. */
+
 SEC("?tp")
+int span_entry_note(void *ctx)
+{
+	return span_note(ctx, 0, &span_entry_argument);
+}
+
+SEC("?tp")
+int span_exit_note(void *ctx)
+{
+	return span_note(ctx, 1, &span_exit_argument);
+}
+
+SEC("?raw_tp")
+int span_entry_tp(void *ctx)
+{
+	__u64 value = 0;
+
+	(void)ctx;
+	if (span_entry_argument.noted && !span_take_note(0, &value))
+		return 0;
+	if (span_entry_argument.filtered && !filter_passes(FILTER_SPAN_ENTRY))
+		return 0;
+	return span_begin(value);
+}
+
+SEC("?raw_tp")
 int span_exit_tp(void *ctx)
 {
-	span_end(ctx, span_field(ctx, &span_exit_argument));
-	return 1;
+	__u64 value = 0;
+
+	if (span_exit_argument.noted && !span_take_note(1, &value))
+		return 0;
+	if (span_exit_argument.filtered && !filter_passes(FILTER_SPAN_EXIT))
+		return 0;
+	return span_end(ctx, value);
 }
 
 SEC("?fentry")
 int span_entry_fn(void *ctx)
 {
-	__u64 value = 0;
-
-	if (span_by == SPAN_BY_ARGUMENT)
-		bpf_get_func_arg(ctx, span_entry_argument.place, &value);
-	span_begin(value);
-	return 0;
+	return span_begin(span_parameter(ctx, &span_entry_argument));
 }
 
 SEC("?fexit")
 int span_exit_fn(void *ctx)
 {
-	__u64 value = 0;
-
-	if (span_by == SPAN_BY_ARGUMENT)
-		bpf_get_func_arg(ctx, span_exit_argument.place, &value);
-	span_end(ctx, value);
-	return 0;
+	return span_end(ctx, span_parameter(ctx, &span_exit_argument));
 }
 
 /* Of the kernel or of user space. */
 SEC("?kprobe")
 int span_entry_probe(struct pt_regs *ctx)
 {
-	span_begin(span_register(ctx, &span_entry_argument));
-	return 0;
+	return span_begin(span_register(ctx, &span_entry_argument));
 }
 
 SEC("?kprobe")
 int span_exit_probe(struct pt_regs *ctx)
 {
-	span_end(ctx, span_register(ctx, &span_exit_argument));
-	return 0;
+	return span_end(ctx, span_register(ctx, &span_exit_argument));
 }
 
 SEC("?usdt")
 int span_entry_usdt(struct pt_regs *ctx)
 {
-	long value = 0;
-
-	if (span_by == SPAN_BY_ARGUMENT)
-		bpf_usdt_arg(ctx, span_entry_argument.place, &value);
-	span_begin(value);
-	return 0;
+	return span_begin(span_usdt_argument(ctx, &span_entry_argument));
 }
 
 SEC("?usdt")
 int span_exit_usdt(struct pt_regs *ctx)
 {
-	long value = 0;
-
-	if (span_by == SPAN_BY_ARGUMENT)
-		bpf_usdt_arg(ctx, span_exit_argument.place, &value);
-	span_end(ctx, value);
-	return 0;
+	return span_end(ctx, span_usdt_argument(ctx, &span_exit_argument));
 }
 
 #endif

@@ -31,10 +31,20 @@ enum span_by {
 	SPAN_BY_ARGUMENT,
 };
 
-/* Where the argument is. */
+/* Filters of tracepoints: see filter.h. */
+enum trigger_filter {
+	FILTER_EVENT,
+	FILTER_SPAN_ENTRY,
+	FILTER_SPAN_EXIT,
+	FILTERS,
+};
+
+/* Where the argument is, and for a tracepoint, what is to be looked at first. */
 struct span_argument {
 	__u32 place; /* the offset of a tracepoint's field, or the number of an argument, from 0 */
 	__u32 size;  /* of the field */
+	__u32 noted; /* 1: a program that sees the fields notes the hits */
+	__u32 filtered;
 };
 
 /* Entries and exits that are not measured as a span. */

@@ -106,6 +106,72 @@ class Kernel(SpanTest):
             session.finish(signal.SIGINT)
         self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 10)
 
+    def test_filters(self):
+        """Only one program passes both, of those that run and end on all CPUs."""
+        programs = [os.path.join(self.folder, name) for name in ("wanted", "other")]
+        for path in programs:
+            shutil.copy(shutil.which("true"), path)
+        with self.session('tp:sched:sched_process_exec/filename ~ "*/wanted"/..tp:sched:sched_process_exit/comm == "wanted"/',
+                          NEVER) as session:
+            for path in programs * 3:
+                subprocess.run(["taskset", "-c", str(self.cpu), path], check=True)
+            session.finish(signal.SIGINT)
+        span = session.summary["triggers"]["span"]
+        self.assertEqual((span["all"]["count"], span["not_entered"], span["reentered"]), (3, 0, 0))
+
+    def test_filter_of_a_system_call(self):
+        """With a field as key, too. Python sleeps on another clock."""
+        call = 'tp:syscalls:sys_enter_clock_nanosleep/which_clock == %d/..tp:syscalls:sys_exit_clock_nanosleep%s'
+        code = "import ctypes, os\nos.sched_setaffinity(0, [%d])\n" \
+            "for clock in (0, 1, 7, 7): ctypes.CDLL(None).clock_nanosleep(clock, 0, (ctypes.c_long * 2)(0, 1000), None)" % self.cpu
+        for clock, count in ((7, 2), (9, 0)):
+            with self.subTest(clock), self.session(call % (clock, ""), NEVER) as session:
+                subprocess.run(["python3", "-c", code], check=True)
+                session.finish(signal.SIGINT)
+                self.assertEqual(session.summary["triggers"]["span"]["all"]["count"], count)
+
+    def test_by_field_of_a_system_call(self):
+        span = 'tp:syscalls:sys_enter_lseek/offset == %d/..tp:syscalls:sys_exit_lseek/ret == %d/,by=offset:ret' % (2 * (54321,))
+        code = "import os, tempfile\nos.sched_setaffinity(0, [%d])\nfile = tempfile.TemporaryFile()\n" \
+            "for offset in (54321, 12345) * 3: os.lseek(file.fileno(), offset, 0)" % self.cpu
+        with self.session(span, NEVER) as session:
+            subprocess.run(["python3", "-c", code], check=True)
+            session.finish(signal.SIGINT)
+        span = session.summary["triggers"]["span"]
+        self.assertEqual((span["all"]["count"], span["not_entered"], span["reentered"]), (3, 0, 0))
+
+    def test_measures_first(self):
+        with self.session(NANOSLEEP, "1us", "--adaptive", "50", "--warmup", "1s", "--count", "1") as session:
+            with common.python_on(self.cpu, "import time\nwhile True: time.sleep(0.02)\n"):
+                self.assertEqual(session.finish(), 0, session.__dict__)
+        capture, = session.captures
+        with open(os.path.join(capture["path"], "capture.json")) as file:
+            threshold_ns = json.load(file)["threshold_ns"]
+        self.assertGreater(threshold_ns, 10000000)
+        self.assertGreaterEqual(capture["latency_ns"], threshold_ns)
+
+    def test_histogram(self):
+        with self.session(NANOSLEEP, NEVER, "--histogram", "--entries", "1000", "--bucket-size", "1ms") as session:
+            python_sleeps(self.cpu, *[SHORT_S] * 10)
+            session.finish(signal.SIGINT)
+        span = session.summary["triggers"]["span"]["all"]
+        self.assertEqual(sum(row[2] for row in span["histogram"]), span["count"])
+        self.assertGreaterEqual(sum(number for low, _, number in span["histogram"] if low >= SHORT_S * 1e9 * 63 / 64), 10)
+        linear = session.summary["triggers"]["span"]["cpus"][0]["linear_histogram"]
+        self.assertEqual(sum(count for _, count in linear["buckets"]) + linear["over"], span["count"])
+
+    def test_top(self):
+        with common.python_on(self.cpu, "import time\nwhile True: time.sleep(%g)\n" % SHORT_S):
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--span", "it=" + NANOSLEEP,
+                                    "--trigger", "it=" + NEVER, "--recorder", "none", "--top", "--duration", "2.5s")
+        lines = result.stdout.splitlines()
+        # The newest table, and the columns of a kind: newest, minimum, average, p99, maximum, spikes.
+        at = max(i for i, line in enumerate(lines) if "| span" in line)
+        column = next(i for i, head in enumerate(lines[at].split("|")) if "span" in head)
+        span = lines[at + 2].split("|")[column].split()
+        self.assertRegex(span[1], r"^[\d.]+(ms|us|s)$")
+        self.assertEqual(span[-1], "0")
+
     def test_by_cpu(self):
         with self.session("tp:irq:softirq_entry..tp:irq:softirq_exit,by=cpu", NEVER) as session:
             python_sleeps(self.cpu, *[SHORT_S] * 10)

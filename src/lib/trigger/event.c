@@ -49,35 +49,29 @@ int event_load(struct trigger *trigger, const struct trigger_config *config, con
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const char *event = config->texts[TRIGGER_EVENT];
-	const struct trigger_bpf *skel = trigger->skel;
 
 	(void)log;
-	bpf_program__set_autoload(skel->progs.event_seen, true);
+	bpf_program__set_autoload(trigger->skel->progs.event_seen, true);
 	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%.*s",
 		 (int)strcspn(event, "/"), event);
 	rodata->event_filtered = filter_has(event) > 0;
-	if (!rodata->event_filtered)
-		return 0;
-	bpf_map__set_max_entries(skel->maps.filter_events, trigger->nr_possible);
-	bpf_map__set_max_entries(skel->maps.filter_seen, trigger->nr_possible);
+	if (rodata->event_filtered)
+		filter_load(trigger);
 	return 0;
 }
 
 static int event_open_filter(struct trigger *trigger, const struct trigger_config *config,
 			     const struct log *log)
 {
-	const struct trigger_bpf *skel = trigger->skel;
 	const struct filter_config filter = {
 		.what = "trigger event",
 		.event = config->texts[TRIGGER_EVENT],
-		.events_fd = bpf_map__fd(skel->maps.filter_events),
-		.seen_fd = bpf_map__fd(skel->maps.filter_seen),
-		.nr_possible = trigger->nr_possible,
+		.number = FILTER_EVENT,
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,
 	};
 
-	return skel->rodata->event_filtered ? filter_open(&trigger->event_filter, &filter, log) : 0;
+	return trigger->skel->rodata->event_filtered ? filter_open(trigger, &filter, log) : 0;
 }
 
 int event_attach(struct trigger *trigger, const struct trigger_config *config,
@@ -103,5 +97,5 @@ int event_attach(struct trigger *trigger, const struct trigger_config *config,
 		return log_error(log, -errno,
 				 "trigger event: %s: BPF programs cannot be attached to it: %s",
 				 event, strerror(errno));
-	return trigger->event_filter ? filter_start(trigger->event_filter) : 0;
+	return filter_start(trigger->filters[FILTER_EVENT]);
 }

@@ -7,14 +7,18 @@
 #include <sys/syscall.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "base/tracefs.h"
 #include "io.h"
+#include "trigger/state.h"
 
 #define FORMAT_MAX 4096
 
 struct filter {
 	struct filter_config config;
+	int events_fd, seen_fd; /* of filter_events and filter_seen */
+	int nr_possible;
 	char *event, *text;
 	__u64 id; /* of the tracepoint */
 	int *fds; /* by possible CPU; -1: none */
@@ -92,7 +96,7 @@ static int filter_open_on(struct filter *filter, int cpu)
 		.config = filter->id,
 		.disabled = 1,
 	};
-	__u32 key = filter->config.number * filter->config.nr_possible + cpu;
+	__u32 key = (__u32)filter->config.number * filter->nr_possible + cpu;
 	__u64 none = 0;
 	int *fd = &filter->fds[cpu];
 
@@ -102,10 +106,19 @@ static int filter_open_on(struct filter *filter, int cpu)
 	if (ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, filter->text))
 		return -errno;
 	/* In this order: the program compares with what the map has from here on. */
-	if (bpf_map_update_elem(filter->config.events_fd, &key, fd, BPF_ANY) ||
-	    bpf_map_update_elem(filter->config.seen_fd, &key, &none, BPF_ANY))
+	if (bpf_map_update_elem(filter->events_fd, &key, fd, BPF_ANY) ||
+	    bpf_map_update_elem(filter->seen_fd, &key, &none, BPF_ANY))
 		return -errno;
 	return 0;
+}
+
+static bool filter_counts(const struct filter *filter, int cpu)
+{
+	for (size_t i = 0; i < filter->config.nr_cpus; i++) {
+		if (filter->config.cpus[i] == cpu)
+			return true;
+	}
+	return !filter->config.nr_cpus;
 }
 
 static int filter_open_all(struct filter *filter, const struct log *log)
@@ -115,8 +128,8 @@ static int filter_open_all(struct filter *filter, const struct log *log)
 	int err = filter_read(filter->event, "id", id, sizeof(id));
 
 	filter->id = err ? 0 : strtoull(id, NULL, 10);
-	for (size_t i = 0; i < config->nr_cpus && !err; i++) {
-		err = filter_open_on(filter, config->cpus[i]);
+	for (int cpu = 0; cpu < filter->nr_possible && !err; cpu++) {
+		err = filter_counts(filter, cpu) ? filter_open_on(filter, cpu) : 0;
 		if (err == -ENODEV)
 			err = 0;
 	}
@@ -128,7 +141,15 @@ static int filter_open_all(struct filter *filter, const struct log *log)
 	return err;
 }
 
-int filter_open(struct filter **ret, const struct filter_config *config, const struct log *log)
+void filter_load(const struct trigger *trigger)
+{
+	__u32 entries = FILTERS * (__u32)trigger->nr_possible;
+
+	bpf_map__set_max_entries(trigger->skel->maps.filter_events, entries);
+	bpf_map__set_max_entries(trigger->skel->maps.filter_seen, entries);
+}
+
+int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log)
 {
 	struct filter *filter = calloc(1, sizeof(*filter));
 	int err;
@@ -136,8 +157,11 @@ int filter_open(struct filter **ret, const struct filter_config *config, const s
 	if (!filter)
 		return -ENOMEM;
 	filter->config = *config;
-	filter->fds = malloc(config->nr_possible * sizeof(*filter->fds));
-	for (int cpu = 0; filter->fds && cpu < config->nr_possible; cpu++)
+	filter->events_fd = bpf_map__fd(trigger->skel->maps.filter_events);
+	filter->seen_fd = bpf_map__fd(trigger->skel->maps.filter_seen);
+	filter->nr_possible = trigger->nr_possible;
+	filter->fds = malloc(filter->nr_possible * sizeof(*filter->fds));
+	for (int cpu = 0; filter->fds && cpu < filter->nr_possible; cpu++)
 		filter->fds[cpu] = -1;
 	err = filter->fds ? filter_parse(filter, config->event) : -ENOMEM;
 	if (!err)
@@ -146,13 +170,15 @@ int filter_open(struct filter **ret, const struct filter_config *config, const s
 		filter_free(filter);
 		return err;
 	}
-	*ret = filter;
+	trigger->filters[config->number] = filter;
 	return 0;
 }
 
 int filter_start(const struct filter *filter)
 {
-	for (int cpu = 0; cpu < filter->config.nr_possible; cpu++) {
+	if (!filter)
+		return 0;
+	for (int cpu = 0; cpu < filter->nr_possible; cpu++) {
 		if (filter->fds[cpu] >= 0 && ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0))
 			return -errno;
 	}
@@ -163,21 +189,18 @@ int filter_cpu_online(struct filter *filter, int cpu)
 {
 	int err;
 
-	for (size_t i = 0; i < filter->config.nr_cpus; i++) {
-		if (filter->config.cpus[i] != cpu)
-			continue;
-		closep(&filter->fds[cpu]);
-		err = filter_open_on(filter, cpu);
-		return err ? err : ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
-	}
-	return 0;
+	if (!filter_counts(filter, cpu))
+		return 0;
+	closep(&filter->fds[cpu]);
+	err = filter_open_on(filter, cpu);
+	return err ? err : ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 }
 
 void filter_free(struct filter *filter)
 {
 	if (!filter)
 		return;
-	for (int cpu = 0; filter->fds && cpu < filter->config.nr_possible; cpu++)
+	for (int cpu = 0; filter->fds && cpu < filter->nr_possible; cpu++)
 		closep(&filter->fds[cpu]);
 	free(filter->fds);
 	free(filter->event);

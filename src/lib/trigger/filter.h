@@ -6,18 +6,17 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "bpf/trigger.h"
 
 struct filter;
+struct trigger;
 
 struct filter_config {
-	const char *what;  /* names the option in messages, as "trigger event" */
-	const char *event; /* SYS:NAME/FILTER/ */
-	/* Of filter_events and filter_seen, which have an entry for each filter and possible CPU.
-	 */
-	int events_fd, seen_fd;
-	int number;
-	int nr_possible;
-	/* Those that are offline are left out. */
+	/* Needed only until filter_open() returns: names the option in messages, as "trigger
+	 * event"; SYS:NAME/FILTER/ */
+	const char *what, *event;
+	enum trigger_filter number;
+	/* None: all. Those that are offline are left out. */
 	const int *cpus;
 	size_t nr_cpus;
 };
@@ -26,9 +25,13 @@ struct filter_config {
  * empty. */
 int filter_has(const char *event);
 
-/* Call before the program is attached to the tracepoint, and filter_start() after it. The CPUs must
- * outlive it. Logs why it fails: -EINVAL: the kernel rejects the filter. */
-int filter_open(struct filter **ret, const struct filter_config *config, const struct log *log);
+/* Before the programs are loaded: makes room for all filters. */
+void filter_load(const struct trigger *trigger);
+/* Makes trigger->filters[number]. Call before the program is attached to the tracepoint, and
+ * filter_start() after it. The CPUs must outlive it. Logs why it fails: -EINVAL: the kernel rejects
+ * the filter. */
+int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log);
+/* NULL is ignored. */
 int filter_start(const struct filter *filter);
 /* The CPU is back: the kernel has closed its event. */
 int filter_cpu_online(struct filter *filter, int cpu);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trigger/filter.h"
 #include "units.h"
 
 #define OVERRUN ",overrun"
@@ -17,7 +18,7 @@ static const struct span_row {
 	bool whole; /* alone: from the entry to the return of one function */
 	bool fields;
 } rows[SPAN_KINDS] = {
-	[SPAN_TP] = { "tp", "tp:SYS:NAME", 2, true, true, false, true },
+	[SPAN_TP] = { "tp", "tp:SYS:NAME[/FILTER/]", 2, true, true, false, true },
 	[SPAN_FN] = { "fn", "fn:FUNCTION", 1, true, true, true, false },
 	[SPAN_UPROBE] = { "uprobe", "uprobe:FILE:SYMBOL[+OFFSET]", 2, true, true, true, false },
 	[SPAN_URETPROBE] = { "uretprobe", "uretprobe:FILE:SYMBOL", 2, false, true, false, false },
@@ -53,6 +54,25 @@ static char *find_exit(char *text)
 	return NULL;
 }
 
+/* Cuts NAME/FILTER/ of a tracepoint. */
+static int filter_cut(struct span_point *point, const struct span *span, const struct log *log)
+{
+	char *name = (char *)point->parts[1], *begin = strchr(name, '/');
+	int has = filter_has(name);
+
+	if (!has)
+		return 0;
+	if (has < 0 || begin == name)
+		return refuse(span, log,
+			      "the filter must stand between two slashes "
+			      "(tp:sched:sched_switch/next_prio < 50/)",
+			      name);
+	*begin = '\0';
+	begin[strlen(begin + 1)] = '\0';
+	point->filter = begin + 1;
+	return 0;
+}
+
 static int point_parse(struct span_point *point, const struct span *span, char *text,
 		       const struct log *log)
 {
@@ -60,10 +80,11 @@ static int point_parse(struct span_point *point, const struct span *span, char *
 	char *part;
 
 	if (!row)
-		return refuse(span, log,
-			      "must be tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET], "
-			      "uretprobe:FILE:SYMBOL, or usdt:FILE:PROVIDER:NAME",
-			      text);
+		return refuse(
+			span, log,
+			"must be tp:SYS:NAME[/FILTER/], fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET], "
+			"uretprobe:FILE:SYMBOL, or usdt:FILE:PROVIDER:NAME",
+			text);
 	point->kind = (enum span_kind)(row - rows);
 	part = text + strlen(row->name) + 1;
 	for (int i = 0; i < row->parts; i++) {
@@ -78,7 +99,7 @@ static int point_parse(struct span_point *point, const struct span *span, char *
 		if (*part)
 			*part++ = '\0';
 	}
-	return 0;
+	return point->kind == SPAN_TP ? filter_cut(point, span, log) : 0;
 }
 
 /* FIELD or argN, for both or as ENTRY's:EXIT's. */

@@ -24,6 +24,7 @@ enum span_kind {
 struct span_point {
 	enum span_kind kind;
 	const char *parts[SPAN_PARTS]; /* what is between the colons, as tp:SYS:NAME */
+	const char *filter;	       /* of a tracepoint; NULL: none */
 	const char *argument;	       /* of `by` */
 };
 

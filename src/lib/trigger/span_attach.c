@@ -11,6 +11,7 @@
 #include "base/kallsyms.h"
 #include "base/tracefs.h"
 #include "trigger/elf_function.h"
+#include "trigger/filter.h"
 #include "trigger/span.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"
@@ -108,9 +109,24 @@ static int find_field(const struct span_side *side, struct span_argument *field)
 			 side->span->name, point->argument, point->parts[0], point->parts[1], path);
 }
 
+static struct span_argument *argument_of(struct trigger *trigger, const struct span_side *side)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+
+	return (struct span_argument *)(side->is_exit ? &rodata->span_exit_argument
+						      : &rodata->span_entry_argument);
+}
+
+/* The kernel has a tracepoint for all system calls, from which perf makes one for each. */
+static bool is_system_call(const struct span_point *point)
+{
+	return !strcmp(point->parts[0], "syscalls");
+}
+
 static int load_tp(struct trigger *trigger, const struct span_side *side)
 {
 	const struct span_point *point = side->point;
+	struct span_argument *argument = argument_of(trigger, side);
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", point->parts[0], point->parts[1]);
@@ -119,17 +135,59 @@ static int load_tp(struct trigger *trigger, const struct span_side *side)
 				 "span %s: the kernel has no tracepoint %s:%s (perf list shows "
 				 "them)",
 				 side->span->name, point->parts[0], point->parts[1]);
+	argument->noted = point->argument || is_system_call(point);
+	argument->filtered = point->filter != NULL;
+	if (point->filter)
+		filter_load(trigger);
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, tp).program, true);
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, note).program, argument->noted);
 	return 0;
 }
 
+/* On all CPUs: a span may begin and end on any. */
+static int attach_filter(struct trigger *trigger, const struct span_side *side)
+{
+	const struct span_point *point = side->point;
+	char what[TRIGGER_LABEL_SIZE + sizeof("span ")];
+	_cleanup_free_ char *event = NULL;
+	struct filter_config filter = {
+		.what = what,
+		.number = side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY,
+	};
+
+	if (asprintf(&event, "%s:%s/%s/", point->parts[0], point->parts[1], point->filter) < 0) {
+		event = NULL;
+		return -ENOMEM;
+	}
+	filter.event = event;
+	snprintf(what, sizeof(what), "span %s", side->span->name);
+	return filter_open(trigger, &filter, side->log);
+}
+
+/* In this order the programs run, and the filter between them. */
 static int attach_tp(struct trigger *trigger, const struct span_side *side)
 {
 	struct span_program to = SPAN_PROGRAM(trigger->skel, side, tp);
+	struct span_program note = SPAN_PROGRAM(trigger->skel, side, note);
 	const char *const *parts = side->point->parts;
+	const char *name = parts[1];
+	int err = 0;
 
-	*to.link = bpf_program__attach_tracepoint(to.program, parts[0], parts[1]);
-	return *to.link ? 0 : side_fail(side, -errno, parts[1], strerror(errno));
+	if (argument_of(trigger, side)->noted) {
+		*note.link = bpf_program__attach_tracepoint(note.program, parts[0], parts[1]);
+		if (!*note.link)
+			return side_fail(side, -errno, parts[1], strerror(errno));
+	}
+	if (side->point->filter)
+		err = attach_filter(trigger, side);
+	if (err)
+		return err;
+	if (is_system_call(side->point))
+		name = strncmp(name, "sys_exit_", strlen("sys_exit_")) ? "sys_enter" : "sys_exit";
+	*to.link = bpf_program__attach_raw_tracepoint(to.program, name);
+	if (!*to.link)
+		return side_fail(side, -errno, parts[1], strerror(errno));
+	return filter_start(trigger->filters[side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY]);
 }
 
 static int load_fn(struct trigger *trigger, const struct span_side *side)
@@ -281,10 +339,7 @@ static const struct {
 
 static int load_side(struct trigger *trigger, const struct span_side *side)
 {
-	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	struct span_argument *argument =
-		(struct span_argument *)(side->is_exit ? &rodata->span_exit_argument
-						       : &rodata->span_entry_argument);
+	struct span_argument *argument = argument_of(trigger, side);
 	const char *name = side->point->argument;
 	int err = ways[side->point->kind].load(trigger, side);
 
@@ -321,11 +376,22 @@ int span_load(struct trigger *trigger, const struct trigger_config *config, cons
 	rodata->span_by = span.by;
 	rodata->span_nests = span.whole;
 	bpf_program__set_autoload(skel->progs.span_thread_exit, span.by == SPAN_BY_THREAD);
+	bpf_program__set_autoattach(skel->progs.span_thread_exit, false);
 	rodata->span_overrun = span.overrun;
 	bpf_program__set_autoload(skel->progs.span_expiry, span.overrun);
 	if (span.overrun)
 		bpf_map__set_max_entries(skel->maps.span_newest, trigger->nr_possible);
 	return load_side(trigger, &entry) ?: load_side(trigger, &exit);
+}
+
+static int attach_thread_exit(struct trigger *trigger, const struct log *log)
+{
+	struct trigger_bpf *skel = trigger->skel;
+
+	skel->links.span_thread_exit = bpf_program__attach(skel->progs.span_thread_exit);
+	if (skel->links.span_thread_exit)
+		return 0;
+	return log_error(log, -errno, "cannot attach to sched_process_exit: %s", strerror(errno));
 }
 
 /* The exit first: a span that begins is not left open. */
@@ -338,6 +404,9 @@ int span_attach(struct trigger *trigger, const struct trigger_config *config, co
 
 	if (!err)
 		err = ways[exit.point->kind].attach(trigger, &exit);
+	/* Behind an exit that is the end of a thread itself. */
+	if (!err && span.by == SPAN_BY_THREAD)
+		err = attach_thread_exit(trigger, log);
 	if (!err)
 		err = ways[entry.point->kind].attach(trigger, &entry);
 	trigger->skel->bss->span_counting = !err;

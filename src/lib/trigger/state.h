@@ -24,7 +24,7 @@ struct trigger {
 	int nr_possible;
 	int *branch_fds; /* of the watched CPUs */
 	size_t nr_branch_fds;
-	struct filter *event_filter;		 /* NULL: none */
+	struct filter *filters[FILTERS];	 /* NULL: none */
 	struct trigger_noise_parts *noise_parts; /* by sequence */
 	bool noise;
 	bool rtla;		     /* the programs are loaded */

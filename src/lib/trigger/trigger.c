@@ -233,7 +233,11 @@ int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[T
 
 int trigger_cpu_online(struct trigger *trigger, int cpu)
 {
-	return trigger->event_filter ? filter_cpu_online(trigger->event_filter, cpu) : 0;
+	int err = 0;
+
+	for (size_t i = 0; i < FILTERS && !err; i++)
+		err = trigger->filters[i] ? filter_cpu_online(trigger->filters[i], cpu) : 0;
+	return err;
 }
 
 bool trigger_has_noise(const struct trigger *trigger)
@@ -266,7 +270,8 @@ void trigger_detach(struct trigger *trigger)
 	trigger->ring = NULL;
 	trigger_bpf__destroy(trigger->skel);
 	trigger->skel = NULL;
-	filter_free(TAKE_PTR(trigger->event_filter));
+	for (size_t i = 0; i < FILTERS; i++)
+		filter_free(TAKE_PTR(trigger->filters[i]));
 	branches_close(trigger->branch_fds, trigger->nr_branch_fds);
 	free(TAKE_PTR(trigger->branch_fds));
 	trigger->nr_branch_fds = 0;

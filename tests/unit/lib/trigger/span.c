@@ -78,6 +78,24 @@ TEST(reads_arguments)
 	span_destroy(&span);
 }
 
+TEST(reads_filters)
+{
+	struct messages messages;
+	struct span span;
+
+	assert_int_equal(
+		parse(&span, "a=tp:s:n/x == 1 && y ~ \"*/z:\"/..tp:s:m/b/,by=c", &messages), 0);
+	assert_string_equal(span.entry.parts[1], "n");
+	assert_string_equal(span.entry.filter, "x == 1 && y ~ \"*/z:\"");
+	assert_string_equal(span.exit.parts[1], "m");
+	assert_string_equal(span.exit.filter, "b");
+	assert_string_equal(span.exit.argument, "c");
+	span_destroy(&span);
+	assert_int_equal(parse(&span, "a=tp:s:n..tp:s:m", &messages), 0);
+	assert_null(span.entry.filter);
+	span_destroy(&span);
+}
+
 TEST(reads_overrun)
 {
 	struct messages messages;
@@ -101,11 +119,15 @@ TEST(refuses_what_is_none)
 		{ "tp:s:n..tp:s:m", "must be NAME=ENTRY..EXIT" },
 		{ "=tp:s:n..tp:s:m", "must be NAME=ENTRY..EXIT" },
 		{ "a/b=fn:f", "must be NAME=ENTRY..EXIT" },
-		{ "a=", "'': must be tp:SYS:NAME, fn:FUNCTION" },
-		{ "a=f", "'f': must be tp:SYS:NAME, fn:FUNCTION" },
+		{ "a=", "'': must be tp:SYS:NAME[/FILTER/], fn:FUNCTION" },
+		{ "a=f", "'f': must be tp:SYS:NAME[/FILTER/], fn:FUNCTION" },
 		{ "a=fn:", "'fn': must be fn:FUNCTION" },
 		{ "a=tp:s..tp:s:m", "'tp': must be tp:SYS:NAME" },
 		{ "a=tp:s:..tp:s:m", "'tp': must be tp:SYS:NAME" },
+		{ "a=tp:s:n/x..tp:s:m", "'n/x': the filter must stand between two slashes" },
+		{ "a=tp:s:n//..tp:s:m", "'n//': the filter must stand between two slashes" },
+		{ "a=tp:s:/x/..tp:s:m", "'/x/': the filter must stand between two slashes" },
+		{ "a=tp:s:n..tp:s:m/x/y", "'m/x/y': the filter must stand between two slashes" },
 		{ "a=tp:s:n", "'tp': has no EXIT" },
 		{ "a=usdt:/b:p:q", "'usdt': has no EXIT" },
 		{ "a=usdt:/b:p..fn:f", "'usdt': must be usdt:FILE:PROVIDER:NAME" },
@@ -113,7 +135,7 @@ TEST(refuses_what_is_none)
 		{ "a=uretprobe:/b:f", "'uretprobe': has no EXIT" },
 		{ "a=uretprobe:/b:f..fn:g", "'uretprobe': can only be an EXIT" },
 		{ "a=fn:f..fn:", "'fn': must be fn:FUNCTION" },
-		{ "a=,overrun", "'': must be tp:SYS:NAME, fn:FUNCTION" },
+		{ "a=,overrun", "'': must be tp:SYS:NAME[/FILTER/], fn:FUNCTION" },
 		{ "a=fn:f,by=", "'': by must be thread, cpu" },
 		{ "a=fn:f,by=pid", "'pid': by must be thread, cpu" },
 		{ "a=fn:f,by=arg0", "'arg0': by must be thread, cpu" },
