@@ -40,19 +40,6 @@ class Causes(unittest.TestCase):
     def lines(self, *args, code=0):
         return [json.loads(line) for line in self.ctl("causes", "--json", *args, code=code).stdout.splitlines()]
 
-    def test_groups(self):
-        self.fill("one")
-        self.fill("two")
-        flush, drain, summary = self.lines("captures")
-        self.assertEqual([flush[key] for key in ("fingerprint", "count", "share", "worst_ns", "p50_ns", "hosts", "cpus", "state")],
-                         [FLUSH, 6, 75.0, 82000, 81000, ["one", "two"], [1], None])
-        self.assertEqual((flush["last_ns"] - flush["first_ns"]), 2 * 10**9)
-        self.assertIn("20261121-093002.000-cpu1-83us", flush["example"])
-        self.assertEqual((drain["count"], drain["cpus"]), (2, [2]))
-        self.assertEqual((summary["captures"], summary["causes"], summary["unreadable"]), (8, 2, 0))
-        text = self.ctl("causes", "captures").stdout
-        self.assertRegex(text, rf"(?m)^ +6 +75\.0% +82us +81us .* {FLUSH}$")
-
     def test_report_and_list_tell_it(self):
         self.fill()
         one = "captures/one/20261121-093000.000-cpu1-83us"

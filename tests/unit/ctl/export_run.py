@@ -154,25 +154,6 @@ class ExportTest(Export):
         self.assertEqual(result.returncode, 1)
         self.assertIn("no perf in PATH", result.stderr)
 
-    def test_list(self):
-        def listed(*args):
-            result = subprocess.run([CTL, "list", self.folder, *args], capture_output=True, text=True, check=True)
-            self.assertEqual(result.stderr, "")
-            return result.stdout
-
-        head = "TIME                     CPU  LATENCY  INTERRUPTED          RECORDER     SIZE  CAPTURE\n"
-        row = f"-                          1      1us  -                    pt             3K  {self.capture}\n"
-        self.assertEqual(listed(), head + row)
-        self.assertEqual(listed("--sort", "latency", "--cpu", "0-1", "--min-latency", "1us"), head + row)
-        self.assertRegex(listed("--why").removeprefix(head + row), r"\A  outside:[0-9a-f]{8}\n  IRQ latency .*: nothing in the window .*, at first in loop\(\)\n\Z")
-        for none in (["--cpu", "2"], ["--min-latency", "1001ns"], ["--since", "2h"]):
-            self.assertEqual(listed(*none), f"no matching capture in {self.folder}\n")
-            self.assertEqual(listed("--json", *none), "")
-        plain, why = json.loads(listed("--json")), json.loads(listed("--json", "--why"))
-        self.assertEqual((plain["path"], plain["cpu"], plain["latency_ns"]), (str(self.capture), 1, 1000))
-        self.assertEqual(set(why) - set(plain), {"sentence", "cause"})
-        self.assertEqual(plain | why, why)
-
     def test_command_line_of_perf(self):
         """Each instruction by xed, by a perf that has a disassembler, else as bytes."""
         bin_ = self.folder / "bin dir"

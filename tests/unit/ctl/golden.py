@@ -26,7 +26,8 @@ ENVIRONMENT = {"PATH": "/nonexistent", "LC_ALL": "C", "TZ": "UTC0", "ASAN_OPTION
                "LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", "")}
 # In order: what a command leaves in captures, the next ones see.
 COMMANDS = (
-    "list captures", "list captures --why --sort latency --cpu 1", "list captures/sample --json --why", "list captures --since 7",
+    "list captures", "list captures --why --sort latency --cpu 0-1 --min-latency 81us", "list captures/sample --json --why", "list captures --since 7",
+    "list captures --cpu 7", "list captures --json --min-latency 1s", "list captures --since 2027-01-01",
     "report captures/sample", "report captures/loop", "report captures/flush-0", "report captures/perf", "report captures/poked",
     "report captures/sample --against captures/loop --top 3", "report captures/sample --json", "report nothing",
     "causes captures --save known.json", "causes captures/sample captures/flush-2 --known known.json --worse 50",
@@ -43,10 +44,11 @@ def make(folder):
     run(folder, f"open -q {shlex.quote(SAMPLE)} -o captures/sample")
     made.capture(captures / "loop", 3, packets=1)
     for i in range(3):
-        made.stack_capture(captures / f"flush-{i}", latency_us=80 + i, second=i)
+        made.stack_capture(captures / f"flush-{i}", latency_us=80 + i, host=f"host-{i}", second=i)
     made.stack_capture(captures / "drain", "acme_drain", 50, 2, "two", 10)
     made.stack_capture(captures / "poked", poked=True)
-    made.stack_capture(captures / "perf", second=20, stack=[])
+    for latency_us, kind in (83, "perf"), (84, "none"):
+        made.stack_capture(captures / kind, latency_us=latency_us, second=30, stack=[])
     about = captures / "perf/capture.json"
     about.write_text(about.read_text().replace('"none"', '"perf"'))
 

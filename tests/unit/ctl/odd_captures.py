@@ -48,27 +48,9 @@ class PerfHasTheTrace(CaptureTest):
         archive.mkdir()
         (archive / "perf.data").write_bytes(b"PERFILE2")
 
-    def test_is_listed(self):
-        result = self.ctl("list", "--why")
-        self.assertEqual(result.stderr, "")
-        _, line, fingerprint, why = result.stdout.splitlines()
-        self.assertEqual(line.split()[1:5], ["1", "83us", "stress/7", self.KIND])
-        self.assertRegex(fingerprint, "^  unknown:[0-9a-f]{8}$")
-        self.assertEqual(why.strip(), self.WHY)
-        listed = json.loads(self.ctl("list", "--json").stdout)
-        self.assertEqual((listed["recorder"], listed["path"]), (self.KIND, "perf-poke.data/" + NAME))
-
     def test_what_is_broken_is_still_told(self):
         (self.folder / "perf-poke.data/perf-20261121-093020-812b/perf.data").mkdir(parents=True)
         self.assertIn("perf-20261121-093020-812b/capture.json", self.ctl("list", code=1).stderr)
-
-    def test_is_reported(self):
-        result = self.ctl("report")
-        self.assertEqual(result.stderr, "")
-        self.assertEqual(result.stdout.splitlines()[0], self.WHY)
-        self.assertIn("83us on CPU 1, threshold 30us", result.stdout)
-        found = json.loads(self.ctl("report", "--json").stdout)
-        self.assertEqual((found["source"], found["sentence"], found["cause"]["kind"]), (self.KIND, self.WHY, "none"))
 
     def test_without_a_trace(self):
         for args in (["script"], ["export", "-o", "x.fxt"], ["export", "--html", "x.html"]):

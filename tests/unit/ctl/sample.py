@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The sample capture is opened, reported and exported; its cause is that of another kernel and another recorder; `script` without perf shows each function call that stock perf
-shows.
+"""The sample capture is opened and exported. Its cause is that of another kernel and another recorder. Without perf,
+`script` shows each function call that stock perf shows.
 
 usage: sample.py PERF_POKE_CTL SPIKE.TAR.ZST
 """
@@ -46,8 +46,6 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-sample-") as folder:
         spike = pathlib.Path(folder, "spike")
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
-        said = run(CTL, "report", spike)
-        assert f"IRQ latency 227us: 227us in {CULPRIT}() with interrupts off" in said, said
         assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(folder, "other"))) == f"irqs-off/{CULPRIT}:4727eda1", fingerprint(spike)
         for name in ("spike.fxt.gz", "spike.html"):
             run(CTL, "export", "-q", spike, "--html" if name.endswith("html") else "-o", spike / name)
