@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "build_id.h"
 #include "vdso.h"
 
@@ -120,21 +121,14 @@ void perfdata_build_ids_free(struct perfdata_build_ids *ids)
 	free(ids);
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_files(const void *a, const void *b)
 {
 	const struct file *one = a, *other = b;
-	int r = compare(one->dev, other->dev);
 
-	if (!r)
-		r = compare(one->ino, other->ino);
-	if (!r)
-		r = compare(one->mtime.tv_sec, other->mtime.tv_sec);
-	return r ? r : compare(one->mtime.tv_nsec, other->mtime.tv_nsec);
+	return array_compare(one->dev, other->dev)
+		       ?: array_compare(one->ino, other->ino)
+		       ?: array_compare(one->mtime.tv_sec, other->mtime.tv_sec)
+		       ?: array_compare(one->mtime.tv_nsec, other->mtime.tv_nsec);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "util.h"
 
 /* PERF_ATTR_SIZE_VER0 */
@@ -177,9 +178,7 @@ static int compare_ids(const void *a, const void *b)
 {
 	const struct perfdata_event_id *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
+	return array_compare(x->id, y->id) ?: array_compare(x->kind, y->kind);
 }
 
 static int read_kinds(struct perfdata_events *events, const struct perfdata_file *file)
@@ -255,16 +254,8 @@ void perfdata_events_release(struct perfdata_events *events)
 /* Synthesized records have id 0 and belong to the first kind. */
 static const struct perfdata_kind *find_kind(const struct perfdata_events *events, uint64_t id)
 {
-	size_t low = 0, high = events->nr_ids;
+	size_t low = ARRAY_COUNT_BEFORE(events->nr_ids, i, events->ids[i].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (events->ids[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < events->nr_ids && events->ids[low].id == id)
 		return &events->kinds[events->ids[low].kind];
 	return id ? NULL : events->kinds;

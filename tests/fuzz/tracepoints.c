@@ -32,14 +32,13 @@ static void read_fields(const struct tracepoint_event *event)
 	}
 }
 
-static int read_events(struct tracepoints *tracepoints)
+static void read_events(struct tracepoints *tracepoints)
 {
 	struct tracepoint_event event;
 	uint64_t last = 0;
 	const char *text;
-	int r;
 
-	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+	while (tracepoints_next(tracepoints, &event)) {
 		_cleanup_free_ char *copy = NULL;
 
 		must(event.time >= last && event.time >= BEGIN && event.time <= END);
@@ -49,7 +48,6 @@ static int read_events(struct tracepoints *tracepoints)
 		copy = strdup(text);
 		must(copy && !strcmp(printable(copy), text));
 	}
-	return r;
 }
 
 static void check_lane(const struct spans *spans, const struct lane *lane)
@@ -97,7 +95,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (!r)
 		r = tracepoints_resolve(tracepoints, resolve, (void *)"function");
 	if (!r)
-		r = read_events(tracepoints);
+		read_events(tracepoints);
 	tracepoints_free(TAKE_PTR(tracepoints));
 	if (!r)
 		read_spans(&file, &window);

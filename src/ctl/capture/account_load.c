@@ -54,10 +54,10 @@ static int load_senders(struct account *account, const struct view_capture *capt
 	account->facts.senders = account->senders = calloc(1, sizeof(*account->senders));
 	if (!account->senders)
 		return -ENOMEM;
-	while ((r = tracepoints_next(tracepoints, &event)) > 0)
+	while (tracepoints_next(tracepoints, &event))
 		senders_take(account->senders, tracepoints, &event, capture->cpu);
 	senders_name(account->senders, tracepoints_file(tracepoints));
-	return r;
+	return 0;
 }
 
 static int load_trace(struct account *account, struct console *con,

@@ -74,19 +74,19 @@ static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
 {
 	struct tracepoint_event event;
 	struct cpu_events *cpu;
-	int r;
 
-	while ((r = tracepoints_next(writer->tracepoints, &event)) > 0 && !ending_asked) {
+	while (tracepoints_next(writer->tracepoints, &event) && !ending_asked) {
+		int r = find_cpu(writer, event.cpu, &cpu);
+
 		if (!*first)
 			*first = event.time;
 		*last = event.time;
-		r = find_cpu(writer, event.cpu, &cpu);
 		if (!r && cpu)
 			r = events_spans_take(&cpu->to, &event);
 		if (r)
 			return r;
 	}
-	return r < 0 ? r : ending_asked ? -EINTR : 0;
+	return ending_asked ? -EINTR : 0;
 }
 
 static void write_spike(const struct writer *writer, struct cpu *cpu)

@@ -52,11 +52,8 @@ static int print_events(FILE *out, struct tracepoints *tracepoints, char **why)
 
 	if (r)
 		return r;
-	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+	while (!r && tracepoints_next(tracepoints, &event))
 		r = print_event(out, tracepoints, sideband, &event);
-		if (r)
-			break;
-	}
 	sideband_free(sideband);
 	return r ?: fflush(out) ? -errno : 0;
 }

@@ -9,6 +9,7 @@
 #include "array.h"
 #include "blocks/jobs.h"
 #include "code/code.h"
+#include "strfmt.h"
 
 /* The next items of a CPU. */
 struct stream {
@@ -46,8 +47,8 @@ static int map_file(struct decode *decode, char **why)
 		fd = data;
 	}
 	r = fd < 0 ? -errno : perfdata_map(&decode->file, fd);
-	if (r && asprintf(why, "%s: %s", decode->opts.data, strerror(-r)) < 0)
-		*why = NULL;
+	if (r)
+		*why = strfmt("%s: %s", decode->opts.data, strerror(-r));
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include "code/code_parts.h"
 #include "code/files.h"
 #include "code/kcore.h"
+#include "strfmt.h"
 #include "symbols/demangle.h"
 #include "symbols/symbol_table.h"
 
@@ -76,10 +77,9 @@ static const struct symbol *unnamed_symbol(struct code *code, struct code_traced
 
 	if (file->unnamed)
 		return file->unnamed;
-	if (asprintf(&text, "[%s]", base) < 0) {
-		text = NULL;
+	text = strfmt("[%s]", base);
+	if (!text)
 		return NULL;
-	}
 	file->unnamed = symbol_table_keep(code->symbols, text, 0, 0, file == &code->kernel);
 	return file->unnamed;
 }
@@ -477,8 +477,8 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 		*ret = code;
 		return 0;
 	}
-	if (r != -ENOMEM && asprintf(why, "the patches of the kernel's code: %s", strerror(-r)) < 0)
-		*why = NULL;
+	if (r != -ENOMEM)
+		*why = strfmt("the patches of the kernel's code: %s", strerror(-r));
 	code_free(code);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
+#include "strfmt.h"
 #include "vdso.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
@@ -54,10 +55,9 @@ static int open_by_id(const char *folder, const struct build_id *id, const char 
 	if (!id->size)
 		return -ENOENT;
 	files_hex(id, hex);
-	if (asprintf(&text, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, part) < 0) {
-		text = NULL;
+	text = strfmt("%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, part);
+	if (!text)
 		return -ENOMEM;
-	}
 	fd = try_open(text, id);
 	if (fd >= 0)
 		*path = TAKE_PTR(text);
@@ -76,11 +76,8 @@ static int open_cached(const struct files_places *places, const struct files_wan
 		fd = open_by_id(places->buildid_dir, &wanted->id, part, path);
 	if (fd >= 0 || fd == -ENOMEM || !home)
 		return fd;
-	if (asprintf(&own, "%s/.debug", home) < 0) {
-		own = NULL;
-		return -ENOMEM;
-	}
-	return open_by_id(own, &wanted->id, part, path);
+	own = strfmt("%s/.debug", home);
+	return own ? open_by_id(own, &wanted->id, part, path) : -ENOMEM;
 }
 
 static int open_by_name(const struct files_places *places, const struct files_wanted *wanted,
@@ -91,10 +88,9 @@ static int open_by_name(const struct files_places *places, const struct files_wa
 
 	if (wanted->name[0] != '/')
 		return -ENOENT;
-	if (asprintf(&text, "%s%s", places->symfs ?: "", wanted->name) < 0) {
-		text = NULL;
+	text = strfmt("%s%s", places->symfs ?: "", wanted->name);
+	if (!text)
 		return -ENOMEM;
-	}
 	fd = try_open(text, &wanted->id);
 	if (fd >= 0)
 		*path = TAKE_PTR(text);
@@ -118,9 +114,8 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 		r = -errno;
 	if (r)
 		return r;
-	if (asprintf(path, "/proc/self/fd/%d", fd) < 0)
-		return -ENOMEM;
-	return TAKE_FD(fd);
+	*path = strfmt("/proc/self/fd/%d", fd);
+	return *path ? TAKE_FD(fd) : -ENOMEM;
 }
 
 int files_open(const struct files_places *places, const struct files_wanted *wanted, char **path)
@@ -137,19 +132,16 @@ char *files_why(const struct files_places *places, const struct files_wanted *wa
 {
 	const char *home = getenv("HOME") ?: "", *folder = places->buildid_dir;
 	const char *there = err == -ESTALE ? "is another one now" : "is not there";
-	char hex[FILES_HEX_SIZE], *text;
-	int r;
+	char hex[FILES_HEX_SIZE];
 
 	files_hex(&wanted->id, hex);
 	if (!wanted->id.size)
-		r = asprintf(&text, "%s%s %s", places->symfs ?: "", wanted->name, there);
-	else if (wanted->name[0] != '/')
-		r = asprintf(&text, "no build id %s in %s%s%s/.debug", hex, folder ?: "",
-			     folder ? " and " : "", home);
-	else
-		r = asprintf(&text, "no build id %s in %s%s%s/.debug; %s%s %s", hex, folder ?: "",
-			     folder ? " and " : "", home, places->symfs ?: "", wanted->name, there);
-	return r < 0 ? NULL : text;
+		return strfmt("%s%s %s", places->symfs ?: "", wanted->name, there);
+	if (wanted->name[0] != '/')
+		return strfmt("no build id %s in %s%s%s/.debug", hex, folder ?: "",
+			      folder ? " and " : "", home);
+	return strfmt("no build id %s in %s%s%s/.debug; %s%s %s", hex, folder ?: "",
+		      folder ? " and " : "", home, places->symfs ?: "", wanted->name, there);
 }
 
 /* The name in .gnu_debuglink, which has no slash. */

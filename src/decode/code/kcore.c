@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "io.h"
+#include "strfmt.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -71,11 +72,8 @@ static int open_code(struct kcore *kcore, int dir, const char *data)
 		kcore->why = "it has no kcore_dir/kcore";
 		return 0;
 	}
-	if (asprintf(&kcore->path, "%s/kcore_dir/kcore", data) < 0) {
-		kcore->path = NULL;
-		return -ENOMEM;
-	}
-	return read_segments(kcore);
+	kcore->path = strfmt("%s/kcore_dir/kcore", data);
+	return kcore->path ? read_segments(kcore) : -ENOMEM;
 }
 
 /* perf refuses a copy from another boot in the same way. */
@@ -102,15 +100,13 @@ static int read_symbols(struct kcore *kcore, int dir)
 
 int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uint64_t text_start)
 {
-	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *folder = strfmt("%s/kcore_dir", data);
 	_cleanup_close_ int dir = -1;
 	int r;
 
 	*kcore = (struct kcore){ .fd = -1 };
-	if (asprintf(&folder, "%s/kcore_dir", data) < 0) {
-		folder = NULL;
+	if (!folder)
 		return -ENOMEM;
-	}
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
 		kcore->why = "it has no kcore_dir: record with perf record --kcore";

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "io.h"
+#include "strfmt.h"
 
 /* Sites in the kernel's text consist of whole lines, so that neighbouring patches share one. */
 #define LINE 64
@@ -188,10 +189,9 @@ static int write_versions(struct patches *patches, const struct kcore *kcore)
 		return -errno;
 	for (size_t i = 0; i < patches->nr && !r; i++)
 		r = write_site(patches, &patches->sites[i], kcore);
-	if (!r && asprintf(&patches->path, "/proc/self/fd/%d", patches->fd) < 0) {
-		patches->path = NULL;
+	patches->path = r ? NULL : strfmt("/proc/self/fd/%d", patches->fd);
+	if (!r && !patches->path)
 		r = -ENOMEM;
-	}
 	return r;
 }
 

@@ -7,6 +7,7 @@
 
 #include "events/format_text.h"
 #include "printable.h"
+#include "strfmt.h"
 
 /* The maximum size of an event: offsets in it have 16 bits. */
 #define RAW_MAX (1 << 16)
@@ -95,11 +96,8 @@ static int parse_fields(struct event_format *format, const struct tracing_format
 
 	if (!head || !format_text_head_is_plain((const char *)text->text.data, head))
 		return -EINVAL;
-	if (asprintf(&copy, "%.*s" PRINT " \"\"\n", (int)head, (const char *)text->text.data) < 0) {
-		copy = NULL;
-		return -ENOMEM;
-	}
-	return parse(format, text, copy);
+	copy = strfmt("%.*s" PRINT " \"\"\n", (int)head, (const char *)text->text.data);
+	return copy ? parse(format, text, copy) : -ENOMEM;
 }
 
 static bool has_field(const void *context, const char *name, size_t length)

@@ -4,16 +4,23 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "array.h"
 #include "io.h"
 #include "printable.h"
+#include "strfmt.h"
 #include "symbols/symbols.h"
+
+struct place {
+	uint64_t time, at; /* in the file */
+};
 
 struct tracepoints {
 	const struct perfdata_file *file;
 	struct perfdata_events events;
 	struct tracing_data data;
 	struct tracepoint_kind *kinds; /* parallel to `events` */
-	struct sample_order *order;
+	struct place *places;	       /* of the window's samples, sorted */
+	size_t nr, next;
 	int name_width;
 	struct event_printer printer;
 	event_resolver *resolver;
@@ -33,7 +40,7 @@ void tracepoints_free(struct tracepoints *tracepoints)
 		free(tracepoints->kinds[i].name);
 	}
 	free(tracepoints->kinds);
-	sample_order_free(tracepoints->order);
+	free(tracepoints->places);
 	perfdata_events_release(&tracepoints->events);
 	tracing_data_release(&tracepoints->data);
 	event_printer_release(&tracepoints->printer);
@@ -47,13 +54,8 @@ void tracepoints_free(struct tracepoints *tracepoints)
 static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *event,
 		     const struct tracing_format *text)
 {
-	if (kind->format) {
-		if (asprintf(&kind->name, "%s:%s", text->system, event_format_name(kind->format)) <
-		    0)
-			kind->name = NULL;
-	} else {
-		kind->name = strdup(event->name ?: "unknown");
-	}
+	kind->name = kind->format ? strfmt("%s:%s", text->system, event_format_name(kind->format))
+				  : strdup(event->name ?: "unknown");
 	if (!kind->name)
 		return -ENOMEM;
 	printable(kind->name);
@@ -91,6 +93,55 @@ static int read_kinds(struct tracepoints *tracepoints)
 	return r;
 }
 
+static bool is_wanted(const struct sample_window *window, const struct perfdata_sample *sample)
+{
+	if (sample->time < window->begin || sample->time > window->end)
+		return false;
+	for (size_t i = 0; i < window->nr_cpus; i++) {
+		if (window->cpus[i] == sample->cpu)
+			return true;
+	}
+	return !window->nr_cpus;
+}
+
+/* The record at an offset, and the offset of the next one. False: no record, or no sample. */
+static bool read_sample(const struct tracepoints *tracepoints, uint64_t *at,
+			struct perfdata_sample *sample)
+{
+	struct perfdata_record record;
+
+	return perfdata_next(tracepoints->file, at, &record) && record.type == PERF_RECORD_SAMPLE &&
+	       perfdata_sample(&tracepoints->events, &record, sample);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *one = a, *other = b;
+
+	return array_compare(one->time, other->time) ?: array_compare(one->at, other->at);
+}
+
+static int find_samples(struct tracepoints *tracepoints, const struct sample_window *window)
+{
+	uint64_t at = tracepoints->file->data.offset;
+
+	for (uint64_t before = at;; before = at) {
+		struct perfdata_sample sample;
+		bool found = read_sample(tracepoints, &at, &sample);
+
+		if (at == before)
+			break;
+		if (!found || !is_wanted(window, &sample))
+			continue;
+		if (array_grow(&tracepoints->places, tracepoints->nr, sizeof(struct place)))
+			return -ENOMEM;
+		tracepoints->places[tracepoints->nr++] = (struct place){ sample.time, before };
+	}
+	if (tracepoints->nr)
+		qsort(tracepoints->places, tracepoints->nr, sizeof(struct place), compare_places);
+	return 0;
+}
+
 static int read_all(struct tracepoints *tracepoints, const struct sample_window *window,
 		    const char **why)
 {
@@ -107,8 +158,7 @@ static int read_all(struct tracepoints *tracepoints, const struct sample_window 
 	r = read_kinds(tracepoints);
 	if (r)
 		return r;
-	return sample_order_new(&tracepoints->order, tracepoints->file, &tracepoints->events,
-				window);
+	return find_samples(tracepoints, window);
 }
 
 /* Frees it on failure. */
@@ -191,17 +241,12 @@ bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uin
 
 static int map_folder(struct tracepoints *tracepoints, const char *folder)
 {
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = strfmt("%s/data", folder);
 	_cleanup_close_ int fd = -1;
 
-	if (asprintf(&path, "%s/data", folder) < 0) {
-		path = NULL;
+	tracepoints->kallsyms = strfmt("%s/kcore_dir/kallsyms", folder);
+	if (!path || !tracepoints->kallsyms)
 		return -ENOMEM;
-	}
-	if (asprintf(&tracepoints->kallsyms, "%s/kcore_dir/kallsyms", folder) < 0) {
-		tracepoints->kallsyms = NULL;
-		return -ENOMEM;
-	}
 	fd = regular_open(AT_FDCWD, path);
 	return fd < 0 ? fd : perfdata_map(&tracepoints->own, fd);
 }
@@ -229,13 +274,16 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 	return r;
 }
 
-int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
+bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
 {
 	struct perfdata_sample sample;
-	int r = sample_order_next(tracepoints->order, &sample);
+	uint64_t at;
 
-	if (r <= 0)
-		return r;
+	if (tracepoints->next == tracepoints->nr)
+		return false;
+	at = tracepoints->places[tracepoints->next++].at;
+	if (!read_sample(tracepoints, &at, &sample))
+		return false;
 	*event = (struct tracepoint_event){
 		.kind = &tracepoints->kinds[sample.kind - tracepoints->events.kinds],
 		.time = sample.time,
@@ -246,7 +294,7 @@ int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *e
 		.raw = sample.raw,
 		.callchain = sample.callchain,
 	};
-	return 1;
+	return true;
 }
 
 int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,

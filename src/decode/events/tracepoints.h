@@ -2,10 +2,10 @@
 /**
  * @file
  * The events of a perf.data in the order of time: tracepoints, whose fields libtraceevent reads by
- *the formats in the file, and samples of other events.
+ * the formats in the file, and samples of other events.
  *
  *	tracepoints_open(&tracepoints, "perf.data", &window, &why);
- *	while ((r = tracepoints_next(tracepoints, &event)) > 0)
+ *	while (tracepoints_next(tracepoints, &event))
  *		tracepoint_number(&event, "vec", &vector);
  *	tracepoints_free(tracepoints);
  *
@@ -15,9 +15,14 @@
 #define DECODE_TRACEPOINTS_H
 
 #include "events/event_format.h"
-#include "events/sample_order.h"
 
 struct tracepoints;
+
+struct sample_window {
+	const int *cpus; /* nr_cpus 0: all */
+	size_t nr_cpus;
+	uint64_t begin, end; /* inclusive */
+};
 
 /* One kind of event. */
 struct tracepoint_kind {
@@ -34,8 +39,8 @@ struct tracepoint_event {
 	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
 };
 
-/* `file` and the CPUs of `window` must stay. Returns 0, or a negative errno with *why, which may be
- * NULL, to be freed. */
+/* A first pass finds the records of the window, and keeps their offsets. `file` must stay. Returns
+ * 0, or a negative errno with *why, which may be NULL, to be freed. */
 int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 		    const struct sample_window *window, char **why) _must_check_;
 
@@ -48,8 +53,8 @@ static inline void tracepoints_freep(struct tracepoints **tracepoints)
 	tracepoints_free(*tracepoints);
 }
 
-/* Returns 1, 0 at the end, or -ENOMEM. */
-int tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event) _must_check_;
+/* The next one; those of equal time stay in the order of the file. False: the end. */
+bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event);
 
 /* As in event_format.h. Without a format, there are no fields. */
 static inline bool tracepoint_number(const struct tracepoint_event *event, const char *field,

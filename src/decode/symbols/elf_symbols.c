@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "strfmt.h"
 #include "symbols/symbols.h"
 
 /* The size of a PLT entry if the section gives none. */
@@ -200,19 +201,14 @@ static int add_line(const struct reading *reading, const struct plt *plt, size_t
 	_cleanup_free_ char *text = NULL;
 	GElf_Sym symbol;
 	const char *name;
-	int length;
 
 	if (number > INT_MAX || !gelf_getsym(plt->symbols, (int)number, &symbol))
 		return 0;
 	name = elf_strptr(reading->elf, plt->strings, symbol.st_name);
 	if (!name)
 		return 0;
-	length = asprintf(&text, "%s@plt", name);
-	if (length < 0) {
-		text = NULL;
-		return -ENOMEM;
-	}
-	return symbols_add(reading->symbols, &entry, text, (size_t)length);
+	text = strfmt("%s@plt", name);
+	return text ? symbols_add(reading->symbols, &entry, text, strlen(text)) : -ENOMEM;
 }
 
 static int add_plt_section(const struct reading *reading, const struct plt *plt, const char *name)

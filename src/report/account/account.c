@@ -63,11 +63,6 @@ void account_release(struct account *account)
 	*account = (struct account){ 0 };
 }
 
-static const char *name_of(const struct account *account, uint32_t name)
-{
-	return names_get(account->spans->names, name);
-}
-
 /* Wraps at spaces and indents continuation lines. */
 static void print_wrapped(FILE *file, const char *text)
 {
@@ -175,7 +170,7 @@ static bool is_of_task(const struct usage *usage)
 static void print_usage(FILE *file, const struct account *account, const struct usage *usage)
 {
 	const struct findings *findings = &account->findings;
-	const char *name = usage->name ? name_of(account, usage->name) : "[not known]";
+	const char *name = usage->name ? account_name(account, usage->name) : "[not known]";
 
 	fprintf(file, "  %-11s %-37s %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n",
 		usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind), CLEAN_TO(37, name),
@@ -228,27 +223,43 @@ static void print_analysis(FILE *file, const struct account *account)
 		const struct analysis_row *row = &analysis->rows[i];
 
 		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
-			row->name ? CLEAN_TO(38, name_of(account, row->name)) : row->note,
+			row->name ? CLEAN_TO(38, account_name(account, row->name)) : row->note,
 			FORMAT_TIME(row->time_ns),
 			percent(row->time_ns, account->facts.latency_ns));
 	}
 }
 
+static void print_part(FILE *file, uint64_t part, uint64_t whole, bool times)
+{
+	if (times)
+		fprintf(file, "%8s", FORMAT_TIME(part));
+	else
+		fprintf(file, "%8" PRIu64, part);
+	fprintf(file, " %5.1f%% ", percent(part, whole));
+}
+
+/* By time, or, without times, by instructions. */
 static void print_functions(FILE *file, const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
-	uint64_t whole_ns = findings->end - findings->begin;
+	uint64_t whole = findings->end - findings->begin;
+	bool times = !account->facts.no_times;
+	char title[64] = "functions";
 
-	fprintf(file, "\n%-51s %8s %6s %8s %6s %8s %7s\n", "functions", "self", "share", "total",
-		"share", "late", "calls");
+	if (!times)
+		snprintf(title, sizeof(title), "functions, by the last %" PRIu64 " instructions",
+			 whole);
+	fprintf(file, "\n%-51s %8s %6s %8s %6s%s %7s\n", title, "self", "share", "total", "share",
+		times ? "     late" : "", "calls");
 	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
 		const struct function *function = &findings->functions[i];
 
-		fprintf(file, "  %-49s %8s %5.1f%% %8s %5.1f%% %8s %7" PRIu64 "\n",
-			CLEAN_TO(49, name_of(account, function->name)),
-			FORMAT_TIME(function->self_ns), percent(function->self_ns, whole_ns),
-			FORMAT_TIME(function->total_ns), percent(function->total_ns, whole_ns),
-			FORMAT_TIME(function->late_ns), function->count);
+		fprintf(file, "  %-49s ", CLEAN_TO(49, account_name(account, function->name)));
+		print_part(file, function->self_ns, whole, times);
+		print_part(file, function->total_ns, whole, times);
+		if (times)
+			fprintf(file, "%8s ", FORMAT_TIME(function->late_ns));
+		fprintf(file, "%7" PRIu64 "\n", function->count);
 	}
 	print_more(file, findings->nr_functions, top);
 }
@@ -259,7 +270,7 @@ size_t account_before(const struct account *account, const struct span *span)
 	size_t at = STACK_NONE;
 
 	if (account->spans->has_functions && span->end >= account->spans->end)
-		at = spike_stack_find(stack, name_of(account, span->name));
+		at = spike_stack_find(stack, account_name(account, span->name));
 	return at == STACK_NONE ? stack->nr : at + 1;
 }
 
@@ -293,15 +304,16 @@ static void print_path(FILE *file, const struct account *account, uint32_t task)
 		span = &code->spans[i];
 		plain = span->kind == SPAN_FUNCTION;
 		fprintf(file, "  %s%s%s%s\n", nr ? "< " : "",
-			CLEAN_TO(80, name_of(account, span->name)), plain ? "" : ", ",
+			CLEAN_TO(80, account_name(account, span->name)), plain ? "" : ", ",
 			plain ? "" : span_kind_name((enum span_kind)span->kind));
 	}
 	if (span)
 		nr += print_before(file, account, span, PATH_MAX_LINES - nr);
 	if (task != SPAN_NONE)
 		fprintf(file, "  %sin %s\n", nr == PATH_MAX_LINES ? "... " : "",
-			CLEAN_TO(80, name_of(account,
-					     account->spans->lanes[LANE_TASKS].spans[task].name)));
+			CLEAN_TO(80,
+				 account_name(account,
+					      account->spans->lanes[LANE_TASKS].spans[task].name)));
 	else if (!nr)
 		fprintf(file, "  not known\n");
 }
@@ -360,27 +372,6 @@ static void print_end(FILE *file, const struct account *account)
 	print_path(file, account, SPAN_NONE);
 }
 
-/* The trace has no times. */
-static void print_executed(FILE *file, const struct account *account, size_t top)
-{
-	const struct findings *findings = &account->findings;
-	uint64_t whole = findings->end - findings->begin;
-	char title[64];
-
-	snprintf(title, sizeof(title), "functions, by the last %" PRIu64 " instructions", whole);
-	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s\n", title, "self", "share", "total", "share",
-		"calls");
-	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
-		const struct function *function = &findings->functions[i];
-
-		fprintf(file, "  %-49s %8" PRIu64 " %5.1f%% %8" PRIu64 " %5.1f%% %7" PRIu64 "\n",
-			CLEAN_TO(49, name_of(account, function->name)), function->self_ns,
-			percent(function->self_ns, whole), function->total_ns,
-			percent(function->total_ns, whole), function->count);
-	}
-	print_more(file, findings->nr_functions, top);
-}
-
 static void print_counts(FILE *file, const struct account *account)
 {
 	const struct cause *cause = &account->cause;
@@ -388,7 +379,7 @@ static void print_counts(FILE *file, const struct account *account)
 	if (!cause->insns)
 		return;
 	fprintf(file, "  %-12s %s executed %" PRIu64 " instructions", "cause",
-		CLEAN_TO(40, name_of(account, cause->name)), cause->insns);
+		CLEAN_TO(40, account_name(account, cause->name)), cause->insns);
 	if (cause->cycles)
 		fprintf(file, ", %.2f a cycle", (double)cause->insns / (double)cause->cycles);
 	fputc('\n', file);
@@ -407,7 +398,7 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	}
 	if (account->facts.no_times) {
 		print_end(file, account);
-		print_executed(file, account, top);
+		print_functions(file, account, top);
 		return;
 	}
 	print_counts(file, account);

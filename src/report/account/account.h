@@ -30,6 +30,11 @@ struct account {
 int account_finish(struct account *account) _must_check_;
 void account_release(struct account *account);
 
+static inline const char *account_name(const struct account *account, uint32_t name)
+{
+	return names_get(account->spans->names, name);
+}
+
 /* Lines have at most 100 columns; lists `functions` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 

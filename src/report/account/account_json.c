@@ -3,11 +3,6 @@
 
 #include "json_add.h"
 
-static const char *name_of(const struct account *account, uint32_t name)
-{
-	return names_get(account->spans->names, name);
-}
-
 static json_object *new_spike(const struct account *account)
 {
 	const struct facts *facts = &account->facts;
@@ -36,8 +31,8 @@ static json_object *new_path(const struct account *account, uint32_t span)
 	json_object *list = json_object_new_array();
 
 	for (; span != SPAN_NONE; span = code->spans[span].parent)
-		json_object_array_add(
-			list, json_object_new_string(name_of(account, code->spans[span].name)));
+		json_object_array_add(list, json_object_new_string(
+						    account_name(account, code->spans[span].name)));
 	return list;
 }
 
@@ -118,10 +113,10 @@ static json_object *new_cause(const struct account *account)
 	json_object *object = json_object_new_object();
 
 	json_add_name(object, "kind", cause_kind_name(cause->kind));
-	json_add_name(object, "name", name_of(account, cause->name));
+	json_add_name(object, "name", account_name(account, cause->name));
 	json_add_u64(object, "time_ns", cause->time_ns);
 	json_add_u64(object, "count", cause->count);
-	json_add_name(object, "mostly", name_of(account, cause->mostly));
+	json_add_name(object, "mostly", account_name(account, cause->mostly));
 	json_add(object, "callers",
 		 new_path(account,
 			  cause->span == SPAN_NONE ? SPAN_NONE : code->spans[cause->span].parent));
@@ -155,7 +150,8 @@ static json_object *new_analysis(const struct account *account)
 		json_object *object = json_object_new_object();
 
 		json_add_name(object, "term", analysis_term(row->kind));
-		json_add_name(object, "name", row->name ? name_of(account, row->name) : row->note);
+		json_add_name(object, "name",
+			      row->name ? account_name(account, row->name) : row->note);
 		json_add_u64(object, "time_ns", row->time_ns);
 		json_add(object, "percent", new_percent(row->time_ns, latency_ns));
 		json_object_array_add(list, object);
@@ -171,7 +167,7 @@ static json_object *new_usages(const struct account *account, const struct usage
 		json_object *object = json_object_new_object();
 
 		json_add_name(object, "kind", span_kind_name(usages[i].kind));
-		json_add_name(object, "name", name_of(account, usages[i].name));
+		json_add_name(object, "name", account_name(account, usages[i].name));
 		json_add_u64(object, "time_ns", usages[i].time_ns);
 		json_add_u64(object, "late_ns", usages[i].late_ns);
 		json_add_u64(object, "count", usages[i].count);
@@ -191,7 +187,7 @@ static json_object *new_functions(const struct account *account, size_t top)
 		const struct function *function = &findings->functions[i];
 		json_object *object = json_object_new_object();
 
-		json_add_name(object, "name", name_of(account, function->name));
+		json_add_name(object, "name", account_name(account, function->name));
 		json_add_bool(object, "user", function->user);
 		json_add_u64(object, times ? "self_ns" : "self_instructions", function->self_ns);
 		json_add_u64(object, times ? "total_ns" : "total_instructions", function->total_ns);
@@ -251,9 +247,10 @@ static json_object *new_samples(const struct account *account)
 	callers = json_object_new_array();
 	json_add_u64(object, "count", mostly->all);
 	json_add_u64(object, "in", mostly->nr);
-	json_add_name(object, "function", name_of(account, mostly->function));
+	json_add_name(object, "function", account_name(account, mostly->function));
 	for (size_t i = 0; i < mostly->nr_callers; i++)
-		json_object_array_add(callers, json_text(name_of(account, mostly->callers[i])));
+		json_object_array_add(callers,
+				      json_text(account_name(account, mostly->callers[i])));
 	json_add(object, "callers", callers);
 	return object;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "array.h"
+
 /* This many equal calls in a row are unlikely to be a coincidence. If there are none, fewer will
  * do. */
 #define ALIKE 3
@@ -133,9 +135,9 @@ static int compare(const void *a, const void *b)
 {
 	uint64_t x = size_of(a), y = size_of(b);
 
-	if (x != y)
-		return x > y ? -1 : 1;
-	return strcmp(((const struct longer *)a)->name, ((const struct longer *)b)->name);
+	return array_compare(y, x)
+		       ?: strcmp(((const struct longer *)a)->name,
+				 ((const struct longer *)b)->name);
 }
 
 /* By kind and name. */
@@ -143,9 +145,7 @@ static int compare_names(const void *a, const void *b)
 {
 	const struct longer *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return array_compare(x->kind, y->kind) ?: strcmp(x->name, y->name);
 }
 
 /* Compares functions if they are known, otherwise interrupts and tasks. */

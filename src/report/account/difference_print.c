@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "account/difference.h"
+#include "json_add.h"
 #include "printable.h"
 #include "units.h"
 
@@ -90,11 +91,9 @@ static json_object *new_then(const struct account *account, uint32_t span)
 	if (span == SPAN_NONE)
 		return NULL;
 	object = json_object_new_object();
-	json_object_object_add(object, "name", json_object_new_string(name_of(account, span)));
-	json_object_object_add(object, "begin_ns",
-			       json_object_new_uint64(span_of(account, span)->begin));
-	json_object_object_add(object, "before_ns",
-			       json_object_new_uint64(before_ns(account, span)));
+	json_add_text(object, "name", name_of(account, span));
+	json_add_u64(object, "begin_ns", span_of(account, span)->begin);
+	json_add_u64(object, "before_ns", before_ns(account, span));
 	return object;
 }
 
@@ -106,11 +105,11 @@ static json_object *new_parting(const struct parting *parting, const struct acco
 	if (!parting->same)
 		return NULL;
 	object = json_object_new_object();
-	json_object_object_add(object, "same", json_object_new_uint64(parting->same));
-	json_object_object_add(object, "from_here", new_then(here, parting->here));
-	json_object_object_add(object, "from_there", new_then(there, parting->there));
-	json_object_object_add(object, "here", new_then(here, parting->then_here));
-	json_object_object_add(object, "there", new_then(there, parting->then_there));
+	json_add_u64(object, "same", parting->same);
+	json_add(object, "from_here", new_then(here, parting->here));
+	json_add(object, "from_there", new_then(there, parting->there));
+	json_add(object, "here", new_then(here, parting->then_here));
+	json_add(object, "there", new_then(there, parting->then_there));
 	return object;
 }
 
@@ -124,15 +123,14 @@ json_object *difference_json(const struct difference *difference, const struct a
 		const struct longer *longer = &difference->longer[i];
 		json_object *row = json_object_new_object();
 
-		json_object_object_add(row, "kind",
-				       json_object_new_string(span_kind_name(longer->kind)));
-		json_object_object_add(row, "name", json_object_new_string(longer->name));
-		json_object_object_add(row, "here_ns", json_object_new_uint64(longer->here_ns));
-		json_object_object_add(row, "there_ns", json_object_new_uint64(longer->there_ns));
+		json_add_text(row, "kind", span_kind_name(longer->kind));
+		json_add_text(row, "name", longer->name);
+		json_add_u64(row, "here_ns", longer->here_ns);
+		json_add_u64(row, "there_ns", longer->there_ns);
 		json_object_array_add(list, row);
 	}
-	json_object_object_add(object, "report", account_json(there, top));
-	json_object_object_add(object, "parting", new_parting(&difference->parting, here, there));
-	json_object_object_add(object, "longer", list);
+	json_add(object, "report", account_json(there, top));
+	json_add(object, "parting", new_parting(&difference->parting, here, there));
+	json_add(object, "longer", list);
 	return object;
 }

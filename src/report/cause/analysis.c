@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause/analysis.h"
 
+#include "array.h"
+
 /* A usage has rows for the time before, in and after the timer's IRQ. Further rows: the delay, two
  * latencies, gaps of the recording. */
 #define ROWS_OF_USAGE 3
@@ -98,11 +100,9 @@ static int compare(const void *a, const void *b)
 {
 	const struct analysis_row *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return array_compare(x->kind, y->kind)
+		       ?: array_compare(y->time_ns, x->time_ns)
+		       ?: array_compare(x->name, y->name);
 }
 
 int analysis_make(struct analysis *analysis, const struct findings *findings,

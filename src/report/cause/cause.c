@@ -4,16 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct lane *code_of(const struct findings *findings)
-{
-	return &findings->spans->lanes[LANE_CODE];
-}
-
-static const char *name_of(const struct findings *findings, uint32_t name)
-{
-	return names_get(findings->spans->names, name);
-}
-
 bool cause_explains(const struct findings *findings, uint64_t time_ns)
 {
 	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
@@ -24,7 +14,7 @@ bool cause_explains(const struct findings *findings, uint64_t time_ns)
 static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
 			  uint64_t *nr)
 {
-	const struct lane *code = code_of(findings);
+	const struct lane *code = findings_code(findings);
 	uint32_t found = SPAN_NONE;
 	uint64_t longest = 0;
 
@@ -46,7 +36,7 @@ static uint32_t find_span(const struct findings *findings, enum span_kind kind, 
 /* The innermost function that took most of a span's time, summed over its calls. */
 static int find_mostly(struct cause *cause, const struct findings *findings)
 {
-	const struct lane *code = code_of(findings);
+	const struct lane *code = findings_code(findings);
 	const struct span *outer = &code->spans[cause->span];
 	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
 	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
@@ -75,7 +65,7 @@ static int find_mostly(struct cause *cause, const struct findings *findings)
 /* The same for everything that ran while a thread was late. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
-	const struct lane *code = code_of(findings);
+	const struct lane *code = findings_code(findings);
 	_cleanup_free_ uint64_t *times =
 		calloc(names_count(findings->spans->names), sizeof(*times));
 	uint64_t nr = 0;
@@ -117,7 +107,7 @@ static int blame_irqs_off(struct cause *cause, const struct findings *findings,
 	cause->span = findings_irqs_off_by(findings->spans, off);
 	if (cause->span == SPAN_NONE)
 		return 0;
-	by = &code_of(findings)->spans[cause->span];
+	by = &findings_code(findings)->spans[cause->span];
 	cause->name = by->name;
 	/* Entering an interrupt turns interrupts off. */
 	if (kinds[by->kind] && by->name == off->name)
@@ -197,7 +187,7 @@ static bool is_from_cpu(const char *vector)
 static bool goes_on(const struct cause *cause, const struct findings *findings,
 		    const struct facts *facts)
 {
-	const struct lane *code = code_of(findings);
+	const struct lane *code = findings_code(findings);
 
 	for (uint32_t i = lane_at(code, facts->actual_ns); i != SPAN_NONE;
 	     i = code->spans[i].parent) {
@@ -217,14 +207,14 @@ static void find_sender(struct cause *cause, const struct findings *findings,
 
 	if (!facts->senders || cause->kind != CAUSE_INTERRUPT || cause->span == SPAN_NONE)
 		return;
-	span = &code_of(findings)->spans[cause->span];
+	span = &findings_code(findings)->spans[cause->span];
 	if (cause->mostly)
-		cause->sender =
-			senders_find(facts->senders, span->begin, name_of(findings, cause->mostly));
+		cause->sender = senders_find(facts->senders, span->begin,
+					     findings_name(findings, cause->mostly));
 	if (!cause->sender)
-		cause->sender =
-			senders_find(facts->senders, span->begin, name_of(findings, cause->name));
-	if (!cause->sender && is_from_cpu(name_of(findings, cause->name)))
+		cause->sender = senders_find(facts->senders, span->begin,
+					     findings_name(findings, cause->name));
+	if (!cause->sender && is_from_cpu(findings_name(findings, cause->name)))
 		cause->sender = senders_find(facts->senders, span->begin, NULL);
 }
 
@@ -236,7 +226,7 @@ static bool is_stack_of(const struct spike_stack *stack, int tid)
 const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
 					 const struct facts *facts)
 {
-	const char *name = name_of(findings, cause->name), *space = strrchr(name, ' ');
+	const char *name = findings_name(findings, cause->name), *space = strrchr(name, ' ');
 	int tid = space ? atoi(space + 1) : 0;
 	bool last = is_stack_of(&facts->stack, tid), before = is_stack_of(&facts->holder, tid);
 
@@ -255,7 +245,7 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 static void find_queuer(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
-	const struct lane *code = code_of(findings);
+	const struct lane *code = findings_code(findings);
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 
 	if (!facts->senders)
@@ -263,7 +253,7 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && !cause->sender;
 	     i = code->spans[i].parent)
 		cause->sender = senders_find(facts->senders, findings->late_end,
-					     name_of(findings, code->spans[i].name));
+					     findings_name(findings, code->spans[i].name));
 	if (findings->spans->has_functions)
 		return;
 	for (size_t i = 0; stack && i < stack->nr && !cause->sender; i++)
@@ -332,9 +322,9 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		find_queuer(cause, findings, facts);
 	if (r || cause->span == SPAN_NONE)
 		return r;
-	if (!code_of(findings)->spans[cause->span].cut) {
-		cause->insns = code_of(findings)->spans[cause->span].insns;
-		cause->cycles = code_of(findings)->spans[cause->span].cycles;
+	if (!findings_code(findings)->spans[cause->span].cut) {
+		cause->insns = findings_code(findings)->spans[cause->span].insns;
+		cause->cycles = findings_code(findings)->spans[cause->span].cycles;
 	}
 	r = find_mostly(cause, findings);
 	find_sender(cause, findings, facts);

@@ -3,21 +3,10 @@
 #include "cause/cause.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "units.h"
 
 #define CALLERS_MAX 3
-
-static const struct lane *code_of(const struct findings *findings)
-{
-	return &findings->spans->lanes[LANE_CODE];
-}
-
-static const char *name_of(const struct findings *findings, uint32_t name)
-{
-	return names_get(findings->spans->names, name);
-}
 
 /* Appends () to function names, but not to placeholders such as [unknown]. */
 static void put_function(FILE *file, const char *name)
@@ -29,16 +18,16 @@ static void put_named(FILE *file, const struct cause *cause, const struct findin
 		      uint32_t name)
 {
 	if (findings->spans->has_functions && cause->span != SPAN_NONE)
-		put_function(file, name_of(findings, name));
+		put_function(file, findings_name(findings, name));
 	else
-		fputs(name_of(findings, name), file);
+		fputs(findings_name(findings, name), file);
 }
 
 /* The callers of a span, innermost first. */
 static void put_callers(FILE *file, const struct findings *findings, uint32_t span,
 			const char *before)
 {
-	const struct lane *code = code_of(findings);
+	const struct lane *code = findings_code(findings);
 	size_t nr = 0;
 
 	for (uint32_t i = span; i != SPAN_NONE; i = code->spans[i].parent) {
@@ -47,7 +36,7 @@ static void put_callers(FILE *file, const struct findings *findings, uint32_t sp
 			return;
 		}
 		fputs(nr++ ? " < " : before, file);
-		put_function(file, name_of(findings, code->spans[i].name));
+		put_function(file, findings_name(findings, code->spans[i].name));
 	}
 }
 
@@ -63,7 +52,8 @@ static void put_around(FILE *file, const struct cause *cause, const struct findi
 		       const char *before)
 {
 	if (cause->span != SPAN_NONE && findings->spans->has_functions)
-		put_callers(file, findings, code_of(findings)->spans[cause->span].parent, before);
+		put_callers(file, findings, findings_code(findings)->spans[cause->span].parent,
+			    before);
 }
 
 /* The trigger saw which task the timer's interrupt hit. If the cause came earlier, another task may
@@ -81,7 +71,7 @@ static void put_task(FILE *file, const struct findings *findings, const struct f
 		fprintf(file, ", interrupting %s", facts_task(facts, text, sizeof(text)));
 	else
 		fprintf(file, ", which came while %s ran",
-			name_of(findings, tasks->spans[task].name));
+			findings_name(findings, tasks->spans[task].name));
 }
 
 /* With events: the stack at the spike. */
@@ -103,14 +93,14 @@ static void put_irqs_off(FILE *file, const struct cause *cause, const struct fin
 
 	if (cause->frame == STACK_NONE) {
 		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
-		put_function(file, name_of(findings, cause->name));
+		put_function(file, findings_name(findings, cause->name));
 		fputs(" with interrupts off", file);
 		put_mostly(file, cause, findings);
 		put_around(file, cause, findings, ", called from ");
 		return;
 	}
 	fprintf(file, "%s with interrupts off while %s ran", FORMAT_TIME(cause->time_ns),
-		task == SPAN_NONE ? "it" : name_of(findings, tasks->spans[task].name));
+		task == SPAN_NONE ? "it" : findings_name(findings, tasks->spans[task].name));
 	put_frame(file, cause, facts, ", until they were on again in ");
 }
 
@@ -127,7 +117,7 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 	put_frame(file, cause, facts, ", at last in ");
 	put_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
-		put_task(file, findings, facts, code_of(findings)->spans[cause->span].begin);
+		put_task(file, findings, facts, findings_code(findings)->spans[cause->span].begin);
 }
 
 /* The code that ran at the timer's expected expiry. */
@@ -147,7 +137,7 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	if (!cause->name)
 		return;
 	fprintf(file, ": interrupts were on most of the time, and %s ran",
-		name_of(findings, cause->name));
+		findings_name(findings, cause->name));
 	put_path(file, findings);
 }
 
@@ -157,13 +147,14 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 
 	fprintf(file, "%s%s ran for %s of that", facts->reported ? "" : "blocking thread ",
-		name_of(findings, cause->name), FORMAT_TIME(cause->time_ns));
+		findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
 	if (cause->mostly) {
 		fputs(", most of it in ", file);
-		put_function(file, name_of(findings, cause->mostly));
+		put_function(file, findings_name(findings, cause->mostly));
 	}
 	if (cause->mostly_span != SPAN_NONE)
-		put_callers(file, findings, code_of(findings)->spans[cause->mostly_span].parent,
+		put_callers(file, findings,
+			    findings_code(findings)->spans[cause->mostly_span].parent,
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);
@@ -184,8 +175,8 @@ static void put_mixed(FILE *file, const struct cause *cause, const struct findin
 	fprintf(file, "nothing took even half of that; the most, %s, is of ",
 		FORMAT_TIME(cause->time_ns));
 	fprintf(file, "%s",
-		name_of(findings, cause->name)[0] ? name_of(findings, cause->name)
-						  : "what is not known");
+		findings_name(findings, cause->name)[0] ? findings_name(findings, cause->name)
+							: "what is not known");
 }
 
 static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -221,8 +212,9 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		break;
 	case CAUSE_UNTRACED:
 		fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
-			*name_of(findings, cause->name) == '[' ? "code of which there is no trace"
-							       : name_of(findings, cause->name));
+			*findings_name(findings, cause->name) == '['
+				? "code of which there is no trace"
+				: findings_name(findings, cause->name));
 		put_around(file, cause, findings, ", called from ");
 		break;
 	case CAUSE_LOST:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause/findings.h"
 
-#include <string.h>
+#include "affix.h"
+#include "array.h"
 
 #define WINDOW_NS UINT64_C(200000)
 /* Slices of zero length may lie between a function and its interrupts-off span. */
@@ -31,11 +32,7 @@ static bool only_turns_off(const char *name)
 		"__raw_read_lock_irq", "__raw_write_lock_irq",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	}
-	return false;
+	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
 /* The span of this name that is open at a time, or of zero length shortly before it. Otherwise the
@@ -43,25 +40,17 @@ static bool only_turns_off(const char *name)
 static uint32_t find_named(const struct lane *code, uint64_t at, uint32_t name)
 {
 	uint32_t i = lane_at(code, at);
-	uint32_t low = 0, high = code->nr;
+	size_t low = ARRAY_COUNT_BEFORE(code->nr, k, code->spans[k].begin <= at);
 
 	for (uint32_t outer = i; outer != SPAN_NONE; outer = code->spans[outer].parent) {
 		if (code->spans[outer].name == name)
 			return outer;
 	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (code->spans[middle].begin <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (uint32_t back = 0; back < LOOK_BACK && back < low; back++) {
+	for (size_t back = 0; back < LOOK_BACK && back < low; back++) {
 		const struct span *span = &code->spans[low - 1 - back];
 
 		if (span->name == name && span->end >= at)
-			return low - 1 - back;
+			return (uint32_t)(low - 1 - back);
 	}
 	return i;
 }
@@ -119,20 +108,16 @@ static int compare_usage(const void *a, const void *b)
 {
 	const struct usage *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return array_compare(y->time_ns, x->time_ns) ?: array_compare(x->name, y->name);
 }
 
 static int compare_functions(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	if (x->self_ns != y->self_ns)
-		return x->self_ns > y->self_ns ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return array_compare(y->self_ns, x->self_ns)
+		       ?: array_compare(y->total_ns, x->total_ns)
+		       ?: array_compare(x->name, y->name);
 }
 
 static void table_finish(struct table *table, struct usage **rows, size_t *nr)
@@ -201,13 +186,6 @@ struct sums {
 	uint32_t *owners;
 };
 
-static uint64_t common_part(uint64_t from, uint64_t to, uint64_t begin, uint64_t end)
-{
-	begin = from > begin ? from : begin;
-	end = to < end ? to : end;
-	return end > begin ? end - begin : 0;
-}
-
 static const struct span *find_owner(const struct sums *sums, const struct cursor cursors[LANE_NR])
 {
 	const struct cursor *code = &cursors[LANE_CODE];
@@ -226,7 +204,8 @@ static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], ui
 	const struct span *owner = find_owner(sums, cursors);
 	const struct span *code = cursor_span(&cursors[LANE_CODE]);
 	const struct findings *findings = sums->findings;
-	uint64_t late_ns = common_part(from, to, findings->late_begin, findings->late_end);
+	const struct span piece = { .begin = from, .end = to };
+	uint64_t late_ns = span_within(&piece, findings->late_begin, findings->late_end);
 	struct usage *row;
 
 	/* Without a known task, the time counts as lost. */
@@ -236,8 +215,8 @@ static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], ui
 		return -ENOMEM;
 	row->time_ns += to - from;
 	row->late_ns += late_ns;
-	row->before_irq_ns += common_part(from, to, findings->late_begin, findings->irq_begin);
-	row->in_irq_ns += common_part(from, to, findings->irq_begin, findings->irq_end);
+	row->before_irq_ns += span_within(&piece, findings->late_begin, findings->irq_begin);
+	row->in_irq_ns += span_within(&piece, findings->irq_begin, findings->irq_end);
 	if (code && code->kind != SPAN_UNTRACED) {
 		sums->functions[code->name].self_ns += to - from;
 		sums->functions[code->name].late_ns += late_ns;

@@ -46,6 +46,16 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 		  uint64_t window_ns) _must_check_;
 void findings_release(struct findings *findings);
 
+static inline const struct lane *findings_code(const struct findings *findings)
+{
+	return &findings->spans->lanes[LANE_CODE];
+}
+
+static inline const char *findings_name(const struct findings *findings, uint32_t name)
+{
+	return names_get(findings->spans->names, name);
+}
+
 /* For an interrupts-off span: the span of the function that turned them off, by itself or by a
  * helper. SPAN_NONE: unknown. */
 uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off);

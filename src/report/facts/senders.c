@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "affix.h"
 #include "printable.h"
 #include "read.h"
 
@@ -18,11 +19,7 @@ static bool only_sends(const char *name)
 		"mod_delayed",	"kvm_send",   "hv_send",      "xen_smp_send",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	}
-	return false;
+	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
 static void put_callers(struct sender *sender, struct tracepoints *tracepoints,

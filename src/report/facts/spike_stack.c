@@ -3,18 +3,10 @@
 
 #include <string.h>
 
+#include "affix.h"
 #include "util.h"
 
 #define CALLERS_MAX 3
-
-static bool begins_with_any(const char *name, const char *const *prefixes, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	}
-	return false;
-}
 
 /* Functions that only turn interrupts or preemption on, or run as a consequence: the caller is of
  * interest. */
@@ -27,7 +19,7 @@ static bool only_turns_on(const char *name)
 		"preempt_schedule",  "__local_bh_enable",  "__schedule",	"__cond_resched",
 	};
 
-	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes)) || !strcmp(name, "schedule");
+	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes)) || !strcmp(name, "schedule");
 }
 
 static bool is_idle(const char *name)
@@ -38,7 +30,7 @@ static bool is_idle(const char *name)
 		"poll_idle", "pv_native_safe", "tdx_safe_halt", "xen_safe_halt",
 	};
 
-	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
 /* Entry and exit code between user space and kernel keeps interrupts off only briefly. */
@@ -50,7 +42,7 @@ static bool only_passes(const char *name)
 		"ret_from_", "__do_fast_", "syscall_",		"x64_sys_call",
 	};
 
-	return begins_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
 /* An interrupt's exit turns interrupts on before it schedules. */

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static const char *name_of(const struct findings *findings, uint32_t name)
-{
-	return names_get(findings->spans->names, name);
-}
-
 static void add_frame(struct fingerprint *to, const char *name)
 {
 	if (to->nr < FINGERPRINT_FRAMES_MAX && *name)
@@ -64,12 +59,12 @@ static void add_spans(struct fingerprint *to, const struct findings *findings,
 
 	for (uint32_t i = span; i != SPAN_NONE && !code->spans[i].user; i = code->spans[i].parent) {
 		outermost = i;
-		if (!add_function(to, name_of(findings, code->spans[i].name)))
+		if (!add_function(to, findings_name(findings, code->spans[i].name)))
 			return;
 	}
 	if (outermost == SPAN_NONE)
 		return;
-	at = spike_stack_find(&facts->stack, name_of(findings, code->spans[outermost].name));
+	at = spike_stack_find(&facts->stack, findings_name(findings, code->spans[outermost].name));
 	if (at != STACK_NONE)
 		add_stack(to, &facts->stack, at + 1);
 }
@@ -121,11 +116,11 @@ static void add_handler(struct fingerprint *to, const struct cause *cause,
 	struct handler handler = { "", "" };
 	uint32_t i = SPAN_NONE;
 
-	fingerprint_entry(handler.entry, name_of(findings, cause->name));
+	fingerprint_entry(handler.entry, findings_name(findings, cause->name));
 	if (cause->mostly && cause->span != SPAN_NONE)
 		i = find_within(code, cause->span, cause->mostly);
 	for (; i != SPAN_NONE && i != cause->span; i = code->spans[i].parent)
-		take_caller(&handler, name_of(findings, code->spans[i].name));
+		take_caller(&handler, findings_name(findings, code->spans[i].name));
 	add_frame(to, handler.function);
 	add_frame(to, handler.entry);
 }
@@ -150,7 +145,7 @@ static void make_irqs_off(struct fingerprint *to, const struct cause *cause,
 	else if (cause->span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->span);
 	else
-		add_function(to, name_of(findings, cause->name));
+		add_function(to, findings_name(findings, cause->name));
 }
 
 /* Names of tasks have the thread id after a blank. */
@@ -193,7 +188,7 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
 		to->nr = 0;
 	if (!to->nr)
-		add_named_task(to, name_of(findings, cause->name));
+		add_named_task(to, findings_name(findings, cause->name));
 }
 
 /* Nothing that the CPU executed delayed the interrupt. */
@@ -237,9 +232,9 @@ static void make_named(struct fingerprint *to, const struct cause *cause,
 
 	set_kind(to, cause_kind_name(cause->kind));
 	/* Placeholders such as [not traced] tell no more than the kind. */
-	if (name_of(findings, cause->name)[0] == '[')
+	if (findings_name(findings, cause->name)[0] == '[')
 		return;
-	fingerprint_function(name, name_of(findings, cause->name));
+	fingerprint_function(name, findings_name(findings, cause->name));
 	add_frame(to, name);
 }
 

@@ -6,12 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "affix.h"
 #include "util.h"
-
-static bool starts_with(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
-}
 
 /* Copies up to the first of `ends`. */
 static void copy_until(char *buf, const char *name, const char *ends)
@@ -33,7 +29,7 @@ void fingerprint_function(char *buf, const char *name)
 	static const char *const prefixes[] = { "__pfx_", "__cfi_", "." };
 
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (starts_with(name, prefixes[i]))
+		if (has_prefix(name, prefixes[i]))
 			name += strlen(prefixes[i]);
 	}
 	/* No C symbol has a dot: .isra.0, .constprop.0, .part.0, .cold, .llvm.1234 */
@@ -51,12 +47,9 @@ static const char *system_call(const char *name)
 		"__arm64_sys_",	       "__riscv_sys_",	      "__s390x_sys_",
 		"__se_sys_",	       "__do_sys_",	      "ksys_",
 	};
+	size_t length = prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (starts_with(name, prefixes[i]))
-			return name + strlen(prefixes[i]);
-	}
-	return NULL;
+	return length ? name + length : NULL;
 }
 
 struct named {
@@ -153,12 +146,9 @@ static const char *behind_entry(const char *name)
 {
 	static const char *const prefixes[] = { "asm_sysvec_", "__sysvec_", "sysvec_",
 						"asm_exc_",    "exc_",	    "asm_" };
+	size_t length = prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (starts_with(name, prefixes[i]))
-			return name + strlen(prefixes[i]);
-	}
-	return NULL;
+	return length ? name + length : NULL;
 }
 
 static void put_token(char *token, const char *name)
@@ -208,7 +198,7 @@ void fingerprint_entry(char *token, const char *name)
 {
 	char text[FINGERPRINT_NAME_SIZE];
 
-	if (starts_with(name, "irq ")) {
+	if (has_prefix(name, "irq ")) {
 		name += strlen("irq ");
 		name += strspn(name, "0123456789");
 		fingerprint_irq(text, name + (*name == ' '));
@@ -227,12 +217,12 @@ static bool put_irq_thread(char *buf, const char *comm)
 	char name[FINGERPRINT_NAME_SIZE];
 	const char *at = comm + strlen("irq/");
 
-	if (!starts_with(comm, "irq/") || !isdigit((unsigned char)*at))
+	if (!has_prefix(comm, "irq/") || !isdigit((unsigned char)*at))
 		return false;
 	at += strspn(at, "0123456789");
 	/* The kernel cuts names of tasks; `s-` marks a second handler. */
 	at += *at == '-';
-	if (starts_with(at, "s-"))
+	if (has_prefix(at, "s-"))
 		at += 2;
 	fingerprint_irq(name, at);
 	snprintf(buf, FINGERPRINT_NAME_SIZE, "irq/%.*s", FINGERPRINT_NAME_SIZE - 5, name);
@@ -246,7 +236,7 @@ void fingerprint_task(char *buf, const char *comm)
 
 	if (put_irq_thread(buf, comm))
 		return;
-	if (starts_with(comm, "kworker/") || starts_with(comm, "kworker+"))
+	if (has_prefix(comm, "kworker/") || has_prefix(comm, "kworker+"))
 		comm = "kworker";
 	while (comm[end] &&
 	       !(end && strchr("/-:#_ .", comm[end]) && isdigit((unsigned char)comm[end + 1])))

@@ -5,18 +5,13 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "affix.h"
 #include "io.h"
+#include "strfmt.h"
 
 #define CHUNK 65536
 /* Level 1 is hardly slower than no compression, at a tenth of the size. */
 #define GZIP_MODE "wb1"
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t length = strlen(s), wanted = strlen(end);
-
-	return length >= wanted && !strcmp(s + length - wanted, end);
-}
 
 int fxt_file_scratch(const char *path, FILE **ret)
 {
@@ -24,10 +19,9 @@ int fxt_file_scratch(const char *path, FILE **ret)
 	_cleanup_close_ int fd = -1;
 	FILE *file;
 
-	if (asprintf(&name, "%s.XXXXXX", path) < 0) {
-		name = NULL;
+	name = strfmt("%s.XXXXXX", path);
+	if (!name)
 		return -ENOMEM;
-	}
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -45,15 +39,12 @@ char *fxt_file_path(const char *path, int number)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	const char *suffix = strstr(name, ".fxt") ?: strrchr(name, '.');
-	char *result;
 
 	if (number < 0)
 		return strdup(path);
 	if (!suffix)
 		suffix = path + strlen(path);
-	if (asprintf(&result, "%.*s.%03d%s", (int)(suffix - path), path, number, suffix) < 0)
-		return NULL;
-	return result;
+	return strfmt("%.*s.%03d%s", (int)(suffix - path), path, number, suffix);
 }
 
 static int open_scratch(struct fxt_file *out, bool compress)
@@ -82,11 +73,10 @@ static int open_scratch(struct fxt_file *out, bool compress)
 int fxt_file_open(struct fxt_file *out, const char *path, int number)
 {
 	*out = (struct fxt_file){ .path = fxt_file_path(path, number), .fd = -1 };
-	if (!out->path || asprintf(&out->scratch, "%s.XXXXXX", out->path) < 0) {
-		out->scratch = NULL;
+	out->scratch = out->path ? strfmt("%s.XXXXXX", out->path) : NULL;
+	if (!out->scratch)
 		return -ENOMEM;
-	}
-	return open_scratch(out, ends_with(path, ".gz"));
+	return open_scratch(out, has_suffix(path, ".gz"));
 }
 
 int fxt_file_write(struct fxt_file *out, const void *bytes, size_t size)

@@ -179,9 +179,7 @@ static int compare_late(const void *a, const void *b)
 {
 	const struct late *x = a, *y = b;
 
-	if (x->late.part != y->late.part)
-		return x->late.part < y->late.part ? -1 : 1;
-	return x->number > y->number ? -1 : 1;
+	return array_compare(x->late.part, y->late.part) ?: array_compare(y->number, x->number);
 }
 
 static void write_late(struct fxt_timeline *sink, const struct late *late, bool is_begin)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "affix.h"
 #include "printable.h"
 
 /* Before the window, at most this many ended spans are kept. */
@@ -14,13 +15,6 @@ struct reader {
 	struct tracepoints *tracepoints;
 	const struct tracepoint_event *event;
 };
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t length = strlen(s), wanted = strlen(end);
-
-	return length >= wanted && !strcmp(s + length - wanted, end);
-}
 
 /* Drops ended spans. Open ones are linked through their parents. */
 static void forget(struct lane *lane)
@@ -69,7 +63,7 @@ static int begin(const struct reader *reader, enum span_kind kind, const char *n
 
 static int begin_or_end(const struct reader *reader, enum span_kind kind, const char *name)
 {
-	if (ends_with(reader->event->kind->name, "_entry"))
+	if (has_suffix(reader->event->kind->name, "_entry"))
 		return begin(reader, kind, name);
 	end_named(reader->spans, reader->event->time, name);
 	return 0;
@@ -98,7 +92,7 @@ static int on_irq(const struct reader *reader)
 	if (!tracepoint_number(reader->event, "irq", &irq))
 		return 0;
 	snprintf(prefix, sizeof(prefix), "irq %d ", (int)irq);
-	if (ends_with(reader->event->kind->name, "_entry")) {
+	if (has_suffix(reader->event->kind->name, "_entry")) {
 		tracepoint_text(reader->event, "name", name, sizeof(name));
 		snprintf(text, sizeof(text), "%s%s", prefix, printable(name));
 		return begin(reader, SPAN_INTERRUPT, text);
@@ -135,7 +129,7 @@ static int on_timer(const struct reader *reader)
 	uint64_t address;
 	char text[32];
 
-	if (ends_with(reader->event->kind->name, "_entry")) {
+	if (has_suffix(reader->event->kind->name, "_entry")) {
 		if (!tracepoint_number(reader->event, "function", &address))
 			return begin(reader, SPAN_FUNCTION, "?");
 		snprintf(text, sizeof(text), "0x%" PRIx64, address);
@@ -221,7 +215,7 @@ static int on_power(const struct reader *reader)
 	if (!tracepoint_number(reader->event, "state", &state) ||
 	    !tracepoint_number(reader->event, "cpu_id", &cpu) || (int)cpu != reader->event->cpu)
 		return 0;
-	if (ends_with(reader->event->kind->name, "_frequency")) {
+	if (has_suffix(reader->event->kind->name, "_frequency")) {
 		power->frequency_khz = state;
 	} else if ((uint32_t)state == UINT32_MAX) {
 		power->left = reader->event->time;
@@ -303,16 +297,13 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 {
 	struct events_spans to = { spans, tracepoints, begin };
 	struct tracepoint_event event;
-	int r;
+	int r = 0;
 
-	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+	while (!r && tracepoints_next(tracepoints, &event)) {
 		if (event.time >= begin)
 			senders_take(senders, tracepoints, &event, cpu);
-		if (cpu >= 0 && event.cpu != cpu)
-			continue;
-		r = events_spans_take(&to, &event);
-		if (r)
-			break;
+		if (cpu < 0 || event.cpu == cpu)
+			r = events_spans_take(&to, &event);
 	}
 	senders_name(senders, tracepoints_file(tracepoints));
 	return events_spans_end(&to, end) ?: r;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "array.h"
+
 struct lane_late {
 	uint32_t span;
 	uint32_t before; /* index of the span it precedes */
@@ -130,9 +132,7 @@ static int compare_late(const void *a, const void *b)
 {
 	const struct lane_late *x = a, *y = b;
 
-	if (x->before != y->before)
-		return x->before < y->before ? -1 : 1;
-	return x->span > y->span ? -1 : 1;
+	return array_compare(x->before, y->before) ?: array_compare(y->span, x->span);
 }
 
 /* Computes the final index of each span. */
@@ -224,23 +224,14 @@ void spans_finish(struct spans *spans, uint64_t end)
 
 uint32_t lane_at(const struct lane *lane, uint64_t at)
 {
-	uint32_t low = 0, high = lane->nr;
+	/* SPAN_NONE if there is none. */
+	uint32_t i =
+		(uint32_t)ARRAY_COUNT_BEFORE(lane->nr, k, lane->spans[k].begin <= at) - UINT32_C(1);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (lane->spans[middle].begin <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return SPAN_NONE;
 	/* The last span that began may have ended; its ancestors have not. */
-	low--;
-	while (low != SPAN_NONE && lane->spans[low].end <= at)
-		low = lane->spans[low].parent;
-	return low;
+	while (i != SPAN_NONE && lane->spans[i].end <= at)
+		i = lane->spans[i].parent;
+	return i;
 }
 
 uint32_t lane_at_end(const struct lane *lane, uint64_t end)

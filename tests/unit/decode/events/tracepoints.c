@@ -60,16 +60,14 @@ static void check_times(const struct perfdata_file *file, const struct sample_wi
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	struct tracepoint_event event;
 	char *why = NULL, text[256] = "";
-	int r;
 
 	assert_int_equal(tracepoints_new(&tracepoints, file, window, &why), 0);
-	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+	while (tracepoints_next(tracepoints, &event)) {
 		size_t length = strlen(text);
 
 		snprintf(text + length, sizeof(text) - length, "%" PRIu64 "@%d ", event.time,
 			 event.cpu);
 	}
-	assert_int_equal(r, 0);
 	assert_string_equal(text, expected);
 }
 
@@ -104,7 +102,7 @@ static void next(struct tracepoints *tracepoints, struct tracepoint_event *event
 {
 	const char *text = NULL;
 
-	assert_int_equal(tracepoints_next(tracepoints, event), 1);
+	assert_true(tracepoints_next(tracepoints, event));
 	assert_string_equal(event->kind->name, name);
 	assert_int_equal(event->tid, 6);
 	assert_int_equal(tracepoints_print(tracepoints, event, &text), 0);
@@ -132,7 +130,7 @@ static void check_fields(struct tracepoints *tracepoints)
 	assert_true(tracepoint_text(&event, "comm", text, 4));
 	assert_string_equal(text, "123");
 	next(tracepoints, &event, "test:divided", "a=0");
-	assert_int_equal(tracepoints_next(tracepoints, &event), 0);
+	assert_false(tracepoints_next(tracepoints, &event));
 }
 
 TEST_IN_FOLDER(reads_fields)

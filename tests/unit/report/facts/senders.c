@@ -41,7 +41,7 @@ static void read_all(struct senders *senders, const struct made_sample *samples,
 	struct tracepoint_event event;
 
 	*senders = (struct senders){ 0 };
-	while (tracepoints_next(tracepoints, &event) > 0) {
+	while (tracepoints_next(tracepoints, &event)) {
 		if (event.time >= begin)
 			senders_take(senders, tracepoints, &event, cpu);
 	}

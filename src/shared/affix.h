@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* How strings begin and end. */
+#ifndef SHARED_AFFIX_H
+#define SHARED_AFFIX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static inline bool has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static inline bool has_suffix(const char *text, const char *suffix)
+{
+	size_t length = strlen(text), wanted = strlen(suffix);
+
+	return length >= wanted && !strcmp(text + length - wanted, suffix);
+}
+
+/* The length of the first of the prefixes that the text has; 0: it has none. */
+static inline size_t prefix_of(const char *text, const char *const *prefixes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (has_prefix(text, prefixes[i]))
+			return strlen(prefixes[i]);
+	}
+	return 0;
+}
+
+#endif
