@@ -315,6 +315,16 @@ TEST(is_overtaken)
 	map[0].owed = 0;
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_signals[0], 0);
+	/* Within the grace: the next spike's signal is left to the next spike. */
+	spike(0, 2, false);
+	poke_settle(poke, 2, true);
+	spike(0, 3, true);
+	map[0].way = POKE_WAY_NONE;
+	map[0].owed = POKE_OWED(POKE_WAY_NONE);
+	pass_grace(poke);
+	assert_int_equal(nr_signals[0], 0);
+	poke_settle(poke, 3, true);
+	assert_int_equal(nr_signals[0], 1);
 	poke_free(poke);
 }
 

@@ -37,6 +37,10 @@ static void names_who_turned_interrupts_off(FILE *file)
 	    CALL(95000, "udelay"), CALL(95000, "delay_tsc"), RETURN(145000), RETURN(145000),
 	    CALL(145500, "udelay"), CALL(145500, "delay_tsc"), RETURN(200000), RETURN(200000),
 	    RETURN(201000), ON(201000));
+	/* Of two as long as each other, the first. */
+	SAY(true, TASK(0, "stress 7"), CALL(100000, "first"), OFF(100000, "first"), ON(150000),
+	    RETURN(150000), CALL(150000, "second"), OFF(150000, "second"), ON(200000),
+	    RETURN(200000));
 	/* Many short ones make no timer late. */
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), OFF(110000, "foo"), ON(130000),
 	    OFF(130001, "foo"), ON(150000), OFF(160000, "foo"), ON(180000));

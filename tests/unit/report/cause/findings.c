@@ -29,13 +29,15 @@ static void check(const struct usage *usage, enum span_kind kind, uint64_t time_
 
 static int make(struct account *account)
 {
+	/* The first and the last interrupt end and begin where the window does: none is in it. */
 	int r = TIMELINE(account, true, TASK(500, "stress 7"), CALL(500, "foo"), CALL(600, "foo"),
-			 OFF(50000, "irq"), ENTER(50000, SPAN_INTERRUPT, "irq"),
-			 CALL(60000, "handler"), RETURN(90000), RETURN(90000), ON(90000),
-			 ENTER(95000, SPAN_INTERRUPT, "irq"), ENTER(96000, SPAN_NMI, "nmi"),
-			 RETURN(116000), RETURN(121000), { LANE_TASKS, 150000, SPAN_THREAD, NULL },
-			 TASK(150000, "other 8"), GAP(160000, SPAN_LOST, "[lost]"),
-			 END_GAP(180000));
+			 ENTER(900, SPAN_INTERRUPT, "irq"), RETURN(1000), OFF(50000, "irq"),
+			 ENTER(50000, SPAN_INTERRUPT, "irq"), CALL(60000, "handler"), RETURN(90000),
+			 RETURN(90000), ON(90000), ENTER(95000, SPAN_INTERRUPT, "irq"),
+			 ENTER(96000, SPAN_NMI, "nmi"), RETURN(116000), RETURN(121000),
+			 { LANE_TASKS, 150000, SPAN_THREAD, NULL }, TASK(150000, "other 8"),
+			 GAP(160000, SPAN_LOST, "[lost]"), END_GAP(180000),
+			 ENTER(201000, SPAN_INTERRUPT, "irq"));
 
 	return r ?: account_finish(account);
 }
