@@ -20,6 +20,13 @@ int empty_tp(void *ctx)
 	return 1;
 }
 
+SEC("?raw_tp")
+int empty_raw(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
 SEC("?fentry")
 int empty_fentry(void *ctx)
 {

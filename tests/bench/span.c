@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a span below the threshold costs the thread that it measures, beside empty programs of the
- * same type in the same places, and none. CPU time, the median of turns; of an entry and an exit
- * together, and the half of what it adds. */
+ * same type in the same places, and none; and beside a write() to trace_marker, by which a program
+ * would say the same itself. CPU time, the median of turns; of an entry and an exit together, and
+ * the half of what it adds. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -54,12 +56,28 @@ static void hit_probes(void)
 	PROBE("end");
 }
 
+static int marker;
+
+static void mark(void)
+{
+	static const char text[] = "end of 1";
+
+	if (write(marker, text, sizeof(text)) < 0)
+		exit(1);
+}
+
+static bool attach_syscall(struct span_empty_bpf *skel)
+{
+	const struct bpf_program *program = skel->progs.empty_tp;
+
+	return bpf_program__attach_tracepoint(program, "syscalls", "sys_enter_getppid") &&
+	       bpf_program__attach_tracepoint(program, "syscalls", "sys_exit_getppid");
+}
+
 static bool attach_tp(struct span_empty_bpf *skel)
 {
-	skel->links.empty_tp = bpf_program__attach_tracepoint(skel->progs.empty_tp, "syscalls",
-							      "sys_enter_getppid");
-	return skel->links.empty_tp &&
-	       bpf_program__attach_tracepoint(skel->progs.empty_tp, "syscalls", "sys_exit_getppid");
+	return bpf_program__attach_raw_tracepoint(skel->progs.empty_raw, "sys_enter") &&
+	       bpf_program__attach_raw_tracepoint(skel->progs.empty_raw, "sys_exit");
 }
 
 static bool attach_fn(struct span_empty_bpf *skel)
@@ -91,8 +109,9 @@ static const struct row {
 	void (*call)(void);
 	bool (*attach)(struct span_empty_bpf *skel);
 } rows[] = {
-	{ "tp", "it=tp:syscalls:sys_enter_getppid..tp:syscalls:sys_exit_getppid", call_kernel,
-	  attach_tp },
+	{ "tp", "it=tp:raw_syscalls:sys_enter..tp:raw_syscalls:sys_exit", call_kernel, attach_tp },
+	{ "syscall", "it=tp:syscalls:sys_enter_getppid..tp:syscalls:sys_exit_getppid", call_kernel,
+	  attach_syscall },
 	{ "fn", "it=fn:" FUNCTION, call_kernel, attach_fn },
 	{ "uprobe", "it=uprobe:" SELF ":probed", probed, attach_uprobe },
 	{ "usdt", "it=usdt:" SELF ":bench:begin..usdt:" SELF ":bench:end", hit_probes,
@@ -133,16 +152,16 @@ static double measure(void (*call)(void))
 static double measure_empty(const struct row *row)
 {
 	struct span_empty_bpf *skel = span_empty_bpf__open();
-	struct bpf_program *all[] = { skel->progs.empty_tp, skel->progs.empty_probe,
-				      skel->progs.empty_usdt, skel->progs.empty_fentry,
-				      skel->progs.empty_fexit };
+	struct bpf_program *all[] = { skel->progs.empty_tp,	skel->progs.empty_probe,
+				      skel->progs.empty_usdt,	skel->progs.empty_raw,
+				      skel->progs.empty_fentry, skel->progs.empty_fexit };
 	bool fn = row->attach == attach_fn;
 
-	for (size_t i = 0; i < 5; i++)
-		bpf_program__set_autoload(all[i], (i >= 3) == fn);
+	for (size_t i = 0; i < 6; i++)
+		bpf_program__set_autoload(all[i], (i >= 4) == fn);
 	if (fn) {
-		bpf_program__set_attach_target(all[3], 0, FUNCTION);
 		bpf_program__set_attach_target(all[4], 0, FUNCTION);
+		bpf_program__set_attach_target(all[5], 0, FUNCTION);
 	}
 	if (span_empty_bpf__load(skel) || !row->attach(skel))
 		return 0;
@@ -210,8 +229,9 @@ int main(void)
 	cpu_set_t set;
 	int failed = 0;
 
-	if (geteuid()) {
-		printf("needs root\n");
+	marker = open("/sys/kernel/tracing/trace_marker", O_WRONLY | O_CLOEXEC);
+	if (geteuid() || marker < 0) {
+		printf("needs root, and tracefs at /sys/kernel/tracing\n");
 		return EXIT_SKIP;
 	}
 	if (!mkdtemp(output))
@@ -222,6 +242,7 @@ int main(void)
 	libbpf_set_print(NULL);
 	printf("ns, of which the last two are of one event\n");
 	printf("%-8s %8s %8s %8s %8s %8s\n", "", "alone", "empty", "span", "empty", "span");
+	printf("%-8s %8.0f\n", "write()", measure(mark));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		failed |= measure_row(&rows[i], output);
 	rmdir(output);
