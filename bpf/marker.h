@@ -8,6 +8,10 @@
 #include "spike.h"
 #include "stack.h"
 
+#include <linux/ptrace.h>
+
+#include <bpf/bpf_tracing.h>
+
 /* Of a longer text the beginning is looked at. */
 #define MARKER_TEXT_MAX 128
 
@@ -22,10 +26,11 @@ struct marker_text {
 	__u8 text[MARKER_TEXT_MAX];
 };
 
+/* tasks: see hold(). */
 static __noinline int marker_spike(void *ctx, struct trigger_cpu *cpu,
-				   const struct marker_text *marker, __u64 latency_ns)
+				   const struct marker_text *marker, __u64 latency_ns, __u64 tasks)
 {
-	struct trigger_spike *s = take(cpu, TRIGGER_MARKER, latency_ns);
+	struct trigger_spike *s = take_spike(cpu, TRIGGER_MARKER, latency_ns, tasks);
 
 	if (!s)
 		return 0;
@@ -46,7 +51,7 @@ static __noinline int marker_take(struct marker_scan *scan, __u8 character)
 	return 0;
 }
 
-static __noinline int marker_look(void *ctx, const void *text, __u64 size)
+static __noinline int marker_look(void *ctx, const void *text, __u64 size, __u64 tasks)
 {
 	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_MARKER);
 	struct marker_text marker = {};
@@ -67,7 +72,7 @@ static __noinline int marker_look(void *ctx, const void *text, __u64 size)
 	count(cpu, scan.latency_ns);
 	if (scan.latency_ns < measured_ns[TRIGGER_MARKER])
 		return 0;
-	return marker_spike(ctx, cpu, &marker, scan.latency_ns);
+	return marker_spike(ctx, cpu, &marker, scan.latency_ns, tasks);
 }
 
 /* vfs_write(file, text, size, position), of any file: nothing can be attached to the functions of
@@ -78,7 +83,18 @@ int marker_write(__u64 *ctx)
 	const struct file *file = (const struct file *)ctx[0];
 
 	if ((__u64)file->f_op->write == marker_function)
-		marker_look(ctx, (const void *)ctx[1], ctx[2]);
+		marker_look(ctx, (const void *)ctx[1], ctx[2], true);
+	return 0;
+}
+
+/* The same where functions have no trampolines. */
+SEC("?kprobe/vfs_write")
+int marker_write_probe(struct pt_regs *ctx)
+{
+	const struct file *file = (const struct file *)PT_REGS_PARM1(ctx);
+
+	if ((__u64)BPF_CORE_READ(file, f_op, write) == marker_function)
+		marker_look(ctx, (const void *)PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx), false);
 	return 0;
 }
 

@@ -350,7 +350,11 @@ static __always_inline bool span_take_note(__u32 exit, __u64 *value)
 SEC("?tp")
 int span_entry_note(void *ctx)
 {
-	return span_note(ctx, 0, &span_entry_argument);
+	if (span_entry_argument.filtered)
+		return span_note(ctx, 0, &span_entry_argument);
+	/* Nothing is frozen here. */
+	span_begin(span_field(ctx, &span_entry_argument));
+	return 1;
 }
 
 SEC("?tp")

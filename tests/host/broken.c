@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* For LD_PRELOAD: a library that is broken in the way that PERF_POKE_BROKEN says. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <bpf/libbpf.h>
 
 #include <perf_poke.h>
 
@@ -24,6 +27,15 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 	if (is_broken("signal"))
 		changed.nr_targets = 0;
 	return new (pp, &changed);
+}
+
+/* The kernel has no trampolines. */
+int libbpf_find_vmlinux_btf_id(const char *name, enum bpf_attach_type type)
+{
+	int (*find)(const char *name, enum bpf_attach_type type) =
+		dlsym(RTLD_NEXT, "libbpf_find_vmlinux_btf_id");
+
+	return is_broken("trampoline") ? -ENOENT : find(name, type);
 }
 
 /* They leave a descriptor. */

@@ -16,19 +16,26 @@ TRACING_ON = "/sys/kernel/tracing/tracing_on"
 LIMIT_US = 3000
 
 
+# Set by the library that the build makes for it: the kernel is as one without trampolines.
+NO_TRAMPOLINE = {"PERF_POKE_BROKEN": "trampoline", "LD_PRELOAD": os.environ.get("PERF_POKE_BROKEN_LIBRARY", "")}
+
+
 @functools.cache
-def marker_row():
-    rows = common.parse_lines(common.run_ctl("check", "--json").stdout)
+def marker_row(way):
+    rows = common.parse_lines(common.run_ctl("check", "--json", env={**os.environ, **dict(way)}).stdout)
     return next(row for row in rows if row["name"] == "marker")
 
 
 class MarkerTest(common.HostTest):
+    way = {}
+
     def setUp(self):
         super().setUp()
         if not os.path.exists(MARKER):
             self.skipTest("needs tracefs at /sys/kernel/tracing")
-        if not marker_row()["have"]:
-            self.skipTest("trigger marker: " + marker_row()["detail"])
+        row = marker_row(tuple(self.way.items()))
+        if not row["have"]:
+            self.skipTest("trigger marker: " + row["detail"])
         self.cpu = common.find_cpus(1)[0]
         # The tools stop ftrace at their mark.
         on = common.read(TRACING_ON)
@@ -39,7 +46,8 @@ class MarkerTest(common.HostTest):
             file.write(text)
 
     def session(self, text, *args, recorder=("--recorder", "none")):
-        return common.Session([self.cpu], self.output, "--trigger", "marker=" + text, "--workload", "auto", *recorder, *args)
+        return common.Session([self.cpu], self.output, "--trigger", "marker=" + text, "--workload", "auto", *recorder, *args,
+                              env={**os.environ, **self.way})
 
     def spike(self, path):
         with open(os.path.join(path, "capture.json")) as file:
@@ -70,6 +78,15 @@ class Writes(MarkerTest):
         self.assertEqual((last["latency_ns"], last["label"]), (0, ("cycle 9 overran by far " + "y" * 63)[:63]))
         self.assertEqual(session.summary["triggers"]["marker"]["all"]["count"], 2)
         self.assertTrue(common.run_ctl("report", capture["path"]).stdout.startswith("cycle 8 overran: 83 us 83us late"))
+
+
+class WritesToKprobe(Writes):
+    way = NO_TRAMPOLINE
+
+    def setUp(self):
+        if not self.way["LD_PRELOAD"]:
+            self.skipTest("sanitizers must be loaded first")
+        super().setUp()
 
 
 class RtTests(MarkerTest):

@@ -3,7 +3,11 @@
 
 #include <stdarg.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "util.h"
 
 void probe_say(struct probe_detail *detail, const char *format, ...)
 {
@@ -34,4 +38,24 @@ bool kfunc_exists(const char *name)
 
 	btf__free(btf);
 	return found;
+}
+
+bool function_has_trampoline(const char *function)
+{
+	const struct bpf_insn program[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	_cleanup_close_ int link = -1, fd = -1;
+	int id = libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FENTRY);
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (__u32)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "try", "GPL", program, ARRAY_SIZE(program),
+			   &opts);
+	if (fd >= 0)
+		link = bpf_raw_tracepoint_open(NULL, fd);
+	return link >= 0;
 }

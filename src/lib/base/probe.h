@@ -29,4 +29,8 @@ struct log probe_log(struct probe_detail *detail);
 /* Whether the kernel's BTF has a function of this name. */
 bool kfunc_exists(const char *name);
 
+/* Whether the kernel attaches a program to this function of its own by a trampoline (fentry):
+ * tried, with one that does nothing. */
+bool function_has_trampoline(const char *function);
+
 #endif

@@ -62,7 +62,7 @@ static const struct trigger_row rows[] = {
 		.check = marker_check,
 		.load = marker_load,
 		.probe = { "marker",
-			   "needs BPF trampolines (fentry) on kernel functions; else call "
+			   "needs BPF trampolines (fentry) or kprobes (CONFIG_KPROBES); else call "
 			   "perf_poke__report() or perf-poke-ctl report-late",
 			   false, marker_try },
 	},

@@ -277,10 +277,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (!err)
 		err = trigger_load_quietly(trigger);
 	if (err)
-		return log_error(log, err, "the kernel rejects the trigger program%s: %s",
-				 config->thresholds_ns[TRIGGER_MARKER]
-					 ? ", with one on the function vfs_write (fentry)"
-					 : "",
+		return log_error(log, err, "the kernel rejects the trigger program: %s",
 				 strerror(-err));
 	err = trigger_map_all(trigger, config);
 	if (err)

@@ -57,6 +57,7 @@ int marker_check(struct config *config)
 int marker_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const struct trigger_bpf *skel = trigger->skel;
 	const char *text = config->texts[TRIGGER_MARKER];
 	uint64_t address;
 	int err = kallsyms_find(MARKER_FUNCTION, &address);
@@ -65,7 +66,10 @@ int marker_load(struct trigger *trigger, const struct trigger_config *config, co
 		return log_error(log, -EOPNOTSUPP,
 				 "trigger marker: function " MARKER_FUNCTION ": %s",
 				 kallsyms_strerror(err));
-	bpf_program__set_autoload(trigger->skel->progs.marker_write, true);
+	bpf_program__set_autoload(function_has_trampoline("vfs_write")
+					  ? skel->progs.marker_write
+					  : skel->progs.marker_write_probe,
+				  true);
 	rodata->marker_function = address;
 	rodata->marker_length = strlen(text);
 	marker_make((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, text);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/kallsyms.h"
@@ -47,28 +46,6 @@ struct span_program {
 static int side_fail(const struct span_side *side, int err, const char *what, const char *why)
 {
 	return log_error(side->log, err, "span %s: %s: %s", side->span->name, what, why);
-}
-
-/* Whether the kernel attaches a program to this function by a trampoline: tried, with one that does
- * nothing. */
-static bool has_trampoline(const char *function)
-{
-	const struct bpf_insn program[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
-	_cleanup_close_ int link = -1, fd = -1;
-	int id = libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FENTRY);
-
-	if (id <= 0)
-		return false;
-	opts.attach_btf_id = (__u32)id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "span_try", "GPL", program, ARRAY_SIZE(program),
-			   &opts);
-	if (fd >= 0)
-		link = bpf_raw_tracepoint_open(NULL, fd);
-	return link >= 0;
 }
 
 /* One line of a format: "\tfield:TYPE NAME[N];\toffset:8;\tsize:4;\tsigned:0;". */
@@ -139,7 +116,9 @@ static int load_tp(struct trigger *trigger, const struct span_side *side)
 	argument->filtered = point->filter != NULL;
 	if (point->filter)
 		filter_load(trigger);
-	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, tp).program, true);
+	/* The one that notes an entry begins the span itself, if it may. */
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, tp).program,
+				  side->is_exit || !argument->noted || argument->filtered);
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, note).program, argument->noted);
 	return 0;
 }
@@ -180,7 +159,7 @@ static int attach_tp(struct trigger *trigger, const struct span_side *side)
 	}
 	if (side->point->filter)
 		err = attach_filter(trigger, side);
-	if (err)
+	if (err || !bpf_program__autoload(to.program))
 		return err;
 	if (is_system_call(side->point))
 		name = strncmp(name, "sys_exit_", strlen("sys_exit_")) ? "sys_enter" : "sys_exit";
@@ -199,7 +178,7 @@ static int load_fn(struct trigger *trigger, const struct span_side *side)
 	if (kallsyms_find(function, &address) == -ENOENT)
 		return side_fail(side, -ENOENT, function,
 				 "the kernel has no such function (see /proc/kallsyms)");
-	if (has_trampoline(function)) {
+	if (function_has_trampoline(function)) {
 		bpf_program__set_autoload(program, true);
 		return bpf_program__set_attach_target(program, 0, function);
 	}
@@ -416,9 +395,9 @@ int span_attach(struct trigger *trigger, const struct trigger_config *config, co
 int span_try(struct probe_detail *detail)
 {
 	bool uprobe = !access(PMUS "uprobe", F_OK);
-	const char *fn = has_trampoline("vfs_read")	? "by fentry"
-			 : !access(PMUS "kprobe", F_OK) ? "by kprobe"
-							: "no";
+	const char *fn = function_has_trampoline("vfs_read") ? "by fentry"
+			 : !access(PMUS "kprobe", F_OK)	     ? "by kprobe"
+							     : "no";
 
 	probe_say(detail, "tp: yes; fn: %s; uprobe, usdt: %s", fn, uprobe ? "yes" : "no");
 	return 0;
