@@ -106,7 +106,8 @@ static void judge_history(struct row *row, const struct row_capture *capture)
 	uint64_t ring = sampled && row->buffer_size > SAMPLE_SIZE ? SAMPLE_SIZE : row->buffer_size;
 	uint64_t bytes = bytes_of(row, capture);
 	uint64_t armed_ns = told->spike->time_ns - capture->armed_ns;
-	bool full = bytes >= ring / 4 * 3;
+	/* Decoding starts at a PSB: of a sample, 16 KiB (perf's psb_period) may go before it. */
+	bool full = bytes >= ring / 3 * 2;
 
 	if (!is_pt(row) && told->lost > told->events / LOST_MAX)
 		row_wrong(row, CHECK_HISTORY, "%" PRIu64 " events are lost", told->lost);
