@@ -59,8 +59,9 @@ class Marks(ptemu.Late):
 
 def marks():
     """What says which time it was on two CPUs that are traced at once."""
-    late, capture.THRESHOLD_US = Marks(), MARKS_THRESHOLD_US
-    one = capture.take(CTL, "/tmp/marks", "--freeze-all", buffer="1M", cpu=",".join(map(str, MARKED_CPUS)), late=late)[0]
+    late = Marks()
+    one = capture.take(CTL, "/tmp/marks", "--freeze-all", buffer="1M", cpu=",".join(map(str, MARKED_CPUS)), late=late,
+                       threshold_us=MARKS_THRESHOLD_US)[0]
     equal([trace["cpu"] for trace in one.json["recorder"]["traces"]], MARKED_CPUS, "traces in the capture")
     save("marks", one, {"marks": late.times})
 
@@ -73,7 +74,6 @@ def save(name, one, facts):
 
 def spikes(way, *culprits):
     """In sessions of one spike each."""
-    capture.THRESHOLD_US = THRESHOLD_US
     made = collections.Counter()
     for session in itertools.count():
         missing = [culprit for culprit in culprits if made[culprit] < RUNS]
@@ -82,7 +82,7 @@ def spikes(way, *culprits):
         output = f"/tmp/{way}{session}"
         late = ptemu.Late(*missing, late_us=LATE_US, turn=lambda: len(glob.glob(f"{output}/*")))  # pylint: disable=cell-var-from-loop
         for one in capture.take(CTL, output, "--freeze", way, "--trigger", "irq", "--trigger", "thread", buffer="256K", count=len(missing),
-                                late=late):
+                                late=late, threshold_us=THRESHOLD_US):
             equal(one.json["recorder"]["freeze"], way, "freeze")
             culprit = late.maker(one)
             if culprit and made[culprit] < RUNS:
