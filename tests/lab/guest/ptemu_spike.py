@@ -73,7 +73,7 @@ def save(name, one, facts):
 
 
 def spikes(way, *culprits):
-    """In sessions of one spike each."""
+    """Sessions, until each culprit has its captures."""
     made = collections.Counter()
     for session in itertools.count():
         missing = [culprit for culprit in culprits if made[culprit] < RUNS]
