@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How long a trace takes to decode: by libipt alone ("bare"), and as decode_next() gives it.
+/* How long it takes to decode a trace: with libipt alone ("bare"), and with decode_next().
  *
  * usage: bench-decode bare|stream|runs PERF.DATA SYMFS THREADS [BEGIN END]
  * Prints seconds, seconds of CPU, instructions, blocks or items, bytes of the trace, KiB at most.
@@ -24,7 +24,7 @@ static double seconds(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Segment by segment, as the program does, but with whatever may be done faster. */
+/* Segment by segment, as the program does, without its other work. */
 static void walk(const struct blocks_env *env, const struct trace_segment *segment,
 		 struct pt_image *image)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From a spike to SIGUSR2 pending at its target, and to the target's handler, by each way of
- * delivery. The last, `relay`, is the reference: a process that is told by the ring buffer and
- * calls kill(), as the older design did it. Ratios are the relay's time in times of each.
+ * Time from a spike to SIGUSR2 pending at the target, and to the target's handler, for each
+ * delivery. The last, `relay`, is the reference: a process reads the ring buffer and calls kill(),
+ * as in the older design. The ratios are the relay's time divided by that of each delivery.
  *
- * The target waits like perf does, in poll() on a perf event. It and the relaying process are on
- * one CPU, the timer on another. That of the target is idle, or has processes of normal priority:
- * such that never sleep, and such that do as those of a compilation. In some rows target and relay
- * are SCHED_FIFO.
+ * Like perf, the target waits in poll() on a perf event. The target and the relay are on one CPU,
+ * the timer on another. The target's CPU is idle or runs processes of normal priority: some never
+ * sleep, others behave like a compilation. In some rows the target and the relay are SCHED_FIFO.
  *
- * usage: delivery [CONDITION...]: only those, by their names in the table.
+ * usage: delivery [CONDITION...]: only these conditions, by their names in the table.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +35,7 @@
 #include "trigger/trigger.h"
 #include "workload/cyclic.h"
 
-/* In turns, so that what else the machine does falls on all ways. */
+/* In turns, so that other load affects all deliveries alike. */
 #define TURNS 4
 #define SHOTS_A_TURN 50
 #define SHOTS (TURNS * SHOTS_A_TURN)
@@ -48,7 +47,7 @@
 #define SYSCALLS 2000000
 #define ROUNDS 7
 
-/* What target and bench share */
+/* Shared by the target and the bench */
 struct shared {
 	uint64_t handled;
 	uint64_t handled_ns;
@@ -69,7 +68,7 @@ static const struct condition conditions[] = {
 	{ "busy8,fifo", 8, false, true },
 };
 
-/* Of one way under one condition. */
+/* Of one delivery under one condition. */
 struct series {
 	uint64_t pending_ns[SHOTS], handled_ns[SHOTS];
 	size_t nr;
@@ -112,7 +111,7 @@ static void on_signal(int signal)
 	__atomic_add_fetch(&shared->handled, 1, __ATOMIC_RELEASE);
 }
 
-/* What wakes the target where the way needs it. */
+/* Wakes the target if the delivery needs that. */
 static int open_wake_event(int cpu)
 {
 	struct perf_event_attr attr = {
@@ -159,7 +158,7 @@ static pid_t start_target(int cpu, int spike_cpu, bool fifo)
 	return pid;
 }
 
-/* Computes for some milliseconds and waits for something short, in turns: or never waits. */
+/* Alternately computes for some milliseconds and waits briefly; or never waits. */
 static void run_hog(bool sleep)
 {
 	for (;;) {
@@ -172,7 +171,7 @@ static void run_hog(bool sleep)
 	}
 }
 
-/* They end with the first. */
+/* They exit with the first one. */
 static pid_t start_hogs(int cpu, int nr, bool sleep)
 {
 	pid_t pid = nr ? fork() : 0;
@@ -244,7 +243,7 @@ static void print_series(const char *condition, const char *way, const struct se
 	fflush(stdout);
 }
 
-/* Arms, waits for the spike and what becomes of it. */
+/* Arms, then waits for the spike and its signal. */
 static void shoot(struct poke *poke, struct trigger *trigger, struct series *series)
 {
 	volatile struct poke_target *live = trigger_targets(trigger);
@@ -284,7 +283,7 @@ static void run_shots(struct poke *poke, struct trigger *trigger, struct series 
 		series->refused += live->refused[way];
 }
 
-/* What is not measured has priority: under load it would take long. */
+/* Unmeasured work has priority: under load it would take long. */
 static void measure(const struct condition *condition, enum perf_poke_delivery wanted, int cpu,
 		    int spike_cpu, struct series *series)
 {
@@ -354,7 +353,7 @@ static void measure_condition(const struct condition *condition, int cpu, int sp
 	}
 }
 
-/* -- What the hook of `tracepoint` costs others */
+/* -- The cost of the hook of `tracepoint` to other tasks */
 
 static uint64_t time_syscalls(void)
 {
@@ -376,7 +375,7 @@ static void measure_hook(int cpu)
 	}
 	pin(cpu);
 	time_syscalls();
-	/* In turns, so that what else the machine does falls on both. */
+	/* In turns, so that other load affects both alike. */
 	for (size_t i = 0; i < ROUNDS; i++) {
 		struct trigger *trigger;
 

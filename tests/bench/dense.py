@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes a long recording of Intel PT: of a short one its largest trace again and again, under new times; or, of "loop", a loop full of
-conditional branches that go anywhere, which stands in OUT.elf.
+"""Makes a long recording of Intel PT: repeats the largest trace of a short one with new times; or, for "loop", traces a loop full of
+unpredictable conditional branches, whose code it writes to OUT.elf.
 
 usage: dense.py PERF.DATA|loop BYTES OUT
 """
@@ -16,11 +16,11 @@ import corpus  # noqa: E402  # pylint: disable=wrong-import-position
 AUX, EXIT, AUXTRACE = 11, 4, 71
 FEATURE_AUXTRACE = 18
 PSB = b"\x02\x82" * 8
-# By the second byte of what begins with 2: Intel SDM, volume 3, "Packet Definitions".
+# By the second byte of packets that begin with 2: Intel SDM, volume 3, "Packet Definitions".
 EXTENDED = {0x03: 4, 0x13: 4, 0x22: 4, 0x23: 2, 0x33: 2, 0x43: 8, 0x53: 11, 0x62: 2, 0x63: 3, 0x73: 7, 0x82: 16, 0x83: 2,
             0xa2: 7, 0xa3: 8, 0xb3: 2, 0xc2: 10, 0xc3: 11, 0xc8: 7, 0xe2: 2, 0xf3: 2}
 IP_BYTES = (0, 2, 4, 6, 6, 0, 8, 0)
-# Between the end of one and the begin of the next: ticks.
+# Ticks between the end of one repetition and the begin of the next.
 PAUSE = 1 << 20
 
 
@@ -70,7 +70,7 @@ def records(data):
 
 
 def features(whole, header, end, moved):
-    """The table, without the index of traces, and what it names."""
+    """The table of features without the index of traces, and their contents."""
     bits = int.from_bytes(header[72:104], "little")
     table = [struct.unpack_from("<QQ", whole, end + 16 * i) for i in range(bin(bits).count("1"))]
     numbers = [bit for bit in range(256) if bits >> bit & 1]
@@ -122,7 +122,7 @@ def loop(size, target):
 
 
 def rewrite(source, target, change):
-    """A recording with what is made of its largest trace instead of all."""
+    """A recording whose traces are replaced by one made of the largest."""
     with open(source, "rb") as file:
         whole = file.read()
     offset, length_of_data = struct.unpack_from("<QQ", whole, 40)

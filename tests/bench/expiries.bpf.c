@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counts the expiries of timers on each CPU, and tells of each that is late: nothing is armed, kept
- * or left out, so what a session tells can be held against it. */
+/* Counts the expiries of timers on each CPU and reports each late one. It has no armed state and
+ * leaves nothing out, so a session's results can be compared with it. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>
@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile __u64 threshold_ns = 0;
 const volatile __u64 function = 0;
 
-/* What is behind the end of a name is zero. */
+/* The bytes after the end of a name are zero. */
 const volatile __u64 names[EXPIRIES_NAMES][EXPIRIES_NAME_SIZE / sizeof(__u64)] = {};
 const volatile __u32 nr_names = 0;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Others that count what a session counts: `expiries CPUS INSTANCE NAMED PINS FUNCTION THRESHOLD
- * NAME...`. A program of its own counts the expiries of timers that run FUNCTION, an address, and
- * INSTANCE of ftrace, a folder, traces them, NAMED those while a task of one of the NAMEs ran; PINS
- * is the folder in which the session's maps are pinned. Objects of JSON, one a line: `ready`; a
- * `late` for each timer that is late by THRESHOLD, in ns; and for each line that is read a
- * `counts`, where all that count are read between two expiries. */
+/* `expiries CPUS INSTANCE NAMED PINS FUNCTION THRESHOLD NAME...`: counts what a session counts, in
+ * other ways. A BPF program counts the expiries of timers whose callback is at the address
+ * FUNCTION. The ftrace instance in the folder INSTANCE traces them; the one in NAMED traces those
+ * that interrupt a task with one of the NAMEs. The session's maps are pinned in the folder PINS.
+ * Prints a JSON object a line: `ready`; `late` for each timer that is late by THRESHOLD ns; and
+ * `counts` for each line that it reads. All counters are read between the same two expiries. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -127,7 +127,7 @@ static uint64_t field(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* All that were ever written, those that are overwritten too. */
+/* All that were ever written, including those overwritten. */
 static uint64_t count_ftrace(int fd)
 {
 	char text[1024];
@@ -159,7 +159,7 @@ static struct counts look(const struct expiries *e, size_t i)
 	return counts;
 }
 
-/* None expires between two looks at which all is the same. */
+/* No timer expired between two reads with the same counts. */
 static int print_counts(struct expiries *e)
 {
 	if (!e->session && open_session(e))
@@ -201,7 +201,7 @@ static int run(struct expiries *e)
 		fflush(stdout);
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return fail("poll");
-		/* Those that were late before are told before. */
+		/* Late timers that expired before are reported first. */
 		ring_buffer__consume(e->ring);
 		if (!fds[0].revents)
 			continue;

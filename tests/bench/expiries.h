@@ -10,9 +10,9 @@
 
 struct expiries_cpu {
 	__u64 count;
-	__u64 late;   /* of these */
-	__u64 untold; /* of these, for which there was no room */
-	__u64 named;  /* of the first, while a task of one of the names ran */
+	__u64 late;   /* of them, late */
+	__u64 untold; /* late, and dropped because the ring was full */
+	__u64 named;  /* expiries while a task of one of the names ran */
 };
 
 struct expiries_late {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the trigger is compared with: the older design, where one program notes when a timer is to
- * expire and another looks that up when it does. Both are classic tracepoint programs. */
+/* The reference for the trigger: the older design. One program stores the expected expiry of a
+ * timer and another one looks it up when the timer expires. Both are classic tracepoint programs.
+ */
 #include <linux/types.h>
 
 #include <linux/bpf.h>
@@ -28,7 +29,7 @@ const volatile __s64 threshold_ns = 0;
 
 __u64 spikes = 0;
 
-/* What the kernel itself takes for a program of the trigger's kind, its clock included. */
+/* The kernel's own cost of a program of this type, including the clock. */
 SEC("tp_btf/hrtimer_expire_entry")
 int reference_empty(void *ctx)
 {

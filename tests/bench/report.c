@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What it costs a program to say that something was late: perf_poke__report() below the threshold,
- * above it while the session is disarmed, and where it takes the spike; the same for a session of
- * another process; and write() to trace_marker, without a session and while one looks for a text in
- * it. CPU time of the thread, on one CPU: the median of turns, and its ratio to write(). */
+/* The cost of perf_poke__report() to its caller: below the threshold, above it while the session is
+ * disarmed, and when it takes the spike; the same for a session of another process; and write() to
+ * trace_marker, with and without a session that looks for a text. CPU time of the thread, on one
+ * CPU: the median of the turns, and its ratio to write(). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/bpf.h>

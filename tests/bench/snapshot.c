@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a snapshot costs besides the PMU, for rings of some sizes: to copy the ring out, while the
- * trace stands still, and to write the copy as a perf.data, which happens later. Beside each the
- * plain way: one memcpy, and write() of the same bytes in pieces of a megabyte as dd does. The
- * plain write() is measured as two, which differ by chance only: their ratio says what the others
- * are worth. The ring is shared memory of this process with noise in it: no Intel PT takes part. */
+/* The cost of a snapshot besides the PMU, for several ring sizes: to copy the ring while the trace
+ * is stopped, and to write the copy as a perf.data later. The references are one memcpy(), and
+ * write() of the same bytes in pieces of a megabyte, as dd does. The plain write() is measured
+ * twice: the ratio of these two rows shows the noise. The ring is shared memory with random bytes,
+ * not Intel PT's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,9 +25,9 @@
 #define BLOCK MIB
 
 enum what {
-	COPY,	/* as the recorder does it, to memory that is kept */
-	FRESH,	/* the same to memory that is new, as when the kept one is in use */
-	MEMCPY, /* to memory that is there already */
+	COPY,	/* as the recorder does, to memory it keeps */
+	FRESH,	/* the same to new memory, as when the kept memory is in use */
+	MEMCPY, /* to memory that is already mapped */
 	CAPTURE,
 	WRITE,
 	CONTROL, /* WRITE again */
@@ -84,11 +84,11 @@ static void copy_out(const uint8_t *ring, size_t size, uint8_t *copy)
 
 	memcpy(copy, ring + head, size - head);
 	memcpy(copy + size - head, ring, head);
-	/* So that no copy may be left out. */
+	/* Prevents the compiler from leaving out a copy. */
 	__asm__ volatile("" ::"r"(copy) : "memory");
 }
 
-/* The kept memory is what the pool gives first. */
+/* The pool gives the kept memory first. */
 static int time_copies(struct pt_pool *pool, const uint8_t *ring, size_t size,
 		       struct figures *figures, int round)
 {
@@ -167,8 +167,8 @@ static int write_plainly(int dirfd, const uint8_t *copy, size_t size, double *s,
 	return err;
 }
 
-/* Each way comes first, second and last equally often. What the one before left to do for the file
- * system, as to discard the blocks of its file, is done before the clock starts. */
+/* Each variant comes first, second and last equally often. Pending work of the file system, such as
+ * discarding blocks of the previous file, is completed before the clock starts. */
 static int time_writes(int dirfd, const uint8_t *copy, size_t size, struct figures *figures,
 		       int round)
 {
@@ -234,7 +234,7 @@ static int measure(int dirfd, size_t size)
 	return 0;
 }
 
-/* Room for the ring, its copies and what is not yet on the disk; and on the disk for one file. */
+/* Memory for the ring, its copies and dirty pages; and disk space for one file. */
 static const char *no_room(int dirfd, size_t size)
 {
 	uint64_t free_memory = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -247,7 +247,7 @@ static const char *no_room(int dirfd, size_t size)
 	return NULL;
 }
 
-/* In a process of its own, whose most resident memory is that of this size. */
+/* In a child, so that its peak memory is that of this size. */
 static int measure_alone(int dirfd, size_t size)
 {
 	const char *missing = no_room(dirfd, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Empty programs of the types that spans have. */
+/* Empty programs of the types that spans use. */
 #include <linux/types.h>
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a span below the threshold costs the thread that it measures, beside empty programs of the
- * same type in the same places, and none; and beside a write() to trace_marker, by which a program
- * would say the same itself. CPU time, the median of turns; of an entry and an exit together, and
- * the half of what it adds. */
+/* The cost of a span below the threshold to the measured thread, against empty programs of the same
+ * types in the same places, against none, and against a write() to trace_marker, with which a
+ * program could report the same itself. CPU time of an entry and an exit together, the median of
+ * the turns; and half of what they add. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -26,7 +26,7 @@
 #define FUNCTION "__x64_sys_getppid"
 #define SELF "/proc/self/exe"
 
-/* As <sys/sdt.h> has it, which not every system has: a no-op, and a note that names it. */
+/* Like <sys/sdt.h>, which some systems lack: a no-op, and a note that names it. */
 #define PROBE(name)                                                                                \
 	__asm__ volatile("990: nop\n"                                                              \
 			 ".pushsection .note.stapsdt, \"\", \"note\"\n"                            \
@@ -148,7 +148,7 @@ static double measure(void (*call)(void))
 	return turns[TURNS / 2];
 }
 
-/* Links without a place in the skeleton last as long as the process. */
+/* These links are not in the skeleton: they last until the process exits. */
 static double measure_empty(const struct row *row)
 {
 	struct span_empty_bpf *skel = span_empty_bpf__open();
@@ -196,7 +196,7 @@ static double measure_span(const struct row *row, const char *output)
 	return stats.count >= TURNS * CALLS ? ns : 0;
 }
 
-/* A child for the empty programs: they are gone with it. */
+/* The empty programs are attached in a child and go with it. */
 static int measure_row(const struct row *row, const char *output)
 {
 	double plain = measure(row->call), span = measure_span(row, output), empty = 0;

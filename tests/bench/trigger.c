@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What one expiry costs in the trigger program and in the two programs of the older design, by the
- * kernel's own count of the time that BPF programs run. All are attached at the same time and see
- * the same timers. Then the trigger and an empty program, each alone: whoever comes first pays for
- * what is in no cache. usage: bench-trigger [PERIOD_US] */
+/* The cost of an expiry in the trigger program and in the two programs of the older design, by the
+ * kernel's own measurement of BPF run time. All are attached at the same time and see the same
+ * timers. Then the trigger and an empty program are measured alone, because the first program pays
+ * for cache misses. usage: bench-trigger [PERIOD_US] */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -25,7 +25,7 @@
 #define PERIOD_US_DEFAULT 200
 #define ALONE_TIMES 2
 #define PRIORITY 50
-/* No timer is that late: what is measured is an expiry that is no spike. */
+/* No timer is that late, so no measured expiry is a spike. */
 #define THRESHOLD_NS 10000000000
 #define EXIT_SKIP 77
 #define TRACEFS "/sys/kernel/tracing"
@@ -91,8 +91,8 @@ fail:
 	return NULL;
 }
 
-/* libbpf attaches classic tracepoints by what tracefs says, and looks for it in its usual places
- * only. Where it is not mounted: a mount that nobody else sees and that ends with this process. */
+/* libbpf needs tracefs in a usual place to attach classic tracepoints. If it is not mounted, mounts
+ * it in a private mount namespace, which ends with this process. */
 static int see_tracefs(void)
 {
 	if (!access(TRACEFS "/events", F_OK) || !access("/sys/kernel/debug/tracing/events", F_OK))
@@ -158,7 +158,7 @@ static int print_table(const struct trigger_bpf *trigger, const struct reference
 	return 0;
 }
 
-/* Each expiry that finds the session armed is a spike; nearly all do. */
+/* Each expiry while the session is armed is a spike; it nearly always is armed. */
 static void take_spikes(struct trigger_bpf *trigger, struct ring_buffer *ring)
 {
 	struct timespec now, begin;
@@ -180,7 +180,7 @@ static int on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* expiry_ns: of one that is no spike. */
+/* expiry_ns: of an expiry that is no spike. */
 static int measure_spikes(bool stacks, double expiry_ns)
 {
 	struct trigger_bpf *trigger = load_trigger(0, stacks);
@@ -208,7 +208,7 @@ out:
 	return ret;
 }
 
-/* One after the other, several times. */
+/* In turns, several times. */
 static int measure_alone(void)
 {
 	struct cost ours, empty;

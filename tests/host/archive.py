@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""list, archive and open: a capture goes to somebody else, who has no rights, and shows the same."""
+"""list, archive and open: another, unprivileged user sees the same in an archived capture."""
 import io
 import json
 import os
@@ -31,7 +31,7 @@ def ctl(*args, **kwargs):
 
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
 class Captured(common.HostTest):
-    """On two captures."""
+    """Tests on two captures."""
 
     @classmethod
     def setUpClass(cls):
@@ -44,7 +44,7 @@ class Captured(common.HostTest):
 
     def setUp(self):
         super().setUp()
-        # Somebody else's folder.
+        # A folder of another user.
         os.chmod(self.folder, 0o755)
         self.elsewhere = os.path.join(self.folder, "elsewhere")
         os.mkdir(self.elsewhere)
@@ -89,7 +89,7 @@ class Captured(common.HostTest):
                           "function_name", "idle", "pid", "tid", "comm", "history_ns"):
                 self.assertEqual(line[field], capture[field], field)
             files = [os.stat(os.path.join(at, name)) for at, _, names in os.walk(line["path"]) for name in names]
-            # Of what both share, each has its part.
+            # The size of a hard-linked file is divided among the captures.
             self.assertEqual(max(file.st_nlink for file in files), 2)
             self.assertEqual(line["size_bytes"], sum(file.st_size // file.st_nlink for file in files))
         by_latency = [line["latency_ns"] for line in self.list("--sort", "latency")]
@@ -144,7 +144,7 @@ class Captured(common.HostTest):
         data = "perf.data"
         self.assertEqual(self.as_nobody("perf", "script", "--ns", "-i", os.path.join(opened, data)),
                          self.perf("script", "--ns", "-i", os.path.join(self.path, data)))
-        # Everything is there as it was, with the binaries of user stacks, and one thing more.
+        # All files are unchanged; the binaries of user stacks and host.json are added.
         compared = subprocess.run(["diff", "-r", "-x", "buildid", self.path, opened], stdout=subprocess.PIPE, text=True)
         self.assertEqual(compared.stdout.splitlines(), ["Only in %s: host.json" % opened])
         with open(os.path.join(opened, "host.json")) as file:
@@ -153,7 +153,7 @@ class Captured(common.HostTest):
         self.assertEqual(host["kernel"]["release"], os.uname().release)
         with open("/proc/cmdline") as file:
             self.assertEqual(host["kernel"]["cmdline"], file.readline().rstrip())
-        # It can go on from there, as it is.
+        # An opened archive can be archived again.
         os.remove(self.file)
         again = ctl("archive", opened, "-o", self.file)
         self.assertEqual(again.returncode, 0, again.stderr)
@@ -164,7 +164,7 @@ class Captured(common.HostTest):
         """perf's own recording of a program that has been removed."""
         if not shutil.which("gcc"):
             self.skipTest("needs gcc")
-        # Not in our folder: what is in /tmp/perf-* is the symbols of a compiler to perf.
+        # Not in our folder: perf takes /tmp/perf-* for symbol maps of compilers.
         folder = tempfile.mkdtemp(prefix="acme-")
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder, "acme")
@@ -180,7 +180,7 @@ class Captured(common.HostTest):
         shutil.move(os.path.join(self.folder, "data"), os.path.join(capture, "perf.data", "data"))
         args = ["--all", "--all-cpus", "--quiet", "--", "-F", "ip,sym"]
         self.assertIn("acme_burn", ctl("script", capture, *args).stdout)
-        # Its symbols are in a file of their own.
+        # Move its symbols to a separate file.
         for command in (["objcopy", "--only-keep-debug", program, program + ".debug"], ["strip", program],
                         ["objcopy", "--add-gnu-debuglink=" + program + ".debug", program]):
             subprocess.run(command, check=True, cwd=folder)
@@ -196,14 +196,14 @@ class Captured(common.HostTest):
         self.assertIn("--buildid-dir %s/buildid" % opened,
                       self.as_nobody(common.CTL, "script", opened, "--dry-run", "--quiet"))
         self.assertNotIn("--buildid-dir", ctl("script", capture, "--dry-run", "--quiet").stdout)
-        # Without them it is not known: or nothing was shown.
+        # Without the binaries the symbol is unknown, so the archive's were used before.
         os.rename(os.path.join(opened, "buildid"), os.path.join(opened, "hidden"))
         self.assertNotIn("acme_burn", self.as_nobody(common.CTL, "script", opened, *args))
 
     def test_goes_through_pipes(self):
         written = subprocess.run([common.CTL, "archive", self.path, "-o", "-"], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        # Files of that name may be others: those of a program that ran on this CPU in a container.
+        # A traced program may have run in a container: the file of that name here may be another.
         said = [line for line in written.stderr.splitlines() if not line.startswith(b"perf-poke-ctl: left out ")]
         self.assertEqual((written.returncode, said), (0, []))
         opened = subprocess.run([common.CTL, "open", "-", "-o", "here", "-q"], input=written.stdout,

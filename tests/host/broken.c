@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For LD_PRELOAD: a library that is broken in the way that PERF_POKE_BROKEN says. */
+/* For LD_PRELOAD: breaks the library in the way that PERF_POKE_BROKEN names. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static bool is_broken(const char *way)
 	return broken && !strcmp(broken, way);
 }
 
-/* Sessions forget whom they are to signal. */
+/* Sessions forget their targets. */
 int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 {
 	struct perf_poke_opts changed = *opts;
@@ -38,7 +38,7 @@ int libbpf_find_vmlinux_btf_id(const char *name, enum bpf_attach_type type)
 	return is_broken("trampoline") ? -ENOENT : find(name, type);
 }
 
-/* They leave a descriptor. */
+/* Sessions leak a descriptor. */
 void perf_poke__free(struct perf_poke *pp)
 {
 	void (*free)(struct perf_poke * pp) = dlsym(RTLD_NEXT, "perf_poke__free");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stock perf reads captures, and their contents are what the machine did."""
+"""Stock perf reads captures, and they contain what the machine did."""
 import json
 import os
 import platform
@@ -27,11 +27,11 @@ SCHEMA = {
     "kernel": {"release": str, "version": str},
     "machine": {"hostname": str, "arch": str, "cpus_online": NUMBER},
 }
-# Between a record's time and its place in the ring a clock may be corrected.
+# A clock may be corrected between taking a record's time and storing the record.
 CLOCK_SLACK_NS = 10000
-# What the CPU and others asked it to do, in rings of their own.
+# Who requested work on the CPU. These events have rings of their own.
 SENDERS = ("ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "csd:csd_queue_cpu", "workqueue:workqueue_queue_work")
-# Of a task, for samples of it: the cyclic thread's timer interrupts it each millisecond.
+# For samples of a task: the timer of the cyclic thread interrupts it each millisecond.
 RUN_NS = 30000000
 TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FORK|EXIT)\b.*")
 
@@ -72,7 +72,7 @@ class OneCapture(CaptureTest):
         self.perf("data", "convert", "--to-json", converted, "-i", self.data)
         with open(converted) as file:
             samples = json.load(file)["samples"]
-        # And the stack at the spike.
+        # The stack at the spike is one more.
         self.assertEqual(len(samples), self.capture["events"] + 1)
 
     def check_header(self, header):
@@ -110,7 +110,7 @@ class OneCapture(CaptureTest):
         times = [sample["time_ns"] for sample in self.of_it]
         self.assertEqual(times, sorted(times))
         self.assertLess(times[0], self.capture["expected_ns"])
-        # Nothing is seen while interrupts are off; the timer that was late is the first that is.
+        # Nothing is recorded while interrupts are off; the late timer comes first.
         self.assertTrue([t for t in times if abs(t - spike_ns) < 1000000], (times[-1], spike_ns))
         self.assertLessEqual(times[-1], spike_ns + self.capture["skid_ns"] + CLOCK_SLACK_NS)
 
@@ -130,7 +130,7 @@ class OneCapture(CaptureTest):
         times = [sample["time_ns"] for sample in self.of_it]
         for line in self.perf("script", "--ns", "--show-task-events", "-i", self.data).splitlines():
             match = TASK_RECORD.fullmatch(line)
-            # Those of time 0 tell of the tasks there were when the capture was written.
+            # Records of time 0 describe the tasks that existed when the capture was written.
             if match and int(match[2]) and int(match[1]) == self.cpu:
                 times.append(int(match[2]) * 1000000000 + int(match[3]))
         self.assertEqual(self.capture["time_ns"] - min(times), self.capture["history_ns"])
@@ -198,7 +198,7 @@ class Contents(CaptureTest):
         self.assertLess(capture["history_ns"], capture["time_ns"] - armed_ns)
 
     def samples_with(self, task):
-        """Samples of a capture that is taken once the task has run: on a busy CPU its turn may come late."""
+        """Samples of a capture taken after the task has run. On a busy CPU it may run late."""
         with common.Session([self.cpu], self.output, *common.NO_SPIKES, "--buffer", "16M", "--count", "1") as session:
             enough_ns = common.cpu_time_ns(task.pid) + RUN_NS
             common.wait_for(lambda: common.cpu_time_ns(task.pid) >= enough_ns, "the task's turn")
@@ -210,7 +210,7 @@ class Contents(CaptureTest):
         with common.busy(self.cpu) as task:
             samples = self.samples_with(task)
         for sample in samples:
-            # Of a task that has ended the kernel may give no id, and /proc no name.
+            # For an ended task the kernel may give no ID, and /proc no name.
             if os.path.exists("/proc/%d" % sample["tid"]):
                 self.assertNotRegex(sample["comm"], r"^(:-?\d+|<.*>)$")
         named = {sample["tid"]: sample["comm"] for sample in samples}
@@ -247,7 +247,7 @@ class Choice(CaptureTest):
                              {sample["event"] for sample in samples})
 
     def test_filter(self):
-        """Only switches to the cyclic thread, by its priority; all of the other event."""
+        """One event has a filter: only switches to the cyclic thread, by its priority."""
         samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "next_prio==4",
                                             "-e", "timer:hrtimer_start")
         self.assertEqual(recorded, [{"name": "sched:sched_switch", "filter": "next_prio==4"},
@@ -259,7 +259,7 @@ class Choice(CaptureTest):
         self.assertLess(len(switches), len(samples))
 
     def test_other_filters(self):
-        """A filter that nothing passes, and one of a glob."""
+        """A filter that nothing passes, and one with a glob."""
         samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "prev_pid==-5",
                                             "-e", "timer:hrtimer_expire_*", "--filter", "common_pid>0")
         self.assertEqual({event["filter"] for event in recorded[1:]}, {"common_pid>0"})

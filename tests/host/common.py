@@ -26,17 +26,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BTF = "/sys/kernel/btf/vmlinux"
 BPFFS = "/sys/fs/bpf"
 SKIP = 77
-# An emulated machine: what needs its clock and its processes to go together cannot be shown there.
+# On an emulated machine, tests that relate the clock to the work done would fail.
 EMULATED = "PERF_POKE_EMULATED" in os.environ
-# A caller that ignores its children, as some daemons do: so do the programs that it starts.
+# A caller may ignore SIGCHLD, as some daemons do, and the tests' programs inherit that.
 CHILDREN_IGNORED = ["env", "--ignore-signal=CHLD"]
-PATIENCE = 60.0  # seconds for what takes a moment on an idle machine
+PATIENCE = 60.0  # seconds; a moment on an idle machine
 
-# Spikes that are meant: far over what a busy machine does by itself, and the threshold for them.
+# Intended spikes and their threshold: far above the latencies of a busy machine.
 SPIN_US = 10000
 EVERY_MS = 40
 THRESHOLD_NS = 5000000
-# A session that ends waits for the kernel once for each tracepoint: two, but where a test reads what else there is.
+# Ending a session waits for the kernel once for each tracepoint, so most tests have two.
 ALL_EVENTS = ["--recorder", "events"]
 EVENTS = [*ALL_EVENTS, "-e", "sched:sched_switch", "-e", "timer:hrtimer_expire_entry"]
 SPIKES = ["--threshold", "5ms", *EVENTS]
@@ -77,8 +77,8 @@ def enter_own_bpffs():
 
 
 def main():
-    """Runs the tests of the script; if none could run, the script counts as skipped."""
-    # Whoever runs the tests may ignore it, as nohup does.
+    """Runs the script's tests; if all are skipped, so is the script."""
+    # The caller may ignore SIGHUP, as nohup does.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     require_host()
     enter_own_bpffs()
@@ -112,7 +112,7 @@ def cpu_time_ns(pid):
 
 
 def find_cpus(wanted):
-    """The last CPUs that this process may use: the first ones do most of the machine's own work."""
+    """The last CPUs that this process may use: the first ones do most of the system's work."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < wanted:
         raise unittest.SkipTest("needs %d CPUs, there are %d" % (wanted, len(allowed)))
@@ -137,7 +137,7 @@ def wait_for(condition, what, seconds=PATIENCE):
 
 
 def readable(source, seconds):
-    """Whether there is something to read within that time. Ignores Python's buffer: open it unbuffered."""
+    """Whether there is data within that time. Open the file unbuffered: Python's buffer is not checked."""
     return bool(select.select([source], [], [], seconds)[0])
 
 
@@ -160,7 +160,7 @@ def running(argv, ready=False, cpus=None, env=None):
 
 
 def late(cpu, spin_us=SPIN_US, every_ms=EVERY_MS):
-    # From another CPU it is an interrupt that spins there; on the CPU itself, a task that others preempt.
+    # From another CPU, an interrupt spins there; on the CPU itself, a preemptible task.
     cpus = os.sched_getaffinity(0) - {cpu}
     if not cpus:
         raise unittest.SkipTest("needs 2 CPUs: one to be late, one to make it so")
@@ -172,7 +172,7 @@ def ticker(cpu, period_us, clock="monotonic"):
 
 
 def busy(cpu):
-    """Keeps a CPU busy: its timers are visible even if samples of the idle task are dropped."""
+    """Keeps a CPU busy: its timers are sampled even if samples of the idle task are dropped."""
     return python_on(cpu, "while True: pass")
 
 
@@ -320,8 +320,8 @@ class Session:
 
 
 def hold_tracepoints():
-    """For a module whose sessions have all events. The kernel waits for each tracepoint whose last event is closed: with a session
-    beside them, they end at once."""
+    """For modules whose sessions have all events. The kernel waits when the last event of a tracepoint is
+    closed; another session that has them open makes sessions end at once."""
     folder = tempfile.TemporaryDirectory(prefix="perf-poke-test-")
     unittest.addModuleCleanup(folder.cleanup)
     session = Session([min(os.sched_getaffinity(0))], folder.name, "--threshold", "1h", *ALL_EVENTS, "--workload", "none")
@@ -338,7 +338,7 @@ class HostTest(unittest.TestCase):
 
     @classmethod
     def make_taker(cls):
-        """Makes `taker`, a test whose folder lasts for all tests of the class."""
+        """Makes `taker`, a test whose folder all tests of the class share."""
         cls.taker = HostTest()
         cls.taker.setUp()
         cls.addClassCleanup(cls.taker.doCleanups)
@@ -390,7 +390,7 @@ class HostTest(unittest.TestCase):
                              r"\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\w+:\w+):\s*(?P<trace>.*)")
         found = []
         for line in self.perf("script", "--ns", "-i", os.path.join(path, "perf.data")).splitlines():
-            # The stack at the spike is a sample of another kind, with a line for each frame.
+            # The stack at the spike is another kind of sample, with a line for each frame.
             if not line.strip() or line[0] == "\t" or re.fullmatch(r".*: +1 +spike: *", line):
                 continue
             match = pattern.fullmatch(line)

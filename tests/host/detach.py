@@ -30,7 +30,7 @@ STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d{4} perf-poke-ctl\[%d\]: "
 class DetachTest(common.HostTest):
     def setUp(self):
         super().setUp()
-        # The session's parent is gone: this process gets its exit code.
+        # The session's parent has exited, so this process, a subreaper, gets the exit code.
         self.assertEqual(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0)
         self.cpu = common.find_cpus(1)[0]
         self.pids = set()
@@ -46,7 +46,7 @@ class DetachTest(common.HostTest):
                               **options)
 
     def started(self, result):
-        """The pid and the log of a session, from the one line that was printed."""
+        """The PID and the log of a session, from the printed line."""
         self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
         match = LINE.fullmatch(result.stderr)
         self.assertTrue(match, result.stderr)
@@ -87,7 +87,7 @@ class Background(DetachTest):
             path = os.path.join(self.output, name)
             self.has_line(pid, text, r"capture %d: .* %s$" % (number, re.escape(path)))
             self.samples(path)
-        # The results, whole.
+        # The complete results.
         self.assertIn("\n  CPU     expiries", text)
         self.assertTrue(re.search(r"\ncaptures: %d complete, 0 failed, in \S+\n$" % len(folders), text), text)
 
@@ -103,7 +103,7 @@ class Background(DetachTest):
         self.assertEqual([line["type"] for line in common.parse_lines(common.read(log))], ["armed", "capture", "summary"])
 
     def test_log_among_captures(self):
-        """As without a journal: relative, and the folder is created."""
+        """A relative --log, as without a journal; its folder is created."""
         self.output = "captures"
         prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists("/run/systemd") else ()
         pid, where = self.started(self.start(cwd=self.folder, prefix=prefix))
@@ -112,8 +112,7 @@ class Background(DetachTest):
         self.assertIn("captures: 0 complete", common.read(os.path.join(self.folder, where)))
 
     def test_nothing_of_the_caller(self):
-        """The session keeps neither terminal nor descriptors of the caller: readers of a pipe see its end, and later
-        changes to them do not matter.
+        """The session keeps neither the terminal nor descriptors of the caller: readers of a pipe see its end.
         """
         reader, writer = os.pipe()
         with os.fdopen(reader) as pipe:
@@ -138,7 +137,7 @@ class Background(DetachTest):
         self.assertEqual(self.end(pid), NO_SPIKE)
 
     def test_terminal_is_closed(self):
-        """What happens to processes of a terminal when it is closed."""
+        """Closing a terminal hangs up its processes."""
         master, slave = os.openpty()
         program = ("import fcntl, os, sys, termios\nos.setsid()\nfcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
                    "os.execv(sys.argv[1], sys.argv[1:])")
@@ -157,7 +156,7 @@ class Background(DetachTest):
         log = os.path.join(self.folder, "log")
         with open(log, "w") as file:
             file.write("before\n")
-        # In the foreground, what standard error would get.
+        # The output that standard error gets in the foreground.
         result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--log", log,
                                 "--duration", "100ms", *common.NO_SPIKES)
         self.assertEqual((result.returncode, result.stderr), (NO_SPIKE, ""))
@@ -216,7 +215,7 @@ class Manager(DetachTest):
         return self.socket.recv(4096).decode().split("\n")
 
     def messages(self):
-        """All up to the one that says it is stopping."""
+        """All messages up to the one that says it is stopping."""
         while True:
             message = self.receive()
             yield message
@@ -250,7 +249,7 @@ class Manager(DetachTest):
         """The unit's restrictions still allow a session."""
         names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", common.read(UNIT), re.M)).split()
         kept = ",".join("+" + name[4:].lower() for name in names)
-        # systemd mounts it.
+        # systemd mounts bpffs.
         tracing = common.unshared("test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing")
         prefix = [*tracing, *common.setpriv("--no-new-privs", "--bounding-set", "-all," + kept)]
         with common.late(self.cpu):
@@ -263,7 +262,7 @@ class Manager(DetachTest):
 
 
 class Journal(DetachTest):
-    """A journal of our own, where no other process sees it."""
+    """A private journal."""
 
     def setUp(self):
         super().setUp()
@@ -275,9 +274,9 @@ class Journal(DetachTest):
 
     @contextlib.contextmanager
     def journal(self):
-        """Gives a prefix for programs that are to see it."""
+        """Gives a prefix for programs that use it."""
         os.makedirs("/etc/systemd", exist_ok=True)
-        # That of the machine is not to notice: kernel auditing stays as it is.
+        # It must not change kernel auditing of the machine.
         argv = [*common.unshared("mount -t tmpfs tmpfs /run\nmkdir -p /run/systemd/journal\nmount -t tmpfs tmpfs /etc/systemd\n"
                           "printf '[Journal]\\nAudit=\\nReadKMsg=no\\nStorage=volatile\\n' >/etc/systemd/journald.conf\n"
                           "echo"), self.journald]
@@ -303,12 +302,12 @@ class Journal(DetachTest):
             self.assertEqual({entry["SYSLOG_IDENTIFIER"] for entry in entries}, {"perf-poke-ctl"})
             self.assertTrue(entries[0]["MESSAGE"].startswith("armed: "), entries[0])
             self.assertEqual([entry["PRIORITY"] for entry in entries], ["6", "6"])
-            # The results are one entry.
+            # The results are a single entry.
             self.assertTrue(entries[-1]["MESSAGE"].startswith("  CPU     expiries"), entries[-1])
             self.assertIn("\ncaptures: 0 complete", entries[-1]["MESSAGE"])
 
     def run_logged(self, prefix, *args):
-        """A session in the foreground: its exit code, and what it wrote to the journal."""
+        """The exit code of a session in the foreground, and what it wrote to the journal."""
         process = subprocess.Popen([*prefix, common.CTL, "start", "--log", "journal", "--cpu", str(self.cpu),
                                     "--output", self.output, *common.NO_SPIKES, *args], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)

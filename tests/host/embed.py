@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The library in a program that is not ours gets its capture."""
+"""A program that embeds the library gets its capture."""
 import errno
 import json
 import os
@@ -42,10 +42,10 @@ class Library(common.HostTest):
                                 stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         seen = json.loads(result.stdout)
-        # Ten a second of the workload; a thousand of the program's own thread.
+        # The workload has ten expiries a second, the program's own thread a thousand.
         self.assertGreater(seen["threads"], 5)
         self.assertLess(seen["threads"], 30)
-        # What an earlier run has adapted is not the next one's; and after the first spike there is no other.
+        # An adapted threshold must not carry over to the next run. There is one spike only.
         self.assertEqual(seen["runs"], [{"threshold_ns": 1, "captures": 1}] * 2)
         busy = -errno.EBUSY
         self.assertEqual(seen["in_callback"], {"captures": 1, "start": busy, "poll": busy, "stop": busy, "stats": 0})

@@ -68,7 +68,7 @@ class Signals(EndingTest):
 
 
 def members(session_id):
-    """Processes of a session of the kernel's sense."""
+    """Processes of a session (setsid)."""
     found = []
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
@@ -99,7 +99,7 @@ def our_mounts():
 
 
 class Traces(EndingTest):
-    """Leftovers of a session in the kernel."""
+    """What a session has in the kernel."""
 
     def check_nothing_left(self, end):
         mounts, pins = our_mounts(), sorted(glob.glob("/sys/fs/bpf/**", recursive=True))
@@ -109,7 +109,7 @@ class Traces(EndingTest):
             with common.late(self.cpu):
                 session.read_capture()
                 objects = common.bpf_objects(session.pid)
-                # Seen while they are there, so that their absence says something.
+                # They must be visible now, so that their absence later means something.
                 self.assertEqual({kind for kind, _ in objects}, {"prog", "map", "link"})
                 self.assertTrue(all(common.bpf_exists(*each) for each in objects))
                 self.assertIn(session.pid, threads_named(thread))
@@ -127,11 +127,11 @@ class Traces(EndingTest):
         def kill(session):
             session.process.kill()
             self.assertEqual(session.process.wait(timeout=common.PATIENCE), -signal.SIGKILL)
-            # What others saw it by is there until somebody looks after it: see sessions.py.
+            # Its pins remain until the next start or stop: see sessions.py.
             self.assertEqual(common.run_ctl("stop", session.name).returncode, 0)
 
         self.check_nothing_left(kill)
-        # What is there under its own name is complete.
+        # A capture under its final name is complete.
         for name in set(self.folders()) - set(self.partial()):
             self.assertTrue(self.samples(os.path.join(self.output, name)))
             self.assertTrue(os.path.exists(os.path.join(self.output, name, "capture.json")))
@@ -177,7 +177,7 @@ class Sweep(EndingTest):
 
 class Streams(EndingTest):
     def test_stdin_closed(self):
-        """Descriptor 0 is then one of the session's own."""
+        """The session then opens a file of its own as descriptor 0."""
         with common.late(self.cpu):
             result = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", common.CTL, "start", "--json", "--cpu",
                                      str(self.cpu), "--output", self.output, *common.SPIKES, "--count", "2"],

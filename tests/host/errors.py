@@ -22,7 +22,7 @@ class ErrorTest(common.HostTest):
 
     def start(self, *args, cpu=None, prefix=(), output=None):
         cpu = str(self.cpu) if cpu is None else cpu
-        # A second at most, should it start after all.
+        # At most a second, if it starts in spite of the error.
         return common.run_ctl("start", "--cpu", cpu, "--output", output or self.output,
                               *common.NO_SPIKES, "--duration", "1s", *args, prefix=prefix)
 
@@ -127,7 +127,7 @@ def write(path, text):
 
 @contextlib.contextmanager
 def cpuset_of(cpus):
-    """A cpuset of these CPUs, of either version. Gives the file that processes enter it by."""
+    """A cpuset of these CPUs, cgroup v1 or v2. Gives the file to enter it by."""
     name = "perf-poke-test-%d" % os.getpid()
     mems, entrance = None, "cgroup.procs"
     if os.path.exists("/sys/fs/cgroup/cpuset/cpuset.cpus"):
@@ -156,7 +156,7 @@ class Cpuset(ErrorTest):
             enter = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', entrance]
             self.assert_usage(self.start(cpu=str(outside), prefix=enter), "cpu", str(outside), "cpuset")
             self.assertEqual(self.start(cpu=str(inside), prefix=enter).returncode, 3)
-            # Without a thread of ours, nothing has to run there.
+            # Without our own threads nothing needs to run there.
             self.assertEqual(self.start("--workload", "none", cpu=str(outside), prefix=enter).returncode, 3)
 
 
@@ -209,7 +209,7 @@ class Privileges(ErrorTest):
                 self.assertEqual(result.stderr.count("CAP_"), 1, result.stderr)
 
     def test_real_time_priority_is_for_the_workload(self):
-        """Without a workload it is not requested; a controller without it is worth a warning."""
+        """Without a workload, real-time priority is not requested; a controller without it causes a warning."""
         result = self.start("--workload", "none", prefix=common.setpriv("--bounding-set", "-sys_nice"))
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("real-time priority", result.stderr)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A tracepoint is the spike: that of the process that hits it, on the watched CPU, and no other."""
+"""A tracepoint is the spike: the hit of one process on the watched CPU, and no other."""
 import contextlib
 import json
 import os
@@ -39,13 +39,13 @@ class Event(common.HostTest):
         with open(os.path.join(capture["path"], "capture.json")) as file:
             facts = json.load(file)
         self.assertEqual(facts["trigger"]["event"], EVENT)
-        # The stack is that of who executed it.
+        # The stack is that of the task that hit it.
         self.assertIn("execve", " ".join(frame.get("symbol") or "" for frame in facts["spike"]["stack"]))
         text = common.run_ctl("report", capture["path"]).stdout
         self.assertTrue(text.startswith("%s, in %s/" % (EVENT, capture["comm"])), text)
 
     def test_what_passes_a_filter(self):
-        """The kernel's own ftrace, with the same filter, has seen as many."""
+        """ftrace with the same filter counted as many."""
         cpu = common.find_cpus(1)[0]
         others = [self.make_program("other-%d" % i) for i in range(3)]
         wanted = self.make_program("wanted")
@@ -66,7 +66,7 @@ class Event(common.HostTest):
 
     @contextlib.contextmanager
     def witness(self, event, text):
-        """Of a tracefs instance of its own: a function that gives the number of hits."""
+        """A function that gives the number of hits, from a private tracefs instance."""
         instance = "/sys/kernel/tracing/instances/perf-poke-test"
         folder = os.path.join(instance, "events", *event.split(":"))
         if not os.path.isdir(os.path.dirname(instance)):

@@ -34,17 +34,17 @@ class FullDisk(common.HostTest):
                         raise
 
     def fail_once(self, session):
-        """A spike whose capture fails."""
+        """A spike; its capture fails."""
         with common.late(self.cpu):
             capture = session.read_capture()
         self.assertIn("space", capture["error"])
         self.assertIsNone(capture["path"])
-        # Another spike may be on its way at this moment.
+        # Another spike may be under way now.
         common.wait_for(lambda: self.folders() == [*self.partial(), "filler"] and not self.half_written(),
                         "nothing but the filler in the folder", 10)
 
     def half_written(self):
-        """But for what the captures share."""
+        """The capture's size without the files that captures share."""
         own, = self.partial()
         return [name for name in os.listdir(os.path.join(self.output, own)) if name != "kernel"]
 
@@ -87,7 +87,7 @@ class FullDisk(common.HostTest):
                 shutil.rmtree(session.captures[0]["path"])
 
     def test_no_room_for_a_later_one(self):
-        """By then the session has the symbols, which all captures share."""
+        """The session has written the symbols by then, which all captures share."""
         with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
             with common.late(self.cpu):
                 self.succeed_once(session)

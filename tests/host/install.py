@@ -62,7 +62,7 @@ class Install(common.HostTest):
         manual = [name for name in names if re.fullmatch(r"perf-poke-[a-z-]+\.[15]", name)]
         commands = re.findall(r"^  ([\w-]+) ", common.run_ctl("--help").stdout, re.MULTILINE)
         pages = sorted(["perf-poke-ctl.1", *("perf-poke-ctl-%s.1" % command for command in commands)])
-        # Without help2man there is that of files only.
+        # Without help2man there is only the page of file formats.
         self.assertIn(manual, (["perf-poke-capture.5"], ["perf-poke-capture.5", *pages]))
         self.assertEqual([name for name in names if name not in manual], expected)
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])

@@ -8,12 +8,12 @@ import signal
 
 import common
 
-# A timer of each thread of the workload is later than this.
+# Every timer of the workload is later than this.
 ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K")
 
 
 def facts_of(capture):
-    """None: it has gone for a worse one."""
+    """None if the capture was removed for a worse one."""
     with contextlib.suppress(FileNotFoundError), open(os.path.join(capture["path"], "capture.json")) as file:
         return json.load(file)
 
@@ -33,24 +33,24 @@ class Keep(common.HostTest):
         captures, summary = self.captures("--keep-worst", "3", "--duration", "3s")
         self.assertGreater(len(captures), 3)
         worst = sorted(captures, key=lambda c: c["latency_ns"])[-3:]
-        # Of equal ones that which came first stays.
+        # Of equally bad captures the first one stays.
         self.assertEqual(sorted(c["latency_ns"] for c in captures if os.path.exists(c["path"])), [c["latency_ns"] for c in worst])
         self.assertEqual(len(self.folders()), 3)
-        # Once there are three, only worse ones are taken: far fewer than spikes.
+        # Once three are kept, only worse spikes are captured: far fewer than there are.
         self.assertGreater(summary["all"]["spikes"] - summary["all"]["unarmed"], len(captures))
         self.assertEqual(summary["captures"], len(captures))
         self.assertEqual(sorted(c["path"] for c in summary["kept"]), sorted(os.path.join(self.output, name) for name in self.folders()))
         self.assertEqual({c["latency_ns"] for c in summary["kept"]}, {c["latency_ns"] for c in worst})
 
     def test_what_is_not_ours_stays(self):
-        """A foreign folder with the name of a capture to be removed."""
+        """A folder that is not ours, with the name of a capture to be removed."""
         with common.Session([self.cpu], self.output, *ANY, "--keep-worst", "1", "--cooldown", "1500ms", "--count", "1000") as session:
             first = session.read_capture()
             path = first["path"]
             os.rename(path, path + ".mine")
             os.mkdir(path)
             open(os.path.join(path, "precious"), "w").close()
-            # Until there is one that had to be worse, and no worse one has come since: some come before the first is written.
+            # Spikes may come before the first capture is written, so wait for a capture that had to be worse.
             for _ in range(50):
                 facts = facts_of(session.read_capture())
                 if facts and facts["floor_ns"]:
@@ -83,7 +83,7 @@ class Keep(common.HostTest):
         self.assertTrue(kept)
         self.assertLess(len(kept), 30)
         self.assertLessEqual(self.bytes_of(kept), limit)
-        # And `list` adds up to what there is.
+        # The sizes in `list` add up to the total.
         listed = common.parse_lines(common.run_ctl("list", "--json", self.output).stdout)
         self.assertAlmostEqual(sum(line["size_bytes"] for line in listed if line["path"] in kept),
                                self.bytes_of(kept), delta=1000)
@@ -110,7 +110,7 @@ class Keep(common.HostTest):
                     threshold = json.load(file)["threshold_ns"]
                 self.assertGreater(threshold, 1000)
                 self.assertTrue(all(c["latency_ns"] >= threshold for c in captures))
-                # Of the time after the warm-up it is a tenth, more or less; before it, none.
+                # After the warm-up about a tenth of the expiries are spikes; none before.
                 self.assertLess(stats["spikes"], stats["count"] * 0.5)
                 self.assertLessEqual(stats["spikes"], sum(n for low, high, n in stats["histogram"] if high is None or high > threshold))
 

@@ -19,7 +19,7 @@ class Kills(common.HostTest):
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def kill_one(self, wait):
-        """After that; returns how long it lived."""
+        """Kills it after that time; returns how long it lived."""
         begin = time.monotonic()
         with self.start(*common.SPIKES, "--workload", "cyclic", "--count", "100000") as session:
             wait()

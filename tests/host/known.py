@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""start --known keeps captures of new causes alone."""
+"""start --known keeps only captures of new causes."""
 import json
 import os
 import signal
 
 import common
 
-# A timer of each thread of the workload is later than this.
+# Every timer of the workload is later than this.
 ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K", "--cooldown", "100ms")
 
 
@@ -44,7 +44,7 @@ class Known(common.HostTest):
         self.assertGreaterEqual(summary["new"], 2)
         self.assertEqual((summary["known"], summary["unjudged"], len(summary["kept"])), (0, 0, summary["new"]))
         self.assertEqual(len(self.folders()), summary["new"])
-        # They are known from now on, and as bad as they like.
+        # From now on they are known, with any latency.
         self.know(*({"fingerprint": line["fingerprint"]} for line in
                     common.parse_lines(common.run_ctl("causes", "--json", self.output).stdout) if line["type"] == "cause"))
         self.assertEqual(common.run_ctl("causes", self.output, "--known", self.file).returncode, 0)

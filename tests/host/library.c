@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* `library CPU OUTPUT`: what a program can do with the library that the command does not. Prints an
- * object of JSON: `threads`, latencies of threads that a session of the workload cyclic has counted
- * beside a sleeping thread of ours; `thresholds_ns` and `captures` of each run of one session, with
- * a cooldown that never ends, whose thresholds adapt; `in_callback`, what functions return there;
- * `together`, how many sessions started of two that threads started at once, in each round. */
+/* `library CPU OUTPUT`: uses of the library that the command does not make. Prints a JSON object:
+ * `threads`: thread latencies counted by a session with the cyclic workload, beside a sleeping
+ * thread of this program; `thresholds_ns` and `captures`: of each run of one session with adaptive
+ * thresholds and an endless cooldown; `in_callback`: what functions return in a callback;
+ * `together`: in each round two threads start a session at once; how many of them succeed. */
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <perf_poke.h>
 
 #define RUN_MS 1500
-/* On a busy machine what is late by more than the threshold, or a capture, may take longer. */
+/* On a busy machine it may take longer until a timer is late, or a capture is written. */
 #define PATIENCE_MS 15000
 #define SLEEP_US 1000
 #define NAME "test-library"
@@ -41,7 +41,7 @@ static void start(struct perf_poke *pp)
 		exit(1);
 }
 
-/* So long, or until there are enough captures. Returns how many there were. */
+/* Polls until there are enough captures or the time is up. Returns the number of captures. */
 static int poll_for(struct perf_poke *pp, int ms, int enough)
 {
 	struct timespec begin, now;

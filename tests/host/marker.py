@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A text that a program writes to the trace_marker is a spike: of the tools of rt-tests, unchanged, and of any other."""
+"""A text written to trace_marker is a spike: by unmodified tools of rt-tests, and by any program."""
 import functools
 import json
 import os
@@ -37,7 +37,7 @@ class MarkerTest(common.HostTest):
         if not row["have"]:
             self.skipTest("trigger marker: " + row["detail"])
         self.cpu = common.find_cpus(1)[0]
-        # The tools stop ftrace at their mark.
+        # The tools stop ftrace after their mark.
         on = common.read(TRACING_ON)
         self.addCleanup(lambda: self.write_file(TRACING_ON, on))
 
@@ -90,7 +90,7 @@ class WritesToKprobe(Writes):
 
 
 class RtTests(MarkerTest):
-    """Late by interrupts off; the tool measures that by itself, and its number is the capture's."""
+    """Interrupts are off, which the tool itself measures; the capture has the tool's number."""
 
     def run_tool(self, text, *argv):
         if not shutil.which(argv[0]):
@@ -117,7 +117,7 @@ class RtTests(MarkerTest):
         match = re.fullmatch(r"hit latency threshold \((\d+) > %d\)" % LIMIT_US, capture["label"])
         self.assertTrue(match, capture["label"])
         self.check(capture, int(match[1]), "cyclictest")
-        # Stock perf agrees that the CPU was somewhere else before.
+        # Stock perf shows the culprit before the mark.
         self.assertTrue(self.samples(capture["path"]))
 
     def test_oslat(self):

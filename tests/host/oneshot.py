@@ -29,7 +29,7 @@ class CaptureChecks(common.HostTest):
         self.assertEqual(self.partial(), [])
 
     def check_armings(self, session, count):
-        """The spikes taken are those of the captures: a second one of an arming would show in the counts or the sequence."""
+        """Each spike taken has a capture: a second spike of one arming would change the counts or the sequence."""
         self.assertEqual([c["sequence"] for c in session.captures], list(range(1, count + 1)))
         row = session.summary["all"]
         self.assertEqual(row["spikes"] - row["unarmed"], count)
@@ -46,21 +46,21 @@ class OneShot(CaptureChecks):
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_cpus_that_hit_together(self):
         """Tickers wake all CPUs at the same instant, and each wakeup is a spike."""
-        # One CPU is for the controller, where there are enough.
+        # If there are enough CPUs, one is left to the controller.
         cpus = common.find_cpus(max(2, min(4, len(os.sched_getaffinity(0)) - 1)))
         with contextlib.ExitStack() as stack:
             for cpu in cpus:
                 stack.enter_context(common.ticker(cpu, 1000))
             session = stack.enter_context(common.Session(
                 cpus, self.output, "--threshold", "1ns", "--workload", "none",
-                # Few of the armings have CPUs within the nanoseconds that matter. A busy machine has fewer.
+                # CPUs compete within nanoseconds in few armings, and in fewer on a busy machine.
                 "--function", "hrtimer_wakeup", "--count", "100", "--duration", "10s", *common.EVENTS))
             self.assertEqual(session.finish(), 0, session.__dict__)
         count = len(session.captures)
         self.check_captures(session, count)
         self.check_folder(count)
         self.check_armings(session, count)
-        # They did compete.
+        # CPUs did compete.
         self.assertGreater(session.summary["all"]["unarmed"], count)
         self.assertGreater(len({capture["cpu"] for capture in session.captures}), 1)
 

@@ -57,7 +57,7 @@ class Others(OutputTest):
         os.chown(self.output, NOBODY, NOBODY)
         self.assert_fails(self.start(), FAILED, "output", "other users can change '%s'" % self.output, "owner 65534")
         self.assertEqual(self.folders(), [])
-        # Who asks by sudo is no stranger.
+        # The user who called sudo is allowed.
         sudo = {**os.environ, "SUDO_UID": str(NOBODY)}
         self.assertEqual(self.start(env=sudo).returncode, NO_SPIKE)
 
@@ -82,7 +82,7 @@ class Others(OutputTest):
         self.assertIn("planted.log': Too many levels of symbolic links", result.stderr)
         with open(precious) as file:
             self.assertEqual(file.read(), "mine\n")
-        # Nor somebody else's file, which they could read.
+        # Neither is a file of another user, who could read it.
         planted = os.path.join(self.output, "planted.log")
         os.unlink(planted)
         with open(planted, "w"):
@@ -128,7 +128,7 @@ class Away(OutputTest):
         self.assertEqual(self.partial(), [])
 
     def remove(self):
-        """Removes it, retrying while something is being written there."""
+        """Removes it; retries while the session writes there."""
         shutil.rmtree(self.output, ignore_errors=True)
         return not os.path.exists(self.output) or not self.folders()
 

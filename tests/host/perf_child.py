@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A perf record started by the session: armed once perf is ready, poked at each spike, placed on CPUs, ended in
-order, with all that can go wrong. Stock perf with the event cpu-clock: its data does not matter here.
+order; and each failure on the way. Stock perf records the event cpu-clock; its data does not matter.
 """
 import concurrent.futures
 import contextlib
@@ -18,7 +18,7 @@ import common
 import poked
 
 FAILED, NO_SPIKE = 1, 3
-PRIORITY = 10  # of perf, unless told
+PRIORITY = 10  # perf's default
 
 
 def tasks(pid):
@@ -26,7 +26,7 @@ def tasks(pid):
 
 
 def is_alive(pid):
-    """Zombies do not count."""
+    """Whether the process runs; a zombie does not."""
     try:
         with open("/proc/%d/stat" % pid) as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
@@ -72,7 +72,7 @@ class ChildTest(common.HostTest):
             self.assertIn(part, ours[0])
 
     def times_ns(self, path):
-        """Of the samples in a file."""
+        """The times of the samples in a file."""
         text = self.perf("script", "--ns", "-F", "time", "-i", path)
         return [int(time.rstrip(":").replace(".", "")) for time in text.split()]
 
@@ -138,7 +138,7 @@ class Poked(ChildTest):
         self.assertEqual(re.findall(r"perf script -i (\S+)", result.stdout), files, result.stdout)
 
     def test_accounts_for_all(self):
-        """Spikes so dense that perf is still writing and drops signals itself. None is lost on its way."""
+        """Spikes so dense that perf, still writing, ignores signals. None is lost before it reaches perf."""
         home = min(os.sched_getaffinity(0) - {self.cpu})
         with contextlib.ExitStack() as stack:
             for _ in range(3):
@@ -154,7 +154,7 @@ class Poked(ChildTest):
         spikes = len(session.captures)
         self.assertEqual([capture["sequence"] for capture in session.captures], list(range(1, spikes + 1)))
         last = poke_of(session.captures[-1])
-        # What turned out to have gone nowhere was sent again; in idle it may not even be tried any more.
+        # A lost signal was sent again; in idle the session may have stopped trying.
         sent = sum(last["sent"].values())
         self.assertLessEqual(sent - last["refused"].get("fasync", 0), spikes, last)
         snapshots = len(poked.dumps(self.data)) - 1
@@ -250,7 +250,7 @@ class Ends(ChildTest):
         with self.session() as session:
             poked.spike(session, self.cpu)
             common.wait_for(lambda: poked.dumps(self.data), "a file")
-            # The second is what perf has at its end. It names them by hundredths of a second, and of one name there is one.
+            # The second file is written when perf ends. Files are named by hundredths of a second, so names may collide.
             time.sleep(0.05)
             session.process.kill()
             session.process.wait()
@@ -296,11 +296,11 @@ class Refused(ChildTest):
                 run.result()
 
     def test_any_command(self):
-        """With --any-process, it is waited for until it catches the signal."""
+        """With --any-process, the session waits until it catches the signal."""
         with self.session("--any-process", command=["--", "python3", "-c", poked.COUNTER, str(int(signal.SIGUSR2)), "600"]) as session:
             poked.spike(session, self.cpu)
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-        # What it prints goes to standard error: its thread, and the signal.
+        # It prints its thread and the signal, to standard error.
         self.assertIn("\n%d\n" % signal.SIGUSR2, session.stderr)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pokes running processes: perf and others, several per spike, by each delivery, and never a wrong one. The process
-that reuses a target's PID counts the signals it gets.
+"""Pokes running processes: perf and others, several per spike, by each delivery, and never a wrong one. A process
+that reuses a target's PID counts the signals that it gets.
 """
 import contextlib
 import functools
@@ -16,10 +16,10 @@ import common
 import poked
 
 FAILED, USAGE, NO_SPIKE = 1, 2, 3
-# For those that the kernel refuses the session says so, and the test skips. A target of `tracepoint` must be one of its children.
+# If the kernel refuses a delivery, the session says so and the test skips. `tracepoint` needs a child of the session.
 DELIVERIES = ["task-work", "fasync", "relay"]
 
-# All namespaces that a container has, and its own /proc; what is run is process 1.
+# The namespaces of a container, with its own /proc; the command is process 1.
 CONTAINER = [*(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child", "--mount-proc"]
 
 
@@ -73,7 +73,7 @@ class PidTest(common.HostTest):
 
 class Targets(PidTest):
     def test_several_perfs(self):
-        """The same spike pokes them all: each writes a file."""
+        """One spike pokes them all, and each writes a file."""
         if not shutil.which("perf"):
             self.skipTest("needs perf")
         with contextlib.ExitStack() as stack:
@@ -86,7 +86,7 @@ class Targets(PidTest):
                     common.wait_for(lambda data=data: len(poked.dumps(data)) >= number, "file %d of %s" % (number, data))
             self.assertEqual(poked.status(session)["targets"], pids)
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-            # They are not ours to end.
+            # The session does not end them.
             for process, _ in perfs:
                 self.assertIsNone(process.poll())
         self.assertEqual([target["pid"] for target in poke_of(capture)["targets"]], pids)
@@ -127,17 +127,17 @@ class Targets(PidTest):
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 
     def test_dropped_in_idle(self):
-        """A kernel that drops samples in idle may do so once; each spike is still one signal."""
+        """A kernel that drops samples in idle may do so once; still each spike is one signal."""
         with poked.Counter() as counter, self.session([counter.pid], "--any-process", "--delivery", "fasync") as session:
             made = []
-            # On a busy machine it takes some until two are in idle.
+            # On a busy machine it takes several spikes until two are in idle.
             while len(made) < 6 and sum(capture["idle"] for capture in made) < 2:
                 made.append(poked.spike(session, self.cpu))
                 counter.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
             signals = len(made) + counter.count()
         last = poke_of(session.captures[-1])["targets"][0]
-        # A busy machine has more spikes than those that were made.
+        # A busy machine has more spikes than the test makes.
         self.assertEqual(signals + last["merged"], len(session.captures), last)
         idle = sum(capture["idle"] for capture in session.captures)
         refused = last["refused"].get("fasync", 0)
@@ -152,7 +152,7 @@ class Targets(PidTest):
         target gets its callback, and no signal from that event.
         """
         self.need_delivery("task-work")
-        # Not idle: there a kernel may drop what perf events sample.
+        # Keep the CPU busy: in idle a kernel may drop samples.
         busy = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
         with poked.Counter() as stopped, poked.Counter() as other, common.running(busy, ready=True, cpus={self.cpu}), \
                 self.session([stopped.pid, other.pid], "--any-process", "--delivery", "task-work") as session:
@@ -165,7 +165,7 @@ class Targets(PidTest):
             signals = other.count()
         folders = sorted(os.listdir(self.output))
         one, two = poke_of({"path": os.path.join(self.output, folders[-1])})["targets"]
-        # On a busy machine more than those that were made.
+        # A busy machine has more spikes than the test makes.
         spikes = len(folders)
         self.assertEqual((two["sent"], two["refused"], two["merged"] + signals), ({"task-work": spikes}, {}, spikes))
         self.assertEqual(one["refused"], {"task-work": one["sent"]["fasync"]}, one)
@@ -199,7 +199,7 @@ class Refused(PidTest):
     def test_default_action(self):
         """SIGUSR2 would end it."""
         with common.running(["sleep", "100"]) as process:
-            # It is what it is to be only after exec().
+            # It is the target only after exec().
             common.wait_for(lambda: os.readlink("/proc/%d/exe" % process.pid).endswith("sleep") or
                             "python" not in os.readlink("/proc/%d/exe" % process.pid), "sleep runs")
             self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not look like perf")
@@ -233,7 +233,7 @@ class Namespace(PidTest):
 
     @each_delivery
     def test_target_inside(self, delivery):
-        """It is PID 1 there, and has another PID here."""
+        """The target is PID 1 there, and has another PID here."""
         with poked.Counter(command=CONTAINER) as counter:
             pid = self.inner(counter.pid)
             with self.session([pid], "--any-process", "--delivery", delivery) as session:
@@ -272,7 +272,7 @@ print("fine", flush=True)
 
 
 class Reused(PidTest):
-    """A target that ended, and a process that has its number now: it gets nothing, by no way."""
+    """A process that reuses the PID of an ended target gets no signal by any delivery."""
 
     def setUp(self):
         super().setUp()
@@ -300,7 +300,7 @@ class Reused(PidTest):
                     poked.spike(session, self.cpu)
                 other.wait_signal()
                 self.assertFalse(newcomer.has_signal(), "the newcomer was signalled")
-                # It can be: by somebody who means it.
+                # The test can signal it, so the counter works.
                 os.kill(newcomer.pid, signal.SIGUSR2)
                 self.assertTrue(newcomer.has_signal(common.PATIENCE))
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
@@ -329,7 +329,7 @@ class Changed(PidTest):
                 counter.wait_signal()
             execs.change("exec")
             resets.change("reset")
-            # A capture does not tell of a signal if the next spike came too soon after, as it may on a busy machine.
+            # If the next spike comes too soon, as on a busy machine, a capture does not describe its signal.
             captures = []
             while len(captures) < 2 or [True, True, False] not in captures and len(captures) < 10:
                 capture = poked.spike(session, self.cpu)
@@ -358,7 +358,7 @@ class Killed(PidTest):
                 session.process.kill()
                 session.process.wait()
             common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
-            # What came before
+            # Output from before
             counter.count()
             with common.late(self.cpu, poked.SPIN_US, 200), common.ticker(self.cpu, 1000):
                 self.assertFalse(counter.has_signal(0.5), "signalled by a session that was killed")
@@ -368,7 +368,7 @@ class Killed(PidTest):
                 self.assertEqual(os.listdir(os.path.join(common.BPFFS, "perf-poke")), [session.name])
                 poked.spike(session, self.cpu)
                 counter.wait_signal()
-                # A busy machine has more spikes than that one.
+                # A busy machine has more spikes than the test makes.
                 self.assertLessEqual(1 + counter.count(), poked.status(session)["pokes"])
                 self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
 

@@ -12,11 +12,11 @@ import time
 
 import common
 
-# Above what a machine busy with other things makes late by itself.
+# Above the latencies of a busy machine.
 SPIN_US = 60000
 THRESHOLD = ["--threshold", "30ms"]
 SYS_CLONE3 = 435
-TAKEN_S = 5  # for what is left of a dead process
+TAKEN_S = 5  # until nothing is left of a dead process
 
 
 def spike(session, cpu):
@@ -31,8 +31,8 @@ def status(session):
 
 
 def wait_accounted(session):
-    """Waits until each spike taken is a signal that became pending or merged with another: not one more, not one
-    less. Takes time on a busy CPU. For a session with one target; returns its status.
+    """Waits until as many signals became pending, or merged with another, as spikes were taken. Takes time on a
+    busy CPU. For a session with one target; returns its status.
     """
     end = time.monotonic() + common.PATIENCE
     while True:
@@ -45,8 +45,8 @@ def wait_accounted(session):
         time.sleep(0.02)
 
 
-# Counts signals, of whatever thread, and prints a line for each. It waits as perf does: in poll(), on a perf event. Told so, it runs
-# another program, or has the signal end it.
+# Counts signals to any of its threads, and prints a line for each. Like perf, it waits in poll() for a perf event. On command it runs
+# another program, or restores the signal's default action.
 COUNTER = """
 import ctypes, os, select, signal, struct, sys, threading, time
 number, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -96,7 +96,7 @@ class Counter:
         return common.readable(self.process.stdout, seconds)
 
     def count(self, number=signal.SIGUSR2):
-        """Those that have come, and still come."""
+        """The signals so far and those that still come."""
         seen = 0
         while self.has_signal():
             self.wait_signal(number)
@@ -129,7 +129,7 @@ class CloneArgs(ctypes.Structure):
 
 
 def fork_as(pid):
-    """As fork(), but the child has that number. Raises OSError: it is taken, or this is not allowed."""
+    """Like fork(), but the child has that PID. Raises OSError if it is taken, or this is not allowed."""
     wanted = ctypes.c_int(pid)
     args = CloneArgs(exit_signal=signal.SIGCHLD, set_tid=ctypes.addressof(wanted), set_tid_size=1)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -140,7 +140,7 @@ def fork_as(pid):
 
 
 def free_pid():
-    """A number that no process has."""
+    """An unused PID."""
     gone = subprocess.Popen(["true"])
     gone.wait()
     return gone.pid
@@ -155,7 +155,7 @@ def need_newcomers(test):
 
 
 class Newcomer:
-    """A counter of signals that has the number of a process that was."""
+    """A counter of signals that reuses the PID of an ended process."""
 
     def __init__(self, pid, number=signal.SIGUSR2):
         reader, writer = os.pipe()
@@ -165,7 +165,7 @@ class Newcomer:
                 self.pid = fork_as(pid)
                 break
             except FileExistsError:
-                # The dead one is not quite gone.
+                # The PID is not free yet.
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.01)
@@ -191,7 +191,7 @@ class Newcomer:
 
 @contextlib.contextmanager
 def perf_record(folder, cpu, name, *args):
-    """A perf record that runs already, and takes SIGUSR2."""
+    """A running perf record that takes SIGUSR2."""
     data = os.path.join(folder, name)
     control = os.path.join(folder, name + ".control")
     ack = os.path.join(folder, name + ".ack")

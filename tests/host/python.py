@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Python binding as its users have it: a loop over captures, the example, and the fixture of pytest."""
+"""The Python binding as users see it: a loop over captures, the example, and the pytest fixture."""
 import json
 import os
 import re
@@ -21,7 +21,7 @@ for capture in perf_poke.Session(cpus=sys.argv[1], threshold="5ms", recorder="ev
     print(json.dumps([capture.path, capture.spike.latency_ns, capture.spike.cpu, perf_poke.read(capture.path).spike.sequence]))
 print(json.dumps([c.path for c in perf_poke.captures()]))
 """
-# Of what is defined in a test, nothing is run by pytest itself.
+# pytest itself runs nothing that is defined in a test.
 TESTS = """
 import time
 pytest_plugins = ["perf_poke.fixture"]
@@ -41,7 +41,7 @@ def test_late(overruns):
 
 
 def pytest_of():
-    """A Python that has pytest: the distribution's may, where this is another."""
+    """A Python that has pytest: the distribution's may have it if this one does not."""
     for python in (sys.executable, "/usr/bin/python3"):
         if not subprocess.run([python, "-c", "import pytest"], stderr=subprocess.DEVNULL).returncode:
             return python

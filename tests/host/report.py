@@ -25,7 +25,7 @@ def report(*args, **kwargs):
 
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
 class Events(common.HostTest):
-    """On two captures of one CPU."""
+    """Tests on two captures of one CPU."""
 
     @classmethod
     def setUpClass(cls):
@@ -33,7 +33,7 @@ class Events(common.HostTest):
         cpu = common.find_cpus(1)[0]
         with common.busy(cpu):
             session = cls.taker.capture_spikes([cpu], 4, limits=common.DETAILED_SPIKES)
-        # Other things make timers late too.
+        # Other work makes timers late too.
         cls.paths = [capture["path"] for capture in session.captures if cls.has_culprit(capture)]
         cls.taker.assertTrue(cls.paths, session.captures)
         cls.path = cls.paths[0]
@@ -42,7 +42,7 @@ class Events(common.HostTest):
 
     @classmethod
     def times(cls, capture):
-        """Of the last event of each kind before the spike."""
+        """The times of the last event of each kind before the spike."""
         return {sample["event"]: sample["time_ns"] for sample in cls.taker.samples(capture["path"])
                 if sample["cpu"] == capture["cpu"] and sample["time_ns"] <= capture["time_ns"]}
 
@@ -73,7 +73,7 @@ class Events(common.HostTest):
         self.assertEqual(CULPRIT in found["path"], entry <= spike["expected_ns"])
 
     def test_budget_is_what_perf_shows(self):
-        """Each moment once, and the interrupt as long as from its entry to its exit."""
+        """Each moment counts once; the interrupt's time is that from its entry to its exit."""
         found = self.read(self.path)
         window = found["window"]
         self.assertEqual(sum(row["time_ns"] for row in found["budget"]), window["end_ns"] - window["begin_ns"])
@@ -82,11 +82,11 @@ class Events(common.HostTest):
         row = next(row for row in found["budget"] if row["name"] == CULPRIT)
         times = self.times({"path": self.path, **found["spike"]})
         entry, end = (times["irq_vectors:%s_%s" % (CULPRIT, what)] for what in ("entry", "exit"))
-        # The last one is in the window as a whole, unless that begins in it.
+        # The last interrupt is entirely in the window, unless the window begins in it.
         self.assertEqual(row["longest_ns"], end - max(entry, window["begin_ns"]))
 
     def test_analysis_adds_up(self):
-        """The parts are the latency; the delay ends where perf shows the timer's interrupt."""
+        """The parts add up to the latency; the delay ends where perf shows the timer's interrupt."""
         found = self.read(self.path)
         rows = {(row["term"], row["name"]): row["time_ns"] for row in found["analysis"]}
         self.assertEqual(sum(time_ns for (term, _), time_ns in rows.items() if term not in ("IRQ handler delay", "IRQ latency")),
@@ -123,7 +123,7 @@ class Events(common.HostTest):
             self.assertIn("%-11s %s" % (row["kind"], row["name"]), result.stdout)
 
     def test_list_says_it_too(self):
-        """Of each capture, in the order of the list."""
+        """The causes of the captures, in the order of the list."""
         folder = os.path.dirname(self.path)
         result = common.run_ctl("list", folder, "--why", "--json")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -167,7 +167,7 @@ class Events(common.HostTest):
         self.assertEqual(os.listdir(self.folder), ["page.html"])
 
     def begun(self):
-        """Of what begins on the CPU as perf has it: (time, name) of interrupts, (time, number) of tasks."""
+        """What begins on the CPU according to perf: (time, name) of interrupts, (time, PID) of tasks."""
         interrupts, tasks = set(), set()
         for sample in self.samples(self.path):
             if sample["cpu"] != self.facts["spike"]["cpu"]:
@@ -194,7 +194,7 @@ class Events(common.HostTest):
         tracks = {name: fxt.read(path).check()["CPU %d %s" % (spike["cpu"], name)] for name in ("interrupts", "tasks", "timer")}
         interrupts, tasks = self.begun()
         self.assertEqual({(each.begin, each.name) for each in tracks["interrupts"]}, interrupts)
-        # There are more: one ran already, and some come without a switch that was recorded.
+        # The report has more: the task that already ran, and tasks without a recorded switch.
         self.assertLessEqual(tasks, {(each.begin, each.name.split()[-1]) for each in tracks["tasks"]})
         self.assertEqual([(each.begin, each.end) for each in tracks["timer"]], [(spike["expected_ns"], spike["time_ns"])])
 

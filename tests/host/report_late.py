@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What programs report late is a spike: of a thread of the session's process, of a loop as a user has it, and of a script."""
+"""A program reports that something was late: a thread of the session's process, a user's loop, and a script."""
 import errno
 import glob
 import json
@@ -17,7 +17,7 @@ REPORTS = ["--trigger", "report=1ms", "--recorder", "none", "--workload", "none"
 
 class ReportTest(common.HostTest):
     def spikes(self, output):
-        """By label."""
+        """The captures by label."""
         spikes = []
         for path in glob.glob(os.path.join(output, "*-report-*", "capture.json")):
             with open(path) as file:
@@ -46,7 +46,7 @@ class Library(ReportTest):
         self.assertEqual(counts["ret"], 0)
         self.assertEqual(counts["spikes"] - counts["unarmed"], 5)
         self.assertEqual(counts["count"], 1000 + counts["spikes"])
-        # Nothing of many threads at once is lost.
+        # No report of concurrent threads is lost.
         self.assertGreater(seen["storm_reports"], 100)
         self.assertEqual(every["count"] - counts["count"], seen["storm_reports"])
         self.assertEqual(every["spikes"] - every["unarmed"], seen["captures"])
@@ -60,7 +60,7 @@ class Library(ReportTest):
             spike = spikes[label]
             self.assertEqual((spike["trigger"], spike["cpu"], spike["latency_ns"]), ("report", cpu, SPIKE_NS))
             self.assertEqual(spike["actual_ns"] - spike["expected_ns"], SPIKE_NS)
-        # Who reports is known where it runs.
+        # The capture names the reporting thread and its CPU.
         spike = spikes["a label"]
         self.assertEqual(spike["comm"], "reporter")
         self.assertEqual(spike["stack_tid"], spike["tid"])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* `reporter CPU OTHER OUTPUT`: reports to a session of its own, from several threads while the main
- * one polls. Prints an object of JSON: what the calls have returned, and the session's counts. */
+/* `reporter CPU OTHER OUTPUT`: several threads report to this program's own session while the main
+ * thread polls. Prints a JSON object: what the calls returned, and the session's counts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -65,7 +65,7 @@ static void on_signal(int number)
 	from_handler = take_spike(-1, "from a handler");
 }
 
-/* The capture of the one before must be done: then there is no other spike in its way. */
+/* The previous capture must be complete: a spike during a capture is not recorded. */
 static void *report_all(void *done)
 {
 	int below = 0, spike, unwatched, remote, disarmed, long_label;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stock perf shows of a capture what it shows of its own recording of the same moment: perf sched, perf kwork, perf report."""
+"""Stock perf shows the same of a capture as of its own recording of the same time: perf sched, perf kwork, perf report."""
 import collections
 import contextlib
 import json
@@ -23,8 +23,8 @@ import fxt  # pylint: disable=wrong-import-position
 SCHED = ["sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_stat_runtime", "sched_migrate_task", "sched_process_fork"]
 KWORK = ["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit",
          "workqueue:workqueue_activate_work", "workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"]
-# Told so, it sleeps and reads random numbers in turns, and says when it began and ended. It takes its name then: perf has those that
-# are given on its CPU. It stays: perf 6.12 forgets tasks that have ended.
+# On command, it sleeps and reads random numbers in turns, and says when it began and ended. It takes its name then: perf knows names
+# that are set on the traced CPU. It does not exit: perf 6.12 forgets ended tasks.
 LOAD = """
 import ctypes, os, sys, time
 sys.stdin.readline()
@@ -49,7 +49,7 @@ def perf_record(path, cpu, *args):
                                stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         common.wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "perf records")
-        # It makes the file before it enables events.
+        # perf creates the file before it enables events.
         time.sleep(1)
         yield
     finally:
@@ -65,7 +65,7 @@ class SameMoment(common.HostTest):
         cpu = common.find_cpus(2)[1]
         own = os.path.join(cls.taker.folder, "own.data")
         events = [*("sched:" + name for name in SCHED), *KWORK]
-        # The CPU does not idle, where samples may be dropped. Neither recording is to miss any of the load.
+        # The CPU does not idle, where samples may be dropped. Both recordings must contain all of the load.
         with subprocess.Popen([sys.executable, "-c", LOAD, str(cpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as load, \
                 common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
                 common.Session([cpu], cls.taker.output, "--threshold", "1h", *common.ALL_EVENTS, "--buffer", "64M", "--count", "1",
@@ -77,7 +77,7 @@ class SameMoment(common.HostTest):
         cls.files = [os.path.join(cls.path, "perf.data"), own]
 
     def both(self, *args):
-        """What perf says of the load, of the capture and of its own recording."""
+        """What perf shows of the load: in the capture, and in its own recording."""
         return [self.perf(*args, "-i", file) for file in self.files]
 
     def window(self):
@@ -89,13 +89,13 @@ class SameMoment(common.HostTest):
         return found
 
     def test_tracepoints(self):
-        """Each that perf has, and no others."""
+        """Exactly those that perf has."""
         ours, own = ([line.strip() for line in text.splitlines() if "sched:" in line]
                      for text in self.both("script", "--no-inline", *self.window(), "-F", "trace:event,trace"))
         wanted = {"sched:%s:" % name for name in SCHED}
         ours = [line for line in ours if line.split()[0] in wanted]
         self.assertGreater(len(own), 100)
-        # What is at the ends may be in one window alone.
+        # Events at the ends may be in one window only.
         self.assertLessEqual(sum((collections.Counter(ours) - collections.Counter(own)).values()), 4)
         self.assertLessEqual(sum((collections.Counter(own) - collections.Counter(ours)).values()), 4)
 
@@ -103,7 +103,7 @@ class SameMoment(common.HostTest):
         # perf 7.3 has several units, and no `avg:`.
         pattern = r"\s*pp-load:\d+\s*\|\s*([\d.]+) ([mun]?s) \|\s*(\d+) \|(?: avg:)?\s*([\d.]+) ([mun]?s)"
         (ours,), (own,) = (self.rows(text, pattern) for text in self.both("sched", "latency"))
-        # Perf's own recording ends later: the load may have been switched out or in once more.
+        # perf's own recording ends later, so it may have one more switch of the load.
         self.assertAlmostEqual(int(ours[2]), int(own[2]), delta=2)
         for value, unit, delta in ((0, 1, 2000), (3, 4, 50)):
             self.assertAlmostEqual(*(float(row[value]) * US[row[unit]] for row in (ours, own)), delta=delta)
@@ -128,7 +128,7 @@ class SameMoment(common.HostTest):
             self.assertAlmostEqual(ours[name], count, delta=1, msg=name)
 
     def test_report_with_callers(self):
-        """Two samplers, the same load: what is on top of one is on top of the other, with the same callers."""
+        """Two samplers of one load agree on the most frequent function and its callers."""
         pattern = r"\s*([\d.]+)%\s+\[k\]\s+(\S+)"
         shown = self.both("report", "--stdio", "-g", "caller", "--no-children", "--no-inline", "--comm", "pp-load", "--sort", "sym",
                           *self.window())
@@ -137,7 +137,7 @@ class SameMoment(common.HostTest):
             samples = text[text.index("cpu-clock"):]
             tops.append({name: float(percent) for percent, name in self.rows(samples, pattern)[:5]})
             self.assertRegex(samples, r"ksys_read|vfs_read|urandom_read")
-        # Where the load is preempted much, the end of a switch may be as frequent as what it does.
+        # If the load is often preempted, the end of a switch may be as frequent as its work.
         for ours, own in (tops, reversed(tops)):
             first = next(iter(ours))
             self.assertIn(first, own, shown)
@@ -145,7 +145,7 @@ class SameMoment(common.HostTest):
 
 
     def test_exports(self):
-        """Each sample is an instant with its callers, and in the page a stack."""
+        """Each sample is an instant with its callers, and a stack in the page."""
         path, page = (os.path.join(self.taker.folder, name) for name in ("samples.fxt", "page.html"))
         for args in (["-o", path], ["--html", page, "--time", "-50ms,0us"]):
             result = common.run_ctl("export", self.path, *args)
@@ -165,11 +165,11 @@ class SameMoment(common.HostTest):
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
 class Probes(common.HostTest):
     def test_uprobe(self):
-        """What perf probe makes is recorded as any tracepoint; perf has nothing to complain about."""
+        """An event of perf probe is recorded like any tracepoint, and perf reads it without a warning."""
         with open("/proc/self/maps") as file:
             libc = next(line.split()[-1] for line in file if "/libc.so" in line or "/libc-" in line)
-        # Perf knows files by name: those that run elsewhere, as in other containers, may have another libc. Those whose names begin
-        # with /tmp/perf- it takes for maps of what was compiled at run time.
+        # perf knows files by name, and programs in containers may have another libc. It takes files whose names begin
+        # with /tmp/perf- for symbol maps of compilers.
         folder = tempfile.mkdtemp(prefix="pp-libc-")
         self.addCleanup(shutil.rmtree, folder)
         libc = shutil.copy(libc, folder)
@@ -194,7 +194,7 @@ class Probes(common.HostTest):
 
 class Hardware(common.HostTest):
     def test_steal(self):
-        """Between what /proc/stat has, in its hundredths of a second, for less than the session and for more."""
+        """Between what /proc/stat counts, in hundredths of a second, for less than the session and for more."""
         cpu = common.find_cpus(2)[1]
         outer = self.steal_ns(cpu)
         with common.busy(cpu), common.Session([cpu], self.output, *poked.THRESHOLD, *common.EVENTS, "--count", "1") as session:

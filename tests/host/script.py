@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl script runs stock perf on a capture, and says what is wrong with what is none."""
+"""perf-poke-ctl script runs stock perf on a capture, and explains why something is not a capture."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ FAILED = 1
 USAGE = 2
 LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
 NAMED = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<rest>-?\d+ \[\d+\].*)")
-# Perf puts the one frame of an event without a callchain behind it.
+# perf prints the single frame of an event without a callchain behind the event.
 FRAME = re.compile(r" +[0-9a-f]{1,16} \S+ \(\S+\)$")
 WINDOW_NS = 10000000  # without --window
 
@@ -31,13 +31,13 @@ def environment(**variables):
 
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
 class Events(common.HostTest):
-    """On a capture of two CPUs."""
+    """Tests on a capture of two CPUs."""
 
     @classmethod
     def setUpClass(cls):
         cls.make_taker()
         cls.cpus = cpus = common.find_cpus(2)
-        # One spikes; both are busy.
+        # The spike is on one CPU; both are busy.
         with common.busy(cpus[0]), common.busy(cpus[1]), common.late(cpus[1]):
             with common.Session(cpus, cls.taker.output, *common.DETAILED_SPIKES) as session:
                 cls.taker.assertEqual(session.finish(), 0, session.__dict__)
@@ -73,7 +73,7 @@ class Events(common.HostTest):
                 (["--all", "--all-cpus"], 0, 1 << 63, None)):
             with self.subTest(args=args):
                 self.assertEqual(self.shown(*args), self.expected(begin, end, cpus))
-        # All of these differ, or nothing was tested.
+        # They must differ, or nothing is tested.
         self.assertGreater(len(self.shown("--all")), len(self.shown("--window", "1s")))
         self.assertGreater(len(self.shown("--window", "1s")), len(self.shown()))
         self.assertGreater(len(self.shown("--all", "--all-cpus")), len(self.shown("--all")))
@@ -112,7 +112,7 @@ class Events(common.HostTest):
         self.assert_one_line(result.stderr, "perf version 0 (%s)" % fake)
 
     def test_reader_goes_away(self):
-        """What is run must not have inherited that SIGPIPE is ignored."""
+        """The program that it runs must not inherit an ignored SIGPIPE."""
         fake = self.program("perf", "[ \"$1\" = --version ] && echo perf version 0 && exit; "
                             "grep SigIgn /proc/$$/status")
         ignored = script(self.path, env=environment(PERF_POKE_PERF=fake)).stdout.split()[1]
@@ -125,14 +125,14 @@ class Events(common.HostTest):
         return result.stdout
 
     def named(self, text):
-        """What was executed, and by whom, of each line, without perf's callchains. A task that has ended is -1."""
+        """What each line shows and of which task, without perf's callchains. An ended task is -1."""
         events = [FRAME.sub("", line).rstrip() for line in text.splitlines() if line and line[0] != "\t" and not line.rstrip().endswith(" spike:")]
         lines = [NAMED.fullmatch(line) for line in events]
         self.assertTrue(all(lines))
         return [(line["rest"], line["comm"]) for line in lines]
 
     def assert_same(self, ours, perfs):
-        """Perf 6.12 has the number wider, and of some tasks in place of the name. A difference of long lists would take minutes."""
+        """perf 6.12 prints the PID wider, and of some tasks in place of the name. A diff of long lists would take minutes."""
         self.assertEqual(len(ours), len(perfs))
         different = [(our, perf) for our, perf in zip(ours, perfs) if our[0] != perf[0] or perf[1] not in (our[1], ":" + perf[0].split()[0])]
         self.assertEqual(different[:3], [])
@@ -146,7 +146,7 @@ class Events(common.HostTest):
         self.assertEqual(script(self.path, "--quiet", env=environment(PATH=self.folder)).stderr, "")
 
     def test_without_perf_what_perf_recorded(self):
-        """Of many kinds of events, of all CPUs in turns. Perf does not order what comes late."""
+        """Many kinds of events, of all CPUs in turns. perf does not sort records that come late."""
         path = os.path.join(self.folder, "recorded")
         shutil.copytree(self.path, path)
         data = os.path.join(path, "perf.data", "data")

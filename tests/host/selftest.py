@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl selftest: fine where all is well; what is broken on purpose is a row that says so, exit code 1 and an archive."""
+"""perf-poke-ctl selftest passes; something broken on purpose gives a row that says so, exit code 1 and an archive."""
 import contextlib
 import io
 import json
@@ -24,7 +24,7 @@ def rows(lines):
 
 
 def command_lines():
-    """Of all processes, as the kernel has them."""
+    """The command lines of all processes."""
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             yield path.read_text(errors="replace")
@@ -55,7 +55,7 @@ class SelfTest(common.HostTest):
         self.assertEqual([line for line in command_lines() if line.startswith(common.CTL + "\0selftest\0")], [])
 
     def archived(self, path):
-        """Names and contents of what is in an archive."""
+        """Names and contents of an archive's files."""
         if not shutil.which("zstd"):
             self.skipTest("needs zstd")
         data = subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout
@@ -63,7 +63,7 @@ class SelfTest(common.HostTest):
             return {member.name: tar.extractfile(member).read() if member.isreg() else None for member in tar}
 
     def assert_wrong(self, lines, check, why):
-        """In the only row just that, and the archive tells the same."""
+        """The only row has this fault alone, and the archive the same row."""
         row, = rows(lines)
         self.assertEqual([name for name, verdict in row["checks"].items() if verdict["ok"] is False], [check], row)
         self.assertIn(why, row["checks"][check]["why"])
@@ -120,7 +120,7 @@ class SelfTest(common.HostTest):
         files = self.archived(archive)
         taken = {name.split("/")[1] for name in files if name.endswith("/capture.json")}
         self.assertEqual(len(taken), 2)
-        # There may be others, of timers that were late by themselves.
+        # There may be others, of timers that were late without the test.
         self.assertLessEqual(taken, set(os.listdir(kept)))
         for name in taken:
             result = common.run_ctl("report", os.path.join(kept, name))
@@ -130,7 +130,7 @@ class SelfTest(common.HostTest):
         self.opened(archive, taken)
 
     def opened(self, archive, taken):
-        """What `open` and `list --why` make of it."""
+        """The output of `list --why` for the opened archive."""
         result = common.run_ctl("open", "-q", archive, cwd=self.here)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TOP + "\n", ""))
         self.assertEqual(set(os.listdir(os.path.join(self.here, TOP))), taken | {"selftest.json", "messages", "host.json"})

@@ -46,7 +46,7 @@ class SessionTest(common.HostTest):
         return common.Session(cpus or [self.cpu], self.output, *limits, "--count", "100000", *args, **popen)
 
     def end(self, session, code=NO_SPIKE):
-        """By `stop`, which returns when there is nothing left of it to see."""
+        """By `stop`, which returns once nothing of the session is visible."""
         result = common.run_ctl("stop", session.name)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
         self.assertNotIn(session.name.replace(".", ":"), pins())
@@ -77,7 +77,7 @@ class Status(SessionTest):
             self.assertEqual(session.name, "a.b-C_1")
             common.wait_for(lambda: status()[0]["all"]["count"] > 20, "expiries are counted")
             before = status(session.name)[0]
-            # The CPU's own thread sleeps 2 ms a time.
+            # The thread of the CPU sleeps 2 ms at a time.
             common.wait_for(lambda: status()[0]["all"]["count"] > before["all"]["count"], "more of them")
             self.end(session)
         summary = session.summary["all"]
@@ -89,7 +89,7 @@ class Status(SessionTest):
         self.assertEqual([before[key] for key in ("captures", "failed", "pending", "max_captures", "targets", "pokes")],
                          [0, 0, 0, 100000, [], 0])
         self.assertEqual([cpu["cpu"] for cpu in before["cpus"]], [self.cpu])
-        # One is read after the other.
+        # They are read one after the other.
         self.assertTrue(0 < before["cpus"][0]["count"] <= before["all"]["count"], before)
         self.assertEqual(before["all"]["spikes"], 0)
         self.assertEqual(before["triggers"], {})
@@ -165,7 +165,7 @@ class Poke(SessionTest):
         self.assertEqual(session.summary["all"]["spikes"], 0)
 
     def test_waits_for_its_own(self):
-        """While spikes are captured all the time."""
+        """While spikes are being captured."""
         with common.busy(self.cpu), common.late(self.cpu, every_ms=200), self.session(quiet=False) as session:
             for _ in range(3):
                 common.wait_for(lambda: self.poke_wait(session), "it is armed")
@@ -208,9 +208,9 @@ class Stop(SessionTest):
             self.assertEqual(deaf.finish(signal.SIGINT), NO_SPIKE)
 
     def test_waits_for_the_capture(self):
-        """The one that is in writing when the wish comes is complete when `stop` returns."""
+        """A capture that is being written is complete when `stop` returns."""
         with self.session() as session:
-            # It wakes up to both at once.
+            # The controller wakes up to both at once.
             session.process.send_signal(signal.SIGSTOP)
             self.assertEqual(common.run_ctl("poke").returncode, 0)
             self.assert_fails(common.run_ctl("poke"), FAILED, session.name, "not armed")
@@ -225,7 +225,7 @@ class Stop(SessionTest):
         self.assertEqual(len(session.captures), 1)
 
     def test_under_load(self):
-        """A wish is not lost among spikes."""
+        """A request is not lost among spikes."""
         with common.late(self.cpu, every_ms=20), self.session(quiet=False) as session:
             session.read_capture()
             self.end(session, 0)
@@ -245,14 +245,14 @@ class Killed(SessionTest):
             self.kill(session)
         self.assertEqual([(each["session"], each["alive"]) for each in status()], [("victim", False)])
         self.assertIn("victim  dead", common.run_ctl("status").stdout)
-        # Only what is pinned is left, and none of it is attached.
+        # Only pins are left, and nothing is attached.
         common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
         count = status()[0]["all"]["count"]
         time.sleep(0.1)
         self.assertEqual(status()[0]["all"]["count"], count)
         self.assert_fails(common.run_ctl("poke", "victim"), FAILED, "victim", "dead")
         self.assert_fails(common.run_ctl("poke"), FAILED, "no session")
-        # The next start, of whatever name, takes it away.
+        # The next start removes it, whatever its name.
         with self.session("--session", "next") as session:
             self.assertEqual(pins(), ["next"])
             common.wait_for(lambda: not [each for each in objects if common.bpf_exists(*each)], "all of it is gone")
@@ -319,7 +319,7 @@ class Pins(SessionTest):
         self.assertFalse(os.path.exists(PINS))
 
     def test_start_that_fails(self):
-        """After it was pinned: the workload comes last, and cannot run outside the cpuset."""
+        """A failure after pinning: the workload starts last, and cannot run outside the cpuset."""
         inside, outside = common.find_cpus(2)
         with contextlib.ExitStack() as stack:
             try:
@@ -331,7 +331,7 @@ class Pins(SessionTest):
         self.assertFalse(os.path.exists(PINS))
 
     def test_folder_of_somebody_else(self):
-        """Anybody can make one where bpffs is mounted for all. What is in it is no session, and root takes its name back."""
+        """If any user may write to bpffs: a folder of another user is no session, and root replaces it."""
         os.makedirs(os.path.join(PINS, "\033[31mred", "below"))
         for path in (os.path.join(PINS, "\033[31mred"), PINS):
             os.chown(path, 65534, 65534)
@@ -361,7 +361,7 @@ class Pins(SessionTest):
         self.assertEqual(status(), [])
 
     def test_of_another_user(self):
-        """Users do not take each other's names, and root sees the sessions of all."""
+        """Users' session names do not collide, and root sees all sessions."""
         folder = PINS + "-65534"
         os.makedirs(os.path.join(folder, "theirs"))
         os.makedirs(PINS + "-65533/hidden")
@@ -390,7 +390,7 @@ class Pins(SessionTest):
 
 
 class Bpffs(SessionTest):
-    """Without bpffs at its usual place."""
+    """Without bpffs in its usual place."""
 
     AWAY = "while mountpoint -q /sys/fs/bpf; do umount -l /sys/fs/bpf; done"
 
@@ -410,7 +410,7 @@ class Bpffs(SessionTest):
 
 class Namespace(SessionTest):
     def test_pid(self):
-        """The controller is process 2 or so in its own view; others see the number that they can use."""
+        """In its own PID namespace the controller has a low PID; others see a PID valid for them."""
         if subprocess.run(["unshare", "-p", "-f", "true"], stderr=subprocess.DEVNULL).returncode:
             self.skipTest("pid namespaces are not allowed here")
         command = [common.CTL, "start", "--json", "--cpu", str(self.cpu), "--output", self.output, *common.NO_SPIKES,
@@ -428,7 +428,7 @@ class Namespace(SessionTest):
                 nested = len(next(line for line in file if line.startswith("NSpid:")).split()) > 2
             if not nested:
                 self.assertEqual(parent_and_start(seen["pid"])[0], outer.pid)
-            # From another namespace it is alive too, and can be stopped.
+            # It is also alive in another namespace's view, and can be stopped from there.
             result = common.run_ctl("status", prefix=["unshare", "-p", "-f"])
             self.assertIn("inside  alive", result.stdout)
             result = common.run_ctl("stop", prefix=["unshare", "-p", "-f"])

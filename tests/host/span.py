@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What takes long from an entry to an exit is a spike: system calls, functions of the kernel, of a library and of Redis, which its
-own client makes slow, and a probe of PostgreSQL. What is not a whole span is counted."""
+"""A long time from an entry to an exit is a spike: system calls, functions of the kernel, of a library and of Redis, made slow by its
+own client, and a probe of PostgreSQL. Incomplete spans are counted."""
 import contextlib
 import functools
 import json
@@ -16,7 +16,7 @@ SPANNED = os.environ["PERF_POKE_SPANNED"]
 REDIS = "/usr/bin/redis-server"
 POSTGRES = "/usr/lib/postgresql/%s/bin/"
 NANOSLEEP = "tp:syscalls:sys_enter_clock_nanosleep..tp:syscalls:sys_exit_clock_nanosleep"
-# Far over what a busy machine does by itself.
+# Far above the latencies of a busy machine.
 LONG, LONG_NS, LONG_S, SHORT_S = "200ms", 200000000, 0.4, 0.01
 NEVER = "1h"
 
@@ -47,7 +47,7 @@ class SpanTest(common.HostTest):
             self.skipTest("spans here: " + span_kinds())
 
     def assert_long(self, session, threshold_ns=LONG_NS):
-        """The only capture is of the span that was made long."""
+        """The only capture is that of the long span."""
         self.assertEqual(session.finish(), 0, session.__dict__)
         capture, = session.captures
         self.assertEqual((capture["trigger"], capture["label"], capture["cpu"]), ("span", "it", self.cpu))
@@ -88,7 +88,7 @@ class Kernel(SpanTest):
         self.sleeps("fn:hrtimer_nanosleep")
 
     def test_function_of_a_module(self):
-        """Which has no trampoline in the kernel's own BTF."""
+        """A function without a trampoline in the kernel's BTF."""
         with open("/proc/kallsyms") as file:
             if not any(line.split()[2:] == ["ovl_open", "[overlay]"] for line in file):
                 self.skipTest("needs the module overlay")
@@ -107,7 +107,7 @@ class Kernel(SpanTest):
         self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 10)
 
     def test_filters(self):
-        """Only one program passes both, of those that run and end on all CPUs."""
+        """Of the programs that run on all CPUs, only one passes both."""
         programs = [os.path.join(self.folder, name) for name in ("wanted", "other")]
         for path in programs:
             shutil.copy(shutil.which("true"), path)
@@ -165,7 +165,7 @@ class Kernel(SpanTest):
             result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--span", "it=" + NANOSLEEP,
                                     "--trigger", "it=" + NEVER, "--recorder", "none", "--top", "--duration", "2.5s")
         lines = result.stdout.splitlines()
-        # The newest table, and the columns of a kind: newest, minimum, average, p99, maximum, spikes.
+        # The last table; columns of a kind: current, minimum, average, p99, maximum, spikes.
         at = max(i for i, line in enumerate(lines) if "| span" in line)
         column = next(i for i, head in enumerate(lines[at].split("|")) if "span" in head)
         span = lines[at + 2].split("|")[column].split()
@@ -202,7 +202,7 @@ class User(SpanTest):
         self.assertGreater(span["all"]["max_ns"], 20000000)
 
     def test_by_thread(self):
-        """The second entry begins it anew, and the second exit has none."""
+        """The second entry restarts the span, and the second exit has no entry."""
         self.assertEqual(self.counts(self.enter_to_leave("pairs", "thread")), [1, 1, 1, 0, 0])
 
     def test_begins_anew(self):
@@ -227,7 +227,7 @@ class User(SpanTest):
         self.assertGreater(span["all"]["max_ns"], 5 * 4000000)
 
     def test_overrun(self):
-        """A span that never ends, of a thread that runs and of one that sleeps. The workload's timer sees it."""
+        """A span that never ends, of a running thread and of a sleeping one. The workload's timer notices it."""
         span = "uprobe:%s:enter..uprobe:%s:leave,overrun" % (SPANNED, SPANNED)
         for mode in ("spins", "sleeps"):
             workload = ["--workload", "cyclic", "--period", "10ms"]
@@ -244,7 +244,7 @@ class User(SpanTest):
     def test_function_of_a_library(self):
         library = next(line.split()[2] for line in subprocess.run(["ldd", shutil.which("sleep")], capture_output=True, text=True,
                                                                   check=True).stdout.splitlines() if "libc.so" in line)
-        # Of this function the library has two versions.
+        # The library has two versions of this function.
         for name in (library, os.path.basename(library)):
             function = "clock_nanosleep" if "/" in name else "nanosleep"
             with self.subTest(name), self.session("uprobe:%s:%s" % (name, function), NEVER) as session:

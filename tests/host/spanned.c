@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that begin and end spans, in all the orders that are possible.
+/* Functions that begin and end spans, in all possible orders.
  * usage: spanned pairs|again|left|dies|recurses|many|spins|sleeps */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The stack at a spike: what ran is in capture.json, in the report, and in what stock perf shows."""
+"""The stack at a spike is in capture.json, in the report, and in the output of stock perf."""
 import json
 import os
 import re
@@ -10,17 +10,17 @@ import unittest
 
 import common
 
-# All of its time in one function of the kernel, called from one of libc.
+# It is nearly always in one kernel function, called from libc.
 READER = "import os\nfd = os.open('/dev/zero', os.O_RDONLY)\nos.sched_setaffinity(0, {%d})\nb = bytearray(1 << 20)\nwhile True: os.readv(fd, [b])"
 
 
-# With the default events: those of others do not tell who sent what.
+# With the default events, which include senders.
 SPIKES = ["--threshold", "5ms", "--recorder", "events"]
 
 
 class Stacks(common.HostTest):
     def capture(self, cpu):
-        """Of a spike that came while the task read; others are of whatever else a busy machine runs."""
+        """The capture of a spike during a read of the task; on a busy machine others come too."""
         with subprocess.Popen(["python3", "-c", READER % cpu]) as reader, common.late(cpu), \
                 common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
             try:
@@ -37,7 +37,7 @@ class Stacks(common.HostTest):
         folder, spike = self.capture(common.find_cpus(1)[0])
         symbols = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
         files = [frame["file"] for frame in spike["stack"] if frame["user"]]
-        # Frames of the interrupt are left out; what was interrupted is a system call, up to its entry.
+        # The interrupt's frames are left out; the stack is that of the system call, up to its entry.
         self.assertFalse([name for name in symbols if name and "hrtimer" in name or name and "sysvec" in name], symbols)
         self.assertIn("entry_SYSCALL_64_after_hwframe", symbols)
         self.assertTrue(files and "libc" in files[0], files)
@@ -61,11 +61,11 @@ class Stacks(common.HostTest):
         self.assertIn(expected[0], out.split("of event 'spike'")[1])
 
 
-# The kernel tells all CPUs of a change of this, by a call.
+# The kernel calls a function on all CPUs when this changes.
 SWITCH = "/sys/kernel/tracing/events/xdp/xdp_exception/enable"
 
 
-# Its reader has each CPU do some work.
+# Reading it queues work on each CPU.
 STAT_REFRESH = "/proc/sys/vm/stat_refresh"
 
 
@@ -79,11 +79,11 @@ def ask_all_cpus():
 class Senders(common.HostTest):
     @unittest.skipUnless(shutil.which("perf") and os.path.exists(SWITCH), "no perf, or not this kernel's")
     def test_records_what_is_sent(self):
-        """With chosen events too: who sent a call to one CPU, or to several."""
+        """Who called a function on one CPU, or on several; with --event too."""
         cpu = common.find_cpus(1)[0]
         os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
         self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
-        # A CPU that polls needs no interrupt.
+        # A polling CPU needs no interrupt.
         with common.busy(cpu), common.Session([cpu], self.output, "--recorder", "events", "--threshold", "1h", "--count", "1",
                                               "-e", "irq_vectors:call_function*", "-e", "workqueue:workqueue_execute_start") as session:
             ask_all_cpus()
@@ -103,7 +103,7 @@ class Senders(common.HostTest):
 
     @unittest.skipUnless(os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu"), "this kernel does not tell of calls between CPUs (Linux 6.4)")
     def test_names_the_sender(self):
-        """The timer was late for a function that another CPU asked for: by whom, and from where."""
+        """The timer was late because of a call from another CPU: from which task and function."""
         cpu = common.find_cpus(1)[0]
         with common.late(cpu), common.Session([cpu], self.output, *SPIKES, "--count", "100000") as session:
             for line in iter(session.read_capture, None):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The trigger thread: which threads it watches, where they run, and that no latency is less than nothing."""
+"""The trigger thread: which threads it watches, where they run, and that no latency is negative."""
 import json
 import os
 import signal
@@ -12,10 +12,10 @@ import common
 import poked
 
 HOUR_NS = 3600 * 10**9
-# On a machine that is busy nothing else is so late: a session that is taking another capture would miss the thread.
+# Above the latencies of a busy machine: during another capture the session would miss the thread.
 THRESHOLD_MS = 150
 HOG_S = 0.6
-# Keeps all threads of a lower priority from its CPU, for so long.
+# Keeps threads of lower priority off its CPU for this long.
 HOG = """
 import os, sys, time
 os.sched_setaffinity(0, [int(sys.argv[1])])
@@ -25,18 +25,18 @@ end = time.monotonic() + %g
 while time.monotonic() < end: pass
 """ % HOG_S
 SLEEPER = "import time\nwhile True: time.sleep(0.02)"
-# Its timers may be so much later than they were asked for, and are not: other timers on its CPU take them along.
+# Its timer slack, which other timers on its CPU make it not use.
 SLACK = "import ctypes, time\nctypes.CDLL(None).prctl(29, ctypes.c_ulong(%d), 0, 0, 0)\nwhile True: time.sleep(0.002)"
 
 
 class Migrated(common.HostTest):
-    """A thread whose timer expired on one CPU runs on another: its own was taken."""
+    """A thread whose timer expired on one CPU runs on another, because its own was busy."""
 
     def setUp(self):
         super().setUp()
         self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
         self.timer_cpu, self.other = common.find_cpus(2)
-        # Not behind the task that takes the other.
+        # Not on the CPU of the other task.
         os.sched_setaffinity(0, [self.other])
 
     def migrate(self, task):
@@ -48,7 +48,7 @@ class Migrated(common.HostTest):
         os.sched_setaffinity(task.pid, [self.timer_cpu])
 
     def spike(self, session, task, wanted=lambda facts: True):
-        """The first capture of a thread that was migrated: its line and its capture.json. On a busy machine others are late too."""
+        """The line and the capture.json of the first migrated thread. On a busy machine others are late too."""
         for _ in range(40):
             self.migrate(task)
             line = session.read_capture()
@@ -87,7 +87,7 @@ class Migrated(common.HostTest):
         self.assertEqual({sample["cpu"] for sample in self.samples(line["path"])}, {self.timer_cpu})
 
     def test_fasync_reaches_the_target(self):
-        """Not the controller in its place, which looks after those that were lost: here the kernel may drop one in idle."""
+        """The trigger signals, not the controller, which resends lost signals: here the kernel may drop one in idle."""
         def is_told(facts):
             return facts["poke"]["targets"][0]["delivery"]
 
@@ -103,23 +103,23 @@ class Migrated(common.HostTest):
                 self.assertEqual(facts["poke"]["targets"][0]["delivery"], "fasync", facts["poke"])
 
     def test_wakeup(self):
-        """A wakeup is of the CPU that the thread was woken on."""
+        """A wakeup belongs to the CPU on which the thread was woken."""
         with common.python_on(self.timer_cpu, SLEEPER) as task, common.busy(self.other):
             with self.session([self.timer_cpu], "--task", str(task.pid), trigger="wakeup") as session:
                 line, facts = self.spike(session, task)
                 session.finish(signal.SIGINT)
         self.check(line, facts, watched=False)
-        # Of what the thread was switched to from.
+        # The stack of the task that ran before the thread.
         spike = facts["spike"]
         self.assertEqual((spike["stack_pid"], spike["stack_tid"]), (spike["pid"], spike["tid"]))
         self.assertNotEqual(spike["stack_tid"], task.pid)
         kernel = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
-        # None where an interrupt preempted it in user space: the stack is what was interrupted.
+        # There is none if an interrupt preempted it in user space: then the stack is the interrupted one.
         self.assertTrue(spike["stack"])
         self.assertTrue(not kernel or [name for name in kernel if name and "schedule" in name], spike["stack"])
 
 
-# Like it, once it is told to, and then asleep.
+# HOG, started on command; then it sleeps.
 TOLD = """
 import os, sys, time
 os.sched_setaffinity(0, [int(sys.argv[1])])
@@ -145,7 +145,7 @@ class Holder(common.HostTest):
         process.stdin.flush()
 
     def capture_behind(self, cpu):
-        """Of a thread that waits for two others: the process of the first, and the capture."""
+        """A thread waits for two others: the process of the first one, and the capture."""
         with common.python_on(cpu, SLEEPER), common.Session([cpu], self.output, "--workload", "none", "--recorder", "events", "--count", "1000",
                                                             "--trigger", "thread=%dms" % THRESHOLD_MS) as session:
             first, second = self.told(cpu, HOG_S), self.told(cpu, HOG_S / 10)
@@ -159,16 +159,16 @@ class Holder(common.HostTest):
                     return first.pid, line["path"], spike
 
     def test_another_one_ran_last(self):
-        """The thread that had the CPU for most of the time is named, and what it did when it gave it up."""
+        """The report names the thread that had the CPU for most of the time, and where it was switched out."""
         cpu = common.find_cpus(1)[0]
         os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
         self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
-        # An interrupt that hits the idle task just before has no holder.
+        # If the interrupt hits the idle task just before, there is no holder.
         pid, path, spike = next(found for found in iter(lambda: self.capture_behind(cpu), None) if found[2]["holder"])
         self.assertNotEqual(spike["stack_tid"], pid)
         self.assertEqual(spike["holder"]["tid"], pid, spike["holder"])
         found = json.loads(common.run_ctl("report", "--json", path).stdout)
-        # The interrupt is in time, and hits user space but now and then. Others may preempt the thread there.
+        # The interrupt is in time, and rarely hits user space. Other threads may preempt the thread there.
         self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched from in |the timer's interrupt hit )" % pid)
         self.assertEqual(found["holder"]["tid"], pid)
 
@@ -185,7 +185,7 @@ class Threads(common.HostTest):
         cpu = common.find_cpus(1)[0]
         with common.ticker(cpu, 1000), common.python_on(cpu, SLACK % 10**9):
             seen = self.watch([cpu], "--workload", "none")
-        # One each millisecond; a busy machine sleeps through some.
+        # One each millisecond; a busy machine misses some.
         self.assertGreater(seen["count"], 250)
         self.assertLess(seen["max_ns"], HOUR_NS)
         self.assertLess(seen["avg_ns"], HOUR_NS)

@@ -17,7 +17,7 @@ class Spikes(common.HostTest):
         self.assertGreaterEqual(capture["latency_ns"], common.THRESHOLD_NS)
         self.assertEqual(capture["actual_ns"] - capture["expected_ns"], capture["latency_ns"])
         self.assertLess(before_ns, capture["expected_ns"])
-        # The interrupt took the time before the trigger did.
+        # The interrupt reads the clock before the trigger does.
         self.assertLessEqual(capture["actual_ns"], capture["time_ns"])
         self.assertLess(capture["time_ns"], after_ns)
         self.assertFalse(capture["poked"])
@@ -35,7 +35,7 @@ class Spikes(common.HostTest):
             self.assertEqual(capture["function_name"], "hrtimer_wakeup")
             self.assertEqual(int(capture["function"], 16),
                              int(common.symbol_address("hrtimer_wakeup"), 16))
-        # A timer of each millisecond waited for nearly all of the time with interrupts off.
+        # A timer of each millisecond is delayed by nearly all of the time with interrupts off.
         self.assertGreater(session.summary["all"]["max_ns"], common.SPIN_US * 800)
         self.assertLess(min(c["latency_ns"] for c in session.captures), common.SPIN_US * 1500)
 
@@ -50,7 +50,7 @@ class Spikes(common.HostTest):
         self.assertEqual(spike["timer_address"], capture["timer"])
 
     def test_interrupted_task(self):
-        """On a machine that is busy with more than that task, another may be interrupted first."""
+        """On a machine that runs other tasks, another one may be interrupted first."""
         cpu = common.find_cpus(1)[0]
         with common.busy(cpu) as task, common.late(cpu), \
                 common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
@@ -119,7 +119,7 @@ class Statistics(Watching):
         self.assertEqual([row["cpu"] for row in summary["cpus"]], cpus)
         for row in summary["cpus"]:
             self.check_row(row)
-            # One each millisecond; others sleep too. A busy machine sleeps through some.
+            # One each millisecond, and other sleepers. A busy machine misses some.
             self.assertGreater(row["count"], 250)
             self.assertEqual(row["spikes"], 0)
         self.check_row(summary["all"])
@@ -137,7 +137,7 @@ class Statistics(Watching):
 
 class Functions(Watching):
     def test_symbol_that_never_fires(self):
-        """A function of the kernel that no timer runs."""
+        """A kernel function that is no timer's callback."""
         summary = self.watch(common.find_cpus(1), "--function", "schedule")
         self.assertEqual(summary["all"]["count"], 0)
         self.assertEqual(summary["all"]["histogram"], [])
@@ -155,7 +155,7 @@ class Functions(Watching):
 
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_any_sees_more_than_one_function(self):
-        """The scheduler's tick has another function than the ticker, and a busy CPU has ticks."""
+        """The scheduler's tick has another callback than the ticker; a busy CPU has ticks."""
         cpu = common.find_cpus(1)[0]
         names = set()
         with common.busy(cpu), common.ticker(cpu, 1000):
@@ -173,7 +173,7 @@ class Functions(Watching):
 
 
 class Linear(common.HostTest):
-    """The histogram that scripts for rtla timerlat hist read."""
+    """The histogram in the format of rtla timerlat hist."""
 
     def start(self, *args):
         result = common.run_ctl("start", "--cpu", str(common.find_cpus(1)[0]), *common.NO_SPIKES, "--workload", "cyclic", "--duration", "1s",
@@ -182,14 +182,14 @@ class Linear(common.HostTest):
         return result.stdout
 
     def test_agrees_with_the_other(self):
-        """Both are of the same expiries: what is under a bound that both have is the same."""
+        """Both histograms are of the same expiries: below a common bound the counts are equal."""
         summary = common.parse_lines(self.start("--json", "--histogram", "--bucket-size", "8", "--entries", "1000"))[-1]
         for row in (summary["cpus"][0], summary["triggers"]["thread"]["cpus"][0]):
             linear = row["linear_histogram"]
             self.assertEqual((linear["width_ns"], linear["entries"]), (8000, 1000))
             self.assertEqual(sum(count for _, count in linear["buckets"]) + linear["over"], row["count"])
             self.assertGreater(row["count"], 100)
-            # Where buckets of either begin.
+            # Where buckets of both begin.
             for bound in (16384 * 125, 1024 * 125, 512 * 125, 256 * 125):
                 self.assertEqual(sum(n for low, n in linear["buckets"] if low < bound), sum(n for low, high, n in row["histogram"] if low < bound), bound)
 

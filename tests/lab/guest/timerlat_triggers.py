@@ -15,26 +15,12 @@ import time
 import capture
 import common
 from common import check, equal
-from tracer import CTL, OSNOISE, Session, as_before, need, state, stop_all, tasks
+from tracer import CTL, OSNOISE, Session, as_before, hog, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 # Now and then the guest itself is late by tens of milliseconds.
 THRESHOLD_US = 60000
 INJECTED_US = 100000
-
-
-def hog(microseconds):
-    """Occupies CPU 1 under that name, against all but the highest priority."""
-    code = f"""
-import os, time
-open('/proc/self/comm', 'w').write('the-hog')
-os.sched_setaffinity(0, [1])
-time.sleep(0.2)
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(98))
-end = time.monotonic_ns() + {microseconds} * 1000
-while time.monotonic_ns() < end: pass
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def irqs_off(microseconds):

@@ -123,3 +123,20 @@ def need():
     common.need_root()
     if not (OSNOISE / "timerlat_period_us").exists():
         common.skip("this kernel has no timerlat tracer")
+
+
+def hog(microseconds, priority=98):
+    """Occupies CPU 1 as `the-hog` with this real-time priority. Returns its pid."""
+    code = f"""
+import os, time
+open('/proc/self/comm', 'w').write('the-hog')
+os.sched_setaffinity(0, [1])
+time.sleep(0.2)
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param({priority}))
+end = time.monotonic_ns() + {microseconds} * 1000
+while time.monotonic_ns() < end: pass
+"""
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        pid = process.pid
+    equal(process.returncode, 0, "the hog")
+    return pid
