@@ -37,6 +37,9 @@ struct capture_file {
 	char comm[64];
 	char function[128];
 	char function_address[32];
+	char timer_address[32];
+	char workload[16];
+	uint64_t period_ns; /* of the workload */
 	char trigger[16];
 	char label[64];
 	char wall_time[40]; /* verbatim */

@@ -7,10 +7,12 @@
 #include "capture/account_load.h"
 #include "capture/decoding.h"
 #include "capture/folder.h"
+#include "capture/normal_load.h"
 #include "cli/json_line.h"
 #include "commands/commands.h"
 
 #define TOP 10
+#define ACTIVATIONS 100
 #define TARGET(member) .offset = offsetof(struct report_args, member)
 
 static const struct option_spec options[] = {
@@ -25,6 +27,12 @@ static const struct option_spec options[] = {
 	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
 	  .help = "compare with a capture of the same recorder: where the\n"
 		  "paths diverge, and what took longer" },
+	{ "normal", 0, OPTION_FLAG, TARGET(normal),
+	  .help = "compare with the normal activations of the same timer\n"
+		  "earlier in the trace: where the late one differs first,\n"
+		  "and what took longer" },
+	{ "activations", 0, OPTION_COUNT, .min = 5, .max = 10000, TARGET(activations),
+	  .metavar = "N", .help = "with --normal, use the newest N (100)" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
 };
@@ -36,27 +44,52 @@ static const char notes[] =
 
 int report_parse(struct report_args *args, struct console *con, int argc, char **argv)
 {
-	*args = (struct report_args){ .top = TOP };
+	*args = (struct report_args){ .top = TOP, .activations = ACTIVATIONS };
 	return command_options(&command_report, con, argc, argv, args);
 }
 
-static enum exit_code print(struct console *con, const struct report_args *args,
-			    const struct account *here, const struct account *there,
-			    const struct difference *difference)
-{
-	json_object *object;
+/* What a report shows; without the comparisons that were not asked for. */
+struct shown {
+	struct account here, there, whole; /* `whole`: as much as `normal` needs */
+	struct difference difference;
+	struct normal normal;
+};
 
-	if (!con->json) {
-		account_print(con->out, here, args->top);
-		if (there)
-			difference_print(con->out, difference, here, there, args->top);
-		return EXIT_FINE;
-	}
-	object = account_json(here, args->top);
-	if (there)
-		json_add(object, "against", difference_json(difference, here, there, args->top));
+static void release_shown(struct shown *shown)
+{
+	normal_release(&shown->normal);
+	difference_release(&shown->difference);
+	account_release(&shown->here);
+	account_release(&shown->there);
+	account_release(&shown->whole);
+}
+
+static void print_json(struct console *con, const struct report_args *args,
+		       const struct shown *shown)
+{
+	json_object *object = account_json(&shown->here, args->top);
+
+	if (args->against)
+		json_add(object, "against",
+			 difference_json(&shown->difference, &shown->here, &shown->there,
+					 args->top));
+	if (args->normal)
+		json_add(object, "normal", normal_json(&shown->normal, args->top));
 	json_print(con, object);
-	return EXIT_FINE;
+}
+
+static void print(struct console *con, const struct report_args *args, const struct shown *shown)
+{
+	if (con->json) {
+		print_json(con, args, shown);
+		return;
+	}
+	account_print(con->out, &shown->here, args->top);
+	if (args->against)
+		difference_print(con->out, &shown->difference, &shown->here, &shown->there,
+				 args->top);
+	if (args->normal)
+		normal_print(con->out, &shown->normal, args->top);
 }
 
 /* For comparable times, both captures use the longer of the two windows. */
@@ -91,28 +124,46 @@ static int load_other(struct console *con, const struct report_args *args, struc
 	return 0;
 }
 
-static enum exit_code compare(struct console *con, const struct report_args *args,
-			      struct account *here)
+static int compare(struct console *con, const struct report_args *args, struct shown *shown)
 {
-	_cleanup_(difference_release) struct difference difference = { 0 };
-	_cleanup_(account_release) struct account there = { 0 };
-	int r = load_other(con, args, here, &there);
+	int r = load_other(con, args, &shown->here, &shown->there);
 
 	if (r)
-		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
-	r = difference_make(&difference, here, &there);
-	if (r) {
+		return r;
+	r = difference_make(&shown->difference, &shown->here, &shown->there);
+	if (r)
 		console_error(con, "%s", strerror(-r));
-		return EXIT_FAILED;
+	return r;
+}
+
+/* Returns -EXDEV if the capture cannot be shown so. */
+static int load(struct console *con, const struct report_args *args, struct shown *shown)
+{
+	const struct account_want want = { .window_ns = args->window_ns, .symfs = args->symfs };
+	const struct normal_want normal = { .symfs = args->symfs,
+					    .activations = args->activations };
+	int r = account_load(&shown->here, con, args->capture, &want);
+
+	if (r)
+		return r == -EXDEV ? -EIO : r;
+	if (args->window_ns && shown->here.facts.no_times) {
+		console_error(con,
+			      "--window: the trace of '%s' has no times, because TSC was not "
+			      "perf's clock",
+			      args->capture);
+		return -EXDEV;
 	}
-	return print(con, args, here, &there, &difference);
+	if (args->against)
+		r = compare(con, args, shown);
+	if (!r && args->normal)
+		r = normal_load(&shown->normal, &shown->whole, con, args->capture, &normal);
+	return r;
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_(account_release) struct account account = { 0 };
+	_cleanup_(release_shown) struct shown shown = {};
 	_cleanup_free_ char *folder = NULL;
-	struct account_want want;
 	struct report_args args;
 	int r;
 
@@ -123,18 +174,11 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	want = (struct account_want){ .window_ns = args.window_ns, .symfs = args.symfs };
-	if (account_load(&account, con, args.capture, &want))
-		return EXIT_FAILED;
-	if (args.window_ns && account.facts.no_times) {
-		console_error(con,
-			      "--window: the trace of '%s' has no times, because TSC was not "
-			      "perf's clock",
-			      args.capture);
-		return EXIT_USAGE;
-	}
-	return args.against ? compare(con, &args, &account)
-			    : print(con, &args, &account, NULL, NULL);
+	r = load(con, &args, &shown);
+	if (r)
+		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	print(con, &args, &shown);
+	return EXIT_FINE;
 }
 
 const struct command command_report = {

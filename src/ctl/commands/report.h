@@ -11,6 +11,8 @@ struct report_args {
 	const char *symfs;   /* or NULL */
 	uint64_t window_ns;  /* 0: default */
 	uint64_t top;
+	uint64_t activations; /* with `normal` */
+	bool normal;
 	bool json;
 };
 

@@ -63,8 +63,7 @@ void account_release(struct account *account)
 	*account = (struct account){ 0 };
 }
 
-/* Wraps at spaces and indents continuation lines. */
-static void print_wrapped(FILE *file, const char *text)
+void account_print_wrapped(FILE *file, const char *text)
 {
 	size_t column = 0;
 
@@ -90,7 +89,7 @@ static void print_sentence(FILE *file, const struct account *account)
 {
 	_cleanup_free_ char *text = strdup(account->sentence);
 
-	print_wrapped(file, text ? printable(text) : "?");
+	account_print_wrapped(file, text ? printable(text) : "?");
 }
 
 static void print_source(FILE *file, const struct account *account)

@@ -38,6 +38,9 @@ static inline const char *account_name(const struct account *account, uint32_t n
 /* Lines have at most 100 columns; lists `functions` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 
+/* Wraps at spaces and indents continuation lines. */
+void account_print_wrapped(FILE *file, const char *text);
+
 /* What called the outermost function of a path before the trace began: if that has not returned, it
  * is on the stack at the spike. The first such frame, or how many there are. */
 size_t account_before(const struct account *account, const struct span *span);

@@ -47,6 +47,12 @@ def main():
         spike = pathlib.Path(folder, "spike")
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
         assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(folder, "other"))) == f"irqs-off/{CULPRIT}:4727eda1", fingerprint(spike)
+        normal = json.loads(run(CTL, "report", "--json", "--normal", spike))["normal"]
+        assert normal["activations"] == 15 and normal["same_timer"], normal
+        assert [normal["most"]["name"], *normal["most"]["callers"]][:2] == ["late_timer_spin", CULPRIT], normal["most"]
+        assert abs(normal["more_ns"] - 227000) < 1000 and normal["steps"][-1]["median_ns"] < 1000, normal["steps"]
+        few = json.loads(run(CTL, "report", "--json", "--normal", "--activations", "6", spike))["normal"]
+        assert few["activations"] == 6 and "late_timer_spin" in run(CTL, "report", "--normal", spike), few
         for name in ("spike.fxt.gz", "spike.html"):
             run(CTL, "export", "-q", spike, "--html" if name.endswith("html") else "-o", spike / name)
             assert (spike / name).stat().st_size > 50000, name

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/normal_load.h"
+
+#include <string.h>
+
+#include "capture/account_load.h"
+#include "capture/capture_trace.h"
+#include "normal/expiries.h"
+
+/* Of a timer without a known period, this much is decoded at first. */
+#define FIRST_NS UINT64_C(20000000)
+#define MORE 4
+
+struct load {
+	struct console *con;
+	const char *folder, *data;
+	const struct normal_want *want;
+	struct capture_file capture;
+	struct timer timer;
+};
+
+/* The timers of other functions have their own periods. */
+static uint64_t period_of(const struct capture_file *capture)
+{
+	static const struct {
+		const char *workload, *function;
+	} table[] = {
+		{ "cyclic", "hrtimer_wakeup" },
+		{ "timerlat", "timerlat_irq" },
+		{ "user", "timerlat_irq" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (!strcmp(capture->workload, table[i].workload) &&
+		    !strcmp(capture->function, table[i].function))
+			return capture->period_ns;
+	}
+	return 0;
+}
+
+/* Where events are recorded, they tell timers apart. */
+static int find_timer(struct load *load)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	const struct sample_window window = { .end = load->capture.view.spike_ns };
+	const struct expiries_of of = {
+		.cpu = load->capture.view.cpu,
+		.address = strtoull(load->capture.timer_address, NULL, 16),
+		.sleeps = !strcmp(load->capture.function, "hrtimer_wakeup"),
+	};
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	load->timer.period_ns = period_of(&load->capture);
+	if (load->capture.view.kind != VIEW_EVENTS || !of.address)
+		return 0;
+	r = tracepoints_open(&tracepoints, load->data, &window, &why);
+	if (!r)
+		r = expiries_read(tracepoints, &of, &load->timer);
+	return r ? capture_trace_error(load->con, load->folder, r, why) : 0;
+}
+
+/* How far before the spike the oldest activation may have begun. */
+static uint64_t first_window(const struct load *load)
+{
+	const struct timer *timer = &load->timer;
+	const struct view_capture *view = &load->capture.view;
+	uint64_t nr = load->want->activations + 2;
+
+	if (timer->nr > nr && timer->expiries[timer->nr - nr].at < view->spike_ns)
+		return view->spike_ns - timer->expiries[timer->nr - nr].at;
+	if (timer->nr || view->kind == VIEW_EVENTS)
+		return view->spike_ns;
+	if (timer->period_ns && timer->period_ns < view->spike_ns / nr)
+		return view->latency_ns + nr * timer->period_ns;
+	return view->latency_ns + FIRST_NS;
+}
+
+/* Whether a longer window would not have more. */
+static bool is_all(const struct load *load, const struct account *account)
+{
+	uint64_t begin = account->spans->begin, end = account->spans->end;
+
+	return load->timer.nr || load->timer.period_ns || account->window_ns >= end ||
+	       begin > end - account->window_ns + account->window_ns / 100;
+}
+
+/* The messages of attempts are not shown. */
+static int load_window(struct load *load, struct account *account, uint64_t *window_ns)
+{
+	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "we");
+	struct console quiet = { .out = nowhere, .err = nowhere };
+	struct account_want want = { .symfs = load->want->symfs };
+	int r;
+
+	if (!nowhere)
+		return -errno;
+	do {
+		want.window_ns = *window_ns;
+		r = account_load(account, &quiet, load->folder, &want);
+		*window_ns /= 2;
+	} while (r == -E2BIG && *window_ns > load->capture.view.latency_ns);
+	*window_ns = want.window_ns;
+	return r;
+}
+
+static int load_activations(struct load *load, struct normal *normal, struct account *account)
+{
+	uint64_t window_ns = first_window(load), wanted_ns;
+	int r;
+
+	for (;;) {
+		wanted_ns = window_ns;
+		r = load_window(load, account, &window_ns);
+		if (r)
+			return r;
+		r = normal_make(normal, account, &load->timer, load->want->activations);
+		if (r)
+			account_release(account);
+		if (r || normal->activations.nr >= load->want->activations ||
+		    window_ns < wanted_ns || is_all(load, account))
+			return r;
+		normal_release(normal);
+		account_release(account);
+		window_ns *= MORE;
+	}
+}
+
+static int check_capture(const struct load *load)
+{
+	static const char *const triggers[] = { "irq", "thread", "user" };
+	const struct capture_file *capture = &load->capture;
+
+	if (capture->view.no_times || !load->data || !view_has_trace(capture->view.kind)) {
+		console_error(load->con, "--normal: '%s' has no trace with times", load->folder);
+		return -EXDEV;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(triggers); i++) {
+		if (!strcmp(capture->trigger, triggers[i]) && !capture->poked)
+			return 0;
+	}
+	console_error(load->con, "--normal: '%s' is not of a timer", load->folder);
+	return -EXDEV;
+}
+
+int normal_load(struct normal *normal, struct account *account, struct console *con,
+		const char *folder, const struct normal_want *want)
+{
+	struct load load = { .con = con, .folder = folder, .want = want };
+	_cleanup_free_ char *data = NULL;
+	int r = capture_trace_find(con, folder, &load.capture, &data);
+
+	load.data = data;
+	if (!r)
+		r = check_capture(&load);
+	if (!r)
+		r = find_timer(&load);
+	if (!r) {
+		r = load_activations(&load, normal, account);
+		if (r)
+			capture_trace_error(con, folder, r, NULL);
+	}
+	free(load.timer.expiries);
+	return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Loads as much of a capture as some normal activations of its timer need. */
+#ifndef CTL_CAPTURE_NORMAL_LOAD_H
+#define CTL_CAPTURE_NORMAL_LOAD_H
+
+#include "cli/console.h"
+#include "normal/normal.h"
+
+struct normal_want {
+	const char *symfs; /* see struct decode_opts */
+	size_t activations;
+};
+
+/* `folder` and `account`, which is filled in, must stay. Returns 0, or a negative errno after
+ * printing the error: -EXDEV if it has no timer or no trace with times. */
+int normal_load(struct normal *normal, struct account *account, struct console *con,
+		const char *folder, const struct normal_want *want) _must_check_;
+
+#endif

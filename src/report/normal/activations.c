@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "normal/activations.h"
+
+#include <string.h>
+
+#include "array.h"
+
+/* Interrupts come early by this much where two clocks are compared. */
+#define EARLY_NS 5000
+
+struct search {
+	struct activations *to;
+	const struct spans *spans;
+	const struct facts *facts;
+	const struct timer *timer;
+	size_t expiry; /* first one that is not older than the current call */
+};
+
+static uint64_t interrupt_of(const struct lane *code, uint32_t span)
+{
+	uint64_t begin = code->spans[span].begin;
+
+	for (; span != SPAN_NONE; span = code->spans[span].parent) {
+		if (code->spans[span].kind == SPAN_INTERRUPT)
+			return code->spans[span].begin;
+	}
+	return begin;
+}
+
+/* The latest expiry of a periodic timer that is not after `irq`. */
+static uint64_t expected_by_period(const struct search *search, uint64_t irq)
+{
+	uint64_t expected = search->facts->expected_ns, period = search->timer->period_ns;
+	uint64_t ago = expected > irq + EARLY_NS ? expected - irq - EARLY_NS : 0;
+
+	return expected - (ago + period - 1) / period * period;
+}
+
+/* Returns false if the call is of another timer. */
+static bool find_expected(struct search *search, struct activation *activation)
+{
+	const struct timer *timer = search->timer;
+	uint64_t expected = 0;
+
+	if (timer->expiries) {
+		while (search->expiry < timer->nr &&
+		       timer->expiries[search->expiry].at < activation->handler)
+			search->expiry++;
+		if (search->expiry == timer->nr ||
+		    timer->expiries[search->expiry].at != activation->handler)
+			return false;
+		expected = timer->expiries[search->expiry].expected;
+	} else if (timer->period_ns) {
+		expected = expected_by_period(search, activation->irq);
+		if (activation->irq > expected + timer->period_ns / 2)
+			return false;
+	}
+	/* Of a timer of CLOCK_REALTIME it is on another clock. */
+	activation->expected = expected && expected <= activation->irq + EARLY_NS;
+	activation->begin =
+		activation->expected && expected < activation->irq ? expected : activation->irq;
+	return true;
+}
+
+/* The first turn of the late thread from `at` on; UINT64_MAX: none. */
+static uint64_t turn_of(const struct search *search, uint64_t at)
+{
+	const struct lane *tasks = &search->spans->lanes[LANE_TASKS];
+	uint32_t i = (uint32_t)ARRAY_COUNT_BEFORE(tasks->nr, n, tasks->spans[n].begin < at);
+
+	while (i < tasks->nr && tasks->spans[i].name != search->to->thread)
+		i++;
+	return i < tasks->nr ? tasks->spans[i].begin : UINT64_MAX;
+}
+
+/* It has the last turn at the spike. A trace may end as it is switched to: then it is the one that
+ * the timer's interrupts are followed by. */
+static uint32_t find_thread(const struct spans *spans, const struct facts *facts)
+{
+	const struct lane *tasks = &spans->lanes[LANE_TASKS];
+	uint32_t at = lane_at(tasks, facts->time_ns);
+	static const char *const workloads[] = { "pp-cyclic/", "timerlat/", "pp-user/" };
+
+	if (at != SPAN_NONE && tasks->spans[at].begin >= facts->expected_ns &&
+	    tasks->spans[at].kind == SPAN_THREAD)
+		return tasks->spans[at].name;
+	for (uint32_t i = tasks->nr; i--;) {
+		const char *name = names_get(spans->names, tasks->spans[i].name);
+
+		for (size_t k = 0; k < ARRAY_SIZE(workloads); k++) {
+			if (!strncmp(name, workloads[k], strlen(workloads[k])))
+				return tasks->spans[i].name;
+		}
+	}
+	return 0;
+}
+
+static bool is_lost(const struct spans *spans, const struct activation *activation)
+{
+	const struct lane *gaps = &spans->lanes[LANE_GAPS];
+	uint32_t i = lane_at(gaps, activation->begin);
+
+	if (i == SPAN_NONE)
+		i = (uint32_t)ARRAY_COUNT_BEFORE(gaps->nr, n,
+						 gaps->spans[n].begin < activation->begin);
+	for (; i < gaps->nr && gaps->spans[i].begin < activation->end; i++) {
+		if (gaps->spans[i].kind == SPAN_LOST)
+			return true;
+	}
+	return false;
+}
+
+static bool is_normal(const struct search *search, const struct activation *activation)
+{
+	const struct facts *facts = search->facts;
+	uint64_t threshold = facts->threshold_ns ?: facts->latency_ns;
+
+	return activation->end <= facts->expected_ns && activation->begin > search->spans->begin &&
+	       activation->end - activation->begin < threshold &&
+	       !is_lost(search->spans, activation);
+}
+
+/* Of several calls in one period the first one counts. */
+static bool is_again(const struct activations *to, const struct activation *activation)
+{
+	const struct activation *last = to->nr ? &to->normal[to->nr - 1] : NULL;
+
+	return last && activation->begin < last->end;
+}
+
+static int take_call(struct search *search, uint32_t span)
+{
+	const struct lane *code = &search->spans->lanes[LANE_CODE];
+	const struct facts *facts = search->facts;
+	struct activations *to = search->to;
+	struct activation activation = {
+		.irq = interrupt_of(code, span),
+		.handler = code->spans[span].begin,
+	};
+	int r;
+
+	if (!find_expected(search, &activation))
+		return 0;
+	if (activation.handler >= facts->expected_ns && activation.handler <= facts->time_ns) {
+		to->late.irq = activation.irq;
+		to->late.handler = activation.handler;
+		return 0;
+	}
+	activation.end = to->thread ? turn_of(search, activation.handler) : activation.handler;
+	if (!is_normal(search, &activation) || is_again(to, &activation))
+		return 0;
+	r = array_grow(&to->normal, to->nr, sizeof(*to->normal));
+	if (!r)
+		to->normal[to->nr++] = activation;
+	return r;
+}
+
+/* The function of a timer whose interrupt is late is not called before the trace stops. */
+static void finish_late(const struct search *search)
+{
+	const struct lane *code = &search->spans->lanes[LANE_CODE];
+	struct activation *late = &search->to->late;
+	const struct facts *facts = search->facts;
+	/* The trace ends at the spike. */
+	uint32_t at = lane_at(code, facts->time_ns - 1);
+
+	late->begin = facts->expected_ns;
+	late->end = search->to->thread ? turn_of(search, late->begin) : facts->time_ns;
+	if (late->end > facts->time_ns)
+		late->end = facts->time_ns;
+	late->expected = true;
+	if (late->handler || search->to->thread)
+		return;
+	late->handler = facts->time_ns;
+	late->irq = at == SPAN_NONE ? facts->actual_ns : interrupt_of(code, at);
+	if (late->irq < late->begin)
+		late->irq = facts->actual_ns;
+}
+
+int activations_find(struct activations *activations, const struct spans *spans,
+		     const struct facts *facts, const struct timer *timer, size_t max)
+{
+	struct search search = { activations, spans, facts, timer, 0 };
+	const struct lane *code = &spans->lanes[LANE_CODE];
+	uint32_t name = names_add(spans->names, facts->function);
+	int r = names_error(spans->names);
+
+	*activations = (struct activations){ 0 };
+	if (facts->thread)
+		activations->thread = find_thread(spans, facts);
+	for (uint32_t i = 0; i < code->nr && !r; i++) {
+		if (facts->thread && !activations->thread)
+			break;
+		if (code->spans[i].kind == SPAN_FUNCTION &&
+		    (timer->expiries || code->spans[i].name == name))
+			r = take_call(&search, i);
+	}
+	finish_late(&search);
+	if (activations->nr > max) {
+		memmove(activations->normal, activations->normal + activations->nr - max,
+			max * sizeof(*activations->normal));
+		activations->nr = max;
+	}
+	if (r)
+		activations_release(activations);
+	return r;
+}
+
+void activations_release(struct activations *activations)
+{
+	free(activations->normal);
+	*activations = (struct activations){ 0 };
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Compares a late activation with the normal ones of its timer in the same trace. */
+#ifndef REPORT_NORMAL_H
+#define REPORT_NORMAL_H
+
+#include "account/account.h"
+#include "normal/activations.h"
+#include "normal/paths.h"
+
+/* Fewer say nothing. */
+#define NORMAL_MIN 5
+
+/* Of the normal ones: nearest ranks. */
+struct normal_time {
+	uint64_t median_ns, p99_ns;
+	uint64_t here_ns;
+	bool normal_known, here_known;
+};
+
+enum normal_step {
+	NORMAL_EXPIRY,	/* to the interrupt */
+	NORMAL_HANDLER, /* to the timer's function */
+	NORMAL_THREAD,	/* to the thread */
+	NORMAL_WHOLE,
+	NORMAL_NR_STEPS,
+};
+
+/* Of a node of the paths, or of all nodes of a name. */
+struct normal_row {
+	uint32_t name;
+	uint32_t seen; /* number of normal activations that have it */
+	uint8_t kind;
+	uint64_t count;		 /* of visits here */
+	struct normal_time self; /* by itself */
+	uint64_t total_ns;	 /* here, with what it called; of a node */
+	uint64_t median_total_ns;
+};
+
+struct normal {
+	const struct account *account; /* of the whole time */
+	struct activations activations;
+	struct paths paths;
+	bool same_timer; /* not only one with the same function */
+	struct normal_time steps[NORMAL_NR_STEPS];
+	uint64_t more_ns;	  /* by how much the late one took longer than the median */
+	struct normal_row *nodes; /* by number of node */
+	struct normal_row *longer;
+	size_t nr_longer; /* rows that took longer than the median, most first */
+	uint32_t parts;	  /* node in which the late one first takes longer; 0: none */
+	uint64_t parts_ns;
+	uint32_t after; /* what ran before; 0: unknown, or it is the first */
+	uint32_t most;	/* innermost node that took half of `more_ns`; 0: none did */
+};
+
+static inline bool normal_is_enough(const struct normal *normal)
+{
+	return normal->activations.nr >= NORMAL_MIN;
+}
+
+/* The last `max` activations. `account` must stay. Returns 0 or -ENOMEM. */
+int normal_make(struct normal *normal, const struct account *account, const struct timer *timer,
+		size_t max) _must_check_;
+void normal_release(struct normal *normal);
+
+/* The function of the late task that the spike's stack names, for traces without functions. NULL:
+ * unknown. */
+const char *normal_stack_name(const struct normal *normal);
+
+const char *normal_step_name(enum normal_step step);
+
+void normal_print(FILE *file, const struct normal *normal, size_t top);
+json_object *normal_json(const struct normal *normal, size_t top);
+
+#endif
