@@ -17,27 +17,23 @@ struct parser {
 	uint64_t seen; /* bitmap of the rows that have a value */
 };
 
-bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice)
+const struct perf_poke_choice *options_choice(const struct option_spec *spec, size_t i)
 {
-	const struct perf_poke_choice *row = spec->choice ? spec->choice(spec->axis, i) : NULL;
-
-	if (row)
-		*choice = (struct option_choice){ row->name, row->value, row->help, row->argument };
-	else if (i < spec->nr_choices)
-		*choice = spec->choices[i];
-	return row || i < spec->nr_choices;
+	if (spec->choice)
+		return spec->choice(spec->axis, i);
+	return i < spec->nr_choices ? &spec->choices[i] : NULL;
 }
 
 static int parse_choice(const struct option_spec *spec, const char *value, int *target, char **why)
 {
 	_cleanup_free_ char *names = NULL;
-	struct option_choice choice;
+	const struct perf_poke_choice *choice;
 
-	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
-		explain_list(&names, choice.name);
-		if (strcmp(value, choice.name))
+	for (size_t i = 0; (choice = options_choice(spec, i)); i++) {
+		explain_list(&names, choice->name);
+		if (strcmp(value, choice->name))
 			continue;
-		*target = choice.value;
+		*target = choice->value;
 		return 0;
 	}
 	return options_explain(why, -EINVAL, "not a%s %s (use %s)",
@@ -311,16 +307,17 @@ static void print_lines(FILE *file, int width, const char *line)
 
 static void print_choices(FILE *file, const struct option_spec *spec)
 {
-	struct option_choice choice;
+	const struct perf_poke_choice *choice;
 
-	for (size_t i = 0; options_choice(spec, i, &choice); i++) {
-		if (!choice.help)
+	for (size_t i = 0; (choice = options_choice(spec, i)); i++) {
+		if (!choice->help)
 			continue;
-		if (choice.argument)
-			fprintf(file, "%*s  %s=%s: %s\n", HELP_COLUMN, "", choice.name,
-				choice.argument, choice.help);
+		if (choice->argument)
+			fprintf(file, "%*s  %s=%s: %s\n", HELP_COLUMN, "", choice->name,
+				choice->argument, choice->help);
 		else
-			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice.name, choice.help);
+			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice->name,
+				choice->help);
 	}
 }
 

@@ -15,21 +15,14 @@
 /* For the notes of a command with times. */
 #define OPTIONS_TIMES "Times take ns, us, ms, s, m, h or d; a bare number is microseconds"
 
-struct option_choice {
-	const char *name;
-	int value;
-	const char *help;     /* NULL: covered by the option's help */
-	const char *argument; /* of NAME=ARGUMENT; NULL: none */
-};
-
 struct option_spec {
 	const char *name; /* without dashes */
 	char short_name;  /* or 0 */
 	enum option_kind kind;
 	bool required;
 	bool repeatable;
-	uint64_t min, max; /* of times, sizes and counts */
-	const struct option_choice *choices;
+	uint64_t min, max;			/* of times, sizes and counts */
+	const struct perf_poke_choice *choices; /* help NULL: covered by the option's help */
 	size_t nr_choices;
 	/* Or the values of an axis of the library; see OPTIONS_AXIS(). */
 	const struct perf_poke_choice *(*choice)(enum perf_poke_axis axis, size_t i);
@@ -54,8 +47,8 @@ int options_parse(const struct option_spec *specs, size_t nr, int argc, char **a
 
 #define options_explain say_why
 
-/* Gets the i-th value of an option; false past the end. */
-bool options_choice(const struct option_spec *spec, size_t i, struct option_choice *choice);
+/* The i-th value of an option; NULL past the end. */
+const struct perf_poke_choice *options_choice(const struct option_spec *spec, size_t i);
 
 /* Copies the rows, allocated; one of kind OPTION_SESSION becomes all options of the library. NULL:
  * no memory. */

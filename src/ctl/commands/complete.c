@@ -23,10 +23,10 @@ static void offer_sessions(struct console *con, const char *word)
 
 static void offer_values(struct console *con, const char *word, const struct option_spec *spec)
 {
-	struct option_choice choice;
+	const struct perf_poke_choice *choice;
 
-	for (size_t i = 0; options_choice(spec, i, &choice); i++)
-		offer(con, word, choice.name, choice.help ?: "");
+	for (size_t i = 0; (choice = options_choice(spec, i)); i++)
+		offer(con, word, choice->name, choice->help ?: "");
 	if (!spec->metavar)
 		return;
 	if (!strcmp(spec->metavar, "SESSION"))

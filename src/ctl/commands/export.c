@@ -12,13 +12,13 @@
 #define TARGET(member) .offset = offsetof(struct export_args, member)
 #define JOBS_MAX 256
 
-static const struct option_choice axes[] = {
+static const struct perf_poke_choice axes[] = {
 	{ "time", CALLS_TIME, NULL },
 	{ "cycles", CALLS_CYCLES, NULL },
 	{ "instructions", CALLS_INSNS, NULL },
 };
 
-static const struct option_choice tracks[] = {
+static const struct perf_poke_choice tracks[] = {
 	{ "all", 0, NULL },
 	{ "threads", 1, NULL },
 };

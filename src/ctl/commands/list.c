@@ -21,7 +21,7 @@
 
 static int parse_since(void *target, const char *value, char **why);
 
-static const struct option_choice orders[] = {
+static const struct perf_poke_choice orders[] = {
 	{ "time", LIST_BY_TIME, NULL },
 	{ "latency", LIST_BY_LATENCY, NULL },
 	{ "cpu", LIST_BY_CPU, NULL },

@@ -25,7 +25,7 @@ static int parse_word(void *target, const char *value, char **why)
 	return 0;
 }
 
-static const struct option_choice choices[] = {
+static const struct perf_poke_choice choices[] = {
 	{ "one", 1 },
 	{ "two", 2, "the larger" },
 };
