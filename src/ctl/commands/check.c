@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "blocks/decode.h"
 #include "cli/command.h"
 #include "cli/json_line.h"
 #include "commands/commands.h"
@@ -40,6 +41,22 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 		fprintf(con->out, "%-20s      %s\n", "", capability->detail);
 }
 
+/* Of this program, not of the system: the library does not decode. */
+static void check_libipt(struct console *con)
+{
+	const struct perf_poke_capability capability = {
+		.sz = sizeof(struct perf_poke_capability),
+		.name = "libipt",
+		.purpose = "read captures of Intel PT: report, export, script, causes",
+		.detail = decode_is_built() ? "" : "this program was built without it",
+		.remedy = "rebuild with libipt-dev (Debian) or libipt-devel (Fedora), or "
+			  "install perf and use script",
+		.have = decode_is_built(),
+	};
+
+	print_capability(con, &capability);
+}
+
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	struct check_args args = { 0 };
@@ -50,6 +67,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return command_options_exit(r);
 	json_use(con, args.json);
 	r = perf_poke__check(print_capability, con);
+	check_libipt(con);
 	if (r && r != -EOPNOTSUPP) {
 		console_error(con, "check: %s", strerror(-r));
 		return EXIT_FAILED;

@@ -47,7 +47,11 @@ struct decode_stats {
 	char first_error[128]; /* position and error; "": none */
 };
 
-/* Returns 0 or a negative errno with `why`, a line for the user, to be freed. */
+/* Whether this program was built with libipt. */
+bool decode_is_built(void);
+
+/* Returns 0 or a negative errno with `why`, a line for the user, to be freed. -ENOTSUP: the program
+ * was built without libipt. */
 int decode_new(struct decode **ret, const struct decode_opts *opts, char **why);
 void decode_free(struct decode *decode);
 

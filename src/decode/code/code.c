@@ -255,10 +255,9 @@ static int number_section(struct code *code, struct code_section *section)
 {
 	size_t room = code->room_sections;
 
-	section->isid = pt_iscache_add_file(code->cache, section->path, section->offset,
-					    section->size, section->start);
-	if (section->isid <= 0)
-		return section->isid == -pte_nomem ? -ENOMEM : -ENOENT;
+	section->isid = code_cache_add(code->cache, section);
+	if (section->isid < 0)
+		return section->isid;
 	while (room <= (size_t)section->isid)
 		room = room ? 2 * room : 64;
 	if (room > code->room_sections) {
@@ -458,8 +457,7 @@ static int set_up(struct code *code, const struct code_opts *opts)
 			return -ENOMEM;
 	}
 	code->unknown = symbol_table_keep(code->symbols, "[unknown]", 0, 0, false);
-	code->cache = pt_iscache_alloc(NULL);
-	return code->unknown && code->cache ? 0 : -ENOMEM;
+	return code->unknown ? code_cache_new(&code->cache) : -ENOMEM;
 }
 
 int code_new(struct code **ret, const struct code_opts *opts, char **why)
@@ -506,7 +504,7 @@ void code_free(struct code *code)
 {
 	if (!code)
 		return;
-	pt_iscache_free(code->cache);
+	code_cache_free(code->cache);
 	tdestroy(code->by_place, free);
 	tdestroy(code->by_name, keep);
 	free_files(code);

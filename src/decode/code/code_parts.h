@@ -3,13 +3,12 @@
 #ifndef DECODE_CODE_PARTS_H
 #define DECODE_CODE_PARTS_H
 
-#include <intel-pt.h>
-
 #include "code/code.h"
 #include "code/patches.h"
 #include "sideband/sideband.h"
 
 struct code_traced;
+struct pt_image_section_cache;
 
 /* A part of a file or of the kernel at an address. Its number in libipt's cache is unique. */
 struct code_section {
@@ -39,6 +38,12 @@ const struct code_section *code_section(struct code *code, int isid);
 /* For an address in a section, or in none (NULL). */
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
 				    uint64_t ip);
+
+/* libipt's cache of sections. code_cache_add() returns a section's number or a negative errno. */
+int code_cache_new(struct pt_image_section_cache **ret) _must_check_;
+void code_cache_free(struct pt_image_section_cache *cache);
+int code_cache_add(struct pt_image_section_cache *cache,
+		   const struct code_section *section) _must_check_;
 
 struct pt_image_section_cache *code_sections(const struct code *code);
 const struct sideband *code_sideband(const struct code *code);

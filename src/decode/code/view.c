@@ -59,6 +59,27 @@ struct code_view {
 	size_t room_rows;
 };
 
+int code_cache_new(struct pt_image_section_cache **ret)
+{
+	*ret = pt_iscache_alloc(NULL);
+	return *ret ? 0 : -ENOMEM;
+}
+
+void code_cache_free(struct pt_image_section_cache *cache)
+{
+	pt_iscache_free(cache);
+}
+
+int code_cache_add(struct pt_image_section_cache *cache, const struct code_section *section)
+{
+	int isid = pt_iscache_add_file(cache, section->path, section->offset, section->size,
+				       section->start);
+
+	if (isid > 0)
+		return isid;
+	return isid == -pte_nomem ? -ENOMEM : -ENOENT;
+}
+
 static void free_image(struct image *image)
 {
 	if (!image)

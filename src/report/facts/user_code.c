@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "facts/user_code.h"
 
-#include <string.h>
-
-#include "code/code.h"
-#include "sideband/sideband.h"
+#include "code/code_parts.h"
 
 void user_code_release(struct user_code *user)
 {
-	code_view_free(user->view);
+	for (size_t i = 0; i < USER_CODE_MAPS; i++)
+		sideband_maps_release(&user->maps[i].maps);
 	code_free(user->code);
 	sideband_free(user->sideband);
 	free(user->buildid_dir);
 }
 
 /* What was mapped may be unknown. */
-static void open_view(struct user_code *user)
+static void open_code(struct user_code *user)
 {
 	struct code_opts opts = {
 		.data = user->data,
@@ -28,22 +26,35 @@ static void open_view(struct user_code *user)
 	if (sideband_new(&user->sideband, user->file, &why))
 		return;
 	opts.sideband = user->sideband;
-	if (!code_new(&user->code, &opts, &why) && code_view_new(&user->view, user->code))
-		user->view = NULL;
+	if (code_new(&user->code, &opts, &why))
+		user->code = NULL;
+}
+
+/* The mappings of a process at a time; NULL if out of memory. */
+static const struct sideband_maps *maps_of(struct user_code *user, int pid, uint64_t time)
+{
+	struct user_code_maps *kept = &user->maps[(unsigned int)pid % USER_CODE_MAPS];
+
+	if (kept->pid == pid && time >= kept->maps.from && time < kept->maps.until)
+		return &kept->maps;
+	sideband_maps_release(&kept->maps);
+	kept->pid = pid;
+	return sideband_maps(user->sideband, pid, time, &kept->maps) ? NULL : &kept->maps;
 }
 
 uint32_t user_code_name(void *context, struct names *names, const struct tracepoint_event *event,
 			uint64_t address)
 {
 	struct user_code *user = context;
+	const struct sideband_maps *maps;
 	const struct symbol *symbol;
+	struct code_region region;
 
 	if (!user->tried)
-		open_view(user);
-	if (!user->view)
+		open_code(user);
+	maps = user->code ? maps_of(user, event->pid, event->time) : NULL;
+	if (!maps || code_region(user->code, maps, event->time, address, &region))
 		return 0;
-	symbol = code_view_symbol(user->view, event->pid, event->time, address);
-	if (!symbol || !symbol->text || !strcmp(symbol->text, "[unknown]"))
-		return 0;
-	return names_add(names, symbol->text);
+	symbol = code_symbol_at(user->code, region.section, address);
+	return symbol ? names_add(names, symbol->text) : 0;
 }

@@ -6,11 +6,14 @@
 #include <stdbool.h>
 
 #include "events/tracepoints.h"
+#include "sideband/sideband.h"
 #include "symbols/names.h"
 
 struct code;
-struct code_view;
 struct sideband;
+
+/* Processes whose mappings are kept. */
+#define USER_CODE_MAPS 64
 
 /* The first four are set by the user: of a folder perf.data, where files are as for struct
  * code_opts. */
@@ -21,7 +24,10 @@ struct user_code {
 	bool tried;	   /* the rest is opened by the first sample that needs it */
 	struct sideband *sideband;
 	struct code *code;
-	struct code_view *view;
+	struct user_code_maps {
+		int pid;
+		struct sideband_maps maps;
+	} maps[USER_CODE_MAPS];
 };
 
 void user_code_release(struct user_code *user);
