@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What struct calls makes of events: a byte that chooses the options, and records of 8 bytes. */
+/* struct calls: the input is a byte that chooses options, then events as records of 8 bytes. */
 #include <dirent.h>
 #include <string.h>
 #include <zlib.h>
@@ -12,7 +12,7 @@
 #include "spans/track_spans.h"
 #include "tree.h"
 
-/* What is open is written anew for each switch and each part: more would only take longer. */
+/* Each switch and each part writes all open slices again: more would only take longer. */
 #define MAX_SIZE 16384
 #define START UINT64_C(0xffffffff81000000)
 #define FUNCTION_SIZE 256
@@ -27,7 +27,7 @@ enum choice {
 	CHOOSE_TABLES = 128, /* small ones */
 };
 
-/* Of a place the upper bits are a function, the lower ones where in it; or it is an odd one. */
+/* The upper bits of a place are a function, the lower ones the offset in it; or it is invalid. */
 struct event {
 	uint8_t flags, task, from, to;
 	int16_t time; /* since the last one */
@@ -174,7 +174,7 @@ static void check_file(const char *path)
 	gzclose(file);
 }
 
-/* There are files if it went well, and only then. */
+/* Files exist only on success. */
 static void check_folder(const char *path, bool well)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
@@ -258,7 +258,7 @@ static void run_file(struct options *options, const uint8_t *data, size_t size)
 	names_free(names);
 }
 
-/* Spans begin in order, inside of their parents. */
+/* Spans begin in order, within their parents. */
 static void check_lane(const struct lane *lane)
 {
 	for (uint32_t i = 0; i < lane->nr; i++) {

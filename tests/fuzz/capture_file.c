@@ -14,7 +14,7 @@ static bool is_plain(const char *text)
 	return copy && *text && !strcmp(printable(copy), text);
 }
 
-/* What a report builds on. */
+/* The invariants that reports rely on. */
 static void check_facts(const struct capture_file *file)
 {
 	struct facts facts;
@@ -45,7 +45,7 @@ static void check_statistics(const char *text, size_t size)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	/* As it is read from a file: with a NUL behind it. */
+	/* As read from a file: followed by a NUL. */
 	_cleanup_free_ char *text = malloc(size + 1);
 	_cleanup_free_ char *why = NULL;
 	struct capture_file file;

@@ -165,7 +165,7 @@ def archives():
                          ("folder", "perf.data"), ("up", "..")):
         link = capture().add("capture/host.json", kind=tarfile.SYMTYPE, linkname=target)
         yield "bad-symlink-" + name, link.bytes()
-        # What is written through it.
+        # A file written through the link.
         link = Archive().add("capture").add("capture/perf.data", kind=tarfile.SYMTYPE, linkname=target)
         yield "bad-through-" + name, link.add("capture/perf.data/data", b"x").bytes()
         yield "bad-hardlink-" + name, capture().add("capture/host.json", kind=tarfile.LNKTYPE, linkname=target).bytes()
@@ -198,7 +198,7 @@ def archives():
         packed = subprocess.run(["zstd", "-qc", "--no-check"], input=plain, stdout=subprocess.PIPE, check=True).stdout
         yield "good-zstd", packed
         yield "bad-zstd-cut", packed[:-20]
-        # The header of the first block: what is changed in literals nobody sees, without a checksum.
+        # Change the header of the first block: without a checksum, changed literals are not noticed.
         yield "bad-zstd-damaged", packed[:6] + bytes(byte ^ 0x55 for byte in packed[6:12]) + packed[12:]
         zeros = Archive().add("capture").add("capture/host.json", b"\0" * (4 * MAX_SIZE)).bytes()
         yield "bad-zstd-bomb", subprocess.run(["zstd", "-qc"], input=zeros, stdout=subprocess.PIPE, check=True).stdout
@@ -221,7 +221,7 @@ def captures():
     yield "good-perf", changed("recorder", {"kind": "perf"})
     yield "good-long-name", changed("spike.comm", "x" * 1000)
     yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000\u009b\u202e")
-    # What is said of these has the name in it, which is cut.
+    # The messages contain the name, cut.
     yield "bad-kind-newline", changed("recorder.kind", "p\nt")
     yield "bad-kind-control", changed("recorder.kind", "p\u009bt")
     yield "bad-kind-cut", json.dumps(dict(CAPTURE, recorder={"kind": "x" * 31 + "\u00e4"}), ensure_ascii=False).encode()
@@ -534,7 +534,7 @@ def main():
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        # What libFuzzer finds worth keeping, which is neither.
+        # Inputs that libFuzzer keeps: neither good nor bad.
         os.makedirs(os.path.join(sys.argv[1], "found", target), exist_ok=True)
         for name, data in inputs:
             with open(os.path.join(folder, name), "xb") as file:

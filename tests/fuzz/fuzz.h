@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A fuzz target: for libFuzzer, and to be run on files that say what is to come of them. */
+/* A fuzz target: for libFuzzer, and for files whose names tell the expected result. */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 
@@ -10,12 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Aborts on what must never be. Returns 0 if the input was accepted, or a negative errno. */
+/* Aborts if an invariant is broken. Returns 0 if the input was accepted, or a negative errno. */
 int fuzz_one(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a fuzzer takes for a finding. */
+/* A finding for the fuzzer. */
 static inline void must(bool holds)
 {
 	if (!holds)

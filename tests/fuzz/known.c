@@ -16,7 +16,7 @@ static void check_why(const char *why)
 	must(strtol(why + 5, &end, 10) > 0 && *end == ':');
 }
 
-/* What was read is written, and read again. */
+/* Causes that were read are written, and read again. */
 static void check_again(const struct known *known)
 {
 	const struct known_judge judge = { .known = known, .similarity = 0.7 };
@@ -28,7 +28,7 @@ static void check_again(const struct known *known)
 	FILE *file = open_memstream(&text, &size);
 
 	must(file && !known_write(file, &judge, &none) && !fclose(file));
-	/* Escapes may make it larger than what is read. */
+	/* Escapes may make it larger than the input. */
 	if (known_parse(&again, text, size, &why)) {
 		must(size > (1 << 20));
 		return;
@@ -45,7 +45,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
 	_cleanup_(known_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
-	/* As it is read from a file: with a NUL behind it. */
+	/* As read from a file: followed by a NUL. */
 	_cleanup_free_ char *text = malloc(size + 1);
 	int r;
 

@@ -38,7 +38,7 @@ static int read_symbols(const uint8_t *data, size_t size)
 	if (data[0] == 'k')
 		r = symbols_of_kallsyms(&symbols, fd);
 	else
-		/* Its symbols may be in another file: here in the same. */
+		/* Symbols may be in a separate file: here it is the same file. */
 		r = symbols_of_elf(&symbols, fd, size % 2 ? fd : -1);
 	if (r)
 		must(!symbols.entries);

@@ -16,7 +16,7 @@ ffffffffc0001000 t bpf_prog_0\t[bpf]
 
 
 class Elf:
-    """Sections in the order in which they were added; all can be lied in."""
+    """Sections in the order in which they were added; each header field can be overridden."""
 
     def __init__(self, kind=3):
         self.kind, self.sections, self.segments, self.names, self.fields = kind, [(0,) * 10], [], b"\0", {}
@@ -85,7 +85,7 @@ def inputs():
                       ("table-offset", program(offset=1 << 63))):
         whole = elf.whole()
         yield "good-elf-" + name, b"e" + whole
-        # The target takes that as a file of symbols alone too.
+        # The target accepts that as a file with symbols only.
         yield "good-elf-two-" + name, b"e" + whole + b"\0"
     yield "good-elf-no-names", b"e" + program().whole(shstrndx=77)
     yield "good-elf-sections", b"e" + program().whole(shnum=60000)

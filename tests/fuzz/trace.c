@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "sideband/sideband.h"
 
-/* Enough for all that 64 KiB can hold. */
+/* Enough for any input of 64 KiB. */
 #define SEGMENTS_MAX (64 * 1024 / 16)
 
 static void require(bool condition)

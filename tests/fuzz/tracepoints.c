@@ -62,7 +62,7 @@ static void check_lane(const struct spans *spans, const struct lane *lane)
 	}
 }
 
-/* What a report makes of them. */
+/* Spans of a report. */
 static void read_spans(const struct perfdata_file *file, const struct sample_window *window)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;

@@ -12,7 +12,7 @@
 
 #define MAX_SIZE (1 << 20)
 #define MAX_ENTRIES 200
-/* What is unpacked is two folders below, beside a file that must stay as it is. */
+/* Archives are unpacked two folders below, beside a file that must not change. */
 #define INSIDE "folder/inside"
 #define OUTSIDE "folder/outside"
 #define TEXT "untouched"
@@ -51,13 +51,13 @@ static bool has(const char *top, const char *path, mode_t mode)
 {
 	bool of_selftest = layout_selftest_has(path, mode);
 
-	/* Of one that is refused, the name is not told. */
+	/* The name is not reported for a refused archive. */
 	if (!top)
 		return of_selftest || layout_has(path, mode);
 	return strcmp(top, LAYOUT_SELFTEST) ? layout_has(path, mode) : of_selftest;
 }
 
-/* Only what a capture or a self-test has: files and folders, of this user, that nobody can run. */
+/* Only non-executable files, and folders, that belong to this user. */
 static void check_tree(int dirfd, const char *at, const char *top, size_t *nr)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -110,7 +110,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	must(!top || !strchr(top, '/'));
 	check_tree(fd, "", top, &nr);
 	must(nr <= MAX_ENTRIES);
-	/* Of one that is refused, what was announced as too much has not come. */
+	/* If the archive announces too large a size, nothing of that size is written. */
 	must(tree_size(fd, ".").all <= (uint64_t)MAX_SIZE * MAX_ENTRIES);
 	check_outside(&place);
 	close(fd);

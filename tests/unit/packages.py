@@ -10,7 +10,7 @@ ROWS = {"debian": "Debian, Ubuntu", "fedora": "Fedora, RHEL"}
 
 
 def installed(script, name):
-    """Of alternatives the first."""
+    """The first of alternatives."""
     words = shlex.split(re.search(rf"^{name}=\((.*?)^\)", script, re.MULTILINE | re.DOTALL)[1])
     return [word.split("|")[0] for word in words]
 

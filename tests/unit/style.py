@@ -27,13 +27,13 @@ LINES_MAX = 600
 # The public header is one, and mostly documentation.
 HEADER_LINES_MAX = 1100
 
-# What people read outside of the code.
+# Documentation.
 DOCS = re.compile(r"(README|CONTRIBUTING|docs/[^/]+)\.md")
 DOC_WIDTH_MAX = 100
 README_LINES_MAX = 200
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
-# Others lay some lines out differently.
+# Other versions format some lines differently.
 CLANG_FORMAT_MAJOR = 14
 
 

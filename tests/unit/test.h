@@ -21,7 +21,7 @@
 
 #define TEST(test) TEST_WITH(test, NULL, NULL)
 
-/* What the statements write to `file`; to be freed. */
+/* The text that the statements write to `file`; to be freed. */
 #define WRITTEN(file, ...)                                                                         \
 	({                                                                                         \
 		static char *_text;                                                                \
@@ -56,7 +56,7 @@ void check_golden(const struct golden_part *parts, size_t nr);
 		check_golden(parts, sizeof(parts) / sizeof(*parts));                               \
 	}
 
-/* For a main() of one's own: runs all tests of the file. */
+/* For a custom main(): runs all tests of the file. */
 int run_all(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program that pokes, compiled as any other code, and the kernel that it runs on: tasks that
- * refuse ways to be signalled, perf events, a clock. */
+/* The BPF program that pokes, compiled for this test, and its kernel: tasks that refuse some
+ * deliveries, perf events, a clock. */
 #ifndef TESTS_BPF_FAKE_KERNEL_H
 #define TESTS_BPF_FAKE_KERNEL_H
 
@@ -24,7 +24,7 @@
 #include "fake_target.h"
 #include "trigger/trigger.h"
 
-/* What the program knows of the kernel's types. */
+/* The kernel's types, as the program uses them. */
 #undef sa_handler
 struct sighand_struct {
 	struct k_sigaction {
@@ -56,11 +56,11 @@ struct bpf_map;
 #define TARGETS 3
 #define PRINTK_ID 77
 #define HANDLER 0x1000
-/* Where the spikes are. */
+/* The CPU of the spikes. */
 #define CPU 0
 
-/* What a target does not take, in bits of enum poke_way: FASYNC is lost; TRACEPOINT is not polled
- * for in time. */
+/* The deliveries that fail for a target, as bits of enum poke_way: FASYNC is lost; TRACEPOINT is
+ * not polled in time. */
 static uint32_t refuses[TARGETS];
 static unsigned int nr_signals[TARGETS], nr_printed;
 static struct task_struct tasks[TARGETS], idle_task, *current;
@@ -78,7 +78,7 @@ static void print(const char *format, size_t size, uint32_t arg);
 
 static void *lookup(const void *map, const void *key);
 
-/* -- The program, and what it calls. Its constants are set by this test. */
+/* -- The program, and the helpers it calls. This test sets its constants. */
 
 #define SEC(name) __attribute__((unused))
 #define __uint(name, value) int(*name)[value]
@@ -171,7 +171,7 @@ static void signal_task(const struct task_struct *task, int signal, int code)
 
 static void poll_events(size_t i)
 {
-	/* Else the program is not attached. */
+	/* Without it the program is not attached. */
 	if (!POKE_HAS(POKE_WAY_TRACEPOINT))
 		return;
 	current = &tasks[i];
@@ -251,7 +251,7 @@ int __wrap_close(int fd)
 	return __real_close(fd);
 }
 
-/* -- What the controller looks at */
+/* -- The system as the controller sees it */
 
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old);
 
@@ -291,7 +291,7 @@ uint64_t __wrap_tracefs_printk_id(void)
 	return PRINTK_ID;
 }
 
-/* It has expired at once. */
+/* The timer expires at once. */
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
 	const struct itimerspec now = { .it_value.tv_nsec = 1 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A spike signals each target once, whatever way reaches it: the program with the library's
- * controller and perf events. */
+/* A spike signals each target once, by any delivery: the BPF program with the library's controller
+ * and perf events. */
 #include "fake_kernel.h"
 
 static struct poke *open_poke(enum perf_poke_delivery delivery)
@@ -65,14 +65,13 @@ static uint64_t sum(const __u64 *counts)
 	return all;
 }
 
-/* nr: how many spikes there were. */
+/* nr: number of spikes */
 static void check_target(size_t i, unsigned int nr)
 {
 	const struct poke_target *target = &map[i];
 	uint64_t lost = 0;
 
-	/* Those that were sent, and turned out to have gone nowhere. What was not even tried is
-	 * refused too. */
+	/* Signals that were sent and lost. Deliveries that were not tried are also refused. */
 	if (target->sent[POKE_WAY_TRACEPOINT])
 		lost += target->refused[POKE_WAY_TRACEPOINT];
 	if (target->sent[POKE_WAY_FASYNC])
@@ -89,7 +88,7 @@ static const enum perf_poke_delivery wanted_deliveries[] = {
 	PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_RELAY,
 };
 
-/* All that the three may refuse together, in bits of FASYNC, and TASK_WORK or TRACEPOINT. */
+/* All combinations of refusals of the three: FASYNC, and TASK_WORK or TRACEPOINT. */
 TEST(each_is_signalled_once)
 {
 	static struct task_struct busy = { .pid = 99 };
@@ -154,8 +153,8 @@ static const struct {
 	{ reset_handler, POKE_GONE_HANDLER }, { ignore_signal, POKE_GONE_HANDLER },
 };
 
-/* One that the signal was not meant for, or would end, gets it by no way, whatever the others do;
- * which go on. */
+/* A wrong process, or one that the signal would end, gets it by no delivery; the others still do.
+ */
 TEST(stranger_is_left_alone)
 {
 	static struct task_struct busy = { .pid = 99 };
@@ -177,7 +176,7 @@ TEST(stranger_is_left_alone)
 	}
 }
 
-/* After the spike, and before what it left to the target or to the controller is done. */
+/* Between the spike and the work that it left to the target or to the controller. */
 TEST(stranger_is_noticed_late)
 {
 	for (size_t change = 0; change < ARRAY_SIZE(changes); change++) {
@@ -197,7 +196,7 @@ TEST(stranger_is_noticed_late)
 	}
 }
 
-/* A thread that was migrated: its spike is seen on a CPU that is not watched. */
+/* A migrated thread: its spike is detected on an unwatched CPU. */
 TEST(unwatched_is_reached)
 {
 	static const struct {
@@ -224,7 +223,7 @@ TEST(unwatched_is_reached)
 	watched = true;
 }
 
-/* Which ways are taken, of one that takes the first, one that takes the next, and so on. */
+/* The delivery used for a target that accepts the first one, the second one, and so on. */
 TEST(next_way_is_taken)
 {
 	static struct task_struct busy = { .pid = 99 };
@@ -246,7 +245,7 @@ TEST(next_way_is_taken)
 	poke_free(poke);
 }
 
-/* What a target is owed of two spikes when it polls is one signal, which is counted as such. */
+/* If a target polls after two spikes it gets one signal, and the other one counts as merged. */
 TEST(owed_twice)
 {
 	struct poke *poke = open_poke(PERF_POKE_DELIVERY_TRACEPOINT);

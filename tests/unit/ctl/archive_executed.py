@@ -17,7 +17,7 @@ import unittest
 import made
 
 CTL = os.path.abspath(sys.argv.pop(1))
-# Whoever runs the tests may ignore it, as nohup does.
+# The caller may ignore SIGHUP, as nohup does.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 

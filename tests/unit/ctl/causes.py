@@ -58,7 +58,7 @@ class Causes(unittest.TestCase):
         self.assertEqual({path.name for path in kept}, {"capture.json", "fingerprint.json"})
         path = self.folder / "captures/one/20261121-093010.000-cpu2-50us/fingerprint.json"
         about = json.loads(path.read_text())
-        # It is read, but what it says of the hash is not believed.
+        # The file is read, but its hash is computed again.
         about["fingerprint"].update(chain=["other"], id="irqs-off/lie:00000000")
         path.write_text(json.dumps(about))
         self.assertEqual(self.lines("captures")[1]["fingerprint"], f"irqs-off/other:{zlib.crc32(b'v1 irqs-off other'):08x}")
@@ -96,7 +96,7 @@ class Causes(unittest.TestCase):
         capture(self.folder / "captures/one/20261121-093021.000-cpu1-110us", "acme_flush", 110)
         self.assertIn("worse", [line.get("state") for line in self.lines("captures", "--known", "known.json", code=4)])
         self.ctl("causes", "captures", "--known", "known.json", "--worse", "50")
-        # Accepted, with what people had written.
+        # New causes are accepted; people's additions are kept.
         text = (self.folder / "known.json").read_text().replace('"count": 3', '"count": 3, "comment": "ticket 7", "expires": "2999-12-31"')
         (self.folder / "known.json").write_text("/* of ours */ " + text)
         self.ctl("causes", "captures", "--known", "known.json", "--save", "known.json", "--force", code=4)

@@ -22,7 +22,7 @@ BASH_TEST = """
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _perf_poke_ctl
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' "${COMPREPLY[@]}"
 """
-# What the shell's own functions are called with
+# The arguments of the shell's own functions
 ZSH_TEST = """
 _describe() { print -rl -- "${(@P)3}" }
 _files() { print -r files $* }
@@ -59,7 +59,7 @@ def equal(got, expected):
 
 
 def check_all():
-    """Nothing is missing, here and in the help."""
+    """All are offered, and in the help."""
     commands = re.findall(r"^  ([\w-]+) ", help_of(), re.MULTILINE)
     assert len(commands) > 5, commands
     equal(offered(""), commands)

@@ -18,7 +18,7 @@ import time
 import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
-# Whoever runs the tests may ignore it, as nohup does.
+# The caller may ignore SIGHUP, as nohup does.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NAME = "20261121-093015.042-cpu1-83us"
@@ -99,7 +99,7 @@ class Waiting(EndingTest):
         for number in SIGNALS:
             source, sink = os.pipe()
             with self.subTest(number=number), self.running("archive", NAME, "-o", "-", "--no-binaries", stdout=sink) as process:
-                # Full: what was written stays the same.
+                # The pipe is full: its content does not change.
                 sizes = [0]
                 self.wait_until(lambda: sizes.append(self.readable(source)) or sizes[-1] and sizes[-1] == sizes[-20:][0])
                 self.check(process, number, "interrupted: the archive is incomplete")

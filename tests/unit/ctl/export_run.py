@@ -24,7 +24,7 @@ import fxt  # noqa: E402
 import made  # noqa: E402
 
 CTL = os.path.abspath(sys.argv.pop(1))
-# Whoever runs the tests may ignore it, as nohup does.
+# The caller may ignore SIGHUP, as nohup does.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 SEGMENTS, PACKETS = 40, 10
 LOOPS = SEGMENTS * PACKETS * made.RETURNS
@@ -144,7 +144,7 @@ class ExportTest(Export):
         said, lines = self.script("--window", f"{2 * STEP}ns")
         self.assertEqual(said, "perf-poke-ctl: no perf in PATH: using perf-poke's own output\n")
         self.assertEqual(lines[0], f"               prog 77 [001]     {begin / 1e9:.9f}: loop")
-        # One begins last, and does not end.
+        # The last one begins and does not end.
         self.assertEqual(lines[1:], [f"               prog 77 [001]     {(begin + i * STEP) / 1e9:.9f}:   leaf"
                                      for i in range(2) for _ in range(PACKETS * made.RETURNS + i)])
         said, lines = self.script("--all", "-q", "-C", "1,2")
@@ -201,7 +201,7 @@ class ExportTest(Export):
             self.check_failure(self.run_it(), f"'{self.capture}': {message}")
 
     def test_truncated_for_others(self):
-        """Nobody waits for a pipe."""
+        """No command waits for a pipe."""
         page = str(self.output) + ".html"
         for size, why in ((100, f"{self.data} is not a perf.data file"), (None, f"{self.data} is not a regular file")):
             self.data.unlink()

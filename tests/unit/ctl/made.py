@@ -12,7 +12,7 @@ BASE = 0x400000
 CODE = 0x1000  # of the file and, behind BASE, of memory
 # call f; jmp here; and at 32 f: nop, ret
 FUNCTIONS = (("loop", 0, bytes.fromhex("e81b000000ebf9").ljust(32, b"\x90")), ("leaf", 32, bytes.fromhex("90c3").ljust(32, b"\x90")))
-# Of a TNT packet: so many returns, each to where it was called from
+# Returns in a TNT packet, each to its call
 RETURNS = 6
 CLOCK = (0, 1, 0)  # a tick is a nanosecond
 PID = 77

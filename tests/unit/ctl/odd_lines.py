@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 TOOL = pathlib.Path(sys.argv[1]).resolve()
-# Those of sessions are left out: as root they would end the machine's.
+# Without commands on sessions: as root they would end the machine's sessions.
 COMMANDS = "start", "list", "report", "script", "export", "archive", "open"
 VALUES = ("", "0", "-1", "x", "1e9", "99999999999999999999", "1,,2", "0x10", "a=b", "--", "-", "\x1b[2J", "ä" * 300, "/", "/dev/null",
           "../..", "%s%n", "1us,2us", "'\"`$(false)", "4294967297")
@@ -27,7 +27,7 @@ def options_of(command):
 def odd_line(rng, options):
     command = rng.choice(COMMANDS)
     words = [rng.choice(options[command] + list(VALUES)) for _ in range(rng.randrange(7))]
-    # So that none is right by chance.
+    # None may be valid by chance.
     return [command, *words, "--no-such-option"]
 
 

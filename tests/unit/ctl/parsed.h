@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a command makes of its command line, and says. */
+/* A command's parsed arguments and its messages. */
 #ifndef TESTS_CTL_PARSED_H
 #define TESTS_CTL_PARSED_H
 
@@ -14,7 +14,7 @@ static inline void nothing_to_release(const void *args)
 {
 }
 
-/* Of the arguments `type`, by `parser`; `releaser` is what they are freed by. */
+/* `parser` fills the arguments of `type`, `releaser` frees them. */
 #define PARSED_BY(type, parser, releaser)                                                          \
 	struct parsed {                                                                            \
 		type args;                                                                         \
@@ -48,7 +48,7 @@ static inline void nothing_to_release(const void *args)
 		fclose(con.err);                                                                   \
 	}                                                                                          \
                                                                                                    \
-	/* A command line, split at blanks, is refused in one line that begins so. */              \
+	/* A command line, split at blanks, is refused with one line that begins like this. */     \
 	static __attribute__((unused)) void refuse_line(const char *line, const char *begin)       \
 	{                                                                                          \
 		_cleanup_(release) struct parsed p = { 0 };                                        \

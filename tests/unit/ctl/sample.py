@@ -21,7 +21,7 @@ def run(*argv, **environment):
     return subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}).stdout
 
 
-# What the timer's interrupt came upon on Debian's 6.12.117 with PREEMPT_RT, by the recorder events; the sample is Intel PT's, of 7.3.
+# The stack that the timer's interrupt hit on Debian's 6.12.117 with PREEMPT_RT, recorded with events; the sample is of Intel PT, on 7.3.
 STACK = ("late_timer_irqs_off", "work_for_cpu_fn", "process_one_work", "worker_thread", "kthread", "ret_from_fork", "ret_from_fork_asm")
 
 

@@ -23,7 +23,7 @@ def functions_in_header(text):
 
 
 def names_in_header(text):
-    """Everything outside comments that looks like a function, however it is written."""
+    """Everything outside comments that looks like a function."""
     return set(re.findall(rf"({NAME})\s*\(", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The ABI of the header is that of perf_poke.abi, or has grown as the header says: functions, values of an enum, and members
-at the end of structs. That the library has these functions is the test lib-abi.
+"""The header's ABI is that of perf_poke.abi, or has grown as the header allows: functions, enum values, and members at the
+end of structs. The test lib-abi shows that the library has these functions.
 
 Usage: abidiff.py HEADER STORED CC...; `--renew` before them stores it anew
 """
@@ -14,10 +14,10 @@ import tempfile
 
 import abi
 
-# At the end: abidiff looks at the first bytes.
+# The licence comes last: abidiff checks the first bytes.
 LICENSE = "<!-- SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause -->\n"
 REPRODUCIBLE = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed", "--type-id-style", "hash"]
-# What abidiff says of members that are new, where no other has moved.
+# abidiff's report of new members if no other has moved.
 GROWTH = re.compile(r"Leaf changes summary: .*|Changed leaf types summary: .*|Removed/Changed/Added .* summary: 0 Removed, 0 Changed.*|"
                     r"'struct (?!perf_poke_branch\b)\w+' changed:|  type size .*|  \d+ data member insertions?:|"
                     r"    '.*', at offset \d+ \(in bits\).*|")

@@ -59,7 +59,7 @@ class Binding(unittest.TestCase):
                     for struct in STRUCTS.values() for field, _ in struct._fields_]
         self.assertEqual(lines[:len(rows)], expected)
         for (name, struct), size in zip(STRUCTS.items(), map(int, lines[len(rows):])):
-            # The library's may go on.
+            # The library's struct may be longer.
             self.assertGreaterEqual(size, ctypes.sizeof(struct), name)
         self.assertLess(int(lines[-1]), lib.OPTS_SIZE)
 
@@ -103,7 +103,7 @@ class Binding(unittest.TestCase):
     def test_types(self):
         if not shutil.which("mypy"):
             self.skipTest("needs mypy (Debian: mypy)")
-        # Of pytest only if it is there: it is optional.
+        # pytest is optional.
         missing = [] if importlib.util.find_spec("pytest") else ["--ignore-missing-imports"]
         result = subprocess.run(["mypy", "--strict", "--allow-untyped-decorators", "--cache-dir", self.folder, *missing, BINDING / "perf_poke",
                                  TREE / "examples/loop.py"], env={**os.environ, "MYPYPATH": str(BINDING)},

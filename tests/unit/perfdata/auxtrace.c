@@ -145,7 +145,7 @@ TEST(test_id_index)
 	assert_int_equal(record.len, 0);
 }
 
-/* The record at the place where the index says that it is, and what it holds. */
+/* The record is at the index's place, with its contents. */
 static struct bytes check_auxtrace(struct bytes file, struct bytes *index,
 				   const struct perfdata_auxtrace *trace)
 {
@@ -212,7 +212,7 @@ TEST_IN_FOLDER(test_no_auxtrace)
 	assert_non_null(feature(file, FEATURE_EVENT_DESC).at);
 }
 
-/* Also in the first part's rest, when the second one is what does not fit. */
+/* Also with free space after the first part, if the second part does not fit. */
 TEST_IN_FOLDER(test_full_disk)
 {
 	_cleanup_free_ uint8_t *bytes = calloc(1, 2 << 20);
@@ -250,7 +250,7 @@ static void check_attr(struct bytes attr)
 	assert_int_equal(take_u64(&at), 0x0123456789abcdef); /* sig_data */
 }
 
-/* Older perf takes aux_action for a reserved field, and refuses the file. */
+/* Older perf takes aux_action for a reserved field and refuses the file. */
 TEST_IN_FOLDER(test_aux_action)
 {
 	static const uint32_t start_paused = 1;
@@ -326,7 +326,7 @@ TEST_IN_FOLDER(test_task_maps)
 	assert_int_equal(records.len, 0);
 }
 
-/* Process 10 ended; kernel threads, as 20, have no maps; what 30 says is no map. */
+/* Process 10 has ended; kernel threads, like 20, have no maps; 30's is invalid. */
 TEST_IN_FOLDER(test_tasks_without_maps)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};

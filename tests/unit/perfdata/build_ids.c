@@ -62,7 +62,7 @@ struct session {
 	int files;
 };
 
-/* The entries of a file with these maps. */
+/* The entries for a file with these maps. */
 static struct bytes write_file(struct session *session)
 {
 	const struct perfdata_records records = { session->maps.data, session->maps.len };
@@ -113,7 +113,7 @@ static void end(struct session *session)
 	perfdata_buf_release(&session->maps);
 }
 
-/* Where the mapping leads first, then the root of the process, then ours. */
+/* The mapping's link comes first, then the path in the process's root, then in ours. */
 TEST_IN_FOLDER(test_places)
 {
 	struct session session;
@@ -133,8 +133,8 @@ TEST_IN_FOLDER(test_places)
 	end(&session);
 }
 
-/* Data, other records, files that are not there, not regular, no ELF or damaged, and what is no
- * file at all. */
+/* Data, other records, files that are missing, not regular, not ELF or damaged, and names that are
+ * no files. */
 TEST_IN_FOLDER(test_left_out)
 {
 	static const char *const names[] = { "/gone",  "/text",	  "/empty", "/none",
@@ -156,13 +156,13 @@ TEST_IN_FOLDER(test_left_out)
 		add_map(&session.maps, PERF_RECORD_MISC_USER, 7, 0, names[i]);
 	add_map(&session.maps, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA, 7, 0, "/a");
 	check_file(&session, NULL, 0);
-	/* The same name as code */
+	/* The same name, for code */
 	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "a") + 1, "/a");
 	check_file(&session, NULL, 0);
 	end(&session);
 }
 
-/* Read once in a session, again when it changes; each name once in a file. */
+/* A file is read once a session, again if it changes; each name is in the table once. */
 TEST_IN_FOLDER(test_once)
 {
 	const struct timespec times[] = { { 1, 5 }, { 1, 5 } }, later[] = { { 1, 6 }, { 1, 6 } };
@@ -184,7 +184,7 @@ TEST_IN_FOLDER(test_once)
 	end(&session);
 }
 
-/* The first file of a name is gone, replaced or has no build id. */
+/* The first file of a name is missing, replaced or has no build ID. */
 TEST_IN_FOLDER(test_first_with_an_id)
 {
 	struct session session;
@@ -223,7 +223,7 @@ TEST_IN_FOLDER(test_sizes)
 	end(&session);
 }
 
-/* The kernel's and its modules' come first, and perf has the vDSO as it has a file. */
+/* The kernel and its modules come first; the vDSO is treated like a file. */
 TEST_IN_FOLDER(test_all_kinds)
 {
 	static const char note[] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU\0"

@@ -11,7 +11,7 @@
 
 static const char *const argv[] = { "perf-poke-ctl", "start", "--cpu", "1" };
 
-/* A file with the features of the system below `rootfd`. */
+/* A file with the features of the system in `rootfd`. */
 static struct bytes features_of(int rootfd)
 {
 	struct perfdata_features *features = NULL;

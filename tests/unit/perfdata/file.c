@@ -13,7 +13,7 @@ static const uint64_t second_ids[] = { 21 };
 
 static const struct perfdata_event events[] = {
 	{
-		/* As on a system whose perf_event_attr is longer than what is written. */
+		/* Like a system whose perf_event_attr is longer than the written one. */
 		.attr = { .type = PERF_TYPE_TRACEPOINT,
 			  .size = 144,
 			  .config = 371,

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 struct folder *folder;
-/* What load_file() gave. */
+/* The files from load_file(). */
 static void *loaded[256];
 static size_t nr_loaded;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A folder for each test, and a reader of perf.data that shares nothing with the writer. */
+/* A folder for each test, and a reader of perf.data that shares no code with the writer. */
 #ifndef TEST_PERFDATA_HELPERS_H
 #define TEST_PERFDATA_HELPERS_H
 
@@ -20,37 +20,37 @@ extern struct folder {
 int make_folder(void **state);
 int remove_folder(void **state);
 
-/* The same, and it is the working folder: for all tests of a file. */
+/* The same as the working folder, for all tests of a file. */
 int enter_folder(void **state);
 int leave_folder(void **state);
 
 #define TEST_IN_FOLDER(test) TEST_WITH(test, make_folder, remove_folder)
 
-/* Write a file and make the folders it is in. */
+/* Writes a file and creates its folders. */
 void put_file(int dirfd, const char *path, const char *content);
 void put_bytes(int dirfd, const char *path, const void *bytes, size_t len);
 
-/* The same of an ELF file with one segment of that content, at its p_offset, or behind the headers
+/* The same for an ELF file with one segment of that content, at its p_offset, or after the headers
  * if that is 0. */
 void put_elf(int dirfd, const char *path, Elf64_Phdr segment, const void *content, size_t len);
 
-/* The same, with nothing but a build ID, of at most 32 bytes. */
+/* The same with only a build ID of at most 32 bytes. */
 void put_elf_of(int dirfd, const char *path, const void *id, size_t id_size);
 
-/* A shell script in that folder; one that cannot be run has no mode for it. */
+/* A shell script in that folder, executable or not. */
 void put_script(const char *path, const char *body, mode_t mode);
 
-/* In the test's folder, also a link that leads nowhere. */
+/* In the test's folder; a dangling link counts too. */
 bool exists(const char *path);
 
-/* Of what must be there. */
+/* It must exist. */
 struct stat stat_of(const char *path);
 
 /* Makes a folder in another. Returns its descriptor. */
 int new_folder(int dirfd, const char *name);
 
-/* Files may grow to `limit` bytes; what goes past it fails with EFBIG, as ENOSPC does on a full
- * disk. Returns the limit before. */
+/* Files may grow to `limit` bytes; beyond that writes fail with EFBIG, as with ENOSPC on a full
+ * disk. Returns the previous limit. */
 rlim_t limit_file_size(rlim_t limit);
 
 /* Bytes not read yet. Reading past the end fails the test. */
@@ -74,8 +74,8 @@ uint64_t take_u64(struct bytes *bytes);
 const char *take_string(struct bytes *bytes);  /* as features have it */
 const char *take_cstring(struct bytes *bytes); /* up to its NUL */
 
-/* What comes next: a number, a string as take_string() or take_cstring() has it, zeros to the end,
- * or nothing. */
+/* Checks what comes next: a number, a string as from take_string() or take_cstring(), zeros to the
+ * end, or the end. */
 struct expected {
 	size_t bytes;
 	uint64_t number;
@@ -100,13 +100,13 @@ struct expected {
 
 void expect(struct bytes *bytes, const struct expected *all, size_t nr, const char *file, int line);
 
-/* What is behind the header of the record that comes next, which must be of this kind. */
+/* The body of the next record, which must be of this kind. */
 struct bytes take_record(struct bytes *records, uint32_t type, uint16_t misc);
 
-/* The same of a buffer that has no other. */
+/* The same for a buffer with no other record. */
 struct bytes only_record(const void *data, size_t len, uint32_t type, uint16_t misc);
 
-/* The body of a feature; `at` is NULL when it is not there. */
+/* The body of a feature; `at` is NULL if the file lacks it. */
 struct bytes feature(struct bytes file, int bit);
 
 #endif

@@ -12,7 +12,7 @@
 
 int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
 
-static int link_error; /* what hard links fail with; 0: they do not */
+static int link_error; /* error of hard links, or 0 */
 
 int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 {
@@ -97,7 +97,7 @@ TEST_IN_FOLDER(test_link_by_copying)
 	}
 }
 
-/* A piece of memory, and where in the file it is. */
+/* A piece of memory and its place in the file. */
 struct piece {
 	uint64_t start, len, offset;
 };
@@ -142,7 +142,7 @@ static void put_kcore(int dirfd, const struct piece *pieces, size_t nr, unsigned
 		.e_shnum = 3,
 		.e_shstrndx = 2,
 	};
-	/* Would hold the kernel, were it a piece of memory. */
+	/* A note whose range would contain the kernel. */
 	Elf64_Phdr segment = { .p_type = PT_NOTE, .p_vaddr = KERNEL, .p_memsz = 0x400000 };
 	_cleanup_close_ int fd = -1;
 
@@ -197,7 +197,7 @@ static void check_segment(struct bytes file, struct bytes *headers, const struct
 		assert_int_equal(take_u64(&words), piece->start + at);
 }
 
-/* The copy has these pieces and nothing behind them. */
+/* The copy has exactly these pieces. */
 static void check_kcore(int dirfd, const struct piece *pieces, size_t nr)
 {
 	struct bytes file = load_file(dirfd, "kcore_dir/kcore"), headers = file;
@@ -224,8 +224,8 @@ static const struct {
 	struct piece expected[2];
 	size_t nr_expected;
 } codes[] = {
-	/* From the page of _stext to that of _etext; from the module's beginning to a page after
-	 * that of the last symbol. */
+	/* From the page of _stext to that of _etext; from the module's begin to a page after that
+	 * of the last symbol. */
 	{ .kallsyms = symbols,
 	  .modules = modules,
 	  .expected = { { KERNEL, 0x281000, 0x1000 }, { MODULES + 0x1000, 0x5000, 0x282000 } },
@@ -234,7 +234,7 @@ static const struct {
 	  .modules = "",
 	  .expected = { { KERNEL + 0x1000, 0x2000, 0x1000 } },
 	  .nr_expected = 1 },
-	/* Programs and trampolines of BPF, where there are no modules. */
+	/* BPF programs and trampolines, without modules. */
 	{ .kallsyms = "ffffffff81000000 T _stext\nffffffff81000001 T _etext\n"
 		      "ffffffffc0003fff t bpf_trampoline_1\t[bpf]\n"
 		      "ffffffffc0002004 t bpf_prog_1\t[bpf]\n",
@@ -250,7 +250,7 @@ static const struct {
 	  .modules = modules,
 	  .expected = { { KERNEL, 0x200000, 0x1000 }, { MODULES + 0x1000, 0x4000, 0x201000 } },
 	  .nr_expected = 2 },
-	/* Modules in memory that kcore does not show, or that cannot be. */
+	/* Modules in memory missing from kcore, or in impossible memory. */
 	{ .kallsyms = "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n",
 	  .modules = "mod 4096 0 - Live 0xffffffffd0000000\n",
 	  .expected = { { KERNEL, 0x1000, 0x1000 } },
@@ -296,7 +296,7 @@ TEST_IN_FOLDER(test_no_code)
 	}
 	put_kcore(folder->fd, memory, ARRAY_SIZE(memory), ELFCLASS32);
 	check_no_kcore(folder->fd, -EOPNOTSUPP);
-	/* Without the kernel's text the rest is of no use. */
+	/* Without the kernel's text the rest is useless. */
 	put_kcore(folder->fd, only_modules, ARRAY_SIZE(only_modules), ELFCLASS64);
 	check_no_kcore(folder->fd, -ENODATA);
 	assert_int_equal(unlinkat(folder->fd, "proc/kcore", 0), 0);

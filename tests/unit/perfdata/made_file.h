@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A perf.data that a test writes into its folder and reads back. */
+/* A perf.data that a test writes to its folder and reads back. */
 #ifndef TEST_PERFDATA_MADE_FILE_H
 #define TEST_PERFDATA_MADE_FILE_H
 

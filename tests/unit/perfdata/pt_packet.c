@@ -7,7 +7,7 @@
 #include "test.h"
 #include "util.h"
 
-/* In memory of its own, so that a sanitizer sees what is read past the end. */
+/* In separate memory, so that a sanitizer sees reads past the end. */
 static bool read_copy(const char *bytes, size_t len, size_t bip_len, struct pt_packet *packet)
 {
 	_cleanup_free_ uint8_t *copy = malloc(len ?: 1);
@@ -88,7 +88,7 @@ TEST(reads_each_packet)
 	}
 }
 
-/* Where an item of a block begins as TNT packets do elsewhere. */
+/* In a block, an item may begin like a TNT packet. */
 TEST(reads_items_of_a_block)
 {
 	struct pt_packet packet;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* PSB+ in the order that CPUs have been seen to write, byte by byte, and in others that are legal.
- */
+/* PSB+ in the orders that real CPUs wrote, byte by byte, and in other legal orders. */
 #include "pt_scan.h"
 
 #include <string.h>
@@ -78,7 +77,7 @@ TEST(finds_the_time)
 	}
 }
 
-/* Each piece in memory of its own, so that a sanitizer sees what is read past the end. */
+/* Each piece in separate memory, so that a sanitizer sees reads past the end. */
 TEST(needs_the_whole)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -133,7 +132,7 @@ static size_t put(struct trace *trace, const void *bytes, size_t len)
 
 #define PUT(trace, bytes) put((trace), (bytes), sizeof(bytes) - 1)
 
-/* What a ring held: the rest of a segment, then whole ones. Not the last point alone. */
+/* A ring's content: the rest of a segment, then whole ones; more than the last point. */
 TEST(begins_at_the_first_new_point)
 {
 	struct trace trace = {};
@@ -147,7 +146,7 @@ TEST(begins_at_the_first_new_point)
 	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012c), points[0]);
 	assert_int_equal(pt_scan_tsc(trace.bytes, trace.len, points[0]), 0x1d8cf5ca1e012c);
 	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012d), points[1]);
-	/* Of what follows nobody knows that it is old. */
+	/* The rest is not known to be old. */
 	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca38942f), points[2]);
 	assert_int_equal(pt_scan_tsc(trace.bytes, trace.len, points[2]), 0);
 }
@@ -162,7 +161,7 @@ static void check_cut(const struct trace *trace, uint64_t tsc, size_t offset, bo
 	assert_int_equal(cut.exact, exact);
 }
 
-/* Core at 12, TSC at 37: a cycle is about 3 of the TSC. PAD is of no time. */
+/* Core at 12, TSC at 37: a cycle is about 3 ticks. PAD takes no time. */
 TEST(cuts_where_psb_plus_tells_time)
 {
 	struct trace trace = {};
@@ -174,7 +173,7 @@ TEST(cuts_where_psb_plus_tells_time)
 	PUT(&trace, "\x53" TNT);
 	after = PUT(&trace, "\x53" TNT);
 	check_cut(&trace, 0x1d8cf5ca1e012c + 29, within - 5, true);
-	/* Cycles that are counted before TSC do not make it later. */
+	/* Cycles counted before TSC do not advance it. */
 	check_cut(&trace, 0x1d8cf5ca1e012c + 30, within - 3, true);
 	check_cut(&trace, 0x1d8cf5ca38942d, within - 3, true);
 	check_cut(&trace, 0x1d8cf5ca38942e, after - 2, true);
@@ -184,7 +183,7 @@ TEST(cuts_where_psb_plus_tells_time)
 	check_cut(&trace, 0x1d8cf5ca38942e + 61, trace.len, true);
 }
 
-/* Cycles that were counted before there was a time are not added to it. */
+/* Cycles counted before the first time are not added to it. */
 TEST(leaves_out_cycles_of_before)
 {
 	struct trace trace = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On synthetic traces: synchronisation points as the processor writes them, and zeros (PAD) or
- * other bytes between. */
+/* On synthetic traces: synchronisation points like the processor's, with zeros (PAD) or other bytes
+ * in between. */
 #include "pt_scan.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ TEST(finds_points)
 	check_point(&trace, 34, 200, 0x77665544332299);
 	check_point(&trace, 200, 200, 0x77665544332299);
 	check_no_point(&trace, 201);
-	/* What is behind the trace is not its. */
+	/* Bytes after the trace do not count. */
 	trace.len = 150;
 	check_no_point(&trace, 150);
 	check_no_point(&trace, 151);
@@ -108,7 +108,7 @@ TEST(finds_points_without_time)
 	check_begin(&trace, 5, 8, 0);
 }
 
-/* Nobody knows that they are old. */
+/* Points without a time are not known to be old. */
 TEST(keeps_points_without_time)
 {
 	struct trace trace = { .len = SIZE };
@@ -155,8 +155,7 @@ TEST(begins_at_the_last_point_when_all_are_old)
 	check_begin(&trace, 0xab00000000010000, 190, 3000);
 }
 
-/* The rest of an older trace, cut in a packet, is before what is new; zeros are where nothing was
- * written yet. */
+/* The rest of an older trace, cut in a packet, precedes the new one; zeros are unwritten memory. */
 TEST(leaves_out_stale_bytes)
 {
 	struct trace trace = { .len = SIZE };
@@ -169,7 +168,7 @@ TEST(leaves_out_stale_bytes)
 	check_begin(&trace, 550, 121, 600);
 }
 
-/* 56 bits of the TSC are in a trace; who asks has 64. */
+/* A trace has 56 bits of the TSC, the caller 64. */
 TEST(compares_the_bits_of_a_trace)
 {
 	struct trace trace = { .len = SIZE };
@@ -178,7 +177,7 @@ TEST(compares_the_bits_of_a_trace)
 	put_timed_psb(&trace, 50, 0xffffffffffffff);
 	check_begin(&trace, 0xabffffffffffffff, 50, 0xffffffffffffff);
 	check_begin(&trace, 0xabfffffffffffffe, 0, 0xfffffffffffffe);
-	/* The bits have turned over meanwhile. */
+	/* The 56 bits have wrapped meanwhile. */
 	check_begin(&trace, 0xac00000000000000, 50, 0xffffffffffffff);
 }
 
@@ -192,8 +191,8 @@ TEST(takes_a_point_at_the_very_end)
 	check_begin(&trace, 1500, SIZE - TIMED_PSB_LEN, 2000);
 }
 
-/* Whatever the trace is cut at: in PSB+ its time is not known, in a PSB there is none. Each is in
- * memory of its own, so that a sanitizer sees what is read past the end. */
+/* A trace cut anywhere: in PSB+ the time is unknown, in a PSB there is no point. Each is in
+ * separate memory, so that a sanitizer sees reads past the end. */
 TEST(takes_truncated_points)
 {
 	struct trace whole = { .len = SIZE };
@@ -212,7 +211,7 @@ TEST(takes_truncated_points)
 	}
 }
 
-/* -- The cut: a trace is put together packet by packet. */
+/* -- The cut of a trace made packet by packet */
 
 static void put(struct trace *trace, const void *bytes, size_t len)
 {
@@ -221,7 +220,7 @@ static void put(struct trace *trace, const void *bytes, size_t len)
 	trace->len += len;
 }
 
-/* A string of bytes, without its end. */
+/* A string of bytes without its NUL. */
 #define PUT(trace, bytes) put((trace), (bytes), sizeof(bytes) - 1)
 
 #define TNT "\x06"
@@ -242,7 +241,7 @@ static void put_cbr(struct trace *trace, uint8_t ratio)
 	put(trace, (uint8_t[]){ 0x02, 0x03, ratio, 0 }, 4);
 }
 
-/* At a TSC, a synchronisation point with a ratio. */
+/* A synchronisation point with TSC and core:bus ratio. */
 static void put_sync(struct trace *trace, uint64_t tsc, uint8_t ratio)
 {
 	put_psb(trace, trace->len);
@@ -252,7 +251,7 @@ static void put_sync(struct trace *trace, uint64_t tsc, uint8_t ratio)
 	PUT(trace, PSBEND);
 }
 
-/* Of less than 32 cycles. */
+/* Less than 32 cycles. */
 static void put_cyc(struct trace *trace, uint8_t cycles)
 {
 	put(trace, (uint8_t[]){ cycles << 3 | 3 }, 1);
@@ -263,7 +262,7 @@ static const struct pt_clock clock_of_tests = { 20, 250, 2, 3 };
 static void check_cut_by(const struct pt_clock *clock, const struct trace *trace, uint64_t tsc,
 			 size_t offset, bool exact)
 {
-	/* Of its own, so that a sanitizer sees what is read past the end. */
+	/* Separate memory, so that a sanitizer sees reads past the end. */
 	_cleanup_free_ uint8_t *bytes = malloc(trace->len ?: 1);
 	struct pt_cut cut = {};
 
@@ -289,13 +288,13 @@ TEST(cuts_by_tsc_alone)
 	begin = trace.len;
 	PUT(&trace, TNT TNT TIP);
 	put_sync(&trace, 2000, 20);
-	/* Nobody knows when the branches after the first were. */
+	/* The times of the branches after the first are unknown. */
 	check_cut(&trace, 1000, begin, false);
 	check_cut(&trace, 1999, begin, false);
 	check_cut(&trace, 2000, trace.len, true);
 	PUT(&trace, TIP TIP);
 	check_cut(&trace, 2000, trace.len - 3, false);
-	/* All is later: no byte of before is here. */
+	/* All bytes are later. */
 	check_cut(&trace, 999, 0, false);
 }
 
@@ -322,11 +321,11 @@ TEST(cuts_between_cycles)
 	check_cut(&trace, 1072, cuts[2], true);
 	check_cut(&trace, 1072 + 2 * (1 + 32 + 4096) - 1, cuts[2], true);
 	check_cut(&trace, 1072 + 2 * (1 + 32 + 4096), trace.len, true);
-	/* Without the ratio of the processor cycles tell nothing. */
+	/* Without the processor's ratio cycles are useless. */
 	check_cut_by(&(struct pt_clock){}, &trace, 1072, cuts[0], false);
 }
 
-/* A ratio is of the cycles after it. */
+/* A ratio applies to later cycles. */
 TEST(follows_the_ratio)
 {
 	struct trace trace = {};
@@ -343,7 +342,7 @@ TEST(follows_the_ratio)
 	check_cut(&trace, 1025, trace.len, true);
 }
 
-/* Two branches with no cycles between need not be of one moment. */
+/* Two branches without cycles in between may differ in time. */
 TEST(does_not_trust_what_has_no_cycles)
 {
 	struct trace trace = {};
@@ -360,14 +359,14 @@ TEST(does_not_trust_what_has_no_cycles)
 	check_cut(&trace, 1020, trace.len, true);
 }
 
-/* 125 TSC for each of the CTC, of which an MTC packet comes each 8. */
+/* 125 ticks of TSC for each of CTC; an MTC packet each 8 of CTC. */
 TEST(cuts_by_mtc)
 {
 	struct trace trace = {};
 	size_t cuts[4];
 
 	put_sync(&trace, 100000, 20);
-	/* The CTC changed to 0x7fb 7 of the TSC before. */
+	/* CTC became 0x7fb 7 ticks of TSC ago. */
 	PUT(&trace, "\x02\x73\xfb\x07\x00\x07\x00");
 	PUT(&trace, TNT);
 	cuts[0] = trace.len;
@@ -385,12 +384,12 @@ TEST(cuts_by_mtc)
 	check_cut(&trace, 99993 + 29 * 125 - 1, cuts[1], false);
 	check_cut(&trace, 99993 + 29 * 125, cuts[2], true);
 	check_cut(&trace, 99993 + 37 * 125, cuts[3], true);
-	/* CTC of no known ratio */
+	/* Unknown ratio of CTC */
 	check_cut_by(&(struct pt_clock){ .max_nonturbo_ratio = 20 }, &trace, 99993 + 29 * 125,
 		     cuts[0], false);
 }
 
-/* An MTC packet may have bits of the CTC that the TMA packet before has not. */
+/* An MTC packet may have bits of CTC that the previous TMA packet lacks. */
 TEST(cuts_by_mtc_of_a_long_period)
 {
 	static const struct pt_clock clock = { 20, 1, 1, 12 };
@@ -408,7 +407,7 @@ TEST(cuts_by_mtc_of_a_long_period)
 	check_cut_by(&clock, &trace, 1000000 + 0x22000, cut + 4, true);
 }
 
-/* What is cut off within a packet is not read, nor of a known time. */
+/* A cut packet is not read and has no known time. */
 TEST(cuts_truncated_traces)
 {
 	struct trace trace = {};
@@ -445,7 +444,7 @@ TEST(goes_on_at_the_next_point)
 	check_cut(&trace, 1999, garbage, false);
 	check_cut(&trace, 2000, trace.len - 2, true);
 	check_cut(&trace, 2031, trace.len, true);
-	/* One without time is passed over, and tells none. */
+	/* A point without a time is skipped. */
 	trace.bytes[again + PSB_LEN] = 0x99;
 	trace.bytes[again + PSB_LEN + 1] = 0x01;
 	memset(trace.bytes + again + PSB_LEN + 2, 0, TSC_LEN - 2);
@@ -488,7 +487,7 @@ TEST(cuts_nothing_without_time)
 	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
 	put_psb(&trace, 8);
 	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
-	/* The first later point with a time is where it begins, also behind one without. */
+	/* It begins at the first later point with a time, also after one without. */
 	put_timed_psb(&trace, 100, 7);
 	check_cut(&trace, 6, 100, false);
 }
@@ -501,7 +500,7 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed ^= *seed << 17;
 }
 
-/* Anything is a trace; synchronisation points have it walked through. */
+/* Random bytes; synchronisation points make the scan walk them. */
 TEST(survives_any_bytes)
 {
 	uint64_t seed = 20261121;
@@ -519,7 +518,7 @@ TEST(survives_any_bytes)
 		assert_non_null(bytes);
 		for (size_t i = 0; i < SIZE; i++)
 			trace.bytes[i] = random_next(&seed) >> 32;
-		/* More of what is long or has a second byte */
+		/* More long packets and packets with a second byte */
 		for (size_t i = 0; i < SIZE; i += 1 + random_next(&seed) % 8)
 			trace.bytes[i] = round % 2 ? 0x02 : trace.bytes[i] | 0x07;
 		for (size_t at = round % 7; at + 100 < SIZE; at += 100 + random_next(&seed) % 100)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On a file that is written out here, byte for byte. */
+/* On a file defined here byte by byte. */
 #include "read.h"
 #include "helpers.h"
 #include "util.h"
@@ -111,7 +111,7 @@ TEST(reads_what_is_there_of_truncated_files)
 	}
 }
 
-/* Each word that is an offset, a size or a count, as large as it can be and near it. */
+/* Each offset, size and count, at its maximum and near it. */
 TEST(believes_no_number)
 {
 	static const uint64_t numbers[] = { UINT64_MAX, UINT64_MAX - 7, INT64_MAX, 1, 0 };

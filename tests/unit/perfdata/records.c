@@ -18,7 +18,7 @@
 	"ffffffff81000000 T _text\n"                                                               \
 	"ffffffff82209988 T _etext\n"
 
-/* What the events recorder asks for: its trailer is TID, TIME, CPU, IDENTIFIER. */
+/* The events recorder's sample_type; the trailer is TID, TIME, CPU, IDENTIFIER. */
 static const struct perf_event_attr attr = {
 	.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 		       PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Of a file that perfdata.h writes, with records as the kernel lays them out. */
+/* Samples of a file written by perfdata.h, with records in the kernel's layout. */
 #include "sample.h"
 #include "helpers.h"
 #include "perfdata.h"
@@ -57,7 +57,7 @@ static const struct {
 					 12,
 					 "twelve bytes" };
 
-/* Of words: some hold two numbers, or four. */
+/* In 64-bit words; some hold two or four numbers. */
 static const uint64_t sampled[] = {
 	PERF_RECORD_SAMPLE | UINT64_C(8 * 37) << 48,
 	50,
@@ -192,7 +192,7 @@ TEST_IN_FOLDER(test_reads)
 	perfdata_unmap(&file);
 }
 
-/* A copy that ends where the record does: what is read past it, sanitizers and valgrind see. */
+/* A copy of exactly the record's size, so that a sanitizer sees reads past it. */
 static bool parse_cut(const struct perfdata_events *found, const struct perfdata_record *record,
 		      uint16_t size)
 {
@@ -249,7 +249,7 @@ TEST_IN_FOLDER(test_no_record_of_an_event)
 	perfdata_unmap(&file);
 }
 
-/* Each byte of the head, as large as it can be: sizes and offsets of attrs and ids are there. */
+/* Each byte of the header set to its maximum: it has the sizes and offsets of attrs and IDs. */
 TEST_IN_FOLDER(test_malformed_heads)
 {
 	struct perfdata_file file, odd;

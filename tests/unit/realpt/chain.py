@@ -25,7 +25,7 @@ RECORDINGS = {
     "926b": (146740, 32176, 14848), "8bcc": (103749, 32304, 14954), "0b3b": (91452, 22112, 4770), "c2d9": (59234, 14632, 14602),
     "8e84": (59225, 15040, 15010), "d36d": (8, 2272, 2242), "b54e": (6, 2848, 2818),
 }
-# Longer than what is decoded of its end
+# More than is decoded of the end
 REPEATED = 12
 
 

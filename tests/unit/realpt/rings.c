@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A capture has all that a ring held of a real CPU's trace from its first PSB on. */
+/* A capture has all bytes of a real CPU's trace in the ring from the first PSB on. */
 #include "replay.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Made up timelines: steps in order of time; one without a name ends what is open in its lane. */
+/* Made-up timelines: steps in order of time; one without a name ends the open span of its lane. */
 #ifndef TEST_TIMELINE_H
 #define TEST_TIMELINE_H
 
@@ -22,7 +22,7 @@ struct step {
 #define GAP(at, kind, name) ((struct step){ LANE_GAPS, at, kind, name })
 #define END_GAP(at) ((struct step){ LANE_GAPS, at, SPAN_LOST, NULL })
 
-/* A timer that was to expire at 100us and did at 200us, seen at 201us; the window is 200us. */
+/* A timer expected at 100us expires at 200us, detected at 201us; the window is 200us. */
 static inline int timeline_make(struct account *account, const struct step *steps, size_t nr,
 				bool pt)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* With the CPUs that this process may run on, however many these are. */
+/* With any number of CPUs that this process may run on. */
 #include "affinity.h"
 
 #include <sched.h>
@@ -27,7 +27,7 @@ static void check_set(const cpu_set_t *expected)
 	assert_true(CPU_EQUAL(&set, expected));
 }
 
-/* Those that it may run on, in `cpus`. */
+/* Fills `cpus` with the allowed ones. */
 static size_t list_cpus(int cpus[CPU_SETSIZE])
 {
 	size_t nr = 0;
@@ -52,7 +52,7 @@ TEST_WITH(leaves_cpus, keep, restore)
 	affinity_leave(cpus + nr - 1, 1);
 	CPU_CLR(cpus[nr - 1], &rest);
 	check_set(&rest);
-	/* The others but one, too. */
+	/* Also all other CPUs but one. */
 	affinity_leave(cpus + 1, nr - 1);
 	CPU_ZERO(&rest);
 	CPU_SET(cpus[0], &rest);

@@ -2,7 +2,7 @@
 #include "cpulist.h"
 #include "test.h"
 
-/* What a list is after it was read and written. */
+/* The list after reading and writing it. */
 static void check_list(const char *text, const char *canonical, size_t expected)
 {
 	_cleanup_free_ int *cpus = NULL;

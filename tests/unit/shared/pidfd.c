@@ -60,7 +60,7 @@ TEST(says_what_signal_ended_it)
 		assert_int_equal(pidfd_wait(child.pidfd, &status, 0), 1);
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), signals[i]);
-		/* Whoever has its number now gets nothing. */
+		/* A process that reuses the PID gets no signal. */
 		assert_int_equal(pidfd_signal(child.pidfd, SIGKILL), -ESRCH);
 		close(child.hold);
 		close(child.pidfd);

@@ -19,7 +19,7 @@ TEST(keeps_what_is_shown)
 {
 	check("", "");
 	check(" ~", " ~");
-	/* U+00A0 is the first behind C1. */
+	/* U+00A0 is the first after C1. */
 	check("\302\240\303\244\342\202\254\360\237\230\200",
 	      "\302\240\303\244\342\202\254\360\237\230\200");
 }

@@ -11,7 +11,7 @@
 
 int __real_unlinkat(int dirfd, const char *name, int flags);
 
-static const char *stuck; /* name of what cannot be removed */
+static const char *stuck; /* an entry that cannot be removed */
 
 int __wrap_unlinkat(int dirfd, const char *name, int flags)
 {
@@ -100,7 +100,7 @@ TEST_IN_FOLDER(removes_all_entries)
 			openat(folder->fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		assert_int_equal(tree_remove_entries(fd, ""), 0);
-		/* It is still there to be used, from the beginning. */
+		/* The descriptor can still be read from its begin. */
 		put_file(fd, "new", "");
 		assert_int_equal(tree_remove_entries(fd, ""), 0);
 	}
@@ -109,7 +109,7 @@ TEST_IN_FOLDER(removes_all_entries)
 	assert_true(exists("out"));
 }
 
-/* What cannot be removed stays, with the folders above it; all else goes. */
+/* An entry that cannot be removed stays, with its parent folders; all others go. */
 TEST_IN_FOLDER(goes_on_after_a_failure)
 {
 	int removed, entries;
@@ -123,7 +123,7 @@ TEST_IN_FOLDER(goes_on_after_a_failure)
 	removed = tree_remove(folder->fd, "gone");
 	entries = tree_remove_entries(folder->fd, "go");
 	stuck = NULL;
-	/* Of the folder above, the reason is the one that matters: not ENOTEMPTY. */
+	/* The error is that of the entry, not the parent's ENOTEMPTY. */
 	assert_int_equal(removed, -EBUSY);
 	assert_int_equal(entries, -EBUSY);
 	assert_true(exists("gone/a/stuck"));

@@ -76,7 +76,7 @@ TEST(puts_times_in_order)
 		assert_true(facts.actual_ns <= facts.time_ns);
 		assert_int_equal(facts.latency_ns, facts.actual_ns - facts.expected_ns);
 	}
-	/* The clock began after it. */
+	/* The clock began after the spike. */
 	assert_int_equal(read_text(&facts, PT("\"time_ns\":9,\"actual_ns\":8,\"expected_ns\":2",
 					      "\"monotonic_ns\":8,\"perf_ns\":1") "}"),
 			 -EINVAL);
@@ -86,7 +86,7 @@ TEST(cuts_characters_whole)
 {
 	struct facts facts;
 
-	/* 31 bytes are kept: half of the last one would be. */
+	/* 31 bytes are kept: the last character would be cut in half. */
 	assert_int_equal(read_text(&facts, PT("\"time_ns\":9,\"comm\":\""
 					      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\"",
 					      "\"monotonic_ns\":0,\"perf_ns\":0") "}"),

@@ -35,7 +35,7 @@ static int parse(struct capture_file *file, const char *text, char **why)
 	return capture_file_parse(file, text, strlen(text), why);
 }
 
-/* Where TSC was not perf's clock, null; earlier versions wrote 0. */
+/* null if TSC was not perf's clock; earlier versions wrote 0. */
 TEST(reads_traces_without_times)
 {
 	static const char *const texts[] = { PT("5", "9", "null"), PT("5", "9", "0") };
@@ -269,7 +269,7 @@ TEST(refuses)
 		assert_int_equal(parse(&file, rows[i].text, &why), -EINVAL);
 		assert_non_null(why);
 		assert_memory_equal(why, rows[i].why, strlen(rows[i].why));
-		/* What JSON's reader says is its own. */
+		/* json-c's own message is not checked. */
 		if (strncmp(why, "not JSON", 8))
 			assert_string_equal(why, rows[i].why);
 	}
@@ -320,7 +320,7 @@ TEST(reads_statistics)
 	assert_int_equal(statistics.rows[2].low_ns, 64);
 	assert_int_equal(statistics.rows[2].high_ns, UINT64_MAX);
 	assert_int_equal(statistics.rows[2].count, 1);
-	/* Of an earlier version, or with nothing counted. */
+	/* From an earlier version, or without counts. */
 	assert_int_equal(parse_statistics(&statistics, "{}", &why), 0);
 	assert_int_equal(statistics.count, 0);
 	assert_int_equal(parse_statistics(&statistics, "{\"statistics\":null}", &why), 0);

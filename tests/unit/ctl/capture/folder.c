@@ -26,7 +26,7 @@ static void put_capture(const char *name, int second, int sequence, const char *
 	put(name, text);
 }
 
-/* Checks what is chosen, or what is said. */
+/* Checks the chosen capture, or the message. */
 static void check(const char *word, const char *path, const char *said)
 {
 	_cleanup_free_ char *chosen = NULL;
@@ -51,7 +51,7 @@ TEST(chooses)
 	put("broken", "{");
 	check(NULL, NULL, none);
 
-	/* Names sort otherwise; hidden ones are not complete. */
+	/* Names would sort otherwise; hidden captures are incomplete. */
 	put_capture("a", 3, 7, "true");
 	put_capture("b", 1, 8, "false");
 	put_capture("c", 2, 7, "true");

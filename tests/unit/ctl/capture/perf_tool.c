@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* With folders for programs of our own. */
+/* With folders for fake programs. */
 static int set_up(void **state)
 {
 	return enter_folder(state) || mkdir("bin", 0777) || mkdir("perf", 0777);
@@ -20,7 +20,7 @@ TEST(finds_programs)
 
 	put_script("bin/perf", "", 0755);
 	put_script("bin/plain", "", 0644);
-	/* Here `perf` is a folder, and `plain` is not to be run. */
+	/* Here `perf` is a folder, and `plain` is not executable. */
 	setenv("PATH", "/nowhere::.:bin", 1);
 	assert_int_equal(perf_tool_search("perf", &path), 0);
 	assert_string_equal(path, "bin/perf");
@@ -49,7 +49,7 @@ TEST(tells_the_version)
 	_cleanup_(perf_tool_release) struct perf_tool perf;
 	_cleanup_free_ char *why = NULL;
 
-	/* Only the first line, however much there is. */
+	/* Only the first line is read. */
 	put_script("bin/perf", SAYS(PERF "\033") "exit 1", 0755);
 	setenv("PATH", "bin:/bin", 1);
 	unsetenv("PERF_POKE_PERF");

@@ -17,7 +17,7 @@
 	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
 	"\"recorder\":{\"kind\":\"events\"}}"
 
-/* The words, each behind a blank; for the caller to free. */
+/* The words, each after a blank; the caller frees them. */
 static char *words(const char *text, const struct view_options *options)
 {
 	_cleanup_(words_freep) char **argv = NULL;
@@ -86,7 +86,7 @@ TEST(shows_events)
 	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.000000009,12345.000000009>",
 	      .window_ns = 1000000000);
 	CHECK(EVENTS("0", "5000"), " <-C> <0> <--time> <0.000000000,0.000005000>", 0);
-	/* One that was poked is of no CPU in particular. */
+	/* A poked capture belongs to no CPU. */
 	CHECK(EVENTS("-1", "5000"), " <--time> <0.000000000,0.000005000>", 0);
 }
 

@@ -167,7 +167,7 @@ TEST(tells_new_from_known)
 	assert_int_equal(judged(HEAD "{ " ID "} ] }", seen, 40000), KNOWN_FINE);
 	assert_int_equal(judged(HEAD "{ " ID "} ] }", "acme_flush<acme_write<[ioctl]", 40000),
 			 KNOWN_NEW);
-	/* With its chain, what is near it is known too. */
+	/* With its chain, similar causes are known too. */
 	assert_int_equal(
 		judged(HEAD "{ " ID ", " CHAIN "} ] }", "acme_flush<acme_write<[ioctl]", 40000),
 		KNOWN_FINE);

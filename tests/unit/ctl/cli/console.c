@@ -45,7 +45,7 @@ TEST_WITH(says_one_plain_line, set_up, tear_down)
 	assert_int_equal(f->con.errors, 1);
 }
 
-/* The same text to a reader of JSON, and nothing that a terminal acts on. */
+/* The same text in JSON, without control characters for a terminal. */
 TEST_WITH(escapes_json, set_up, tear_down)
 {
 	static const char name[] = "\033\177\302\233\342\200\256\363\240\200\201\303\244";
@@ -81,7 +81,7 @@ static void check_shown(int master, struct console *con, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* The line is one column shorter than the terminal, and 79 where that is unknown. */
+/* The line is one column shorter than the terminal, or 79 columns if the width is unknown. */
 TEST(draws_the_status_line)
 {
 	static const char ninety[] = "123456789.123456789.123456789.123456789.123456789."

@@ -30,7 +30,7 @@ static void open_log(struct logger *log, const char *where)
 	assert_null(why);
 }
 
-/* A line as it is behind the time and the process; *line moves to the next. */
+/* The line without time and process; *line moves to the next one. */
 static void has_line(const char **line, const char *text)
 {
 	_cleanup_free_ char *expected = NULL;
@@ -128,7 +128,7 @@ static void refuses(const char *where, const char *text)
 	assert_string_equal(why, text);
 }
 
-/* In a folder that others may write to: no link, no pipe, no second name of another file. */
+/* In a folder that others may write to: refuses links, pipes and hard links. */
 TEST_WITH(opens_its_own_file, set_up, remove_folder)
 {
 	static const char *const strange[] = { "second", "link", "pipe", "." };
@@ -190,7 +190,7 @@ static void close_streams(struct streams *s)
 	free(s->err);
 }
 
-/* In the foreground the log is for what standard error would get. */
+/* In the foreground the log gets standard error's messages. */
 TEST_WITH(takes_lines, set_up, remove_folder)
 {
 	struct streams s = { 0 };
@@ -212,7 +212,7 @@ TEST_WITH(takes_lines, set_up, remove_folder)
 	close_streams(&s);
 }
 
-/* In the background for all, and nothing is said twice. */
+/* In the background it gets all messages, each once. */
 TEST_WITH(takes_all, set_up, remove_folder)
 {
 	struct streams s = { 0 };

@@ -74,7 +74,7 @@ TEST_WITH(is_silent_unasked, manager_open, manager_close)
 	assert_string_equal(receive(m), "");
 }
 
-/* Nobody at the other end is not this program's trouble. */
+/* A missing receiver is no error. */
 TEST_WITH(survives_deaf_manager, manager_open, manager_close)
 {
 	struct manager *m = *state;

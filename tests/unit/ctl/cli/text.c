@@ -22,7 +22,7 @@ TEST(quotes_for_the_shell)
 	check_word("\303\244", "'\303\244'");
 }
 
-/* A shell reads the octal back; the terminal that it is pasted from sees none of it. */
+/* A shell converts the octal back; the terminal sees no control character. */
 TEST(escapes_what_terminals_act_on)
 {
 	check_word("a\033]0;x\007", "$'a\\033]0;x\\007'");

@@ -128,7 +128,7 @@ TEST_IN_FOLDER(packs_and_unpacks)
 
 	assert_string_equal(load_text("to/perf.data/data"), "first");
 	assert_string_equal(load_text("to/host.json"), "abc");
-	/* Holes are holes, a file with two names is one, and all is for its owner alone. */
+	/* Holes and hard links are preserved, and only the owner has access. */
 	st = stat_of("to/perf.data/kcore_dir/kcore");
 	assert_int_equal(st.st_size, (INT64_C(3) << 30) + 4);
 	assert_true(st.st_blocks < 1000);
@@ -198,12 +198,12 @@ TEST_IN_FOLDER(publishes_files)
 	assert_int_equal(output_file_publish(&file), 0);
 	output_file_close(&file);
 	assert_true(exists("out"));
-	/* The second is too late, and leaves nothing. */
+	/* The second one fails, and leaves nothing. */
 	assert_int_equal(output_file_publish(&other), -EEXIST);
 	output_file_close(&other);
 	assert_int_equal(output_file_open(&other, path, false), -EEXIST);
 	output_file_close(&other);
-	/* Unless it is told to replace the first. */
+	/* With --force it replaces the first. */
 	assert_int_equal(output_file_open(&other, path, true), 0);
 	assert_int_equal(write(other.fd, "new", 3), 3);
 	assert_int_equal(output_file_publish(&other), 0);
@@ -230,7 +230,7 @@ TEST(finds_what_was_traced)
 	found = traced_open(&file);
 	assert_true(found >= 0);
 	closep(&found);
-	/* It has its symbols in it. */
+	/* Its symbols are in the file itself. */
 	assert_int_equal(traced_open_debug(&file, fd), -ENOENT);
 	files_hex(&file.id, hex);
 	assert_int_equal(strlen(hex), 2 * file.id.size);

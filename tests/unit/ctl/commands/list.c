@@ -130,7 +130,7 @@ TEST(sorts)
 		};
 		char found[5] = "";
 
-		/* Of the same latency the older is first. */
+		/* With equal latencies the older capture comes first. */
 		list_sort(entries, ARRAY_SIZE(entries), order);
 		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
 			found[i] = entries[i].capture->path[0];

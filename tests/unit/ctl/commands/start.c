@@ -62,7 +62,7 @@ TEST(maps_all)
 	assert_string_equal(p.args.log, "journal");
 }
 
-/* What rtla has where nothing is said. */
+/* rtla's defaults. */
 TEST(maps_histograms)
 {
 	_cleanup_(release) struct parsed p = { 0 }, q = { 0 }, none = { 0 };
@@ -222,7 +222,7 @@ TEST(takes_triggers)
 	assert_string_equal(p.args.opts.task, "me");
 }
 
-/* A comma between slashes is of the terms. */
+/* A comma between slashes separates terms. */
 TEST(splits_events)
 {
 	static const char *const names[] = { "cycles:pp", "cpu/event=1,umask=2/k", "r1a8",

@@ -34,7 +34,7 @@ static struct row_capture capture_at(uint64_t time_ns, const struct perf_poke_sp
 
 static const struct perf_poke_spike spikes[] = { SPIKE(1, 5000), SPIKE(2, 6000) };
 
-/* Nothing is wrong with it. */
+/* A row without a fault. */
 static struct row good_row(void)
 {
 	return (struct row){
@@ -50,7 +50,7 @@ static struct row good_row(void)
 	};
 }
 
-/* A row with this fault: seen in the column `wrong`, and in no other; CHECK_NR: in none. */
+/* A row with a fault that shows in the column `wrong` only; CHECK_NR: in none. */
 #define JUDGE(wrong, ...)                                                                          \
 	do {                                                                                       \
 		struct row row = good_row();                                                       \
@@ -75,7 +75,7 @@ static void check(const struct row *row, int wrong, const char *what)
 	}
 }
 
-/* Leaves this many captures. */
+/* Keeps this many captures. */
 static void only(struct row *row, size_t nr)
 {
 	row_release(row);
@@ -104,7 +104,7 @@ TEST(judges)
 	      first->armed_ns = first->told.spike->time_ns - 25 * MS);
 	JUDGE(CHECK_NR, row.nr_taken = 3; row.merged = 1);
 	JUDGE(CHECK_CAPTURED, only(&row, 0); row.failure = strdup("intel_pt is in use"));
-	/* Only others' spikes. */
+	/* Only spikes that the test did not make. */
 	JUDGE(CHECK_CAPTURED, only(&row, 0); row.nr_taken = row.signals = 4);
 	JUDGE(CHECK_CAPTURED, row.nr_failed = 1);
 	JUDGE(CHECK_CULPRIT, free(second->sentence); second->sentence = NULL);
@@ -112,7 +112,7 @@ TEST(judges)
 	JUDGE(CHECK_CULPRIT, first->errors = 1);
 	JUDGE(CHECK_PERF, strcpy(first->perf_said, "Error: no"));
 	JUDGE(CHECK_PERF, first->perf_named = false);
-	/* Only the last segment of a ring, a buffer too small, no synchronisation point. */
+	/* Only the last segment of a ring; a buffer too small; no synchronisation point. */
 	JUDGE(CHECK_HISTORY, first->told.trace_bytes = 1520);
 	JUDGE(CHECK_HISTORY, row.buffer_size = 4096; first->told.trace_bytes = 4000;
 	      first->told.history_ns = 3 * MS);
@@ -123,14 +123,14 @@ TEST(judges)
 	JUDGE(CHECK_SKID, first->told.skid_ns = 300 * MS);
 	JUDGE(CHECK_SKID, first->told.bytes_after_spike = 100000);
 	JUDGE(CHECK_REARMED, only(&row, 1));
-	/* Bytes of before the last spike. */
+	/* Bytes from before the last spike. */
 	JUDGE(CHECK_REARMED, second->first_ns = first->told.spike->time_ns - 1);
 	JUDGE(CHECK_SIGNAL, row.signals = 0);
 	JUDGE(CHECK_SIGNAL, row.signals = 3);
 	JUDGE(CHECK_CLEAN, row_wrong(&row, CHECK_CLEAN, "2 descriptors are open"));
 }
 
-/* What cannot be seen here is neither fine nor wrong. */
+/* A check that cannot be made here is neither fine nor wrong. */
 TEST(knows_what_it_does_not_know)
 {
 	struct row row = good_row();

@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "helpers.h"
 
-/* Answers as perf does, with a NUL at the end; a word of $FAKE changes what it does. */
+/* Answers like perf, with a NUL at the end; words in $FAKE change its behaviour. */
 static const char fake_perf[] =
 	"#!/usr/bin/env python3\n"
 	"import os, signal, sys, time\n"
@@ -122,7 +122,7 @@ TEST(lives)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	begin(&f, words, "");
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	/* Not before it may. */
+	/* It waits for child_start(). */
 	assert_int_equal(access("log", F_OK), -1);
 	assert_int_equal(child_start(&f.child, -1), 0);
 	assert_false(child_has_ended(&f.child));
@@ -131,7 +131,7 @@ TEST(lives)
 	assert_string_equal(said(&f), "");
 	log = load_text("log");
 	assert_null(strstr(log, "leaked"));
-	/* As root, both ends of the pipes: see child.c. */
+	/* As root it holds both ends of the pipes: see child.c. */
 	if (geteuid())
 		assert_non_null(strstr(log, "held False False\n"));
 	else
@@ -178,7 +178,7 @@ TEST(places)
 	end(&f);
 }
 
-/* A tenth of a second is what it has to answer. */
+/* It has a tenth of a second to answer. */
 static void cannot_start(char **command, const char *fake, int error, const char *message)
 {
 	struct fixture f;
@@ -229,7 +229,7 @@ TEST(is_interrupted)
 	close(fds[1]);
 }
 
-/* Waits until it has ended, and is seen to. */
+/* Waits until the child's end has been handled. */
 static void await_end(struct child *child)
 {
 	while (!child_has_ended(child))
@@ -277,7 +277,7 @@ TEST(insists)
 	end(&f);
 }
 
-/* Of two signals, the first is the one that ended the session. */
+/* The first of two signals ended the session; the second one hurries. */
 TEST(is_hurried)
 {
 	struct fixture f;
@@ -302,7 +302,7 @@ TEST(is_hurried)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Not perf: ready when it takes the signal, ended by SIGINT. */
+/* Another program than perf: ready once it catches the signal, ended by SIGINT. */
 TEST(runs_others)
 {
 	static char shell[] = "sh", c[] = "-c";

@@ -8,7 +8,7 @@
 #include "helpers.h"
 #include "strfmt.h"
 
-/* What the caller's command ends with when the child does this. */
+/* The exit code of the caller's command after these actions of the child. */
 static enum exit_code run_child(void (*child)(struct detach *detach, struct console *con),
 				char *err, size_t size)
 {
@@ -45,7 +45,7 @@ static void be_armed(struct detach *detach, struct console *con)
 	if (getsid(0) != getpid() || fcntl(detach->caller + 1, F_GETFD) != -1)
 		_exit(98);
 	if (write(detach->caller, "", 1) == 1)
-		_exit(EXIT_FAILED); /* nobody looks any more */
+		_exit(EXIT_FAILED); /* the caller has exited */
 }
 
 TEST(ends_as_child_does)
@@ -87,7 +87,7 @@ static void release(struct detach *detach, struct console *con)
 	_exit(con->detached ? EXIT_FINE : 98);
 }
 
-/* Messages go to the log from then on; only JSON is a result. */
+/* From then on messages go to the log; only JSON is a result. */
 TEST_IN_FOLDER(says_where_it_is)
 {
 	char err[256] = "";

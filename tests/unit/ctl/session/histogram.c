@@ -35,7 +35,7 @@ TEST(prints_nothing)
 	assert_string_equal(text, "");
 }
 
-/* Whatever the spread, the rows are few and no expiry is left out. */
+/* For any spread there are few rows, and no expiry is left out. */
 TEST(keeps_to_its_size)
 {
 	for (int low = 0; low < 64; low++) {

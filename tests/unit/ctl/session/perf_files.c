@@ -68,7 +68,7 @@ TEST(archives)
 	assert_int_equal(access(beside, F_OK), 0);
 }
 
-/* What perf wrote is not lost by what fails later. */
+/* A later failure does not lose perf's data. */
 TEST(keeps_without_archive)
 {
 	_cleanup_(perf_files_release) struct perf_files found = { 0 };

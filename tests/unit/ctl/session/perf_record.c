@@ -37,7 +37,7 @@ TEST(understands)
 	assert_int_equal(record.delay_ns, 20000000);
 }
 
-/* The workload's words are not perf's, and a value is no option. */
+/* The workload's arguments are not perf's, and an option's value is no option. */
 TEST(knows_whose_words_they_are)
 {
 	struct perf_record record;

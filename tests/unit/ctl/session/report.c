@@ -50,7 +50,7 @@ static void print_unmeasured(FILE *file)
 	print(file, "entered again, a thread that died", &results);
 }
 
-/* With the path "1", "2", ... and the recorder `recorder` where they have none. */
+/* Captures without a path get "1", "2", ... */
 static void print_captures(FILE *file, const char *title, struct perf_poke_capture *captures,
 			   size_t nr, const char *recorder)
 {
@@ -111,7 +111,7 @@ static void print_spikes(FILE *file)
 	print_captures(file, "kinds of spikes", kinds, ARRAY_SIZE(kinds), "events");
 }
 
-/* Of a trace there are bytes to tell, and no events. */
+/* For a trace, bytes are printed instead of events. */
 static void print_traces(FILE *file)
 {
 	const struct perf_poke_spike none = { 0 };
@@ -176,7 +176,7 @@ static void print_kept(FILE *file)
 GOLDEN(PART(print_rows), PART(print_unmeasured), PART(print_spikes), PART(print_traces),
        PART(print_perf), PART(print_kept))
 
-/* A result outlives the callback that brought it. */
+/* Results outlive the callback's capture. */
 TEST(copies_captures)
 {
 	char path[] = "a", recorder[] = "b", function[] = "c";

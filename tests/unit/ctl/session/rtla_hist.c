@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* What rtla timerlat hist -b 5 -E 10 has of the same: three CPUs, of one nothing is known of a
- * thread, of another nothing at all. */
+/* The output of rtla timerlat hist -b 5 -E 10 for the same counts of three CPUs: one has no thread
+ * latencies, another one no latencies. */
 static const char expected[] = "# RTLA timerlat histogram\n"
 			       "# Time unit is microseconds (us)\n"
 			       "# Duration:   1 00:01:01\n"

@@ -72,7 +72,7 @@ TEST(copies)
 	sessions_release(&list);
 }
 
-/* What is wrong is said before anything is looked for. */
+/* Usage errors are reported before sessions are looked up. */
 TEST(refuses_options)
 {
 	static const struct {

@@ -20,7 +20,7 @@ static struct decode_item block(const struct code_block *code, uint64_t time)
 	};
 }
 
-/* Of the function, of 8 instructions in 32 bytes. */
+/* A block of the function, with 8 instructions in 32 bytes. */
 static struct code_block code_at(uint64_t ip, const struct symbol *symbol)
 {
 	return (struct code_block){
@@ -51,7 +51,7 @@ TEST(joins_blocks_of_one_function)
 	assert_int_equal(run.time, 20);
 	assert_int_equal(run.insns, 16);
 	assert_int_equal(run.cycles, 6);
-	/* Its end is shown. */
+	/* The run's end is shown. */
 	assert_int_equal(run.to, 0);
 	assert_int_equal(run.end, DECODE_ON);
 	assert_int_equal(run.lines[0].lines, 3 | UINT64_C(1) << 63);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Prints what the decoder gives: items ("items"), their branches as perf script has them
- * ("branches"), or sums ("counts"); or the items where all segments that are joined are decoded as
- * one ("whole"); or sums up to where it was stopped ("stopped"); or sums of runs ("runs").
- * $BUILDID_DIR is where copies of files are.
+/* Prints the decoder's items ("items"), their branches in perf script's format ("branches"), or
+ * sums
+ * ("counts"); the items if joined segments are decoded as one ("whole"); the sums until decoding is
+ * stopped ("stopped"); or the sums of runs ("runs"). $BUILDID_DIR has copies of files.
  *
  * usage: items items|branches|counts|whole|stopped|runs PERF.DATA [SYMFS [THREADS [BEGIN END]]] */
 #include <inttypes.h>

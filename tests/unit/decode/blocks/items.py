@@ -22,7 +22,7 @@ RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "dri
               "drio-b54e": 6}
 THREADS = (2, 5)
 LONG = 1 << 20
-# Without code, and the most places that perf leaves out.
+# A recording without code, and how far to look for perf's next place.
 NO_CODE, NEAR = "perf.data.intel_pt-4.14", 3000
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* walk DATA [SYMFS [RUNS]]: decodes each trace of a perf.data block by block; tells the functions
- * of the blocks' ends, and how many instructions there were. */
+/* walk DATA [SYMFS [RUNS]]: decodes each trace of a perf.data block by block. Prints the functions
+ * at the ends of blocks, and the number of instructions. */
 #include <inttypes.h>
 #include <string.h>
 

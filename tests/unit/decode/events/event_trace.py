@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
     before, after = items(recorded), items(made)
     smi = [item for item in after if item[-1] == "SMI"]
     check(smi, [["-", "async", "0", f"{ENTRY:x}", "0", "SMI"]], "the SMI that we tell")
-    # It ends the trace, which begins again.
+    # An SMI ends the trace, which then begins again.
     at = after.index(smi[0])
     check(after[at + 1][:2], ["begin", f"{ENTRY:x}"], "what is behind it")
     check([item[:-1] for item in after[:at] + after[at + 2:]], [item[:-1] for item in before], "the code")

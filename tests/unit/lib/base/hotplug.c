@@ -13,7 +13,7 @@
 
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
-/* What the socket has: a message, of whom, and how reading ends after it. */
+/* The socket's message, its sender, and how reading ends after it. */
 static struct {
 	int open_errno, end_errno;
 	const char *uevent;
@@ -109,7 +109,7 @@ TEST(takes_nothing_else)
 		if (hotplug_parse(others[i], strlen(others[i]) + 1, &event))
 			fail_msg("'%s' was taken for a CPU", others[i]);
 	}
-	/* Not ended: the number may go on. */
+	/* Unterminated: the number may continue. */
 	assert_int_equal(hotplug_parse("online@" CPU "1", strlen("online@" CPU "1"), &event), 0);
 	assert_int_equal(hotplug_parse("online@" CPU "1", 3, &event), 0);
 	assert_int_equal(hotplug_parse("online@" CPU "1", 0, &event), 0);

@@ -22,7 +22,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	return fixture ? fmemopen((char *)fixture, strlen(fixture), "r") : __real_fopen(path, mode);
 }
 
-/* The name of the same with 64-bit file offsets. */
+/* Its name with 64-bit file offsets. */
 FILE *__wrap_fopen64(const char *path, const char *mode)
 {
 	return __wrap_fopen(path, mode);
@@ -52,7 +52,7 @@ TEST(finds_functions)
 	assert_int_equal(address, 0xffffffffc0000020);
 	assert_int_equal(kallsyms_find("twice", &address), -ENOTUNIQ);
 	assert_int_equal(address, 0xffffffff81000080);
-	/* Data, a beginning of a name, none. */
+	/* Data, a prefix of a name, an unknown name. */
 	assert_int_equal(kallsyms_find("jiffies", &address), -ENOENT);
 	assert_int_equal(kallsyms_find("hrtimer_wake", &address), -ENOENT);
 	assert_int_equal(kallsyms_find("", &address), -ENOENT);
@@ -75,7 +75,7 @@ TEST(finds_places)
 		{ .address = 0xffffffff81000000 },
 	};
 
-	/* Modules are in no order. */
+	/* Modules are unsorted. */
 	fixture = "ffffffffc0000040 t later\t[snd]\n"
 		  "ffffffffc0000010 t in_module\t[snd]\n"
 		  "ffffffff81000000 D data\n"
@@ -90,13 +90,13 @@ TEST(finds_places)
 	assert_string_equal(places[1].name, "in_module");
 	assert_string_equal(places[1].module, "snd");
 	assert_string_equal(places[2].name, "startup");
-	/* Before all, and in user space. */
+	/* Before all symbols, and in user space. */
 	assert_int_equal(place_of(0xffffffff80ffffff).start, 0);
 	assert_int_equal(place_of(0x400000).start, 0);
 	assert_int_equal(place_of(0).start, 0);
 }
 
-/* Nothing ends with a symbol: what is far behind the last is of something that is gone. */
+/* Symbols have no end; an address far after the last one belongs to a removed module. */
 TEST(leaves_what_is_gone)
 {
 	fixture = "ffffffff81000000 t startup\n"
@@ -144,8 +144,8 @@ TEST(finds_long_names)
 	fixture = NULL;
 }
 
-/* The timer function of every kernel that this project watches. With the privilege to see addresses
- * it has one, without it the library says so. */
+/* The timer function on every supported kernel. Its address is found, or the library says that
+ * addresses are hidden. */
 TEST(agrees_with_the_kernel)
 {
 	_cleanup_fclose_ FILE *file = NULL;

@@ -77,7 +77,7 @@ static int count_others(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
-/* libbpf warns, at LIBBPF_WARN, about BTF that is none. */
+/* libbpf warns, at LIBBPF_WARN, about invalid BTF. */
 static void make_libbpf_warn(void)
 {
 	static const char no_btf[64];
@@ -99,11 +99,11 @@ TEST(demotes_libbpf)
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 
-	/* And whoever had libbpf's function before has it again. */
+	/* The previous print function of libbpf is restored. */
 	assert_ptr_equal(libbpf_set_print(before), count_others);
 }
 
-/* Has captured from when one barrier is passed until the next is. */
+/* Captures between two barriers. */
 struct capturer {
 	struct messages messages;
 	pthread_t thread;
@@ -141,7 +141,7 @@ static void capturer_end(struct capturer *capturer)
 	pthread_barrier_destroy(&capturer->release);
 }
 
-/* Two threads that load at the same time, whichever ends first. */
+/* Two threads load at the same time; either may end first. */
 TEST(tells_threads_apart)
 {
 	libbpf_print_fn_t before = libbpf_set_print(count_others);
@@ -154,7 +154,7 @@ TEST(tells_threads_apart)
 		capturer_start(&capturers[1]);
 		capturer_end(&capturers[!last]);
 		capturer_end(&capturers[last]);
-		/* Each has captured two warnings, and not the third. */
+		/* Each captured two warnings, and not the third. */
 		assert_true(capturers[0].messages.nr > 0);
 		assert_int_equal(capturers[0].messages.nr, capturers[1].messages.nr);
 		assert_int_equal(others, capturers[0].messages.nr);
@@ -163,7 +163,7 @@ TEST(tells_threads_apart)
 	libbpf_set_print(before);
 }
 
-/* What somebody has set while it was captured stays. */
+/* A print function that is set meanwhile stays. */
 TEST(keeps_what_others_set)
 {
 	struct messages messages = {};

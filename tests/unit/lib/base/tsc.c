@@ -20,12 +20,12 @@ TEST(converts)
 			 1000000000000 + two_ghz.time_zero);
 	assert_int_equal(perf_ns_to_tsc(&two_ghz, 1000000000000 + two_ghz.time_zero),
 			 2000000000000);
-	/* Of months of uptime, more than 64 bits as a product */
+	/* Months of uptime: the product exceeds 64 bits */
 	assert_int_equal(perf_ns_to_tsc(&two_ghz, tsc_to_perf_ns(&two_ghz, 1ULL << 54)),
 			 1ULL << 54);
 }
 
-/* The kernel leaves the factors as they are when it trusts TSC no more. */
+/* The kernel keeps the factors when it no longer trusts TSC. */
 TEST(knows_when_tsc_is_no_clock)
 {
 	struct perf_event_mmap_page page = two_ghz;
@@ -44,7 +44,7 @@ TEST(extends)
 	assert_int_equal(tsc_extend(9, (3ULL << 56) + 7), (2ULL << 56) + 9);
 }
 
-/* What was there when the event was opened may be old. */
+/* The values at the opening of the event may be stale. */
 TEST(reads_anew)
 {
 	struct perf_event_mmap_page first, second;
@@ -58,7 +58,7 @@ TEST(reads_anew)
 	assert_int_equal(err, 0);
 	tsc_clock_read(&clock, &first);
 	tsc_clock_read(&clock, &second);
-	/* The kernel counts what it writes. */
+	/* The kernel counts its updates. */
 	assert_true(second.lock > first.lock);
 	assert_int_equal(second.cap_user_time_zero, first.cap_user_time_zero);
 	tsc_clock_close(&clock);

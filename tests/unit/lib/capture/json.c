@@ -32,7 +32,7 @@ static int set_up(void **state)
 	static int cpus[] = { 3, 4, 7 };
 	static char *argv[] = { "perf-poke-ctl", "start", "--output=a\"b\\c\n" };
 
-	/* Not UTC: the difference shows. */
+	/* Not UTC, so that a wrong zone shows. */
 	setenv("TZ", "XYZ-05:30", 1);
 	if (make_output(state))
 		return -1;
@@ -112,8 +112,8 @@ static struct capture *example(void)
 	return capture;
 }
 
-/* All of it, but for what is of this system and this moment. Numbers are not rounded, as through a
- * double, and have no sign. */
+/* Without members that depend on the system and the time. Numbers are unsigned and exact: not
+ * rounded to a double. */
 static const char golden[] =
 	"{'schema':1,'version':null,'spike':{'sequence':9,'cpu':3,'ran_cpu':0,'ran_watched':false,"
 	"'latency_ns':83500,'time_ns':1000000000000,'expected_ns':18446744073709551615,"
@@ -216,13 +216,13 @@ TEST_WITH(holds_all, set_up, remove_output)
 	capture_free(&env, capture);
 }
 
-/* What is not known or not there is null. */
+/* Unknown or missing values are null. */
 TEST_WITH(tells_what_is_other, set_up, remove_output)
 {
 	struct capture *capture = example();
 
 	capture->spike.rtla = true;
-	/* Our threshold is not what was reached. */
+	/* rtla's threshold was exceeded, not ours. */
 	check(capture, (const char *[][2]){ { "spike.rtla", "true" },
 					    { "spike.trigger", "'irq'" },
 					    { "threshold_ns", "null" },
@@ -231,7 +231,7 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 					    { "spike.noise", "null" },
 					    { "history_ns", "null" },
 					    {} });
-	/* Only where there is a trace; golden has none of these. */
+	/* Only if there is a trace; golden lacks these members. */
 	capture = example();
 	capture->facts.trace_bytes = 5000;
 	capture->facts.bytes_after_spike = 70;
@@ -279,7 +279,7 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 					    {} });
 }
 
-/* Names of tasks are bytes. */
+/* Names of tasks are arbitrary bytes. */
 TEST_WITH(any_comm_is_text, set_up, remove_output)
 {
 	static const char *const rows[][2] = {

@@ -49,7 +49,7 @@ TEST(keeps_the_worst_of_each_kind)
 	drops(keep, "b");
 	drops(keep, NULL);
 	assert_int_equal(keep_floor(keep, 0), 41);
-	/* One that was on its way when the floor rose. */
+	/* A capture under way when the floor rose. */
 	add(keep, 0, 40, "d");
 	drops(keep, "d");
 	add(keep, 0, 7, "e");
@@ -73,7 +73,7 @@ TEST(keeps_to_the_size)
 	drops(keep, "a");
 	drops(keep, NULL);
 	assert_int_equal(keep_floor(keep, 0), 0);
-	/* One that does not fit takes no room from those that do. */
+	/* A capture that does not fit removes no other. */
 	add_sized(keep, 0, 99, "huge", 26);
 	drops(keep, "huge");
 	drops(keep, NULL);
@@ -81,7 +81,7 @@ TEST(keeps_to_the_size)
 	keep_free(NULL);
 }
 
-/* As the kernel's symbols, which all captures of a session link to. */
+/* Like the kernel's symbols, hard-linked into all captures of a session. */
 TEST(counts_what_is_shared_once)
 {
 	struct kept kept = { .latency_ns = 1, .size = 10, .shared = 70, .name = (char *)"a" };
@@ -98,7 +98,7 @@ TEST(counts_what_is_shared_once)
 	assert_int_equal(keep_add(keep, &kept), 0);
 	drops(keep, "b");
 	drops(keep, NULL);
-	/* With what it shares it does not fit, whatever else goes. */
+	/* Including shared files it does not fit, even if all others go. */
 	kept.latency_ns = 100;
 	kept.size = 31;
 	assert_int_equal(keep_add(keep, &kept), 0);

@@ -20,14 +20,14 @@ TEST(sums_what_belongs_to_the_sample)
 	const struct trigger_noise_parts parts = {
 		.start = START,
 		.parts = {
-			/* Of the sample before. */
+			/* From the previous sample. */
 			{ START - 1, 9000, TRIGGER_NOISE_IRQ, 1, "older" },
 			{ START, 300, TRIGGER_NOISE_IRQ, 236, "local_timer" },
 			{ START + 50, 20, TRIGGER_NOISE_NMI, 0, "" },
 			{ START + 400, 700, TRIGGER_NOISE_THREAD, 77, "kworker/1:1" },
 			{ START + 500, 200, TRIGGER_NOISE_SOFTIRQ, 1, "" },
 			{ START + 600, 40, TRIGGER_NOISE_IRQ, 4, "ttyS0" },
-			/* Of no class that is known. */
+			/* Of an unknown class. */
 			{ START + 700, 8000, TRIGGER_NOISE_CLASSES, 4, "x" },
 		},
 	};

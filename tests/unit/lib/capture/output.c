@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The folder for captures: whose it may be, and what of it is whose. */
+/* The folder for captures: its allowed owners, and the owners of its content. */
 #include "capture/output.h"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ TEST_WITH(stays_when_it_was_there, setup, remove_folder)
 	assert_int_equal(rmdir(path), 0);
 }
 
-/* In one process too: sessions of it do not share what is theirs. */
+/* Also within a process: its sessions do not share a folder. */
 TEST_WITH(each_has_its_own, setup, remove_folder)
 {
 	struct output one = open_output(), other = open_output();
@@ -84,7 +84,7 @@ TEST_WITH(each_has_its_own, setup, remove_folder)
 	output_close(&other);
 }
 
-/* A lock that a stranger holds on the folder, which they may read, changes nothing. */
+/* Another user who may read the folder and locks it changes nothing. */
 TEST_WITH(sweeps_what_is_nobodys, setup, remove_folder)
 {
 	_cleanup_close_ int foreign = -1;
@@ -109,7 +109,7 @@ TEST_WITH(sweeps_what_is_nobodys, setup, remove_folder)
 	assert_false(has(OUTPUT_WORK "1-1"));
 	assert_true(has(".partial-abcdef/data"));
 	assert_true(has("20260101-000000.000-cpu1-50us/capture.json"));
-	/* What links lead to stays. */
+	/* Targets of links stay. */
 	assert_true(exists("precious/file"));
 	output_close(&next);
 	output_close(&living);
@@ -144,7 +144,7 @@ TEST_WITH(refuses_what_is_no_folder, setup, remove_folder)
 	check_refused(other, 0, -ENOTDIR, "cannot make this folder", strerror(ENOENT));
 }
 
-/* Root may write anywhere: it becomes nobody for this. */
+/* Root may write anywhere, so the test becomes nobody. */
 TEST_WITH(refuses_a_read_only_folder, setup, remove_folder)
 {
 	uid_t uid = geteuid();
@@ -177,7 +177,7 @@ TEST_WITH(refuses_what_others_can_change, setup, remove_folder)
 	output = open_output();
 	output_close(&output);
 	assert_int_equal(chmod(folder->path, 0755), 0);
-	/* Not one that was made just now either, and it does not stay. */
+	/* A new folder is not used either, and is removed. */
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(chmod(folder->path, 0777), 0);
 	check_refused(path, 0, -EPERM, problem, folder->path);
@@ -197,7 +197,7 @@ TEST_WITH(refuses_what_is_others, setup, remove_folder)
 	check_refused(path, 1000, -EPERM, "other users can change", "owner 65534");
 	assert_int_equal(output_open(&output, path, STRANGER, &silent), 0);
 	output_close(&output);
-	/* Their private group is theirs; another is of others. */
+	/* The user's private group is allowed; other groups are not. */
 	assert_int_equal(chmod(path, 0775), 0);
 	assert_int_equal(output_open(&output, path, STRANGER, &silent), 0);
 	output_close(&output);

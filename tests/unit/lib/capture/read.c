@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The witness of what is written is the test of capture/json; of what is read, a file that is
- * spelled out here as the manual page describes it. */
+/* The file is spelled out here as the manual page describes it; capture/json tests the writer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

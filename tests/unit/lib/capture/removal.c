@@ -13,7 +13,7 @@
 
 int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
 
-/* Somebody is faster. */
+/* Another process is faster. */
 static bool swap;
 static unsigned int nr_renames;
 
@@ -28,7 +28,7 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
 	return __real_renameat(from_fd, from, to_fd, to);
 }
 
-/* Its work folder is one in it. */
+/* The work folder is one of the entries. */
 static struct output output_of(void)
 {
 	return (struct output){ .path = folder->path,
@@ -54,7 +54,7 @@ static struct kept make(void)
 	return kept;
 }
 
-/* At once its name is free, for others too. */
+/* The name is free at once, also for others. */
 TEST_IN_FOLDER(removes_in_two_steps)
 {
 	_cleanup_(close_work) struct output output = output_of();
@@ -98,7 +98,7 @@ TEST_IN_FOLDER(leaves_what_is_not_ours)
 	is_stale(&output, &kept);
 	assert_true(exists("capture/others"));
 	assert_true(exists("moved/capture.json"));
-	/* Not for a moment. */
+	/* It is never renamed. */
 	assert_int_equal(nr_renames, 0);
 	assert_true(exists("moved/perf.data/data"));
 }

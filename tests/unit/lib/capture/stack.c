@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Stacks of the trigger get names: what the kernel's symbols are comes from this test, and the maps
- * are those of this process. */
+/* Stacks of the trigger get names: from this test's kernel symbols, and from this process's maps.
+ */
 #include "capture/stack.h"
 
 #include <linux/bpf.h>
@@ -99,11 +99,11 @@ TEST(leaves_out_the_interrupt)
 	struct trigger_stack stack = {};
 
 	add(&stack, timer, ARRAY_SIZE(timer));
-	/* It came upon user space, or the stack ends early. */
+	/* It hit user space, or the stack ends early. */
 	check_frames(&stack, "");
 	ADD(&stack, FLUSH, WORK, KTHREAD);
 	check_frames(&stack, "acme_flush@acme process_one_work kthread ");
-	/* What the outer interrupt had interrupted belongs to it. */
+	/* The code that the outer interrupt had interrupted belongs to it. */
 	ADD(&stack, RESCHEDULE, KTHREAD);
 	check_frames(&stack, "acme_flush@acme process_one_work kthread asm_sysvec_reschedule_ipi "
 			     "kthread ");
@@ -123,12 +123,12 @@ TEST(takes_stacks_that_end_early)
 	check_frames(&stack, "");
 	stack.kernel_size = stack.user_size = stack.build_ids_size = -14;
 	check_frames(&stack, "");
-	/* In the middle of the interrupt's own frames: all that is left is shown. */
+	/* The stack begins within the interrupt's own frames: the rest is shown. */
 	stack.kernel_size = 0;
 	add(&stack, timer, 5);
 	check_frames(&stack, "bpf_prog_1_trigger_hrtimer bpf_trace_run2 __bpf_trace_hrtimer_class "
 			     "__traceiter_hrtimer_expire_entry __hrtimer_run_queues ");
-	/* A size that is none. */
+	/* An invalid size. */
 	stack.kernel_size = 12;
 	check_frames(&stack, "bpf_prog_1_trigger_hrtimer ");
 	stack = (struct trigger_stack){ .kernel_size = INT32_MAX };
@@ -139,15 +139,15 @@ TEST(takes_unknown_addresses)
 {
 	struct trigger_stack stack = {};
 
-	/* A module that is gone, on the way and at its end. */
+	/* A removed module, in the middle and at the end. */
 	add(&stack, timer, ARRAY_SIZE(timer));
 	ADD(&stack, NR + 1, WORK, NR + 2);
 	check_frames(&stack, "? process_one_work ? ");
-	/* Before the interrupt, too: a program without a symbol. */
+	/* Also before the interrupt: a program without a symbol. */
 	stack = (struct trigger_stack){};
 	ADD(&stack, NR + 5, 3, 4, 5, ENTRY, FLUSH);
 	check_frames(&stack, "acme_flush@acme ");
-	/* All are hidden. */
+	/* All symbols are hidden. */
 	stack = (struct trigger_stack){};
 	ADD(&stack, NR + 1, NR + 2);
 	check_frames(&stack, "? ? ");
@@ -213,7 +213,7 @@ TEST(finds_files_of_user_space)
 	stack_free(frames, nr);
 }
 
-/* The task has ended: what the kernel said then is all. */
+/* The task has ended: only the kernel's record remains. */
 TEST(takes_build_ids_of_the_kernel)
 {
 	struct trigger_stack stack = { .pid = UINT32_MAX, .user_size = 24, .build_ids_size = 64 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* How a capture appears: complete under its name, or not at all. */
+/* A capture appears complete under its name, or not at all. */
 #include "capture/capture.h"
 
 #include <fcntl.h>
@@ -11,7 +11,8 @@
 #include "fake_recorder.h"
 #include "helpers.h"
 
-/* Instead of the trigger's: the thread is seen at the second look, its user space at the third. */
+/* Replaces the trigger's: the second call has the thread's latency, the third that in user space.
+ */
 static int looks;
 
 bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
@@ -77,7 +78,7 @@ TEST_WITH(appears_under_its_name, make_output, remove_output)
 	assert_int_equal(capture->facts.events, 1234);
 	assert_int_equal(capture->facts.lost, 5);
 	assert_int_equal(capture->facts.size, 6789);
-	/* All files of it. */
+	/* All its files. */
 	assert_true(capture->size.all > 100 && capture->size.own == capture->size.all);
 	assert_null(capture->snapshot);
 	assert_int_equal(fake.freed, 1);
@@ -147,7 +148,7 @@ TEST_WITH(a_taken_name_is_left_alone, make_output, remove_output)
 		capture_free(&env, captures[i]);
 }
 
-/* Whatever has the name: a file, too. After a thousand of them it is enough. */
+/* The name may be taken by a file, too. After a thousand tries it gives up. */
 TEST_WITH(names_run_out, make_output, remove_output)
 {
 	struct capture *first = fake_capture(1), *thousandth = fake_capture(2);
@@ -193,7 +194,7 @@ TEST_WITH(a_failure_leaves_nothing, make_output, remove_output)
 	capture_free(&env, next);
 }
 
-/* The file that the library makes last cannot be made: all before it goes, too. */
+/* If the last file cannot be made, all earlier ones are removed. */
 TEST_WITH(a_late_failure_leaves_nothing, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);
@@ -207,8 +208,7 @@ TEST_WITH(a_late_failure_leaves_nothing, make_output, remove_output)
 	capture_free(&env, capture);
 }
 
-/* Removed, or moved as logrotate would: the next capture is where it was asked for, and that is
- * said. */
+/* If the folder is removed, or moved as by logrotate, it is created again with a message. */
 TEST_WITH(the_folder_is_made_again, make_output, remove_output)
 {
 	struct capture *first = fake_capture(1), *second = fake_capture(2);
@@ -220,7 +220,7 @@ TEST_WITH(the_folder_is_made_again, make_output, remove_output)
 	check_content(first, "1");
 	assert_non_null(strstr(first->note, config.output));
 	assert_non_null(strstr(first->note, moved));
-	/* What was the session's there is gone with it. */
+	/* The session's files in it are gone. */
 	assert_int_equal(rmdir(moved), 0);
 	capture_write(&env, second);
 	check_content(second, "2");
@@ -248,7 +248,7 @@ TEST_WITH(the_folder_cannot_be_made_again, make_output, remove_output)
 	capture_free(&env, next);
 }
 
-/* Whatever umask says: the kernel's addresses are in it. */
+/* Independent of umask: captures contain kernel addresses. */
 TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1);

@@ -13,13 +13,13 @@
 
 static struct writer *writer;
 
-/* By the writer's thread, read when it is gone. */
+/* Set by the writer's thread; read after it has ended. */
 static unsigned int order[MANY], nr_order;
 static pthread_t thread;
 static int policy;
 static bool signals_blocked;
 
-/* Where the thread waits when the test holds it. */
+/* The thread waits here while the test holds it. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
 static void note_write(unsigned int number)
@@ -70,7 +70,7 @@ static void check_taken(unsigned int number, int error)
 	capture_free(&env, capture);
 }
 
-/* The descriptor is readable exactly as long as there is something to take. */
+/* The descriptor is readable exactly while there are results. */
 TEST_WITH(tells_when_it_is_done, start, stop)
 {
 	assert_false(readable(0));
@@ -131,7 +131,7 @@ TEST_WITH(free_drops, start, stop)
 	writer = NULL;
 	assert_int_equal(nr_order, 20);
 	assert_int_equal(fake.freed, 20);
-	/* What is written stays. */
+	/* Complete captures stay. */
 	assert_int_equal(fake_entries(&env), 20);
 	writer_free(NULL);
 }
@@ -148,7 +148,7 @@ TEST_WITH(failures_come_through, start, stop)
 	assert_int_equal(fake.freed, 2);
 }
 
-/* A thread of its own, never at a real-time priority, that takes no signal from the caller. */
+/* A separate thread, never real-time, that takes no signals from the caller. */
 TEST_WITH(stays_out_of_the_way, start, stop)
 {
 	struct sched_param param = { .sched_priority = 1 }, normal = {};

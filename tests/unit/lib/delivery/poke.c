@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The controller's half of a poke. The processes, the trigger and its map, and the ways are this
- * test's own: they are replaced at link time. */
+/* The controller's part of a poke. The test replaces the processes, the trigger with its map, and
+ * the deliveries at link time. */
 #include "delivery/poke.h"
 
 #include <signal.h>
@@ -19,8 +19,8 @@
 static struct poke_target map[POKE_TARGETS];
 static size_t nr_signals[POKE_TARGETS];
 static size_t nr_drops_idle, nr_graces;
-static int opened_for[POKE_TARGETS]; /* whom the way was opened for last */
-/* What the next look finds out. */
+static int opened_for[POKE_TARGETS]; /* targets of the last opened delivery */
+/* The result of the next look. */
 static enum poke_gone found_gone[POKE_TARGETS];
 static uint64_t now_ns;
 static struct messages messages;
@@ -102,7 +102,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 	return 0;
 }
 
-/* It has expired at once. */
+/* The timer expires at once. */
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
 	const struct itimerspec now = { .it_value.tv_nsec = 1 };
@@ -136,7 +136,7 @@ static struct poke *open_poke(size_t nr)
 	return poke;
 }
 
-/* What the program does at a spike. */
+/* The BPF program's part of a spike. */
 static void spike(size_t i, uint64_t sequence, bool idle)
 {
 	map[i].sequence = sequence;
@@ -162,7 +162,7 @@ static void arrive(size_t i)
 	map[i].owed = 0;
 }
 
-/* What arrives is left alone. */
+/* An arrived signal is not sent again. */
 TEST(arrives)
 {
 	struct poke *poke = open_poke(1);
@@ -184,8 +184,8 @@ TEST(arrives)
 	poke_free(poke);
 }
 
-/* What is dropped in idle is relayed after the grace, once; from then on there is none. A target
- * that is reached by another way tells nothing of it. */
+/* A signal dropped in idle is relayed after the grace, once; then fasync is no longer tried in
+ * idle. A target reached by another delivery says nothing about that. */
 TEST(is_dropped_in_idle)
 {
 	struct poke *poke = open_poke(2);
@@ -216,7 +216,7 @@ TEST(is_dropped_in_idle)
 	poke_free(poke);
 }
 
-/* Once, and not where the CPU was idle: nothing is learnt of it. */
+/* Lost once while the CPU was busy: no conclusion about idle. */
 TEST(is_lost)
 {
 	struct poke *poke = open_poke(1);
@@ -229,7 +229,7 @@ TEST(is_lost)
 	poke_free(poke);
 }
 
-/* It reached another target: the kernel does not drop it. */
+/* Another target got it, so the kernel does not drop it in idle. */
 TEST(is_lost_for_one)
 {
 	struct poke *poke = open_poke(3);
@@ -246,7 +246,7 @@ TEST(is_lost_for_one)
 	poke_free(poke);
 }
 
-/* Spikes that come faster than the grace do not put it off. */
+/* Spikes faster than the grace do not postpone it. */
 TEST(is_dense)
 {
 	struct poke *poke = open_poke(1);
@@ -256,7 +256,7 @@ TEST(is_dense)
 		poke_settle(poke, sequence, true);
 	}
 	assert_int_equal(nr_graces, 1);
-	/* The newest is too young, once. */
+	/* The newest spike is too young; it delays the check only once. */
 	now_ns += 999999;
 	poke_poll(poke);
 	assert_int_equal(nr_signals[0], 0);
@@ -266,14 +266,14 @@ TEST(is_dense)
 	assert_int_equal(nr_graces, 2);
 	poke_poll(poke);
 	assert_int_equal(nr_signals[0], 1);
-	/* The next has its own. */
+	/* The next spike has its own grace. */
 	spike(0, 5, false);
 	poke_settle(poke, 5, true);
 	assert_int_equal(nr_graces, 3);
 	poke_free(poke);
 }
 
-/* What is left for later is settled before the session ends. */
+/* Pending checks are made before the session ends. */
 TEST(is_lost_at_the_end)
 {
 	struct poke *poke = open_poke(2);
@@ -290,7 +290,7 @@ TEST(is_lost_at_the_end)
 	poke_free(poke);
 }
 
-/* A signal of another spike is none of this one. */
+/* Another spike's signal does not count for this one. */
 TEST(is_not_mistaken)
 {
 	struct poke *poke = open_poke(1);
@@ -305,7 +305,7 @@ TEST(is_not_mistaken)
 	poke_free(poke);
 }
 
-/* The next spike came before this one was looked at, and has seen to both. */
+/* The next spike came before this one was checked, and merged with it. */
 TEST(is_overtaken)
 {
 	struct poke *poke = open_poke(1);
@@ -328,7 +328,7 @@ TEST(is_overtaken)
 	poke_free(poke);
 }
 
-/* What nobody has sent yet when somebody asks for a capture is one with that. */
+/* An unsent signal merges with that of a requested capture. */
 TEST(is_merged)
 {
 	struct poke *poke = open_poke(1);
@@ -343,7 +343,7 @@ TEST(is_merged)
 	poke_free(poke);
 }
 
-/* What a target has become since the session began is looked at right before it is relayed to. */
+/* Right before relaying, the target is checked: it may have changed since the session began. */
 TEST(is_gone)
 {
 	static const char *const why[] = {
@@ -369,7 +369,7 @@ TEST(is_gone)
 	}
 }
 
-/* What the program has noticed is said when it is next polled. */
+/* What the BPF program noticed is reported at the next poll. */
 TEST(is_noticed)
 {
 	struct poke *poke = open_poke(1);
@@ -382,7 +382,7 @@ TEST(is_noticed)
 	poke_free(poke);
 }
 
-/* A number is not handed to the kernel again once it may be somebody else's. */
+/* A PID that may be reused is not passed to the kernel again. */
 TEST(comes_back)
 {
 	struct poke *poke = open_poke(3);
@@ -410,7 +410,7 @@ static struct json_object *described(const struct poke *poke, struct json_object
 	return value;
 }
 
-/* Another's signal that became pending while the spike was noted was not poked by it. */
+/* A signal from elsewhere that became pending during the spike does not count as its poke. */
 TEST(pends_before)
 {
 	struct json_object *json = json_object_new_object();
@@ -426,7 +426,7 @@ TEST(pends_before)
 	poke_free(poke);
 }
 
-/* The end does not come before the last one is sent. */
+/* The session does not end before the last signal is sent. */
 TEST(finishes)
 {
 	struct poke *poke = open_poke(1);
@@ -438,7 +438,7 @@ TEST(finishes)
 	assert_int_equal(nr_signals[0], 1);
 	poke_finish(poke);
 	assert_int_equal(nr_signals[0], 1);
-	/* What the target has not got round to. */
+	/* The target has not run the task work yet. */
 	spike(0, 2, false);
 	map[0].way = POKE_WAY_TASK_WORK;
 	map[0].owed |= POKE_OWED(POKE_WAY_TASK_WORK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On this machine: what it does not count, or does not let this user count, is not known. */
+/* On this machine: unavailable counters are unknown. */
 #include "hardware/hardware.h"
 
 #include <errno.h>

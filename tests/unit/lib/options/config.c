@@ -24,14 +24,14 @@ static int read_online(void **state)
 	return 0;
 }
 
-/* An option that both the macros and their arguments set has the arguments' value. */
+/* The macro's arguments override its own values. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 #define ROWS                                                                                       \
 	.trigger_sz = sizeof(struct perf_poke_trigger),                                            \
 	.event_sz = sizeof(struct perf_poke_event), .target_sz = sizeof(struct perf_poke_target)
 
-/* One option set, all else default: refused with this error and, if any, this only message. */
+/* One option is set: refused with this error and only this message, if any. */
 #define REFUSES(error, message, ...)                                                               \
 	do {                                                                                       \
 		struct messages _messages = {};                                                    \
@@ -194,7 +194,7 @@ TEST(refuses_cpus)
 	REFUSES(-ENXIO, "cpu '8192': must be below 8192", .cpus = "8192");
 }
 
-/* All that are online, and the first that is not. */
+/* All online CPUs, and the first offline one. */
 TEST(takes_online_cpus)
 {
 	_cleanup_free_ char *list = NULL;
@@ -220,7 +220,7 @@ static char *copy_of(const char *text)
 	return copy;
 }
 
-/* A string's memory, made unrecognisable before it is freed. */
+/* Overwrites a string before freeing it. */
 static void scrap(char *text)
 {
 	memset(text, '#', strlen(text));
@@ -276,7 +276,7 @@ TEST(copies_everything)
 	config_destroy(&config);
 }
 
-/* A caller compiled against a first version, which had no more than the CPUs. */
+/* A caller compiled against a first version that had only the CPUs. */
 TEST(older_callers)
 {
 	struct perf_poke_opts opts;
@@ -291,7 +291,7 @@ TEST(older_callers)
 	assert_int_equal(config.threshold_ns, 30000);
 	assert_null(config.log.fn);
 	config_destroy(&config);
-	/* A size that ends within the options is taken up to there. */
+	/* Members beyond the caller's size get defaults. */
 	opts.threshold_ns = 5000;
 	opts.function = NULL;
 	opts.sz = offsetof(struct perf_poke_opts, workload);
@@ -321,7 +321,7 @@ TEST(newer_callers)
 		assert_int_equal(config_init(&config, &newer.opts), -EINVAL);
 		newer.tail[i] = 0;
 	}
-	/* What is past the size that the caller gives is not looked at. */
+	/* Memory past the caller's size is not read. */
 	newer.tail[0] = 1;
 	newer.opts.sz = sizeof(newer.opts);
 	assert_int_equal(config_init(&config, &newer.opts), 0);

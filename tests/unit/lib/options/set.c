@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* That the command line takes what it always took is the witness: tests/unit/ctl/commands/start.c.
- */
+/* The command line uses it: see also tests/unit/ctl/commands/start.c. */
 #include <errno.h>
 #include <string.h>
 
@@ -61,7 +60,7 @@ TEST(refuses_values)
 	refuses(-EINVAL, "filter", "x == 1", "needs an event before it");
 }
 
-/* A program that was compiled when there were fewer members. */
+/* A program compiled against fewer members. */
 TEST(spares_what_older_programs_lack)
 {
 	struct perf_poke_opts opts = { .sz = offsetof(struct perf_poke_opts, histogram_entries) };
@@ -74,7 +73,7 @@ TEST(spares_what_older_programs_lack)
 	assert_int_equal(perf_poke__opts_set(&opts, "cpu", "1"), -EINVAL);
 }
 
-/* As a binding: it knows the head of the struct only. */
+/* Like a binding that knows only the head of the struct. */
 TEST(works_in_a_buffer_of_zeros)
 {
 	union {

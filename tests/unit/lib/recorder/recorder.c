@@ -18,7 +18,7 @@ static const struct {
 	const char *message;
 } rows[] = {
 	{ PERF_POKE_RECORDER_AUTO, { .nr_targets = 1 }, &perf_recorder },
-	/* Events that are named are not for a perf that runs already. */
+	/* Named events are refused for a running perf. */
 	{ PERF_POKE_RECORDER_AUTO,
 	  { .nr_targets = 1, .events = switches, .nr_events = 1 },
 	  &events_recorder },
@@ -75,7 +75,7 @@ TEST(chooses)
 	}
 }
 
-/* As the recorder none. */
+/* Like the recorder `none`. */
 TEST(does_without_functions)
 {
 	const struct recorder_config config = { .nr_targets = 1 };

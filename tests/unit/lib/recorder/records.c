@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On rings of this test's own: whole records, newest first, as the kernel leaves them. */
+/* On fake rings: whole records, newest first, like the kernel's. */
 #include "recorder/records.h"
 
 #include <linux/perf_event.h>
@@ -54,7 +54,7 @@ struct comm {
 	struct sample_id sample_id;
 };
 
-/* Records are put behind each other; a copy of them has memory of its own size. */
+/* Records are appended; a copy has memory of exactly its size. */
 struct ring {
 	char bytes[4096];
 	size_t len;
@@ -82,7 +82,7 @@ static void put_sample(struct ring *ring, uint64_t time_ns)
 	put(ring, &sample, sizeof(sample));
 }
 
-/* Task `own` (thread own + 1) comes or goes at time_ns, in place of or for task `other`. */
+/* Task `own` (thread own + 1) is switched in or out at time_ns, from or to task `other`. */
 static void put_switch(struct ring *ring, uint16_t misc, uint32_t own, uint32_t other,
 		       uint64_t time_ns)
 {
@@ -159,7 +159,7 @@ static void check_no_first_task(const struct ring *ring, size_t len)
 	assert_int_equal(task.tid, 8);
 }
 
-/* Who goes ran before; who comes was preceded by the other. */
+/* A task switched out ran before; one switched in followed the other. */
 TEST(knows_who_ran_before_a_switch)
 {
 	static const struct {
@@ -198,7 +198,7 @@ TEST(finds_no_task_without_a_switch)
 	check_no_first_task(&ring, ring.len);
 }
 
-/* The oldest is torn wherever the ring ends: then the one before counts, if there is one. */
+/* The oldest record may be torn: then the next one counts, if there is one. */
 TEST(finds_no_task_in_a_torn_switch)
 {
 	struct ring one = {}, two = {};
@@ -213,7 +213,7 @@ TEST(finds_no_task_in_a_torn_switch)
 	check_first_task(&two, two.len, 10);
 }
 
-/* What was never written is zeros: no record is that short. */
+/* Unwritten memory is zero, which is no record. */
 TEST(stops_at_what_is_no_record)
 {
 	struct ring ring = {};
@@ -234,8 +234,8 @@ static const struct perfdata_event event = {
 	.nr_ids = 1,
 };
 
-/* A file of the copies, which are freed, has these records, and says so of them. One attr of 128
- * bytes and one id are before its data. */
+/* Writes the copies to a file, frees them and checks its records and counts. One attr of 128 bytes
+ * and one ID precede the data. */
 static void check_written(struct ring_copy *copies, size_t nr, const struct ring *expected,
 			  const struct records_facts *wanted)
 {
@@ -280,7 +280,7 @@ TEST_IN_FOLDER(writes_the_oldest_first)
 		      &(struct records_facts){ .first_ns = 100, .last_ns = 400, .samples = 2 });
 }
 
-/* 40 was forked by another, 50 is gone, 60 is not whole. */
+/* 40 was forked by another task, 50 has ended, 60 is incomplete. */
 TEST_IN_FOLDER(names_kernel_threads)
 {
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Rings without the kernel: what of libperf asks it for events and mappings is replaced at link
- * time, with descriptors of /dev/null and anonymous memory. */
+/* Rings without the kernel: the system calls of libperf are replaced at link time, by descriptors
+ * of /dev/null and anonymous memory. */
 #include "recorder/rings.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static struct {
 	size_t size; /* of a ring */
 	int map_errno, filter_errno;
 	int pause_errno; /* of the second CPU */
-	int order[MANY]; /* CPUs, as they are paused or resumed */
+	int order[MANY]; /* CPUs, in the order of pausing or resuming */
 	unsigned long argument;
 	size_t nr_order;
 	unsigned int filters;
@@ -76,7 +76,7 @@ long __wrap_syscall(long number, ...)
 	assert_int_equal(va_arg(ap, int), -1);
 	index_of(va_arg(ap, int));
 	assert_int_equal(va_arg(ap, int), -1);
-	/* At once: what another thread forks meanwhile would keep the event. */
+	/* Close-on-exec from the start: a concurrent fork must not inherit it. */
 	assert_int_equal(va_arg(ap, unsigned long), PERF_FLAG_FD_CLOEXEC);
 	va_end(ap);
 	if (attr->config != FINE) {
@@ -160,7 +160,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return errno ? -1 : 0;
 }
 
-/* A record at the newest end, as the kernel lays it: downwards, and around the end. */
+/* Adds a record like the kernel: downwards, and wrapping around. */
 static void write_ring(int ring, const char *bytes, size_t len)
 {
 	char *base = (char *)kernel.pages[ring] + sysconf(_SC_PAGESIZE);
@@ -171,8 +171,8 @@ static void write_ring(int ring, const char *bytes, size_t len)
 	kernel.pages[ring]->data_head = head;
 }
 
-/* rings_copy() allocates after it has looked where the ring begins: here a record that was in the
- * making comes to its end. */
+/* rings_copy() reads the head, then allocates: here an unfinished record is completed in between.
+ */
 void *__wrap_malloc(size_t size)
 {
 	static const char record[64] = "late";
@@ -184,7 +184,7 @@ void *__wrap_malloc(size_t size)
 	return __real_malloc(size);
 }
 
-/* Of the tests that have one event only. */
+/* For tests with a single event. */
 static struct ring_event event;
 static struct rings *rings;
 static struct ring_copy copies[CPUS];
@@ -262,7 +262,7 @@ TEST_WITH(gives_ids, forget, close_all)
 	assert_false(events[1].opened);
 	assert_true(events[2].opened);
 	assert_false(events[3].opened);
-	/* Each CPU's are opened together. */
+	/* The events of a CPU are opened together. */
 	check_ids((uint64_t[]){ 1, 3, 5, 2, 4, 6 }, 6);
 	assert_int_equal(kernel.filters, CPUS);
 	assert_int_equal(kernel.nr_fds, 2 * CPUS);
@@ -342,13 +342,13 @@ TEST_WITH(pauses_the_spikes_cpu_first, open_one, close_all)
 	assert_int_equal(kernel.argument, 0);
 	assert_int_equal(rings_pause(rings, -1), 0);
 	check_order("1 2 5 ");
-	/* A CPU that fails does not keep the others running. */
+	/* A failure on one CPU does not prevent pausing the others. */
 	kernel.pause_errno = ENODEV;
 	assert_int_equal(rings_pause(rings, 2), -ENODEV);
 	check_order("2 1 5 ");
 }
 
-/* Records of one size, each full of its number. */
+/* Records of equal size, each filled with its number. */
 #define RECORD 48
 
 static void write_records(int ring, unsigned int first, unsigned int last)
@@ -361,7 +361,7 @@ static void write_records(int ring, unsigned int first, unsigned int last)
 	}
 }
 
-/* The copy has from the record `last` backwards as much as there is. */
+/* The copy has the records from `last` backwards. */
 static void check_copy(const struct ring_copy *copy, int cpu, unsigned int last, size_t size)
 {
 	assert_int_equal(copy->cpu, cpu);
@@ -383,7 +383,7 @@ TEST_WITH(copies_newest_first, open_one, close_all)
 	check_copy(&copies[2], 5, 0, 0);
 	assert_non_null(copies[2].data);
 
-	/* To the brim: by records that fit exactly. */
+	/* Completely filled, by records that fit exactly. */
 	for (size_t i = 0; i < kernel.size / 64; i++)
 		write_ring(2, (char[64]){ 1, 2 }, 64);
 	copy_rings();
@@ -431,14 +431,14 @@ TEST_WITH(opens_again, forget, close_all)
 	assert_int_equal(rings_reopen(rings, 2), 0);
 	assert_int_equal(kernel.filters, 1);
 	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
-	/* What it held is gone, and that of the others is not. */
+	/* Its records are gone; those of the others are not. */
 	copy_rings();
 	check_copy(&copies[0], 1, 3, 3 * RECORD);
 	check_copy(&copies[1], 2, 0, 0);
 	write_records(1, 4, 5);
 	copy_rings();
 	check_copy(&copies[1], 2, 5, 2 * RECORD);
-	/* One that is none of them. */
+	/* A CPU without a ring. */
 	assert_int_equal(rings_reopen(rings, 4), 0);
 	assert_int_equal(rings_join(rings, 4), 0);
 	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
@@ -459,7 +459,7 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 	assert_int_equal(copies[0].size, 0);
 	assert_int_equal(rings_resume(rings), 0);
 	check_order("2 5 ");
-	/* Nor does the next try say anything by itself. */
+	/* The next try prints no message either. */
 	event.attr.config = FINE;
 	kernel.map_errno = EPERM;
 	assert_int_equal(rings_reopen(rings, 1), -EPERM);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the kernel is asked to record, and to leave out; its rings are replaced at link time. */
+/* The requested events and their filters; rings are replaced at link time. */
 #include "recorder/senders.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ int __wrap_records_write(struct perfdata *pd, const struct ring_copy *copy,
 	return copy->cpu == 7 ? -EIO : 0;
 }
 
-/* A row of ids is that of an event that was opened. */
+/* Each row of IDs belongs to an opened event. */
 TEST_IN_FOLDER(describes_what_was_opened)
 {
 	static const int cpus[] = { 1, 3 };

@@ -12,7 +12,7 @@
 
 #define FRAMES_MAX 400
 
-/* Writes a file with the sample of a spike, and finds it: false if there is none. */
+/* Writes a file with a spike's sample and finds it; false if there is none. */
 static bool written(const struct perf_poke_spike *spike, struct perfdata_file *file,
 		    struct perfdata_record *record)
 {
@@ -73,7 +73,7 @@ TEST_IN_FOLDER(has_a_callchain)
 static const struct perf_poke_frame frame = { .address = 0xffffffff81000010 };
 static const struct perf_poke_frame *const here[] = { &frame };
 
-/* Stock perf reads what the kernel would have written. */
+/* Stock perf reads it like the kernel's. */
 TEST_IN_FOLDER(has_branches)
 {
 	static const struct perf_poke_branch branches[] = {
@@ -107,7 +107,7 @@ TEST_IN_FOLDER(has_branches)
 	assert_non_null(strstr(text, "0x401000/0x402000/M/-/-/0"));
 }
 
-/* No hardware has so many. */
+/* More than any hardware has. */
 TEST_IN_FOLDER(keeps_the_newest_branches)
 {
 	static struct perf_poke_branch branches[FRAMES_MAX];
@@ -165,7 +165,7 @@ TEST_IN_FOLDER(is_missing_without_a_stack)
 	perfdata_unmap(&file);
 }
 
-/* The kernel unwinds as much as kernel.perf_event_max_stack says. */
+/* The kernel's limit is kernel.perf_event_max_stack. */
 TEST_IN_FOLDER(is_cut_where_it_is_too_long)
 {
 	const struct perf_poke_frame *stack[FRAMES_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The kernel's symbols in captures: one copy for a session, its own. */
+/* The kernel's symbols in captures: each session has one copy. */
 #include "recorder/symbols.h"
 
 #include <linux/perf_event.h>
@@ -55,14 +55,14 @@ TEST_WITH(are_copied_once, setup, remove_folder)
 
 	begin(&output, &symbols);
 	first = write_one(&symbols, output.fd, "one");
-	/* The capture may go. */
+	/* The capture may be removed. */
 	assert_int_equal(tree_remove(output.fd, "one"), 0);
 	assert_int_equal(write_one(&symbols, output.fd, "two"), first);
 	symbols_close(&symbols);
 	output_close(&output);
 }
 
-/* The end of a session takes away what is its own. */
+/* The end of a session removes its own copy. */
 TEST_WITH(two_sessions_do_not_share, setup, remove_folder)
 {
 	struct symbols one, other;

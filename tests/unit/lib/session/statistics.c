@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The tables of the trigger are this test's own: trigger_cpu() and trigger_missed() are replaced at
- * link time. */
+/* On fake tables: trigger_cpu() and trigger_missed() are replaced at link time. */
 #include "session/state.h"
 #include "test.h"
 
@@ -45,7 +44,7 @@ static int empty_tables(void **state)
 	return 0;
 }
 
-/* What the program does for one expiry. */
+/* The BPF program's part of an expiry. */
 static void expire(int cpu, uint64_t latency_ns)
 {
 	struct trigger_cpu *table = &tables[cpu];
@@ -69,7 +68,7 @@ TEST_WITH(adds_cpus_up, empty_tables, NULL)
 	tables[4].spikes = 3;
 	tables[1].spikes = 1;
 	tables[4].unarmed = 2;
-	/* A CPU that is not watched. */
+	/* An unwatched CPU. */
 	expire(2, 1);
 	tables[2].spikes = 100;
 
@@ -101,7 +100,7 @@ TEST_WITH(nothing_yet, empty_tables, NULL)
 	assert_int_equal(stats.max_ns, 0);
 	assert_int_equal(perf_poke__percentile(&session, 0, -1, 50, &latency_ns), 0);
 	assert_int_equal(latency_ns, 0);
-	/* A minimum of 0 is one, too. */
+	/* A minimum of 0 is valid. */
 	expire(5, 0);
 	expire(5, 10);
 	assert_int_equal(perf_poke__stats(&session, 0, 5, &stats), 0);
@@ -207,7 +206,7 @@ TEST_WITH(lists_buckets, empty_tables, NULL)
 	assert_int_equal(rising.last.high_ns, 1008);
 }
 
-/* Three buckets and what is over, in rows by the order of the CPUs. */
+/* Three buckets and an overflow, in rows in the order of the CPUs. */
 TEST_WITH(adds_linear_buckets_up, empty_tables, NULL)
 {
 	struct perf_poke none = session;
@@ -246,8 +245,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The smallest of the values that at least `eighths`/8 percent of them do not exceed, by
- * sorting. */
+/* By sorting: the smallest value that at least `eighths`/8 percent do not exceed. */
 static uint64_t reference(const uint64_t *sorted, size_t nr, unsigned int eighths)
 {
 	size_t rank = (nr * eighths + 799) / 800;
@@ -287,7 +285,7 @@ TEST_WITH(percentiles_match_sorting, empty_tables, NULL)
 	}
 }
 
-/* One in a thousand: what the two ends of a distribution that is like a real one give. */
+/* One in a thousand, at both ends of a realistic distribution. */
 TEST_WITH(percentiles_of_a_tail, empty_tables, NULL)
 {
 	uint64_t latency_ns;
@@ -327,7 +325,7 @@ TEST_WITH(takes_snapshots, empty_tables, NULL)
 	assert_int_equal(bucket_low_ns(trigger_bucket(80000) / STATS_STEP * STATS_STEP), 73728);
 	assert_int_equal(bucket_low_ns((trigger_bucket(80000) / STATS_STEP + 1) * STATS_STEP),
 			 81920);
-	/* Asked for: of all. */
+	/* For all CPUs. */
 	spike.cpu = -1;
 	statistics_take(&session, &spike, &snapshot);
 	for (size_t i = 0; i < STATS_BUCKETS; i++)
@@ -335,7 +333,7 @@ TEST_WITH(takes_snapshots, empty_tables, NULL)
 	assert_int_equal(sum, 1002);
 	assert_int_equal(snapshot.sum.count, 1002);
 	assert_int_equal(snapshot.sum.min_ns, 1500);
-	/* Of no CPU that is watched. */
+	/* For an unwatched CPU. */
 	spike.cpu = 2;
 	statistics_take(&session, &spike, &snapshot);
 	assert_int_equal(snapshot.sum.count, 0);

@@ -40,7 +40,7 @@ TEST(buckets_are_narrow)
 	assert_true(bucket_low_ns(LAST) > 1000000000);
 }
 
-/* What the header promises: by division, where the program shifts. */
+/* The header's definition, with division; the program shifts. */
 static uint32_t expected_bucket(uint64_t latency_ns)
 {
 	uint64_t width_ns = 2;

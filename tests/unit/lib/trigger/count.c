@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What is counted without a system call, and what is left to the program. */
+/* Counted without a system call, or left to the BPF program. */
 #include "trigger/count.h"
 
 #include <errno.h>

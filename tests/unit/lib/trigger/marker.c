@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the program finds in a text; those of rt-tests are as that writes them. */
+/* The program's search in a text; rt-tests' texts are the original ones. */
 #include "trigger/marker.h"
 
 #include <string.h>
 
 #include "test.h"
 
-/* As the program does. Returns whether the word is there. */
+/* Like the BPF program. Returns whether the word occurs. */
 static bool scan(const char *word, const char *text, __u64 *latency_ns)
 {
 	static __u8 classes[MARKER_CHARACTERS], next[MARKER_STATES * MARKER_CHARACTERS];
@@ -32,7 +32,7 @@ TEST(finds_words)
 	char word[8], text[12];
 	__u64 latency_ns;
 
-	/* What begins again within itself is lost by a plain search. */
+	/* A naive search misses words that overlap themselves. */
 	for (size_t length = 1; length <= 4; length++) {
 		for (unsigned int w = 0; w < 1U << length; w++) {
 			spell(word, length, w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What a report must be, and what the kernel gets. */
+/* Valid reports, and the system call's arguments. */
 #include "trigger/report.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static union bpf_attr seen;
 static struct trigger_report args;
 static int calls;
 
-/* The system call: its result is the program's. */
+/* The system call, whose result is that of the BPF program. */
 long __wrap_syscall(long number, ...)
 {
 	va_list list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the text of a span says, and which functions of a file have a name. */
+/* The text of a span, and the functions of a file by name. */
 #include "trigger/span.h"
 
 #include <errno.h>
@@ -176,7 +176,7 @@ FUNCTION(global_function, 11)
 FUNCTION(overloaded, 13)
 FUNCTION(overloaded_more, 17)
 
-/* The code that the file has there. */
+/* The file's code at that place. */
 static bool is_there(const char *name, const void *function)
 {
 	FILE *file = fopen("/proc/self/exe", "re");

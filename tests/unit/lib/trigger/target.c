@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A target that ends while it is looked at, and another process that has its number from then on.
- * What the kernel tells of the two is this test's own: it is replaced at link time. */
+/* A target ends while it is looked up, and another process reuses its PID. The system calls that
+ * describe the two are replaced at link time. */
 #include "trigger/target.h"
 
 #include <limits.h>
@@ -16,9 +16,9 @@
 #define PID 100
 #define THREAD 101
 
-/* Looks at the system until the first process ends, and since the test began. */
+/* Calls until the first process ends, and calls so far. */
 static unsigned int ends_after, nr_looks;
-static const char *caught[2]; /* by the first process, and the second */
+static const char *caught[2]; /* of the first process, and of the second */
 static unsigned int opened;   /* which of them the pidfd is of */
 
 static unsigned int look(void)
@@ -79,7 +79,7 @@ static int open_target(int pid, unsigned int after, struct target *target)
 	return err;
 }
 
-/* Whichever is taken, what is known of it is its own. */
+/* Either process may be taken, but its facts must be its own. */
 TEST(is_one_process)
 {
 	static const int pids[] = { PID, THREAD };

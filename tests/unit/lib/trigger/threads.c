@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Which threads triggers watch, on kernels that show more or less. There is one process, which this
- * test looks up itself. */
+/* The threads that triggers watch, on kernels with more or fewer symbols. The test provides the
+ * only process. */
 #include "trigger/threads.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ static int use(enum trigger_kind kind, enum perf_poke_workload workload, struct 
 	return err;
 }
 
-/* Timers of timerlat are known by their function or, if the kernel hides that, by samples. */
+/* timerlat's timers are recognised by their callback or, if its address is hidden, by samples. */
 TEST_IN_FOLDER(watches_threads_in_user_space)
 {
 	struct trigger_threads threads;
@@ -130,7 +130,7 @@ TEST_IN_FOLDER(watches_threads_in_user_space)
 	assert_true(threads.samples && threads.noise);
 }
 
-/* Sleeping threads are known by the function of their timers. */
+/* Sleeping threads are recognised by the callback of their timers. */
 TEST(watches_threads_that_sleep)
 {
 	const struct kernel hides = { .hidden = 'h', .samples = true };

@@ -40,7 +40,7 @@ TEST(folders_have_no_dots)
 		pins_session_name(name, folder);
 		assert_string_equal(name, names[i]);
 	}
-	/* Whatever others have put there. */
+	/* With any entries made by others. */
 	pins_session_name(name, LONGEST "and more");
 	assert_string_equal(name, LONGEST);
 }
@@ -61,7 +61,7 @@ TEST_IN_FOLDER(lock_tells_life)
 	assert_int_equal(pins_remove(folder->fd, "s", other), -EWOULDBLOCK);
 	assert_true(exists("s"));
 
-	/* The controller is killed; somebody is looking at the same time. */
+	/* The controller is killed while another process looks at the session. */
 	closep(&owner);
 	assert_int_equal(flock(third, LOCK_SH), 0);
 	assert_false(pins_is_alive(other));
@@ -83,7 +83,7 @@ TEST_IN_FOLDER(leaves_a_successor_alone)
 	assert_true(exists("s"));
 }
 
-/* -- Opening, where bpffs is a folder of this test's, and one call fails. */
+/* -- Opening, with a fake bpffs and one failing call. */
 
 static const char *bpffs;	       /* NULL: nothing is replaced */
 static int nr_calls, failing, failure; /* the call that fails, in counting; 0: none */
@@ -96,7 +96,7 @@ int __real_mkdirat(int dirfd, const char *path, mode_t mode);
 int __real_flock(int fd, int operation);
 int __real_fchmod(int fd, mode_t mode);
 
-/* For as long as another path is not asked for. */
+/* Valid until another path is asked for. */
 static const char *in_bpffs(const char *path)
 {
 	static char other[256];
@@ -193,7 +193,7 @@ static int highest_fd(void)
 	return fd;
 }
 
-/* Whatever fails, once: there is the session and all of its pins, or nothing of it. */
+/* If any call fails, either the session has all its pins or there is none. */
 TEST_IN_FOLDER(leaves_nothing_half)
 {
 	static const int failures[] = { EMFILE, ENOMEM, EINTR, ENOENT };

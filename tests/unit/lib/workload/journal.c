@@ -72,7 +72,7 @@ TEST_WITH(puts_back_at_the_end, setup, remove_folder)
 	struct journal *journal = begin();
 
 	assert_set();
-	/* A living session's is left alone. */
+	/* A living session's journal is left alone. */
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
 	assert_set();
 	journal_close(journal, false);
@@ -120,7 +120,7 @@ TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 				       "'1000')");
 }
 
-/* An idle state has two values: who changes it puts it back. */
+/* An idle state has two values: the session that changed it restores it. */
 TEST_WITH(says_what_others_put_back, setup, remove_folder)
 {
 	struct journal *journal = begin();
@@ -134,7 +134,7 @@ TEST_WITH(says_what_others_put_back, setup, remove_folder)
 				       "osnoise/cpus is '0-3' (the session had set '1')");
 }
 
-/* What a dead session's is, its own end may have been putting back. */
+/* A dead session may have been restoring its settings. */
 TEST_WITH(is_silent_of_the_killed, setup, remove_folder)
 {
 	killed();
@@ -144,7 +144,7 @@ TEST_WITH(is_silent_of_the_killed, setup, remove_folder)
 	assert_string_equal(load_text("period"), "1000");
 }
 
-/* What was so before is not ours to put back, but it was to be so. */
+/* A value that was already set is not restored, but a change by others is reported. */
 TEST_WITH(says_what_was_so_before, setup, remove_folder)
 {
 	struct journal *journal;
@@ -183,7 +183,7 @@ TEST_WITH(says_many_in_one_line, setup, remove_folder)
 		strstr(said.text, "osnoise/state5 is '0' (the session had set '1'), and 4 more"));
 }
 
-/* What was not to be set was not set, and so not changed by others. */
+/* A setting that could not be made is not restored. */
 TEST_WITH(is_not_set, setup, remove_folder)
 {
 	struct journal *journal;
@@ -217,14 +217,14 @@ TEST_WITH(sets_words, setup, remove_folder)
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
 	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", true), 0);
 	assert_non_null(strstr(load_text("osnoise/options"), "DEFAULTS"));
-	/* The kernel makes of it the whole list again; here it is just what was written. */
+	/* The kernel would show the whole list; here it is just what was written. */
 	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", false), 0);
 	assert_string_equal(load_text("osnoise/options"), "NO_OSNOISE_WORKLOAD");
 	journal_close(journal, false);
 	assert_string_equal(load_text("osnoise/options"), "OSNOISE_WORKLOAD");
 }
 
-/* Nothing is written where nothing changes, and nothing of half a note is acted on. */
+/* Unchanged values are not written, and an incomplete note is ignored. */
 TEST_WITH(is_careful, setup, remove_folder)
 {
 	struct journal *journal;
@@ -242,7 +242,7 @@ TEST_WITH(is_careful, setup, remove_folder)
 	assert_string_equal(load_text("osnoise/cpus"), "0-3\n");
 }
 
-/* Of the kernel, as EBUSY; the file that is written to here is always full. */
+/* The kernel would fail with EBUSY; here the file is /dev/full. */
 TEST_WITH(keeps_what_cannot_be_put_back, setup, remove_folder)
 {
 	put_file(folder->fd, "run/settings-5", "sbroken\tx\t\nmmade\t\t\n");
@@ -263,7 +263,7 @@ TEST_WITH(keeps_what_cannot_be_put_back, setup, remove_folder)
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
-/* The end of another session removes the folder, between any two steps of ours. */
+/* Another session's end removes the folder between any two steps. */
 TEST_WITH(opens_while_others_end, setup, remove_folder)
 {
 	struct journal *journal;

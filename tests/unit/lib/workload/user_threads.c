@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Processes that wait in a FIFO, which stands for timerlat_fd. */
+/* Processes that wait in a FIFO in place of timerlat_fd. */
 #include "workload/user_threads.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int setup(void **state)
 	put_file(folder->fd, path, "");
 	snprintf(path, sizeof(path), "osnoise/per_cpu/cpu%d/timerlat_fd", cpu);
 	assert_int_equal(mkfifoat(folder->fd, path, 0600), 0);
-	/* So that who opens and reads it waits in read(). */
+	/* Makes readers wait in read(). */
 	fifo = openat(folder->fd, path, O_RDWR | O_CLOEXEC);
 	assert_true(fifo >= 0);
 	return 0;
@@ -71,7 +71,7 @@ static void *start_in_thread(void *state)
 	return start(state);
 }
 
-/* It is the process that they end with, not the thread that has made them. */
+/* They end with the process, not with the thread that made them. */
 TEST_WITH(outlives_its_thread, setup, teardown)
 {
 	struct user_threads *threads;
@@ -96,8 +96,8 @@ static pid_t find_child(void)
 	return pid;
 }
 
-/* Whoever has loaded the library ignores its children, or waits for all of them: they do not see
- * ours, and we do not lose it. */
+/* The program ignores SIGCHLD, or waits for all its children: it does not see ours, and we do not
+ * lose ours. */
 TEST_WITH(is_nobody_elses_child, setup, teardown)
 {
 	static const __sighandler_t handlers[] = { SIG_DFL, SIG_IGN };
@@ -124,7 +124,7 @@ TEST_WITH(is_nobody_elses_child, setup, teardown)
 	}
 }
 
-/* However that ends. */
+/* However the child ends. */
 TEST_WITH(ends_with_its_process, setup, teardown)
 {
 	int ready[2], status;
@@ -153,7 +153,7 @@ TEST_WITH(ends_with_its_process, setup, teardown)
 	close(ready[1]);
 }
 
-/* All that is said of one that cannot be: what is missing. */
+/* The only message names what is missing. */
 TEST_WITH(says_what_is_missing, setup, teardown)
 {
 	struct user_threads *threads;

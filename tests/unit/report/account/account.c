@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of a trace without times, in which positions are counts of instructions. */
+/* The account of a trace without times: positions are counts of instructions. */
 #include <string.h>
 
 #include "report/timeline.h"
 #include "test.h"
 
-/* 201000 instructions; what comes before the last 20000 does not count. */
+/* 201000 instructions, of which only the last 20000 count. */
 static int make(struct account *account, bool ends_at_spike)
 {
 	int r = TIMELINE(account, true, CALL(0, "early"), RETURN(180000), CALL(180000, "outer"),
@@ -54,7 +54,7 @@ static void print_path_with_stack(FILE *file)
 	print_path(file, &account);
 }
 
-/* Of a late thread there are two stacks. */
+/* A late thread has two stacks. */
 static void print_who_had_the_cpu(FILE *file)
 {
 	for (int interrupted = 0; interrupted < 2; interrupted++) {
@@ -98,7 +98,7 @@ static void print_what_the_cause_executed(FILE *file)
 	account_print(file, &account, 1);
 }
 
-/* At spaces, behind at most 100 columns. */
+/* Wraps at spaces, after at most 100 columns. */
 TEST(wraps_the_sentence)
 {
 	static const char *const words[] = { "123456789", "123456789012345" };

@@ -24,7 +24,7 @@ static void print_where_paths_part(FILE *file)
 				  CALL(31000, "b"), RETURN(32000), CALL(33000, "c"), RETURN(34000),
 				  RETURN(35000), CALL(36000, "flush"), RETURN(196000)),
 			 0);
-	/* Another task, which numbers names otherwise, and is deeper. */
+	/* Another task, with other numbers for names, and a deeper stack. */
 	assert_int_equal(TIMELINE(&there, true, TASK(0, "other 2"), CALL(0, "x"), CALL(0, "main"),
 				  CALL(130000, "a"), CALL(131000, "b"), RETURN(132000),
 				  CALL(133000, "c"), RETURN(134000), RETURN(135000),

@@ -55,7 +55,7 @@ TEST(an_interrupt_waits_for_its_handler)
 	     ENTER(115000, SPAN_NMI, "nmi"), RETURN(125000), RETURN(140000),
 	     ENTER(150000, SPAN_SOFTIRQ, "TASKLET"), RETURN(160000),
 	     ENTER(195000, SPAN_INTERRUPT, "local_timer"));
-	/* The same interrupt twice: one before that of the timer. */
+	/* The same vector twice: once before the timer's interrupt. */
 	ROWS(0,
 	     "Previous IRQ interference|local_timer|60\n"
 	     "IRQ handler delay||90\n"
@@ -64,7 +64,7 @@ TEST(an_interrupt_waits_for_its_handler)
 	     "IRQ latency||100\n",
 	     TASK(0, "stress 7"), ENTER(90000, SPAN_INTERRUPT, "local_timer"), RETURN(160000),
 	     ENTER(190000, SPAN_INTERRUPT, "local_timer"));
-	/* An interrupt that was there before the expected expiry is no delay of another one. */
+	/* An interrupt from before the expected expiry is not the late timer's. */
 	ROWS(0,
 	     "Previous IRQ interference|local_timer|100\n"
 	     "IRQ handler delay||100\n"

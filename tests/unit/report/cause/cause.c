@@ -25,19 +25,19 @@ static void names_who_turned_interrupts_off(FILE *file)
 	SAY(true, TASK(0, "stress 7"), CALL(0, "main"), CALL(1000, "baz"), CALL(2000, "bar"),
 	    CALL(3000, "foo"), CALL(110000, "acme_flush"), OFF(110000, "acme_flush"), ON(190000),
 	    RETURN(190000));
-	/* The function that is there for it only is not the one. */
+	/* A function that only disables interrupts is not the culprit. */
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), CALL(90000, "acme_flush"),
 	    CALL(90000, "_raw_spin_lock_irqsave"), OFF(90001, "_raw_spin_lock_irqsave"),
 	    RETURN(90010), ON(190000), RETURN(190000));
 	/* It took no time. */
 	SAY(true, TASK(0, "stress 7"), CALL(90000, "acme_flush"), CALL(90000, "_raw_spin_lock_irq"),
 	    OFF(90000, "_raw_spin_lock_irq"), RETURN(90000), ON(190000), RETURN(190000));
-	/* Where the time went, in many calls. */
+	/* The function with most of the time, in many calls. */
 	SAY(true, TASK(0, "stress 7"), CALL(90000, "acme_flush"), OFF(90000, "acme_flush"),
 	    CALL(95000, "udelay"), CALL(95000, "delay_tsc"), RETURN(145000), RETURN(145000),
 	    CALL(145500, "udelay"), CALL(145500, "delay_tsc"), RETURN(200000), RETURN(200000),
 	    RETURN(201000), ON(201000));
-	/* Of two as long as each other, the first. */
+	/* The first of two of equal length. */
 	SAY(true, TASK(0, "stress 7"), CALL(100000, "first"), OFF(100000, "first"), ON(150000),
 	    RETURN(150000), CALL(150000, "second"), OFF(150000, "second"), ON(200000),
 	    RETURN(200000));
@@ -52,12 +52,12 @@ static void names_what_interrupts(FILE *file)
 	    OFF(110000, "asm_sysvec_call_function_single"),
 	    ENTER(110000, SPAN_INTERRUPT, "asm_sysvec_call_function_single"),
 	    CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000), ON(190000));
-	/* One that turns them on and takes its time. */
+	/* A long one that enables interrupts. */
 	SAY(true, TASK(0, "stress 7"), ENTER(110000, SPAN_SOFTIRQ, "handle_softirqs"),
 	    CALL(112000, "net_rx"), RETURN(190000), RETURN(190000));
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), ENTER(110000, SPAN_INTERRUPT, "irq"),
 	    RETURN(140000), ENTER(150000, SPAN_INTERRUPT, "irq"), RETURN(180000));
-	/* In code with interrupts off. */
+	/* An NMI in code with interrupts off. */
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), OFF(105000, "foo"),
 	    ENTER(120000, SPAN_NMI, "asm_exc_nmi"), RETURN(190000), ON(195000));
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), OFF(120000, "asm_exc_page_fault"),
@@ -66,7 +66,7 @@ static void names_what_interrupts(FILE *file)
 
 static void names_idle(FILE *file)
 {
-	/* It waits with interrupts off. */
+	/* The CPU waits with interrupts off. */
 	SAY(true, IDLE(0, "swapper/1"), CALL(0, "do_idle"), OFF(50000, "do_idle"),
 	    ENTER(60000, SPAN_IDLE, "intel_idle"), RETURN(196000), ON(197000));
 	SAY(false, IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
@@ -102,7 +102,7 @@ static void tells_what_events_do_not_show(FILE *file)
 
 static bool account_irqs_on;
 
-/* Of events with a stack. */
+/* For events with a stack at the spike. */
 #define SAY_STACK(these, ...)                                                                      \
 	do {                                                                                       \
 		_cleanup_(account_release) struct account account;                                 \
@@ -168,7 +168,7 @@ static void names_what_the_interrupt_came_upon(FILE *file)
 	SAY_STACK(gone, TASK(0, "stress 7"));
 	SAY_STACK(idle, IDLE(0, "swapper/1"));
 	SAY_STACK(queue, IDLE(0, "swapper/1"));
-	/* The interrupt has ended, or goes on: only then was it come upon. */
+	/* The stack is of the interrupt only if that has not ended. */
 	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
 		  RETURN(190000));
 	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(110000, SPAN_SOFTIRQ, "NET_RX"));
@@ -198,7 +198,7 @@ static void names_where_a_thread_was_switched_from(FILE *file)
 	}
 }
 
-/* It had the CPU before another one, or the interrupt itself was what was late. */
+/* The holder ran before another task; or the interrupt itself was late. */
 static void names_who_had_the_cpu(FILE *file)
 {
 	static const struct spike_frame before[] = { FRAME("acme_hold"), FRAME("foo") };
@@ -235,7 +235,7 @@ static void names_who_had_the_cpu(FILE *file)
 	}
 }
 
-/* It was running itself, perhaps; the stack is that of the report. */
+/* The reporting thread itself may have been running; the stack is that of the report. */
 static void names_what_was_reported(FILE *file)
 {
 	_cleanup_(account_release) struct account account;
@@ -272,7 +272,7 @@ static void blames_the_hardware_for_a_noise(FILE *file)
 	say(file, &account);
 }
 
-/* A mark without a latency, or an event. */
+/* A marker or an event, without a latency. */
 static void names_what_is_not_late(FILE *file)
 {
 	_cleanup_(account_release) struct account account;
@@ -286,7 +286,7 @@ static void names_what_is_not_late(FILE *file)
 	say(file, &account);
 }
 
-/* Whom the timer's interrupt interrupted is said of no other interrupt. */
+/* The interrupted task of the spike applies to the timer's interrupt only. */
 static void tells_earlier_tasks_apart(FILE *file)
 {
 	_cleanup_(account_release) struct account account;
@@ -294,7 +294,7 @@ static void tells_earlier_tasks_apart(FILE *file)
 	SAY(false, TASK(0, "other 8"), ENTER(110000, SPAN_INTERRUPT, "irq 4 ttyS0"), RETURN(180000),
 	    { LANE_TASKS, 181000, SPAN_THREAD, NULL }, TASK(181000, "stress 7"),
 	    ENTER(200000, SPAN_INTERRUPT, "local_timer"));
-	/* The timer's interrupt was when the thread was to be woken, not when it ran. */
+	/* The timer's interrupt wakes the thread, which runs later. */
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "other 8"),
 				  ENTER(110000, SPAN_INTERRUPT, "irq"), RETURN(190000)),
 			 0);
@@ -361,7 +361,7 @@ static void names_what_the_stack_shows(FILE *file)
 	}
 }
 
-/* Of a kernel thread: by the function of the work, whether a trace shows it or a stack. */
+/* A kernel thread's work is found by its function, in a trace or in a stack. */
 static void names_who_queued(FILE *file)
 {
 	static const struct senders senders = {

@@ -60,7 +60,7 @@ class Machine:
             back = self.p.call("cpu_relax")
             self.p.run(1)
             self.p.ret(back)
-        # The timer was to expire soon after that began.
+        # The timer was to expire soon after the culprit's begin.
         self.expected = self.begun + self.random.randrange(0, (self.p.time - self.begun) // 4)
 
     def expire(self):

@@ -29,7 +29,8 @@ static void check(const struct usage *usage, enum span_kind kind, uint64_t time_
 
 static int make(struct account *account)
 {
-	/* The first and the last interrupt end and begin where the window does: none is in it. */
+	/* The first interrupt ends at the window's begin, the last begins at its end: neither
+	 * counts. */
 	int r = TIMELINE(account, true, TASK(500, "stress 7"), CALL(500, "foo"), CALL(600, "foo"),
 			 ENTER(900, SPAN_INTERRUPT, "irq"), RETURN(1000), OFF(50000, "irq"),
 			 ENTER(50000, SPAN_INTERRUPT, "irq"), CALL(60000, "handler"), RETURN(90000),
@@ -49,7 +50,7 @@ TEST(every_moment_is_counted_once)
 	uint64_t sum_ns = 0, late_ns = 0;
 
 	assert_int_equal(make(&account), 0);
-	/* 200us before the spike, that was seen at 201us. */
+	/* 200us before the spike, which was detected at 201us. */
 	assert_int_equal(findings->begin, 1000);
 	assert_int_equal(findings->end, 201000);
 	for (size_t i = 0; i < findings->nr_budget; i++) {
@@ -91,7 +92,7 @@ TEST(functions_in_themselves_count_once)
 	assert_int_equal(function(&account, "foo")->count, 2);
 	assert_int_equal(function(&account, "handler")->self_ns, 30000);
 	assert_int_equal(function(&account, "irq")->total_ns, 66000);
-	/* In itself, where the timer was to expire. */
+	/* The innermost span at the expected expiry. */
 	assert_int_equal(account.spans->lanes[LANE_CODE].spans[account.findings.path].kind,
 			 SPAN_NMI);
 }
@@ -115,7 +116,7 @@ static void print_all(FILE *file)
 
 GOLDEN(PART(print_all))
 
-/* 100 columns, and nothing that a terminal would obey. */
+/* At most 100 columns, and no control characters. */
 TEST(prints_plain_text)
 {
 	_cleanup_(account_release) struct account account;
@@ -132,7 +133,7 @@ TEST(prints_plain_text)
 	assert_int_equal(account_finish(&account), 0);
 	text = WRITTEN(file, account_print(file, &account, 5));
 	assert_null(strchr(text, '\x1b'));
-	/* The sentence, which comes first, and the fingerprint have names as they are. */
+	/* The sentence, which comes first, and the fingerprint have uncut names. */
 	for (const char *line = strstr(text, "\n\n") + 2; *line; line += strcspn(line, "\n") + 1) {
 		if (strncmp(line, "  fingerprint", 13))
 			assert_in_range(strcspn(line, "\n"), 0, 100);

@@ -45,7 +45,7 @@ TEST(says_what_rose)
 	check(&facts, &none,
 	      "; the hypervisor ran something else for 190us (steal) in the 2s since the session "
 	      "was armed");
-	/* What was taken in the time of the latency is better to know. */
+	/* Steal time during the latency is more precise. */
 	facts.late_steal_ns = 100 * US;
 	check(&facts, &none, "; the hypervisor ran something else for 100us of that (steal)");
 	facts.late_steal_ns = 250 * US;

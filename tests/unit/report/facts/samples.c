@@ -63,12 +63,12 @@ TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
 	check(&samples, 20, 50, "3 of 4 samples in flush() < write() < entry()");
 	check(&samples, 20, 20, "1 of 1 samples in delay() < flush() < write() < entry()");
 	check(&samples, 21, 29, "");
-	/* None is in more than half of them. */
+	/* No function is in more than half of them. */
 	check(&samples, 50, 60, "1 of 2 samples in other() < entry()");
 	samples_release(&samples);
 }
 
-/* Functions that call each other count once for a sample. */
+/* Recursive functions count once a sample. */
 TEST_WITH(takes_recursion, set_up, tear_down)
 {
 	struct samples samples = { 0 };
@@ -90,7 +90,7 @@ static void take(struct samples *samples, const uint64_t *addresses, uint64_t si
 	assert_int_equal(samples_add(samples, names, NULL, &event), 0);
 }
 
-/* Markers are no addresses; what is cut off is left out; user space has no functions. */
+/* Context markers are no addresses; cut entries are left out; user space has no functions. */
 TEST_WITH(takes_callchains, set_up, tear_down)
 {
 	const uint64_t user[] = { (uint64_t)-512, 0x401000, 0, 0x7fffffffffff };

@@ -65,7 +65,7 @@ TEST_IN_FOLDER(finds_who_asked_this_cpu)
 
 	read_all(&senders, samples, ARRAY_SIZE(samples), 3, 7);
 	assert_int_equal(senders.nr, 5);
-	/* The newest before it came, by the function. */
+	/* The newest one before it with the same function. */
 	assert_int_equal(senders_find(&senders, 18, "ipi_mb")->tid, 10);
 	assert_int_equal(senders_find(&senders, 20, "ipi_mb")->tid, 20);
 	assert_false(senders_find(&senders, 20, "ipi_mb")->queued);
@@ -73,7 +73,7 @@ TEST_IN_FOLDER(finds_who_asked_this_cpu)
 	assert_true(senders_find(&senders, 18, "vmstat_update")->queued);
 	assert_null(senders_find(&senders, 9, "ipi_mb"));
 	assert_null(senders_find(&senders, 18, "other"));
-	/* The kernel does not know the function, or does not tell it. */
+	/* The function is unknown or not recorded. */
 	assert_int_equal(senders_find(&senders, 15, NULL)->tid, 11);
 	assert_int_equal(senders_find(&senders, 18, NULL)->tid, 16);
 }

@@ -88,7 +88,7 @@ TEST(strips_instances_of_devices)
 	check(fingerprint_irq, rows, ARRAY_SIZE(rows));
 }
 
-/* A recorder names the vector, another one the function of its entry. */
+/* One recorder names the vector, another one its entry function. */
 TEST(names_entries_alike)
 {
 	static const struct row rows[] = {
@@ -168,7 +168,7 @@ TEST(is_the_same_of_two_recorders_and_two_kernels)
 	fingerprint_of(&pt, &account);
 	assert_string_equal(pt.id, events.id);
 
-	/* The function of the system call is not on the stack: it jumps to ksys_write(). */
+	/* The system call's function is not on the stack: it tail-calls ksys_write(). */
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "other 9")), 0);
 	give_stack(&account, old, ARRAY_SIZE(old));
 	fingerprint_of(&pt, &account);
@@ -228,7 +228,7 @@ TEST(tells_preempted_threads_from_sleepers)
 						 "work_for_cpu_fn", "process_one_work" };
 	static const char *const asleep[] = { "__schedule", "schedule", "do_nanosleep",
 					      "__x64_sys_clock_nanosleep", "do_syscall_64" };
-	/* Of Debian's 6.12, which is preempted where it wants to be. */
+	/* Voluntary preemption, from Debian's 6.12. */
 	static const char *const between[] = { "__schedule", "__cond_resched", "process_one_work",
 					       "worker_thread", "kthread" };
 	struct fingerprint found;

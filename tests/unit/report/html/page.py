@@ -38,7 +38,7 @@ class Browser:
         self.reader, from_browser = os.pipe()
 
         def take_pipes():
-            # Neither may be where the other is to be.
+            # Neither descriptor may be in the other's place.
             pipes = [os.dup(fd) if fd > 9 else os.dup2(fd, 20 + n) for n, fd in enumerate((to_browser, from_browser))]
             os.dup2(pipes[0], 3)
             os.dup2(pipes[1], 4)
@@ -128,7 +128,7 @@ def check_click(browser):
     box = browser.run("(({x, y, width}) => [x, y, width])(document.getElementById('chart').getBoundingClientRect())")
     browser.run("document.getElementById('all').click()")
     before = browser.chart()
-    # Until what is there is wide enough to be hit.
+    # Until the slice is wide enough to hit.
     for _ in range(60):
         browser.mouse("mouseWheel", box[0] + box[2] / 2, box[1] + 80, deltaX=0, deltaY=-200)
     check(browser.chart() != before, "zooming changes nothing")
@@ -139,7 +139,7 @@ def check_click(browser):
             break
     found = text_of(browser, "details")
     check(found.startswith("function_") and "5 instructions" in found and "900ns" in found, f"clicked on: {found!r}")
-    # The middle of the time is that slice's, give or take the pixel that was zoomed into.
+    # The middle of the time is in that slice, within a pixel of the zoom.
     number = int(found.split("function_")[1].split("functions")[0])
     check(abs(number - SLICES // 4 % 997) <= SLICES / 2 / box[2], f"clicked on: {found!r}")
 
@@ -203,7 +203,7 @@ def check_harmless(browser):
     check(browser.run("document.title").startswith("perf-poke: IRQ latency"), "the title was changed")
     asked = [event["params"]["request"]["url"] for event in browser.events if event["method"] == "Network.requestWillBeSent"]
     check(asked and all(url.startswith("file:///") and url.endswith("page.html") for url in asked), f"asked for: {asked}")
-    # That a canvas is read back often is this test's doing.
+    # Only errors: Chromium warns because this test reads the canvas back often.
     said = [event for event in browser.events if event["method"] in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled")
             or event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"]
     equal(said, [], "what the browser complains about")

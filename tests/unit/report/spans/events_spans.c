@@ -162,7 +162,7 @@ TEST_IN_FOLDER(reads_events)
 	assert_false(spans->has_functions);
 }
 
-/* An exit was lost: what is in it ends with what is around it. */
+/* An exit was lost: the inner span ends with the outer one. */
 TEST_IN_FOLDER(goes_on_after_lost_ends)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
@@ -179,7 +179,7 @@ TEST_IN_FOLDER(goes_on_after_lost_ends)
 	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-90 cut\n");
 }
 
-/* Long before the window only what is still open then is kept. */
+/* Before the window only open spans are kept. */
 TEST_IN_FOLDER(is_bounded)
 {
 	const size_t nr = 150000;

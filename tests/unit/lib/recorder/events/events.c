@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On a tracefs of this test's own: a folder with events/SYSTEM/NAME/id. */
+/* On a fake tracefs: a folder with events/SYSTEM/NAME/id. */
 #include "recorder/events/events.h"
 
 #include <fcntl.h>
@@ -29,8 +29,7 @@ static int make_tracefs(void **state)
 	put_file(fd, "events/irq_vectors/local_timer_entry/id", "30\n");
 	put_file(fd, "events/irq_vectors/local_timer_exit/id", "31\n");
 	put_file(fd, "events/irq_vectors/reschedule_entry/id", "32\n");
-	/* Events without a number, as the ftrace system's; one with a number that cannot be read.
-	 */
+	/* Events without an ID, like those of the ftrace system; one with an invalid ID. */
 	put_file(fd, "events/ftrace/function/format", "");
 	put_file(fd, "events/ftrace/print/id", "5\n");
 	put_file(fd, "events/bad/empty/id", "");
@@ -116,7 +115,7 @@ TEST_WITH(adds_what_osnoise_reports, make_tracefs, remove_folder)
 	event_list_close(&list);
 }
 
-/* No more of it is read than has room. */
+/* Only as much as fits is read. */
 TEST_WITH(survives_a_long_number, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event asked = { "odd:long", NULL };
@@ -127,8 +126,8 @@ TEST_WITH(survives_a_long_number, make_tracefs, remove_folder)
 	event_list_close(&list);
 }
 
-/* Only events that have a number are for perf. */
-/* Interrupts have senders, also if a user has chosen them. */
+/* perf can open only events with an ID. */
+/* Interrupts have senders, also if the user chose the events. */
 TEST_WITH(knows_what_is_sent, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event none = { "sched:sched_switch", NULL };
@@ -174,7 +173,7 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 		assert_true(list.events[i].optional);
 		assert_null(list.events[i].filter);
 	}
-	/* It says what is missing to who wants to know it. */
+	/* The probe's detail names what is missing. */
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 	assert_string_equal(messages.text,
@@ -195,8 +194,7 @@ TEST_WITH(no_default_at_all, make_tracefs, remove_folder)
 	assert_null(list.events);
 }
 
-/* The last mention decides; and an event that somebody insists on is not optional, whatever the
- * order. */
+/* The last mention decides. An event that is required once is not optional, in any order. */
 TEST_WITH(mentions_twice, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event asked[] = {
@@ -218,7 +216,7 @@ TEST_WITH(mentions_twice, make_tracefs, remove_folder)
 	event_list_close(&list);
 }
 
-/* Tracepoints and what is sampled: of the kind that is not named, the default. */
+/* Tracepoints and samples: the defaults apply to the kind that is not named. */
 TEST_WITH(takes_what_is_sampled, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event sampled = { "cpu-clock/period=9/k", NULL };
@@ -243,7 +241,7 @@ TEST_WITH(takes_what_is_sampled, make_tracefs, remove_folder)
 			    "event 'cycles': a filter is of tracepoints, and this is none");
 }
 
-/* Where the machine has one, and nothing is named instead. */
+/* If the machine has it, and no other is named. */
 TEST_WITH(adds_samples, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event tracepoint = { "sched:sched_switch", NULL };

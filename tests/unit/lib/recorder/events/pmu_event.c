@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On a root of this test's own, with the PMU of an Intel CPU as its sysfs has it. */
+/* On a fake root with an Intel CPU's PMU in sysfs. */
 #include "recorder/events/pmu_event.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ TEST(tells_them_from_tracepoints)
 		assert_false(pmu_event_is(are_not[i]));
 }
 
-/* What `perf record -vv` shows for the same names. */
+/* From `perf record -vv` with the same names. */
 TEST_WITH(takes_what_perf_takes, make_root, remove_folder)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The recorder without the kernel: tracefs is a folder, and the functions of rings.h are replaced
- * at link time by rings that hold what the test puts there. */
+/* The recorder without the kernel: tracefs is a folder, and link-time replacements of rings.h hold
+ * the test's records. */
 #include "recorder/recorder.h"
 
 #include <fcntl.h>
@@ -34,14 +34,14 @@ static struct {
 	char data[ARRAY_SIZE(cpus)][RING_SIZE];
 	size_t size[ARRAY_SIZE(cpus)];
 } kernel;
-/* The rings of the sideband: empty, but for the renaming of a task on their first CPU. */
+/* The rings of the sideband: empty but for a renamed task on the first CPU. */
 static struct {
 	struct ring_event *event;
 	size_t nr_cpus;
 	int joined;
 	bool freed;
 } side;
-static uint64_t first_id; /* of the events; the next ones follow it */
+static uint64_t first_id; /* of the first event */
 static int tracefs_dir;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
@@ -247,7 +247,7 @@ TEST_WITH(asks_for_events, make_tracefs, remove_folder)
 	assert_int_equal(kernel.events[0].attr.type, PERF_TYPE_TRACEPOINT);
 	assert_int_equal(kernel.events[0].attr.config, 10);
 	check_attr(&kernel.events[0].attr);
-	/* And one on every CPU for the names of tasks. */
+	/* One more on each CPU for task names. */
 	assert_int_equal(side.nr_cpus, sysconf(_SC_NPROCESSORS_ONLN));
 	assert_int_equal(side.event->attr.config, PERF_COUNT_SW_DUMMY);
 	assert_true(side.event->attr.comm);
@@ -315,7 +315,7 @@ TEST_WITH(describes_itself, make_tracefs, remove_folder)
 	recorder->ops->free(recorder);
 	json_object_put(json);
 
-	/* What the kernel refused is not recorded. */
+	/* Events that the kernel refuses are not recorded. */
 	json = json_object_new_object();
 	recorder = open_recorder(events + 1, 1, 65536);
 	recorder->ops->describe(recorder, json);
@@ -343,7 +343,7 @@ TEST_WITH(passes_on, make_tracefs, remove_folder)
 	recorder->ops->free(recorder);
 }
 
-/* A ring is filled as it is read: newest record first. */
+/* A ring is filled in the order of reading: newest record first. */
 static void put(size_t ring, const void *bytes, size_t len)
 {
 	assert_true(kernel.size[ring] + len <= RING_SIZE);
@@ -406,14 +406,14 @@ static void fill_rings(void)
 	put_sample(0, 500);
 	put_lost(0, 400, 7);
 	put_sample(0, 300);
-	/* The oldest one's end is overwritten. */
+	/* The end of the oldest record is overwritten. */
 	put(0, &torn, sizeof(torn));
 	put(0, "rest of a sample", 16);
 	put_sample(1, 450);
 	put_comm(1, 200);
 }
 
-/* Time, type and size of each record that came from a ring, in the order of the file. */
+/* Time, type and size of each record from a ring, in file order. */
 static void list_records(int dirfd, char *list, size_t size)
 {
 	struct bytes file = load_file(dirfd, "perf.data/data"), header = slice(file, 40, 16);
@@ -475,7 +475,7 @@ TEST_WITH(writes_oldest_first, make_tracefs, remove_folder)
 	recorder->ops->free(recorder);
 }
 
-/* The spike's CPU decides how far back the capture goes; without one, what all CPUs have. */
+/* The history is that of the spike's CPU; without one, the common history of all CPUs. */
 TEST_WITH(history_is_of_the_spikes_cpu, make_tracefs, remove_folder)
 {
 	static const struct {
@@ -515,8 +515,7 @@ TEST_WITH(empty_rings_make_a_file, make_tracefs, remove_folder)
 	recorder->ops->free(recorder);
 }
 
-/* The ids of the nth event of a file, whose attributes of 136 bytes each end with where they are.
- */
+/* The IDs of the nth event of a file; each attribute of 136 bytes ends with their place. */
 static struct bytes ids_of(struct bytes file, size_t event)
 {
 	struct bytes attrs = slice(file, 24, 16);
@@ -548,7 +547,7 @@ static void check_first_id(const char *name, struct recorder *recorder, struct s
 	}
 }
 
-/* What was copied before a CPU came back keeps its ids, though it is written later. */
+/* Records copied before a CPU came back keep their IDs when written later. */
 TEST_WITH(opens_again_what_was_offline, make_tracefs, remove_folder)
 {
 	struct recorder *recorder = open_recorder(NULL, 0, 0);
@@ -563,7 +562,7 @@ TEST_WITH(opens_again_what_was_offline, make_tracefs, remove_folder)
 	check_first_id("before", recorder, before, 1);
 	check_first_id("after", recorder, after, 101);
 
-	/* The sideband is tried also when the events fail. */
+	/* The sideband is tried even if the events fail. */
 	kernel.reopen_error = -EPERM;
 	assert_int_equal(recorder->ops->cpu_online(recorder, 5), -EPERM);
 	assert_int_equal(side.joined, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On a /proc/kallsyms of this test's own. */
+/* On a fake /proc/kallsyms. */
 #include "recorder/pt/addr_filter.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On PMU folders of this test's own, as those of real processors. */
+/* On fake PMU folders, like those of real processors. */
 #include "recorder/pt/config.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define CYC_THRESH(n) ((uint64_t)(n) << 19)
 #define PSB_PERIOD(n) ((uint64_t)(n) << 24)
 
-/* What perf chooses on a Skylake. */
+/* perf's choice on a Skylake. */
 #define DEFAULTS 0x300e601ULL
 
 static struct messages messages;
@@ -29,7 +29,7 @@ struct sysfs_file {
 	const char *path, *content;
 };
 
-/* Of all processors, whatever they are capable of. */
+/* The same on all processors. */
 static const struct sysfs_file formats[] = {
 	{ "type", "8\n" },
 	{ "format/pt", "config:0\n" },
@@ -132,7 +132,7 @@ static void check_config(const char *event, uint64_t expected)
 			 (uintmax_t)expected);
 }
 
-/* `message`: the beginning of what is said, with %s for the event. */
+/* `message`: the beginning of the message, with %s for the event. */
 static void check_error(const char *event, int error, const char *message)
 {
 	_cleanup_free_ char *expected = NULL;
@@ -205,12 +205,12 @@ TEST_WITH(knows_this_cpu, make_skylake, remove_folder)
 	assert_int_equal(config.cap_event_trace, 0);
 	put_files(folder->fd, newest, ARRAY_SIZE(newest));
 	assert_int_equal(parsed(NULL).cap_event_trace, 1);
-	/* Of the event of its own alone. */
+	/* Only in the recorder's own event. */
 	check_config("intel_pt//", DEFAULTS);
 	check_config(NULL, DEFAULTS | CYC | NORETCOMP | EVENT);
 }
 
-/* No cycles and no MTC packets: neither by default nor in the event of its own. */
+/* No CYC and no MTC packets, neither with intel_pt// nor in the recorder's own event. */
 TEST_WITH(leaves_out_what_an_old_cpu_has_not, make_broadwell, remove_folder)
 {
 	struct pt_config config = parsed(NULL);
@@ -219,7 +219,7 @@ TEST_WITH(leaves_out_what_an_old_cpu_has_not, make_broadwell, remove_folder)
 	assert_true(config.exclude_user);
 	assert_false(config.exclude_kernel);
 	assert_int_equal(config.max_nonturbo_ratio, 28);
-	/* Older drivers have no other file of it. */
+	/* Older drivers have only this file. */
 	assert_int_equal(config.nr_addr_filters, 10);
 	assert_int_equal(config.tsc_ctc_n, 0);
 	assert_int_equal(config.tsc_ctc_d, 0);
@@ -289,7 +289,7 @@ TEST_WITH(takes_terms, make_skylake, remove_folder)
 	check_config("intel_pt/psb_period=0/", DEFAULTS & ~PSB_PERIOD(15));
 	check_config("intel_pt/psb_period=5/", (DEFAULTS | PSB_PERIOD(5)) & ~PSB_PERIOD(2));
 	check_config("intel_pt/tsc=0,mtc=0,branch=0,pt=0/", DEFAULTS & ~(TSC | MTC | BRANCH | PT));
-	/* What is off needs no capability. */
+	/* A term that is off needs no capability. */
 	check_config("intel_pt/ptw=0,event=0,notnt=0/", DEFAULTS);
 	put_files(folder->fd, newest, ARRAY_SIZE(newest));
 	check_config("intel_pt/ptw,fup_on_ptw,pwr_evt,event,notnt/",
@@ -361,7 +361,7 @@ TEST_WITH(refuses_terms, make_skylake, remove_folder)
 	memset(name, 'c', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	check_unknown(name, name);
-	/* A file that is there, but not in this folder or for everybody's eyes. */
+	/* A file that exists, but elsewhere or unreadable. */
 	put_file(folder->fd, "format/.hidden", "config:2\n");
 	check_unknown(".hidden", ".hidden");
 	put_file(folder->fd, "other", "config:2\n");

@@ -37,7 +37,7 @@ static struct pt_pool *new_pool(size_t nr, size_t size)
 	return pool;
 }
 
-/* Pages that are in memory. -1: the buffer is not mapped. */
+/* Resident pages. -1: the buffer is not mapped. */
 static long resident_pages(uint8_t *buffer, size_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -63,7 +63,7 @@ TEST(keeps_memory_that_is_there)
 	assert_int_equal(resident_pages(two, SIZE), pages);
 	pt_pool_give(pool, one);
 	assert_int_equal(resident_pages(one, SIZE), pages);
-	/* Again the same, whichever is free. */
+	/* The same ones again, whichever is free. */
 	assert_ptr_equal(pt_pool_take(pool), one);
 	pt_pool_give(pool, two);
 	assert_ptr_equal(pt_pool_take(pool), two);
@@ -93,7 +93,7 @@ TEST(takes_fresh_memory_when_all_is_in_use)
 
 	check_fresh(pool, kept);
 	pt_pool_give(pool, NULL);
-	/* What was fresh is not kept, nor does it make free what is. */
+	/* A fresh buffer is not kept, and returning it frees no kept one. */
 	check_fresh(pool, kept);
 	no_memory = true;
 	assert_null(pt_pool_take(pool));
@@ -127,7 +127,7 @@ struct giver {
 	unsigned int wrong;
 };
 
-/* As the writer does: what it is handed is its own until it gives it back. */
+/* Like the writer: it owns a buffer until it returns it. */
 static void *give(void *arg)
 {
 	struct giver *giver = arg;
@@ -158,7 +158,7 @@ TEST(is_given_back_by_another_thread)
 			*giver.buffers[i] = i + 1;
 		}
 		pthread_barrier_wait(&giver.barrier);
-		/* While it gives. */
+		/* While another thread returns buffers. */
 		mine = pt_pool_take(giver.pool);
 		assert_non_null(mine);
 		pthread_barrier_wait(&giver.barrier);
