@@ -204,16 +204,47 @@ def archives():
         yield "bad-zstd-bomb", subprocess.run(["zstd", "-qc"], input=zeros, stdout=subprocess.PIPE, check=True).stdout
 
 
-def captures():
-    def changed(path, value):
-        copy = json.loads(json.dumps(CAPTURE))
-        *folders, last = path.split(".")
-        at = copy
-        for folder in folders:
-            at = at[folder]
-        at[last] = value
-        return json.dumps(copy).encode()
+def changed(path, value, of=CAPTURE):
+    copy = json.loads(json.dumps(of))
+    *folders, last = path.split(".")
+    at = copy
+    for folder in folders:
+        at = at[folder]
+    at[last] = value
+    return json.dumps(copy).encode()
 
+
+def saved():
+    """The same as the library reads it: of other things more, of the recorder less."""
+    kernel = {"address": "0xffffffff81000000", "user": False, "symbol": "f", "module": "m", "offset": 7}
+    user = {"address": "0x7f0000001000", "user": True, "file": "/usr/bin/x", "offset": 4096, "build_id": "11" * 20}
+    spike = dict(CAPTURE["spike"], trigger="thread", stack=[kernel, user], policy="fifo", priority=50,
+                 holder={"pid": 1, "tid": 2, "interrupted": True, "stack": [kernel]}, noise={"irq_ns": 1})
+    one = dict(CAPTURE, spike=spike)
+    whole = json.dumps(one, indent=2).encode()
+    yield "good-whole", whole
+    yield "good-plain", json.dumps(CAPTURE).encode()
+    yield "good-kind", changed("recorder.kind", "of tomorrow", one)
+    yield "good-deep-stack", changed("spike.stack", [kernel, user] * 200, one)
+    for i, text in enumerate(("", "1", "x", "111", "11" * 100, "1x", 5, None)):
+        yield "good-build-id-%d" % i, changed("spike.stack", [dict(user, build_id=text)], one)
+    for i, text in enumerate(("", "0x", "x", "0x" + "f" * 100, 5, None)):
+        yield "good-address-%d" % i, changed("spike.stack", [dict(kernel, address=text)], one)
+    yield "bad-trigger", changed("spike.trigger", "of tomorrow", one)
+    for i, value in enumerate((1, "x", None, [])):
+        yield "bad-frame-%d" % i, changed("spike.holder.stack", [kernel, value], one)
+    for i, value in enumerate((-2, 8192, 1 << 40)):
+        yield "bad-cpu-%d" % i, changed("spike.cpu", value, one)
+        yield "bad-ran-cpu-%d" % i, changed("spike.ran_cpu", value, one)
+    for field in ("schema", "spike", "recorder.kind", "spike.pid", "spike.comm", "spike.time_ns", "spike.holder.interrupted",
+                  "spike.wall_time"):
+        yield "bad-" + field, changed(field, [[]], one)
+    for i in range(0, len(whole) - 1, 97):
+        yield "bad-cut-%d" % i, whole[:i]
+    yield "bad-nul", whole + b"\0"
+
+
+def captures():
     whole = json.dumps(CAPTURE, indent=2).encode()
     yield "good-whole", whole
     yield "good-more", changed("spike.more", {"a": [1, 2.5, None]})
@@ -528,7 +559,7 @@ def known():
 
 
 def main():
-    for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("known", known()), ("traced", tables()),
+    for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("saved", saved()), ("known", known()), ("traced", tables()),
                            ("tracepoints", tracepoints.inputs()), ("calls", events()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(), real(sys.argv[2]))), ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)
