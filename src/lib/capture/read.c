@@ -149,6 +149,7 @@ static int read_spike(json_object *json, struct perf_poke_spike *spike, char **w
 		{ "spike.noise.softirq_ns", JSON_NUMBER, &spike->noise_softirq_ns },
 		{ "spike.noise.thread_ns", JSON_NUMBER, &spike->noise_thread_ns },
 		{ "spike.noise.nmi_ns", JSON_NUMBER, &spike->noise_nmi_ns },
+		{ "spike.noise.most_ns", JSON_NUMBER, &spike->noise_most_ns },
 		{ "threshold_ns", JSON_NUMBER, &spike->threshold_ns },
 		{ "spike.pid", JSON_TASK, &spike->pid },
 		{ "spike.tid", JSON_TASK, &spike->tid },

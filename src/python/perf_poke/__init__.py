@@ -22,7 +22,7 @@ from typing import Callable, Iterator, NamedTuple, Union
 
 from . import _library as lib
 
-__all__ = ["Capture", "Error", "Frame", "Option", "Session", "Spike", "Stats", "captures", "options", "read", "version"]
+__all__ = ["Capture", "Error", "Frame", "Holder", "Option", "Session", "Spike", "Stats", "captures", "options", "read", "version"]
 
 Value = Union[str, int, float, bool, "list[str]", None]
 _LEVELS = {lib.LOG_ERROR: logging.ERROR, lib.LOG_WARN: logging.WARNING, lib.LOG_INFO: logging.INFO}
@@ -46,6 +46,15 @@ class Frame(NamedTuple):
     user: bool
 
 
+class Holder(NamedTuple):
+    """Who had the CPU when a late thread was to run; `interrupted`: at the timer's interrupt, else where it gave up the CPU."""
+
+    pid: int
+    tid: int
+    interrupted: bool
+    stack: tuple[Frame, ...]
+
+
 @dataclasses.dataclass(frozen=True)
 class Spike:
     """What was late; see struct perf_poke_spike. Times are CLOCK_MONOTONIC."""
@@ -66,6 +75,7 @@ class Spike:
     poked: bool
     label: str
     stack: tuple[Frame, ...]
+    holder: Holder | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +115,11 @@ class Stats:
     sum_ns: int
     spikes: int
     unarmed: int
+    # Of the trigger span, what is not measured.
+    not_entered: int = 0
+    reentered: int = 0
+    thread_died: int = 0
+    no_room: int = 0
 
 
 def _raise(code: int, prefix: str = "") -> None:
@@ -114,6 +129,16 @@ def _raise(code: int, prefix: str = "") -> None:
 
 def _frame(frame: lib.Frame) -> Frame:
     return Frame(frame.address, lib.text(frame.symbol), lib.text(frame.file), frame.offset, frame.user)
+
+
+def _stack(frames: ctypes._Pointer[ctypes._Pointer[lib.Frame]], count: int) -> tuple[Frame, ...]:
+    return tuple(_frame(frames[i].contents) for i in range(count))
+
+
+def _holder(spike: lib.Spike) -> Holder | None:
+    if not spike.nr_holder_frames:
+        return None
+    return Holder(spike.holder_pid, spike.holder_tid, spike.holder_interrupted, _stack(spike.holder, spike.nr_holder_frames))
 
 
 def _spike(spike: lib.Spike) -> Spike:
@@ -133,7 +158,8 @@ def _spike(spike: lib.Spike) -> Spike:
         idle=spike.idle,
         poked=spike.poked,
         label=lib.text(spike.label) or "",
-        stack=tuple(_frame(spike.stack[i].contents) for i in range(spike.nr_frames)),
+        stack=_stack(spike.stack, spike.nr_frames),
+        holder=_holder(spike),
     )
 
 
@@ -313,7 +339,7 @@ class Session:
         code = lib.call("stats", self._pp, -1 if kind is None else kind, cpu, ctypes.byref(stats))
         if code:
             raise Error(-code, os.strerror(-code))
-        return Stats(stats.count, stats.min_ns, stats.max_ns, stats.sum_ns, stats.spikes, stats.unarmed)
+        return Stats(*(getattr(stats, field.name) for field in dataclasses.fields(Stats)))
 
     def __enter__(self) -> Session:
         self.start()

@@ -40,7 +40,9 @@ class Spike(ctypes.Structure):
                 ("noise_nmi_ns", c_uint64), ("ran_cpu", c_int), ("ran_watched", c_bool),
                 ("stack", POINTER(POINTER(Frame))), ("stack_pid", c_int), ("stack_tid", c_int), ("nr_frames", c_size_t),
                 ("branches", c_void_p), ("nr_branches", c_size_t), ("irqs_off", c_int), ("policy", c_int),
-                ("rt_priority", c_int), ("nice", c_int), ("label", c_char * 64)]
+                ("rt_priority", c_int), ("nice", c_int), ("label", c_char * 64), ("noise_most_ns", c_uint64),
+                ("holder", POINTER(POINTER(Frame))), ("holder_pid", c_int), ("holder_tid", c_int),
+                ("nr_holder_frames", c_size_t), ("holder_interrupted", c_bool)]
 
 
 class Capture(ctypes.Structure):
@@ -53,7 +55,8 @@ class Capture(ctypes.Structure):
 
 class Stats(ctypes.Structure):
     _fields_ = [("sz", c_size_t), ("count", c_uint64), ("min_ns", c_uint64), ("max_ns", c_uint64), ("sum_ns", c_uint64),
-                ("spikes", c_uint64), ("unarmed", c_uint64), ("missed", c_uint64), ("last_ns", c_uint64)]
+                ("spikes", c_uint64), ("unarmed", c_uint64), ("missed", c_uint64), ("last_ns", c_uint64), ("not_entered", c_uint64),
+                ("reentered", c_uint64), ("thread_died", c_uint64), ("no_room", c_uint64)]
 
 
 class Report(ctypes.Structure):

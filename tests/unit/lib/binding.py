@@ -29,7 +29,8 @@ CAPTURE = {
     "schema": 1, "recorder": {"kind": "events"}, "history_ns": None, "skid_ns": 5, "kernel": {"release": "6.1"},
     "spike": {"sequence": 7, "cpu": 3, "time_ns": 900, "latency_ns": 83245, "trigger": "thread", "comm": "loop",
               "wall_time": "2026-11-21T07:01:43.881833Z", "label": "l",
-              "stack": [{"address": "0x17", "symbol": "acme_flush", "module": "acme", "offset": 7, "user": False}]},
+              "stack": [{"address": "0x17", "symbol": "acme_flush", "module": "acme", "offset": 7, "user": False}],
+              "holder": {"pid": 5, "tid": 6, "interrupted": True, "stack": [{"address": "0x18", "symbol": "acme_wait", "offset": 9, "user": False}]}},
 }
 STRUCTS = {"option": lib.Option, "choice": lib.Choice, "frame": lib.Frame, "spike": lib.Spike, "capture": lib.Capture,
            "stats": lib.Stats, "report": lib.Report, "opts": lib.OptsHead}
@@ -97,6 +98,7 @@ class Binding(unittest.TestCase):
         self.assertEqual((spike.cpu, spike.latency_ns, spike.trigger), (3, 83245, "thread"))
         self.assertEqual((spike.comm, spike.label), ("loop", "l"))
         self.assertEqual(spike.stack, (perf_poke.Frame(0x17, "acme_flush", "acme", 7, False),))
+        self.assertEqual(spike.holder, perf_poke.Holder(5, 6, True, (perf_poke.Frame(0x18, "acme_wait", None, 9, False),)))
         with self.assertRaises(perf_poke.Error):
             list(perf_poke.captures(self.folder / "nowhere"))
 

@@ -14,7 +14,7 @@
 	"'function':'hrtimer_wakeup','function_address':'0xffffffff81000000','pid':12,'tid':13,"   \
 	"'comm':'a name that is too long','policy':'fifo','priority':42,'nice':-3,'idle':false,"   \
 	"'poked':false,'trigger':'thread','label':'loop','thread_ns':83245,"                       \
-	"'noise':{'irq_ns':6,'nmi_ns':9},'irqs_off':true,'stack_tid':14,"                          \
+	"'noise':{'irq_ns':6,'nmi_ns':9,'most_ns':4},'irqs_off':true,'stack_tid':14,"              \
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"          \
 	"'offset':7,'user':false},"                                                                \
 	"{'address':'0x401234','file':'/bin/a','build_id':'ab00cd','offset':4660,'user':true}],"   \
@@ -69,6 +69,7 @@ TEST(reads_all)
 	assert_int_equal(spike->irqs_off, 1);
 	assert_true(spike->has_noise);
 	assert_int_equal(spike->noise_nmi_ns, 9);
+	assert_int_equal(spike->noise_most_ns, 4);
 	assert_int_equal(spike->nr_frames, 2);
 	assert_int_equal(spike->stack[0]->address, 0xffffffffc0000017);
 	assert_string_equal(spike->stack[0]->symbol, "acme_flush");
