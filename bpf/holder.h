@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The task that has the CPU when a watched thread's timer expires, or when the thread is woken. Of
- * its stacks, that of the kernel is taken at each such interrupt that does not hit the idle task,
+ * its stacks, that of the kernel is taken at each such interrupt that hits the kernel outside of
+ * the idle task while the session is armed, because only there a task keeps others from the CPU;
  * the whole one once the thread is late: at the interrupt, if that was late already, else where the
  * task gives up the CPU. */
 #ifndef HOLDER_H
@@ -8,6 +9,14 @@
 
 #include "spike.h"
 #include "stack.h"
+
+#include <linux/ptrace.h>
+
+#include <bpf/bpf_tracing.h>
+
+/* Of what an interrupt has interrupted; NULL outside of interrupts. A program that names it is only
+ * loaded where the kernel knows where it is. */
+extern struct pt_regs *__irq_regs __weak __ksym;
 
 /* By CPU */
 struct {
@@ -49,7 +58,7 @@ static __noinline int holder_stack(void *ctx, __u32 at_interrupt)
  * named instead. NULL: it is kept, or the same task still has the CPU. */
 static __always_inline struct trigger_holder *holder_seen(__u32 cpu, __u64 now)
 {
-	struct trigger_holder *holder = bpf_map_lookup_elem(&holders, &cpu);
+	struct trigger_holder *holder = has_stacks ? bpf_map_lookup_elem(&holders, &cpu) : NULL;
 
 	if (!holder || (holder->since_ns && !holder->until_ns))
 		return NULL;
@@ -65,18 +74,31 @@ static __always_inline struct trigger_holder *holder_seen(__u32 cpu, __u64 now)
 	return holder;
 }
 
-/* The timer's interrupt has come. */
-static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns)
+/* Kernel addresses are negative. */
+static __always_inline bool interrupts_user(void)
+{
+	struct pt_regs *const *at = &__irq_regs ? bpf_this_cpu_ptr(&__irq_regs) : NULL;
+	struct pt_regs *regs = at ? *at : NULL;
+	__s64 address = 0;
+
+	if (regs)
+		bpf_probe_read_kernel(&address, sizeof(address), &PT_REGS_IP(regs));
+	return address > 0;
+}
+
+/* The timer's interrupt has come. user: it is known to hit user space. */
+static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u64 user)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct trigger_holder *holder = holder_seen(bpf_get_smp_processor_id(), now);
 
-	if (!holder || !has_stacks || !(__u32)pid_tgid)
+	if (!holder || !(__u32)pid_tgid)
 		return 0;
 	holder->pid = pid_tgid >> 32;
 	holder->tid = pid_tgid;
-	holder->interrupted_size =
-		bpf_get_stack(ctx, holder->interrupted, sizeof(holder->interrupted), 0);
+	if (armed && !disarmed && !user)
+		holder->interrupted_size =
+			bpf_get_stack(ctx, holder->interrupted, sizeof(holder->interrupted), 0);
 	if (is_late(irq_ns))
 		holder_stack(ctx, 1);
 	return 0;
@@ -86,7 +108,7 @@ static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns)
 static __always_inline void holder_switched(void *ctx, __u32 from)
 {
 	__u32 key = bpf_get_smp_processor_id();
-	struct trigger_holder *holder = bpf_map_lookup_elem(&holders, &key);
+	struct trigger_holder *holder = has_stacks ? bpf_map_lookup_elem(&holders, &key) : NULL;
 	__u64 now;
 
 	if (!holder || !holder->since_ns || holder->until_ns)

@@ -63,7 +63,7 @@ static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *
 	return tell(s);
 }
 
-static __always_inline int expire(__u64 *ctx, bool has_threads)
+static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registers)
 {
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
 	__u32 key = bpf_get_smp_processor_id();
@@ -94,14 +94,15 @@ static __always_inline int expire(__u64 *ctx, bool has_threads)
 		spike(ctx, cpu, timer, now, latency_ns);
 	}
 	if (waits)
-		holder_interrupted(ctx, expires + latency_ns, latency_ns);
+		holder_interrupted(ctx, expires + latency_ns, latency_ns,
+				   has_registers && interrupts_user());
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer(__u64 *ctx)
 {
-	return expire(ctx, false);
+	return expire(ctx, false, false);
 }
 
 /* The same if threads that timers wake are watched too: a program of its own, because libbpf needs
@@ -109,7 +110,14 @@ int trigger_hrtimer(__u64 *ctx)
 SEC("?tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer_threads(__u64 *ctx)
 {
-	return expire(ctx, true);
+	return expire(ctx, true, false);
+}
+
+/* The same where a program can see what was interrupted. */
+SEC("?tp_btf/hrtimer_expire_entry")
+int trigger_hrtimer_registers(__u64 *ctx)
+{
+	return expire(ctx, true, true);
 }
 
 /* The programs below are run by user space with BPF_PROG_TEST_RUN. */

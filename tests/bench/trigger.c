@@ -4,20 +4,24 @@
  * timers. Then the trigger and an empty program are measured alone, because the first program pays
  * for cache misses. usage: bench-trigger [PERIOD_US] */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/kallsyms.h"
 #include "bpf/trigger.h"
 #include "reference.skel.h"
-#include "trigger.skel.h"
+#include "trigger/state.h"
 #include "trigger/trigger.h"
 #include "workload/cyclic.h"
 
@@ -236,6 +240,62 @@ static int measure_alone(void)
 	return 0;
 }
 
+/* Reads in the kernel, or spins in user space, as what the timers interrupt. */
+static pid_t start_busy(int cpu, bool kernel)
+{
+	static char buffer[1 << 20];
+	cpu_set_t set;
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	fd = open("/dev/zero", O_RDONLY);
+	if (sched_setaffinity(0, sizeof(set), &set) || fd < 0)
+		_exit(1);
+	alarm(10 * SECONDS);
+	for (;;) {
+		if (kernel && read(fd, buffer, sizeof(buffer)) < 0)
+			_exit(1);
+	}
+}
+
+/* One CPU whose timers wake a thread that is watched. */
+static int measure_threads(int cpu, bool kernel, bool stacks)
+{
+	struct trigger_config config = {
+		.cpus = &cpu,
+		.nr_cpus = 1,
+		.thresholds_ns = { [TRIGGER_THREAD] = THRESHOLD_NS },
+		.stacks = stacks,
+	};
+	pid_t busy = start_busy(cpu, kernel);
+	struct trigger *trigger = NULL;
+	struct cost expiry, change;
+	int ret = 1;
+
+	if (kallsyms_find("hrtimer_wakeup", &config.threads.hrtimer_wakeup) ||
+	    trigger_open(&trigger, &config, &log))
+		goto out;
+	trigger_arm(trigger);
+	sleep(SECONDS / 2);
+	expiry = cost_of(trigger->hrtimer);
+	change = cost_of(trigger->skel->progs.latency_switch);
+	printf("%-20s %10" PRIu64 " %8.0f %10" PRIu64 " %8.0f\n",
+	       !stacks	? "without stacks"
+	       : kernel ? "in the kernel"
+			: "in user space",
+	       expiry.runs, expiry.ns, change.runs, change.ns);
+	ret = !expiry.runs;
+out:
+	kill(busy, SIGKILL);
+	waitpid(busy, NULL, 0);
+	trigger_free(trigger);
+	return ret;
+}
+
 static int measure(const int *cpus, size_t nr_cpus, uint64_t period_us)
 {
 	struct trigger_bpf *trigger = load_trigger(THRESHOLD_NS, true);
@@ -266,7 +326,11 @@ static int measure(const int *cpus, size_t nr_cpus, uint64_t period_us)
 	trigger_bpf__destroy(trigger);
 	reference = NULL;
 	trigger = NULL;
-	ret = ret || measure_alone();
+	printf("%-20s %10s %8s %10s %8s\n", "trigger thread, busy", "expiries", "ns", "switches",
+	       "ns");
+	ret = ret || measure_threads(cpus[0], false, false) ||
+	      measure_threads(cpus[0], false, true) || measure_threads(cpus[0], true, true) ||
+	      measure_alone();
 out:
 	if (stats >= 0)
 		close(stats);

@@ -187,6 +187,18 @@ static int find_all(const char *name, struct symbol_range **ret, size_t *nr)
 	return 0;
 }
 
+bool kallsyms_has(const char *name)
+{
+	_cleanup_(reader_close) struct reader reader = reader_open();
+	struct symbol symbol;
+
+	while (next(&reader, &symbol)) {
+		if (!strcmp(symbol.name, name))
+			return true;
+	}
+	return false;
+}
+
 int kallsyms_find(const char *name, uint64_t *address)
 {
 	_cleanup_free_ struct symbol_range *ranges = NULL;

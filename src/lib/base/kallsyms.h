@@ -16,6 +16,9 @@ struct symbol_range {
  * `address` is the first; -EPERM: the kernel hides its addresses. */
 int kallsyms_find(const char *name, uint64_t *address);
 
+/* Whether the kernel lists this symbol, of data too (CONFIG_KALLSYMS_ALL). */
+bool kallsyms_has(const char *name);
+
 /* -EPERM: the kernel hides its addresses; 0: it does not. */
 int kallsyms_check(void);
 

@@ -254,6 +254,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (!trigger->skel)
 		return log_error(log, -errno, "cannot open the trigger program: %s",
 				 strerror(errno));
+	trigger->hrtimer = trigger->skel->progs.trigger_hrtimer;
 	trigger->skel->rodata->function = config->function;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;

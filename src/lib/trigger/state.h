@@ -14,6 +14,7 @@
 
 struct trigger {
 	struct trigger_bpf *skel;
+	struct bpf_program *hrtimer; /* that of these which is attached */
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
 	struct trigger_cpu *more; /* of cpus_more */

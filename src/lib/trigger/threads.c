@@ -120,8 +120,10 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	rodata->thread_claimed = threads->claimed;
 	bpf_map__set_max_entries(skel->maps.activations, trigger->nr_possible + SLEEPERS_MAX);
 	bpf_map__set_max_entries(skel->maps.holders, trigger->nr_possible);
-	bpf_program__set_autoload(skel->progs.trigger_hrtimer, false);
-	bpf_program__set_autoload(skel->progs.trigger_hrtimer_threads, true);
+	bpf_program__set_autoload(trigger->hrtimer, false);
+	trigger->hrtimer = kallsyms_has("__irq_regs") ? skel->progs.trigger_hrtimer_registers
+						      : skel->progs.trigger_hrtimer_threads;
+	bpf_program__set_autoload(trigger->hrtimer, true);
 	if (threads->noise) {
 		bpf_map__set_max_entries(skel->maps.noises, trigger->nr_possible);
 		bpf_program__set_autoload(skel->progs.noise_irq_ns, true);

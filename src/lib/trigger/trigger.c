@@ -247,16 +247,13 @@ bool trigger_has_noise(const struct trigger *trigger)
 
 uint64_t trigger_missed(const struct trigger *trigger)
 {
-	const struct trigger_bpf *skel = trigger->skel;
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
 	int fd;
 
-	if (!skel)
+	if (!trigger->skel)
 		return trigger->missed;
-	fd = bpf_program__fd(bpf_program__autoload(skel->progs.trigger_hrtimer)
-				     ? skel->progs.trigger_hrtimer
-				     : skel->progs.trigger_hrtimer_threads);
+	fd = bpf_program__fd(trigger->hrtimer);
 	return bpf_obj_get_info_by_fd(fd, &info, &size) ? trigger->missed : info.recursion_misses;
 }
 
