@@ -141,9 +141,9 @@ class Kernel(SpanTest):
         self.assertEqual((span["all"]["count"], span["not_entered"], span["reentered"]), (3, 0, 0))
 
     def test_measures_first(self):
-        with self.session(NANOSLEEP, "1us", "--adaptive", "50", "--warmup", "1s", "--count", "1") as session:
-            with common.python_on(self.cpu, "import time\nwhile True: time.sleep(0.02)\n"):
-                self.assertEqual(session.finish(), 0, session.__dict__)
+        with common.python_on(self.cpu, "import time\nwhile True: time.sleep(0.02)\n"), \
+                self.session(NANOSLEEP, "1us", "--adaptive", "50", "--warmup", "1s", "--count", "1") as session:
+            self.assertEqual(session.finish(), 0, session.__dict__)
         capture, = session.captures
         with open(os.path.join(capture["path"], "capture.json")) as file:
             threshold_ns = json.load(file)["threshold_ns"]
