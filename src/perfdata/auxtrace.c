@@ -7,22 +7,15 @@
 #define AUXTRACE_INTEL_PT 1
 #define AUXTRACE_SIZE 48
 
-static void put_record(struct perfdata_buf *buf, uint32_t type, size_t size)
-{
-	const struct perf_event_header header = { .type = type, .size = size };
-
-	perfdata_buf_add(buf, &header, sizeof(header));
-}
-
 int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDATA_PT_NR],
 			 const char *filter)
 {
 	size_t len = filter ? strlen(filter) : 0;
 	size_t padded = len ? ALIGN8(len + 1) : 0;
 
-	put_record(buf, PERFDATA_RECORD_AUXTRACE_INFO,
-		   sizeof(struct perf_event_header) + sizeof(uint64_t) * (1 + PERFDATA_PT_NR) +
-			   padded);
+	perfdata_buf_header(buf, PERFDATA_RECORD_AUXTRACE_INFO, 0,
+			    sizeof(struct perf_event_header) +
+				    sizeof(uint64_t) * (1 + PERFDATA_PT_NR) + padded);
 	perfdata_buf_u32(buf, AUXTRACE_INTEL_PT);
 	perfdata_buf_u32(buf, 0);
 	for (int i = 0; i < PERFDATA_PT_FILTER_STR_LEN; i++)
@@ -40,8 +33,8 @@ int perfdata_put_pt_info(struct perfdata_buf *buf, const uint64_t fields[PERFDAT
 
 int perfdata_put_time_conv(struct perfdata_buf *buf, const struct perf_event_mmap_page *page)
 {
-	put_record(buf, PERFDATA_RECORD_TIME_CONV,
-		   sizeof(struct perf_event_header) + 6 * sizeof(uint64_t));
+	perfdata_buf_header(buf, PERFDATA_RECORD_TIME_CONV, 0,
+			    sizeof(struct perf_event_header) + 6 * sizeof(uint64_t));
 	perfdata_buf_u64(buf, page->time_shift);
 	perfdata_buf_u64(buf, page->time_mult);
 	perfdata_buf_u64(buf, page->time_zero);
@@ -58,8 +51,8 @@ int perfdata_put_id_index(struct perfdata_buf *buf, const struct perfdata_event 
 
 	for (size_t i = 0; i < nr; i++)
 		ids += events[i].nr_ids;
-	put_record(buf, PERFDATA_RECORD_ID_INDEX,
-		   sizeof(struct perf_event_header) + sizeof(uint64_t) * (1 + 4 * ids));
+	perfdata_buf_header(buf, PERFDATA_RECORD_ID_INDEX, 0,
+			    sizeof(struct perf_event_header) + sizeof(uint64_t) * (1 + 4 * ids));
 	perfdata_buf_u64(buf, ids);
 	for (size_t i = 0; i < nr; i++) {
 		for (size_t cpu = 0; cpu < events[i].nr_ids; cpu++) {
@@ -83,7 +76,7 @@ int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace 
 		size += trace->parts[i].len;
 	padded = ALIGN8(size);
 
-	put_record(&head, PERFDATA_RECORD_AUXTRACE, AUXTRACE_SIZE);
+	perfdata_buf_header(&head, PERFDATA_RECORD_AUXTRACE, 0, AUXTRACE_SIZE);
 	perfdata_buf_u64(&head, padded);
 	perfdata_buf_u64(&head, 0); /* offset in the AUX stream; unused */
 	perfdata_buf_u64(&head, trace->reference);

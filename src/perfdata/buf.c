@@ -72,6 +72,13 @@ void perfdata_buf_u64(struct perfdata_buf *buf, uint64_t value)
 	perfdata_buf_add(buf, &value, sizeof(value));
 }
 
+void perfdata_buf_header(struct perfdata_buf *buf, uint32_t type, uint16_t misc, size_t size)
+{
+	const struct perf_event_header header = { .type = type, .misc = misc, .size = size };
+
+	perfdata_buf_add(buf, &header, sizeof(header));
+}
+
 void perfdata_buf_string(struct perfdata_buf *buf, const char *string)
 {
 	size_t len = strlen(string);
@@ -102,6 +109,16 @@ int perfdata_buf_read_file(struct perfdata_buf *buf, int dirfd, const char *path
 		else if (errno != EINTR)
 			return -errno;
 	}
+}
+
+int perfdata_buf_read_text(struct perfdata_buf *buf, int dirfd, const char *path)
+{
+	int r = perfdata_buf_read_file(buf, dirfd, path);
+
+	if (r < 0)
+		return r;
+	perfdata_buf_zero(buf, 1);
+	return buf->error;
 }
 
 ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size)

@@ -57,15 +57,12 @@ static void put(struct perfdata_buf *body, uint16_t misc, const struct build_id 
 		const char *name)
 {
 	const size_t len = strlen(name), padded = (len / NAME_ALIGN + 1) * NAME_ALIGN;
-	const struct perf_event_header header = {
-		.misc = misc | MISC_BUILD_ID_SIZE,
-		.size = sizeof(header) + sizeof(uint32_t) + sizeof(id->bytes) + sizeof(uint32_t) +
-			padded,
-	};
 
 	if (!id->size || padded > NAME_MAX_SIZE)
 		return;
-	perfdata_buf_add(body, &header, sizeof(header));
+	perfdata_buf_header(body, 0, misc | MISC_BUILD_ID_SIZE,
+			    sizeof(struct perf_event_header) + 2 * sizeof(uint32_t) +
+				    sizeof(id->bytes) + padded);
 	perfdata_buf_u32(body, -1);
 	perfdata_buf_add(body, id->bytes, sizeof(id->bytes));
 	perfdata_buf_add(body, &id->size, 1);

@@ -31,6 +31,12 @@ void perfdata_buf_string(struct perfdata_buf *buf, const char *string);
 /* Appends a file, also of /proc or tracefs, whose size is 0. */
 int perfdata_buf_read_file(struct perfdata_buf *buf, int dirfd, const char *path);
 
+/* The same, with a NUL at the end. */
+int perfdata_buf_read_text(struct perfdata_buf *buf, int dirfd, const char *path);
+
+/* Appends the header of a record of this size. */
+void perfdata_buf_header(struct perfdata_buf *buf, uint32_t type, uint16_t misc, size_t size);
+
 /* Reads the start of a file without the trailing newline. Returns the length or a negative errno.
  */
 ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size);

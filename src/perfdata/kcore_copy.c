@@ -66,12 +66,9 @@ static int each_line(int dirfd, const char *path, void (*add)(struct code *, con
 	char *rest, *line;
 	int r;
 
-	r = perfdata_buf_read_file(&text, dirfd, path);
+	r = perfdata_buf_read_text(&text, dirfd, path);
 	if (r < 0)
 		return r;
-	perfdata_buf_zero(&text, 1);
-	if (text.error)
-		return text.error;
 	for (rest = (char *)text.data; (line = strsep(&rest, "\n"));)
 		add(code, line);
 	return 0;

@@ -53,34 +53,19 @@ struct perfdata;
 /** The features that describe the system. */
 struct perfdata_features;
 
-/**
- * Creates the folder `dirname` (0700) with the file `data` (0600).
- *
- * On failure the caller removes the folder, if it was created.
- *
- * @param ret  set on success
- * @param dirfd  as for openat()
- * @param dirname  name of the folder; must not exist
- * @param events  the kinds of events; all must have the same sample_type and sample_id_all
- * @param nr  number of events
- */
+/** Creates the folder `dirname` (0700), which must not exist, with the file `data` (0600). All
+ * events must have the same sample_type and sample_id_all. On failure the caller removes the
+ * folder, if it was created. */
 int perfdata_create(struct perfdata **ret, int dirfd, const char *dirname,
 		    const struct perfdata_event *events, size_t nr);
 
 /** Appends whole records. After a failure, all later calls fail with the same error. */
 int perfdata_write(struct perfdata *pd, const void *records, size_t len);
 
-/**
- * Completes and closes the file.
- *
- * If an event has use_clockid, also writes the current offset of that clock to the time of day.
- *
- * @param pd  file; afterwards only perfdata_size(), perfdata_dirfd() and perfdata_free() may be
- *            called
- * @param features  description of the system, or NULL
- * @param first_ns  time of the oldest sample
- * @param last_ns  time of the newest sample; 0 without samples
- */
+/** Completes and closes the file: afterwards only perfdata_size(), perfdata_dirfd() and
+ * perfdata_free() may be called. If an event has use_clockid, also writes the current offset of
+ * that clock to the time of day. `features` may be NULL; the times are those of the oldest and the
+ * newest sample, last_ns 0 without samples. */
 int perfdata_finish(struct perfdata *pd, const struct perfdata_features *features,
 		    uint64_t first_ns, uint64_t last_ns);
 
@@ -93,82 +78,42 @@ int perfdata_dirfd(const struct perfdata *pd);
 /** Closes and frees. NULL is allowed. */
 void perfdata_free(struct perfdata *pd);
 
-/**
- * Reads the description of the system. Unavailable features are omitted.
- *
- * @param ret  set on success
- * @param rootfd  see above
- * @param version  version of the recording program
- * @param argv  its command line, or NULL
- * @param argc  number of arguments
- */
+/** Reads the description of the system. Unavailable features are omitted. Version and command line
+ * are those of the recording program. */
 int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char *version,
 			  const char *const *argv, size_t argc);
 
-/**
- * Adds the formats of tracepoints, which perf needs to decode them. Call once.
- *
- * @param features  modified
- * @param tracefs_fd  root of a tracefs; O_PATH is enough
- * @param names  `sys:event`; duplicates are allowed
- * @param nr  number of names
- *
- * Returns: 0, -EINVAL: malformed name, -ENOENT: no such tracepoint, or the error of reading it.
- */
+/** Adds the formats of tracepoints (`sys:event`, duplicates are allowed), which perf needs to
+ * decode them. Call once. tracefs_fd: its root; O_PATH is enough. Returns 0, -EINVAL: malformed
+ * name, -ENOENT: no such tracepoint, or the error of reading it. */
 int perfdata_features_add_tracing(struct perfdata_features *features, int tracefs_fd,
 				  const char *const *names, size_t nr);
 
 /** Frees. NULL is allowed. */
 void perfdata_features_free(struct perfdata_features *features);
 
-/**
- * Appends the MMAP records of the kernel and its modules. They must precede all records with a
- * time. Appends nothing if addresses are hidden (kptr_restrict).
- *
- * @param buf  output
- * @param attr  of any event of the file
- * @param rootfd  see above
- */
+/** Appends the MMAP records of the kernel and its modules. They must precede all records with a
+ * time. Appends nothing if addresses are hidden (kptr_restrict). `attr`, here and below: of any
+ * event of the file. */
 int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
-/**
- * Appends COMM records of all tasks. Tasks that exit meanwhile are skipped.
- *
- * @param buf  output
- * @param attr  of any event of the file
- * @param rootfd  see above
- */
+/** Appends COMM records of all tasks. Tasks that exit meanwhile are skipped. */
 int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
-/**
- * Appends a COMM record with the current name of a forked task at the time of the fork, unless it
- * has exited.
- *
- * @param buf  output
- * @param record  the PERF_RECORD_FORK
- * @param rootfd  see above
- */
+/** Appends a COMM record with the current name of a forked task at the time of the fork, unless it
+ * has exited. record: the PERF_RECORD_FORK. */
 int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header *record,
 			int rootfd);
 
-/**
- * Append where the code of tasks is mapped, for traces and stacks of user space.
- *
- * @param buf  where to
- * @param attr  of one of the file's events
- * @param rootfd  see above
- * @param pid  of the one process, or -1: of all
- */
+/** Appends where the code of a process is mapped, or of all (-1), for traces and stacks of user
+ * space. */
 int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd,
 			   int pid);
 
 /** A cache of the build ids of files. */
 struct perfdata_build_ids;
 
-/**
- * @param ret  set on success
- * @param rootfd  see above; must stay open
- */
+/** rootfd must stay open. */
 int perfdata_build_ids_new(struct perfdata_build_ids **ret, int rootfd);
 
 /** Frees. NULL is allowed. */
@@ -180,16 +125,10 @@ struct perfdata_records {
 	size_t len;
 };
 
-/**
- * Adds the build ids of files with mapped code. Files that are gone or not ELF are skipped. Call
- * once a file, before perfdata_finish().
- *
- * @param pd  file
- * @param ids  cache; a file is read again only if it has changed
- * @param records  MMAP2 records from perfdata_put_task_maps() and the kernel; those of running
- *                 tasks first. Other types are ignored.
- * @param nr  number of records
- */
+/** Adds the build ids of files with mapped code. Files that are gone or not ELF are skipped; one
+ * is read again only if it has changed. Call once a file, before perfdata_finish(). records: MMAP2
+ * from perfdata_put_task_maps() and the kernel, those of running tasks first; other types are
+ * ignored. */
 int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
 			   const struct perfdata_records *records, size_t nr);
 
@@ -253,32 +192,17 @@ struct perfdata_auxtrace {
 /** Appends a trace. Traces of a CPU must be in chronological order. */
 int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace *trace);
 
-/**
- * Creates the folder `kcore_dir` with `kallsyms` and `modules`, which may be empty.
- *
- * @param dirfd  folder of a perf.data
- * @param rootfd  see above
- */
+/** Creates the folder `kcore_dir` in that of a perf.data, with `kallsyms` and `modules`, which may
+ * be empty. */
 int perfdata_kcore_dir(int dirfd, int rootfd);
 
-/**
- * Adds the kernel's code to `kcore_dir`: the kernel proper, modules, and BPF programs and
- * trampolines with symbols.
- *
- * @param dirfd  folder of a perf.data with a kcore_dir, whose kallsyms locates the code
- * @param rootfd  see above
- *
- * Returns: 0, -ENOENT: no /proc/kcore, -EPERM: no permission or hidden addresses, -ENODATA: it
- * lacks the kernel's text, or the error of reading or writing. After a failure there is no `kcore`.
- */
+/** Adds the kernel's code, located by kallsyms, to the `kcore_dir` of a perf.data: the kernel
+ * proper, modules, and BPF programs and trampolines with symbols. Returns 0, -ENOENT: no
+ * /proc/kcore, -EPERM: no permission or hidden addresses, -ENODATA: it lacks the kernel's text, or
+ * the error of reading or writing. After a failure there is no `kcore`. */
 int perfdata_kcore(int dirfd, int rootfd);
 
-/**
- * Creates the same `kcore_dir` in another perf.data by hard links, or else by copying.
- *
- * @param from_dirfd  folder of the perf.data with kcore_dir
- * @param to_dirfd  folder of the other perf.data
- */
+/** Creates the same `kcore_dir` in another perf.data by hard links, or else by copying. */
 int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd);
 
 #endif

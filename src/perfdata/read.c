@@ -25,6 +25,39 @@ struct header {
 	uint64_t features[4];
 };
 
+struct perfdata_bytes perfdata_take(struct perfdata_cursor *cursor, uint64_t size)
+{
+	struct perfdata_bytes bytes = { cursor->at, size };
+
+	if (cursor->short_of || size > cursor->left) {
+		cursor->short_of = true;
+		return (struct perfdata_bytes){};
+	}
+	cursor->at += size;
+	cursor->left -= size;
+	return bytes;
+}
+
+uint32_t perfdata_take_u32(struct perfdata_cursor *cursor)
+{
+	struct perfdata_bytes bytes = perfdata_take(cursor, sizeof(uint32_t));
+	uint32_t value = 0;
+
+	if (bytes.data)
+		memcpy(&value, bytes.data, sizeof(value));
+	return value;
+}
+
+uint64_t perfdata_take_u64(struct perfdata_cursor *cursor)
+{
+	struct perfdata_bytes bytes = perfdata_take(cursor, sizeof(uint64_t));
+	uint64_t value = 0;
+
+	if (bytes.data)
+		memcpy(&value, bytes.data, sizeof(value));
+	return value;
+}
+
 /* UINT64_MAX on overflow. */
 static uint64_t end_of(const struct perfdata_section *section)
 {

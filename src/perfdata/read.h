@@ -24,6 +24,19 @@ struct perfdata_section {
 	uint64_t offset, size;
 };
 
+/** Bytes of a file, not aligned. */
+struct perfdata_bytes {
+	const uint8_t *data;
+	uint64_t size;
+};
+
+/** Remaining bytes. Reading past the end gives none, or zeros, and sets `short_of`. */
+struct perfdata_cursor {
+	const uint8_t *at;
+	uint64_t left;
+	bool short_of;
+};
+
 /** A file, mapped. All zero is none. */
 struct perfdata_file {
 	const uint8_t *bytes;
@@ -82,24 +95,19 @@ enum perfdata_feature {
 	PERFDATA_FEATURE_NR,
 };
 
-/**
- * Maps a file and reads its header.
- *
- * @param file  set on success, for perfdata_unmap()
- * @param fd  may be closed afterwards
- *
- * Returns: 0, -EINVAL: not a regular file or not a perf.data, or the error of fstat() or mmap().
- */
+/** Maps a file, whose descriptor may be closed afterwards, and reads its header. Returns 0,
+ * -EINVAL: not a regular file or not a perf.data, or the error of fstat() or mmap(). */
 int perfdata_map(struct perfdata_file *file, int fd);
+
+struct perfdata_bytes perfdata_take(struct perfdata_cursor *cursor, uint64_t size);
+uint32_t perfdata_take_u32(struct perfdata_cursor *cursor);
+uint64_t perfdata_take_u64(struct perfdata_cursor *cursor);
 
 /** Unmaps. All zero is allowed. */
 void perfdata_unmap(struct perfdata_file *file);
 
-/**
- * Finds a feature.
- *
- * Returns: 0 with *section inside the file, -ENOENT: no such feature, -EINVAL: beyond the end.
- */
+/** Returns 0 with the feature's section, inside the file, -ENOENT: no such feature, -EINVAL: beyond
+ * the end. */
 int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 		     struct perfdata_section *section);
 

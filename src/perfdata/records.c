@@ -25,13 +25,9 @@ static size_t trailer_size(const struct perf_event_attr *attr)
 static void put_header(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t type,
 		       uint16_t misc, size_t body, const char *name)
 {
-	const struct perf_event_header header = {
-		.type = type,
-		.misc = misc,
-		.size = sizeof(header) + body + ALIGN8(strlen(name) + 1) + trailer_size(attr),
-	};
-
-	perfdata_buf_add(buf, &header, sizeof(header));
+	perfdata_buf_header(buf, type, misc,
+			    sizeof(struct perf_event_header) + body + ALIGN8(strlen(name) + 1) +
+				    trailer_size(attr));
 }
 
 /* A sample id of zeros means no time, i.e. before all others, and the first event. */
@@ -116,9 +112,9 @@ static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_at
 /* A missing file, such as modules of a kernel without modules, is empty. */
 static int read_text(struct perfdata_buf *text, int rootfd, const char *path)
 {
-	int r = perfdata_buf_read_file(text, rootfd, path);
+	int r = perfdata_buf_read_text(text, rootfd, path);
 
-	if (r < 0 && r != -ENOENT)
+	if (r != -ENOENT)
 		return r;
 	perfdata_buf_zero(text, 1);
 	return text->error;
@@ -203,12 +199,9 @@ static int put_process_maps(struct perfdata_buf *buf, const struct perf_event_at
 	int r;
 
 	snprintf(path, sizeof(path), "%s/maps", pid);
-	r = perfdata_buf_read_file(&maps, proc_fd, path);
+	r = perfdata_buf_read_text(&maps, proc_fd, path);
 	if (r < 0)
 		return is_out_of_sight(r) ? 0 : r;
-	perfdata_buf_zero(&maps, 1);
-	if (maps.error)
-		return maps.error;
 	for (rest = (char *)maps.data; (line = strsep(&rest, "\n"));)
 		put_map(buf, attr, strtoul(pid, NULL, 10), line);
 	return 0;
@@ -274,7 +267,6 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 		uint8_t trailer[];
 	} *fork = (const void *)record;
 	size_t trailer = record->size - sizeof(*fork);
-	struct perf_event_header header = { .type = PERF_RECORD_COMM };
 	char path[64], comm[COMM_SIZE] = "";
 	ssize_t r;
 
@@ -283,8 +275,8 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 	r = perfdata_read_string(rootfd, path, comm, sizeof(comm));
 	if (r < 0)
 		return is_out_of_sight(r) ? 0 : r;
-	header.size = sizeof(header) + 8 + sizeof(comm) + trailer;
-	perfdata_buf_add(buf, &header, sizeof(header));
+	perfdata_buf_header(buf, PERF_RECORD_COMM, 0,
+			    sizeof(struct perf_event_header) + 8 + sizeof(comm) + trailer);
 	perfdata_buf_u32(buf, fork->pid);
 	perfdata_buf_u32(buf, fork->tid);
 	perfdata_buf_add(buf, comm, sizeof(comm));
@@ -309,10 +301,8 @@ int perfdata_put_task_maps(struct perfdata_buf *buf, const struct perf_event_att
 
 int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, uint32_t tid)
 {
-	const struct perf_event_header header = { .type = PERF_RECORD_ITRACE_START,
-						  .size = sizeof(header) + 40 };
-
-	perfdata_buf_add(buf, &header, sizeof(header));
+	perfdata_buf_header(buf, PERF_RECORD_ITRACE_START, 0,
+			    sizeof(struct perf_event_header) + 40);
 	/* In the record, then in the sample id. */
 	for (int i = 0; i < 2; i++) {
 		perfdata_buf_u32(buf, pid);
@@ -327,9 +317,7 @@ int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, u
 
 int perfdata_put_finished_round(struct perfdata_buf *buf)
 {
-	const struct perf_event_header header = { .type = PERFDATA_RECORD_FINISHED_ROUND,
-						  .size = sizeof(header) };
-
-	perfdata_buf_add(buf, &header, sizeof(header));
+	perfdata_buf_header(buf, PERFDATA_RECORD_FINISHED_ROUND, 0,
+			    sizeof(struct perf_event_header));
 	return buf->error;
 }

@@ -26,59 +26,19 @@ struct perfdata_event_id {
 	uint32_t kind;
 };
 
-/* Remaining bytes. Reading past the end gives zeros and sets `short_of`. */
-struct cursor {
-	const uint8_t *at;
-	uint64_t left;
-	bool short_of;
-};
-
-static struct perfdata_bytes take(struct cursor *cursor, uint64_t size)
-{
-	struct perfdata_bytes bytes = { cursor->at, size };
-
-	if (cursor->short_of || size > cursor->left) {
-		cursor->short_of = true;
-		return (struct perfdata_bytes){};
-	}
-	cursor->at += size;
-	cursor->left -= size;
-	return bytes;
-}
-
-static uint64_t take_u64(struct cursor *cursor)
-{
-	struct perfdata_bytes bytes = take(cursor, sizeof(uint64_t));
-	uint64_t value = 0;
-
-	if (bytes.data)
-		memcpy(&value, bytes.data, sizeof(value));
-	return value;
-}
-
-static uint32_t take_u32(struct cursor *cursor)
-{
-	struct perfdata_bytes bytes = take(cursor, sizeof(uint32_t));
-	uint32_t value = 0;
-
-	if (bytes.data)
-		memcpy(&value, bytes.data, sizeof(value));
-	return value;
-}
-
-static struct perfdata_bytes take_array(struct cursor *cursor, uint64_t nr, uint64_t size)
+static struct perfdata_bytes take_array(struct perfdata_cursor *cursor, uint64_t nr, uint64_t size)
 {
 	uint64_t bytes;
 
-	return take(cursor, __builtin_mul_overflow(nr, size, &bytes) ? UINT64_MAX : bytes);
+	return perfdata_take(cursor, __builtin_mul_overflow(nr, size, &bytes) ? UINT64_MAX : bytes);
 }
 
 static bool section_cursor(const struct perfdata_file *file, struct perfdata_section section,
-			   struct cursor *cursor)
+			   struct perfdata_cursor *cursor)
 {
 	if (section.offset > file->size || section.size > file->size - section.offset)
 		return false;
-	*cursor = (struct cursor){ file->bytes + section.offset, section.size, false };
+	*cursor = (struct perfdata_cursor){ file->bytes + section.offset, section.size, false };
 	return true;
 }
 
@@ -88,7 +48,7 @@ static int add_ids(struct perfdata_events *events, const struct perfdata_file *f
 {
 	size_t nr = events->nr_ids + section.size / sizeof(uint64_t);
 	struct perfdata_event_id *grown;
-	struct cursor ids;
+	struct perfdata_cursor ids;
 
 	if (!section_cursor(file, section, &ids) || nr > file->size / sizeof(uint64_t))
 		return -EINVAL;
@@ -100,21 +60,21 @@ static int add_ids(struct perfdata_events *events, const struct perfdata_file *f
 	events->ids = grown;
 	while (events->nr_ids < nr)
 		grown[events->nr_ids++] =
-			(struct perfdata_event_id){ take_u64(&ids), (uint32_t)events->nr };
+			(struct perfdata_event_id){ perfdata_take_u64(&ids), (uint32_t)events->nr };
 	return 0;
 }
 
 /* An attr contains its own size, which may differ from the header's. events->kinds has room. */
-static int add_attr(struct perfdata_events *events, struct cursor *attrs)
+static int add_attr(struct perfdata_events *events, struct perfdata_cursor *attrs)
 {
 	struct perfdata_kind *kind = &events->kinds[events->nr];
 	struct perfdata_bytes bytes;
-	struct cursor head = *attrs;
+	struct perfdata_cursor head = *attrs;
 	uint32_t size;
 
-	take_u32(&head);
-	size = take_u32(&head) ?: ATTR_SIZE_MIN;
-	bytes = take(attrs, size);
+	perfdata_take_u32(&head);
+	size = perfdata_take_u32(&head) ?: ATTR_SIZE_MIN;
+	bytes = perfdata_take(attrs, size);
 	if (size < ATTR_SIZE_MIN || attrs->short_of)
 		return -EINVAL;
 	*kind = (struct perfdata_kind){};
@@ -123,7 +83,7 @@ static int add_attr(struct perfdata_events *events, struct cursor *attrs)
 }
 
 static int add_kind(struct perfdata_events *events, const struct perfdata_file *file,
-		    struct cursor *attrs)
+		    struct perfdata_cursor *attrs)
 {
 	int r = add_attr(events, attrs);
 	struct perfdata_section section;
@@ -131,7 +91,7 @@ static int add_kind(struct perfdata_events *events, const struct perfdata_file *
 
 	if (r)
 		return r;
-	ids = take(attrs, sizeof(section));
+	ids = perfdata_take(attrs, sizeof(section));
 	if (attrs->short_of)
 		return -EINVAL;
 	memcpy(&section, ids.data, sizeof(section));
@@ -144,7 +104,7 @@ static int add_kind(struct perfdata_events *events, const struct perfdata_file *
 static int add_piped_kind(struct perfdata_events *events, const struct perfdata_file *file,
 			  const struct perfdata_record *record)
 {
-	struct cursor attr = { record->bytes, record->size, false };
+	struct perfdata_cursor attr = { record->bytes, record->size, false };
 	struct perfdata_kind *grown;
 	int r;
 
@@ -152,7 +112,7 @@ static int add_piped_kind(struct perfdata_events *events, const struct perfdata_
 	if (!grown)
 		return -ENOMEM;
 	events->kinds = grown;
-	take(&attr, RECORD_HEADER_SIZE);
+	perfdata_take(&attr, RECORD_HEADER_SIZE);
 	r = add_attr(events, &attr);
 	if (!r)
 		r = add_ids(
@@ -184,7 +144,7 @@ static int compare_ids(const void *a, const void *b)
 static int read_kinds(struct perfdata_events *events, const struct perfdata_file *file)
 {
 	uint64_t nr = file->attr_size ? file->attrs.size / file->attr_size : 0;
-	struct cursor attrs;
+	struct perfdata_cursor attrs;
 	int r = 0;
 
 	if (!section_cursor(file, file->attrs, &attrs) || file->attr_size < ENTRY_SIZE_MIN ||
@@ -202,20 +162,20 @@ static int read_kinds(struct perfdata_events *events, const struct perfdata_file
 static int read_names(struct perfdata_events *events, const struct perfdata_file *file)
 {
 	struct perfdata_section section;
-	struct cursor names;
+	struct perfdata_cursor names;
 	uint32_t attr_size;
 
 	if (perfdata_feature(file, PERFDATA_FEATURE_EVENT_DESC, &section) ||
-	    !section_cursor(file, section, &names) || take_u32(&names) != events->nr)
+	    !section_cursor(file, section, &names) || perfdata_take_u32(&names) != events->nr)
 		return 0;
-	attr_size = take_u32(&names);
+	attr_size = perfdata_take_u32(&names);
 	for (size_t i = 0; i < events->nr; i++) {
 		struct perfdata_bytes name;
 		uint32_t nr_ids;
 
-		take(&names, attr_size);
-		nr_ids = take_u32(&names);
-		name = take(&names, take_u32(&names));
+		perfdata_take(&names, attr_size);
+		nr_ids = perfdata_take_u32(&names);
+		name = perfdata_take(&names, perfdata_take_u32(&names));
 		take_array(&names, nr_ids, sizeof(uint64_t));
 		if (names.short_of)
 			return 0;
@@ -296,98 +256,98 @@ static const struct perfdata_kind *kind_of(const struct perfdata_events *events,
 	return find_kind(events, id);
 }
 
-static void take_task(struct cursor *cursor, struct perfdata_sample *sample)
+static void take_task(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
-	sample->pid = (int32_t)take_u32(cursor);
-	sample->tid = (int32_t)take_u32(cursor);
+	sample->pid = (int32_t)perfdata_take_u32(cursor);
+	sample->tid = (int32_t)perfdata_take_u32(cursor);
 }
 
 /* Common to samples and sample ids. */
-static void take_ids_and_cpu(struct cursor *cursor, struct perfdata_sample *sample)
+static void take_ids_and_cpu(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;
 
 	if (type & PERF_SAMPLE_ID)
-		sample->id = take_u64(cursor);
+		sample->id = perfdata_take_u64(cursor);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		sample->stream_id = take_u64(cursor);
+		sample->stream_id = perfdata_take_u64(cursor);
 	if (!(type & PERF_SAMPLE_CPU))
 		return;
-	sample->cpu = (int32_t)take_u32(cursor);
-	take_u32(cursor);
+	sample->cpu = (int32_t)perfdata_take_u32(cursor);
+	perfdata_take_u32(cursor);
 }
 
 /* In the order of perf_event.h. */
-static void take_sample_id(struct cursor *cursor, struct perfdata_sample *sample)
+static void take_sample_id(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;
 
 	if (type & PERF_SAMPLE_TID)
 		take_task(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
-		sample->time = take_u64(cursor);
+		sample->time = perfdata_take_u64(cursor);
 	take_ids_and_cpu(cursor, sample);
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		sample->id = take_u64(cursor);
+		sample->id = perfdata_take_u64(cursor);
 }
 
-static void take_numbers(struct cursor *cursor, struct perfdata_sample *sample)
+static void take_numbers(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;
 
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		sample->id = take_u64(cursor);
+		sample->id = perfdata_take_u64(cursor);
 	if (type & PERF_SAMPLE_IP)
-		sample->ip = take_u64(cursor);
+		sample->ip = perfdata_take_u64(cursor);
 	if (type & PERF_SAMPLE_TID)
 		take_task(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
-		sample->time = take_u64(cursor);
+		sample->time = perfdata_take_u64(cursor);
 	if (type & PERF_SAMPLE_ADDR)
-		sample->address = take_u64(cursor);
+		sample->address = perfdata_take_u64(cursor);
 	take_ids_and_cpu(cursor, sample);
 	if (type & PERF_SAMPLE_PERIOD)
-		sample->period = take_u64(cursor);
+		sample->period = perfdata_take_u64(cursor);
 }
 
-static void skip_read(struct cursor *cursor, uint64_t format)
+static void skip_read(struct perfdata_cursor *cursor, uint64_t format)
 {
 	unsigned int times = count_fields(
 		format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
 	unsigned int each = 1 + count_fields(format & (PERF_FORMAT_ID | FORMAT_LOST));
-	uint64_t nr = format & PERF_FORMAT_GROUP ? take_u64(cursor) : 1;
+	uint64_t nr = format & PERF_FORMAT_GROUP ? perfdata_take_u64(cursor) : 1;
 
-	take(cursor, 8 * times);
+	perfdata_take(cursor, 8 * times);
 	take_array(cursor, nr, 8 * each);
 }
 
-static void skip_branches(struct cursor *cursor, uint64_t type)
+static void skip_branches(struct perfdata_cursor *cursor, uint64_t type)
 {
-	uint64_t nr = take_u64(cursor);
+	uint64_t nr = perfdata_take_u64(cursor);
 
 	if (type & PERF_SAMPLE_BRANCH_HW_INDEX)
-		take_u64(cursor);
+		perfdata_take_u64(cursor);
 	take_array(cursor, nr, sizeof(struct perf_branch_entry));
 	if (type & BRANCH_COUNTERS)
 		take_array(cursor, nr, sizeof(uint64_t));
 }
 
-static void skip_registers(struct cursor *cursor, uint64_t mask)
+static void skip_registers(struct perfdata_cursor *cursor, uint64_t mask)
 {
-	if (take_u64(cursor))
-		take(cursor, 8 * count_fields(mask));
+	if (perfdata_take_u64(cursor))
+		perfdata_take(cursor, 8 * count_fields(mask));
 }
 
-static void skip_stack(struct cursor *cursor)
+static void skip_stack(struct perfdata_cursor *cursor)
 {
-	uint64_t size = take_u64(cursor);
+	uint64_t size = perfdata_take_u64(cursor);
 
-	take(cursor, size);
+	perfdata_take(cursor, size);
 	if (size)
-		take_u64(cursor);
+		perfdata_take_u64(cursor);
 }
 
-static void take_lists(struct cursor *cursor, struct perfdata_sample *sample)
+static void take_lists(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	const struct perf_event_attr *attr = &sample->kind->attr;
 	uint64_t type = sample->has;
@@ -395,24 +355,25 @@ static void take_lists(struct cursor *cursor, struct perfdata_sample *sample)
 	if (type & PERF_SAMPLE_READ)
 		skip_read(cursor, attr->read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN)
-		sample->callchain = take_array(cursor, take_u64(cursor), sizeof(uint64_t));
+		sample->callchain = take_array(cursor, perfdata_take_u64(cursor), sizeof(uint64_t));
 	if (type & PERF_SAMPLE_RAW)
-		sample->raw = take(cursor, take_u32(cursor));
+		sample->raw = perfdata_take(cursor, perfdata_take_u32(cursor));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(cursor, attr->branch_sample_type);
 	if (type & PERF_SAMPLE_REGS_USER)
 		skip_registers(cursor, attr->sample_regs_user);
 	if (type & PERF_SAMPLE_STACK_USER)
 		skip_stack(cursor);
-	take(cursor, 8 * count_fields(type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |
-					      PERF_SAMPLE_TRANSACTION)));
+	perfdata_take(cursor,
+		      8 * count_fields(type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |
+					       PERF_SAMPLE_TRANSACTION)));
 	if (type & PERF_SAMPLE_REGS_INTR)
 		skip_registers(cursor, attr->sample_regs_intr);
-	take(cursor,
-	     8 * count_fields(type & (PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
-				      PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)));
+	perfdata_take(cursor, 8 * count_fields(type & (PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
+						       PERF_SAMPLE_DATA_PAGE_SIZE |
+						       PERF_SAMPLE_CODE_PAGE_SIZE)));
 	if (type & PERF_SAMPLE_AUX)
-		sample->aux = take(cursor, take_u64(cursor));
+		sample->aux = perfdata_take(cursor, perfdata_take_u64(cursor));
 }
 
 bool perfdata_sample(const struct perfdata_events *events, const struct perfdata_record *record,
@@ -420,7 +381,7 @@ bool perfdata_sample(const struct perfdata_events *events, const struct perfdata
 {
 	bool is_sample = record->type == PERF_RECORD_SAMPLE;
 	const struct perfdata_kind *kind = kind_of(events, record, is_sample);
-	struct cursor cursor = { record->bytes, record->size, false };
+	struct perfdata_cursor cursor = { record->bytes, record->size, false };
 
 	if (!kind || record->type >= RECORD_USER_FIRST || (!is_sample && !kind->attr.sample_id_all))
 		return false;
@@ -428,8 +389,8 @@ bool perfdata_sample(const struct perfdata_events *events, const struct perfdata
 	sample->has = kind->attr.sample_type;
 	if (!is_sample)
 		sample->has &= ID_FIELDS;
-	take(&cursor,
-	     is_sample ? RECORD_HEADER_SIZE : record->size - 8 * count_fields(sample->has));
+	perfdata_take(&cursor, is_sample ? RECORD_HEADER_SIZE
+					 : record->size - 8 * count_fields(sample->has));
 	if (is_sample) {
 		take_numbers(&cursor, sample);
 		take_lists(&cursor, sample);

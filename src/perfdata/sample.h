@@ -30,12 +30,6 @@ struct perfdata_events {
 	size_t nr_ids;
 };
 
-/** Bytes of the file, not aligned. */
-struct perfdata_bytes {
-	const uint8_t *data;
-	uint64_t size;
-};
-
 /** A sample, or the fields of a sample id. */
 struct perfdata_sample {
 	const struct perfdata_kind *kind;
@@ -46,24 +40,14 @@ struct perfdata_sample {
 	struct perfdata_bytes raw, aux;
 };
 
-/**
- * Reads the kinds of events.
- *
- * @param events  set on success, for perfdata_events_release()
- * @param file  input
- *
- * Returns: 0, -EINVAL: malformed or truncated, -ENOMEM.
- */
+/** Reads the kinds of events. Returns 0, -EINVAL: malformed or truncated, or -ENOMEM. */
 int perfdata_events_read(struct perfdata_events *events, const struct perfdata_file *file);
 
 /** Frees. All zero is allowed. */
 void perfdata_events_release(struct perfdata_events *events);
 
-/**
- * Parses a PERF_RECORD_SAMPLE, or the sample id of another kernel record.
- *
- * Returns: false: no sample id, unknown event, or malformed.
- */
+/** Parses a PERF_RECORD_SAMPLE, or the sample id of another kernel record. False: no sample id,
+ * unknown event, or malformed. */
 bool perfdata_sample(const struct perfdata_events *events, const struct perfdata_record *record,
 		     struct perfdata_sample *sample);
 

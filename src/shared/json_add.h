@@ -67,6 +67,11 @@ static inline void json_add_address(json_object *object, const char *key, uint64
 	json_add_text(object, key, text);
 }
 
+static inline void json_push_text(json_object *list, const char *value)
+{
+	json_object_array_add(list, json_text(value));
+}
+
 static inline void json_push_u64(json_object *list, uint64_t value)
 {
 	json_object_array_add(list, json_object_new_uint64(value));

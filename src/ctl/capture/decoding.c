@@ -110,8 +110,7 @@ static int run_flow(struct console *con, const struct decoding *decoding, struct
 	begin_showing(&showing, con, decoding);
 	r = follow(decode, flow, &showing);
 	if (!r)
-		r = flow_finish(flow, &at);
-	result->gaps = flow_gaps(flow);
+		r = flow_finish(flow, &at, &result->gaps);
 	flow_free(flow);
 	return r ?: timeline_finish(timeline, at);
 }

@@ -17,7 +17,6 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 	calls->opts = *opts;
 	calls->timeline = timeline;
 	calls->names = names;
-	calls->threads = (struct threads){ timeline, names, &calls->env };
 	calls->unknown.name = calls->unknown.base = names_add(names, "[unknown]");
 	r = stack_env_new(&calls->env, timeline, names);
 	if (!r)
@@ -35,7 +34,7 @@ void calls_free(struct calls *calls)
 
 	if (!calls)
 		return;
-	threads_release(&calls->threads);
+	calls_free_threads(calls);
 	for (struct cpu *cpu = calls->cpus; cpu; cpu = next_cpu) {
 		next_cpu = cpu->next;
 		free(cpu);
@@ -398,8 +397,7 @@ static void switch_thread(struct calls *calls, struct cpu *cpu, const struct cal
 
 	if (next)
 		calls_move(calls, cpu, before);
-	thread = threads_find(&calls->threads, cpu, event->pid, event->tid,
-			      opts->comm(opts->arg, event));
+	thread = calls_thread(calls, cpu, event->pid, event->tid, opts->comm(opts->arg, event));
 	if (!thread) {
 		calls->r = -ENOMEM;
 		return;
@@ -427,7 +425,7 @@ void calls_add(struct calls *calls, const struct calls_event *event)
 		if (calls->r)
 			return;
 	} else if (calls_may_rename(event) &&
-		   threads_rename(&calls->threads, thread, opts->comm(opts->arg, event))) {
+		   calls_rename(calls, thread, opts->comm(opts->arg, event))) {
 		cpu_rename(cpu, &calls->cpu_names);
 	}
 	if (!event->from) {
@@ -514,7 +512,7 @@ int calls_finish(struct calls *calls, uint64_t *at)
 		for (struct cpu *cpu = calls->cpus; cpu; cpu = cpu->next)
 			end.at = cpu->now.at > end.at ? cpu->now.at : end.at;
 	}
-	for (struct thread *thread = calls->threads.first; thread; thread = thread->next)
+	for (struct thread *thread = calls->threads; thread; thread = thread->next)
 		stack_finish(&thread->stack, &end);
 	*at = end.at;
 	return calls->r ?: calls->env.r;

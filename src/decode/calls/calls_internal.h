@@ -5,8 +5,6 @@
 
 #include "calls/calls.h"
 
-#include "calls/threads.h"
-
 struct calls {
 	struct calls_opts opts;
 	struct timeline *timeline;
@@ -14,7 +12,8 @@ struct calls {
 	struct stack_env env;
 	struct cpu_names cpu_names;
 	struct cpu *cpus, *cpu; /* all, and the last one */
-	struct threads threads;
+	struct thread *threads;
+	uint32_t nr_threads;
 	struct symbol unknown;
 	uint64_t last;	/* ns */
 	uint64_t quiet; /* until then advance() changes nothing but the time */
@@ -31,6 +30,16 @@ void calls_move(const struct calls *calls, struct cpu *cpu, uint64_t time);
 /* Time goes on: the window may open or end, and the spike may have been. */
 void calls_advance(struct calls *calls, struct cpu *cpu, uint64_t time);
 void calls_mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time);
+
+void calls_free_threads(struct calls *calls);
+
+/* The thread that runs on this CPU. `comm` is its current name; NULL: unknown. Returns NULL if out
+ * of memory. */
+struct thread *calls_thread(struct calls *calls, const struct cpu *cpu, int pid, int tid,
+			    const char *comm);
+
+/* Returns whether the name has changed. */
+bool calls_rename(struct calls *calls, struct thread *thread, const char *comm);
 
 void calls_count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles);
 

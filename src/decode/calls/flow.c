@@ -200,12 +200,8 @@ void flow_add(struct flow *flow, const struct decode_item *items, size_t nr)
 	}
 }
 
-uint64_t flow_gaps(const struct flow *flow)
+int flow_finish(struct flow *flow, uint64_t *at, uint64_t *gaps)
 {
-	return calls_gaps(flow->calls);
-}
-
-int flow_finish(struct flow *flow, uint64_t *at)
-{
+	*gaps = calls_gaps(flow->calls);
 	return calls_finish(flow->calls, at);
 }

@@ -15,8 +15,7 @@ void flow_free(struct flow *flow);
 
 void flow_add(struct flow *flow, const struct decode_item *items, size_t nr);
 
-/* As calls_gaps() and calls_finish(). */
-uint64_t flow_gaps(const struct flow *flow);
-int flow_finish(struct flow *flow, uint64_t *at) _must_check_;
+/* As calls_finish(), with calls_gaps(). */
+int flow_finish(struct flow *flow, uint64_t *at, uint64_t *gaps) _must_check_;
 
 #endif

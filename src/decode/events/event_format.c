@@ -41,16 +41,14 @@ static bool field_is_possible(const struct tep_format_field *field)
 
 static bool fields_are_possible(const struct tep_event *event)
 {
-	const struct tep_format *format = &event->format;
+	const struct tep_format_field *lists[] = { event->format.common_fields,
+						   event->format.fields };
 
-	for (const struct tep_format_field *field = format->common_fields; field;
-	     field = field->next) {
-		if (!field_is_possible(field))
-			return false;
-	}
-	for (const struct tep_format_field *field = format->fields; field; field = field->next) {
-		if (!field_is_possible(field))
-			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		for (const struct tep_format_field *field = lists[i]; field; field = field->next) {
+			if (!field_is_possible(field))
+				return false;
+		}
 	}
 	return tep_find_common_field((struct tep_event *)event, "common_type");
 }

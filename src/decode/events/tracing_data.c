@@ -11,47 +11,15 @@
 /* The number of possible IDs. */
 #define FORMATS_MAX (1 << 16)
 
-/* Reading beyond the end yields nothing and sets `short_of`. */
-struct reader {
-	const uint8_t *at;
-	uint64_t left;
-	bool short_of;
-};
-
-static struct perfdata_bytes take(struct reader *reader, uint64_t size)
+static uint8_t take_u8(struct perfdata_cursor *cursor)
 {
-	struct perfdata_bytes bytes = { reader->at, size };
+	struct perfdata_bytes bytes = perfdata_take(cursor, 1);
 
-	if (reader->short_of || size > reader->left) {
-		reader->short_of = true;
-		return (struct perfdata_bytes){};
-	}
-	reader->at += size;
-	reader->left -= size;
-	return bytes;
-}
-
-/* A number of this many bytes. */
-static uint64_t take_number(struct reader *reader, size_t size)
-{
-	struct perfdata_bytes bytes = take(reader, size);
-	uint64_t value = 0;
-	uint32_t half = 0;
-
-	if (!bytes.data)
-		return 0;
-	if (size == 1)
-		return *bytes.data;
-	if (size == sizeof(half)) {
-		memcpy(&half, bytes.data, sizeof(half));
-		return half;
-	}
-	memcpy(&value, bytes.data, sizeof(value));
-	return value;
+	return bytes.data ? *bytes.data : 0;
 }
 
 /* Up to its NUL. */
-static const char *take_string(struct reader *reader)
+static const char *take_string(struct perfdata_cursor *reader)
 {
 	const uint8_t *end = reader->short_of ? NULL : memchr(reader->at, '\0', reader->left);
 
@@ -59,7 +27,7 @@ static const char *take_string(struct reader *reader)
 		reader->short_of = true;
 		return "";
 	}
-	return (const char *)take(reader, (uint64_t)(end - reader->at) + 1).data;
+	return (const char *)perfdata_take(reader, (uint64_t)(end - reader->at) + 1).data;
 }
 
 /* After the first `ID: ` at the beginning of a line. */
@@ -91,13 +59,14 @@ static int add_format(struct tracing_data *data, const char *system, struct perf
 	return 0;
 }
 
-static int read_system(struct tracing_data *data, struct reader *reader, const char *system)
+static int read_system(struct tracing_data *data, struct perfdata_cursor *reader,
+		       const char *system)
 {
-	uint64_t nr = take_number(reader, 4);
+	uint64_t nr = perfdata_take_u32(reader);
 	int r = 0;
 
 	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++) {
-		struct perfdata_bytes text = take(reader, take_number(reader, 8));
+		struct perfdata_bytes text = perfdata_take(reader, perfdata_take_u64(reader));
 
 		if (text.data)
 			r = add_format(data, system, text);
@@ -105,33 +74,33 @@ static int read_system(struct tracing_data *data, struct reader *reader, const c
 	return r;
 }
 
-static int read_formats(struct tracing_data *data, struct reader *reader)
+static int read_formats(struct tracing_data *data, struct perfdata_cursor *reader)
 {
 	int r = read_system(data, reader, "ftrace");
-	uint64_t nr = take_number(reader, 4);
+	uint64_t nr = perfdata_take_u32(reader);
 
 	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++)
 		r = read_system(data, reader, take_string(reader));
 	return r;
 }
 
-static int read_head(struct tracing_data *data, struct reader *reader)
+static int read_head(struct tracing_data *data, struct perfdata_cursor *reader)
 {
-	struct perfdata_bytes magic = take(reader, sizeof(MAGIC) - 1);
+	struct perfdata_bytes magic = perfdata_take(reader, sizeof(MAGIC) - 1);
 	uint64_t big_endian;
 
 	if (!magic.data || memcmp(magic.data, MAGIC, magic.size))
 		return -EINVAL;
 	take_string(reader);
-	big_endian = take_number(reader, 1);
-	data->long_size = (uint8_t)take_number(reader, 1);
-	take_number(reader, 4);
+	big_endian = take_u8(reader);
+	data->long_size = take_u8(reader);
+	perfdata_take_u32(reader);
 	if (big_endian != (BYTE_ORDER == BIG_ENDIAN))
 		return -ENOTSUP;
 	/* header_page, header_event: of ftrace's rings, which perf does not read. */
 	for (int i = 0; i < 2; i++) {
 		take_string(reader);
-		take(reader, take_number(reader, 8));
+		perfdata_take(reader, perfdata_take_u64(reader));
 	}
 	return reader->short_of || (data->long_size != 4 && data->long_size != 8) ? -EINVAL : 0;
 }
@@ -147,18 +116,18 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 {
 	struct tracing_data data = {};
 	struct perfdata_section section;
-	struct reader reader;
+	struct perfdata_cursor reader;
 	int r = perfdata_feature(file, PERFDATA_FEATURE_TRACING_DATA, &section);
 
 	if (r)
 		return r;
-	reader = (struct reader){ file->bytes + section.offset, section.size, false };
+	reader = (struct perfdata_cursor){ file->bytes + section.offset, section.size, false };
 	r = read_head(&data, &reader);
 	if (!r)
 		r = read_formats(&data, &reader);
 	/* The kernel's symbols, of which perf keeps its own copy. */
-	take(&reader, take_number(&reader, 4));
-	data.strings = take(&reader, take_number(&reader, 4));
+	perfdata_take(&reader, perfdata_take_u32(&reader));
+	data.strings = perfdata_take(&reader, perfdata_take_u32(&reader));
 	if (!r && reader.short_of)
 		r = -EINVAL;
 	if (r) {

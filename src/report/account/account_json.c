@@ -31,8 +31,7 @@ static json_object *new_path(const struct account *account, uint32_t span)
 	json_object *list = json_object_new_array();
 
 	for (; span != SPAN_NONE; span = code->spans[span].parent)
-		json_object_array_add(list, json_object_new_string(
-						    account_name(account, code->spans[span].name)));
+		json_push_text(list, account_name(account, code->spans[span].name));
 	return list;
 }
 
@@ -42,14 +41,13 @@ static json_object *new_whole_path(const struct account *account, uint32_t span)
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
 	const struct spike_stack *stack = &account->facts.stack;
 	json_object *list = new_path(account, span);
-	uint32_t outermost = SPAN_NONE;
 
-	for (; span != SPAN_NONE; span = code->spans[span].parent)
-		outermost = span;
-	if (outermost == SPAN_NONE)
+	if (span == SPAN_NONE)
 		return list;
-	for (size_t i = account_before(account, &code->spans[outermost]); i < stack->nr; i++)
-		json_object_array_add(list, json_object_new_string(stack->frames[i].name));
+	while (code->spans[span].parent != SPAN_NONE)
+		span = code->spans[span].parent;
+	for (size_t i = account_before(account, &code->spans[span]); i < stack->nr; i++)
+		json_push_text(list, stack->frames[i].name);
 	return list;
 }
 
@@ -101,7 +99,7 @@ static json_object *new_sender(const struct sender *sender)
 	json_add_u64(object, "time_ns", sender->time);
 	json_add_name(object, "function", sender->function);
 	for (unsigned int i = 0; i < sender->nr_callers; i++)
-		json_object_array_add(callers, json_object_new_string(sender->callers[i]));
+		json_push_text(callers, sender->callers[i]);
 	json_add(object, "callers", callers);
 	return object;
 }

@@ -113,7 +113,7 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint)
 	json_add_text(object, "id", fingerprint->id);
 	json_add_text(object, "kind", fingerprint->kind);
 	for (size_t i = 0; i < fingerprint->nr; i++)
-		json_object_array_add(chain, json_text(fingerprint->frames[i]));
+		json_push_text(chain, fingerprint->frames[i]);
 	json_add(object, "chain", chain);
 	json_add_name(object, "sender", fingerprint->sender);
 	return object;

@@ -3,14 +3,9 @@
 
 #include <string.h>
 
-struct lane_end {
-	enum lane_number number;
-};
-
 struct track_spans {
 	struct spans *spans;
 	int cpu;
-	struct lane_end lanes[LANE_NR];
 	uint64_t last;
 	uint8_t *kinds; /* by name of a kernel function, plus one; 0: not looked up */
 	uint32_t nr_kinds;
@@ -33,8 +28,6 @@ int track_spans_new(struct track_spans **ret, struct spans *spans, int cpu)
 		return -ENOMEM;
 	sink->spans = spans;
 	sink->cpu = cpu;
-	for (size_t i = 0; i < LANE_NR; i++)
-		sink->lanes[i].number = (enum lane_number)i;
 	sink->category.interrupt = names_add(names, "interrupt");
 	sink->category.syscall = names_add(names, "syscall");
 	sink->category.untraced = names_add(names, "untraced");
@@ -72,7 +65,7 @@ static void *choose(void *arg, const struct track_id *id)
 		return NULL;
 	if (sink->cpu < 0)
 		sink->cpu = id->cpu;
-	return sink->cpu == id->cpu ? &sink->lanes[lanes[id->kind]] : NULL;
+	return sink->cpu == id->cpu ? &sink->spans->lanes[lanes[id->kind]] : NULL;
 }
 
 /* The name determines a function's kind; cached. */
@@ -142,10 +135,15 @@ static void take_args(const struct track_spans *sink, struct span *span,
 	}
 }
 
+static enum lane_number number_of(const struct track_spans *sink, const struct lane *lane)
+{
+	return (enum lane_number)(lane - sink->spans->lanes);
+}
+
 static void on_event(void *arg, void *track, const struct track_event *event)
 {
 	struct track_spans *sink = arg;
-	const struct lane_end *lane = track;
+	enum lane_number lane = number_of(sink, track);
 	struct span *span;
 
 	if (event->at > sink->last)
@@ -153,12 +151,11 @@ static void on_event(void *arg, void *track, const struct track_event *event)
 	if (sink->r)
 		return;
 	if (event->type == TRACK_BEGIN) {
-		sink->r =
-			spans_begin_named(sink->spans, lane->number, event->at,
-					  kind_of(sink, lane->number, event->category, event->name),
-					  event->name, event->category == sink->category.user);
+		sink->r = spans_begin_named(sink->spans, lane, event->at,
+					    kind_of(sink, lane, event->category, event->name),
+					    event->name, event->category == sink->category.user);
 	} else if (event->type == TRACK_END) {
-		span = spans_end(sink->spans, lane->number, event->at);
+		span = spans_end(sink->spans, lane, event->at);
 		if (span)
 			take_args(sink, span, event);
 	}
@@ -167,25 +164,24 @@ static void on_event(void *arg, void *track, const struct track_event *event)
 static void on_restart(void *arg, void *track)
 {
 	struct track_spans *sink = arg;
-	const struct lane_end *lane = track;
 
-	spans_restart(sink->spans, lane->number);
+	spans_restart(sink->spans, number_of(sink, track));
 }
 
 static void on_late(void *arg, void *track, const struct track_late *late)
 {
 	struct track_spans *sink = arg;
-	const struct lane_end *lane = track;
+	enum lane_number lane = number_of(sink, track);
 	struct span *span;
 
 	if (sink->r)
 		return;
-	sink->r = spans_begin_late(sink->spans, lane->number, late->begin,
-				   kind_of(sink, lane->number, late->category, late->name),
-				   late->name, late->category == sink->category.user);
+	sink->r = spans_begin_late(sink->spans, lane, late->begin,
+				   kind_of(sink, lane, late->category, late->name), late->name,
+				   late->category == sink->category.user);
 	if (sink->r || !late->ends)
 		return;
-	span = spans_end(sink->spans, lane->number, late->end);
+	span = spans_end(sink->spans, lane, late->end);
 	span->cut = true;
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "calls/threads.h"
+/* The threads of a trace, and their current names. */
+#include "calls/calls_internal.h"
 
 #define KOID_IDLE UINT64_C(0x6f000000)
 #define KOID_UNKNOWN UINT64_C(0x6e000000)
 
-void threads_release(struct threads *threads)
+void calls_free_threads(struct calls *calls)
 {
 	struct thread *next;
 
-	for (struct thread *thread = threads->first; thread; thread = next) {
+	for (struct thread *thread = calls->threads; thread; thread = next) {
 		next = thread->next;
 		stack_release(&thread->stack);
 		free(thread);
@@ -16,7 +17,7 @@ void threads_release(struct threads *threads)
 }
 
 /* A track for each thread, and one for each CPU's threads without an ID. */
-static struct track *new_track(struct threads *threads, const struct thread *thread, int cpu)
+static struct track *new_track(struct calls *calls, const struct thread *thread, int cpu)
 {
 	struct track_id id = {
 		.kind = TRACK_THREAD,
@@ -31,20 +32,19 @@ static struct track *new_track(struct threads *threads, const struct thread *thr
 		id.process = thread->tid ? KOID_UNKNOWN : KOID_IDLE;
 		id.thread = id.process + 1 + (uint64_t)cpu;
 	}
-	return timeline_track(threads->timeline, &id);
+	return timeline_track(calls->timeline, &id);
 }
 
-static void name_thread(struct threads *threads, struct thread *thread, const char *comm,
-			int number)
+static void name_thread(struct calls *calls, struct thread *thread, const char *comm, int number)
 {
 	char name[64];
 
 	snprintf(name, sizeof(name), thread->tid > 0 ? "%s %d" : "%s/%d", comm, number);
-	thread->comm = names_add(threads->names, comm);
-	thread->name = names_add(threads->names, name);
+	thread->comm = names_add(calls->names, comm);
+	thread->name = names_add(calls->names, name);
 }
 
-static struct thread *new_thread(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+static struct thread *new_thread(struct calls *calls, const struct cpu *cpu, int pid, int tid,
 				 const char *comm)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
@@ -55,40 +55,40 @@ static struct thread *new_thread(struct threads *threads, const struct cpu *cpu,
 	thread->tid = tid;
 	thread->pid = pid;
 	thread->cpu = numbered ? -1 : cpu->number;
-	name_thread(threads, thread, tid < 0 ? "[unknown]" : comm ?: "?",
+	name_thread(calls, thread, tid < 0 ? "[unknown]" : comm ?: "?",
 		    numbered ? tid : cpu->number);
-	thread->stack.env = threads->env;
-	thread->stack.id = ++threads->nr;
-	thread->stack.track = new_track(threads, thread, cpu->number);
+	thread->stack.env = &calls->env;
+	thread->stack.id = ++calls->nr_threads;
+	thread->stack.track = new_track(calls, thread, cpu->number);
 	if (!thread->stack.track) {
 		free(thread);
 		return NULL;
 	}
 	stack_restart(&thread->stack, &cpu->now, false);
-	thread->next = threads->first;
-	threads->first = thread;
+	thread->next = calls->threads;
+	calls->threads = thread;
 	return thread;
 }
 
-struct thread *threads_find(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+struct thread *calls_thread(struct calls *calls, const struct cpu *cpu, int pid, int tid,
 			    const char *comm)
 {
 	int number = tid <= 0 ? cpu->number : -1;
-	struct thread *thread = threads->first;
+	struct thread *thread = calls->threads;
 
 	while (thread && (thread->tid != tid || thread->cpu != number))
 		thread = thread->next;
 	if (!thread)
-		return new_thread(threads, cpu, pid, tid, comm);
-	threads_rename(threads, thread, comm);
+		return new_thread(calls, cpu, pid, tid, comm);
+	calls_rename(calls, thread, comm);
 	return thread;
 }
 
-bool threads_rename(struct threads *threads, struct thread *thread, const char *comm)
+bool calls_rename(struct calls *calls, struct thread *thread, const char *comm)
 {
-	if (thread->tid <= 0 || !comm || names_add(threads->names, comm) == thread->comm)
+	if (thread->tid <= 0 || !comm || names_add(calls->names, comm) == thread->comm)
 		return false;
-	name_thread(threads, thread, comm, thread->tid);
+	name_thread(calls, thread, comm, thread->tid);
 	/* A process has the name of its first thread. */
 	track_rename(thread->stack.track, thread->tid == thread->pid ? thread->comm : 0,
 		     thread->name);
