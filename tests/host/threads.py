@@ -169,7 +169,7 @@ class Holder(common.HostTest):
         self.assertEqual(spike["holder"]["tid"], pid, spike["holder"])
         found = json.loads(common.run_ctl("report", "--json", path).stdout)
         # The interrupt is in time, and rarely hits user space. Other threads may preempt the thread there.
-        self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched from in |the timer's interrupt hit )" % pid)
+        self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched out in |the timer's interrupt hit )" % pid)
         self.assertEqual(found["holder"]["tid"], pid)
 
 

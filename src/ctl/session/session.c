@@ -79,8 +79,8 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 static void unjudge(struct session *s, const char *path, int r)
 {
 	s->results.nr_unjudged++;
-	console_error(s->con, "'%s': whether its cause is known was not found out%s%s; it stays",
-		      path, r ? ": " : "", r ? strerror(-r) : "");
+	console_error(s->con, "'%s': cannot tell whether its cause is known%s%s; kept", path,
+		      r ? ": " : "", r ? strerror(-r) : "");
 }
 
 /* A poke has no cause. */

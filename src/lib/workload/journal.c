@@ -335,9 +335,8 @@ int journal_open(struct journal **ret, const char *dir, int tracefs, const struc
 		journal_free(journal);
 		return log_error(
 			log, err,
-			"cannot write to %s the settings to restore at the end, so none is "
-			"changed: %s",
-			dir, strerror(-err));
+			"cannot save the settings to restore in %s, so none is changed: %s", dir,
+			strerror(-err));
 	}
 	*ret = journal;
 	return 0;

@@ -119,7 +119,7 @@ static void print_source(FILE *file, const struct account *account)
 	if (!facts->pt && facts->lost)
 		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->lost);
 	if (account->errors)
-		fprintf(file, "  %-12s %" PRIu64 " errors of decoding\n", "", account->errors);
+		fprintf(file, "  %-12s %" PRIu64 " decoding errors\n", "", account->errors);
 }
 
 static void print_latency(FILE *file, const struct facts *facts)
@@ -341,7 +341,7 @@ static void print_stacks(FILE *file, const struct account *account)
 	print_stack(file,
 		    facts->holder.interrupted
 			    ? INTERRUPTED
-			    : "what had the CPU when the thread was to run, where it gave it up",
+			    : "the task that delayed the thread, where it gave up the CPU",
 		    &facts->holder);
 	print_stack(file,
 		    facts->reported ? "where it was reported"

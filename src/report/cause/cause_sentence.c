@@ -101,7 +101,7 @@ static void put_irqs_off(FILE *file, const struct cause *cause, const struct fin
 	}
 	fprintf(file, "%s with interrupts off while %s ran", FORMAT_TIME(cause->time_ns),
 		task == SPAN_NONE ? "it" : findings_name(findings, tasks->spans[task].name));
-	put_frame(file, cause, facts, ", until they were on again in ");
+	put_frame(file, cause, facts, ", until they were enabled in ");
 }
 
 static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -110,11 +110,11 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 	fprintf(file, "%s in %s ", FORMAT_TIME(cause->time_ns), what);
 	put_named(file, cause, findings, cause->name);
 	if (cause->count > 1)
-		fprintf(file, ", that came %" PRIu64 " times", cause->count);
+		fprintf(file, ", which came %" PRIu64 " times", cause->count);
 	put_mostly(file, cause, findings);
 	if (cause->sender)
 		sender_put(file, cause->sender);
-	put_frame(file, cause, facts, ", at last in ");
+	put_frame(file, cause, facts, ", last in ");
 	put_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
 		put_task(file, findings, facts, findings_code(findings)->spans[cause->span].begin);
@@ -124,13 +124,13 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 static void put_path(FILE *file, const struct findings *findings)
 {
 	if (findings->path != SPAN_NONE && findings->spans->has_functions)
-		put_callers(file, findings, findings->path, ", at first in ");
+		put_callers(file, findings, findings->path, ", first in ");
 }
 
 static void put_none(FILE *file, const struct cause *cause, const struct findings *findings)
 {
 	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {
-		fputs("what is recorded does not reach back to when it was to expire", file);
+		fputs("the recording does not reach back to the expected expiry", file);
 		return;
 	}
 	fputs("nothing in the window explains it", file);
@@ -164,7 +164,7 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		spike_stack_put_open(file, &facts->stack);
 	else
 		fputs(facts->thread ? "; what it executed is not recorded"
-				    : "; whether with interrupts off, events do not show",
+				    : "; events do not show whether interrupts were off",
 		      file);
 	if (cause->sender)
 		sender_put(file, cause->sender);
@@ -172,11 +172,10 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 
 static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings)
 {
-	fprintf(file, "nothing took even half of that; the most, %s, is of ",
-		FORMAT_TIME(cause->time_ns));
-	fprintf(file, "%s",
-		findings_name(findings, cause->name)[0] ? findings_name(findings, cause->name)
-							: "what is not known");
+	const char *name = findings_name(findings, cause->name);
+
+	fprintf(file, "nothing took half of that; %s took the most, %s",
+		name[0] ? name : "unknown code", FORMAT_TIME(cause->time_ns));
 }
 
 static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -213,7 +212,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	case CAUSE_UNTRACED:
 		fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
 			*findings_name(findings, cause->name) == '['
-				? "code of which there is no trace"
+				? "code without a trace"
 				: findings_name(findings, cause->name));
 		put_around(file, cause, findings, ", called from ");
 		break;
@@ -240,8 +239,8 @@ static void put_by_stack(FILE *file, const struct facts *facts)
 	if (frame == STACK_NONE)
 		frame = spike_stack_open(stack);
 	if (facts->thread || frame == STACK_NONE) {
-		fputs(facts->perf ? "why is in the trace of the perf that was poked"
-				  : "nothing was recorded that tells why",
+		fputs(facts->perf ? "the cause is in the trace of the poked perf"
+				  : "nothing recorded explains it",
 		      file);
 		return;
 	}
@@ -249,7 +248,7 @@ static void put_by_stack(FILE *file, const struct facts *facts)
 	spike_stack_put_frame(file, &stack->frames[frame]);
 	spike_stack_put_callers(file, stack, frame, ", called from ");
 	if (facts->perf)
-		fputs("; the perf that was poked has the trace", file);
+		fputs("; the poked perf has the trace", file);
 }
 
 static void put_why(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -258,7 +257,7 @@ static void put_why(FILE *file, const struct cause *cause, const struct findings
 	if (!facts_have_trace(facts))
 		put_by_stack(file, facts);
 	else if (facts->no_times)
-		fputs("the trace has no times, for TSC was not perf's clock", file);
+		fputs("the trace has no times, because TSC was not perf's clock", file);
 	else
 		put_cause(file, cause, findings, facts);
 }
@@ -273,7 +272,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	if (!file)
 		return NULL;
 	if (cause->kind == CAUSE_POKED) {
-		fputs("this capture was asked for: no timer was late", file);
+		fputs("this capture was requested: no timer was late", file);
 	} else if (facts->reported && !facts->latency_ns) {
 		fprintf(file, "%s, in %s", facts_late(facts),
 			facts_task(facts, task, sizeof(task)));

@@ -25,9 +25,10 @@ static void put_noise(FILE *file, const struct facts *facts)
 {
 	fprintf(file, "noise of %s: ", FORMAT_TIME(facts->latency_ns));
 	if (facts->noise_most_ns)
-		fprintf(file, "%s made %s of it", facts->label, FORMAT_TIME(facts->noise_most_ns));
+		fprintf(file, "%s caused %s of it", facts->label,
+			FORMAT_TIME(facts->noise_most_ns));
 	else
-		fputs("no interrupt and no thread ran: the hardware or a hypervisor made it", file);
+		fputs("no interrupt and no thread ran: hardware or a hypervisor caused it", file);
 	if (facts->pt)
 		fputs("; ", file);
 }

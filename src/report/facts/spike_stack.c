@@ -167,8 +167,7 @@ void spike_stack_put_open(FILE *file, const struct spike_stack *stack)
 
 	fprintf(file, "; the interrupt came in %s", frame->user ? "user space, in " : "");
 	spike_stack_put_frame(file, frame);
-	fputs(", so no code of the kernel kept it waiting, but hardware, firmware or a hypervisor",
-	      file);
+	fputs(", so hardware, firmware or a hypervisor delayed it, not kernel code", file);
 }
 
 /* Of a system call: the code of user space that made it. */
@@ -191,7 +190,7 @@ void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
 
 	fprintf(file, "%s%s",
 		stack->interrupted ? "; the timer's interrupt hit "
-				   : ", until it was switched from in ",
+				   : ", until it was switched out in ",
 		stack->frames[frame].user ? "user space, in " : "");
 	spike_stack_put_frame(file, &stack->frames[frame]);
 	spike_stack_put_callers(file, stack, frame, ", called from ");

@@ -78,7 +78,7 @@ static void put_parting(FILE *file, const struct normal *normal)
 	const char *function = normal_stack_name(normal);
 
 	if (normal->parts) {
-		fprintf(file, "; the paths part %s after the expiry",
+		fprintf(file, "; the paths diverge %s after the expiry",
 			FORMAT_TIME(normal->parts_ns - normal->activations.late.begin));
 		if (normal->after)
 			fprintf(file, ", after %s", CLEAN_TO(40, node_name(normal, normal->after)));

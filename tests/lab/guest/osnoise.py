@@ -48,7 +48,7 @@ def check_capture(line, pid):
     check(0.5 * line["latency_ns"] < noise["most_ns"] <= noise["thread_ns"] <= line["latency_ns"], f"noise {noise} of {line['latency_ns']}")
     check(noise["irq_ns"] > 0, f"noise {noise}")
     said = json.loads(subprocess.run([CTL, "report", line["path"], "--json"], capture_output=True, text=True, check=True).stdout)["sentence"]
-    check(re.match(rf"noise of \S+: thread the-hog:{pid} made \S+ of it", said), said)
+    check(re.match(rf"noise of \S+: thread the-hog:{pid} caused \S+ of it", said), said)
 
 
 def check_events(line):

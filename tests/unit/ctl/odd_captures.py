@@ -38,7 +38,7 @@ class CaptureTest(unittest.TestCase):
 
 class PerfHasTheTrace(CaptureTest):
     KIND = "perf"
-    WHY = "IRQ latency 83us: why is in the trace of the perf that was poked"
+    WHY = "IRQ latency 83us: the cause is in the trace of the poked perf"
 
     def setUp(self):
         super().setUp()
@@ -68,7 +68,7 @@ class PerfHasTheTrace(CaptureTest):
 
 class NothingWasRecorded(PerfHasTheTrace):
     KIND = "none"
-    WHY = "IRQ latency 83us: nothing was recorded that tells why"
+    WHY = "IRQ latency 83us: nothing recorded explains it"
 
     def test_the_stack_tells(self):
         self.write(self.folder / NAME, recorder={"kind": "none"}, spike={**CAPTURE["spike"], "stack": STACK})

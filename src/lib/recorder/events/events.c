@@ -200,7 +200,7 @@ static int event_list_add_sampled(struct event_list *list, int root_fd,
 
 	if (asked->filter)
 		return log_error(log, -EINVAL,
-				 "event '%s': a filter is of tracepoints, and this is none",
+				 "event '%s': not a tracepoint, so it takes no filter",
 				 asked->name);
 	err = pmu_event_parse(&event.sampled, root_fd, asked->name, log);
 	if (err)

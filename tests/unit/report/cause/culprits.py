@@ -205,7 +205,7 @@ class Culprits(unittest.TestCase):
             m.expected = m.begun + m.random.randrange(0, 10000)
             m.p.time = m.expected + m.random.randrange(40000, 200000)
             m.p.begin(TIMER)
-        self.check(injure, "untraced", "[not traced]", "in code of which there is no trace")
+        self.check(injure, "untraced", "[not traced]", "in code without a trace")
 
     def test_lost(self):
         def injure(m):

@@ -238,7 +238,7 @@ TEST_WITH(takes_what_is_sampled, make_tracefs, remove_folder)
 	event_list_close(&list);
 	assert_int_equal(open_list(state, &list, &filtered, 1), -EINVAL);
 	assert_string_equal(messages.text,
-			    "event 'cycles': a filter is of tracepoints, and this is none");
+			    "event 'cycles': not a tracepoint, so it takes no filter");
 }
 
 /* If the machine has it, and no other is named. */
