@@ -86,6 +86,19 @@ class Stacks(CallsTest):
         p.end()
         self.assertEqual(self.show(), ["a 1001-1008", "  b 1002-1004", "  c 1004-1006"])
 
+    def test_returns_to_untraced_code(self):
+        """The function has ended when the trace begins again in its caller."""
+        p = self.program
+        p.begin("a")
+        back = p.call("b")
+        p.run(2)
+        p.end(RETURN, insn=True)
+        p.time += 100
+        p.raw(0, back, 32)
+        p.ret(p.call("c"))
+        p.end()
+        self.assertEqual(self.show(), ["a 1001-1108", "  b 1002-1005", "  c 1106-1107"])
+
     def test_jumps_inside(self):
         """Loops and the cold part of a function belong to it."""
         p = self.program

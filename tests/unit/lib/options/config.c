@@ -134,6 +134,36 @@ TEST(reads_what_the_workload_is_like)
 		.scheduler = "f:0");
 }
 
+int __wrap_kallsyms_find(const char *name, uint64_t *address)
+{
+	*address = 17;
+	return !strcmp(name, "twice") ? -ENOTUNIQ : !strcmp(name, "once") ? 0 : -ENOENT;
+}
+
+TEST(finds_functions)
+{
+	static const struct {
+		const char *name, *said;
+		int r;
+	} rows[] = {
+		{ "once", NULL, 0 },
+		{ "twice", "function 'twice': several symbols", -EINVAL },
+		{ "none", "function 'none': ", -ENOENT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct messages messages = {};
+		const struct config config = { .function = (char *)rows[i].name,
+					       .log = { messages_add, &messages } };
+		uint64_t address;
+
+		assert_int_equal(function_find(&config, &address), rows[i].r);
+		assert_int_equal(messages.nr, rows[i].r != 0);
+		if (rows[i].said)
+			assert_memory_equal(messages.text, rows[i].said, strlen(rows[i].said));
+	}
+}
+
 TEST(takes_addresses_of_functions)
 {
 	static const char *const refused[] = { "0x", "0x0", "0x12z", "0x10000000000000000" };

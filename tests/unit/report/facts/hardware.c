@@ -61,6 +61,20 @@ TEST(says_what_rose)
 	      "; 1 SMI in the 2s; throttled for heat 1 time in the 2s since the session was armed");
 }
 
+TEST(blames)
+{
+	struct hardware_facts facts = nothing;
+
+	facts.smis = 1;
+	assert_string_equal(hardware_blamed(&facts, 200 * US), "");
+	facts.since_ns = 2000 * US;
+	assert_string_equal(hardware_blamed(&facts, 200 * US), "smi");
+	facts.late_steal_ns = 100 * US;
+	assert_string_equal(hardware_blamed(&facts, 200 * US), "steal");
+	facts.late_steal_ns = facts.smis = 0;
+	assert_string_equal(hardware_blamed(&facts, 200 * US), "");
+}
+
 static void check_counts(const struct hardware_facts *facts, const char *expected)
 {
 	_cleanup_free_ char *text = WRITTEN(file, hardware_put_counts(file, facts, "hardware "));
