@@ -29,7 +29,7 @@ struct code_traced {
 struct code {
 	pthread_mutex_t lock;
 	const struct sideband *sideband;
-	struct symbol_table *symbols;
+	struct symbol_table symbols;
 	struct files_places places;
 	struct pt_image_section_cache *cache;
 	struct kcore kcore;
@@ -80,7 +80,7 @@ static const struct symbol *unnamed_symbol(struct code *code, struct code_traced
 	text = strfmt("[%s]", base);
 	if (!text)
 		return NULL;
-	file->unnamed = symbol_table_keep(code->symbols, text, 0, 0, file == &code->kernel);
+	file->unnamed = symbol_table_keep(&code->symbols, text, 0, 0, file == &code->kernel);
 	return file->unnamed;
 }
 
@@ -104,11 +104,11 @@ static const struct symbol *kernel_symbol(struct code *code, uint64_t ip)
 	const struct sideband_ksymbol *made = find_ksymbol(code, ip);
 
 	if (made && (!entry || entry->start < made->start))
-		return symbol_table_keep(code->symbols, made->name, made->start,
+		return symbol_table_keep(&code->symbols, made->name, made->start,
 					 made->start + made->len, true);
 	if (!entry)
 		return unnamed_symbol(code, &code->kernel);
-	return symbol_table_keep(code->symbols, symbols_name(&code->kcore.symbols, entry),
+	return symbol_table_keep(&code->symbols, symbols_name(&code->kcore.symbols, entry),
 				 entry->start, entry->end, true);
 }
 
@@ -124,7 +124,7 @@ static const struct symbol *file_symbol(struct code *code, const struct code_sec
 		return unnamed_symbol(code, section->file);
 	name = symbols_name(&section->file->symbols, entry);
 	plain = demangle(name);
-	return symbol_table_keep(code->symbols, plain ?: name, entry->start + base,
+	return symbol_table_keep(&code->symbols, plain ?: name, entry->start + base,
 				 entry->end + base, false);
 }
 
@@ -441,7 +441,7 @@ static int open_kernel(struct code *code, const char *data)
 
 static int set_up(struct code *code, const struct code_opts *opts)
 {
-	int r = symbol_table_new(&code->symbols);
+	int r = names_new(&code->symbols.texts);
 
 	r = r ?: open_kernel(code, opts->data);
 	if (r)
@@ -456,7 +456,7 @@ static int set_up(struct code *code, const struct code_opts *opts)
 		if (!code->places.symfs)
 			return -ENOMEM;
 	}
-	code->unknown = symbol_table_keep(code->symbols, "[unknown]", 0, 0, false);
+	code->unknown = symbol_table_keep(&code->symbols, "[unknown]", 0, 0, false);
 	return code->unknown ? code_cache_new(&code->cache) : -ENOMEM;
 }
 
@@ -508,7 +508,7 @@ void code_free(struct code *code)
 	tdestroy(code->by_place, free);
 	tdestroy(code->by_name, keep);
 	free_files(code);
-	symbol_table_free(code->symbols);
+	symbol_table_release(&code->symbols);
 	free(code->sections);
 	patches_free(code->patches);
 	kcore_close(&code->kcore);

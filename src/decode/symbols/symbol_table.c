@@ -4,32 +4,11 @@
 #include <search.h>
 
 #include "array.h"
-#include "symbols/names.h"
 
-struct symbol_table {
-	struct names *texts; /* so that equal ones are at the same place */
-	void *symbols;	     /* a tree */
-};
-
-int symbol_table_new(struct symbol_table **ret)
+void symbol_table_release(struct symbol_table *table)
 {
-	struct symbol_table *table = calloc(1, sizeof(*table));
-
-	if (!table || names_new(&table->texts)) {
-		free(table);
-		return -ENOMEM;
-	}
-	*ret = table;
-	return 0;
-}
-
-void symbol_table_free(struct symbol_table *table)
-{
-	if (!table)
-		return;
 	tdestroy(table->symbols, free);
 	names_free(table->texts);
-	free(table);
 }
 
 static int compare(const void *a, const void *b)

@@ -3,15 +3,17 @@
 #ifndef DECODE_SYMBOL_TABLE_H
 #define DECODE_SYMBOL_TABLE_H
 
+#include "symbols/names.h"
 #include "symbols/symbol.h"
-#include "util.h"
 
-struct symbol_table;
+struct symbol_table {
+	struct names *texts; /* set by the user; equal ones are at the same place */
+	void *symbols;	     /* a tree */
+};
 
-int symbol_table_new(struct symbol_table **ret) _must_check_;
-void symbol_table_free(struct symbol_table *table);
+void symbol_table_release(struct symbol_table *table);
 
-/* Valid until symbol_table_free(). NULL if out of memory. */
+/* Valid until symbol_table_release(). NULL if out of memory. */
 const struct symbol *symbol_table_keep(struct symbol_table *table, const char *name, uint64_t start,
 				       uint64_t end, bool kernel);
 
