@@ -54,7 +54,8 @@ ARROWS = {
     "src/ctl/script": ("src/ctl/capture",),
     "src/ctl/session": ("src/ctl/cli",),
     "src/ctl/selftest": ("src/ctl/bundle", "src/ctl/session"),
-    "src/ctl/commands": ("src/ctl/causes", "src/ctl/export", "src/ctl/script", "src/ctl/selftest"),
+    "src/ctl/store": ("src/ctl/causes",),
+    "src/ctl/commands": ("src/ctl/store", "src/ctl/export", "src/ctl/script", "src/ctl/selftest"),
     "src/ctl": ("src/ctl/commands",),
 }
 

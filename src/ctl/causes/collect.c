@@ -48,6 +48,22 @@ static int find_cause(const struct collecting *c, int dirfd, const char *path,
 	return 0;
 }
 
+static int add(const struct collecting *c, const char *path, const struct capture_file *file,
+	       const struct fingerprint_file *found)
+{
+	struct sighting sighting = {
+		.path = c->archive ?: path,
+		.host = file->hostname,
+		.wall_ns = file->wall_ns,
+		.latency_ns = file->view.latency_ns,
+		.cpu = file->view.cpu,
+	};
+
+	snprintf(sighting.trigger, sizeof(sighting.trigger), "%s", file->trigger);
+	snprintf(sighting.task, sizeof(sighting.task), "%s", file->comm);
+	return causes_add(c->causes, &sighting, &found->fingerprint, found->sentence);
+}
+
 static int take_capture(const struct collecting *c, int dirfd, const char *path)
 {
 	struct fingerprint_file found;
@@ -68,15 +84,7 @@ static int take_capture(const struct collecting *c, int dirfd, const char *path)
 		c->causes->without++;
 		return 0;
 	}
-	return causes_add(c->causes,
-			  &(struct sighting){
-				  .path = c->archive ?: path,
-				  .host = file.hostname,
-				  .wall_ns = file.wall_ns,
-				  .latency_ns = file.view.latency_ns,
-				  .cpu = file.view.cpu,
-			  },
-			  &found.fingerprint, found.sentence);
+	return add(c, path, &file, &found);
 }
 
 static int take_archive(struct collecting *c, int fd, const char *path);

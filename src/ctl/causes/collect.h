@@ -15,4 +15,9 @@ struct collect_opts {
 int collect(struct causes *causes, struct console *con, const char *path,
 	    const struct collect_opts *opts) _must_check_;
 
+/* Adds what sessions wrote to the journal: its export format, as of `journalctl -o export`. Entries
+ * of others are skipped. `name` is for messages. Returns as collect(). */
+int collect_journal(struct causes *causes, struct console *con, FILE *file,
+		    const char *name) _must_check_;
+
 #endif

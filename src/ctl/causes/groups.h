@@ -16,8 +16,10 @@ struct sighting {
 	const char *host; /* or "" */
 	uint64_t wall_ns; /* since 1970; 0: unknown */
 	uint64_t latency_ns;
-	int cpu;     /* negative: none */
-	size_t kind; /* index of its fingerprint */
+	int cpu;	  /* negative: none */
+	char trigger[16]; /* or "" */
+	char task[64];	  /* that was interrupted, or "" */
+	size_t kind;	  /* index of its fingerprint */
 };
 
 /* A fingerprint that was seen. */

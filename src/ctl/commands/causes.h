@@ -15,6 +15,7 @@ struct causes_args {
 	const char *known; /* or NULL */
 	const char *save;  /* or NULL */
 	const char *html;  /* or NULL */
+	const char *sql;   /* URL of a database, or NULL */
 	bool force;
 	bool json;
 };

@@ -45,4 +45,7 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint);
 /* Reads what a stranger's file says of kind, chain and sender. Returns 0 or -EINVAL. */
 int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
 
+/* Reads such a line as fingerprint_text() writes. Returns 0, -EINVAL or -ENOMEM. */
+int fingerprint_from_text(struct fingerprint *fingerprint, const char *text) _must_check_;
+
 #endif
