@@ -126,9 +126,12 @@ json_object *causes_group_json(const struct causes *causes, const struct group *
 {
 	const struct sighting *example = &causes->sightings[group->example];
 	const struct seen *seen = &causes->seen[example->kind];
+	const struct fingerprint *first = &group_seen(causes, group, 0)->fingerprint;
+	_cleanup_free_ char *text = fingerprint_text(first);
 	json_object *object = json_line("cause");
 
-	json_add_text(object, "fingerprint", group_seen(causes, group, 0)->fingerprint.id);
+	json_add_text(object, "fingerprint", first->id);
+	json_add_text(object, "cause", text);
 	json_add_u64(object, "count", group->count);
 	json_add(object, "share", json_object_new_double(share(causes, group)));
 	json_add_u64(object, "worst_ns", group->worst_ns);

@@ -28,3 +28,10 @@ int systemd_journal(int priority, const char *text)
 	(void)text;
 	return -EOPNOTSUPP;
 }
+
+int systemd_journal_spike(const char *message, char *const *fields)
+{
+	(void)message;
+	(void)fields;
+	return -EOPNOTSUPP;
+}

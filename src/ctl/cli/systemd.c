@@ -7,6 +7,14 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
 
+#include "strfmt.h"
+
+#define SPIKE_FIELDS_MAX 20
+#define PART(text)                                                                                 \
+	{                                                                                          \
+		(void *)(text), strlen(text)                                                       \
+	}
+
 bool systemd_is_built(void)
 {
 	return true;
@@ -48,4 +56,22 @@ int systemd_journal(int priority, const char *text)
 	/* Unlike a line of a journal stream, an entry is not cut at 48K. */
 	return sd_journal_send("MESSAGE=%.*s", (int)size, text, "PRIORITY=%d", priority,
 			       "SYSLOG_IDENTIFIER=perf-poke-ctl", NULL);
+}
+
+int systemd_journal_spike(const char *message, char *const *fields)
+{
+	_cleanup_free_ char *text = strfmt("MESSAGE=%s", message);
+	struct iovec parts[SPIKE_FIELDS_MAX] = {
+		PART("MESSAGE_ID=8007c63591964d50a2e0b619d45c61b6"),
+		PART("PRIORITY=5"),
+		PART("SYSLOG_IDENTIFIER=perf-poke-ctl"),
+	};
+	int nr = 3;
+
+	if (!text)
+		return -ENOMEM;
+	parts[nr++] = (struct iovec)PART(text);
+	for (; *fields && nr < SPIKE_FIELDS_MAX; fields++)
+		parts[nr++] = (struct iovec)PART(*fields);
+	return sd_journal_sendv(parts, nr);
 }

@@ -21,4 +21,8 @@ bool systemd_has_journal(void);
 /* Writes one entry of any length with a priority of syslog(3). Returns 0 or a negative errno. */
 int systemd_journal(int priority, const char *text);
 
+/* Writes an entry of a spike, with these NAME=VALUE, which the catalog explains. Returns 0 or a
+ * negative errno. */
+int systemd_journal_spike(const char *message, char *const *fields);
+
 #endif

@@ -30,14 +30,34 @@ static int parse_signal(void *target, const char *value, char **why)
 	return targets_parse_signal(&args->targets, value, why);
 }
 
+static int parse_worse(void *target, const char *value, char **why)
+{
+	struct start_args *args = target;
+	uint64_t percent;
+
+	args->follow.sieve.worse = value;
+	return option_number(OPTION_COUNT, value, 0, 1000000, &percent, why);
+}
+
 #define TARGET(member) .offset = offsetof(struct start_args, member)
 
 static const struct option_spec options[] = {
 	{ .kind = OPTION_SESSION, TARGET(opts) },
 	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same as --call-graph fp" },
-	{ "known", 0, OPTION_STRING, TARGET(known), .metavar = "FILE",
+	{ "known", 0, OPTION_STRING, TARGET(follow.sieve.known), .metavar = "FILE",
 	  .help = "keep only captures of new causes, and count them; the file is\n"
 		  "that of causes --save (keep all)" },
+	{ "worse", 0, OPTION_PARSED, .parse = parse_worse, .metavar = "PERCENT",
+	  .help = "how much longer a known cause may take (25)" },
+	{ "on-capture", 0, OPTION_STRING, TARGET(follow.command), .metavar = "CMD",
+	  .help = "run a shell command for each capture, two at once, with\n"
+		  "PERF_POKE_* set and JSON on standard input" },
+	{ "on-capture-time", 0, OPTION_DURATION, .min = NS_PER_S, .max = 24 * NS_PER_H,
+	  TARGET(follow.command_ns), .metavar = "TIME",
+	  .help = "kill the command of a capture after this (60s)" },
+	{ "metrics", 0, OPTION_STRING, TARGET(follow.metrics), .metavar = "FILE",
+	  .help = "write metrics of Prometheus to FILE, each 10 s, for the\n"
+		  "textfile collector of node_exporter" },
 	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME",
 	  .help = "stop this long after arming (no limit)" },
@@ -77,7 +97,7 @@ static const struct option_spec options[] = {
 
 static const char notes[] = OPTIONS_TIMES
 	", but seconds for\n"
-	"--duration, --warmup and --cooldown. Sizes take K, M or G.\n"
+	"--duration, --on-capture-time, --warmup and --cooldown. Sizes take K, M or G.\n"
 	"Ctrl-C (SIGINT), SIGTERM, SIGHUP or perf-poke-ctl stop ends the session and prints the\n"
 	"results.\n"
 	"If NOTIFY_SOCKET is set, the service manager (systemd) is notified when armed.\n"
@@ -143,15 +163,24 @@ static int check_known(const struct start_args *args, struct console *con)
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	if (!args->known)
+	if (args->follow.sieve.worse && !args->follow.sieve.known) {
+		console_error(con, "--worse: needs --known");
+		return -EINVAL;
+	}
+	if (args->follow.command_ns && !args->follow.command) {
+		console_error(con, "--on-capture-time: needs --on-capture");
+		return -EINVAL;
+	}
+	if (!args->follow.sieve.known)
 		return 0;
 	if (args->opts.keep_worst || args->opts.max_disk) {
 		console_error(con, "--known excludes --keep-worst and --max-disk");
 		return -EINVAL;
 	}
-	r = known_read(&known, args->known, &why);
+	r = known_read(&known, args->follow.sieve.known, &why);
 	if (r)
-		console_error(con, "--known '%s': %s", args->known, why ?: strerror(-r));
+		console_error(con, "--known '%s': %s", args->follow.sieve.known,
+			      why ?: strerror(-r));
 	return r ? -EINVAL : 0;
 }
 
@@ -227,7 +256,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 			   args.detach ? &detach : NULL,
 			   &(struct session_view){ .top = args.top && !args.json,
 						   .histogram = args.histogram,
-						   .known = args.known });
+						   .follow = args.follow });
 }
 
 const struct command command_start = {

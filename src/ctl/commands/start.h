@@ -4,6 +4,7 @@
 #define CTL_COMMANDS_START_H
 
 #include "cli/command.h"
+#include "session/follow.h"
 #include "session/results.h"
 #include "session/targets.h"
 
@@ -11,8 +12,8 @@ struct start_args {
 	struct perf_poke_opts opts;
 	struct target_args targets;
 	uint64_t duration_ns;
-	const char *log;   /* NULL: standard error, or the choice of --detach */
-	const char *known; /* or NULL */
+	const char *log; /* NULL: standard error, or the choice of --detach */
+	struct follow_opts follow;
 	bool detach;
 	bool json, top, histogram;
 	bool verbose;

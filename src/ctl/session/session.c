@@ -12,15 +12,14 @@
 #include "cpulist.h"
 #include "session/adaptive.h"
 #include "session/detach.h"
+#include "session/follow.h"
 #include "session/json.h"
 #include "session/placement.h"
 #include "session/poked.h"
 #include "session/report.h"
 #include "session/results.h"
 #include "session/rtla_hist.h"
-#include "session/sieve.h"
 #include "session/top.h"
-#include "tree.h"
 #include "units.h"
 
 /* See perf_poke.h. */
@@ -39,7 +38,7 @@ struct session {
 	struct detach *detach; /* NULL: in the foreground */
 	const struct target_args *targets;
 	struct poked poked;
-	struct sieve sieve;
+	struct follow follow;
 	uint64_t wanted; /* captures; with --known of new causes; UINT64_MAX: no limit */
 	int signals;
 	uint64_t armed_ns;
@@ -55,7 +54,7 @@ static void session_release(struct session *s)
 {
 	perf_poke__free(s->pp);
 	poked_release(&s->poked);
-	sieve_release(&s->sieve);
+	follow_release(&s->follow);
 	results_release(&s->results);
 	closep(&s->signals);
 }
@@ -75,82 +74,7 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 	console_log(s->con, level, msg);
 }
 
-/* Without a verdict a capture stays, and the session has failed. */
-static void unjudge(struct session *s, const char *path, int r)
-{
-	s->results.nr_unjudged++;
-	console_error(s->con, "'%s': cannot tell whether its cause is known%s%s; kept", path,
-		      r ? ": " : "", r ? strerror(-r) : "");
-}
-
-/* A poke has no cause. */
-static void sift(struct session *s, const struct perf_poke_capture *capture)
-{
-	int r;
-
-	if (!s->sieve.known || capture->spike->poked)
-		return;
-	r = sieve_add(&s->sieve, capture->path);
-	if (r)
-		s->failed = true;
-	if (r)
-		report_failure(s, "--known", r);
-}
-
-static void take_verdict(struct session *s, const char *path, enum sieve_verdict verdict)
-{
-	if (verdict == SIEVE_NEW) {
-		s->results.nr_new++;
-		console_info(s->con, "new cause: %s", path);
-		return;
-	}
-	if (verdict == SIEVE_UNJUDGED) {
-		unjudge(s, path, 0);
-		return;
-	}
-	s->results.nr_known++;
-	if (tree_remove(AT_FDCWD, path))
-		console_warn(s->con, "'%s': cannot be removed", path);
-	results_remove_capture(&s->results, path);
-	console_info(s->con, "known cause: %s, removed", path);
-	if (s->con->json)
-		json_print(s->con, json_removed(path));
-}
-
-static void handle_sieve(struct session *s)
-{
-	_cleanup_free_ char *path = NULL;
-	enum sieve_verdict verdict;
-	int r = sieve_next(&s->sieve, &path, &verdict);
-
-	if (path)
-		take_verdict(s, path, verdict);
-	if (!r || r == -EAGAIN)
-		return;
-	s->failed = true;
-	report_failure(s, "--known", r);
-}
-
-/* Another signal ends it: what is not judged by then stays. */
-static void finish_sieve(struct session *s)
-{
-	struct pollfd fds[] = { { .fd = s->sieve.pidfd, .events = POLLIN },
-				{ .fd = s->signals, .events = POLLIN } };
-
-	/* The one that ended the session does not count. */
-	ending_drain(s->signals);
-	while (s->sieve.pidfd >= 0 && !s->failed) {
-		fds[0].fd = s->sieve.pidfd;
-		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents)
-			break;
-		if (fds[0].revents)
-			handle_sieve(s);
-	}
-	for (size_t i = 0; i < s->sieve.nr; i++)
-		unjudge(s, s->sieve.paths[i], -EINTR);
-}
-
-static void on_capture(void *ctx, const struct perf_poke_capture *capture)
+static void take_capture(void *ctx, const struct perf_poke_capture *capture)
 {
 	struct session *s = ctx;
 	char ran[64];
@@ -168,7 +92,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 		report_failure(s, "capture", r);
 		return;
 	}
-	sift(s, capture);
+	follow_add(&s->follow, capture);
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
@@ -330,6 +254,10 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 			     strerror(-r));
 	if (s->detach && detach_release(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
 		return EXIT_FAILED;
+	s->follow.pp = s->pp;
+	s->follow.session = perf_poke__session(s->pp) ?: "";
+	/* Also that of --detach. */
+	s->follow.journal = s->con->log.kind == LOGGER_JOURNAL;
 	announce(s, cpus, nr);
 	systemd_notify("READY=1");
 	/* The service manager knows the caller's PID only. */
@@ -373,8 +301,8 @@ static void show_status(struct session *s)
 
 	if (s->wanted != UINT64_MAX)
 		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " %scaptures",
-			 s->sieve.known ? s->results.nr_new : taken, s->wanted,
-			 s->sieve.known ? "new " : "");
+			 s->results.known ? s->results.nr_new : taken, s->wanted,
+			 s->results.known ? "new " : "");
 	else
 		units_format_count(captures, sizeof(captures), taken, "capture", "captures");
 	if (perf_poke__stats(s->pp, PERF_POKE_TRIGGER_IRQ, ALL_CPUS, &stats))
@@ -400,7 +328,8 @@ static uint64_t next_tick(const struct session *s)
 /* Waits for an event, the end or the next tick. Returns as ppoll(). */
 static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
 {
-	uint64_t until = s->tick_ns < s->end_ns ? s->tick_ns : s->end_ns;
+	uint64_t ours = s->tick_ns < s->end_ns ? s->tick_ns : s->end_ns;
+	uint64_t due = follow_due(&s->follow), until = due < ours ? due : ours;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t left = until > now ? until - now : 0;
 	const struct timespec timeout = {
@@ -434,7 +363,7 @@ static bool handle_library(struct session *s)
 
 static bool is_over(const struct session *s)
 {
-	size_t counted = s->sieve.known ? s->results.nr_new : results_taken(&s->results);
+	size_t counted = s->results.known ? s->results.nr_new : results_taken(&s->results);
 
 	return counted >= s->wanted || clock_ns(CLOCK_MONOTONIC) >= s->end_ns ||
 	       console_is_deaf(s->con);
@@ -442,17 +371,16 @@ static bool is_over(const struct session *s)
 
 static void watch(struct session *s)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[3 + FOLLOW_FDS] = {
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->poked.child.pidfd, .events = POLLIN },
-		{ .fd = s->sieve.pidfd, .events = POLLIN },
 	};
 
 	while (!is_over(s)) {
 		int r;
 
-		fds[3].fd = s->sieve.pidfd;
+		follow_fds(&s->follow, &fds[3]);
 		r = wait_events(s, fds, ARRAY_SIZE(fds));
 		if (r < 0 && errno != EINTR) {
 			s->failed = true;
@@ -465,8 +393,7 @@ static void watch(struct session *s)
 			return;
 		if (r > 0 && fds[2].revents && child_has_ended(&s->poked.child))
 			return;
-		if (r > 0 && fds[3].revents)
-			handle_sieve(s);
+		follow_handle(&s->follow);
 		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
 			show_status(s);
 			s->tick_ns = next_tick(s);
@@ -509,7 +436,7 @@ static enum exit_code finish(struct session *s)
 	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
 		s->failed = true;
 	s->errors = s->con->errors;
-	finish_sieve(s);
+	follow_finish(&s->follow, s->signals);
 
 	r = results_collect(&s->results, s->pp);
 	if (!r && s->con->json)
@@ -520,7 +447,7 @@ static enum exit_code finish(struct session *s)
 		s->failed = true;
 		report_failure(s, "results", r);
 	}
-	if (s->failed || s->results.nr_failed || s->results.nr_unjudged)
+	if (s->failed || s->follow.failed || s->results.nr_failed || s->results.nr_unjudged)
 		return EXIT_FAILED;
 	if (s->results.nr_new)
 		return EXIT_NEW_CAUSE;
@@ -536,7 +463,6 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 		.opts = *opts,
 		.targets = targets,
 		.poked = poked_none,
-		.sieve = { .known = view->known, .pidfd = -1 },
 		.wanted = opts->max_captures,
 	};
 	enum exit_code code;
@@ -545,9 +471,10 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	s.view = *view;
 	s.results.linear_entries = opts->histogram_entries;
 	s.results.linear_width_ns = opts->histogram_width_ns;
-	s.results.keeps = opts->keep_worst || opts->max_disk || view->known;
-	s.results.known = view->known;
-	if (view->known)
+	s.results.keeps = opts->keep_worst || opts->max_disk || view->follow.sieve.known;
+	s.results.known = view->follow.sieve.known;
+	follow_init(&s.follow, con, &s.results, &view->follow);
+	if (s.results.known)
 		s.opts.max_captures = UINT64_MAX;
 	if (!s.opts.session) {
 		snprintf(s.name, sizeof(s.name), "%d", getpid());
@@ -556,7 +483,7 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 	s.opts.output_owner = sudo_user();
 	s.opts.log = on_log;
 	s.opts.log_ctx = &s;
-	s.opts.on_capture = on_capture;
+	s.opts.on_capture = take_capture;
 	s.opts.on_removed = on_removed;
 	s.opts.capture_ctx = &s;
 	s.errors = con->errors;

@@ -9,14 +9,15 @@
 #define CTL_SESSION_SESSION_H
 
 #include "cli/command.h"
+#include "session/follow.h"
 #include "session/targets.h"
 
 struct detach;
 
 struct session_view {
-	bool top;	   /* a table each second */
-	bool histogram;	   /* rtla's, at the end */
-	const char *known; /* file of known causes, whose captures are not kept; or NULL */
+	bool top;	/* a table each second */
+	bool histogram; /* rtla's, at the end */
+	struct follow_opts follow;
 };
 
 /*

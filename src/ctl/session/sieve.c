@@ -2,49 +2,30 @@
 #include "session/sieve.h"
 
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "cli/command.h"
+#include "json_file.h"
 #include "pidfd.h"
+#include "session/spawn.h"
 
-/* The session blocks its signals. The scheduling policy is reset on fork. */
-static int set_attributes(posix_spawnattr_t *attr)
+static int spawn(const struct sieve *sieve, int output, pid_t *pid)
 {
-	sigset_t none;
-	int r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	const struct sieve_opts *opts = &sieve->opts;
+	const char *argv[9] = { "perf-poke-ctl", "causes", "--json", sieve->paths[0] };
+	size_t nr = 4;
 
-	sigemptyset(&none);
-	r = r ?: posix_spawnattr_setsigmask(attr, &none);
-	/* Ctrl-C ends the session, which waits for verdicts. */
-	return -(r ?: posix_spawnattr_setpgroup(attr, 0));
-}
-
-static int spawn(const char *known, const char *path, pid_t *pid)
-{
-	char *const argv[] = { "perf-poke-ctl", "causes",     "--json", "--known",
-			       (char *)known,	(char *)path, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attr);
-	if (r) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
+	if (opts->known) {
+		argv[nr++] = "--known";
+		argv[nr++] = opts->known;
 	}
-	for (int fd = 0; fd < 3 && !r; fd++)
-		r = -posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	if (!r)
-		r = set_attributes(&attr);
-	if (!r)
-		r = -posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
+	if (opts->known && opts->worse) {
+		argv[nr++] = "--worse";
+		argv[nr++] = opts->worse;
+	}
+	return spawn_group("/proc/self/exe", (char *const *)argv, environ, -1, output, -1, pid);
 }
 
 static int begin(struct sieve *sieve)
@@ -54,14 +35,18 @@ static int begin(struct sieve *sieve)
 
 	if (!sieve->nr || sieve->pidfd >= 0)
 		return 0;
-	r = spawn(sieve->known, sieve->paths[0], &pid);
-	if (r)
+	sieve->output = memfd_create("causes", MFD_CLOEXEC);
+	r = sieve->output < 0 ? -errno : spawn(sieve, sieve->output, &pid);
+	if (r) {
+		closep(&sieve->output);
 		return r;
+	}
 	sieve->pidfd = pidfd_of(pid);
 	if (sieve->pidfd >= 0)
 		return 0;
 	r = sieve->pidfd;
 	sieve->pidfd = -1;
+	closep(&sieve->output);
 	kill(pid, SIGKILL);
 	pid_wait(pid, NULL);
 	return r;
@@ -95,13 +80,38 @@ static enum sieve_verdict verdict_of(int status)
 	}
 }
 
-int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict)
+/* The object of this type among the lines of --json. */
+static json_object *find_cause(int fd)
+{
+	FILE *file = fdopen(fd, "r");
+	_cleanup_free_ char *line = NULL;
+	json_object *found = NULL;
+	size_t room = 0;
+
+	if (!file) {
+		close(fd);
+		return NULL;
+	}
+	rewind(file);
+	while (!found && getline(&line, &room, file) > 0) {
+		found = json_tokener_parse(line);
+		if (strcmp(json_text_of(found, "type"), "cause")) {
+			json_object_put(found);
+			found = NULL;
+		}
+	}
+	fclose(file);
+	return found;
+}
+
+int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict, json_object **cause)
 {
 	int status, r = sieve->pidfd < 0 ? -EAGAIN : pidfd_wait(sieve->pidfd, &status, WNOHANG);
 
 	if (r <= 0)
 		return r ?: -EAGAIN;
 	closep(&sieve->pidfd);
+	*cause = find_cause(TAKE_FD(sieve->output));
 	*path = sieve->paths[0];
 	*verdict = verdict_of(status);
 	sieve->nr--;
@@ -118,8 +128,9 @@ void sieve_release(struct sieve *sieve)
 		pidfd_wait(sieve->pidfd, &status, 0);
 	}
 	closep(&sieve->pidfd);
+	closep(&sieve->output);
 	for (size_t i = 0; i < sieve->nr; i++)
 		free(sieve->paths[i]);
 	free(sieve->paths);
-	*sieve = (struct sieve){ .pidfd = -1 };
+	*sieve = (struct sieve){ .pidfd = -1, .output = -1 };
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What follows a capture: its cause is found, then the journal, the metrics and a command get it.
+ */
+#ifndef CTL_SESSION_FOLLOW_H
+#define CTL_SESSION_FOLLOW_H
+
+#include <poll.h>
+
+#include "cli/console.h"
+#include "session/metrics.h"
+#include "session/on_capture.h"
+#include "session/results.h"
+#include "session/sieve.h"
+
+#define FOLLOW_FDS (1 + ON_CAPTURE_AT_ONCE)
+
+struct follow_opts {
+	struct sieve_opts sieve; /* --known */
+	const char *command;	 /* --on-capture, or NULL */
+	uint64_t command_ns;	 /* that it may take */
+	const char *metrics;	 /* file, or NULL */
+};
+
+struct follow {
+	struct console *con;
+	struct results *results;
+	const struct perf_poke *pp; /* set when armed */
+	const char *session;
+	bool journal; /* set when armed: an entry for each cause */
+	bool failed;
+	struct sieve sieve;
+	struct on_capture on_capture;
+	struct metrics metrics;
+};
+
+void follow_init(struct follow *follow, struct console *con, struct results *results,
+		 const struct follow_opts *opts);
+
+/* A complete capture, which `results` has too. */
+void follow_add(struct follow *follow, const struct perf_poke_capture *capture);
+
+/* Descriptors to wait for, -1 for none; and until when (CLOCK_MONOTONIC; UINT64_MAX: for ever). */
+void follow_fds(const struct follow *follow, struct pollfd fds[FOLLOW_FDS]);
+uint64_t follow_due(const struct follow *follow);
+
+/* Does what is to be done now, without waiting. */
+void follow_handle(struct follow *follow);
+
+/* Waits for the rest. A signal, but those that came before, drops it: captures without a verdict
+ * stay, commands are killed. */
+void follow_finish(struct follow *follow, int signals);
+
+void follow_release(struct follow *follow);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/metrics.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/output_file.h"
+#include "clock.h"
+#include "utf8.h"
+
+#define INTERVAL_NS (10 * NSEC_PER_SEC)
+/* Bounds are the same in all sessions: powers of two, 512 ns to 67 ms. */
+#define FIRST_BOUND 9
+#define LAST_BOUND 26
+
+int metrics_count(struct metrics *metrics, const char *fingerprint)
+{
+	struct metrics_cause *causes;
+	size_t i = 0;
+
+	while (i < metrics->nr && strcmp(metrics->causes[i].fingerprint, fingerprint))
+		i++;
+	if (i == metrics->nr) {
+		causes = reallocarray(metrics->causes, metrics->nr + 1, sizeof(*causes));
+		if (!causes)
+			return -ENOMEM;
+		metrics->causes = causes;
+		causes[i] = (struct metrics_cause){ .fingerprint = strdup(fingerprint) };
+		if (!causes[i].fingerprint)
+			return -ENOMEM;
+		metrics->nr++;
+	}
+	metrics->causes[i].count++;
+	return 0;
+}
+
+/* A label and its value, which may have any bytes. */
+static void put_label(FILE *file, const char *name, const char *value)
+{
+	_cleanup_free_ char *text = strdup(value);
+
+	fprintf(file, "%s=\"", name);
+	for (const char *c = text ? utf8_repair(text) : ""; *c; c++) {
+		if (*c == '\n')
+			fputs("\\n", file);
+		else if (*c == '"' || *c == '\\')
+			fprintf(file, "\\%c", *c);
+		else
+			fputc(*c, file);
+	}
+	fputc('"', file);
+}
+
+static void put_family(FILE *file, const char *name, const char *type, const char *help)
+{
+	fprintf(file, "# HELP perf_poke_%s %s\n# TYPE perf_poke_%s %s\n", name, help, name, type);
+}
+
+static void put_single(FILE *file, const struct metrics_state *state, const char *name,
+		       const char *type, const char *help, uint64_t value)
+{
+	put_family(file, name, type, help);
+	fprintf(file, "perf_poke_%s{", name);
+	put_label(file, "session", state->session);
+	fprintf(file, "} %" PRIu64 "\n", value);
+}
+
+static void begin_row(FILE *file, const struct metrics_state *state, const char *name, size_t kind,
+		      int cpu)
+{
+	fprintf(file, "perf_poke_%s{", name);
+	put_label(file, "session", state->session);
+	fprintf(file, ",cpu=\"%d\",kind=\"%s\"", cpu, kind_name(kind));
+}
+
+static void put_histogram(FILE *file, const struct metrics_state *state, size_t kind,
+			  const struct result_row *row)
+{
+	uint64_t count = 0;
+	size_t at = 0;
+
+	for (int bound = FIRST_BOUND; bound <= LAST_BOUND; bound++) {
+		uint64_t limit_ns = UINT64_C(1) << bound;
+
+		for (; at < row->nr_buckets && row->buckets[at].high_ns <= limit_ns; at++)
+			count += row->buckets[at].count;
+		begin_row(file, state, "latency_seconds_bucket", kind, row->cpu);
+		fprintf(file, ",le=\"%.9g\"} %" PRIu64 "\n", (double)limit_ns / NSEC_PER_SEC,
+			count);
+	}
+	for (; at < row->nr_buckets; at++)
+		count += row->buckets[at].count;
+	begin_row(file, state, "latency_seconds_bucket", kind, row->cpu);
+	fprintf(file, ",le=\"+Inf\"} %" PRIu64 "\n", count);
+	begin_row(file, state, "latency_seconds_sum", kind, row->cpu);
+	fprintf(file, "} %" PRIu64 ".%09" PRIu64 "\n", row->stats.sum_ns / NSEC_PER_SEC,
+		row->stats.sum_ns % NSEC_PER_SEC);
+	/* Not that of the statistics, which were read at another moment. */
+	begin_row(file, state, "latency_seconds_count", kind, row->cpu);
+	fprintf(file, "} %" PRIu64 "\n", count);
+}
+
+static void put_spikes(FILE *file, const struct metrics_state *state, size_t kind,
+		       const struct result_row *row)
+{
+	begin_row(file, state, "spikes_total", kind, row->cpu);
+	fprintf(file, "} %" PRIu64 "\n", row->stats.spikes);
+}
+
+static void put_unarmed(FILE *file, const struct metrics_state *state, size_t kind,
+			const struct result_row *row)
+{
+	begin_row(file, state, "spikes_unarmed_total", kind, row->cpu);
+	fprintf(file, "} %" PRIu64 "\n", row->stats.unarmed);
+}
+
+static void put_rows(FILE *file, const struct metrics_state *state,
+		     void (*put)(FILE *file, const struct metrics_state *state, size_t kind,
+				 const struct result_row *row))
+{
+	const struct results *results = state->statistics;
+
+	for (size_t kind = 0; kind < KINDS_MAX; kind++) {
+		for (size_t i = 0; results->kinds[kind].rows && i < results->nr_rows; i++)
+			put(file, state, kind, &results->kinds[kind].rows[i]);
+	}
+}
+
+static void put_causes(FILE *file, const struct metrics *metrics, const struct metrics_state *state)
+{
+	put_family(file, "cause_captures_total", "counter",
+		   "Captures by the fingerprint of their cause.");
+	for (size_t i = 0; i < metrics->nr; i++) {
+		fputs("perf_poke_cause_captures_total{", file);
+		put_label(file, "session", state->session);
+		put_label(file, ",fingerprint", metrics->causes[i].fingerprint);
+		fprintf(file, "} %" PRIu64 "\n", metrics->causes[i].count);
+	}
+}
+
+void metrics_print(FILE *file, const struct metrics *metrics, const struct metrics_state *state)
+{
+	const struct results *captures = state->captures;
+
+	put_single(file, state, "session_armed", "gauge", "Whether the session watches timers.",
+		   state->armed);
+	put_family(file, "latency_seconds", "histogram",
+		   "Latency of what is watched, by CPU and trigger.");
+	put_rows(file, state, put_histogram);
+	put_family(file, "spikes_total", "counter", "Latencies at or over the threshold.");
+	put_rows(file, state, put_spikes);
+	put_family(file, "spikes_unarmed_total", "counter",
+		   "Spikes while the session was not armed, which are not captured.");
+	put_rows(file, state, put_unarmed);
+	put_single(file, state, "missed_total", "counter", "Expiries that could not be seen.",
+		   state->statistics->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
+	put_single(file, state, "captures_total", "counter", "Complete captures.",
+		   results_taken(captures));
+	put_single(file, state, "captures_failed_total", "counter", "Captures that failed.",
+		   captures->nr_failed);
+	put_single(file, state, "lost_events_total", "counter",
+		   "Events missing from the history of captures.", metrics->lost);
+	put_single(file, state, "commands_failed_total", "counter",
+		   "Commands of --on-capture that failed.", state->commands_failed);
+	put_causes(file, metrics, state);
+}
+
+static int write_file(const struct metrics *metrics, const struct metrics_state *state)
+{
+	struct output_file output;
+	FILE *file;
+	int r = output_file_open(&output, metrics->path, true);
+
+	if (!r) {
+		file = fdopen(dup(output.fd), "w");
+		if (!file)
+			r = -errno;
+		else
+			metrics_print(file, metrics, state);
+		if (file && fclose(file))
+			r = -errno;
+	}
+	/* node_exporter runs as another user. */
+	if (!r && fchmod(output.fd, 0644))
+		r = -errno;
+	if (!r)
+		r = output_file_publish(&output);
+	output_file_close(&output);
+	return r;
+}
+
+void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state)
+{
+	int r = write_file(metrics, state);
+
+	metrics->due = clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+	if (r && !metrics->failed)
+		console_warn(con, "--metrics '%s': %s; trying again", metrics->path,
+			     output_file_strerror(r));
+	metrics->failed = r;
+}
+
+void metrics_release(struct metrics *metrics)
+{
+	for (size_t i = 0; i < metrics->nr; i++)
+		free(metrics->causes[i].fingerprint);
+	free(metrics->causes);
+	*metrics = (struct metrics){ 0 };
+}

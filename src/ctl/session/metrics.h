@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Metrics of a session in the text format of Prometheus, for the textfile collector of
+ * node_exporter; see docs/fleet.md. */
+#ifndef CTL_SESSION_METRICS_H
+#define CTL_SESSION_METRICS_H
+
+#include "cli/console.h"
+#include "session/results.h"
+
+struct metrics {
+	const char *path; /* NULL: none */
+	uint64_t due;	  /* next time to write (CLOCK_MONOTONIC) */
+	uint64_t lost;	  /* events, of all captures */
+	bool failed;	  /* the last time, which was told */
+	struct metrics_cause {
+		char *fingerprint;
+		uint64_t count;
+	} * causes;
+	size_t nr;
+};
+
+struct metrics_state {
+	const char *session;
+	const struct results *captures;	  /* so far */
+	const struct results *statistics; /* of now */
+	uint64_t commands_failed;
+	bool armed;
+};
+
+/* Returns 0 or -ENOMEM. */
+int metrics_count(struct metrics *metrics, const char *fingerprint) _must_check_;
+
+void metrics_print(FILE *file, const struct metrics *metrics, const struct metrics_state *state);
+
+/* Replaces the file at once. A failure is a warning until it works again. */
+void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state);
+
+void metrics_release(struct metrics *metrics);
+
+#endif

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""start --on-capture, --metrics and --log journal, with promtool, journald and journalctl as witnesses."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import common
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit/ctl"))
+import services  # noqa: E402
+
+# A timer of each thread of the workload is later than this.
+ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K", "--cooldown", "100ms")
+
+
+class Fleet(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+        self.folder = pathlib.Path(self.output).parent
+
+    def arguments(self, *options):
+        return ("start", "--json", "--cpu", str(self.cpu), "--output", self.output, *ANY, *options)
+
+    def start(self, *options, code=0):
+        result = common.run_ctl(*self.arguments(*options))
+        self.assertEqual(result.returncode, code, result.stderr)
+        return common.parse_lines(result.stdout), result.stderr
+
+    def test_a_command_for_each_capture(self):
+        log = self.folder / "log"
+        lines, _ = self.start("--count", "3", "--on-capture", f'{{ cat; env | grep ^PERF_POKE_; taskset -pc $$; chrt -p $$; echo .; }} > {log}.$$; echo out')
+        captures = {line["path"]: line for line in lines if line["type"] == "capture"}
+        self.assertEqual(len(captures), 3)
+        told = [path.read_text().splitlines() for path in self.folder.glob("log.*")]
+        self.assertEqual(len(told), 3)
+        causes = {line["example"]: line for line in common.parse_lines(
+            "".join(common.run_ctl("causes", "--json", path).stdout for path in captures)) if line["type"] == "cause"}
+        for about, *rest in told:
+            about = json.loads(about)
+            self.assertEqual({key: about[key] for key in captures[about["path"]]}, captures[about["path"]])
+            cause, values = causes[about["path"]], dict(line.split("=", 1) for line in rest if line.startswith("PERF_POKE_"))
+            self.assertEqual((about["cause"]["fingerprint"], about["cause"]["first_ns"]), (cause["fingerprint"], cause["first_ns"]))
+            facts = json.loads(pathlib.Path(about["path"], "capture.json").read_text())
+            expected = {
+                "PERF_POKE_CAPTURE": about["path"], "PERF_POKE_CPU": str(self.cpu), "PERF_POKE_LATENCY_NS": str(about["latency_ns"]),
+                "PERF_POKE_TRIGGER": "irq", "PERF_POKE_TASK": about["comm"], "PERF_POKE_FINGERPRINT": cause["fingerprint"],
+                "PERF_POKE_CAUSE": cause["cause"], "PERF_POKE_SENTENCE": cause["sentence"], "PERF_POKE_TIME": facts["spike"]["wall_time"],
+                "PERF_POKE_SESSION": lines[0]["session"]}
+            self.assertEqual({key: values.get(key) for key in expected}, expected)
+            allowed = next(line for line in rest if "affinity" in line).split(": ")[1]
+            if len(os.sched_getaffinity(0)) > 1:
+                self.assertNotIn(str(self.cpu), re.split("[,-]", allowed))
+            self.assertIn("SCHED_OTHER", "".join(rest))
+
+    def test_commands_that_fail_are_warnings(self):
+        begin = time.monotonic()
+        _, messages = self.start("--count", "2", "--on-capture", "exit 3")
+        self.assertEqual(messages.count("--on-capture: exit code 3 for '"), 2)
+        # The shell's child is killed too.
+        _, messages = self.start("--count", "1", "--on-capture-time", "1s", "--on-capture", "sleep 300 & sleep 301; true")
+        self.assertEqual(messages.count("--on-capture: took too long and was killed for '"), 1)
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assertNotEqual(subprocess.run(["pgrep", "-xf", "sleep 30[01]"], check=False, stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_metrics(self):
+        promtool, file = services.find("promtool"), self.folder / "perf.prom"
+        known = self.folder / "known.json"
+        known.write_text('{"version": 1, "causes": []}')
+        lines, _ = self.start("--count", "2", "--metrics", str(file), "--session", "night", "--known", str(known), code=4)
+        text, summary = file.read_text(), lines[-1]
+        checked = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True, check=False)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""), text)
+        values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+        self.assertEqual(values['perf_poke_session_armed{session="night"}'], "0")
+        self.assertEqual(int(values['perf_poke_captures_total{session="night"}']), summary["captures"])
+        row = f'session="night",cpu="{self.cpu}",kind="irq"'
+        self.assertEqual(int(values[f"perf_poke_spikes_total{{{row}}}"]), summary["all"]["spikes"])
+        self.assertEqual(int(values[f'perf_poke_latency_seconds_bucket{{{row},le="+Inf"}}']), summary["all"]["count"])
+        self.assertEqual(int(values[f'perf_poke_latency_seconds_bucket{{{row},le="1.024e-06"}}']),
+                         sum(count for _, high, count in summary["all"]["histogram"] if high and high <= 1024))
+        causes = {key: int(value) for key, value in values.items() if "cause_captures" in key}
+        self.assertEqual(sum(causes.values()), summary["captures"])
+        for key in causes:
+            self.assertRegex(key, r'fingerprint="[a-z-]+(/\S+)?:[0-9a-f]{8}"')
+        self.assertEqual(file.stat().st_mode & 0o777, 0o644)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir() if "prom" in path.name), ["perf.prom"])
+
+    def test_metrics_that_cannot_be_written(self):
+        _, messages = self.start("--count", "2", "--metrics", f"{self.folder}/no/file.prom")
+        self.assertEqual(messages.count("--metrics '"), 1)
+
+    def test_an_entry_of_the_journal(self):
+        """With a journald of its own, in a mount namespace."""
+        journald = services.find("/lib/systemd/systemd-journald", "/usr/lib/systemd/systemd-journald")
+        services.find("unshare"), services.find("journalctl")
+        catalog = self.folder / "root/usr/lib/systemd/catalog"
+        catalog.mkdir(parents=True)
+        shutil.copy(pathlib.Path(__file__).resolve().parents[2] / "src/ctl/perf-poke.catalog", catalog)
+        script = f"""
+            mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal /run/log/journal || exit 77
+            {journald} & journald=$!
+            for i in $(seq 100); do [ -S /run/systemd/journal/socket ] && break; sleep 0.1; done
+            "$@" --log journal; code=$?
+            sleep 1; kill $journald; wait $journald
+            journalctl -D /run/log/journal -o json PERF_POKE_CPU={self.cpu} > {self.folder}/entries
+            journalctl -D /run/log/journal -o export > {self.folder}/export
+            exit $code"""
+        result = subprocess.run(["unshare", "--mount", "--fork", "sh", "-c", script, "sh", common.CTL, *self.arguments("--count", "2")],
+                                capture_output=True, text=True, check=False, timeout=120)
+        if result.returncode == 77 or "built without libsystemd" in result.stdout + result.stderr:
+            self.skipTest(result.stderr.strip())
+        self.assertEqual(result.returncode, 0, result)
+        captures = {line["path"]: line for line in common.parse_lines(result.stdout) if line["type"] == "capture"}
+        entries = [json.loads(line) for line in (self.folder / "entries").read_text().splitlines()]
+        self.assertEqual({entry["PERF_POKE_CAPTURE"] for entry in entries}, set(captures))
+        causes = [line for line in common.parse_lines(common.run_ctl("causes", "--json", self.output).stdout) if line["type"] == "cause"]
+        with open(self.folder / "export", "rb") as export:
+            read = subprocess.run([common.CTL, "causes", "--json", "-"], stdin=export, capture_output=True, text=True, check=True).stdout
+        keys = ("fingerprint", "cause", "count", "worst_ns", "p50_ns", "first_ns", "last_ns", "hosts", "cpus", "sentence", "fingerprints")
+        self.assertEqual([[line[key] for key in keys] for line in common.parse_lines(read) if line["type"] == "cause"],
+                         [[cause[key] for key in keys] for cause in causes])
+        self.assertEqual(entries[0]["MESSAGE"], entries[0]["PERF_POKE_SENTENCE"])
+        subprocess.run(["journalctl", f"--root={self.folder}/root", "--update-catalog"], check=True)
+        dump = subprocess.run(["journalctl", f"--root={self.folder}/root", "--dump-catalog", entries[0]["MESSAGE_ID"]], check=True,
+                              capture_output=True, text=True).stdout
+        self.assertIn("Defined-By: perf-poke", dump)
+
+
+if __name__ == "__main__":
+    common.main()
