@@ -6,6 +6,9 @@
 #include "cli/console.h"
 #include "normal/normal.h"
 
+/* Default of `activations`. */
+#define NORMAL_ACTIVATIONS 100
+
 struct normal_want {
 	const char *symfs; /* see struct decode_opts */
 	size_t activations;

@@ -30,6 +30,9 @@ static const struct option_spec options[] = {
 	  .help = "output file: FILE.fxt, or compressed FILE.fxt.gz" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write a page for any browser instead, with the report" },
+	{ "normal", 0, OPTION_FLAG, TARGET(normal),
+	  .help = "with --html, compare with normal activations of the same\n"
+		  "timer earlier in the trace, as report --normal" },
 	{ "time", 't', OPTION_STRING, TARGET(time), .metavar = "BEGIN,END",
 	  .help = "time window: -200us,50us relative to the spike, or\n"
 		  "7.788,7.789 in seconds of the trace's clock; either side\n"
@@ -76,6 +79,10 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 	}
 	if (args->html && (args->axis || args->tracks || args->split_ns || args->jobs)) {
 		console_error(con, "--html excludes --axis, --tracks, --split and --jobs");
+		return -EINVAL;
+	}
+	if (args->normal && !args->html) {
+		console_error(con, "--normal needs --html FILE");
 		return -EINVAL;
 	}
 	if (args->output && !ends_with(args->output, ".fxt") &&

@@ -12,7 +12,6 @@
 #include "commands/commands.h"
 
 #define TOP 10
-#define ACTIVATIONS 100
 #define TARGET(member) .offset = offsetof(struct report_args, member)
 
 static const struct option_spec options[] = {
@@ -44,7 +43,7 @@ static const char notes[] =
 
 int report_parse(struct report_args *args, struct console *con, int argc, char **argv)
 {
-	*args = (struct report_args){ .top = TOP, .activations = ACTIVATIONS };
+	*args = (struct report_args){ .top = TOP, .activations = NORMAL_ACTIVATIONS };
 	return command_options(&command_report, con, argc, argv, args);
 }
 

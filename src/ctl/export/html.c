@@ -4,6 +4,7 @@
 
 #include "capture/account_load.h"
 #include "capture/capture_file.h"
+#include "capture/normal_load.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
 #include "export/export.h"
@@ -14,7 +15,8 @@
 #define AFTER_PART 4
 
 /* Returns 0, or a negative errno without leaving a file. */
-static int write_file(const char *path, bool force, const struct account *account)
+static int write_file(const struct export_args *args, const struct account *account,
+		      const struct normal *normal)
 {
 	struct output_file output;
 	struct ending ending;
@@ -22,11 +24,11 @@ static int write_file(const char *path, bool force, const struct account *accoun
 	int r;
 
 	ending_catch(&ending);
-	r = output_file_open(&output, path, force);
+	r = output_file_open(&output, args->html, args->force);
 	if (r)
 		goto out;
 	file = fdopen(dup(output.fd), "w");
-	r = file ? html_write(file, account) : -errno;
+	r = file ? html_write(file, account, normal) : -errno;
 	if (file && fclose(file))
 		r = r ?: -errno;
 	if (!r)
@@ -77,7 +79,10 @@ static int read_statistics(struct console *con, const char *folder, struct accou
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture)
 {
-	_cleanup_(account_release) struct account account = { 0 };
+	_cleanup_(account_release) struct account account = { 0 }, whole = { 0 };
+	_cleanup_(normal_release) struct normal normal = { 0 };
+	const struct normal_want normal_want = { .symfs = args->symfs,
+						 .activations = NORMAL_ACTIVATIONS };
 	struct account_want want = { .symfs = args->symfs };
 	int r = find_window(args, capture, &want.window_ns, &want.after_ns);
 
@@ -91,7 +96,12 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 	if (account_load(&account, con, args->capture, &want) ||
 	    read_statistics(con, args->capture, &account))
 		return EXIT_FAILED;
-	r = write_file(args->html, args->force, &account);
+	if (args->normal) {
+		r = normal_load(&normal, &whole, con, args->capture, &normal_want);
+		if (r)
+			return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	}
+	r = write_file(args, &account, args->normal ? &normal : NULL);
 	if (r) {
 		console_error(con, "--html '%s': %s", args->html,
 			      r == -EINTR ? "interrupted: nothing is written"

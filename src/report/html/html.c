@@ -294,19 +294,31 @@ static json_object *new_chart(const struct account *account)
 	return object;
 }
 
+struct shown {
+	const struct account *account;
+	const struct normal *normal;
+};
+
 static int put_part(FILE *file, const char *name, const void *arg)
 {
-	const struct account *account = arg;
+	const struct shown *shown = arg;
 
 	if (!strncmp(name, "@REPORT@", 8))
-		return page_put_json(file, account_json(account, FUNCTIONS));
+		return page_put_json(file, account_json(shown->account, FUNCTIONS));
 	if (!strncmp(name, "@CHART@", 7))
-		return page_put_json(file, new_chart(account));
-	fputs(script, file);
+		return page_put_json(file, new_chart(shown->account));
+	if (!strncmp(name, "@NORMAL@", 8) && shown->normal)
+		return page_put_json(file, normal_flame(shown->normal));
+	fputs(!strncmp(name, "@NORMAL@", 8)  ? "null"
+	      : !strncmp(name, "@FLAME@", 7) ? flame
+					     : script,
+	      file);
 	return 0;
 }
 
-int html_write(FILE *file, const struct account *account)
+int html_write(FILE *file, const struct account *account, const struct normal *normal)
 {
-	return page_write(file, page, put_part, account);
+	const struct shown shown = { account, normal };
+
+	return page_write(file, page, put_part, &shown);
 }

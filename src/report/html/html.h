@@ -4,8 +4,9 @@
 #define REPORT_HTML_H
 
 #include "account/account.h"
+#include "normal/normal.h"
 
-/* Returns 0 or a negative errno. */
-int html_write(FILE *file, const struct account *account) _must_check_;
+/* `normal` may be NULL. Returns 0 or a negative errno. */
+int html_write(FILE *file, const struct account *account, const struct normal *normal) _must_check_;
 
 #endif

@@ -71,4 +71,10 @@ const char *normal_step_name(enum normal_step step);
 void normal_print(FILE *file, const struct normal *normal, size_t top);
 json_object *normal_json(const struct normal *normal, size_t top);
 
+/* One line without newline, to be freed. NULL if out of memory. */
+char *normal_sentence(const struct normal *normal);
+
+/* The same as normal_json(), with all nodes for a flame chart. */
+json_object *normal_flame(const struct normal *normal);
+
 #endif

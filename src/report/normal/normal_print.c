@@ -108,17 +108,36 @@ static void put_sentence(FILE *file, const struct normal *normal)
 	put_parting(file, normal);
 }
 
-static void print_sentence(FILE *file, const struct normal *normal)
+static void put_few(FILE *file, const struct normal *normal)
 {
-	_cleanup_free_ char *text = NULL;
+	if (normal->account->facts.thread && !normal->activations.thread)
+		fputs("the trace does not show which thread was late", file);
+	else
+		fprintf(file,
+			"the trace has %s, too few to compare with: %d are needed; start --buffer "
+			"with more records more of them",
+			FORMAT_COUNT(normal->activations.nr, "normal activation",
+				     "normal activations"),
+			NORMAL_MIN);
+}
+
+char *normal_sentence(const struct normal *normal)
+{
+	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
 
 	if (!memory)
-		return;
-	put_sentence(memory, normal);
-	if (!fclose(memory))
-		account_print_wrapped(file, text);
+		return NULL;
+	if (normal_is_enough(normal))
+		put_sentence(memory, normal);
+	else
+		put_few(memory, normal);
+	if (fclose(memory)) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
 static const char *format_known(char *buf, bool known, uint64_t ns)
@@ -179,29 +198,16 @@ static void print_longer(FILE *file, const struct normal *normal, size_t top)
 		fprintf(file, "  and %zu more\n", normal->nr_longer - top);
 }
 
-static void print_few(FILE *file, const struct normal *normal)
-{
-	if (normal->account->facts.thread && !normal->activations.thread) {
-		fputs("  the trace does not show which thread was late\n", file);
-		return;
-	}
-	fprintf(file,
-		"  the trace has %s, too few to compare with: %d are needed;\n    start --buffer "
-		"with more records more of them\n",
-		FORMAT_COUNT(normal->activations.nr, "normal activation", "normal activations"),
-		NORMAL_MIN);
-}
-
 void normal_print(FILE *file, const struct normal *normal, size_t top)
 {
+	_cleanup_free_ char *sentence = normal_sentence(normal);
+
 	fprintf(file, "\nagainst normal activations of %s%s\n",
 		normal->same_timer ? "" : "timers with ",
 		CLEAN_TO(70, normal->account->facts.function));
-	if (!normal_is_enough(normal)) {
-		print_few(file, normal);
+	account_print_wrapped(file, sentence ?: "?");
+	if (!normal_is_enough(normal))
 		return;
-	}
-	print_sentence(file, normal);
 	print_steps(file, normal);
 	print_longer(file, normal, top);
 }

@@ -32,6 +32,7 @@ TEST(refuses)
 {
 	REFUSES("give --output FILE or --html FILE", "a");
 	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
+	REFUSES("--normal needs --html FILE", "a", "-o", "a.fxt", "--normal");
 	REFUSES("--html excludes --axis, --tracks, --split and --jobs", "a", "--html", "b",
 		"--split", "1ms");
 	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");

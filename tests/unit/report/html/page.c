@@ -19,8 +19,13 @@ static int add_calls(struct spans *spans, uint32_t nr)
 		if (!r)
 			r = spans_begin(spans, LANE_CODE, 1000 * i + 300,
 					i % 100 ? SPAN_FUNCTION : SPAN_INTERRUPT, "inner");
+		/* Activations of the timer. */
+		if (!r && i % 9000 == 0)
+			r = spans_begin(spans, LANE_CODE, 1000 * i + 400, SPAN_FUNCTION, HOSTILE);
 		if (r)
 			return r;
+		if (i % 9000 == 0)
+			spans_end(spans, LANE_CODE, 1000 * i + 500);
 		spans_end(spans, LANE_CODE, 1000 * i + 600);
 		spans_end(spans, LANE_CODE, 1000 * i + 900)->insns = 5;
 	}
@@ -45,6 +50,8 @@ int main(int argc, char **argv)
 	};
 	/* In a tail. */
 	static const uint64_t counts[] = { 16, 0, 71, 836, 190000, 2, 0, 0, 1 };
+	const struct timer timer = {};
+	struct normal normal = {};
 	FILE *file = argc == 3 ? fopen(argv[1], "w") : NULL;
 	int r;
 
@@ -77,9 +84,12 @@ int main(int argc, char **argv)
 	if (!r)
 		r = account_finish(&account);
 	if (!r)
-		r = html_write(file, &account);
+		r = normal_make(&normal, &account, &timer, 100);
+	if (!r)
+		r = html_write(file, &account, &normal);
 	if (fclose(file))
 		r = -EIO;
+	normal_release(&normal);
 	account_release(&account);
 	return r ? 1 : 0;
 }

@@ -17,6 +17,7 @@ import time
 
 SKIP = 77
 SLICES = 200000
+ACTIVATIONS = 12
 PATIENCE_S = 120
 
 
@@ -119,7 +120,7 @@ def text_of(browser, name):
 def open_page(browser, page):
     browser.call("Page.navigate", url=page.resolve().as_uri())
     browser.wait("document.readyState === 'complete' && document.body && document.body.dataset.painted > 0")
-    equal(int(browser.run("document.body.dataset.spans")), SLICES + 2, "slices")
+    equal(int(browser.run("document.body.dataset.spans")), SLICES + 2 + ACTIVATIONS, "slices")
     print(f"{SLICES} slices, {page.stat().st_size} bytes: painted after {browser.run('document.body.dataset.painted')} ms")
 
 
@@ -179,6 +180,25 @@ def check_histogram(browser):
     check(late > 50 and bars > 1000 and bars_first < 0.2 and bars_last < late_last and late_last > 0.8, f"what is drawn: {found}")
 
 
+def check_normal(browser):
+    """The flame chart of the late activation beside the normal ones: what took longer is wide and red; what is clicked is told in numbers."""
+    check(not browser.run("document.getElementById('normal').hidden"), "the comparison is hidden")
+    found = text_of(browser, "normal_sentence")
+    check(found.startswith("normally 100ns") and f"median of {ACTIVATIONS}" in found and "here 98.9us more" in found, found)
+    check("expiry to interrupt" in text_of(browser, "normal_steps") and "+98.9us" in text_of(browser, "normal_steps"), text_of(browser, "normal_steps"))
+    frames = "[...document.querySelectorAll('#flame button')]"
+    late = browser.run(f"{frames}.map((f) => [f.textContent, parseFloat(f.style.width)])")
+    check(len(late) > 50 and sum(wide for name, wide in late if name.startswith("function_")) > 95, f"frames: {late}")
+    browser.run(f"{frames}.find((f) => f.textContent.startsWith('function_')).click()")
+    found = text_of(browser, "normal_details")
+    check("here 900ns, normally 0ns" in found and f" of {ACTIVATIONS} normal activations have it" in found, f"clicked on: {found!r}")
+    browser.run("document.getElementById('normal_width').click()")
+    normal = browser.run(f"{frames}.map((f) => f.textContent)")
+    equal(normal, ["inner"], "what is normal")
+    browser.run("document.getElementById('normal_width').click()")
+    equal(len(browser.run(f"{frames}.map((f) => f.textContent)")), len(late), "frames after returning")
+
+
 def check_themes(browser):
     shots, backgrounds = [], []
     for theme in ("light", "dark"):
@@ -223,6 +243,7 @@ def main():
             open_page(browser, page)
             check_click(browser)
             check_search(browser)
+            check_normal(browser)
             shots = check_themes(browser)
             check_harmless(browser)
         finally:
