@@ -39,7 +39,7 @@ static uint64_t period_of(const struct capture_file *capture)
 }
 
 /* Where events are recorded, they tell timers apart. */
-static int find_timer(struct load *load)
+static int find_timer(struct load *load, bool any)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	const struct sample_window window = { .end = load->capture.view.spike_ns };
@@ -47,11 +47,13 @@ static int find_timer(struct load *load)
 		.cpu = load->capture.view.cpu,
 		.address = strtoull(load->capture.timer_address, NULL, 16),
 		.sleeps = !strcmp(load->capture.function, "hrtimer_wakeup"),
+		.any = any,
 	};
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	load->timer.period_ns = period_of(&load->capture);
+	free(load->timer.expiries);
+	load->timer = (struct timer){ .period_ns = period_of(&load->capture), .any = any };
 	if (load->capture.view.kind != VIEW_EVENTS || !of.address)
 		return 0;
 	r = tracepoints_open(&tracepoints, load->data, &window, &why);
@@ -113,13 +115,15 @@ static int load_activations(struct load *load, struct normal *normal, struct acc
 		wanted_ns = window_ns;
 		r = load_window(load, account, &window_ns);
 		if (r)
-			return r;
+			return capture_trace_error(load->con, load->folder, r, NULL);
 		r = normal_make(normal, account, &load->timer, load->want->activations);
-		if (r)
+		if (r) {
 			account_release(account);
-		if (r || normal->activations.nr >= load->want->activations ||
-		    window_ns < wanted_ns || is_all(load, account))
-			return r;
+			return capture_trace_error(load->con, load->folder, r, NULL);
+		}
+		if (normal->activations.nr >= load->want->activations || window_ns < wanted_ns ||
+		    is_all(load, account))
+			return 0;
 		normal_release(normal);
 		account_release(account);
 		window_ns *= MORE;
@@ -154,11 +158,16 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 	if (!r)
 		r = check_capture(&load);
 	if (!r)
-		r = find_timer(&load);
-	if (!r) {
+		r = find_timer(&load, false);
+	if (!r)
 		r = load_activations(&load, normal, account);
-		if (r)
-			capture_trace_error(con, folder, r, NULL);
+	/* What makes one timer late makes others late, too. A thread has one timer. */
+	if (!r && load.timer.expiries && !normal_is_enough(normal) && !account->facts.thread) {
+		normal_release(normal);
+		account_release(account);
+		r = find_timer(&load, true);
+		if (!r)
+			r = load_activations(&load, normal, account);
 	}
 	free(load.timer.expiries);
 	return r;

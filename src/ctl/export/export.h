@@ -20,7 +20,7 @@ struct export_args {
 	int tracks;
 	uint64_t split_ns; /* 0: one file */
 	uint64_t jobs;	   /* 0: one for each CPU */
-	bool normal; /* with `html` */
+	bool normal;	   /* with `html` */
 	bool force;
 	bool quiet;
 };

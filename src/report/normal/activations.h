@@ -20,6 +20,7 @@ struct timer {
 	uint64_t period_ns;	 /* of the workload that armed it; 0: unknown, or another timer */
 	struct expiry *expiries; /* in order; NULL: any timer with the function is meant */
 	size_t nr;
+	bool any; /* `expiries` are of all timers */
 };
 
 struct activation {

@@ -96,7 +96,7 @@ static int choose(struct reader *reader, const struct expiries_of *of, struct ti
 
 		if (of->sleeps && late.address == of->address && late.tid)
 			same = armed->tid == late.tid && armed->function == late.function;
-		if (same)
+		if (same || of->any)
 			timer->expiries[timer->nr++] =
 				(struct expiry){ reader->expired[i].at, armed->expected };
 	}

@@ -12,6 +12,7 @@ struct expiries_of {
 	int cpu;
 	uint64_t address; /* the last one */
 	bool sleeps;	  /* then the timers that the same thread arms are the same */
+	bool any;	  /* all timers of that CPU */
 };
 
 /* Sets timer->expiries, which the caller frees. Returns 0 or -ENOMEM. */

@@ -283,7 +283,8 @@ int normal_make(struct normal *normal, const struct account *account, const stru
 
 	*normal = (struct normal){
 		.account = account,
-		.same_timer = timer->expiries || timer->period_ns,
+		.same_timer = !timer->any && (timer->expiries || timer->period_ns),
+		.any_timer = timer->any,
 	};
 	r = activations_find(&normal->activations, account->spans, &account->facts, timer, max);
 	if (!r && normal_is_enough(normal)) {

@@ -41,6 +41,7 @@ struct normal {
 	struct activations activations;
 	struct paths paths;
 	bool same_timer; /* not only one with the same function */
+	bool any_timer;	 /* the late one has too few */
 	struct normal_time steps[NORMAL_NR_STEPS];
 	uint64_t more_ns;	  /* by how much the late one took longer than the median */
 	struct normal_row *nodes; /* by number of node */

@@ -203,7 +203,9 @@ void normal_print(FILE *file, const struct normal *normal, size_t top)
 	_cleanup_free_ char *sentence = normal_sentence(normal);
 
 	fprintf(file, "\nagainst normal activations of %s%s\n",
-		normal->same_timer ? "" : "timers with ",
+		normal->any_timer    ? "all timers; too few are of "
+		: normal->same_timer ? ""
+				     : "timers with ",
 		CLEAN_TO(70, normal->account->facts.function));
 	account_print_wrapped(file, sentence ?: "?");
 	if (!normal_is_enough(normal))
@@ -290,6 +292,7 @@ json_object *normal_json(const struct normal *normal, size_t top)
 
 	json_add_name(object, "function", normal->account->facts.function);
 	json_add_bool(object, "same_timer", normal->same_timer);
+	json_add_bool(object, "any_timer", normal->any_timer);
 	json_add_name(object, "thread",
 		      normal->activations.thread ? name_of(normal, normal->activations.thread)
 						 : NULL);
