@@ -33,6 +33,24 @@ static uint32_t find_span(const struct findings *findings, enum span_kind kind, 
 	return found;
 }
 
+/* The longest span of this name within another one. */
+static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t name)
+{
+	uint32_t found = SPAN_NONE;
+	uint64_t longest = 0;
+
+	for (uint32_t i = outer + 1;
+	     i < code->nr && code->spans[i].depth > code->spans[outer].depth; i++) {
+		uint64_t time = code->spans[i].end - code->spans[i].begin;
+
+		if (code->spans[i].name != name || (found != SPAN_NONE && time <= longest))
+			continue;
+		found = i;
+		longest = time;
+	}
+	return found;
+}
+
 /* The innermost function that took most of a span's time, summed over its calls. */
 static int find_mostly(struct cause *cause, const struct findings *findings)
 {
@@ -59,6 +77,8 @@ static int find_mostly(struct cause *cause, const struct findings *findings)
 		depth = span->depth;
 		cause->mostly = span->name;
 	}
+	if (cause->mostly)
+		cause->mostly_span = find_within(code, cause->span, cause->mostly);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ struct cause {
 	uint32_t name;		     /* its name */
 	uint32_t span;		     /* in the code lane, or SPAN_NONE */
 	uint32_t mostly;	     /* name of the function that took most of that time; 0: none */
-	uint32_t mostly_span;	     /* of a thread: its longest run, or SPAN_NONE */
+	uint32_t mostly_span;	     /* its longest run, or SPAN_NONE */
 	const struct sender *sender; /* of the interrupt; NULL: unknown */
 	size_t frame;		     /* blamed frame of the stack, or STACK_NONE */
 	uint64_t insns, cycles;	     /* of the span; 0: unknown */

@@ -23,14 +23,14 @@ static void put_named(FILE *file, const struct cause *cause, const struct findin
 		fputs(findings_name(findings, name), file);
 }
 
-/* The callers of a span, innermost first. */
-static void put_callers(FILE *file, const struct findings *findings, uint32_t span,
+/* Spans from the inside out, up to one that is not put. */
+static void put_callers(FILE *file, const struct findings *findings, uint32_t span, uint32_t end,
 			const char *before)
 {
 	const struct lane *code = findings_code(findings);
 	size_t nr = 0;
 
-	for (uint32_t i = span; i != SPAN_NONE; i = code->spans[i].parent) {
+	for (uint32_t i = span; i != end && i != SPAN_NONE; i = code->spans[i].parent) {
 		if (nr == CALLERS_MAX) {
 			fputs(" < ...", file);
 			return;
@@ -46,6 +46,10 @@ static void put_mostly(FILE *file, const struct cause *cause, const struct findi
 		return;
 	fputs(", most of it in ", file);
 	put_named(file, cause, findings, cause->mostly);
+	if (findings->spans->has_functions && cause->mostly_span != SPAN_NONE)
+		put_callers(file, findings,
+			    findings_code(findings)->spans[cause->mostly_span].parent, cause->span,
+			    " < ");
 }
 
 static void put_around(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -53,7 +57,7 @@ static void put_around(FILE *file, const struct cause *cause, const struct findi
 {
 	if (cause->span != SPAN_NONE && findings->spans->has_functions)
 		put_callers(file, findings, findings_code(findings)->spans[cause->span].parent,
-			    before);
+			    SPAN_NONE, before);
 }
 
 /* The trigger saw which task the timer's interrupt hit. If the cause came earlier, another task may
@@ -124,7 +128,7 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 static void put_path(FILE *file, const struct findings *findings)
 {
 	if (findings->path != SPAN_NONE && findings->spans->has_functions)
-		put_callers(file, findings, findings->path, ", first in ");
+		put_callers(file, findings, findings->path, SPAN_NONE, ", first in ");
 }
 
 static void put_none(FILE *file, const struct cause *cause, const struct findings *findings)
@@ -154,7 +158,7 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 	}
 	if (cause->mostly_span != SPAN_NONE)
 		put_callers(file, findings,
-			    findings_code(findings)->spans[cause->mostly_span].parent,
+			    findings_code(findings)->spans[cause->mostly_span].parent, SPAN_NONE,
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);

@@ -69,24 +69,6 @@ static void add_spans(struct fingerprint *to, const struct findings *findings,
 		add_stack(to, &facts->stack, at + 1);
 }
 
-/* The longest span of this name within another one. */
-static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t name)
-{
-	uint32_t found = SPAN_NONE;
-	uint64_t longest = 0;
-
-	for (uint32_t i = outer + 1;
-	     i < code->nr && code->spans[i].depth > code->spans[outer].depth; i++) {
-		uint64_t time = code->spans[i].end - code->spans[i].begin;
-
-		if (code->spans[i].name != name || (found != SPAN_NONE && time <= longest))
-			continue;
-		found = i;
-		longest = time;
-	}
-	return found;
-}
-
 struct handler {
 	char function[FINGERPRINT_NAME_SIZE];
 	char entry[FINGERPRINT_NAME_SIZE];
@@ -114,12 +96,10 @@ static void add_handler(struct fingerprint *to, const struct cause *cause,
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
 	struct handler handler = { "", "" };
-	uint32_t i = SPAN_NONE;
 
 	fingerprint_entry(handler.entry, findings_name(findings, cause->name));
-	if (cause->mostly && cause->span != SPAN_NONE)
-		i = find_within(code, cause->span, cause->mostly);
-	for (; i != SPAN_NONE && i != cause->span; i = code->spans[i].parent)
+	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && i != cause->span;
+	     i = code->spans[i].parent)
 		take_caller(&handler, findings_name(findings, code->spans[i].name));
 	add_frame(to, handler.function);
 	add_frame(to, handler.entry);
