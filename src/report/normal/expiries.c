@@ -108,15 +108,12 @@ int expiries_read(struct tracepoints *tracepoints, const struct expiries_of *of,
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	struct tracepoint_event event;
-	int r;
+	int r = 0;
 
 	if (!reader)
 		return -ENOMEM;
-	while ((r = tracepoints_next(tracepoints, &event)) > 0) {
+	while (!r && tracepoints_next(tracepoints, &event))
 		r = take(reader, &event, of->cpu);
-		if (r)
-			break;
-	}
 	if (!r)
 		r = choose(reader, of, timer);
 	free(reader->expired);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. With PREEMPT_RT
-rtla's auto-analysis watches the same moments. Prints how often each of them names it. In the environment: LAB_SPIKES, of each kind;
+rtla's auto-analysis watches the same moments. Prints how often each of them names it, and how often the comparison with normal activations does. In the environment: LAB_SPIKES, of each kind;
 LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the first capture of each kind.
 
 usage: culprits.py PERF_POKE_CTL USER_LOOP"""
@@ -84,7 +84,7 @@ class Kind:
     def __init__(self, trigger, inject, named, by_rtla, partly):
         """What the sentence says if it names the culprit; what rtla prints if it does, and if it tells what kind of thing it was."""
         self.trigger, self.inject, self.named, self.by_rtla, self.partly = trigger, inject, named, by_rtla, partly
-        self.spikes = self.right = self.rtla = self.rtla_partly = self.watched = 0
+        self.spikes = self.right = self.normal = self.rtla = self.rtla_partly = self.watched = 0
         self.fingerprints = collections.Counter()
 
 
@@ -170,8 +170,14 @@ class Rtla:
 
 
 def report(path):
-    out = subprocess.run([CTL, "report", "--json", path], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([CTL, "report", "--json", "--normal", path], capture_output=True, text=True, check=True).stdout
     return json.loads(out)
+
+
+def named_by_normal(kind, normal):
+    """What took longer than normal, with its callers, or the function of the stack."""
+    most = normal.get("most") or {"name": "", "callers": []}
+    return re.search(kind.by_rtla, " ".join([most["name"], *most["callers"], normal.get("stack") or ""]))
 
 
 def watched_by_rtla(kind, name, text):
@@ -195,6 +201,10 @@ def watch(session, name, kind, with_rtla):
     said = report(line["path"])
     found = re.search(kind.named, said["sentence"])
     kind.right += bool(found)
+    if named_by_normal(kind, said["normal"]):
+        kind.normal += 1
+    else:
+        print(f"{name}, against normal: {said['normal']}", flush=True)
     if found:
         kind.fingerprints[said["fingerprint"]["id"]] += 1
         if KEEP and kind.right == 1:
@@ -229,9 +239,9 @@ def table(rows):
     for name, kind in rows.items():
         for fingerprint, count in kind.fingerprints.most_common():
             print(f"{name:12} {count:3} {fingerprint}")
-    print(f"{'trigger':8} {'what made it late':18} {'named':>5} of {'spikes':>6} {'rtla':>6} {'partly':>6} of {'spikes':>6}")
+    print(f"{'trigger':8} {'what made it late':18} {'named':>5} {'normal':>6} of {'spikes':>6} {'rtla':>6} {'partly':>6} of {'spikes':>6}")
     for name, kind in rows.items():
-        print(f"{kind.trigger:8} {name:18} {kind.right:5} of {kind.spikes:6} {kind.rtla:6} {kind.rtla_partly:6} of {kind.watched:6}", flush=True)
+        print(f"{kind.trigger:8} {name:18} {kind.right:5} {kind.normal:6} of {kind.spikes:6} {kind.rtla:6} {kind.rtla_partly:6} of {kind.watched:6}", flush=True)
 
 
 common.load("late_timer")
@@ -249,6 +259,8 @@ for name, kind in all_kinds.items():
         continue
     # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
     check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")
+    # The state is idle as ever.
+    check(name == "idle" or kind.normal * 2 > kind.spikes, f"{name}: {kind.normal} of {kind.spikes} differ from normal in it")
     # Without preemption, the interrupt hits whatever function the culprit calls at that moment.
     if name in ("preempt_off", "syscall") and "PREEMPT_RT" not in os.uname().version:
         continue
