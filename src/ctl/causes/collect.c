@@ -4,16 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bundle/unpack.h"
+#include "bundle/unpacked.h"
 #include "capture/account_load.h"
 #include "capture/capture_file.h"
 #include "capture/fingerprint_file.h"
 #include "capture/layout.h"
 #include "cli/ending.h"
-#include "cli/partial.h"
 #include "strfmt.h"
 
-#define ARCHIVE_MAX_ENTRIES 100000
 #define DEPTH_MAX 6
 
 struct collecting {
@@ -143,47 +141,20 @@ static int take_folder(struct collecting *c, int dirfd, const char *path, int de
 	return depth < DEPTH_MAX ? walk(c, dirfd, path, depth) : 0;
 }
 
-/* So that nothing unpacked is left behind. */
-static int stop_if_asked(void *ctx, uint64_t bytes)
-{
-	(void)ctx;
-	(void)bytes;
-	return ending_asked ? -EINTR : 0;
-}
-
-static int unpack_into(const struct collecting *c, struct partial *partial, int fd, char **why)
-{
-	const struct unpack_limits limits = { c->opts->max_size, ARCHIVE_MAX_ENTRIES };
-	const struct unpack_source source = {
-		.fd = fd,
-		.any_top = true,
-		.progress = stop_if_asked,
-	};
-	_cleanup_free_ char *beside = strfmt("%s/perf-poke-causes", getenv("TMPDIR") ?: "/tmp");
-	_cleanup_free_ char *top = NULL;
-	int r = beside ? partial_folder(partial, beside) : -ENOMEM;
-
-	return r ? r : unpack(&source, partial->fd, &limits, &top, why);
-}
-
 static int take_archive(struct collecting *c, int fd, const char *path)
 {
-	struct partial partial = partial_none;
 	_cleanup_free_ char *why = NULL;
-	struct ending ending;
-	int r;
+	struct unpacked unpacked;
+	int r = unpacked_open(&unpacked, fd, c->opts->max_size, &why);
 
-	ending_catch(&ending);
 	c->archive = path;
-	r = unpack_into(c, &partial, fd, &why);
 	if (r && r != -ENOMEM && r != -EINTR)
 		r = complain(c, path, why ?: strerror(-r));
 	else if (!r)
-		r = take_folder(c, partial.fd, partial.path, 0);
+		r = take_folder(c, unpacked.partial.fd, unpacked.partial.path, 0);
 	c->archive = NULL;
-	partial_release(&partial);
-	ending_release(&ending);
-	return r ?: stop_if_asked(NULL, 0);
+	unpacked_close(&unpacked);
+	return r ?: ending_asked ? -EINTR : 0;
 }
 
 int collect(struct causes *causes, struct console *con, const char *path,

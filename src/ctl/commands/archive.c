@@ -2,18 +2,36 @@
 #include "bundle/archive.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
+#include "bundle/archive_name.h"
 #include "capture/folder.h"
 #include "cli/output_file.h"
 #include "commands/commands.h"
+#include "strfmt.h"
 
 #define TARGET(member) .offset = offsetof(struct archiving_args, member)
 
+static int parse_word(void *target, const char *value, char **why)
+{
+	struct archiving_args *args = target;
+
+	if (!strcmp(value, "-"))
+		args->output = value;
+	else if (args->capture)
+		return options_explain(why, -EINVAL, "one capture at a time");
+	else
+		args->capture = value;
+	return 0;
+}
+
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
-	  .help = FOLDER_CAPTURE_HELP },
-	{ "output", 'o', OPTION_STRING, .required = true, TARGET(output), .metavar = "FILE",
-	  .help = "output file, such as spike.tar.zst; - for standard output" },
+	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_word, .metavar = "CAPTURE",
+	  .help = FOLDER_CAPTURE_HELP "; a word of - is\n"
+				      "--output -" },
+	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
+	  .help = "output file, such as spike.tar.zst; a folder: a file in it\n"
+		  "with a name of its content; - for standard output" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "no-binaries", 0, OPTION_FLAG, TARGET(no_binaries),
 	  .help = "leave out the traced programs and libraries" },
@@ -29,13 +47,42 @@ static const char notes[] =
 
 int archiving_parse(struct archiving_args *args, struct console *con, int argc, char **argv)
 {
+	int r;
+
 	*args = (struct archiving_args){ 0 };
-	return command_options(&command_archive, con, argc, argv, args);
+	r = command_options(&command_archive, con, argc, argv, args);
+	if (!r && !args->output) {
+		console_error(con, "--output FILE is required");
+		r = -EINVAL;
+	}
+	return r;
+}
+
+/* Of a folder: the archive in it. Prints errors. */
+static int choose_output(struct console *con, struct archiving_args *args, char **output)
+{
+	_cleanup_free_ char *name = NULL;
+	struct stat st;
+	int r;
+
+	if (stat(args->output, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	r = archive_name(args->capture, &name);
+	if (!r) {
+		*output = strfmt("%s/%s", args->output, name);
+		r = *output ? 0 : -ENOMEM;
+	}
+	if (r)
+		console_error(con, "'%s' cannot be archived: %s", args->capture, strerror(-r));
+	else
+		args->output = *output;
+	return r;
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *output = NULL;
 	struct archiving_args args;
 	int r = archiving_parse(&args, con, argc, argv);
 
@@ -49,13 +96,15 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
+	if (choose_output(con, &args, &output))
+		return EXIT_FAILED;
 	return archiving_run(con, &args);
 }
 
 const struct command command_archive = {
 	.name = "archive",
 	.summary = "Pack a capture, with what is needed to read it elsewhere, into one file.",
-	.arguments = "[CAPTURE] -o FILE [OPTIONS]",
+	.arguments = "[CAPTURE] -o FILE|DIR|- [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bundle/unpacked.h"
 #include "capture/folder.h"
 #include "causes/collect.h"
 #include "causes/known.h"
@@ -13,7 +14,6 @@
 #include "commands/commands.h"
 #include "store/store.h"
 
-#define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)
 #define TARGET(member) .offset = offsetof(struct causes_args, member)
 
 static int parse_path(void *target, const char *value, char **why)
@@ -100,7 +100,7 @@ int causes_parse(struct causes_args *args, struct console *con, int argc, char *
 	*args = (struct causes_args){
 		.similarity = FINGERPRINT_SIMILARITY,
 		.worse_percent = UINT64_MAX,
-		.collect.max_size = DEFAULT_MAX_SIZE,
+		.collect.max_size = UNPACKED_MAX_SIZE,
 	};
 	r = command_options(&command_causes, con, argc, argv, args);
 	if (!r && args->worse_percent != UINT64_MAX && !args->known) {

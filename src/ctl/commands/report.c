@@ -4,19 +4,21 @@
 #include <string.h>
 
 #include "account/difference.h"
+#include "bundle/unpacked.h"
 #include "capture/account_load.h"
 #include "capture/decoding.h"
 #include "capture/folder.h"
 #include "capture/normal_load.h"
 #include "cli/json_line.h"
 #include "commands/commands.h"
+#include "io.h"
 
 #define TOP 10
 #define TARGET(member) .offset = offsetof(struct report_args, member)
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
-	  .help = FOLDER_CAPTURE_HELP },
+	  .help = FOLDER_CAPTURE_HELP ", or an archive" },
 	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H, TARGET(window_ns),
 	  .metavar = "TIME",
 	  .help = "time before the spike (200us, or 1.25 times the latency\n"
@@ -159,10 +161,40 @@ static int load(struct console *con, const struct report_args *args, struct show
 	return r;
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code show(struct console *con, const struct report_args *args)
 {
 	_cleanup_(release_shown) struct shown shown = {};
+	int r = load(con, args, &shown);
+
+	if (r)
+		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	shown.here.capture = args->archive ?: args->capture;
+	print(con, args, &shown);
+	return EXIT_FINE;
+}
+
+/* In a temporary folder. */
+static enum exit_code show_archive(struct console *con, struct report_args *args, int fd)
+{
+	enum exit_code code = EXIT_FAILED;
+	_cleanup_free_ char *why = NULL;
+	struct unpacked unpacked;
+	int r = unpacked_open(&unpacked, fd, UNPACKED_MAX_SIZE, &why);
+
+	args->archive = args->capture;
+	args->capture = unpacked.partial.path;
+	if (r)
+		console_error(con, "'%s' cannot be opened: %s", args->archive, why ?: strerror(-r));
+	else
+		code = show(con, args);
+	unpacked_close(&unpacked);
+	return code;
+}
+
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
 	_cleanup_free_ char *folder = NULL;
+	_cleanup_close_ int fd = -1;
 	struct report_args args;
 	int r;
 
@@ -170,20 +202,19 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	json_use(con, args.json);
+	fd = args.capture ? regular_open(AT_FDCWD, args.capture) : -1;
+	if (fd >= 0)
+		return show_archive(con, &args, fd);
 	if (folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	r = load(con, &args, &shown);
-	if (r)
-		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
-	print(con, &args, &shown);
-	return EXIT_FINE;
+	return show(con, &args);
 }
 
 const struct command command_report = {
 	.name = "report",
 	.summary = "Report why the timer of a capture was late, and what took the time.",
-	.arguments = "[CAPTURE] [OPTIONS]",
+	.arguments = "[CAPTURE|ARCHIVE] [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run,

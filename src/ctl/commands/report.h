@@ -7,6 +7,7 @@
 
 struct report_args {
 	const char *capture;
+	const char *archive; /* that has it, or NULL */
 	const char *against; /* or NULL */
 	const char *symfs;   /* or NULL */
 	uint64_t window_ns;  /* 0: default */

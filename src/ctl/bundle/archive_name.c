@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bundle/archive_name.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "bundle/archive.h"
+#include "capture/capture_file.h"
+#include "io.h"
+#include "strfmt.h"
+
+static int add_file(uLong *sum, int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = regular_open(dirfd, name);
+	unsigned char buf[65536];
+	ssize_t size;
+
+	if (fd < 0)
+		return fd;
+	while ((size = read(fd, buf, sizeof(buf))) > 0)
+		*sum = crc32(*sum, buf, (uInt)size);
+	return size < 0 ? -errno : 0;
+}
+
+/* Host names of strangers' captures: nothing but what a file's name may have. */
+static void make_safe(char *host)
+{
+	for (char *c = host; *c; c++) {
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", *c))
+			*c = '_';
+	}
+}
+
+int archive_name(const char *folder, char **name)
+{
+	_cleanup_close_ int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *top = NULL, *why = NULL;
+	struct capture_file file;
+	uLong sum = 0;
+	int r = dirfd < 0 ? -errno : archiving_top(folder, &top);
+
+	r = r ?: capture_file_read(&file, dirfd, &why);
+	r = r ?: add_file(&sum, dirfd, CAPTURE_FILE_NAME);
+	/* A capture of a poked perf has no trace. */
+	if (!r && view_has_trace(file.view.kind))
+		r = add_file(&sum, dirfd, "perf.data/data");
+	if (r)
+		return r;
+	make_safe(file.hostname);
+	*name = strfmt("%s-%s-%08lx.tar.zst", *file.hostname ? file.hostname : "unknown", top, sum);
+	return *name ? 0 : -ENOMEM;
+}
