@@ -53,7 +53,7 @@ static const char fake_perf[] =
 	"    words += byte\n"
 	"    if byte == b'\\n' and 'silent' not in fake: os.write(ack, b'ack\\n\\0')\n"
 	"    if words == b'enable\\n' and 'early' in fake: sys.exit(int(fake[-1]))\n"
-	"    if words.endswith(b'stop\\n') and 'deaf' not in fake: break\n"
+	"    if words.endswith(b'stop\\n') and 'deaf' not in fake and 'slow' not in fake: break\n"
 	"while 'mute' in fake: time.sleep(1)\n"
 	"print('words', words, 'pokes', pokes, file=open('log', 'a'))\n"
 	"sys.exit(5 if 'fails' in fake else 0)\n";
@@ -266,15 +266,23 @@ TEST(tells_who_fails_at_the_end)
 
 TEST(insists)
 {
-	struct fixture f;
+	static const struct {
+		const char *fake;
+		int signal;
+	} rows[] = { { "slow", SIGTERM }, { "deaf", SIGKILL } };
 
-	begin(&f, words, "deaf");
-	f.config.end_ns = NSEC_PER_SEC / 10;
-	assert_int_equal(child_start(&f.child, -1), 0);
-	assert_int_equal(child_stop(&f.child, -1), 128 + SIGKILL);
-	assert_non_null(strstr(said(&f), ") does not exit: sending SIGTERM\n"));
-	assert_non_null(strstr(said(&f), ") does not exit: sending SIGKILL"));
-	end(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct fixture f;
+
+		begin(&f, words, rows[i].fake);
+		f.config.end_ns = NSEC_PER_SEC / 10;
+		f.config.term_ns = i ? NSEC_PER_SEC / 5 : 60 * NSEC_PER_SEC;
+		assert_int_equal(child_start(&f.child, -1), 0);
+		assert_int_equal(child_stop(&f.child, -1), 128 + rows[i].signal);
+		assert_non_null(strstr(said(&f), ") does not exit: sending SIGTERM\n"));
+		assert_int_equal(!!strstr(said(&f), ") does not exit: sending SIGKILL"), i);
+		end(&f);
+	}
 }
 
 /* The first of two signals ended the session; the second one hurries. */
