@@ -99,6 +99,16 @@ class Stacks(CallsTest):
         p.end()
         self.assertEqual(self.show(), ["a 1001-1108", "  b 1002-1005", "  c 1106-1107"])
 
+    def test_begins_in_an_interrupt(self):
+        """The interrupted function began where the trace did."""
+        p = self.program
+        p.begin("irq", 8)
+        p.run(1)
+        p.iret(p.at("b", 40))
+        p.run(2)
+        p.end()
+        self.assertEqual(self.names(), ["b", "  irq"])
+
     def test_jumps_inside(self):
         """Loops and the cold part of a function belong to it."""
         p = self.program
