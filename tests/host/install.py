@@ -59,11 +59,10 @@ class Install(common.HostTest):
         binding = {name for name in names if name.endswith((".py", ".typed", ".pyc"))}
         self.assertLessEqual({"__init__.py", "_library.py", "fixture.py", "py.typed"}, binding)
         names = [name for name in names if name not in binding]
-        manual = [name for name in names if re.fullmatch(r"perf-poke-[a-z-]+\.[15]", name)]
+        manual = [name for name in names if re.fullmatch(r"perf-poke[a-z-]*\.[157]", name)]
         commands = re.findall(r"^  ([\w-]+) ", common.run_ctl("--help").stdout, re.MULTILINE)
-        pages = sorted(["perf-poke-ctl.1", *("perf-poke-ctl-%s.1" % command for command in commands)])
-        # Without help2man there is only the page of file formats.
-        self.assertIn(manual, (["perf-poke-capture.5"], ["perf-poke-capture.5", *pages]))
+        pages = ["perf-poke-capture.5", "perf-poke-ctl.1", "perf-poke.7", *("perf-poke-ctl-%s.1" % command for command in commands)]
+        self.assertEqual(manual, sorted(pages))
         self.assertEqual([name for name in names if name not in manual], expected)
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual pages: man prints no warnings, pages can be found by name, and each command has one with all its
-options. README and docs/ name no command or option that does not exist.
+"""The manual pages: mandoc and man have nothing to say against them, pages can be found by name, and the page of a command
+has the options of its --help and of its completion, no more and no fewer. README and docs/ name no command or option that does
+not exist.
 
 Usage: manual.py PERF_POKE_CTL TREE PAGE...
 """
@@ -24,12 +25,41 @@ def help_of(tool, *words):
     return output(tool, *words, "--help").stdout
 
 
-def check_page(page, name):
-    shown = output("man", "--warnings", "-E", "UTF-8", "-l", str(page))
-    assert not shown.stderr, f"{page.name}: {shown.stderr}"
-    found = output("lexgrog", str(page)).stdout
+def check_lint(pages):
+    """References to pages that are not installed here are fine."""
+    out = subprocess.run(["mandoc", "-T", "lint", "-W", "style", *pages], capture_output=True, text=True, check=False).stdout
+    said = [line for line in out.splitlines() if "STYLE: referenced manual not found" not in line and "outdated mandoc.db" not in line]
+    assert not said, said
+
+
+def check_man(page, name):
+    shown = output("man", "--warnings", "-E", "UTF-8", "-l", page)
+    assert not shown.stderr, f"{page}: {shown.stderr}"
+    found = output("lexgrog", page).stdout
     assert f'"{name} - ' in found, found
-    return re.sub(r"\s+", " ", shown.stdout)
+
+
+def options_of_page(text):
+    """Of the lists of options: `.It Fl c , Fl -cpu Ar LIST`."""
+    rows = re.findall(r"^\.It (Fl .*)$", text, re.MULTILINE)
+    return {"-" + name for row in rows for name in re.findall(r"(?:^| , )Fl (\S+)", row)}
+
+
+def options_of_help(text):
+    rows = re.findall(r"^ {2,6}(-\w(?:, --[\w-]+)?|--[\w-]+)(?=\s|$)", text, re.MULTILINE)
+    return {name for row in rows for name in row.split(", ")} - {"-h", "--help"}
+
+
+def options_of_completion(tool, command):
+    rows = output(tool, "complete", command, "--").stdout.splitlines()
+    return {row.split("\t")[0].rstrip("=") for row in rows} - {"--help", "--"}
+
+
+def check_options(tool, command, page):
+    expected, written = options_of_help(help_of(tool, command)), options_of_page(page)
+    assert expected == written, f"{command}: not in the page {expected - written}, only there {written - expected}"
+    offered = options_of_completion(tool, command)
+    assert {name for name in expected if name.startswith("--")} == offered, f"{command}: {expected ^ offered}"
 
 
 def check_docs(tree, helps):
@@ -42,23 +72,22 @@ def check_docs(tree, helps):
 
 
 def main():
-    tool, tree, *pages = sys.argv[1:]
+    tool, tree, *paths = sys.argv[1:]
     commands = re.findall(r"^  ([\w-]+) ", help_of(tool), re.MULTILINE)
     assert len(commands) > 5, commands
     check_docs(pathlib.Path(tree), {command: help_of(tool, command) for command in commands})
-    if not shutil.which("man") or not shutil.which("lexgrog"):
-        print("there is no man here, or no lexgrog (Debian: man-db)")
-        return 77
-    shown = {}
-    for page in map(pathlib.Path, pages):
-        shown[page.stem] = check_page(page, page.stem)
+    pages = {pathlib.Path(path).stem: pathlib.Path(path).read_text() for path in paths}
     for command in commands:
-        text = shown[f"perf-poke-ctl-{command}"]
-        assert f"perf-poke-ctl-{command}(1)" in shown["perf-poke-ctl"], command
-        options = re.findall(r"^ +(?:-\w, )?(--\w[\w-]*)", help_of(tool, command), re.MULTILINE)
-        missing = [option for option in options if option not in text]
-        assert options and not missing, f"{command}: {missing}"
-    print(f"{len(shown)} pages, {len(commands)} commands")
+        assert f".It Xr perf-poke-ctl-{command} 1\n" in pages["perf-poke-ctl"], command
+        check_options(tool, command, pages[f"perf-poke-ctl-{command}"])
+    missing = [name for name in ("mandoc", "man", "lexgrog") if not shutil.which(name)]
+    if missing:
+        print(f"there is no {missing[0]} here (Debian: mandoc, man-db)")
+        return 77
+    check_lint(paths)
+    for path in paths:
+        check_man(path, pathlib.Path(path).stem)
+    print(f"{len(pages)} pages, {len(commands)} commands")
     return 0
 
 
