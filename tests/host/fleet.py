@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -68,6 +69,24 @@ class Fleet(common.HostTest):
         self.assertEqual(messages.count("--on-capture: took too long and was killed for '"), 1)
         self.assertLess(time.monotonic() - begin, 60)
         self.assertNotEqual(subprocess.run(["pgrep", "-xf", "sleep 30[01]"], check=False, stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_a_second_signal_kills_commands(self):
+        with common.Session([self.cpu], self.output, *ANY, "--count", "1000", "--on-capture", "sleep 302") as session:
+            session.read_capture()
+            time.sleep(1)
+            session.process.send_signal(signal.SIGINT)
+            time.sleep(1)
+            self.assertIsNone(session.process.poll())
+            self.assertEqual(session.finish(signal.SIGINT), 0)
+        self.assertIn("--on-capture: interrupted for ", session.stderr)
+        self.assertNotEqual(subprocess.run(["pgrep", "-xf", "sleep 302"], check=False, stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_known_causes_that_got_worse(self):
+        known = self.folder / "known.json"
+        known.write_text('{"version": 1, "causes": [{"fingerprint": "*", "worst": "1ns"}]}')
+        self.start("--count", "1", "--known", str(known), code=4)
+        known.write_text('{"version": 1, "causes": [{"fingerprint": "*", "worst": "1us"}]}')
+        self.start("--duration", "1s", "--count", "3", "--known", str(known), "--worse", "1000000", code=0)
 
     def test_metrics(self):
         promtool, file = services.find("promtool"), self.folder / "perf.prom"

@@ -142,6 +142,22 @@ class Causes(unittest.TestCase):
         self.assertEqual(data[0]["points"][0][1:4], [80000, 1, "one"])
         self.assertNotRegex(page, r"https?://")
 
+    def test_page_in_a_browser(self):
+        """It draws a point for each capture, and a click on a cause hides its own."""
+        browser = shutil.which("chromium") or self.skipTest("needs chromium (tests/install-deps --browser)")
+        self.fill()
+        self.ctl("causes", "captures", "--html", "page.html")
+        page = self.folder / "page.html"
+        page.write_text(page.read_text() + """<script>
+            const drawn = places.length;
+            document.querySelector("tr.link").click();
+            document.title = `${drawn} then ${places.length}`;</script>""")
+        dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile", "--dump-dom",
+                              page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+        self.assertIn("<title>4 then 1</title>", dom)
+        self.assertIn('<h1 id="title">2 causes of 4 captures</h1>', dom)
+        self.assertRegex(dom, rf'<tr class="link off"[^>]*><td class="name dot"><span[^>]*></span>{FLUSH}</td><td class="">3</td>')
+
     def test_is_stable(self):
         """The same captures in another order of the folder, and with other pids and addresses."""
         self.fill()
