@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 
 import common
@@ -81,6 +82,50 @@ class Event(common.HostTest):
             with open(os.path.join(folder, "enable"), "w") as file:
                 file.write("0")
             os.rmdir(instance)
+
+    @contextlib.contextmanager
+    def memory_limit(self, size):
+        """A cgroup whose processes may use so much: its file for their IDs."""
+        root = os.path.join(self.folder, "cgroup")
+        os.mkdir(root)
+        if not common.own_mounts() or subprocess.run(["mount", "-t", "cgroup2", "none", root], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("cgroup2 cannot be mounted")
+        self.addCleanup(subprocess.run, ["umount", root], check=True)
+        if "memory" not in common.read(root + "/cgroup.controllers").split():
+            self.skipTest("cgroup2 has no controller memory here")
+        control = root + "/cgroup.subtree_control"
+        before, group = common.read(control).split(), os.path.join(root, "perf-poke-test")
+        self.write(control, "+memory")
+        os.mkdir(group)
+        try:
+            self.write(group + "/memory.max", str(size))
+            if os.path.exists(group + "/memory.swap.max"):
+                self.write(group + "/memory.swap.max", "0")
+            yield group + "/cgroup.procs"
+        finally:
+            os.rmdir(group)
+            if "memory" not in before:
+                self.write(control, "-memory")
+
+    def write(self, path, text):
+        with open(path, "w") as file:
+            file.write(text)
+
+    def test_out_of_memory(self):
+        """The CPU stops where the kernel chose whom to kill."""
+        cpu = common.find_cpus(1)[0]
+        code = "import os, sys\nos.sched_setaffinity(0, [%d])\nopen(sys.argv[1], 'w').write('0')\n" \
+            "kept = []\nwhile True: kept.append(bytearray(1 << 20))" % cpu
+        with self.memory_limit(64 << 20) as processes, self.session(cpu, "oom:mark_victim", "--count", "1") as session:
+            killed = subprocess.run(["python3", "-c", code, processes], check=False)
+            self.assertEqual(killed.returncode, -signal.SIGKILL)
+            self.assertEqual(session.finish(), 0)
+        capture, = session.captures
+        self.assertEqual((capture["trigger"], capture["label"], capture["cpu"]), ("event", "oom:mark_victim", cpu))
+        self.assertTrue(capture["comm"].startswith("python3"), capture)
+        with open(os.path.join(capture["path"], "capture.json")) as file:
+            stack = " ".join(frame.get("symbol") or "" for frame in json.load(file)["spike"]["stack"])
+        self.assertIn("oom", stack)
 
     def test_bad_filters(self):
         cpu = str(common.find_cpus(1)[0])

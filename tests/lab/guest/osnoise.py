@@ -84,6 +84,15 @@ def own_tracer():
     as_before(before, "after a killed session")
 
 
+def event():
+    """The tracepoint of a sample is a trigger like any other."""
+    session = Session("--workload", "osnoise", "--trigger", "event=tp:osnoise:sample_threshold")
+    line = next_capture(session)
+    equal((line["trigger"], line["label"], line["latency_ns"]), ("event", "osnoise:sample_threshold", 0), "trigger, label, latency")
+    check("osnoise" in line["comm"], f"the thread {line['comm']}")
+    session.end(status=0)
+
+
 def beside_rtla():
     """rtla's tracer is used; the noise of the hog is the longest of both, to the microsecond that rtla has."""
     with subprocess.Popen(["rtla", "osnoise", "top", "-q", "-c", "1", "-d", "12s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -107,6 +116,7 @@ def main():
     if "osnoise" not in (read(TRACING / "available_tracers")).split():
         common.skip("the kernel has no tracer osnoise (CONFIG_OSNOISE_TRACER)")
     own_tracer()
+    event()
     beside_rtla()
     wrong = Session("--workload", "cyclic", "--trigger", "noise=1ms", expect=2)
     check("needs --workload osnoise" in wrong.text(), f"said: {wrong.text()}")
