@@ -123,6 +123,8 @@ noinline long late_timer_syscall(void *microseconds)
 noinline void late_timer_called(void *microseconds)
 {
 	late_timer_spin((unsigned long)microseconds * 1000);
+	/* Else this is a jump, and what spins is what was called. */
+	barrier();
 }
 
 noinline long late_timer_call(unsigned int cpu, void *microseconds)
