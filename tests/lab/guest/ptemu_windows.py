@@ -126,9 +126,10 @@ def patching():
 
 @contextlib.contextmanager
 def trigger():
-    """The BPF program of perf-poke on all timers, with a spike that never comes."""
+    """The BPF program of perf-poke on all timers, with a spike that never comes. It lasts longer than all windows: perf gives up a
+    copy of the kernel whose symbols change meanwhile."""
     argv = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic",
-            "--period", "20ms", "--cpu", "1", "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu-none"]
+            "--period", "20ms", "--cpu", "1", "--threshold", "10s", "--duration", "1h", "--output", "/tmp/ptemu-none"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         check('"armed"' in session.stdout.readline(), "the session is not armed")
         try:
