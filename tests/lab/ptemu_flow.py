@@ -6,7 +6,8 @@ export shows the calls of a program.
 usage: ptemu_flow.py [--windows LIST] KERNEL[,KERNEL...] SECONDS PERF_POKE_CTL ITEMS USER_CALLS
 
 Runs guest/ptemu_windows.py in a guest of each kernel and decodes here what it recorded: the windows of LIST, without one ten of the
-kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least."""
+kernel and ten of kernel and user space. $PTEMU_INSTRUCTIONS is how many instructions each is to have at least, $PTEMU_KEEP a
+folder for the windows that fail."""
 import argparse
 import array
 import json
@@ -28,6 +29,7 @@ import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 
 ALL = " ".join(f"{kind}{number}" for kind in ("kernel", "user") for number in range(1, 11))
 INSTRUCTIONS = os.environ.get("PTEMU_INSTRUCTIONS", "2000000")
+KEEP = os.environ.get("PTEMU_KEEP")
 # Of the instructions in a window that is a ring, and of those lost by an overflow
 RING_MIN, LOST_MAX = 100000, 300
 # What is behind an item that ends so is not what comes next.
@@ -231,7 +233,10 @@ def check_kernel(kernel):
             while not (scratch / window).exists() and guest.poll() is None:
                 time.sleep(0.1)
             if (scratch / window).exists():
+                before = len(failed)
                 check_window(Name(window), scratch / window, contents)
+                if KEEP and len(failed) > before:
+                    shutil.copytree(scratch / window, pathlib.Path(KEEP, f"{kernel}-{window}"))
                 shutil.rmtree(scratch / window)
         if guest.wait():
             return guest.returncode
