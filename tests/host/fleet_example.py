@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""examples/fleet/run: PostgreSQL, Prometheus and the journal name the new cause and its two hosts, and not the old one.
-
-usage: fleet_example.py CTL RUN
-"""
+"""examples/fleet/run: PostgreSQL, Prometheus and the journal name the new cause and its two hosts, and not the old one."""
+import os
 import re
 import subprocess
 import sys
 
-ctl, run = sys.argv[1:]
-result = subprocess.run([sys.executable, run, ctl], capture_output=True, text=True, check=False, timeout=250)
+run = f"{os.environ['PERF_POKE_SOURCE']}/examples/fleet/run"
+result = subprocess.run([sys.executable, run, os.environ["PERF_POKE_CTL"]], capture_output=True, text=True, check=False, timeout=250)
 if result.returncode == 77:
     print(result.stderr)
     sys.exit(77)
