@@ -143,15 +143,15 @@ static int read_chain(const struct parsing *p, json_object *json, struct known_c
 	if (!json_object_object_get_ex(json, "chain", &chain) || !chain)
 		return 0;
 	if (!cause->id)
-		return refuse(p, "chain", "needs a fingerprint with its 8 digits");
+		return refuse(p, "chain", "needs fingerprint with all 8 digits");
 	json_object_object_add(
 		json, "kind", json_object_new_string_len(cause->id, (int)strcspn(cause->id, "/:")));
 	r = fingerprint_from_json(&cause->fingerprint, json);
 	if (r)
-		return refuse(p, "chain", "not a list of functions as causes --save writes it");
+		return refuse(p, "chain", "not a list of functions as written by causes --save");
 	if (strcmp(cause->fingerprint.id, cause->id))
 		return refuse(p, "fingerprint",
-			      "not that of chain and sender (remove these, or it)");
+			      "does not match chain and sender (remove one or the others)");
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static int read_count(const struct parsing *p, json_object *json, struct known_c
 	if (!json_object_object_get_ex(json, "count", &value) || !value)
 		return 0;
 	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
-		return refuse(p, "count", "not a number from 0 on");
+		return refuse(p, "count", "not a non-negative integer");
 	cause->count = (uint64_t)json_object_get_int64(value);
 	return 0;
 }
@@ -257,14 +257,13 @@ static int read_all(struct known *known, json_object *json, const char *text, ch
 	size_t nr;
 
 	if (!json_object_is_type(json, json_type_object) || odd_key(json, keys, ARRAY_SIZE(keys)))
-		return say_why(why, -EINVAL, "line 1: not an object of version and causes alone");
+		return say_why(why, -EINVAL, "line 1: not an object with only version and causes");
 
 	if (!json_object_object_get_ex(json, "version", &version) ||
 	    !json_object_is_type(version, json_type_int) ||
 	    json_object_get_int64(version) != FINGERPRINT_VERSION)
 		return say_why(why, -EINVAL,
-			       "line 1: version: missing, or not the %d that this program "
-			       "reads",
+			       "line 1: version: missing, or not %d, which this program reads",
 			       FINGERPRINT_VERSION);
 	if (!json_object_object_get_ex(json, "causes", &causes) ||
 	    !json_object_is_type(causes, json_type_array))

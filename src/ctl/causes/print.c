@@ -56,7 +56,7 @@ static void print_state(FILE *out, const struct causes *causes, const struct gro
 	if (state == KNOWN_WORSE)
 		fprintf(out, ": %s was the worst so far", FORMAT_TIME(cause->worst_ns));
 	else if (state == KNOWN_NEW && cause)
-		fprintf(out, ": known until %s alone, today is %s", cause->expires, judge->today);
+		fprintf(out, ": was known until %s, today is %s", cause->expires, judge->today);
 	if (cause && cause->comment)
 		fprintf(out, " (%s)", CLEAN(cause->comment));
 	fputc('\n', out);
@@ -76,7 +76,7 @@ static void print_group(FILE *out, const struct causes *causes, const struct gro
 	if (judge)
 		print_state(out, causes, group, judge);
 	if (group->nr_seen > 1)
-		fprintf(out, "          and %zu near it\n", group->nr_seen - 1);
+		fprintf(out, "          and %zu similar\n", group->nr_seen - 1);
 	print_places(out, group);
 	fprintf(out, "          as in %s: %s\n",
 		CLEAN_TO(4096, causes->sightings[group->example].path),

@@ -27,11 +27,10 @@ static int parse_word(void *target, const char *value, char **why)
 
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_word, .metavar = "CAPTURE",
-	  .help = FOLDER_CAPTURE_HELP "; a word of - is\n"
-				      "--output -" },
+	  .help = FOLDER_CAPTURE_HELP "; - means --output -" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
-	  .help = "output file, such as spike.tar.zst; a folder: a file in it\n"
-		  "with a name of its content; - for standard output" },
+	  .help = "output file, such as spike.tar.zst; in a folder, a file\n"
+		  "named by its content; - for standard output" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "no-binaries", 0, OPTION_FLAG, TARGET(no_binaries),
 	  .help = "leave out the traced programs and libraries" },
@@ -39,9 +38,8 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Run this on the machine of the capture: facts of the machine and the traced files are\n"
-	"added from here. Any other machine reads the archive with perf-poke-ctl open FILE,\n"
-	"without root.\n"
+	"Run this on the machine of the capture: it adds facts of this machine and the traced\n"
+	"files. Any other machine reads the archive with perf-poke-ctl open FILE, without root.\n"
 	"\n"
 	"Exit codes: 0 archive written, 1 failed (no file), 2 usage.\n";
 
@@ -103,7 +101,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_archive = {
 	.name = "archive",
-	.summary = "Pack a capture, with what is needed to read it elsewhere, into one file.",
+	.summary = "Pack a capture into one file that other machines can read.",
 	.arguments = "[CAPTURE] -o FILE|DIR|- [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -57,16 +57,17 @@ static const struct option_spec options[] = {
 	{ "known", 'k', OPTION_STRING, TARGET(known), .metavar = "FILE",
 	  .help = "compare with the causes of this file" },
 	{ "worse", 0, OPTION_COUNT, .max = 1000000, TARGET(worse_percent), .metavar = "PERCENT",
-	  .help = "how much longer a known cause may take (25)" },
+	  .help = "how much longer than before a known cause may take (25)" },
 	{ "save", 0, OPTION_STRING, TARGET(save), .metavar = "FILE",
-	  .help = "write a file for --known; with --known, comments, dates and\n"
-		  "unseen causes of that file remain" },
+	  .help = "write a file for --known; with --known, keep that file's\n"
+		  "comments, dates and unseen causes" },
 	{ "similarity", 0, OPTION_PARSED, .parse = parse_similarity, .metavar = "S",
-	  .help = "how alike the causes of a group are, up to 1: equal (0.7)" },
+	  .help = "minimum similarity within a group; 1: identical (0.7)" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write an offline page with a chart over time" },
 	{ "sql", 0, OPTION_PARSED, .parse = parse_sql, .metavar = "URL",
-	  .help = "add them to a database: sqlite:FILE or postgresql://..." },
+	  .help = "add the captures and causes to a database: sqlite:FILE or\n"
+		  "postgresql://..." },
 	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = UINT64_C(1) << 50, TARGET(collect.max_size),
 	  .metavar = "SIZE", .help = "limit of the unpacked size of an archive (16G)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
@@ -74,22 +75,21 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"What was found of a capture is kept in it as fingerprint.json, unless its folder is\n"
-	"read-only: then each run decodes it again.\n"
+	"Each capture is decoded once: its cause is stored in it as fingerprint.json. Captures in\n"
+	"read-only folders are decoded at each run.\n"
 	"\n"
 	"Exit codes: 0 fine (with --known: nothing new), 1 failed, or a capture is unreadable,\n"
 	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"cause\"}    fingerprint, cause (what is hashed), count, share (percent), "
-	"worst_ns, p50_ns, "
-	"first_ns,\n"
-	"                      last_ns (since 1970), hosts, cpus, example (the path of the worst\n"
-	"                      capture), its sentence, fingerprints: [{id, kind, chain, sender,\n"
-	"                      count}, ...]; with --known: state (new, worse, known),\n"
-	"                      known_worst_ns, expires, comment\n"
-	"  {\"type\":\"summary\"}  captures, without (a spike), unreadable, causes; with --known:\n"
-	"                      new, worse, known\n"
+	"  {\"type\":\"cause\"}    fingerprint, cause (the hashed text), count, share (percent),\n"
+	"                      worst_ns, p50_ns, first_ns, last_ns (since 1970), hosts, cpus,\n"
+	"                      example (path of the worst capture), its sentence,\n"
+	"                      fingerprints: [{id, kind, chain, sender, count}, ...];\n"
+	"                      with --known: state (new, worse, known), known_worst_ns,\n"
+	"                      expires, comment\n"
+	"  {\"type\":\"summary\"}  captures, without (captures without a spike), unreadable,\n"
+	"                      causes; with --known: new, worse, known\n"
 	"  {\"type\":\"error\"}    message\n";
 
 int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)
@@ -196,7 +196,7 @@ static enum exit_code finish(const struct writing *w)
 	if (w->args->html && write_file(w, "--html", w->args->html, put_page))
 		return EXIT_FAILED;
 	if (w->args->save && causes->unreadable) {
-		console_error(w->con, "--save '%s': not written: not all captures can be read",
+		console_error(w->con, "--save '%s': not written: some captures are unreadable",
 			      w->args->save);
 		return EXIT_FAILED;
 	}
@@ -266,7 +266,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_causes = {
 	.name = "causes",
-	.summary = "Group captures by what made timers late: known or new?",
+	.summary = "Group captures by cause, and tell new causes from known ones.",
 	.arguments = "[DIR|ARCHIVE]... [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -13,7 +13,7 @@ struct check_args {
 
 static const struct option_spec options[] = {
 	{ "json", 0, OPTION_FLAG, .offset = offsetof(struct check_args, json),
-	  .help = "results as JSON, see below" },
+	  .help = "print JSON, see below" },
 };
 
 static const char notes[] =

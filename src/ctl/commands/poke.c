@@ -26,7 +26,7 @@ static const char notes[] = "The session takes a capture as if a spike had occur
 			    "\n"
 			    "Exit codes: 0 fine, 1 no such session, not armed, or the capture "
 			    "failed,\n"
-			    "2 usage, or SESSION is missing although several are alive.\n";
+			    "2 usage, or no SESSION given although several are alive.\n";
 
 static enum exit_code print_capture(struct console *con, const struct session_entry *session,
 				    uint64_t sequence)

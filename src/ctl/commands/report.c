@@ -29,9 +29,9 @@ static const struct option_spec options[] = {
 	  .help = "compare with a capture of the same recorder: where the\n"
 		  "paths diverge, and what took longer" },
 	{ "normal", 0, OPTION_FLAG, TARGET(normal),
-	  .help = "compare with the normal activations of the same timer\n"
-		  "earlier in the trace: where the late one differs first,\n"
-		  "and what took longer" },
+	  .help = "compare with normal activations of the same timer earlier\n"
+		  "in the trace: where the late one first differs, and what\n"
+		  "took longer" },
 	{ "activations", 0, OPTION_COUNT, .min = 5, .max = 10000, TARGET(activations),
 	  .metavar = "N", .help = "with --normal, use the newest N (100)" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
@@ -213,7 +213,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "Report why the timer of a capture was late, and what took the time.",
+	.summary = "Report why a timer was late, and what took the time.",
 	.arguments = "[CAPTURE|ARCHIVE] [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

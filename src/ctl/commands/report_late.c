@@ -19,19 +19,20 @@ static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
 	  .help = "optional if only one session is alive" },
 	{ "latency", 0, OPTION_TIME, .required = true, .min = 1, .max = 3600 * NSEC_PER_SEC,
-	  TARGET(latency_ns), .metavar = "TIME", .help = "how late it is now" },
+	  TARGET(latency_ns), .metavar = "TIME", .help = "the latency to report" },
 	{ "label", 0, OPTION_STRING, TARGET(label), .metavar = "TEXT",
-	  .help = "what is late, for the capture (63 bytes)" },
+	  .help = "text for the capture, at most 63 bytes" },
 	{ "cpu", 'c', OPTION_COUNT, .min = 0, .max = CPU_MAX, TARGET(cpu), .metavar = "CPU",
-	  .help = "where (the session's, if it watches only one)" },
+	  .help = "the late CPU (the only one that the session watches)" },
 	{ "tid", 0, OPTION_COUNT, .min = 1, .max = INT_MAX, TARGET(tid), .metavar = "TID",
-	  .help = "the late thread (the one that runs there)" },
+	  .help = "the late thread (the one that runs on that CPU)" },
 };
 
 static const char notes[] =
-	"The session, started with --trigger report=TIME, counts the latency. If it reaches that\n"
-	"threshold, the trace of the CPU is frozen before this command returns, and captured. A\n"
-	"program calls perf_poke__report() of libperfpoke instead, which is faster.\n"
+	"Needs a session with --trigger report=TIME, which counts the latency. If it reaches "
+	"TIME,\n"
+	"the trace of the CPU is frozen before this command returns, and captured. Programs use\n"
+	"perf_poke__report() of libperfpoke, which is faster.\n"
 	"\n"
 	"Exit codes: 0 captured, 1 failed, 2 usage, 3 counted only: below the threshold, or the\n"
 	"session is not armed.\n";
@@ -58,7 +59,7 @@ static enum exit_code send_report(struct console *con, const struct session_entr
 	if (r >= 0)
 		return r ? EXIT_FINE : EXIT_NO_SPIKE;
 	if (fd == -ENXIO)
-		console_error(con, "session '%s': has no trigger report (--trigger report=TIME)",
+		console_error(con, "session '%s': started without --trigger report=TIME",
 			      session->name);
 	else if (r == -ENXIO)
 		console_error(con, "session '%s': does not watch CPU %d, or it is offline",
@@ -96,7 +97,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 const struct command command_report_late = {
 	.name = "report-late",
-	.summary = "Tell a session that something was late.",
+	.summary = "Report a latency to a session.",
 	.arguments = "[SESSION] --latency TIME [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),

@@ -25,20 +25,20 @@ static const struct option_spec options[] = {
 	{ "all-cpus", 'a', OPTION_FLAG, TARGET(view.all_cpus), .help = "show all CPUs" },
 	{ "insns", 0, OPTION_FLAG, TARGET(insns),
 	  .help = "show each instruction of Intel PT, disassembled by xed or\n"
-		  "by a perf with capstone; else as bytes" },
+		  "by a perf with capstone, else as bytes" },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
 	  .help = "print the command for a shell instead of running it" },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "do not print perf's version" },
 	{ NULL, 0, OPTION_REST, TARGET(view.rest), .metavar = "-- ARGS",
-	  .help = "more arguments of perf script, such as -- -F +srcline" },
+	  .help = "more arguments for perf script, such as -- -F +srcline" },
 };
 
 static const char notes[] =
-	"Runs perf from PATH, or $PERF_POKE_PERF. Events are shown up to the spike, Intel PT as\n"
-	"calls and returns up to its end. Without perf, events and the begin of functions are\n"
-	"shown.\n" OPTIONS_TIMES ".\n"
+	"Runs perf from PATH, or $PERF_POKE_PERF. Shows events up to the spike, and Intel PT as\n"
+	"calls and returns up to the end of the trace. Without perf, shows events and function\n"
+	"entries.\n" OPTIONS_TIMES ".\n"
 	"\n"
-	"Exit codes: perf's; without perf 1 the capture is unreadable or perf is needed,\n"
+	"Exit codes: perf's. Without perf: 1 the capture is unreadable or perf is needed,\n"
 	"2 usage.\n";
 
 int script_parse(struct script_args *args, struct console *con, int argc, char **argv)

@@ -53,7 +53,7 @@ static const struct option_spec options[] = {
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(64) << 20, TARGET(buffer_size),
 	  .metavar = "SIZE", .help = "ring size (events 1M, pt 4M)" },
 	{ "keep", 0, OPTION_STRING, TARGET(keep), .metavar = "DIR",
-	  .help = "keep the captures in this folder (they are removed)" },
+	  .help = "keep the captures in this folder (removed)" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
 	  .help = "write an archive for a bug report even if nothing failed\n"
 		  "(" LAYOUT_SELFTEST "-TIME.tar.zst after a failure)" },
@@ -78,7 +78,7 @@ static const char notes[] =
 	"A - means not checked.\n"
 	"\n"
 	"The archive has a capture of each recorder and freeze that failed (with --output: of\n"
-	"each), with its raw ring, results, messages, and facts of this machine.\n"
+	"all), their raw rings, the results and messages, and facts of this machine.\n"
 	"\n"
 	"Exit codes: 0 all checks passed, 1 a check failed or nothing could be tested,\n"
 	"2 usage.\n"

@@ -45,18 +45,18 @@ static const struct option_spec options[] = {
 	{ .kind = OPTION_SESSION, TARGET(opts) },
 	{ NULL, 'g', OPTION_FLAG, TARGET(opts.call_graph), .help = "the same as --call-graph fp" },
 	{ "known", 0, OPTION_STRING, TARGET(follow.sieve.known), .metavar = "FILE",
-	  .help = "keep only captures of new causes, and count them; the file is\n"
-		  "that of causes --save (keep all)" },
+	  .help = "keep and count only captures with a cause that is not in\n"
+		  "FILE, as written by causes --save (keep all)" },
 	{ "worse", 0, OPTION_PARSED, .parse = parse_worse, .metavar = "PERCENT",
-	  .help = "how much longer a known cause may take (25)" },
+	  .help = "how much longer than before a known cause may take (25)" },
 	{ "on-capture", 0, OPTION_STRING, TARGET(follow.command), .metavar = "CMD",
-	  .help = "run a shell command for each capture, two at once, with\n"
-		  "PERF_POKE_* set and JSON on standard input" },
+	  .help = "run a shell command for each capture, at most two at once,\n"
+		  "with PERF_POKE_* set and JSON on standard input" },
 	{ "on-capture-time", 0, OPTION_DURATION, .min = NS_PER_S, .max = 24 * NS_PER_H,
 	  TARGET(follow.command_ns), .metavar = "TIME",
-	  .help = "kill the command of a capture after this (60s)" },
+	  .help = "kill a command of --on-capture after this (60s)" },
 	{ "metrics", 0, OPTION_STRING, TARGET(follow.metrics), .metavar = "FILE",
-	  .help = "write metrics of Prometheus to FILE, each 10 s, for the\n"
+	  .help = "write Prometheus metrics to FILE every 10 s, for the\n"
 		  "textfile collector of node_exporter" },
 	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME",
@@ -68,8 +68,8 @@ static const struct option_spec options[] = {
 	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
 	  .help = "allow targets other than perf" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
-	  .help = "CPUs for this program and the perf that it starts (all\n"
-		  "but the watched ones)" },
+	  .help = "CPUs for perf-poke and the perf that it starts (all but\n"
+		  "the watched ones)" },
 	{ "perf-priority", 0, OPTION_COUNT, .max = 99, TARGET(targets.priority), .metavar = "N",
 	  .help = "SCHED_FIFO priority of the perf that it starts and of\n"
 		  "perf's children; 0: none (10)" },
@@ -86,7 +86,7 @@ static const struct option_spec options[] = {
 	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose),
 	  .help = "print debug messages, including libbpf's" },
 	{ "top", 0, OPTION_FLAG, TARGET(top),
-	  .help = "show a table of all CPUs each second, as rtla does" },
+	  .help = "show a table of all CPUs every second, as rtla does" },
 	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
 	  .help = "print histograms at the end, as rtla timerlat hist does" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
@@ -100,7 +100,8 @@ static const char notes[] = OPTIONS_TIMES
 	"--duration, --on-capture-time, --warmup and --cooldown. Sizes take K, M or G.\n"
 	"Ctrl-C (SIGINT), SIGTERM, SIGHUP or perf-poke-ctl stop ends the session and prints the\n"
 	"results.\n"
-	"If NOTIFY_SOCKET is set, the service manager (systemd) is notified when armed.\n"
+	"If NOTIFY_SOCKET is set, the service manager (systemd) learns when the session is\n"
+	"armed.\n"
 	"\n"
 	"With --detach, the exit code is 0 once the session is armed. If arming fails, the error\n"
 	"is printed and the exit code is the session's.\n"
@@ -111,11 +112,12 @@ static const char notes[] = OPTIONS_TIMES
 	"another file system.\n"
 	"\n"
 	"Exit codes: 0 at least one complete capture, 1 failed (also a single capture),\n"
-	"2 usage, 3 no spike. With --known: 0 spikes of known causes alone, 1 also if the cause\n"
-	"of a capture is not found, 4 a new cause, or a known one that got worse.\n"
+	"2 usage, 3 no spike. With --known: 0 known causes only, 1 also if the cause of a\n"
+	"capture is not found, 4 a new cause, or a known one that got worse.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"detached\"} session, pid, log; with --detach, the others are in the log\n"
+	"  {\"type\":\"detached\"} session, pid, log; with --detach, the other lines are in the "
+	"log\n"
 	"  {\"type\":\"armed\"}    session (null: not visible to others), cpus, threshold_ns,\n"
 	"                      function, recorder, workload, delivery, targets, triggers\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"

@@ -32,8 +32,8 @@ static const char notes[] =
 	"Removes the leftovers of a session whose process was killed.\n"
 	"Times take ns, us, ms, s, m, h or d; a bare number is seconds.\n"
 	"\n"
-	"Exit codes: 0 stopped, 1 no such session, timeout or failure, 2 usage, or SESSION is\n"
-	"missing although several are alive.\n";
+	"Exit codes: 0 stopped, 1 no such session, timeout or failure, 2 usage, or no SESSION\n"
+	"given although several are alive.\n";
 
 static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 {

@@ -81,7 +81,8 @@ static void write_journal(struct follow *f, char **fields, json_object *cause)
 	int r = systemd_journal_spike(json_text_of(cause, "sentence"), fields);
 
 	if (r < 0)
-		console_warn(f->con, "--log journal: the entry of a spike: %s", strerror(-r));
+		console_warn(f->con, "--log 'journal': cannot write the entry of a spike: %s",
+			     strerror(-r));
 }
 
 static void run_command(struct follow *f, const struct perf_poke_capture *capture, char **fields,
@@ -144,7 +145,7 @@ static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 	}
 	f->results->nr_known++;
 	if (tree_remove(AT_FDCWD, path))
-		console_warn(f->con, "'%s': cannot be removed", path);
+		console_warn(f->con, "cannot remove '%s'", path);
 	results_remove_capture(f->results, path);
 	console_info(f->con, "known cause: %s, removed", path);
 	if (f->con->json)

@@ -145,15 +145,15 @@ void metrics_print(FILE *file, const struct metrics *metrics, const struct metri
 
 	put_single(file, state, "session_armed", "gauge", "Whether the session watches timers.",
 		   state->armed);
-	put_family(file, "latency_seconds", "histogram",
-		   "Latency of what is watched, by CPU and trigger.");
+	put_family(file, "latency_seconds", "histogram", "Latencies by CPU and trigger.");
 	put_rows(file, state, put_histogram);
 	put_family(file, "spikes_total", "counter", "Latencies at or over the threshold.");
 	put_rows(file, state, put_spikes);
 	put_family(file, "spikes_unarmed_total", "counter",
-		   "Spikes while the session was not armed, which are not captured.");
+		   "Spikes that were not captured because the session was not armed.");
 	put_rows(file, state, put_unarmed);
-	put_single(file, state, "missed_total", "counter", "Expiries that could not be seen.",
+	put_single(file, state, "missed_total", "counter",
+		   "Expiries missed because the trigger was already running.",
 		   state->statistics->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
 	put_single(file, state, "captures_total", "counter", "Complete captures.",
 		   results_taken(captures));

@@ -107,9 +107,9 @@ static void take_end(struct on_capture *o, struct console *con, struct on_captur
 	pidfd_wait(run->pidfd, &status, 0);
 	closep(&run->pidfd);
 	if (late)
-		warn(o, con, capture, "took too long and was killed", 0);
+		warn(o, con, capture, "killed after --on-capture-time", 0);
 	else if (WIFSIGNALED(status))
-		warn(o, con, capture, "ended by signal", WTERMSIG(status));
+		warn(o, con, capture, "killed by signal", WTERMSIG(status));
 	else if (WEXITSTATUS(status))
 		warn(o, con, capture, "exit code", WEXITSTATUS(status));
 	release_job(&run->job);

@@ -70,10 +70,10 @@ static void print_unpaired(FILE *file, const struct perf_poke_stats *span)
 		{ span->reentered, "entry in an open span", "entries in an open span" },
 		{ span->thread_died, "thread that ended before its exit",
 		  "threads that ended before their exit" },
-		{ span->no_room, "entry beyond the spans that can be open",
-		  "entries beyond the spans that can be open" },
+		{ span->no_room, "entry with too many spans open",
+		  "entries with too many spans open" },
 	};
-	const char *separator = "\nnote: of the span not measured: ";
+	const char *separator = "\nnote: not measured as spans: ";
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!rows[i].nr)

@@ -58,7 +58,7 @@ static const struct delivery rows[] = {
 	/* By poke.c, for targets that no other way has reached. */
 	{
 		.choice = { "relay", PERF_POKE_DELIVERY_RELAY,
-			    "the process that runs the session sends it" },
+			    "perf-poke sends it after waking up" },
 		.automatic = true,
 		.way = POKE_WAY_RELAY,
 		.probe = { .try = try_relay },

@@ -25,12 +25,13 @@ static const struct option_row rows[] = {
 	    PERF_POKE_AXIS_TRIGGER, .repeatable = true },
 	  PARSED(parse_trigger, trigger_sz) },
 	{ { "span", 0, "NAME=ENTRY..EXIT[,by=HOW][,overrun]",
-	    "what --trigger NAME=TIME watches: from ENTRY to EXIT, each\n"
-	    "tp:SYS:NAME, fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET],\n"
-	    "usdt:FILE:PROVIDER:NAME, EXIT also uretprobe:FILE:SYMBOL;\n"
-	    "fn or uprobe alone: the function; of the same thread, or by\n"
-	    "cpu, by the FIELD of tracepoints, by arg1 to arg5; overrun:\n"
-	    "the spike is already when the time is up",
+	    "span for --trigger NAME=TIME. ENTRY and EXIT: tp:SYS:NAME,\n"
+	    "fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET] or\n"
+	    "usdt:FILE:PROVIDER:NAME; EXIT also uretprobe:FILE:SYMBOL;\n"
+	    "fn or uprobe without EXIT: until the function returns.\n"
+	    "HOW pairs them: thread (default), cpu, a FIELD of the\n"
+	    "tracepoints, arg1 to arg5. overrun: spike when TIME is\n"
+	    "over, not at EXIT",
 	    NO_AXIS },
 	  PARSED(parse_span, trigger_sz) },
 	{ { "task", 0, "TASK", "task of --trigger wakeup: a process or thread id, or name",
@@ -54,15 +55,16 @@ static const struct option_row rows[] = {
 	  MEMBER(OPTION_STRING, scheduler) },
 	{ { "cgroup", 0, "NAME",
 	    "cgroup of timerlat's threads, below /sys/fs/cgroup; . for\n"
-	    "this program's",
+	    "perf-poke's own",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, cgroup) },
-	{ { "dma-latency", 0, "US", "set /dev/cpu_dma_latency to 0 to 10000 (not set)", NO_AXIS },
+	{ { "dma-latency", 0, "US", "write US, at most 10000, to /dev/cpu_dma_latency (none)",
+	    NO_AXIS },
 	  PARSED(parse_dma_latency, dma_latency_us) },
 	{ { "deepest-idle-state", 0, "N", "limit the idle states of the watched CPUs (no limit)",
 	    NO_AXIS },
 	  PARSED(parse_idle_state, deepest_idle_state) },
-	{ { "recorder", 0, "NAME", "who holds the trace (auto)", PERF_POKE_AXIS_RECORDER },
+	{ { "recorder", 0, "NAME", "what records the trace (auto)", PERF_POKE_AXIS_RECORDER },
 	  MEMBER(OPTION_ENUM, recorder) },
 	{ { "event", 'e', "EVENT,...",
 	    "tracepoints (also of probes) to record, such as\n"
@@ -73,15 +75,15 @@ static const struct option_row rows[] = {
 	    "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)",
 	    NO_AXIS, .repeatable = true },
 	  PARSED(parse_events, event_sz) },
-	{ { "filter", 0, "EXPR", "filter of the --event before it, as in perf record", NO_AXIS,
+	{ { "filter", 0, "EXPR", "filter of the preceding --event, as in perf record", NO_AXIS,
 	    .repeatable = true },
 	  PARSED(parse_filter, event_sz) },
-	{ { "call-graph", 0, "fp", "record callchains of tracepoints too, by frame pointers",
+	{ { "call-graph", 0, "fp", "also record callchains of tracepoints, by frame pointers",
 	    NO_AXIS },
 	  PARSED(parse_call_graph, call_graph) },
 	{ { "no-samples", 0, NULL,
-	    "do not sample cycles where --event has nothing like it, nor\n"
-	    "record branches",
+	    "without an --event to sample, do not sample cycles; record\n"
+	    "no branches",
 	    NO_AXIS },
 	  MEMBER(OPTION_FLAG, no_samples) },
 	{ { "buffer", 0, "SIZE", "ring size of each CPU (events 4M, pt 16M)", NO_AXIS },

@@ -22,7 +22,7 @@ static int perf_check(const struct recorder_config *config, const struct log *lo
 }
 
 const struct recorder_ops perf_recorder = {
-	.choice = { "perf", PERF_POKE_RECORDER_PERF, "a perf record that is poked" },
+	.choice = { "perf", PERF_POKE_RECORDER_PERF, "your perf record, poked at each spike" },
 	.suits = perf_suits,
 	.check = perf_check,
 };
@@ -60,8 +60,7 @@ static const struct recorder_freeze freezes[] = {
 	{ { "sample", PERF_POKE_FREEZE_SAMPLE, "the kernel copies its newest part (Linux 5.5)" },
 	  { "aux_sample", "needs Linux 5.5 and intel_pt; --freeze signal is used instead", false,
 	    pt_probe_sample } },
-	{ { "signal", PERF_POKE_FREEZE_SIGNAL, "perf-poke stops it once it has woken up" },
-	  { NULL } },
+	{ { "signal", PERF_POKE_FREEZE_SIGNAL, "perf-poke stops it after waking up" }, { NULL } },
 };
 
 const struct recorder_freeze *recorder_freeze_row(size_t i)

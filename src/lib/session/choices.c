@@ -4,7 +4,7 @@
 #include "trigger/kinds.h"
 #include "workload/workload.h"
 
-static const struct perf_poke_choice automatic = { "auto", 0, "what suits this machine" };
+static const struct perf_poke_choice automatic = { "auto", 0, "the best that works here" };
 
 static const struct perf_poke_choice levels[] = {
 	{ "error", PERF_POKE_LOG_ERROR, "why a function failed, or a capture is lost" },

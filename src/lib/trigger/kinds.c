@@ -19,19 +19,19 @@ static int load_report(struct trigger *trigger, const struct trigger_config *con
 
 static const struct trigger_row rows[] = {
 	[TRIGGER_IRQ] = {
-		.choice = { "irq", PERF_POKE_TRIGGER_IRQ, "until the timer's interrupt" },
+		.choice = { "irq", PERF_POKE_TRIGGER_IRQ, "until the timer's interrupt runs" },
 		.timers = true,
 	},
 	[TRIGGER_THREAD] = {
 		.choice = { "thread", PERF_POKE_TRIGGER_THREAD,
-			    "until the thread runs that the timer wakes" },
+			    "until the thread that the timer wakes runs" },
 		.timers = true,
 		.anywhere = true,
 		.load = threads_load,
 	},
 	[TRIGGER_USER] = {
 		.choice = { "user", PERF_POKE_TRIGGER_USER,
-			    "until timerlat's thread is back in user space" },
+			    "until timerlat's thread returns to user space" },
 		.timers = true,
 		.anywhere = true,
 		.load = threads_load,
@@ -50,7 +50,7 @@ static const struct trigger_row rows[] = {
 		.load = load_report,
 	},
 	[TRIGGER_EVENT] = {
-		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "a hit of a tracepoint",
+		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "each hit of a tracepoint",
 			    "tp:SYS:NAME[/FILTER/]" },
 		.check = event_check,
 		.load = event_load,
@@ -80,7 +80,7 @@ static const struct trigger_row rows[] = {
 	},
 	[TRIGGER_NOISE] = {
 		.choice = { "noise", PERF_POKE_TRIGGER_NOISE,
-			    "a sample of the tracer osnoise" },
+			    "noise in a sample of the osnoise tracer" },
 		.check = noise_check,
 		.load = noise_load,
 	},

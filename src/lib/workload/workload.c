@@ -255,11 +255,12 @@ static int try_timerlat(struct probe_detail *detail)
 }
 
 static const struct workload_row rows[] = {
-	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT, "the kernel's tracer; a running one is used" },
+	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT,
+	    "timerlat tracer; joins one that already runs" },
 	  { "timerlat", "--workload cyclic is used instead", false, try_timerlat },
 	  check_timerlat,
 	  start_timerlat },
-	{ { "user", PERF_POKE_WORKLOAD_USER, "the tracer timerlat with threads in user space" },
+	{ { "user", PERF_POKE_WORKLOAD_USER, "timerlat tracer with threads in user space" },
 	  { NULL },
 	  check_timerlat,
 	  start_users },
@@ -269,8 +270,7 @@ static const struct workload_row rows[] = {
 	    false, try_cyclic },
 	  check_cyclic,
 	  start_cyclic },
-	{ { "osnoise", PERF_POKE_WORKLOAD_OSNOISE,
-	    "the kernel's tracer of noise, for trigger noise" },
+	{ { "osnoise", PERF_POKE_WORKLOAD_OSNOISE, "osnoise tracer, for --trigger noise" },
 	  { "osnoise", "use a kernel with that tracer, as Debian's real-time ones are", false,
 	    try_osnoise },
 	  NULL,

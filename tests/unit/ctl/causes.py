@@ -103,7 +103,7 @@ class Causes(unittest.TestCase):
         self.assertRegex((self.folder / "known.json").read_text(), '"expires": "2999-12-31",\n *"comment": "ticket 7"')
         self.ctl("causes", "captures", "--known", "known.json")
         (self.folder / "known.json").write_text((self.folder / "known.json").read_text().replace("2999", "2001"))
-        self.assertIn("known until 2001-12-31 alone", self.ctl("causes", "captures", "--known", "known.json", code=4).stdout)
+        self.assertIn("was known until 2001-12-31", self.ctl("causes", "captures", "--known", "known.json", code=4).stdout)
 
     def test_never_passes_without_having_seen_anything(self):
         self.fill()
