@@ -247,6 +247,13 @@ struct perf_poke_spike {
 				  * switched from */
 };
 
+/** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
+struct perf_poke_bucket {
+	uint64_t low_ns;
+	uint64_t high_ns; /**< UINT64_MAX in the last one */
+	uint64_t count;
+};
+
 /** One finished, or failed, capture; or one on disk. */
 struct perf_poke_capture {
 	size_t sz; /**< size of this struct as the library knows it */
@@ -273,6 +280,11 @@ struct perf_poke_capture {
 	bool bytes_after_spike_exact;
 	const char *kernel;   /**< its release; NULL: unknown, or the session is this process's */
 	const char *hostname; /**< the same */
+	/** of a capture on disk: the latencies of the session up to the spike, on the spike's CPU,
+	 * or on all for a poke; in ascending order. perf_poke__capture_number() has their
+	 * percentiles, as "statistics.p99_ns". */
+	const struct perf_poke_bucket *buckets;
+	size_t nr_buckets; /**< 0: unknown */
 };
 
 /** perf_poke__poll() and perf_poke__stop() call this for each capture. */
@@ -459,13 +471,6 @@ struct perf_poke_stats {
 	uint64_t reentered;   /**< entries in an open span */
 	uint64_t thread_died; /**< spans whose thread ended before their exit */
 	uint64_t no_room;     /**< entries while more spans were open than are remembered */
-};
-
-/** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
-struct perf_poke_bucket {
-	uint64_t low_ns;
-	uint64_t high_ns; /**< UINT64_MAX in the last one */
-	uint64_t count;
 };
 
 /** One row of perf_poke__check(). Strings are valid during the callback only. */
@@ -948,6 +953,37 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
  * Since: 0.1
  */
 void perf_poke__capture_close(const struct perf_poke_capture *capture);
+
+/**
+ * A number that a capture has beside the members of its struct, by its place in capture.json, which
+ * perf-poke-capture(5) describes. Any thread, until perf_poke__capture_close().
+ *
+ * @param capture  from perf_poke__capture_open()
+ * @param path  names with dots between them, as "hardware.smis"; a number is a row of a list, from
+ *	0 on, as in "hardware.idle_states.0.exit_latency_ns". All but the rows of the histogram,
+ *	which are `buckets`
+ * @param value  set to it, in nanoseconds if the name ends in _ns; false is 0, true is 1. Unchanged
+ *	on failure
+ *
+ * Returns: 0 or
+ * - -ENOENT: it is missing, or null, which means unknown
+ * - -EINVAL: it is not a number from 0 on
+ * Since: 0.1
+ */
+int perf_poke__capture_number(const struct perf_poke_capture *capture, const char *path,
+			      uint64_t *value);
+
+/**
+ * A text that a capture has, as perf_poke__capture_number(). It is UTF-8, but a stranger's: it may
+ * have any length and control characters.
+ *
+ * @param capture  from perf_poke__capture_open()
+ * @param path  as "kernel.version"
+ *
+ * Returns: the text, valid until perf_poke__capture_close(); NULL if missing or not a text.
+ * Since: 0.1
+ */
+const char *perf_poke__capture_text(const struct perf_poke_capture *capture, const char *path);
 
 /**
  * Restore kernel settings that killed sessions changed (timerlat, idle states). Every session does

@@ -66,16 +66,29 @@ static void tokener_freep(json_tokener **tokener)
 		json_tokener_free(*tokener);
 }
 
+/* NULL if missing. */
+static json_object *find_member(json_object *from, const char *name)
+{
+	json_object *member = NULL;
+
+	if (!json_object_is_type(from, json_type_array))
+		json_object_object_get_ex(from, name, &member);
+	else if (*name && !name[strspn(name, "0123456789")])
+		member = json_object_array_get_idx(from, strtoul(name, NULL, 10));
+	return member;
+}
+
 json_object *json_find(json_object *from, const char *path)
 {
 	char name[32];
 
-	while (*path) {
+	while (*path && from) {
 		size_t length = strcspn(path, ".");
 
-		snprintf(name, sizeof(name), "%.*s", (int)length, path);
-		if (!json_object_object_get_ex(from, name, &from))
+		if (length >= sizeof(name))
 			return NULL;
+		snprintf(name, sizeof(name), "%.*s", (int)length, path);
+		from = find_member(from, name);
 		path += length + (path[length] == '.');
 	}
 	return from;

@@ -24,7 +24,8 @@ int json_file_text(int dirfd, const char *name, char **text, size_t *size, char 
 /* Reads a regular file of at most JSON_FILE_MAX_SIZE. */
 int json_file_read(json_object **json, int dirfd, const char *name, char **why) _must_check_;
 
-/* Looks up a dotted path; NULL if missing or null, or of another type. */
+/* Looks up a dotted path, where a number is a row of a list, from 0 on; NULL if missing or null, or
+ * of another type. */
 json_object *json_find(json_object *from, const char *path);
 json_object *json_find_typed(json_object *from, const char *path, json_type type);
 /* "" if missing. */

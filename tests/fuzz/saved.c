@@ -35,7 +35,35 @@ static void check_stack(const struct perf_poke_frame *const *stack, size_t nr)
 	}
 }
 
-/* The objects that the strings belong to have been kept. */
+static void check_buckets(const struct perf_poke_capture *told)
+{
+	must(!told->buckets == !told->nr_buckets);
+	for (size_t i = 0; i < told->nr_buckets; i++)
+		must(told->buckets[i].low_ns < told->buckets[i].high_ns &&
+		     (!i || told->buckets[i - 1].high_ns <= told->buckets[i].low_ns));
+}
+
+/* What programs ask for. */
+static void check_paths(const struct perf_poke_capture *told)
+{
+	static const char *const paths[] = { "",
+					     ".",
+					     "hardware.smis",
+					     "hardware.idle_states.0.name",
+					     "statistics.cpu",
+					     "spike.stack.1.user",
+					     "machine.cpu" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		const char *text = perf_poke__capture_text(told, paths[i]);
+		uint64_t value = 7;
+		int r = perf_poke__capture_number(told, paths[i], &value);
+
+		must(r == -ENOENT || r == -EINVAL ? value == 7 : !r && value < INT64_MAX);
+		must(!text || (r == -EINVAL && strlen(text) < 1 << 20));
+	}
+}
+
 static void check_saved(const struct saved *saved)
 {
 	const struct perf_poke_spike *spike = &saved->spike;
@@ -51,22 +79,22 @@ static void check_saved(const struct saved *saved)
 	check_text(saved->told.hostname);
 	check_stack(spike->stack, spike->nr_frames);
 	check_stack(spike->holder, spike->nr_holder_frames);
+	check_buckets(&saved->told);
+	check_paths(&saved->told);
 }
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	_cleanup_(saved_freep) struct saved *saved = calloc(1, sizeof(*saved));
 	_cleanup_free_ char *text = malloc(size + 1), *why = NULL;
-	json_object *json = NULL;
 	int r;
 
 	must(saved && text);
 	memcpy(text, data, size);
 	text[size] = '\0';
-	r = json_file_parse(&json, text, size, &why);
+	r = json_file_parse(&saved->json, text, size, &why);
 	if (!r)
-		r = read_all(json, saved, &why);
-	json_object_put(json);
+		r = read_all(saved, &why);
 	must(!r == !why);
 	if (!r)
 		check_saved(saved);

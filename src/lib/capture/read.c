@@ -17,7 +17,7 @@
 #define FILE_NAME "capture.json"
 #define FRAMES_MAX (TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES)
 
-/* What the library gives to the caller is `told`; its strings belong to the objects in `kept`. */
+/* What the library gives to the caller is `told`; its strings belong to `json`. */
 struct saved {
 	struct perf_poke_capture told;
 	struct perf_poke_spike spike;
@@ -26,7 +26,8 @@ struct saved {
 		const struct perf_poke_frame *rows[FRAMES_MAX];
 		size_t nr;
 	} stack, holder;
-	json_object *kept[4];
+	struct perf_poke_bucket *buckets;
+	json_object *json;
 	char *path;
 };
 
@@ -34,8 +35,8 @@ static void saved_free(struct saved *saved)
 {
 	if (!saved)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(saved->kept); i++)
-		json_object_put(saved->kept[i]);
+	json_object_put(saved->json);
+	free(saved->buckets);
 	free(saved->path);
 	free(saved);
 }
@@ -65,6 +66,8 @@ static int read_kind(json_object *json, struct perf_poke_spike *spike, char **wh
 {
 	const char *name = json_text_of(json, "spike.trigger"), *known;
 
+	if (!*name && json_find(json, "spike.trigger"))
+		return say_why(why, -EINVAL, "spike.trigger is not a string");
 	for (int kind = 0; *name; kind++) {
 		known = perf_poke__name(PERF_POKE_AXIS_TRIGGER, kind);
 		if (!known)
@@ -77,14 +80,24 @@ static int read_kind(json_object *json, struct perf_poke_spike *spike, char **wh
 	return 0;
 }
 
-static int read_cpu(json_object *json, const char *path, int *cpu, char **why)
+static int read_cpu(json_object *value, const char *path, int *cpu, char **why)
 {
-	json_object *value = json_find_typed(json, path, json_type_int);
-
-	*cpu = value ? json_object_get_int(value) : -1;
+	if (!json_object_is_type(value, json_type_int))
+		return say_why(why, -EINVAL, "%s is missing or not a number", path);
+	*cpu = json_object_get_int(value);
 	return *cpu >= -1 && *cpu < CPULIST_MAX_CPUS
 		       ? 0
 		       : say_why(why, -EINVAL, "%s %d: no such CPU", path, *cpu);
+}
+
+/* Pokes have no ran_cpu, nor do earlier versions. */
+static int read_cpus(json_object *json, struct perf_poke_spike *spike, char **why)
+{
+	json_object *ran = json_find(json, "spike.ran_cpu");
+	int r = read_cpu(json_find(json, "spike.cpu"), "spike.cpu", &spike->cpu, why);
+
+	spike->ran_cpu = -1;
+	return r || !ran ? r : read_cpu(ran, "spike.ran_cpu", &spike->ran_cpu, why);
 }
 
 static void read_build_id(const char *text, struct perf_poke_frame *frame)
@@ -97,27 +110,45 @@ static void read_build_id(const char *text, struct perf_poke_frame *frame)
 	}
 }
 
+static bool read_frame(json_object *row, struct perf_poke_frame *frame)
+{
+	json_object *user = json_object_is_type(row, json_type_object)
+				    ? json_find_typed(row, "user", json_type_boolean)
+				    : NULL;
+
+	frame->address = address_of(row, "address");
+	frame->user = json_object_get_boolean(user);
+	frame->symbol = name_of(row, "symbol");
+	frame->file = name_of(row, frame->user ? "file" : "module");
+	if (!json_number(json_find(row, "offset"), &frame->offset))
+		frame->offset = 0;
+	read_build_id(json_text_of(row, "build_id"), frame);
+	return user;
+}
+
+/* *list is NULL if missing or null. */
+static int find_list(json_object *json, const char *path, json_object **list, char **why)
+{
+	*list = json_find(json, path);
+	return !*list || json_object_is_type(*list, json_type_array)
+		       ? 0
+		       : say_why(why, -EINVAL, "%s is not a list", path);
+}
+
 static int read_stack(json_object *json, const char *path, struct saved_stack *stack, char **why)
 {
-	json_object *list = json_find_typed(json, path, json_type_array);
-	size_t nr = list ? json_object_array_length(list) : 0;
+	json_object *list;
+	int r = find_list(json, path, &list, why);
+	size_t nr = r || !list ? 0 : json_object_array_length(list);
 
-	for (size_t i = 0; i < nr && i < FRAMES_MAX; i++) {
-		json_object *row = json_object_array_get_idx(list, i);
-		struct perf_poke_frame *frame = &stack->frames[i];
+	for (; stack->nr < nr && stack->nr < FRAMES_MAX; stack->nr++) {
+		struct perf_poke_frame *frame = &stack->frames[stack->nr];
 
-		if (!json_object_is_type(row, json_type_object))
-			return say_why(why, -EINVAL, "%s: row %zu is not a frame", path, i);
-		frame->address = address_of(row, "address");
-		frame->user = json_object_get_boolean(json_find(row, "user"));
-		frame->symbol = name_of(row, "symbol");
-		frame->file = name_of(row, frame->user ? "file" : "module");
-		json_number(json_find(row, "offset"), &frame->offset);
-		read_build_id(json_text_of(row, "build_id"), frame);
-		stack->rows[i] = frame;
-		stack->nr = i + 1;
+		if (!read_frame(json_object_array_get_idx(list, stack->nr), frame))
+			return say_why(why, -EINVAL, "%s: row %zu is not a frame", path, stack->nr);
+		stack->rows[stack->nr] = frame;
 	}
-	return 0;
+	return r;
 }
 
 static int read_stacks(json_object *json, struct saved *saved, char **why)
@@ -178,9 +209,7 @@ static int read_spike(json_object *json, struct perf_poke_spike *spike, char **w
 	spike->rt_priority = json_object_get_int(json_find(json, "spike.priority"));
 	spike->nice = nice ? json_object_get_int(nice) : 0;
 	if (!r)
-		r = read_cpu(json, "spike.cpu", &spike->cpu, why);
-	if (!r)
-		r = read_cpu(json, "spike.ran_cpu", &spike->ran_cpu, why);
+		r = read_cpus(json, spike, why);
 	return r ? r : read_kind(json, spike, why);
 }
 
@@ -207,34 +236,70 @@ static int read_facts(json_object *json, struct perf_poke_capture *told, char **
 		       ?: json_read_date(json, "spike.wall_time", &told->wall_ns, why);
 }
 
-/* The rest of the file, such as the histogram, is not kept. */
-static void keep(struct saved *saved, json_object *json)
+static bool read_bucket(json_object *row, uint64_t after, struct perf_poke_bucket *bucket)
 {
-	static const char *const names[] = { "spike", "recorder", "kernel", "machine" };
+	json_object *high;
 
-	static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(saved->kept), "one for each");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		saved->kept[i] = json_object_get(json_find(json, names[i]));
+	if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3)
+		return false;
+	high = json_object_array_get_idx(row, 1);
+	bucket->high_ns = UINT64_MAX; /* null */
+	return json_number(json_object_array_get_idx(row, 0), &bucket->low_ns) &&
+	       (!high || json_number(high, &bucket->high_ns)) &&
+	       json_number(json_object_array_get_idx(row, 2), &bucket->count) &&
+	       bucket->low_ns >= after && bucket->low_ns < bucket->high_ns;
 }
 
-static int read_all(json_object *json, struct saved *saved, char **why)
+/* Captures of earlier versions have no statistics. As objects the rows would be most of a list of
+ * captures. */
+static int read_buckets(json_object *json, struct saved *saved, char **why)
 {
+	static const char path[] = "statistics.histogram";
+	json_object *list;
+	int r = find_list(json, path, &list, why);
+	size_t nr = r || !list ? 0 : json_object_array_length(list);
+	uint64_t after = 0;
+
+	if (!nr)
+		return r;
+	saved->told.buckets = saved->buckets = calloc(nr, sizeof(*saved->buckets));
+	if (!saved->buckets)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		if (!read_bucket(json_object_array_get_idx(list, i), after, &saved->buckets[i]))
+			return say_why(why, -EINVAL,
+				       "%s: row %zu is not [LOW, HIGH, COUNT] in ascending order",
+				       path, i);
+		after = saved->buckets[i].high_ns;
+	}
+	saved->told.nr_buckets = nr;
+	json_object_object_del(json_find(json, "statistics"), "histogram");
+	return 0;
+}
+
+/* saved->json is set. */
+static int read_all(struct saved *saved, char **why)
+{
+	json_object *json = saved->json;
 	json_object *schema = json_find_typed(json, "schema", json_type_int);
 	int r;
 
-	if (!schema || json_object_get_int(schema) != SCHEMA)
-		return say_why(why, -EINVAL, "schema: this version reads %d", SCHEMA);
-	keep(saved, json);
+	if (!schema)
+		return say_why(why, -EINVAL, "schema is missing or not a number");
+	if (json_object_get_int(schema) != SCHEMA)
+		return say_why(why, -EINVAL, "schema %d: this version reads %d",
+			       json_object_get_int(schema), SCHEMA);
 	r = read_spike(json, &saved->spike, why);
 	if (!r)
 		r = read_stacks(json, saved, why);
+	if (!r)
+		r = read_buckets(json, saved, why);
 	return r ? r : read_facts(json, &saved->told, why);
 }
 
 static int saved_read(struct saved *saved, const char *path, char **why)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_json_ json_object *json = NULL;
 	int r;
 
 	if (fd < 0)
@@ -245,9 +310,9 @@ static int saved_read(struct saved *saved, const char *path, char **why)
 	saved->told.path = saved->path = strdup(path);
 	if (!saved->path)
 		return -ENOMEM;
-	r = json_file_read(&json, fd, FILE_NAME, why);
+	r = json_file_read(&saved->json, fd, FILE_NAME, why);
 	if (!r)
-		r = read_all(json, saved, why);
+		r = read_all(saved, why);
 	saved->told.size = tree_size(fd, "perf.data").all;
 	return r;
 }
@@ -271,6 +336,34 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
 void perf_poke__capture_close(const struct perf_poke_capture *capture)
 {
 	saved_free((struct saved *)capture);
+}
+
+static json_object *find(const struct perf_poke_capture *capture, const char *path)
+{
+	return json_find(((const struct saved *)capture)->json, path);
+}
+
+int perf_poke__capture_number(const struct perf_poke_capture *capture, const char *path,
+			      uint64_t *value)
+{
+	json_object *found = find(capture, path);
+	uint64_t number;
+
+	if (!found)
+		return -ENOENT;
+	if (json_object_is_type(found, json_type_boolean))
+		number = (uint64_t)json_object_get_boolean(found);
+	else if (!json_number(found, &number))
+		return -EINVAL;
+	*value = number;
+	return 0;
+}
+
+const char *perf_poke__capture_text(const struct perf_poke_capture *capture, const char *path)
+{
+	json_object *found = find(capture, path);
+
+	return json_object_is_type(found, json_type_string) ? json_object_get_string(found) : NULL;
 }
 
 /* A folder that cannot be looked into may be one. */

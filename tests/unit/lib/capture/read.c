@@ -7,6 +7,7 @@
 
 #include "helpers.h"
 #include "perf_poke.h"
+#include "util.h"
 
 #define SPIKE                                                                                      \
 	"'sequence':7,'cpu':3,'ran_cpu':4,'ran_watched':true,'latency_ns':83245,'time_ns':900,"    \
@@ -87,6 +88,81 @@ TEST(reads_all)
 	perf_poke__capture_close(capture);
 }
 
+#define LEAST "'time_ns':1,'cpu':1"
+
+/* What has no member. */
+TEST(gives_numbers_and_texts)
+{
+	static const struct {
+		const char *path;
+		int r;
+		uint64_t value;
+		const char *text;
+	} rows[] = {
+		{ "hardware.smis", 0, 3, NULL },
+		{ "hardware.late", 0, 1, NULL },
+		{ "hardware.steal_ns", -ENOENT, 0, NULL },
+		{ "hardware.nmis", -EINVAL, 0, NULL },
+		{ "hardware.drift", -EINVAL, 0, NULL },
+		{ "hardware.big", -EINVAL, 0, NULL },
+		{ "hardware", -EINVAL, 0, NULL },
+		{ "hardware.states.1.exit_ns", 0, 7, NULL },
+		{ "hardware.states.1.name", -EINVAL, 0, "C6\033[2J" },
+		{ "hardware.states.2.name", -ENOENT, 0, NULL },
+		{ "hardware.states.-1.name", -ENOENT, 0, NULL },
+		{ "hardware.states.1x.name", -ENOENT, 0, NULL },
+		{ "hardware.states.99999999999999999999", -ENOENT, 0, NULL },
+		{ "hardware.states.name", -ENOENT, 0, NULL },
+		{ "hardware.smis.1", -ENOENT, 0, NULL },
+		{ "a_name_that_is_longer_than_any_of_captures", -ENOENT, 0, NULL },
+		{ "spike.time_ns", 0, 1, NULL },
+		{ "recorder.kind", -EINVAL, 0, "pt" },
+		{ "..", -ENOENT, 0, NULL },
+		{ "", -EINVAL, 0, NULL },
+	};
+	const struct perf_poke_capture *capture = NULL;
+
+	put("a", CAPTURE(LEAST, ",'a_name_that_is_longer_than_any_of':1,'hardware':{'smis':3,"
+				"'late':true,'steal_ns':null,'nmis':-1,'drift':1.5,'big':1e30,"
+				"'states':[{},{'name':'C6\\u001b[2J','exit_ns':7}]}"));
+	assert_int_equal(perf_poke__capture_open(&capture, "a"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *text = perf_poke__capture_text(capture, rows[i].path);
+		uint64_t value = 99;
+
+		assert_int_equal(perf_poke__capture_number(capture, rows[i].path, &value),
+				 rows[i].r);
+		assert_int_equal(value, rows[i].r ? 99 : rows[i].value);
+		assert_string_equal(text ?: "NULL", rows[i].text ?: "NULL");
+	}
+	perf_poke__capture_close(capture);
+}
+
+#define HISTOGRAM(rows) CAPTURE(LEAST, ",'statistics':{'count':9,'histogram':" rows "}")
+
+TEST(reads_the_histogram)
+{
+	const struct perf_poke_capture *capture = NULL;
+	uint64_t count = 0;
+
+	put("a", HISTOGRAM("[[0,16,8],[16,32,0],[64,null,1]]"));
+	assert_int_equal(perf_poke__capture_open(&capture, "a"), 0);
+	assert_int_equal(capture->nr_buckets, 3);
+	assert_int_equal(capture->buckets[0].high_ns, 16);
+	assert_int_equal(capture->buckets[0].count, 8);
+	assert_int_equal(capture->buckets[2].low_ns, 64);
+	assert_true(capture->buckets[2].high_ns == UINT64_MAX);
+	assert_int_equal(perf_poke__capture_number(capture, "statistics.count", &count), 0);
+	assert_int_equal(count, 9);
+	perf_poke__capture_close(capture);
+	/* From an earlier version, or without counts. */
+	put("b", CAPTURE(LEAST, ",'statistics':null"));
+	assert_int_equal(perf_poke__capture_open(&capture, "b"), 0);
+	assert_int_equal(capture->nr_buckets, 0);
+	assert_null(capture->buckets);
+	perf_poke__capture_close(capture);
+}
+
 static void refuses(int error, const char *text, const char *why)
 {
 	const struct perf_poke_capture *capture = NULL;
@@ -102,20 +178,53 @@ TEST(refuses_what_is_not_one)
 	const struct perf_poke_capture *capture = NULL;
 
 #define WHY "bad/capture.json: "
+#define ROW(row)                                                                                   \
+	WHY "statistics.histogram: row " row " is not [LOW, HIGH, COUNT] in ascending order"
+#define FRAME(stack, row) WHY stack ": row " row " is not a frame"
 	refuses(-EINVAL, "{", WHY "not JSON: unexpected end of data");
-	refuses(-EINVAL, "{'schema':2}", WHY "schema: this version reads 1");
+	refuses(-EINVAL, "[1]", WHY "schema is missing or not a number");
+	refuses(-EINVAL, "{'schema':2}", WHY "schema 2: this version reads 1");
 	refuses(-EINVAL, CAPTURE("", ""), WHY "spike.time_ns is missing");
 	refuses(-EINVAL, CAPTURE("'time_ns':-1", ""),
 		WHY "spike.time_ns is not a number from 0 on");
+	refuses(-EINVAL, CAPTURE("'time_ns':9223372036854775807", ""),
+		WHY "spike.time_ns is not a number from 0 on");
+	refuses(-EINVAL, CAPTURE("'time_ns':1", ""), WHY "spike.cpu is missing or not a number");
+	refuses(-EINVAL, CAPTURE("'time_ns':1,'cpu':-2", ""), WHY "spike.cpu -2: no such CPU");
 	refuses(-EINVAL, CAPTURE("'time_ns':1,'cpu':8192", ""), WHY "spike.cpu 8192: no such CPU");
-	refuses(-EINVAL, CAPTURE("'time_ns':1,'stack':[1]", ""),
-		WHY "spike.stack: row 0 is not a frame");
-	refuses(-EINVAL, CAPTURE("'time_ns':1,'wall_time':'now'", ""),
+	refuses(-EINVAL, CAPTURE(LEAST ",'ran_cpu':'1'", ""),
+		WHY "spike.ran_cpu is missing or not a number");
+	refuses(-EINVAL, CAPTURE(LEAST ",'pid':-1", ""), WHY "spike.pid is not a task id");
+	refuses(-EINVAL, CAPTURE(LEAST ",'idle':1", ""), WHY "spike.idle is not true or false");
+	refuses(-EINVAL, CAPTURE(LEAST ",'comm':[]", ""), WHY "spike.comm is not a string");
+	refuses(-EINVAL, CAPTURE(LEAST ",'stack':{}", ""), WHY "spike.stack is not a list");
+	refuses(-EINVAL, CAPTURE(LEAST ",'stack':[{'user':true},7]", ""),
+		FRAME("spike.stack", "1"));
+	refuses(-EINVAL, CAPTURE(LEAST ",'stack':[{}]", ""), FRAME("spike.stack", "0"));
+	refuses(-EINVAL, CAPTURE(LEAST ",'holder':{'stack':[7]}", ""),
+		FRAME("spike.holder.stack", "0"));
+	refuses(-EINVAL, CAPTURE(LEAST ",'wall_time':'now'", ""),
 		WHY "spike.wall_time is not a date");
-	refuses(-EINVAL, "{'schema':1,'spike':{'time_ns':1}}",
+	refuses(-EINVAL, CAPTURE(LEAST ",'wall_time':'2026-11-21T07:01:43.+88183Z'", ""),
+		WHY "spike.wall_time is not a date");
+	refuses(-EINVAL, CAPTURE(LEAST ",'wall_time':'1026-11-21T07:01:43.881833Z'", ""),
+		WHY "spike.wall_time is not a date");
+	refuses(-EINVAL, "{'schema':1,'spike':{" LEAST "}}",
 		WHY "recorder.kind is missing or not a string");
-	refuses(-ENOTSUP, CAPTURE("'time_ns':1,'trigger':'moon'", ""),
+	refuses(-EINVAL, CAPTURE(LEAST ",'trigger':7", ""), WHY "spike.trigger is not a string");
+	refuses(-ENOTSUP, CAPTURE(LEAST ",'trigger':'moon'", ""),
 		WHY "spike.trigger 'moon' is unknown to this version");
+	refuses(-EINVAL, HISTOGRAM("7"), WHY "statistics.histogram is not a list");
+	refuses(-EINVAL, HISTOGRAM("[7]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[0,1]]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[0,1,2,3]]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[0,1,-2]]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[null,1,2]]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[0,'1',2]]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[5,5,1]]"), ROW("0"));
+	refuses(-EINVAL, HISTOGRAM("[[0,8,1],[7,9,1]]"), ROW("1"));
+	refuses(-EINVAL, HISTOGRAM("[[0,null,1],[9,10,1]]"), ROW("1"));
+	refuses(-EINVAL, HISTOGRAM("[[0,1,1.5]]"), ROW("0"));
 	assert_int_equal(perf_poke__capture_open(&capture, "nowhere"), -ENOENT);
 	assert_string_equal(perf_poke__last_error(),
 			    "nowhere/capture.json: No such file or directory");
