@@ -137,8 +137,15 @@ class Fleet(common.HostTest):
             self.skipTest(result.stderr.strip())
         self.assertEqual(result.returncode, 0, result)
         captures = {line["path"]: line for line in common.parse_lines(result.stdout) if line["type"] == "capture"}
-        entries = [json.loads(line) for line in (self.folder / "entries").read_text().splitlines()]
+        told = [json.loads(line) for line in (self.folder / "entries").read_text().splitlines()]
+        entries = [entry for entry in told if "PERF_POKE_SPIKES" not in entry]
+        others = [entry for entry in told if "PERF_POKE_SPIKES" in entry]
         self.assertEqual({entry["PERF_POKE_CAPTURE"] for entry in entries}, set(captures))
+        # Together they are all spikes of the session.
+        total = common.parse_lines(result.stdout)[-1]["all"]
+        self.assertEqual(len(entries) + sum(int(entry["PERF_POKE_SPIKES"]) for entry in others), total["spikes"])
+        for entry in others:
+            self.assertTrue(1000 <= int(entry["PERF_POKE_LATENCY_NS"]) <= total["max_ns"], entry)
         causes = [line for line in common.parse_lines(common.run_ctl("causes", "--json", self.output).stdout) if line["type"] == "cause"]
         with open(self.folder / "export", "rb") as export:
             read = subprocess.run([common.CTL, "causes", "--json", "-"], stdin=export, capture_output=True, text=True, check=True).stdout
@@ -147,9 +154,10 @@ class Fleet(common.HostTest):
                          [[cause[key] for key in keys] for cause in causes])
         self.assertEqual(entries[0]["MESSAGE"], entries[0]["PERF_POKE_SENTENCE"])
         subprocess.run(["journalctl", f"--root={self.folder}/root", "--update-catalog"], check=True)
-        dump = subprocess.run(["journalctl", f"--root={self.folder}/root", "--dump-catalog", entries[0]["MESSAGE_ID"]], check=True,
-                              capture_output=True, text=True).stdout
-        self.assertIn("Defined-By: perf-poke", dump)
+        for entry in entries[0], *others:
+            dump = subprocess.run(["journalctl", f"--root={self.folder}/root", "--dump-catalog", entry["MESSAGE_ID"]], check=True,
+                                  capture_output=True, text=True).stdout
+            self.assertIn("Defined-By: perf-poke", dump)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,9 @@ int systemd_journal(int priority, const char *text)
 	return -EOPNOTSUPP;
 }
 
-int systemd_journal_spike(const char *message, char *const *fields)
+int systemd_journal_entry(const char *id, const char *message, char *const *fields)
 {
+	(void)id;
 	(void)message;
 	(void)fields;
 	return -EOPNOTSUPP;

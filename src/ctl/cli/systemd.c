@@ -9,7 +9,7 @@
 
 #include "strfmt.h"
 
-#define SPIKE_FIELDS_MAX 20
+#define FIELDS_MAX 20
 #define PART(text)                                                                                 \
 	{                                                                                          \
 		(void *)(text), strlen(text)                                                       \
@@ -58,20 +58,21 @@ int systemd_journal(int priority, const char *text)
 			       "SYSLOG_IDENTIFIER=perf-poke-ctl", NULL);
 }
 
-int systemd_journal_spike(const char *message, char *const *fields)
+int systemd_journal_entry(const char *id, const char *message, char *const *fields)
 {
 	_cleanup_free_ char *text = strfmt("MESSAGE=%s", message);
-	struct iovec parts[SPIKE_FIELDS_MAX] = {
-		PART("MESSAGE_ID=8007c63591964d50a2e0b619d45c61b6"),
+	_cleanup_free_ char *message_id = strfmt("MESSAGE_ID=%s", id);
+	struct iovec parts[FIELDS_MAX] = {
 		PART("PRIORITY=5"),
 		PART("SYSLOG_IDENTIFIER=perf-poke-ctl"),
 	};
-	int nr = 3;
+	int nr = 2;
 
-	if (!text)
+	if (!text || !message_id)
 		return -ENOMEM;
 	parts[nr++] = (struct iovec)PART(text);
-	for (; *fields && nr < SPIKE_FIELDS_MAX; fields++)
+	parts[nr++] = (struct iovec)PART(message_id);
+	for (; *fields && nr < FIELDS_MAX; fields++)
 		parts[nr++] = (struct iovec)PART(*fields);
 	return sd_journal_sendv(parts, nr);
 }

@@ -21,8 +21,11 @@ bool systemd_has_journal(void);
 /* Writes one entry of any length with a priority of syslog(3). Returns 0 or a negative errno. */
 int systemd_journal(int priority, const char *text);
 
-/* Writes an entry of a spike, with these NAME=VALUE, which the catalog explains. Returns 0 or a
- * negative errno. */
-int systemd_journal_spike(const char *message, char *const *fields);
+/* Of entries that the catalog explains: a capture, and spikes without one. */
+#define SYSTEMD_SPIKE_ID "8007c63591964d50a2e0b619d45c61b6"
+#define SYSTEMD_COUNTED_ID "f1e29bca558148579ab7373bb8697545"
+
+/* Writes an entry with these NAME=VALUE. Returns 0 or a negative errno. */
+int systemd_journal_entry(const char *id, const char *message, char *const *fields);
 
 #endif

@@ -14,6 +14,9 @@
 #include "session/json.h"
 #include "tree.h"
 
+/* Of spikes without an entry of their own. */
+#define COUNTED_INTERVAL_NS (10 * NSEC_PER_SEC)
+
 void follow_init(struct follow *f, struct console *con, struct results *results,
 		 const struct follow_opts *opts)
 {
@@ -24,6 +27,14 @@ void follow_init(struct follow *f, struct console *con, struct results *results,
 		.metrics = { .path = opts->metrics },
 	};
 	on_capture_init(&f->on_capture, opts->command, opts->command_ns ?: ON_CAPTURE_NS);
+}
+
+void follow_begin(struct follow *f, const struct perf_poke *pp, bool journal)
+{
+	f->pp = pp;
+	f->session = perf_poke__session(pp) ?: "";
+	f->journal = journal;
+	f->counted.due = clock_ns(CLOCK_MONOTONIC) + COUNTED_INTERVAL_NS;
 }
 
 static void fail(struct follow *f, const char *what, int r)
@@ -76,13 +87,45 @@ static int make_fields(const struct follow *f, const struct perf_poke_capture *c
 	return words_take(&words, fields);
 }
 
-static void write_journal(struct follow *f, char **fields, json_object *cause)
+static void write_journal(struct follow *f, const char *id, const char *message, char **fields)
 {
-	int r = systemd_journal_spike(json_text_of(cause, "sentence"), fields);
+	int r = systemd_journal_entry(id, message, fields);
 
 	if (r < 0)
 		console_warn(f->con, "--log 'journal': cannot write the entry of a spike: %s",
 			     strerror(-r));
+}
+
+static void tell_counted(struct follow *f, bool last)
+{
+	struct counted_spike worst = { 0 };
+	_cleanup_free_ char *message = NULL;
+	struct results now = { 0 };
+	char **fields = NULL;
+	int r = results_collect(&now, f->pp);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), nr;
+
+	f->counted.due = now_ns + COUNTED_INTERVAL_NS;
+	if (r) {
+		results_release(&now);
+		fail(f, "--log journal", r);
+		return;
+	}
+	nr = counted_take(&f->counted, &now, now_ns, last, &worst);
+	if (!nr)
+		return;
+	r = counted_entry(nr, &worst, f->session, &message, &fields);
+	if (r)
+		fail(f, "--log journal", r);
+	else
+		write_journal(f, SYSTEMD_COUNTED_ID, message, fields);
+	words_freep(&fields);
+}
+
+/* Of a poke or of rtla's threshold: not among the session's spikes. */
+static bool is_foreign(const struct perf_poke_spike *spike)
+{
+	return spike->poked || spike->rtla;
 }
 
 static void run_command(struct follow *f, const struct perf_poke_capture *capture, char **fields,
@@ -114,7 +157,9 @@ static void tell(struct follow *f, const struct perf_poke_capture *capture, json
 	if (!r && *id)
 		r = metrics_count(&f->metrics, id);
 	if (!r && *id && f->journal)
-		write_journal(f, fields, cause);
+		write_journal(f, SYSTEMD_SPIKE_ID, json_text_of(cause, "sentence"), fields);
+	else if (f->journal && !is_foreign(capture->spike))
+		counted_drop(&f->counted, capture->spike);
 	if (!r && f->on_capture.command)
 		run_command(f, capture, TAKE_PTR(fields), cause);
 	words_freep(&fields);
@@ -131,6 +176,15 @@ static const struct perf_poke_capture *find(const struct follow *f, const char *
 	return NULL;
 }
 
+/* The capture's spike gets no entry of its own. */
+static void drop_entry(struct follow *f, const char *path)
+{
+	const struct perf_poke_capture *capture = find(f, path);
+
+	if (capture && !is_foreign(capture->spike))
+		counted_drop(&f->counted, capture->spike);
+}
+
 /* One of a known cause goes. Returns whether it stays. */
 static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 {
@@ -144,6 +198,7 @@ static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 		return true;
 	}
 	f->results->nr_known++;
+	drop_entry(f, path);
 	if (tree_remove(AT_FDCWD, path))
 		console_warn(f->con, "cannot remove '%s'", path);
 	results_remove_capture(f->results, path);
@@ -176,18 +231,29 @@ static bool wants_causes(const struct follow *f)
 
 void follow_add(struct follow *f, const struct perf_poke_capture *capture)
 {
-	int r;
+	int r = 0;
 
 	f->metrics.due = 0;
 	f->metrics.lost += capture->lost;
+	if (f->journal && !is_foreign(capture->spike))
+		r = counted_capture(&f->counted, capture->spike);
 	/* A poke has no cause. */
 	if (capture->spike->poked) {
 		tell(f, capture, NULL);
 		return;
 	}
-	r = wants_causes(f) ? sieve_add(&f->sieve, capture->path) : 0;
+	if (!r && wants_causes(f))
+		r = sieve_add(&f->sieve, capture->path);
 	if (r)
 		fail(f, f->sieve.opts.known ? "--known" : "capture", r);
+}
+
+void follow_remove(struct follow *f, const char *path)
+{
+	for (size_t i = 0; i < f->sieve.nr; i++) {
+		if (!strcmp(f->sieve.paths[i], path))
+			drop_entry(f, path);
+	}
 }
 
 void follow_fds(const struct follow *f, struct pollfd fds[FOLLOW_FDS])
@@ -201,7 +267,9 @@ uint64_t follow_due(const struct follow *f)
 {
 	uint64_t due = on_capture_due(&f->on_capture);
 
-	return f->metrics.path && f->metrics.due < due ? f->metrics.due : due;
+	if (f->metrics.path && f->metrics.due < due)
+		due = f->metrics.due;
+	return f->journal && f->counted.due < due ? f->counted.due : due;
 }
 
 static void write_metrics(struct follow *f, bool armed)
@@ -228,6 +296,8 @@ void follow_handle(struct follow *f)
 	on_capture_handle(&f->on_capture, f->con);
 	if (f->metrics.path && clock_ns(CLOCK_MONOTONIC) >= f->metrics.due)
 		write_metrics(f, true);
+	if (f->journal && clock_ns(CLOCK_MONOTONIC) >= f->counted.due)
+		tell_counted(f, false);
 }
 
 static int wait_one(const struct follow *f, int signals)
@@ -260,14 +330,19 @@ void follow_finish(struct follow *f, int signals)
 		handle_sieve(f);
 		on_capture_handle(&f->on_capture, f->con);
 	}
-	for (size_t i = 0; f->sieve.opts.known && i < f->sieve.nr; i++)
-		unjudge(f, f->sieve.paths[i], -EINTR);
+	for (size_t i = 0; i < f->sieve.nr; i++) {
+		drop_entry(f, f->sieve.paths[i]);
+		if (f->sieve.opts.known)
+			unjudge(f, f->sieve.paths[i], -EINTR);
+	}
 	dropped = on_capture_release(&f->on_capture);
 	if (dropped)
 		console_warn(f->con, "--on-capture: interrupted for %zu capture%s", dropped,
 			     dropped > 1 ? "s" : "");
 	if (f->metrics.path)
 		write_metrics(f, false);
+	if (f->journal)
+		tell_counted(f, true);
 }
 
 void follow_release(struct follow *f)
@@ -275,4 +350,5 @@ void follow_release(struct follow *f)
 	on_capture_release(&f->on_capture);
 	sieve_release(&f->sieve);
 	metrics_release(&f->metrics);
+	counted_release(&f->counted);
 }

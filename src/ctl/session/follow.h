@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "cli/console.h"
+#include "session/counted.h"
 #include "session/metrics.h"
 #include "session/on_capture.h"
 #include "session/results.h"
@@ -26,18 +27,25 @@ struct follow {
 	struct results *results;
 	const struct perf_poke *pp; /* set when armed */
 	const char *session;
-	bool journal; /* set when armed: an entry for each cause */
+	bool journal; /* entries for spikes */
 	bool failed;
 	struct sieve sieve;
 	struct on_capture on_capture;
 	struct metrics metrics;
+	struct counted counted; /* for `journal` */
 };
 
 void follow_init(struct follow *follow, struct console *con, struct results *results,
 		 const struct follow_opts *opts);
 
+/* The session is armed. */
+void follow_begin(struct follow *follow, const struct perf_poke *pp, bool journal);
+
 /* A complete capture, which `results` has too. */
 void follow_add(struct follow *follow, const struct perf_poke_capture *capture);
+
+/* It is removed by --keep-worst or --max-disk; `results` still has it. */
+void follow_remove(struct follow *follow, const char *path);
 
 /* Descriptors to wait for, -1 for none; and until when (CLOCK_MONOTONIC; UINT64_MAX: for ever). */
 void follow_fds(const struct follow *follow, struct pollfd fds[FOLLOW_FDS]);

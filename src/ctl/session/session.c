@@ -108,6 +108,7 @@ static void on_removed(void *ctx, const char *path)
 {
 	struct session *s = ctx;
 
+	follow_remove(&s->follow, path);
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
 		json_print(s->con, json_removed(path));
@@ -254,10 +255,8 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 			     strerror(-r));
 	if (s->detach && detach_release(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
 		return EXIT_FAILED;
-	s->follow.pp = s->pp;
-	s->follow.session = perf_poke__session(s->pp) ?: "";
-	/* Also that of --detach. */
-	s->follow.journal = s->con->log.kind == LOGGER_JOURNAL;
+	/* Also the log of --detach. */
+	follow_begin(&s->follow, s->pp, s->con->log.kind == LOGGER_JOURNAL);
 	announce(s, cpus, nr);
 	systemd_notify("READY=1");
 	/* The service manager knows the caller's PID only. */
