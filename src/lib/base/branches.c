@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* It counts and never interrupts: the records are read at a spike alone. */
+/* A counting event: it never interrupts. The records are read only at a spike. */
 static int open_one(int cpu)
 {
 	struct perf_event_attr attr = {

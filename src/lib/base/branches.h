@@ -7,10 +7,10 @@
 
 #include <linux/perf_event.h>
 
-/* What is recorded: perf_event_attr.branch_sample_type. */
+/* perf_event_attr.branch_sample_type */
 #define BRANCHES_TYPE (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_ANY)
 
-/* Opens one on each CPU. Returns 0 or a negative errno: then none is open. */
+/* Opens an event on each CPU. Returns 0, or a negative errno with none open. */
 int branches_open(int *fds, const int *cpus, size_t nr);
 void branches_close(int *fds, size_t nr);
 

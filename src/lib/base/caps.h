@@ -10,7 +10,7 @@
  * Returns 0 if none is missing, else -EPERM. */
 int caps_missing(bool realtime, char *names, size_t size);
 
-/* Whether lockdown=confidentiality is active: not even root may read kernel memory then. False if
+/* Whether lockdown=confidentiality is active, which denies kernel memory even to root. False if
  * unknown. */
 bool caps_locked_down(void);
 

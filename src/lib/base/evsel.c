@@ -46,8 +46,8 @@ static int open_on(struct perf_evsel *evsel, int index, int cpu)
 	return 0;
 }
 
-/* perf_evsel__open() does not set close-on-exec: a child that another thread forks would keep the
- * event, and Intel PT has one user at a time. */
+/* perf_evsel__open() does not set close-on-exec. A child forked by another thread would keep the
+ * event open, and Intel PT allows one user at a time. */
 int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus)
 {
 	/* int or unsigned, depending on libperf's version. */

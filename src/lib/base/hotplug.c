@@ -10,9 +10,9 @@
 
 #include "cpulist.h"
 
-/* The kernel's multicast group; udev sends to another. */
+/* The kernel's multicast group; udev uses another. */
 #define KERNEL_GROUP 1
-/* More than the longest uevent: 2048 bytes and a path. */
+/* Exceeds the longest uevent: 2048 bytes and a path. */
 #define UEVENT_MAX 8192
 #define OFFLINE "offline@"
 #define ONLINE "online@"
@@ -53,7 +53,7 @@ int hotplug_parse(const char *uevent, size_t len, struct hotplug_event *event)
 {
 	static const char *const begins[] = { OFFLINE CPU_PATH, ONLINE CPU_PATH };
 
-	/* `ACTION@PATH`, then strings that are not needed. */
+	/* `ACTION@PATH`, then strings that are ignored. */
 	if (!memchr(uevent, '\0', len))
 		return 0;
 	for (size_t online = 0; online < ARRAY_SIZE(begins); online++) {

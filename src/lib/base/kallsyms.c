@@ -7,7 +7,7 @@
 
 #include "util.h"
 
-/* Code that the kernel generates, as that of a BPF program, is smaller. */
+/* Exceeds generated code, such as a BPF program. */
 #define GENERATED_MAX (1 << 20)
 
 struct symbol {
@@ -92,7 +92,7 @@ int kallsyms_check(void)
 	return next_function(&reader, &symbol) && !symbol.address ? -EPERM : reader.err;
 }
 
-/* The first of several symbols at one address wins. */
+/* Of several symbols at an address, the first wins. */
 static void place_match(struct kallsyms_place *places, size_t nr, const struct symbol *symbol)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -125,8 +125,8 @@ static uint64_t module_end(const char *name)
 	return 0;
 }
 
-/* False for addresses past the end of the kernel, the module or generated code: their code is gone,
- * and the symbol is only the nearest one before. */
+/* False past the end of the kernel, the module or generated code: that code is gone, and the symbol
+ * is only the nearest one before. */
 static bool place_is_inside(const struct kallsyms_place *place, uint64_t kernel_end)
 {
 	uint64_t end;

@@ -16,21 +16,21 @@ struct symbol_range {
  * `address` is the first; -EPERM: the kernel hides its addresses. */
 int kallsyms_find(const char *name, uint64_t *address);
 
-/* Whether the kernel lists this symbol, of data too (CONFIG_KALLSYMS_ALL). */
+/* Whether the kernel lists this symbol; data symbols need CONFIG_KALLSYMS_ALL. */
 bool kallsyms_has(const char *name);
 
-/* -EPERM: the kernel hides its addresses; 0: it does not. */
+/* Returns -EPERM if the kernel hides its addresses, else 0. */
 int kallsyms_check(void);
 
-/* The function that an address is in. */
+/* The function that contains an address. */
 struct kallsyms_place {
 	uint64_t address;
 	uint64_t start; /* of the function; 0: unknown */
 	char name[128];
-	char module[64]; /* "": the kernel proper */
+	char module[64]; /* empty: not in a module */
 };
 
-/* Fills in the functions of many addresses at once; unknown for code that is gone. */
+/* Finds the functions of many addresses at once. Code that is gone has none. */
 int kallsyms_places(struct kallsyms_place *places, size_t nr);
 
 /* All functions of this name, in the file's order; the caller frees them. Each ends where the next

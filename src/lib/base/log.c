@@ -7,7 +7,7 @@
 
 #include <bpf/libbpf.h>
 
-/* Of the library function that this thread is in, or was in last. */
+/* of this thread's last library call */
 static __thread char last_error[512];
 
 static void log_vwrite(const struct log *log, enum perf_poke_log_level level, const char *format,
@@ -68,8 +68,8 @@ const char *perf_poke__last_error(void)
 }
 
 /* libbpf's print function has no context argument, so each thread sets its log here. The function
- * is one for the whole process: the first thread that captures installs ours, the last restores the
- * former. */
+ * is global to the process: the first thread that captures installs ours, the last one restores the
+ * previous one. */
 static __thread const struct log *capturing;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int nr_capturing;
@@ -101,7 +101,7 @@ void log_release(void)
 	pthread_mutex_lock(&lock);
 	if (!--nr_capturing) {
 		current = libbpf_set_print(previous);
-		/* Keep a function that somebody else has installed since. */
+		/* Keep a function that others have installed since. */
 		if (current != log_libbpf)
 			libbpf_set_print(current);
 	}

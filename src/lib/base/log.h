@@ -19,15 +19,15 @@ struct log {
 void log_write(const struct log *log, enum perf_poke_log_level level, const char *format, ...)
 	_printf_(3, 4);
 
-/* Logs why something failed and returns `error`: a failure is one statement. */
+/* Logs why something failed and returns `error`, for use in a return statement. */
 int log_error(const struct log *log, int error, const char *format, ...) _printf_(3, 4);
 
-/* Around a function that perf_poke__last_error() speaks of. log_leave() returns ret. */
+/* Enclose a function whose error perf_poke__last_error() returns. log_leave() returns ret. */
 void log_enter(void);
 int log_leave(int ret);
 
-/* Logs libbpf's messages of this thread as debug messages until log_release(). libbpf has one
- * print function per process: messages of other threads still go to the caller's, which
+/* Until log_release(), logs libbpf's messages of this thread as debug messages. libbpf has one
+ * print function for the process: messages of other threads still go to the caller's, which
  * log_release() restores. */
 void log_capture(const struct log *log);
 void log_release(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* BPF arrays that user space maps (BPF_F_MMAPABLE) and reads without system calls. */
+/* BPF arrays mapped into user space (BPF_F_MMAPABLE) and read without system calls. */
 #ifndef LIB_BASE_MAP_MEMORY_H
 #define LIB_BASE_MAP_MEMORY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The options of a recorder. Here because options/ fills it in and recorder/ reads it. */
+/* Options of a recorder. In base/, because options/ fills them in and recorder/ reads them. */
 #ifndef LIB_BASE_RECORDER_CONFIG_H
 #define LIB_BASE_RECORDER_CONFIG_H
 
@@ -14,12 +14,13 @@ struct recorder_config {
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events, raw_rings;
 	bool call_graph, no_samples;
-	bool osnoise; /* that tracer runs: its events are among the default ones */
+	bool osnoise; /* the osnoise tracer runs: record its events by default */
 	uint64_t sample_size, history_size; /* 0: the recorder's default */
-	size_t nr_targets;		    /* that the session pokes */
+	size_t nr_targets;		    /* to poke */
 	const char *const *argv;
 	size_t argc;
-	int work_fd; /* the session's folder, on the captures' file system, for what they share */
+	int work_fd; /* session folder, on the file system of the captures, for data that they share
+		      */
 };
 
 #endif

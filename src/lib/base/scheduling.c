@@ -80,8 +80,7 @@ int scheduling_parse(const char *text, struct scheduling *attr)
 
 const char *scheduling_advice(const struct scheduling *attr, int err)
 {
-	/* The kernel refuses SCHED_DEADLINE to threads that may not run on all CPUs of their root
-	 * domain. */
+	/* SCHED_DEADLINE needs an affinity to all CPUs of the root domain. */
 	if (attr->policy == SCHED_DEADLINE && err == -EPERM)
 		return " (SCHED_DEADLINE needs a cpuset partition of that CPU alone)";
 	return "";

@@ -19,10 +19,10 @@ struct scheduling {
 /* Parses `f:PRIORITY`, `r:PRIORITY`, `o:NICE` or `d:RUNTIME:PERIOD` (times). */
 int scheduling_parse(const char *text, struct scheduling *attr);
 
-/* Writes what scheduling_parse() reads. */
+/* Formats the notation of scheduling_parse(). */
 void scheduling_format(const struct scheduling *attr, char *text, size_t size);
 
-/* A hint, to append to the message, why the kernel may have refused it; or "". */
+/* Why the kernel may have refused it, to append to the message; may be "". */
 const char *scheduling_advice(const struct scheduling *attr, int err);
 
 int scheduling_set(int tid, const struct scheduling *attr);

@@ -30,7 +30,7 @@ static int tracefs_open_at(const char *path)
 	return TAKE_FD(fd);
 }
 
-/* The path below debugfs comes last: looking it up mounts tracefs there for good. */
+/* Try the path below debugfs last: looking it up mounts tracefs there permanently. */
 int tracefs_open(void)
 {
 	int mounted = tracefs_open_at("/sys/kernel/tracing");

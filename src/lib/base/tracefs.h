@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A directory descriptor of tracefs, owned by the caller. If tracefs is not mounted, of a detached
- * mount that goes away with the descriptor. -EPERM: may not be mounted; -EACCES: mounted, not
- * readable; -ENODEV: the kernel has no tracefs. */
+/* Returns a directory descriptor of tracefs, owned by the caller. If tracefs is not mounted, it
+ * belongs to a detached mount that goes away with it. -EPERM: may not be mounted; -EACCES: mounted
+ * but not readable; -ENODEV: no tracefs in the kernel. */
 int tracefs_open(void);
 
 /* Describes an error of opening tracefs or one of its files: names the missing privilege. */
 const char *tracefs_strerror(int err);
 
-/* Whether the kernel has the event, as "timer/hrtimer_start". */
+/* Whether the kernel has an event such as "timer/hrtimer_start". */
 bool tracefs_has_event(const char *name);
 
-/* perf's id of the tracepoint that bpf_trace_printk() hits; 0: missing, or not readable. */
+/* perf's id of the tracepoint in bpf_trace_printk(); 0: missing or not readable. */
 uint64_t tracefs_printk_id(void);
 
 #endif

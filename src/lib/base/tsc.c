@@ -8,7 +8,7 @@
 #include "base/tsc.h"
 #include "util.h"
 
-/* The page belongs to a disabled event of its own, so that reading it disturbs no watched CPU. */
+/* The page belongs to a disabled event, so reading it disturbs no watched CPU. */
 int tsc_clock_open(struct tsc_clock *clock)
 {
 	struct perf_event_attr attr = {

@@ -18,8 +18,8 @@ static inline uint64_t tsc_read(void)
 #endif
 }
 
-/* The kernel's conversion of TSC to perf's clock. It changes about a second after boot, when the
- * kernel has calibrated TSC again, and after a suspend. */
+/* The kernel's conversion of TSC to perf's clock. It changes a second after boot, when the kernel
+ * has refined the calibration of TSC, and after a suspend. */
 struct tsc_clock {
 	int fd;
 	const struct perf_event_mmap_page *page; /* NULL: closed */
@@ -30,7 +30,7 @@ int tsc_clock_open(struct tsc_clock *clock);
 void tsc_clock_read(const struct tsc_clock *clock, struct perf_event_mmap_page *page);
 void tsc_clock_close(struct tsc_clock *clock);
 
-/* False if the kernel does not use TSC as a clock. The page keeps stale values then. */
+/* False if the kernel does not use TSC as its clock; the page is stale then. */
 static inline bool tsc_is_perf_clock(const struct perf_event_mmap_page *page)
 {
 	return page->cap_user_time_zero && page->time_mult;
@@ -57,7 +57,7 @@ static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, u
 	       ((time % page->time_mult) << page->time_shift) / page->time_mult;
 }
 
-/* Extends the 56 bits that Intel PT records. `later` is a TSC at most some years later. */
+/* Extends the 56 bits that Intel PT records. `later` is a TSC within a few years of it. */
 static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
 {
 	const uint64_t mask = (1ULL << 56) - 1;
