@@ -157,7 +157,7 @@ static int config_histogram(struct config *config, const struct perf_poke_opts *
 	return 0;
 }
 
-/* A row of an array whose rows may be longer or shorter than here. */
+/* A row of an array with rows of the caller's size. */
 static int config_row(const struct config *config, const char *what, void *row, size_t size,
 		      const void *rows, size_t row_sz, size_t i)
 {
@@ -257,7 +257,7 @@ static int config_target(struct config *config, const struct perf_poke_target *w
 				 wanted->pid, wanted->signal, SIGRTMAX);
 	if (!wanted->wake)
 		return 0;
-	/* The word becomes part of a filter. */
+	/* The word goes into a filter. */
 	if (!*wanted->wake || strlen(wanted->wake) > WAKE_MAX ||
 	    wanted->wake[strspn(wanted->wake, WAKE_CHARACTERS)])
 		return log_error(&config->log, -EINVAL,

@@ -2,8 +2,8 @@
 /*
  * options/: the options of a session. May include base/.
  *
- * Checked, copied and with defaults filled in. triggers_check(), recorder_choose() and
- * workload_check() check what depends on the triggers, the recorder and the workload.
+ * They are checked, copied, and completed with defaults. triggers_check(), recorder_choose() and
+ * workload_check() check what depends on triggers, recorder and workload.
  */
 #ifndef LIB_OPTIONS_CONFIG_H
 #define LIB_OPTIONS_CONFIG_H
@@ -19,36 +19,36 @@
 #define SESSION_NAME_MAX 63
 /* The function of timerlat's timers. */
 #define TIMERLAT_FUNCTION "timerlat_irq"
-/* What the workload osnoise takes for noise, as later kernels do by default. */
+/* Noise threshold of the workload osnoise; the default of later kernels. */
 #define NOISE_MIN_NS 1000
 struct config {
 	int *cpus;
 	size_t nr_cpus;
 	uint64_t threshold_ns;
-	/* As triggers_check() reads them; 0: not watched. threshold_ns is the first of them. */
+	/* Read by triggers_check(); 0: not watched. threshold_ns is the first of them. */
 	struct perf_poke_trigger *triggers;
 	size_t nr_triggers;
 	uint64_t thresholds[TRIGGER_KINDS];
-	uint64_t asked[TRIGGER_KINDS];	  /* before they are adapted */
+	uint64_t asked[TRIGGER_KINDS];	  /* before --adaptive */
 	const char *texts[TRIGGER_KINDS]; /* of `triggers` */
-	bool has_timers;		  /* one of them is for late timers */
+	bool has_timers;		  /* one of them watches timers */
 	char *task;
 	char *function; /* NULL: the workload's default */
 	enum perf_poke_workload workload;
 	uint64_t period_ns;
 	int priority;
-	struct scheduling sched; /* of the workload's threads; size 0: the kernel's default */
+	struct scheduling sched; /* of workload threads; size 0: the kernel's default */
 	char *cgroup;		 /* NULL: unchanged */
 	bool hold_dma_latency, limit_idle_state;
 	uint32_t dma_latency_us, deepest_idle_state;
 	enum perf_poke_recorder recorder;
-	struct recorder_config recording; /* but for work_fd */
+	struct recorder_config recording; /* except work_fd */
 	struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
 	bool exit_with_target;
 	uint64_t max_captures;	       /* UINT64_MAX: no limit */
-	uint64_t keep_worst, max_disk; /* the same */
+	uint64_t keep_worst, max_disk; /* UINT64_MAX: no limit */
 	uint64_t cooldown_ns;
 	double adaptive; /* percent; 0: off */
 	uint64_t warmup_ns;
@@ -64,18 +64,18 @@ struct config {
 	void *capture_ctx;
 };
 
-/* On failure logs why; there is nothing to destroy then. */
+/* Logs the reason of a failure; nothing is to be destroyed then. */
 int config_init(struct config *config, const struct perf_poke_opts *opts);
 /* Whether the tracer timerlat arms the timers. */
 bool config_is_timerlat(const struct config *config);
-/* The same, or whether the tracer osnoise runs. */
+/* Whether the tracer timerlat or osnoise runs. */
 bool config_is_tracer(const struct config *config);
 /* 1 to SESSION_NAME_MAX of A-Z a-z 0-9 . _ - other than "." and "..". */
 bool session_name_valid(const char *name);
 
 void config_destroy(struct config *config);
 
-/* The function of the options, or the workload's default; NULL: any. */
+/* The callback to watch: that of the options, or the workload's default; NULL: any. */
 const char *function_name(const struct config *config);
 
 /* Its address; 0: any. Logs why it cannot be found. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Values of options that are more than a number or a word. */
+/* Parses values other than numbers and words. */
 #include <string.h>
 
 #include "options/table.h"
@@ -12,7 +12,7 @@ static int check_event(const struct perf_poke_opts *opts, const char *name, size
 {
 	const struct owned_opts *owned = opts->owned;
 
-	/* Whether it exists is seen at start. */
+	/* Existence is checked at start. */
 	if (!length)
 		return say_why(why, -EINVAL,
 			       "empty event name (use SYSTEM:NAME, such as sched:sched_switch, or "
@@ -45,7 +45,7 @@ static int add_event(struct perf_poke_opts *opts, const char *name, size_t lengt
 	return 0;
 }
 
-/* The length up to a comma that is not between slashes. */
+/* Length up to a comma outside slashes. */
 static size_t event_length(const char *list)
 {
 	bool terms = false;
@@ -131,7 +131,7 @@ int parse_adaptive(struct perf_poke_opts *opts, const char *value, char **why)
 	return 0;
 }
 
-/* The name of no other kind is that of a span, which may be defined later. */
+/* Any other name is a span's, which may be defined later. */
 static const struct perf_poke_choice *find_kind(const char *name, size_t length)
 {
 	const struct perf_poke_choice *row, *span = NULL;
@@ -145,7 +145,7 @@ static const struct perf_poke_choice *find_kind(const char *name, size_t length)
 	return span;
 }
 
-/* Texts are checked by perf_poke__new(). */
+/* perf_poke__new() checks texts. */
 static int parse_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
 {
 	if (!value || (!units_parse_time(value, &trigger->threshold_ns) && trigger->threshold_ns &&
@@ -184,7 +184,7 @@ static struct perf_poke_trigger *find_trigger(const struct perf_poke_opts *opts,
 	return NULL;
 }
 
-/* Gives the span's trigger, whose text is the name until then, its definition. */
+/* Replaces the text of the span's trigger, until then its name, by the definition. */
 static void join_span(const struct perf_poke_opts *opts)
 {
 	struct perf_poke_trigger *trigger = find_trigger(opts, PERF_POKE_TRIGGER_SPAN);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf_poke__opts_set(): an option by its name. */
+/* perf_poke__opts_set(): sets an option by name. */
 #include <string.h>
 
 #include "base/log.h"

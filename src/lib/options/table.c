@@ -7,7 +7,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_H (3600 * NS_PER_S)
 
-/* Where and what the member is. */
+/* Kind, offset and size of a member. */
 #define MEMBER(kind, member)                                                                       \
 	(kind), offsetof(struct perf_poke_opts, member),                                           \
 		sizeof(((struct perf_poke_opts *)0)->member)

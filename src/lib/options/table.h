@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The options of a session by their names: one row each, for perf_poke__opts_set() and the command
- * line. A new option is a member of struct perf_poke_opts and a row here. */
+/* The options of a session by name, one row each, for perf_poke__opts_set() and the command line. A
+ * new option is a member of struct perf_poke_opts and a row here. */
 #ifndef LIB_OPTIONS_TABLE_H
 #define LIB_OPTIONS_TABLE_H
 
@@ -11,7 +11,7 @@
 struct option_row {
 	struct perf_poke_option option;
 	enum option_kind kind;
-	size_t offset, size; /* of the member; OPTION_PARSED: the last one that is set */
+	size_t offset, size; /* of the member; OPTION_PARSED: of the last one set */
 	uint64_t min, max;   /* of times, sizes and counts */
 	/* Returns 0, or a negative errno with *why. */
 	int (*parse)(struct perf_poke_opts *opts, const char *value, char **why);
@@ -30,20 +30,20 @@ int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
 int parse_span(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why);
 
-/* A span and its trigger need each other. */
+/* A span and its trigger require each other. */
 int option_check_span(const struct perf_poke_opts *opts, const struct log *log);
 
-/* What the options own: freed by perf_poke__opts_release(). */
+/* Memory owned by the options, freed by perf_poke__opts_release(). */
 struct owned_opts {
 	char **strings;
 	size_t nr_strings;
 	struct perf_poke_event *events;
 	struct perf_poke_trigger *triggers;
 	const char *span;   /* NAME=ENTRY..EXIT */
-	size_t last_events; /* index of the first event of the last list of them */
+	size_t last_events; /* index of the first event of the last list */
 };
 
-/* A copy of so many bytes, owned by the options; NULL: no memory. */
+/* Copies `length` bytes; the options own the copy. NULL: no memory. */
 char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length);
 
 #endif
