@@ -31,7 +31,7 @@ static const char *const names[] = {
 _Static_assert(ARRAY_SIZE(names) == HARDWARE_NR, "each has a name");
 
 struct hardware {
-	struct hardware_bpf *bpf; /* NULL: the kernel refuses it */
+	struct hardware_bpf *bpf; /* NULL: refused by the kernel */
 	size_t nr_cpus;
 	struct hardware_cpu {
 		int cpu;
@@ -40,7 +40,6 @@ struct hardware {
 	} cpus[];
 };
 
-/* A counter of one CPU. */
 static int open_counter(uint32_t type, uint64_t config, int cpu)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
@@ -49,7 +48,7 @@ static int open_counter(uint32_t type, uint64_t config, int cpu)
 	return fd < 0 ? -1 : fd;
 }
 
-/* The PMU's event is as `event=0x04`. */
+/* The PMU gives the event as `event=0x04`. */
 static int open_smi(int cpu)
 {
 	static const char prefix[] = "event=";
@@ -73,7 +72,7 @@ static int open_nmi(int cpu)
 	return open_counter(PERF_TYPE_TRACEPOINT, strtoull(id, NULL, 10), cpu);
 }
 
-/* Runs the iterator, once for each task. */
+/* Runs the task iterator. */
 static int find_run_queues(struct hardware_bpf *bpf)
 {
 	struct bpf_link *link = bpf_program__attach_iter(bpf->progs.hardware_find, NULL);
