@@ -11,7 +11,7 @@
 #include "tree.h"
 #include "visible/rtla.h"
 
-/* A name looks taken for a moment while somebody removes a dead session. */
+/* A name looks taken while another process removes a dead session. */
 #define CLAIM_TRIES 10
 #define CLAIM_PAUSE_US 2000
 
@@ -67,7 +67,7 @@ static struct path pins_path(uid_t uid)
 	return path;
 }
 
-/* The user must own the folder: the default mode of bpffs lets everybody create it. */
+/* The user must own the folder: bpffs lets everybody create it by default. */
 int pins_open_dir(uid_t uid)
 {
 	_cleanup_close_ int fd =
@@ -110,7 +110,7 @@ int pins_users(uid_t **ret)
 	return users ? (nr > 0 ? nr : 0) + 1 : -ENOMEM;
 }
 
-/* Root removes what another user has put at root's path. */
+/* Root removes another user's folder at root's path. */
 static int pins_evict(const struct log *log)
 {
 	int err = geteuid() ? -EPERM : tree_remove(AT_FDCWD, PINS_DIR);
@@ -153,7 +153,7 @@ int pins_open_session(int dirfd, const char *folder)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A shared lock, so that two observers do not take each other for the controller. */
+/* Tries a shared lock, so that two observers do not take each other for the controller. */
 bool pins_is_alive(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB))
@@ -162,7 +162,7 @@ bool pins_is_alive(int fd)
 	return false;
 }
 
-/* Succeeds only for the last session. */
+/* Succeeds for the last session only. */
 void pins_leave(uid_t uid)
 {
 	if (!rmdir(pins_path(uid).text))
@@ -229,7 +229,7 @@ static int pins_claim(struct pins *pins, const char *name, const struct log *log
 	return err;
 }
 
-/* A session works without it. */
+/* Failures are ignored: a session works without it. */
 static void pins_offer_rtla(struct pins *pins, const struct trigger *trigger, const struct log *log)
 {
 	pins->rtla = rtla_offer(trigger_rtla_fd(trigger));

@@ -3,9 +3,9 @@
  * visible/: what other processes, and rtla, see of a session. May include trigger/, options/ and
  * base/.
  *
- * A session is a folder in bpffs with what trigger_pin() pins. Its controller holds an exclusive
- * lock on the folder, which shows in any PID namespace whether the session is alive. A killed
- * session leaves only this folder.
+ * A session is a folder in bpffs with the pins of trigger_pin(). Its controller holds an exclusive
+ * lock on the folder, which shows in any PID namespace that the session is alive. A killed session
+ * leaves only this folder.
  */
 #ifndef LIB_VISIBLE_PINS_H
 #define LIB_VISIBLE_PINS_H
@@ -19,35 +19,35 @@
 #include "trigger/trigger.h"
 
 #define PINS_BPFFS "/sys/fs/bpf"
-/* Root's; another user's ends with -UID. */
+/* Root's folder; other users' end with -UID. */
 #define PINS_DIR PINS_BPFFS "/perf-poke"
 
-/* Folder names replace dots, which bpffs reserves, by colons. to: SESSION_NAME_MAX + 1 bytes. */
+/* Replaces dots, which bpffs reserves, by colons. to: SESSION_NAME_MAX + 1 bytes. */
 void pins_folder_name(char *to, const char *name);
 void pins_session_name(char *to, const char *folder);
 
 struct pins;
 
-/* Removes what dead sessions have left, and takes the name. -EEXIST, with a message: a living
- * session has the name. Other errors come without a message. */
+/* Removes leftovers of dead sessions and takes the name. -EEXIST, with a message: a living session
+ * has it. Other errors come without a message. */
 int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
 	      const struct log *log);
 void pins_free(struct pins *pins);
 
-/* The rest is for observers. */
+/* For observers: */
 
-/* The users whose sessions the caller may see, itself first; root sees all. Returns how many, or a
- * negative errno; the caller frees *ret. */
+/* Users whose sessions the caller may see, itself first; root sees all. Returns their number or a
+ * negative errno. The caller frees *ret. */
 int pins_users(uid_t **ret);
-/* The folder of all sessions of a user. -ENOENT: none; -ESTALE: the path is another user's. */
+/* Opens a user's folder of sessions. -ENOENT: none; -ESTALE: it belongs to another user. */
 int pins_open_dir(uid_t uid);
-/* The folder of a session. -ENOENT: none. */
+/* -ENOENT: no such session. */
 int pins_open_session(int dirfd, const char *folder);
 /* Whether the session's controller is alive. */
 bool pins_is_alive(int fd);
 /* Removes the folder of a session, unless the session is alive. */
 int pins_remove(int dirfd, const char *folder, int fd);
-/* Removes the folder of all sessions of a user, and rtla's map, if no session is left. */
+/* If no session is left, removes the user's folder of sessions, and rtla's map. */
 void pins_leave(uid_t uid);
 
 #endif

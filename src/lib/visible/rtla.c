@@ -31,7 +31,7 @@ static int rtla_open_map(void)
 	if (fd != -ENOENT)
 		return fd;
 	fd = rtla_make_map();
-	/* rtla made it at the same time. */
+	/* rtla created it at the same time. */
 	return fd == -EEXIST ? bpf_obj_get(RTLA_PIN) : fd;
 }
 

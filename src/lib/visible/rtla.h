@@ -15,7 +15,7 @@ int64_t rtla_offer(int prog_fd);
 /* Undoes rtla_offer(), unless a newer session has made an offer, and removes the map. */
 void rtla_withdraw(int64_t prog);
 
-/* Removes the map that killed sessions left. Call when no session is alive. */
+/* Removes a map left by killed sessions. Call when no session is alive. */
 void rtla_sweep(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Other processes' sessions: read from their maps, controlled by running their programs. */
+/* Sessions of other processes: read from their maps, controlled by running their programs. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,7 +21,7 @@ struct mapping {
 	size_t entries;
 };
 
-/* Mappings and allocations for a session. */
+/* Mappings and allocations. */
 struct view {
 	struct mapping session, cpus, cpus_more, targets;
 	int *cpu_list;
@@ -30,7 +30,7 @@ struct view {
 	const struct perf_poke_session_kind *kind_rows[TRIGGER_KINDS];
 	struct perf_poke_stats stats[TRIGGER_KINDS];
 	size_t nr_kinds;
-	struct perf_poke_stats *cpu_stats; /* kind by kind, as the next two */
+	struct perf_poke_stats *cpu_stats; /* by kind; also the next two */
 	const struct perf_poke_stats **cpu_rows;
 	uint64_t *cpu_p99_ns;
 	int target_list[POKE_TARGETS];
@@ -64,7 +64,7 @@ static int open_pin(int dirfd, const char *name)
 	return bpf_obj_get(path);
 }
 
-/* -EINVAL: of another version of perf-poke. */
+/* -EINVAL: from another version of perf-poke. */
 static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size)
 {
 	_cleanup_close_ int fd = open_pin(dirfd, name);
@@ -190,7 +190,7 @@ static int view_open(struct view *view, int dirfd)
 	return err ? err : view_kinds(view);
 }
 
-/* seen: a copy, because the session writes to the original. */
+/* seen: a copy, since the session keeps writing. */
 static void session_tell(const char *name, bool alive, const struct view *view,
 			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
 {
@@ -229,8 +229,8 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 
 #define TERMINATE(text) text[sizeof(text) - 1] = '\0'
 
-/* 1, or 0 if the session has just begun or ended. A session of another version, or one that was
- * killed while it pinned, has only a name. */
+/* Returns 1, or 0 if the session has just begun or ended. Sessions of another version, or killed
+ * while pinning, have only a name. */
 static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, void *ctx)
 {
 	_cleanup_(view_release) struct view view = {};
@@ -302,7 +302,7 @@ static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
 	return seen;
 }
 
-/* -EACCES if the caller has found none and may not see root's. */
+/* -EACCES if the caller found no session and may not see root's. */
 static int check_allowed(int nr)
 {
 	_cleanup_close_ int fd = nr || !geteuid() ? -1 : pins_open_dir(0);
@@ -392,7 +392,7 @@ int perf_poke__session_stop(const char *name)
 	if (ret != -EWOULDBLOCK)
 		return ret;
 	ret = session_run(fd, TRIGGER_PIN_STOP);
-	/* The program may drop this request: then the ring is full of others like it. */
+	/* If the ring is full, the program drops this request; the ring has others like it. */
 	return ret < 0 ? ret : 1;
 }
 
