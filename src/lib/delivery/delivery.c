@@ -44,7 +44,7 @@ static const struct delivery rows[] = {
 			   false, fasync_try },
 	},
 	/* The program is attached to perf_poll(), which only tasks with perf events run. The target
-	 * waits on an event on bpf_trace_printk, which wakes it, finds its flag in a map, and
+	 * waits on a perf event on bpf_trace_printk, which wakes it. It finds its flag in a map and
 	 * signals itself. */
 	{
 		.choice = { "tracepoint", PERF_POKE_DELIVERY_TRACEPOINT,
@@ -55,7 +55,7 @@ static const struct delivery rows[] = {
 			   "is used instead",
 			   false, try_tracepoint },
 	},
-	/* By poke.c, for targets that no other way has reached. */
+	/* poke.c sends it to targets that no other way has reached. */
 	{
 		.choice = { "relay", PERF_POKE_DELIVERY_RELAY,
 			    "perf-poke sends it after waking up" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* A perf event on bpf_trace_printk for each target on each CPU. The target owns the event, so the
- * kernel signals it when the event overflows. An owner is a thread, not a thread ID. */
+ * kernel signals it when the event overflows. Owners are threads, not TIDs. */
 #include "delivery/delivery.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ struct delivery_state {
 	int fds[];
 };
 
-/* Matches the messages whose mask of targets has this target's bit. */
+/* Matches messages whose mask has the bit of this target. */
 static void make_filter(char *filter, size_t size, const char *message, size_t target)
 {
 	static const char *const has_bit[] = { "[13579bdf]", "[2367abef]", "[4567cdef]",
@@ -89,8 +89,8 @@ static int fasync_open_target(struct delivery_state *state, const struct deliver
 	return 0;
 }
 
-/* A target may have ended since it was checked. F_SETOWN_EX fails then, or takes a process that
- * reuses the TID, for which the trigger does not print. */
+/* A target may have ended since it was checked. F_SETOWN_EX fails then, or gets a process that
+ * reuses the TID; the trigger prints nothing for that one. */
 static int fasync_open_all(struct delivery_state *state, const struct delivery_config *config)
 {
 	uint64_t id = tracefs_printk_id();

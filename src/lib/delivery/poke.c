@@ -16,10 +16,10 @@
 #include "trigger/target.h"
 #include "trigger/trigger.h"
 
-/* If no signal is pending after this time, the controller sends it. */
+/* After this, the controller sends a signal that is not pending. */
 #define GRACE_MS 5
 #define GRACE_NS (GRACE_MS * 1000000)
-/* A spike younger than this gets more time. */
+/* Younger spikes get more time. */
 #define YOUNG_NS 1000000
 
 #define POSSIBLE "/sys/devices/system/cpu/possible"
@@ -29,19 +29,19 @@ struct poke {
 	const struct delivery *preferred;
 	uint32_t ways;						 /* bits of enum poke_way */
 	char message[TRIGGER_MESSAGE_SIZE - POKE_CALLED_DIGITS]; /* without the mask of targets */
-	char format[TRIGGER_MESSAGE_SIZE]; /* of the whole message that the trigger prints */
+	char format[TRIGGER_MESSAGE_SIZE];			 /* of the whole message */
 	struct delivery_state *states[POKE_WAYS];
 	struct trigger *trigger;
-	volatile struct poke_target *live; /* the trigger's map */
+	volatile struct poke_target *live; /* map of the trigger */
 	struct delivery_config delivery;
-	int *possible; /* CPUs; NULL: the trigger runs on watched CPUs only */
+	int *possible; /* CPUs; NULL: only watched CPUs run the trigger */
 	int epoll_fd, timer_fd;
-	uint64_t settling; /* sequence of the spike that the timer runs for; 0: it is off */
+	uint64_t settling; /* sequence of the spike that the timer is for; 0: timer off */
 	uint64_t settling_ns;
 	bool put_off;
 	size_t nr, nr_ended;
 	struct poke_target tasks[POKE_TARGETS];
-	int tids[POKE_TARGETS]; /* 0: no longer signalled */
+	int tids[POKE_TARGETS]; /* 0: not signalled any more */
 	struct target targets[POKE_TARGETS];
 };
 
@@ -57,8 +57,8 @@ static bool works(enum poke_way way)
 	return !delivery_of(way)->probe.try(NULL);
 }
 
-/* Ways that the trigger tries at the same spike if the preferred one refuses. `tracepoint` never
- * refuses, and would share the message with fasync. */
+/* The ways that the trigger tries at the same spike if the preferred one refuses. `tracepoint`
+ * never refuses, and would share the message with fasync. */
 static void poke_add_next(struct poke *poke)
 {
 	if (poke->preferred->way == POKE_WAY_TASK_WORK && works(POKE_WAY_FASYNC))
@@ -294,7 +294,7 @@ int poke_cpu_online(struct poke *poke)
 	int err;
 
 	poke_close_states(poke);
-	/* The TID of a target that has ended may be reused. */
+	/* The TID of an ended target may be reused. */
 	err = trigger_look(poke->trigger);
 	poke_end_gone(poke);
 	return err ? err : poke_open_states(poke);
@@ -327,9 +327,9 @@ static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 	__sync_fetch_and_add(&live->sent[POKE_WAY_RELAY], 1);
 }
 
-/* The way taken at this spike if its signal is not pending yet, else NONE. Another spike may come
- * at any time: the program writes the sequence first, so fields that are read before it are not of
- * a later spike. */
+/* The way used for this spike while its signal is not pending, else NONE. Another spike may come at
+ * any time: the program writes the sequence first, so fields read before the sequence do not belong
+ * to a later spike. */
 static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
@@ -384,8 +384,8 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 	poke->settling_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Whether the kernel drops perf events in idle: all targets lost the signal of this spike. It does
- * so every time, so the trigger need not try. */
+/* Whether the kernel drops perf events in idle, so that all targets missed this spike. It always
+ * does, so the trigger need not try. */
 static bool poke_is_dropped(const struct poke *poke)
 {
 	bool dropped = false;
@@ -404,7 +404,7 @@ static bool poke_is_dropped(const struct poke *poke)
 	return dropped;
 }
 
-/* At most once, so that frequent spikes cannot delay it for ever. */
+/* At most once, so that frequent spikes cannot postpone it forever. */
 static bool poke_puts_off(struct poke *poke)
 {
 	poke->put_off = !poke->put_off && clock_ns(CLOCK_MONOTONIC) - poke->settling_ns < YOUNG_NS;
@@ -461,12 +461,12 @@ void poke_finish(struct poke *poke)
 	if (!poke || !poke->live)
 		return;
 	timer.fd = poke->timer_fd;
-	/* Again if it was put off, or a signal came. */
+	/* Repeat if it was postponed or a signal came. */
 	for (int i = 0; poke->settling && i < 4; i++) {
 		poll(&timer, 1, GRACE_MS);
 		poke_poll(poke);
 	}
-	/* Signals that stopped targets still owe themselves. */
+	/* Stopped targets still owe themselves signals. */
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
 		uint32_t owed = __sync_fetch_and_and(&live->owed, 0);
@@ -490,7 +490,7 @@ static struct json_object *ways_json(const __u64 *counts)
 	return json;
 }
 
-/* The fields belong to this spike unless a newer one has begun to replace them: see poke_one(). */
+/* The fields are of this spike unless a newer one has begun to replace them: see poke_one(). */
 static struct poke_target poke_read(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
@@ -515,7 +515,7 @@ static struct json_object *target_json(const struct poke *poke, size_t i, uint64
 	json_add_text(json, "comm", poke->targets[i].comm);
 	json_add_int(json, "signal", poke->tasks[i].signal);
 	json_add_text(json, "delivery", way ? way->choice.name : NULL);
-	/* Another process's signal may have become pending right before. */
+	/* Another process may have sent the pending signal just before. */
 	json_add(json, "pending_after_ns",
 		 read.pending_ns && read.pending_ns >= read.poked_ns
 			 ? json_object_new_uint64(read.pending_ns - read.poked_ns)
