@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * capture/: the folder on disk, with perf.data/ and capture.json. It appears under its name
- * complete, or not at all. May include delivery/, hardware/, recorder/, trigger/, options/ and
- * base/.
+ * capture/: the folder on disk, with perf.data/ and capture.json. It appears under its name once it
+ * is complete. May include delivery/, hardware/, recorder/, trigger/, options/ and base/.
  */
 #ifndef LIB_CAPTURE_H
 #define LIB_CAPTURE_H
@@ -29,20 +28,20 @@ struct capture {
 	struct capture *next;
 	struct perf_poke_spike spike;	 /* function_name points to the copy below */
 	struct snapshot *snapshot;	 /* owned; freed after writing */
-	uint64_t still_ns;		 /* when the trace stood still */
-	uint64_t armed_ns;		 /* when the session was armed again */
+	uint64_t still_ns;		 /* when the trace was stopped */
+	uint64_t armed_ns;		 /* when the session was re-armed */
 	struct hardware_counts hardware; /* up to the spike */
-	struct stats_snapshot stats;	 /* at that time */
+	struct stats_snapshot stats;	 /* at the spike */
 	uint64_t floor_ns;		 /* minimum latency worth a capture; 0: none */
 	/* Set by capture_write(): */
 	int error;
 	char *path;
 	char *note; /* a note for the user, or NULL */
-	dev_t dev;  /* of its folder, as is `dirfd` */
+	dev_t dev;  /* identify its folder */
 	ino_t ino;
-	struct tree_size size; /* while the session owns data shared by its captures */
+	struct tree_size size; /* while the session owns data that its captures share */
 	char function_name[128];
-	struct capture_stack stack, holder; /* of the spike, as the branches */
+	struct capture_stack stack, holder; /* of the spike */
 	struct perf_poke_branch branches[TRIGGER_BRANCHES];
 	struct snapshot_facts facts;
 };
@@ -58,16 +57,16 @@ struct capture_env {
 	const char *workload; /* its name */
 };
 
-/* How much of the past the capture covers before its spike; UINT64_MAX: unknown. */
+/* Time that the trace covers before the spike; UINT64_MAX: unknown. */
 uint64_t capture_history_ns(const struct capture *capture);
 
 /* Sets capture->error, and path on success. Any thread. */
 void capture_write(const struct capture_env *env, struct capture *capture);
 
-/* Writes capture.json into the folder dirfd: man perf-poke-capture documents it. */
+/* Writes capture.json, see perf-poke-capture(5), into the folder dirfd. */
 int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);
 
-/* SCHED_... by its name there; -1: unknown. */
+/* The SCHED_ constant of a name in capture.json; -1: unknown. */
 int capture_json_policy(const char *name);
 
 void capture_free(const struct capture_env *env, struct capture *capture);

@@ -137,7 +137,7 @@ static struct json_object *stack_json(const struct perf_poke_frame *const *stack
 	return json;
 }
 
-/* Who had the CPU when the timer of a late thread expired. */
+/* The task that ran when the timer of a late thread expired. */
 static struct json_object *holder_json(const struct perf_poke_spike *spike)
 {
 	struct json_object *json;
@@ -156,7 +156,7 @@ static const char *const policies[] = {
 	"other", "fifo", "rr", "batch", NULL, "idle", "deadline", "ext",
 };
 
-/* NULL: added by a later kernel. */
+/* NULL: from a later kernel */
 static const char *policy_name(int policy)
 {
 	return (size_t)policy < ARRAY_SIZE(policies) ? policies[policy] : NULL;
@@ -220,7 +220,7 @@ static struct json_object *spike_json(const struct perf_poke_spike *spike)
 	return json;
 }
 
-/* rtla's own threshold is unknown; a kind that takes a text has none. */
+/* rtla's threshold is unknown; kinds with a text have none. */
 static uint64_t threshold_ns(const struct config *config, const struct perf_poke_spike *spike)
 {
 	if (spike->rtla || trigger_row(spike->kind)->choice.argument)
@@ -269,7 +269,7 @@ static struct json_object *workload_json(const struct capture_env *env)
 	return json;
 }
 
-/* The processor's name as /proc/cpuinfo has it (not on all architectures). */
+/* Processor name from /proc/cpuinfo; not on all architectures. */
 static void put_cpu_model(struct json_object *to)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
@@ -304,7 +304,7 @@ static void put_system(struct json_object *json)
 	json_object_object_add(json, "machine", machine);
 }
 
-/* Only with Intel PT: other recorders have no trace bytes. */
+/* Other recorders than Intel PT have no trace bytes. */
 static void put_trace(struct json_object *json, const struct snapshot_facts *facts)
 {
 	if (!facts->trace_bytes)
@@ -313,7 +313,7 @@ static void put_trace(struct json_object *json, const struct snapshot_facts *fac
 	put_bool(json, "bytes_after_spike_exact", facts->bytes_after_spike_exact);
 }
 
-/* Rows of [low_ns, high_ns, count], on one line because there are many. */
+/* Rows of [low_ns, high_ns, count], many, so all on one line. */
 static struct json_object *histogram_json(const uint64_t *buckets)
 {
 	struct json_object *json = json_object_new_array();

@@ -7,7 +7,7 @@
 
 struct keep {
 	uint64_t worst, max_size;
-	uint64_t size; /* of all, without what they share */
+	uint64_t size; /* of all captures, without shared data */
 	struct kept *all;
 	size_t nr;
 };
@@ -48,7 +48,7 @@ static uint64_t count_kind(const struct keep *keep, unsigned int kind)
 	return nr;
 }
 
-/* Of equal ones the newest, so that older captures stay. */
+/* Among equals the newest is less, so that older captures stay. */
 static bool is_less(const struct kept *a, const struct kept *b)
 {
 	return a->latency_ns <= b->latency_ns;
@@ -63,7 +63,7 @@ static uint64_t keep_size(const struct keep *keep)
 	return keep->size + shared;
 }
 
-/* The smallest latency of a kind over its limit; if the disk limit is exceeded, of all kinds. */
+/* The smallest latency of a kind over its limit, or of all kinds if over the disk limit. */
 static struct kept *find_least(const struct keep *keep)
 {
 	bool too_large = keep_size(keep) > keep->max_size;

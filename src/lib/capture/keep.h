@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Which captures to keep: the worst of each kind, up to a number of captures and a number of bytes.
- */
+/* Decides which captures to keep: the worst of each kind, within limits of number and size. */
 #ifndef LIB_CAPTURE_KEEP_H
 #define LIB_CAPTURE_KEEP_H
 
@@ -17,7 +16,7 @@ struct kept {
 	uint64_t size;	 /* bytes that no other capture shares */
 	uint64_t shared; /* bytes shared with the others, counted once */
 	char *name;	 /* in the folder for captures */
-	/* Identify its folder, whose name another may have taken. */
+	/* The folder's identity: another may have taken its name. */
 	dev_t dev;
 	ino_t ino;
 };
@@ -28,11 +27,11 @@ int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size);
 /* The name is copied. */
 int keep_add(struct keep *keep, const struct kept *kept);
 
-/* The next capture over a limit, the one with the smallest latency; the caller frees its name.
- * False: none. */
+/* Takes the capture with the smallest latency over a limit. The caller frees its name. False:
+ * none. */
 bool keep_drop(struct keep *keep, struct kept *dropped);
 
-/* A latency of this kind must exceed this to be kept. */
+/* Latencies of this kind must exceed this to be kept. */
 uint64_t keep_floor(const struct keep *keep, unsigned int kind);
 
 /* NULL does nothing. */

@@ -13,7 +13,7 @@ static const char *softirq_name(int number)
 	return (size_t)number < ARRAY_SIZE(names) ? names[number] : "?";
 }
 
-/* As rtla's auto-analysis does: the name and the number. */
+/* As rtla's auto-analysis: name and number. */
 static void name_part(char *label, size_t size, const struct trigger_noise_part *part)
 {
 	int length = (int)sizeof(part->name) - 1;
@@ -41,7 +41,7 @@ void noise_explain(struct perf_poke_spike *spike, const struct trigger_noise_par
 	for (size_t i = 0; i < ARRAY_SIZE(parts->parts); i++) {
 		const struct trigger_noise_part *part = &parts->parts[i];
 
-		/* Older samples', or none. */
+		/* Of an older sample, or unused. */
 		if (part->start < parts->start || part->class >= TRIGGER_NOISE_CLASSES)
 			continue;
 		sums[part->class] += part->ns;
@@ -54,7 +54,7 @@ void noise_explain(struct perf_poke_spike *spike, const struct trigger_noise_par
 	spike->noise_thread_ns = sums[TRIGGER_NOISE_THREAD];
 	spike->noise_nmi_ns = sums[TRIGGER_NOISE_NMI];
 	spike->noise_most_ns = most ? most->ns : 0;
-	/* The tracer, too, blames the hardware for what no part explains. */
+	/* Like osnoise, blame the hardware for unexplained noise. */
 	snprintf(spike->label, sizeof(spike->label), "hardware");
 	if (most)
 		name_part(spike->label, sizeof(spike->label), most);

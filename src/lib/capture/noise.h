@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Who made the noise of a spike of the trigger noise. */
+/* What caused the noise of a spike of --trigger noise. */
 #ifndef LIB_CAPTURE_NOISE_H
 #define LIB_CAPTURE_NOISE_H
 
 #include "bpf/trigger.h"
 #include "perf_poke.h"
 
-/* Fills in the noise of the spike, and the largest part as its label. */
+/* Stores the noises of the spike, and the largest one as its label. */
 void noise_explain(struct perf_poke_spike *spike, const struct trigger_noise_parts *parts);
 
 #endif

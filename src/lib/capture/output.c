@@ -15,7 +15,7 @@ static bool is_trusted(const struct output *output, uid_t uid)
 	return !uid || uid == geteuid() || uid == output->owner;
 }
 
-/* A group with the owner's number is taken for the owner's private group. */
+/* A group whose number is the owner's is taken for the owner's private group. */
 static bool others_can_write(const struct stat *st)
 {
 	return st->st_mode & S_IWOTH ||
@@ -27,7 +27,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The kernel's path of it; with " (deleted)" at its end if it was removed. */
+/* The kernel's path; ends with " (deleted)" if the folder was removed. */
 static char *folder_path(int fd)
 {
 	char link[64], path[PATH_MAX];
@@ -51,7 +51,7 @@ static int refuse(const struct output *output, int fd, const struct stat *st, co
 		st->st_mode & 07777);
 }
 
-/* From the folder up to the root. In a sticky folder nobody else can replace our entries. */
+/* Checks the folder and its parents. In a sticky folder nobody else can replace our entries. */
 static int check_folders(const struct output *output, const struct log *log)
 {
 	_cleanup_close_ int fd = openat(output->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -154,7 +154,7 @@ int output_open(struct output *output, const char *path, uid_t owner, const stru
 	err = open_checked(output, log);
 	if (err)
 		output_close(output);
-	/* -ENOENT means events and symbols to the caller. */
+	/* To the caller, -ENOENT means events and symbols. */
 	return err == -ENOENT ? -ENOTDIR : err;
 }
 
@@ -182,7 +182,7 @@ int output_renew(struct output *output, char **note)
 	err = output_open(&again, output->path, output->owner, &(struct log){ 0 });
 	if (err)
 		return err;
-	/* Its contents are made again when needed. */
+	/* Its contents are recreated on demand. */
 	tree_remove(output->fd, output->work_name);
 	/* Descriptors keep their numbers and now mean the new folders. */
 	dup3(again.fd, output->fd, O_CLOEXEC);
@@ -207,7 +207,7 @@ void output_close(struct output *output)
 		tree_remove(output->fd, output->work_name);
 	closep(&output->work);
 	closep(&output->fd);
-	/* If it is empty. */
+	/* Fails unless it is empty. */
 	if (output->made && !moved)
 		rmdir(output->path);
 	output->made = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The folder for captures. It is opened and checked once and stays open, so a session writes into
- * the folder that was checked even if the path changes. */
+/* The folder for captures. It stays open: a session writes into the folder that was checked, even
+ * if the path changes. */
 #ifndef LIB_CAPTURE_OUTPUT_H
 #define LIB_CAPTURE_OUTPUT_H
 
@@ -9,31 +9,31 @@
 
 #include "base/log.h"
 
-/* Prefix of the folders in which sessions write incomplete captures. */
+/* Prefix of a session's work folder, for incomplete captures. */
 #define OUTPUT_WORK ".session-"
 
 struct output {
 	const char *path; /* the caller's */
-	uid_t owner;	  /* may own folders, as root and the caller may; 0: nobody else */
-	int fd;		  /* keeps its number when the folder is renewed */
-	int work;	  /* the same, of this session's folder in it */
+	uid_t owner;	  /* trusted as an owner besides root and the caller; 0: none */
+	int fd;		  /* the number is kept when the folder is renewed */
+	int work;	  /* the session's folder in it; number kept as well */
 	char work_name[40];
-	bool made; /* this session made it: removed if it stays empty */
+	bool made; /* made by this session: removed if it stays empty */
 };
 
 /*
  * Opens the folder, creates it if missing, and removes incomplete captures of dead sessions.
- * Refuses folders that others could replace or write to.
+ * Refuses folders that other users could write to or replace.
  *
  * The work folder is locked while the session lives. Only root and the same user can take its lock.
  */
 int output_open(struct output *output, const char *path, uid_t owner, const struct log *log);
 
-/* Creates the folder again if its path no longer leads to it. Returns 1 then, with a message in
- * *note that the caller frees. Any thread, but one at a time. */
+/* Recreates the folder if its path no longer leads to it. Then returns 1, with a message in *note
+ * that the caller frees. Any thread, but one at a time. */
 int output_renew(struct output *output, char **note);
 
-/* Where the folder is now if its path no longer leads to it, else NULL. The caller frees it. */
+/* The folder's new path if it was moved, else NULL. The caller frees it. */
 char *output_moved(const struct output *output);
 
 /* Removes the work folder, if it is open. */

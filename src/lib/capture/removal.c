@@ -16,7 +16,7 @@ static int removal_open(struct removal *removal, const struct kept *kept)
 	removal->fd = openat(removal->output->fd, kept->name,
 			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (removal->fd < 0)
-		/* A link, or a file. */
+		/* A link or a file. */
 		return errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
 	if (fstat(removal->fd, &st))
 		return -errno;

@@ -11,14 +11,14 @@ struct removal {
 	struct removal *next;
 	const struct output *output;
 	int fd;		  /* the folder itself */
-	char partial[32]; /* its new name, in the work folder */
+	char partial[32]; /* new name in the work folder */
 };
 
-/* Moves it to the work folder. -ENOENT: it is gone; -ESTALE: its name is another's, which is left
- * alone. */
+/* Moves it to the work folder. -ENOENT: it is gone; -ESTALE: another folder has its name, and
+ * stays. */
 int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
 
-/* Deletes it. Remains go with the work folder. Any thread. */
+/* Deletes it. What cannot be deleted goes with the work folder. Any thread. */
 void removal_end(struct removal *removal);
 
 #endif

@@ -9,7 +9,7 @@
 #include "io.h"
 #include "util.h"
 
-/* Entry points of interrupts: frames behind them were interrupted. */
+/* Entry points of interrupts: callers of these were interrupted. */
 static bool is_interrupt_entry(const char *name)
 {
 	static const char *const entries[] = {
@@ -35,7 +35,7 @@ static bool is_caller_of_bpf(const char *name)
 	       !strcmp(name, "hrtimer_interrupt");
 }
 
-/* The number of frames of the interrupt, or of the program if there was no interrupt. */
+/* Number of frames of the interrupt; without one, of the program. */
 static size_t count_own(const struct kallsyms_place *places, size_t nr)
 {
 	size_t own = 0;
@@ -59,7 +59,7 @@ static size_t count_of(int32_t size, size_t each, size_t max)
 	return nr < max ? nr : max;
 }
 
-/* Adds kernel frames; without symbols, only addresses. */
+/* Adds kernel frames; without symbols, addresses only. */
 static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack *stack,
 		      struct capture_symbols *symbols, size_t *nr)
 {
@@ -89,7 +89,7 @@ static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack
 	return 0;
 }
 
-/* Without a build id, or if the file is gone, name and offset remain. */
+/* If the file has no build id or is gone, name and offset remain. */
 static void find_build_id(struct perf_poke_frame *frame, uint32_t pid)
 {
 	_cleanup_close_ int fd = -1;
@@ -132,7 +132,7 @@ static void take_mapping(struct perf_poke_frame *frames, size_t nr, uint32_t pid
 	}
 }
 
-/* The task may have ended: then only the kernel's data is left. */
+/* If the task has ended, only the kernel's data remains. */
 static void find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pid)
 {
 	_cleanup_fclose_ FILE *file = NULL;
@@ -189,10 +189,10 @@ struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 #ifdef __x86_64__
 #define POPF 0x9d
 #define STI 0xfb
-/* An instruction with a displacement and an operand of four bytes each. */
+/* Opcode, displacement and operand, four bytes each at most. */
 #define NEXT_MAX 11
 
-/* popf takes effect at once, sti only behind the next instruction. */
+/* popf takes effect at once, sti after the next instruction. */
 int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE])
 {
 	const uint8_t *end = code + TRIGGER_CODE_SIZE;

@@ -7,12 +7,12 @@
 #include "capture/symbols.h"
 #include "perf_poke.h"
 
-/* Returns *nr frames for stack_free(), or NULL. Leaves out the frames of the interrupt, or of the
+/* Returns *nr frames for stack_free(), or NULL. Omits the frames of the interrupt or of the
  * switch. */
 struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 				   struct capture_symbols *symbols, size_t *nr);
-/* Whether an interrupt that came behind this code had been held off until then: 1, 0, or -1: not
- * known. */
+/* Whether this code, before the address of an interrupt, had just enabled interrupts: 1, 0, or -1
+ * if unknown. */
 int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE]);
 void stack_free(struct perf_poke_frame *frames, size_t nr);
 

@@ -16,7 +16,7 @@
 #define LATENCY_TRIES 20
 #define LATENCY_PAUSE_US 5000
 
-/* Sorts by time and tells the spike: 20261121-093015.042-cpu3-83us */
+/* Sorts by time and states the spike: 20261121-093015.042-cpu3-83us */
 static void capture_name(const struct perf_poke_spike *spike, char *name, size_t size)
 {
 	uint64_t wall_ns = clock_wall_ns(spike->time_ns);
@@ -36,7 +36,7 @@ static void capture_name(const struct perf_poke_spike *spike, char *name, size_t
 			 spike->latency_ns / 1000);
 }
 
-/* Gives the complete capture its name, unless it is taken. */
+/* Renames the complete capture, unless the name is taken. */
 static int capture_publish(const struct capture_env *env, const char *partial,
 			   struct capture *capture)
 {
@@ -60,7 +60,7 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 	return -EEXIST;
 }
 
-/* An unknown function is no reason to lose the capture. */
+/* An unknown function does not fail the capture. */
 static void capture_function(const struct capture_env *env, struct capture *capture)
 {
 	struct kallsyms_place place = { .address = capture->spike.function };
@@ -72,7 +72,7 @@ static void capture_function(const struct capture_env *env, struct capture *capt
 	capture->spike.function_name = capture->function_name;
 }
 
-/* A timer that is held off fires behind the instruction that turns interrupts on. */
+/* A pending timer fires right after the instruction that enables interrupts. */
 static int capture_irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
 {
 	uint8_t code[TRIGGER_CODE_SIZE];
@@ -109,8 +109,8 @@ static const struct perf_poke_frame *const *name_stack(const struct capture_env 
 	return to->rows;
 }
 
-/* If the timer's interrupt hit the kernel: its frames, and of user space those of the system call,
- * which are taken with the whole stack. False: it hit user space. */
+/* If the timer's interrupt hit the kernel, stores its frames, and the user frames of the system
+ * call from the whole stack. False: it hit user space. */
 static bool name_interrupted(const struct capture_env *env, struct capture_stack *to,
 			     const struct trigger_holder *holder)
 {
@@ -128,7 +128,7 @@ static bool name_interrupted(const struct capture_env *env, struct capture_stack
 	return false;
 }
 
-/* Of a late thread: who had the CPU before. */
+/* For a late thread: the task that had the CPU before. */
 static void capture_holder(const struct capture_env *env, struct capture *capture,
 			   const struct trigger_stacks *stacks)
 {
@@ -138,7 +138,7 @@ static void capture_holder(const struct capture_env *env, struct capture *captur
 	if (!stacks->holder.since_ns)
 		return;
 	spike->holder_interrupted = name_interrupted(env, &capture->holder, &stacks->holder);
-	/* Else it was switched from once, at the spike. */
+	/* Otherwise it was switched out once, at the spike. */
 	if (!spike->holder_interrupted && stack->kernel_size > 0 &&
 	    (stacks->holder.at_interrupt || stack->tid != stacks->spike.tid)) {
 		name_stack(env, &capture->holder, stack);
@@ -150,7 +150,7 @@ static void capture_holder(const struct capture_env *env, struct capture *captur
 	spike->holder_tid = (int)(stacks->holder.tid ?: stack->tid);
 }
 
-/* The interrupted task. */
+/* Stacks of the interrupted task. */
 static void take_stacks(const struct capture_env *env, struct capture *capture)
 {
 	_cleanup_free_ struct trigger_stacks *stacks = malloc(sizeof(*stacks));
@@ -173,7 +173,7 @@ static void take_stacks(const struct capture_env *env, struct capture *capture)
 		hardware_narrow(&capture->hardware, stacks->steal_ns);
 }
 
-/* A late thread may run only now. */
+/* A late thread may not have run before now. */
 static void capture_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
 {
 	bool wants_thread = env->config->thresholds[TRIGGER_THREAD];
@@ -213,7 +213,7 @@ static int capture_fill(const struct capture_env *env, int dirfd, struct capture
 	struct perf_poke_spike *spike = &capture->spike;
 	int err;
 
-	/* Before the task ends. */
+	/* While the task still exists. */
 	take_stacks(env, capture);
 	err = recorder_write(env->recorder, capture->snapshot, dirfd, spike, &capture->facts);
 	if (err)

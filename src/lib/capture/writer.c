@@ -18,9 +18,9 @@ struct queue {
 struct writer {
 	const struct capture_env *env;
 	pthread_t thread;
-	bool running; /* the thread must be joined */
+	bool running; /* thread must be joined */
 	int fd;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t wake;
 	bool finish;
 	struct queue todo, done;
@@ -95,8 +95,7 @@ static void *writer_run(void *arg)
 	return NULL;
 }
 
-/* Never at a real-time priority, which it would inherit, and without signals, which are the
- * caller's. */
+/* The thread must not inherit a real-time priority. Signals are left to the caller. */
 static int writer_create_thread(struct writer *writer)
 {
 	struct sched_param param = {};

@@ -17,7 +17,7 @@ int writer_fd(const struct writer *writer);
 /* Takes ownership of the capture. */
 void writer_give(struct writer *writer, struct capture *capture);
 
-/* Takes ownership of a removal, which waits until no capture is waiting to be written. */
+/* Takes ownership of a removal. Pending captures are written first. */
 void writer_remove(struct writer *writer, struct removal *removal);
 
 /* A capture that was written or failed; the caller owns it. NULL: none. */
