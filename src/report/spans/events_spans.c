@@ -226,6 +226,16 @@ static int on_power(const struct reader *reader)
 	return 0;
 }
 
+/* To perf, the kernel refuses irq_work_exit: whatever comes next, it has ended, or is about to. */
+static void end_irq_work(const struct reader *reader)
+{
+	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
+
+	if (lane->open != SPAN_NONE &&
+	    !strcmp(names_get(reader->spans->names, lane->spans[lane->open].name), "irq_work"))
+		spans_end(reader->spans, LANE_CODE, reader->event->time);
+}
+
 static int take_event(const struct reader *reader)
 {
 	static const struct {
@@ -240,6 +250,7 @@ static int take_event(const struct reader *reader)
 	const char *name = reader->event->kind->name;
 	int r = follow_task(reader, reader->event->tid);
 
+	end_irq_work(reader);
 	for (size_t i = 0; i < ARRAY_SIZE(table) && !r; i++) {
 		if (!strncmp(name, table[i].prefix, strlen(table[i].prefix)))
 			return table[i].take(reader);

@@ -162,6 +162,26 @@ TEST_IN_FOLDER(reads_events)
 	assert_false(spans->has_functions);
 }
 
+/* Its exit is in no file. */
+TEST_IN_FOLDER(ends_irq_work)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(WORK_ENTRY, 10, 246), event(WAKEUP, 12, 0),	event(TIMER_ENTRY, 20, 236),
+		event(TIMER_EXIT, 30, 236), event(WORK_ENTRY, 40, 246), event(TIMER_ENTRY, 50, 236),
+		event(WORK_ENTRY, 51, 246), event(TIMER_EXIT, 60, 236),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	check_lane(spans, LANE_CODE,
+		   "0 interrupt irq_work 10-12\n"
+		   "0 interrupt local_timer 20-30\n"
+		   "0 interrupt irq_work 40-50\n"
+		   "0 interrupt local_timer 50-60\n"
+		   "1 interrupt irq_work 51-60\n");
+}
+
 /* An exit was lost: the inner span ends with the outer one. */
 TEST_IN_FOLDER(goes_on_after_lost_ends)
 {
