@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. With PREEMPT_RT
 rtla's auto-analysis watches the same moments. Prints how often each of them names it, and how often the comparison with normal activations does. In the environment: LAB_SPIKES, of each kind;
-LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the first capture of each kind.
+LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the
+first capture of each kind, and those in which it is not named.
 
 usage: culprits.py PERF_POKE_CTL USER_LOOP"""
 import collections
@@ -207,8 +208,8 @@ def watch(session, name, kind, with_rtla):
         print(f"{name}, against normal: {said['normal']}", flush=True)
     if found:
         kind.fingerprints[said["fingerprint"]["id"]] += 1
-        if KEEP and kind.right == 1:
-            shutil.copytree(line["path"], pathlib.Path(KEEP, f"{os.environ['LAB_KERNEL']}-{name}"))
+    if KEEP and (not found or kind.right == 1):
+        shutil.copytree(line["path"], pathlib.Path(KEEP, f"{os.environ['LAB_KERNEL']}-{name}-{kind.spikes if not found else 'named'}"))
     if not found or kind.right == 1:
         print(f"{name}: {said['sentence']}", flush=True)
         print("    " + ", ".join(f"{row['term']} {row['name'] or ''} {row['percent']:.1f}%" for row in said["analysis"]), flush=True)
