@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/recorder.h"
 
-/* The recorder `perf`: another process's perf record, which holds and writes the trace. It is poked
- * like any target, so this does nothing at a spike; the capture describes the spike. */
+/* The recorder `perf`: the user's perf record holds and writes the trace. It is poked like any
+ * target, so this does nothing at a spike. The capture describes the spike. */
 static bool perf_suits(const struct recorder_config *config)
 {
 	return config->nr_targets && !config->nr_events;
@@ -27,7 +27,7 @@ const struct recorder_ops perf_recorder = {
 	.check = perf_check,
 };
 
-/* The recorder `none`: a capture has only what the trigger saw, the spike and its stack. */
+/* The recorder `none`: a capture has only the spike and its stack, from the trigger. */
 static int none_check(const struct recorder_config *config, const struct log *log)
 {
 	if (!config->nr_events)
@@ -77,7 +77,7 @@ const char *recorder_freeze_name(enum perf_poke_freeze freeze)
 	return "auto";
 }
 
-/* The first option that only Intel PT has; NULL: none is given. */
+/* The first option given that only Intel PT has, or NULL. */
 static const char *aux_option(const struct recorder_config *config)
 {
 	if (config->freeze == PERF_POKE_FREEZE_PAUSE)

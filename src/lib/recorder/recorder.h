@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * recorder/: who holds the trace. The controller opens a recorder, freezes it at a spike, copies
- * its rings and resumes it; the recorder writes the copy as perf.data. Each is a row in recorder.c.
+ * recorder/: records the trace. The controller opens a recorder, freezes it at a spike, copies its
+ * rings and resumes it; the recorder writes the copy as perf.data. Each is a row in recorder.c.
  *
- * This folder has what recorders share. Each recorder has a folder, which includes no other
- * recorder's. May include base/ and src/perfdata.
+ * Recorders share the files of this folder. Each has a folder of its own and includes none of
+ * another. May include base/ and src/perfdata.
  */
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H
@@ -19,10 +19,10 @@
 
 struct json_object;
 
-/* A copy of the rings. Each recorder defines its own. */
+/* A copy of the rings, defined by each recorder. */
 struct snapshot;
 
-/* Found while writing a snapshot. */
+/* Results of writing a snapshot. */
 struct snapshot_facts {
 	uint64_t oldest_ns; /* first event of the spike's CPU; 0: none */
 	uint64_t events;
@@ -30,60 +30,59 @@ struct snapshot_facts {
 	uint64_t size; /* bytes of perf.data */
 	/* Intel PT of the spike's CPU: */
 	uint64_t trace_bytes;	    /* 0: none */
-	uint64_t bytes_after_spike; /* of these; UINT64_MAX: unknown */
+	uint64_t bytes_after_spike; /* of trace_bytes; UINT64_MAX: unknown */
 	bool bytes_after_spike_exact;
 };
 
 struct recorder {
 	const struct recorder_ops *ops;
-	/* What the trigger prints to pause and resume the trace of its CPU; empty: only the
-	 * controller freezes the trace. */
+	/* The messages by which the trigger pauses and resumes the trace of its CPU; empty: only
+	 * the controller freezes the trace. */
 	char pause_message[32];
 	char resume_message[32];
-	const char *freeze; /* name of the way to freeze; NULL: there is only one */
+	const char *freeze; /* name of the way to freeze; NULL: only one */
 };
 
-/* All return 0 or a negative errno. The writer's thread calls `write` and `snapshot_free`: they may
- * use the snapshot, and of the recorder what is constant, used by that thread only, or safe to
- * share. A function that may be NULL does nothing then: call it through recorder_freeze() and so
- * on. */
+/* All return 0 or a negative errno. The writer's thread calls `write` and `snapshot_free`. These
+ * may use the snapshot, and those parts of the recorder that are constant, safe to share, or used
+ * by no other thread. A NULL function does nothing: call it through recorder_freeze() and so on. */
 struct recorder_ops {
 	struct perf_poke_choice choice;
 	struct probe probe;
 	/* Whether `freeze`, `freeze_all`, `no_switch_events`, `sample_size` and `history_size`
 	 * apply. */
 	bool has_aux;
-	/* Whether AUTO may choose it; NULL: never. */
+	/* Whether it is a candidate for AUTO; NULL: never. */
 	bool (*suits)(const struct recorder_config *config);
-	/* Refuses options before anything is opened, and logs why; may be NULL. */
+	/* Rejects options before anything is opened, and logs why; may be NULL. */
 	int (*check)(const struct recorder_config *config, const struct log *log);
-	/* May be NULL, with free: holds nothing. */
+	/* NULL, like free: keeps nothing open. */
 	int (*open)(struct recorder **ret, const struct recorder_config *config,
 		    const struct log *log);
-	/* Begins to record, once nothing patches the kernel any more; NULL: records since open. */
+	/* Begins to record, after the last patch of kernel code; NULL: open() begins. */
 	int (*start)(struct recorder *recorder, const struct log *log);
-	/* Stops the traces that `copy` takes: of the spike's CPUs, or of all. May be NULL, together
+	/* Stops the traces that `copy` takes: those of the spike's CPUs, or all. May be NULL, along
 	 * with copy, resume, cpu_online and write. */
 	int (*freeze)(struct recorder *recorder, const struct perf_poke_spike *spike);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
-	/* Records a CPU (any of the machine) again that was offline. Never called between freeze
-	 * and resume. The functions above must cope with offline CPUs, whose old records can still
-	 * be copied. */
+	/* Resumes recording a CPU, watched or not, that was offline. Not called between freeze and
+	 * resume. The functions above must accept offline CPUs, whose old records can still be
+	 * copied. */
 	int (*cpu_online)(struct recorder *recorder, int cpu);
-	/* Makes perf.data in the folder dirfd. */
+	/* Writes perf.data in the folder dirfd. */
 	int (*write)(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
-	/* Adds what describes the recorder to capture.json; may be NULL. */
+	/* Describes the recorder in capture.json; may be NULL. */
 	void (*describe)(const struct recorder *recorder, struct json_object *json);
-	/* Adds what describes the snapshot; may be NULL. */
+	/* Describes the snapshot; may be NULL. */
 	void (*describe_snapshot)(const struct snapshot *snapshot, struct json_object *json);
 	void (*snapshot_free)(struct snapshot *snapshot);
 	void (*free)(struct recorder *recorder);
 };
 
 extern const struct recorder_ops events_recorder, none_recorder, perf_recorder, pt_recorder;
-/* Of Intel PT, aux_pause and AUX samples, for rows of tables. */
+/* Probes of Intel PT, aux_pause and AUX samples. */
 int pt_probe(struct probe_detail *detail);
 int pt_probe_pause(struct probe_detail *detail);
 int pt_probe_sample(struct probe_detail *detail);
@@ -91,7 +90,7 @@ int pt_probe_sample(struct probe_detail *detail);
 /* In AUTO's order; NULL past the end. */
 const struct recorder_ops *recorder_row(size_t i);
 
-/* How a recorder with has_aux freezes the trace, in AUTO's order; NULL past the end. */
+/* A way to freeze of recorders with has_aux, in AUTO's order; NULL past the end. */
 struct recorder_freeze {
 	struct perf_poke_choice choice;
 	struct probe probe;
@@ -101,7 +100,7 @@ const struct recorder_freeze *recorder_freeze_row(size_t i);
 /* "auto" for AUTO. */
 const char *recorder_freeze_name(enum perf_poke_freeze freeze);
 
-/* Finds the requested row and checks the options against it; logs errors. */
+/* Finds the requested row and checks its options; logs errors. */
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
 		    const struct recorder_config *config, const struct log *log);
 
@@ -116,7 +115,7 @@ int recorder_resume(struct recorder *recorder);
 int recorder_cpu_online(struct recorder *recorder, int cpu);
 int recorder_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		   const struct perf_poke_spike *spike, struct snapshot_facts *facts);
-/* snapshot: NULL describes the recorder alone. */
+/* snapshot NULL: describes the recorder only. */
 void recorder_describe(const struct recorder *recorder, const struct snapshot *snapshot,
 		       struct json_object *json);
 void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *snapshot);

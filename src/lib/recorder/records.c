@@ -34,7 +34,7 @@ static void facts_add(struct records_facts *facts, const struct perf_event_heade
 	facts->samples += header->type == PERF_RECORD_SAMPLE;
 }
 
-/* NULL: the end, or a record that is not whole. */
+/* NULL at the end or at an incomplete record. */
 static const void *record_at(const struct ring_copy *copy, size_t offset)
 {
 	const struct perf_event_header *header = (const void *)(copy->data + offset);
@@ -45,7 +45,7 @@ static const void *record_at(const struct ring_copy *copy, size_t offset)
 	return header;
 }
 
-/* Offsets of records, newest first, without a torn one at the end. */
+/* Offsets of records, newest first, except a torn one at the end. */
 static size_t records_find(const struct ring_copy *copy, uint32_t *offsets)
 {
 	const struct perf_event_header *header;
@@ -105,8 +105,8 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 	for (size_t nr = records_find(copy, offsets); nr && !err; nr--) {
 		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
 
-		/* header, id, lost, sample id. Events are lost while the ring is paused for a copy:
-		 * goes to capture.json, because perf would warn that the machine is too slow. */
+		/* header, id, lost, sample id. Events are lost while the ring is paused for a copy.
+		 * Written to capture.json only: perf would warn about a slow machine. */
 		if (header->type == PERF_RECORD_LOST) {
 			memcpy(&lost, (const char *)(header + 1) + 8, sizeof(lost));
 			facts->lost += lost;

@@ -17,24 +17,24 @@
 #include "base/evsel.h"
 #include "json_add.h"
 
-/* More than the kernel may be writing at a time: a record with the longest path. */
+/* Exceeds what the kernel may be writing: a record with the longest path. */
 #define WRITING_MAX 8192
 
-/* Of one CPU. It has a list of its own, because events are reopened when the CPU was offline. */
+/* One CPU, with its own list, because its events are reopened after it was offline. */
 struct ring {
 	int cpu;
 	struct perf_cpu_map *cpus;  /* this CPU */
 	struct perf_evlist *evlist; /* NULL: could not be reopened */
-	struct perf_evsel *joined;  /* the event that now writes to the ring; NULL: the list's */
+	struct perf_evsel *joined;  /* writes to the ring now; NULL: the list's event */
 };
 
 struct rings {
-	struct perf_thread_map *threads; /* a dummy: all threads */
+	struct perf_thread_map *threads; /* dummy: all threads */
 	struct ring_event *events;
 	size_t nr_events;
 	size_t pages, size; /* of a ring, without its control page; size in bytes */
-	/* A row of nr_cpus for each opened event, then ids of former events whose records may still
-	 * be in a ring. */
+	/* A row of nr_cpus for each open event, then ids of former events with records still in a
+	 * ring. */
 	uint64_t *ids;
 	size_t nr_ids;
 	size_t nr_cpus;
@@ -115,7 +115,7 @@ static int ring_open(const struct rings *rings, struct ring *ring, const struct 
 	ring->evlist = perf_evlist__new();
 	if (!ring->evlist)
 		return -ENOMEM;
-	/* Since libperf 7.2 perf_evlist__set_maps() removes events of offline CPUs. */
+	/* Since libperf 7.2 perf_evlist__set_maps() drops events of offline CPUs. */
 	ring->evlist->all_cpus = perf_cpu_map__get(ring->cpus);
 	ring->evlist->threads = perf_thread_map__get(rings->threads);
 	for (size_t i = 0; i < rings->nr_events && !err; i++) {
@@ -244,7 +244,7 @@ int rings_reopen(struct rings *rings, int cpu)
 	return err;
 }
 
-/* Replaces the CPU's id and keeps the old one among the former ids. */
+/* Replaces the CPU's id; the old one moves to the former ids. */
 static int rings_add_id(struct rings *rings, const struct ring *ring, uint64_t id)
 {
 	uint64_t *of_cpu, *ids = realloc(rings->ids, (rings->nr_ids + 1) * sizeof(*ids));

@@ -23,7 +23,7 @@ struct senders {
 
 static const struct {
 	const char *path, *name;
-	bool mask; /* the target is a CPU mask; filtering on one needs Linux 6.6 */
+	bool mask; /* targets a CPU mask; a filter on one CPU needs Linux 6.6 */
 } rows[SENDERS_EVENTS_MAX] = {
 	{ "events/ipi/ipi_send_cpu/id", "ipi:ipi_send_cpu", false },
 	{ "events/ipi/ipi_send_cpumask/id", "ipi:ipi_send_cpumask", true },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Records, on all CPUs, who requests work from the watched CPUs: interrupts and function calls
- * between CPUs, and work queued for a CPU. The kernel filters out what targets other CPUs. */
+/* Records, on all CPUs, requests to the watched CPUs: interrupts and function calls between CPUs,
+ * and queued work. The kernel filters out requests to other CPUs. */
 #ifndef LIB_RECORDER_SENDERS_H
 #define LIB_RECORDER_SENDERS_H
 
@@ -14,7 +14,7 @@ struct senders;
 /* Maximum number of events. */
 #define SENDERS_EVENTS_MAX 4
 
-/* *ret is NULL if the kernel has none of the events, as before Linux 6.4. attr: clock settings. */
+/* *ret NULL: the kernel has none of the events, as before Linux 6.4. attr: clock settings. */
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,
 		 const struct recorder_config *config, int tracefs_fd, const struct log *log);
 void senders_free(struct senders *senders);
@@ -27,7 +27,7 @@ int senders_copy(const struct senders *senders, struct sideband_copy **ret);
 /* Adds the kinds of the copied events. Returns their number. */
 size_t senders_describe(const struct senders *senders, const struct sideband_copy *copy,
 			struct perfdata_event *described);
-/* Adds the numbers of events and of lost ones to `facts`. */
+/* Adds the numbers of events and lost events to `facts`. */
 int senders_write(const struct sideband_copy *copy, struct perfdata *pd,
 		  struct snapshot_facts *facts);
 

@@ -98,7 +98,7 @@ void sideband_copy_free(struct sideband_copy *copy)
 	free(copy);
 }
 
-/* Maps of living tasks, and build ids of everything that is or was mapped. */
+/* Maps of living tasks, and build ids of everything mapped so far. */
 static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 		      const struct sideband_copy *copy, int pid)
 {

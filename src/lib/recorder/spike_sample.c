@@ -20,7 +20,7 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
 	struct perf_event_attr own = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(own),
-		/* Not the dummy event, whose samples perf report leaves out. */
+		/* Not the dummy event: perf report omits its samples. */
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1,
 		.sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN,
@@ -37,7 +37,7 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
 	return (struct perfdata_event){ own, "spike", &spike_id, 1 };
 }
 
-/* Addresses, with a mark where those of the kernel and of user space begin. */
+/* Addresses, with marks where kernel and user space begin. */
 static size_t make_callchain(const struct perf_poke_frame *const *stack, size_t nr_frames,
 			     uint64_t *chain)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The stacks at the spike as samples of an event `spike`, so that perf shows them. */
+/* Writes the stacks at the spike as samples of an event `spike`, for perf. */
 #ifndef LIB_RECORDER_SPIKE_SAMPLE_H
 #define LIB_RECORDER_SPIKE_SAMPLE_H
 
@@ -10,7 +10,7 @@
 struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
 					 const struct perf_poke_spike *spike);
 
-/* Writes that of the holder, then the other; nothing without a stack. time_ns: of the spike, on the
+/* Writes the holder's stack, then the other; nothing without a stack. time_ns: of the spike on the
  * file's clock. */
 int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns);
 

@@ -28,7 +28,7 @@ static int symbols_open_own(struct symbols *symbols)
 	return symbols->fd < 0 ? -errno : 0;
 }
 
-/* Holds a link to the copy for the session, because captures may be removed. If that fails, holds
+/* Keeps a link to the copy for the session, because captures may be removed. If that fails, keeps
  * the capture's own folder. */
 static void symbols_hold(struct symbols *symbols, int *capture_fd)
 {
@@ -51,7 +51,7 @@ int symbols_prepare(struct symbols *symbols, int root_fd)
 		symbols->kcore_error = perfdata_kcore(symbols->fd, root_fd);
 		err = symbols->kcore_error == -ENOSPC ? -ENOSPC : 0;
 	}
-	/* Drop a partial copy. */
+	/* Drop an incomplete copy. */
 	if (err)
 		closep(&symbols->fd);
 	return err;
@@ -116,7 +116,7 @@ int symbols_write_vdso(int dirfd)
 	char path[96];
 	int r;
 
-	/* Without a vDSO the trace has no code of it. */
+	/* Without a vDSO the trace has none of its code. */
 	if (vdso_find(&vdso))
 		return 0;
 	make_path(&vdso.id, path, sizeof(path));

@@ -21,7 +21,7 @@ static const char *const default_events[] = {
 	"timer:hrtimer_start",
 	"timer:hrtimer_expire_entry",
 	"timer:hrtimer_expire_exit",
-	/* Function calls requested by other CPUs, in an interrupt or not. */
+	/* Function calls requested by other CPUs, by interrupt or not. */
 	"csd:csd_function_*",
 	/* The CPU's idle states and frequency. */
 	"power:cpu_idle",
@@ -81,7 +81,7 @@ static int event_list_append(struct event_list *list, struct event event)
 	return 0;
 }
 
-/* A repeated event only replaces the filter. */
+/* A repeated event replaces the filter only. */
 static int event_list_add(struct event_list *list, int tracefs_fd, const char *system,
 			  const char *name, const char *filter, bool optional)
 {
@@ -180,7 +180,7 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, const
 	return 0;
 }
 
-/* Each sample of the tracer osnoise, and before it who made its noise. */
+/* Each sample of osnoise, and the noises before it. */
 int event_list_add_osnoise(struct event_list *list, int tracefs_fd)
 {
 	static const struct perf_poke_event asked[] = { { .name = "osnoise:*_noise" },

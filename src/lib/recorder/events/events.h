@@ -24,15 +24,15 @@ struct event_list {
 };
 
 /* Resolves the requested events, including globs; each must exist. Without a requested tracepoint,
- * uses the part of the default set that this kernel has. tracefs_fd: from tracefs_open(); root_fd:
- * of "/". */
+ * takes the default set as far as this kernel has it. tracefs_fd: from tracefs_open(); root_fd: of
+ * "/". */
 int event_list_open(struct event_list *list, const struct perf_poke_event *asked, size_t nr,
 		    int tracefs_fd, int root_fd, const struct log *log);
-/* What the tracer osnoise reports. */
+/* Adds the events of the osnoise tracer. */
 int event_list_add_osnoise(struct event_list *list, int tracefs_fd);
-/* Without a requested event to sample, adds pmu_event_default() if the machine has it. */
+/* Adds pmu_event_default(), if the machine has it, unless an event to sample was requested. */
 int event_list_add_samples(struct event_list *list, int root_fd);
-/* Whether it has events of what others ask a CPU to do: interrupts, calls, work. */
+/* Whether it has requests to other CPUs: interrupts, calls, work. */
 bool event_list_has_sent(const struct event_list *list);
 void event_list_close(struct event_list *list);
 

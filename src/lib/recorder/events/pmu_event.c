@@ -19,8 +19,8 @@
 struct parser {
 	struct perf_event_attr *attr;
 	int root_fd;
-	const char *event; /* the whole event, for messages */
-	const char *pmu;   /* its folder below DEVICES; NULL: a generic event */
+	const char *event; /* whole event, for messages */
+	const char *pmu;   /* folder below DEVICES; NULL: a generic event */
 	const struct log *log;
 };
 
@@ -128,7 +128,7 @@ bool pmu_event_is(const char *name)
 	symbol[length] = '\0';
 	if (!find_symbol(&attr, symbol))
 		return false;
-	/* Probes have any group name: `red:x` is one. */
+	/* A probe's group may have any name, so `red:x` is a probe. */
 	return attr.type != PERF_TYPE_RAW || !name[length] ||
 	       strspn(name + length + 1, MODIFIERS) == strlen(name + length + 1);
 }
@@ -158,8 +158,8 @@ static uint64_t *find_word(struct perf_event_attr *attr, const char *name, size_
 	return NULL;
 }
 
-/* A file of format/ has, for example, `config:0-7,32-35`: the value's lowest bits come first.
- * -ERANGE: the value has more bits. */
+/* A file of format/ has, for example, `config:0-7,32-35`, lowest bits of the value first. -ERANGE:
+ * the value has more bits. */
 static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t value)
 {
 	size_t length = strcspn(format, ":");

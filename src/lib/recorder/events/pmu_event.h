@@ -9,16 +9,16 @@
 
 #include "base/log.h"
 
-/* Whether it is an event such as `cycles:pp`, `r1a8`, `cpu-clock/period=100000/k` or
- * `cpu/event=0x3c,umask=1/u`, not a tracepoint. */
+/* Whether it is an event to sample, not a tracepoint: `cycles:pp`, `r1a8`,
+ * `cpu-clock/period=100000/k`, `cpu/event=0x3c,umask=1/u`. */
 bool pmu_event_is(const char *name);
 
-/* Sets in attr what to sample, how often and where. root_fd: of "/". Logs errors. */
+/* Sets event, rate and modifiers in attr. root_fd: of "/". Logs errors. */
 int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 		    const struct log *log);
 
-/* The same for PMU_EVENT_DEFAULT, whose NMIs also sample code with interrupts off. False: no PMU,
- * or a virtual machine, where each NMI costs several exits. */
+/* The same for PMU_EVENT_DEFAULT, whose NMIs also sample code with interrupts off. False without a
+ * PMU, or in a virtual machine, where each NMI costs several exits. */
 #define PMU_EVENT_DEFAULT "cycles"
 bool pmu_event_default(struct perf_event_attr *attr, int root_fd);
 

@@ -25,16 +25,16 @@
 struct events_recorder {
 	struct recorder base;
 	struct event_list list;
-	struct ring_event *ring_events; /* number of events in the list */
+	struct ring_event *ring_events; /* as many as in the list */
 	struct rings *rings;
 	struct sideband *sideband;
 	struct senders *senders; /* NULL: not recorded */
 	size_t nr_cpus;
 	uint64_t buffer_size;
-	bool has_callchains; /* user space is sampled too, so mappings are recorded */
+	bool has_callchains; /* user space is sampled too: record mappings */
 	struct perfdata_features *features;
 	int root_fd;
-	struct symbols symbols; /* used by write() alone */
+	struct symbols symbols; /* of write() only */
 };
 
 struct snapshot {
@@ -64,8 +64,8 @@ static void events_free(struct recorder *recorder)
 	free(events);
 }
 
-/* Attributes common to all events. The clock is that of the spike. Without PERIOD, a sched_stat
- * event is repeated for each nanosecond it counts. */
+/* Attributes of all events. The clock is that of the spike. Without PERIOD, a sched_stat event is
+ * repeated for each nanosecond that it counts. */
 static void events_attr(struct perf_event_attr *attr)
 {
 	attr->size = sizeof(*attr);
@@ -352,7 +352,7 @@ static bool events_suits(const struct recorder_config *config)
 	return true;
 }
 
-/* Whether the last event was not requested. */
+/* Whether the last event is the default sample event. */
 static bool samples_default(const struct events_recorder *events)
 {
 	const struct ring_event *last = &events->ring_events[events->list.nr - 1];
@@ -360,7 +360,7 @@ static bool samples_default(const struct events_recorder *events)
 	return last->attr.type != PERF_TYPE_TRACEPOINT && last->opened;
 }
 
-/* Whether the kernel reports senders of interrupts, not only of queued work. */
+/* Whether the kernel reports senders of interrupts, beyond those of queued work. */
 static bool has_calls(const struct events_recorder *events)
 {
 	size_t nr;

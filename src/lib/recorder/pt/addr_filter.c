@@ -18,10 +18,10 @@
 struct place {
 	char *symbol; /* NULL: a number */
 	uint64_t number;
-	int index; /* the n'th of that name, from 1; or ANY, GLOBAL */
+	int index; /* the n-th of that name, from 1; or ANY, GLOBAL */
 };
 
-/* pt_event_addr_filters_validate() in the kernel */
+/* of pt_event_addr_filters_validate() in the kernel */
 #define NO_TRIGGERS                                                                                \
 	"Intel PT has neither start nor stop at an address: use filter or tracestop with a range"
 
@@ -126,7 +126,7 @@ static int parse_action(struct filter *filter, const char **at)
 	if (strcmp(word, "filter") && strcmp(word, "tracestop") && strcmp(word, "stop"))
 		return fail(filter, -EINVAL,
 			    "'%s' is none of filter, tracestop, stop (see man perf-record)", word);
-	/* The kernel's stop with a range is perf's tracestop. */
+	/* The kernel calls perf's tracestop a stop with a range. */
 	filter->action = *word == 'f' ? "filter" : "stop";
 	filter->needs_end = !strcmp(word, "stop");
 	return 0;
@@ -136,7 +136,7 @@ static int parse(struct filter *filter, const char **at)
 {
 	int err;
 
-	/* The whole rest, until the end of this filter is known. */
+	/* All of the rest, until the end of this filter is known. */
 	filter->text = *at;
 	filter->len = strlen(*at);
 	err = parse_action(filter, at);
@@ -242,7 +242,7 @@ static int resolve_whole(struct filter *filter)
 	return 0;
 }
 
-/* As in perf, the range includes a function that is its end. */
+/* As in perf, a function as the end is part of the range. */
 static int resolve_end(struct filter *filter)
 {
 	struct symbol_range range;

@@ -6,12 +6,12 @@
 #include "base/log.h"
 
 /* Resolves `filter|tracestop|stop SYM [#N|#g] [/ SYM or SIZE]`, several separated by commas or
- * spaces, to what the kernel and perf's decoder read: `filter 0xADDRESS/0xSIZE`. The caller frees
- * it. max: address ranges of the PMU. -EINVAL, or -ENOENT for a symbol that does not exist, with a
- * message that quotes the filter. */
+ * spaces, to the form of the kernel and perf's decoder: `filter 0xADDRESS/0xSIZE`. The caller frees
+ * it. max: address ranges of the PMU. -EINVAL, or -ENOENT for a missing symbol, with a message that
+ * quotes the filter. */
 int addr_filter_resolve(char **ret, const char *text, unsigned int max, const struct log *log);
 
-/* Why the kernel may answer EOPNOTSUPP to a resolved filter, and what to use. */
+/* Why the kernel may refuse a resolved filter with EOPNOTSUPP, and a remedy. */
 const char *addr_filter_unsupported(const char *resolved);
 
 #endif

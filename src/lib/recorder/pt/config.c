@@ -7,7 +7,7 @@
 #include "io.h"
 #include "strfmt.h"
 
-/* A term's place in attr.config: bits first to last. */
+/* First and last bit of a term in attr.config. */
 struct field {
 	unsigned int first, last;
 };
@@ -50,12 +50,12 @@ static uint64_t field_mask(int dirfd, const char *name)
 	return read_field(dirfd, name, &field) ? 0 : field_max(&field) << field.first;
 }
 
-/* The capability that a term needs; a mask of supported values for terms that select one. See Intel
+/* The capability that a term needs; for terms with a choice, a mask of supported values. See Intel
  * SDM volume 3, "Intel Processor Trace", CPUID leaf 14H. */
 static const struct need {
 	const char *term, *cap;
 	bool mask;
-	bool zero; /* 0 switches it off */
+	bool zero; /* 0 turns it off */
 } needs[] = {
 	{ "cyc", "psb_cyc", false, true },
 	{ "psb_period", "psb_periods", true, true },
@@ -130,7 +130,7 @@ static int parse_term(struct pt_config *config, int dirfd, char *term, const str
 	return set_term(config, dirfd, term, number, log);
 }
 
-/* perf's rule: the nearest set bit at or below `wanted`, else the next above. */
+/* As perf: the nearest set bit at or below `wanted`, else the next above. */
 static unsigned int pick_bit(uint64_t mask, unsigned int wanted)
 {
 	for (unsigned int bit = wanted + 1; bit-- > 0;) {
@@ -199,7 +199,7 @@ static int read_cpu(struct pt_config *config, int dirfd)
 	config->mtc_period_bits = field_mask(dirfd, "mtc_period");
 	config->cyc_bit = field_mask(dirfd, "cyc");
 	config->cap_event_trace = read_cap(dirfd, "event_trace");
-	/* Old kernels have only the capability. */
+	/* Old kernels have the capability only. */
 	if (!read_text_at(dirfd, "nr_addr_filters", text, sizeof(text)))
 		config->nr_addr_filters = strtoul(text, NULL, 10);
 	else
@@ -236,7 +236,7 @@ static int split(char *event, char **terms, char **modifiers)
 	return 0;
 }
 
-/* Event Trace tells SMIs, and costs a few bytes an interrupt. */
+/* Event Trace reports SMIs, for a few bytes per interrupt. */
 static char *own_event(int dirfd)
 {
 	return strfmt(PT_PMU "/%s%snoretcomp/k", read_cap(dirfd, "psb_cyc") ? "cyc," : "",

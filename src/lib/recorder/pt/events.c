@@ -17,10 +17,10 @@
 #include "io.h"
 #include "recorder/pt/addr_filter.h"
 
-/* Room for the PT event's own records, which are dropped, and some samples of at most 64 KiB. */
+/* Room for the PT event's own records, which are dropped, and for some samples of up to 64 KiB. */
 #define DATA_PAGES 64
 
-/* The group of one CPU. pt is NULL if the events could not be reopened. */
+/* The group of one CPU. pt NULL: the events could not be reopened. */
 struct pt_group {
 	struct perf_cpu_map *cpus; /* this CPU */
 	struct perf_evsel *pt, *pause, *resume, *sample;
@@ -54,7 +54,7 @@ static bool has_perf_events(int proc, const char *pid)
 	return found;
 }
 
-/* Lists other processes that have perf events open, as far as they fit: `: perf (123), ...` */
+/* Lists other processes with open perf events, as far as they fit: `: perf (123), ...` */
 static void list_holders(char *text, size_t size)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
@@ -98,8 +98,7 @@ static int explain_open(int err, const struct pt_events_config *config, const st
 }
 
 /* An event in the PT event's group that overflows when a BPF program prints its message on that
- * CPU. It is enabled from the start: a sibling that is enabled while its leader runs does not
- * start. */
+ * CPU. Enabled from the start: a sibling enabled while its leader runs does not start. */
 static int open_on_message(struct pt_group *group, struct perf_event_attr *attr,
 			   const char *message, struct perf_evsel **ret)
 {
@@ -176,7 +175,7 @@ static int open_group(struct pt_events *events, struct pt_group *group, const st
 		return explain_open(err, config, log);
 	fd = evsel_fd(group->pt, 0);
 	if (config->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, config->filter))
-		/* Never -EOPNOTSUPP, which tells the caller to try the next way to freeze. */
+		/* Not -EOPNOTSUPP, which makes the caller try the next way to freeze. */
 		return log_error(log, -EINVAL,
 				 "intel_pt: the kernel rejects the address filter '%s': %s",
 				 config->filter,
@@ -205,8 +204,8 @@ static struct perf_event_mmap_page *group_page(const struct pt_group *group)
 	return perf_evsel__mmap_base(group->pt, 0, 0);
 }
 
-/* A read-only mapping makes the kernel overwrite. MAP_POPULATE: some kernels map a page at its
- * first read, which would slow down the first copy. */
+/* A read-only mapping makes an overwrite ring. MAP_POPULATE: some kernels map pages at first read,
+ * which would slow down the first copy. */
 static int map_aux(const struct pt_events *events, struct pt_group *group)
 {
 	struct perf_event_mmap_page *page = group_page(group);
@@ -228,7 +227,7 @@ static int map_group(const struct pt_events *events, struct pt_group *group)
 
 	if (!err)
 		err = map_aux(events, group);
-	/* Only once the ring is complete; samples go to it too. */
+	/* The ring must be complete: samples go to it too. */
 	if (!err && group->sample &&
 	    ioctl(evsel_fd(group->sample, 0), PERF_EVENT_IOC_SET_OUTPUT, evsel_fd(group->pt, 0)))
 		err = -errno;
@@ -247,8 +246,7 @@ static uint64_t available_memory(void)
 	return line ? strtoull(line + strlen(name), NULL, 10) << 10 : UINT64_MAX;
 }
 
-/* Otherwise the kernel would take all memory for the rings and leave none for snapshots and other
- * processes. */
+/* Otherwise the rings could take all memory and leave none for snapshots and other processes. */
 static int check_memory(const struct pt_events_config *config, const struct log *log)
 {
 	uint64_t available = available_memory();
@@ -366,8 +364,8 @@ int pt_events_disable(struct pt_events *events, size_t cpu)
 	return 0;
 }
 
-/* In an overwrite ring aux_head is the offset of the next byte, not a count. The oldest bytes are
- * there, or zeros if the ring never wrapped, which decoders skip as padding. */
+/* In an overwrite ring aux_head is the offset of the next byte, not a count. The oldest bytes
+ * follow it, or zeros if the ring never wrapped, which decoders skip as padding. */
 size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
 {
 	const struct perf_event_mmap_page *page = group_page(&events->groups[cpu]);
@@ -379,7 +377,7 @@ size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy)
 	return head;
 }
 
-/* Copies bytes that may wrap around the end of the ring. */
+/* Copies bytes that may wrap around. */
 static void ring_read(const char *ring, size_t size, uint64_t at, void *to, size_t len)
 {
 	size_t offset = at & (size - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The Intel PT event of each watched CPU with its AUX ring, and the sibling events by which the
+/* For each watched CPU: the Intel PT event, its AUX ring, and the sibling events by which the
  * kernel pauses, resumes or samples the trace. */
 #ifndef LIB_RECORDER_PT_EVENTS_H
 #define LIB_RECORDER_PT_EVENTS_H
@@ -19,28 +19,27 @@ struct pt_events_config {
 	const char *filter;	     /* resolved address filter, or NULL */
 	const int *cpus;
 	size_t nr_cpus;
-	size_t aux_size;  /* bytes of each ring, a power of two pages */
-	size_t nr_copies; /* copies of rings that must fit in memory too */
-	/* perf's id of bpf_trace:bpf_trace_printk, and the messages by which the kernel pauses and
-	 * resumes the trace; 0: the kernel does neither. */
+	size_t aux_size;  /* of each ring; a power of two pages */
+	size_t nr_copies; /* ring copies that must also fit in memory */
+	/* perf's id of bpf_trace:bpf_trace_printk, and the messages that pause and resume the
+	 * trace; 0: the kernel does neither. */
 	uint64_t printk_id;
-	uint64_t sample_type; /* of samples, besides PERF_SAMPLE_AUX */
+	uint64_t sample_type; /* of samples, in addition to PERF_SAMPLE_AUX */
 	const char *pause_message, *resume_message;
-	/* Not 0: instead of pausing, the pause message makes a sample with so many of the newest
-	 * bytes. */
+	/* If not 0, the pause message samples this many of the newest bytes instead of pausing. */
 	size_t sample_size;
 };
 
-/* Opens, does not enable. What the config points to must outlive the events. -EOPNOTSUPP, without a
- * message: this kernel or PMU cannot pause. */
+/* Opens the events without enabling them. What the config points to must outlive them. -EOPNOTSUPP,
+ * without a message: this kernel or PMU cannot pause. */
 int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
 		   const struct log *log);
 
-/* Reopens the events of a CPU that was offline, because the kernel has detached the old ones for
- * good. Not enabled, with an empty ring. On failure the CPU has no events from now on. */
+/* Reopens the events of a CPU that was offline: the kernel has detached the old ones for good. Not
+ * enabled; the ring is empty. On failure the CPU stays without events. */
 int pt_events_reopen(struct pt_events *events, size_t cpu);
 
-/* Whether the CPU has events (an offline CPU has). Required by the functions below. */
+/* Whether the CPU has events; an offline CPU has. Required by the functions below. */
 bool pt_events_has(const struct pt_events *events, size_t cpu);
 
 int pt_events_enable(struct pt_events *events, size_t cpu);
@@ -51,13 +50,14 @@ int pt_events_disable(struct pt_events *events, size_t cpu);
  * disabled. */
 size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy);
 
-/* The newest sample since the last call, a whole record that the caller frees. -ENODATA: none. */
+/* Takes the newest sample since the last call: a whole record, which the caller frees. -ENODATA:
+ * none. */
 int pt_events_take_sample(struct pt_events *events, size_t cpu, void **record);
 
-/* The event of the samples. */
+/* Attributes of the sample event. */
 const struct perf_event_attr *pt_events_sample_attr(const struct pt_events *events);
 
-/* A copy of the kernel's ids that the caller frees: one per CPU of the PT events, then one per CPU
+/* Copies the kernel's ids, for the caller to free: one per CPU of the PT events, then one per CPU
  * of the sample events. NULL: no memory. */
 uint64_t *pt_events_ids(const struct pt_events *events);
 

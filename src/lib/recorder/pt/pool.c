@@ -12,8 +12,8 @@ struct pt_pool {
 	bool taken[];
 };
 
-/* malloc() might keep memory that is freed. No huge pages: they did not make copying faster, and
- * compaction disturbs watched CPUs. */
+/* Not malloc(), which may keep freed memory. No huge pages: copying was no faster, and compaction
+ * disturbs watched CPUs. */
 static uint8_t *map_memory(size_t size, int flags)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,

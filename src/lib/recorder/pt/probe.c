@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the kernel and the PMU offer for Intel PT, each found by opening an event. */
+/* Probes Intel PT features of kernel and PMU by opening events. */
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>

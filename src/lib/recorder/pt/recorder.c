@@ -16,7 +16,7 @@
 /* Per watched CPU: about 10,000 context switches. */
 #define SWITCH_RING (512 << 10)
 #define CLOCK_TRIES 3
-/* A record with all its fields has at most 64 KiB: the limit of perf record --aux-sample. */
+/* A record is limited to 64 KiB with all its fields: the limit of perf record --aux-sample. */
 #define SAMPLE_MAX (60ULL << 10)
 
 static void pt_free(struct recorder *recorder)
@@ -36,7 +36,7 @@ static void pt_free(struct recorder *recorder)
 	free(pt);
 }
 
-/* No clockid: perf converts TSC, the clock of Intel PT, to its default clock. */
+/* No clockid: perf converts TSC, Intel PT's clock, to its default clock. */
 static void pt_attr(struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
@@ -116,13 +116,13 @@ static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze fre
 	return 0;
 }
 
-/* Rings that a spike copies. The spike of a migrated thread copies one more; a poke copies all. */
+/* Rings that a spike copies: one more for a migrated thread, all for a poke. */
 static size_t pt_nr_copies(const struct pt_recorder *pt)
 {
 	return pt->freeze_all ? pt->nr_cpus : 1;
 }
 
-/* -EOPNOTSUPP, without a message: not on this system. */
+/* -EOPNOTSUPP, without a message: not supported here. */
 static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 		  enum perf_poke_freeze freeze, const struct log *log)
 {
@@ -154,7 +154,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 	return pt_events_open(&pt->events, &events, log);
 }
 
-/* By the requested way to freeze, or by the first that works. */
+/* Uses the requested way to freeze, or the first one that works. */
 static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *config,
 			  const struct log *log)
 {
@@ -176,7 +176,7 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 	return err;
 }
 
-/* The formats of tracepoints. perf wants that of the sample event too, although nobody reads its
+/* Formats of the tracepoints. perf requires that of the sample event, although nobody reads its
  * fields. */
 static int pt_read_formats(struct pt_recorder *pt, int tracefs, const struct log *log)
 {
@@ -233,7 +233,7 @@ static int pt_open_clock(struct pt_recorder *pt, const struct log *log)
 
 static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
 {
-	/* A sample is the kernel's own copy. */
+	/* The kernel itself copies samples. */
 	size_t kept = pt->freeze == PERF_POKE_FREEZE_SAMPLE ? 0 : pt_nr_copies(pt);
 	int err = pt_pool_new(&pt->pool, kept, pt->aux_size);
 
@@ -338,7 +338,7 @@ static const char *kcore_advice(int error)
 	}
 }
 
-/* Copies the kernel's code before the trace begins: later patches are in the sideband. */
+/* Copies the kernel's code before tracing begins: the sideband has later patches. */
 static int pt_start(struct recorder *recorder, const struct log *log)
 {
 	struct pt_recorder *pt = to_pt(recorder);
@@ -383,8 +383,8 @@ static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *sp
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	/* The kernel samples the CPU that saw the spike. If a migrated thread involves a second
-	 * CPU, the rings of both are copied, because a file has samples or rings, not both. A poke
-	 * makes no sample. */
+	 * CPU, both rings are copied, because a file has either samples or rings. A poke makes no
+	 * sample. */
 	bool sampled = pt->freeze == PERF_POKE_FREEZE_SAMPLE && !spike->poked &&
 		       spike->cpu == spike->ran_cpu;
 	int ret = 0;
@@ -451,8 +451,8 @@ static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace
 	return 0;
 }
 
-/* Falls back to the ring: there is no sample if the CPU was offline and its events are not open
- * again. */
+/* Falls back to the ring: a CPU whose events were not reopened after it was offline has no
+ * sample. */
 static int pt_take_sample(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
 {
 	int err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
@@ -499,8 +499,8 @@ static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
 	return 0;
 }
 
-/* One moment on three clocks. Keeps the quickest of some tries: an interrupt may come between two
- * clocks. */
+/* Reads three clocks at one moment. Keeps the quickest of several tries, since interrupts may come
+ * in between. */
 static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 {
 	uint64_t best_ns = UINT64_MAX;

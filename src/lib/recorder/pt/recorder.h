@@ -15,10 +15,10 @@
 
 struct pt_cpu {
 	int cpu;
-	bool frozen;	      /* the controller stopped it: copy the ring */
-	bool sampled;	      /* the kernel sampled it */
-	size_t next;	      /* offset of the next byte at the last copy */
-	uint64_t started_tsc; /* at or before the oldest byte of its trace */
+	bool frozen;	      /* stopped by the controller: copy the ring */
+	bool sampled;	      /* sampled by the kernel */
+	size_t next;	      /* offset after the last copy */
+	uint64_t started_tsc; /* TSC at or before the oldest byte of its trace */
 };
 
 struct pt_recorder {
@@ -34,9 +34,9 @@ struct pt_recorder {
 	struct tsc_clock clock;
 	struct pt_pool *pool; /* for copies of rings */
 	struct ring_event switch_event;
-	struct rings *switches; /* NULL: no_switch_events */
+	struct rings *switches; /* NULL: with no_switch_events */
 	struct sideband *sideband;
-	struct senders *senders; /* NULL: none are recorded */
+	struct senders *senders; /* NULL: not recorded */
 	struct perfdata_features *features;
 	struct symbols symbols;
 	int root_fd;
@@ -50,18 +50,18 @@ struct pt_trace {
 	uint8_t *data; /* from the pool */
 	struct perf_event_header *sample;
 	uint64_t started_tsc;
-	bool moved; /* the CPU wrote bytes since the last copy */
+	bool moved; /* bytes were written since the last copy */
 	/* Set by pt_write(): */
-	size_t begin;	      /* offset of the first byte that is written */
+	size_t begin;	      /* offset of the first byte to write */
 	uint64_t after_spike; /* bytes; UINT64_MAX: unknown */
 	bool after_spike_exact;
 };
 
 struct snapshot {
 	struct pt_recorder *pt;
-	/* When the snapshot was taken, on three clocks; perf_ns is 0 if TSC is not perf's clock. */
+	/* Time of the snapshot on three clocks; perf_ns is 0 if TSC is not perf's clock. */
 	uint64_t tsc, monotonic_ns, perf_ns;
-	struct perf_event_mmap_page clock; /* the conversion at that time */
+	struct perf_event_mmap_page clock; /* conversion at that time */
 	uint64_t *ids, *switch_ids;	   /* of pt_events_ids() and rings_ids() */
 	struct sideband_copy *sideband, *senders;
 	struct ring_copy *switches;

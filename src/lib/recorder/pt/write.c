@@ -60,7 +60,7 @@ static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
 	return records_flush(pd, &buf, err);
 }
 
-/* The trace alone. A sample has: header, IDENTIFIER, IP, TID, TIME, CPU, size, trace. */
+/* The trace alone. Layout of a sample: header, IDENTIFIER, IP, TID, TIME, CPU, size, trace. */
 static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_trace *trace,
 				  size_t *len)
 {
@@ -76,7 +76,7 @@ static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_
 	return (const uint8_t *)sample + fields + sizeof(size);
 }
 
-/* The trace is written from a PSB on: nothing before the first can be decoded. */
+/* Begins at the first PSB: nothing before it can be decoded. */
 static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
 			  const struct pt_trace *trace, uint64_t *tsc)
 {
@@ -86,8 +86,8 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 
 	begin = pt_scan_begin(bytes, len, trace->started_tsc);
 	*tsc = pt_scan_tsc(bytes, len, begin);
-	/* The CPU is offline, and all bytes belong to an earlier capture. (New bytes without a PSB
-	 * need the last PSB before them.) */
+	/* The CPU is offline, and an earlier capture has all bytes. New bytes without a PSB need
+	 * the last PSB before them. */
 	if (!trace->sample && !trace->moved && *tsc &&
 	    tsc_extend(*tsc, snapshot->tsc) < trace->started_tsc) {
 		*tsc = 0;
@@ -113,7 +113,7 @@ static struct pt_clock trace_clock(const struct pt_config *config)
 	};
 }
 
-/* Scans the whole ring: the PSB before the spike may precede the bytes that are written. */
+/* Scans the whole ring: the PSB before the spike may precede the bytes to write. */
 static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *snapshot,
 			 struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
@@ -148,7 +148,7 @@ static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 	return perfdata_write_auxtrace(pd, &aux);
 }
 
-/* Samples are whole in perf.data. */
+/* perf.data has whole samples. */
 static int write_raw_rings(const struct pt_recorder *pt, const struct snapshot *snapshot, int dirfd)
 {
 	int err = 0;
@@ -199,8 +199,8 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 	return err;
 }
 
-/* The task that ran when the trace began: the one that the oldest context switch switched away
- * from. Without a switch: the interrupted task, or the one that ran before the woken thread. */
+/* The task at the start of the trace: the oldest context switch left it. Without a switch: the
+ * interrupted task, or the one that ran before the woken thread. */
 static int put_first_task(struct perfdata_buf *buf, const struct snapshot *snapshot,
 			  const struct pt_trace *trace, const struct perf_poke_spike *spike)
 {
@@ -236,7 +236,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 
 	err = sideband_write(pt->sideband, pd, snapshot->sideband,
 			     pt->config.exclude_user ? spike->stack_pid : SIDEBAND_ALL);
-	/* Without perf's clock it has no place in the trace. */
+	/* Without perf's clock the spike has no place in the trace. */
 	if (!err && snapshot->perf_ns)
 		err = spike_sample_write(
 			pd, spike, spike->time_ns + snapshot->perf_ns - snapshot->monotonic_ns);
@@ -254,7 +254,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	return err ? err : perfdata_finish(pd, pt->features, first_ns, snapshot->perf_ns);
 }
 
-/* The events of the file. Those with an id per watched CPU come first: `indexed` of them. */
+/* Describes the events of the file. The first `indexed` ones have an id per watched CPU. */
 static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 			      const struct perf_poke_spike *spike, struct perfdata_event *events,
 			      size_t *indexed)
