@@ -17,7 +17,7 @@ static void raise_to(__u64 *field, __u64 value)
 		;
 }
 
-/* One row is that of the CPU and the kind: see bpf/linear.h. */
+/* A row is of a CPU and a kind: see bpf/linear.h. */
 static void count_linear(struct trigger *trigger, __u64 watched, uint64_t latency_ns)
 {
 	uint64_t entries = trigger->linear_row - 1;

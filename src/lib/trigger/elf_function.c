@@ -11,18 +11,18 @@
 
 #include "util.h"
 
-#define VERSION_HIDDEN 0x8000 /* of a symbol's version: not the default one */
+#define VERSION_HIDDEN 0x8000 /* of a symbol version that is not the default */
 #define NAME_MAX_SIZE 512
 
 struct search {
 	const char *name;
-	/* As C++ has it, up to the arguments; "": look for `name` itself. */
+	/* C++ names up to the arguments; empty: search for `name`. */
 	char mangled[NAME_MAX_SIZE], mangled_const[NAME_MAX_SIZE];
 	uint64_t address;
 	bool found, several;
 };
 
-/* a::b becomes _ZN1a1bE, and _ZNK1a1bE of a const method; f becomes _Z1f. */
+/* a::b becomes _ZN1a1bE, or _ZNK1a1bE for a const method; f becomes _Z1f. */
 static void mangle(struct search *search)
 {
 	char parts[NAME_MAX_SIZE] = "";
@@ -60,7 +60,7 @@ static bool matches(const struct search *search, const char *name)
 {
 	if (!search->mangled[0])
 		return !strcmp(name, search->name);
-	/* With a dot: parts that the compiler has split off. */
+	/* A name with a dot is a part split off by the compiler. */
 	return !strchr(name, '.') &&
 	       (begins_with(name, search->mangled) || begins_with(name, search->mangled_const));
 }
@@ -86,7 +86,7 @@ static void look_in_table(struct search *search, Elf *elf, Elf_Scn *section, Elf
 		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
 		    !name || is_hidden(versions, i) || !matches(search, name))
 			continue;
-		/* Both tables may have it, and aliases. */
+		/* Aliases, and symbols in both tables, have equal addresses. */
 		if (search->found && search->address != symbol.st_value)
 			search->several = true;
 		search->address = symbol.st_value;

@@ -8,10 +8,10 @@
 struct trigger;
 struct trigger_config;
 
-/* From then on the text is SYS:NAME. */
+/* Reduces the text to SYS:NAME. */
 int event_check(struct config *config);
 int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
-/* -ENOENT: there is none of this name. */
+/* -ENOENT: no such tracepoint. */
 int event_attach(struct trigger *trigger, const struct trigger_config *config,
 		 const struct log *log);
 

@@ -20,7 +20,7 @@ struct filter {
 	int events_fd, seen_fd; /* of filter_events and filter_seen */
 	int nr_possible;
 	char *event, *text;
-	__u64 id; /* of the tracepoint */
+	__u64 id; /* id of the tracepoint */
 	int *fds; /* by possible CPU; -1: none */
 };
 
@@ -41,7 +41,7 @@ static int filter_parse(struct filter *filter, const char *event)
 	return filter->event && filter->text ? 0 : -ENOMEM;
 }
 
-/* A file of the tracepoint's folder, in `text`. */
+/* Reads a file of the tracepoint's folder. */
 static int filter_read(const char *event, const char *file, char *text, size_t size)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -105,7 +105,7 @@ static int filter_open_on(struct filter *filter, int cpu)
 		return -errno;
 	if (ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, filter->text))
 		return -errno;
-	/* In this order: the program compares with what the map has from here on. */
+	/* Keep this order: the program compares with the map from here on. */
 	if (bpf_map_update_elem(filter->events_fd, &key, fd, BPF_ANY) ||
 	    bpf_map_update_elem(filter->seen_fd, &key, &none, BPF_ANY))
 		return -errno;

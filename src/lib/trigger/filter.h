@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A filter of a tracepoint, as in `perf record --filter`, for the programs of bpf/filter.h. */
+/* Filters of tracepoints, in the syntax of `perf record --filter`, for the programs of
+ * bpf/filter.h. */
 #ifndef LIB_TRIGGER_FILTER_H
 #define LIB_TRIGGER_FILTER_H
 
@@ -12,28 +13,27 @@ struct filter;
 struct trigger;
 
 struct filter_config {
-	/* Needed only until filter_open() returns: names the option in messages, as "trigger
-	 * event"; SYS:NAME/FILTER/ */
+	/* Needed until filter_open() returns: the option, for messages, such as "trigger event";
+	 * SYS:NAME/FILTER/ */
 	const char *what, *event;
 	enum trigger_filter number;
-	/* None: all. Those that are offline are left out. */
+	/* None: all. Offline ones are skipped. */
 	const int *cpus;
 	size_t nr_cpus;
 };
 
-/* Whether a tracepoint SYS:NAME[/FILTER/] has a filter: 0, 1, or -EINVAL: it does not end, or is
- * empty. */
+/* Whether SYS:NAME[/FILTER/] has a filter: 1, 0, or -EINVAL if it is empty or has no end. */
 int filter_has(const char *event);
 
-/* Before the programs are loaded: makes room for all filters. */
+/* Makes room for all filters, before the programs are loaded. */
 void filter_load(const struct trigger *trigger);
-/* Makes trigger->filters[number]. Call before the program is attached to the tracepoint, and
- * filter_start() after it. The CPUs must outlive it. Logs why it fails: -EINVAL: the kernel rejects
- * the filter. */
+/* Creates trigger->filters[number]. Attach the program to the tracepoint between filter_open() and
+ * filter_start(). The CPUs must outlive it. Logs failures; -EINVAL: the kernel rejects the
+ * filter. */
 int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log);
 /* NULL is ignored. */
 int filter_start(const struct filter *filter);
-/* The CPU is back: the kernel has closed its event. */
+/* Reopens the event of a CPU that was offline: the kernel has closed it. */
 int filter_cpu_online(struct filter *filter, int cpu);
 /* NULL is ignored. */
 void filter_free(struct filter *filter);

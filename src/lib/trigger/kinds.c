@@ -112,7 +112,7 @@ static int take(struct config *config, const struct perf_poke_trigger *trigger)
 		return log_error(&config->log, -EINVAL, "trigger %s '%s': takes no text",
 				 row->choice.name, trigger->text);
 	*asked = trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
-	/* Whatever the latency. */
+	/* At any latency. */
 	if (row->choice.argument)
 		*asked = 1;
 	config->texts[trigger->kind] = trigger->text;

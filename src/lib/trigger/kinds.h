@@ -8,17 +8,17 @@
 
 struct trigger_row {
 	struct perf_poke_choice choice; /* first: see session/choices.c */
-	bool timers;			/* late timers: needs a workload that arms some */
-	bool has_text;			/* besides the threshold */
-	bool anywhere;			/* takes spikes on CPUs that are not watched, too */
-	/* Checks the options that belong to the kind; called even if it is not watched. Logs. NULL,
-	 * as the next two: nothing to do. */
+	bool timers;			/* watches late timers: needs a workload that arms some */
+	bool has_text;			/* in addition to the threshold */
+	bool anywhere;			/* also takes spikes on CPUs that are not watched */
+	/* Checks the options of the kind, even if it is not watched. Logs. NULL, like the next two:
+	 * nothing to do. */
 	int (*check)(struct config *config);
-	/* Before the programs are loaded: chooses those of the kind ("?" in bpf/), and sets their
-	 * constants and the sizes of their maps. Logs. */
+	/* Before loading: selects the programs of the kind ("?" in bpf/), and sets their constants
+	 * and the sizes of their maps. Logs. */
 	int (*load)(struct trigger *trigger, const struct trigger_config *config,
 		    const struct log *log);
-	/* Attaches what cannot be attached by the name of its section. Logs. */
+	/* Attaches programs that their section name does not attach. Logs. */
 	int (*attach)(struct trigger *trigger, const struct trigger_config *config,
 		      const struct log *log);
 	struct probe probe;
@@ -28,9 +28,9 @@ struct trigger_row {
 const struct trigger_row *trigger_row(size_t kind);
 const char *trigger_kind_name(unsigned int kind);
 
-/* Fills in the thresholds and texts of config->triggers. On failure logs why. */
+/* Sets thresholds and texts from config->triggers. Logs failures. */
 int triggers_check(struct config *config);
-/* Undoes what an earlier run has adapted. */
+/* Restores thresholds that an earlier run has adapted. */
 void triggers_reset(struct config *config);
 
 #endif

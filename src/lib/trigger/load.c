@@ -35,7 +35,7 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 	const struct trigger_spike *record = data;
 	struct trigger *trigger = ctx;
 
-	/* Ignores the records of rtla_kicks. */
+	/* Skips the records of rtla_kicks. */
 	if (size < sizeof(*record))
 		return 0;
 	if (record->what == TRIGGER_STOP) {
@@ -47,7 +47,7 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* The rows of the linear histogram: see bpf/linear.h. */
+/* Rows of the linear histogram: see bpf/linear.h. */
 static void trigger_watch(struct trigger *trigger, const struct trigger_config *config)
 {
 	for (int kind = TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
@@ -115,7 +115,8 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
 }
 
-/* rtla's programs need a tracepoint that not every kernel has, and another to hold the trace. */
+/* rtla's programs need a tracepoint that not every kernel has, and another one to delay rtla's stop
+ * of the trace. */
 static void trigger_set_rtla(struct trigger *trigger, bool rtla)
 {
 	const struct trigger_bpf *skel = trigger->skel;
@@ -144,7 +145,7 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 		more |= kind != TRIGGER_IRQ;
 		err = row->load ? row->load(trigger, config, log) : 0;
 	}
-	/* Its program counts always. */
+	/* Its program always counts. */
 	if (!config->thresholds_ns[TRIGGER_IRQ])
 		rodata->thresholds_ns[TRIGGER_IRQ] = UINT64_MAX;
 	if (more)
@@ -154,9 +155,8 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 	return err;
 }
 
-/* Loading a program that calls bpf_trace_printk() enables a tracefs event, so that all such
- * messages go to the trace buffer. Our perf events do not need that.
- */
+/* Loading a program that calls bpf_trace_printk() enables a tracefs event, which writes all such
+ * messages to the trace buffer. Our perf events do not need it. */
 static int trigger_load_quietly(struct trigger *trigger)
 {
 	const char *event = "events/bpf_trace/bpf_trace_printk/enable";
@@ -173,12 +173,12 @@ static int trigger_load_quietly(struct trigger *trigger)
 	return err;
 }
 
-/* All are compiled from one source and differ only in the kernel functions that they call. */
+/* All skeletons have one source and differ only in the kernel functions that they call. */
 static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 {
 	const uint64_t *thresholds = config->thresholds_ns;
-	/* With a BTF path libbpf does not search the BTF of modules for missing types (not every
-	 * kernel has timerlat's), which needs CAP_SYS_ADMIN. It reads the file twice then. */
+	/* With a BTF path libbpf does not search modules for missing types, which needs
+	 * CAP_SYS_ADMIN; some kernels lack timerlat's. It then reads the file twice. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts,
 		    .btf_custom_path = thresholds[TRIGGER_THREAD] || thresholds[TRIGGER_USER]
 					       ? TRIGGER_BTF
@@ -195,7 +195,7 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 	return trigger_bpf__open_opts(&opts);
 }
 
-/* The sections of programs that user space runs name nothing to attach to. */
+/* Programs run by user space have sections that name no attach point. */
 static int trigger_attach(struct trigger *trigger, const struct trigger_config *config,
 			  const struct log *log)
 {
@@ -222,7 +222,7 @@ static int trigger_attach(struct trigger *trigger, const struct trigger_config *
 	return err;
 }
 
-/* Of no CPU, as to try it, there are always events. */
+/* No CPU, as in a probe: nothing to open. */
 static int trigger_set_branches(struct trigger *trigger, const struct trigger_config *config)
 {
 	size_t nr = config->branches ? config->nr_cpus : 0;
@@ -285,7 +285,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
 	trigger->session->size = sizeof(*trigger->session);
-	/* Notes the controller. */
+	/* Tells the program the controller's task. */
 	err = trigger_run(trigger->skel->progs.trigger_self);
 	if (err)
 		return log_error(log, err, "cannot map the session's description: %s",
@@ -323,7 +323,7 @@ int trigger_try_config(const struct trigger_config *config, struct probe_detail 
 	return err;
 }
 
-/* Loads the program even without events: so it is known that the kernel takes it. */
+/* Loads the program even without events, to learn whether the kernel accepts it. */
 int trigger_try_branches(struct probe_detail *detail)
 {
 	const struct trigger_config config = { .branches = true };

@@ -20,7 +20,7 @@ static void make_classes(__u8 *classes)
 	classes['u'] = classes['>'] = MARKER_UNIT;
 }
 
-/* After a mismatch the search goes on as if it had begun with the second character: in the state
+/* After a mismatch the search continues as if it had begun at the second character, in the state
  * `again`, whose row is complete by then. */
 void marker_make(__u8 *classes, __u8 *next, const char *word)
 {

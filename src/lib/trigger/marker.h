@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A text in the trace_marker as a trigger: see struct trigger_row. */
+/* Text in trace_marker as a trigger: see struct trigger_row. */
 #ifndef LIB_TRIGGER_MARKER_H
 #define LIB_TRIGGER_MARKER_H
 
@@ -16,8 +16,8 @@ int marker_load(struct trigger *trigger, const struct trigger_config *config,
 /* Whether the kernel loads the program. */
 int marker_try(struct probe_detail *detail);
 
-/* What the program looks for, as tables. word: 1 to MARKER_WORD_MAX bytes. The tables are zeroed;
- * they have MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_step(). */
+/* Builds the search tables of the program. word: 1 to MARKER_WORD_MAX bytes. The tables are zeroed,
+ * with MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_step(). */
 void marker_make(__u8 *classes, __u8 *next, const char *word);
 
 #endif

@@ -25,7 +25,7 @@ static int report_read(struct perf_poke_report *to, const struct perf_poke_repor
 	return !to->expected_ns || to->tid < 0 || to->cpu < -1 ? -EINVAL : 0;
 }
 
-/* Not libbpf's function: that one does not promise to be async-signal-safe. */
+/* libbpf does not promise that its function is async-signal-safe. */
 static int report_run(int prog_fd, const struct trigger_report *args, int cpu)
 {
 	union bpf_attr attr;

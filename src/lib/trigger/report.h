@@ -7,12 +7,12 @@
 
 struct trigger;
 
-/* One system call; async-signal-safe. Returns 1 for a spike that is taken, 0, or a negative errno
+/* One system call; async-signal-safe. Returns 1 if it took a spike, 0 if not, or a negative errno
  * as perf_poke__report(). */
 int report_send(int prog_fd, const struct perf_poke_report *report);
 
-/* The same for the session of this process: what it would not capture is counted without a system
- * call, which takes longer than a write to the trace_marker. */
+/* The same for a session of this process: latencies that are no spike are counted without a system
+ * call, faster than a write to trace_marker. */
 int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report);
 
 #endif

@@ -15,7 +15,7 @@ static const struct span_row {
 	const char *name, *usage;
 	int parts;
 	bool is_entry, is_exit;
-	bool whole; /* alone: from the entry to the return of one function */
+	bool whole; /* without an exit: until the function returns */
 	bool fields;
 } rows[SPAN_KINDS] = {
 	[SPAN_TP] = { "tp", "tp:SYS:NAME[/FILTER/]", 2, true, true, false, true },
@@ -41,7 +41,7 @@ static const struct span_row *row_of(const char *text)
 	return NULL;
 }
 
-/* The two dots before EXIT: paths may have such, too. */
+/* Finds the two dots before EXIT: paths may contain dots too. */
 static char *find_exit(char *text)
 {
 	char *dots = text;
@@ -54,7 +54,7 @@ static char *find_exit(char *text)
 	return NULL;
 }
 
-/* Cuts NAME/FILTER/ of a tracepoint. */
+/* Splits NAME/FILTER/ of a tracepoint. */
 static int filter_cut(struct span_point *point, const struct span *span, const struct log *log)
 {
 	char *name = (char *)point->parts[1], *begin = strchr(name, '/');
@@ -88,7 +88,7 @@ static int point_parse(struct span_point *point, const struct span *span, char *
 	point->kind = (enum span_kind)(row - rows);
 	part = text + strlen(row->name) + 1;
 	for (int i = 0; i < row->parts; i++) {
-		/* The last has all the rest, as the colons of C++. */
+		/* The last part takes the rest, such as the colons of C++. */
 		size_t length = i + 1 < row->parts ? strcspn(part, ":") : strlen(part);
 
 		if (!length || (i + 1 < row->parts && !part[length]))
@@ -102,7 +102,7 @@ static int point_parse(struct span_point *point, const struct span *span, char *
 	return point->kind == SPAN_TP ? filter_cut(point, span, log) : 0;
 }
 
-/* FIELD or argN, for both or as ENTRY's:EXIT's. */
+/* FIELD or argN, for both; or ENTRY's:EXIT's. */
 static int by_parse(struct span *span, char *by, const struct log *log)
 {
 	struct span_point *points[] = { &span->entry, &span->exit };
@@ -137,7 +137,7 @@ static int by_parse(struct span *span, char *by, const struct log *log)
 	return 0;
 }
 
-/* Whether a function was written twice. */
+/* Whether entry and exit name the same function. */
 static bool is_one_function(const struct span_point *entry, const struct span_point *exit)
 {
 	if (entry->kind == SPAN_FN && exit->kind == SPAN_FN)
@@ -176,7 +176,7 @@ static int points_parse(struct span *span, char *text, const struct log *log)
 	return err;
 }
 
-/* The options that follow the points: a symbol of C++ may have commas, too. */
+/* Cuts the options after the points. C++ symbols may contain commas. */
 static char *cut_by(char *text)
 {
 	char *by = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Spans: what begins and ends them, as text. */
+/* Parses spans: their entries and exits. */
 #ifndef LIB_TRIGGER_SPAN_H
 #define LIB_TRIGGER_SPAN_H
 
@@ -11,7 +11,7 @@
 
 #define SPAN_PARTS 3
 
-/* The ways to attach to an entry or exit. */
+/* Kinds of entries and exits. */
 enum span_kind {
 	SPAN_TP,
 	SPAN_FN,
@@ -23,20 +23,20 @@ enum span_kind {
 
 struct span_point {
 	enum span_kind kind;
-	const char *parts[SPAN_PARTS]; /* what is between the colons, as tp:SYS:NAME */
+	const char *parts[SPAN_PARTS]; /* between the colons, as in tp:SYS:NAME */
 	const char *filter;	       /* of a tracepoint; NULL: none */
 	const char *argument;	       /* of `by` */
 };
 
 struct span {
-	char *name, *text; /* the points refer to these */
+	char *name, *text; /* that the points refer to */
 	struct span_point entry, exit;
 	enum span_by by;
-	bool whole;   /* both of one function */
-	bool overrun; /* a spike before its exit */
+	bool whole;   /* from call to return of one function */
+	bool overrun; /* takes the spike at the threshold, before the exit */
 };
 
-/* NAME=ENTRY..EXIT[,by=thread|cpu|ARG][,overrun] or NAME=FUNCTION[,...]. Logs why it fails:
+/* Parses NAME=ENTRY..EXIT[,by=thread|cpu|ARG][,overrun] or NAME=FUNCTION[,...]. Logs failures:
  * -EINVAL. */
 int span_parse(struct span *span, const char *text, const struct log *log);
 void span_destroy(struct span *span);

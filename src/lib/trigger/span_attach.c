@@ -15,16 +15,16 @@
 #include "trigger/state.h"
 #include "trigger/trigger.h"
 
-/* Spans that have not ended: threads in a system call, or requests under way. */
+/* Open spans: threads in a system call, or requests in flight. */
 #define SPANS_MAX 16384
 
-/* Forms of arguments and places of a probe. */
+/* Limits of argument forms and of places of a probe. */
 #define USDT_SPECS 256
 #define USDT_PLACES 1024
 
 #define PMUS "/sys/bus/event_source/devices/"
 
-/* An end of the span: its entry or its exit. */
+/* The entry or the exit. */
 struct span_side {
 	const struct span *span;
 	const struct span_point *point;
@@ -94,7 +94,7 @@ static struct span_argument *argument_of(struct trigger *trigger, const struct s
 						      : &rodata->span_entry_argument);
 }
 
-/* The kernel has a tracepoint for all system calls, from which perf makes one for each. */
+/* A tracepoint of perf only: the kernel has one for all system calls. */
 static bool is_system_call(const struct span_point *point)
 {
 	return !strcmp(point->parts[0], "syscalls");
@@ -123,7 +123,7 @@ static int load_tp(struct trigger *trigger, const struct span_side *side)
 	return 0;
 }
 
-/* On all CPUs: a span may begin and end on any. */
+/* On all CPUs, because a span may begin and end on any. */
 static int attach_filter(struct trigger *trigger, const struct span_side *side)
 {
 	const struct span_point *point = side->point;
@@ -143,7 +143,7 @@ static int attach_filter(struct trigger *trigger, const struct span_side *side)
 	return filter_open(trigger, &filter, side->log);
 }
 
-/* In this order the programs run, and the filter between them. */
+/* The programs run in this order, with the filter in between. */
 static int attach_tp(struct trigger *trigger, const struct span_side *side)
 {
 	struct span_program to = SPAN_PROGRAM(trigger->skel, side, tp);
@@ -223,7 +223,7 @@ static int load_uprobe(struct trigger *trigger, const struct span_side *side)
 	return check_file(side);
 }
 
-/* Cuts +OFFSET off SYMBOL+OFFSET; all of 0xOFFSET is one. */
+/* Splits SYMBOL+OFFSET; 0xOFFSET alone is an offset. */
 static int cut_offset(char *symbol, uint64_t *offset)
 {
 	char *plus = strrchr(symbol, '+');
@@ -231,7 +231,7 @@ static int cut_offset(char *symbol, uint64_t *offset)
 	char *end;
 
 	*offset = 0;
-	/* An operator of C++ may end with a plus. */
+	/* A C++ operator may end with a plus. */
 	if (*number < '0' || *number > '9')
 		return 0;
 	*offset = strtoull(number, &end, 0);
@@ -241,7 +241,7 @@ static int cut_offset(char *symbol, uint64_t *offset)
 	return 0;
 }
 
-/* Of a file without a path, which libbpf looks for, libbpf finds the function too. */
+/* A file name without a path is left to libbpf, function included. */
 static int find_uprobe(const char *file, char *symbol, uint64_t *offset)
 {
 	uint64_t function = 0;
@@ -373,7 +373,7 @@ static int attach_thread_exit(struct trigger *trigger, const struct log *log)
 	return log_error(log, -errno, "cannot attach to sched_process_exit: %s", strerror(errno));
 }
 
-/* The exit first: a span that begins is not left open. */
+/* Exit first, so that no span that begins is left open. */
 int span_attach(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	_cleanup_(span_destroy) struct span span = {};
@@ -383,7 +383,7 @@ int span_attach(struct trigger *trigger, const struct trigger_config *config, co
 
 	if (!err)
 		err = ways[exit.point->kind].attach(trigger, &exit);
-	/* Behind an exit that is the end of a thread itself. */
+	/* After the exit, which may be the end of a thread itself. */
 	if (!err && span.by == SPAN_BY_THREAD)
 		err = attach_thread_exit(trigger, log);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Made by load.c, used by trigger.c. */
+/* Internals of the trigger: created by load.c, used by trigger.c. */
 #ifndef LIB_TRIGGER_STATE_H
 #define LIB_TRIGGER_STATE_H
 
@@ -9,12 +9,12 @@
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
 
-/* Needs the types of the headers above. */
+/* After the types that it needs. */
 #include "bpf/trigger.skel.h"
 
 struct trigger {
 	struct trigger_bpf *skel;
-	struct bpf_program *hrtimer; /* that of these which is attached */
+	struct bpf_program *hrtimer; /* the attached one of these */
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
 	struct trigger_cpu *more; /* of cpus_more */
@@ -33,17 +33,17 @@ struct trigger {
 	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
 		session_size, noise_parts_size;
 	struct trigger_session *session; /* mapping of the map `session` */
-	uint64_t missed;		 /* final, once detached */
-	struct trigger_spike spike;	 /* at most one per arming */
+	uint64_t missed;		 /* final value, once detached */
+	struct trigger_spike spike;	 /* at most one each time it is armed */
 	bool have_spike;
 	bool stop_asked;
 };
 
-/* The table of a kind of latency; NULL: not counted. */
+/* The row of a CPU and a kind; NULL: not counted. */
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 				     enum trigger_kind kind);
 
-/* Runs a program here and now. Returns its result, or a negative errno. */
+/* Runs a program on this CPU. Returns its result, or a negative errno. */
 int trigger_run(const struct bpf_program *prog);
 
 #endif

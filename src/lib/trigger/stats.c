@@ -53,7 +53,7 @@ uint64_t stats_percentile(const struct stats_table *table, double percent)
 	uint64_t total = 0, seen = 0, counts[TRIGGER_BUCKETS];
 	double wanted;
 
-	/* Reads each bucket once; the total is the sum of what was read. */
+	/* Reads each bucket once; the total is the sum of these reads. */
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
 		total += counts[i] = stats_count(table, i);
 	wanted = total * percent / 100;
@@ -61,7 +61,7 @@ uint64_t stats_percentile(const struct stats_table *table, double percent)
 		uint64_t high_ns = i + 1 < TRIGGER_BUCKETS ? bucket_low_ns(i + 1) - 1 : UINT64_MAX;
 
 		seen += counts[i];
-		/* The bucket's upper end, unless the maximum is less. */
+		/* The upper end of the bucket, but at most the maximum. */
 		if (seen && seen >= wanted)
 			return high_ns < max_ns ? high_ns : max_ns;
 	}

@@ -8,7 +8,7 @@
 #include "pidfd.h"
 #include "utf8.h"
 
-/* The text of a field of /proc/PID/status. */
+/* Reads a field of /proc/PID/status. */
 static int read_status(int pid, const char *field, char *value, size_t size)
 {
 	_cleanup_fclose_ FILE *file = NULL;
@@ -30,7 +30,7 @@ static int read_status(int pid, const char *field, char *value, size_t size)
 	return -ESRCH;
 }
 
-/* By its name or its program's: perf, perf_6.1, perf-6.12 and the like. */
+/* Compares the names of task and program: perf, perf_6.1, perf-6.12 and the like. */
 static bool is_perf(const struct target *target)
 {
 	char path[64], program[256];
@@ -46,8 +46,8 @@ static bool is_perf(const struct target *target)
 	return base && !strncmp(base + 1, "perf", 4);
 }
 
-/* The pidfd is opened first: if the process is alive after everything was read, the PID was never
- * reused. */
+/* The pidfd is opened first: if the process is still alive after everything was read, the PID was
+ * not reused. */
 static int target_open_pidfd(struct target *target)
 {
 	char text[32];
@@ -59,11 +59,11 @@ static int target_open_pidfd(struct target *target)
 	target->pidfd = pidfd_of(target->tgid);
 	if (target->pidfd >= 0)
 		return 0;
-	/* -EINVAL: the PID is a thread's now. */
+	/* -EINVAL: the PID is now a thread's. */
 	return target->pidfd == -EINVAL ? -ESRCH : target->pidfd;
 }
 
-/* First the task, then its program and handlers, so that a later exec or change is noticed. */
+/* Reads the task first, so that a later exec or change of handlers is noticed. */
 static int target_identify(struct target *target, uint64_t *caught)
 {
 	char text[32];
@@ -131,7 +131,7 @@ int target_open(struct target *target, const struct perf_poke_target *wanted, co
 
 int target_signal(const struct target *target)
 {
-	/* A thread of a process that was alive just before, so neither ID can have been reused. */
+	/* A thread of a process that was alive just before: neither ID was reused. */
 	if (target->tid != target->tgid) {
 		int err = pidfd_signal(target->pidfd, 0);
 

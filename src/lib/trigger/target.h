@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A target: from a PID to a task that is never mistaken for another. */
+/* Targets: identifies a task by PID, and never signals another. */
 #ifndef LIB_TRIGGER_TARGET_H
 #define LIB_TRIGGER_TARGET_H
 
@@ -17,7 +17,7 @@ struct target {
 /* Identifies the task of an ID in our PID namespace. -ESRCH: none. */
 int target_find(int pid, struct poke_target *task);
 
-/* Finds a target. Refuses, with a message, one that the signal would kill or that is not perf:
+/* Finds a target. Refuses, with a message, one that is not perf or that the signal would kill:
  * -ESRCH, -EINVAL, -EPERM. */
 int target_open(struct target *target, const struct perf_poke_target *wanted,
 		const struct log *log);

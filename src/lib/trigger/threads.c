@@ -12,7 +12,7 @@
 #include "trigger/target.h"
 #include "units.h"
 
-/* Threads whose timers have expired, or that were woken, but that have not run yet. */
+/* Woken threads, or threads with an expired timer, that have not run yet. */
 #define SLEEPERS_MAX 4096
 
 /* An all-digit string is a thread ID. */
@@ -43,7 +43,7 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 	return 0;
 }
 
-/* The kinds of timers that the kernel shows. */
+/* Finds the timer callbacks that the kernel shows. */
 static void find_functions(struct trigger_threads *threads)
 {
 	if (kallsyms_find("timerlat_irq", &threads->timerlat_irq))
@@ -102,7 +102,7 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	return 0;
 }
 
-/* Of both triggers at once. */
+/* Loads both triggers at once. */
 int threads_load(struct trigger *trigger, const struct trigger_config *config,
 		 const struct log *log)
 {

@@ -6,7 +6,7 @@
 #include "options/config.h"
 #include "trigger/trigger.h"
 
-/* Which threads are watched, and how. The workload must be chosen. Logs what is missing:
+/* Determines which threads to watch, and how. The workload must be chosen. Logs what is missing:
  * -EOPNOTSUPP, -EINVAL, -ESRCH. */
 int threads_configure(const struct config *config, struct trigger_threads *threads);
 

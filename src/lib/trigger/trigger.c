@@ -134,7 +134,7 @@ static int trigger_pin_one(int fd, const char *folder, const char *name)
 int trigger_pin(const struct trigger *trigger, const char *folder)
 {
 	const struct trigger_bpf *skel = trigger->skel;
-	/* An observer that finds the last one finds all. */
+	/* Pinned in this order: an observer that finds the last one finds all. */
 	const struct {
 		int fd;
 		const char *name;

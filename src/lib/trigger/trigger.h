@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * trigger/: what is watched. May include options/ and base/.
- *
- * The controller's side of bpf/trigger.bpf.c: load, arm, read.
+ * trigger/: loads, arms and reads bpf/trigger.bpf.c, which watches for spikes. May include options/
+ * and base/.
  */
 #ifndef LIB_TRIGGER_H
 #define LIB_TRIGGER_H
@@ -19,7 +18,7 @@
 struct perf_poke_stats;
 struct trigger;
 
-/* The function that POKE_WAY_TASK_WORK calls; some kernels append "_impl". */
+/* Called by POKE_WAY_TASK_WORK; some kernels append "_impl". */
 #define TRIGGER_TASK_WORK "bpf_task_work_schedule_signal"
 
 /* Names of pins, see trigger_pin(). */
@@ -29,14 +28,14 @@ struct trigger;
 #define TRIGGER_PIN_TARGETS "targets"
 #define TRIGGER_PIN_POKE "poke"
 #define TRIGGER_PIN_STOP "stop"
-#define TRIGGER_PIN_REPORT "report" /* only where reports are watched */
+#define TRIGGER_PIN_REPORT "report" /* only if reports are watched */
 
 /* What the triggers thread, user and wakeup watch. */
 struct trigger_threads {
-	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: there is none */
-	bool samples;			       /* timerlat reports each sample */
-	bool noise;			       /* osnoise reports what ran instead */
-	bool claimed;			       /* only threads that called trigger_claim() */
+	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: none */
+	bool samples;			       /* timerlat reports its samples */
+	bool noise;			       /* osnoise reports the noise */
+	bool claimed;			       /* only those that called trigger_claim() */
 	uint32_t wakeup_pid;
 	char wakeup_comm[16];
 };
@@ -45,114 +44,111 @@ struct trigger_config {
 	const int *cpus;
 	size_t nr_cpus;
 	uint64_t thresholds_ns[TRIGGER_KINDS]; /* by enum trigger_kind; 0: not watched */
-	const char *texts[TRIGGER_KINDS];      /* of those that take one */
+	const char *texts[TRIGGER_KINDS];      /* for kinds with a text */
 	uint64_t function;		       /* address; 0 for any */
 	uint64_t linear_width_ns;
 	uint64_t linear_entries; /* 0: no linear histogram */
 	struct trigger_threads threads;
-	/* Printed to pause and resume a trace, less than TRIGGER_MESSAGE_SIZE bytes; NULL or "":
-	 * not. */
+	/* Messages that pause and resume a trace, shorter than TRIGGER_MESSAGE_SIZE; NULL or "":
+	 * none. */
 	const char *pause_message, *resume_message;
-	/* The targets to poke, and how (bits of enum poke_way; 0: no targets). */
+	/* Targets to poke, and bits of enum poke_way; 0: no targets. */
 	const struct poke_target *targets;
 	size_t nr_targets;
 	uint32_t poke_ways;
-	const char *poke_message; /* as the others */
-	bool stacks;		  /* takes the stacks at a spike */
-	bool branches;		  /* and the branch records, where there are any */
-	bool rtla;		  /* takes rtla's spikes, if the kernel reports them */
+	const char *poke_message; /* like the other messages */
+	bool stacks;		  /* take the stacks at a spike */
+	bool branches;		  /* and the branch records, if available */
+	bool rtla;		  /* take rtla's spikes, if the kernel reports them */
 };
 
-/* Whether the kernel has BTF, by which the program is relocated; logs an error if not.
- */
+/* Whether the kernel has BTF, which the program needs to load; logs an error if not. */
 bool trigger_has_btf(const struct log *log);
 
-/* Loads and attaches. Statistics begin; the trigger is not armed. */
+/* Loads and attaches. Counting begins; the trigger is not armed. */
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log);
 
-/* Whether it can be opened: 0 or a negative errno. The first message is the detail. */
+/* Tests trigger_open(): 0 or a negative errno. The first message is the detail. */
 int trigger_try_config(const struct trigger_config *config, struct probe_detail *detail);
 
-/* Whether the kernel loads the program with this way to poke: 0 or a negative errno. */
+/* Tests whether the kernel loads the program with this way to poke: 0 or a negative errno. */
 int trigger_try(enum poke_way way);
 
-/* The same of branch records, and whether this CPU has any. */
+/* The same for branch records, which this CPU must have. */
 int trigger_try_branches(struct probe_detail *detail);
 
 /* Readable when there may be a spike. */
 int trigger_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
-/* Only above the configured threshold. */
+/* Sets a threshold above the configured one. */
 void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns);
 /* Latencies below the floor, or before that time, are counted but not taken. */
 void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns);
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);
-/* Disarms, and returns the sequence number of a spike that the caller takes; 0: it was not armed.
- */
+/* Disarms. Returns the sequence of a spike that the caller takes; 0: not armed. */
 uint64_t trigger_take(struct trigger *trigger);
-/* Returns 1 and a spike or poke; or 0. */
+/* Returns 1 with a spike or poke, or 0. */
 int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
-/* Whether a request to stop has been read. */
+/* Whether a stop request has been read. */
 bool trigger_stop_asked(const struct trigger *trigger);
 
-/* Called by a thread of the workload on its CPU: marks its timers as the workload's. */
+/* Marks the timers of the calling thread, on its CPU, as the workload's. */
 int trigger_claim(const struct trigger *trigger);
 
-/* The program for rtla's action, owned by the trigger. -ENOENT: not requested, or not supported by
- * this kernel. */
+/* The program for rtla's action, owned by the trigger. -ENOENT: not requested or not supported. */
 int trigger_rtla_fd(const struct trigger *trigger);
 
-/* The program that takes reports, owned by the trigger. -ENOENT: not watched. */
+/* The program that receives reports, owned by the trigger. -ENOENT: not watched. */
 int trigger_report_fd(const struct trigger *trigger);
 
 /* No spike is taken while this is set. Any thread. */
 void trigger_set_disarmed(struct trigger *trigger, bool disarmed);
 
-/* Makes a record like a spike's. -EBUSY: not armed. Any thread. */
+/* Creates a record like that of a spike. -EBUSY: not armed. Any thread. */
 int trigger_poke(const struct trigger *trigger);
 
-/* What others see of the session. */
+/* The part of the session that others see. */
 struct trigger_session *trigger_session(const struct trigger *trigger);
 /* Pins maps and programs in a folder of bpffs. */
 int trigger_pin(const struct trigger *trigger, const char *folder);
 
-/* Resumes the trace of a CPU that the trigger has paused. */
+/* Resumes the trace of a CPU that the trigger paused. */
 int trigger_resume(const struct trigger *trigger, int cpu);
 
-/* The kernel drops perf events on idle CPUs: leave those spikes to another way. */
+/* The kernel drops perf events on idle CPUs: leaves those spikes to another way. */
 void trigger_set_drops_idle(struct trigger *trigger);
 
-/* Checks the targets again, right before the caller signals one: those that must no longer be
- * signalled become `gone`. */
+/* Checks the targets again, right before a signal: sets `gone` in those that must not be signalled
+ * any more. */
 int trigger_look(const struct trigger *trigger);
 
-/* The targets; NULL: none. Live memory, as the next. */
+/* The targets; NULL: none. Live memory, like the next. */
 volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 
 /* Live memory: each field may change at any time. */
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);
-/* The same for another kind of latency. */
+/* The same for another kind. */
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
 						    enum trigger_kind kind);
-/* Of spans. */
+/* For spans. */
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
-/* Live memory too: linear_entries buckets of equal width, then one for larger latencies. */
+/* Live memory: linear_entries buckets of equal width, then one for larger latencies. */
 const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched);
-/* The latencies known so far of the spike's activation. Returns false if they are no longer this
- * spike's. Any thread. */
+/* The latencies of the spike's activation so far. False if those of this spike are gone. Any
+ * thread. */
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
 		       struct trigger_latencies *latencies);
-/* The stacks at a spike. Returns false if there are none of this spike (any more). Any thread. */
+/* The stacks at a spike. False if those of this spike are missing or gone. Any thread. */
 bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 		    struct trigger_stacks *stacks);
-/* Reads the kernel's code before an address. One thread at a time. */
+/* Reads kernel code before an address. One thread at a time. */
 int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE]);
 /* A CPU that was offline is back. */
 int trigger_cpu_online(struct trigger *trigger, int cpu);
-/* Whether those latencies come with noise. */
+/* Whether trigger_latencies() includes noise. */
 bool trigger_has_noise(const struct trigger *trigger);
-/* Expiries on any CPU that the program missed because it was already running there. */
+/* Expiries, on all CPUs, that the program missed because it was already running there. */
 uint64_t trigger_missed(const struct trigger *trigger);
 
 /* Detaches the program; statistics stay. */
