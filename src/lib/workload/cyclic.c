@@ -14,14 +14,14 @@
 #include "clock.h"
 #include "trigger/trigger.h"
 
-/* For so many periods a thread tries to return to its CPU once that is back online: up to Linux 6.8
- * the cpusets learn of the CPU only some time later. */
+/* Periods for which a thread tries to return to its CPU: up to Linux 6.8 cpusets learn late that
+ * the CPU is back online. */
 #define RETURN_TRIES 1000
 
 struct cyclic_thread {
 	pthread_t thread;
 	int cpu;
-	unsigned int tries; /* left to return to its CPU */
+	unsigned int tries; /* left, to return to its CPU */
 	void *stack;
 	size_t stack_size;
 	struct cyclic *cyclic;
@@ -44,8 +44,9 @@ static void cyclic_return(struct cyclic_thread *thread)
 				 __ATOMIC_RELAXED);
 }
 
-/* Waits for no signal. When a stopped process continues, the kernel restarts nanosleep() with an
- * expiry in the past, which would count as latency; it does not restart sigtimedwait(). */
+/* Waits for a signal that never comes. When a stopped process continues, the kernel restarts
+ * nanosleep() with an expiry in the past, which would count as latency; it does not restart
+ * sigtimedwait(). */
 static void cyclic_sleep(uint64_t ns)
 {
 	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
@@ -78,7 +79,7 @@ static void *cyclic_run(void *arg)
 	while (!__atomic_load_n(&thread->cyclic->stop, __ATOMIC_RELAXED)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-		/* Missed periods are skipped. */
+		/* Skip missed periods. */
 		next_ns += period_ns;
 		if (next_ns <= now)
 			next_ns += ((now - next_ns) / period_ns + 1) * period_ns;
@@ -88,8 +89,8 @@ static void *cyclic_run(void *arg)
 	return NULL;
 }
 
-/* The thread touches its stack only, so locking the stack prevents page faults. Locking the whole
- * process is for the caller to decide. */
+/* Prevents page faults: the thread touches only its stack. Locking the whole process is up to the
+ * caller. */
 static int cyclic_lock_stack(struct cyclic_thread *thread)
 {
 	void *stack;
@@ -122,7 +123,7 @@ static int cyclic_create(struct cyclic_thread *thread, int priority)
 	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
 	pthread_attr_setschedparam(&attr, &param);
-	/* Leave signals to the caller's threads. */
+	/* Signals are for the caller's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	err = pthread_create(&thread->thread, &attr, cyclic_run, thread);

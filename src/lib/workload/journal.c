@@ -11,7 +11,7 @@
 
 #define PREFIX "settings-"
 #define LOCK_TRIES 1000
-/* All timerlat and osnoise tracers share the settings in this folder of tracefs. */
+/* Tracefs folder of settings that all timerlat and osnoise tracers share. */
 #define SHARED "osnoise/"
 
 enum kind {
@@ -20,14 +20,14 @@ enum kind {
 	KIND_MADE = 'm',
 };
 
-/* A line of the file: KIND NAME TAB BEFORE TAB AFTER; BEFORE and AFTER of an option are words.
+/* A line of the file: KIND NAME TAB BEFORE TAB AFTER; for an option, BEFORE and AFTER are words.
  * Settings that need no change have no line. */
 struct entry {
 	enum kind kind;
 	char *name, *before, *after;
 };
 
-/* Settings that are not as they were set; the first of them as text. */
+/* Settings that others changed, the first few as text. */
 #define FOUND_MAX 4
 struct found {
 	size_t nr;
@@ -38,7 +38,7 @@ struct journal {
 	const char *dir; /* the caller's */
 	int dirfd, tracefs;
 	int fd;	    /* of the file, locked */
-	bool alive; /* this session's, not a dead one's */
+	bool alive; /* of this session, not of a dead one */
 	char file[NAME_MAX + 1];
 	struct entry *entries;
 	size_t nr;
@@ -171,14 +171,14 @@ int journal_mkdir(struct journal *journal, const char *name)
 	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
 }
 
-/* Adds a setting that somebody else has changed. */
+/* Adds a setting that another process changed. */
 static void found_add(struct found *found, const struct entry *entry, const char *now)
 {
 	size_t len = strlen(found->text);
 
 	if (found->nr++ >= FOUND_MAX)
 		return;
-	/* Show only the word that matters. */
+	/* Show only the relevant word. */
 	if (entry->kind == KIND_OPTION && has_word(now, entry->before))
 		now = entry->before;
 	snprintf(found->text + len, sizeof(found->text) - len,
@@ -192,7 +192,8 @@ static void found_add(struct found *found, const struct entry *entry, const char
 			 entry->before);
 }
 
-/* 0: restored, or changed by somebody else; else why it cannot be restored now. */
+/* Returns 0 if restored, or left alone because others changed it; else the reason why it cannot be
+ * restored now. */
 static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
 			 struct found *found)
 {
@@ -212,7 +213,7 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	if (err == -ENOENT)
 		return 0;
 	if (!err && !entry_is(entry, now, entry->after)) {
-		/* A dead session may have died before it set this, or after it restored it. */
+		/* A dead session may have died before it set this or after it restored this. */
 		if (journal->alive || !entry_is(entry, now, entry->before))
 			found_add(found, entry, now);
 		return 0;
@@ -228,7 +229,7 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	return err;
 }
 
-/* Not 0: the file must stay. */
+/* Returns nonzero if the file must stay. */
 static int journal_restore(const struct journal *journal, bool busy)
 {
 	struct found found = {};
@@ -276,7 +277,7 @@ static int open_dir(const char *dir, bool make)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* We act on these files with our privileges. */
+	/* These files direct our privileged writes: check their owner. */
 	if (fstat(fd, &st))
 		return -errno;
 	if (st.st_uid != geteuid() || st.st_mode & 022)
@@ -298,8 +299,8 @@ static int create_file(struct journal *journal)
 	return -EEXIST;
 }
 
-/* Opens and locks the folder. With this lock held, an unlocked file is a dead session's: nobody can
- * be about to lock it. Another session may remove the folder before it is locked. */
+/* Opens and locks the folder. While this lock is held, an unlocked file belongs to a dead session:
+ * nobody is about to lock it. Another session may remove the folder before it is locked. */
 static int lock_dir(const char *dir)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -354,7 +355,7 @@ void journal_close(struct journal *journal, bool busy)
 	journal_free(journal);
 }
 
-/* A line is complete before its setting is changed, so an unfinished one is ignored. */
+/* A line is completed before its setting is changed, so an incomplete line is ignored. */
 static int journal_parse(struct journal *journal, char *line)
 {
 	char *end = line + strlen(line), *before, *after;
@@ -389,7 +390,7 @@ static int journal_read(struct journal *journal)
 	return err;
 }
 
-/* 1: all is restored; 0: a living session's, or it must wait. */
+/* Returns 1 if all is restored, or 0 if it belongs to a living session or must wait. */
 static int recover_file(const char *dir, const char *name, int tracefs, bool busy,
 			const struct log *log)
 {
@@ -434,7 +435,7 @@ int journal_recover(const char *dir, int tracefs, bool busy, const struct log *l
 		ret = recover_file(dir, entry->d_name, tracefs, busy, log);
 		nr += ret > 0;
 	}
-	/* Only the locked folder, and only if it is empty. */
+	/* Removes the locked folder only, and only if empty. */
 	if (!tree_is_removed(dirfd))
 		rmdir(dir);
 	return ret < 0 ? ret : nr;

@@ -14,15 +14,15 @@
 
 #define INSTANCE "perf-poke"
 #define OPTION "OSNOISE_WORKLOAD"
-/* The buffer for the tracer's own records, which nobody reads. */
+/* Buffer for the tracer's own records, which nobody reads. */
 #define BUFFER_KIB 64
 
 enum watched { WATCHED_CPUS, WATCHED_PERIOD, WATCHED_OPTIONS, WATCHED_TRACER, NR_WATCHED };
 
-/* The two exclude each other. */
+/* The two tracers exclude each other. */
 struct tracer {
 	const char *name;
-	/* Settings that others may change while the tracer runs; NULL stands for `tracer_file`. */
+	/* Settings that others may change while the tracer runs; NULL: `tracer_file`. */
 	const char *watched[NR_WATCHED];
 };
 
@@ -38,9 +38,9 @@ static const struct tracer osnoise_tracer = {
 struct timerlat {
 	const struct tracer *tracer;
 	int tracefs;
-	char dir[64]; /* path of tracefs, for libtracefs */
+	char dir[64]; /* path of tracefs for libtracefs */
 	struct journal *journal;
-	struct tracefs_instance *instance; /* NULL: somebody else's tracer is used */
+	struct tracefs_instance *instance; /* NULL: uses another process's tracer */
 	char tracer_file[256];
 	const struct config *config;
 	int inotify;
@@ -53,8 +53,8 @@ static const struct tracer *tracer_of(const struct config *config)
 	return config->workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer : &timerlat_tracer;
 }
 
-/* The running tracer of an instance: TIMERLAT_TAKEN is the other one. folder: relative to tracefs,
- * "" or with a slash at its end. */
+/* The running tracer of an instance; TIMERLAT_TAKEN: the other tracer. folder: relative to tracefs,
+ * empty or with a trailing slash. */
 static enum timerlat_state instance_state(const struct tracer *wanted, int tracefs,
 					  const char *folder)
 {
@@ -73,7 +73,7 @@ static enum timerlat_state instance_state(const struct tracer *wanted, int trace
 		       : TIMERLAT_TAKEN;
 }
 
-/* What runs in any instance but `skip`. folder (300 bytes) is set to that instance's. */
+/* The running tracer of any instance but `skip`. Stores the instance in folder (300 bytes). */
 static enum timerlat_state find_running(const struct tracer *wanted, int tracefs, const char *skip,
 					char *folder)
 {
@@ -176,7 +176,7 @@ static const char *tracer_else(const struct tracer *tracer)
 	return tracer == &timerlat_tracer ? ", or use --workload cyclic" : "";
 }
 
-/* Uses another's tracer unchanged. */
+/* Uses another process's tracer unchanged. */
 static int use_running(struct timerlat *timerlat, const char *folder)
 {
 	const struct config *config = timerlat->config;
@@ -206,9 +206,8 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 	return 0;
 }
 
-/* All tracers share these settings. The thresholds that stop a tracer may be left over from
- * another.
- */
+/* All tracers share these settings. Thresholds that stop a tracer may be left over from another
+ * one. */
 static int set_shared(struct timerlat *timerlat)
 {
 	const struct config *config = timerlat->config;

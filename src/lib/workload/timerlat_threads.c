@@ -9,8 +9,8 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-/* The kernel makes the threads one after another, and each of timerlat's sets itself to SCHED_FIFO
- * 95 when it first runs: wait for that. */
+/* The kernel creates the threads one after another. Each of timerlat's sets itself to SCHED_FIFO 95
+ * when it first runs: wait for that. */
 #define WAIT_TRIES 400
 #define WAIT_US 5000
 #define KERNEL_PRIORITY 95
@@ -20,7 +20,7 @@ static bool is_osnoise(const struct config *config)
 	return config->workload == PERF_POKE_WORKLOAD_OSNOISE;
 }
 
-/* The CPU of a tracer's thread; -1: not one. */
+/* The CPU of a tracer's thread; -1: another thread. */
 static int thread_cpu(const char *pid, const char *format)
 {
 	char path[64], comm[32];
@@ -31,12 +31,12 @@ static int thread_cpu(const char *pid, const char *format)
 		return -1;
 	if (sscanf(comm, format, &cpu, &end) != 1 || comm[end])
 		return -1;
-	/* Any process can take the name, but only kernel threads have no command line. */
+	/* Any process can take the name, but only kernel threads have an empty command line. */
 	snprintf(path, sizeof(path), "/proc/%.10s/cmdline", pid);
 	return read_text_at(AT_FDCWD, path, comm, sizeof(comm)) || comm[0] ? -1 : cpu;
 }
 
-/* Fills in a TID, or 0, for each CPU. Returns how many were found. */
+/* Stores a TID, or 0, for each CPU. Returns the number found. */
 static size_t find_threads(const char *format, const int *cpus, size_t nr, int *tids)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");

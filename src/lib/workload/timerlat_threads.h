@@ -7,11 +7,11 @@
 
 #include "options/config.h"
 
-/* Waits for the threads of these CPUs and sets scheduler and cgroup, if the options have any. */
+/* Waits for the threads of these CPUs, and sets scheduler and cgroup if given. */
 int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config);
 
-/* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own cgroup.
- * Logs errors. */
+/* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own. Logs
+ * errors. */
 int cgroup_open(const char *name, const struct log *log);
 
 #endif

@@ -16,7 +16,7 @@
 #include "pidfd.h"
 #include "workload/timerlat_threads.h"
 
-/* From <linux/sched.h>; glibc 2.32 is the first to have it. */
+/* From <linux/sched.h>; in glibc since 2.32. */
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000
 #endif
@@ -29,7 +29,7 @@ struct user_threads {
 	int epoll;
 	struct user_thread {
 		int pidfd; /* -1: none */
-		int told;  /* it reports here that it has started, and ends when this is closed */
+		int told;  /* the thread reports its start here, and ends when this is closed */
 	} threads[];	   /* one for each CPU */
 };
 
@@ -43,7 +43,7 @@ static void close_all_but(unsigned int a, unsigned int b)
 	syscall(SYS_close_range, high + 1, ~0U, 0);
 }
 
-/* Each read() waits for the next timer. The kernel measures when the thread comes back. */
+/* Each read() waits for the next timer. The kernel measures the return to user space. */
 static int wait_for_timers(int fd)
 {
 	char none[16];
@@ -53,13 +53,13 @@ static int wait_for_timers(int fd)
 	return errno;
 }
 
-/* A thread's report when it has started, or cannot. `what` is a string of the shared program. */
+/* A thread's report of its start or failure. `what` is a string of the shared program. */
 struct answer {
 	int err;
 	const char *what;
 };
 
-/* The cgroup comes first: its cpuset may be the one that has the CPU. */
+/* Cgroup first: the CPU may be in its cpuset only. */
 static struct answer thread_settle(const struct user_threads *threads, int cpu, int cgroup)
 {
 	int err;
@@ -74,7 +74,7 @@ static struct answer thread_settle(const struct user_threads *threads, int cpu, 
 	return (struct answer){ err, "the scheduler is refused" };
 }
 
-/* Kills this process when its parent closes the other end or dies. PR_SET_PDEATHSIG would kill it
+/* Kills this process when its parent dies or closes the other end. PR_SET_PDEATHSIG would kill it
  * when the parent's thread ends. */
 static int thread_bind(int tell)
 {
@@ -86,14 +86,14 @@ static int thread_bind(int tell)
 	return poll(&parent, 1, 0) ? -ESRCH : 0;
 }
 
-/* What a new thread gets from its parent. */
+/* Passed from a parent to its new thread. */
 struct birth {
 	const struct user_threads *threads;
 	int cpu, cgroup;
-	int told, tell; /* ends of a socket: the parent's and its own */
+	int told, tell; /* socket ends of the parent and of the thread */
 };
 
-/* In a forked process other threads' locks stay locked: only system calls from here on. */
+/* In the forked process, locks of other threads stay locked: only system calls from here on. */
 static struct answer thread_begin(const struct birth *birth, int *fd)
 {
 	struct answer answer;
@@ -142,7 +142,7 @@ static struct answer thread_make(struct user_threads *threads, size_t i, int cgr
 {
 	struct user_thread *thread = &threads->threads[i];
 	struct epoll_event event = { .events = EPOLLIN };
-	/* The child has its own copy of these. */
+	/* The child has its own copy. */
 	alignas(16) char stack[STACK_SIZE];
 	struct answer answer;
 	struct birth birth;
@@ -151,8 +151,8 @@ static struct answer thread_make(struct user_threads *threads, size_t i, int cgr
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return (struct answer){ -errno, "no socket" };
 	birth = (struct birth){ threads, threads->config->cpus[i], cgroup, ends[0], ends[1] };
-	/* As fork(), but without SIGCHLD, which the program that loaded this library may ignore or
-	 * handle by waiting for all children. */
+	/* Like fork() without SIGCHLD: the program that loaded this library may ignore it, or wait
+	 * for all children in its handler. */
 	err = clone(thread_run, stack + sizeof(stack), CLONE_PIDFD, &birth, &thread->pidfd) < 0
 		      ? -errno
 		      : 0;

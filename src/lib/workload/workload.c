@@ -22,7 +22,7 @@ struct workload {
 	const struct config *config;
 	const struct trigger *trigger;
 	int tracefs;
-	int dma_latency; /* the kernel honours it while this is open */
+	int dma_latency; /* in effect while open */
 	struct journal *journal;
 	struct cyclic *cyclic;
 	struct timerlat *timerlat;
@@ -54,7 +54,7 @@ int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 	return journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), &log);
 }
 
-/* Without the function's address, timerlat's timers cannot be told from others. */
+/* Without the function's address, timerlat's timers look like others. */
 static bool hides_timerlat(const struct config *config)
 {
 	if (config->function || kallsyms_check() != -EPERM)
@@ -78,7 +78,7 @@ void workload_choose(struct config *config)
 		config->workload = PERF_POKE_WORKLOAD_OSNOISE;
 		return;
 	}
-	/* The workload's threads would delay the program that is watched. */
+	/* Workload threads would delay the watched program. */
 	if (!config->has_timers) {
 		config->workload = PERF_POKE_WORKLOAD_NONE;
 		return;
@@ -93,7 +93,7 @@ void workload_choose(struct config *config)
 		return;
 	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
 		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
-	/* The tracer of another session would end with that session. */
+	/* Another session's tracer would end with that session. */
 	if (state == TIMERLAT_RUNS && timerlat_others_run(tracefs)) {
 		if (timerlat_covers(tracefs, config->cpus, config->nr_cpus))
 			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
@@ -184,7 +184,7 @@ static int start_users(struct workload *workload)
 {
 	int err = start_timerlat(workload);
 
-	/* Another's tracer has threads of its own. */
+	/* Another process's tracer has its own threads. */
 	if (err || !timerlat_is_ours(workload->timerlat))
 		return err;
 	err = user_threads_start(&workload->users, workload->tracefs, workload->config);
@@ -199,7 +199,7 @@ static int check_cyclic(const struct config *config)
 	return 0;
 }
 
-/* AUTO's options are not checked before. */
+/* The options have not been checked for AUTO. */
 static int start_cyclic(struct workload *workload)
 {
 	const struct config *config = workload->config;
@@ -226,7 +226,7 @@ static int try_cyclic(struct probe_detail *detail)
 	const struct log log = probe_log(detail);
 	const int cpu = sched_getcpu();
 	struct cyclic *cyclic;
-	/* Priority 1 needs the same privileges as others, and disturbs nobody. */
+	/* Priority 1 needs the same privileges as higher ones and disturbs nobody. */
 	int err = cyclic_start(&cyclic, &cpu, 1, NSEC_PER_SEC / 1000, 1, NULL, &log);
 
 	if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * workload/: arms the timers, and changes and restores settings of the machine. May include
- * trigger/, options/ and base/.
+ * workload/: arms timers; changes and restores settings of the machine. May include trigger/,
+ * options/ and base/.
  */
 #ifndef LIB_WORKLOAD_H
 #define LIB_WORKLOAD_H
@@ -15,7 +15,7 @@ struct workload;
 struct workload_row {
 	struct perf_poke_choice choice;
 	struct probe probe;
-	/* Refuses options that do not suit it; may be NULL. */
+	/* Rejects unsuitable options; may be NULL. */
 	int (*check)(const struct config *config);
 	int (*start)(struct workload *workload); /* may be NULL */
 };
