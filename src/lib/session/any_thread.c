@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Functions that any thread may call. They use no other state of the session, and perf_poke__stop()
- * waits for the calls under way. */
+/* Functions that any thread may call. They use no other state of the session. perf_poke__stop()
+ * waits until calls in progress have returned. */
 #include "session/state.h"
 
 #include "trigger/report.h"
@@ -24,7 +24,7 @@ static void leave(struct perf_poke *pp)
 	__atomic_sub_fetch(&pp->gate.inside, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Enter first, then check: the closing thread sees at least one of the two. */
+/* Enter before checking: the closing thread sees at least one of the two. */
 static bool enter(struct perf_poke *pp)
 {
 	__atomic_add_fetch(&pp->gate.inside, 1, __ATOMIC_SEQ_CST);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The capabilities of this system. Each is tried, because versions say little: distributions
- * backport features, and virtual machines, lockdown and missing privileges disable them. */
+/* Capabilities of this system. Each is probed, because versions say little: distributions backport
+ * features; virtual machines, lockdown and missing privileges disable them. */
 #include <string.h>
 
 #include "base/caps.h"

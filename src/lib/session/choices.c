@@ -13,7 +13,7 @@ static const struct perf_poke_choice levels[] = {
 	{ "debug", PERF_POKE_LOG_DEBUG, "for who looks for defects, libbpf's too" },
 };
 
-/* `choice` is the first member of all rows. */
+/* `choice` is the first member of every row. */
 static const struct perf_poke_choice *row(enum perf_poke_axis axis, size_t i)
 {
 	switch (axis) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What a session reports of its captures: to its caller, and to others. */
+/* Reports the captures of a session to its caller and to observers. */
 #include "session/state.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "clock.h"
-/* Between two messages about lost captures. */
+/* Interval of messages about lost captures. */
 #define LOSSES_NS (10 * NSEC_PER_SEC)
 
 void reports_count(struct perf_poke *pp)
@@ -36,8 +36,8 @@ static void say_losses(struct perf_poke *pp)
 	losses->said_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* One message for the first, then one for all in LOSSES_NS: what keeps one capture from being
- * written, as a full disk, affects the next ones, and there may be thousands a second. */
+/* Reports the first loss, then all within LOSSES_NS together: a reason such as a full disk affects
+ * all captures, of which there may be thousands a second. */
 static void note_loss(struct perf_poke *pp, int error)
 {
 	struct losses *losses = &pp->losses;

@@ -91,7 +91,7 @@ static void say_dropped(const struct config *config, const struct kept *dropped)
 			  FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->max_disk));
 }
 
-/* The capture is renamed before it is deleted, so partial ones are never visible. */
+/* Captures are renamed before deletion, so partial ones are never visible. */
 static void drop(struct rules *rules, const struct kept *dropped)
 {
 	const struct config *config = rules->config;
@@ -116,7 +116,7 @@ static void drop(struct rules *rules, const struct kept *dropped)
 		config->on_removed(config->capture_ctx, path);
 }
 
-/* The session's threshold is that of the first kind that it watches. */
+/* The session's threshold is that of its first kind. */
 static bool is_first(const struct config *config, unsigned int kind)
 {
 	for (unsigned int i = 0; i < kind; i++) {

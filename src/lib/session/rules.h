@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* --adaptive, --cooldown, --keep-worst, --max-disk: which captures are taken and kept. */
+/* --adaptive, --cooldown, --keep-worst, --max-disk: which captures to take and to keep. */
 #ifndef LIB_SESSION_RULES_H
 #define LIB_SESSION_RULES_H
 
@@ -9,26 +9,26 @@
 #include "trigger/trigger.h"
 
 struct rules {
-	/* The session's, set by it. */
+	/* Set by the session: */
 	struct config *config;
 	struct trigger *trigger;
 	struct writer *writer;
 	const struct output *output;
 	struct keep *keep;
-	uint64_t floors_ns[TRIGGER_KINDS]; /* a kept latency exceeds this; 0: no floor */
-	int warmup_fd;			   /* readable once the warm-up is over; -1: none */
+	uint64_t floors_ns[TRIGGER_KINDS]; /* only latencies above it are kept; 0: all */
+	int warmup_fd;			   /* readable when the warm-up is over; -1: none */
 };
 
 /* Call before the session is armed. */
 int rules_start(struct rules *rules);
 
-/* When the warm-up is over: sets the thresholds to what was measured. */
+/* Sets the thresholds when the warm-up is over. */
 void rules_poll(struct rules *rules);
 
-/* Starts the cooldown after a spike. */
+/* Begins the cooldown after a spike. */
 void rules_cool(struct rules *rules, uint64_t spike_ns);
 
-/* Call after the capture was reported: removes captures over the limits, perhaps this one. */
+/* Call after the report of a capture: removes captures over the limits, perhaps this one. */
 void rules_keep(struct rules *rules, const struct capture *done);
 
 void rules_stop(struct rules *rules);

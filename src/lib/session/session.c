@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The session: what happens when, from start to stop, and on a spike. */
+/* The sequence of a session, from start to stop, and at a spike. */
 #include "session/state.h"
 
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 #include "trigger/kinds.h"
 #include "trigger/threads.h"
 
-/* Snapshots in memory: one is being written, one waits. */
+/* Snapshots in memory: one being written, one waiting. */
 #define PENDING_MAX 2
 
-/* Checks the options, then those that depend on the triggers, the workload and the recorder. */
+/* Checks the options, first those that depend on nothing else. */
 static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *opts)
 {
 	int err = config_init(&pp->config, opts);
@@ -78,7 +78,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
 		.stacks = true,
-		/* Intel PT records all branches, and cannot run beside them on some CPUs. */
+		/* Intel PT records all branches; some CPUs cannot run both. */
 		.branches = pp->recorder->ops != &pt_recorder && !pp->config.recording.no_samples,
 		.rtla = pp->config.session,
 	};
@@ -138,7 +138,7 @@ static int session_start_writer(struct perf_poke *pp)
 
 #define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
 
-/* Fills in what others see of the session and does not change. */
+/* Stores the constant part of what others see of the session. */
 static int session_describe(struct perf_poke *pp)
 {
 	struct trigger_session *seen = trigger_session(pp->trigger);
@@ -160,7 +160,7 @@ static int session_describe(struct perf_poke *pp)
 	return 0;
 }
 
-/* Only a taken name is an error: a session works without being listed. */
+/* Only a taken name is an error: unlisted sessions work. */
 static int session_open_pins(struct perf_poke *pp)
 {
 	const struct config *config = &pp->config;
@@ -179,7 +179,7 @@ static int session_open_pins(struct perf_poke *pp)
 	return err;
 }
 
-/* Ordered from what fails cheaply to what others can notice. */
+/* First what fails cheaply, last what others notice. */
 static int session_start(struct perf_poke *pp)
 {
 	uint64_t function;
@@ -266,7 +266,7 @@ int perf_poke__fd(const struct perf_poke *pp)
 	return pp->started ? pp->epoll_fd : -ENOTCONN;
 }
 
-/* cpu: whose counters rose while it was not armed; negative: of all. */
+/* cpu: whose counters rose while it was not armed; negative: all. */
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
 	pp->held =
@@ -277,7 +277,7 @@ static void session_rearm(struct perf_poke *pp, int cpu)
 	trigger_arm(pp->trigger);
 }
 
-/* frozen_cpu: the CPU whose trace the trigger has paused, or -1. */
+/* frozen_cpu: the CPU whose trace the trigger paused, or -1. */
 static int session_resume(struct perf_poke *pp, int frozen_cpu)
 {
 	int err = recorder_resume(pp->recorder);
@@ -285,13 +285,12 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
 		return err;
 	err = trigger_resume(pp->trigger, frozen_cpu);
-	/* The CPU went offline: its trace starts again when it is back. */
+	/* The CPU went offline: tracing starts again when it is back. */
 	return err == -ENXIO ? 0 : err;
 }
 
-/* poked: the trigger has poked the targets.
- * The order keeps the blind time short: freeze, copy, resume, re-arm, everything else. Pokes come
- * before the re-arm, because no other spike may come in between. */
+/* poked: the trigger has poked the targets. The order minimizes blind time: freeze, copy, resume,
+ * re-arm, then the rest. Pokes precede the re-arm, because no spike may come in between. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
 			   uint64_t frozen_ns, bool poked)
 {
@@ -303,7 +302,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		capture->spike = *spike;
 		capture->floor_ns = spike->poked ? 0 : pp->rules.floors_ns[spike->kind];
 		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
-		/* The trigger froze the CPU on which it ran. */
+		/* The trigger froze the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
 			capture->still_ns = frozen_ns;
 		capture->hardware = hardware_take(pp->hardware, spike->cpu);
@@ -332,7 +331,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	return 0;
 }
 
-/* Names a reported thread. */
+/* Gets the name of a reported thread. */
 static void session_name_task(struct perf_poke_spike *spike)
 {
 	char path[64], text[1024];
@@ -406,7 +405,7 @@ static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
 	return false;
 }
 
-/* The recorder may have events on CPUs that are not watched, too. */
+/* The recorder may also have events on other than watched CPUs. */
 static void session_cpu_online(struct perf_poke *pp, int cpu)
 {
 	const struct log *log = &pp->config.log;
@@ -458,7 +457,7 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 	if (ready < 0)
 		return -errno;
 	err = session_take_spikes(pp);
-	/* After the spikes: reopening a CPU's ring discards its contents. */
+	/* Spikes first: reopening a CPU's ring discards its contents. */
 	for (int i = 0; i < ready; i++) {
 		if (events[i].data.fd == pp->hotplug_fd)
 			session_take_hotplug(pp);
@@ -522,7 +521,7 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
 static void session_stop(struct perf_poke *pp)
 {
 	any_thread_close(&pp->gate);
-	/* Capture a spike that came before the end, unless the limit is reached. */
+	/* Capture a spike from before the end, unless the limit is reached. */
 	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
 		session_take_spikes(pp);
 	if (pp->trigger)
@@ -543,7 +542,7 @@ static void session_stop(struct perf_poke *pp)
 	hardware_free(TAKE_PTR(pp->hardware));
 	closep(&pp->hotplug_fd);
 	output_close(&pp->output);
-	/* Observers wait for this to see the end of the session. */
+	/* To observers this is the end of the session. */
 	pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;

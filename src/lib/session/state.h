@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * session/: one armed run, from start to stop; the only role that includes all others. session.c
- * decides what happens when; this is the state that its parts share.
+ * has the sequence; this is the state that its parts share.
  */
 #ifndef LIB_SESSION_STATE_H
 #define LIB_SESSION_STATE_H
@@ -19,25 +19,25 @@
 
 /* Captures that could not be written. */
 struct losses {
-	uint64_t unsaid;  /* not yet reported */
+	uint64_t unsaid;  /* not reported yet */
 	uint64_t said_ns; /* time of the last message; 0: none */
-	int error;	  /* of the newest */
+	int error;	  /* of the last loss */
 };
 
-/* For the functions that any thread may call. */
+/* Gate of the functions that any thread may call. */
 struct any_thread {
-	bool open;	     /* while the trigger is there */
-	unsigned int inside; /* calls under way */
+	bool open;	     /* the trigger exists */
+	unsigned int inside; /* calls in progress */
 };
 
 void any_thread_admit(struct any_thread *gate);
-/* Waits until all have left. */
+/* Waits until all callers have left. */
 void any_thread_close(struct any_thread *gate);
 
 struct perf_poke {
 	struct config config;
 	bool started;
-	bool busy; /* in perf_poke__start(), __poll() or __stop(): not to be called by callbacks */
+	bool busy; /* in perf_poke__start(), __poll() or __stop(), which callbacks must not call */
 	int epoll_fd;		 /* -1 unless started */
 	int hotplug_fd;		 /* -1: none */
 	struct trigger *trigger; /* kept after stop, for its statistics */
@@ -54,23 +54,23 @@ struct perf_poke {
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */
 	uint64_t failed;   /* lost captures and snapshots */
-	uint64_t pending;  /* captures with the writer, not reported yet */
+	uint64_t pending;  /* captures given to the writer and not reported yet */
 	struct losses losses;
-	bool moved; /* captures are not at their reported paths */
+	bool moved; /* captures are no longer at their reported paths */
 	bool held;  /* disarmed until a pending capture is reported */
 	struct any_thread gate;
 	bool disarmed; /* by the caller */
-	int report_fd; /* the program that takes reports; negative: none */
+	int report_fd; /* program that receives reports; negative: none */
 };
 
-/* Updates the numbers that others see. */
+/* Updates the counts that others see. */
 void reports_count(struct perf_poke *pp);
-/* Reports all captures that the writer has finished; returns their number. */
+/* Reports all captures that the writer has finished. Returns their number. */
 int reports_take(struct perf_poke *pp);
 /* Call once nothing is being written. */
 void reports_finish(struct perf_poke *pp);
 
-/* Of a spike's CPU and kind, including the spike; of all watched CPUs after a poke. */
+/* Statistics of the spike's CPU and kind, with the spike; of all watched CPUs after a poke. */
 void statistics_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
 		     struct stats_snapshot *snapshot);
 

@@ -13,7 +13,7 @@ static int statistics_select(const struct perf_poke *pp, enum perf_poke_trigger_
 
 	if (!pp->trigger)
 		return -ENOTCONN;
-	/* The latency of the interrupt is always counted. */
+	/* Interrupt latency is always counted. */
 	if (kind && ((unsigned int)kind >= TRIGGER_KINDS || !config->thresholds[kind]))
 		return -ENXIO;
 	table->table = kind ? trigger_cpu_kind(pp->trigger, 0, (enum trigger_kind)kind)
