@@ -214,8 +214,7 @@ def changed(path, value, of=CAPTURE):
     return json.dumps(copy).encode()
 
 
-def saved():
-    """The same as the library reads it: of other things more, of the recorder less."""
+def captures():
     kernel = {"address": "0xffffffff81000000", "user": False, "symbol": "f", "module": "m", "offset": 7}
     user = {"address": "0x7f0000001000", "user": True, "file": "/usr/bin/x", "offset": 4096, "build_id": "11" * 20}
     spike = dict(CAPTURE["spike"], trigger="thread", stack=[kernel, user], policy="fifo", priority=50,
@@ -224,7 +223,21 @@ def saved():
     whole = json.dumps(one, indent=2).encode()
     yield "good-whole", whole
     yield "good-plain", json.dumps(CAPTURE).encode()
-    yield "good-kind", changed("recorder.kind", "of tomorrow", one)
+    yield "good-more", changed("spike.more", {"a": [1, 2.5, None]})
+    yield "good-poked", changed("spike.cpu", -1)
+    yield "good-perf", changed("recorder", {"kind": "perf"})
+    yield "good-long-name", changed("spike.comm", "x" * 1000)
+    yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000\u009b\u202e")
+    # The command line's messages have the name, cut.
+    for i, name in enumerate(("of tomorrow", "p\nt", "p\u009bt", "x" * 31 + "\u00e4")):
+        yield "good-kind-%d" % i, json.dumps(dict(CAPTURE, recorder={"kind": name}), ensure_ascii=False).encode()
+    yield "good-clock", changed("recorder.clock.monotonic_ns", (1 << 63) - 2)
+    yield "good-no-clock", changed("recorder.clock", [[]])
+    states = [{"name": "C1\x1b", "exit_latency_ns": 2}, {"name": "C6"}, 5]
+    yield "good-hardware", changed("hardware", {"since_ns": 5, "smis": -1, "steal_ns": None, "idle_states": states}, one)
+    yield "good-histogram", changed("statistics", {"count": 9, "cpu": 1 << 40, "histogram": [[0, 16, 8], [64, None, 1]]}, one)
+    for i, rows in enumerate((7, [7], [[]], [[0, 1]], [[0, 1, 2, 3]], [[0, 1, -2]], [[None, 1, 2]], [[5, 5, 1]], [[0, None, 1], [9, 10, 1]])):
+        yield "bad-histogram-%d" % i, changed("statistics", {"histogram": rows}, one)
     yield "good-deep-stack", changed("spike.stack", [kernel, user] * 200, one)
     for i, text in enumerate(("", "1", "x", "111", "11" * 100, "1x", 5, None)):
         yield "good-build-id-%d" % i, changed("spike.stack", [dict(user, build_id=text)], one)
@@ -233,34 +246,14 @@ def saved():
     yield "bad-trigger", changed("spike.trigger", "of tomorrow", one)
     for i, value in enumerate((1, "x", None, [])):
         yield "bad-frame-%d" % i, changed("spike.holder.stack", [kernel, value], one)
-    for i, value in enumerate((-2, 8192, 1 << 40)):
+    for i, value in enumerate((-2, 8192, 1 << 40, 1.5, "1", None, [], {}, True)):
         yield "bad-cpu-%d" % i, changed("spike.cpu", value, one)
-        yield "bad-ran-cpu-%d" % i, changed("spike.ran_cpu", value, one)
-    for field in ("schema", "spike", "recorder.kind", "spike.pid", "spike.comm", "spike.time_ns", "spike.holder.interrupted",
+        yield "bad-time-%d" % i, changed("spike.time_ns", -1 if isinstance(value, int) else value, one)
+        if value is not None:
+            yield "bad-ran-cpu-%d" % i, changed("spike.ran_cpu", value, one)
+    for field in ("schema", "spike", "recorder", "recorder.kind", "spike.pid", "spike.comm", "spike.time_ns", "spike.holder.interrupted",
                   "spike.wall_time"):
         yield "bad-" + field, changed(field, [[]], one)
-    for i in range(0, len(whole) - 1, 97):
-        yield "bad-cut-%d" % i, whole[:i]
-    yield "bad-nul", whole + b"\0"
-
-
-def captures():
-    whole = json.dumps(CAPTURE, indent=2).encode()
-    yield "good-whole", whole
-    yield "good-more", changed("spike.more", {"a": [1, 2.5, None]})
-    yield "good-poked", changed("spike.cpu", -1)
-    yield "good-perf", changed("recorder", {"kind": "perf"})
-    yield "good-long-name", changed("spike.comm", "x" * 1000)
-    yield "good-escapes", changed("spike.comm", "\x1b[2J\n\u0000\u009b\u202e")
-    # The messages contain the name, cut.
-    yield "bad-kind-newline", changed("recorder.kind", "p\nt")
-    yield "bad-kind-control", changed("recorder.kind", "p\u009bt")
-    yield "bad-kind-cut", json.dumps(dict(CAPTURE, recorder={"kind": "x" * 31 + "\u00e4"}), ensure_ascii=False).encode()
-    for i, value in enumerate((-2, 8192, 1 << 40, 1.5, "1", None, [], {}, True)):
-        yield "bad-cpu-%d" % i, changed("spike.cpu", value)
-        yield "bad-time-%d" % i, changed("spike.time_ns", -1 if isinstance(value, int) else value)
-    for field in ("schema", "spike", "recorder", "recorder.kind", "recorder.clock", "spike.pid", "spike.comm"):
-        yield "bad-" + field, changed(field, [[]])
     for i in range(0, len(whole) - 1, 97):
         yield "bad-cut-%d" % i, whole[:i]
     yield "bad-deep", b"[" * 100000
@@ -269,7 +262,6 @@ def captures():
     yield "bad-tail", whole + b"x"
     yield "bad-utf8", whole.replace(b"lab", b"\xff\xfe")
     yield "bad-large", b" " * (MAX_SIZE + 1)
-    yield "bad-clock", changed("recorder.clock.monotonic_ns", (1 << 63) - 2)
 
 
 def record(name, build_id=b"\x11" * 20, misc=0x8002, size=None, id_size=20):
@@ -559,7 +551,7 @@ def known():
 
 
 def main():
-    for target, inputs in (("unpack", archives()), ("capture_file", captures()), ("saved", saved()), ("known", known()), ("traced", tables()),
+    for target, inputs in (("unpack", archives()), ("capture", captures()), ("known", known()), ("traced", tables()),
                            ("tracepoints", tracepoints.inputs()), ("calls", events()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(), real(sys.argv[2]))), ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)

@@ -24,7 +24,7 @@
 struct archiving {
 	struct console *con;
 	const struct archiving_args *args;
-	struct capture_file facts;
+	struct capture_file file;
 	int dirfd; /* of the capture */
 	int data;  /* its perf.data/data; -1: a poked perf has the trace */
 	struct progress progress;
@@ -165,7 +165,7 @@ static int find_executed(struct archiving *a)
 	const struct decoding decoding = {
 		.folder = a->args->capture,
 		.data = data,
-		.capture = &a->facts.view,
+		.capture = &a->file.view,
 		.doing = "decoding",
 		.cpu = -1,
 		.threads = decoding_threads(),
@@ -188,14 +188,14 @@ static int find_executed(struct archiving *a)
 static int pack_host(struct archiving *a)
 {
 	bool same;
-	int r = host_pack(a->pack, &a->facts, &same, &a->why);
+	const struct perf_poke_capture *capture = a->file.capture;
+	int r = host_pack(a->pack, capture, &same, &a->why);
 
 	if (!r && !same)
 		console_warn(a->con,
 			     "'%s' was taken on %s with Linux %s; " LAYOUT_HOST
 			     " and traced files are of this machine",
-			     a->args->capture, *a->facts.hostname ? a->facts.hostname : "?",
-			     *a->facts.release ? a->facts.release : "?");
+			     a->args->capture, capture->hostname ?: "?", capture->kernel ?: "?");
 	return r;
 }
 
@@ -265,7 +265,10 @@ out:
 
 static int open_data(struct archiving *a)
 {
-	if (!view_has_trace(a->facts.view.kind))
+	a->dirfd = open(a->args->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->dirfd < 0)
+		return explain(a, -errno);
+	if (!view_has_trace(a->file.view.kind))
 		return 0;
 	a->data = regular_open(a->dirfd, "perf.data/data");
 	if (a->data >= 0)
@@ -277,14 +280,13 @@ static int open_data(struct archiving *a)
 
 enum exit_code archiving_run(struct console *con, const struct archiving_args *args)
 {
-	struct archiving a = { .con = con, .args = args, .data = -1 };
+	struct archiving a = { .con = con, .args = args, .dirfd = -1, .data = -1 };
 	int r;
 
-	a.dirfd = open(args->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = capture_trace_facts(con, args->capture, a.dirfd, &a.facts);
+	r = capture_trace_open(con, args->capture, &a.file);
 	if (!r)
 		r = open_data(&a);
-	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries && a.facts.view.kind == VIEW_PT &&
+	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries && a.file.view.kind == VIEW_PT &&
 	    has_files(a.data))
 		r = find_executed(&a);
 	if (!r) {
@@ -296,5 +298,6 @@ enum exit_code archiving_run(struct console *con, const struct archiving_args *a
 	free(a.why);
 	closep(&a.data);
 	closep(&a.dirfd);
+	capture_file_close(&a.file);
 	return r ? EXIT_FAILED : EXIT_FINE;
 }

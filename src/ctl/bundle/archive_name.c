@@ -34,19 +34,22 @@ static void make_safe(char *host)
 int archive_name(const char *folder, char **name)
 {
 	_cleanup_close_ int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *top = NULL, *why = NULL;
-	struct capture_file file;
+	_cleanup_(capture_file_close) struct capture_file file = { 0 };
+	_cleanup_free_ char *top = NULL, *why = NULL, *host = NULL;
 	uLong sum = 0;
 	int r = dirfd < 0 ? -errno : archiving_top(folder, &top);
 
-	r = r ?: capture_file_read(&file, dirfd, &why);
+	r = r ?: capture_file_open(&file, folder, &why);
 	r = r ?: add_file(&sum, dirfd, CAPTURE_FILE_NAME);
 	/* A capture of a poked perf has no trace. */
 	if (!r && view_has_trace(file.view.kind))
 		r = add_file(&sum, dirfd, "perf.data/data");
 	if (r)
 		return r;
-	make_safe(file.hostname);
-	*name = strfmt("%s-%s-%08lx.tar.zst", *file.hostname ? file.hostname : "unknown", top, sum);
+	host = strfmt("%.127s", file.capture->hostname ?: "unknown");
+	if (!host)
+		return -ENOMEM;
+	make_safe(host);
+	*name = strfmt("%s-%s-%08lx.tar.zst", host, top, sum);
 	return *name ? 0 : -ENOMEM;
 }

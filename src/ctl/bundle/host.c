@@ -324,16 +324,16 @@ static json_object *new_time(void)
 	return json_object_new_string(text);
 }
 
-json_object *host_facts(int rootfd, const struct capture_file *capture)
+json_object *host_facts(int rootfd, const struct perf_poke_capture *capture)
 {
 	json_object *facts = json_object_new_object();
 	struct utsname names;
 	bool same;
 
 	uname(&names);
-	same = capture && !strcmp(names.nodename, capture->hostname) &&
-	       !strcmp(names.release, capture->release) &&
-	       !strncmp(names.version, capture->version, sizeof(capture->version) - 1);
+	same = capture && !strcmp(names.nodename, capture->hostname ?: "") &&
+	       !strcmp(names.release, capture->kernel ?: "") &&
+	       !strcmp(names.version, perf_poke__capture_text(capture, "kernel.version") ?: "");
 	json_add_int(facts, "schema", SCHEMA);
 	json_add(facts, "wall_time", new_time());
 	json_add_bool(facts, "of_capture", same);
@@ -352,7 +352,7 @@ json_object *host_facts(int rootfd, const struct capture_file *capture)
 	return facts;
 }
 
-int host_pack(struct pack *pack, const struct capture_file *capture, bool *same, char **why)
+int host_pack(struct pack *pack, const struct perf_poke_capture *capture, bool *same, char **why)
 {
 	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
 	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -4,16 +4,16 @@
 #define CTL_BUNDLE_HOST_H
 
 #include <json-c/json.h>
+#include <perf_poke.h>
 
 #include "bundle/pack.h"
-#include "capture/capture_file.h"
 
 /* Reads them below the root folder rootfd; unknown ones are null. "of_capture" says whether the
  * capture, which may be NULL, is of this machine and kernel. */
-json_object *host_facts(int rootfd, const struct capture_file *capture);
+json_object *host_facts(int rootfd, const struct perf_poke_capture *capture);
 
 /* Adds the facts to an archive. Sets *same to "of_capture". Returns as pack_text(). */
-int host_pack(struct pack *pack, const struct capture_file *capture, bool *same,
+int host_pack(struct pack *pack, const struct perf_poke_capture *capture, bool *same,
 	      char **why) _must_check_;
 
 #endif

@@ -126,8 +126,8 @@ static void keep_fingerprint(const struct account *account)
 int account_load(struct account *account, struct console *con, const char *folder,
 		 const struct account_want *want)
 {
+	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
 	_cleanup_free_ char *data = NULL;
-	struct capture_file capture;
 	int r;
 
 	*account = (struct account){ .capture = folder };
@@ -138,6 +138,7 @@ int account_load(struct account *account, struct console *con, const char *folde
 	if (r)
 		return capture_trace_error(con, folder, r,
 					   CAPTURE_FILE_NAME ": inconsistent times");
+	capture_statistics(&account->statistics, &capture);
 	account->window_ns = want->window_ns ?: findings_window(&account->facts);
 	r = load_spans(account, con, &capture.view, data, want);
 	if (!r && account_finish(account))

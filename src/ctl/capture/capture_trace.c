@@ -23,11 +23,10 @@ int capture_trace_error(struct console *con, const char *folder, int r, const ch
 	return r;
 }
 
-int capture_trace_facts(struct console *con, const char *folder, int dirfd,
-			struct capture_file *capture)
+int capture_trace_open(struct console *con, const char *folder, struct capture_file *capture)
 {
 	_cleanup_free_ char *why = NULL;
-	int r = dirfd < 0 ? -errno : capture_file_read(capture, dirfd, &why);
+	int r = capture_file_open(capture, folder, &why);
 
 	if (r && why)
 		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why);
@@ -61,12 +60,10 @@ static int check_data(const char *path, char **why)
 int capture_trace_find(struct console *con, const char *folder, struct capture_file *capture,
 		       char **data)
 {
-	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *events = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int r = capture_trace_open(con, folder, capture);
 
-	r = capture_trace_facts(con, folder, fd, capture);
 	if (r || !view_has_trace(capture->view.kind))
 		return r;
 	*data = strfmt("%s/perf.data", folder);

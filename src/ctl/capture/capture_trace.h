@@ -7,11 +7,11 @@
 #include "cli/console.h"
 #include "facts/user_code.h"
 
-/* Reads capture.json of a folder that is open as dirfd; if dirfd is negative, errno says why. */
-int capture_trace_facts(struct console *con, const char *folder, int dirfd,
-			struct capture_file *capture) _must_check_;
+/* Opens the capture, for capture_file_close(), also on failure. */
+int capture_trace_open(struct console *con, const char *folder,
+		       struct capture_file *capture) _must_check_;
 
-/* Reads capture.json and checks that perf.data, whose path is allocated in *data, is complete: perf
+/* The same, and checks that perf.data, whose path is allocated in *data, is complete: perf
  * crashes or hangs on truncated files. *data is NULL if a poked perf has the trace. */
 int capture_trace_find(struct console *con, const char *folder, struct capture_file *capture,
 		       char **data) _must_check_;

@@ -16,11 +16,12 @@ struct load {
 	const char *folder, *data;
 	const struct normal_want *want;
 	struct capture_file capture;
+	const char *function; /* of the timer; "": unknown */
 	struct timer timer;
 };
 
 /* The timers of other functions have their own periods. */
-static uint64_t period_of(const struct capture_file *capture)
+static uint64_t period_of(const struct load *load)
 {
 	static const struct {
 		const char *workload, *function;
@@ -29,11 +30,12 @@ static uint64_t period_of(const struct capture_file *capture)
 		{ "timerlat", "timerlat_irq" },
 		{ "user", "timerlat_irq" },
 	};
+	const char *workload = capture_file_text(&load->capture, "workload.kind");
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (!strcmp(capture->workload, table[i].workload) &&
-		    !strcmp(capture->function, table[i].function))
-			return capture->period_ns;
+		if (!strcmp(workload, table[i].workload) &&
+		    !strcmp(load->function, table[i].function))
+			return capture_file_number(&load->capture, "workload.period_ns", 0);
 	}
 	return 0;
 }
@@ -45,15 +47,15 @@ static int find_timer(struct load *load, bool any)
 	const struct sample_window window = { .end = load->capture.view.spike_ns };
 	const struct expiries_of of = {
 		.cpu = load->capture.view.cpu,
-		.address = strtoull(load->capture.timer_address, NULL, 16),
-		.sleeps = !strcmp(load->capture.function, "hrtimer_wakeup"),
+		.address = load->capture.capture->spike->timer,
+		.sleeps = !strcmp(load->function, "hrtimer_wakeup"),
 		.any = any,
 	};
 	_cleanup_free_ char *why = NULL;
 	int r;
 
 	free(load->timer.expiries);
-	load->timer = (struct timer){ .period_ns = period_of(&load->capture), .any = any };
+	load->timer = (struct timer){ .period_ns = period_of(load), .any = any };
 	if (load->capture.view.kind != VIEW_EVENTS || !of.address)
 		return 0;
 	r = tracepoints_open(&tracepoints, load->data, &window, &why);
@@ -134,13 +136,14 @@ static int check_capture(const struct load *load)
 {
 	static const char *const triggers[] = { "irq", "thread", "user" };
 	const struct capture_file *capture = &load->capture;
+	const char *trigger = capture_file_text(capture, "spike.trigger");
 
 	if (capture->view.no_times || !load->data || !view_has_trace(capture->view.kind)) {
 		console_error(load->con, "--normal: '%s' has no trace with times", load->folder);
 		return -EXDEV;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(triggers); i++) {
-		if (!strcmp(capture->trigger, triggers[i]) && !capture->poked)
+		if (!strcmp(trigger, triggers[i]) && !capture->capture->spike->poked)
 			return 0;
 	}
 	console_error(load->con, "--normal: '%s' is not of a timer", load->folder);
@@ -155,6 +158,7 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 	int r = capture_trace_find(con, folder, &load.capture, &data);
 
 	load.data = data;
+	load.function = r ? "" : load.capture.capture->spike->function_name ?: "";
 	if (!r)
 		r = check_capture(&load);
 	if (!r)
@@ -170,5 +174,6 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 			r = load_activations(&load, normal, account);
 	}
 	free(load.timer.expiries);
+	capture_file_close(&load.capture);
 	return r;
 }

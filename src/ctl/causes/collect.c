@@ -51,23 +51,24 @@ static int add(const struct collecting *c, const char *path, const struct captur
 {
 	struct sighting sighting = {
 		.path = c->archive ?: path,
-		.host = file->hostname,
-		.wall_ns = file->wall_ns,
+		.host = file->capture->hostname ?: "",
+		.wall_ns = file->capture->wall_ns,
 		.latency_ns = file->view.latency_ns,
 		.cpu = file->view.cpu,
 	};
 
-	snprintf(sighting.trigger, sizeof(sighting.trigger), "%s", file->trigger);
-	snprintf(sighting.task, sizeof(sighting.task), "%s", file->comm);
+	snprintf(sighting.trigger, sizeof(sighting.trigger), "%s",
+		 capture_file_text(file, "spike.trigger"));
+	snprintf(sighting.task, sizeof(sighting.task), "%s", file->capture->spike->comm);
 	return causes_add(c->causes, &sighting, &found->fingerprint, found->sentence);
 }
 
 static int take_capture(const struct collecting *c, int dirfd, const char *path)
 {
+	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	struct fingerprint_file found;
 	_cleanup_free_ char *why = NULL;
-	struct capture_file file;
-	int r = capture_file_read(&file, dirfd, &why);
+	int r = capture_file_open(&file, path, &why);
 
 	if (r)
 		return r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));

@@ -109,7 +109,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL;
 	_cleanup_free_ char *data = NULL;
-	struct capture_file capture;
+	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
 	struct export_args args;
 	int r;
 

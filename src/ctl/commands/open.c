@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "commands/commands.h"
+#include "strfmt.h"
 #include "units.h"
 #include "util.h"
 
@@ -51,19 +52,21 @@ struct opening {
 	char *why;
 };
 
-/* The capture must be readable, by perf too. */
-static int check_capture(struct opening *o, int dirfd)
+/* The capture must be readable, by perf too. `name` is below the new folder. */
+static int check_capture(struct opening *o, const char *name)
 {
-	struct capture_file file;
+	_cleanup_free_ char *path = strfmt("%s/%s", o->partial.path, name);
+	_cleanup_free_ char *data = strfmt("%s/perf.data/data", name);
+	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_free_ char *why = NULL;
-	int r = capture_file_read(&file, dirfd, &why);
+	int r = path && data ? capture_file_open(&file, path, &why) : -ENOMEM;
 
 	if (r)
 		return options_explain(&o->why, -EINVAL,
 				       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
 				       why ?: strerror(-r));
 	if (view_has_trace(file.view.kind) &&
-	    faccessat(dirfd, "perf.data/data", F_OK, AT_SYMLINK_NOFOLLOW))
+	    faccessat(o->partial.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
 		return options_explain(&o->why, -EINVAL,
 				       "not an archive of a capture: no perf.data/data");
 	return 0;
@@ -71,12 +74,7 @@ static int check_capture(struct opening *o, int dirfd)
 
 static int check_name(struct opening *o, const char *name)
 {
-	_cleanup_close_ int fd = -1;
-
-	if (!layout_is_name(name))
-		return 0;
-	fd = openat(o->partial.fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : check_capture(o, fd);
+	return layout_is_name(name) ? check_capture(o, name) : 0;
 }
 
 /* A selftest may have failed before its first capture. */
@@ -118,7 +116,7 @@ static int unpack_all(struct opening *o)
 	r = unpack(&source, dirfd, &limits, &o->top, &o->why);
 	if (r)
 		return r;
-	return is_selftest(o) ? check_selftest(o) : check_capture(o, dirfd);
+	return is_selftest(o) ? check_selftest(o) : check_capture(o, ".");
 }
 
 static void tell_hint(const struct opening *o, const char *output)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "capture/account_load.h"
-#include "capture/capture_file.h"
 #include "capture/normal_load.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
@@ -65,17 +64,6 @@ static int find_window(const struct export_args *args, const struct view_capture
 	return 0;
 }
 
-static int read_statistics(struct console *con, const char *folder, struct account *account)
-{
-	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *why = NULL;
-	int r = fd < 0 ? -errno : capture_file_read_statistics(&account->statistics, fd, &why);
-
-	if (r)
-		console_error(con, "%s/" CAPTURE_FILE_NAME ": %s", folder, why ?: strerror(-r));
-	return r;
-}
-
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture)
 {
@@ -93,8 +81,7 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 			      args->time);
 		return EXIT_USAGE;
 	}
-	if (account_load(&account, con, args->capture, &want) ||
-	    read_statistics(con, args->capture, &account))
+	if (account_load(&account, con, args->capture, &want))
 		return EXIT_FAILED;
 	if (args->normal) {
 		r = normal_load(&normal, &whole, con, args->capture, &normal_want);

@@ -88,7 +88,7 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 	_cleanup_(words_freep) char **argv = NULL;
 	_cleanup_free_ char *data = NULL;
 	struct view_options options = { .window_ns = capture->told.spike->latency_ns };
-	struct capture_file file;
+	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	int r = capture_trace_need(con, capture->path, &file, &data);
 
 	if (r)

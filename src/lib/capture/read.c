@@ -90,13 +90,13 @@ static int read_cpu(json_object *value, const char *path, int *cpu, char **why)
 		       : say_why(why, -EINVAL, "%s %d: no such CPU", path, *cpu);
 }
 
-/* Pokes have no ran_cpu, nor do earlier versions. */
+/* Earlier versions knew of interrupts only, which run where they expire. */
 static int read_cpus(json_object *json, struct perf_poke_spike *spike, char **why)
 {
 	json_object *ran = json_find(json, "spike.ran_cpu");
 	int r = read_cpu(json_find(json, "spike.cpu"), "spike.cpu", &spike->cpu, why);
 
-	spike->ran_cpu = -1;
+	spike->ran_cpu = spike->cpu;
 	return r || !ran ? r : read_cpu(ran, "spike.ran_cpu", &spike->ran_cpu, why);
 }
 
@@ -289,6 +289,9 @@ static int read_all(struct saved *saved, char **why)
 	if (json_object_get_int(schema) != SCHEMA)
 		return say_why(why, -EINVAL, "schema %d: this version reads %d",
 			       json_object_get_int(schema), SCHEMA);
+	saved->spike.sz = sizeof(saved->spike);
+	saved->told.sz = sizeof(saved->told);
+	saved->told.spike = &saved->spike;
 	r = read_spike(json, &saved->spike, why);
 	if (!r)
 		r = read_stacks(json, saved, why);
@@ -304,9 +307,6 @@ static int saved_read(struct saved *saved, const char *path, char **why)
 
 	if (fd < 0)
 		return -errno;
-	saved->spike.sz = sizeof(saved->spike);
-	saved->told.sz = sizeof(saved->told);
-	saved->told.spike = &saved->spike;
 	saved->told.path = saved->path = strdup(path);
 	if (!saved->path)
 		return -ENOMEM;

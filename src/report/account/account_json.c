@@ -277,7 +277,7 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add(object, "holder", new_holder(&account->facts.holder));
 	json_add(object, "samples", new_samples(account));
 	json_add(object, "hardware",
-		 hardware_json(&account->facts.hardware, &account->spans->power));
+		 hardware_facts_json(&account->facts.hardware, &account->spans->power));
 	json_add_u64(object, "events_lost", account->facts.lost);
 	json_add_u64(object, "decoding_errors", account->errors);
 	return object;

@@ -101,7 +101,7 @@ void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const c
 	fprintf(file, " in the %s before\n", FORMAT_TIME(facts->since_ns));
 }
 
-json_object *hardware_json(const struct hardware_facts *facts, const struct power *power)
+json_object *hardware_facts_json(const struct hardware_facts *facts, const struct power *power)
 {
 	const struct idle_state *state = state_left(facts, power);
 	json_object *object = json_object_new_object();

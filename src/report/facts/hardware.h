@@ -45,6 +45,6 @@ const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency
 void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before);
 
 /* NULL if out of memory. */
-json_object *hardware_json(const struct hardware_facts *facts, const struct power *power);
+json_object *hardware_facts_json(const struct hardware_facts *facts, const struct power *power);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/capture_facts.h"
-#include "test.h"
+#include "opened.h"
 
 #include <string.h>
 
@@ -11,13 +11,13 @@
 static int read_text(struct facts *facts, const char *text)
 {
 	_cleanup_free_ char *why = NULL;
-	struct capture_file file;
+	_cleanup_(capture_file_close) struct capture_file file;
 
-	assert_int_equal(capture_file_parse(&file, text, strlen(text), &why), 0);
+	assert_int_equal(open_text(&file, text, &why), 0);
 	return capture_facts(facts, &file);
 }
 
-TEST(reads_a_capture)
+TEST_IN_FOLDER(reads_a_capture)
 {
 	struct facts facts;
 	char task[64];
@@ -58,7 +58,7 @@ TEST(reads_a_capture)
 	assert_string_equal(facts_task(&facts, task, sizeof(task)), "a b/7, thread 8");
 }
 
-TEST(puts_times_in_order)
+TEST_IN_FOLDER(puts_times_in_order)
 {
 	static const char *const texts[] = {
 		PT("\"time_ns\":5,\"latency_ns\":100", "\"monotonic_ns\":0,\"perf_ns\":0") "}",
@@ -82,14 +82,127 @@ TEST(puts_times_in_order)
 			 -EINVAL);
 }
 
-TEST(cuts_characters_whole)
+TEST_IN_FOLDER(cuts_characters_whole)
+{
+	_cleanup_free_ char *text = NULL;
+	struct facts facts;
+	char name[79];
+
+	memset(name, 'a', sizeof(name));
+	/* 79 bytes are kept: the last character would be cut in half. */
+	assert_true(asprintf(&text,
+			     PT("\"time_ns\":9",
+				"\"monotonic_ns\":0,\"perf_ns\":0") ",\"machine\":{\"hostname\":\"%"
+								    ".78s\xc3\xa4\"}}",
+			     name) > 0);
+	assert_int_equal(read_text(&facts, text), 0);
+	assert_int_equal(strlen(facts.hostname), 79);
+	assert_int_equal(facts.hostname[78], '?');
+}
+
+#define KERNEL(symbol, module)                                                                     \
+	"{\"address\":\"0xffffffffc0001234\",\"symbol\":" symbol ",\"module\":" module             \
+	",\"offset\":7,\"user\":false}"
+#define USER(file, offset)                                                                         \
+	"{\"address\":\"0x4321\",\"file\":" file ",\"build_id\":null,\"offset\":" offset           \
+	",\"user\":true}"
+#define EVENTS(spike, more)                                                                        \
+	"{\"schema\":1,\"spike\":{\"cpu\":1,\"time_ns\":5" spike "},"                              \
+	"\"recorder\":{\"kind\":\"events\"}" more "}"
+
+TEST_IN_FOLDER(names_frames)
+{
+	static const char *const names[] = { "acme_flush", "[0xffffffffc0001234]", "libc.so.6+0x22",
+					     "[0x4321]", "[0x4321]" };
+	struct facts facts;
+
+	assert_int_equal(
+		read_text(&facts,
+			  EVENTS(",\"irqs_off\":false,\"stack_tid\":9,\"stack\":"
+				 "[" KERNEL("\"acme_flush\"", "\"acme\"") "," KERNEL(
+					 "null",
+					 "null") "," USER("\"/lib/libc.so.6\"",
+							  "34") "," USER("null",
+									 "34") "," USER("\"/a\"",
+											"null") "]",
+				 "")),
+		0);
+	assert_int_equal(facts.stack.nr, ARRAY_SIZE(names));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_string_equal(facts.stack.frames[i].name, names[i]);
+		assert_int_equal(facts.stack.frames[i].user, i > 1);
+		assert_int_equal(facts.stack.frames[i].function, i == 0);
+	}
+	assert_string_equal(facts.stack.frames[0].module, "acme");
+	assert_int_equal(facts.stack.tid, 9);
+	assert_true(facts.stack.irqs_on);
+	assert_int_equal(facts.holder.nr, 0);
+	assert_int_equal(
+		read_text(&facts,
+			  EVENTS(",\"holder\":{\"tid\":7,\"interrupted\":true,\"stack\":[" KERNEL(
+					 "\"foo\"", "null") "]}",
+				 "")),
+		0);
+	assert_false(facts.stack.irqs_on);
+	assert_int_equal(facts.holder.nr, 1);
+	assert_int_equal(facts.holder.tid, 7);
+	assert_true(facts.holder.interrupted);
+	assert_string_equal(facts.holder.frames[0].name, "foo");
+}
+
+/* What is null, malformed or missing was not counted. */
+TEST_IN_FOLDER(reads_hardware)
 {
 	struct facts facts;
 
-	/* 31 bytes are kept: the last character would be cut in half. */
-	assert_int_equal(read_text(&facts, PT("\"time_ns\":9,\"comm\":\""
-					      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\"",
-					      "\"monotonic_ns\":0,\"perf_ns\":0") "}"),
-			 0);
-	assert_string_equal(facts.comm, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?");
+	assert_int_equal(
+		read_text(&facts, EVENTS("", ",\"hardware\":{\"since_ns\":9,\"smis\":null,"
+					     "\"steal_ns\":3,\"nmis\":-1,\"idle_states\":["
+					     "{\"name\":\"C\\u001b6\",\"exit_latency_ns\":133000},"
+					     "{\"name\":\"C9\",\"exit_latency_ns\":null}]}")),
+		0);
+	assert_int_equal(facts.hardware.since_ns, 9);
+	assert_int_equal(facts.hardware.steal_ns, 3);
+	assert_true(facts.hardware.smis == UINT64_MAX && facts.hardware.throttles == UINT64_MAX);
+	assert_true(facts.hardware.nmis == UINT64_MAX);
+	assert_int_equal(facts.hardware.nr_states, 1);
+	assert_int_equal(facts.hardware.states[0].exit_ns, 133000);
+	assert_null(strchr(facts.hardware.states[0].name, '\033'));
+}
+
+static void read_statistics(struct statistics *statistics, const char *text)
+{
+	_cleanup_(capture_file_close) struct capture_file file;
+	char *why = NULL;
+
+	assert_int_equal(open_text(&file, text, &why), 0);
+	capture_statistics(statistics, &file);
+}
+
+TEST_IN_FOLDER(reads_statistics)
+{
+	_cleanup_free_ char *rows = WRITTEN(file, for (int i = 0; i < STATISTICS_ROWS_MAX; i++)
+							  fprintf(file, "[%d,%d,1],", i, i + 1);
+					    fputs("[999,null,1]", file));
+	_cleanup_free_ char *text = NULL;
+	struct statistics statistics;
+
+	read_statistics(&statistics,
+			EVENTS("",
+			       ",\"statistics\":{\"cpu\":null,\"count\":9,"
+			       "\"min_ns\":1,\"avg_ns\":2,\"p50_ns\":3,\"p99_ns\":4,\"p99_9_ns\":5,"
+			       "\"max_ns\":6,\"spikes\":7,\"unarmed\":8,\"histogram\":[[0,16,8],["
+			       "64,null,1]]}"));
+	assert_int_equal(statistics.cpu, -1);
+	assert_int_equal(statistics.count, 9);
+	assert_int_equal(statistics.p99_9_ns, 5);
+	assert_int_equal(statistics.unarmed, 8);
+	assert_int_equal(statistics.nr, 2);
+	assert_int_equal(statistics.rows[0].high_ns, 16);
+	assert_true(statistics.rows[1].high_ns == UINT64_MAX);
+	assert_true(asprintf(&text, EVENTS("", ",\"statistics\":{\"histogram\":[%s]}"), rows) > 0);
+	read_statistics(&statistics, text);
+	assert_int_equal(statistics.nr, STATISTICS_ROWS_MAX);
+	read_statistics(&statistics, EVENTS("", ""));
+	assert_int_equal(statistics.count, 0);
 }

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "capture/capture_file.h"
-#include "test.h"
+#include "opened.h"
 
 #define PT                                                                                         \
 	"{\"schema\":1,\"spike\":{\"cpu\":3,\"time_ns\":7361536417},"                              \
@@ -21,10 +20,10 @@
 static char *words(const char *text, const struct view_options *options)
 {
 	_cleanup_(words_freep) char **argv = NULL;
-	struct capture_file file;
+	_cleanup_(capture_file_close) struct capture_file file;
 	char *why = NULL;
 
-	assert_int_equal(capture_file_parse(&file, text, strlen(text), &why), 0);
+	assert_int_equal(open_text(&file, text, &why), 0);
 	assert_null(why);
 	assert_int_equal(view_argv(&file.view, options, "/bin/perf", "a dir/perf.data", &argv), 0);
 	return WRITTEN(file, for (size_t i = 0; argv[i]; i++)
@@ -43,7 +42,7 @@ static char *words(const char *text, const struct view_options *options)
 #define CALLS " <--call-ret-trace> <-F> <-dso>"
 
 /* In the clock of perf the spike is at 7361536417 - 7366384740 + 7380134244. */
-TEST(shows_pt)
+TEST_IN_FOLDER(shows_pt)
 {
 	CHECK(PT, " <-C> <3> <--time> <7.375085921,>" CALLS, 0);
 	CHECK(PT, " <-C> <3> <--time> <7.370285921,>" CALLS, .window_ns = 5000000);
@@ -53,7 +52,7 @@ TEST(shows_pt)
 	CHECK(PT, CALLS, .all = true, .all_cpus = true);
 }
 
-TEST(shows_instructions)
+TEST_IN_FOLDER(shows_instructions)
 {
 	CHECK(PT, " <-C> <3> <--insn-trace>", .all = true, .insns = VIEW_INSNS_RAW);
 	CHECK(PT, " <-C> <3> <--insn-trace> <--xed>", .all = true, .insns = VIEW_INSNS_XED);
@@ -63,7 +62,7 @@ TEST(shows_instructions)
 #define CALL_FIELDS "-ip,-addr,-event,-period,-dso,+callindent,+flags"
 #define BY_KIND(fields) " <-F> <hw:" fields "> <-F> <synth:" fields ">"
 
-TEST(names_the_sample)
+TEST_IN_FOLDER(names_the_sample)
 {
 	CHECK(SAMPLED("2", "sample"), " <-C> <2> <--itrace=crewp>" BY_KIND(CALL_FIELDS),
 	      .all = true);
@@ -79,7 +78,7 @@ TEST(names_the_sample)
 	CHECK(SAMPLED("2", "pause"), " <-C> <2>" CALLS, .all = true);
 }
 
-TEST(shows_events)
+TEST_IN_FOLDER(shows_events)
 {
 	CHECK(EVENTS("0", "12345000000009"), " <-C> <0> <--time> <12344.990000009,12345.000000009>",
 	      0);
@@ -90,7 +89,7 @@ TEST(shows_events)
 	CHECK(EVENTS("-1", "5000"), " <--time> <0.000000000,0.000005000>", 0);
 }
 
-TEST(passes_the_rest_on)
+TEST_IN_FOLDER(passes_the_rest_on)
 {
 	char *none[] = { NULL };
 	char *rest[] = { "-F", "+srcline", "a b", "", NULL };

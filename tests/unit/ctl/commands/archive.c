@@ -257,7 +257,7 @@ TEST_IN_FOLDER(tells_of_the_host)
 		"\"realtime\":\"1\"",
 		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
 	};
-	const struct capture_file capture = { .hostname = "elsewhere" };
+	const struct perf_poke_capture capture = { .hostname = "elsewhere" };
 	json_object *facts;
 	const char *text;
 

@@ -120,7 +120,7 @@ TEST(is_json)
 	const struct power power = { .state = 1, .left = 5, .frequency_khz = 800000 };
 	const struct power none = { 0 };
 	struct hardware_facts facts = { .since_ns = 9, .nmis = 3, .smis = UINT64_MAX };
-	json_object *json = hardware_json(&facts, &none);
+	json_object *json = hardware_facts_json(&facts, &none);
 
 	assert_string_equal(json_object_to_json_string_ext(json, 0),
 			    "{\"since_ns\":9,\"smis\":null,\"steal_ns\":0,"
@@ -128,7 +128,7 @@ TEST(is_json)
 			    "\"throttles\":0,\"idle_state\":null,\"exit_latency_ns\":null,"
 			    "\"idle_left_ns\":null,\"frequency_khz\":null}");
 	json_object_put(json);
-	json = hardware_json(&nothing, &power);
+	json = hardware_facts_json(&nothing, &power);
 	assert_string_equal(json_object_to_json_string_ext(json, 0),
 			    "{\"since_ns\":null,\"smis\":null,\"steal_ns\":null,"
 			    "\"late_steal_ns\":null,\"nmis\":null,"

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A capture.json as the library reads it, for perf_poke__capture_open(). */
+/* A capture.json as the library reads it, for perf_poke__capture_open(), and what a report takes.
+ */
+#include "capture/capture_facts.h"
 #include "fuzz.h"
 
 /* What is below perf_poke__capture_open(), without a folder for each input. */
 #include "capture/read.c"
+
+#include "capture/capture_file.c"
+#include "printable.h"
 
 /* Tables of the library, of which the rest is not needed. */
 const char *perf_poke__name(enum perf_poke_axis axis, int value)
@@ -83,6 +88,38 @@ static void check_saved(const struct saved *saved)
 	check_paths(&saved->told);
 }
 
+/* One line, as a terminal may show it. */
+static bool is_plain(const char *text)
+{
+	_cleanup_free_ char *copy = strdup(text);
+
+	return copy && !strcmp(printable(copy), text);
+}
+
+/* The invariants that reports rely on. */
+static void check_facts(const struct capture_file *file)
+{
+	struct statistics statistics;
+	struct facts facts;
+
+	capture_statistics(&statistics, file);
+	if (capture_facts(&facts, file))
+		return;
+	must(facts.expected_ns <= facts.actual_ns && facts.actual_ns <= facts.time_ns);
+	must(is_plain(facts.comm) && is_plain(facts.function) && is_plain(facts.hostname));
+}
+
+static void check_file(const struct saved *saved)
+{
+	struct capture_file file = { .capture = &saved->told };
+	_cleanup_free_ char *why = NULL;
+
+	if (put_view(&file, &why))
+		must(why && *why && is_plain(why));
+	else
+		check_facts(&file);
+}
+
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	_cleanup_(saved_freep) struct saved *saved = calloc(1, sizeof(*saved));
@@ -95,8 +132,10 @@ int fuzz_one(const uint8_t *data, size_t size)
 	r = json_file_parse(&saved->json, text, size, &why);
 	if (!r)
 		r = read_all(saved, &why);
-	must(!r == !why);
-	if (!r)
+	must(r ? why && *why && is_plain(why) : !why);
+	if (!r) {
 		check_saved(saved);
+		check_file(saved);
+	}
 	return r;
 }
