@@ -23,7 +23,7 @@ int event_seen(void *ctx)
 	if (event_filtered && !filter_passes(FILTER_EVENT))
 		return 0;
 	count(cpu, 0);
-	if (measured_ns[TRIGGER_EVENT])
+	if (cpu->threshold_ns == TRIGGER_NEVER)
 		return 0;
 	s = take_raw(cpu, TRIGGER_EVENT, 0);
 	if (!s)

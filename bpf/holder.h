@@ -29,11 +29,12 @@ struct {
 /* Whether half the way to a spike is over. */
 static __always_inline bool is_half(__u32 kind, __u64 late_ns)
 {
-	__u64 threshold = thresholds_ns[kind];
+	const struct trigger_cpu *cpu;
 
-	if (measured_ns[kind] > threshold)
-		threshold = measured_ns[kind];
-	return thresholds_ns[kind] && late_ns >= threshold / 2;
+	if (!thresholds_ns[kind])
+		return false;
+	cpu = cpu_of_kind(bpf_get_smp_processor_id(), kind);
+	return cpu && late_ns >= cpu->threshold_ns / 2;
 }
 
 static __always_inline bool is_late(__u64 late_ns)

@@ -161,8 +161,7 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	count(cpu, latency_ns);
 	if (kind != TRIGGER_WAKEUP)
 		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
-	if (kind >= TRIGGER_KINDS || !thresholds_ns[kind] || latency_ns < thresholds_ns[kind] ||
-	    latency_ns < measured_ns[kind])
+	if (latency_ns < cpu->threshold_ns)
 		return 0;
 	s = take(cpu, kind, latency_ns);
 	if (!s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An optional histogram with buckets of equal width. The verifier removes its code if it is off. */
+/* An optional histogram with buckets of equal width. */
 #ifndef LINEAR_H
 #define LINEAR_H
 
@@ -7,7 +7,9 @@
 
 #include <bpf/bpf_helpers.h>
 
-const volatile __u32 linear_entries = 0; /* 0: off */
+#include "trigger.h"
+
+const volatile __u32 linear_entries = 0;
 const volatile __u64 linear_width_ns = 1;
 
 /* One row of `linear_entries` buckets, and one for larger latencies, for each watched CPU; then the
@@ -20,18 +22,17 @@ struct {
 	__type(value, __u64);
 } linear SEC(".maps");
 
-/* watched: the row plus one. */
 static __always_inline void linear_count(__u64 watched, __u64 latency_ns)
 {
 	__u64 bucket, *count;
 	__u32 key;
 
-	if (!linear_entries || !watched)
+	if (watched < TRIGGER_LINEAR)
 		return;
 	bucket = latency_ns / linear_width_ns;
 	if (bucket > linear_entries)
 		bucket = linear_entries;
-	key = (watched - 1) * (linear_entries + 1) + bucket;
+	key = (watched - TRIGGER_LINEAR) * (linear_entries + 1) + bucket;
 	count = bpf_map_lookup_elem(&linear, &key);
 	if (count)
 		(*count)++;

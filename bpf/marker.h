@@ -70,7 +70,7 @@ static __noinline int marker_look(void *ctx, const void *text, __u64 size, __u64
 	if (scan.state != marker_length)
 		return 0;
 	count(cpu, scan.latency_ns);
-	if (scan.latency_ns < measured_ns[TRIGGER_MARKER])
+	if (scan.latency_ns < cpu->threshold_ns)
 		return 0;
 	return marker_spike(ctx, cpu, &marker, scan.latency_ns, tasks);
 }

@@ -106,7 +106,7 @@ int noise_sample(__u64 *ctx)
 	if (!cpu || !cpu->watched)
 		return 0;
 	count(cpu, ns);
-	if (ns < thresholds_ns[TRIGGER_NOISE] || ns < measured_ns[TRIGGER_NOISE])
+	if (ns < cpu->threshold_ns)
 		return 0;
 	s = take(cpu, TRIGGER_NOISE, ns);
 	if (!s)

@@ -45,7 +45,7 @@ int report_late(const struct trigger_report *args)
 		report.actual_ns = bpf_ktime_get_ns();
 	latency_ns = lateness(report.actual_ns, report.expected_ns);
 	count(cpu, latency_ns);
-	if (latency_ns < thresholds_ns[TRIGGER_REPORT] || latency_ns < measured_ns[TRIGGER_REPORT])
+	if (latency_ns < cpu->threshold_ns)
 		return 0;
 	return report_spike((void *)args, cpu, &report, latency_ns);
 }

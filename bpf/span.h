@@ -167,8 +167,7 @@ static __noinline int span_end(void *ctx, __u64 argument)
 	if (!cpu || !cpu->watched)
 		return 0;
 	count(cpu, latency_ns);
-	if (told || latency_ns < thresholds_ns[TRIGGER_SPAN] ||
-	    latency_ns < measured_ns[TRIGGER_SPAN])
+	if (told || latency_ns < cpu->threshold_ns)
 		return 0;
 	return span_spike(ctx, cpu, latency_ns, 0);
 }
@@ -194,13 +193,11 @@ static __noinline struct span_open *span_late(struct span_slots *newest, __u32 s
 }
 
 /* With the session's threshold, or what was added to it. */
-static __always_inline __u64 span_limit(void)
+static __always_inline __u64 span_limit(const struct trigger_cpu *cpu)
 {
-	__u64 limit = thresholds_ns[TRIGGER_SPAN];
+	__u64 limit = cpu->threshold_ns, floor = floor_ns[TRIGGER_SPAN];
 
-	if (limit < measured_ns[TRIGGER_SPAN])
-		limit = measured_ns[TRIGGER_SPAN];
-	return limit < floor_ns[TRIGGER_SPAN] ? floor_ns[TRIGGER_SPAN] : limit;
+	return limit < floor ? floor : limit;
 }
 
 /* Each timer of the CPU is an occasion to look for a span that has lasted too long. It stays where
@@ -219,7 +216,7 @@ int span_expiry(void *ctx)
 		return 0;
 #pragma clang loop unroll(disable)
 	for (__u32 slot = 0; slot < SPAN_SLOTS && !open; slot++) {
-		open = span_late(newest, slot, lateness(now, span_limit()));
+		open = span_late(newest, slot, lateness(now, span_limit(cpu)));
 		tid = (__u32)newest->slots[slot].key;
 	}
 	if (!open)

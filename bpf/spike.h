@@ -14,10 +14,8 @@
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
-/* By kind; 0: not watched (but of TRIGGER_IRQ). */
+/* By kind, before measuring; 0: not watched. See threshold_ns of struct trigger_cpu. */
 const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
-/* Set by user space after measuring; raises the constant thresholds. */
-__u64 measured_ns[TRIGGER_KINDS] = {};
 /* Set by user space: the minimum latency of a capture, by kind, and the time until which none is
  * taken. */
 __u64 floor_ns[TRIGGER_KINDS] = {};

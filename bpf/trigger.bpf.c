@@ -15,8 +15,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-const volatile __u64 function = 0; /* callback of the timers to watch; 0: all */
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -73,7 +71,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 
 	if (!cpu || !cpu->watched)
 		return 0;
-	if (function && (__u64)timer->function != function)
+	if (cpu->function && (__u64)timer->function != cpu->function)
 		return 0;
 
 	now = ctx[1];
@@ -88,7 +86,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 		expires -= clock_offset(timer);
 		waits = begin(cpu, timer, expires, latency_ns);
 	}
-	if (latency_ns >= thresholds_ns[TRIGGER_IRQ] && latency_ns >= measured_ns[TRIGGER_IRQ]) {
+	if (latency_ns >= cpu->threshold_ns) {
 		/* First of all: there are few, and each branch from here on replaces one. */
 		branches_take(key);
 		spike(ctx, cpu, timer, now, latency_ns);

@@ -21,6 +21,7 @@
 	((TRIGGER_TOP_BITS - TRIGGER_UNIT_SHIFT - TRIGGER_SUB_BITS + 1) * TRIGGER_SUB_BUCKETS + 1)
 
 #define TRIGGER_CACHE_LINE 64
+#define TRIGGER_NEVER ((__u64)-1) /* as a threshold */
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 64
 
@@ -56,22 +57,30 @@ enum span_unpaired {
 	SPAN_UNPAIRED,
 };
 
+/* Of a CPU. A constant of the program would be read from memory too. */
+enum trigger_watched {
+	TRIGGER_UNWATCHED,
+	TRIGGER_WATCHED,
+	TRIGGER_LINEAR, /* the first row of the linear histogram */
+};
+
 /* Written by one CPU in its timer interrupt; user space reads it through a mapping at any time. */
 struct trigger_cpu {
-	/* row of the linear histogram plus one, set by user space before the program is attached;
-	 * 0: not watched */
-	__u64 watched;
+	/* All that an ordinary expiry reads is in its first cache line. The first three are set by
+	 * user space before the program is attached. */
+	__u64 watched;	    /* enum trigger_watched, or a row of the linear histogram */
+	__u64 function;	    /* callback of the timers to watch; 0: all */
+	__u64 threshold_ns; /* raised after measuring; TRIGGER_NEVER: no spikes */
 	__u64 count;
 	__u64 sum_ns;
 	__u64 min_inverse; /* ~minimum, so that zero-filled memory means "none yet" */
 	__u64 max_ns;
-	__u64 spikes;
-	__u64 unarmed;
 	__u64 last_ns;
 	__u64 buckets[TRIGGER_BUCKETS];
+	__u64 spikes;
+	__u64 unarmed;
 	__u64 unpaired[SPAN_UNPAIRED]; /* of spans, also where the CPU is not watched */
 	__u64 thread; /* ID of the workload's thread in the first PID namespace; 0: none yet */
-	__u64 unused[2];
 };
 
 /* The kinds of latency. The first three values are timerlat's contexts. */

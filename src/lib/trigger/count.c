@@ -23,8 +23,8 @@ static void count_linear(struct trigger *trigger, __u64 watched, uint64_t latenc
 	uint64_t entries = trigger->linear_row - 1;
 	uint64_t bucket = latency_ns / trigger->skel->rodata->linear_width_ns;
 
-	if (entries)
-		ADD(trigger->linear[(watched - 1) * trigger->linear_row +
+	if (watched >= TRIGGER_LINEAR)
+		ADD(trigger->linear[(watched - TRIGGER_LINEAR) * trigger->linear_row +
 				    (bucket < entries ? bucket : entries)],
 		    1);
 }
@@ -47,12 +47,12 @@ int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu_numbe
 	struct trigger_cpu *cpu = cpu_number < trigger->nr_possible
 					  ? trigger_find_cpu(trigger, cpu_number, kind)
 					  : NULL;
-	bool is_spike = latency_ns >= skel->rodata->thresholds_ns[TRIGGER_REPORT] &&
-			latency_ns >= LOAD(skel->bss->measured_ns[kind]);
-	bool is_kept = latency_ns >= LOAD(skel->bss->floor_ns[kind]);
+	bool is_spike, is_kept;
 
 	if (!cpu || !cpu->watched)
 		return -ENXIO;
+	is_spike = latency_ns >= LOAD(cpu->threshold_ns);
+	is_kept = latency_ns >= LOAD(skel->bss->floor_ns[kind]);
 	if (is_spike && is_kept && LOAD(skel->bss->armed) && !LOAD(skel->bss->disarmed))
 		return 1;
 	count(trigger, cpu, latency_ns);

@@ -47,6 +47,20 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* A thread may be late on a CPU that is not watched. */
+static void trigger_set_thresholds(struct trigger *trigger, const struct trigger_config *config)
+{
+	for (int kind = TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
+		uint64_t threshold_ns = config->thresholds_ns[kind];
+
+		if (!threshold_ns)
+			threshold_ns = TRIGGER_NEVER;
+		else if (trigger_row(kind)->choice.argument)
+			threshold_ns = 0;
+		trigger_set_threshold(trigger, kind, threshold_ns);
+	}
+}
+
 /* Rows of the linear histogram: see bpf/linear.h. */
 static void trigger_watch(struct trigger *trigger, const struct trigger_config *config)
 {
@@ -55,8 +69,11 @@ static void trigger_watch(struct trigger *trigger, const struct trigger_config *
 			size_t row = kind * config->nr_cpus + i;
 			struct trigger_cpu *cpu = trigger_find_cpu(trigger, config->cpus[i], kind);
 
-			if (cpu)
-				cpu->watched = 1 + row;
+			if (!cpu)
+				continue;
+			cpu->watched =
+				config->linear_entries ? TRIGGER_LINEAR + row : TRIGGER_WATCHED;
+			cpu->function = kind == TRIGGER_IRQ ? config->function : 0;
 		}
 	}
 }
@@ -85,6 +102,7 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 		err = map_memory(rows[i].at, rows[i].size, rows[i].map);
 	if (err)
 		return err;
+	trigger_set_thresholds(trigger, config);
 	trigger_watch(trigger, config);
 	for (size_t i = 0; i < config->nr_targets; i++)
 		trigger->targets[i] = config->targets[i];
@@ -145,9 +163,6 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 		more |= kind != TRIGGER_IRQ;
 		err = row->load ? row->load(trigger, config, log) : 0;
 	}
-	/* Its program always counts. */
-	if (!config->thresholds_ns[TRIGGER_IRQ])
-		rodata->thresholds_ns[TRIGGER_IRQ] = UINT64_MAX;
 	if (more)
 		bpf_map__set_max_entries(trigger->skel->maps.cpus_more,
 					 (TRIGGER_KINDS - 1) * trigger->nr_possible);
@@ -255,7 +270,6 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		return log_error(log, -errno, "cannot open the trigger program: %s",
 				 strerror(errno));
 	trigger->hrtimer = trigger->skel->progs.trigger_hrtimer;
-	trigger->skel->rodata->function = config->function;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;
 	if (config->linear_entries) {

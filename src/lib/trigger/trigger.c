@@ -42,7 +42,12 @@ void trigger_arm(struct trigger *trigger)
 
 void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns)
 {
-	__atomic_store_n(&trigger->skel->bss->measured_ns[kind], threshold_ns, __ATOMIC_RELAXED);
+	for (int i = 0; i < trigger->nr_possible; i++) {
+		struct trigger_cpu *cpu = trigger_find_cpu(trigger, i, kind);
+
+		if (cpu)
+			__atomic_store_n(&cpu->threshold_ns, threshold_ns, __ATOMIC_RELAXED);
+	}
 }
 
 void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns)
@@ -198,7 +203,7 @@ void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats 
 
 const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched)
 {
-	return &trigger->linear[(watched - 1) * trigger->linear_row];
+	return &trigger->linear[(watched - TRIGGER_LINEAR) * trigger->linear_row];
 }
 
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,

@@ -37,12 +37,12 @@ static int on_spike(void *ctx, void *data, size_t size)
 
 static struct trigger_bpf *load(int cpu, uint64_t threshold_ns)
 {
-	static const struct trigger_cpu watched = { .watched = 1 };
+	const struct trigger_cpu watched = { .watched = TRIGGER_WATCHED,
+					     .threshold_ns = threshold_ns };
 	struct trigger_bpf *skel = trigger_bpf__open();
 
 	if (!skel)
 		goto fail;
-	skel->rodata->thresholds_ns[TRIGGER_IRQ] = threshold_ns;
 	bpf_program__set_autoload(skel->progs.trigger_resume, false);
 	if (bpf_map__set_max_entries(skel->maps.cpus, libbpf_num_possible_cpus()) ||
 	    trigger_bpf__load(skel) ||

@@ -23,8 +23,8 @@ static uint64_t linear[ARRAY_SIZE(watched)][4];
 const volatile uint64_t *__wrap_trigger_linear(const struct trigger *trigger, uint64_t row)
 {
 	assert_ptr_equal(trigger, tables);
-	assert_in_range(row, 1, ARRAY_SIZE(watched));
-	return linear[row - 1];
+	assert_in_range(row, TRIGGER_LINEAR, TRIGGER_LINEAR + ARRAY_SIZE(watched) - 1);
+	return linear[row - TRIGGER_LINEAR];
 }
 
 uint64_t __wrap_trigger_missed(const struct trigger *trigger)
@@ -213,7 +213,7 @@ TEST_WITH(adds_linear_buckets_up, empty_tables, NULL)
 	uint64_t counts[5] = { 9, 9, 9, 9, 9 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
-		tables[watched[i]].watched = 1 + i;
+		tables[watched[i]].watched = TRIGGER_LINEAR + i;
 		for (size_t b = 0; b < 4; b++)
 			linear[i][b] = 10 * i + b;
 	}

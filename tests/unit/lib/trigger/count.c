@@ -30,7 +30,6 @@ static struct trigger_cpu *begin(struct fixture *f)
 	struct trigger_cpu *cpu;
 
 	*f = (struct fixture){ .bss.armed = 1 };
-	f->rodata.thresholds_ns[TRIGGER_REPORT] = THRESHOLD_NS;
 	f->rodata.linear_width_ns = 100;
 	f->skel.rodata = &f->rodata;
 	f->skel.bss = &f->bss;
@@ -43,7 +42,8 @@ static struct trigger_cpu *begin(struct fixture *f)
 		.nr_possible = CPUS,
 	};
 	cpu = trigger_find_cpu(&f->trigger, CPU, TRIGGER_REPORT);
-	cpu->watched = 1;
+	cpu->watched = TRIGGER_LINEAR;
+	cpu->threshold_ns = THRESHOLD_NS;
 	return cpu;
 }
 
@@ -85,7 +85,7 @@ TEST(leaves_what_may_be_taken)
 TEST(counts_what_cannot_be_taken)
 {
 	static struct fixture f;
-	const struct trigger_cpu *cpu = begin(&f);
+	struct trigger_cpu *cpu = begin(&f);
 
 	f.bss.disarmed = 1;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
@@ -98,7 +98,7 @@ TEST(counts_what_cannot_be_taken)
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(cpu->unarmed, 2);
-	f.bss.measured_ns[TRIGGER_REPORT] = 3 * THRESHOLD_NS;
+	cpu->threshold_ns = 3 * THRESHOLD_NS;
 	assert_int_equal(count(&f, 2 * THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(count(&f, 3 * THRESHOLD_NS), 1);
