@@ -5,6 +5,7 @@
 
 #include "capture/account_load.h"
 #include "capture/capture_trace.h"
+#include "capture/span_ends.h"
 #include "normal/expiries.h"
 
 /* Of a timer without a known period, this much is decoded at first. */
@@ -18,6 +19,8 @@ struct load {
 	struct capture_file capture;
 	const char *function; /* of the timer; "": unknown */
 	struct timer timer;
+	struct ends ends; /* of a span */
+	struct marks marks;
 };
 
 /* The timers of other functions have their own periods. */
@@ -54,6 +57,8 @@ static int find_timer(struct load *load, bool any)
 	_cleanup_free_ char *why = NULL;
 	int r;
 
+	if (load->timer.ends)
+		return 0;
 	free(load->timer.expiries);
 	load->timer = (struct timer){ .period_ns = period_of(load), .any = any };
 	if (load->capture.view.kind != VIEW_EVENTS || !of.address)
@@ -62,6 +67,42 @@ static int find_timer(struct load *load, bool any)
 	if (!r)
 		r = expiries_read(tracepoints, &of, &load->timer);
 	return r ? capture_trace_error(load->con, load->folder, r, why) : 0;
+}
+
+static int read_marks(struct load *load)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	const struct sample_window window = { .end = load->capture.view.spike_ns };
+	_cleanup_free_ char *why = NULL;
+	int r = tracepoints_open(&tracepoints, load->data, &window, &why);
+
+	if (!r)
+		r = marks_read(&load->marks, tracepoints, &load->ends, load->capture.view.cpu);
+	return r ? capture_trace_error(load->con, load->folder, r, why) : 0;
+}
+
+/* Its entry and exit are functions of Intel PT's trace, or recorded events. */
+static int find_span(struct load *load)
+{
+	const struct ends *ends = &load->ends;
+	bool events = load->capture.view.kind == VIEW_EVENTS;
+
+	if (strcmp(capture_file_text(&load->capture, "spike.trigger"), "span"))
+		return 0;
+	span_ends_read(&load->ends, &load->capture);
+	if (events ? !*ends->entry.event || !*ends->exit.event
+		   : !ends->entry.nr || !ends->exit.nr) {
+		console_error(load->con,
+			      "--normal: '%s' does not tell the %s with which the span begins and "
+			      "ends",
+			      load->folder, events ? "events" : "functions");
+		return -EXDEV;
+	}
+	load->timer.ends = ends;
+	if (!events)
+		return 0;
+	load->timer.marks = &load->marks;
+	return read_marks(load);
 }
 
 /* How far before the spike the oldest activation may have begun. */
@@ -134,7 +175,7 @@ static int load_activations(struct load *load, struct normal *normal, struct acc
 
 static int check_capture(const struct load *load)
 {
-	static const char *const triggers[] = { "irq", "thread", "user" };
+	static const char *const triggers[] = { "irq", "thread", "user", "span" };
 	const struct capture_file *capture = &load->capture;
 	const char *trigger = capture_file_text(capture, "spike.trigger");
 
@@ -146,7 +187,7 @@ static int check_capture(const struct load *load)
 		if (!strcmp(trigger, triggers[i]) && !capture->capture->spike->poked)
 			return 0;
 	}
-	console_error(load->con, "--normal: '%s' is not of a timer", load->folder);
+	console_error(load->con, "--normal: '%s' is not of a timer or a span", load->folder);
 	return -EXDEV;
 }
 
@@ -162,6 +203,8 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 	if (!r)
 		r = check_capture(&load);
 	if (!r)
+		r = find_span(&load);
+	if (!r)
 		r = find_timer(&load, false);
 	if (!r)
 		r = load_activations(&load, normal, account);
@@ -174,6 +217,7 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 			r = load_activations(&load, normal, account);
 	}
 	free(load.timer.expiries);
+	free(load.marks.array);
 	capture_file_close(&load.capture);
 	return r;
 }

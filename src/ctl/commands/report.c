@@ -29,9 +29,9 @@ static const struct option_spec options[] = {
 	  .help = "compare with a capture of the same recorder: where the\n"
 		  "paths diverge, and what took longer" },
 	{ "normal", 0, OPTION_FLAG, TARGET(normal),
-	  .help = "compare with normal activations of the same timer earlier\n"
-		  "in the trace: where the late one first differs, and what\n"
-		  "took longer" },
+	  .help = "compare with normal activations of the same timer or span\n"
+		  "earlier in the trace: where the late one first differs,\n"
+		  "and what took longer" },
 	{ "activations", 0, OPTION_COUNT, .min = 5, .max = 10000, TARGET(activations),
 	  .metavar = "N", .help = "with --normal, use the newest N (100)" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },

@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "capture/span_ends.h"
 #include "clock.h"
 #include "options/config.h"
 #include "trigger/bucket.h"
@@ -252,6 +253,8 @@ static struct json_object *trigger_json(const struct config *config,
 		if (config->texts[kind])
 			put_string(json, trigger_kind_name(kind), config->texts[kind]);
 	}
+	if (spike->kind == PERF_POKE_TRIGGER_SPAN)
+		json_object_object_add(json, "ends", span_ends_json(config->texts[TRIGGER_SPAN]));
 	return json;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "normal/ends.h"
 
 /* Interrupts come early by this much where two clocks are compared. */
 #define EARLY_NS 5000
@@ -15,6 +16,15 @@ struct search {
 	const struct timer *timer;
 	size_t expiry; /* first one that is not older than the current call */
 };
+
+/* An entry without its exit yet. */
+struct open_span {
+	uint64_t thread;
+	uint64_t began; /* 0: none */
+};
+
+/* Of as many threads, the exit is found. */
+#define OPEN_MAX 256
 
 static uint64_t interrupt_of(const struct lane *code, uint32_t span)
 {
@@ -177,25 +187,76 @@ static void finish_late(const struct search *search)
 		late->irq = facts->actual_ns;
 }
 
+static int find_calls(struct search *search)
+{
+	const struct facts *facts = search->facts;
+	const struct lane *code = &search->spans->lanes[LANE_CODE];
+	uint32_t name = names_add(search->spans->names, facts->function);
+	int r = names_error(search->spans->names);
+
+	if (facts->thread)
+		search->to->thread = find_thread(search->spans, facts);
+	for (uint32_t i = 0; i < code->nr && !r; i++) {
+		if (facts->thread && !search->to->thread)
+			break;
+		if (code->spans[i].kind == SPAN_FUNCTION &&
+		    (search->timer->expiries || code->spans[i].name == name))
+			r = take_call(search, i);
+	}
+	finish_late(search);
+	return r;
+}
+
+/* As the trigger: an entry in an open span begins it anew. */
+static int take_mark(struct search *search, struct open_span *open, const struct mark *mark)
+{
+	struct activations *to = search->to;
+	struct activation activation = { .end = mark->at };
+	struct open_span *of = &open[mark->thread % OPEN_MAX];
+	int r;
+
+	if (!mark->is_exit) {
+		*of = (struct open_span){ mark->thread, mark->at };
+		return 0;
+	}
+	if (!of->began || of->thread != mark->thread)
+		return 0;
+	activation.begin = of->began;
+	of->began = 0;
+	if (!is_normal(search, &activation))
+		return 0;
+	r = array_grow(&to->normal, to->nr, sizeof(*to->normal));
+	if (!r)
+		to->normal[to->nr++] = activation;
+	return r;
+}
+
+static int find_spans(struct search *search)
+{
+	struct open_span open[OPEN_MAX] = {};
+	const struct facts *facts = search->facts;
+	struct marks found = {};
+	const struct marks *marks = search->timer->marks ?: &found;
+	int r = 0;
+
+	search->to->late =
+		(struct activation){ .begin = facts->expected_ns, .end = facts->actual_ns };
+	if (!search->timer->marks)
+		r = marks_find(&found, search->spans, search->timer->ends);
+	for (size_t i = 0; i < marks->nr && !r; i++)
+		r = take_mark(search, open, &marks->array[i]);
+	free(found.array);
+	return r;
+}
+
 int activations_find(struct activations *activations, const struct spans *spans,
 		     const struct facts *facts, const struct timer *timer, size_t max)
 {
 	struct search search = { activations, spans, facts, timer, 0 };
-	const struct lane *code = &spans->lanes[LANE_CODE];
-	uint32_t name = names_add(spans->names, facts->function);
-	int r = names_error(spans->names);
+	int r;
 
 	*activations = (struct activations){ 0 };
-	if (facts->thread)
-		activations->thread = find_thread(spans, facts);
-	for (uint32_t i = 0; i < code->nr && !r; i++) {
-		if (facts->thread && !activations->thread)
-			break;
-		if (code->spans[i].kind == SPAN_FUNCTION &&
-		    (timer->expiries || code->spans[i].name == name))
-			r = take_call(&search, i);
-	}
-	finish_late(&search);
+	r = timer->ends ? find_spans(&search) : find_calls(&search);
 	if (activations->nr > max) {
 		memmove(activations->normal, activations->normal + activations->nr - max,
 			max * sizeof(*activations->normal));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The activations of the late timer in a trace: from its expiry to its function or its thread.
+ * The activations of the late timer in a trace: from its expiry to its function or its thread. And
+ * those of a span of the trigger, from its entry to its exit.
  *
  * normal/ compares a late activation with the normal ones before it. It may include account/.
  */
@@ -16,18 +17,24 @@ struct expiry {
 	uint64_t expected; /* 0: unknown */
 };
 
+struct ends;
+struct marks;
+
+/* What was late: a timer, or a span of the trigger. */
 struct timer {
-	uint64_t period_ns;	 /* of the workload that armed it; 0: unknown, or another timer */
-	struct expiry *expiries; /* in order; NULL: any timer with the function is meant */
+	const struct ends *ends;   /* of the span; NULL: a timer */
+	const struct marks *marks; /* of it, as events have them; NULL: functions have them */
+	uint64_t period_ns;	   /* of the workload that armed it; 0: unknown, or another timer */
+	struct expiry *expiries;   /* in order; NULL: any timer with the function is meant */
 	size_t nr;
 	bool any; /* `expiries` are of all timers */
 };
 
 struct activation {
-	uint64_t begin;	  /* the expected expiry; if unknown, the interrupt */
-	uint64_t irq;	  /* its entry */
+	uint64_t begin;	  /* the expected expiry; if unknown, the interrupt; a span's entry */
+	uint64_t irq;	  /* its entry; of a span 0, as the next */
 	uint64_t handler; /* the timer's function is called */
-	uint64_t end;	  /* of the latency: that call; of a late thread, its turn */
+	uint64_t end;	  /* of the latency: that call; of a late thread, its turn; the exit */
 	bool expected;	  /* `begin` is the expiry */
 };
 
@@ -35,7 +42,7 @@ struct activations {
 	struct activation late;
 	struct activation *normal; /* the newest, oldest first */
 	size_t nr;
-	uint32_t thread; /* name of the late thread; 0: the interrupt was late */
+	uint32_t thread; /* name of the late thread; 0: the interrupt or a span was late */
 };
 
 /* The last `max` of those before the spike that were below the threshold and fully recorded.

@@ -285,6 +285,7 @@ int normal_make(struct normal *normal, const struct account *account, const stru
 		.account = account,
 		.same_timer = !timer->any && (timer->expiries || timer->period_ns),
 		.any_timer = timer->any,
+		.span = timer->ends,
 	};
 	r = activations_find(&normal->activations, account->spans, &account->facts, timer, max);
 	if (!r && normal_is_enough(normal)) {

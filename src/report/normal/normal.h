@@ -42,6 +42,7 @@ struct normal {
 	struct paths paths;
 	bool same_timer; /* not only one with the same function */
 	bool any_timer;	 /* the late one has too few */
+	bool span;	 /* of the trigger, not a timer */
 	struct normal_time steps[NORMAL_NR_STEPS];
 	uint64_t more_ns;	  /* by how much the late one took longer than the median */
 	struct normal_row *nodes; /* by number of node */

@@ -20,8 +20,17 @@ static const char *node_name(const struct normal *normal, uint32_t node)
 	return name_of(normal, normal->paths.nodes[node].name);
 }
 
+static const char *begin_name(const struct normal *normal)
+{
+	if (normal->span)
+		return "entry";
+	return normal->steps[NORMAL_EXPIRY].normal_known ? "expiry" : "interrupt";
+}
+
 static const char *end_name(const struct normal *normal)
 {
+	if (normal->span)
+		return "exit";
 	return normal->activations.thread ? name_of(normal, normal->activations.thread)
 					  : "its function";
 }
@@ -78,8 +87,9 @@ static void put_parting(FILE *file, const struct normal *normal)
 	const char *function = normal_stack_name(normal);
 
 	if (normal->parts) {
-		fprintf(file, "; the paths diverge %s after the expiry",
-			FORMAT_TIME(normal->parts_ns - normal->activations.late.begin));
+		fprintf(file, "; the paths diverge %s after the %s",
+			FORMAT_TIME(normal->parts_ns - normal->activations.late.begin),
+			normal->span ? "entry" : "expiry");
 		if (normal->after)
 			fprintf(file, ", after %s", CLEAN_TO(40, node_name(normal, normal->after)));
 	}
@@ -94,11 +104,10 @@ static void put_parting(FILE *file, const struct normal *normal)
 static void put_sentence(FILE *file, const struct normal *normal)
 {
 	const struct normal_time *whole = &normal->steps[NORMAL_WHOLE];
-	bool expected = normal->steps[NORMAL_EXPIRY].normal_known;
 
 	fprintf(file, "normally %s from %s to %s (median of %zu, p99 %s); here ",
-		FORMAT_TIME(whole->median_ns), expected ? "expiry" : "interrupt",
-		CLEAN_TO(40, end_name(normal)), normal->activations.nr, FORMAT_TIME(whole->p99_ns));
+		FORMAT_TIME(whole->median_ns), begin_name(normal), CLEAN_TO(40, end_name(normal)),
+		normal->activations.nr, FORMAT_TIME(whole->p99_ns));
 	if (!normal->more_ns) {
 		fputs("it took no longer", file);
 		return;
@@ -110,7 +119,7 @@ static void put_sentence(FILE *file, const struct normal *normal)
 
 static void put_few(FILE *file, const struct normal *normal)
 {
-	if (normal->account->facts.thread && !normal->activations.thread)
+	if (normal->account->facts.thread && !normal->activations.thread && !normal->span)
 		fputs("the trace does not show which thread was late", file);
 	else
 		fprintf(file,
@@ -201,12 +210,14 @@ static void print_longer(FILE *file, const struct normal *normal, size_t top)
 void normal_print(FILE *file, const struct normal *normal, size_t top)
 {
 	_cleanup_free_ char *sentence = normal_sentence(normal);
+	const struct facts *facts = &normal->account->facts;
 
 	fprintf(file, "\nagainst normal activations of %s%s\n",
 		normal->any_timer    ? "all timers; too few are of "
+		: normal->span	     ? "the span "
 		: normal->same_timer ? ""
 				     : "timers with ",
-		CLEAN_TO(70, normal->account->facts.function));
+		CLEAN_TO(70, normal->span ? facts->label : facts->function));
 	account_print_wrapped(file, sentence ?: "?");
 	if (!normal_is_enough(normal))
 		return;
@@ -290,7 +301,8 @@ json_object *normal_json(const struct normal *normal, size_t top)
 {
 	json_object *object = json_object_new_object();
 
-	json_add_name(object, "function", normal->account->facts.function);
+	json_add_name(object, "function", normal->span ? NULL : normal->account->facts.function);
+	json_add_name(object, "span", normal->span ? normal->account->facts.label : NULL);
 	json_add_bool(object, "same_timer", normal->same_timer);
 	json_add_bool(object, "any_timer", normal->any_timer);
 	json_add_name(object, "thread",

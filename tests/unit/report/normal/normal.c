@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "normal/ends.h"
 #include "report/timeline.h"
 #include "test.h"
 
@@ -221,6 +222,40 @@ static void print_few(FILE *file)
 	normal_print(file, &made.normal, 10);
 }
 
+/* A span of the trigger: of a thread's function, which once calls another one. */
+static void print_span(FILE *file)
+{
+	static const struct ends ends = {
+		.entry = { .functions = { "acme_read" }, .nr = 1 },
+		.exit = { .functions = { "acme_read" }, .nr = 1, .at_return = true },
+		.by_thread = true,
+	};
+	_cleanup_(release) struct made made = { .timer.ends = &ends };
+
+	add(&made, TASK(0, "acme 7"));
+	add(&made, CALL(0, "entry"));
+	for (uint64_t at = PERIOD; at <= 100000; at += PERIOD) {
+		uint64_t end = at == 100000 ? 200000 : at + 2000;
+
+		add(&made, CALL(at, "acme_read"));
+		add(&made, CALL(at + 500, "copy"));
+		add(&made, RETURN(at + 1000));
+		if (at == 100000) {
+			add(&made, CALL(at + 1500, "acme_flush"));
+			add(&made, RETURN(end - 500));
+		}
+		add(&made, RETURN(end));
+	}
+	assert_int_equal(timeline_make(&made.account, made.steps, made.nr, true), 0);
+	made.account.facts.thread = made.account.facts.reported = true;
+	snprintf(made.account.facts.label, sizeof(made.account.facts.label), "read");
+	assert_int_equal(account_finish(&made.account), 0);
+	assert_int_equal(normal_make(&made.normal, &made.account, &made.timer, 100), 0);
+	assert_int_equal(made.normal.activations.nr, 9);
+	assert_string_equal(node_name(&made, made.normal.most), "acme_flush");
+	normal_print(file, &made.normal, 10);
+}
+
 TEST(has_json)
 {
 	_cleanup_(release) struct made made = {};
@@ -250,4 +285,4 @@ TEST(takes_whatever_there_is)
 	}
 }
 
-GOLDEN(PART(print_events), PART(print_functions), PART(print_few))
+GOLDEN(PART(print_events), PART(print_functions), PART(print_span), PART(print_few))
