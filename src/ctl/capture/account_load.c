@@ -118,9 +118,10 @@ static int load_spans(struct account *account, struct console *con,
 static void keep_fingerprint(const struct account *account)
 {
 	_cleanup_close_ int fd = open(account->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(profile_release) struct profile profile = { 0 };
 
-	if (fd >= 0)
-		fingerprint_file_write(fd, account);
+	if (fd >= 0 && !profile_make(&profile, account))
+		fingerprint_file_write(fd, account, &profile);
 }
 
 int account_load(struct account *account, struct console *con, const char *folder,

@@ -9,7 +9,7 @@
 #include "json_file.h"
 #include "printable.h"
 
-int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
+int fingerprint_file_read(struct fingerprint_file *file, int dirfd, struct profile *profile)
 {
 	_cleanup_json_ json_object *json = NULL;
 	_cleanup_free_ char *why = NULL;
@@ -26,10 +26,11 @@ int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 	    json_object_get_int64(version) != FINGERPRINT_VERSION)
 		return -ENOENT;
 	printable_copy(file->sentence, sizeof(file->sentence), json_text_of(json, "sentence"));
-	return found ? fingerprint_from_json(&file->fingerprint, found) : 0;
+	r = found ? fingerprint_from_json(&file->fingerprint, found) : 0;
+	return r || !profile ? r : profile_from_json(profile, json_find(json, "profile"));
 }
 
-static char *file_text(const struct account *account)
+static char *file_text(const struct account *account, const struct profile *profile)
 {
 	_cleanup_json_ json_object *json = json_object_new_object();
 	const char *text;
@@ -37,7 +38,8 @@ static char *file_text(const struct account *account)
 	json_add_int(json, "version", FINGERPRINT_VERSION);
 	json_add(json, "fingerprint", fingerprint_json(&account->fingerprint));
 	json_add_text(json, "sentence", account->sentence);
-	text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
+	json_add(json, "profile", profile_json(profile));
+	text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
 							    JSON_C_TO_STRING_NOSLASHESCAPE);
 	return text ? strdup(text) : NULL;
 }
@@ -58,7 +60,7 @@ static int fill(int fd, const char *text, const struct stat *folder)
 	return write_all(fd, text, strlen(text)) ?: write_all(fd, "\n", 1);
 }
 
-int fingerprint_file_write(int dirfd, const struct account *account)
+int fingerprint_file_write(int dirfd, const struct account *account, const struct profile *profile)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;
@@ -68,7 +70,7 @@ int fingerprint_file_write(int dirfd, const struct account *account)
 
 	if (is_read_only(dirfd, &folder))
 		return 0;
-	text = file_text(account);
+	text = file_text(account, profile);
 	if (!text)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "." FINGERPRINT_FILE_NAME ".%d", getpid());

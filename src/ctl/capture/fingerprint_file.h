@@ -3,7 +3,7 @@
 #ifndef CTL_CAPTURE_FINGERPRINT_FILE_H
 #define CTL_CAPTURE_FINGERPRINT_FILE_H
 
-#include "account/account.h"
+#include "profile/profile.h"
 
 #define FINGERPRINT_FILE_NAME "fingerprint.json"
 
@@ -12,11 +12,12 @@ struct fingerprint_file {
 	char sentence[512];		/* of the report */
 };
 
-/* Returns 0, -ENOENT if there is none or one of another version, -EINVAL if it is no such file, or
- * another negative errno. */
-int fingerprint_file_read(struct fingerprint_file *file, int dirfd) _must_check_;
+/* `profile` may be NULL. Returns 0, -ENOENT if there is none or one of another version, -EINVAL if
+ * it is no such file, or another negative errno. */
+int fingerprint_file_read(struct fingerprint_file *file, int dirfd,
+			  struct profile *profile) _must_check_;
 
 /* Replaces it at once. A folder that is read-only stays as it is. Returns 0 or a negative errno. */
-int fingerprint_file_write(int dirfd, const struct account *account);
+int fingerprint_file_write(int dirfd, const struct account *account, const struct profile *profile);
 
 #endif

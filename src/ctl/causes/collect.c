@@ -31,10 +31,10 @@ static int complain(const struct collecting *c, const char *path, const char *wh
 
 /* Decodes the capture unless somebody did. Errors are printed. */
 static int find_cause(const struct collecting *c, int dirfd, const char *path,
-		      struct fingerprint_file *found)
+		      struct fingerprint_file *found, struct profile *profile)
 {
 	_cleanup_(account_release) struct account account = { 0 };
-	int r = fingerprint_file_read(found, dirfd);
+	int r = fingerprint_file_read(found, dirfd, profile);
 
 	if (!r)
 		return 0;
@@ -43,7 +43,7 @@ static int find_cause(const struct collecting *c, int dirfd, const char *path,
 		return r;
 	found->fingerprint = account.fingerprint;
 	snprintf(found->sentence, sizeof(found->sentence), "%s", account.sentence);
-	return 0;
+	return profile_make(profile, &account);
 }
 
 static int add(const struct collecting *c, const char *path, const struct capture_file *file,
@@ -66,24 +66,28 @@ static int add(const struct collecting *c, const char *path, const struct captur
 static int take_capture(const struct collecting *c, int dirfd, const char *path)
 {
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
+	_cleanup_(profile_release) struct profile profile = { 0 };
 	struct fingerprint_file found;
 	_cleanup_free_ char *why = NULL;
 	int r = capture_file_open(&file, path, &why);
 
 	if (r)
 		return r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
-	r = find_cause(c, dirfd, path, &found);
+	r = find_cause(c, dirfd, path, &found, &profile);
 	if (r == -ENOMEM || r == -EINTR)
 		return r;
 	if (r) {
 		c->causes->unreadable++;
 		return 0;
 	}
+	if (capture_file_is_control(&file))
+		return profiles_add(&c->causes->profiles, &profile, PROFILES_CONTROL);
 	if (!found.fingerprint.kind[0]) {
 		c->causes->without++;
 		return 0;
 	}
-	return add(c, path, &file, &found);
+	r = add(c, path, &file, &found);
+	return r ?: profiles_add(&c->causes->profiles, &profile, c->causes->nr - 1);
 }
 
 static int take_archive(struct collecting *c, int fd, const char *path);

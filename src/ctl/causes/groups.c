@@ -275,5 +275,6 @@ void causes_release(struct causes *causes)
 	for (size_t i = 0; i < causes->nr_seen; i++)
 		free(causes->seen[i].sentence);
 	free(causes->seen);
+	profiles_release(&causes->profiles);
 	*causes = (struct causes){ 0 };
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "causes/profiles.h"
 #include "fingerprint/fingerprint.h"
 
 struct sighting {
@@ -53,8 +54,9 @@ struct causes {
 	size_t nr_seen, room_seen;
 	struct group *groups; /* after causes_group() */
 	size_t nr_groups;
-	size_t without;	   /* captures without a cause: pokes */
-	size_t unreadable; /* captures, folders and archives */
+	struct profiles profiles; /* of sightings and of controls */
+	size_t without;		  /* captures without a cause: pokes */
+	size_t unreadable;	  /* captures, folders and archives */
 };
 
 /* Copies strings; `kind` is ignored. Returns 0 or -ENOMEM. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "causes/print.h"
+#include "causes/ranking.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "units.h"
 
 #define HOSTS_SHOWN 3
+/* Of each kind. */
+#define RANKED_SHOWN 3
 
 static double share(const struct causes *causes, const struct group *group)
 {
@@ -62,6 +65,24 @@ static void print_state(FILE *out, const struct causes *causes, const struct gro
 	fputc('\n', out);
 }
 
+static void print_ranking(FILE *out, const struct causes *causes, size_t group)
+{
+	_cleanup_(ranking_release) struct ranking ranking;
+
+	if (ranking_make(&ranking, causes, group))
+		fputs("          out of memory\n", out);
+	if (group == RANKING_ALL && ranking.nr)
+		fputs("          all causes together:\n", out);
+	ranking_print(out, causes, &ranking, RANKED_SHOWN);
+}
+
+static json_object *new_ranking(const struct causes *causes, size_t group)
+{
+	_cleanup_(ranking_release) struct ranking ranking;
+
+	return ranking_make(&ranking, causes, group) ? NULL : ranking_json(causes, &ranking);
+}
+
 static void print_group(FILE *out, const struct causes *causes, const struct group *group,
 			const struct known_judge *judge)
 {
@@ -81,6 +102,7 @@ static void print_group(FILE *out, const struct causes *causes, const struct gro
 	fprintf(out, "          as in %s: %s\n",
 		CLEAN_TO(4096, causes->sightings[group->example].path),
 		CLEAN_TO(512, causes->seen[causes->sightings[group->example].kind].sentence));
+	print_ranking(out, causes, (size_t)(group - causes->groups));
 }
 
 static json_object *new_fingerprints(const struct causes *causes, const struct group *group)
@@ -142,6 +164,7 @@ json_object *causes_group_json(const struct causes *causes, const struct group *
 	json_add_text(object, "example", example->path);
 	json_add_text(object, "sentence", seen->sentence);
 	json_add(object, "fingerprints", new_fingerprints(causes, group));
+	json_add(object, "ranking", new_ranking(causes, (size_t)(group - causes->groups)));
 	add_state(object, causes, group, judge);
 	return object;
 }
@@ -158,6 +181,8 @@ static json_object *new_summary(const struct causes *causes, const struct known_
 	json_add_u64(object, "without", causes->without);
 	json_add_u64(object, "unreadable", causes->unreadable);
 	json_add_u64(object, "causes", causes->nr_groups);
+	json_add_u64(object, "controls", causes->profiles.nr_controls);
+	json_add(object, "ranking", new_ranking(causes, RANKING_ALL));
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
 		json_add(object, known_state_name((enum known_state)i),
 			 judge ? json_object_new_uint64(states[i]) : NULL);
@@ -173,7 +198,14 @@ static void print_end(FILE *out, const struct causes *causes)
 			FORMAT_COUNT(causes->without, "capture", "captures"));
 	if (causes->unreadable)
 		fprintf(out, "; %zu unreadable", causes->unreadable);
+	if (causes->profiles.nr_controls)
+		fprintf(out, "; compared with %s",
+			FORMAT_COUNT(causes->profiles.nr_controls, "control", "controls"));
+	else if (causes->nr_groups)
+		fputs("\nno controls to compare them with: start --controls N takes some", out);
 	fputc('\n', out);
+	if (causes->nr_groups > 1)
+		print_ranking(out, causes, RANKING_ALL);
 }
 
 void causes_print(struct console *con, const struct causes *causes, const struct known_judge *judge)

@@ -85,11 +85,15 @@ static const char notes[] =
 	"  {\"type\":\"cause\"}    fingerprint, cause (the hashed text), count, share (percent),\n"
 	"                      worst_ns, p50_ns, first_ns, last_ns (since 1970), hosts, cpus,\n"
 	"                      example (path of the worst capture), its sentence,\n"
-	"                      fingerprints: [{id, kind, chain, sender, count}, ...];\n"
-	"                      with --known: state (new, worse, known), known_worst_ns,\n"
+	"                      fingerprints: [{id, kind, chain, sender, count}, ...],\n"
+	"                      ranking (null without controls): spikes, controls (captures),\n"
+	"                      functions, interrupts, senders, tasks: [{name, f1, spikes,\n"
+	"                      controls, spike_ns, control_ns, at_least: {ns, spikes, controls}},\n"
+	"                      ...]; with --known: state (new, worse, known), known_worst_ns,\n"
 	"                      expires, comment\n"
 	"  {\"type\":\"summary\"}  captures, without (captures without a spike), unreadable,\n"
-	"                      causes; with --known: new, worse, known\n"
+	"                      causes, controls, ranking (of all causes); with --known: new,\n"
+	"                      worse, known\n"
 	"  {\"type\":\"error\"}    message\n";
 
 int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)

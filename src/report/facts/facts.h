@@ -18,6 +18,7 @@ struct facts {
 	bool no_times;	    /* Intel PT without TSC as perf's clock */
 	bool ends_at_spike; /* Intel PT: the kernel stopped the trace at the spike */
 	bool poked, idle;
+	bool control;  /* nothing was late */
 	bool thread;   /* the thread was late, not the interrupt */
 	bool reported; /* likewise, as reported: the stack is the reporter's */
 	bool noise;    /* likewise, as the tracer osnoise has: the label is the largest part */

@@ -119,8 +119,7 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint)
 	return object;
 }
 
-/* A name that fingerprints could have. */
-static bool read_name(json_object *value, char *buf)
+bool fingerprint_read_name(json_object *value, char *buf)
 {
 	const char *text = json_object_get_string(value);
 
@@ -146,12 +145,12 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	if (nr > FINGERPRINT_FRAMES_MAX)
 		return -EINVAL;
 	for (; fingerprint->nr < nr; fingerprint->nr++) {
-		if (!read_name(json_object_array_get_idx(chain, fingerprint->nr),
-			       fingerprint->frames[fingerprint->nr]))
+		if (!fingerprint_read_name(json_object_array_get_idx(chain, fingerprint->nr),
+					   fingerprint->frames[fingerprint->nr]))
 			return -EINVAL;
 	}
 	if (json_object_object_get_ex(json, "sender", &sender) && sender &&
-	    !read_name(sender, fingerprint->sender))
+	    !fingerprint_read_name(sender, fingerprint->sender))
 		return -EINVAL;
 	/* What the file says of the hash is not trusted. */
 	fingerprint_seal(fingerprint);

@@ -4,6 +4,7 @@
 #define REPORT_FINGERPRINT_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,9 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint);
 
 /* Reads what a stranger's file says of kind, chain and sender. Returns 0 or -EINVAL. */
 int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
+
+/* Reads a name that fingerprints could have into a buffer of FINGERPRINT_NAME_SIZE. */
+bool fingerprint_read_name(json_object *value, char *buf);
 
 /* Reads such a line as fingerprint_text() writes. Returns 0, -EINVAL or -ENOMEM. */
 int fingerprint_from_text(struct fingerprint *fingerprint, const char *text) _must_check_;

@@ -67,6 +67,12 @@ class Causes(unittest.TestCase):
             path.write_text(text)
             self.assertIn("acme_drain", self.lines("captures")[1]["fingerprint"], text)
             self.assertIn("acme_drain", path.read_text())
+        # One of a version without a profile, or with a broken one, is made again.
+        for profile in {}, {"version": 99}, {"version": 1, "window_ns": 9, "names": ["a"], "callers": [1], "self_ns": [1]}:
+            about["profile"] = profile
+            path.write_text(json.dumps(about))
+            self.assertIn("acme_drain", self.lines("captures")[1]["fingerprint"], profile)
+            self.assertEqual(json.loads(path.read_text())["profile"]["names"][-2], "acme_drain")
 
     def test_leaves_a_folder_alone_that_is_read_only(self):
         self.fill()
@@ -104,6 +110,21 @@ class Causes(unittest.TestCase):
         self.ctl("causes", "captures", "--known", "known.json")
         (self.folder / "known.json").write_text((self.folder / "known.json").read_text().replace("2999", "2001"))
         self.assertIn("was known until 2001-12-31", self.ctl("causes", "captures", "--known", "known.json", code=4).stdout)
+
+    def test_compares_with_controls(self):
+        self.fill()
+        self.assertIsNone(self.lines("captures")[0]["ranking"])
+        for i in range(4):
+            capture(self.folder / f"controls/20261121-0931{i:02}.000-cpu1-control-2us", "acme_flush" if i else "acme_poll", 2, control=True)
+        found = self.lines("captures", "controls")
+        self.assertEqual([line["count"] for line in found[:-1]], [3, 1])
+        self.assertEqual(found[0]["ranking"]["functions"][0], {
+            "name": "acme_flush", "f1": 1.0, "spikes": 3, "controls": 3, "spike_ns": 81000, "control_ns": 2000,
+            "at_least": {"ns": 80000, "spikes": 3, "controls": 0}})
+        self.assertEqual(found[0]["ranking"]["tasks"], [])
+        self.assertEqual(found[1]["ranking"]["functions"][0]["name"], "acme_drain")
+        self.assertEqual((found[-1]["captures"], found[-1]["controls"], found[-1]["ranking"]["spikes"]), (4, 4, 4))
+        self.assertEqual(self.lines("controls", code=3)[-1]["captures"], 0)
 
     def test_never_passes_without_having_seen_anything(self):
         self.fill()

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The profiles of many captures, merged: each function with the same callers is there once. */
+#ifndef CTL_CAUSES_PROFILES_H
+#define CTL_CAUSES_PROFILES_H
+
+#include "profile/profile.h"
+
+/* Of no sighting: a control. */
+#define PROFILES_CONTROL SIZE_MAX
+
+enum feature_kind {
+	FEATURE_FUNCTION,
+	FEATURE_INTERRUPT,
+	FEATURE_SENDER,
+	FEATURE_TASK,
+	FEATURE_PATH, /* of a chart alone: a task without functions */
+	FEATURE_NR = FEATURE_PATH,
+};
+
+struct place {
+	uint32_t feature;
+	uint32_t parent;      /* the caller, before it; 0: none. Place 0 is the root. */
+	uint32_t child, next; /* places; 0: none */
+	bool again;	      /* a caller is the same function */
+	size_t stay;	      /* the newest one */
+};
+
+struct stay {
+	uint32_t place;
+	uint64_t self_ns;
+};
+
+struct profiles {
+	struct names *names; /* of features: their kind as a digit, and their name */
+	struct place *places;
+	uint32_t nr_places;
+	struct stay *stays; /* of each capture together, callers first */
+	size_t nr_stays;
+	struct profiled {
+		size_t sighting;  /* or PROFILES_CONTROL */
+		size_t first, nr; /* in `stays` */
+		uint64_t window_ns;
+	} * list;
+	size_t nr, nr_controls;
+};
+
+/* Returns 0 or -ENOMEM. */
+int profiles_add(struct profiles *profiles, const struct profile *profile,
+		 size_t sighting) _must_check_;
+void profiles_release(struct profiles *profiles);
+
+static inline enum feature_kind profiles_kind(const struct profiles *profiles, uint32_t feature)
+{
+	return (enum feature_kind)(names_get(profiles->names, feature)[0] - '0');
+}
+
+static inline const char *profiles_name(const struct profiles *profiles, uint32_t feature)
+{
+	return names_get(profiles->names, feature) + 1;
+}
+
+#endif

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/profile.h"
+
+#include "affix.h"
+#include "array.h"
+#include "normal/paths.h"
+
+struct make {
+	struct profile *profile;
+	const struct account *account;
+	const struct findings *findings;
+	const struct facts *facts;
+	uint64_t begin, end;
+	bool late; /* this is the latency, not all of the report */
+};
+
+void profile_release(struct profile *profile)
+{
+	free(profile->nodes);
+	free(profile->senders.rows);
+	free(profile->tasks.rows);
+	*profile = (struct profile){ 0 };
+}
+
+void profile_totals(const struct profile *profile, uint64_t *totals)
+{
+	for (uint32_t i = 0; i < profile->nr_nodes; i++)
+		totals[i] = profile->nodes[i].self_ns;
+	for (uint32_t i = profile->nr_nodes; i-- > 1;)
+		totals[profile->nodes[i].parent] += totals[i];
+}
+
+static int find_node(struct profile *profile, uint32_t parent, const char *name, uint32_t *node)
+{
+	struct profile_node *nodes = profile->nodes;
+	int r;
+
+	for (*node = nodes[parent].child; *node; *node = nodes[*node].next) {
+		if (!strcmp(nodes[*node].name, name))
+			return 0;
+	}
+	r = array_grow(&profile->nodes, profile->nr_nodes, sizeof(*profile->nodes));
+	if (r)
+		return r;
+	nodes = profile->nodes;
+	*node = profile->nr_nodes++;
+	nodes[*node] = (struct profile_node){ .parent = parent, .next = nodes[parent].child };
+	nodes[parent].child = *node;
+	snprintf(nodes[*node].name, FINGERPRINT_NAME_SIZE, "%s", name);
+	return 0;
+}
+
+static int add_row(struct profile_rows *to, const char *name, uint64_t ns)
+{
+	int r;
+
+	for (size_t i = 0; i < to->nr; i++) {
+		if (!strcmp(to->rows[i].name, name)) {
+			to->rows[i].ns += ns;
+			return 0;
+		}
+	}
+	r = array_grow(&to->rows, to->nr, sizeof(*to->rows));
+	if (r)
+		return r;
+	to->rows[to->nr] = (struct profile_row){ .ns = ns };
+	snprintf(to->rows[to->nr++].name, FINGERPRINT_NAME_SIZE, "%s", name);
+	return 0;
+}
+
+/* Names of tasks may have the thread id after a blank. */
+static void name_task(char *buf, const char *name, bool idle)
+{
+	const char *tid = strrchr(name, ' ');
+	size_t length = strlen(name);
+	char comm[64];
+
+	if (tid && tid[1] && !tid[1 + strspn(tid + 1, "0123456789")])
+		length = (size_t)(tid - name);
+	snprintf(comm, sizeof(comm), "%.*s", (int)length, name);
+	fingerprint_task(buf, idle ? "idle" : comm);
+}
+
+/* Not a placeholder such as [not traced], nor an address. */
+static bool name_function(char *buf, const char *name)
+{
+	if (*name == '[' || *name == '?' || has_prefix(name, "0x"))
+		return false;
+	fingerprint_function(buf, name);
+	return *buf;
+}
+
+static bool name_node(char *buf, const struct make *make, enum span_kind kind, const char *name)
+{
+	char task[FINGERPRINT_NAME_SIZE];
+
+	switch (kind) {
+	case SPAN_INTERRUPT:
+	case SPAN_SOFTIRQ:
+	case SPAN_NMI:
+	case SPAN_EXCEPTION:
+		fingerprint_entry(buf, name);
+		return true;
+	case SPAN_IDLE:
+	case SPAN_THREAD:
+		if (make->account->spans->has_functions)
+			return name_function(buf, name);
+		name_task(task, name, kind == SPAN_IDLE);
+		snprintf(buf, FINGERPRINT_NAME_SIZE, FINGERPRINT_TASK "%.*s",
+			 (int)(FINGERPRINT_NAME_SIZE - sizeof(FINGERPRINT_TASK)), task);
+		return true;
+	default:
+		return name_function(buf, name);
+	}
+}
+
+/* From the outermost frame to this one. */
+static int add_chain(const struct make *make, const struct spike_stack *stack, size_t frame,
+		     uint32_t *node)
+{
+	char name[FINGERPRINT_NAME_SIZE];
+	int r = 0;
+
+	*node = 0;
+	for (size_t i = stack->nr; i-- > frame && !r;) {
+		if (stack->frames[i].function && name_function(name, stack->frames[i].name))
+			r = find_node(make->profile, *node, name, node);
+	}
+	return r;
+}
+
+/* What called the outermost function before the trace began is on the stack at the spike. */
+static int find_caller(const struct make *make, const char *name, uint32_t *node)
+{
+	const struct spike_stack *stack = &make->facts->stack;
+	size_t at =
+		make->account->spans->has_functions ? spike_stack_find(stack, name) : STACK_NONE;
+
+	*node = 0;
+	return at == STACK_NONE ? 0 : add_chain(make, stack, at + 1, node);
+}
+
+/* `of` has the nodes of the callers, which come first. */
+static int take_node(const struct make *make, const struct paths *paths, uint32_t number,
+		     uint32_t *of)
+{
+	const struct path_node *node = &paths->nodes[number];
+	const char *name = findings_name(make->findings, node->name);
+	char token[FINGERPRINT_NAME_SIZE];
+	uint32_t parent = of[node->parent];
+	int r = 0;
+
+	if (!node->parent && (node->kind == SPAN_FUNCTION || node->kind == SPAN_SYSCALL))
+		r = find_caller(make, name, &parent);
+	of[number] = parent;
+	if (r || !name_node(token, make, (enum span_kind)node->kind, name))
+		return r;
+	return find_node(make->profile, parent, token, &of[number]);
+}
+
+static int add_paths(const struct make *make)
+{
+	_cleanup_(paths_release) struct paths paths;
+	_cleanup_free_ uint32_t *of = NULL;
+	int r = paths_init(&paths, make->account->spans);
+
+	if (!r)
+		r = paths_add(&paths, 0, make->begin, make->end);
+	of = calloc(paths.nr_nodes, sizeof(*of));
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < paths.nr_nodes && !r; i++)
+		r = take_node(make, &paths, i, of);
+	for (size_t i = 0; i < paths.nr_stays && !r; i++)
+		make->profile->nodes[of[paths.stays[i].node]].self_ns += paths.stays[i].self_ns;
+	return r;
+}
+
+/* Moves time to a node from the task that has most: its functions are known now. */
+static void move_time(const struct make *make, uint32_t node, uint64_t ns)
+{
+	struct profile_node *nodes = make->profile->nodes, *most = NULL;
+
+	nodes[node].self_ns += ns;
+	for (uint32_t i = nodes[0].child; i; i = nodes[i].next) {
+		if (profile_is_task(nodes[i].name) && (!most || nodes[i].self_ns > most->self_ns))
+			most = &nodes[i];
+	}
+	if (most)
+		most->self_ns -= ns < most->self_ns ? ns : most->self_ns;
+}
+
+static int add_sample(const struct make *make, const struct sampled *sample, uint64_t ns)
+{
+	const struct samples *samples = &make->account->spans->samples;
+	char name[FINGERPRINT_NAME_SIZE];
+	uint32_t node = 0;
+	int r = 0;
+
+	for (uint32_t i = sample->nr; i-- && !r;) {
+		if (name_function(name, findings_name(make->findings,
+						      samples->frames[sample->first + i])))
+			r = find_node(make->profile, node, name, &node);
+	}
+	if (!r && node)
+		move_time(make, node, ns);
+	return r;
+}
+
+/* Each sample stands for an equal part. */
+static int add_samples(const struct make *make, size_t *nr)
+{
+	const struct samples *samples = &make->account->spans->samples;
+	size_t first = ARRAY_COUNT_BEFORE(samples->nr, i, samples->list[i].at < make->begin);
+	size_t end = ARRAY_COUNT_BEFORE(samples->nr, i, samples->list[i].at <= make->end);
+	int r = 0;
+
+	*nr = end > first ? end - first : 0;
+	for (size_t i = first; i < end && !r; i++)
+		r = add_sample(make, &samples->list[i], (make->end - make->begin) / *nr);
+	return r;
+}
+
+/* How long the code at this frame kept the timer waiting, as far as the cause tells. */
+static uint64_t stack_ns(const struct make *make, const struct spike_stack *stack, size_t *frame)
+{
+	const struct cause *cause = &make->account->cause;
+	const struct facts *facts = make->facts;
+
+	if (stack == cause_switched(cause, make->findings, facts)) {
+		*frame = spike_stack_switched(stack);
+		return cause->time_ns;
+	}
+	*frame = stack == &facts->stack ? cause->frame : STACK_NONE;
+	if (*frame != STACK_NONE)
+		return cause->time_ns;
+	if (facts->thread || facts_have_trace(facts) || stack != &facts->stack)
+		return 0;
+	*frame = spike_stack_culprit(stack);
+	return facts->latency_ns;
+}
+
+/* All of a stack was there. */
+static int add_stack(const struct make *make, const struct spike_stack *stack, bool timed)
+{
+	size_t frame;
+	uint64_t ns = stack_ns(make, stack, &frame);
+	uint32_t node;
+	int r = add_chain(make, stack, 0, &node);
+
+	if (r || !timed || frame == STACK_NONE)
+		return r;
+	r = add_chain(make, stack, frame, &node);
+	if (!r && node)
+		move_time(make, node, ns);
+	return r;
+}
+
+static int add_tasks(const struct make *make)
+{
+	const struct facts *facts = make->facts;
+	const struct findings *findings = make->findings;
+	struct profile_rows *tasks = &make->profile->tasks;
+	char name[FINGERPRINT_NAME_SIZE];
+	int r = 0;
+
+	for (size_t i = 0; i < findings->nr_budget && !r; i++) {
+		const struct usage *usage = &findings->budget[i];
+		uint64_t ns = make->late ? usage->late_ns : usage->time_ns;
+
+		if ((usage->kind != SPAN_THREAD && usage->kind != SPAN_IDLE) || !ns)
+			continue;
+		name_task(name, findings_name(findings, usage->name), usage->kind == SPAN_IDLE);
+		r = add_row(tasks, name, ns);
+	}
+	if (r || facts->thread || !(facts->idle || facts->comm[0]))
+		return r;
+	/* What was interrupted was there, too. */
+	name_task(name, facts->comm, facts->idle);
+	return add_row(tasks, name, 0);
+}
+
+/* The first run of what was sent, within the window. */
+static uint64_t sent_ns(const struct make *make, const struct sender *sender)
+{
+	const struct lane *code = findings_code(make->findings);
+	uint32_t i = (uint32_t)ARRAY_COUNT_BEFORE(code->nr, n, code->spans[n].begin < sender->time);
+	char entry[FINGERPRINT_NAME_SIZE];
+
+	for (; i < code->nr && code->spans[i].begin < make->end; i++) {
+		const char *name = findings_name(make->findings, code->spans[i].name);
+
+		if (sender->function[0] && strcmp(name, sender->function))
+			continue;
+		fingerprint_entry(entry, name);
+		if (!sender->function[0] && strcmp(entry, "[reschedule]") &&
+		    strcmp(entry, "[irq_work]") && !has_prefix(entry, "[call_function"))
+			continue;
+		return span_within(&code->spans[i], make->begin, make->end);
+	}
+	return 0;
+}
+
+static int add_senders(const struct make *make)
+{
+	const struct senders *senders = make->facts->senders;
+	char name[FINGERPRINT_NAME_SIZE];
+	int r = 0;
+
+	for (size_t i = 0; senders && i < SENDERS_MAX && i < senders->nr && !r; i++) {
+		const struct sender *sender = &senders->rows[i];
+		uint64_t ns = sent_ns(make, sender);
+
+		if (sender->time > make->end || (sender->time < make->begin && !ns))
+			continue;
+		if (sender->nr_callers)
+			fingerprint_function(name, sender->callers[0]);
+		else
+			name_task(name, sender->task, sender->tid <= 0);
+		if (*name)
+			r = add_row(&make->profile->senders, name, ns);
+	}
+	return r;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct profile_row *x = a, *y = b;
+
+	return array_compare(y->ns, x->ns) ?: strcmp(x->name, y->name);
+}
+
+static void trim_rows(struct profile_rows *rows, uint64_t window_ns)
+{
+	if (rows->nr)
+		qsort(rows->rows, rows->nr, sizeof(*rows->rows), compare_rows);
+	if (rows->nr > PROFILE_ROWS_MAX)
+		rows->nr = PROFILE_ROWS_MAX;
+	for (size_t i = 0; i < rows->nr; i++) {
+		if (rows->rows[i].ns > window_ns)
+			rows->rows[i].ns = window_ns;
+	}
+}
+
+struct ranked_node {
+	uint64_t total_ns;
+	uint32_t node;
+};
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct ranked_node *x = a, *y = b;
+
+	return array_compare(y->total_ns, x->total_ns) ?: array_compare(x->node, y->node);
+}
+
+/* A caller has at least the time of what it called, and comes before it: no node loses its caller
+ * alone. */
+static int trim_nodes(struct profile *profile)
+{
+	_cleanup_free_ struct ranked_node *ranked = calloc(profile->nr_nodes, sizeof(*ranked));
+	_cleanup_free_ uint64_t *totals = calloc(profile->nr_nodes, sizeof(*totals));
+	_cleanup_free_ uint32_t *to = calloc(profile->nr_nodes, sizeof(*to));
+	uint32_t nr = 1;
+
+	if (!ranked || !totals || !to)
+		return -ENOMEM;
+	profile_totals(profile, totals);
+	for (uint32_t i = 0; i < profile->nr_nodes; i++)
+		ranked[i] = (struct ranked_node){ totals[i], i };
+	qsort(ranked + 1, profile->nr_nodes - 1, sizeof(*ranked), compare_nodes);
+	for (uint32_t i = 1; i < profile->nr_nodes && i < PROFILE_NODES_MAX; i++)
+		to[ranked[i].node] = 1;
+	for (uint32_t i = 1; i < profile->nr_nodes; i++) {
+		struct profile_node node = profile->nodes[i];
+
+		node.parent = to[node.parent];
+		if (!to[i]) {
+			to[i] = node.parent;
+			profile->nodes[node.parent].self_ns += node.self_ns;
+			continue;
+		}
+		node.child = node.next = 0;
+		to[i] = nr;
+		profile->nodes[nr++] = node;
+	}
+	profile->nr_nodes = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (profile->nodes[i].self_ns > profile->window_ns)
+			profile->nodes[i].self_ns = profile->window_ns;
+	}
+	return 0;
+}
+
+static int fill(const struct make *make)
+{
+	struct profile *profile = make->profile;
+	size_t samples = 0;
+	int r = 0;
+
+	profile->nodes = calloc(1, sizeof(*profile->nodes));
+	if (!profile->nodes)
+		return -ENOMEM;
+	profile->nr_nodes = 1;
+	if (facts_have_times(make->facts) && make->end > make->begin) {
+		r = add_paths(make);
+		if (!r)
+			r = add_samples(make, &samples);
+		if (!r)
+			r = add_senders(make);
+	}
+	if (!r && !make->account->spans->has_functions) {
+		r = add_stack(make, &make->facts->holder, !samples);
+		if (!r)
+			r = add_stack(make, &make->facts->stack, !samples);
+	}
+	if (!r)
+		r = add_tasks(make);
+	return r ?: trim_nodes(profile);
+}
+
+int profile_make(struct profile *profile, const struct account *account)
+{
+	const struct findings *findings = &account->findings;
+	const struct facts *facts = &account->facts;
+	bool late = !facts->control && findings->late_begin < findings->late_end;
+	const struct make make = {
+		.profile = profile,
+		.account = account,
+		.findings = findings,
+		.facts = facts,
+		.begin = late ? findings->late_begin : findings->begin,
+		.end = late ? findings->late_end : findings->end,
+		.late = late,
+	};
+	int r;
+
+	*profile = (struct profile){ 0 };
+	profile->window_ns = facts_have_times(facts) ? make.end - make.begin : facts->latency_ns;
+	r = fill(&make);
+	if (r) {
+		profile_release(profile);
+		return r;
+	}
+	trim_rows(&profile->senders, profile->window_ns);
+	trim_rows(&profile->tasks, profile->window_ns);
+	return 0;
+}

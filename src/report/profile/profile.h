@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What ran while a timer was late, by names that are equal across boots, hosts and recorders: to
+ * compare many spikes with captures that are none.
+ *
+ * profile/ makes, writes and reads it. It may include normal/.
+ */
+#ifndef REPORT_PROFILE_H
+#define REPORT_PROFILE_H
+
+#include <string.h>
+
+#include "account/account.h"
+
+/* Changes with the rules. */
+#define PROFILE_VERSION 1
+/* The longest are kept. */
+#define PROFILE_NODES_MAX 512
+#define PROFILE_ROWS_MAX 32
+
+struct profile_node {
+	/* A function; an interrupt, as `[local_timer]`; or, without functions, a task, as
+	 * `task:stress`. */
+	char name[FINGERPRINT_NAME_SIZE];
+	uint32_t parent;      /* the caller, before it; 0: none. Node 0 is the root. */
+	uint32_t child, next; /* nodes; 0: none */
+	uint64_t self_ns;
+};
+
+struct profile_row {
+	char name[FINGERPRINT_NAME_SIZE];
+	uint64_t ns;
+};
+
+struct profile_rows {
+	struct profile_row *rows; /* longest first */
+	size_t nr;
+};
+
+struct profile {
+	uint64_t window_ns; /* what it is of: the latency; of a control, the whole report */
+	struct profile_node *nodes;
+	uint32_t nr_nodes;
+	struct profile_rows senders; /* functions, or else tasks, that sent interrupts or work, with
+					the time that these took */
+	struct profile_rows tasks;
+};
+
+/* Returns 0 or -ENOMEM. */
+int profile_make(struct profile *profile, const struct account *account) _must_check_;
+void profile_release(struct profile *profile);
+
+/* NULL if out of memory. */
+json_object *profile_json(const struct profile *profile);
+
+/* Reads a file that is not trusted. Returns 0, -ENOENT if it is of another version, -EINVAL or
+ * -ENOMEM. */
+int profile_from_json(struct profile *profile, json_object *json) _must_check_;
+
+/* Sets an array of nr_nodes: the time of each node and of what it called. */
+void profile_totals(const struct profile *profile, uint64_t *totals);
+
+static inline bool profile_is_task(const char *name)
+{
+	return !strncmp(name, FINGERPRINT_TASK, sizeof(FINGERPRINT_TASK) - 1);
+}
+
+#endif
