@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pt_packet.h"
+#include "trace/psb.h"
 
 /* perf pads traces with at most this many zeros. */
 #define PADDING_MAX 7
@@ -123,6 +124,37 @@ static int add_copy(struct trace_piece *piece, const uint8_t *bytes, size_t size
 	return 0;
 }
 
+/* The decoder ends what precedes a PSB by the PSB+, which has to be in one piece. */
+static bool is_whole(const struct trace_chunk *chunk, const struct trace_point *point)
+{
+	return psb_read(chunk->bytes + point->offset, chunk->bytes + chunk->size).size;
+}
+
+static bool find_whole(const struct trace_chunk *chunk, struct trace_point *point)
+{
+	bool found = trace_find_point(chunk->bytes, chunk->size, 0, 0, false, point);
+
+	while (found && !is_whole(chunk, point))
+		found = trace_find_point(chunk->bytes, chunk->size, 0, point->offset + PT_PSB_LEN,
+					 false, point);
+	return found;
+}
+
+/* At or behind `first`. */
+static void find_last_whole(const struct trace_chunk *chunk, const struct trace_point *first,
+			    struct trace_point *last)
+{
+	size_t before = chunk->size;
+
+	while (trace_find_point_before(chunk->bytes, chunk->size, 0, before, false, last) &&
+	       last->offset > first->offset) {
+		if (is_whole(chunk, last))
+			return;
+		before = last->offset;
+	}
+	*last = *first;
+}
+
 /* Copies the end of a chunk from its last synchronisation point, and the next chunks up to their
  * first. Returns the number of chunks that end in it, or -ENOMEM. */
 static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chunks, size_t nr,
@@ -134,7 +166,7 @@ static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chu
 	for (size_t i = 1; i < nr && !r; i++) {
 		const struct trace_chunk *chunk = &chunks[i];
 
-		if (trace_find_point(chunk->bytes, chunk->size, 0, 0, false, &first)) {
+		if (find_whole(chunk, &first)) {
 			size_t rest = chunk->size - first.offset;
 			size_t ahead = rest < AHEAD ? rest : AHEAD;
 
@@ -160,12 +192,14 @@ int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunk
 		struct trace_point first, last;
 		ssize_t used = 1;
 
-		if (!trace_find_point(piece.begin, size_of(&piece), 0, 0, false, &first)) {
+		/* A chunk that continues a seam begins where that ends. */
+		if (!(queue->nr ? find_whole(&chunks[i], &first)
+				: trace_find_point(piece.begin, size_of(&piece), 0, 0, false,
+						   &first))) {
 			i++;
 			continue;
 		}
-		trace_find_point_before(piece.begin, size_of(&piece), 0, size_of(&piece), false,
-					&last);
+		find_last_whole(&chunks[i], &first, &last);
 		if (i + 1 < nr) {
 			used = copy_seam(&seam, &chunks[i], nr - i, last.offset);
 			if (used < 0) {

@@ -12,6 +12,7 @@
 #define MODE_64 "\x99\x01"
 #define PSB_LEN 16
 #define TSC_LEN 8
+#define POINT_LEN 28
 #define PERIOD 4096
 /* More than a packet's 56 bits. */
 #define TSC_BASE (UINT64_C(5) << 56)
@@ -102,7 +103,7 @@ static void check_segments(const struct trace_queue *queue, size_t first, size_t
 		assert_int_equal(segment.time, TSC_STEP * (i + 1));
 		assert_int_equal(segment.end - segment.begin, len);
 		assert_memory_equal(segment.begin, stream + at, len);
-		assert_true(segment.limit >= segment.end);
+		assert_true(segment.limit - segment.end >= (i < last ? POINT_LEN : 0));
 		assert_int_equal(segment.joined, i > first);
 		assert_true(trace_seek(queue, segment.time + TSC_STEP - 1, &back));
 		assert_ptr_equal(back.begin, segment.begin);
@@ -211,6 +212,25 @@ TEST(tells_gaps)
 	assert_false(segment.joined);
 	assert_int_equal(segment.offset, 2 * PERIOD + FIRST);
 	close_made(&opened);
+}
+
+/* Wherever a stream is cut, and twice so, nothing is lost, and each segment has the next PSB+. */
+TEST(joins_streams_cut_anywhere)
+{
+	for (size_t cut = 10 * PERIOD; cut <= 10 * PERIOD + FIRST + 2 * POINT_LEN; cut++) {
+		for (size_t more = 1; more <= 2 * POINT_LEN; more += 9) {
+			struct made made = {};
+			struct opened opened;
+
+			make_info(&made, false);
+			add_trace(&made, 0, 0, cut);
+			add_trace(&made, 0, cut, cut + more);
+			add_trace(&made, 0, cut + more, 20 * PERIOD);
+			opened = open_made(&made);
+			check_segments(trace_queue(opened.trace, 0), 0, 19, 20 * PERIOD);
+			close_made(&opened);
+		}
+	}
 }
 
 /* Cuts of a stream lose nothing: within a PSB, or where there is none for long. */
