@@ -33,17 +33,6 @@ struct perfdata_build_ids {
 	void *files; /* tree of struct file */
 };
 
-/* PERF_RECORD_MMAP2 */
-struct mmap2 {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t start, len, pgoff;
-	uint32_t major, minor;
-	uint64_t ino, generation;
-	uint32_t prot, flags;
-	char name[];
-};
-
 static struct build_id read_notes(int dirfd, const char *path)
 {
 	_cleanup_buf_ struct perfdata_buf notes = {};
@@ -146,21 +135,21 @@ static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st
 /* map_files leads to the file in any namespace, even if deleted. If the process has exited or
  * unmapped it, tries the path, in the root of the process or in ours. Then the inode must match;
  * the device is not compared, because overlayfs and btrfs report another one in mappings. */
-static int find_file(int rootfd, const struct mmap2 *map, struct stat *st)
+static int find_file(int rootfd, const struct perfdata_mapping *map, struct stat *st)
 {
 	_cleanup_free_ char *path = NULL;
 	char link[96];
 	int fd;
 
-	snprintf(link, sizeof(link), "proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->pid, map->start,
-		 map->start + map->len);
+	snprintf(link, sizeof(link), "proc/%d/map_files/%" PRIx64 "-%" PRIx64, map->pid, map->start,
+		 map->end);
 	fd = find_path(rootfd, link, 0, st);
 	if (fd >= 0)
 		return fd;
-	if (asprintf(&path, "proc/%u/root%s", map->pid, map->name) < 0)
+	if (asprintf(&path, "proc/%d/root%s", map->pid, map->name) < 0)
 		return -1;
-	fd = find_path(rootfd, path, map->ino, st);
-	return fd >= 0 ? fd : find_path(rootfd, map->name + 1, map->ino, st);
+	fd = find_path(rootfd, path, map->inode, st);
+	return fd >= 0 ? fd : find_path(rootfd, map->name + 1, map->inode, st);
 }
 
 static struct build_id read_path(int path_fd)
@@ -174,7 +163,7 @@ static struct build_id read_path(int path_fd)
 }
 
 /* *id stays empty if there is no such file or it is not ELF. */
-static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map,
+static int file_build_id(struct perfdata_build_ids *ids, const struct perfdata_mapping *map,
 			 struct build_id *id)
 {
 	_cleanup_free_ struct file *file = calloc(1, sizeof(*file));
@@ -204,7 +193,7 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct mmap2 *map
 /* perf identifies files by name. Of files with the same name in several mount namespaces, the first
  * one with a build id counts. */
 static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
-		   const struct mmap2 *map)
+		   const struct perfdata_mapping *map)
 {
 	struct vdso vdso = {};
 	struct build_id id = {};
@@ -235,27 +224,24 @@ static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata
 	return r;
 }
 
-static bool is_code(const struct mmap2 *map)
-{
-	return map->header.type == PERF_RECORD_MMAP2 && map->header.size > sizeof(*map) &&
-	       !(map->header.misc & PERF_RECORD_MISC_MMAP_DATA) &&
-	       memchr(map->name, '\0', map->header.size - sizeof(*map));
-}
-
 static int add_records(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
 		       const struct perfdata_records *records)
 {
+	struct perf_event_header header;
 	size_t at = 0;
 	int r = 0;
 
-	while (records->len - at >= sizeof(struct perf_event_header) && !r) {
-		const struct mmap2 *map = (const void *)((const uint8_t *)records->data + at);
+	while (records->len - at >= sizeof(header) && !r) {
+		const uint8_t *record = (const uint8_t *)records->data + at;
+		struct perfdata_mapping map;
 
-		if (map->header.size < sizeof(map->header) || map->header.size > records->len - at)
+		memcpy(&header, record, sizeof(header));
+		if (header.size < sizeof(header) || header.size > records->len - at)
 			break;
-		if (is_code(map))
-			r = add_map(ids, names, body, map);
-		at += map->header.size;
+		if (header.type == PERF_RECORD_MMAP2 && perfdata_mapping(record, &map) &&
+		    !map.is_data)
+			r = add_map(ids, names, body, &map);
+		at += header.size;
 	}
 	return r;
 }

@@ -114,4 +114,28 @@ int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 /** Reads the record at *at and advances *at. False: end of data, or malformed. */
 bool perfdata_next(const struct perfdata_file *file, uint64_t *at, struct perfdata_record *record);
 
+/** A file, or another part of an address space, that a process or the kernel has mapped. */
+struct perfdata_mapping {
+	int32_t pid;
+	uint64_t start, end, offset;
+	uint64_t inode; /**< 0: unknown, or there is a build ID instead */
+	const char *name;
+	struct perfdata_bytes build_id; /**< of at most 20 bytes; 0: unknown */
+	bool is_data;			/**< contains no code */
+};
+
+/** Reads PERF_RECORD_MMAP and MMAP2, of which there are as many bytes as the header says. False:
+ * another type, or its name does not end within it. */
+bool perfdata_mapping(const uint8_t *record, struct perfdata_mapping *mapping);
+
+/** An entry of the feature BUILD_ID. */
+struct perfdata_identified {
+	const char *name;
+	struct perfdata_bytes build_id; /**< the same */
+};
+
+/** Reads one, of which there are as many bytes as the header says. False: its name does not end
+ * within it. */
+bool perfdata_identified(const uint8_t *record, struct perfdata_identified *file);
+
 #endif

@@ -318,6 +318,7 @@ def tables():
     yield "bad-offset-end", perf_data(two, offset=1 << 40)
     yield "bad-size", perf_data(two, size=1 << 62)
     yield "bad-data", perf_data(two, data=((1 << 64) - 8, 16))
+    yield "bad-data-without-table", perf_data(b"", features=0, data=((1 << 64) - 8, 16))
     yield "bad-record-0", perf_data(record(b"/bin/true", size=0))
     yield "bad-record-header", perf_data(record(b"/bin/true", size=36))
     yield "bad-record-odd", perf_data(record(b"/bin/true", size=41))

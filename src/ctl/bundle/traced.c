@@ -8,30 +8,6 @@
 #include "cli/options.h"
 #include "read.h"
 
-#define MISC_BUILD_ID_SIZE (1 << 15)
-#define MISC_MMAP_BUILD_ID (1 << 14)
-
-/* struct perf_record_header_build_id of the perf tool, without the name. */
-struct record {
-	struct perf_event_header header;
-	uint32_t pid;
-	uint8_t id[20];
-	uint8_t id_size;
-	uint8_t reserved[3];
-};
-
-/* PERF_RECORD_MMAP2 with a build id, without the name. perf 7.3 has no build ids of files
- * elsewhere. */
-struct mapped {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t start, length, offset;
-	uint8_t id_size;
-	uint8_t reserved[3];
-	uint8_t id[20];
-	uint32_t protection, flags;
-};
-
 struct found {
 	struct traced_file *files;
 	size_t nr;
@@ -62,16 +38,16 @@ static void sort_files(struct traced_file *files, size_t *nr)
 }
 
 /* Skips kernel files and names that are not paths. */
-static int add_file(struct found *found, uint16_t misc, const uint8_t *bytes, size_t size,
+static int add_file(struct found *found, uint16_t misc, struct perfdata_bytes build_id,
 		    const char *name)
 {
-	struct build_id id = { .size = size };
+	struct build_id id = { .size = (uint8_t)build_id.size };
 	struct traced_file *more;
 
-	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER || size < 2 ||
-	    size > sizeof(id.bytes) || (name[0] != '/' && strcmp(name, "[vdso]")))
+	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER || id.size < 2 ||
+	    (name[0] != '/' && strcmp(name, "[vdso]")))
 		return 0;
-	memcpy(id.bytes, bytes, size);
+	memcpy(id.bytes, build_id.data, id.size);
 	/* Grow at powers of two. */
 	if (!(found->nr & (found->nr - 1))) {
 		more = reallocarray(found->files, found->nr ? 2 * found->nr : 1, sizeof(*more));
@@ -90,36 +66,21 @@ static int add_file(struct found *found, uint16_t misc, const uint8_t *bytes, si
 	return 0;
 }
 
-/* The name after the fixed part of a record; NULL if not terminated. */
-static const char *name_of(const uint8_t *record, size_t size, size_t fixed)
-{
-	return size > fixed && memchr(record + fixed, '\0', size - fixed)
-		       ? (const char *)record + fixed
-		       : NULL;
-}
-
 static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
 {
 	for (uint64_t at = 0; size - at >= sizeof(struct perf_event_header);) {
-		struct record record;
-		const char *name;
+		struct perfdata_identified file;
+		struct perf_event_header header;
 		int r;
 
-		if (size - at < sizeof(record))
+		memcpy(&header, table + at, sizeof(header));
+		if (header.size % 4 || header.size > size - at ||
+		    !perfdata_identified(table + at, &file))
 			return -EINVAL;
-		memcpy(&record, table + at, sizeof(record));
-		if (record.header.size % 4 || record.header.size > size - at)
-			return -EINVAL;
-		name = name_of(table + at, record.header.size, sizeof(record));
-		if (!name)
-			return -EINVAL;
-		r = add_file(found, record.header.misc, record.id,
-			     record.header.misc & MISC_BUILD_ID_SIZE ? record.id_size
-								     : sizeof(record.id),
-			     name);
+		r = add_file(found, header.misc, file.build_id, file.name);
 		if (r)
 			return r;
-		at += record.header.size;
+		at += header.size;
 	}
 	return 0;
 }
@@ -137,23 +98,21 @@ static int read_table(const struct perfdata_file *file, struct found *found)
 
 static int read_records(const struct perfdata_file *file, struct found *found)
 {
-	uint64_t at = file->data.offset, end = at + file->data.size;
+	uint64_t at = file->data.offset;
 
-	while (at < end) {
+	while (at - file->data.offset < file->data.size) {
+		struct perfdata_mapping mapping;
 		struct perfdata_record record;
-		struct mapped mapped;
-		const char *name;
 		int r;
 
 		if (!perfdata_next(file, &at, &record))
 			return -EINVAL;
-		if (record.type != PERF_RECORD_MMAP2 || !(record.misc & MISC_MMAP_BUILD_ID))
+		if (record.type != PERF_RECORD_MMAP2 ||
+		    !(record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
 			continue;
-		name = name_of(record.bytes, record.size, sizeof(mapped));
-		if (!name)
+		if (!perfdata_mapping(record.bytes, &mapping))
 			return -EINVAL;
-		memcpy(&mapped, record.bytes, sizeof(mapped));
-		r = add_file(found, record.misc, mapped.id, mapped.id_size, name);
+		r = add_file(found, record.misc, mapping.build_id, mapping.name);
 		if (r)
 			return r;
 	}

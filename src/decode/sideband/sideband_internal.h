@@ -26,13 +26,6 @@ struct sideband_cpu {
 	bool is_unsorted;
 };
 
-/* An entry of the file's table of build IDs. */
-struct sideband_built {
-	const char *name;
-	const uint8_t *id;
-	uint8_t id_size;
-};
-
 struct sideband {
 	const struct perfdata_file *file;
 	struct perfdata_events events;
@@ -50,7 +43,7 @@ struct sideband {
 	size_t nr_lost;
 	struct sideband_id *ids;
 	size_t nr_ids;
-	struct sideband_built *built; /* by name */
+	struct perfdata_identified *built; /* of the file's table, by name */
 	size_t nr_built;
 };
 
@@ -87,7 +80,7 @@ const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, i
 int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record);
 int sideband_take_task(struct sideband *sb, const struct sideband_record *record);
 int sideband_take_map(struct sideband *sb, const struct sideband_record *record);
-int sideband_take_built(struct sideband *sb, const uint8_t *record, size_t size);
+int sideband_take_built(struct sideband *sb, const uint8_t *record);
 int sideband_take_kernel(struct sideband *sb, const struct sideband_record *record);
 
 /* Call after the last record. */

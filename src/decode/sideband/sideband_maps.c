@@ -4,45 +4,24 @@
 #include "sideband/sideband_internal.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 /* Of records: the fields of <linux/perf_event.h>. */
-#define MMAP_PID 8
-#define MMAP_START 16
-#define MMAP_LEN 24
-#define MMAP_OFFSET 32
-#define MMAP_NAME 40
-#define MMAP2_ID_SIZE 40
-#define MMAP2_ID 44
-#define MMAP2_PROT 64
-#define MMAP2_NAME 72
 #define COMM_PID 8
 #define FORK_PID 8
 #define FORK_PPID 12
 #define FORK_SIZE 32
-/* An entry of the table of build ids: header, pid, id, its size, name. */
-#define BUILT_ID 12
-#define BUILT_ID_SIZE 32
-#define BUILT_NAME 36
-#define BUILT_HAS_SIZE (1 << 15)
-#define ID_SIZE_MAX 20
 
-int sideband_take_built(struct sideband *sb, const uint8_t *record, size_t size)
+int sideband_take_built(struct sideband *sb, const uint8_t *record)
 {
-	const char *name = sideband_string(record, size, BUILT_NAME);
-	uint8_t id_size = ID_SIZE_MAX;
+	struct perfdata_identified built;
 	ssize_t i;
 
-	if (!name)
-		return 0;
-	if (sideband_u16(record, 4) & BUILT_HAS_SIZE)
-		id_size = record[BUILT_ID_SIZE];
-	if (!id_size || id_size > ID_SIZE_MAX)
+	if (!perfdata_identified(record, &built) || !built.build_id.size)
 		return 0;
 	i = sideband_grow((void **)&sb->built, &sb->nr_built, sizeof(*sb->built));
 	if (i < 0)
 		return (int)i;
-	sb->built[i] = (struct sideband_built){ name, record + BUILT_ID, id_size };
+	sb->built[i] = built;
 	return 0;
 }
 
@@ -59,7 +38,7 @@ static int read_built(struct sideband *sb)
 
 		if (size < sizeof(struct perf_event_header) || size > table.size)
 			break;
-		r = sideband_take_built(sb, record, size);
+		r = sideband_take_built(sb, record);
 		table.offset += size;
 		table.size -= size;
 	}
@@ -68,61 +47,49 @@ static int read_built(struct sideband *sb)
 
 static int compare_built(const void *a, const void *b)
 {
-	const struct sideband_built *one = a, *other = b;
+	const struct perfdata_identified *one = a, *other = b;
 
 	return strcmp(one->name, other->name);
 }
 
-static void find_build_id(const struct sideband *sb, struct sideband_map *map)
+static struct perfdata_bytes find_build_id(const struct sideband *sb, const char *name)
 {
-	struct sideband_built wanted = { .name = map->name }, *found;
+	const struct perfdata_identified wanted = { .name = name }, *found = NULL;
 
-	found = sb->nr_built
-			? bsearch(&wanted, sb->built, sb->nr_built, sizeof(wanted), compare_built)
-			: NULL;
-	if (found) {
-		map->build_id = found->id;
-		map->build_id_size = found->id_size;
-	}
+	if (sb->nr_built)
+		found = bsearch(&wanted, sb->built, sb->nr_built, sizeof(wanted), compare_built);
+	return found ? found->build_id : (struct perfdata_bytes){};
 }
 
-/* For a record whose name ends within it. */
+/* For a record that perfdata_mapping() takes. */
 static struct sideband_map read_map(const struct sideband *sb, const uint8_t *record)
 {
-	bool is_2 = sideband_u32(record, 0) == PERF_RECORD_MMAP2;
-	uint16_t misc = sideband_u16(record, 4);
-	struct sideband_map map = {
-		.start = sideband_u64(record, MMAP_START),
-		.pgoff = sideband_u64(record, MMAP_OFFSET),
-		.name = (const char *)record + (is_2 ? MMAP2_NAME : MMAP_NAME),
-		.is_data = misc & PERF_RECORD_MISC_MMAP_DATA,
-	};
+	struct perfdata_mapping mapping = {};
 
-	if (__builtin_add_overflow(map.start, sideband_u64(record, MMAP_LEN), &map.end))
-		map.end = UINT64_MAX;
-	if (is_2 && !(sideband_u32(record, MMAP2_PROT) & PROT_EXEC))
-		map.is_data = true;
-	if (is_2 && misc & PERF_RECORD_MISC_MMAP_BUILD_ID && record[MMAP2_ID_SIZE] &&
-	    record[MMAP2_ID_SIZE] <= ID_SIZE_MAX) {
-		map.build_id = record + MMAP2_ID;
-		map.build_id_size = record[MMAP2_ID_SIZE];
-	} else {
-		find_build_id(sb, &map);
-	}
-	return map;
+	perfdata_mapping(record, &mapping);
+	if (!mapping.build_id.size)
+		mapping.build_id = find_build_id(sb, mapping.name);
+	return (struct sideband_map){
+		.start = mapping.start,
+		.end = mapping.end,
+		.pgoff = mapping.offset,
+		.name = mapping.name,
+		.build_id = mapping.build_id.data,
+		.build_id_size = (uint8_t)mapping.build_id.size,
+		.is_data = mapping.is_data,
+	};
 }
 
 static int take_mmap(struct sideband *sb, const struct sideband_record *taken)
 {
 	const struct perfdata_record *record = taken->record;
-	size_t name = record->type == PERF_RECORD_MMAP2 ? MMAP2_NAME : MMAP_NAME;
 	uint16_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	struct perfdata_mapping mapping;
 
-	if (!sideband_string(record->bytes, record->size, name))
+	if (!perfdata_mapping(record->bytes, &mapping))
 		return 0;
 	if (mode == PERF_RECORD_MISC_USER)
-		return sideband_add_ref(&sb->maps, (int32_t)sideband_u32(record->bytes, MMAP_PID),
-					taken->sample.time, record->bytes);
+		return sideband_add_ref(&sb->maps, mapping.pid, taken->sample.time, record->bytes);
 	if (mode != PERF_RECORD_MISC_KERNEL)
 		return 0;
 	return sideband_add_ref(&sb->kernel_refs, 0, taken->sample.time, record->bytes);

@@ -115,7 +115,7 @@ int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record)
 	case PERFDATA_RECORD_ID_INDEX:
 		return take_index(sb, record->bytes, record->size);
 	case PERFDATA_RECORD_HEADER_BUILD_ID:
-		return sideband_take_built(sb, record->bytes, record->size);
+		return sideband_take_built(sb, record->bytes);
 	}
 	return 0;
 }
