@@ -296,8 +296,7 @@ int latency_blocker(__u64 *ctx)
 
 	holder_switched(ctx, ((struct task_struct *)ctx[1])->pid);
 	if (!activation || activation->thread_ns || !is_watched(key) ||
-	    lateness(bpf_ktime_get_ns(), activation->expected_ns) <
-		    thresholds_ns[TRIGGER_THREAD] / 2)
+	    !is_half(TRIGGER_THREAD, lateness(bpf_ktime_get_ns(), activation->expected_ns)))
 		return 0;
 	blocker = bpf_map_lookup_elem(&blockers, &key);
 	if (blocker)

@@ -13,6 +13,7 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 				   const struct trigger_report *report, __u64 latency_ns)
 {
 	struct trigger_spike *s = take_raw(cpu, TRIGGER_REPORT, latency_ns);
+	int is_taken;
 
 	if (!s)
 		return 0;
@@ -26,8 +27,9 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 		fill_task(s);
 	__builtin_memcpy(s->label, report->label, sizeof(s->label));
 	stack_at_spike(ctx, s->sequence);
+	is_taken = !s->control;
 	tell(s);
-	return 1;
+	return is_taken;
 }
 
 /* Run by BPF_PROG_TEST_RUN on the CPU that it is about. Returns 1 if it is a spike that is taken.

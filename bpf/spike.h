@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Takes a spike: counts, disarms, freezes the trace, pokes the targets, tells the controller. */
+/* Takes a spike, or a control: counts, disarms, freezes the trace, pokes the targets, tells the
+ * controller. */
 #ifndef SPIKE_H
 #define SPIKE_H
 
@@ -16,6 +17,9 @@ const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
 /* By kind, before measuring; 0: not watched. See threshold_ns of struct trigger_cpu. */
 const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
+/* Set by user space: the threshold by kind, also where that of a CPU is 0, so that its next latency
+ * is taken as a control. */
+__u64 spike_ns[TRIGGER_KINDS] = {};
 /* Set by user space: the minimum latency of a capture, by kind, and the time until which none is
  * taken. */
 __u64 floor_ns[TRIGGER_KINDS] = {};
@@ -106,26 +110,52 @@ static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 	return NULL;
 }
 
-/* Takes a spike: freezes the trace and returns the record, for tell(). NULL: the spike is only
- * counted. tasks: see hold(). */
+/* Disarms the session for a spike. False: it is only counted. */
+static __always_inline bool claim_spike(struct trigger_cpu *cpu, __u32 kind, __u64 latency_ns,
+					__u64 now)
+{
+	cpu->spikes++;
+	if (kind < TRIGGER_KINDS && latency_ns < floor_ns[kind])
+		return false;
+	if (!disarmed && now >= quiet_until_ns && __sync_val_compare_and_swap(&armed, 1, 0) == 1)
+		return true;
+	cpu->unarmed++;
+	return false;
+}
+
+/* The same for a control, which is no spike: user space wants the next one. */
+static __always_inline bool claim_control(struct trigger_cpu *cpu, __u64 threshold_ns)
+{
+	if (disarmed || __sync_val_compare_and_swap(&armed, 1, 0) != 1)
+		return false;
+	cpu->threshold_ns = threshold_ns;
+	return true;
+}
+
+/* An event is a spike without a latency. */
+static __always_inline bool is_control(__u32 kind, __u64 latency_ns)
+{
+	return kind < TRIGGER_KINDS && kind != TRIGGER_EVENT && latency_ns < spike_ns[kind];
+}
+
+/* Takes a spike, or a control: freezes the trace and returns the record, for tell(). NULL: it is
+ * only counted. tasks: see hold(). */
 static __always_inline struct trigger_spike *take_spike(struct trigger_cpu *cpu, __u32 kind,
 							__u64 latency_ns, bool tasks)
 {
+	bool control = is_control(kind, latency_ns);
 	__u64 now = bpf_ktime_get_ns();
 	struct trigger_spike *s;
 
-	cpu->spikes++;
-	if (kind < TRIGGER_KINDS && latency_ns < floor_ns[kind])
+	if (control ? !claim_control(cpu, spike_ns[kind])
+		    : !claim_spike(cpu, kind, latency_ns, now))
 		return NULL;
-	if (disarmed || now < quiet_until_ns || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
-		cpu->unarmed++;
-		return NULL;
-	}
 	s = reserve(cpu);
 	if (!s)
 		return NULL;
 	__builtin_memset(s, 0, sizeof(*s));
 	s->kind = kind;
+	s->control = control;
 	s->latency_ns = latency_ns;
 	s->time_ns = now;
 	hold(s, tasks);

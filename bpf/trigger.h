@@ -70,7 +70,7 @@ struct trigger_cpu {
 	 * user space before the program is attached. */
 	__u64 watched;	    /* enum trigger_watched, or a row of the linear histogram */
 	__u64 function;	    /* callback of the timers to watch; 0: all */
-	__u64 threshold_ns; /* raised after measuring; TRIGGER_NEVER: no spikes */
+	__u64 threshold_ns; /* raised after measuring; TRIGGER_NEVER: no spikes; 0: see spike_ns */
 	__u64 count;
 	__u64 sum_ns;
 	__u64 min_inverse; /* ~minimum, so that zero-filled memory means "none yet" */
@@ -237,8 +237,8 @@ struct trigger_spike {
 	__u32 ran_cpu;			  /* the CPU where the interrupt or the thread ran */
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: the controller pokes the targets */
-	__u32 reserved;
-	char label[TRIGGER_LABEL_SIZE]; /* its reporter's, the marker, the event's name */
+	__u32 control;			  /* 1: no spike, see spike_ns */
+	char label[TRIGGER_LABEL_SIZE];	  /* its reporter's, the marker, the event's name */
 };
 
 /* The context of the program report_late. */

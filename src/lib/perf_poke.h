@@ -285,6 +285,7 @@ struct perf_poke_capture {
 	 * percentiles, as "statistics.p99_ns". */
 	const struct perf_poke_bucket *buckets;
 	size_t nr_buckets; /**< 0: unknown */
+	bool control;	   /**< no spike: its latency was taken at a random moment */
 };
 
 /** perf_poke__poll() and perf_poke__stop() call this for each capture. */
@@ -440,6 +441,15 @@ struct perf_poke_opts {
 	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
 	 * NMI and `events` names nothing to sample */
 	bool no_samples;
+	/** also take so many controls: captures of latencies below the threshold, to compare spikes
+	 * with. There is one random moment in each interval, and the next latency of a random CPU
+	 * and kind is taken; of sessions that watch EVENT or MARKER alone, that of a timer's
+	 * interrupt. A spike that comes first makes it another moment. Controls do not count as
+	 * captures for max_captures, keep_worst and max_disk; once max_captures is reached, only
+	 * controls are taken. Not with targets. Default: none */
+	uint64_t controls;
+	/** default 10 s */
+	uint64_t control_interval_ns;
 };
 
 /** An option of a session that has a name: those of `perf-poke-ctl start` that are of its session.

@@ -9,26 +9,34 @@
 struct search {
 	uint64_t poked; /* sequence number of a poke; 0: any capture */
 	uint64_t wall_ns;
+	bool control;
 	char *path; /* of the newest so far */
 	bool out_of_memory;
 };
 
-/* The time comes from capture.json: the folder's own changes when it is copied. */
+/* The time comes from capture.json: the folder's own changes when it is copied. Controls are only
+ * chosen where there is nothing else. */
+static bool is_better(const struct search *search, const struct perf_poke_capture *capture)
+{
+	if (search->poked && (!capture->spike->poked || capture->spike->sequence != search->poked))
+		return false;
+	if (search->path && search->control != capture->control)
+		return search->control;
+	return capture->wall_ns >= search->wall_ns;
+}
+
 static void compare(void *ctx, const char *path)
 {
 	const struct perf_poke_capture *capture;
 	struct search *search = ctx;
-	bool is_newer;
 
 	if (perf_poke__capture_open(&capture, path))
 		return;
-	is_newer = capture->wall_ns >= search->wall_ns &&
-		   (!search->poked ||
-		    (capture->spike->poked && capture->spike->sequence == search->poked));
-	if (is_newer) {
+	if (is_better(search, capture)) {
 		free(search->path);
 		search->path = strdup(path);
 		search->wall_ns = capture->wall_ns;
+		search->control = capture->control;
 		search->out_of_memory |= !search->path;
 	}
 	perf_poke__capture_close(capture);

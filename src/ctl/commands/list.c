@@ -53,11 +53,10 @@ static const char notes[] =
 	"2 usage.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked, "
-	"cpu,\n"
-	"                      time_ns, latency_ns, expected_ns, actual_ns, function_name,\n"
-	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes,\n"
-	"                      fingerprint (null: not known yet; --why finds it);\n"
+	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked,\n"
+	"                      control, cpu, time_ns, latency_ns, expected_ns, actual_ns,\n"
+	"                      function_name, idle, pid, tid, comm, history_ns, kernel, hostname,\n"
+	"                      size_bytes, fingerprint (null: not known yet; --why finds it);\n"
 	"                      with --why: sentence and cause as in report (null on error)\n"
 	"  {\"type\":\"error\"}    message\n";
 
@@ -282,7 +281,9 @@ static void print_entry(FILE *out, struct list_entry *entry)
 		spike->poked ? "poked" : FORMAT_TIME(spike->latency_ns), task,
 		CLEAN(capture->recorder), FORMAT_SIZE(entry->size),
 		CLEAN_TO(PATH_MAX, capture->path));
-	if (*entry->fingerprint)
+	if (capture->control)
+		fprintf(out, "  control\n");
+	else if (*entry->fingerprint)
 		fprintf(out, "  %s\n", CLEAN_TO(FINGERPRINT_ID_SIZE, entry->fingerprint));
 	if (entry->report)
 		fprintf(out, "  %s\n",
@@ -324,6 +325,7 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 	json_add_u64(object, "wall_time_ns", capture->wall_ns);
 	json_add_u64(object, "sequence", spike->sequence);
 	json_add_bool(object, "poked", spike->poked);
+	json_add_bool(object, "control", capture->control);
 	json_add_int(object, "cpu", spike->cpu);
 	json_add_u64(object, "time_ns", spike->time_ns);
 	json_add_u64(object, "latency_ns", spike->latency_ns);

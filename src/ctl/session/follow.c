@@ -75,6 +75,8 @@ static int make_fields(const struct follow *f, const struct perf_poke_capture *c
 	words_add(&words, "PERF_POKE_CPU=%d", spike->cpu);
 	words_add(&words, "PERF_POKE_LATENCY_NS=%" PRIu64, spike->latency_ns);
 	words_add(&words, "PERF_POKE_TRIGGER=%s", spike->poked ? "poke" : kind_name(spike->kind));
+	if (capture->control)
+		words_add(&words, "PERF_POKE_CONTROL=1");
 	words_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
 	if (cause) {
 		/* As capture.json has it: the same everywhere. */
@@ -122,10 +124,10 @@ static void tell_counted(struct follow *f, bool last)
 	words_freep(&fields);
 }
 
-/* Of a poke or of rtla's threshold: not among the session's spikes. */
-static bool is_foreign(const struct perf_poke_spike *spike)
+/* Of a poke, of rtla's threshold, or a control: not among the session's spikes. */
+static bool is_foreign(const struct perf_poke_capture *capture)
 {
-	return spike->poked || spike->rtla;
+	return capture->spike->poked || capture->spike->rtla || capture->control;
 }
 
 static void run_command(struct follow *f, const struct perf_poke_capture *capture, char **fields,
@@ -158,7 +160,7 @@ static void tell(struct follow *f, const struct perf_poke_capture *capture, json
 		r = metrics_count(&f->metrics, id);
 	if (!r && *id && f->journal)
 		write_journal(f, SYSTEMD_SPIKE_ID, json_text_of(cause, "sentence"), fields);
-	else if (f->journal && !is_foreign(capture->spike))
+	else if (f->journal && !is_foreign(capture))
 		counted_drop(&f->counted, capture->spike);
 	if (!r && f->on_capture.command)
 		run_command(f, capture, TAKE_PTR(fields), cause);
@@ -181,7 +183,7 @@ static void drop_entry(struct follow *f, const char *path)
 {
 	const struct perf_poke_capture *capture = find(f, path);
 
-	if (capture && !is_foreign(capture->spike))
+	if (capture && !is_foreign(capture))
 		counted_drop(&f->counted, capture->spike);
 }
 
@@ -235,7 +237,7 @@ void follow_add(struct follow *f, const struct perf_poke_capture *capture)
 
 	f->metrics.due = 0;
 	f->metrics.lost += capture->lost;
-	if (f->journal && !is_foreign(capture->spike))
+	if (f->journal && !is_foreign(capture))
 		r = counted_capture(&f->counted, capture->spike);
 	/* A poke has no cause. */
 	if (capture->spike->poked) {
@@ -246,6 +248,11 @@ void follow_add(struct follow *f, const struct perf_poke_capture *capture)
 		r = sieve_add(&f->sieve, capture->path);
 	if (r)
 		fail(f, f->sieve.opts.known ? "--known" : "capture", r);
+}
+
+void follow_control(struct follow *f, const struct perf_poke_capture *control)
+{
+	tell(f, control, NULL);
 }
 
 void follow_remove(struct follow *f, const char *path)

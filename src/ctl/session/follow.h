@@ -44,6 +44,9 @@ void follow_begin(struct follow *follow, const struct perf_poke *pp, bool journa
 /* A complete capture, which `results` has too. */
 void follow_add(struct follow *follow, const struct perf_poke_capture *capture);
 
+/* A control: only --on-capture gets it. */
+void follow_control(struct follow *follow, const struct perf_poke_capture *control);
+
 /* It is removed by --keep-worst or --max-disk; `results` still has it. */
 void follow_remove(struct follow *follow, const char *path);
 

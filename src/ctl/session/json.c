@@ -120,6 +120,8 @@ json_object *json_capture(const struct perf_poke_capture *capture)
 	json_add_text(object, "error", capture->error ? strerror(-capture->error) : NULL);
 	json_add_text(object, "path", capture->path);
 	json_add_text(object, "recorder", capture->recorder);
+	if (capture->control)
+		json_add_bool(object, "control", true);
 	add_spike(object, capture->spike);
 	json_add_u64(object, "skid_ns", capture->skid_ns);
 	json_add_u64(object, "blind_ns", capture->blind_ns);
@@ -284,6 +286,8 @@ json_object *json_summary(const struct results *results)
 	json_add_u64(object, "captures", results_taken(results));
 	json_add(object, "kept", new_kept(results));
 	json_add_u64(object, "failed", results->nr_failed);
+	if (results->controls)
+		json_add_u64(object, "controls", results->nr_controls);
 	json_add_u64(object, "elapsed_ns", results->elapsed_ns);
 	if (results->known) {
 		json_add_u64(object, "known", results->nr_known);

@@ -379,6 +379,8 @@ static struct json_object *capture_json(const struct capture_env *env,
 
 	put_int(json, "schema", SCHEMA);
 	put_string(json, "version", perf_poke__version());
+	if (capture->control)
+		put_bool(json, "control", true);
 	json_object_object_add(json, "spike", spike_json(&capture->spike));
 	put_latency(json, "threshold_ns", threshold_ns(env->config, &capture->spike));
 	put_latency(json, "floor_ns", capture->floor_ns);

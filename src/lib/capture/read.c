@@ -223,6 +223,7 @@ static int read_facts(json_object *json, struct perf_poke_capture *told, char **
 		{ "lost", JSON_NUMBER, &told->lost },
 		{ "bytes_after_spike", JSON_NUMBER, &told->bytes_after_spike },
 		{ "bytes_after_spike_exact", JSON_FLAG, &told->bytes_after_spike_exact },
+		{ "control", JSON_FLAG, &told->control },
 	};
 
 	/* null, or not there. */

@@ -17,8 +17,10 @@
 #define LATENCY_PAUSE_US 5000
 
 /* Sorts by time and states the spike: 20261121-093015.042-cpu3-83us */
-static void capture_name(const struct perf_poke_spike *spike, char *name, size_t size)
+static void capture_name(const struct capture *capture, char *name, size_t size)
 {
+	const struct perf_poke_spike *spike = &capture->spike;
+	const char *kind = spike->kind ? trigger_kind_name(spike->kind) : "";
 	uint64_t wall_ns = clock_wall_ns(spike->time_ns);
 	time_t seconds = wall_ns / NSEC_PER_SEC;
 	struct tm tm;
@@ -32,7 +34,7 @@ static void capture_name(const struct perf_poke_spike *spike, char *name, size_t
 		snprintf(name + len, size - len, "-poke");
 	else
 		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
-			 spike->kind ? trigger_kind_name(spike->kind) : "", spike->kind ? "-" : "",
+			 capture->control ? "control" : kind, capture->control || *kind ? "-" : "",
 			 spike->latency_ns / 1000);
 }
 
@@ -43,7 +45,7 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 	const struct output *output = env->output;
 	char wanted[80], name[96];
 
-	capture_name(&capture->spike, wanted, sizeof(wanted));
+	capture_name(capture, wanted, sizeof(wanted));
 	for (int i = 1; i <= NAME_TRIES; i++) {
 		if (i == 1)
 			snprintf(name, sizeof(name), "%s", wanted);

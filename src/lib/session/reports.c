@@ -66,6 +66,7 @@ static void tell_caller(struct perf_poke *pp, struct capture *done)
 		.trace_bytes = done->facts.trace_bytes,
 		.bytes_after_spike = done->facts.bytes_after_spike,
 		.bytes_after_spike_exact = done->facts.bytes_after_spike_exact,
+		.control = done->control,
 	};
 
 	if (done->note) {
@@ -83,7 +84,7 @@ static void tell_others(struct perf_poke *pp, const struct capture *done)
 	struct trigger_session *seen = trigger_session(pp->trigger);
 	const char *name = done->path ? strrchr(done->path, '/') : NULL;
 
-	if (!done->error && name &&
+	if (!done->error && !done->control && name &&
 	    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output, name) >=
 		    (int)sizeof(seen->last_capture))
 		seen->last_capture[0] = '\0';
@@ -98,11 +99,13 @@ int reports_take(struct perf_poke *pp)
 
 	while ((done = writer_take(pp->writer))) {
 		pp->pending--;
-		pp->complete += !done->error;
+		pp->complete += !done->error && !done->control;
 		pp->failed += !!done->error;
 		tell_others(pp, done);
 		tell_caller(pp, done);
 		rules_keep(&pp->rules, done);
+		if (done->control)
+			controls_written(&pp->controls, done->error);
 		capture_free(&pp->env, done);
 		nr++;
 	}

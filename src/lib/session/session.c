@@ -43,7 +43,7 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 	log_enter();
 	if (!made)
 		return log_leave(-ENOMEM);
-	made->epoll_fd = made->hotplug_fd = made->rules.warmup_fd = -1;
+	made->epoll_fd = made->hotplug_fd = made->rules.warmup_fd = made->controls.fd = -1;
 	made->output.fd = made->output.work = -1;
 	err = opts ? session_configure(made, opts) : -EINVAL;
 	if (!err)
@@ -133,7 +133,11 @@ static int session_start_writer(struct perf_poke *pp)
 		err = session_watch(pp, pp->poke ? poke_fd(pp->poke) : -1);
 	if (!err)
 		err = session_watch(pp, pp->hotplug_fd);
-	return err ? err : session_watch(pp, pp->rules.warmup_fd);
+	if (!err)
+		err = session_watch(pp, pp->rules.warmup_fd);
+	if (!err)
+		err = controls_start(&pp->controls, &pp->config, pp->trigger);
+	return err ? err : session_watch(pp, pp->controls.fd);
 }
 
 #define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
@@ -230,7 +234,7 @@ static int session_arm(struct perf_poke *pp)
 	pp->complete = pp->failed = pp->pending = 0;
 	pp->losses = (struct losses){ 0 };
 	pp->moved = false;
-	pp->held = false;
+	pp->held = pp->sated = false;
 	pp->started = true;
 	triggers_reset(&pp->config);
 	err = session_start(pp);
@@ -269,10 +273,15 @@ int perf_poke__fd(const struct perf_poke *pp)
 /* cpu: whose counters rose while it was not armed; negative: all. */
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
-	pp->held =
-		pp->pending >= PENDING_MAX || pp->complete + pp->pending >= pp->config.max_captures;
+	uint64_t spikes = pp->complete + pp->pending - pp->controls.pending;
+	bool sated = spikes >= pp->config.max_captures;
+
+	pp->held = pp->pending >= PENDING_MAX || (sated && !pp->controls.left);
 	if (pp->held)
 		return;
+	if (sated != pp->sated)
+		trigger_set_quiet(pp->trigger, sated ? UINT64_MAX : 0);
+	pp->sated = sated;
 	hardware_arm(pp->hardware, cpu);
 	trigger_arm(pp->trigger);
 }
@@ -289,18 +298,21 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	return err == -ENXIO ? 0 : err;
 }
 
-/* poked: the trigger has poked the targets. The order minimizes blind time: freeze, copy, resume,
+/* The order minimizes blind time: freeze, copy, resume,
  * re-arm, then the rest. Pokes precede the re-arm, because no spike may come in between. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
-			   uint64_t frozen_ns, bool poked)
+			   const struct trigger_spike *seen)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
+	uint64_t frozen_ns = seen->frozen_ns;
 	int err, resumed;
 
 	err = recorder_freeze(pp->recorder, spike);
 	if (capture) {
 		capture->spike = *spike;
-		capture->floor_ns = spike->poked ? 0 : pp->rules.floors_ns[spike->kind];
+		capture->control = seen->control;
+		capture->floor_ns =
+			spike->poked || seen->control ? 0 : pp->rules.floors_ns[spike->kind];
 		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
 		/* The trigger froze the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
@@ -308,7 +320,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		capture->hardware = hardware_take(pp->hardware, spike->cpu);
 	}
 	if (pp->poke)
-		poke_settle(pp->poke, spike->sequence, poked);
+		poke_settle(pp->poke, spike->sequence, !spike->poked && !seen->unpoked);
 	if (!err)
 		err = capture ? recorder_copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
@@ -323,7 +335,9 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	}
 	pp->pending++;
 	reports_count(pp);
-	rules_cool(&pp->rules, spike->time_ns);
+	controls_taken(&pp->controls, seen->control);
+	if (!seen->control)
+		rules_cool(&pp->rules, spike->time_ns);
 	session_rearm(pp, spike->cpu);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	statistics_take(pp, spike, &capture->stats);
@@ -393,7 +407,7 @@ static int session_take_spikes(struct perf_poke *pp)
 	if (ret <= 0)
 		return ret;
 	spike = session_spike(&pp->config, &seen);
-	return session_capture(pp, &spike, seen.frozen_ns, !spike.poked && !seen.unpoked);
+	return session_capture(pp, &spike, &seen);
 }
 
 static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
@@ -446,7 +460,7 @@ static void session_take_hotplug(struct perf_poke *pp)
 
 static int session_poll(struct perf_poke *pp, int timeout_ms)
 {
-	struct epoll_event events[6];
+	struct epoll_event events[7];
 	int err, nr, ready;
 
 	if (!pp->started)
@@ -465,10 +479,11 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 			workload_poll(pp->workload);
 	}
 	rules_poll(&pp->rules);
+	controls_poll(&pp->controls, !pp->held && !pp->disarmed && pp->rules.warmup_fd < 0);
 	nr = reports_take(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
-	if (nr && pp->held)
+	if (nr && (pp->held || pp->sated))
 		session_rearm(pp, -1);
 	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
 		err = -ESRCH;
@@ -534,6 +549,7 @@ static void session_stop(struct perf_poke *pp)
 	}
 	reports_finish(pp);
 	rules_stop(&pp->rules);
+	controls_stop(&pp->controls);
 	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);

@@ -11,6 +11,7 @@
 #include "delivery/poke.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
+#include "session/controls.h"
 #include "session/rules.h"
 #include "trigger/bucket.h"
 #include "trigger/trigger.h"
@@ -48,16 +49,18 @@ struct perf_poke {
 	struct workload *workload;
 	struct writer *writer;
 	struct rules rules;
+	struct controls controls;
 	struct pins *pins; /* NULL: not listed */
 	struct capture_symbols symbols;
 	struct output output;
 	struct capture_env env;
-	uint64_t complete; /* captures reported without error */
+	uint64_t complete; /* captures reported without error, as the next without controls */
 	uint64_t failed;   /* lost captures and snapshots */
-	uint64_t pending;  /* captures given to the writer and not reported yet */
+	uint64_t pending;  /* given to the writer and not reported yet, with controls */
 	struct losses losses;
 	bool moved; /* captures are no longer at their reported paths */
 	bool held;  /* disarmed until a pending capture is reported */
+	bool sated; /* armed for controls only */
 	struct any_thread gate;
 	bool disarmed; /* by the caller */
 	int report_fd; /* program that receives reports; negative: none */

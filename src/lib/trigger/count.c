@@ -47,13 +47,15 @@ int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu_numbe
 	struct trigger_cpu *cpu = cpu_number < trigger->nr_possible
 					  ? trigger_find_cpu(trigger, cpu_number, kind)
 					  : NULL;
-	bool is_spike, is_kept;
+	bool is_spike, is_kept, is_wanted;
 
 	if (!cpu || !cpu->watched)
 		return -ENXIO;
-	is_spike = latency_ns >= LOAD(cpu->threshold_ns);
+	is_wanted = latency_ns >= LOAD(cpu->threshold_ns);
+	is_spike = latency_ns >= LOAD(skel->bss->spike_ns[kind]);
 	is_kept = latency_ns >= LOAD(skel->bss->floor_ns[kind]);
-	if (is_spike && is_kept && LOAD(skel->bss->armed) && !LOAD(skel->bss->disarmed))
+	if (is_wanted && (is_kept || !is_spike) && LOAD(skel->bss->armed) &&
+	    !LOAD(skel->bss->disarmed))
 		return 1;
 	count(trigger, cpu, latency_ns);
 	if (is_spike) {

@@ -5,8 +5,8 @@
 
 #include "trigger/trigger.h"
 
-/* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike, which only the
- * program can take, or -ENXIO if the CPU is not watched. */
+/* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike or a control, which
+ * only the program can take, or -ENXIO if the CPU is not watched. */
 int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu, uint64_t latency_ns);
 
 #endif

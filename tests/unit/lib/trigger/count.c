@@ -43,7 +43,7 @@ static struct trigger_cpu *begin(struct fixture *f)
 	};
 	cpu = trigger_find_cpu(&f->trigger, CPU, TRIGGER_REPORT);
 	cpu->watched = TRIGGER_LINEAR;
-	cpu->threshold_ns = THRESHOLD_NS;
+	cpu->threshold_ns = f->bss.spike_ns[TRIGGER_REPORT] = THRESHOLD_NS;
 	return cpu;
 }
 
@@ -82,6 +82,23 @@ TEST(leaves_what_may_be_taken)
 	assert_int_equal(cpu->spikes, 0);
 }
 
+TEST(leaves_a_control)
+{
+	static struct fixture f;
+	struct trigger_cpu *cpu = begin(&f);
+
+	cpu->threshold_ns = 0;
+	assert_int_equal(count(&f, 250), 1);
+	/* A spike that is not kept is no control. */
+	f.bss.floor_ns[TRIGGER_REPORT] = 2 * THRESHOLD_NS;
+	assert_int_equal(count(&f, THRESHOLD_NS), 0);
+	assert_int_equal(cpu->spikes, 1);
+	f.bss.disarmed = 1;
+	assert_int_equal(count(&f, 250), 0);
+	assert_int_equal(cpu->count, 2);
+	assert_int_equal(cpu->spikes, 1);
+}
+
 TEST(counts_what_cannot_be_taken)
 {
 	static struct fixture f;
@@ -98,7 +115,7 @@ TEST(counts_what_cannot_be_taken)
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(cpu->unarmed, 2);
-	cpu->threshold_ns = 3 * THRESHOLD_NS;
+	cpu->threshold_ns = f.bss.spike_ns[TRIGGER_REPORT] = 3 * THRESHOLD_NS;
 	assert_int_equal(count(&f, 2 * THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(count(&f, 3 * THRESHOLD_NS), 1);
