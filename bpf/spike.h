@@ -76,6 +76,25 @@ static __always_inline void wake_last(void)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }
 
+/* Since Linux 6.14. */
+extern void bpf_local_irq_save(unsigned long *flags) __weak __ksym;
+extern void bpf_local_irq_restore(unsigned long *flags) __weak __ksym;
+
+/* At the exit of a span interrupts are on. One may end with another task, which would be traced for
+ * the time that it runs. */
+static __always_inline void freeze(void)
+{
+	unsigned long flags;
+
+	if (!bpf_local_irq_save) {
+		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
+		return;
+	}
+	bpf_local_irq_save(&flags);
+	bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
+	bpf_local_irq_restore(&flags);
+}
+
 /* Freezes the trace of this CPU and pokes the targets. tell() must follow. tasks: whether functions
  * may be called that need the target's task, which not every type of program may. */
 static __noinline int hold(struct trigger_spike *s, bool tasks)
@@ -84,7 +103,7 @@ static __noinline int hold(struct trigger_spike *s, bool tasks)
 	s->ran_watched = is_watched(s->ran_cpu);
 	/* First, because what follows is of no interest. */
 	if (pause_message[0] && s->ran_watched) {
-		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
+		freeze();
 		s->frozen_ns = bpf_ktime_get_ns();
 	}
 	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
