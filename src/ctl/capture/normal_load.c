@@ -15,6 +15,7 @@
 struct load {
 	struct console *con;
 	const char *folder, *data;
+	char *found; /* `data` */
 	const struct normal_want *want;
 	struct capture_file capture;
 	const char *function; /* of the timer; "": unknown */
@@ -191,21 +192,34 @@ static int check_capture(const struct load *load)
 	return -EXDEV;
 }
 
+/* For end_load(), also on failure. */
+static int begin_load(struct load *load)
+{
+	int r = capture_trace_find(load->con, load->folder, &load->capture, &load->found);
+
+	load->data = load->found;
+	load->function = r ? "" : load->capture.capture->spike->function_name ?: "";
+	if (!r)
+		r = check_capture(load);
+	if (!r)
+		r = find_span(load);
+	return r ?: find_timer(load, false);
+}
+
+static void end_load(struct load *load)
+{
+	free(load->timer.expiries);
+	free(load->marks.array);
+	free(load->found);
+	capture_file_close(&load->capture);
+}
+
 int normal_load(struct normal *normal, struct account *account, struct console *con,
 		const char *folder, const struct normal_want *want)
 {
 	struct load load = { .con = con, .folder = folder, .want = want };
-	_cleanup_free_ char *data = NULL;
-	int r = capture_trace_find(con, folder, &load.capture, &data);
+	int r = begin_load(&load);
 
-	load.data = data;
-	load.function = r ? "" : load.capture.capture->spike->function_name ?: "";
-	if (!r)
-		r = check_capture(&load);
-	if (!r)
-		r = find_span(&load);
-	if (!r)
-		r = find_timer(&load, false);
 	if (!r)
 		r = load_activations(&load, normal, account);
 	/* What makes one timer late makes others late, too. A thread has one timer. */
@@ -216,8 +230,57 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 		if (!r)
 			r = load_activations(&load, normal, account);
 	}
-	free(load.timer.expiries);
-	free(load.marks.array);
-	capture_file_close(&load.capture);
+	end_load(&load);
+	return r;
+}
+
+/* Only the same can be compared. */
+static int check_other(const struct load *load, const struct facts *here, const struct facts *there,
+		       const char *other)
+{
+	const char *what = here->pt != there->pt	   ? "recorder"
+			   : here->thread != there->thread ? "trigger"
+			   : load->timer.ends ? (strcmp(here->label, there->label) ? "span" : NULL)
+			   : strcmp(here->function, there->function) ? "timer"
+								     : NULL;
+
+	if (!what)
+		return 0;
+	console_error(load->con, "--against '%s': not the same %s as '%s'", other, what,
+		      load->folder);
+	return -EXDEV;
+}
+
+static int compare_with(struct load *load, struct normal *normal, struct account *account,
+			struct normal *theirs)
+{
+	/* As much as a report shows has all of the late activation. */
+	uint64_t window_ns = 0;
+	int r = load_window(load, account, &window_ns);
+
+	if (r)
+		return capture_trace_error(load->con, load->folder, r, NULL);
+	r = check_other(load, &account->facts, &theirs->account->facts, theirs->account->capture);
+	if (r)
+		return r;
+	r = normal_make_against(normal, account, &load->timer, theirs);
+	return r ? capture_trace_error(load->con, load->folder, r, NULL) : 0;
+}
+
+int normal_load_against(struct normal *normal, struct account *account, struct account *there,
+			struct console *con, const struct normal_folders *folders,
+			const struct normal_want *want)
+{
+	struct load load = { .con = con, .folder = folders->here, .want = want };
+	struct normal theirs;
+	int r = normal_load(&theirs, there, con, folders->there, want);
+
+	if (r)
+		return r;
+	r = begin_load(&load);
+	if (!r)
+		r = compare_with(&load, normal, account, &theirs);
+	end_load(&load);
+	normal_release(&theirs);
 	return r;
 }

@@ -19,4 +19,13 @@ struct normal_want {
 int normal_load(struct normal *normal, struct account *account, struct console *con,
 		const char *folder, const struct normal_want *want) _must_check_;
 
+struct normal_folders {
+	const char *here, *there;
+};
+
+/* The same with the normal activations of another capture, whose account is `there`. */
+int normal_load_against(struct normal *normal, struct account *account, struct account *there,
+			struct console *con, const struct normal_folders *folders,
+			const struct normal_want *want) _must_check_;
+
 #endif

@@ -26,8 +26,9 @@ static const struct option_spec options[] = {
 	{ "top", 0, OPTION_COUNT, .min = 1, .max = 100000, TARGET(top), .metavar = "N",
 	  .help = "number of functions (10)" },
 	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
-	  .help = "compare with a capture of the same recorder: where the\n"
-		  "paths diverge, and what took longer" },
+	  .help = "compare with a capture or archive of the same recorder:\n"
+		  "where the paths diverge, and what took longer; with\n"
+		  "--normal, compare with the normal activations in that one" },
 	{ "normal", 0, OPTION_FLAG, TARGET(normal),
 	  .help = "compare with normal activations of the same timer or span\n"
 		  "earlier in the trace: where the late one first differs,\n"
@@ -70,7 +71,7 @@ static void print_json(struct console *con, const struct report_args *args,
 {
 	json_object *object = account_json(&shown->here, args->top);
 
-	if (args->against)
+	if (args->against && !args->normal)
 		json_add(object, "against",
 			 difference_json(&shown->difference, &shown->here, &shown->there,
 					 args->top));
@@ -86,7 +87,7 @@ static void print(struct console *con, const struct report_args *args, const str
 		return;
 	}
 	account_print(con->out, &shown->here, args->top);
-	if (args->against)
+	if (args->against && !args->normal)
 		difference_print(con->out, &shown->difference, &shown->here, &shown->there,
 				 args->top);
 	if (args->normal)
@@ -143,6 +144,7 @@ static int load(struct console *con, const struct report_args *args, struct show
 	const struct account_want want = { .window_ns = args->window_ns, .symfs = args->symfs };
 	const struct normal_want normal = { .symfs = args->symfs,
 					    .activations = args->activations };
+	const struct normal_folders folders = { args->capture, args->against };
 	int r = account_load(&shown->here, con, args->capture, &want);
 
 	if (r)
@@ -154,10 +156,15 @@ static int load(struct console *con, const struct report_args *args, struct show
 			      args->capture);
 		return -EXDEV;
 	}
-	if (args->against)
-		r = compare(con, args, shown);
-	if (!r && args->normal)
+	if (args->normal && args->against)
+		r = normal_load_against(&shown->normal, &shown->whole, &shown->there, con, &folders,
+					&normal);
+	else if (args->normal)
 		r = normal_load(&shown->normal, &shown->whole, con, args->capture, &normal);
+	else if (args->against)
+		r = compare(con, args, shown);
+	if (args->against_archive)
+		shown->there.capture = args->against_archive;
 	return r;
 }
 
@@ -173,20 +180,44 @@ static enum exit_code show(struct console *con, const struct report_args *args)
 	return EXIT_FINE;
 }
 
-/* In a temporary folder. */
+static int unpack(struct console *con, struct unpacked *unpacked, int fd, const char *archive)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = unpacked_open(unpacked, fd, UNPACKED_MAX_SIZE, &why);
+
+	if (r)
+		console_error(con, "'%s' cannot be opened: %s", archive, why ?: strerror(-r));
+	return r;
+}
+
+/* An archive of --against is unpacked in a temporary folder, as the next. */
+static enum exit_code show_against(struct console *con, struct report_args *args)
+{
+	_cleanup_close_ int fd = args->against ? regular_open(AT_FDCWD, args->against) : -1;
+	enum exit_code code = EXIT_FAILED;
+	struct unpacked unpacked;
+
+	if (fd < 0)
+		return show(con, args);
+	args->against_archive = args->against;
+	if (!unpack(con, &unpacked, fd, args->against)) {
+		args->against = unpacked.partial.path;
+		code = show(con, args);
+	}
+	unpacked_close(&unpacked);
+	return code;
+}
+
 static enum exit_code show_archive(struct console *con, struct report_args *args, int fd)
 {
 	enum exit_code code = EXIT_FAILED;
-	_cleanup_free_ char *why = NULL;
 	struct unpacked unpacked;
-	int r = unpacked_open(&unpacked, fd, UNPACKED_MAX_SIZE, &why);
 
 	args->archive = args->capture;
-	args->capture = unpacked.partial.path;
-	if (r)
-		console_error(con, "'%s' cannot be opened: %s", args->archive, why ?: strerror(-r));
-	else
-		code = show(con, args);
+	if (!unpack(con, &unpacked, fd, args->archive)) {
+		args->capture = unpacked.partial.path;
+		code = show_against(con, args);
+	}
 	unpacked_close(&unpacked);
 	return code;
 }
@@ -208,7 +239,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
-	return show(con, &args);
+	return show_against(con, &args);
 }
 
 const struct command command_report = {

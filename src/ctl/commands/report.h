@@ -7,10 +7,11 @@
 
 struct report_args {
 	const char *capture;
-	const char *archive; /* that has it, or NULL */
-	const char *against; /* or NULL */
-	const char *symfs;   /* or NULL */
-	uint64_t window_ns;  /* 0: default */
+	const char *archive;	     /* that has it, or NULL */
+	const char *against;	     /* or NULL */
+	const char *against_archive; /* that has it, or NULL */
+	const char *symfs;	     /* or NULL */
+	uint64_t window_ns;	     /* 0: default */
 	uint64_t top;
 	uint64_t activations; /* with `normal` */
 	bool normal;

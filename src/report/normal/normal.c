@@ -246,11 +246,16 @@ static int add_paths(struct normal *normal)
 {
 	const struct activations *activations = &normal->activations;
 	const struct activation *late = &activations->late;
-	int r = paths_init(&normal->paths, normal->account->spans);
+	const struct spans *spans = normal->account->spans;
+	int r = paths_init(&normal->paths, spans);
 
+	if (!r && normal->there)
+		r = paths_use(&normal->paths, normal->there->spans);
 	for (size_t i = 0; i < activations->nr && !r; i++)
 		r = paths_add(&normal->paths, (uint32_t)i, activations->normal[i].begin,
 			      activations->normal[i].end);
+	if (!r && normal->there)
+		r = paths_use(&normal->paths, spans);
 	return r ?: paths_add(&normal->paths, (uint32_t)activations->nr, late->begin, late->end);
 }
 
@@ -276,6 +281,21 @@ static int make_rows(struct normal *normal)
 	return make_longer(normal, &times);
 }
 
+static int compare(struct normal *normal)
+{
+	int r;
+
+	if (!normal_is_enough(normal))
+		return 0;
+	r = add_paths(normal);
+	if (!r)
+		r = make_rows(normal);
+	if (r || !normal->more_ns)
+		return r;
+	find_most(normal);
+	return find_parting(normal);
+}
+
 int normal_make(struct normal *normal, const struct account *account, const struct timer *timer,
 		size_t max)
 {
@@ -288,14 +308,32 @@ int normal_make(struct normal *normal, const struct account *account, const stru
 		.span = timer->ends,
 	};
 	r = activations_find(&normal->activations, account->spans, &account->facts, timer, max);
-	if (!r && normal_is_enough(normal)) {
-		r = add_paths(normal);
-		if (!r)
-			r = make_rows(normal);
-		if (!r && normal->more_ns) {
-			find_most(normal);
-			r = find_parting(normal);
-		}
+	if (!r)
+		r = compare(normal);
+	if (r)
+		normal_release(normal);
+	return r;
+}
+
+int normal_make_against(struct normal *normal, const struct account *account,
+			const struct timer *timer, struct normal *theirs)
+{
+	int r;
+
+	*normal = (struct normal){
+		.account = account,
+		.there = theirs->account,
+		.same_timer = theirs->same_timer,
+		.any_timer = theirs->any_timer,
+		.span = theirs->span,
+	};
+	r = activations_find(&normal->activations, account->spans, &account->facts, timer, 0);
+	if (!r) {
+		free(normal->activations.normal);
+		normal->activations.normal = TAKE_PTR(theirs->activations.normal);
+		normal->activations.nr = theirs->activations.nr;
+		theirs->activations.nr = 0;
+		r = compare(normal);
 	}
 	if (r)
 		normal_release(normal);

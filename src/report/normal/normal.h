@@ -38,6 +38,7 @@ struct normal_row {
 
 struct normal {
 	const struct account *account; /* of the whole time */
+	const struct account *there;   /* of the normal activations; NULL: the same */
 	struct activations activations;
 	struct paths paths;
 	bool same_timer; /* not only one with the same function */
@@ -62,6 +63,10 @@ static inline bool normal_is_enough(const struct normal *normal)
 /* The last `max` activations. `account` must stay. Returns 0 or -ENOMEM. */
 int normal_make(struct normal *normal, const struct account *account, const struct timer *timer,
 		size_t max) _must_check_;
+/* The same with the normal activations of `theirs`, which are moved, and whose account must stay,
+ * too. Those of `account` do not count. */
+int normal_make_against(struct normal *normal, const struct account *account,
+			const struct timer *timer, struct normal *theirs) _must_check_;
 void normal_release(struct normal *normal);
 
 /* The function of the late task that the spike's stack names, for traces without functions. NULL:

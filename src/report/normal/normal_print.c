@@ -123,8 +123,9 @@ static void put_few(FILE *file, const struct normal *normal)
 		fputs("the trace does not show which thread was late", file);
 	else
 		fprintf(file,
-			"the trace has %s, too few to compare with: %d are needed; start --buffer "
+			"%s has %s, too few to compare with: %d are needed; start --buffer "
 			"with more records more of them",
+			normal->there ? CLEAN_TO(70, normal->there->capture) : "the trace",
 			FORMAT_COUNT(normal->activations.nr, "normal activation",
 				     "normal activations"),
 			NORMAL_MIN);
@@ -218,6 +219,8 @@ void normal_print(FILE *file, const struct normal *normal, size_t top)
 		: normal->same_timer ? ""
 				     : "timers with ",
 		CLEAN_TO(70, normal->span ? facts->label : facts->function));
+	if (normal->there)
+		fprintf(file, "in %s\n", CLEAN_TO(90, normal->there->capture));
 	account_print_wrapped(file, sentence ?: "?");
 	if (!normal_is_enough(normal))
 		return;
@@ -303,6 +306,7 @@ json_object *normal_json(const struct normal *normal, size_t top)
 
 	json_add_name(object, "function", normal->span ? NULL : normal->account->facts.function);
 	json_add_name(object, "span", normal->span ? normal->account->facts.label : NULL);
+	json_add_name(object, "there", normal->there ? normal->there->capture : NULL);
 	json_add_bool(object, "same_timer", normal->same_timer);
 	json_add_bool(object, "any_timer", normal->any_timer);
 	json_add_name(object, "thread",

@@ -17,10 +17,17 @@ struct walk {
 
 int paths_init(struct paths *paths, const struct spans *spans)
 {
-	*paths = (struct paths){ .spans = spans, .nr_nodes = 1 };
-	paths->of = calloc(spans->lanes[LANE_CODE].nr + 1, sizeof(*paths->of));
+	*paths = (struct paths){ .names = spans->names, .nr_nodes = 1 };
 	paths->nodes = calloc(1, sizeof(*paths->nodes));
-	return paths->of && paths->nodes ? 0 : -ENOMEM;
+	return paths->nodes ? paths_use(paths, spans) : -ENOMEM;
+}
+
+int paths_use(struct paths *paths, const struct spans *spans)
+{
+	free(paths->of);
+	paths->spans = spans;
+	paths->of = calloc(spans->lanes[LANE_CODE].nr + 1, sizeof(*paths->of));
+	return paths->of ? 0 : -ENOMEM;
 }
 
 void paths_release(struct paths *paths)
@@ -51,6 +58,14 @@ static int find_node(struct paths *paths, uint32_t parent, uint32_t name, uint8_
 	return 0;
 }
 
+/* A span's name, as nodes have it. */
+static uint32_t name_of(const struct paths *paths, uint32_t name)
+{
+	const struct names *names = paths->spans->names;
+
+	return names == paths->names ? name : names_add(paths->names, names_get(names, name));
+}
+
 /* What an interrupt runs is the same whatever it interrupts. */
 static bool begins_chain(const struct span *span)
 {
@@ -76,10 +91,10 @@ static int node_of(struct paths *paths, uint32_t i)
 				break;
 			at = outer;
 		}
-		r = find_node(paths, parent, code->spans[at].name, code->spans[at].kind,
-			      &paths->of[at]);
+		r = find_node(paths, parent, name_of(paths, code->spans[at].name),
+			      code->spans[at].kind, &paths->of[at]);
 	}
-	return r;
+	return r ?: names_error(paths->names);
 }
 
 static int find_stay(const struct walk *walk, uint32_t node, struct path_stay **stay)
@@ -143,11 +158,11 @@ static int leave_out(const struct walk *walk, const struct span *span)
 /* Tasks are shown by name. */
 static int task_node(const struct walk *walk, const struct span *turn, uint32_t *node)
 {
-	struct names *names = walk->paths->spans->names;
-	const char *name = names_get(names, turn->name);
+	struct names *names = walk->paths->names;
+	const char *name = names_get(walk->paths->spans->names, turn->name);
 	const char *tid = strrchr(name, ' ');
 	_cleanup_free_ char *comm = NULL;
-	uint32_t number = turn->name;
+	uint32_t number = name_of(walk->paths, turn->name);
 
 	if (tid && tid[1] && !tid[1 + strspn(tid + 1, "0123456789")]) {
 		comm = strndup(name, (size_t)(tid - name));

@@ -27,8 +27,9 @@ struct path_piece {
 };
 
 struct paths {
-	const struct spans *spans;
-	uint32_t *of; /* nodes of code spans; 0: not known yet */
+	const struct spans *spans; /* that activations are added of */
+	struct names *names;	   /* of nodes: of the spans that it began with */
+	uint32_t *of;		   /* nodes of code spans; 0: not known yet */
 	struct path_node *nodes;
 	uint32_t nr_nodes;
 	struct path_stay *stays; /* of each activation together */
@@ -38,6 +39,9 @@ struct paths {
 /* Returns 0 or -ENOMEM. */
 int paths_init(struct paths *paths, const struct spans *spans) _must_check_;
 void paths_release(struct paths *paths);
+
+/* Goes on with activations of another trace. Returns 0 or -ENOMEM. */
+int paths_use(struct paths *paths, const struct spans *spans) _must_check_;
 
 /* Adds what ran in [begin, end]. Returns 0 or -ENOMEM. */
 int paths_add(struct paths *paths, uint32_t activation, uint64_t begin, uint64_t end) _must_check_;

@@ -256,6 +256,29 @@ static void print_span(FILE *file)
 	normal_print(file, &made.normal, 10);
 }
 
+/* Yesterday it did not call `flush`; names have other numbers there, and the late one is alone. */
+static void print_against(FILE *file)
+{
+	_cleanup_(release) struct made here = {}, there = {};
+
+	add(&there, CALL(0, "elsewhere"));
+	add(&there, RETURN(10));
+	make_functions(&there, 0);
+	compare_functions(&there, PERIOD);
+	there.account.capture = "yesterday";
+	make_functions(&here, 80000);
+	compare_functions(&here, PERIOD);
+	normal_release(&here.normal);
+	assert_int_equal(
+		normal_make_against(&here.normal, &here.account, &here.timer, &there.normal), 0);
+	assert_int_equal(here.normal.activations.nr, 9);
+	assert_int_equal(there.normal.activations.nr, 0);
+	assert_string_equal(node_name(&here, here.normal.most), "spin");
+	assert_string_equal(node_name(&here, here.normal.after), "flush");
+	assert_int_equal(here.normal.steps[NORMAL_WHOLE].median_ns, 2500);
+	normal_print(file, &here.normal, 10);
+}
+
 TEST(has_json)
 {
 	_cleanup_(release) struct made made = {};
@@ -285,4 +308,5 @@ TEST(takes_whatever_there_is)
 	}
 }
 
-GOLDEN(PART(print_events), PART(print_functions), PART(print_span), PART(print_few))
+GOLDEN(PART(print_events), PART(print_functions), PART(print_span), PART(print_against),
+       PART(print_few))
