@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The late activation beside the median of the normal ones: a flame chart, of the same page.
+// A flame chart of two times side by side, for each page that has one: callers are above what they called.
 "use strict";
-(() => {
-	const normal = JSON.parse(document.getElementById("normal-data").textContent);
-	const byId = (id) => document.getElementById(id);
-	const [PARENT, NAME, KIND, HERE, HERE_SELF, MEDIAN, MEDIAN_SELF, P99_SELF, SEEN] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const flameTime = (ns) => {
+	for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
+		if (Math.abs(ns) >= scale) return Number((ns / scale).toPrecision(3)) + unit;
+	}
+	return Math.round(ns) + "ns";
+};
+const flameSigned = (ns) => (ns < 0 ? "-" : "+") + flameTime(Math.abs(ns));
+
+// Parts are elements: the chart itself, a button for its widths, and the details of what is pointed at. The chart has nodes of
+// [parent, name, kind, here, here by itself, there, there by itself, ...], after the root; more_ns, which has the full colour;
+// here and there, words for both; and about(node), which ends the details.
+function showFlame(parts, chart) {
+	const [PARENT, NAME, KIND, HERE, HERE_SELF, THERE, THERE_SELF] = [0, 1, 2, 3, 4, 5, 6];
 	const ROW = 18, NARROW = 0.001;
-
-	byId("normal").hidden = !normal;
-	if (!normal) return;
-	byId("normal_sentence").textContent = normal.sentence;
-	if (!normal.nodes) return;
-
-	const format = (ns) => {
-		for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
-			if (Math.abs(ns) >= scale) return Number((ns / scale).toPrecision(3)) + unit;
-		}
-		return Math.round(ns) + "ns";
-	};
-	const signed = (ns) => (ns < 0 ? "-" : "+") + format(Math.abs(ns));
-	const children = normal.nodes.map(() => []);
-	normal.nodes.forEach((node, n) => n && children[node[PARENT]].push(n));
+	const children = chart.nodes.map(() => []);
+	chart.nodes.forEach((node, n) => n && children[node[PARENT]].push(n));
 
 	const tell = (n) => {
-		const node = normal.nodes[n];
-		byId("normal_details").textContent = `${node[NAME]}, ${node[KIND]}: here ${format(node[HERE])}, normally ${format(node[MEDIAN])}; ` +
-			`by itself here ${format(node[HERE_SELF])}, normally ${format(node[MEDIAN_SELF])} (p99 ${format(node[P99_SELF])}), ` +
-			`${signed(node[HERE_SELF] - node[MEDIAN_SELF])}; ${node[SEEN]} of ${normal.activations} normal activations have it`;
+		const node = chart.nodes[n];
+		parts.details.textContent = `${node[NAME]}, ${node[KIND]}: ${chart.here} ${flameTime(node[HERE])}, ${chart.there} ${flameTime(node[THERE])}; ` +
+			`by itself ${chart.here} ${flameTime(node[HERE_SELF])}, ${chart.there} ${flameTime(node[THERE_SELF])}, ` +
+			`${flameSigned(node[HERE_SELF] - node[THERE_SELF])}; ${chart.about(node)}`;
 	};
 	const colorOf = (node) => {
-		const more = node[HERE_SELF] - node[MEDIAN_SELF], share = Math.min(Math.abs(more) / Math.max(normal.more_ns, 1), 1);
+		const more = node[HERE_SELF] - node[THERE_SELF], share = Math.min(Math.abs(more) / Math.max(chart.more_ns, 1), 1);
 		// The least difference shows.
 		const part = more ? Math.round(12 + 73 * share) : 0;
 		return `color-mix(in srgb, var(--${more < 0 ? "accent" : "late"}) ${part}%, var(--faint))`;
@@ -37,10 +33,10 @@
 
 	let column = HERE;
 	const draw = () => {
-		const flame = byId("flame"), total = children[0].reduce((sum, n) => sum + normal.nodes[n][column], 0);
+		const total = children[0].reduce((sum, n) => sum + chart.nodes[n][column], 0);
 		let deepest = 0;
 		const place = (n, left, depth) => {
-			const node = normal.nodes[n], wide = node[column] / total;
+			const node = chart.nodes[n], wide = node[column] / total;
 			if (wide < NARROW) return;
 			const frame = document.createElement("button");
 			frame.textContent = frame.title = node[NAME];
@@ -50,42 +46,33 @@
 			frame.style.background = colorOf(node);
 			frame.addEventListener("click", () => tell(n));
 			frame.addEventListener("focus", () => tell(n));
-			flame.append(frame);
+			parts.flame.append(frame);
 			deepest = Math.max(deepest, depth + 1);
 			placeAll(children[n], left, depth + 1);
 		};
 		const placeAll = (list, left, depth) => {
-			for (const n of [...list].sort((a, b) => normal.nodes[b][column] - normal.nodes[a][column])) {
+			for (const n of [...list].sort((a, b) => chart.nodes[b][column] - chart.nodes[a][column])) {
 				place(n, left, depth);
-				left += normal.nodes[n][column] / total;
+				left += chart.nodes[n][column] / total;
 			}
 		};
-		flame.textContent = "";
+		parts.flame.textContent = "";
 		if (total) placeAll(children[0], 0, 0);
-		flame.style.height = deepest * ROW + "px";
-		byId("normal_width").textContent = column === HERE ? "Widths: here" : "Widths: normal";
+		parts.flame.style.height = deepest * ROW + "px";
+		parts.width.textContent = `Widths: ${column === HERE ? chart.here : chart.there}`;
 	};
-	byId("normal_width").addEventListener("click", () => {
-		column = column === HERE ? MEDIAN : HERE;
+	parts.width.addEventListener("click", () => {
+		column = column === HERE ? THERE : HERE;
 		draw();
 	});
-
-	const table = byId("normal_steps");
-	const addRow = (tag, cells) => {
-		const row = table.insertRow();
-		cells.forEach((text, n) => {
-			const cell = document.createElement(tag);
-			cell.textContent = text;
-			if (!n) cell.className = "name";
-			row.append(cell);
-		});
-	};
-	const known = (ns) => (ns === null ? "-" : format(ns));
-	addRow("th", ["step", "normal", "p99", "here", "more"]);
-	for (const step of normal.steps) {
-		if (step.median_ns === null && step.here_ns === null) continue;
-		addRow("td", [step.step, known(step.median_ns), known(step.p99_ns), known(step.here_ns),
-			step.median_ns === null || step.here_ns === null ? "-" : signed(step.here_ns - step.median_ns)]);
-	}
 	draw();
-})();
+}
+
+// A late activation beside the median of the normal ones.
+function showNormalFlame(parts, normal) {
+	const [P99_SELF, SEEN] = [7, 8];
+	showFlame(parts, {
+		nodes: normal.nodes, more_ns: normal.more_ns, here: "here", there: "normally",
+		about: (node) => `p99 ${flameTime(node[P99_SELF])}; ${node[SEEN]} of ${normal.activations} normal activations have it`,
+	});
+}

@@ -309,9 +309,10 @@ static int put_part(FILE *file, const char *name, const void *arg)
 		return page_put_json(file, new_chart(shown->account));
 	if (!strncmp(name, "@NORMAL@", 8) && shown->normal)
 		return page_put_json(file, normal_flame(shown->normal));
-	fputs(!strncmp(name, "@NORMAL@", 8)  ? "null"
-	      : !strncmp(name, "@FLAME@", 7) ? flame
-					     : script,
+	fputs(!strncmp(name, "@NORMAL@", 8)	   ? "null"
+	      : !strncmp(name, "@FLAME@", 7)	   ? flame
+	      : !strncmp(name, "@DIFFERENCE@", 12) ? difference
+						   : script,
 	      file);
 	return 0;
 }

@@ -436,7 +436,9 @@ int profile_make(struct profile *profile, const struct account *account)
 	int r;
 
 	*profile = (struct profile){ 0 };
-	profile->window_ns = facts_have_times(facts) ? make.end - make.begin : facts->latency_ns;
+	profile->window_ns = facts_have_times(facts) ? make.end - make.begin
+			     : facts->control	     ? account->window_ns
+						     : facts->latency_ns;
 	r = fill(&make);
 	if (r) {
 		profile_release(profile);

@@ -161,7 +161,32 @@ class Causes(unittest.TestCase):
         data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
         self.assertEqual([len(cause["points"]) for cause in data], [3, 1])
         self.assertEqual(data[0]["points"][0][1:4], [80000, 1, "one"])
+        self.assertEqual([data[0]["flame"], data[0]["normal"], data[0]["ranking"]], [None] * 3)
         self.assertNotRegex(page, r"https?://")
+
+    def fill_controls(self):
+        self.fill()
+        for i in range(4):
+            capture(self.folder / f"captures/one/20261121-0931{i:02}.000-cpu1-control-2us", "acme_flush" if i else "<script>", 2, control=True)
+
+    def test_page_with_controls(self):
+        """Means over all captures; a control of 200us counts as if it were as long as the spikes, which take 81us and 50us."""
+        self.fill_controls()
+        self.ctl("causes", "captures", "--html", "page.html")
+        page = (self.folder / "page.html").read_text()
+        self.assertNotRegex(page, r"https?://")
+        self.assertEqual(page.count("<script"), 2)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+        there = 3 * 2000 // 4 * 81000 // 200000
+        # Those with the same caller are in the order of the folder.
+        nodes = data[0]["flame"]["nodes"]
+        self.assertEqual(nodes[:4] + sorted(nodes[4:], key=lambda node: -node[3]), [
+            [0, "", "", 81000, 0, 810, 0, 0, 0], [0, "__x64_sys_write", "function", 81000, 0, 810, 0, 3, 4],
+            [1, "vfs_write", "function", 81000, 0, 810, 0, 3, 4], [2, "acme_write", "function", 81000, 0, 810, 0, 3, 4],
+            [3, "acme_flush", "function", 81000, 81000, there, there, 3, 3], [3, "_script_", "function", 0, 0, 202, 202, 0, 1]])
+        self.assertEqual([data[0]["flame"][key] for key in ("spikes", "controls", "more_ns")], [3, 4, 81000 - there - 1])
+        self.assertEqual([row["name"] for row in data[0]["ranking"]["functions"]], ["acme_flush", "acme_write", "vfs_write", "__x64_sys_write"])
+        self.assertIsNone(data[0]["normal"])
 
     def test_page_in_a_browser(self):
         """It draws a point for each capture, and a click on a cause hides its own."""
@@ -178,6 +203,24 @@ class Causes(unittest.TestCase):
         self.assertIn("<title>4 then 1</title>", dom)
         self.assertIn('<h1 id="title">2 causes of 4 captures</h1>', dom)
         self.assertRegex(dom, rf'<tr class="link off"[^>]*><td class="name dot"><span[^>]*></span>{FLUSH}</td><td class="">3</td>')
+
+    def test_flame_chart_in_a_browser(self):
+        browser = shutil.which("chromium") or self.skipTest("needs chromium (tests/install-deps --browser)")
+        self.fill_controls()
+        self.ctl("causes", "captures", "--html", "page.html")
+        page = self.folder / "page.html"
+        page.write_text(page.read_text() + """<script>
+            const frames = () => [...document.querySelector("section .flame").children].map((frame) => frame.textContent).join(" ");
+            const before = frames();
+            document.querySelectorAll("section .flame button")[3].click();
+            document.querySelector("section > button").click();
+            document.title = `${before}, then ${frames()}`;</script>""")
+        dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile", "--dump-dom",
+                              page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+        callers = "__x64_sys_write vfs_write acme_write"
+        self.assertIn(f"<title>{callers} acme_flush, then {callers} acme_flush _script_</title>", dom)
+        self.assertIn("acme_flush, function: in spikes 81us, in controls 607ns; by itself in spikes 81us, in controls 607ns, +80.4us; "
+                      "3 of 3 spikes and 3 of 4 controls have it", dom)
 
     def test_is_stable(self):
         """The same captures in another order of the folder, and with other pids and addresses."""

@@ -4,19 +4,12 @@ const causes = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("chart");
 const details = document.getElementById("details");
 const MARGIN = { left: 64, right: 12, top: 10, bottom: 26 };
+const RANKED = 10;
 const hidden = new Set();
 let places = [];
 
 /* Neighbours differ most. */
 const colour = (i) => `hsl(${(i * 137.5) % 360} 60% 50%)`;
-
-function formatTime(ns) {
-	for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]]) {
-		if (ns >= size)
-			return `${+(ns / size).toPrecision(3)}${unit}`;
-	}
-	return `${ns}ns`;
-}
 
 function formatDate(ms) {
 	return ms ? new Date(ms).toLocaleString() : "unknown";
@@ -41,7 +34,7 @@ function drawAxes(context, box, width, height, text, line) {
 		context.moveTo(MARGIN.left, y);
 		context.lineTo(width - MARGIN.right, y);
 		context.stroke();
-		context.fillText(formatTime(Math.round(Math.exp(box.most - (box.most - box.least) * step / 4))), MARGIN.left - 6, y + 4);
+		context.fillText(flameTime(Math.round(Math.exp(box.most - (box.most - box.least) * step / 4))), MARGIN.left - 6, y + 4);
 	}
 	context.textAlign = "left";
 	context.fillText(formatDate(box.first), MARGIN.left, height - 8);
@@ -85,7 +78,7 @@ function tell(event) {
 	if (!nearest)
 		return;
 	const [time, latency, cpu, host, path] = nearest.point;
-	details.textContent = `${nearest.cause.fingerprint}: ${formatTime(latency)} at ${formatDate(time)}, ${host || "unknown host"}, CPU ${cpu}: ${path}`;
+	details.textContent = `${nearest.cause.fingerprint}: ${flameTime(latency)} at ${formatDate(time)}, ${host || "unknown host"}, CPU ${cpu}: ${path}`;
 }
 
 function cell(row, text, name) {
@@ -111,7 +104,7 @@ function addRow(table, cause, i) {
 	name.prepend(dot);
 	if (cause.state)
 		cell(row, cause.state, cause.state);
-	for (const text of [cause.count, `${cause.share.toFixed(1)}%`, formatTime(cause.worst_ns), formatTime(cause.p50_ns),
+	for (const text of [cause.count, `${cause.share.toFixed(1)}%`, flameTime(cause.worst_ns), flameTime(cause.p50_ns),
 		formatDate(cause.first_ns / 1e6), formatDate(cause.last_ns / 1e6), cause.hosts.length, cause.cpus.join(", ")])
 		cell(row, text);
 	cell(row, `${cause.sentence} (${cause.example})`, "name why");
@@ -141,9 +134,54 @@ function addTable() {
 	causes.forEach((cause, i) => addRow(table, cause, i));
 }
 
+function addElement(parent, tag, text, name) {
+	const element = parent.appendChild(document.createElement(tag));
+	element.textContent = text || "";
+	element.className = name || "";
+	return element;
+}
+
+function addRanking(parent, ranking) {
+	const table = addElement(addElement(parent, "div", "", "wide"), "table"), head = addElement(table, "tr");
+	for (const title of ["", "", `in ${ranking.spikes} spikes`, `in ${ranking.controls} controls`, "time in these", "time in those", "at least", "F1"])
+		addElement(head, "th", title);
+	for (const kind of ["functions", "interrupts", "senders", "tasks"]) {
+		ranking[kind].slice(0, RANKED).forEach((row, i) => {
+			const element = addElement(table, "tr"), long = row.at_least;
+			cell(element, i ? "" : kind, "name");
+			cell(element, row.name, "name");
+			for (const text of [row.spikes, row.controls, flameTime(row.spike_ns), row.controls ? flameTime(row.control_ns) : "-",
+				long ? `${flameTime(long.ns)}: ${long.spikes}, ${long.controls}` : "-", row.f1.toFixed(2)])
+				cell(element, text);
+		});
+	}
+}
+
+/* What is different about the spikes of a cause. */
+function addDifference(cause) {
+	if (!cause.ranking && !cause.flame && !cause.normal)
+		return;
+	const part = addElement(document.getElementById("differences"), "section");
+	addElement(part, "h2", `${cause.fingerprint}: what is different from ${cause.normal ? "normal activations" : "controls"}`);
+	if (cause.normal)
+		addElement(part, "p", `${cause.normal.sentence} (${cause.example})`);
+	if (cause.flame || cause.normal) {
+		const parts = { width: addElement(part, "button"), flame: addElement(part, "div", "", "flame"), details: addElement(part, "div", "", "details") };
+		parts.flame.setAttribute("aria-label", "What ran, callers above what they called: red takes longer than otherwise by itself, blue less");
+		if (cause.normal)
+			showNormalFlame(parts, cause.normal);
+		else
+			showFlame(parts, { ...cause.flame, here: "in spikes", there: "in controls",
+				about: (node) => `${node[7]} of ${cause.flame.spikes} spikes and ${node[8]} of ${cause.flame.controls} controls have it` });
+	}
+	if (cause.ranking)
+		addRanking(part, cause.ranking);
+}
+
 const total = causes.reduce((sum, cause) => sum + cause.count, 0);
 document.getElementById("title").textContent = `${causes.length} cause${causes.length === 1 ? "" : "s"} of ${total} capture${total === 1 ? "" : "s"}`;
 addTable();
+causes.forEach(addDifference);
 draw();
 canvas.addEventListener("pointermove", tell);
 window.addEventListener("resize", draw);
