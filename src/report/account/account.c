@@ -27,7 +27,7 @@ static int make_findings(struct account *account)
 
 	if (!facts.no_times)
 		return findings_make(findings, spans, &facts, account->window_ns);
-	/* Positions are instruction counts here; only the end has a known time. */
+	/* Positions are instruction counts; only the end has a time. */
 	facts.expected_ns = facts.actual_ns = facts.time_ns = spans->end;
 	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
 	if (!r)
@@ -39,7 +39,7 @@ int account_finish(struct account *account)
 {
 	int r = make_findings(account);
 
-	/* A task that is reported late may have run all the time. */
+	/* A task reported late may have run all the time. */
 	if (!r && facts_have_times(&account->facts) && !account->facts.poked &&
 	    !account->facts.reported)
 		r = analysis_make(&account->analysis, &account->findings, &account->facts);
@@ -160,7 +160,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* A task's turns include interrupts, which are not counted for the task. */
+/* Interrupts during a task's turns are not counted for the task. */
 static bool is_of_task(const struct usage *usage)
 {
 	return usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;

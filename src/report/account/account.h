@@ -14,7 +14,7 @@
 struct account {
 	const char *capture; /* the capture's folder */
 	struct facts facts;
-	struct statistics statistics; /* for HTML */
+	struct statistics statistics; /* for the HTML page */
 	uint64_t window_ns;	      /* how long before the spike */
 	uint64_t errors;	      /* errors of the decoder */
 	struct senders *senders;      /* NULL: no events recorded */
@@ -26,7 +26,7 @@ struct account {
 	char *sentence;
 };
 
-/* Fills in the rest; capture, facts, window and spans must be set. Returns 0 or -ENOMEM. */
+/* Computes the rest; set capture, facts, window and spans before. Returns 0 or -ENOMEM. */
 int account_finish(struct account *account) _must_check_;
 void account_release(struct account *account);
 
@@ -35,14 +35,15 @@ static inline const char *account_name(const struct account *account, uint32_t n
 	return names_get(account->spans->names, name);
 }
 
-/* Lines have at most 100 columns; lists `functions` functions. */
+/* Lines have at most 100 columns. Lists `top` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 
 /* Wraps at spaces and indents continuation lines. */
 void account_print_wrapped(FILE *file, const char *text);
 
-/* What called the outermost function of a path before the trace began: if that has not returned, it
- * is on the stack at the spike. The first such frame, or how many there are. */
+/* Finds the callers of a path's outermost function from before the trace: they are on the stack at
+ * the spike, unless they have returned. Returns the first such frame, or the number of frames if
+ * there is none. */
 size_t account_before(const struct account *account, const struct span *span);
 
 /* NULL if out of memory. */

@@ -35,7 +35,7 @@ static json_object *new_path(const struct account *account, uint32_t span)
 	return list;
 }
 
-/* With what was called before the trace began. */
+/* Includes callers from before the trace. */
 static json_object *new_whole_path(const struct account *account, uint32_t span)
 {
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
@@ -68,7 +68,7 @@ static json_object *new_stack(const struct spike_stack *stack)
 	return list;
 }
 
-/* Who had the CPU when a late thread was to run; NULL: unknown. */
+/* The task that had the CPU when a late thread should have run; NULL: unknown. */
 static json_object *new_holder(const struct spike_stack *stack)
 {
 	json_object *object;
@@ -127,7 +127,7 @@ static json_object *new_cause(const struct account *account)
 	return object;
 }
 
-/* As rtla has it, with two digits. */
+/* As in rtla, with two digits. */
 static json_object *new_percent(uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;

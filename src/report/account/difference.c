@@ -5,11 +5,11 @@
 
 #include "array.h"
 
-/* This many equal calls in a row are unlikely to be a coincidence. If there are none, fewer will
+/* So many equal calls in a row are hardly a coincidence. Without such a run, a shorter one will
  * do. */
 #define ALIKE 3
 
-/* The calls in a window, by name. Both captures share the numbers of names. */
+/* The calls in a window by name. Both captures share `names`. */
 struct calls {
 	const struct lane *code;
 	uint32_t *spans, *names;
@@ -22,7 +22,7 @@ static void calls_release(struct calls *calls)
 	free(calls->names);
 }
 
-/* Leaves out calls that began before the window. */
+/* Skips calls that began before the window. */
 static int calls_make(struct calls *calls, const struct account *account, struct names *names)
 {
 	const struct findings *findings = &account->findings;
@@ -60,7 +60,7 @@ static bool is_alike(const struct calls *a, uint32_t i, const struct calls *b, u
 	return !memcmp(a->names + i, b->names + j, alike * sizeof(*a->names));
 }
 
-/* Finds the first run of calls that both have. Returns false if there is none. */
+/* Finds the first run of calls in both. False: none. */
 static bool find_alike(const struct calls *a, const struct calls *b, uint32_t alike,
 		       uint32_t *slots, uint32_t mask, uint32_t *i, uint32_t *j)
 {

@@ -6,16 +6,16 @@
 #include "account/account.h"
 
 struct longer {
-	const char *name; /* into one of the accounts */
+	const char *name; /* owned by one of the accounts */
 	enum span_kind kind;
 	uint64_t here_ns, there_ns;
 };
 
-/* Code spans: functions, or interrupts if functions are unknown. */
+/* Spans of code: functions, or interrupts if functions are unknown. */
 struct parting {
 	uint32_t same;			/* number of equal calls in a row; 0: nothing to compare */
 	uint32_t here, there;		/* first of them */
-	uint32_t then_here, then_there; /* the next one, or SPAN_NONE: no more */
+	uint32_t then_here, then_there; /* the next one; SPAN_NONE: none */
 };
 
 struct difference {

@@ -3,8 +3,8 @@
 
 #include "array.h"
 
-/* A usage has rows for the time before, in and after the timer's IRQ. Further rows: the delay, two
- * latencies, gaps of the recording. */
+/* A usage has rows for the time before, in and after the timer's IRQ. More rows: the delay, two
+ * latencies, gaps in the trace. */
 #define ROWS_OF_USAGE 3
 #define ROWS_OF_TOTALS 4
 

@@ -5,13 +5,13 @@
 
 #include "cause/findings.h"
 
-/* In rtla's order. Of an interrupt, all but the delay and the latencies add up to the latency; of a
- * thread the delay does with what comes after it. */
+/* In rtla's order. For an interrupt, all parts but the delay and the latencies add up to the
+ * latency. For a thread, the delay and the parts after it do. */
 enum analysis_kind {
 	ANALYSIS_PREVIOUS_IRQ, /* before the timer's IRQ, in the delay */
 	ANALYSIS_IRQ_DELAY,
 	ANALYSIS_TIMER_IRQ,
-	ANALYSIS_BLOCKING_THREAD, /* that the timer's IRQ interrupted */
+	ANALYSIS_BLOCKING_THREAD, /* interrupted by the timer's IRQ */
 	ANALYSIS_NMI,
 	ANALYSIS_IRQ, /* after the timer's IRQ */
 	ANALYSIS_SOFTIRQ,
@@ -24,8 +24,8 @@ enum analysis_kind {
 
 struct analysis_row {
 	enum analysis_kind kind;
-	uint32_t name;	  /* of what ran; 0: of nothing in particular */
-	const char *note; /* in place of a name; empty: none */
+	uint32_t name;	  /* of what ran; 0: none */
+	const char *note; /* instead of a name; may be empty */
 	uint64_t time_ns;
 };
 
@@ -39,7 +39,7 @@ int analysis_make(struct analysis *analysis, const struct findings *findings,
 		  const struct facts *facts) _must_check_;
 void analysis_release(struct analysis *analysis);
 
-/* As `Blocking thread`. */
+/* Such as `Blocking thread`. */
 const char *analysis_term(enum analysis_kind kind);
 
 #endif

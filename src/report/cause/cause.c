@@ -9,8 +9,8 @@ bool cause_explains(const struct findings *findings, uint64_t time_ns)
 	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
 }
 
-/* Returns the code span of this kind (SPAN_NR_KINDS: any) and name that took the most time; *nr is
- * the number of such spans. */
+/* Returns the longest span of code of this kind (SPAN_NR_KINDS: any) and name; *nr is the number of
+ * such spans. */
 static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
 			  uint64_t *nr)
 {
@@ -82,7 +82,7 @@ static int find_mostly(struct cause *cause, const struct findings *findings)
 	return 0;
 }
 
-/* The same for everything that ran while a thread was late. */
+/* The same for all that ran while a thread was late. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
 	const struct lane *code = findings_code(findings);
@@ -109,7 +109,7 @@ static int find_mostly_of_all(struct cause *cause, const struct findings *findin
 	return 0;
 }
 
-/* Names what turned interrupts off. */
+/* Names the code that turned interrupts off. */
 static int blame_irqs_off(struct cause *cause, const struct findings *findings,
 			  const struct span *off, uint64_t time_ns)
 {
@@ -184,26 +184,25 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->time_ns = usage->late_ns;
 	cause->name = usage->name;
 	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
-	/* If functions and interrupts-off spans are known, a running thread is no reason for a late
-	 * timer. It is one for a late thread. */
+	/* If functions and interrupts-off spans are known, a running thread does not delay a timer.
+	 * It does delay a thread. */
 	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts->thread)
 		cause->kind = CAUSE_NONE;
 	if (!cause_explains(findings, usage->late_ns))
 		cause->kind = CAUSE_MIXED;
 }
 
-/* Vectors that CPUs send each other. */
+/* Vectors of interrupts between CPUs. */
 static bool is_from_cpu(const char *vector)
 {
-	/* Of Intel PT, the entry point. */
+	/* Intel PT shows the entry point. */
 	if (!strncmp(vector, "asm_sysvec_", 11))
 		vector += 11;
 	return !strncmp(vector, "call_function", 13) || !strncmp(vector, "reschedule", 10) ||
 	       !strcmp(vector, "irq_work");
 }
 
-/* Whether the blamed code still runs when the timer's interrupt arrives, that is, was interrupted
- * by it. */
+/* Whether the timer's interrupt interrupted the blamed code. */
 static bool goes_on(const struct cause *cause, const struct findings *findings,
 		    const struct facts *facts)
 {
@@ -218,7 +217,7 @@ static bool goes_on(const struct cause *cause, const struct findings *findings,
 	return false;
 }
 
-/* A function call is matched by its function. For another interrupt, the sender is the last one
+/* For a function call, the sender that names its function. For another interrupt, the last sender
  * before it. */
 static void find_sender(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
@@ -252,7 +251,7 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 
 	if (!facts->thread || facts->reported)
 		return NULL;
-	/* What had preemption off until then made the thread wait, if the interrupt was in time. */
+	/* If the interrupt was in time, the thread waited for the code that had preemption off. */
 	if (last && before && spike_stack_preempted(&facts->stack))
 		before = cause_explains(findings, facts->irq_ns);
 	if (before)
@@ -260,8 +259,8 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 	return last ? &facts->stack : NULL;
 }
 
-/* Who queued what a kernel thread did: its function is among the callers of where the thread was.
- */
+/* Finds who queued the work of a kernel thread: its function is among the callers on the thread's
+ * stack. */
 static void find_queuer(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
@@ -281,8 +280,8 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 			senders_find(facts->senders, findings->late_end, stack->frames[i].name);
 }
 
-/* Events do not show functions, but a delayed timer interrupt fires at the instruction that turns
- * interrupts on: the code there is what kept them off. */
+/* Events do not show functions. But a delayed timer interrupt hits the instruction that enables
+ * interrupts: the code there kept them off. */
 static void blame_stack(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
@@ -302,7 +301,7 @@ static void blame_stack(struct cause *cause, const struct findings *findings,
 	cause->frame = culprit;
 }
 
-/* These take precedence over interrupts off: they are unknown, or part of it. */
+/* These precede interrupts-off, which is unknown or includes them. */
 static bool goes_first(enum span_kind kind)
 {
 	return kind == SPAN_LOST || kind == SPAN_UNTRACED || kind == SPAN_IDLE || kind == SPAN_NMI;

@@ -14,7 +14,7 @@ enum cause_kind {
 	CAUSE_NMI,
 	CAUSE_EXCEPTION,
 	CAUSE_IDLE,
-	CAUSE_THREAD,	/* it ran, and nothing more is recorded */
+	CAUSE_THREAD,	/* a task ran; nothing more is recorded */
 	CAUSE_UNTRACED, /* code that is not traced */
 	CAUSE_LOST,	/* the trace has a gap */
 	CAUSE_MIXED,	/* nothing took at least half of it */
@@ -23,9 +23,9 @@ enum cause_kind {
 
 struct cause {
 	enum cause_kind kind;
-	uint64_t time_ns;	     /* time it took while the timer was late */
-	uint64_t count;		     /* number of occurrences */
-	uint32_t name;		     /* its name */
+	uint64_t time_ns; /* time it took while the timer was late */
+	uint64_t count;	  /* occurrences */
+	uint32_t name;
 	uint32_t span;		     /* in the code lane, or SPAN_NONE */
 	uint32_t mostly;	     /* name of the function that took most of that time; 0: none */
 	uint32_t mostly_span;	     /* its longest run, or SPAN_NONE */
@@ -37,10 +37,10 @@ struct cause {
 int cause_find(struct cause *cause, const struct findings *findings,
 	       const struct facts *facts) _must_check_;
 
-/* Whether it is at least half of the latency, as a cause must be. */
+/* Whether the time is at least half of the latency, the minimum for a cause. */
 bool cause_explains(const struct findings *findings, uint64_t time_ns);
 
-/* The stack of the blamed thread, if it was taken. NULL: it was not. */
+/* The stack of the blamed thread; NULL: not taken. */
 const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
 					 const struct facts *facts);
 

@@ -23,7 +23,7 @@ static void put_named(FILE *file, const struct cause *cause, const struct findin
 		fputs(findings_name(findings, name), file);
 }
 
-/* Spans from the inside out, up to one that is not put. */
+/* Spans from the inside out, up to one that is not written. */
 static void put_callers(FILE *file, const struct findings *findings, uint32_t span, uint32_t end,
 			const char *before)
 {
@@ -60,8 +60,8 @@ static void put_around(FILE *file, const struct cause *cause, const struct findi
 			    SPAN_NONE, before);
 }
 
-/* The trigger saw which task the timer's interrupt hit. If the cause came earlier, another task may
- * have been running: then say so. */
+/* The trigger knows which task the timer's interrupt hit. If the cause is earlier, another task may
+ * have run: then say so. */
 static void put_task(FILE *file, const struct findings *findings, const struct facts *facts,
 		     uint64_t at)
 {
@@ -78,7 +78,7 @@ static void put_task(FILE *file, const struct findings *findings, const struct f
 			findings_name(findings, tasks->spans[task].name));
 }
 
-/* With events: the stack at the spike. */
+/* For events: the stack at the spike. */
 static void put_frame(FILE *file, const struct cause *cause, const struct facts *facts,
 		      const char *before)
 {
@@ -124,7 +124,7 @@ static void put_interrupt(FILE *file, const struct cause *cause, const struct fi
 		put_task(file, findings, facts, findings_code(findings)->spans[cause->span].begin);
 }
 
-/* The code that ran at the timer's expected expiry. */
+/* The code at the expected expiry. */
 static void put_path(FILE *file, const struct findings *findings)
 {
 	if (findings->path != SPAN_NONE && findings->spans->has_functions)
@@ -234,7 +234,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	}
 }
 
-/* Without a trace: where the interrupt arrived, if that tells what delayed it. */
+/* Without a trace: the place that the interrupt hit, if it says what delayed it. */
 static void put_by_stack(FILE *file, const struct facts *facts)
 {
 	const struct spike_stack *stack = &facts->stack;

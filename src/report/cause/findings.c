@@ -37,8 +37,8 @@ static bool only_turns_off(const char *name)
 	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* The span of this name that is open at a time, or of zero length shortly before it. Otherwise the
- * innermost open one. */
+/* The span of this name that is open at that time, or that ended just before with length zero;
+ * otherwise the innermost open one. */
 static uint32_t find_named(const struct lane *code, uint64_t at, uint32_t name)
 {
 	uint32_t i = lane_at(code, at);
@@ -129,7 +129,7 @@ static void table_finish(struct table *table, struct usage **rows, size_t *nr)
 	*nr = table->nr;
 }
 
-/* The innermost span at each moment, in order of time. */
+/* Walks through the innermost spans in order of time. */
 struct cursor {
 	const struct lane *lane;
 	uint32_t next;	  /* first span that has not begun */
@@ -164,8 +164,8 @@ static const struct span *cursor_span(const struct cursor *cursor)
 	return cursor->current == SPAN_NONE ? NULL : &cursor->lane->spans[cursor->current];
 }
 
-/* For each code span, the innermost interrupt or the like around it, or the span itself if it is
- * one: its time counts for that instead of the task. NULL if out of memory. */
+/* For each span of code, the innermost interrupt or the like around it, or itself if it is one: its
+ * time counts for that, not for the task. NULL if out of memory. */
 static uint32_t *find_owners(const struct lane *code)
 {
 	uint32_t *owners = malloc((code->nr + 1) * sizeof(*owners));
@@ -389,7 +389,7 @@ static uint64_t within(uint64_t at, uint64_t begin, uint64_t end)
 	return at < begin ? begin : at > end ? end : at;
 }
 
-/* A wakeup without a timer has no IRQ: all of its latency comes after it. */
+/* A wakeup without a timer has no IRQ: all of its latency comes afterwards. */
 static void find_timer_irq(struct findings *findings, const struct facts *facts)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
@@ -400,7 +400,7 @@ static void find_timer_irq(struct findings *findings, const struct facts *facts)
 	findings->irq_end = findings->irq_begin;
 	while (i != SPAN_NONE && code->spans[i].kind != SPAN_INTERRUPT)
 		i = code->spans[i].parent;
-	/* An interrupt that was there before did something else first. */
+	/* An interrupt that began earlier first did something else. */
 	if (i == SPAN_NONE || code->spans[i].begin < findings->late_begin)
 		return;
 	findings->irq_begin = code->spans[i].begin;

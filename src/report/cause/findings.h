@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What took the time in a window, and the part of it in which a timer was late. */
+/* Where the time went in a window, and in the part of it in which a timer was late. */
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
 
@@ -10,7 +10,7 @@ struct usage {
 	enum span_kind kind;
 	uint32_t name;
 	uint64_t time_ns;		   /* in the window */
-	uint64_t late_ns;		   /* part of it while the timer was late */
+	uint64_t late_ns;		   /* part of it, while the timer was late */
 	uint64_t before_irq_ns, in_irq_ns; /* parts of late_ns: before the timer's IRQ, in it */
 	uint64_t longest_ns;
 	uint64_t count;
@@ -30,10 +30,10 @@ struct findings {
 	uint64_t late_begin, late_end; /* the recorded part of the latency */
 	uint64_t latency_ns;	       /* the whole latency */
 	uint64_t irq_begin, irq_end;   /* the timer's IRQ, in the recorded part */
-	/* Each moment counts for one row. Longest first. */
+	/* Each moment counts in one row. Longest first. */
 	struct usage *budget;
 	size_t nr_budget;
-	/* Interrupts off, by the function responsible; overlaps with the rows above. */
+	/* Interrupts off, by the responsible function; overlaps with the rows above. */
 	struct usage *irqs_off;
 	size_t nr_irqs_off;
 	struct function *functions; /* by self_ns */
@@ -56,11 +56,11 @@ static inline const char *findings_name(const struct findings *findings, uint32_
 	return names_get(findings->spans->names, name);
 }
 
-/* For an interrupts-off span: the span of the function that turned them off, by itself or by a
+/* For an interrupts-off span, the span of the function that turned them off, directly or by a
  * helper. SPAN_NONE: unknown. */
 uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off);
 
-/* Default start of a report, as time before the spike. */
+/* Default begin of a report, as time before the spike. */
 uint64_t findings_window(const struct facts *facts);
 
 #endif

@@ -32,7 +32,7 @@ const char *hardware_state_left(const struct hardware_facts *facts, const struct
 	return state ? state->name : "";
 }
 
-/* All there is to say of steal time is how much there was since the session was armed. */
+/* Steal time is only known since the session was armed. */
 static bool steal_is_wide(const struct hardware_facts *facts, uint64_t latency_ns)
 {
 	return facts->late_steal_ns == UINT64_MAX && explains(facts->steal_ns, latency_ns);

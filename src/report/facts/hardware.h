@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Activity of the hardware or a hypervisor up to a spike. */
+/* Hardware and hypervisor activity before a spike. */
 #ifndef REPORT_HARDWARE_H
 #define REPORT_HARDWARE_H
 
@@ -14,8 +14,8 @@
 struct hardware_facts {
 	uint64_t since_ns;			  /* 0: not counted */
 	uint64_t smis, steal_ns, nmis, throttles; /* UINT64_MAX: unknown */
-	/* Of steal_ns, since the scheduler looked last before the spike: when a task woke up or was
-	 * switched, or at a tick. */
+	/* Part of steal_ns since the scheduler's last update before the spike: at a wakeup, a
+	 * switch or a tick. */
 	uint64_t late_steal_ns;
 	struct idle_state {
 		char name[24];
@@ -27,21 +27,21 @@ struct hardware_facts {
 /* From tracepoints of the CPU. Zero-initialised means none. */
 struct power {
 	uint64_t state; /* last idle state entered */
-	uint64_t left;	/* when it was left; 0: not yet */
+	uint64_t left;	/* time of leaving it; 0: not left yet */
 	uint64_t frequency_khz;
 };
 
-/* Possible hardware causes of the latency, each after a `; `. */
+/* Writes possible hardware causes of the latency, each after a `; `. */
 void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
 		  uint64_t expected_ns, uint64_t latency_ns);
 
 /* The idle state that the CPU left last, or "". */
 const char *hardware_state_left(const struct hardware_facts *facts, const struct power *power);
 
-/* Of a latency that no code of this machine explains: `steal`, `smi`, or "" if unknown. */
+/* For a latency that no code of this machine explains: `steal`, `smi`, or "" if unknown. */
 const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency_ns);
 
-/* All counts, such as `3 NMIs, steal 190us in the 2s before`; nothing if all are zero. */
+/* Writes all counts, such as `3 NMIs, steal 190us in the 2s before`; nothing if all are zero. */
 void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before);
 
 /* NULL if out of memory. */

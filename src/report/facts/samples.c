@@ -5,7 +5,7 @@
 
 #include "array.h"
 
-/* Bound for files from elsewhere. */
+/* Limit for untrusted files. */
 #define DEPTH_MAX 256
 /* On all 64-bit architectures, user space has the lower half. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)

@@ -10,7 +10,7 @@
 #include "events/tracepoints.h"
 #include "symbols/names.h"
 
-/* Names an address of user space for a sample; 0: unknown. */
+/* Names a user-space address of a sample; 0: unknown. */
 typedef uint32_t samples_namer(void *context, struct names *names,
 			       const struct tracepoint_event *event, uint64_t address);
 
@@ -24,7 +24,7 @@ struct samples {
 	size_t nr;
 	uint32_t *frames; /* names, innermost first */
 	size_t nr_frames;
-	samples_namer *namer; /* set by the user; NULL: user space is one frame */
+	samples_namer *namer; /* set by the caller; NULL: user space is one frame */
 	void *context;
 };
 
@@ -41,7 +41,7 @@ static inline void samples_release(struct samples *samples)
 
 #define SAMPLES_CALLERS 3
 
-/* What most samples in an interval have in common. */
+/* The function that most samples of an interval share. */
 struct samples_mostly {
 	size_t nr, all;	   /* samples in the function, and all samples */
 	uint32_t function; /* 0: no samples */

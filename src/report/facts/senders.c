@@ -8,7 +8,7 @@
 #include "printable.h"
 #include "read.h"
 
-/* Functions that only implement sending: the caller is of interest. */
+/* Functions that only implement sending: their caller matters. */
 static bool only_sends(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -47,7 +47,7 @@ static void put_task(struct senders *senders, int tid, const char *comm)
 	}
 }
 
-/* The last name of a task wins. */
+/* The last name of a task counts. */
 void senders_name(struct senders *senders, const struct perfdata_file *file)
 {
 	struct comm_record {

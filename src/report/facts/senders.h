@@ -35,8 +35,8 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 /* Looks up the names of the senders' tasks. */
 void senders_name(struct senders *senders, const struct perfdata_file *file);
 
-/* The newest sender before `at` of this function, or of no known function if it is NULL. NULL if
- * there is none. */
+/* The newest sender before `at` with this function, or with no known function if it is NULL. NULL:
+ * none. */
 const struct sender *senders_find(const struct senders *senders, uint64_t at, const char *function);
 
 /* Such as `sent by CPU 0, task 1234 gpu-poller, from foo() < bar()`. */

@@ -8,8 +8,8 @@
 
 #define CALLERS_MAX 3
 
-/* Functions that only turn interrupts or preemption on, or run as a consequence: the caller is of
- * interest. */
+/* Functions that only enable interrupts or preemption, or that run as a consequence: their caller
+ * matters. */
 static bool only_turns_on(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -33,7 +33,7 @@ static bool is_idle(const char *name)
 	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* Entry and exit code between user space and kernel keeps interrupts off only briefly. */
+/* Entry and exit code between user space and kernel, which disables interrupts only briefly. */
 static bool only_passes(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -45,7 +45,7 @@ static bool only_passes(const char *name)
 	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* An interrupt's exit turns interrupts on before it schedules. */
+/* The exit of an interrupt enables interrupts before it schedules. */
 static bool exits_interrupt(const struct spike_stack *stack)
 {
 	size_t i = stack->nr > 1 && !strcmp(stack->frames[0].name, "__schedule");
@@ -55,7 +55,7 @@ static bool exits_interrupt(const struct spike_stack *stack)
 }
 
 /* If the timer's interrupt hit the exit of another interrupt, both were pending and hit the same
- * place: the index of the frame below that interrupt's entry. Otherwise 0. */
+ * place. Returns the index of the frame below that interrupt's entry, otherwise 0. */
 static size_t behind_interrupt(const struct spike_stack *stack)
 {
 	for (size_t i = 0; i + 1 < stack->nr; i++) {
@@ -170,7 +170,7 @@ void spike_stack_put_open(FILE *file, const struct spike_stack *stack)
 	fputs(", so hardware, firmware or a hypervisor delayed it, not kernel code", file);
 }
 
-/* Of a system call: the code of user space that made it. */
+/* For a system call: the user-space code that made it. */
 static void put_user(FILE *file, const struct spike_stack *stack, size_t frame)
 {
 	size_t user = frame;

@@ -22,25 +22,26 @@ struct spike_frame {
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
-	int tid;	  /* whose stack it is */
-	bool irqs_on;	  /* interrupts were on, judging by the code; false: unknown */
-	bool interrupted; /* of a late thread: by the timer; otherwise it was switched from there */
+	int tid;	  /* owner of the stack */
+	bool irqs_on;	  /* interrupts were on, according to the code; false: unknown */
+	bool interrupted; /* for a late thread: interrupted by the timer; otherwise switched out
+			     there */
 };
 
 #define STACK_NONE SIZE_MAX
 
-/* The frame that kept interrupts off, which delayed the timer: the one that enabled them again,
+/* The frame that kept interrupts off and delayed the timer: the one that enabled them again,
  * without helpers. STACK_NONE: interrupts were on, as in user space, or unknown. */
 size_t spike_stack_culprit(const struct spike_stack *stack);
 
-/* The frame that the task was switched from, not one of the scheduler. STACK_NONE: unknown. */
+/* The frame in which the task was switched out, outside the scheduler. STACK_NONE: unknown. */
 size_t spike_stack_switched(const struct spike_stack *stack);
 
 /* The interrupted frame, if interrupts were on there, or off only briefly: no kernel code delayed
- * the interrupt. STACK_NONE: otherwise. */
+ * the interrupt. Otherwise STACK_NONE. */
 size_t spike_stack_open(const struct spike_stack *stack);
 
-/* The outermost frame of a function. STACK_NONE: there is none. */
+/* The outermost frame of a function. STACK_NONE: none. */
 size_t spike_stack_find(const struct spike_stack *stack, const char *function);
 
 /* Whether the interrupted function waits for interrupts. */
@@ -57,10 +58,10 @@ void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t
 /* For a frame found by spike_stack_open(): the interrupt itself was late. */
 void spike_stack_put_open(FILE *file, const struct spike_stack *stack);
 
-/* Whether the task was switched from as soon as the kernel turned preemption on. */
+/* Whether the task was switched out as soon as the kernel enabled preemption. */
 bool spike_stack_preempted(const struct spike_stack *stack);
 
-/* For a frame found by spike_stack_switched(), of a late thread. */
+/* For a frame of a late thread, found by spike_stack_switched(). */
 void spike_stack_put_switched(FILE *file, const struct spike_stack *stack);
 
 #endif

@@ -12,7 +12,7 @@ void user_code_release(struct user_code *user)
 	free(user->buildid_dir);
 }
 
-/* What was mapped may be unknown. */
+/* Mappings may be unknown. */
 static void open_code(struct user_code *user)
 {
 	struct code_opts opts = {

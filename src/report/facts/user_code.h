@@ -15,13 +15,12 @@ struct sideband;
 /* Processes whose mappings are kept. */
 #define USER_CODE_MAPS 64
 
-/* The first four are set by the user: of a folder perf.data, where files are as for struct
- * code_opts. */
+/* The caller sets the first four, for a folder perf.data with files as in struct code_opts. */
 struct user_code {
-	const struct perfdata_file *file; /* must stay, as the next two */
+	const struct perfdata_file *file; /* must outlive this, like the next two */
 	const char *data, *symfs;
 	char *buildid_dir; /* allocated, or NULL */
-	bool tried;	   /* the rest is opened by the first sample that needs it */
+	bool tried;	   /* opened by the first sample that needs it */
 	struct sideband *sideband;
 	struct code *code;
 	struct user_code_maps {

@@ -29,7 +29,7 @@ char *fingerprint_text(const struct fingerprint *fingerprint)
 	return text;
 }
 
-/* For people: without the brackets of an entry and the prefix of a task. */
+/* For display: without the brackets of an entry or the prefix of a task. */
 static void put_name(char *buf, const char *frame)
 {
 	size_t length;
@@ -152,7 +152,7 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	if (json_object_object_get_ex(json, "sender", &sender) && sender &&
 	    !fingerprint_read_name(sender, fingerprint->sender))
 		return -EINVAL;
-	/* What the file says of the hash is not trusted. */
+	/* The hash in the file is not trusted. */
 	fingerprint_seal(fingerprint);
 	return 0;
 }

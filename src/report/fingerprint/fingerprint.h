@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A cause without what differs between boots, hosts, builds and recorders; see docs/causes.md. */
+/* A cause without the differences between boots, hosts, builds and recorders; see
+ * docs/causes.md. */
 #ifndef REPORT_FINGERPRINT_H
 #define REPORT_FINGERPRINT_H
 
@@ -11,10 +12,10 @@
 #include "fingerprint/fingerprint_names.h"
 #include "util.h"
 
-/* Before the name of a task among the frames. */
+/* Prefix of a task among the frames. */
 #define FINGERPRINT_TASK "task:"
 
-/* Changes with the rules, which also changes hashes. */
+/* Raise it when the rules change; it is hashed too. */
 #define FINGERPRINT_VERSION 1
 #define FINGERPRINT_FRAMES_MAX 24
 /* `irqs-off/acme_flush:1a2b3c4d` */
@@ -22,7 +23,7 @@
 #define FINGERPRINT_SIMILARITY 0.7
 
 struct fingerprint {
-	char kind[24]; /* empty: none, for nothing was late */
+	char kind[24]; /* empty: nothing was late */
 	/* Innermost first: functions, then at most one entry in brackets; or a task alone. */
 	char frames[FINGERPRINT_FRAMES_MAX][FINGERPRINT_NAME_SIZE];
 	size_t nr;
@@ -34,22 +35,22 @@ struct fingerprint {
 /* Sets hash and id from the other members. */
 void fingerprint_seal(struct fingerprint *fingerprint);
 
-/* The line that is hashed. Returns NULL if out of memory. */
+/* The text that is hashed. NULL if out of memory. */
 char *fingerprint_text(const struct fingerprint *fingerprint);
 
-/* From 0 to 1: how alike two causes are. */
+/* From 0 to 1; 1: equal. */
 double fingerprint_similarity(const struct fingerprint *a, const struct fingerprint *b);
 
-/* NULL if there is none. */
+/* NULL: none. */
 json_object *fingerprint_json(const struct fingerprint *fingerprint);
 
-/* Reads what a stranger's file says of kind, chain and sender. Returns 0 or -EINVAL. */
+/* Reads kind, chain and sender from an untrusted file. Returns 0 or -EINVAL. */
 int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
 
 /* Reads a name that fingerprints could have into a buffer of FINGERPRINT_NAME_SIZE. */
 bool fingerprint_read_name(json_object *value, char *buf);
 
-/* Reads such a line as fingerprint_text() writes. Returns 0, -EINVAL or -ENOMEM. */
+/* Reads the text of fingerprint_text(). Returns 0, -EINVAL or -ENOMEM. */
 int fingerprint_from_text(struct fingerprint *fingerprint, const char *text) _must_check_;
 
 #endif

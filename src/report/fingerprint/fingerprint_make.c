@@ -20,8 +20,8 @@ static void add_task(struct fingerprint *to, const char *comm)
 	add_frame(to, frame);
 }
 
-/* Adds a caller of the frames so far. Returns false at the entry, which ends the chain. The culprit
- * is itself, whatever it is; a placeholder such as [not traced] is nobody. */
+/* Adds a caller. Returns false at the entry, which ends the chain. The culprit is added whatever it
+ * is. A placeholder such as [not traced] is not added. */
 static bool add_function(struct fingerprint *to, const char *name)
 {
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
@@ -48,8 +48,8 @@ static bool add_stack(struct fingerprint *to, const struct spike_stack *stack, s
 	return true;
 }
 
-/* A span and its callers. What called the outermost one before the trace began is on the stack at
- * the spike, if it has not returned. */
+/* Adds a span and its callers. Callers from before the trace are on the stack at the spike, unless
+ * they have returned. */
 static void add_spans(struct fingerprint *to, const struct findings *findings,
 		      const struct facts *facts, uint32_t span)
 {
@@ -74,8 +74,8 @@ struct handler {
 	char entry[FINGERPRINT_NAME_SIZE];
 };
 
-/* Takes a caller of what took most of the time, from the inside out. All softirqs begin in the same
- * function: the one that tells them apart is inside. */
+/* Takes a caller of the code that took most of the time, from the inside out. All softirqs begin in
+ * the same function; the function inside tells them apart. */
 static void take_caller(struct handler *handler, const char *name)
 {
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
@@ -89,8 +89,8 @@ static void take_caller(struct handler *handler, const char *name)
 		memcpy(handler->entry, token, sizeof(token));
 }
 
-/* Of an interrupt, what it runs: the outermost function that took most of it and is not the
- * kernel's own way to it. Recorders know this one, and the entry. */
+/* For an interrupt, its handler: the outermost function that took most of the time and is not the
+ * kernel's entry path. Recorders know this function and the entry. */
 static void add_handler(struct fingerprint *to, const struct cause *cause,
 			const struct findings *findings)
 {
@@ -128,7 +128,7 @@ static void make_irqs_off(struct fingerprint *to, const struct cause *cause,
 		add_function(to, findings_name(findings, cause->name));
 }
 
-/* Names of tasks have the thread id after a blank. */
+/* Names of tasks end with a space and the thread id. */
 static void add_named_task(struct fingerprint *to, const char *name)
 {
 	const char *tid = strrchr(name, ' ');
@@ -138,8 +138,8 @@ static void add_named_task(struct fingerprint *to, const char *name)
 	add_task(to, comm);
 }
 
-/* Whether others ran as soon as the kernel let them. A thread that went to sleep does so after what
- * it did. */
+/* Whether others ran as soon as the kernel allowed it. A thread that went to sleep had finished its
+ * work. */
 static bool was_preempted(const struct spike_stack *stack)
 {
 	size_t end = spike_stack_switched(stack);
@@ -151,8 +151,8 @@ static bool was_preempted(const struct spike_stack *stack)
 	return true;
 }
 
-/* A thread in the kernel is its functions; in user space, where recorders see different depths, it
- * is its name. */
+/* A thread in the kernel is identified by its functions. In user space, where recorders see
+ * different depths, by its name. */
 static void make_thread(struct fingerprint *to, const struct cause *cause,
 			const struct findings *findings, const struct facts *facts)
 {
@@ -164,7 +164,7 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 		add_stack(to, stack, spike_stack_switched(stack));
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);
-	/* Between two pieces of work: which of them took long, is not known. */
+	/* Between two pieces of work: either may have taken long. */
 	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
 		to->nr = 0;
 	if (!to->nr)
@@ -178,7 +178,7 @@ static void make_outside(struct fingerprint *to, const struct facts *facts)
 	add_frame(to, hardware_blamed(&facts->hardware, facts->latency_ns));
 }
 
-/* Without a trace, or if it does not reach back. */
+/* Without a trace, or with one that is too short. */
 static void make_none(struct fingerprint *to, const struct cause *cause, const struct facts *facts)
 {
 	size_t culprit = facts->thread ? STACK_NONE : spike_stack_culprit(&facts->stack);
@@ -211,7 +211,7 @@ static void make_named(struct fingerprint *to, const struct cause *cause,
 	char name[FINGERPRINT_NAME_SIZE];
 
 	set_kind(to, cause_kind_name(cause->kind));
-	/* Placeholders such as [not traced] tell no more than the kind. */
+	/* Placeholders such as [not traced] add nothing to the kind. */
 	if (findings_name(findings, cause->name)[0] == '[')
 		return;
 	fingerprint_function(name, findings_name(findings, cause->name));

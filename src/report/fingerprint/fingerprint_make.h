@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From what a report found to a fingerprint. */
+/* Makes a fingerprint from the findings of a report. */
 #ifndef REPORT_FINGERPRINT_MAKE_H
 #define REPORT_FINGERPRINT_MAKE_H
 

@@ -32,12 +32,13 @@ void fingerprint_function(char *buf, const char *name)
 		if (has_prefix(name, prefixes[i]))
 			name += strlen(prefixes[i]);
 	}
-	/* No C symbol has a dot: .isra.0, .constprop.0, .part.0, .cold, .llvm.1234 */
+	/* Compiler suffixes: .isra.0, .constprop.0, .part.0, .cold, .llvm.1234. C symbols have no
+	 * dot. */
 	copy_until(buf, name, ".+ \t");
 }
 
-/* Such as `__x64_sys_write`, or ksys_write() that it jumps to. Returns the name of the system call,
- * or NULL. */
+/* Returns the name of the system call of a function such as `__x64_sys_write`, or ksys_write(), to
+ * which it jumps. NULL: none. */
 static const char *system_call(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -53,7 +54,7 @@ static const char *system_call(const char *name)
 }
 
 struct named {
-	const char *prefix; /* a name that begins so; with a '$' at its end: this name */
+	const char *prefix; /* begin of a name; with a trailing '$', the whole name */
 	const char *token;
 };
 
@@ -141,7 +142,7 @@ static const struct named entries[] = {
 	{ "invoke_syscall", "syscall" },
 };
 
-/* Returns the name behind the prefixes of an x86 entry, or NULL. */
+/* Returns the name after the prefixes of an x86 entry, or NULL. */
 static const char *behind_entry(const char *name)
 {
 	static const char *const prefixes[] = { "asm_sysvec_", "__sysvec_", "sysvec_",
@@ -220,7 +221,7 @@ static bool put_irq_thread(char *buf, const char *comm)
 	if (!has_prefix(comm, "irq/") || !isdigit((unsigned char)*at))
 		return false;
 	at += strspn(at, "0123456789");
-	/* The kernel cuts names of tasks; `s-` marks a second handler. */
+	/* The kernel truncates task names; `s-` marks a second handler. */
 	at += *at == '-';
 	if (has_prefix(at, "s-"))
 		at += 2;
@@ -229,7 +230,7 @@ static bool put_irq_thread(char *buf, const char *comm)
 	return true;
 }
 
-/* Cuts at the first separator that begins with a number, as in `ksoftirqd/1` and `pool-12`. */
+/* Cuts at the first separator before a number, as in `ksoftirqd/1` and `pool-12`. */
 void fingerprint_task(char *buf, const char *comm)
 {
 	size_t end = 0;
@@ -251,7 +252,7 @@ static bool is_separator(char c)
 	return !isalnum((unsigned char)c);
 }
 
-/* Names of parts begin with one letter: i8042, i915, e1000e, r8169. */
+/* Names of hardware begin with one letter and a number: i8042, i915, e1000e, r8169. */
 static bool is_of_part(const char *name, size_t at)
 {
 	return at && isalpha((unsigned char)name[at - 1]) &&

@@ -6,7 +6,7 @@
 #include "fxt_format.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Size of a write, in words: 64 KiB is the cheapest for ext4; 4 or 256 KiB cost twice as much. */
+/* Words per write: 64 KiB are cheapest on ext4; 4 or 256 KiB cost twice as much. */
 #define BUFFER_WORDS 8192
 
 enum event_type {
@@ -288,7 +288,7 @@ static char *put_time(char *to, uint64_t time)
 	return put_digits(to, time % NS_PER_S, 9);
 }
 
-/* Without printf(), which would dominate the run time. The text is unique, so it is inline. */
+/* Avoids printf(), which would dominate the run time. Inline text, because each is unique. */
 static void add_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
 {
 	char text[64], *to = put_time(text, begin);

@@ -21,12 +21,13 @@ struct fxt_thread {
 
 struct fxt;
 
-/* Limits the sizes of the tables; 0: the format's maximum. Call fxt_begin() before writing. */
+/* Limits the tables of strings and threads; 0: the format's maximum. Call fxt_begin() before
+ * writing. */
 int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings,
 	    uint8_t max_threads) _must_check_;
 void fxt_free(struct fxt *fxt);
 
-/* Switches to a file and clears the tables. */
+/* Begins a file, with empty tables. */
 void fxt_begin(struct fxt *fxt, FILE *file);
 
 /* Writes the header: the provider, and nanosecond ticks. */

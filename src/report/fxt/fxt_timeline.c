@@ -10,7 +10,7 @@
 struct fxt_track {
 	struct fxt_thread thread;
 	uint32_t process_name, thread_name;
-	uint32_t named;	      /* number of the last part with its names, plus one */
+	uint32_t named;	      /* last part with its names, plus one */
 	uint32_t named_front; /* the same for the front of a part */
 	struct fxt_track *next;
 };
@@ -26,7 +26,7 @@ struct fxt_timeline {
 	struct names *names;
 	char *path;
 	FILE *body;
-	int64_t *offsets; /* of the parts in body */
+	int64_t *offsets; /* of the parts in the body */
 	uint32_t nr_parts;
 	struct fxt *fxt;
 	struct fxt_track *tracks;
@@ -110,7 +110,7 @@ static void need_names(struct fxt_timeline *sink, struct fxt_track *track)
 	write_names(sink, track);
 }
 
-/* The last name in a file counts. */
+/* The last name in a file applies. */
 static void rename_track(void *arg, void *end, const struct track_id *id, bool open)
 {
 	struct fxt_timeline *sink = arg;
@@ -174,7 +174,7 @@ static void write_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
 	fxt_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
 }
 
-/* By part, then outermost slices first, which were found last. */
+/* By part. Outermost slices, which were found last, come first. */
 static int compare_late(const void *a, const void *b)
 {
 	const struct late *x = a, *y = b;
@@ -202,7 +202,7 @@ static void write_front_names(struct fxt_timeline *sink, struct fxt_track *track
 	write_names(sink, track);
 }
 
-/* Writes what precedes or follows the body of a part, each with its own tables. */
+/* Writes the front or the end of a part, each with its own tables. */
 static int write_ends(struct fxt_timeline *sink, const struct late *late, size_t nr,
 		      struct fxt_file *out, bool in_front)
 {

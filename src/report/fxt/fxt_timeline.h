@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes a timeline to files of the Fuchsia trace format, one for each part. Slices found to have
- * begun before everything written so far must be first in the file: so the body goes to an unlinked
- * file, and is copied at the end.
+ * Writes a timeline to files of the Fuchsia trace format, one for each part. A slice may turn out
+ * to have begun before all that was written, but must come first in the file. So the body goes to
+ * an unlinked file, and is copied at the end.
  */
 #ifndef REPORT_FXT_TIMELINE_H
 #define REPORT_FXT_TIMELINE_H
@@ -13,10 +13,10 @@
 
 struct fxt_timeline_opts {
 	const char *path;     /* output, compressed if it ends with .gz */
-	bool split;	      /* number the files by part */
+	bool split;	      /* number files by part */
 	uint16_t max_strings; /* see fxt_new() */
 	uint8_t max_threads;
-	const volatile sig_atomic_t *stop; /* -EINTR once it is set; or NULL */
+	const volatile sig_atomic_t *stop; /* -EINTR once set; may be NULL */
 };
 
 struct fxt_timeline;

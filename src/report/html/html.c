@@ -126,7 +126,7 @@ static json_object *new_lane(const struct spans *spans, enum lane_number number,
 	return new_chart_lane(title, lane->nr, text);
 }
 
-/* Each sample as its stack, outermost frame on top, without duration. */
+/* A stack for each sample, outermost frame on top, without duration. */
 static json_object *new_samples(const struct spans *spans)
 {
 	const struct samples *samples = &spans->samples;

@@ -32,7 +32,7 @@ int page_write(FILE *file, const char *text,
 	while (!r) {
 		const char *mark = strchr(text, '@');
 
-		/* In style sheets, '@' is followed by lower case. */
+		/* In style sheets '@' precedes lower case. */
 		while (mark && (mark[1] < 'A' || mark[1] > 'Z'))
 			mark = strchr(mark + 1, '@');
 		if (!mark)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One offline page of HTML from a text with marks such as @REPORT@. */
+/* An offline HTML page from a text with marks such as @REPORT@. */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
 #include <json-c/json.h>
 #include <stdio.h>
 
-/* put() writes what a mark stands for; `name` begins with the mark. Returns 0 or a negative errno.
- */
+/* put() writes the text for a mark; `name` begins with the mark. Returns 0 or a negative errno. */
 int page_write(FILE *file, const char *text,
 	       int (*put)(FILE *file, const char *name, const void *arg), const void *arg);
 

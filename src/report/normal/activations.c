@@ -6,7 +6,7 @@
 #include "array.h"
 #include "normal/ends.h"
 
-/* Interrupts come early by this much where two clocks are compared. */
+/* Interrupts may come this early by another clock. */
 #define EARLY_NS 5000
 
 struct search {
@@ -14,16 +14,16 @@ struct search {
 	const struct spans *spans;
 	const struct facts *facts;
 	const struct timer *timer;
-	size_t expiry; /* first one that is not older than the current call */
+	size_t expiry; /* first expiry not older than the current call */
 };
 
-/* An entry without its exit yet. */
+/* An entry without an exit so far. */
 struct open_span {
 	uint64_t thread;
 	uint64_t began; /* 0: none */
 };
 
-/* Of as many threads, the exit is found. */
+/* Limit of threads with an open span. */
 #define OPEN_MAX 256
 
 static uint64_t interrupt_of(const struct lane *code, uint32_t span)
@@ -37,7 +37,7 @@ static uint64_t interrupt_of(const struct lane *code, uint32_t span)
 	return begin;
 }
 
-/* The latest expiry of a periodic timer that is not after `irq`. */
+/* The latest expiry of a periodic timer up to `irq`. */
 static uint64_t expected_by_period(const struct search *search, uint64_t irq)
 {
 	uint64_t expected = search->facts->expected_ns, period = search->timer->period_ns;
@@ -65,14 +65,14 @@ static bool find_expected(struct search *search, struct activation *activation)
 		if (activation->irq > expected + timer->period_ns / 2)
 			return false;
 	}
-	/* Of a timer of CLOCK_REALTIME it is on another clock. */
+	/* Timers of CLOCK_REALTIME have it on another clock. */
 	activation->expected = expected && expected <= activation->irq + EARLY_NS;
 	activation->begin =
 		activation->expected && expected < activation->irq ? expected : activation->irq;
 	return true;
 }
 
-/* The first turn of the late thread from `at` on; UINT64_MAX: none. */
+/* The begin of the late thread's first turn at or after `at`; UINT64_MAX: none. */
 static uint64_t turn_of(const struct search *search, uint64_t at)
 {
 	const struct lane *tasks = &search->spans->lanes[LANE_TASKS];
@@ -83,8 +83,8 @@ static uint64_t turn_of(const struct search *search, uint64_t at)
 	return i < tasks->nr ? tasks->spans[i].begin : UINT64_MAX;
 }
 
-/* It has the last turn at the spike. A trace may end as it is switched to: then it is the one that
- * the timer's interrupts are followed by. */
+/* It has the last turn at the spike. If the trace ends during the switch to it, it is the thread
+ * that usually follows the timer's interrupt. */
 static uint32_t find_thread(const struct spans *spans, const struct facts *facts)
 {
 	const struct lane *tasks = &spans->lanes[LANE_TASKS];
@@ -130,7 +130,7 @@ static bool is_normal(const struct search *search, const struct activation *acti
 	       !is_lost(search->spans, activation);
 }
 
-/* Of several calls in one period the first one counts. */
+/* Of several calls in a period, the first one counts. */
 static bool is_again(const struct activations *to, const struct activation *activation)
 {
 	const struct activation *last = to->nr ? &to->normal[to->nr - 1] : NULL;
@@ -165,7 +165,7 @@ static int take_call(struct search *search, uint32_t span)
 	return r;
 }
 
-/* The function of a timer whose interrupt is late is not called before the trace stops. */
+/* If the interrupt is late, the trace stops before the timer's function is called. */
 static void finish_late(const struct search *search)
 {
 	const struct lane *code = &search->spans->lanes[LANE_CODE];
@@ -207,7 +207,7 @@ static int find_calls(struct search *search)
 	return r;
 }
 
-/* As the trigger: an entry in an open span begins it anew. */
+/* Like the trigger: an entry in an open span restarts it. */
 static int take_mark(struct search *search, struct open_span *open, const struct mark *mark)
 {
 	struct activations *to = search->to;

@@ -5,7 +5,7 @@
 
 #include "array.h"
 
-/* Of the callers of a function. */
+/* Limit of a function's callers. */
 #define DEPTH_MAX 64
 
 struct finder {
@@ -52,7 +52,8 @@ static bool is_function(const struct finder *finder, const struct span *span)
 	return false;
 }
 
-/* A tracepoint's function calls another one; a function may call itself. */
+/* Whether it is a call inside of the function: a tracepoint's function calls another one; a
+ * function may call itself. */
 static bool is_inner(const struct finder *finder, const struct span *span)
 {
 	const struct lane *code = &finder->spans->lanes[LANE_CODE];
@@ -66,13 +67,14 @@ static bool is_inner(const struct finder *finder, const struct span *span)
 	return false;
 }
 
-/* The turn that has this moment, or ends with it. SPAN_NONE: unknown. */
+/* The turn at this moment, or the one that ends with it. SPAN_NONE: unknown. */
 static uint32_t turn_at(const struct spans *spans, uint64_t at, bool ends)
 {
 	return lane_at(&spans->lanes[LANE_TASKS], ends && at ? at - 1 : at);
 }
 
-/* A function whose thread waits is cut where the thread's turn ends, and goes on in its next. */
+/* If the thread of a function waits, the function is cut at the end of the turn, and continues in
+ * the thread's next turn. */
 static bool is_switch(const struct spans *spans, uint32_t turn, uint64_t at, bool ends)
 {
 	const struct span *task = &spans->lanes[LANE_TASKS].spans[turn];

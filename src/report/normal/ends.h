@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a span of the trigger begins and ends, and where in a trace that was. */
+/* Begin and end of a span of the trigger, and where they are in a trace. */
 #ifndef REPORT_ENDS_H
 #define REPORT_ENDS_H
 
@@ -9,15 +9,15 @@
 #define END_FUNCTIONS 4
 
 struct end {
-	char functions[END_FUNCTIONS][128]; /* any of them; with Intel PT */
+	char functions[END_FUNCTIONS][128]; /* for Intel PT: any of these */
 	size_t nr;
-	char event[128]; /* with events; "": none */
-	bool at_return;	 /* of the function */
+	char event[128]; /* for events; "": none */
+	bool at_return;	 /* at the return of the function */
 };
 
 struct ends {
 	struct end entry, exit;
-	bool by_thread; /* both in one thread; otherwise the next exit on the CPU */
+	bool by_thread; /* entry and exit in one thread; otherwise the next exit on the CPU */
 };
 
 /* An entry or exit. */

@@ -5,13 +5,13 @@
 
 #include "array.h"
 
-/* Of armed timers. One that is overwritten is not known when it expires. */
+/* Of armed timers. An overwritten one is unknown when it expires. */
 #define SLOTS 1024
 
 struct armed {
 	uint64_t address, function;
 	uint64_t expected;
-	int tid; /* who armed it; 0: unknown */
+	int tid; /* thread that armed it; 0: unknown */
 };
 
 struct expired {
@@ -73,7 +73,7 @@ static int take(struct reader *reader, const struct tracepoint_event *event, int
 	return 0;
 }
 
-/* The one that was late may not have expired before the trace stopped. */
+/* The late timer may not have expired before the trace stopped. */
 static struct armed find_late(struct reader *reader, uint64_t address)
 {
 	for (size_t i = reader->nr; i--;) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The expiries of one timer, by the events of timers. */
+/* Expiries of one timer, from timer events. */
 #ifndef REPORT_EXPIRIES_H
 #define REPORT_EXPIRIES_H
 
 #include "events/tracepoints.h"
 #include "normal/activations.h"
 
-/* Which timer. One on the stack of a thread that sleeps has another address each time: kernels
+/* Identifies the timer. On the stack of a sleeping thread, its address differs each time: kernels
  * randomize the stack of system calls. */
 struct expiries_of {
 	int cpu;
-	uint64_t address; /* the last one */
-	bool sleeps;	  /* then the timers that the same thread arms are the same */
+	uint64_t address; /* its last address */
+	bool sleeps;	  /* then all timers armed by that thread are the same timer */
 	bool any;	  /* all timers of that CPU */
 };
 

@@ -6,7 +6,7 @@
 
 #include "array.h"
 
-/* Differences of less than this share of the additional time are left out. */
+/* Differences below this share of the additional time are omitted. */
 #define SMALL 20
 
 static int compare_times(const void *a, const void *b)
@@ -25,7 +25,7 @@ static void set_normal(struct normal_time *time, uint64_t *times, size_t nr)
 	time->p99_ns = times[(nr * 99 + 99) / 100 - 1];
 }
 
-/* Returns false if it is unknown. */
+/* False: unknown. */
 static bool step_of(const struct activation *activation, bool thread, enum normal_step step,
 		    uint64_t *ns)
 {
@@ -68,7 +68,7 @@ static int compare_stays(const void *a, const void *b)
 	return array_compare(x->node, y->node) ?: array_compare(x->activation, y->activation);
 }
 
-/* A time in each activation; those that lack it have 0. */
+/* A time for each activation; 0 where it is missing. */
 struct row_times {
 	uint64_t *self, *total, *count;
 };
@@ -82,7 +82,7 @@ static void begin_row(const struct normal *normal, struct row_times *times)
 	memset(times->count, 0, size);
 }
 
-/* Stays of equal nodes, or of equal names, follow each other. */
+/* Stays of equal nodes, or of equal names, must be adjacent. */
 static void add_stay(struct row_times *times, const struct path_stay *stay)
 {
 	times->self[stay->activation] += stay->self_ns;
@@ -148,7 +148,7 @@ static int compare_names(const void *a, const void *b, void *arg)
 		       ?: array_compare(node_x->kind, node_y->kind);
 }
 
-/* A function takes longer, whoever called it. */
+/* Sums by function, for any caller. */
 static int make_longer(struct normal *normal, struct row_times *times)
 {
 	struct paths *paths = &normal->paths;
@@ -179,7 +179,7 @@ static bool is_much(const struct normal *normal, uint64_t ns)
 	return ns && ns >= normal->more_ns / SMALL;
 }
 
-/* What a node took up to now that normal activations do not need. */
+/* Time of a node so far, beyond that of normal activations. */
 static uint64_t over_of(const struct normal_row *row, uint64_t spent_ns)
 {
 	uint64_t usual_ns = row->seen ? row->self.p99_ns : 0;
@@ -187,7 +187,7 @@ static uint64_t over_of(const struct normal_row *row, uint64_t spent_ns)
 	return spent_ns > usual_ns ? spent_ns - usual_ns : 0;
 }
 
-/* The first piece with which a node took longer than in nearly all normal activations. */
+/* The first piece in which a node took longer than in nearly all normal activations. */
 static int find_parting(struct normal *normal)
 {
 	const struct activation *late = &normal->activations.late;
@@ -201,7 +201,7 @@ static int find_parting(struct normal *normal)
 		return -ENOMEM;
 	r = paths_pieces(&normal->paths, late->begin, late->end, &pieces, &nr);
 	for (size_t i = 0; i < nr && !r; i++) {
-		/* Frames that were left out would be new nodes. */
+		/* Omitted frames would be new nodes. */
 		uint32_t node = pieces[i].node < nr_nodes ? pieces[i].node : 0;
 
 		spent[node] += (i + 1 < nr ? pieces[i + 1].begin : late->end) - pieces[i].begin;
@@ -215,7 +215,7 @@ static int find_parting(struct normal *normal)
 	return r;
 }
 
-/* The heaviest chain from the outermost frame on. */
+/* The heaviest chain, from the outermost frame. */
 static void find_most(struct normal *normal)
 {
 	const struct path_node *nodes = normal->paths.nodes;

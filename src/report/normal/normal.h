@@ -7,10 +7,10 @@
 #include "normal/activations.h"
 #include "normal/paths.h"
 
-/* Fewer say nothing. */
+/* Fewer activations mean nothing. */
 #define NORMAL_MIN 5
 
-/* Of the normal ones: nearest ranks. */
+/* Nearest ranks of the normal activations. */
 struct normal_time {
 	uint64_t median_ns, p99_ns;
 	uint64_t here_ns;
@@ -25,14 +25,14 @@ enum normal_step {
 	NORMAL_NR_STEPS,
 };
 
-/* Of a node of the paths, or of all nodes of a name. */
+/* For a node of the paths, or for all nodes of a name. */
 struct normal_row {
 	uint32_t name;
-	uint32_t seen; /* number of normal activations that have it */
+	uint32_t seen; /* normal activations that have it */
 	uint8_t kind;
-	uint64_t count;		 /* of visits here */
-	struct normal_time self; /* by itself */
-	uint64_t total_ns;	 /* here, with what it called; of a node */
+	uint64_t count;		 /* visits in the late activation */
+	struct normal_time self; /* without callees */
+	uint64_t total_ns;	 /* in the late activation with callees; for a node */
 	uint64_t median_total_ns;
 };
 
@@ -41,18 +41,18 @@ struct normal {
 	const struct account *there;   /* of the normal activations; NULL: the same */
 	struct activations activations;
 	struct paths paths;
-	bool same_timer; /* not only one with the same function */
-	bool any_timer;	 /* the late one has too few */
-	bool span;	 /* of the trigger, not a timer */
+	bool same_timer; /* not just any timer with this function */
+	bool any_timer;	 /* includes other timers, because the late one has too few */
+	bool span;	 /* a span of the trigger, not a timer */
 	struct normal_time steps[NORMAL_NR_STEPS];
-	uint64_t more_ns;	  /* by how much the late one took longer than the median */
-	struct normal_row *nodes; /* by number of node */
+	uint64_t more_ns;	  /* time of the late activation beyond the median */
+	struct normal_row *nodes; /* by node */
 	struct normal_row *longer;
-	size_t nr_longer; /* rows that took longer than the median, most first */
-	uint32_t parts;	  /* node in which the late one first takes longer; 0: none */
+	size_t nr_longer; /* rows beyond the median, largest difference first */
+	uint32_t parts;	  /* node where the late activation first takes longer; 0: none */
 	uint64_t parts_ns;
-	uint32_t after; /* what ran before; 0: unknown, or it is the first */
-	uint32_t most;	/* innermost node that took half of `more_ns`; 0: none did */
+	uint32_t after; /* what ran before; 0: unknown, or nothing */
+	uint32_t most;	/* innermost node with half of `more_ns`; 0: none */
 };
 
 static inline bool normal_is_enough(const struct normal *normal)
@@ -60,7 +60,7 @@ static inline bool normal_is_enough(const struct normal *normal)
 	return normal->activations.nr >= NORMAL_MIN;
 }
 
-/* The last `max` activations. `account` must stay. Returns 0 or -ENOMEM. */
+/* Compares with the last `max` activations. `account` must stay valid. Returns 0 or -ENOMEM. */
 int normal_make(struct normal *normal, const struct account *account, const struct timer *timer,
 		size_t max) _must_check_;
 /* The same with the normal activations of `theirs`, which are moved, and whose account must stay,
@@ -69,7 +69,7 @@ int normal_make_against(struct normal *normal, const struct account *account,
 			const struct timer *timer, struct normal *theirs) _must_check_;
 void normal_release(struct normal *normal);
 
-/* The function of the late task that the spike's stack names, for traces without functions. NULL:
+/* For traces without functions: the function of the late task in the spike's stack. NULL:
  * unknown. */
 const char *normal_stack_name(const struct normal *normal);
 
@@ -81,7 +81,7 @@ json_object *normal_json(const struct normal *normal, size_t top);
 /* One line without newline, to be freed. NULL if out of memory. */
 char *normal_sentence(const struct normal *normal);
 
-/* The same as normal_json(), with all nodes for a flame chart. */
+/* As normal_json(), with all nodes, for a flame chart. */
 json_object *normal_flame(const struct normal *normal);
 
 #endif

@@ -5,7 +5,7 @@
 #include "normal/normal.h"
 #include "printable.h"
 
-/* As flame.js reads it. */
+/* In the form that flame.js reads. */
 static json_object *new_node(const struct normal *normal, uint32_t node)
 {
 	const struct normal_row *row = &normal->nodes[node];

@@ -5,7 +5,7 @@
 
 #include "array.h"
 
-/* Of deeper stacks, the outer frames are left out. */
+/* Deeper stacks lose their outer frames. */
 #define DEPTH_MAX 1024
 
 struct walk {
@@ -66,7 +66,7 @@ static uint32_t name_of(const struct paths *paths, uint32_t name)
 	return names == paths->names ? name : names_add(paths->names, names_get(names, name));
 }
 
-/* What an interrupt runs is the same whatever it interrupts. */
+/* The chain of an interrupt does not depend on what it interrupts. */
 static bool begins_chain(const struct span *span)
 {
 	return span->kind == SPAN_INTERRUPT || span->kind == SPAN_SOFTIRQ ||
@@ -130,7 +130,7 @@ static int enter(const struct walk *walk, uint32_t node, const struct span *span
 	return 0;
 }
 
-/* Callers' own time excludes what they called; all of their time excludes what interrupted them. */
+/* A caller's own time excludes callees; its total time excludes what interrupted them. */
 static int leave_out(const struct walk *walk, const struct span *span)
 {
 	const struct lane *code = &walk->paths->spans->lanes[LANE_CODE];
@@ -148,7 +148,7 @@ static int leave_out(const struct walk *walk, const struct span *span)
 		if (!begins_chain(span))
 			break;
 		stay->total_ns -= ns < stay->total_ns ? ns : stay->total_ns;
-		/* What was interrupted excludes it already. */
+		/* Already excluded from what was interrupted. */
 		if (begins_chain(&code->spans[i]))
 			break;
 	}

@@ -11,7 +11,7 @@ struct make {
 	const struct findings *findings;
 	const struct facts *facts;
 	uint64_t begin, end;
-	bool late; /* this is the latency, not all of the report */
+	bool late; /* only the latency, not the whole report */
 };
 
 void profile_release(struct profile *profile)
@@ -68,7 +68,7 @@ static int add_row(struct profile_rows *to, const char *name, uint64_t ns)
 	return 0;
 }
 
-/* Names of tasks may have the thread id after a blank. */
+/* Names of tasks may end with a space and the thread id. */
 static void name_task(char *buf, const char *name, bool idle)
 {
 	const char *tid = strrchr(name, ' ');
@@ -81,7 +81,7 @@ static void name_task(char *buf, const char *name, bool idle)
 	fingerprint_task(buf, idle ? "idle" : comm);
 }
 
-/* Not a placeholder such as [not traced], nor an address. */
+/* False for a placeholder such as [not traced], and for an address. */
 static bool name_function(char *buf, const char *name)
 {
 	if (*name == '[' || *name == '?' || has_prefix(name, "0x"))
@@ -114,7 +114,7 @@ static bool name_node(char *buf, const struct make *make, enum span_kind kind, c
 	}
 }
 
-/* From the outermost frame to this one. */
+/* Adds the frames from the outermost one to this one. */
 static int add_chain(const struct make *make, const struct spike_stack *stack, size_t frame,
 		     uint32_t *node)
 {
@@ -129,7 +129,7 @@ static int add_chain(const struct make *make, const struct spike_stack *stack, s
 	return r;
 }
 
-/* What called the outermost function before the trace began is on the stack at the spike. */
+/* Callers from before the trace are on the stack at the spike. */
 static int find_caller(const struct make *make, const char *name, uint32_t *node)
 {
 	const struct spike_stack *stack = &make->facts->stack;
@@ -140,7 +140,7 @@ static int find_caller(const struct make *make, const char *name, uint32_t *node
 	return at == STACK_NONE ? 0 : add_chain(make, stack, at + 1, node);
 }
 
-/* `of` has the nodes of the callers, which come first. */
+/* `of` has the nodes of the callers, which precede it. */
 static int take_node(const struct make *make, const struct paths *paths, uint32_t number,
 		     uint32_t *of)
 {
@@ -176,7 +176,7 @@ static int add_paths(const struct make *make)
 	return r;
 }
 
-/* Moves time to a node from the task that has most: its functions are known now. */
+/* Moves time to a node from the task with the most time: its functions are known now. */
 static void move_time(const struct make *make, uint32_t node, uint64_t ns)
 {
 	struct profile_node *nodes = make->profile->nodes, *most = NULL;
@@ -207,7 +207,7 @@ static int add_sample(const struct make *make, const struct sampled *sample, uin
 	return r;
 }
 
-/* Each sample stands for an equal part. */
+/* Each sample counts for an equal part. */
 static int add_samples(const struct make *make, size_t *nr)
 {
 	const struct samples *samples = &make->account->spans->samples;
@@ -221,7 +221,7 @@ static int add_samples(const struct make *make, size_t *nr)
 	return r;
 }
 
-/* How long the code at this frame kept the timer waiting, as far as the cause tells. */
+/* Time for which the code at this frame delayed the timer, according to the cause. */
 static uint64_t stack_ns(const struct make *make, const struct spike_stack *stack, size_t *frame)
 {
 	const struct cause *cause = &make->account->cause;
@@ -240,7 +240,7 @@ static uint64_t stack_ns(const struct make *make, const struct spike_stack *stac
 	return facts->latency_ns;
 }
 
-/* All of a stack was there. */
+/* All frames of the stack were present. */
 static int add_stack(const struct make *make, const struct spike_stack *stack, bool timed)
 {
 	size_t frame;
@@ -275,12 +275,12 @@ static int add_tasks(const struct make *make)
 	}
 	if (r || facts->thread || !(facts->idle || facts->comm[0]))
 		return r;
-	/* What was interrupted was there, too. */
+	/* The interrupted task was present, too. */
 	name_task(name, facts->comm, facts->idle);
 	return add_row(tasks, name, 0);
 }
 
-/* The first run of what was sent, within the window. */
+/* The first run, within the window, of what was sent. */
 static uint64_t sent_ns(const struct make *make, const struct sender *sender)
 {
 	const struct lane *code = findings_code(make->findings);
@@ -354,8 +354,8 @@ static int compare_nodes(const void *a, const void *b)
 	return array_compare(y->total_ns, x->total_ns) ?: array_compare(x->node, y->node);
 }
 
-/* A caller has at least the time of what it called, and comes before it: no node loses its caller
- * alone. */
+/* Callers have at least the time of their callees, and precede them: no node is left without its
+ * caller. */
 static int trim_nodes(struct profile *profile)
 {
 	_cleanup_free_ struct ranked_node *ranked = calloc(profile->nr_nodes, sizeof(*ranked));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What ran while a timer was late, by names that are equal across boots, hosts and recorders: to
- * compare many spikes with captures that are none.
+ * What ran while a timer was late, by names that are equal across boots, hosts and recorders, to
+ * compare spikes with controls.
  *
  * profile/ makes, writes and reads it. It may include normal/.
  */
@@ -12,17 +12,17 @@
 
 #include "account/account.h"
 
-/* Changes with the rules. */
+/* Raise it when the rules change. */
 #define PROFILE_VERSION 1
-/* The longest are kept. */
+/* Only the longest are kept. */
 #define PROFILE_NODES_MAX 512
 #define PROFILE_ROWS_MAX 32
 
 struct profile_node {
-	/* A function; an interrupt, as `[local_timer]`; or, without functions, a task, as
+	/* A function; an interrupt, such as `[local_timer]`; or, without functions, a task, such as
 	 * `task:stress`. */
 	char name[FINGERPRINT_NAME_SIZE];
-	uint32_t parent;      /* the caller, before it; 0: none. Node 0 is the root. */
+	uint32_t parent;      /* the caller, at a lower index; 0: none. Node 0 is the root. */
 	uint32_t child, next; /* nodes; 0: none */
 	uint64_t self_ns;
 };
@@ -38,11 +38,11 @@ struct profile_rows {
 };
 
 struct profile {
-	uint64_t window_ns; /* what it is of: the latency; of a control, the whole report */
+	uint64_t window_ns; /* the latency; for a control, the whole report */
 	struct profile_node *nodes;
 	uint32_t nr_nodes;
-	struct profile_rows senders; /* functions, or else tasks, that sent interrupts or work, with
-					the time that these took */
+	struct profile_rows senders; /* functions, or else tasks, that sent interrupts or work, and
+					the time of these */
 	struct profile_rows tasks;
 };
 
@@ -53,11 +53,10 @@ void profile_release(struct profile *profile);
 /* NULL if out of memory. */
 json_object *profile_json(const struct profile *profile);
 
-/* Reads a file that is not trusted. Returns 0, -ENOENT if it is of another version, -EINVAL or
- * -ENOMEM. */
+/* Reads an untrusted file. Returns 0, -ENOENT for another version, -EINVAL or -ENOMEM. */
 int profile_from_json(struct profile *profile, json_object *json) _must_check_;
 
-/* Sets an array of nr_nodes: the time of each node and of what it called. */
+/* Fills an array of nr_nodes: time of each node with its callees. */
 void profile_totals(const struct profile *profile, uint64_t *totals);
 
 static inline bool profile_is_task(const char *name)

@@ -3,10 +3,10 @@
 #include "json_file.h"
 #include "profile/profile.h"
 
-/* Of a window; the sum over all nodes of many captures has room in 64 bits. */
+/* Limit of a window: a sum over all nodes of many captures fits in 64 bits. */
 #define NS_MAX (UINT64_C(1) << 48)
 
-/* Columns, for there are thousands of captures. */
+/* Columns save space in thousands of captures. */
 static void add_column(json_object *object, const char *key, json_object **column)
 {
 	*column = json_object_new_array();

@@ -7,7 +7,7 @@
 #include "affix.h"
 #include "printable.h"
 
-/* Before the window, at most this many ended spans are kept. */
+/* Limit of ended spans kept from before the window. */
 #define KEPT_MAX 65536
 
 struct reader {
@@ -44,7 +44,7 @@ static bool is_open(const struct spans *spans, const char *name)
 	return false;
 }
 
-/* Also ends spans nested in it: their own ends were lost. */
+/* Also ends nested spans, whose end events were lost. */
 static void end_named(struct spans *spans, uint64_t at, const char *name)
 {
 	struct span *span;
@@ -141,8 +141,8 @@ static int on_timer(const struct reader *reader)
 	return 0;
 }
 
-/* A function call requested by another CPU. It usually runs in an interrupt; a CPU that polls when
- * idle runs it without one. */
+/* A function call requested by another CPU. It usually runs in an interrupt; an idle CPU that polls
+ * runs it without one. */
 static int on_call(const struct reader *reader)
 {
 	bool within = reader->spans->lanes[LANE_CODE].open != SPAN_NONE;
@@ -157,7 +157,7 @@ static int on_call(const struct reader *reader)
 	return begin_or_end(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT, function ?: text);
 }
 
-/* Another task runs: a switch was lost. This event gives its time, but no name. */
+/* Another task runs, because a switch was lost. This event has its time, but no name. */
 static int follow_task(const struct reader *reader, int tid)
 {
 	struct spans *spans = reader->spans;
@@ -266,7 +266,7 @@ static void forget_before(struct spans *spans, uint64_t kept_max)
 	}
 }
 
-/* At the start of the window only open spans belong to it. */
+/* Only spans open at the start belong to the window. */
 static void begin_window(struct spans *spans, uint64_t begin)
 {
 	forget_before(spans, 0);
@@ -286,7 +286,7 @@ int events_spans_take(struct events_spans *to, const struct tracepoint_event *ev
 	to->any = true;
 	to->last = event->time;
 	r = take_event(&reader);
-	/* The stack at the spike is reported separately. */
+	/* The stack at the spike is shown separately. */
 	if (!r && !event->kind->format && event->time >= to->begin &&
 	    strcmp(event->kind->name, "spike"))
 		r = samples_add(&to->spans->samples, to->spans->names, to->tracepoints, event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From tracepoints to spans: interrupts, softirqs, timers and tasks. */
+/* Makes spans from tracepoints: interrupts, softirqs, timers and tasks. */
 #ifndef REPORT_EVENTS_SPANS_H
 #define REPORT_EVENTS_SPANS_H
 
@@ -7,13 +7,13 @@
 #include "facts/senders.h"
 #include "spans/spans.h"
 
-/* Reads the events of one CPU, or of all if it is negative, up to `end`; and from `begin` on,
- * senders of interrupts to that CPU. Earlier events only determine which spans are open at `begin`.
- * Returns 0, -ENODATA if there is no event, -E2BIG if there are too many spans, or -ENOMEM. */
+/* Reads the events of one CPU (negative: of all) up to `end`, and from `begin` on, senders of
+ * interrupts to that CPU. Earlier events only determine which spans are open at `begin`. Returns 0,
+ * -ENODATA without events, -E2BIG with too many spans, or -ENOMEM. */
 int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
 		      struct spans *spans, struct senders *senders) _must_check_;
 
-/* The same, one event at a time, for several CPUs in parallel. The caller sets the first three
+/* The same for one event at a time, for several CPUs in parallel. The caller sets the first three
  * members. */
 struct events_spans {
 	struct spans *spans; /* empty */

@@ -7,7 +7,7 @@
 
 struct lane_late {
 	uint32_t span;
-	uint32_t before; /* index of the span it precedes */
+	uint32_t before; /* index of the span after it */
 };
 
 int spans_new(struct spans **ret)
@@ -127,7 +127,7 @@ int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, 
 	return 0;
 }
 
-/* By begin. Of those that begin together, the outer ones come first: they were added last. */
+/* By begin. Of equal begins, outer spans come first: they were added last. */
 static int compare_late(const void *a, const void *b)
 {
 	const struct lane_late *x = a, *y = b;
@@ -203,7 +203,7 @@ struct span *spans_end(struct spans *spans, enum lane_number number, uint64_t at
 	if (lane->open == SPAN_NONE)
 		return NULL;
 	span = &lane->spans[lane->open];
-	/* Does not end before the last span inside it began. */
+	/* Ends no earlier than the last span inside it began. */
 	if (at < lane->spans[lane->nr - 1].begin)
 		at = lane->spans[lane->nr - 1].begin;
 	span->end = at;
@@ -224,11 +224,10 @@ void spans_finish(struct spans *spans, uint64_t end)
 
 uint32_t lane_at(const struct lane *lane, uint64_t at)
 {
-	/* SPAN_NONE if there is none. */
 	uint32_t i =
 		(uint32_t)ARRAY_COUNT_BEFORE(lane->nr, k, lane->spans[k].begin <= at) - UINT32_C(1);
 
-	/* The last span that began may have ended; its ancestors have not. */
+	/* The last span to begin may have ended; its ancestors have not. */
 	while (i != SPAN_NONE && lane->spans[i].end <= at)
 		i = lane->spans[i].parent;
 	return i;

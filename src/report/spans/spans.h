@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a CPU did in a window, from any recorder: nested spans in lanes. */
+/* What a CPU did in a window: nested spans in lanes, from any recorder. */
 #ifndef REPORT_SPANS_H
 #define REPORT_SPANS_H
 
@@ -11,7 +11,7 @@
 #include "facts/samples.h"
 #include "symbols/names.h"
 
-/* More than anyone reads; about 200 MB. */
+/* More than anybody reads; about 200 MB. */
 #define SPANS_MAX (UINT32_C(1) << 22)
 #define SPAN_NONE UINT32_MAX
 
@@ -37,20 +37,20 @@ struct span {
 	uint32_t parent;	/* in the lane, or SPAN_NONE */
 	uint16_t depth;
 	uint8_t kind;
-	bool cut; /* began before, or continued after, the known window */
+	bool cut; /* began before the known window, or continued after it */
 	bool user;
 };
 
-/* Ordered by begin; of spans that begin together, the outer one is first. */
+/* Ordered by begin; of equal begins, the outer span is first. */
 struct lane {
 	struct span *spans;
 	uint32_t nr, room;
 	uint32_t open; /* innermost open span */
-	/* Places in `spans` of those added late, until spans_settle(). */
+	/* Places in `spans` of late spans, until spans_settle(). */
 	struct lane_late *late;
 	uint32_t nr_late;
-	uint32_t restart; /* late spans may enclose only spans from here on */
-	uint32_t roots;	  /* no span between `restart` and here lacks a parent */
+	uint32_t restart; /* late spans enclose only spans from here on */
+	uint32_t roots;	  /* all spans from `restart` to here have a parent */
 };
 
 enum lane_number {
@@ -69,7 +69,7 @@ struct spans {
 	bool has_irqs_off;
 	struct power power;
 	struct samples samples; /* of the CPU, if recorded */
-	int tid;		/* of the current task, if only events show it */
+	int tid;		/* of the current task, if only events show tasks */
 };
 
 int spans_new(struct spans **ret) _must_check_;
@@ -79,8 +79,8 @@ static inline void spans_freep(struct spans **spans)
 	spans_free(*spans);
 }
 
-/* Begins a span nested in the lane's open span. Returns 0, -ENOMEM, or -E2BIG at SPANS_MAX. A time
- * before that of the previous span is raised to it. */
+/* Begins a span in the lane's open span. A time before that of the previous span is raised to it.
+ * Returns 0, -ENOMEM, or -E2BIG at SPANS_MAX. */
 int spans_begin(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
 		const char *name) _must_check_;
 
@@ -88,28 +88,28 @@ int spans_begin(struct spans *spans, enum lane_number lane, uint64_t at, enum sp
 int spans_begin_named(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
 		      uint32_t name, bool user) _must_check_;
 
-/* For a lane without open spans: later spans are unrelated to earlier ones. */
+/* For a lane without open spans: later spans are separate from earlier ones. */
 void spans_restart(struct spans *spans, enum lane_number lane);
 
-/* For a lane without open spans: adds a span that encloses all since spans_restart(), including
- * spans added so before. Returns as spans_begin(); spans_settle() moves it to its place. */
+/* For a lane without open spans: adds a span around all spans since spans_restart(), including
+ * those added by this function. Returns as spans_begin(); spans_settle() moves it to its place. */
 int spans_begin_late(struct spans *spans, enum lane_number lane, uint64_t at, enum span_kind kind,
 		     uint32_t name, bool user) _must_check_;
 int spans_settle(struct spans *spans, enum lane_number lane) _must_check_;
 
-/* Ends the innermost open span and returns it, for the caller to add to, or NULL. */
+/* Ends the innermost open span. Returns it, so that the caller can complete it, or NULL. */
 struct span *spans_end(struct spans *spans, enum lane_number lane, uint64_t at);
 
 /* Ends all open spans as continuing after `end`. */
 void spans_finish(struct spans *spans, uint64_t end);
 
-/* The innermost span at a time, or the one around it if that has ended. SPAN_NONE: none. */
+/* The innermost span at a time; if it has ended, the one around it. SPAN_NONE: none. */
 uint32_t lane_at(const struct lane *lane, uint64_t at);
 
 /* The innermost span open at the end, or SPAN_NONE. */
 uint32_t lane_at_end(const struct lane *lane, uint64_t end);
 
-/* The kind of an entry point of the kernel, by name. */
+/* Kind of a kernel entry point by name. */
 enum span_kind spans_kind_of_entry(const char *function);
 enum span_kind spans_kind_of_function(const char *function);
 

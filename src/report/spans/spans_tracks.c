@@ -47,7 +47,7 @@ static void write_lane(struct lane_writer *writer)
 	end_until(writer, SPAN_NONE);
 }
 
-/* As `acme_flush < foo < bar`. */
+/* Such as `acme_flush < foo < bar`. */
 static uint32_t name_sample(const struct lane_writer *writer, const struct sampled *sample)
 {
 	const uint32_t *frames = &writer->spans->samples.frames[sample->first];

@@ -108,7 +108,7 @@ static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, u
 	case LANE_CODE:
 		return kind_of_code(sink, category, name);
 	case LANE_TASKS:
-		/* Other tasks have the thread id after a space. */
+		/* Names of other tasks end with a space and the thread id. */
 		return strncmp(text, "swapper/", 8) || strchr(text, ' ') ? SPAN_THREAD : SPAN_IDLE;
 	case LANE_IRQS_OFF:
 		return SPAN_IRQS_OFF;
@@ -204,7 +204,7 @@ static int finish(void *arg)
 	if (begin == UINT64_MAX)
 		return -ENODATA;
 	spans->begin = begin;
-	/* The begin of spans open at the start is unknown. */
+	/* Spans open at the start have an unknown begin. */
 	for (size_t i = 0; i < LANE_NR; i++) {
 		struct lane *lane = &spans->lanes[i];
 

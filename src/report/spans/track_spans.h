@@ -8,8 +8,8 @@
 
 struct track_spans;
 
-/* The sink for track_spans_ops. A negative CPU means the first one seen. The timeline must use the
- * names of the spans, and has a single part. */
+/* The sink for track_spans_ops. A negative CPU means the first one seen. The timeline uses the
+ * names of the spans and has one part. */
 int track_spans_new(struct track_spans **ret, struct spans *spans, int cpu) _must_check_;
 void track_spans_free(struct track_spans *sink);
 static inline void track_spans_freep(struct track_spans **sink)
@@ -17,7 +17,7 @@ static inline void track_spans_freep(struct track_spans **sink)
 	track_spans_free(*sink);
 }
 
-/* Its finish() returns -ENODATA if there is nothing of that CPU, or errors of spans_begin(). */
+/* finish() returns -ENODATA without data of that CPU, or errors of spans_begin(). */
 extern const struct timeline_ops track_spans_ops;
 
 #endif
