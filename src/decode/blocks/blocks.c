@@ -23,7 +23,7 @@ static int skip_packet(struct pt_packet_unknown *unknown, const struct pt_config
 	return size ? (int)size : -pte_bad_opc;
 }
 
-/* By erratum SKL014 a trace that leaves the ranges by a direct branch may not tell to where. */
+/* Erratum SKL014: if a direct branch leaves the ranges, the trace may lack its target. */
 static void set_filter(struct pt_conf_addr_filter *filter, const struct sideband_pt *pt)
 {
 	uint64_t *const bounds[][2] = {
@@ -160,7 +160,7 @@ struct decode_item *blocks_add(struct blocks *blocks, enum decode_kind kind)
 	return item;
 }
 
-/* Another task runs, or the mappings have changed. */
+/* Finds out whether another task runs, or the mappings have changed. */
 static int look(struct blocks *blocks)
 {
 	struct pt_image *image;
@@ -177,7 +177,7 @@ static int look(struct blocks *blocks)
 }
 
 /* The segment began during a task switch, and no branch to __switch_to was seen since: that branch
- * was earlier. */
+ * came earlier. */
 static void look_back(struct blocks *blocks)
 {
 	blocks->who.midway = false;
@@ -295,7 +295,7 @@ static int pace_ahead(struct blocks *blocks)
 	return blocks_set_time(blocks, tsc);
 }
 
-/* Merges the last item into the run before it, or starts a run with it. */
+/* Merges the last item into the run before it, or begins a run with it. */
 static void join_run(struct blocks *blocks)
 {
 	struct decode_item *item = blocks->open;
@@ -335,8 +335,8 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 	return r;
 }
 
-/* libipt may end a block behind an instruction that is no branch, depending on the code that it has
- * read before. Such a block is merged with the next. */
+/* libipt may end a block after an instruction that is no branch, depending on the code it has read
+ * before. Such a block is merged with the next one. */
 static bool is_part(const struct pt_block *block, int status)
 {
 	return status >= 0 && !(status & pts_event_pending) && !block->truncated &&
@@ -404,7 +404,7 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	return 0;
 }
 
-/* Once, recreates libipt's decoder for a copy of the trace. */
+/* Recreates libipt's decoder, once, for a copy of the trace. */
 static int begin_resume(struct blocks *blocks)
 {
 	int r = resume_new(&blocks->resume, &blocks->config);
@@ -416,7 +416,7 @@ static int begin_resume(struct blocks *blocks)
 	return blocks->decoder ? look(blocks) : -ENOMEM;
 }
 
-/* Returns are resolved if their calls are behind this point. */
+/* Later returns are resolved if their calls come after this point. */
 static int resume(struct blocks *blocks)
 {
 	uint64_t end = (uint64_t)(blocks->segment.end - blocks->segment.begin);
@@ -461,7 +461,7 @@ static int step(struct blocks *blocks)
 
 	if (blocks->broken)
 		return resume(blocks);
-	/* It could not begin there. */
+	/* The decoder could not begin there. */
 	if (blocks->status < 0) {
 		r = 0;
 	} else if (blocks->status & pts_event_pending) {
@@ -477,7 +477,7 @@ static int step(struct blocks *blocks)
 	if (r || blocks->status >= 0)
 		return r;
 	if (blocks->status != -pte_eos && !blocks->at_end) {
-		/* The rest of a damaged trace would take as long again. */
+		/* The rest of a damaged trace would take equally long. */
 		blocks->done = endless;
 		return fail(blocks, &block);
 	}

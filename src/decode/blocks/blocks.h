@@ -17,37 +17,37 @@ struct code_view;
 struct blocks_env {
 	const struct sideband *sideband;
 	struct pt_config config;
-	uint64_t switch_to; /* the kernel's __switch_to; 0: unknown or not traced */
-	bool runs;	    /* as of struct decode_opts, and so are the marks */
+	uint64_t switch_to; /* the kernel's __switch_to; 0: unknown or untraced */
+	bool runs;	    /* see struct decode_opts, also for `marks` */
 	uint64_t marks[DECODE_MARKS];
 };
 
 struct blocks_counts {
 	uint64_t errors, overflows;
-	struct decode_item first_error; /* if there are errors */
-	uint32_t cycles; /* that are of the first item of the next segment that has some */
-	bool joined;	 /* it runs on into the next segment, whose DECODE_BEGIN is none */
+	struct decode_item first_error; /* the first error, if any */
+	uint32_t cycles; /* to be added to the first item of the next segment with a count */
+	bool joined; /* execution continues into the next segment, whose DECODE_BEGIN is dropped */
 };
 
-/* The minimum room for items. */
+/* Minimum room for items. */
 #define BLOCKS_ROOM_MIN 64
 
 void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, uint64_t switch_to);
 
-/* For a segment of a queue. next: the one that follows, or NULL; if they are contiguous, the last
- * block ends where that one begins. All arguments must stay. Returns 0 or -ENOMEM. */
+/* For a segment of a queue. next: the following one, or NULL. If they are contiguous, the last
+ * block ends where `next` begins. All arguments must stay valid. Returns 0 or -ENOMEM. */
 int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct trace_queue *queue,
 	       const struct trace_segment *segment, const struct trace_segment *next) _must_check_;
 void blocks_free(struct blocks *blocks);
 
-/* Continues decoding, with the calling thread's view. Returns 0 or -ENOMEM. */
+/* Continues decoding with the view of the calling thread. Returns 0 or -ENOMEM. */
 int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
 		size_t room, size_t *nr) _must_check_;
 
-/* Whether nothing follows. */
+/* Whether the end is reached. */
 bool blocks_done(const struct blocks *blocks);
 
-/* When it is done. */
+/* Valid at the end. */
 const struct blocks_counts *blocks_counts(const struct blocks *blocks);
 
 #endif

@@ -19,13 +19,13 @@ struct decode_item *blocks_interrupted(struct blocks *blocks, enum decode_end en
 	return item;
 }
 
-/* At an instruction that is not executed. */
+/* An interrupt at an instruction, which is not executed. */
 static int interrupt(struct blocks *blocks, uint64_t from, uint64_t to, enum decode_end end)
 {
 	const struct code_block *code = blocks->open ? blocks->open->code : NULL;
 	struct decode_item *item;
 
-	/* A branch to this address is an item of its own. */
+	/* A branch to this address is a separate item. */
 	if (!code || code->branch != CODE_NO_BRANCH ||
 	    (code->length && code->last + code->length != from)) {
 		int r = blocks_arrive(blocks, from);
@@ -124,7 +124,7 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 
 static int use_event(struct blocks *blocks, const struct pt_event *event)
 {
-	/* Adds an item for an event at an address. */
+	/* Kinds of items for events at an address. */
 	static const uint8_t kinds[] = {
 		[ptev_enabled] = PACE_ENABLE + 1,	  [ptev_disabled] = PACE_DISABLE + 1,
 		[ptev_async_disabled] = PACE_DISABLE + 1, [ptev_async_branch] = PACE_BRANCH + 1,
@@ -134,7 +134,7 @@ static int use_event(struct blocks *blocks, const struct pt_event *event)
 
 	if (event->status_update)
 		return status_update(blocks, event);
-	/* Other events precede the code that leads up to their time. */
+	/* Other events precede the code that was executed until their time. */
 	if ((size_t)event->type >= ARRAY_SIZE(kinds) || !kinds[event->type])
 		return 0;
 	blocks->passed = blocks_position(blocks);

@@ -13,10 +13,10 @@
 
 /* The next items of a CPU. */
 struct stream {
-	struct chunk *chunk; /* NULL: not taken yet */
+	struct chunk *chunk; /* NULL: not requested yet */
 	size_t at;
 	uint64_t last;	 /* time of the previous item: a lower bound of the next */
-	uint32_t cycles; /* of the previous segment */
+	uint32_t cycles; /* pending from the previous segment */
 	bool began, joined, ended;
 };
 
@@ -182,8 +182,8 @@ static void count(struct decode *decode, const struct stream *stream)
 		note_error(decode, &chunk->counts.first_error);
 }
 
-/* Segments are decoded independently. A segment that continues the previous one does not begin the
- * trace, and the estimated times of that are replaced. */
+/* Segments are decoded independently. If a segment continues the previous one, drops the begin of
+ * the trace, and replaces estimated times by those of the previous one. */
 static void join(struct stream *stream)
 {
 	struct chunk *chunk = stream->chunk;
@@ -238,8 +238,8 @@ static uint64_t time_of(const struct stream *stream)
 	return is_loaded(stream) ? stream->chunk->items[stream->at].time : stream->last;
 }
 
-/* The stream with the earliest next item, SIZE_MAX if there is none, and the time until which it
- * stays so. Among equals, the first stream. */
+/* The stream with the earliest next item, and the time until which it stays the earliest. Among
+ * equals, the first stream. SIZE_MAX: none. */
 static size_t first_stream(const struct decode *decode, uint64_t *until)
 {
 	size_t first = SIZE_MAX;
@@ -252,7 +252,7 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 		if (decode->streams[i].ended)
 			continue;
 		if (first == SIZE_MAX || here < time) {
-			/* Of equal times, streams before it win, later ones do not. */
+			/* At equal times, earlier streams win, later ones do not. */
 			*until = first == SIZE_MAX ? UINT64_MAX : time - 1;
 			first = i;
 			time = here;
@@ -263,7 +263,7 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 	return first;
 }
 
-/* Items of the chunk, from `at`, up to this time. */
+/* Items of the chunk from `at` up to this time. */
 static size_t run_length(const struct stream *stream, uint64_t until)
 {
 	const struct decode_item *items = &stream->chunk->items[stream->at];

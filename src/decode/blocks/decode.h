@@ -8,8 +8,7 @@
  *		...
  *	decode_free(decode);
  *
- * Of these headers the parts of src/decode include what they need; others include this one, and
- * code.h for what a block is.
+ * Outside of src/decode, include this header, and code.h for blocks.
  */
 #ifndef DECODE_H
 #define DECODE_H
@@ -24,13 +23,14 @@ struct decode;
 struct symbol;
 
 struct decode_opts {
-	const char *data;	 /* a perf.data, or its folder */
+	const char *data;	 /* perf.data, or its folder */
 	const char *buildid_dir; /* folder of files by build ID; NULL: none */
 	const char *symfs;	 /* root of files searched by name; NULL: / */
 	int cpu;		 /* negative: all */
 	uint64_t begin, end;	 /* window in ns of perf's clock; end 0: unbounded */
-	uint64_t tail; /* only the end of each CPU's trace, at least this many bytes; 0: all */
-	unsigned int threads; /* decoding threads; 0 or 1: only the caller's */
+	uint64_t tail; /* decode only the end of each CPU's trace, at least this many bytes; 0: all
+			*/
+	unsigned int threads; /* decoding threads; 0 or 1: only the caller's thread */
 	/* Consecutive blocks of one function are merged into one item if only the last one may
 	 * change interrupts, and if no mark lies between their times. */
 	bool runs;
@@ -42,7 +42,7 @@ struct decode_opts {
 struct decode_stats {
 	uint64_t errors, overflows, gaps;
 	uint64_t bytes, segments; /* bytes of trace decoded */
-	/* In the window, as recorded by the kernel: how often trace and records were lost. */
+	/* Losses of trace and of records in the window, as recorded by the kernel. */
 	uint64_t truncated, lost_records;
 	char first_error[128]; /* position and error; "": none */
 };
@@ -50,25 +50,25 @@ struct decode_stats {
 /* Whether this program was built with libipt. */
 bool decode_is_built(void);
 
-/* Returns 0 or a negative errno with `why`, a line for the user, to be freed. -ENOTSUP: the program
- * was built without libipt. */
+/* Returns 0, or a negative errno with *why, a line for the user, to be freed. -ENOTSUP: built
+ * without libipt. */
 int decode_new(struct decode **ret, const struct decode_opts *opts, char **why);
 void decode_free(struct decode *decode);
 
-/* Returns a batch of items, valid until the next call: of all CPUs in order of time, of one CPU in
- * order of execution. Returns 0, with *nr 0 at the end; or a negative errno. */
+/* Returns a batch of items, valid until the next call: all CPUs in order of time, each CPU in order
+ * of execution. Returns 0, with *nr 0 at the end, or a negative errno. */
 int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr);
 
-/* The name of a thread at a time, valid briefly. NULL: unknown. */
+/* The name of a thread at a time, valid until the next call. NULL: unknown. */
 const char *decode_comm(struct decode *decode, int tid, uint64_t time);
 
-/* The symbol of an address in the item's process, as perf names it; never NULL. Stays valid. */
+/* The symbol of an address in the item's process, named as by perf; never NULL. Stays valid. */
 const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
 				   uint64_t ip);
 
 struct code_file;
 
-/* As code_files(), after the end. */
+/* As code_files(). Call at the end. */
 int decode_files(struct decode *decode, struct code_file **files, size_t *nr);
 
 void decode_stats(const struct decode *decode, struct decode_stats *stats);

@@ -41,10 +41,10 @@ uint64_t item_next_mark(const uint64_t marks[DECODE_MARKS], uint64_t time)
 	return next;
 }
 
-/* Instructions and cycles have 32 bits. */
+/* Limit for counts of 32 bits. */
 #define COUNT_MAX (UINT32_MAX / 4)
 
-/* From a line of a page to the last line, if that is in the page. */
+/* Bits of the lines from `first` to `last`, or to the end of the page. */
 static uint64_t lines_between(uint64_t page, uint64_t first, uint64_t last)
 {
 	uint64_t end = page * LINES_IN_PAGE + LINES_IN_PAGE - 1;
@@ -55,7 +55,7 @@ static uint64_t lines_between(uint64_t page, uint64_t first, uint64_t last)
 	       UINT64_MAX << first % LINES_IN_PAGE;
 }
 
-/* False: too many pages; the item's lines are undefined now. */
+/* False: too many pages; then the item's lines are undefined. */
 static bool add_lines(struct decode_item *item, const struct code_block *code)
 {
 	uint64_t line = code->first / LINE_SIZE;

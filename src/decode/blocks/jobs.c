@@ -5,12 +5,12 @@
 
 #include "code/code.h"
 
-/* Limits on the chunks that wait to be taken: of the next segment, and of others. */
+/* Limits of waiting chunks: of the next segment, and of others. */
 #define HEAD_CHUNKS 2
 #define AHEAD_CHUNKS 96
 
-/* The stack at the beginning of a window is known from earlier calls: this many segments, of
- * usually 16 KiB, are decoded before it. */
+/* Segments, usually of 16 KiB, that are decoded before a window, to know the stack at its begin
+ * from earlier calls. */
 #define LEAD_SEGMENTS 4
 
 /* One segment. */
@@ -26,7 +26,7 @@ struct job {
 struct source {
 	const struct trace_queue *queue;
 	struct job *jobs, **end;
-	struct trace_segment segment, behind; /* to come, if there are */
+	struct trace_segment segment, behind; /* next segment and the one after it, if any */
 	bool has_segment, has_behind;
 };
 
@@ -41,12 +41,12 @@ struct jobs {
 	struct jobs_opts opts;
 	struct source *sources;
 	size_t nr;
-	struct worker *workers; /* one that is not running, if there are no threads */
+	struct worker *workers; /* without threads: one for the caller */
 	size_t nr_workers;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct chunk *spare;
-	size_t ahead; /* waiting chunks, except of next segments */
+	size_t ahead; /* waiting chunks, except those of next segments */
 	bool quit;
 	int r;
 };
@@ -115,7 +115,7 @@ static void find_first(struct jobs *jobs, struct source *source)
 	find_behind(source, jobs->opts.end);
 }
 
-/* The source's next segment becomes its last job. */
+/* Appends a job for the source's next segment. */
 static int add_job(struct jobs *jobs, struct source *source)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -139,7 +139,7 @@ static int add_job(struct jobs *jobs, struct source *source)
 	return 0;
 }
 
-/* Decodes one more chunk. Nobody else has the job meanwhile. */
+/* Decodes one chunk. Nobody else has the job meanwhile. */
 static int fill(struct chunk *chunk, struct job *job, struct code_view *view)
 {
 	int r = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
@@ -165,7 +165,7 @@ static void add_chunk(struct jobs *jobs, struct source *source, struct job *job,
 		jobs->ahead++;
 }
 
-/* A job of the source that can continue. NULL: none. */
+/* A job of the source that can continue, or NULL. */
 static struct job *find_job(const struct jobs *jobs, const struct source *source)
 {
 	bool more = jobs->ahead < AHEAD_CHUNKS * jobs->nr_workers;
@@ -178,7 +178,7 @@ static struct job *find_job(const struct jobs *jobs, const struct source *source
 	return NULL;
 }
 
-/* The most urgent job: of the earliest segment, next segments first. */
+/* The most urgent job: next segments first, the earliest one first. */
 static struct job *choose(struct jobs *jobs, struct source **ret)
 {
 	struct source *start = NULL;
@@ -202,7 +202,7 @@ static struct job *choose(struct jobs *jobs, struct source **ret)
 	return jobs->r ? NULL : find_job(jobs, start);
 }
 
-/* Call with the lock held; releases it meanwhile. */
+/* Call with the lock held; it is released while decoding. */
 static void decode(struct jobs *jobs, struct source *source, struct job *job,
 		   struct code_view *view)
 {
@@ -372,7 +372,7 @@ bool jobs_next_time(struct jobs *jobs, size_t i, uint64_t *time)
 	return found;
 }
 
-/* The first job ends: the waiting chunks of the following one become those of the next segment. */
+/* The first job ends. The waiting chunks of the following job become those of the next segment. */
 static void end_job(struct jobs *jobs, struct source *source)
 {
 	struct job *job = source->jobs;
@@ -399,7 +399,7 @@ static struct chunk *take_first(struct jobs *jobs, struct source *source)
 	return chunk;
 }
 
-/* Waits until there is a chunk, or none will follow. */
+/* Waits until there is a chunk, or until none will follow. */
 static void wait_for_chunk(struct jobs *jobs, struct source *source)
 {
 	while (!jobs->r && !(source->jobs && source->jobs->first)) {

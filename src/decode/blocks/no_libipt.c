@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* In place of what needs libipt. Files are still mapped to their functions, for samples of events.
- */
+/* Stubs for a build without libipt. Files are still mapped to their functions, for samples of
+ * events. */
 #include <string.h>
 
 #include "blocks/decode.h"
@@ -19,7 +19,7 @@ int decode_new(struct decode **ret, const struct decode_opts *opts, char **why)
 	return -ENOTSUP;
 }
 
-/* The rest takes what decode_new() did not return. */
+/* The others take what decode_new() never returned. */
 void decode_free(struct decode *decode)
 {
 	(void)decode;
@@ -75,7 +75,7 @@ void code_cache_free(struct pt_image_section_cache *cache)
 	(void)cache;
 }
 
-/* Nobody asks for a section by its number. */
+/* Nobody looks up sections by number. */
 int code_cache_add(struct pt_image_section_cache *cache, const struct code_section *section)
 {
 	(void)cache;

@@ -6,7 +6,7 @@
 #include "sideband/trace_clock.h"
 #include "trace/trace.h"
 
-/* The lower bits of the first byte of TIP.PGE, TIP.PGD and FUP. */
+/* Low bits of the first byte of TIP.PGE, TIP.PGD and FUP. */
 #define TIP_MASK 0x1f
 #define TIP_PGD 0x01
 #define TIP_PGE 0x11
@@ -19,15 +19,15 @@ struct pace {
 	uint64_t near;		    /* full TSC near that time */
 	uint64_t told;		    /* TSC of the last packet with time */
 	uint64_t cycles;	    /* since the last packet with time */
-	uint64_t span, span_cycles; /* from that packet to the next one with time; 0: unknown */
+	uint64_t span, span_cycles; /* from that packet to the next packet with time; 0: unknown */
 	uint64_t first, last[PACE_NR_KINDS];
-	/* Cycles: before the last move, in it, and in it after tracing was enabled. */
+	/* Cycles: before the last move, in it, and in it since tracing was enabled. */
 	uint64_t before, passed, enabled;
-	bool on;	  /* code is traced; cycles of other code do not count */
-	bool is_enabled;  /* in the last move */
-	bool lost;	  /* after an overflow, up to the next FUP */
-	uint64_t resumed; /* TSC at that */
-	uint64_t event;	  /* enum pt_cfe: the last one since the last branch; 0: none */
+	bool on;	  /* code is traced; cycles of other code are not counted */
+	bool is_enabled;  /* tracing was enabled in the last move */
+	bool lost;	  /* after an overflow, until the next FUP */
+	uint64_t resumed; /* TSC at that FUP */
+	uint64_t event;	  /* enum pt_cfe: the last event since the last branch; 0: none */
 	enum untraced untraced;
 };
 
@@ -65,13 +65,13 @@ static bool next_packet(const uint8_t *at, const uint8_t *limit, const struct pt
 	return pt_packet_read(at, (size_t)(limit - at), walk->bip_len, packet);
 }
 
-/* A sleeping CPU counts no cycles: judging by the ratio of clocks, it needed less time. */
+/* A sleeping CPU counts no cycles: by the ratio of the clocks, these took less time. */
 static bool has_slept(const struct pt_walk *walk, uint64_t span, uint64_t needed)
 {
 	return walk->ratio && span - span / 5 > needed;
 }
 
-/* Up to the next packet with time. If packets were lost before it, so were cycles. */
+/* Looks ahead to the next packet with time. Lost packets before it mean lost cycles. */
 static void look_ahead(struct pace *pace)
 {
 	struct pt_walk walk = pace->walk;
@@ -80,7 +80,7 @@ static void look_ahead(struct pace *pace)
 	uint64_t cycles = 0, now = walk.tsc;
 
 	pace->span_cycles = 0;
-	/* Without MTC packets, times are rare, and CPUs sleep in between. */
+	/* Without MTC packets, times are rare, and the CPU may sleep in between. */
 	if (!pace->clock.tsc_ctc_n)
 		return;
 	while (walk.told == pace->walk.told) {
@@ -93,7 +93,7 @@ static void look_ahead(struct pace *pace)
 		at += packet.len;
 	}
 	pace->span = walk.tsc - pace->told;
-	/* A step back, or a day: implausible between two packets of a running CPU. */
+	/* Going back, or a day ahead, is implausible between two packets of a running CPU. */
 	if (!(pace->span >> 48) && !has_slept(&walk, pace->span, now - pace->told))
 		pace->span_cycles = cycles;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The times and core cycles of executed code, from the packets that the decoder has read. libipt's
- * times lose up to a tick at each CYC packet. Here CYC packets interpolate between two MTC or TSC
- * packets, as in perf. */
+/* Times and core cycles of executed code, from the packets that the decoder has read. libipt's
+ * times lose up to a tick at each CYC packet. Here, as in perf, CYC packets interpolate between MTC
+ * or TSC packets. */
 #ifndef DECODE_PACE_H
 #define DECODE_PACE_H
 
@@ -15,20 +15,20 @@ struct pace;
 struct sideband_pt;
 struct trace_segment;
 
-/* For one segment, which must stay; `on`: code was traced at its begin. Returns 0 or -ENOMEM. */
+/* For a segment, which must stay valid. `on`: its first code is traced. Returns 0 or -ENOMEM. */
 int pace_new(struct pace **ret, const struct sideband_pt *pt, const struct trace_segment *segment,
 	     bool on) _must_check_;
 void pace_free(struct pace *pace);
 
-/* Moves to the decoder's offset in the segment: it has used a packet, and has read ahead up to the
- * next one that tells where code went. Returns whether that is a branch packet, as opposed to an
+/* Moves to the decoder's offset in the segment: the decoder has used a packet, and has read ahead
+ * to the next packet about control flow. Returns whether that is a branch packet, as opposed to an
  * event or the end. */
 bool pace_move(struct pace *pace, uint64_t offset);
 
-/* If the packet there is of a branch or an overflow, counts it with the last move. */
+/* Counts the packet at this position with the last move if it is a branch or an overflow. */
 void pace_pass(struct pace *pace);
 
-/* Of packets. */
+/* Kinds of packets. */
 enum pace_kind {
 	PACE_BRANCH,
 	PACE_ENABLE,
@@ -40,22 +40,22 @@ enum pace_kind {
 /* The current TSC. 0: unknown. */
 uint64_t pace_now(const struct pace *pace);
 
-/* The TSC at the beginning of the last move, and at the last packet of a kind that was passed: one
- * move may pass the packet that disables tracing and the next that enables it. 0: unknown. */
+/* The TSC at the begin of the last move, and at the last packet passed of a kind: one move may pass
+ * both the packet that disables tracing and the one that enables it again. 0: unknown. */
 uint64_t pace_first(const struct pace *pace);
 uint64_t pace_last(const struct pace *pace, enum pace_kind kind);
 
-/* After an overflow: the TSC at the FUP that tells where the trace continues, which is passed. */
+/* After an overflow: passes the FUP with the address where the trace continues, and returns its
+ * TSC. */
 uint64_t pace_resume(struct pace *pace);
 
-/* The kind of the packet there, for which libipt and this project share no names; 0: unknown, or
- * truncated. */
+/* The size of a packet, for code that uses libipt's names of packets; 0: unknown or truncated. */
 size_t pace_packet_size(const uint8_t *at, const uint8_t *end);
 
 /* Where the CPU went when tracing was last disabled. */
 enum untraced pace_untraced(const struct pace *pace);
 
-/* Cycles not taken yet, up to the beginning of the last move, or up to where it enabled tracing. */
+/* Takes the cycles up to the begin of the last move, or up to where it enabled tracing. */
 uint32_t pace_take(struct pace *pace);
 uint32_t pace_rest(struct pace *pace);
 

@@ -6,12 +6,12 @@
 #include "trace/psb.h"
 
 struct resume {
-	struct pt_packet_decoder *packets; /* the original trace, which is never modified */
-	uint8_t *copy;			   /* with room for a PSB in front */
+	struct pt_packet_decoder *packets; /* on the original trace, which is not modified */
+	uint8_t *copy;			   /* with room for a PSB before the continuation */
 	uint64_t last_ip;
 	struct pt_packet_mode_exec mode;
 	bool overflowed;
-	bool bound;    /* the next FUP packet */
+	bool bound;    /* the next FUP belongs to an event */
 	bool in_state; /* between PSB and PSBEND */
 };
 
@@ -46,7 +46,7 @@ void resume_free(struct resume *resume)
 	free(resume);
 }
 
-/* Packets contain the part of an address that differs from the previous one. */
+/* Packets have only the part of an address that differs from the previous one. */
 static bool take_ip(struct resume *resume, const struct pt_packet_ip *packet)
 {
 	static const uint8_t bits[] = {
@@ -67,7 +67,7 @@ static bool take_ip(struct resume *resume, const struct pt_packet_ip *packet)
 	return true;
 }
 
-/* A FUP packet follows with the address, and the CPU continued. */
+/* Whether a FUP with the address follows, and the CPU continued. */
 static bool is_bound_to(const struct pt_packet *packet)
 {
 	switch (packet->type) {
@@ -86,7 +86,7 @@ static bool is_bound_to(const struct pt_packet *packet)
 	}
 }
 
-/* An event is a FUP packet followed by TIP or TIP.PGD: decoding begins before it. */
+/* A FUP followed by TIP or TIP.PGD is an event: decoding begins before it. */
 static bool begins_event(const struct resume *resume)
 {
 	struct pt_packet_decoder *packets = resume->packets;

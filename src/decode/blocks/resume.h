@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Resumes decoding of a segment after an error: at the next packet with an address. libipt starts
- * only at PSB packets, so one is written into a copy of the trace, in front of what follows that
- * packet. */
+/* Resumes decoding of a segment after an error, at the next packet with an address. libipt starts
+ * only at a PSB, so one is written into a copy of the trace, before the rest. */
 #ifndef DECODE_RESUME_H
 #define DECODE_RESUME_H
 
@@ -15,17 +14,17 @@ struct resume;
 
 struct resume_point {
 	uint64_t ip;
-	uint64_t offset; /* of the continuation, in the trace */
-	bool overflowed; /* before it */
-	bool is_event;	 /* the continuation begins with an event */
+	uint64_t offset; /* of the continuation in the trace */
+	bool overflowed; /* an overflow precedes it */
+	bool is_event;	 /* begins with an event */
 };
 
-/* For a trace that begins with a PSB. `config`: of its decoder; changed to that of a decoder for
- * the copy. */
+/* For a trace that begins with a PSB. `config` of its decoder becomes that of a decoder for the
+ * copy. */
 int resume_new(struct resume **ret, struct pt_config *config) _must_check_;
 void resume_free(struct resume *resume);
 
-/* The next point at or after an offset of the trace. Each is returned once. False: none. */
+/* Finds the next point at or after an offset of the trace. Each is returned once. False: none. */
 bool resume_find(struct resume *resume, uint64_t offset, struct resume_point *point);
 
 /* Writes the PSB. Returns its offset in the copy. */

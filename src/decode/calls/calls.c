@@ -77,7 +77,7 @@ static void change_irqs(struct calls *calls, struct cpu *cpu, enum irq_change ch
 	cpu_irqs(cpu, &calls->cpu_names, change, by->name);
 }
 
-/* The interrupts on the CPU's track end with their frames. */
+/* Interrupts on the CPU's track end with their frames. */
 static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -93,7 +93,7 @@ static void pop(struct calls *calls, struct cpu *cpu, size_t nr)
 	}
 }
 
-/* Forgets the thread's stack: it is in a function whose callers are unknown. */
+/* Forgets the thread's stack: the callers are unknown. */
 static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *symbol, bool whole)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -118,8 +118,8 @@ static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *sy
 	restart(calls, cpu, symbol, false);
 }
 
-/* Code there belongs to the innermost function. If it does not, execution ran from one function
- * into the next. */
+/* Execution is at an address, which should be in the innermost function. If not, execution ran from
+ * one function into the next. */
 static const struct symbol *be_at(struct calls *calls, struct cpu *cpu,
 				  const struct calls_event *event, uint64_t ip)
 {
@@ -161,7 +161,7 @@ static void change_thread(struct calls *calls, struct cpu *cpu, const struct cal
 				stack->track);
 	if (!stack->nr || !ip)
 		return;
-	/* If this is not where the thread was, it has run elsewhere. */
+	/* If the thread is not where it was, it has run elsewhere. */
 	symbol = resolve(calls, event, ip);
 	if (!symbol_is_same(stack_top(stack)->symbol, symbol))
 		resync(calls, cpu, symbol);
@@ -181,7 +181,7 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 		cpu_gap(cpu, names, cpu->ended,
 			cpu->off ? names->untraced[cpu->untraced] : names->lost);
 	}
-	/* Every way into the kernel turns interrupts off. */
+	/* Every entry into the kernel turns interrupts off. */
 	if (entered)
 		change_irqs(calls, cpu, IRQ_OFF, symbol);
 	if (!stack->nr)
@@ -239,7 +239,7 @@ static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	cpu->sequential = true;
 }
 
-/* A return to a frame below the known ones: that frame existed since the beginning of the stack. */
+/* A return to a caller below the known frames: that frame existed since the begin of the stack. */
 static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	pop(calls, cpu, 0);
@@ -257,7 +257,7 @@ static void on_return(struct calls *calls, struct cpu *cpu, const struct calls_e
 		return;
 	}
 	symbol = resolve(calls, event, event->to);
-	/* A return to the beginning of a function is a jump, as in retpolines. */
+	/* A return to the begin of a function is a jump, as in retpolines. */
 	if (event->to == symbol->start) {
 		if (!symbol_is_same(stack_top(stack)->symbol, symbol))
 			stack_replace(stack, &cpu->now, symbol);
@@ -303,13 +303,13 @@ static void on_call(struct calls *calls, struct cpu *cpu, const struct calls_eve
 	uint64_t back = event->length ? event->from + event->length : 0;
 	enum frame_kind kind = event->flags & CALLS_SYSCALL ? FRAME_SYSCALL : FRAME_CALL;
 
-	/* A call into the function itself: to get an address, or to return elsewhere. */
+	/* A call within the function: to get an address, or to return elsewhere. */
 	if (kind == FRAME_CALL && event->to != symbol->start &&
 	    symbol->base != calls->unknown.base && symbol_is_same(stack_top(stack)->symbol, symbol))
 		return;
 	if (kind == FRAME_SYSCALL)
 		change_irqs(calls, cpu, IRQ_OFF, symbol);
-	/* Bounds the number of frames that are never returned from. */
+	/* Limits frames without return. */
 	if (stack->nr >= STACK_DEPTH_MAX)
 		restart(calls, cpu, symbol, false);
 	else
@@ -363,7 +363,7 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, const struct calls_
 static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	uint32_t flags = event->flags;
-	/* The interrupted instruction has not been executed. */
+	/* The interrupted instruction was not executed. */
 	uint64_t end = event->from + (flags & CALLS_ASYNC ? 0 : event->length ?: 1);
 
 	be_at(calls, cpu, event, event->from);
@@ -387,7 +387,7 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 	cpu->sequential = false;
 }
 
-/* Code after a branch begins at its time, and the event gives the time when it ended. */
+/* Code after a branch begins at the time of the branch; the event has the time when it ended. */
 static void switch_thread(struct calls *calls, struct cpu *cpu, const struct calls_event *event,
 			  uint64_t before)
 {

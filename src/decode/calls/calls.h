@@ -12,10 +12,10 @@ enum calls_flags {
 	CALLS_CALL = 1 << 0,
 	CALLS_RETURN = 1 << 1,
 	CALLS_ASYNC = 1 << 2,
-	CALLS_INTERRUPT = 1 << 3, /* and exceptions; with CALLS_RETURN iret */
-	CALLS_SYSCALL = 1 << 4,	  /* with CALLS_RETURN sysret */
+	CALLS_INTERRUPT = 1 << 3, /* also exceptions; with CALLS_RETURN: iret */
+	CALLS_SYSCALL = 1 << 4,	  /* with CALLS_RETURN: sysret */
 	CALLS_TRACE_BEGIN = 1 << 5,
-	CALLS_INSN = 1 << 7, /* an instruction; a branch follows as an event of its own */
+	CALLS_INSN = 1 << 7, /* an instruction; a branch follows as a separate event */
 };
 
 /* Longer than any code without a taken branch. */
@@ -25,16 +25,16 @@ struct calls_event {
 	uint64_t time;
 	int cpu, pid, tid;
 	uint32_t flags;
-	uint64_t from, to; /* 0: not traced */
-	/* For several consecutive instructions of one function, in less than CALLS_STRAIGHT_MAX
-	 * bytes; 0: a single one. */
+	uint64_t from, to; /* 0: untraced */
+	/* The last of several consecutive instructions of one function, in less than
+	 * CALLS_STRAIGHT_MAX bytes; 0: a single one. */
 	uint64_t last;
 	uint8_t length;		     /* of the instruction; 0: unknown */
 	uint8_t untraced;	     /* enum untraced: what follows if `to` is 0 */
-	const struct symbol *symbol; /* that `from` is in; NULL: resolve() tells */
+	const struct symbol *symbol; /* of `from`; NULL: call resolve() */
 	enum irq_change irqs;
-	uint64_t insns, cycles;		  /* since the last event of the kind */
-	const struct decode_lines *lines; /* of a run, as in struct decode_item; else NULL */
+	uint64_t insns, cycles;		  /* since the last event with the same count */
+	const struct decode_lines *lines; /* of a run, see struct decode_item; else NULL */
 };
 
 enum calls_axis {
@@ -45,19 +45,19 @@ enum calls_axis {
 
 struct calls_opts {
 	enum calls_axis axis;
-	bool threads_only; /* functions are not shown on the tracks of CPUs */
+	bool threads_only; /* no functions on the tracks of CPUs */
 	/* The spike; time 0: none. */
 	uint64_t spike, expected;
 	int spike_cpu; /* negative: any */
 	/* The symbol of an address, or NULL if unknown. It stays valid. */
 	const struct symbol *(*resolve)(void *arg, const struct calls_event *event, uint64_t ip);
-	/* The current name of the event's thread, valid briefly; NULL: unknown. Called when another
-	 * thread runs on the CPU, and for events that calls_may_rename(). */
+	/* The current name of the event's thread, valid until the next call; NULL: unknown. Called
+	 * when another thread runs on the CPU, and for events with calls_may_rename(). */
 	const char *(*comm)(void *arg, const struct calls_event *event);
 	void *arg;
 };
 
-/* Where the trace begins or user space continues: the thread may have been renamed before. */
+/* At the begin of the trace, and in user space again: the thread may have been renamed. */
 static inline bool calls_may_rename(const struct calls_event *event)
 {
 	uint32_t flags = event->flags;
@@ -78,7 +78,7 @@ void calls_add(struct calls *calls, const struct calls_event *event);
 /* A fast path for a run within one function. False: not applicable, and nothing was done. */
 bool calls_run(struct calls *calls, const struct decode_item *item);
 
-/* The same for the jump or instruction after a run, with its symbol, NULL if unknown. */
+/* The same for the jump or instruction after a run. symbol: of `to`, NULL if unknown. */
 bool calls_stay(struct calls *calls, uint64_t to, const struct symbol *symbol);
 
 /* Where execution continues on a CPU; 0: unknown. */
@@ -87,8 +87,8 @@ uint64_t calls_next(struct calls *calls, int cpu);
 /* Number of gaps in the trace. */
 uint64_t calls_gaps(const struct calls *calls);
 
-/* Ends the trace. Then finish the timeline at the returned position. Returns a negative errno if
- * anything failed, else 0. */
+/* Ends the trace. Finish the timeline at *at afterwards. Returns 0, or a negative errno if anything
+ * failed. */
 int calls_finish(struct calls *calls, uint64_t *at) _must_check_;
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Time and counts go on, and with them the window and the spike. */
+/* Advances time and counts, the window and the spike. */
 #include "calls/calls_internal.h"
 
 uint64_t calls_position(const struct calls *calls, const struct cpu *cpu)
@@ -57,7 +57,7 @@ void calls_mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time)
 	cpu->now = now;
 }
 
-/* A spike that is to come, and the edges of the window. */
+/* Until the spike, or the next edge of the window. */
 static uint64_t quiet_until(const struct calls *calls)
 {
 	const struct calls_opts *opts = &calls->opts;

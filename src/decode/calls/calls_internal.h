@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of calls share. */
+/* Shared by the files of calls. */
 #ifndef DECODE_CALLS_INTERNAL_H
 #define DECODE_CALLS_INTERNAL_H
 
@@ -11,30 +11,30 @@ struct calls {
 	struct names *names;
 	struct stack_env env;
 	struct cpu_names cpu_names;
-	struct cpu *cpus, *cpu; /* all, and the last one */
+	struct cpu *cpus, *cpu; /* all, and the current one */
 	struct thread *threads;
 	uint32_t nr_threads;
 	struct symbol unknown;
 	uint64_t last;	/* ns */
-	uint64_t quiet; /* until then advance() changes nothing but the time */
+	uint64_t quiet; /* until then advance() changes only the time */
 	uint64_t gaps;
 	uint64_t expected_at;
 	bool has_expected, has_spike;
 	int r;
 };
 
-/* Of the CPU: its moment, in what the axis counts. */
+/* Position of the CPU on the timeline's axis. */
 uint64_t calls_position(const struct calls *calls, const struct cpu *cpu);
 void calls_move(const struct calls *calls, struct cpu *cpu, uint64_t time);
 
-/* Time goes on: the window may open or end, and the spike may have been. */
+/* Advances the time: the window may open or end, and the spike may pass. */
 void calls_advance(struct calls *calls, struct cpu *cpu, uint64_t time);
 void calls_mark_spike(struct calls *calls, struct cpu *cpu, uint64_t time);
 
 void calls_free_threads(struct calls *calls);
 
-/* The thread that runs on this CPU. `comm` is its current name; NULL: unknown. Returns NULL if out
- * of memory. */
+/* The thread that runs on this CPU. comm: its current name; NULL: unknown. NULL if out of
+ * memory. */
 struct thread *calls_thread(struct calls *calls, const struct cpu *cpu, int pid, int tid,
 			    const char *comm);
 

@@ -16,7 +16,7 @@ void calls_free_threads(struct calls *calls)
 	}
 }
 
-/* A track for each thread, and one for each CPU's threads without an ID. */
+/* Creates the track of a thread. Threads without an ID share one per CPU. */
 static struct track *new_track(struct calls *calls, const struct thread *thread, int cpu)
 {
 	struct track_id id = {
@@ -89,7 +89,7 @@ bool calls_rename(struct calls *calls, struct thread *thread, const char *comm)
 	if (thread->tid <= 0 || !comm || names_add(calls->names, comm) == thread->comm)
 		return false;
 	name_thread(calls, thread, comm, thread->tid);
-	/* A process has the name of its first thread. */
+	/* The process is named like its first thread. */
 	track_rename(thread->stack.track, thread->tid == thread->pid ? thread->comm : 0,
 		     thread->name);
 	return true;

@@ -40,7 +40,7 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	if (!cpu)
 		return NULL;
 	cpu->number = number;
-	/* Tasks before functions: when a window opens, the running task comes first. */
+	/* Tasks before functions: at the begin of a window the running task comes first. */
 	for (size_t i = TRACK_NR_OF_CPU; i--;) {
 		struct track_id id = {
 			.kind = (enum track_kind)i,
@@ -75,7 +75,7 @@ void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change ch
 		track_end(track, cpu->now.at, NULL, 0);
 }
 
-/* The CPU turns interrupts off itself. */
+/* The CPU itself turns interrupts off. */
 void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler)
 {
 	if (cpu->nesting < CPU_NESTING_MAX)
@@ -97,7 +97,7 @@ void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t 
 	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, to);
 }
 
-/* A task that is switched from in an exception leaves the exception to its next turn. */
+/* If a task is switched out in an exception, the exception continues when the task runs again. */
 static void leave_interrupts(struct cpu *cpu)
 {
 	while (track_depth(cpu->tracks[TRACK_INTERRUPTS]))
@@ -143,7 +143,7 @@ void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected
 	track_begin(track, expected_at, names->category, names->late);
 	track_flow(track, expected_at, TRACK_FLOW_BEGIN, names->category, names->spike, FLOW_SPIKE);
 	track_instant(track, cpu->now.at, names->category, names->spike, &arg, 1);
-	/* The arrow points to the function of the spike, or to a slice on this track. */
+	/* The arrow points to the function of the spike, or to a slice of this track. */
 	if (!thread || !track_depth(thread))
 		thread = track;
 	track_flow(thread, cpu->now.at, TRACK_FLOW_END, names->category, names->spike, FLOW_SPIKE);

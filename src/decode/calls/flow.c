@@ -7,7 +7,8 @@ struct flow {
 	struct decode *decode;
 	struct calls *calls;
 	struct names *names;
-	const struct decode_item *item, *next; /* current symbol, and the next one; NULL: unknown */
+	const struct decode_item *item,
+		*next; /* with its symbol, and the symbol of `to`; NULL: unknown */
 };
 
 /* Symbol of the place where execution continues; NULL: unknown. */
@@ -26,7 +27,7 @@ static const struct symbol *resolve(void *arg, const struct calls_event *event, 
 	const struct symbol *symbol = NULL;
 
 	(void)event;
-	/* It is mostly the place where execution continued; a look-up takes longer. */
+	/* Usually the address where execution continued; a lookup takes longer. */
 	if (ip == flow->item->to)
 		symbol = symbol_of_next(flow->item, flow->next);
 	return code_named(symbol ?: decode_symbol(flow->decode, flow->item, ip), flow->names);
@@ -176,7 +177,7 @@ static void add(struct flow *flow, const struct decode_item *item)
 				       });
 		return;
 	}
-	/* A loss shows once the CPU's trace continues. */
+	/* A loss shows when the CPU's trace continues. */
 	if (item->kind == DECODE_ERROR)
 		return;
 	if (item->code)

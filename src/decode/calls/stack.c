@@ -227,9 +227,9 @@ bool stack_is_in_interrupt(const struct stack *stack)
 	return false;
 }
 
-/* The line is new to all frames that began after its last execution. These are the innermost ones.
- * Counts are passed outwards when a frame ends, so the line is added to the innermost frame, and
- * subtracted from the one around the new ones. */
+/* The line is new to all frames that began after it was last executed, which are the innermost
+ * ones. Frames pass their counts to the outer frame when they end. So the line is added to the
+ * innermost frame, and subtracted from the frame around the new ones. */
 static void count_line(struct stack *stack, uint64_t last)
 {
 	size_t low = ARRAY_COUNT_BEFORE(stack->nr, i, stack->frames[i].touches < last);
@@ -262,7 +262,7 @@ void stack_touch_page(struct stack *stack, uint64_t number, uint64_t lines)
 	for (; lines; lines &= lines - 1) {
 		uint64_t *last = &page->last[__builtin_ctzll(lines)];
 
-		/* All frames contain the lines of the innermost one. */
+		/* All frames contain the lines of the innermost frame. */
 		if (*last <= since)
 			count_line(stack, *last);
 		*last = now;

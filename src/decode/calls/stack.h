@@ -7,17 +7,17 @@
 #include "symbols/lines.h"
 #include "symbols/symbol.h"
 
-/* A deeper stack consists of frames that are never returned from. */
+/* Deeper stacks have frames without returns. */
 #define STACK_DEPTH_MAX 100000
 
 enum frame_kind {
 	FRAME_CALL,
-	FRAME_INTERRUPT, /* an exception too */
+	FRAME_INTERRUPT, /* also exceptions */
 	FRAME_SYSCALL,
 	FRAME_UNTRACED, /* a call to untraced code */
 };
 
-/* Counts since the beginning of the trace. */
+/* Counts since the begin of the trace. */
 struct counts {
 	uint64_t insns, cycles;
 };
@@ -29,8 +29,8 @@ struct frame {
 	uint64_t back; /* return address; 0: unknown */
 	uint64_t time; /* ns */
 	struct counts counts;
-	uint64_t touches; /* of lines by the thread, when it began */
-	int64_t lines;	  /* that were touched since, less what inner frames did not pass on yet */
+	uint64_t touches; /* the thread's count of lines when the frame began */
+	int64_t lines; /* touched since, without those that inner frames have not passed on yet */
 };
 
 /* Shared by all stacks. */
@@ -50,18 +50,18 @@ struct stack_env {
 struct stack {
 	struct stack_env *env;
 	struct track *track;
-	struct track *cpu; /* the same on the track of the CPU that it runs on; or NULL */
+	struct track *cpu; /* the track of its CPU; or NULL */
 	uint32_t id;	   /* from 1 */
 	struct frame *frames;
 	size_t nr, room;
 	struct counts counts; /* of the thread */
 	uint64_t touches;
-	struct line_page *page; /* the last one that was executed; NULL: none yet */
+	struct line_page *page; /* last page executed; NULL: none yet */
 	struct frame root;	/* counts when the stack became known */
-	bool whole;		/* there was nothing on it then */
+	bool whole;		/* it was empty then */
 };
 
-/* A moment: the time, and the position on the axis. */
+/* A time, and its position on the axis. */
 struct moment {
 	uint64_t time, at;
 };
@@ -70,28 +70,28 @@ int stack_env_new(struct stack_env *env, struct timeline *timeline,
 		  struct names *names) _must_check_;
 void stack_release(struct stack *stack);
 
-/* The known stack begins here, empty. whole: there are no frames below. */
+/* Restarts with an empty stack. whole: no frames exist below. */
 void stack_restart(struct stack *stack, const struct moment *now, bool whole);
 
-/* The thread runs on the CPU of this track from now on; NULL: on none. */
+/* The thread runs on the CPU of this track; NULL: on none. */
 void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu);
 
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
 		enum frame_kind kind, uint64_t back);
-/* Leaves nr frames. */
+/* Ends frames until nr are left. */
 void stack_pop(struct stack *stack, const struct moment *now, size_t nr);
-/* Replaces the innermost frame's function, without a call. */
+/* Replaces the function of the innermost frame, without a call. */
 void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol);
-/* For an empty stack: adds the frame below the known ones. */
+/* Adds the frame below an empty stack. */
 void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol);
 
-/* The frame of a return, not beyond an interrupt. The stack's size: none. */
+/* The frame that a return ends, not beyond an interrupt. stack->nr: none. */
 size_t stack_find_return(const struct stack *stack, uint64_t to);
-/* The same, by function. */
+/* The same by function. */
 size_t stack_find_function(const struct stack *stack, const struct symbol *symbol);
 bool stack_is_in_interrupt(const struct stack *stack);
 
-/* Notes executed code: addresses, both inclusive; or the lines of a page, one bit each. */
+/* Counts executed code: addresses, both inclusive; or lines of a page, one bit each. */
 void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
 void stack_touch_page(struct stack *stack, uint64_t page, uint64_t lines);
 

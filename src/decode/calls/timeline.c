@@ -12,13 +12,13 @@ struct slice {
 struct track {
 	struct timeline *timeline;
 	struct track_id id;
-	void *end;	      /* the sink's; NULL: not reported */
+	void *end;	      /* from the sink; NULL: not reported */
 	struct slice *slices; /* open slices */
 	size_t nr, room;
 	uint64_t last;		/* position */
-	bool ended;		/* position of a slice, or before it */
+	bool ended;		/* a slice has ended */
 	uint64_t restart;	/* position */
-	uint32_t restart_parts; /* number of parts at that time */
+	uint32_t restart_parts; /* number of parts at the restart */
 	struct track *next;
 };
 
@@ -156,7 +156,7 @@ static void open_part(struct timeline *timeline, uint64_t at)
 	}
 }
 
-/* Slices that continue in the next part end here too. */
+/* Slices that continue in the next part also end here. */
 static void close_part(struct timeline *timeline, uint64_t at)
 {
 	const struct track_arg goes_on = {
@@ -174,7 +174,7 @@ static void close_part(struct timeline *timeline, uint64_t at)
 	timeline->open = false;
 }
 
-/* Moves to the part of this time. Empty parts are skipped. */
+/* Moves to the part of this time, skipping empty parts. */
 static void go_on(struct timeline *timeline, uint64_t time)
 {
 	const struct timeline_opts *opts = &timeline->opts;
@@ -203,14 +203,14 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	const struct timeline_opts *opts = &timeline->opts;
 	bool opens = false;
 
-	/* Most belong to the open part. */
+	/* Most times are in the open part. */
 	if (timeline->open && time <= timeline->open_until)
 		return false;
 	if (timeline->closed || time < opts->begin || timeline->r)
 		return false;
 	if (!timeline->open) {
 		opens = true;
-		/* Without a window, begins with the trace. */
+		/* Without a window, the first part begins with the trace. */
 		open_part(timeline, opts->counted ? 0 : opts->begin ?: time);
 	}
 	if (timeline->open && time > end_of_part(timeline))
@@ -220,7 +220,7 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 
 static bool push(struct track *track, uint32_t category, uint32_t name)
 {
-	/* Never less room: slices come and go. */
+	/* Never shrinks: slices come and go. */
 	if (track->nr == track->room) {
 		if (array_grow(&track->slices, track->room, sizeof(*track->slices))) {
 			track->timeline->r = -ENOMEM;
@@ -270,7 +270,7 @@ void track_begin_late(struct track *track, uint32_t category, uint32_t name)
 
 	if (!push(track, category, name) || !timeline->nr_parts || !track->end)
 		return;
-	/* In all parts since then, also after the window. */
+	/* In all parts since then, even after the window. */
 	for (uint32_t i = first; i < timeline->nr_parts; i++)
 		told |= tell_late(track, i, &track->slices[track->nr - 1]);
 	timeline->slices += told;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tracks of slices in a time window, in one part or, cut at equal times, in several. The sink is a
- * file, or spans in memory. */
+/* Tracks of slices in a time window, in one part or in several of equal length. The sink is a file,
+ * or spans in memory. */
 #ifndef DECODE_TIMELINE_H
 #define DECODE_TIMELINE_H
 
@@ -22,13 +22,13 @@ enum track_event_type {
 enum track_arg_type {
 	TRACK_ARG_U64,
 	TRACK_ARG_DOUBLE,
-	TRACK_ARG_SPAN, /* in time, as --time accepts it */
+	TRACK_ARG_SPAN, /* time, in the form of --time */
 	TRACK_ARG_BOOL,
 };
 
 struct track_arg {
 	enum track_arg_type type;
-	uint32_t key; /* from struct names, as all names here */
+	uint32_t key; /* in struct names, like all names here */
 	union {
 		uint64_t u64;
 		double number;
@@ -61,13 +61,13 @@ enum track_kind {
 
 struct track_id {
 	enum track_kind kind;
-	int cpu;		  /* -1: of a thread */
+	int cpu;		  /* -1: a thread's track */
 	uint64_t process, thread; /* distinct numbers */
 	uint32_t process_name, thread_name;
 };
 
-/* A slice that turns out to enclose everything since the track was restarted, in one of the parts.
- * Later ones enclose earlier ones. */
+/* In one of the parts: a slice that is found later and encloses everything since the track was
+ * restarted. Later ones enclose earlier ones. */
 struct track_late {
 	uint32_t part;
 	bool ends; /* ends with the part; otherwise an event follows */
@@ -75,13 +75,13 @@ struct track_late {
 	uint32_t category, name;
 };
 
-/* `track` is what the function track returned; if NULL, nothing is reported for it. rename, part,
+/* `track` was returned by the function track; NULL: nothing is reported for it. rename, part,
  * restart and change may be NULL. Errors are kept until finish(). */
 struct timeline_ops {
 	void *(*track)(void *sink, const struct track_id *id);
-	/* The ID has new names. `open`: the window is open for what follows. */
+	/* The ID has new names. open: the window is open. */
 	void (*rename)(void *sink, void *track, const struct track_id *id, bool open);
-	/* A part begins. Parts are numbered from 0. */
+	/* A part begins; the first one is 0. */
 	void (*part)(void *sink, uint32_t number, uint64_t at);
 	void (*event)(void *sink, void *track, const struct track_event *event);
 	void (*restart)(void *sink, void *track);
@@ -93,9 +93,9 @@ struct timeline_ops {
 
 struct timeline_opts {
 	uint64_t begin, end; /* time window; 0 and UINT64_MAX: everything */
-	uint64_t split;	     /* length of a part; 0: a single part */
-	bool counted; /* positions are counts instead of times, from 0 at the beginning of the
-			 window */
+	uint64_t split;	     /* length of a part; 0: one part */
+	bool counted; /* positions are counts, not times, starting at 0 at the begin of the window
+		       */
 	const struct timeline_ops *ops;
 	void *sink;
 };
@@ -107,19 +107,19 @@ int timeline_new(struct timeline **ret, const struct timeline_opts *opts,
 		 struct names *names) _must_check_;
 void timeline_free(struct timeline *timeline);
 
-/* A new track; NULL if out of memory, which timeline_finish() reports. */
+/* Creates a track. NULL if out of memory, which timeline_finish() reports. */
 struct track *timeline_track(struct timeline *timeline, const struct track_id *id);
 
-/* Sets the names from now on. process_name 0: the process keeps its name. */
+/* Sets the current names. process_name 0: unchanged. */
 void track_rename(struct track *track, uint32_t process_name, uint32_t thread_name);
 
-/* Call with the time of the next event. True when the window opens, where counts restart. */
+/* Call with the time of the next event. True: the window opens; counts restart. */
 bool timeline_advance(struct timeline *timeline, uint64_t time);
 
-/* Until this time, timeline_advance() does nothing. */
+/* Until then, timeline_advance() does nothing. */
 uint64_t timeline_quiet_until(const struct timeline *timeline);
 
-/* Positions on a track never decrease: an earlier one is raised. */
+/* Positions on a track never decrease: earlier ones are raised. */
 void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name);
 /* For a track without open slices: adds a slice that encloses everything since track_restart(). */
 void track_begin_late(struct track *track, uint32_t category, uint32_t name);

@@ -12,14 +12,14 @@
 #include "symbols/symbol_table.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
-/* libipt's cache of a section takes four times the section's size, and is bounded. */
+/* libipt's limited cache takes four times the size of a section. */
 #define SECTION_SIZE (32u << 20)
 
-/* A traced file, or a mapping without a file. */
+/* A traced file, or a mapping without one. */
 struct code_traced {
 	struct files_wanted wanted;
 	char *name, *path, *why;
-	int fd; /* if it has no path of its own; else -1 */
+	int fd; /* without a path of its own; else -1 */
 	struct symbols symbols;
 	const struct symbol *unnamed;
 	uint64_t ip; /* first address executed */
@@ -84,7 +84,7 @@ static const struct symbol *unnamed_symbol(struct code *code, struct code_traced
 	return file->unnamed;
 }
 
-/* Programs that the kernel generated later are known only from their records. */
+/* Programs generated later by the kernel are known only from their records. */
 static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint64_t ip)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
@@ -274,8 +274,8 @@ static int number_section(struct code *code, struct code_section *section)
 	return 0;
 }
 
-/* If a mapping extends beyond its file, libipt takes less, and may return the number of a section
- * with just that size. */
+/* If a mapping exceeds its file, libipt truncates it, and may return the number of an existing
+ * section of that size. */
 static int add_section(struct code *code, const struct code_section *wanted,
 		       const struct code_section **ret)
 {
@@ -309,7 +309,7 @@ static int find_section(struct code *code, const struct code_section *wanted,
 	return 0;
 }
 
-/* At most the size of a section. */
+/* Limits it to the size of a section. */
 static void cut(struct code_region *region, uint64_t ip)
 {
 	region->start += (ip - region->start) / SECTION_SIZE * SECTION_SIZE;
@@ -416,7 +416,7 @@ int code_kernel_symbol(const struct code *code, const char *name, uint64_t *star
 	return 0;
 }
 
-/* The symbol in perf's name of the kernel's mapping: `[kernel.kallsyms]_text`. */
+/* perf's name of the kernel's mapping contains the symbol: `[kernel.kallsyms]_text`. */
 static int open_kernel(struct code *code, const char *data)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);

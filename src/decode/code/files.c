@@ -64,7 +64,7 @@ static int open_by_id(const char *folder, const struct build_id *id, const char 
 	return fd;
 }
 
-/* perf's cache: first the given folder, then perf's own. */
+/* Searches the given folder, then perf's own cache. */
 static int open_cached(const struct files_places *places, const struct files_wanted *wanted,
 		       const char *part, char **path)
 {
@@ -97,7 +97,7 @@ static int open_by_name(const struct files_places *places, const struct files_wa
 	return fd;
 }
 
-/* The vDSO of this process, if it has the build ID. */
+/* The vDSO of this process, if its build ID matches. */
 static int open_own_vdso(const struct files_wanted *wanted, char **path)
 {
 	_cleanup_close_ int fd = -1;
@@ -188,7 +188,7 @@ static bool same_file(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-/* The places where gdb looks. */
+/* Searches where gdb does. */
 static int open_by_link(const struct files_wanted *wanted, int fd)
 {
 	static const struct {

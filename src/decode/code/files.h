@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds traced files of user space. A file is accepted only if it has the recorded build ID. */
+/* Finds traced files of user space. Files are accepted only with the recorded build ID. */
 #ifndef DECODE_FILES_H
 #define DECODE_FILES_H
 
@@ -9,25 +9,25 @@
 #define FILES_HEX_SIZE (2 * sizeof(((struct build_id *)NULL)->bytes) + 1)
 
 struct files_places {
-	const char *buildid_dir; /* searched first, like perf's ~/.debug; NULL: none */
+	const char *buildid_dir; /* searched first, laid out like perf's ~/.debug; NULL: none */
 	const char *symfs;	 /* root of files searched by name; NULL: / */
 };
 
 struct files_wanted {
-	const char *name;   /* as the traced task had it */
+	const char *name;   /* in the traced task */
 	struct build_id id; /* size 0: unknown */
 };
 
 /* Formats a build ID as hexadecimal text. */
 void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE]);
 
-/* Opens the file; its path is to be freed. Returns a descriptor, -ENOENT if it is nowhere, -ESTALE
- * if its path has another file now, or -ENOMEM. A path below /proc/self/fd refers to the
- * descriptor, which must then be kept. */
+/* Opens the file; *path is to be freed. Returns a descriptor, -ENOENT if not found, -ESTALE if its
+ * path now has another file, or -ENOMEM. A path below /proc/self/fd needs the descriptor to stay
+ * open. */
 int files_open(const struct files_places *places, const struct files_wanted *wanted,
 	       char **path) _must_check_;
 
-/* Explains the failure for the user, to be freed. err: of files_open(). NULL if out of memory. */
+/* Explains an error of files_open() to the user, to be freed. NULL if out of memory. */
 char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err);
 
 /* Opens its separate symbol file. Returns as above. */

@@ -17,7 +17,7 @@
 #define OPCODE_SYSEXIT 0x35
 
 struct insns {
-	uint8_t trace[PSB_STATE_SIZE]; /* which only marks an address */
+	uint8_t trace[PSB_STATE_SIZE]; /* marks an address only */
 	struct pt_insn_decoder *decoder;
 	bool over;
 };
@@ -70,7 +70,7 @@ int insns_begin(struct insns *insns, struct pt_image *image, uint64_t ip, enum p
 	return status < 0 ? status : 0;
 }
 
-/* The code after a branch is not in the trace: the branch itself shows its effect on interrupts. */
+/* The code after a branch is not in the block: the branch itself shows its effect on interrupts. */
 bool insns_next(struct insns *insns, struct pt_insn *insn)
 {
 	int status;

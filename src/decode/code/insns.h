@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Iterates over instructions of straight code, with libipt. */
+/* Iterates over the instructions of straight code, with libipt. */
 #ifndef DECODE_INSNS_H
 #define DECODE_INSNS_H
 
@@ -17,13 +17,13 @@ void insns_free(struct insns *insns);
 int insns_begin(struct insns *insns, struct pt_image *image, uint64_t ip,
 		enum pt_exec_mode mode) _must_check_;
 
-/* The next instruction; a branch is the last. Returns false at the end. */
+/* Gets the next instruction; a branch is the last. False: end. */
 bool insns_next(struct insns *insns, struct pt_insn *insn);
 
 enum irq_change insns_irqs(const struct pt_insn *insn);
 enum code_branch insns_branch(const struct pt_insn *insn);
 
-/* Whether a byte may begin an instruction that insns_irqs() recognises. */
+/* Whether the byte may begin an instruction known to insns_irqs(). */
 bool insns_may_change_irqs(uint8_t byte);
 
 #endif

@@ -29,7 +29,7 @@ static int add_segment(struct kcore *kcore, const GElf_Phdr *header)
 	return 0;
 }
 
-/* Overlapping segments are damaged. */
+/* Drops overlapping segments, which are damaged. */
 static void leave_apart(struct kcore *kcore)
 {
 	size_t kept = 0;
@@ -76,7 +76,7 @@ static int open_code(struct kcore *kcore, int dir, const char *data)
 	return kcore->path ? read_segments(kcore) : -ENOMEM;
 }
 
-/* perf refuses a copy from another boot in the same way. */
+/* Like perf, rejects a copy from another boot. */
 static void check(struct kcore *kcore, const char *text_name, uint64_t text_start)
 {
 	const struct symbols_entry *text = symbols_by_name(&kcore->symbols, text_name);

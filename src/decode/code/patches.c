@@ -8,9 +8,9 @@
 #include "io.h"
 #include "strfmt.h"
 
-/* Sites in the kernel's text consist of whole lines, so that neighbouring patches share one. */
+/* Sites in kernel text consist of whole lines, so that nearby patches share a site. */
 #define LINE 64
-/* The versions of all sites. */
+/* Limit of all versions of all sites. */
 #define SIZE_MAX_ALL (256u << 20)
 
 struct patches {
@@ -88,7 +88,7 @@ static bool is_change(const struct sideband_poke *poke)
 	return poke_end(poke) != poke->addr;
 }
 
-/* Changes are grouped by site, and sorted by time. */
+/* Groups changes by site and sorts them by time. */
 static void list_changes(struct patches *patches)
 {
 	size_t at = 0;

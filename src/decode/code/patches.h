@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Places in the kernel's code that were patched while it was traced: which bytes they had, and
- * when. */
+/* Places in kernel code that were patched during the trace: their bytes at any time. */
 #ifndef DECODE_PATCHES_H
 #define DECODE_PATCHES_H
 
@@ -17,29 +16,29 @@ struct patches;
 /* Bytes that change. Sites do not overlap. */
 struct patches_site {
 	uint64_t start, end;
-	uint64_t offset;  /* first version in the file; the others follow */
+	uint64_t offset;  /* of the first version in the file; others follow */
 	size_t first, nr; /* of the changes */
 	bool bare;	  /* unknown before the first change */
 };
 
-/* kcore: the bytes at any time; if it has none, a site begins with the first patch. -E2BIG: too
- * many. */
+/* kcore has the original bytes; without them, a site begins with its first patch. -E2BIG: too many
+ * sites. */
 int patches_new(struct patches **ret, const struct sideband_kernel *kernel,
 		const struct kcore *kcore) _must_check_;
 void patches_free(struct patches *patches);
 
-/* The site of an address; NULL: none, and *start and *end become the gap between sites. */
+/* The site at an address. NULL: none; then *start and *end are the gap between sites. */
 const struct patches_site *patches_find(const struct patches *patches, uint64_t address,
 					uint64_t *start, uint64_t *end);
 
-/* A file with the bytes of each version at site->offset + version * (site->end - site->start). */
+/* A file with each version's bytes at site->offset + version * (site->end - site->start). */
 const char *patches_path(const struct patches *patches);
 
-/* The version of the site at `time`. Returns false if unknown. */
+/* The version of a site at `time`. False: unknown. */
 bool patches_version(const struct patches *patches, const struct patches_site *site, uint64_t time,
 		     size_t *version);
 
-/* The time of the next change after `time`. */
+/* Time of the next change after `time`. */
 uint64_t patches_until(const struct patches *patches, uint64_t time);
 
 #endif

@@ -6,35 +6,35 @@
 #include "code/code_parts.h"
 #include "code/insns.h"
 
-/* Images of processes; recreating one is cheap. */
+/* Cached images of processes; recreating one is cheap. */
 #define IMAGES 256
 #define BLOCKS_ROOM 4096 /* a power of two */
 /* Maximum length of an instruction. */
 #define INSN_MAX 15
-/* Larger blocks are examined instruction by instruction. */
+/* Larger blocks are walked instruction by instruction. */
 #define SCAN_MAX 512
 #define POOL_SIZE (64 << 10)
 
-/* What a process can execute as long as it maps nothing new. Sections are added when they are
- * executed. */
+/* The code that a process can execute until its mappings change. Sections are added when they are
+ * first executed. */
 struct image {
 	struct code_view *view;
 	struct pt_image *image;
-	/* The same without sections: since libipt 2.2 the decoder of instructions is one of blocks
-	 * inside, which goes on behind jumps, and leaves that in the caches of sections. */
+	/* The same without sections: since libipt 2.2 the instruction decoder is a block decoder
+	 * inside, which continues after jumps and stores those blocks in the caches of sections. */
 	struct pt_image *bytes;
 	struct sideband_maps maps;
 	int pid;
-	uint64_t time; /* the time as of which the kernel is patched */
-	uint64_t used; /* last request, counted in requests */
+	uint64_t time; /* time of its kernel patches */
+	uint64_t used; /* number of its last request */
 	struct code_region *regions;
 	size_t nr;
 };
 
-/* One of the cache; all zero: free. */
+/* An entry of the cache; all zero: free. */
 struct slot {
 	uint64_t ip;
-	uint64_t place; /* the span to the last instruction, then (PLACE_BITS) the section */
+	uint64_t place; /* span to the last instruction, then the section (PLACE_BITS) */
 	const struct code_block *block;
 };
 
@@ -55,7 +55,7 @@ struct code_view {
 	struct slot *slots;
 	uint32_t nr_slots, mask;
 	struct pool *pool;
-	struct code_row *rows; /* of the block that is being made */
+	struct code_row *rows; /* rows of the current block */
 	size_t room_rows;
 };
 
@@ -143,7 +143,7 @@ static int keep_region(struct image *image, const struct code_region *region)
 	return 0;
 }
 
-/* libipt asks for bytes that no section has: adds the section. */
+/* libipt asks for bytes outside all sections: adds the section. */
 static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
 		       void *context)
 {
@@ -213,7 +213,7 @@ static int new_image(struct code_view *view, int pid, uint64_t time, struct imag
 	return r;
 }
 
-/* The least recently used one, but not the one in use. */
+/* The least recently used image except the current one. */
 static struct image **place_for_image(struct code_view *view)
 {
 	struct image **oldest = NULL;
@@ -259,7 +259,7 @@ static struct image *find_image(struct code_view *view, int pid, uint64_t time)
 	return image;
 }
 
-/* Whether its kernel code is patched as at that time. */
+/* Whether the image has the kernel patches of that time. */
 static bool is_patched(const struct image *image, uint64_t time)
 {
 	for (size_t i = 0; i < image->nr; i++) {
@@ -345,7 +345,7 @@ static void set_last(struct code_block *block, const struct pt_insn *insn)
 	block->branch = (uint8_t)insns_branch(insn);
 }
 
-/* The common case: one function, and no instruction that may change interrupts. */
+/* The common case: one function, no instruction that may change interrupts. */
 static bool is_one_row(const struct code_view *view, const struct code_section *section,
 		       const struct symbol *symbol, const struct pt_block *block)
 {
@@ -398,7 +398,7 @@ static int walk(struct code_view *view, const struct code_section *section,
 	return add_row(view, &made->nr_rows, &row);
 }
 
-/* As in libipt, without decoding the code in between. */
+/* Like libipt, without decoding the code in between. */
 static int make_whole(struct code_view *view, const struct pt_block *block,
 		      const struct symbol *symbol, struct code_block *made)
 {
@@ -449,7 +449,7 @@ make_block(struct code_view *view, const struct code_section *section, const str
 	return kept;
 }
 
-/* Neighbouring code is neighbouring in the cache: it is looked up together. */
+/* Neighbouring code is neighbouring in the cache, because it is looked up together. */
 static inline uint32_t hash(uint64_t ip)
 {
 	uint64_t line = (ip >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -480,7 +480,7 @@ static int grow(struct code_view *view)
 	return 0;
 }
 
-/* Separate, to keep the common case short. */
+/* Not inlined, to keep the common case short. */
 static __attribute__((noinline)) const struct code_block *
 add_block(struct code_view *view, const struct pt_block *block, struct slot key)
 {
@@ -498,7 +498,7 @@ add_block(struct code_view *view, const struct pt_block *block, struct slot key)
 	return key.block;
 }
 
-/* Of the first instruction of a file libipt does not know it yet. */
+/* libipt does not know it yet for the first instruction of a file. */
 static __attribute__((noinline)) uint32_t find_isid(const struct code_view *view, uint64_t ip)
 {
 	const struct code_region *region = find_region(view->current, ip);
@@ -512,7 +512,7 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 	uint32_t isid = (uint32_t)block->isid;
 	struct slot key = { .ip = block->ip };
 
-	/* Never produced by libipt. */
+	/* Not produced by libipt. */
 	if (span >> PLACE_BITS)
 		return NULL;
 	if (!isid)

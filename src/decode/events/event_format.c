@@ -9,15 +9,15 @@
 #include "printable.h"
 #include "strfmt.h"
 
-/* The maximum size of an event: offsets in it have 16 bits. */
+/* Maximum size of an event: offsets in it have 16 bits. */
 #define RAW_MAX (1 << 16)
-/* An event, text that begins at its last byte, and the space behind a field that an offset is
- * relative to: libtraceevent may read all of these. */
+/* libtraceevent may read an event, text that begins at its last byte, and the space after a field
+ * that an offset is relative to. */
 #define PRINTED_MAX (3 * RAW_MAX)
 #define FORMAT_MAX (64 << 10)
 
 struct event_format {
-	struct tep_handle *tep; /* one for each format, so that a damaged one harms no other */
+	struct tep_handle *tep; /* one per format, so that a damaged format affects no other */
 	struct tep_event *event;
 	const struct tracing_data *data;
 	event_resolver *resolver;
@@ -55,7 +55,7 @@ static bool fields_are_possible(const struct tep_event *event)
 
 #define PRINT "print fmt:"
 
-/* The size of the part before the print format; 0: there is none. */
+/* Size of the part before the print format; 0: none. */
 static size_t find_print(const struct perfdata_bytes *text)
 {
 	const uint8_t *print = memmem(text->data, text->size, "\n" PRINT, strlen("\n" PRINT));
@@ -63,7 +63,7 @@ static size_t find_print(const struct perfdata_bytes *text)
 	return print && text->size <= FORMAT_MAX ? (size_t)(print - text->data) + 1 : 0;
 }
 
-/* Returns 0, -EINVAL or -ENOMEM. Only on 0 is the handle replaced. */
+/* Replaces the handle on success only. Returns 0, -EINVAL or -ENOMEM. */
 static int parse(struct event_format *format, const struct tracing_format *text, const char *copy)
 {
 	struct tep_handle *tep = tep_alloc();
@@ -87,7 +87,7 @@ static int parse(struct event_format *format, const struct tracing_format *text,
 	return 0;
 }
 
-/* Without the print format, which is parsed only if its fields exist. */
+/* Parses all but the print format, which needs the fields. */
 static int parse_fields(struct event_format *format, const struct tracing_format *text, size_t head)
 {
 	_cleanup_free_ char *copy = NULL;
@@ -107,7 +107,7 @@ static bool has_field(const void *context, const char *name, size_t length)
 	       tep_find_any_field((struct tep_event *)event, text);
 }
 
-/* Leaves out what cannot be parsed. */
+/* Omits what cannot be parsed. */
 static int parse_print(struct event_format *format, const struct tracing_format *text, size_t head)
 {
 	const char *bytes = (const char *)text->text.data;
@@ -133,7 +133,7 @@ int event_format_new(struct event_format **ret, const struct tracing_data *data,
 	if (!format)
 		return -ENOMEM;
 	format->data = data;
-	/* libtraceevent would print warnings on stderr. */
+	/* Otherwise libtraceevent prints warnings on stderr. */
 	tep_set_loglevel(TEP_LOG_NONE);
 	r = parse_fields(format, text, head);
 	if (!r)
@@ -195,7 +195,7 @@ bool event_format_number(const struct event_format *format, const struct perfdat
 	return field && !(field->flags & TEP_FIELD_IS_ARRAY) && read_number(field, raw, value);
 }
 
-/* The bytes of an array. A dynamic one has offset and size in its field. */
+/* Finds the bytes of an array. The field of a dynamic array has offset and size. */
 static bool find_array(const struct tep_format_field *field, const struct perfdata_bytes *raw,
 		       uint64_t *offset, uint64_t *size)
 {
@@ -294,7 +294,7 @@ static void print_to(struct event_format *format, struct event_printer *printer,
 	const struct tep_event *event = format->event;
 	struct tep_record record = { .data = printer->bytes, .size = (int)printer->used };
 
-	/* The format of `bprint` is in the event. */
+	/* Events `bprint` contain their format. */
 	if (event->print_fmt.format && *event->print_fmt.format &&
 	    !(event->flags & TEP_EVENT_FL_ISBPRINT))
 		tep_print_event(format->tep, text, &record, "%s", TEP_PRINT_INFO);

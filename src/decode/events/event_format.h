@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The format of a tracepoint: the positions of its fields and how they are printed, with
- * libtraceevent. Formats are not trusted: libtraceevent gets only what it can handle. */
+/* The format of a tracepoint, read with libtraceevent: positions of fields, and how to print them.
+ * Formats are not trusted: libtraceevent gets only what it can handle. */
 #ifndef DECODE_EVENT_FORMAT_H
 #define DECODE_EVENT_FORMAT_H
 
@@ -8,11 +8,11 @@
 
 struct event_format;
 
-/* The kernel function at an address, for `%ps` in formats; NULL: unknown. *start is set to its
- * beginning. */
+/* The kernel function at an address, for `%ps` in formats, and its start in *start. NULL:
+ * unknown. */
 typedef const char *event_resolver(void *context, uint64_t address, uint64_t *start);
 
-/* `data` must stay. Returns 0, -EINVAL if it is no format, or -ENOMEM. */
+/* `data` must stay valid. Returns 0, -EINVAL for an invalid format, or -ENOMEM. */
 int event_format_new(struct event_format **ret, const struct tracing_data *data,
 		     const struct tracing_format *text) _must_check_;
 void event_format_free(struct event_format *format);
@@ -23,11 +23,11 @@ const char *event_format_name(const struct event_format *format);
 int event_format_resolve(struct event_format *format, event_resolver *resolver,
 			 void *context) _must_check_;
 
-/* A numeric field, sign-extended. False: no such field, or beyond these bytes. */
+/* A numeric field, sign-extended. False: no such field, or outside of `raw`. */
 bool event_format_number(const struct event_format *format, const struct perfdata_bytes *raw,
 			 const char *field, uint64_t *value);
 
-/* A text field, truncated to `size` with its NUL. False, and "": no such field. */
+/* A text field, truncated to `size` including its NUL. False, with "": no such field. */
 bool event_format_text(const struct event_format *format, const struct perfdata_bytes *raw,
 		       const char *field, char *text, size_t size);
 
@@ -39,8 +39,8 @@ struct event_printer {
 };
 void event_printer_release(struct event_printer *printer);
 
-/* The fields as the kernel prints them, or as `NAME=VALUE` if libtraceevent cannot be given the
- * format. One printable line, in `printer->text`. Returns 0, -EINVAL if it is too large, or
+/* Formats the fields as the kernel prints them, or as `NAME=VALUE` if libtraceevent cannot handle
+ * the format: one printable line in `printer->text`. Returns 0, -EINVAL if too large, or
  * -ENOMEM. */
 int event_format_print(struct event_format *format, const struct perfdata_bytes *raw,
 		       struct event_printer *printer) _must_check_;

@@ -6,8 +6,8 @@
 
 #include "util.h"
 
-/* The longest format of Linux 6.18 has about 6 KiB. For 16 KiB of anything that is not refused
- * below, libtraceevent needs less than 2 MiB of stack. */
+/* The longest format of Linux 6.18 has about 6 KiB. For any accepted text of 16 KiB libtraceevent
+ * needs less than 2 MiB of stack. */
 #define SIZE_MAX_PLAIN (16 << 10)
 #define DEPTH_MAX 64
 #define UNARY_MAX 2
@@ -131,7 +131,7 @@ bool format_text_head_is_plain(const char *bytes, size_t size)
 	return true;
 }
 
-/* After the `%`: numbers, strings, pointers and function names, without a width from a field. */
+/* After the `%`: numbers, strings, pointers, function names; no width from a field. */
 static bool skip_conversion(struct text *text)
 {
 	const char *begin = text->at;
@@ -186,8 +186,8 @@ static bool skip_field(struct text *text, const char *before, const struct field
 	return fields->has(fields->context, word.at, (size_t)(word.end - word.at));
 }
 
-/* Accepts only harmless functions and names with two leading underscores. Of several words, as in
- * `unsigned long`, libtraceevent makes one, so that `long REC` is no field. */
+/* Accepts only harmless functions and names with two leading underscores. libtraceevent joins words
+ * such as `unsigned long`, so `long REC` is no field. */
 static bool skip_word(struct text *text, const struct fields *fields, unsigned int *depth,
 		      bool after_word)
 {

@@ -50,7 +50,7 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	free(tracepoints);
 }
 
-/* The format's own name, which matches its fields. */
+/* The name in the format, which matches its fields. */
 static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *event,
 		     const struct tracing_format *text)
 {
@@ -104,7 +104,7 @@ static bool is_wanted(const struct sample_window *window, const struct perfdata_
 	return !window->nr_cpus;
 }
 
-/* The record at an offset, and the offset of the next one. False: no record, or no sample. */
+/* Reads the record at an offset, and moves to the next one. False: no record, or no sample. */
 static bool read_sample(const struct tracepoints *tracepoints, uint64_t *at,
 			struct perfdata_sample *sample)
 {
@@ -161,7 +161,7 @@ static int read_all(struct tracepoints *tracepoints, const struct sample_window 
 	return find_samples(tracepoints, window);
 }
 
-/* Frees it on failure. */
+/* Frees `tracepoints` on failure. */
 static int finish(struct tracepoints *tracepoints, const struct sample_window *window,
 		  struct tracepoints **ret, char **why)
 {
@@ -201,7 +201,7 @@ int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolve
 	return r;
 }
 
-/* Reads the symbols on first use. Without them, there are no names. */
+/* Reads the symbols on first use. Without symbols there are no names. */
 static const char *find_function(void *context, uint64_t address, uint64_t *start)
 {
 	struct tracepoints *tracepoints = context;

@@ -27,20 +27,20 @@ struct sample_window {
 /* One kind of event. */
 struct tracepoint_kind {
 	char *name;		     /* such as `sched:sched_switch`, or `cpu-clock` */
-	struct event_format *format; /* NULL: no tracepoint, or not in the file */
+	struct event_format *format; /* NULL: not a tracepoint, or not in the file */
 };
 
 struct tracepoint_event {
 	const struct tracepoint_kind *kind;
 	uint64_t time;	       /* ns on the recorded clock */
-	int32_t cpu, pid, tid; /* -1: not known */
+	int32_t cpu, pid, tid; /* -1: unknown */
 	uint64_t ip;
 	struct perfdata_bytes raw;	 /* the fields */
 	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
 };
 
-/* A first pass finds the records of the window, and keeps their offsets. `file` must stay. Returns
- * 0, or a negative errno with *why, which may be NULL, to be freed. */
+/* Finds the records of the window in a first pass. `file` must stay valid. Returns 0, or a negative
+ * errno with *why (may be NULL), to be freed. */
 int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 		    const struct sample_window *window, char **why) _must_check_;
 
@@ -53,7 +53,7 @@ static inline void tracepoints_freep(struct tracepoints **tracepoints)
 	tracepoints_free(*tracepoints);
 }
 
-/* The next one; those of equal time stay in the order of the file. False: the end. */
+/* Gets the next event; equal times keep the order of the file. False: end. */
 bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event);
 
 /* As in event_format.h. Without a format, there are no fields. */
@@ -71,8 +71,8 @@ static inline bool tracepoint_text(const struct tracepoint_event *event, const c
 	       event_format_text(event->kind->format, &event->raw, field, text, size);
 }
 
-/* The next address of a callchain, innermost first, without context markers. *at is 0 at first.
- * False: no more. */
+/* Gets the next address of a callchain, innermost first, without context markers. *at is 0 at
+ * first. False: end. */
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address);
 
 /* Sets the resolver for printing; a folder has its own. Returns 0 or -ENOMEM. */

@@ -18,7 +18,7 @@ static uint8_t take_u8(struct perfdata_cursor *cursor)
 	return bytes.data ? *bytes.data : 0;
 }
 
-/* Up to its NUL. */
+/* The string up to its NUL. */
 static const char *take_string(struct perfdata_cursor *reader)
 {
 	const uint8_t *end = reader->short_of ? NULL : memchr(reader->at, '\0', reader->left);
@@ -30,7 +30,7 @@ static const char *take_string(struct perfdata_cursor *reader)
 	return (const char *)perfdata_take(reader, (uint64_t)(end - reader->at) + 1).data;
 }
 
-/* After the first `ID: ` at the beginning of a line. */
+/* The number after the first line that begins with `ID: `. */
 static bool find_id(const struct perfdata_bytes *text, uint64_t *id)
 {
 	static const char key[] = "\nID: ";
@@ -97,7 +97,7 @@ static int read_head(struct tracing_data *data, struct perfdata_cursor *reader)
 	perfdata_take_u32(reader);
 	if (big_endian != (BYTE_ORDER == BIG_ENDIAN))
 		return -ENOTSUP;
-	/* header_page, header_event: of ftrace's rings, which perf does not read. */
+	/* header_page, header_event: ftrace's rings, unused by perf. */
 	for (int i = 0; i < 2; i++) {
 		take_string(reader);
 		perfdata_take(reader, perfdata_take_u64(reader));
@@ -125,7 +125,7 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 	r = read_head(&data, &reader);
 	if (!r)
 		r = read_formats(&data, &reader);
-	/* The kernel's symbols, of which perf keeps its own copy. */
+	/* The kernel's symbols; perf has its own copy. */
 	perfdata_take(&reader, perfdata_take_u32(&reader));
 	data.strings = perfdata_take(&reader, perfdata_take_u32(&reader));
 	if (!r && reader.short_of)

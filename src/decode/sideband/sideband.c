@@ -117,7 +117,7 @@ static int take_records(struct sideband *sb, char **why)
 	return r;
 }
 
-/* Kinds of files that have their records elsewhere, or nowhere. */
+/* Rejects files whose records are elsewhere, or missing. */
 static int check_file(const struct perfdata_file *file, char **why)
 {
 	struct perfdata_section section;

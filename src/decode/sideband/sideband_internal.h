@@ -8,11 +8,11 @@
 #include "sample.h"
 #include "util.h"
 
-/* A record that is read again on request. */
+/* A record that is read again on demand. */
 struct sideband_ref {
 	uint64_t time;
-	const uint8_t *record; /* of equal times, the first in the file is older */
-	int32_t key;	       /* pid or tid: refs are sorted by it, then by time */
+	const uint8_t *record; /* at equal times, the first in the file is older */
+	int32_t key;	       /* pid or tid; refs are sorted by key, then by time */
 };
 
 struct sideband_refs {
@@ -47,21 +47,21 @@ struct sideband {
 	size_t nr_built;
 };
 
-/* A record of the kernel, with its sample ID. */
+/* A kernel record with its sample ID. */
 struct sideband_record {
 	const struct perfdata_record *record;
 	struct perfdata_sample sample;
 };
 
-/* Unaligned fields of records. The caller has checked the size. */
+/* Read unaligned fields of records. The caller has checked the size. */
 uint16_t sideband_u16(const uint8_t *record, size_t at);
 uint32_t sideband_u32(const uint8_t *record, size_t at);
 uint64_t sideband_u64(const uint8_t *record, size_t at);
 
-/* The string at `at`; NULL: it does not end within the record. */
+/* The string at `at`; NULL: it exceeds the record. */
 const char *sideband_string(const uint8_t *record, size_t size, size_t at);
 
-/* Makes room for one more and returns its index, or a negative errno. */
+/* Makes room for one more item. Returns its index, or a negative errno. */
 ssize_t sideband_grow(void **array, size_t *nr, size_t size);
 
 int sideband_add_ref(struct sideband_refs *refs, int32_t key, uint64_t time, const uint8_t *record);
@@ -72,11 +72,11 @@ void sideband_sort_refs(struct sideband_refs *refs);
 size_t sideband_refs_until(const struct sideband_refs *refs, int32_t key, uint64_t time,
 			   const uint8_t *before);
 
-/* The last one; NULL: none. */
+/* The last of these; NULL: none. */
 const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, int32_t key,
 					     uint64_t time, const uint8_t *before);
 
-/* Each handles the kinds of records that it knows. Returns 0 or a negative errno. */
+/* Each takes the kinds of records that it knows. Returns 0 or a negative errno. */
 int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record);
 int sideband_take_task(struct sideband *sb, const struct sideband_record *record);
 int sideband_take_map(struct sideband *sb, const struct sideband_record *record);

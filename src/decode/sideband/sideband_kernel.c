@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Changes of the kernel's code, and losses. */
+/* Changes of kernel code, and losses. */
 #include "array.h"
 #include "sideband/sideband_internal.h"
 
-/* Of records: the fields of <linux/perf_event.h>. */
+/* Offsets of fields in <linux/perf_event.h>. */
 #define KSYMBOL_ADDR 8
 #define KSYMBOL_LEN 16
 #define KSYMBOL_TYPE 20
@@ -112,7 +112,7 @@ int sideband_take_kernel(struct sideband *sb, const struct sideband_record *take
 	return 0;
 }
 
-/* Of equal times, the first in the file comes first: its bytes have the lower address. */
+/* At equal times, keeps the order of the file: its bytes have the lower address. */
 static int compare_ksymbols(const void *a, const void *b)
 {
 	const struct sideband_ksymbol *one = a, *other = b;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Of records: the fields of <linux/perf_event.h>. */
+/* Offsets of fields in <linux/perf_event.h>. */
 #define COMM_PID 8
 #define FORK_PID 8
 #define FORK_PPID 12
@@ -129,7 +129,7 @@ static int compare_maps(const void *a, const void *b)
 	return array_compare(one->start, other->start);
 }
 
-/* Build IDs are at the end of a file. */
+/* Call last: build IDs are at the end of a file. */
 int sideband_finish_maps(struct sideband *sb)
 {
 	size_t nr = sb->kernel_refs.nr;
@@ -165,7 +165,7 @@ static int insert_map(struct sideband_maps *maps, size_t at, struct sideband_map
 	return 0;
 }
 
-/* Existing entries are newer: the map fills the gaps. */
+/* Fills gaps only: existing entries are newer. */
 static int add_map(struct sideband_maps *maps, struct sideband_map map)
 {
 	uint64_t start = map.start;
@@ -192,7 +192,7 @@ static bool is_map(const struct sideband_ref *ref)
 	return type == PERF_RECORD_MMAP || type == PERF_RECORD_MMAP2;
 }
 
-/* From the newest record back to exec, or on to the records of the parent. Each step goes to an
+/* From the newest record back to exec, or into the records of the parent. Each step goes to an
  * older record. */
 static int collect_maps(const struct sideband *sb, const struct sideband_ref *ref,
 			struct sideband_maps *maps)

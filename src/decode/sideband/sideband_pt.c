@@ -7,7 +7,7 @@
 #include "array.h"
 
 #define RECORD_TIME_CONV 79
-#define TIME_CONV_SIZE 50 /* size of the record up to the last field read */
+#define TIME_CONV_SIZE 50 /* up to the last field read */
 #define AUXTRACE_INTEL_PT 1
 /* struct perf_record_auxtrace_info: header, type, reserved, fields. */
 #define INFO_TYPE 8
@@ -17,8 +17,8 @@
 #define INDEX_ENTRIES 16
 #define INDEX_ENTRY 32
 
-/* "filter 0xffffffff81000000/0x100,tracestop 0xffffffff81000200", or with blanks. Where a file is
- * mapped (0x100/0x80@/bin/true) is not known. */
+/* Such as "filter 0xffffffff81000000/0x100,tracestop 0xffffffff81000200", or with blanks. The
+ * address of a mapped file (0x100/0x80@/bin/true) is unknown. */
 static void take_filter(struct sideband_pt *pt, const char *text)
 {
 	static const char between[] = ", \t";
@@ -70,7 +70,7 @@ static void take_info(struct sideband *sb, const uint8_t *record, size_t size)
 		take_filter(pt, text);
 }
 
-/* AUXTRACE_INFO does not show a TSC with fewer bits. */
+/* AUXTRACE_INFO does not report a TSC with fewer bits. */
 static void take_time_conv(struct sideband *sb, const uint8_t *record, size_t size)
 {
 	if (size < TIME_CONV_SIZE)
@@ -157,7 +157,7 @@ static void find_event(struct sideband *sb)
 	}
 }
 
-/* Times are known only if packets contain the TSC and the kernel trusts it. */
+/* Times are known only if packets have a TSC that the kernel trusts. */
 static void make_clock(struct sideband_pt *pt)
 {
 	const uint64_t *fields = pt->fields;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which tasks ran where, and their names. */
+/* Where tasks ran, and their names. */
 #include "sideband/sideband_internal.h"
 
 #include <string.h>
 
 #include "array.h"
 
-/* More than the kernel's maximum NR_CPUS. */
+/* Exceeds the kernel's maximum NR_CPUS. */
 #define CPUS_MAX 65536
 #define NOT_KNOWN UINT64_MAX
 
-/* Of records: the fields of <linux/perf_event.h>. */
+/* Offsets of fields in <linux/perf_event.h>. */
 #define SWITCH_PID 8
 #define SWITCH_TID 12
 #define SWITCH_SIZE 16
@@ -66,7 +66,7 @@ static int switch_in(struct sideband_cpu *cpu, uint64_t time, int32_t pid, int32
 	return add_task(cpu, (struct sideband_task){ time, time, pid, tid });
 }
 
-/* The first task switched out ran before. */
+/* The first task to switch out ran before. */
 static int switch_out(struct sideband_cpu *cpu, const struct perfdata_sample *sample, int32_t pid,
 		      int32_t tid, uint64_t latest)
 {
@@ -168,7 +168,7 @@ static bool is_comm(const struct sideband_ref *ref)
 	return sideband_u32(ref->record, 0) == PERF_RECORD_COMM;
 }
 
-/* A forked task has its parent's name of that time. Each step goes to an older record. */
+/* A forked task has the name that its parent had then. Each step goes to an older record. */
 const char *sideband_comm(const struct sideband *sb, int tid, uint64_t time)
 {
 	const uint8_t *before = NULL;

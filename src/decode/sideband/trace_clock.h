@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Converts the TSC in Intel PT to perf's time, and back. The arithmetic is that of the comment at
- * cap_user_time_zero in <linux/perf_event.h>. */
+/* Converts the TSC in Intel PT to perf's time, and back, as described at cap_user_time_zero in
+ * <linux/perf_event.h>. */
 #ifndef DECODE_TRACE_CLOCK_H
 #define DECODE_TRACE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The parameters of AUXTRACE_INFO and TIME_CONV. */
+/* Parameters from AUXTRACE_INFO and TIME_CONV. */
 struct trace_clock {
 	uint64_t zero;
-	uint64_t cycles, mask; /* if `is_short`: of a TSC with fewer bits */
-	uint32_t mult;	       /* 0: no known relation */
+	uint64_t cycles, mask; /* if `is_short`, for a TSC with fewer bits */
+	uint32_t mult;	       /* 0: conversion unknown */
 	uint8_t shift;
 	bool is_short;
 };
 
-/* Without a known relation, the result is 0. */
+/* Both return 0 if the conversion is unknown. */
 uint64_t trace_clock_ns(const struct trace_clock *clock, uint64_t tsc);
 uint64_t trace_clock_tsc(const struct trace_clock *clock, uint64_t ns);
 

@@ -3,7 +3,7 @@
 
 #include "array.h"
 
-/* Returns whether it is another one. */
+/* Returns whether the task is another one. */
 static bool run(struct who *who, size_t nr)
 {
 	const struct sideband_task *task;
@@ -47,7 +47,7 @@ bool who_in_user(struct who *who, uint64_t time)
 	return run(who, next);
 }
 
-/* The trace gives the time of its last packet with time: the branch may be later. */
+/* `time` is that of the last packet with time: the branch may be later. */
 bool who_switch(struct who *who, uint64_t time, uint64_t until)
 {
 	bool changed = who_at(who, time);

@@ -7,7 +7,7 @@
 #include "strfmt.h"
 #include "symbols/symbols.h"
 
-/* The size of a PLT entry if the section gives none. */
+/* Size of a PLT entry if the section has none. */
 #define PLT_ENTRY 16
 
 static void elf_endp(Elf **elf)
@@ -15,7 +15,7 @@ static void elf_endp(Elf **elf)
 	elf_end(*elf);
 }
 
-/* The mapped file, and the file whose symbol table is read. */
+/* The mapped file, and the file with the symbol table. */
 struct reading {
 	Elf *mapped, *elf;
 	size_t names; /* of sections of `elf` */
@@ -52,7 +52,7 @@ static Elf_Scn *find_section(const struct reading *reading, uint32_t type, const
 	return NULL;
 }
 
-/* Separate symbol files have no valid offsets of code. */
+/* Separate symbol files have no valid code offsets. */
 static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
 {
 	GElf_Phdr header;
@@ -77,7 +77,7 @@ static bool is_hidden(const GElf_Sym *symbol)
 	return visibility == STV_HIDDEN || visibility == STV_INTERNAL;
 }
 
-/* Hand-written assembly has labels only. */
+/* Hand-written assembly has only labels. */
 static bool is_symbol(const struct reading *reading, const GElf_Sym *symbol)
 {
 	Elf_Scn *section = elf_getscn(reading->elf, symbol->st_shndx);
@@ -126,7 +126,7 @@ static int add_table(const struct reading *reading, uint32_t type)
 	return r;
 }
 
-/* PLT entries jump to an address stored by the linker, or push the index of a relocation in
+/* PLT entries jump to an address that the linker stores, or push the index of a relocation in
  * .rela.plt. */
 struct plt {
 	Elf_Data *numbered, *symbols;
@@ -272,7 +272,7 @@ static int add_tables(struct reading *reading, bool has_debug)
 	if (!has_debug)
 		r = add_table(reading, SHT_SYMTAB);
 	r = r ?: add_table(reading, SHT_DYNSYM);
-	/* As in perf, the PLT does not end the function before it. */
+	/* As in perf, the PLT does not end the preceding function. */
 	symbols_finish(reading->symbols);
 	return r ?: add_plt(reading);
 }

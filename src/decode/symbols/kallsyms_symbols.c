@@ -5,7 +5,7 @@
 
 #include "symbols/symbols.h"
 
-/* What perf takes for a function or a variable. Variables end functions. */
+/* What perf considers a function or variable. Variables end functions. */
 static bool is_symbol(char type)
 {
 	return type && strchr("TWDB", toupper(type));
@@ -18,7 +18,7 @@ static uint8_t binding_of(char type)
 	return isupper(type) ? STB_GLOBAL : STB_LOCAL;
 }
 
-/* With 200,000 lines, strtoull() would take as long as everything else. */
+/* For 200,000 lines, strtoull() would take as long as all the rest. */
 static const char *parse_hex(const char *text, uint64_t *value)
 {
 	*value = 0;

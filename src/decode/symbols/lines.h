@@ -22,7 +22,7 @@ struct lines {
 	uint64_t nr, room; /* a power of two */
 };
 
-/* The thread's page, created if needed; NULL if out of memory. Stays valid. */
+/* The thread's page, created on demand. Stays valid. NULL if out of memory. */
 struct line_page *lines_find(struct lines *lines, uint32_t thread, uint64_t number);
 
 void lines_release(struct lines *lines);

@@ -43,14 +43,14 @@ int names_new(struct names **ret)
 	return 0;
 }
 
-/* Copies as UTF-8, truncated to the limit. */
+/* Copies valid UTF-8, truncated to the limit. */
 static struct name *new_name(const char *s)
 {
 	size_t length = strnlen(s, NAMES_LENGTH_MAX + 1);
 	struct name *name;
 
 	if (length > NAMES_LENGTH_MAX) {
-		/* Does not cut a character. */
+		/* Do not cut a character. */
 		length = NAMES_LENGTH_MAX;
 		while (length && ((unsigned char)s[length] & 0xc0) == 0x80)
 			length--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interns strings: each is kept once and identified by a number. */
+/* Interns strings as numbers. */
 #ifndef DECODE_NAMES_H
 #define DECODE_NAMES_H
 
@@ -8,7 +8,7 @@
 
 #include "util.h"
 
-/* Longer ones are truncated; the format's own limit is 32000. */
+/* Longer strings are truncated; the format allows 32000. */
 #define NAMES_LENGTH_MAX 1000
 
 struct names;
@@ -16,7 +16,7 @@ struct names;
 int names_new(struct names **ret) _must_check_;
 void names_free(struct names *names);
 
-/* The number of a string; 0 for the empty one, or if out of memory. Invalid UTF-8 is replaced. */
+/* The number of a string; 0 if empty, or out of memory. Replaces invalid UTF-8. */
 uint32_t names_add(struct names *names, const char *s);
 
 const char *names_get(const struct names *names, uint32_t name);
@@ -25,7 +25,7 @@ size_t names_length(const struct names *names, uint32_t name);
 /* One more than the largest number. */
 uint32_t names_count(const struct names *names);
 
-/* -ENOMEM once a string could not be kept. */
+/* Returns -ENOMEM if a string was lost. */
 int names_error(const struct names *names);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define COLD ".cold"
 
-/* Cold parts of a function are elsewhere, as function.cold. */
+/* Cold parts of a function have symbols such as function.cold. */
 void code_number_names(struct symbol *symbol, struct names *names)
 {
 	const char *cold = strstr(symbol->text, COLD);

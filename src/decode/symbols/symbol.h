@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The function of a code address, and what an instruction does to interrupts. */
+/* The function at an address, and the effect of an instruction on interrupts. */
 #ifndef DECODE_SYMBOL_H
 #define DECODE_SYMBOL_H
 
@@ -11,19 +11,19 @@ struct names;
 struct symbol {
 	uint64_t start, end; /* both 0: unknown */
 	uint32_t name;
-	uint32_t base; /* the name without .cold and the like */
+	uint32_t base; /* name without .cold and the like */
 	bool kernel;
-	const char *text; /* the name; NULL: only in the table of numbers */
+	const char *text; /* NULL: only the number exists */
 };
 
 enum irq_change {
 	IRQ_SAME,
 	IRQ_OFF,
 	IRQ_ON,
-	IRQ_RESTORED, /* to an unknown state: on if they were off */
+	IRQ_RESTORED, /* unknown state: counts as on if they were off */
 };
 
-/* Names get their numbers in the one thread that uses symbols. */
+/* Numbers the names; call in the one thread that uses symbols. */
 void code_number_names(struct symbol *symbol, struct names *names);
 static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The functions seen, each once. Not locked. */
+/* The functions seen, each once. No locking. */
 #ifndef DECODE_SYMBOL_TABLE_H
 #define DECODE_SYMBOL_TABLE_H
 
@@ -7,7 +7,7 @@
 #include "symbols/symbol.h"
 
 struct symbol_table {
-	struct names *texts; /* set by the user; equal ones are at the same place */
+	struct names *texts; /* set by the caller; equal strings share an address */
 	void *symbols;	     /* a tree */
 };
 

@@ -57,13 +57,13 @@ static int compare(const void *a, const void *b)
 	return array_compare(one->start, other->start) ?: array_compare(one->order, other->order);
 }
 
-/* After the following page. */
+/* End of the page after this one. */
 static uint64_t next_page(uint64_t address)
 {
 	return (address + 2 * PAGE - 1) / PAGE * PAGE;
 }
 
-/* Between the kernel proper and its modules is a gap. */
+/* There is a gap between the kernel proper and its modules. */
 static void set_ends(struct symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->nr; i++) {
@@ -84,7 +84,7 @@ static int compare_properties(bool one, bool other)
 	return other - one;
 }
 
-/* Whether perf prefers `other` to `one`, which precedes it at the same address. */
+/* Whether perf prefers `other` to `one`, an earlier symbol at the same address. */
 static bool is_better(const struct symbols *symbols, const struct symbols_entry *other,
 		      const struct symbols_entry *one)
 {
@@ -132,7 +132,7 @@ void symbols_finish(struct symbols *symbols)
 	leave_best(symbols);
 }
 
-/* A function may contain labels: the last one before an address may end before it. */
+/* Functions may contain labels: the last label before an address may end before it. */
 #define NESTED_MAX 16
 
 const struct symbols_entry *symbols_find(const struct symbols *symbols, uint64_t at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions by address, chosen and bounded as perf does. Input is not trusted. */
+/* Functions by address, with perf's choice of names and bounds. Input is not trusted. */
 #ifndef DECODE_SYMBOLS_H
 #define DECODE_SYMBOLS_H
 
@@ -17,7 +17,7 @@ struct symbols_entry {
 	bool in_module;	 /* of the kernel */
 };
 
-/* All zero: none. */
+/* All zero: empty. */
 struct symbols {
 	struct symbols_entry *entries; /* by start; each start once */
 	size_t nr;
@@ -25,11 +25,11 @@ struct symbols {
 	size_t text_size, text_room;
 };
 
-/* Reads a copy of /proc/kallsyms, by address. Module names are dropped. */
+/* Reads a copy of /proc/kallsyms, by address. Drops module names. */
 int symbols_of_kallsyms(struct symbols *symbols, int fd) _must_check_;
 
-/* Reads a program or library, by file offset. debug: the file with its symbols, or -1. -ENOEXEC:
- * not an ELF file. */
+/* Reads a program or library, by file offset. debug: its file with symbols, or -1. -ENOEXEC: not an
+ * ELF file. */
 int symbols_of_elf(struct symbols *symbols, int fd, int debug) _must_check_;
 
 void symbols_release(struct symbols *symbols);
@@ -48,8 +48,8 @@ static inline const char *symbols_name(const struct symbols *symbols,
 int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, const char *name,
 		size_t length) _must_check_;
 
-/* Call after the last one: sorts them, ends those without size at the next one, and keeps perf's
- * choice of several at one address. */
+/* Call last: sorts the symbols, extends those without size to the next one, and keeps perf's choice
+ * at each address. */
 void symbols_finish(struct symbols *symbols);
 
 #endif

@@ -6,10 +6,10 @@
 #include "pt_packet.h"
 
 #define PSBEND_SIZE 2
-/* The packet MODE.Exec: its first byte, and the upper bits of its second. */
+/* The packet MODE.Exec: first byte, and upper bits of the second. */
 #define MODE 0x99
 #define MODE_EXEC 0
-/* FUP: the lower bits of its first byte. */
+/* FUP: low bits of the first byte. */
 #define IP_MASK 0x1f
 #define FUP 0x1d
 #define FUP_WHOLE 0xdd
@@ -19,7 +19,7 @@ static bool is_mode(const uint8_t *at)
 	return *at == MODE && at[1] >> 5 == MODE_EXEC;
 }
 
-/* Code ran. */
+/* Whether the packet means that code ran. */
 static bool tells_code(const uint8_t *at, const struct pt_packet *packet)
 {
 	return packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF ||

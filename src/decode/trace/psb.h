@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The CPU's state at the beginning of a trace: a PSB packet and those up to PSBEND. */
+/* The CPU's state at the begin of a trace: PSB+, the packets from PSB to PSBEND. */
 #ifndef DECODE_PSB_H
 #define DECODE_PSB_H
 
@@ -10,16 +10,16 @@
 struct psb {
 	size_t size;	    /* including PSBEND; 0: no PSBEND */
 	unsigned int modes; /* number of MODE.Exec packets */
-	bool no_mode;	    /* no mode, here or before the code that follows */
-	bool on;	    /* code is traced there */
+	bool no_mode;	    /* no mode, neither here nor before the next code */
+	bool on;	    /* tracing is on */
 };
 
-/* Reads the PSB+ that a trace begins with. */
+/* Reads the PSB+ at the begin of a trace. */
 struct psb psb_read(const uint8_t *begin, const uint8_t *end);
 
 #define PSB_STATE_SIZE 29
 
-/* Writes a PSB+ for an address. mode: bits of MODE.Exec. */
+/* Writes a PSB+ with an address. mode: bits of MODE.Exec. */
 void psb_write(uint8_t at[PSB_STATE_SIZE], uint64_t ip, uint8_t mode);
 
 #define PSB_64_BITS 0x01 /* CS.L */

@@ -10,7 +10,7 @@
 #include "trace/psb.h"
 #include "trace/trace_internal.h"
 
-/* struct perf_record_auxtrace, behind the header: size, offset, reference, idx, tid, cpu. */
+/* struct perf_record_auxtrace after the header: size, offset, reference, idx, tid, cpu. */
 #define AUXTRACE_REFERENCE 24
 #define AUXTRACE_TID 36
 #define AUXTRACE_CPU 40
@@ -46,7 +46,7 @@ static int add_auxtrace(struct chunks *chunks, const struct perfdata_record *rec
 	return chunk.size ? add_chunk(chunks, chunk) : 0;
 }
 
-/* The owner of the trace is known from the ID or, without ID_INDEX, from the sample. */
+/* The ID or, without ID_INDEX, the sample identifies the owner of the trace. */
 static int add_sample(struct chunks *chunks, const struct sideband *sb,
 		      const struct perfdata_record *record)
 {
@@ -208,15 +208,15 @@ uint64_t trace_size(const struct trace_queue *queue)
 	return queue->size;
 }
 
-/* A PSB written while nothing was traced lacks the mode of execution in its PSB+: it is decoded as
- * part of what precedes it. */
+/* The PSB+ of a PSB in untraced code lacks the execution mode: decode it as part of the previous
+ * segment. */
 static bool tells_mode(const struct trace_piece *piece, const struct trace_point *point)
 {
 	return psb_read(piece->begin + point->offset, piece->limit).modes;
 }
 
-/* Points where decoding can begin, from the first one of a piece. They begin within the piece;
- * their PSB+ may extend to the limit. */
+/* Finds the first point at or after `from` where decoding can begin. Its PSB must begin within the
+ * piece; its PSB+ may extend to the limit. */
 static bool find_in(const struct trace_piece *piece, size_t from, struct trace_point *point)
 {
 	bool is_first = !from;
@@ -266,7 +266,7 @@ static void make_segment(const struct trace_queue *queue, size_t buffer,
 		segment->end = piece->begin + next.offset;
 }
 
-/* If what precedes it is unknown. */
+/* The segment before it is unknown. */
 static void make_found(const struct trace_queue *queue, size_t buffer,
 		       const struct trace_point *point, struct trace_segment *segment)
 {
@@ -277,7 +277,7 @@ static void make_found(const struct trace_queue *queue, size_t buffer,
 	make_segment(queue, buffer, point, joined, segment);
 }
 
-/* The first segment of a piece or of later ones. */
+/* The first segment of this piece or a later one. */
 static bool first_from(const struct trace_queue *queue, size_t buffer,
 		       struct trace_segment *segment)
 {
@@ -311,8 +311,8 @@ static bool last_before(const struct trace_queue *queue, size_t buffer,
 	return false;
 }
 
-/* The index after the last piece that begins at or before the TSC. Pieces without time do not
- * count. */
+/* Index after the last piece that begins at or before the TSC. Pieces without a time are
+ * skipped. */
 static size_t pieces_until(const struct trace_queue *queue, uint64_t tsc)
 {
 	size_t low = 0, high = queue->nr;
@@ -335,12 +335,12 @@ static size_t pieces_until(const struct trace_queue *queue, uint64_t tsc)
 	return low;
 }
 
-/* The last tick of the time. */
+/* The last tick of a nanosecond. */
 static uint64_t last_tick(const struct trace_clock *clock, uint64_t time)
 {
 	uint64_t tsc = trace_clock_tsc(clock, time + 1);
 
-	/* With a fast clock, this is a tick of the next ns, or the one before it. */
+	/* With a fast clock, this may be a tick of the next ns, or the one before. */
 	for (int i = 0; i < 2 && tsc && trace_clock_ns(clock, tsc) == time + 1; i++)
 		tsc--;
 	return tsc;

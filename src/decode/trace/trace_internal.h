@@ -7,13 +7,13 @@
 
 #include "sideband/trace_clock.h"
 
-/* Contiguous bytes. They need not begin with a synchronisation point. */
+/* Contiguous bytes, which may begin before a synchronisation point. */
 struct trace_piece {
 	const uint8_t *begin, *end;
-	const uint8_t *limit; /* bytes after the end, repeated in the next piece */
+	const uint8_t *limit; /* end of the bytes that the next piece repeats */
 	uint8_t *copy;	      /* to be freed: joins bytes from two places in the file */
-	uint64_t offset;      /* offset of begin in the queue */
-	uint64_t near;	      /* a TSC near that time; 0: unknown */
+	uint64_t offset;      /* of `begin` in the queue */
+	uint64_t near;	      /* a nearby TSC; 0: unknown */
 	bool joined;	      /* continues the previous piece */
 };
 
@@ -25,34 +25,33 @@ struct trace_queue {
 	uint64_t size;
 };
 
-/* The data of one AUXTRACE record or sample. */
+/* Data of an AUXTRACE record or a sample. */
 struct trace_chunk {
-	const uint8_t *bytes; /* chunks of one queue are in the order of the file */
+	const uint8_t *bytes; /* chunks of a queue keep the order of the file */
 	uint64_t size;
 	uint64_t near;
-	int32_t cpu, tid; /* tid: -1 if cpu is not */
+	int32_t cpu, tid; /* tid is -1 if cpu is not */
 };
 
-/* Joins adjacent chunks, or copies those that are apart. `chunks`: of the queue. Returns 0 or
- * -ENOMEM. */
+/* Join the chunks of a queue: adjacent ones in place, others by copying. Return 0 or -ENOMEM. */
 int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 
-/* A synchronisation point in a piece of memory. */
+/* A synchronisation point in memory. */
 struct trace_point {
 	size_t offset;
 	uint64_t tsc; /* full TSC; 0: none */
 };
 
-/* The first point at or after `from`, or the last before `before`; on request only those with a
- * time. False: none. */
+/* Finds the first point at or after `from`, or the last one before `before`; with `timed`, only
+ * points with a time. False: none. */
 bool trace_find_point(const uint8_t *bytes, size_t size, uint64_t near, size_t from, bool timed,
 		      struct trace_point *point);
 bool trace_find_point_before(const uint8_t *bytes, size_t size, uint64_t near, size_t before,
 			     bool timed, struct trace_point *point);
 
-/* The last point up to the TSC; else the first. A point without time has that of the one before it.
- * False: none. */
+/* Finds the last point up to the TSC, else the first. A point without a time has that of the
+ * previous one. False: none. */
 bool trace_seek_point(const uint8_t *bytes, size_t size, uint64_t near, uint64_t tsc,
 		      struct trace_point *point);
 

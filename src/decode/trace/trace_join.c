@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds what the buffers of a queue have in common, and which continue the previous one. */
+/* Finds what the buffers of a queue have in common, and which ones continue the previous one. */
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 
 /* perf pads traces with at most this many zeros. */
 #define PADDING_MAX 7
-/* Without times: fewer equal bytes than this may be a coincidence. */
+/* Without times, fewer equal bytes may be a coincidence. */
 #define COMMON_MIN 64
-/* How far a decoder may read beyond the synchronisation point at the end of a copy. */
+/* Bytes that a decoder may read beyond the synchronisation point at the end of a copy. */
 #define AHEAD 256
 
 static struct trace_piece piece_of(const struct trace_chunk *chunk)
@@ -29,8 +29,8 @@ static size_t size_of(const struct trace_piece *piece)
 	return (size_t)(piece->end - piece->begin);
 }
 
-/* By content: compares from the last synchronisation point, and looks for the first one of the
- * other. */
+/* By content: compares from the last synchronisation point of `a`, and looks for the first one of
+ * `b`. */
 static bool find_bytes(const struct trace_piece *a, const struct trace_piece *b, size_t *in_a,
 		       size_t *in_b)
 {
@@ -52,7 +52,7 @@ static bool find_bytes(const struct trace_piece *a, const struct trace_piece *b,
 	return true;
 }
 
-/* Finds the last synchronisation point of `a` in `b`; without times by content. */
+/* Finds the last synchronisation point of `a` in `b`, by time or else by content. */
 static bool find_common(const struct trace_piece *a, const struct trace_piece *b, size_t *in_a,
 			size_t *in_b)
 {
@@ -72,7 +72,7 @@ static bool find_common(const struct trace_piece *a, const struct trace_piece *b
 	return true;
 }
 
-/* It contains nothing newer than the end of the previous piece. */
+/* Whether `b` has nothing newer than the end of `a`, the previous piece. */
 static bool is_old(const struct trace_piece *a, const struct trace_piece *b)
 {
 	struct trace_point last, newest;
@@ -82,7 +82,7 @@ static bool is_old(const struct trace_piece *a, const struct trace_piece *b)
 	       newest.tsc < last.tsc;
 }
 
-/* The common part of two snapshots belongs to the later one, which continues it. */
+/* The common part of two snapshots goes to the later one, which continues the earlier one. */
 int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr)
 {
 	struct trace_piece *pieces = calloc(nr, sizeof(*pieces));
@@ -124,7 +124,7 @@ static int add_copy(struct trace_piece *piece, const uint8_t *bytes, size_t size
 	return 0;
 }
 
-/* The decoder ends what precedes a PSB by the PSB+, which has to be in one piece. */
+/* The decoder needs the whole PSB+ to end what precedes the PSB. */
 static bool is_whole(const struct trace_chunk *chunk, const struct trace_point *point)
 {
 	return psb_read(chunk->bytes + point->offset, chunk->bytes + chunk->size).size;
@@ -140,7 +140,7 @@ static bool find_whole(const struct trace_chunk *chunk, struct trace_point *poin
 	return found;
 }
 
-/* At or behind `first`. */
+/* At or after `first`. */
 static void find_last_whole(const struct trace_chunk *chunk, const struct trace_point *first,
 			    struct trace_point *last)
 {
@@ -155,8 +155,8 @@ static void find_last_whole(const struct trace_chunk *chunk, const struct trace_
 	*last = *first;
 }
 
-/* Copies the end of a chunk from its last synchronisation point, and the next chunks up to their
- * first. Returns the number of chunks that end in it, or -ENOMEM. */
+/* Copies a chunk from its last synchronisation point, and the next chunks up to their first point.
+ * Returns the number of chunks that end in the copy, or -ENOMEM. */
 static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chunks, size_t nr,
 			 size_t offset)
 {
@@ -179,7 +179,7 @@ static ssize_t copy_seam(struct trace_piece *seam, const struct trace_chunk *chu
 	return r ? r : (ssize_t)nr;
 }
 
-/* Chunks of one byte stream, cut anywhere. */
+/* Chunks of a byte stream, cut anywhere. */
 int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr)
 {
 	struct trace_piece *pieces = calloc(2 * nr, sizeof(*pieces));
@@ -192,7 +192,7 @@ int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunk
 		struct trace_point first, last;
 		ssize_t used = 1;
 
-		/* A chunk that continues a seam begins where that ends. */
+		/* A chunk that continues a seam begins at the end of the seam. */
 		if (!(queue->nr ? find_whole(&chunks[i], &first)
 				: trace_find_point(piece.begin, size_of(&piece), 0, 0, false,
 						   &first))) {

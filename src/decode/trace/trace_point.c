@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds synchronisation points without reading everything before them. */
+/* Finds synchronisation points without reading all bytes before them. */
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "pt_packet.h"
 #include "pt_scan.h"
 
-/* Bytes searched at once: several times the usual distance of two points. */
+/* Bytes searched at once: several times the usual distance of points. */
 #define STRIDE (64 * 1024)
 
 static void take_point(struct trace_point *point, const struct pt_psb *psb, uint64_t near)
@@ -30,7 +30,7 @@ bool trace_find_point(const uint8_t *bytes, size_t size, uint64_t near, size_t f
 	return true;
 }
 
-/* The last complete one in the bytes. */
+/* The last complete point in the bytes. */
 static bool find_last(const uint8_t *bytes, size_t size, size_t *offset)
 {
 	bool found = false;
@@ -74,7 +74,7 @@ bool trace_seek_point(const uint8_t *bytes, size_t size, uint64_t near, uint64_t
 	struct trace_point next;
 	size_t low = 0, high = size;
 
-	/* Points with a time before `low` are not newer, those from `high` on are. */
+	/* Points before `low` are not newer than the TSC; points from `high` on are. */
 	while (high - low > STRIDE) {
 		size_t middle = low + (high - low) / 2;
 
