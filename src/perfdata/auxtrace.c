@@ -78,7 +78,7 @@ int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace 
 
 	perfdata_buf_header(&head, PERFDATA_RECORD_AUXTRACE, 0, AUXTRACE_SIZE);
 	perfdata_buf_u64(&head, padded);
-	perfdata_buf_u64(&head, 0); /* offset in the AUX stream; unused */
+	perfdata_buf_u64(&head, 0); /* offset in the AUX stream, unused */
 	perfdata_buf_u64(&head, trace->reference);
 	perfdata_buf_u32(&head, trace->index);
 	perfdata_buf_u32(&head, -1);

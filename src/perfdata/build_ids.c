@@ -122,7 +122,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* O_PATH, because opening a device or a FIFO could have side effects. */
+/* O_PATH: opening a device or a FIFO could have side effects. */
 static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st)
 {
 	_cleanup_close_ int fd = openat(rootfd, path, O_PATH | O_CLOEXEC);
@@ -133,8 +133,8 @@ static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st
 }
 
 /* map_files leads to the file in any namespace, even if deleted. If the process has exited or
- * unmapped it, tries the path, in the root of the process or in ours. Then the inode must match;
- * the device is not compared, because overlayfs and btrfs report another one in mappings. */
+ * unmapped it, tries the path in the process's root, then in ours. The inode must match then. The
+ * device is not compared, because overlayfs and btrfs report another one in mappings. */
 static int find_file(int rootfd, const struct perfdata_mapping *map, struct stat *st)
 {
 	_cleanup_free_ char *path = NULL;
@@ -162,7 +162,7 @@ static struct build_id read_path(int path_fd)
 	return fd < 0 ? (struct build_id){} : build_id_of_elf(fd);
 }
 
-/* *id stays empty if there is no such file or it is not ELF. */
+/* *id stays empty if the file is missing or not ELF. */
 static int file_build_id(struct perfdata_build_ids *ids, const struct perfdata_mapping *map,
 			 struct build_id *id)
 {
@@ -190,8 +190,8 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct perfdata_m
 	return 0;
 }
 
-/* perf identifies files by name. Of files with the same name in several mount namespaces, the first
- * one with a build id counts. */
+/* perf identifies files by name. Of equal names in several mount namespaces, the first file with a
+ * build id counts. */
 static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
 		   const struct perfdata_mapping *map)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Features that describe the system. Unreadable ones are omitted. */
+/* Features that describe the system. Omits unreadable ones. */
 #include "internal.h"
 
 #include <ctype.h>
@@ -53,7 +53,7 @@ static void squeeze_spaces(char *string)
 
 static void put_cpu_desc(struct perfdata_buf *body, int rootfd)
 {
-	/* Read the first CPU only: the whole file is slow on large machines. */
+	/* First CPU only: the whole file is slow on large machines. */
 	char cpuinfo[4096];
 	char *desc;
 

@@ -73,7 +73,8 @@ static void put_event_desc(struct perfdata_buf *body, const struct perfdata_even
 	}
 }
 
-/* Writes all before the data. The header has a data size of 0 until the file is complete. */
+/* Writes all that precedes the data. The data size in the header is 0 until the file is
+ * complete. */
 static int put_head(struct perfdata *pd, const struct perfdata_event *events, size_t nr)
 {
 	struct perfdata_section ids = { .offset = HEADER_SIZE };
@@ -147,7 +148,7 @@ static int flush(struct perfdata *pd)
 	return pd->error;
 }
 
-/* Called with nothing pending. Aligned pieces of BLOCK_SIZE are faster for the page cache than one
+/* Call with nothing pending. For the page cache, aligned pieces of BLOCK_SIZE are faster than one
  * large write or unaligned pieces. */
 static int write_large(struct perfdata *pd, const char *records, size_t len)
 {
@@ -184,7 +185,7 @@ int perfdata_write(struct perfdata *pd, const void *records, size_t len)
 	return pd->error;
 }
 
-/* Brackets the time of day by two readings of the clock and uses their middle. */
+/* Reads the clock before and after the time of day, and uses the middle. */
 static void put_clock(struct perfdata *pd)
 {
 	struct perfdata_buf *body = &pd->own.body[PERFDATA_FEATURE_CLOCK_DATA];
@@ -225,7 +226,7 @@ static void merge_build_ids(struct perfdata *pd, const struct perfdata_features 
 	*own = merged;
 }
 
-/* Sets the bits of the features written. */
+/* Sets the bits of the written features. */
 static int write_features(struct perfdata *pd, const struct perfdata_features *features,
 			  uint64_t *bits)
 {

@@ -28,7 +28,7 @@ void perfdata_buf_u64(struct perfdata_buf *buf, uint64_t value);
 /* Appends a feature string: length, bytes, padding to 64. */
 void perfdata_buf_string(struct perfdata_buf *buf, const char *string);
 
-/* Appends a file, also of /proc or tracefs, whose size is 0. */
+/* Appends a file, even of procfs or tracefs, where sizes are 0. */
 int perfdata_buf_read_file(struct perfdata_buf *buf, int dirfd, const char *path);
 
 /* The same, with a NUL at the end. */
@@ -41,13 +41,13 @@ void perfdata_buf_header(struct perfdata_buf *buf, uint32_t type, uint16_t misc,
  */
 ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size);
 
-/* Adds the next record, an AUXTRACE record of this size (without its trace), to the index. */
+/* Adds the next record to the index: an AUXTRACE record of this size, without its trace. */
 void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size);
 
 /* Appends the build ids of the kernel and its modules. */
 void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd);
 
-/* The build ids of this file only; they follow those of the features. */
+/* The build ids of this file only, written after those of the features. */
 struct perfdata_buf *perfdata_own_build_ids(struct perfdata *pd);
 
 void perfdata_topology(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus);

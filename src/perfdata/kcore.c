@@ -9,7 +9,7 @@
 #include "io.h"
 
 static const char *const names[] = { "kallsyms", "modules" };
-/* Large and optional. */
+/* large and optional */
 static const char code[] = "kcore";
 
 static int make_dir(int *ret, int dirfd)

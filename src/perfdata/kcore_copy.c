@@ -10,7 +10,7 @@
 
 #define PAGE 4096ULL
 #define BLOCK (1024 * 1024)
-/* A larger range is an error. */
+/* Limit of a plausible range. */
 #define MODULES_MAX (1ULL << 30)
 
 struct range {
@@ -30,7 +30,7 @@ static void range_extend(struct range *range, uint64_t start, uint64_t end)
 		range->end = end;
 }
 
-/* In kallsyms, the name of a module, or [bpf], follows each symbol outside the kernel proper. */
+/* In kallsyms, the module name or [bpf] follows symbols outside the kernel proper. */
 static void code_add_symbol(struct code *code, const char *line)
 {
 	uint64_t address;
@@ -87,7 +87,7 @@ static int code_find(struct code *code, int dirfd)
 		return -EPERM;
 	if (code->modules.end) {
 		code->modules.start &= ~(PAGE - 1);
-		/* The end of the last symbol is unknown. */
+		/* The last symbol has no end. */
 		code->modules.end = (code->modules.end + 2 * PAGE - 1) & ~(PAGE - 1);
 		if (code->modules.end - code->modules.start > MODULES_MAX)
 			code->modules = (struct range){};

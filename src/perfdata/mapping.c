@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Records of files: mapped by a process, or with their build ID. */
+/* Records about files: mappings, and build IDs. */
 #include "read.h"
 
 #include <linux/perf_event.h>
@@ -38,7 +38,7 @@ struct identified {
 	uint8_t reserved[3];
 };
 
-/* The name after the fixed part of a record; NULL if it does not end within the record. */
+/* The name after the fixed part of a record; NULL if it exceeds the record. */
 static const char *name_after(const uint8_t *record, size_t fixed)
 {
 	struct perf_event_header header;

@@ -92,7 +92,7 @@ int perfdata_features_add_tracing(struct perfdata_features *features, int tracef
 /** Frees. NULL is allowed. */
 void perfdata_features_free(struct perfdata_features *features);
 
-/** Appends the MMAP records of the kernel and its modules. They must precede all records with a
+/* Appends the MMAP records of the kernel and its modules, which must precede all records with a
  * time. Appends nothing if addresses are hidden (kptr_restrict). `attr`, here and below: of any
  * event of the file. */
 int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);

@@ -27,7 +27,7 @@ enum pt_packet_type {
 	PT_PACKET_CFE, /* value: enum pt_cfe */
 };
 
-/* Types of control flow events, which Event Trace tells. */
+/* Types of control flow events, from Event Trace. */
 enum pt_cfe {
 	PT_CFE_SMI = 3,
 	PT_CFE_VMENTRY = 7,

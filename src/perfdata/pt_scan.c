@@ -11,8 +11,9 @@ static bool is_after(uint64_t tsc, uint64_t moment)
 	return (int64_t)((tsc - moment) << 8) > 0;
 }
 
-/* The packets between PSB and PSBEND are in no fixed order. A packet that cannot occur there, such
- * as the next PSB, means that PSB+ was truncated, which keeps the scan of a whole trace linear. */
+/* Packets between PSB and PSBEND have no fixed order. A packet that cannot occur there, such as the
+ * next PSB, means that PSB+ was truncated; stopping there keeps the scan of a whole trace
+ * linear. */
 static uint64_t psb_tsc(const uint8_t *trace, size_t len, size_t at)
 {
 	struct pt_packet packet;
@@ -77,7 +78,7 @@ size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
 	return begin;
 }
 
-/* The TSC in PSB+ is the time of all of PSB+. */
+/* All of PSB+ has the time of its TSC. */
 static bool is_later_psb(const uint8_t *trace, size_t len, size_t at,
 			 const struct pt_packet *packet, uint64_t moment)
 {

@@ -21,20 +21,21 @@ int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *ps
 /* The TSC of the first PSB+ with a TSC at or after `from`, or 0. */
 uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from);
 
-/* Finds the PSB where a ring's trace should start. Skips trace from before `since_tsc`, as far as
- * the TSCs of PSBs show. If all PSBs are older, returns the last one, so that something can be
- * decoded. Returns len without PSB. */
+/* Finds the PSB at which a ring's trace should begin. Skips trace from before `since_tsc`, by the
+ * TSCs of PSBs. If all PSBs are older, returns the last one, so that something can be decoded.
+ * Returns len without a PSB. */
 size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
 
 /* Splits a trace at a time. */
 struct pt_cut {
 	size_t offset; /* of the first byte that may be later */
-	bool exact;    /* all of the rest, except PAD packets, is later; else some may be earlier */
+	bool exact; /* the rest, except PAD packets, is later; otherwise some of it may be earlier
+		     */
 };
 
-/* Splits a trace at `tsc` (lower 56 bits). Uses TSC packets, refined by MTC and CYC packets.
- * Without those, splits after the last earlier time, so that the rest is an upper bound. A trace
- * that starts later is all rest. False: the trace has no times. */
+/* Splits a trace at `tsc` (lower 56 bits) by TSC packets, refined by MTC and CYC packets. Without
+ * those, splits after the last earlier time, so that the rest is an upper bound. A trace that
+ * begins later is all rest. False: the trace has no times. */
 bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt_clock *clock,
 		 struct pt_cut *cut);
 

@@ -46,7 +46,7 @@ static bool walk_mtc(struct pt_walk *walk, const struct pt_packet *packet)
 		return false;
 	ticks = (packet->value - (walk->ctc >> clock->mtc_shift)) & ((1U << walk->ctc_bits) - 1);
 	walk->ctc = ((walk->ctc >> clock->mtc_shift) + ticks) << clock->mtc_shift;
-	/* With a large shift, TMA contains fewer of the bits than MTC. */
+	/* With a large shift, TMA has fewer of these bits than MTC. */
 	if (walk->ctc_bits < 8) {
 		walk->ctc_bits = 8;
 		walk->ctc_tsc += scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d);

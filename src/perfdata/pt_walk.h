@@ -15,13 +15,13 @@ struct pt_walk {
 	uint64_t ctc;
 	unsigned int ctc_bits; /* known bits of the CTC above mtc_shift; 0: none */
 	size_t bip_len;
-	unsigned int told; /* number of updates of tsc */
+	unsigned int told; /* updates of tsc */
 	bool synced;	   /* tsc is valid */
 	bool timed;	   /* the next packet has the same time */
 };
 
-/* Processes a packet. Returns whether its time is known: then it is pt_walk_now(). A CYC packet
- * precedes the packets of its cycle, but two branches may be in different cycles. */
+/* Processes a packet. Returns whether its time is known; then pt_walk_now() is that time. A CYC
+ * packet precedes the packets of its cycle, but two branches may be in different cycles. */
 bool pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet);
 
 /* Marks the time as unknown after lost or unreadable trace. */

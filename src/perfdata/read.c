@@ -10,8 +10,7 @@
 #define RECORD_HEADER_SIZE 8
 /* struct perf_record_auxtrace: header, then the size of the trace that follows the record. */
 #define AUXTRACE_SIZE 48
-/* struct perf_record_header_tracing_data: header, then the size (32 bits) of the data that follows.
- */
+/* struct perf_record_header_tracing_data: header, then the size (32 bits) of the data after it. */
 #define TRACING_DATA_SIZE 12
 /* struct perf_record_header_feature: header, number of the feature, then the feature. */
 #define FEATURE_SIZE 16
@@ -71,7 +70,7 @@ static bool is_inside(const struct perfdata_file *file, const struct perfdata_se
 	return end_of(section) <= file->size;
 }
 
-/* Reads from the table after the data, which has a section for each feature. False: truncated. */
+/* Reads the table after the data, with a section for each feature. False: truncated. */
 static bool read_entry(const struct perfdata_file *file, unsigned int number,
 		       struct perfdata_section *section)
 {

@@ -30,7 +30,7 @@ struct perfdata_bytes {
 	uint64_t size;
 };
 
-/** Remaining bytes. Reading past the end gives none, or zeros, and sets `short_of`. */
+/* Remaining bytes. Reading past the end returns none, or zeros, and sets `short_of`. */
 struct perfdata_cursor {
 	const uint8_t *at;
 	uint64_t left;

@@ -30,7 +30,7 @@ static void put_header(struct perfdata_buf *buf, const struct perf_event_attr *a
 				    trailer_size(attr));
 }
 
-/* A sample id of zeros means no time, i.e. before all others, and the first event. */
+/* A sample id of zeros means the first event, without a time, so before all others. */
 static void put_name_and_trailer(struct perfdata_buf *buf, const struct perf_event_attr *attr,
 				 const char *name)
 {
@@ -76,7 +76,7 @@ static uint64_t symbol_address(const char *kallsyms, const char *name)
 	return strtoull(line, NULL, 16);
 }
 
-/* By the symbol after the name perf detects a relocated kernel (KASLR). */
+/* perf uses the symbol after the name to detect a relocated kernel (KASLR). */
 static void put_kernel_map(struct perfdata_buf *buf, const struct perf_event_attr *attr,
 			   const char *kallsyms)
 {
@@ -137,7 +137,7 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 	return buf->error;
 }
 
-/* Whether a task exited while being read, or is not accessible. */
+/* Whether a task exited meanwhile, or is not accessible. */
 static bool is_out_of_sight(int error)
 {
 	return error == -ENOENT || error == -ESRCH || error == -EACCES || error == -EPERM;
@@ -207,7 +207,7 @@ static int put_process_maps(struct perfdata_buf *buf, const struct perf_event_at
 	return 0;
 }
 
-/* COMM records of all threads contain the PID, so that perf needs no FORK records. */
+/* COMM records of all threads have the PID, so perf needs no FORK records. */
 static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *attr, int proc_fd,
 		       const char *pid)
 {
@@ -256,7 +256,7 @@ int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *a
 	return each_process(buf, attr, rootfd, put_process);
 }
 
-/* Copies the sample id of the fork: for equal times, perf keeps the order of the file. */
+/* Copies the fork's sample id: at equal times, perf keeps the order of the file. */
 int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header *record,
 			int rootfd)
 {
@@ -303,7 +303,7 @@ int perfdata_put_itrace_start(struct perfdata_buf *buf, int cpu, uint32_t pid, u
 {
 	perfdata_buf_header(buf, PERF_RECORD_ITRACE_START, 0,
 			    sizeof(struct perf_event_header) + 40);
-	/* In the record, then in the sample id. */
+	/* In the record and in the sample id. */
 	for (int i = 0; i < 2; i++) {
 		perfdata_buf_u32(buf, pid);
 		perfdata_buf_u32(buf, tid);

@@ -42,7 +42,7 @@ static bool section_cursor(const struct perfdata_file *file, struct perfdata_sec
 	return true;
 }
 
-/* In a malformed file, kinds may share ids: limits their total by the size of the file. */
+/* Kinds of a malformed file may share ids: limit their total by the file size. */
 static int add_ids(struct perfdata_events *events, const struct perfdata_file *file,
 		   struct perfdata_section section)
 {
@@ -64,7 +64,7 @@ static int add_ids(struct perfdata_events *events, const struct perfdata_file *f
 	return 0;
 }
 
-/* An attr contains its own size, which may differ from the header's. events->kinds has room. */
+/* An attr has its own size, which may differ from the header's. events->kinds has room. */
 static int add_attr(struct perfdata_events *events, struct perfdata_cursor *attrs)
 {
 	struct perfdata_kind *kind = &events->kinds[events->nr];
@@ -158,7 +158,7 @@ static int read_kinds(struct perfdata_events *events, const struct perfdata_file
 	return r;
 }
 
-/* EVENT_DESC has the kinds in the same order. If malformed, the names are ignored. */
+/* EVENT_DESC has the kinds in the same order. Malformed names are ignored. */
 static int read_names(struct perfdata_events *events, const struct perfdata_file *file)
 {
 	struct perfdata_section section;
@@ -227,8 +227,8 @@ static unsigned int count_fields(uint64_t fields)
 	return (unsigned int)__builtin_popcountll(fields);
 }
 
-/* Offset of the id from the start of a sample, or from the end of a sample id; 0: none. It is the
- * same for all kinds, so that the kind of a record can be determined. */
+/* Offset of the id from the start of a sample, or from the end of a sample id; 0: none. Equal for
+ * all kinds, because it determines the kind of a record. */
 static unsigned int id_place(uint64_t type, bool is_sample)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)

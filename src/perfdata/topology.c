@@ -21,7 +21,7 @@ static uint32_t read_id(int rootfd, unsigned int cpu, const char *file)
 	return strtol(id, NULL, 10);
 }
 
-/* Writes each list once, for its first CPU. */
+/* Writes each list once, at its first CPU. */
 static void put_lists(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus, const char *file)
 {
 	_cleanup_buf_ struct perfdata_buf lists = {};

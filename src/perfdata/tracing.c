@@ -9,7 +9,7 @@
 #define MAGIC "\027\010\104tracing"
 #define VERSION "0.6"
 
-/* libtraceevent 1.7 warns of the one, and knows the other: a mask of bits all the same. */
+/* libtraceevent 1.7 warns about __get_cpumask() but knows the equivalent __get_bitmask(). */
 static void name_known_function(struct perfdata_buf *format)
 {
 	static const char new[] = "__get_cpumask(", known[] = "__get_bitmask(";
@@ -134,7 +134,7 @@ static int put_formats(struct perfdata_buf *body, int tracefs_fd, const char *co
 			return -EINVAL;
 		nr_systems += opens_system(names, i);
 	}
-	/* No separate list of ftrace events: that system is handled like the others. */
+	/* No separate list for ftrace: its events are like others. */
 	perfdata_buf_u32(body, 0);
 	perfdata_buf_u32(body, nr_systems);
 	for (size_t i = 0; i < nr; i++) {
